@@ -1,0 +1,37 @@
+//! The nouns of pointmill and the arithmetic that decides a result.
+//!
+//! Everything here is `no_std` and is compiled twice: for the host and for the GPU. The CPU path and the
+//! kernels call the same functions, which is why both give the same bits:
+//!
+//! - [`PointCloud`] and [`Points`]: `[N, C]` rows of `f32`, the first three columns x, y, z in metres;
+//! - [`Aabb`]: an axis-aligned box;
+//! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
+//! - [`hash`]: where a cell starts in a hash table;
+//! - [`half`]: `f32` to `f16`, rounded once to nearest even.
+//!
+//! ```
+//! use pointmill_core::{Aabb, VoxelGrid};
+//! let range = Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]);
+//! let grid = VoxelGrid::new([0.2; 3], range)?;
+//! assert_eq!(grid.dims(), [540, 540, 40]);
+//! assert_eq!(grid.cell([0.1, -54.0, 0.0]), Some([270, 0, 25]));
+//! assert_eq!(grid.cell([f32::NAN, 0.0, 0.0]), None);
+//! # Ok::<(), pointmill_core::GridError>(())
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+mod aabb;
+mod cloud;
+mod grid;
+pub mod half;
+pub mod hash;
+
+pub use aabb::Aabb;
+#[cfg(feature = "alloc")]
+pub use cloud::PointCloud;
+pub use cloud::{CloudError, Points};
+pub use grid::{GridError, VoxelGrid};
