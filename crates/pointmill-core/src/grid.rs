@@ -34,7 +34,7 @@ pub enum GridError {
         cells: f32,
     },
     /// More cells than a 64-bit id can name.
-    #[error("grid: expected fewer than 2^63 cells, got {0} x {1} x {2}", dims[0], dims[1], dims[2])]
+    #[error("grid: expected at most 2^63 cells, got {0} x {1} x {2}", dims[0], dims[1], dims[2])]
     TooManyCells {
         /// Cells along x, y, z.
         dims: [u32; 3],
@@ -61,8 +61,8 @@ impl VoxelGrid {
     /// The grid of cells of `size` metres over `range`.
     ///
     /// # Errors
-    /// A size that is not finite and positive, a range that is empty or not finite, an axis with no or more than 2^31 - 1 cells, 2^63
-    /// cells or more in all.
+    /// A size that is not finite and positive, a range that is empty or not finite, an axis with no or more than 2^31 - 1 cells, more
+    /// than 2^63 cells in all.
     pub fn new(size: [f32; 3], range: Aabb) -> Result<Self, GridError> {
         let mut dims = [0; 3];
         for axis in 0..3 {
@@ -80,7 +80,7 @@ impl VoxelGrid {
             dims[axis] = cells as u32;
         }
         let cells = dims.iter().map(|&d| u128::from(d)).product::<u128>();
-        if cells >= 1 << 63 {
+        if cells > 1 << 63 {
             return Err(GridError::TooManyCells { dims });
         }
         Ok(Self { range, size, dims })
@@ -103,7 +103,7 @@ impl VoxelGrid {
         &self.range
     }
 
-    /// The number of cells, below 2^63.
+    /// The number of cells, at most 2^63.
     #[inline(always)]
     pub const fn num_cells(&self) -> u64 {
         self.dims[0] as u64 * self.dims[1] as u64 * self.dims[2] as u64

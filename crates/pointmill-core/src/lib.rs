@@ -7,6 +7,7 @@
 //! - [`Aabb`]: an axis-aligned box;
 //! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
 //! - [`hash`]: where a cell starts in a hash table;
+//! - [`mean`]: the last step of means and maxima;
 //! - [`half`]: `f32` to `f16`, rounded once to nearest even.
 //!
 //! ```
@@ -29,6 +30,7 @@ mod cloud;
 mod grid;
 pub mod half;
 pub mod hash;
+pub mod mean;
 
 pub use aabb::Aabb;
 #[cfg(feature = "alloc")]

@@ -1,0 +1,118 @@
+//! Raw rows of little-endian `f32`, without a header: KITTI's `.bin`, nuScenes' `.pcd.bin`.
+
+use crate::dtype::Dtype;
+use crate::error::IoError;
+use crate::npy::write_values;
+use crate::read::{Limits, Rows};
+use crate::source::Source;
+use crate::whole::write_whole;
+use pointmill_core::Points;
+use std::path::Path;
+
+/// Columns that sensors have; named in the error for a length that does not fit.
+const USUAL_COLUMNS: std::ops::RangeInclusive<u64> = 3..=8;
+
+/// Writes the rows of a cloud as raw little-endian `f32`, whole or not at all (see [`write_whole`]).
+///
+/// # Errors
+/// What the system refuses.
+///
+/// ```no_run
+/// use pointmill_core::Points;
+/// pointmill_io::write_bin("sweep.bin", Points::new(&[1.0, 2.0, 3.0, 0.5], 4)?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_bin(path: impl AsRef<Path>, points: Points<'_>) -> Result<(), IoError> {
+    write_whole(path, |out| write_values(out, points.data(), f32::to_le_bytes))
+}
+
+/// Reads rows of `columns` values to the end.
+pub(crate) fn read_rows(source: &mut Source<'_>, columns: usize, limits: &Limits) -> Result<Rows, IoError> {
+    let row = 4 * columns as u64;
+    let data = match source.left() {
+        Some(length) => {
+            check_length(source, length, columns)?;
+            limits.check_points(source, length / row)?;
+            let count = usize::try_from(length / 4).map_err(|_| {
+                let found = format!("{length} bytes");
+                IoError::LimitExceeded(source.detail("length", "what fits the address space", found))
+            })?;
+            // A file that shrinks meanwhile ends before the count.
+            source.values(count, false)?
+        }
+        None => {
+            // One value more than allowed tells that there are more.
+            let most = limits.max_points.map_or(u64::MAX, |n| n.saturating_mul(columns as u64).saturating_add(1));
+            let (data, rest) = source.until_end(most, false)?;
+            limits.check_points(source, (data.len() as u64).div_ceil(columns as u64))?;
+            check_length(source, 4 * data.len() as u64 + rest as u64, columns)?;
+            data
+        }
+    };
+    Ok(Rows { data, columns, dtype: Dtype::F32, warnings: vec![] })
+}
+
+fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), IoError> {
+    let row = 4 * columns as u64;
+    let remainder = length % row;
+    if remainder == 0 {
+        return Ok(());
+    }
+    let fits: Vec<_> = USUAL_COLUMNS.filter(|c| length.is_multiple_of(4 * c)).map(|c| c.to_string()).collect();
+    let (first, last) = (USUAL_COLUMNS.start(), USUAL_COLUMNS.end());
+    let fits = match &fits[..] {
+        [] => format!("no column count from {first} to {last} fits"),
+        [one] => format!("{one} columns would fit"),
+        [some @ .., last] => format!("{} or {last} columns would fit", some.join(", ")),
+    };
+    let wanted = format!("a multiple of {row} bytes ({columns} columns of f32)");
+    let found = format!("{length} bytes (remainder {remainder}); {fits}");
+    Err(IoError::SizeMismatch(source.detail("length", wanted, found)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(bytes: usize, known: bool, columns: usize, max_points: u64) -> String {
+        let bytes = vec![0; bytes];
+        let mut reader = &bytes[..];
+        let mut source = Source::new("a".as_ref(), &mut reader, known.then_some(bytes.len() as u64));
+        let limits = Limits { columns: None, max_points: Some(max_points) };
+        match read_rows(&mut source, columns, &limits) {
+            Ok(rows) => format!("{} values", rows.data.len()),
+            Err(e) => format!("{}: {e}", e.class()),
+        }
+    }
+
+    #[test]
+    fn wrong_lengths_name_what_would_fit() {
+        for known in [true, false] {
+            assert_eq!(told(32, known, 4, 9), "8 values");
+            assert_eq!(told(0, known, 4, 9), "0 values");
+            assert_eq!(
+                told(24, known, 4, 9),
+                "SizeMismatch: a: length: wanted a multiple of 16 bytes (4 columns of f32), \
+                 found 24 bytes (remainder 8); 3 or 6 columns would fit"
+            );
+            assert!(told(20, known, 4, 9).ends_with("; 5 columns would fit"));
+            assert!(told(17, known, 4, 9).ends_with("17 bytes (remainder 1); no column count from 3 to 8 fits"));
+        }
+    }
+
+    #[test]
+    fn limits_hold_with_and_without_a_length() {
+        for known in [true, false] {
+            assert_eq!(told(160, known, 4, 10), "40 values");
+            assert!(told(176, known, 4, 10).starts_with("LimitExceeded: a: points: wanted at most 10"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_shrinks_is_truncated() {
+        let mut reader = &[0u8; 16][..];
+        let limits = Limits { columns: None, max_points: None };
+        let e = read_rows(&mut Source::new("a".as_ref(), &mut reader, Some(32)), 4, &limits).err().unwrap();
+        assert_eq!(e.to_string(), "a: data: wanted 32 bytes, found 16 bytes");
+    }
+}

@@ -1,0 +1,196 @@
+//! What can go wrong between a file and a cloud: the file, the field, what was wanted and what was found.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a file could not be read or written.
+///
+/// Every error names the file, the part of it, what was wanted there and what was found. Control characters that come from
+/// a file or a path are escaped in the message, so that an error cannot drive the terminal it is shown on.
+///
+/// ```
+/// use pointmill_io::{ReadOptions, read_from};
+/// let error = read_from(&[0u8; 15][..], "sweep.bin", &ReadOptions::default()).unwrap_err();
+/// assert_eq!(error.class(), "SizeMismatch");
+/// assert_eq!(
+///     error.to_string(),
+///     "sweep.bin: length: wanted a multiple of 16 bytes (4 columns of f32), \
+///      found 15 bytes (remainder 15); no column count from 3 to 8 fits"
+/// );
+/// ```
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum IoError {
+    /// The operating system refused.
+    #[error("{}: {action}: {source}", escape(&path.to_string_lossy()))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried: `open`, `read`, `write`, ...
+        action: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Not a format, or a part of a format, that is read.
+    #[error("{0}")]
+    UnsupportedFormat(Box<Detail>),
+    /// A header's text or field is not valid.
+    #[error("{0}")]
+    BadHeader(Box<Detail>),
+    /// A needed field or array is absent.
+    #[error("{0}")]
+    MissingField(Box<Detail>),
+    /// Fewer bytes or rows than declared.
+    #[error("{0}")]
+    Truncated(Box<Detail>),
+    /// Two sizes disagree.
+    #[error("{0}")]
+    SizeMismatch(Box<Detail>),
+    /// Above a stated limit.
+    #[error("{0}")]
+    LimitExceeded(Box<Detail>),
+    /// A compressed stream is not valid, or a checksum is wrong.
+    #[error("{0}")]
+    Decompress(Box<Detail>),
+    /// An array's shape.
+    #[error("{0}")]
+    ShapeMismatch(Box<Detail>),
+    /// An array's element type.
+    #[error("{0}")]
+    DtypeMismatch(Box<Detail>),
+    /// A parameter, not a file, is wrong.
+    #[error("{0}")]
+    InvalidArgument(Box<Detail>),
+    /// The memory for an array was refused.
+    #[error("{0}")]
+    OutOfMemory(Box<Detail>),
+}
+
+impl IoError {
+    /// The class of the error, for machines: the variant's name.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "Io",
+            Self::UnsupportedFormat(_) => "UnsupportedFormat",
+            Self::BadHeader(_) => "BadHeader",
+            Self::MissingField(_) => "MissingField",
+            Self::Truncated(_) => "Truncated",
+            Self::SizeMismatch(_) => "SizeMismatch",
+            Self::LimitExceeded(_) => "LimitExceeded",
+            Self::Decompress(_) => "Decompress",
+            Self::ShapeMismatch(_) => "ShapeMismatch",
+            Self::DtypeMismatch(_) => "DtypeMismatch",
+            Self::InvalidArgument(_) => "InvalidArgument",
+            Self::OutOfMemory(_) => "OutOfMemory",
+        }
+    }
+
+    /// The file, folder, pattern or name the error is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. } => path,
+            Self::UnsupportedFormat(d)
+            | Self::BadHeader(d)
+            | Self::MissingField(d)
+            | Self::Truncated(d)
+            | Self::SizeMismatch(d)
+            | Self::LimitExceeded(d)
+            | Self::Decompress(d)
+            | Self::ShapeMismatch(d)
+            | Self::DtypeMismatch(d)
+            | Self::InvalidArgument(d)
+            | Self::OutOfMemory(d) => &d.path,
+        }
+    }
+
+    /// Wraps the system's answer to `action` on `path`; for use as `map_err(IoError::io(path, "open"))`.
+    pub fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { path, action, source }
+    }
+}
+
+/// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// The file, folder, pattern or name as it was given.
+    pub path: PathBuf,
+    /// The part of the file or the parameter.
+    pub field: String,
+    /// What was wanted there.
+    pub wanted: String,
+    /// What was found there.
+    pub found: String,
+}
+
+impl Detail {
+    /// A detail in a box, as the variants of [`IoError`] hold it.
+    pub fn new(
+        path: impl AsRef<Path>,
+        field: impl Into<String>,
+        wanted: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Box<Self> {
+        let path = path.as_ref().to_path_buf();
+        Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into() })
+    }
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.to_string_lossy();
+        let [path, field, wanted, found] = [&path, &*self.field, &self.wanted, &self.found].map(escape);
+        write!(f, "{path}: {field}: wanted {wanted}, found {found}")
+    }
+}
+
+/// The text with control characters escaped (`\n`, `\u{1b}`), as errors show paths and what files say.
+///
+/// ```
+/// assert_eq!(pointmill_io::escape("a\x1b[2Jb\n"), r"a\u{1b}[2Jb\n");
+/// ```
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        // Beside control characters, those that reverse the direction of the text after them.
+        if c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The first bytes of `bytes` as quoted text for a message.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    const SHOWN: usize = 48;
+    if bytes.is_empty() {
+        return "nothing".into();
+    }
+    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]);
+    if bytes.len() > SHOWN { format!("`{shown}`...") } else { format!("`{shown}`") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_all_and_escape_control_bytes() {
+        let e = IoError::BadHeader(Detail::new("a\nb.npy", "descr", "text", "\x1b[31m\u{9b}red\0"));
+        assert_eq!(e.to_string(), r"a\nb.npy: descr: wanted text, found \u{1b}[31m\u{9b}red\u{0}");
+        assert_eq!((e.class(), e.path()), ("BadHeader", Path::new("a\nb.npy")));
+        let e = IoError::io(Path::new("x\r"), "open")(io::Error::from(io::ErrorKind::NotFound));
+        assert_eq!((e.to_string().as_str(), e.class()), (r"x\r: open: entity not found", "Io"));
+    }
+
+    #[test]
+    fn excerpts_are_short() {
+        assert_eq!(excerpt(b""), "nothing");
+        assert_eq!(excerpt(b"abc"), "`abc`");
+        assert!(excerpt(&[b'a'; 1000]).len() < 60);
+    }
+}

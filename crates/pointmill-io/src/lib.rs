@@ -1,0 +1,46 @@
+//! Point clouds and arrays, from files and into files.
+//!
+//! A file becomes a [`Scan`] through [`read`], a stream through [`read_from`]; arrays come as an [`Array`] from [`read_npy`] and
+//! [`read_npz`] and go as an [`ArrayView`] through [`write_npy`] and [`write_npz`]. Three rules hold for all of it:
+//!
+//! - a size that a file claims is checked against the bytes that are there before memory is taken for it;
+//! - an error names the file, the field, what was wanted and what was found, control characters escaped: [`IoError`];
+//! - a file is written whole or not at all: [`write_whole`].
+//!
+//! ```
+//! use pointmill_io::{ArrayView, ReadOptions, read, write_npy};
+//! let path = std::env::temp_dir().join(format!("pointmill-lesson-{}.npy", std::process::id()));
+//! write_npy(&path, &ArrayView::f64(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, f64::NAN]))?;
+//! let scan = read(&path, &ReadOptions::default())?;
+//! assert_eq!(scan.cloud.points().xyz(0), [1.0, 2.0, 3.0]);
+//! let warnings: Vec<_> = scan.warnings.iter().map(ToString::to_string).collect();
+//! assert_eq!(warnings, ["values of f64 were cast to f32", "1 of 2 points are not finite"]);
+//! # std::fs::remove_file(&path).ok();
+//! # Ok::<(), pointmill_io::IoError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod array;
+mod bin;
+mod dtype;
+mod error;
+mod format;
+mod inputs;
+mod npy;
+mod npz;
+mod read;
+mod scan;
+mod source;
+mod whole;
+
+pub use array::{Array, ArrayData, ArrayView};
+pub use bin::write_bin;
+pub use dtype::Dtype;
+pub use error::{Detail, IoError, escape};
+pub use format::{Format, UnknownFormat};
+pub use inputs::{find_inputs, natural_order};
+pub use npy::{read_npy, write_npy};
+pub use npz::{read_npz, write_npz};
+pub use read::{read, read_from};
+pub use scan::{Field, ReadOptions, Scan, Warning};
+pub use whole::write_whole;

@@ -1,0 +1,318 @@
+//! The header of an npy file: a magic number, a version, a length, and a Python dictionary as text.
+//!
+//! The text is parsed here, strictly and in one pass, and nothing is multiplied unchecked. General parsers of Python
+//! literals do not survive hostile headers: a few dozen nested brackets take them exponential time, and an npy crate that
+//! multiplies the lengths of the axes as it parses overflows.
+
+use crate::array::product;
+use crate::dtype::Dtype;
+use crate::error::{IoError, excerpt};
+use crate::source::Source;
+
+/// The first bytes of every npy file.
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// The longest header text read. Numpy itself refuses longer ones unless told otherwise.
+const MAX_TEXT: usize = 10_000;
+
+/// The most axes that numpy has.
+pub(crate) const MAX_AXES: usize = 64;
+
+/// What a header says, checked as far as it can be without the data.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Header {
+    pub(crate) dtype: Dtype,
+    pub(crate) big_endian: bool,
+    pub(crate) fortran: bool,
+    pub(crate) shape: Vec<usize>,
+    /// The product of `shape`; times the size of an element it fits an `i64`.
+    pub(crate) count: usize,
+}
+
+impl Header {
+    /// The number of bytes of the data.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.count as u64 * self.dtype.bytes() as u64
+    }
+
+    /// Reads a header and leaves the source at the data.
+    pub(crate) fn read(source: &mut Source<'_>) -> Result<Self, IoError> {
+        let mut start = [0; 8];
+        let got = source.fill(&mut start)?;
+        if !start[..got].starts_with(&MAGIC[..MAGIC.len().min(got)]) {
+            let found = excerpt(&start[..got]);
+            return Err(IoError::BadHeader(source.detail("magic", excerpt(MAGIC), found)));
+        }
+        if got < start.len() {
+            let found = if got == 0 { "an empty file".into() } else { format!("{got} bytes") };
+            return Err(IoError::Truncated(source.detail("header", "8 bytes of magic and version", found)));
+        }
+        let mut length = [0; 4];
+        let width = match start[6..] {
+            [1, 0] => 2,
+            [2 | 3, 0] => 4,
+            _ => {
+                let found = format!("{}.{}", start[6], start[7]);
+                return Err(IoError::UnsupportedFormat(source.detail("version", "1.0, 2.0 or 3.0", found)));
+            }
+        };
+        let got = source.fill(&mut length[..width])?;
+        if got < width {
+            let [wanted, found] = [width, got].map(|n| format!("{n} bytes"));
+            return Err(IoError::Truncated(source.detail("header length", wanted, found)));
+        }
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_TEXT {
+            let wanted = format!("at most {MAX_TEXT} bytes");
+            return Err(IoError::LimitExceeded(source.detail("header length", wanted, format!("{length} bytes"))));
+        }
+        let mut text = vec![0; length];
+        let got = source.fill(&mut text)?;
+        if got < length {
+            let [wanted, found] = [length, got].map(|n| format!("{n} bytes"));
+            return Err(IoError::Truncated(source.detail("header", wanted, found)));
+        }
+        Text { bytes: &text, at: 0 }.header(source)
+    }
+
+    /// The bytes of a header with which the data starts at a multiple of 64, as numpy writes it.
+    pub(crate) fn bytes_for(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
+        let mut axes: String = shape.iter().map(|n| format!("{n}, ")).collect();
+        // A tuple of one keeps its comma.
+        axes.truncate(axes.len().saturating_sub(if shape.len() == 1 { 1 } else { 2 }));
+        let mut text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({axes}), }}", dtype.descr());
+        let before = MAGIC.len() + 4;
+        let padded = (before + text.len() + 1).next_multiple_of(64);
+        text.extend(std::iter::repeat_n(' ', padded - before - text.len() - 1));
+        text.push('\n');
+        // At most MAX_AXES axes of 20 digits: the length fits version 1.0's two bytes.
+        let length = u16::try_from(text.len()).expect("a header of at most 64 axes is short");
+        [MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat()
+    }
+}
+
+/// The text of a header and how far it is read.
+struct Text<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Text<'a> {
+    /// `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order, each once, then blanks.
+    fn header(mut self, source: &Source<'_>) -> Result<Header, IoError> {
+        let (mut dtype, mut fortran, mut shape) = (None, None, None);
+        self.expect(source, b'{', "header")?;
+        while !self.eat(b'}') {
+            let key = self.quoted(source, "header key")?;
+            self.expect(source, b':', "header")?;
+            let again = match key {
+                b"descr" => dtype.replace(self.descr(source)?).is_some(),
+                b"fortran_order" => fortran.replace(self.boolean(source)?).is_some(),
+                b"shape" => shape.replace(self.shape(source)?).is_some(),
+                _ => {
+                    let wanted = "descr, fortran_order or shape";
+                    return Err(IoError::BadHeader(source.detail("header key", wanted, excerpt(key))));
+                }
+            };
+            if again {
+                let found = format!("{} again", excerpt(key));
+                return Err(IoError::BadHeader(source.detail("header key", "each key once", found)));
+            }
+            if !self.eat(b',') {
+                self.expect(source, b'}', "header")?;
+                break;
+            }
+        }
+        self.blanks();
+        if self.at < self.bytes.len() {
+            return Err(self.bad(source, "header", "its end"));
+        }
+        let missing = |key| IoError::MissingField(source.detail("header", format!("the key `{key}`"), "none"));
+        let (dtype, big_endian) = dtype.ok_or_else(|| missing("descr"))?;
+        let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
+        let shape = shape.ok_or_else(|| missing("shape"))?;
+        let fits = |&n: &usize| n.checked_mul(dtype.bytes()).is_some_and(|bytes| i64::try_from(bytes).is_ok());
+        let count = product(&shape).filter(fits).ok_or_else(|| {
+            let found = format!("{shape:?} of {dtype}");
+            IoError::LimitExceeded(source.detail("shape", "less than 2^63 bytes", found))
+        })?;
+        Ok(Header { dtype, big_endian, fortran, shape, count })
+    }
+
+    fn descr(&mut self, source: &Source<'_>) -> Result<(Dtype, bool), IoError> {
+        self.blanks();
+        if self.bytes[self.at..].starts_with(b"[") {
+            let found = format!("a structure {}", excerpt(&self.bytes[self.at..]));
+            return Err(IoError::UnsupportedFormat(source.detail("descr", "one element type", found)));
+        }
+        let text = self.quoted(source, "descr")?;
+        str::from_utf8(text).ok().and_then(Dtype::from_descr).ok_or_else(|| {
+            let wanted = "a bool, integer or float type such as '<f4'";
+            IoError::UnsupportedFormat(source.detail("descr", wanted, excerpt(text)))
+        })
+    }
+
+    fn boolean(&mut self, source: &Source<'_>) -> Result<bool, IoError> {
+        self.blanks();
+        for (word, value) in [("True", true), ("False", false)] {
+            if self.bytes[self.at..].starts_with(word.as_bytes()) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        Err(self.bad(source, "fortran_order", "True or False"))
+    }
+
+    fn shape(&mut self, source: &Source<'_>) -> Result<Vec<usize>, IoError> {
+        let mut shape = Vec::new();
+        self.expect(source, b'(', "shape")?;
+        while !self.eat(b')') {
+            let digits = self.bytes[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
+            let number = str::from_utf8(&self.bytes[self.at..self.at + digits]).ok().and_then(|d| d.parse().ok());
+            // Files of Python 2 have an L behind a long number.
+            shape.push(number.ok_or_else(|| self.bad(source, "shape", "lengths from 0 to 2^64 - 1"))?);
+            self.at += digits;
+            self.eat(b'L');
+            if !self.eat(b',') {
+                self.expect(source, b')', "shape")?;
+                break;
+            }
+        }
+        if shape.len() > MAX_AXES {
+            let [wanted, found] = [MAX_AXES, shape.len()].map(|n| format!("{n} axes"));
+            return Err(IoError::LimitExceeded(source.detail("shape", format!("at most {wanted}"), found)));
+        }
+        Ok(shape)
+    }
+
+    /// The inside of a string literal. One with an escape is none of ours.
+    fn quoted(&mut self, source: &Source<'_>, field: &str) -> Result<&'a [u8], IoError> {
+        self.blanks();
+        let rest = &self.bytes[self.at..];
+        let inside = match rest {
+            [quote @ (b'\'' | b'"'), inside @ ..] => {
+                inside.iter().position(|b| b == quote).map(|end| &inside[..end]).filter(|text| !text.contains(&b'\\'))
+            }
+            _ => None,
+        };
+        let inside = inside.ok_or_else(|| self.bad(source, field, "a string"))?;
+        self.at += inside.len() + 2;
+        Ok(inside)
+    }
+
+    fn blanks(&mut self) {
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    /// Steps over `byte` and the blanks around it, if it comes next.
+    fn eat(&mut self, byte: u8) -> bool {
+        self.blanks();
+        let there = self.bytes.get(self.at) == Some(&byte);
+        if there {
+            self.at += 1;
+            self.blanks();
+        }
+        there
+    }
+
+    fn expect(&mut self, source: &Source<'_>, byte: u8, field: &str) -> Result<(), IoError> {
+        if self.eat(byte) { Ok(()) } else { Err(self.bad(source, field, &format!("`{}`", byte as char))) }
+    }
+
+    fn bad(&self, source: &Source<'_>, field: &str, wanted: &str) -> IoError {
+        IoError::BadHeader(source.detail(field, wanted, excerpt(&self.bytes[self.at..])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn parse(text: &str) -> Result<Header, IoError> {
+        let mut bytes = [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
+        bytes.extend([0; 4]);
+        Header::read(&mut Source::new(Path::new("a.npy"), &mut &bytes[..], None))
+    }
+
+    #[test]
+    fn numpys_headers_are_read() {
+        let h = parse("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }     \n").unwrap();
+        assert_eq!((h.dtype, h.big_endian, h.fortran, h.count), (Dtype::F32, false, false, 12));
+        assert_eq!((h.shape.as_slice(), h.bytes()), (&[3, 4][..], 48));
+        let h = parse("{\"shape\":(2L,),'descr':\">i8\",'fortran_order':True}").unwrap();
+        assert_eq!((h.dtype, h.big_endian, h.fortran, h.shape), (Dtype::I64, true, true, vec![2]));
+        assert_eq!(parse("{'descr': '|b1', 'fortran_order': False, 'shape': (), }").unwrap().count, 1);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for shape in [&[][..], &[5], &[3, 4], &[0, 7], &[usize::MAX >> 4, 1], &[1; MAX_AXES]] {
+            let bytes = Header::bytes_for(Dtype::F16, shape);
+            assert_eq!(bytes.len() % 64, 0);
+            let h = Header::read(&mut Source::new(Path::new("a"), &mut &bytes[..], None)).unwrap();
+            assert_eq!((h.dtype, h.shape.as_slice()), (Dtype::F16, shape));
+        }
+        let one = Header::bytes_for(Dtype::F32, &[5]);
+        assert!(String::from_utf8_lossy(&one).contains("'shape': (5,), }"));
+    }
+
+    #[test]
+    fn lies_are_refused_by_class() {
+        let shape = |s: &str| parse(&format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {s}, }}"));
+        for (s, class) in [
+            ("(4611686018427387904, 4)", "LimitExceeded"),
+            ("(4611686018427387904,)", "LimitExceeded"),
+            ("(18446744073709551616,)", "BadHeader"),
+            ("(-1, 3)", "BadHeader"),
+            ("(3, 4", "BadHeader"),
+            ("[3, 4]", "BadHeader"),
+            ("3", "BadHeader"),
+            ("(1.5,)", "BadHeader"),
+            ("(3 4)", "BadHeader"),
+        ] {
+            assert_eq!(shape(s).unwrap_err().class(), class, "{s}");
+        }
+        assert_eq!(shape("(0, 18446744073709551615)").unwrap().count, 0);
+        let nested = "[".repeat(9000);
+        for (text, class) in [
+            ("", "BadHeader"),
+            ("{}", "MissingField"),
+            ("{'descr': '<f4'}", "MissingField"),
+            ("{'descr': '<f4', 'descr': '<f4'}", "BadHeader"),
+            ("{'descr': '|O'}", "UnsupportedFormat"),
+            ("{'descr': '<c8'}", "UnsupportedFormat"),
+            ("{'descr': [('x', '<f4')]}", "UnsupportedFormat"),
+            ("{'descr': 4}", "BadHeader"),
+            ("{'a': 1}", "BadHeader"),
+            ("{'fortran_order': 1}", "BadHeader"),
+            ("{'descr", "BadHeader"),
+            (&nested, "BadHeader"),
+        ] {
+            let e = parse(text).unwrap_err();
+            assert_eq!(e.class(), class, "{e}");
+        }
+        let e = parse("{'descr': '\x1b[2J'}").unwrap_err();
+        assert!(e.to_string().contains(r"`\u{1b}[2J`"), "{e}");
+    }
+
+    #[test]
+    fn long_and_torn_headers_are_refused() {
+        let read = |bytes: &[u8]| Header::read(&mut Source::new(Path::new("a"), &mut &bytes[..], None));
+        let e = read(b"\x93NUMPY\x02\x00\xff\xff\xff\xff").unwrap_err();
+        assert_eq!(e.to_string(), "a: header length: wanted at most 10000 bytes, found 4294967295 bytes");
+        for (bytes, class) in [
+            (&b""[..], "Truncated"),
+            (b"\x93NUM", "Truncated"),
+            (b"\x93NUMPX\x01\x00", "BadHeader"),
+            (b"hello", "BadHeader"),
+            (b"\x93NUMPY\x09\x00", "UnsupportedFormat"),
+            (b"\x93NUMPY\x01\x00\x10", "Truncated"),
+            (b"\x93NUMPY\x01\x00\x10\x00{'descr", "Truncated"),
+        ] {
+            assert_eq!(read(bytes).unwrap_err().class(), class, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Numpy arrays: `.npy` files, and the members of `.npz` archives.
+
+mod header;
+
+pub(crate) use header::{Header, MAGIC, MAX_AXES};
+
+use crate::array::{Array, ArrayData, ArrayView, Values, check_shape};
+use crate::dtype::Dtype;
+use crate::error::{Detail, IoError};
+use crate::read::{Limits, Rows};
+use crate::scan::Warning;
+use crate::source::Source;
+use crate::whole::write_whole;
+use pointmill_core::half::f32_from_f16_bits;
+use std::io::Write;
+use std::path::Path;
+
+/// Reads an array from an `.npy` file.
+///
+/// Arrays in Fortran order are transposed and big-endian values swapped: what comes back is in C order. Bytes after the
+/// data are ignored, as numpy does.
+///
+/// # Errors
+/// Anything but an array of booleans, integers or floats; a file shorter than its header says, before any memory is taken.
+///
+/// ```
+/// use pointmill_io::{ArrayView, read_npy, write_npy};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}.npy", std::process::id()));
+/// write_npy(&path, &ArrayView::i32(&[2, 2], &[1, 2, 3, 4]))?;
+/// assert_eq!(read_npy(&path)?.into_i32()?, [1, 2, 3, 4]);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+pub fn read_npy(path: impl AsRef<Path>) -> Result<Array, IoError> {
+    let path = path.as_ref();
+    let (mut file, length) = crate::read::open(path)?;
+    Ok(read_array(&mut Source::new(path, &mut file, length))?.named(path.into(), None))
+}
+
+/// Writes an array as an `.npy` file, whole or not at all (see [`write_whole`]).
+///
+/// # Errors
+/// A shape that does not hold the values; what the system refuses.
+pub fn write_npy(path: impl AsRef<Path>, array: &ArrayView<'_>) -> Result<(), IoError> {
+    let path = path.as_ref();
+    check_view(path, "", array)?;
+    write_whole(path, |out| write_array(out, array))
+}
+
+/// Reads the array that the source holds.
+pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
+    let header = Header::read(source)?;
+    check_bytes(source, &header)?;
+    let (n, big) = (header.count, header.big_endian);
+    /// Reads the values and brings them into C order.
+    macro_rules! data {
+        ($variant:ident, $read:expr) => {
+            ArrayData::$variant(c_order($read?, &header))
+        };
+    }
+    let data = match header.dtype {
+        Dtype::F32 => data!(F32, source.values(n, big)),
+        Dtype::F64 => data!(F64, source.values(n, big)),
+        Dtype::F16 => data!(F16, source.values(n, big)),
+        Dtype::I8 => data!(I8, source.values(n, big)),
+        Dtype::I16 => data!(I16, source.values(n, big)),
+        Dtype::I32 => data!(I32, source.values(n, big)),
+        Dtype::I64 => data!(I64, source.values(n, big)),
+        Dtype::U8 => data!(U8, source.values(n, big)),
+        Dtype::U16 => data!(U16, source.values(n, big)),
+        Dtype::U32 => data!(U32, source.values(n, big)),
+        Dtype::U64 => data!(U64, source.values(n, big)),
+        Dtype::Bool => data!(Bool, source.mapped(n, big, |v: u8| v != 0)),
+    };
+    Array::new(header.shape, data)
+}
+
+/// Reads the array that the source holds as the rows of a cloud.
+pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows, IoError> {
+    let header = Header::read(source)?;
+    let columns = match header.shape[..] {
+        [_, columns] if columns >= 3 => columns,
+        _ => {
+            let found = format!("{:?}", header.shape);
+            return Err(IoError::ShapeMismatch(source.detail("shape", "[N, C] with C of 3 or more", found)));
+        }
+    };
+    limits.check_columns(source, columns)?;
+    check_bytes(source, &header)?;
+    limits.check_points(source, header.shape[0] as u64)?;
+    let (n, big) = (header.count, header.big_endian);
+    let data = match header.dtype {
+        Dtype::F32 => source.values(n, big)?,
+        Dtype::F64 => source.mapped(n, big, |v: f64| v as f32)?,
+        Dtype::F16 => source.mapped(n, big, f32_from_f16_bits)?,
+        Dtype::I8 => source.mapped(n, big, |v: i8| v as f32)?,
+        Dtype::I16 => source.mapped(n, big, |v: i16| v as f32)?,
+        Dtype::I32 => source.mapped(n, big, |v: i32| v as f32)?,
+        Dtype::I64 => source.mapped(n, big, |v: i64| v as f32)?,
+        Dtype::U8 => source.mapped(n, big, |v: u8| v as f32)?,
+        Dtype::U16 => source.mapped(n, big, |v: u16| v as f32)?,
+        Dtype::U32 => source.mapped(n, big, |v: u32| v as f32)?,
+        Dtype::U64 => source.mapped(n, big, |v: u64| v as f32)?,
+        Dtype::Bool => {
+            return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", "bool")));
+        }
+    };
+    let data = c_order(data, &header);
+    let mut rest = [0; 4096];
+    let rest = match source.left() {
+        Some(left) => left,
+        None => source.fill(&mut rest)? as u64,
+    };
+    let warnings = if rest > 0 { vec![Warning::TrailingBytes { bytes: rest }] } else { vec![] };
+    Ok(Rows { data, columns, dtype: header.dtype, warnings })
+}
+
+/// Checks what the header says against the bytes that can come.
+fn check_bytes(source: &Source<'_>, header: &Header) -> Result<(), IoError> {
+    match source.at_most() {
+        Some(left) if left < header.bytes() => {
+            let wanted = format!("{} bytes for {} {:?}", header.bytes(), header.dtype, header.shape);
+            Err(IoError::Truncated(source.detail("data", wanted, format!("{left} bytes"))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Brings values as stored into C order.
+fn c_order<T: Copy>(data: Vec<T>, header: &Header) -> Vec<T> {
+    let shape = &header.shape;
+    // With one axis longer than 1 both orders are the same.
+    if !header.fortran || data.is_empty() || shape.iter().filter(|&&n| n > 1).count() < 2 {
+        return data;
+    }
+    let mut strides = Vec::with_capacity(shape.len());
+    let mut stride = 1;
+    for &n in shape {
+        strides.push(stride);
+        stride *= n;
+    }
+    let last = shape.len() - 1;
+    let mut out = Vec::with_capacity(data.len());
+    let mut index = vec![0; last];
+    let mut start = 0;
+    loop {
+        out.extend((0..shape[last]).map(|i| data[start + i * strides[last]]));
+        // Count up the indices before the last, as an odometer does.
+        let mut axis = last;
+        loop {
+            if axis == 0 {
+                return out;
+            }
+            axis -= 1;
+            index[axis] += 1;
+            start += strides[axis];
+            if index[axis] < shape[axis] {
+                break;
+            }
+            start -= index[axis] * strides[axis];
+            index[axis] = 0;
+        }
+    }
+}
+
+/// Checks that a view can be written.
+pub(crate) fn check_view(path: &Path, prefix: &str, array: &ArrayView<'_>) -> Result<(), IoError> {
+    let axes = array.shape().len();
+    if axes > MAX_AXES {
+        let [wanted, found] = [MAX_AXES, axes].map(|n| format!("{n} axes"));
+        return Err(IoError::ShapeMismatch(Detail::new(path, format!("{prefix}shape"), wanted, found)));
+    }
+    check_shape(path, prefix, array.shape(), array.values().len())
+}
+
+/// Writes the header and the values; the view has been checked.
+pub(crate) fn write_array(out: &mut dyn Write, array: &ArrayView<'_>) -> std::io::Result<()> {
+    out.write_all(&Header::bytes_for(array.dtype(), array.shape()))?;
+    match array.values() {
+        Values::F32(v) => write_values(out, v, f32::to_le_bytes),
+        Values::F64(v) => write_values(out, v, f64::to_le_bytes),
+        Values::F16(v) | Values::U16(v) => write_values(out, v, u16::to_le_bytes),
+        Values::I8(v) => write_values(out, v, i8::to_le_bytes),
+        Values::I16(v) => write_values(out, v, i16::to_le_bytes),
+        Values::I32(v) => write_values(out, v, i32::to_le_bytes),
+        Values::I64(v) => write_values(out, v, i64::to_le_bytes),
+        Values::U8(v) => out.write_all(v),
+        Values::U32(v) => write_values(out, v, u32::to_le_bytes),
+        Values::U64(v) => write_values(out, v, u64::to_le_bytes),
+        Values::Bool(v) => write_values(out, v, |b| [u8::from(b)]),
+    }
+}
+
+/// Writes values in little-endian order: as they lie in memory, without a copy, where that is the machine's order.
+pub(crate) fn write_values<T: bytemuck::NoUninit, const B: usize>(
+    out: &mut dyn Write,
+    values: &[T],
+    bytes: impl Fn(T) -> [u8; B],
+) -> std::io::Result<()> {
+    if cfg!(target_endian = "little") {
+        return out.write_all(bytemuck::cast_slice(values));
+    }
+    for &v in values {
+        out.write_all(&bytes(v))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fortran_order_is_transposed() {
+        let header = |shape: &[usize]| Header {
+            dtype: Dtype::I32,
+            big_endian: false,
+            fortran: true,
+            shape: shape.to_vec(),
+            count: shape.iter().product(),
+        };
+        assert_eq!(c_order(vec![1, 4, 2, 5, 3, 6], &header(&[2, 3])), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(c_order(vec![1, 2, 3], &header(&[3, 1])), [1, 2, 3]);
+        assert_eq!(c_order(Vec::<i32>::new(), &header(&[0, 3])), []);
+        // Entry (i, j, k) of shape [2, 3, 4] is 100 i + 10 j + k.
+        let shape = [2, 3, 4];
+        let mut stored = vec![];
+        for k in 0..4 {
+            for j in 0..3 {
+                for i in 0..2 {
+                    stored.push(100 * i + 10 * j + k);
+                }
+            }
+        }
+        let mut wanted = stored.clone();
+        wanted.sort_unstable();
+        assert_eq!(c_order(stored, &header(&shape)), wanted);
+    }
+}

@@ -1,0 +1,102 @@
+//! Archives of numpy arrays: `.npz`, a zip file with an `.npy` file for each array, stored or deflated.
+
+mod archive;
+
+use crate::array::{Array, ArrayView};
+use crate::error::{Detail, IoError};
+use crate::npy;
+use crate::read::{Limits, Rows};
+use crate::whole::write_whole;
+use archive::Archive;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek};
+use std::path::Path;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
+
+/// The array that holds a cloud's points.
+const POINTS: &str = "points";
+
+/// From here on an archive's member needs 64-bit sizes.
+const LARGE: u64 = 0xff00_0000;
+
+/// Reads every array of an `.npz` archive, by name.
+///
+/// Arrays come in C order, as from [`read_npy`](crate::read_npy). Members that are not `.npy` files are left out.
+///
+/// # Limits
+/// 10,000 members; unpacked, 256 MiB or 100 times the file, whichever is more. Memory is taken as bytes come out of the
+/// archive, not as its headers claim.
+///
+/// # Errors
+/// Any class of [`IoError`] about files; a member is named.
+///
+/// ```
+/// use pointmill_io::{ArrayView, read_npz, write_npz};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}.npz", std::process::id()));
+/// write_npz(&path, &[("coords", ArrayView::i32(&[1, 3], &[7, 8, 9])), ("mean", ArrayView::f32(&[1, 4], &[0.5; 4]))])?;
+/// let arrays = read_npz(&path)?;
+/// assert_eq!(arrays["coords"].as_i32()?, [7, 8, 9]);
+/// assert_eq!(arrays["mean"].shape(), [1, 4]);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoError> {
+    let path = path.as_ref();
+    let (file, _) = crate::read::open(path)?;
+    let mut archive = Archive::open(path, BufReader::new(file))?;
+    let mut arrays = BTreeMap::new();
+    for (index, name) in archive.names()? {
+        let array = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
+        arrays.insert(name, array);
+    }
+    Ok(arrays)
+}
+
+/// Writes arrays as an `.npz` archive, whole or not at all (see [`write_whole`]).
+///
+/// The arrays are stored without compression, in the order given, and without the time of day: the same arrays give the
+/// same bytes.
+///
+/// # Errors
+/// An empty name or one given twice; a shape that does not hold its values; what the system refuses.
+pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, ArrayView<'_>)]) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let mut names = BTreeSet::new();
+    for (name, array) in arrays {
+        if name.is_empty() || name.contains('\0') || !names.insert(name) {
+            let wanted = "names that differ, not empty, without NUL";
+            return Err(IoError::InvalidArgument(Detail::new(path, "array name", wanted, format!("`{name}`"))));
+        }
+        npy::check_view(path, &format!("array `{name}`: "), array)?;
+    }
+    write_whole(path, |out| write_archive(out, arrays))
+}
+
+fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
+    let mut zip = ZipWriter::new(out);
+    for (name, array) in arrays {
+        let bytes = array.values().len() as u64 * array.dtype().bytes() as u64;
+        let options = SimpleFileOptions::DEFAULT
+            .compression_method(CompressionMethod::Stored)
+            .last_modified_time(DateTime::DEFAULT)
+            .unix_permissions(0o644)
+            .large_file(bytes >= LARGE);
+        zip.start_file(format!("{name}.npy"), options)?;
+        npy::write_array(&mut zip, array)?;
+    }
+    zip.finish()?;
+    Ok(())
+}
+
+/// Reads the cloud of an archive: the array `points`, or the only one of two axes.
+pub(crate) fn read_rows(path: &Path, reader: impl Read + Seek, limits: &Limits) -> Result<Rows, IoError> {
+    let mut archive = Archive::open(path, reader)?;
+    let names = archive.names()?;
+    let (index, name) = match names.iter().find(|(_, name)| name == POINTS) {
+        Some(points) => points.clone(),
+        None => archive.only_matrix(names, POINTS)?,
+    };
+    archive.member(index, &name, |source| npy::read_rows(source, limits))
+}

@@ -1,0 +1,250 @@
+//! Bytes into values, with memory taken only for bytes that are there.
+
+use crate::error::{Detail, IoError};
+use bytemuck::{Pod, cast_slice_mut};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// Bytes read at a time. It fits the second-level cache, so clearing the memory before the read costs little; and where
+/// the length is only claimed, it is all that a lie can make us take.
+const CHUNK: usize = 256 << 10;
+
+/// Values as they lie in a file.
+pub(crate) trait Raw: Pod {
+    fn swapped(self) -> Self;
+}
+
+macro_rules! raw {
+    ($($int:ty)*) => {$(impl Raw for $int {
+        fn swapped(self) -> Self {
+            self.swap_bytes()
+        }
+    })*};
+}
+raw!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+impl Raw for f32 {
+    fn swapped(self) -> Self {
+        Self::from_bits(self.to_bits().swap_bytes())
+    }
+}
+
+impl Raw for f64 {
+    fn swapped(self) -> Self {
+        Self::from_bits(self.to_bits().swap_bytes())
+    }
+}
+
+/// A stream of bytes, its name, and what is known of its length.
+pub(crate) struct Source<'a> {
+    pub(crate) path: &'a Path,
+    reader: &'a mut dyn Read,
+    /// Bytes left by a length that was checked (a file's own, not one that a header claims).
+    left: Option<u64>,
+    /// For a member of an archive, whose errors are the archive's and not the system's: bytes left as the archive claims.
+    /// No more are read, but so many need not come.
+    claimed: Option<u64>,
+    /// Said before the names of fields: the array's name in an archive.
+    prefix: String,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(path: &'a Path, reader: &'a mut dyn Read, length: Option<u64>) -> Self {
+        Self { path, reader, left: length, claimed: None, prefix: String::new() }
+    }
+
+    /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known to be there.
+    pub(crate) fn member(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, name: &str) -> Self {
+        let left = stored.then_some(size);
+        Self { path, reader, left, claimed: Some(size), prefix: format!("array `{name}`: ") }
+    }
+
+    /// The most bytes that can come, if that is known or claimed.
+    pub(crate) fn at_most(&self) -> Option<u64> {
+        self.left.or(self.claimed)
+    }
+
+    /// Reads what is left of a member, with which its checksum is compared; whether it is no more than claimed.
+    pub(crate) fn drain(&mut self) -> Result<bool, IoError> {
+        let mut rest = [0; 4096];
+        let mut left = self.claimed.replace(u64::MAX).unwrap_or(u64::MAX);
+        loop {
+            let got = self.fill(&mut rest)? as u64;
+            if got == 0 || got > left {
+                return Ok(got == 0);
+            }
+            left -= got;
+        }
+    }
+
+    pub(crate) fn left(&self) -> Option<u64> {
+        self.left
+    }
+
+    pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
+        Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found)
+    }
+
+    /// Fills `buffer` as far as there are bytes; the number of bytes got.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, IoError> {
+        let most = self.claimed.map_or(buffer.len(), |claimed| claimed.min(buffer.len() as u64) as usize);
+        let buffer = &mut buffer[..most];
+        let mut got = 0;
+        while got < buffer.len() {
+            match self.reader.read(&mut buffer[got..]) {
+                Ok(0) => break,
+                Ok(n) => got += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if self.claimed.is_some() && e.raw_os_error().is_none() => {
+                    return Err(IoError::Decompress(self.detail("data", "a valid compressed stream", e.to_string())));
+                }
+                Err(e) => return Err(IoError::io(self.path, "read")(e)),
+            }
+        }
+        self.left = self.left.map(|left| left.saturating_sub(got as u64));
+        self.claimed = self.claimed.map(|claimed| claimed - got as u64);
+        Ok(got)
+    }
+
+    /// Reads `count` values.
+    pub(crate) fn values<T: Raw>(&mut self, count: usize, big_endian: bool) -> Result<Vec<T>, IoError> {
+        let mut out = Vec::new();
+        self.reserve_known(&mut out, count, size_of::<T>())?;
+        while out.len() < count {
+            let start = out.len();
+            let step = (count - start).min(CHUNK / size_of::<T>());
+            self.reserve(&mut out, step)?;
+            out.resize(start + step, T::zeroed());
+            self.chunk(&mut out[start..], big_endian, start, count)?;
+        }
+        Ok(out)
+    }
+
+    /// Reads `count` values and casts each as it comes.
+    pub(crate) fn mapped<T: Raw, U>(
+        &mut self,
+        count: usize,
+        big_endian: bool,
+        cast: impl Fn(T) -> U,
+    ) -> Result<Vec<U>, IoError> {
+        let mut out = Vec::new();
+        self.reserve_known(&mut out, count, size_of::<T>())?;
+        let mut chunk = vec![T::zeroed(); count.min(CHUNK / size_of::<T>())];
+        while out.len() < count {
+            let start = out.len();
+            let step = (count - start).min(chunk.len());
+            self.chunk(&mut chunk[..step], big_endian, start, count)?;
+            self.reserve(&mut out, step)?;
+            out.extend(chunk[..step].iter().map(|&v| cast(v)));
+        }
+        Ok(out)
+    }
+
+    /// Reads to the end, or until `at_least` values are there; the values and the number of bytes after the last whole one.
+    pub(crate) fn until_end<T: Raw>(&mut self, at_least: u64, big_endian: bool) -> Result<(Vec<T>, usize), IoError> {
+        let mut out = Vec::new();
+        while (out.len() as u64) < at_least {
+            let start = out.len();
+            let step = CHUNK / size_of::<T>();
+            self.reserve(&mut out, step)?;
+            out.resize(start + step, T::zeroed());
+            let got = self.fill(cast_slice_mut(&mut out[start..]))?;
+            if got < CHUNK {
+                out.truncate(start + got / size_of::<T>());
+                order(&mut out[start..], big_endian);
+                return Ok((out, got % size_of::<T>()));
+            }
+            order(&mut out[start..], big_endian);
+        }
+        Ok((out, 0))
+    }
+
+    /// Reads the values `start..` of `count` into a slice that is to be full.
+    fn chunk<T: Raw>(&mut self, out: &mut [T], big_endian: bool, start: usize, count: usize) -> Result<(), IoError> {
+        let got = self.fill(cast_slice_mut(out))?;
+        if got < size_of_val(out) {
+            let [wanted, found] = [count as u64, start as u64].map(|n| n * size_of::<T>() as u64);
+            let found = format!("{} bytes", found + got as u64);
+            return Err(IoError::Truncated(self.detail("data", format!("{wanted} bytes"), found)));
+        }
+        order(out, big_endian);
+        Ok(())
+    }
+
+    /// Takes all the memory at once if the bytes are known to be there.
+    fn reserve_known<T>(&self, out: &mut Vec<T>, count: usize, bytes_each: usize) -> Result<(), IoError> {
+        let bytes = count as u128 * bytes_each as u128;
+        if self.left.is_some_and(|left| u128::from(left) >= bytes) && out.try_reserve_exact(count).is_err() {
+            return Err(self.out_of_memory(count * size_of::<T>()));
+        }
+        Ok(())
+    }
+
+    fn reserve<T>(&self, out: &mut Vec<T>, more: usize) -> Result<(), IoError> {
+        out.try_reserve(more).map_err(|_| self.out_of_memory((out.len() + more) * size_of::<T>()))
+    }
+
+    fn out_of_memory(&self, bytes: usize) -> IoError {
+        IoError::OutOfMemory(self.detail("memory", format!("{bytes} bytes"), "a refusal"))
+    }
+}
+
+/// Puts values as read into the machine's byte order.
+fn order<T: Raw>(values: &mut [T], big_endian: bool) {
+    if big_endian != cfg!(target_endian = "big") {
+        for v in values {
+            *v = v.swapped();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a byte at a time, and an interruption before each.
+    struct Slow(Vec<u8>, bool);
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            if self.0.is_empty() {
+                return Ok(0);
+            }
+            buffer[0] = self.0.remove(0);
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn slow_readers_give_the_same() {
+        let mut reader = Slow(vec![0, 1, 0, 2, 9], false);
+        let mut source = Source::new(Path::new("s"), &mut reader, None);
+        assert_eq!(source.values::<u16>(2, true).unwrap(), [1, 2]);
+        let e = source.values::<u16>(1, true).unwrap_err();
+        assert_eq!(e.to_string(), "s: data: wanted 2 bytes, found 1 bytes");
+    }
+
+    #[test]
+    fn a_claimed_length_takes_no_memory() {
+        // 2^59 values of 8 bytes, of which none is there: more than any machine has.
+        for reading in [
+            Source::new(Path::new("s"), &mut [].as_slice(), None).values::<f64>(1 << 59, false).map(drop),
+            Source::new(Path::new("s"), &mut [].as_slice(), None).mapped(1 << 59, false, |v: f64| v as f32).map(drop),
+        ] {
+            assert_eq!(reading.unwrap_err().class(), "Truncated");
+        }
+    }
+
+    #[test]
+    fn ends_between_values_are_told() {
+        let bytes: Vec<u8> = (0..CHUNK + 7).map(|i| i as u8).collect();
+        let mut reader = &bytes[..];
+        let (values, rest) = Source::new(Path::new("s"), &mut reader, None).until_end::<u32>(u64::MAX, false).unwrap();
+        assert_eq!((values.len(), rest), (CHUNK / 4 + 1, 3));
+        assert_eq!(values[1], 0x0706_0504);
+    }
+}

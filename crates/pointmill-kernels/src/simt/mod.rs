@@ -1,0 +1,70 @@
+//! The machine a kernel runs on: threads, barriers, warp operations, shared memory, atomics.
+//!
+//! Two implementations with one interface: `device` (NVIDIA GPUs) and `twin` (the host, for tests). Kernels must
+//! keep three rules, which the twin checks where it can: every lane of a warp reaches each warp operation, every thread
+//! of a block reaches each block barrier, and helpers are `#[inline(always)]` (a function that is not inlined loses the
+//! property that keeps LLVM from duplicating a barrier).
+
+#[cfg(target_arch = "nvptx64")]
+mod device;
+#[cfg(target_arch = "nvptx64")]
+pub use device::*;
+
+#[cfg(all(not(target_arch = "nvptx64"), feature = "twin"))]
+pub mod twin;
+#[cfg(all(not(target_arch = "nvptx64"), feature = "twin"))]
+pub use twin::machine::*;
+
+/// Threads in a warp.
+pub const WARP: u32 = 32;
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+mod derived {
+    use super::*;
+
+    /// This thread's place in its warp, 0 to 31.
+    #[inline(always)]
+    pub fn lane() -> u32 {
+        thread_index() % WARP
+    }
+
+    /// This thread's warp in its block.
+    #[inline(always)]
+    pub fn warp() -> u32 {
+        thread_index() / WARP
+    }
+
+    /// This thread's place in the whole launch.
+    #[inline(always)]
+    pub fn global_index() -> u32 {
+        block_index() * block_size() + thread_index()
+    }
+
+    /// Mask of the lanes before this one.
+    #[inline(always)]
+    pub fn lanes_before() -> u32 {
+        (1 << lane()) - 1
+    }
+
+    /// Sum over the lanes up to and including this one.
+    #[inline(always)]
+    pub fn warp_inclusive_sum(mut value: u32) -> u32 {
+        let mut distance = 1;
+        while distance < WARP {
+            let other = shuffle_up(value, distance);
+            if lane() >= distance {
+                value += other;
+            }
+            distance *= 2;
+        }
+        value
+    }
+
+    /// Sum over all lanes, in every lane.
+    #[inline(always)]
+    pub fn warp_sum(value: u32) -> u32 {
+        shuffle(warp_inclusive_sum(value), WARP - 1)
+    }
+}
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+pub use derived::*;

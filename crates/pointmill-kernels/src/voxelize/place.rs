@@ -1,0 +1,118 @@
+//! Final rows, where they are not the first-seen rows of one sample.
+
+use super::*;
+
+/// Arguments of [`Samples`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SamplesArgs {
+    /// The samples.
+    pub batch: Batch,
+    /// Rows found before each sample, `samples + 1`; null for one sample.
+    pub sample_found: *const u32,
+    /// Rows kept before each sample, `samples + 1`.
+    pub voxel_splits: *mut u32,
+    /// Gets the number of rows kept.
+    pub counters: *mut Counters,
+}
+
+kernel! {
+    /// Where each sample's rows start in the result. One block.
+    Samples = "voxelize_samples", block BLOCK, shared scan::SHARED_WORDS, cooperative true,
+    fn(a: SamplesArgs) {
+        let sums = Shared::at(0);
+        let mut kept_before = 0;
+        let mut chunk = 0;
+        while chunk < a.batch.samples {
+            let b = chunk + thread_index();
+            let mut kept = 0;
+            if b < a.batch.samples {
+                let found = if a.sample_found.is_null() {
+                    (*a.counters).found
+                } else {
+                    *a.sample_found.add(b as usize + 1) - *a.sample_found.add(b as usize)
+                };
+                kept = if found < a.batch.max_voxels { found } else { a.batch.max_voxels };
+            }
+            let inclusive = warp_inclusive_sum(kept);
+            if lane() == WARP - 1 {
+                sums.set(warp(), inclusive);
+            }
+            sync_block();
+            let mut before = kept_before + inclusive - kept;
+            for w in 0..BLOCK / WARP {
+                before += if w < warp() { sums.get(w) } else { 0 };
+                kept_before += sums.get(w);
+            }
+            if b < a.batch.samples {
+                *a.voxel_splits.add(b as usize) = before;
+            }
+            chunk += BLOCK;
+            sync_block();
+        }
+        if thread_index() == 0 {
+            *a.voxel_splits.add(a.batch.samples as usize) = kept_before;
+            (*a.counters).voxels = kept_before;
+        }
+    }
+}
+
+/// Arguments of [`Place`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PlaceArgs {
+    /// The grid.
+    pub grid: VoxelGrid,
+    /// The samples.
+    pub batch: Batch,
+    /// The number of rows found.
+    pub found: Length,
+    /// The key of each row, in the wanted order, ...
+    pub keys: *const u64,
+    /// ... or here, if they are short. Else null.
+    pub keys_u32: *const u32,
+    /// The entry of each row, in the wanted order.
+    pub slots: *const u32,
+    /// Rows found before each sample; null for one sample.
+    pub sample_found: *const u32,
+    /// From [`Samples`].
+    pub voxel_splits: *const u32,
+    /// Entries get their final row.
+    pub table: *mut Entry,
+    /// `[rows, 3]` z, y, x, or `[rows, 4]` sample, z, y, x for batches.
+    pub coords: *mut i32,
+    /// For dynamic voxelization: each row's count, zeroed here. Else null.
+    pub num_points: *mut u32,
+}
+
+kernel! {
+    /// Gives each row found its final place, or none. One thread a row.
+    Place = "voxelize_place", block BLOCK, shared 0, cooperative false,
+    fn(a: PlaceArgs) {
+        let r = global_index();
+        if r < a.found.get() {
+            let key = if a.keys_u32.is_null() { *a.keys.add(r as usize) } else { *a.keys_u32.add(r as usize) as u64 };
+            let cells = a.grid.num_cells();
+            let batched = !a.sample_found.is_null();
+            let sample = if batched { key / cells } else { 0 };
+            let before = if batched { *a.sample_found.add(sample as usize) } else { 0 };
+            let mut row = NONE;
+            if r - before < a.batch.max_voxels {
+                row = *a.voxel_splits.add(sample as usize) + (r - before);
+                let cell = a.grid.cell_of_id(key - sample * cells);
+                let mut coords = a.coords.add(row as usize * if batched { 4 } else { 3 });
+                if batched {
+                    *coords = sample as i32;
+                    coords = coords.add(1);
+                }
+                *coords = cell[2] as i32;
+                *coords.add(1) = cell[1] as i32;
+                *coords.add(2) = cell[0] as i32;
+                if !a.num_points.is_null() {
+                    *a.num_points.add(row as usize) = 0;
+                }
+            }
+            (*a.table.add(*a.slots.add(r as usize) as usize)).row = row;
+        }
+    }
+}

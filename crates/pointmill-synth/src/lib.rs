@@ -1,0 +1,30 @@
+//! A deterministic synthetic drive of a laser scanner, and sampled surfaces.
+//!
+//! Operators need points to be shown, tested and timed on, and recorded data sets come with downloads and licences. This crate makes
+//! its own:
+//!
+//! - [`Drive`]: a car with a spinning 64-beam sensor in a street of houses, cars, people and trees, ten sweeps of about 120,000 points;
+//! - [`surfaces`]: planes, spheres, boxes and cylinders of n points, with known normals and distances.
+//!
+//! The same seed gives the same bits on every machine, on any number of threads, in any order of sweeps.
+//!
+//! ```
+//! use pointmill_synth::{Drive, DriveParams};
+//! let drive = Drive::new(DriveParams { azimuth_steps: 500, ..DriveParams::default() });
+//! let sweep = drive.sweep(0);
+//! // x, y, z, intensity, ring, time; the road is 1.73 m below the sensor.
+//! let low = sweep.points().iter_xyz().filter(|p| (p[2] + 1.73).abs() < 0.2).count();
+//! assert!(low > sweep.len() / 3);
+//! ```
+#![forbid(unsafe_code)]
+
+mod drive;
+mod hash;
+mod material;
+mod props;
+mod road;
+mod scene;
+mod shape;
+pub mod surfaces;
+
+pub use drive::{Drive, DriveParams, SENSOR_HEIGHT};

@@ -1,0 +1,260 @@
+//! Memory on a device.
+
+use super::stream::{Queue, Stream};
+use crate::{Error, Result};
+use bytemuck::Pod;
+#[cfg(feature = "cuda")]
+use cudarc::driver::result;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// An array of `T` on a device.
+///
+/// Reading and writing are ordered with the work of the stream that the buffer was made on. Dropping a buffer gives its memory back once that
+/// work is done.
+pub struct Buffer<T> {
+    memory: Memory<T>,
+    len: usize,
+    stream: Stream,
+    _elements: PhantomData<T>,
+}
+
+enum Memory<T> {
+    Host(Vec<T>),
+    #[cfg(feature = "cuda")]
+    Cuda {
+        pointer: cudarc::driver::sys::CUdeviceptr,
+        owned: bool,
+    },
+    #[cfg(feature = "twin")]
+    Twin(super::twin::Memory),
+}
+
+impl<T: Pod> Buffer<T> {
+    pub(super) fn alloc(stream: &Stream, len: usize) -> Result<Self> {
+        let out_of_memory = |bytes| Error::OutOfMemory { device: stream.device().to_string(), bytes };
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| out_of_memory(u64::MAX))?;
+        let memory = match &stream.0 {
+            Queue::Cpu(_) => {
+                let mut data = Vec::new();
+                data.try_reserve_exact(len).map_err(|_| out_of_memory(bytes as u64))?;
+                data.resize(len, T::zeroed());
+                Memory::Host(data)
+            }
+            #[cfg(feature = "cuda")]
+            // An allocation of nothing is an error to the driver.
+            Queue::Cuda(q) => Memory::Cuda { pointer: q.gpu.alloc(q.raw, bytes.max(16))?, owned: true },
+            #[cfg(feature = "twin")]
+            Queue::Twin => Memory::Twin(super::twin::Memory::new(bytes)),
+        };
+        Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
+    }
+
+    /// A buffer over GPU memory that somebody else owns, such as a tensor.
+    ///
+    /// # Safety
+    /// `pointer` is valid for `len` elements on the stream's GPU, aligned for `T`, and outlives the result and the work queued with it.
+    ///
+    /// # Errors
+    /// A stream that is not of a GPU.
+    pub unsafe fn from_raw_cuda(stream: &Stream, pointer: u64, len: usize) -> Result<Self> {
+        match &stream.0 {
+            #[cfg(feature = "cuda")]
+            Queue::Cuda(_) => Ok(Self {
+                memory: Memory::Cuda { pointer, owned: false },
+                len,
+                stream: stream.clone(),
+                _elements: PhantomData,
+            }),
+            _ => {
+                let _ = (pointer, len);
+                Err(Error::argument("stream", "one of a GPU", stream.device()))
+            }
+        }
+    }
+
+    /// The number of elements.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The stream the buffer belongs to.
+    pub const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// The elements, if they are in the CPU's memory.
+    pub fn as_slice(&self) -> Option<&[T]> {
+        match &self.memory {
+            Memory::Host(data) => Some(data),
+            #[cfg(any(feature = "cuda", feature = "twin"))]
+            _ => None,
+        }
+    }
+
+    /// The vector behind a CPU buffer; its length becomes the buffer's at the next [`Buffer::sync_len`].
+    pub(crate) fn host_mut(&mut self) -> Option<&mut Vec<T>> {
+        match &mut self.memory {
+            Memory::Host(data) => Some(data),
+            #[cfg(any(feature = "cuda", feature = "twin"))]
+            _ => None,
+        }
+    }
+
+    /// Takes over the length of the vector behind a CPU buffer.
+    pub(crate) fn sync_len(&mut self) {
+        if let Memory::Host(data) = &self.memory {
+            self.len = data.len();
+        }
+    }
+
+    /// The address on the device; on the CPU that of the vector.
+    pub fn device_pointer(&self) -> u64 {
+        self.pointer() as u64
+    }
+
+    /// The address as kernels take it.
+    pub(crate) fn pointer(&self) -> *mut T {
+        match &self.memory {
+            Memory::Host(data) => data.as_ptr().cast_mut(),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda { pointer, .. } => *pointer as *mut T,
+            #[cfg(feature = "twin")]
+            Memory::Twin(memory) => memory.pointer().cast(),
+        }
+    }
+
+    /// Makes room for at least `len` elements; what was there is lost if there was less. Returns whether the memory is new.
+    ///
+    /// # Errors
+    /// Out of memory; then the buffer is as it was.
+    pub(crate) fn reserve(&mut self, len: usize) -> Result<bool> {
+        if len <= self.len {
+            return Ok(false);
+        }
+        *self = self.stream.alloc(len)?;
+        Ok(true)
+    }
+
+    /// Copies `data` to the front of the buffer.
+    ///
+    /// # Errors
+    /// More elements than the buffer has, or a failed copy.
+    pub fn write(&mut self, data: &[T]) -> Result<()> {
+        if data.len() > self.len {
+            return Err(Error::argument("data", format!("at most {} elements", self.len), data.len()));
+        }
+        match &mut self.memory {
+            Memory::Host(memory) => memory[..data.len()].copy_from_slice(data),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda { pointer, .. } => {
+                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
+                if !data.is_empty() {
+                    // SAFETY: room was checked; the driver has copied pageable memory aside when the call returns.
+                    q.gpu.call("copy to the device", || unsafe { result::memcpy_htod_async(*pointer, data, q.raw) })?;
+                }
+            }
+            #[cfg(feature = "twin")]
+            Memory::Twin(memory) => {
+                // SAFETY: room was checked; the twin runs nothing at the same time.
+                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), memory.pointer().cast(), data.len()) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the first `words` 32-bit words of the buffer to `value`.
+    ///
+    /// # Errors
+    /// A failed call.
+    pub(crate) fn fill_words(&mut self, value: u32, words: usize) -> Result<()> {
+        assert!(words * 4 <= self.len * size_of::<T>(), "fill_words past the end");
+        match &mut self.memory {
+            Memory::Host(data) => bytemuck::cast_slice_mut::<T, u32>(data)[..words].fill(value),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda { pointer, .. } => {
+                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
+                if words > 0 {
+                    // SAFETY: room was checked.
+                    let fill =
+                        || unsafe { cudarc::driver::sys::cuMemsetD32Async(*pointer, value, words, q.raw).result() };
+                    q.gpu.call("fill memory", fill)?;
+                }
+            }
+            #[cfg(feature = "twin")]
+            Memory::Twin(memory) => {
+                // SAFETY: room was checked; the twin runs nothing at the same time.
+                unsafe { std::slice::from_raw_parts_mut(memory.pointer().cast::<u32>(), words) }.fill(value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first `len` elements, copied to the host once all earlier work of the stream is done.
+    ///
+    /// # Errors
+    /// More elements than the buffer has, whatever the earlier work ran into, or host memory that is not there.
+    pub fn read(&self, len: usize) -> Result<Vec<T>> {
+        if len > self.len {
+            return Err(Error::argument("len", format!("at most {}", self.len), len));
+        }
+        let mut out = Vec::new();
+        let bytes = (len * size_of::<T>()) as u64;
+        out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { device: "cpu".into(), bytes })?;
+        out.resize(len, T::zeroed());
+        self.read_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// Fills `out` from the front of the buffer once all earlier work of the stream is done.
+    ///
+    /// # Errors
+    /// As [`Buffer::read`].
+    pub fn read_into(&self, out: &mut [T]) -> Result<()> {
+        if out.len() > self.len {
+            return Err(Error::argument("len", format!("at most {}", self.len), out.len()));
+        }
+        match &self.memory {
+            Memory::Host(data) => out.copy_from_slice(&data[..out.len()]),
+            #[cfg(feature = "cuda")]
+            Memory::Cuda { pointer, .. } => {
+                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
+                // SAFETY: room was checked, and the copy is awaited before `out` is used.
+                q.gpu.call("copy from the device", || unsafe {
+                    if !out.is_empty() {
+                        result::memcpy_dtoh_async(out, *pointer, q.raw)?;
+                    }
+                    result::stream::synchronize(q.raw)
+                })?;
+            }
+            #[cfg(feature = "twin")]
+            Memory::Twin(memory) => {
+                // SAFETY: room was checked; the twin runs nothing at the same time.
+                unsafe { std::ptr::copy_nonoverlapping(memory.pointer().cast(), out.as_mut_ptr(), out.len()) };
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        #[cfg(feature = "cuda")]
+        if let (Memory::Cuda { pointer, owned: true }, Queue::Cuda(q)) = (&self.memory, &self.stream.0) {
+            // An error here has nobody left to hear it.
+            // SAFETY: the memory came from this stream's pool and is freed once, after the work queued so far.
+            let _ = q.gpu.call("free memory", || unsafe { result::free_async(*pointer, q.raw) });
+        }
+    }
+}
+
+impl<T> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer<{}>({} on {:?})", std::any::type_name::<T>(), self.len, self.stream)
+    }
+}

@@ -1,0 +1,215 @@
+//! NVIDIA GPUs through the driver API.
+
+use super::DeviceInfo;
+use crate::{Error, Result};
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+use cudarc::driver::{CudaContext, DriverError, result};
+use pointmill_kernels::{Kernel, PTX};
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// An opened GPU: its primary context, the kernels, and a pool of memory.
+pub(crate) struct Gpu {
+    pub(crate) index: usize,
+    context: Arc<CudaContext>,
+    kernels: HashMap<&'static str, Function>,
+    pool: sys::CUmemoryPool,
+    pub(crate) multiprocessors: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Function(sys::CUfunction);
+
+// SAFETY: driver handles may be used from any thread whose current context is theirs; `Gpu::bind` sees to that.
+unsafe impl Send for Gpu {}
+// SAFETY: as above; nothing here changes after opening.
+unsafe impl Sync for Gpu {}
+// SAFETY: as above.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+/// GPUs stay open until the process ends, so that every caller shares one module and one pool.
+static OPENED: OnceLock<Mutex<HashMap<usize, Arc<Gpu>>>> = OnceLock::new();
+
+impl Gpu {
+    pub(crate) fn open(index: usize) -> Result<Arc<Self>> {
+        let opened = OPENED.get_or_init(Mutex::default);
+        let mut opened = opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(gpu) = opened.get(&index) {
+            return Ok(gpu.clone());
+        }
+        let gpu = Arc::new(Self::open_new(index)?);
+        opened.insert(index, gpu.clone());
+        Ok(gpu)
+    }
+
+    fn open_new(index: usize) -> Result<Self> {
+        let unavailable = |reason: String| Error::DeviceUnavailable { device: format!("cuda:{index}"), reason };
+        require_driver().map_err(|reason| unavailable(reason.into()))?;
+        let count = CudaContext::device_count().map_err(|e| unavailable(describe(e)))?;
+        if index >= count as usize {
+            return Err(unavailable(format!("the driver sees {count} GPU(s)")));
+        }
+        let context = CudaContext::new(index).map_err(|e| unavailable(describe(e)))?;
+        context.bind_to_thread().map_err(|e| unavailable(describe(e)))?;
+        let (major, minor) = context.compute_capability().map_err(|e| unavailable(describe(e)))?;
+        if major < 7 {
+            return Err(unavailable(format!(
+                "compute capability 7.0 or later is needed, this GPU has {major}.{minor}"
+            )));
+        }
+        let text = CString::new(PTX).expect("PTX is text without NUL");
+        // SAFETY: the image is NUL-terminated PTX text.
+        let module = unsafe { result::module::load_data(text.as_ptr().cast::<c_void>()) }
+            .map_err(|e| unavailable(format!("the driver refuses the kernels: {}", describe(e))))?;
+        let mut kernels = HashMap::new();
+        for name in kernel_names() {
+            let symbol = CString::new(name).expect("kernel names are text without NUL");
+            // SAFETY: the module was just loaded and is never unloaded.
+            let function = unsafe { result::module::get_function(module, symbol) }
+                .map_err(|e| unavailable(format!("kernel {name}: {}", describe(e))))?;
+            kernels.insert(name, Function(function));
+        }
+        let pool = new_pool(index).map_err(|e| unavailable(format!("memory pool: {}", describe(e))))?;
+        let multiprocessors = context
+            .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+            .map_err(|e| unavailable(describe(e)))? as u32;
+        tracing::debug!("opened cuda:{index}, {} kernels", kernels.len());
+        Ok(Self { index, context, kernels, pool, multiprocessors })
+    }
+
+    /// Makes the GPU current in this thread and runs a driver call.
+    pub(crate) fn call<T>(
+        &self,
+        action: &'static str,
+        call: impl FnOnce() -> std::result::Result<T, DriverError>,
+    ) -> Result<T> {
+        self.context.bind_to_thread().and_then(|()| call()).map_err(|e| self.error(action, 0, e))
+    }
+
+    /// `bytes` of memory, ordered with the stream's work.
+    pub(crate) fn alloc(&self, stream: sys::CUstream, bytes: usize) -> Result<sys::CUdeviceptr> {
+        // SAFETY: the pool lives as long as the process; the caller keeps the memory within the stream's order.
+        let memory = || unsafe { result::mem_pool::alloc_async(self.pool, bytes, stream) };
+        self.context.bind_to_thread().and_then(|()| memory()).map_err(|e| self.error("allocate", bytes as u64, e))
+    }
+
+    /// Queues a kernel.
+    ///
+    /// # Safety
+    /// Pointers in `args` are valid on this GPU for what `K` reads and writes, until the stream has run it.
+    pub(crate) unsafe fn launch<K: Kernel>(&self, stream: sys::CUstream, blocks: u32, mut args: K::Args) -> Result<()> {
+        let function = self
+            .kernels
+            .get(K::NAME)
+            .ok_or_else(|| Error::Internal { what: format!("kernel {} is not among the loaded ones", K::NAME) })?;
+        let mut params = [(&raw mut args).cast::<c_void>()];
+        self.call("launch a kernel", || {
+            // SAFETY: the function belongs to a module that is never unloaded, and takes this one argument.
+            unsafe {
+                result::launch_kernel(
+                    function.0,
+                    (blocks, 1, 1),
+                    (K::BLOCK, 1, 1),
+                    K::SHARED_WORDS * 4,
+                    stream,
+                    &mut params,
+                )
+            }
+        })
+    }
+
+    pub(crate) fn info(&self) -> Result<DeviceInfo> {
+        let (free, _) = self.call("ask for free memory", result::mem_get_info)?;
+        self.call("describe itself", || describe_device(self.index, Some(free as u64)))
+    }
+
+    fn error(&self, action: &'static str, bytes: u64, e: DriverError) -> Error {
+        let device = format!("cuda:{}", self.index);
+        match e.0 {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfMemory { device, bytes },
+            // After these the context is unusable for good.
+            CUresult::CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUresult::CUDA_ERROR_LAUNCH_FAILED
+            | CUresult::CUDA_ERROR_LAUNCH_TIMEOUT
+            | CUresult::CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUresult::CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | CUresult::CUDA_ERROR_INVALID_PC
+            | CUresult::CUDA_ERROR_HARDWARE_STACK_ERROR
+            | CUresult::CUDA_ERROR_ASSERT
+            | CUresult::CUDA_ERROR_ECC_UNCORRECTABLE
+            | CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | CUresult::CUDA_ERROR_SYSTEM_NOT_READY
+            | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE => Error::DeviceLost { device, action, reason: describe(e) },
+            _ => Error::Device { device, action, reason: describe(e) },
+        }
+    }
+}
+
+fn kernel_names() -> impl Iterator<Item = &'static str> {
+    PTX.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.split('(').next())
+}
+
+/// A pool that keeps what is freed for the next allocation, instead of giving it back at every synchronization.
+fn new_pool(index: usize) -> std::result::Result<sys::CUmemoryPool, DriverError> {
+    // SAFETY: all-zero is the documented default of this plain struct.
+    let mut props: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
+    props.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+    props.location.id = index as i32;
+    let mut keep = u64::MAX;
+    // SAFETY: valid properties; the attribute is a u64.
+    unsafe {
+        let pool = result::mem_pool::create(&raw const props)?;
+        let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        result::mem_pool::set_attribute(pool, threshold, (&raw mut keep).cast())?;
+        Ok(pool)
+    }
+}
+
+fn require_driver() -> std::result::Result<(), &'static str> {
+    // SAFETY: only tries to open the driver's library.
+    if unsafe { sys::is_culib_present() } { Ok(()) } else { Err("no NVIDIA driver (libcuda) on this machine") }
+}
+
+/// The GPUs that answer.
+pub(crate) fn list() -> Result<Vec<DeviceInfo>> {
+    let unavailable = |reason: String| Error::DeviceUnavailable { device: "cuda".into(), reason };
+    require_driver().map_err(|reason| unavailable(reason.into()))?;
+    let count = CudaContext::device_count().map_err(|e| unavailable(describe(e)))?;
+    (0..count as usize).map(|index| Gpu::open(index)?.info()).collect()
+}
+
+fn describe_device(index: usize, free: Option<u64>) -> std::result::Result<DeviceInfo, DriverError> {
+    let device = result::device::get(index as i32)?;
+    // SAFETY: a device handle the driver just gave.
+    let attribute = |a| unsafe { result::device::get_attribute(device, a) };
+    let mut driver = 0;
+    // SAFETY: writes one integer.
+    unsafe { sys::cuDriverGetVersion(&raw mut driver) }.result()?;
+    // SAFETY: a device handle the driver just gave.
+    let memory_bytes = unsafe { result::device::total_mem(device) }? as u64;
+    Ok(DeviceInfo {
+        index,
+        name: result::device::get_name(device)?,
+        compute_capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? as u32,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)? as u32,
+        ),
+        memory_bytes,
+        free_bytes: free.unwrap_or(memory_bytes),
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
+        driver_cuda: (driver as u32 / 1000, driver as u32 % 1000 / 10),
+    })
+}
+
+fn describe(e: DriverError) -> String {
+    let text = |t: std::result::Result<&std::ffi::CStr, DriverError>| t.map(|s| s.to_string_lossy().into_owned());
+    match (text(e.error_name()), text(e.error_string())) {
+        (Ok(name), Ok(message)) => format!("{name}: {message}"),
+        _ => format!("driver error {}", e.0 as u32),
+    }
+}

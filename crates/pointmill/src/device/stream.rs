@@ -1,0 +1,242 @@
+//! Queues of work.
+
+#[cfg(feature = "cuda")]
+use super::cuda::Gpu;
+use super::{Buffer, Device, Kind};
+use crate::Result;
+#[cfg(feature = "cuda")]
+use cudarc::driver::{result, sys};
+use pointmill_kernels::Kernel;
+use std::fmt;
+use std::sync::Arc;
+
+/// A queue of work on a device; what is queued runs in order.
+///
+/// Cloning gives another handle of the same queue.
+#[derive(Clone)]
+pub struct Stream(pub(super) Queue);
+
+#[derive(Clone)]
+pub(super) enum Queue {
+    Cpu(Device),
+    #[cfg(feature = "cuda")]
+    Cuda(Arc<CudaQueue>),
+    #[cfg(feature = "twin")]
+    Twin,
+}
+
+#[cfg(feature = "cuda")]
+pub(super) struct CudaQueue {
+    pub(super) gpu: Arc<Gpu>,
+    pub(super) raw: sys::CUstream,
+    owned: bool,
+}
+
+// SAFETY: a driver stream may be used from any thread whose current context is its own; `Gpu::call` sees to that.
+#[cfg(feature = "cuda")]
+unsafe impl Send for CudaQueue {}
+// SAFETY: as above; the driver serializes calls on a stream.
+#[cfg(feature = "cuda")]
+unsafe impl Sync for CudaQueue {}
+
+#[cfg(feature = "cuda")]
+impl Drop for CudaQueue {
+    fn drop(&mut self) {
+        if self.owned {
+            // Destroying a stream lets its queued work finish. An error here has nobody left to hear it.
+            // SAFETY: this is the last handle of a stream that was created here.
+            let _ = self.gpu.call("destroy a stream", || unsafe { result::stream::destroy(self.raw) });
+        }
+    }
+}
+
+impl Stream {
+    /// A new queue on `device`.
+    ///
+    /// # Errors
+    /// A GPU that refuses one.
+    pub fn new(device: &Device) -> Result<Self> {
+        Ok(Self(match &device.0 {
+            Kind::Cpu(_) => Queue::Cpu(device.clone()),
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(gpu) => {
+                let raw =
+                    gpu.call("create a stream", || result::stream::create(result::stream::StreamKind::NonBlocking))?;
+                Queue::Cuda(Arc::new(CudaQueue { gpu: gpu.clone(), raw, owned: true }))
+            }
+            #[cfg(feature = "twin")]
+            Kind::Twin => Queue::Twin,
+        }))
+    }
+
+    /// A CUDA stream that somebody else made, such as the current stream of a tensor library. Zero is the legacy default stream.
+    ///
+    /// # Safety
+    /// `raw` is a `CUstream` of the device's primary context and outlives the result and all buffers made on it.
+    ///
+    /// # Errors
+    /// A device that is not a GPU.
+    pub unsafe fn from_raw_cuda(device: &Device, raw: usize) -> Result<Self> {
+        match &device.0 {
+            #[cfg(feature = "cuda")]
+            Kind::Cuda(gpu) => {
+                Ok(Self(Queue::Cuda(Arc::new(CudaQueue { gpu: gpu.clone(), raw: raw as sys::CUstream, owned: false }))))
+            }
+            _ => {
+                let _ = raw;
+                Err(crate::Error::argument("device", "a GPU", device))
+            }
+        }
+    }
+
+    /// The device that runs the work.
+    pub fn device(&self) -> Device {
+        match &self.0 {
+            Queue::Cpu(device) => device.clone(),
+            #[cfg(feature = "cuda")]
+            Queue::Cuda(q) => Device(Kind::Cuda(q.gpu.clone())),
+            #[cfg(feature = "twin")]
+            Queue::Twin => Device(Kind::Twin),
+        }
+    }
+
+    /// Waits until all queued work is done.
+    ///
+    /// # Errors
+    /// Whatever the queued work ran into.
+    pub fn synchronize(&self) -> Result<()> {
+        match &self.0 {
+            #[cfg(feature = "cuda")]
+            // SAFETY: the stream is alive while this handle is.
+            Queue::Cuda(q) => q.gpu.call("synchronize", || unsafe { result::stream::synchronize(q.raw) }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Memory for `len` elements, with nothing in particular in it.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn alloc<T: bytemuck::Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::alloc(self, len)
+    }
+
+    /// A buffer with a copy of `data`.
+    ///
+    /// # Errors
+    /// Out of memory, or a failed copy.
+    pub fn upload<T: bytemuck::Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
+        let mut buffer = self.alloc(data.len())?;
+        buffer.write(data)?;
+        Ok(buffer)
+    }
+
+    /// Records the work that `queue_work` queues, instead of running it.
+    ///
+    /// Everything that the work allocates must be there already: run it once before. The graph holds the addresses of the buffers it was
+    /// recorded with; keep them alive and in place.
+    ///
+    /// # Errors
+    /// A device without graphs, what `queue_work` returns, or a recording that the driver refuses.
+    #[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
+    pub fn capture(&self, queue_work: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        match &self.0 {
+            #[cfg(feature = "cuda")]
+            Queue::Cuda(q) => {
+                let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+                // SAFETY: the stream is alive while this handle is.
+                q.gpu.call("begin a capture", || unsafe { result::stream::begin_capture(q.raw, mode) })?;
+                let queued = queue_work();
+                // SAFETY: as above; the capture ends whatever the work said, or the stream would stay unusable.
+                let graph = q.gpu.call("end a capture", || unsafe { result::stream::end_capture(q.raw) });
+                queued?;
+                let graph = graph?;
+                let flags = sys::CUgraphInstantiate_flags(0);
+                // SAFETY: the graph was just made, and is not needed once instantiated.
+                let exec = q.gpu.call("make a graph", || unsafe {
+                    let exec = result::graph::instantiate(graph, flags);
+                    result::graph::destroy(graph).and(exec)
+                })?;
+                Ok(Graph { stream: self.clone(), exec })
+            }
+            _ => Err(crate::Error::argument("device", "a GPU (only GPUs record graphs)", self.device())),
+        }
+    }
+
+    /// The number of blocks that keep the device busy in a kernel whose blocks loop over their work.
+    pub(crate) fn enough_blocks(&self, per_multiprocessor: u32) -> u32 {
+        match &self.0 {
+            #[cfg(feature = "cuda")]
+            Queue::Cuda(q) => q.gpu.multiprocessors * per_multiprocessor,
+            _ => per_multiprocessor.min(3),
+        }
+    }
+
+    /// Queues `blocks` blocks of kernel `K`.
+    ///
+    /// # Safety
+    /// Pointers in `args` are valid on this device for what `K` reads and writes, until the stream has run it.
+    #[cfg_attr(not(any(feature = "cuda", feature = "twin")), expect(unused_variables))]
+    pub(crate) unsafe fn launch<K: Kernel>(&self, blocks: u32, args: K::Args) -> Result<()> {
+        match &self.0 {
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller's promise.
+            Queue::Cuda(q) => unsafe { q.gpu.launch::<K>(q.raw, blocks, args) },
+            #[cfg(feature = "twin")]
+            Queue::Twin => {
+                // SAFETY: the caller's promise.
+                unsafe { pointmill_kernels::simt::twin::launch::<K>(blocks, args) };
+                Ok(())
+            }
+            Queue::Cpu(_) => Err(crate::Error::Internal { what: format!("kernel {} launched on the CPU", K::NAME) }),
+        }
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({})", self.device())
+    }
+}
+
+/// Recorded work that can be queued as a whole, again and again.
+pub struct Graph {
+    stream: Stream,
+    #[cfg(feature = "cuda")]
+    exec: sys::CUgraphExec,
+}
+
+// SAFETY: as for streams.
+#[cfg(feature = "cuda")]
+unsafe impl Send for Graph {}
+
+impl Graph {
+    /// Queues the recorded work on the stream it was recorded on.
+    ///
+    /// # Errors
+    /// A device that refuses.
+    pub fn launch(&self) -> Result<()> {
+        match &self.stream.0 {
+            #[cfg(feature = "cuda")]
+            // SAFETY: graph and stream are alive while this handle is.
+            Queue::Cuda(q) => q.gpu.call("launch a graph", || unsafe { result::graph::launch(self.exec, q.raw) }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        #[cfg(feature = "cuda")]
+        if let Queue::Cuda(q) = &self.stream.0 {
+            // SAFETY: this is the only handle. An error here has nobody left to hear it.
+            let _ = q.gpu.call("destroy a graph", || unsafe { result::graph::exec_destroy(self.exec) });
+        }
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph({})", self.stream.device())
+    }
+}

@@ -1,0 +1,27 @@
+//! LiDAR point-cloud operators on CPU and GPU, with the same bits on both.
+//!
+//! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic.
+//!
+//! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
+//!
+//! ```
+//! use pointmill::voxelize::{VoxelizeParams, voxelize};
+//! use pointmill::{Device, PointCloud};
+//!
+//! let cloud = PointCloud::new(vec![0.05, 0.0, 0.0, 0.9, 0.15, 0.0, 0.0, 0.5, 7.0, 0.0, 0.0, 0.1], 4)?;
+//! let voxels = voxelize(&cloud, &VoxelizeParams::default(), &Device::cpu())?.read()?;
+//! assert_eq!(voxels.num_points, [2, 1]);
+//! assert_eq!(voxels.coords, [25, 270, 270, 25, 270, 305]); // z, y, x
+//! # Ok::<(), pointmill::Error>(())
+//! ```
+
+pub mod device;
+mod error;
+pub mod prim;
+#[cfg(test)]
+mod testing;
+pub mod voxelize;
+
+pub use device::{Buffer, Device, DeviceInfo, Graph, Stream};
+pub use error::{Error, Result};
+pub use pointmill_core::{Aabb, PointCloud, Points, VoxelGrid};

@@ -1,0 +1,50 @@
+//! What the tests of all rooms share.
+
+use crate::Device;
+
+/// The devices that can be tested here: the CPU with one thread and with several, the host twin, and a GPU where `POINTMILL_TEST_GPU` is set, which
+/// then must answer.
+pub(crate) fn devices() -> Vec<(&'static str, Device)> {
+    let mut devices = vec![
+        ("cpu, 1 thread", Device::cpu_with_threads(1).unwrap()),
+        ("cpu, 3 threads", Device::cpu_with_threads(3).unwrap()),
+        ("twin", Device::twin()),
+    ];
+    devices.extend(gpu().map(|gpu| ("gpu", gpu)));
+    devices
+}
+
+/// The GPU, if the tests are asked to use it.
+pub(crate) fn gpu() -> Option<Device> {
+    std::env::var_os("POINTMILL_TEST_GPU").map(|_| Device::cuda(0).expect("POINTMILL_TEST_GPU asks for a GPU"))
+}
+
+/// The devices that run kernels.
+pub(crate) fn kernel_devices() -> Vec<(&'static str, Device)> {
+    let mut devices = vec![("twin", Device::twin())];
+    devices.extend(gpu().map(|gpu| ("gpu", gpu)));
+    devices
+}
+
+/// A small generator of test values.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Below `end`.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// From `start` to `end`.
+    pub(crate) fn between(&mut self, start: f32, end: f32) -> f32 {
+        start + (end - start) * (self.next() >> 40) as f32 / (1 << 24) as f32
+    }
+}

@@ -1,0 +1,414 @@
+//! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
+
+use super::result::{Lists, Mean, Shape};
+use super::{Input, Job, RowOrder, ScatterMode, Voxels};
+use crate::device::{Buffer, Stream};
+use crate::prim::{Pairs, Sorter, passes_for};
+use crate::{Error, Result};
+use pointmill_kernels::prim::scan::{self, Tiles};
+use pointmill_kernels::prim::{BLOCK, Length, compact};
+use pointmill_kernels::voxelize as kernels;
+use std::ptr::{null, null_mut};
+
+/// Memory that calls use again.
+///
+/// Between calls the table and the slots are empty (all ones): the kernels empty what they used, which is far less than there is.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    stream: Stream,
+    points: Buffer<f32>,
+    table: Buffer<kernels::Entry>,
+    slots: Buffer<u32>,
+    /// Whether table and slots are empty; false while a call is under way, and after one that failed.
+    clean: bool,
+    slot_of_point: Buffer<u32>,
+    tiles: Buffer<u32>,
+    row_splits: Buffer<u32>,
+    /// What `row_splits` holds.
+    row_splits_host: Vec<usize>,
+    sample_found: Buffer<u32>,
+    row_keys: Buffer<u64>,
+    row_keys_u32: Buffer<u32>,
+    row_slots: Buffer<u32>,
+    /// Rows of points, for lists, where the result does not have them.
+    point_to_voxel: Buffer<i32>,
+    sorter: Sorter<u64>,
+    sorter_u32: Sorter<u32>,
+}
+
+/// Sizes of one call.
+#[derive(Clone, Copy)]
+struct Plan {
+    n: u32,
+    columns: u32,
+    rows: usize,
+    mask: u32,
+    /// Whether rows move after they were found: batches and sorted rows.
+    place: bool,
+    sorted: bool,
+    /// Whether all keys fit 32 bits.
+    short_keys: bool,
+    passes: u32,
+    rank_tiles: u32,
+    list_tiles: u32,
+    /// M, or 0 for dynamic voxelization.
+    max_points: u32,
+}
+
+impl Plan {
+    fn new(job: &Job<'_>) -> Result<Self> {
+        let n = job.input.len();
+        let caps = job.samples() as u64 * u64::from(job.params.max_voxels);
+        let rows = if job.params.outputs.padded { caps } else { caps.min(n as u64) };
+        if rows > super::MAX_POINTS as u64 {
+            let expected = format!("samples x max_voxels of at most {} in a padded result", super::MAX_POINTS);
+            return Err(Error::argument("max_voxels", expected, rows));
+        }
+        // Without samples there are no points, and no keys.
+        let keys = (job.grid.num_cells() * job.samples() as u64).max(1);
+        let entries = (n as u64).min(keys).max(1) * 4 / 3;
+        let sorted = job.params.order == RowOrder::Sorted;
+        Ok(Self {
+            n: n as u32,
+            columns: job.input.columns() as u32,
+            rows: rows as usize,
+            mask: (entries + 1).next_power_of_two().max(4) as u32 - 1,
+            place: sorted || job.row_splits.is_some(),
+            sorted,
+            short_keys: keys <= 1 << 32,
+            // An even number of passes sorts in place.
+            passes: passes_for(keys - 1).next_multiple_of(2),
+            rank_tiles: (n as u32).div_ceil(compact::TILE).max(1),
+            list_tiles: rows as u32 / BLOCK + 1,
+            max_points: job.params.max_points_per_voxel.unwrap_or(0),
+        })
+    }
+}
+
+impl Workspace {
+    pub(super) fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            points: stream.alloc(0)?,
+            table: stream.alloc(0)?,
+            slots: stream.alloc(0)?,
+            clean: true,
+            slot_of_point: stream.alloc(0)?,
+            tiles: stream.alloc(0)?,
+            row_splits: stream.alloc(0)?,
+            row_splits_host: Vec::new(),
+            sample_found: stream.alloc(0)?,
+            row_keys: stream.alloc(0)?,
+            row_keys_u32: stream.alloc(0)?,
+            row_slots: stream.alloc(0)?,
+            point_to_voxel: stream.alloc(0)?,
+            sorter: Sorter::new(stream)?,
+            sorter_u32: Sorter::new(stream)?,
+        })
+    }
+
+    pub(super) fn run(&mut self, job: &Job<'_>, out: &mut Voxels) -> Result<()> {
+        let plan = Plan::new(job)?;
+        self.reserve(&plan, job)?;
+        reserve_output(&plan, job, out)?;
+        out.shape = Shape {
+            points: job.input.len(),
+            columns: job.input.columns(),
+            max_points: plan.max_points as usize,
+            coord_columns: job.coord_columns(),
+            samples: job.samples(),
+            rows_bound: plan.rows,
+            padded: job.params.outputs.padded,
+        };
+        let points = match job.input {
+            Input::Host(points) => {
+                self.points.reserve(points.data().len())?;
+                self.points.write(points.data())?;
+                self.points.pointer()
+            }
+            Input::Device { buffer, .. } => buffer.pointer(),
+        };
+        self.clean = false;
+        // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
+        unsafe { self.enqueue(&plan, job, points, out) }?;
+        self.clean = true;
+        Ok(())
+    }
+
+    fn reserve(&mut self, plan: &Plan, job: &Job<'_>) -> Result<()> {
+        let n = plan.n as usize;
+        let grown = self.table.reserve(plan.mask as usize + 1)?;
+        if grown || !self.clean {
+            self.table.fill_words(u32::MAX, self.table.len() * 4)?;
+        }
+        let slots = plan.rows.checked_mul(plan.max_points as usize).unwrap_or(usize::MAX);
+        let grown = self.slots.reserve(slots)?;
+        if grown || !self.clean {
+            self.slots.fill_words(u32::MAX, self.slots.len())?;
+        }
+        self.slot_of_point.reserve(n)?;
+        self.tiles.reserve((Tiles::words(plan.rank_tiles) + Tiles::words(plan.list_tiles)) as usize)?;
+        if plan.place {
+            self.row_slots.reserve(n)?;
+            if plan.short_keys && plan.sorted {
+                self.row_keys_u32.reserve(n)?;
+                self.sorter_u32.reserve(plan.n, plan.passes)?;
+            } else {
+                self.row_keys.reserve(n)?;
+                if plan.sorted {
+                    self.sorter.reserve(plan.n, plan.passes)?;
+                }
+            }
+        }
+        if let Some(splits) = job.row_splits {
+            self.sample_found.reserve(splits.len())?;
+            let grown = self.row_splits.reserve(splits.len())?;
+            // Uploaded only when they change, so that a call with the same splits can be recorded in a graph.
+            if grown || self.row_splits_host != splits {
+                let words: Vec<u32> = splits.iter().map(|&s| s as u32).collect();
+                self.row_splits_host.clear();
+                self.row_splits.write(&words)?;
+                self.row_splits_host.extend_from_slice(splits);
+            }
+        }
+        if plan.max_points == 0 && job.params.needs_lists() {
+            self.sorter_u32.reserve(plan.n, passes_for(plan.rows as u64))?;
+            self.row_keys_u32.reserve(n)?;
+            self.point_to_voxel.reserve(n)?;
+        }
+        Ok(())
+    }
+
+    unsafe fn enqueue(&mut self, plan: &Plan, job: &Job<'_>, points: *const f32, out: &mut Voxels) -> Result<()> {
+        let stream = self.stream.clone();
+        let batch = kernels::Batch {
+            row_splits: if job.row_splits.is_some() { self.row_splits.pointer() } else { null() },
+            samples: job.samples() as u32,
+            max_voxels: job.params.max_voxels,
+        };
+        let counters = out.counters.pointer();
+        // SAFETY: both lengths are fields of the counters.
+        let (voxels, found) = unsafe { (&raw const (*counters).voxels, &raw const (*counters).found) };
+        let rows = Length { bound: plan.rows as u32, exact: voxels };
+        let dynamic = plan.max_points == 0;
+        let rank_tiles = Tiles { words: self.tiles.pointer() };
+        // SAFETY: the list tiles follow the rank tiles.
+        let list_tiles = Tiles { words: unsafe { rank_tiles.words.add(Tiles::words(plan.rank_tiles) as usize) } };
+        let point_blocks = plan.n.div_ceil(BLOCK).max(1);
+        let sample_found = if job.row_splits.is_some() { self.sample_found.pointer() } else { null_mut() };
+        let counts = if dynamic { out.num_points.pointer().cast::<u32>() } else { null_mut() };
+        let lists = out.lists.is_some();
+
+        let insert = kernels::InsertArgs {
+            points,
+            columns: plan.columns,
+            n: plan.n,
+            grid: *job.grid,
+            strict: u32::from(job.params.strict_range),
+            batch,
+            table: self.table.pointer(),
+            mask: plan.mask,
+            slot_of_point: self.slot_of_point.pointer(),
+            zero: self.tiles.pointer(),
+            zero_words: Tiles::words(plan.rank_tiles) + if lists { Tiles::words(plan.list_tiles) } else { 0 },
+            counters,
+        };
+        let long_keys = plan.place && !(plan.short_keys && plan.sorted);
+        let short_keys = plan.place && !long_keys;
+        let rank = kernels::RankArgs {
+            slot_of_point: self.slot_of_point.pointer(),
+            n: plan.n,
+            grid: *job.grid,
+            batch,
+            table: self.table.pointer(),
+            tiles: rank_tiles,
+            counters,
+            coords: if plan.place { null_mut() } else { out.coords.pointer() },
+            row_keys: if long_keys { self.row_keys.pointer() } else { null_mut() },
+            row_keys_u32: if short_keys { self.row_keys_u32.pointer() } else { null_mut() },
+            row_slots: if plan.place { self.row_slots.pointer() } else { null_mut() },
+            sample_found,
+            num_points: counts,
+        };
+        // SAFETY (this and the launches below): the caller's promise about the sizes.
+        unsafe {
+            stream.launch::<kernels::Insert>(point_blocks, insert)?;
+            stream.launch::<kernels::Rank>(plan.rank_tiles, rank)?;
+        }
+        if plan.place {
+            let found = Length { bound: plan.n, exact: found };
+            let samples =
+                kernels::SamplesArgs { batch, sample_found, voxel_splits: out.voxel_splits.pointer(), counters };
+            // SAFETY: as above.
+            unsafe { stream.launch::<kernels::Samples>(1, samples) }?;
+            let values = self.row_slots.pointer();
+            if plan.sorted && short_keys {
+                let pairs = Pairs { keys: self.row_keys_u32.pointer(), values };
+                // SAFETY: as above, and the number of passes is even.
+                unsafe { self.sorter_u32.enqueue(pairs, pairs, found, plan.passes) }?;
+            } else if plan.sorted {
+                let pairs = Pairs { keys: self.row_keys.pointer(), values };
+                // SAFETY: as above, and the number of passes is even.
+                unsafe { self.sorter.enqueue(pairs, pairs, found, plan.passes) }?;
+            }
+            let place = kernels::PlaceArgs {
+                grid: *job.grid,
+                batch,
+                found,
+                keys: rank.row_keys,
+                keys_u32: rank.row_keys_u32,
+                slots: values,
+                sample_found,
+                voxel_splits: out.voxel_splits.pointer(),
+                table: self.table.pointer(),
+                coords: out.coords.pointer(),
+                num_points: counts,
+            };
+            // SAFETY: as above.
+            unsafe { stream.launch::<kernels::Place>(point_blocks, place) }?;
+        }
+
+        let point_to_voxel = match &out.point_to_voxel {
+            Some(buffer) => buffer.pointer(),
+            None if dynamic && lists => self.point_to_voxel.pointer(),
+            None => null_mut(),
+        };
+        let assign = kernels::AssignArgs {
+            slot_of_point: self.slot_of_point.pointer(),
+            n: plan.n,
+            table: self.table.pointer(),
+            slots: if dynamic { null_mut() } else { self.slots.pointer() },
+            max_points: plan.max_points,
+            num_points: counts,
+            point_to_voxel,
+            counters,
+        };
+        // SAFETY: as above.
+        unsafe { stream.launch::<kernels::Assign>(point_blocks, assign) }?;
+        if let Some(lists) = &out.lists {
+            if dynamic {
+                // SAFETY: as above.
+                unsafe { self.list_all(plan, rows, point_to_voxel, counts, list_tiles, lists) }?;
+            } else {
+                let args = kernels::ListsArgs {
+                    slots: self.slots.pointer(),
+                    max_points: plan.max_points,
+                    rows,
+                    row_splits: lists.row_splits.pointer(),
+                    indices: lists.indices.pointer(),
+                    tiles: list_tiles,
+                };
+                // SAFETY: as above.
+                unsafe { stream.launch::<kernels::Lists>(plan.list_tiles, args) }?;
+            }
+        }
+        let (mean, mean_f16) = match &out.mean {
+            None => (null_mut(), null_mut()),
+            Some(Mean::F32(b)) => (b.pointer(), null_mut()),
+            Some(Mean::F16(b)) => (null_mut(), b.pointer()),
+        };
+        let emit = kernels::EmitArgs {
+            points,
+            columns: plan.columns,
+            rows,
+            fill: u32::from(job.params.outputs.padded),
+            coord_columns: job.coord_columns() as u32,
+            coords: out.coords.pointer(),
+            slots: assign.slots,
+            max_points: plan.max_points,
+            num_points: out.num_points.pointer().cast(),
+            voxels: out.voxels.as_ref().map_or(null_mut(), Buffer::pointer),
+            lists: match &out.lists {
+                Some(lists) if dynamic => lists.indices.pointer(),
+                _ => null(),
+            },
+            list_splits: out.lists.as_ref().map_or(null(), |lists| lists.row_splits.pointer()),
+            mean,
+            mean_f16,
+            counters,
+        };
+        let blocks = (plan.rows as u32).div_ceil(kernels::ROWS_PER_BLOCK).clamp(1, stream.enough_blocks(16));
+        // SAFETY: as above.
+        unsafe { stream.launch::<kernels::Emit>(blocks, emit) }
+    }
+
+    /// Lists of all points: sorts the points by row.
+    unsafe fn list_all(
+        &mut self,
+        plan: &Plan,
+        rows: Length,
+        point_to_voxel: *const i32,
+        counts: *const u32,
+        tiles: Tiles,
+        lists: &Lists,
+    ) -> Result<()> {
+        let last = plan.rows as u32;
+        let keys = self.row_keys_u32.pointer();
+        let row_keys = kernels::RowKeysArgs { point_to_voxel, keys, last, n: plan.n };
+        let scan = scan::ScanArgs { input: counts, output: lists.row_splits.pointer(), n: rows, tiles };
+        let passes = passes_for(u64::from(last));
+        let input = Pairs { keys, values: null_mut() };
+        // Entries of points have done their work by now; their memory takes the sorted keys, which nobody needs.
+        let output = Pairs { keys: self.slot_of_point.pointer(), values: lists.indices.pointer() };
+        // SAFETY: the caller's promise about the sizes.
+        unsafe {
+            self.stream.launch::<kernels::RowKeys>(plan.n.div_ceil(BLOCK).max(1), row_keys)?;
+            self.stream.launch::<scan::Scan>(plan.rows as u32 / scan::TILE + 1, scan)?;
+            self.sorter_u32.enqueue(input, output, Length::known(plan.n), passes)
+        }
+    }
+}
+
+fn reserve_output(plan: &Plan, job: &Job<'_>, out: &mut Voxels) -> Result<()> {
+    let rows = plan.rows;
+    let times = |len: usize| rows.checked_mul(len).unwrap_or(usize::MAX);
+    let columns = job.input.columns();
+    out.coords.reserve(times(job.coord_columns()))?;
+    out.num_points.reserve(rows)?;
+    out.voxel_splits.reserve(job.samples() + 1)?;
+    if let Some(voxels) = &mut out.voxels {
+        voxels.reserve(times(plan.max_points as usize * columns))?;
+    }
+    match &mut out.mean {
+        Some(Mean::F32(mean)) => mean.reserve(times(columns)).map(drop)?,
+        Some(Mean::F16(mean)) => mean.reserve(times(columns)).map(drop)?,
+        None => {}
+    }
+    if let Some(rows_of_points) = &mut out.point_to_voxel {
+        rows_of_points.reserve(job.input.len())?;
+    }
+    if let Some(lists) = &mut out.lists {
+        lists.row_splits.reserve(rows + 1)?;
+        lists.indices.reserve(job.input.len())?;
+    }
+    Ok(())
+}
+
+/// Reduces features over the lists of a result.
+pub(super) fn scatter(voxels: &Voxels, lists: &Lists, features: Input<'_>, mode: ScatterMode) -> Result<Buffer<f32>> {
+    let stream = voxels.stream();
+    let (rows, columns) = (voxels.shape.rows_bound, features.columns());
+    let uploaded;
+    let pointer = match features {
+        Input::Host(points) => {
+            uploaded = stream.upload(points.data())?;
+            uploaded.pointer()
+        }
+        Input::Device { buffer, .. } => buffer.pointer(),
+    };
+    let len = rows.checked_mul(columns).unwrap_or(usize::MAX);
+    let output = stream.alloc(len)?;
+    let args = kernels::ScatterArgs {
+        features: pointer,
+        columns: columns as u32,
+        rows: Length { bound: rows as u32, exact: voxels.counters.pointer().cast() },
+        row_splits: lists.row_splits.pointer(),
+        indices: lists.indices.pointer(),
+        mode,
+        output: output.pointer(),
+    };
+    let blocks = (len as u64).div_ceil(u64::from(BLOCK)).max(1) as u32;
+    // SAFETY: the lists belong to this result; features and output have the sizes that the kernel asks for.
+    unsafe { stream.launch::<kernels::Scatter>(blocks, args) }?;
+    Ok(output)
+}

@@ -1,0 +1,319 @@
+//! Sweeps into voxels, the first step of LiDAR detectors.
+//!
+//! A [`Voxelizer`] keeps its memory between calls; [`voxelize`] is the one-shot form. The same points give the same bits on every device, in
+//! every run and with any number of threads.
+//!
+//! # Cells
+//! `floor((p - min) / voxel_size)` per axis in `f32`, see [`VoxelGrid`]. NaN and infinities are out.
+//!
+//! # Order and caps
+//! Rows are in first-seen order (by the smallest index of their points) or sorted by cell id. The first `max_voxels` rows stay; of a row's points
+//! the first `max_points_per_voxel` in input order stay. Neither cap has a slow path.
+//!
+//! # Source
+//! The semantics of the deterministic hard voxelization of mmcv and of spconv's CPU generator.
+
+mod arrays;
+mod cpu;
+mod gpu;
+mod params;
+mod result;
+#[cfg(test)]
+mod tests;
+
+pub use arrays::{MeanArray, VoxelArrays};
+pub use params::{MeanType, Outputs, RowOrder, VoxelizeParams};
+pub use result::{Lists, Mean, Report, Voxels};
+
+use crate::device::{Buffer, Device, Stream};
+use crate::{Error, PointCloud, Points, Result, VoxelGrid};
+pub use pointmill_kernels::voxelize::ScatterMode;
+
+/// Most points of one call.
+pub const MAX_POINTS: usize = (1 << 30) - 1;
+/// Most columns of a point.
+pub const MAX_COLUMNS: usize = 64;
+/// Largest cap on the points of a voxel; for more there is dynamic voxelization.
+pub const MAX_POINTS_PER_VOXEL: u32 = (1 << 20) - 1;
+
+/// Points as an operator takes them: on the host, or already on the device.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A host array; copied to the device if that is not the CPU.
+    Host(Points<'a>),
+    /// The first `len` points of a buffer on the stream's device, `columns` values each.
+    Device {
+        /// `[len, columns]`, row-major.
+        buffer: &'a Buffer<f32>,
+        /// The number of points.
+        len: usize,
+        /// Values a point has.
+        columns: usize,
+    },
+}
+
+impl<'a> From<Points<'a>> for Input<'a> {
+    fn from(points: Points<'a>) -> Self {
+        Self::Host(points)
+    }
+}
+
+impl<'a> From<&'a PointCloud> for Input<'a> {
+    fn from(cloud: &'a PointCloud) -> Self {
+        Self::Host(cloud.points())
+    }
+}
+
+impl Input<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Host(points) => points.len(),
+            Self::Device { len, .. } => *len,
+        }
+    }
+
+    fn columns(&self) -> usize {
+        match self {
+            Self::Host(points) => points.columns(),
+            Self::Device { columns, .. } => *columns,
+        }
+    }
+}
+
+/// Voxelizes one cloud.
+///
+/// **Shapes**: `points` `[N, C]` with 3 <= C <= 64; the result is described at [`Voxels`].
+///
+/// **Units and frames**: metres, in the frame of the points.
+///
+/// **Order and determinism**: see the [module](self); the same bits everywhere.
+///
+/// **Limits**: N < 2^30, at most 2^63 cells.
+///
+/// # Errors
+/// Parameters that make no grid, caps of zero, too many points or columns, out of memory, a lost device.
+///
+/// ```
+/// use pointmill::voxelize::{VoxelizeParams, voxelize};
+/// use pointmill::{Aabb, Device, Points};
+///
+/// let range = Aabb::new([0.0; 3], [4.0, 4.0, 1.0]);
+/// let params = VoxelizeParams { max_points_per_voxel: Some(1), ..VoxelizeParams::new([1.0; 3], range) };
+/// let points = [2.5, 0.5, 0.5, /**/ 2.6, 0.5, 0.5, /**/ 0.5, 0.5, 0.5, /**/ 9.0, 0.0, 0.0];
+/// let voxels = voxelize(Points::new(&points, 3)?, &params, &Device::cpu())?;
+/// let report = voxels.report()?;
+/// assert_eq!((report.voxels, report.points_dropped_full_voxel, report.out_of_range), (2, 1, 1));
+/// assert_eq!(voxels.read()?.coords, [0, 0, 2, 0, 0, 0]);
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+pub fn voxelize<'a>(points: impl Into<Input<'a>>, params: &VoxelizeParams, device: &Device) -> Result<Voxels> {
+    let mut voxelizer = Voxelizer::new(&device.stream()?, params)?;
+    let mut voxels = voxelizer.output()?;
+    voxelizer.run(points, &mut voxels)?;
+    Ok(voxels)
+}
+
+/// Voxelizes sweep after sweep, and keeps its memory.
+///
+/// Once it has seen the largest sweep, a call allocates nothing. On a GPU a call only queues work; what it takes to know the number of voxels is
+/// [`Voxels::num_voxels`], and with [`Outputs::padded`] nobody needs to wait for it.
+///
+/// ```
+/// use pointmill::voxelize::{VoxelizeParams, Voxelizer};
+/// use pointmill::{Device, Points};
+///
+/// let mut voxelizer = Voxelizer::new(&Device::auto().stream()?, &VoxelizeParams::default())?;
+/// let mut voxels = voxelizer.output()?;
+/// for sweep in [[1.0, 2.0, 0.0], [1.5, 2.5, 0.0]] {
+///     voxelizer.run(Points::new(&sweep, 3)?, &mut voxels)?;
+///     assert_eq!(voxels.num_voxels()?, 1);
+/// }
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Voxelizer {
+    params: VoxelizeParams,
+    grid: VoxelGrid,
+    stream: Stream,
+    path: Path,
+}
+
+#[derive(Debug)]
+enum Path {
+    Cpu(Box<cpu::Workspace>),
+    Gpu(Box<gpu::Workspace>),
+}
+
+/// What a call works on, after all checks.
+#[derive(Clone, Copy, Debug)]
+struct Job<'a> {
+    input: Input<'a>,
+    /// Where each sample's points start; `None` for one cloud without a batch index.
+    row_splits: Option<&'a [usize]>,
+    params: &'a VoxelizeParams,
+    grid: &'a VoxelGrid,
+}
+
+impl Job<'_> {
+    fn samples(&self) -> usize {
+        self.row_splits.map_or(1, |splits| splits.len() - 1)
+    }
+
+    /// 3, or 4 with the sample in front.
+    fn coord_columns(&self) -> usize {
+        if self.row_splits.is_some() { 4 } else { 3 }
+    }
+}
+
+impl Voxelizer {
+    /// A voxelizer whose work goes to `stream`.
+    ///
+    /// # Errors
+    /// Parameters that make no grid or caps of zero; out of memory.
+    pub fn new(stream: &Stream, params: &VoxelizeParams) -> Result<Self> {
+        params.check()?;
+        let grid = VoxelGrid::new(params.voxel_size, params.range)?;
+        let path = if stream.device().is_cpu() {
+            Path::Cpu(Box::default())
+        } else {
+            Path::Gpu(Box::new(gpu::Workspace::new(stream)?))
+        };
+        Ok(Self { params: params.clone(), grid, stream: stream.clone(), path })
+    }
+
+    /// The parameters.
+    pub const fn params(&self) -> &VoxelizeParams {
+        &self.params
+    }
+
+    /// The grid that the parameters make.
+    pub const fn grid(&self) -> &VoxelGrid {
+        &self.grid
+    }
+
+    /// An empty result for [`Voxelizer::run`] to fill; its buffers grow as needed and are used again.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn output(&self) -> Result<Voxels> {
+        Voxels::new(&self.stream, &self.params)
+    }
+
+    /// Voxelizes one cloud.
+    ///
+    /// # Errors
+    /// As [`voxelize`]; `voxels` from another device.
+    pub fn run<'a>(&mut self, points: impl Into<Input<'a>>, voxels: &mut Voxels) -> Result<()> {
+        self.run_checked(points.into(), None, voxels)
+    }
+
+    /// Voxelizes several clouds in one call; the caps hold for each.
+    ///
+    /// `row_splits` says where each sample's points start: `B + 1` ascending numbers from 0 to N. Coordinates get the sample in front, and rows
+    /// are grouped by sample; [`Voxels::read`] says where each sample's rows start.
+    ///
+    /// # Errors
+    /// As [`Voxelizer::run`]; splits that are not such.
+    pub fn run_batch<'a>(
+        &mut self,
+        points: impl Into<Input<'a>>,
+        row_splits: &[usize],
+        voxels: &mut Voxels,
+    ) -> Result<()> {
+        self.run_checked(points.into(), Some(row_splits), voxels)
+    }
+
+    fn run_checked(&mut self, input: Input<'_>, row_splits: Option<&[usize]>, voxels: &mut Voxels) -> Result<()> {
+        let Self { params, grid, stream, path } = self;
+        let job = Job { input, row_splits, params, grid };
+        check_input(&job, stream)?;
+        if !voxels.stream().device().same_memory(&stream.device()) {
+            return Err(Error::argument(
+                "voxels",
+                format!("a result on {}", stream.device()),
+                voxels.stream().device(),
+            ));
+        }
+        match path {
+            Path::Cpu(workspace) => {
+                let Input::Host(points) = host_input(input)? else { unreachable!("host_input gives host points") };
+                stream.device().install(|| cpu::run(&job, points, workspace, voxels))
+            }
+            Path::Gpu(workspace) => workspace.run(&job, voxels),
+        }
+    }
+}
+
+/// Reduces `features` `[N, F]` over the points of each voxel: `[V, F]`.
+///
+/// The points of a voxel are those of its list ([`Outputs::lists`]): all of them in dynamic voxelization, else the kept ones.
+///
+/// **Order and determinism**: values are added in point order, in `f32`; the mean divides once; the maximum ignores NaN and gives NaN where
+/// there is nothing else. The same bits everywhere.
+///
+/// # Errors
+/// A result without lists, features of another number of rows or on another device, out of memory.
+pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: ScatterMode) -> Result<Buffer<f32>> {
+    let features = features.into();
+    let lists =
+        voxels.lists().ok_or_else(|| Error::argument("voxels", "a result with lists (Outputs::lists)", "none"))?;
+    if features.len() != voxels.num_input_points() {
+        return Err(Error::argument("features", format!("{} rows", voxels.num_input_points()), features.len()));
+    }
+    let stream = voxels.stream();
+    if stream.device().is_cpu() {
+        let Input::Host(points) = host_input(features)? else { unreachable!("host_input gives host points") };
+        return cpu::scatter(lists, points, voxels.num_voxels()?, stream, mode);
+    }
+    gpu::scatter(voxels, lists, features, mode)
+}
+
+/// Checks what a call depends on besides the parameters.
+fn check_input(job: &Job<'_>, stream: &Stream) -> Result<()> {
+    let (n, columns) = (job.input.len(), job.input.columns());
+    if !(3..=MAX_COLUMNS).contains(&columns) {
+        return Err(Error::argument("points", format!("3 to {MAX_COLUMNS} columns"), columns));
+    }
+    if n > MAX_POINTS {
+        return Err(Error::argument("points", format!("at most {MAX_POINTS} points"), n));
+    }
+    if let Input::Device { buffer, len, columns } = job.input {
+        if len.checked_mul(columns).is_none_or(|values| values > buffer.len()) {
+            return Err(Error::argument("points", format!("{len} x {columns} values"), buffer.len()));
+        }
+        if !buffer.stream().device().same_memory(&stream.device()) {
+            return Err(Error::argument("points", format!("memory of {}", stream.device()), buffer.stream().device()));
+        }
+    }
+    let Some(splits) = job.row_splits else { return Ok(()) };
+    if splits.is_empty() || splits[0] != 0 || splits[splits.len() - 1] != n || splits.windows(2).any(|w| w[0] > w[1]) {
+        let got = match splits {
+            [] => "nothing".to_owned(),
+            [first, .., last] if splits.len() > 8 => format!("{} values from {first} to {last}", splits.len()),
+            _ => format!("{splits:?}"),
+        };
+        return Err(Error::argument("row_splits", format!("ascending values from 0 to {n}"), got));
+    }
+    let samples = job.samples() as u64;
+    if job.grid.num_cells().checked_mul(samples).is_none_or(|cells| cells > 1 << 63) {
+        let expected = format!("at most 2^63 cells in all ({} a sample)", job.grid.num_cells());
+        return Err(Error::argument("row_splits", expected, format!("{samples} samples")));
+    }
+    if u32::try_from(samples).is_err() {
+        return Err(Error::argument("row_splits", "fewer than 2^32 samples", samples));
+    }
+    Ok(())
+}
+
+/// The same input as a host array, which a CPU buffer is.
+fn host_input(input: Input<'_>) -> Result<Input<'_>> {
+    Ok(match input {
+        Input::Device { buffer, len, columns } => {
+            let data = buffer
+                .as_slice()
+                .ok_or_else(|| Error::argument("points", "memory of cpu", buffer.stream().device()))?;
+            Input::Host(Points::new(&data[..len * columns], columns)?)
+        }
+        host => host,
+    })
+}

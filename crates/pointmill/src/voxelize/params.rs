@@ -1,0 +1,128 @@
+//! What to do.
+
+use crate::{Aabb, Error, Result};
+
+/// Parameters of voxelization; plain values, checked when a voxelizer is made.
+///
+/// ```
+/// use pointmill::Aabb;
+/// use pointmill::voxelize::{RowOrder, VoxelizeParams};
+/// let params = VoxelizeParams { order: RowOrder::Sorted, ..VoxelizeParams::default() };
+/// assert_eq!(params.range, Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct VoxelizeParams {
+    /// Edge lengths of a voxel along x, y, z in metres; default 0.2.
+    pub voxel_size: [f32; 3],
+    /// The range that is cut into voxels, in metres; default -54, -54, -5 to 54, 54, 3.
+    pub range: Aabb,
+    /// Most rows, of each sample; default 160,000.
+    pub max_voxels: u32,
+    /// Most points of a voxel; `None` keeps all of them (dynamic voxelization); default 10.
+    pub max_points_per_voxel: Option<u32>,
+    /// The order of the rows; default first-seen.
+    pub order: RowOrder,
+    /// Whether points must also lie in `min <= p < max`; default no. It matters where the range is not a whole number of voxels.
+    pub strict_range: bool,
+    /// What to compute.
+    pub outputs: Outputs,
+}
+
+/// The order of the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowOrder {
+    /// By the smallest index of the voxel's points.
+    #[default]
+    FirstSeen,
+    /// By the cell's id, `(z * grid_y + y) * grid_x + x`.
+    Sorted,
+}
+
+/// The element type of means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MeanType {
+    /// `f32`.
+    #[default]
+    F32,
+    /// `f16`: the `f32` mean, rounded once to nearest even.
+    F16,
+}
+
+/// Which arrays a call computes besides `coords` and `num_points`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outputs {
+    /// The kept points, `[V, M, C]`, zero-padded; default yes. Not with dynamic voxelization.
+    pub voxels: bool,
+    /// Means, `[V, C]`; default `f32`.
+    pub mean: Option<MeanType>,
+    /// The row of each point, `[N]`; default yes.
+    pub point_to_voxel: bool,
+    /// The points of each voxel without padding; default no.
+    pub lists: bool,
+    /// Whether the arrays have `max_voxels` rows a sample, all written: unused rows have coordinates -1 and are zero elsewhere; default no. Then
+    /// nobody needs to know the number of voxels to use them.
+    pub padded: bool,
+}
+
+impl Default for Outputs {
+    fn default() -> Self {
+        Self { voxels: true, mean: Some(MeanType::F32), point_to_voxel: true, lists: false, padded: false }
+    }
+}
+
+impl Default for VoxelizeParams {
+    fn default() -> Self {
+        Self::new([0.2; 3], Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]))
+    }
+}
+
+impl VoxelizeParams {
+    /// Defaults, but for voxel size and range.
+    pub fn new(voxel_size: [f32; 3], range: Aabb) -> Self {
+        Self {
+            voxel_size,
+            range,
+            max_voxels: 160_000,
+            max_points_per_voxel: Some(10),
+            order: RowOrder::FirstSeen,
+            strict_range: false,
+            outputs: Outputs::default(),
+        }
+    }
+
+    /// Dynamic voxelization: every point of every voxel, with lists for [`scatter`](super::scatter).
+    pub fn dynamic(voxel_size: [f32; 3], range: Aabb) -> Self {
+        Self {
+            max_points_per_voxel: None,
+            max_voxels: super::MAX_POINTS as u32,
+            outputs: Outputs { voxels: false, lists: true, ..Outputs::default() },
+            ..Self::new(voxel_size, range)
+        }
+    }
+
+    /// Whether lists are made: if asked for, and for the means of dynamic voxelization.
+    pub(super) fn needs_lists(&self) -> bool {
+        self.outputs.lists || (self.max_points_per_voxel.is_none() && self.outputs.mean.is_some())
+    }
+
+    /// Everything that does not depend on the points; the grid is checked where it is made.
+    pub(super) fn check(&self) -> Result<()> {
+        let rows = super::MAX_POINTS as u32;
+        if !(1..=rows).contains(&self.max_voxels) {
+            return Err(Error::argument("max_voxels", format!("1 to {rows}"), self.max_voxels));
+        }
+        match self.max_points_per_voxel {
+            None if self.outputs.voxels => Err(Error::argument(
+                "outputs.voxels",
+                "false with dynamic voxelization (max_points_per_voxel = None), whose voxels have no common length",
+                true,
+            )),
+            Some(0) => Err(Error::argument("max_points_per_voxel", "1 or more", 0)),
+            Some(m) if m > super::MAX_POINTS_PER_VOXEL => {
+                let expected = format!("1 to {}, or None for all points", super::MAX_POINTS_PER_VOXEL);
+                Err(Error::argument("max_points_per_voxel", expected, m))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The result on its device.
+
+use super::{MeanArray, MeanType, VoxelArrays, VoxelizeParams};
+use crate::device::{Buffer, Stream};
+use crate::{Error, Result};
+use pointmill_kernels::voxelize::Counters;
+
+/// What a call counted. Every input point is in exactly one of `points_kept`, the two `points_dropped_..`, `out_of_range` and `non_finite`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Input points.
+    pub points: usize,
+    /// Rows of the result, V.
+    pub voxels: usize,
+    /// Cells with at least one point.
+    pub voxels_found: usize,
+    /// Cells that got no row because of `max_voxels`.
+    pub voxels_dropped: usize,
+    /// Points that a row keeps.
+    pub points_kept: usize,
+    /// Points of a row that was full.
+    pub points_dropped_full_voxel: usize,
+    /// Points of a cell that got no row.
+    pub points_dropped_dropped_voxel: usize,
+    /// Finite points outside the grid.
+    pub out_of_range: usize,
+    /// Points with a NaN or an infinity in x, y or z.
+    pub non_finite: usize,
+}
+
+impl Report {
+    pub(super) fn new(points: usize, c: &Counters) -> Self {
+        let [voxels, found, non_finite, out_of_range, dropped, kept] =
+            [c.voxels, c.found, c.non_finite, c.out_of_range, c.dropped_voxel, c.kept].map(|v| v as usize);
+        Self {
+            points,
+            voxels,
+            voxels_found: found,
+            voxels_dropped: found - voxels,
+            points_kept: kept,
+            points_dropped_full_voxel: points - non_finite - out_of_range - dropped - kept,
+            points_dropped_dropped_voxel: dropped,
+            out_of_range,
+            non_finite,
+        }
+    }
+}
+
+/// The result of voxelization, on the device that made it.
+///
+/// **Shapes**: with V rows, M points a voxel and C columns: `coords` `[V, 3]` z, y, x or `[V, 4]` with the sample in front, `num_points` `[V]`, `voxels`
+/// `[V, M, C]` zero-padded, `mean` `[V, C]`, `point_to_voxel` `[N]` with -1 for points without a row, lists: `row_splits` `[V + 1]` and `indices`. The buffers
+/// can be longer than that: they are used again by later calls.
+#[derive(Debug)]
+pub struct Voxels {
+    pub(super) coords: Buffer<i32>,
+    pub(super) num_points: Buffer<i32>,
+    pub(super) voxels: Option<Buffer<f32>>,
+    pub(super) mean: Option<Mean>,
+    pub(super) point_to_voxel: Option<Buffer<i32>>,
+    pub(super) lists: Option<Lists>,
+    pub(super) voxel_splits: Buffer<u32>,
+    pub(super) counters: Buffer<Counters>,
+    pub(super) shape: Shape,
+}
+
+/// What the buffers of the last call hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    pub(super) points: usize,
+    pub(super) columns: usize,
+    pub(super) max_points: usize,
+    pub(super) coord_columns: usize,
+    pub(super) samples: usize,
+    /// No call can have more rows than this.
+    pub(super) rows_bound: usize,
+    /// Whether the arrays have `rows_bound` rows whatever V is.
+    pub(super) padded: bool,
+}
+
+/// Means in either element type.
+#[derive(Debug)]
+pub enum Mean {
+    /// `f32`.
+    F32(Buffer<f32>),
+    /// The bits of `f16`.
+    F16(Buffer<u16>),
+}
+
+/// The points of each voxel, without padding.
+#[derive(Debug)]
+pub struct Lists {
+    /// `[V + 1]`: where each row's points start.
+    pub row_splits: Buffer<u32>,
+    /// The points of all rows, row after row, ascending in each.
+    pub indices: Buffer<u32>,
+}
+
+impl Voxels {
+    pub(super) fn new(stream: &Stream, params: &VoxelizeParams) -> Result<Self> {
+        let outputs = &params.outputs;
+        let some = |wanted: bool| wanted.then(|| stream.alloc(0)).transpose();
+        Ok(Self {
+            coords: stream.alloc(0)?,
+            num_points: stream.alloc(0)?,
+            voxels: some(outputs.voxels)?,
+            mean: match outputs.mean {
+                None => None,
+                Some(MeanType::F32) => Some(Mean::F32(stream.alloc(0)?)),
+                Some(MeanType::F16) => Some(Mean::F16(stream.alloc(0)?)),
+            },
+            point_to_voxel: outputs.point_to_voxel.then(|| stream.alloc(0)).transpose()?,
+            lists: params
+                .needs_lists()
+                .then(|| Ok::<_, Error>(Lists { row_splits: stream.alloc(0)?, indices: stream.alloc(0)? }))
+                .transpose()?,
+            voxel_splits: stream.alloc(0)?,
+            counters: stream.upload(&[Counters::default()])?,
+            shape: Shape::default(),
+        })
+    }
+
+    /// The stream that the result belongs to.
+    pub const fn stream(&self) -> &Stream {
+        self.coords.stream()
+    }
+
+    /// The number of points that went in, N.
+    pub const fn num_input_points(&self) -> usize {
+        self.shape.points
+    }
+
+    /// The number of rows, V. On a GPU this waits for the call to finish; where that is not wanted, [`Voxels::num_voxels_device`] has it.
+    ///
+    /// # Errors
+    /// Whatever the queued work ran into.
+    pub fn num_voxels(&self) -> Result<usize> {
+        Ok(self.counters()?.voxels as usize)
+    }
+
+    /// The address on the device of the number of rows, a `u32`.
+    pub fn num_voxels_device(&self) -> u64 {
+        self.counters.device_pointer()
+    }
+
+    /// What the call counted. On a GPU this waits for the call to finish.
+    ///
+    /// # Errors
+    /// Whatever the queued work ran into.
+    pub fn report(&self) -> Result<Report> {
+        Ok(Report::new(self.shape.points, &self.counters()?))
+    }
+
+    fn counters(&self) -> Result<Counters> {
+        let mut counters = [Counters::default()];
+        self.counters.read_into(&mut counters)?;
+        let [counters] = counters;
+        if counters.lost > 0 {
+            return Err(Error::Internal { what: format!("{} points found the cell table full", counters.lost) });
+        }
+        Ok(counters)
+    }
+
+    /// Cells, z, y, x.
+    pub const fn coords(&self) -> &Buffer<i32> {
+        &self.coords
+    }
+
+    /// Kept points of each row.
+    pub const fn num_points(&self) -> &Buffer<i32> {
+        &self.num_points
+    }
+
+    /// The kept points, if asked for.
+    pub const fn voxels(&self) -> Option<&Buffer<f32>> {
+        self.voxels.as_ref()
+    }
+
+    /// The means, if asked for.
+    pub const fn mean(&self) -> Option<&Mean> {
+        self.mean.as_ref()
+    }
+
+    /// The row of each point, if asked for.
+    pub const fn point_to_voxel(&self) -> Option<&Buffer<i32>> {
+        self.point_to_voxel.as_ref()
+    }
+
+    /// The points of each row, if asked for.
+    pub const fn lists(&self) -> Option<&Lists> {
+        self.lists.as_ref()
+    }
+
+    /// For batches: where each sample's rows start, `[B + 1]`.
+    pub const fn voxel_splits(&self) -> Option<&Buffer<u32>> {
+        if self.shape.coord_columns == 4 { Some(&self.voxel_splits) } else { None }
+    }
+
+    /// Takes over the lengths of the vectors that the CPU path filled.
+    pub(super) fn sync_len(&mut self) {
+        self.coords.sync_len();
+        self.num_points.sync_len();
+        self.voxel_splits.sync_len();
+        self.voxels.iter_mut().for_each(Buffer::sync_len);
+        self.point_to_voxel.iter_mut().for_each(Buffer::sync_len);
+        match &mut self.mean {
+            Some(Mean::F32(b)) => b.sync_len(),
+            Some(Mean::F16(b)) => b.sync_len(),
+            None => {}
+        }
+        if let Some(lists) = &mut self.lists {
+            lists.row_splits.sync_len();
+            lists.indices.sync_len();
+        }
+    }
+
+    /// Copies everything to the host.
+    ///
+    /// # Errors
+    /// Whatever the queued work ran into, or no memory.
+    pub fn read(&self) -> Result<VoxelArrays> {
+        let s = &self.shape;
+        let report = self.report()?;
+        let rows = if s.padded { s.rows_bound } else { report.voxels };
+        Ok(VoxelArrays {
+            num_voxels: report.voxels,
+            coord_columns: s.coord_columns,
+            columns: s.columns,
+            max_points: s.max_points,
+            coords: self.coords.read(rows * s.coord_columns)?,
+            num_points: self.num_points.read(rows)?,
+            voxels: self.voxels.as_ref().map(|b| b.read(rows * s.max_points * s.columns)).transpose()?,
+            mean: match &self.mean {
+                None => None,
+                Some(Mean::F32(b)) => Some(MeanArray::F32(b.read(rows * s.columns)?)),
+                Some(Mean::F16(b)) => Some(MeanArray::F16(b.read(rows * s.columns)?)),
+            },
+            point_to_voxel: self.point_to_voxel.as_ref().map(|b| b.read(s.points)).transpose()?,
+            lists: self
+                .lists
+                .as_ref()
+                .map(|l| Ok::<_, Error>((l.row_splits.read(report.voxels + 1)?, l.indices.read(report.points_kept)?)))
+                .transpose()?,
+            voxel_splits: self.voxel_splits().map(|b| b.read(s.samples + 1)).transpose()?,
+            report,
+        })
+    }
+}

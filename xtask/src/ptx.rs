@@ -1,0 +1,107 @@
+//! Kernels to PTX with the stock compiler: rustc's own `nvptx64` target and a `core` built for it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Why each flag is there:
+/// - `sm_70` and PTX 7.8: runs on every GPU since Volta with a driver since 520, and has all that the kernels use;
+/// - `nvptx-fma-level=0`: no contraction of `a * b + c`, so that the GPU rounds as the CPU does;
+/// - `unroll-threshold`: arrays that live in registers need their loops unrolled, or they spill;
+/// - `immediate-abort`: no panic machinery; `emit=asm`: the PTX text is the assembly.
+const RUSTFLAGS: &str = "-C target-cpu=sm_70 -C target-feature=+ptx78 -C llvm-args=-nvptx-fma-level=0 \
+    -C llvm-args=-unroll-threshold=4000 -C panic=immediate-abort -Zunstable-options --emit=asm";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+}
+
+fn committed() -> PathBuf {
+    root().join("crates/pointmill-kernels/src/kernels.ptx")
+}
+
+/// Compiles and writes the file.
+pub(crate) fn write() -> Result<String, String> {
+    let path = committed();
+    let text = build()?;
+    std::fs::write(&path, &text).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(format!("{}: {} kernels, {} bytes", path.display(), text.matches("\n.visible .entry").count(), text.len()))
+}
+
+/// Compiles and compares with the file.
+pub(crate) fn check() -> Result<String, String> {
+    let path = committed();
+    let old = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    if build()? == old {
+        Ok(format!("{} is what today's kernels make", path.display()))
+    } else {
+        Err(format!("{} is stale: run `cargo xtask ptx` and commit it", path.display()))
+    }
+}
+
+fn build() -> Result<String, String> {
+    let root = root();
+    let target = root.join("target/ptx");
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .current_dir(&root)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", RUSTFLAGS)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        // The text must not depend on the profile of the workspace, nor on where it lies.
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+        .args(["build", "--release", "--package", "pointmill-kernels", "-Zbuild-std=core"])
+        .args(["--target", "nvptx64-nvidia-cuda", "--target-dir"])
+        .arg(&target)
+        .status()
+        .map_err(|e| format!("cargo: {e}"))?;
+    if !status.success() {
+        return Err("the PTX build failed; it needs the sources of core: rustup component add rust-src".into());
+    }
+    let deps = target.join("nvptx64-nvidia-cuda/release/deps");
+    let newest = std::fs::read_dir(&deps)
+        .map_err(|e| format!("{}: {e}", deps.display()))?
+        .filter_map(Result::ok)
+        .filter(|f| {
+            f.file_name().to_string_lossy().starts_with("pointmill_kernels-")
+                && f.path().extension().is_some_and(|e| e == "s")
+        })
+        .max_by_key(|f| f.metadata().and_then(|m| m.modified()).ok())
+        .ok_or_else(|| format!("{}: no PTX of pointmill_kernels", deps.display()))?;
+    let text = std::fs::read_to_string(newest.path()).map_err(|e| format!("{}: {e}", newest.path().display()))?;
+    Ok(format!(
+        "// pointmill kernels, sources {:016x}. Made by `cargo xtask ptx`; do not edit.\n{text}",
+        source_hash(&root)?
+    ))
+}
+
+/// A hash of the sources of the kernels, the same that the crate's test computes: FNV-1a over names and texts of the Rust files of
+/// `pointmill-kernels` and `pointmill-core`, sorted by path.
+fn source_hash(root: &Path) -> Result<u64, String> {
+    let mut files = Vec::new();
+    for crate_name in ["pointmill-core", "pointmill-kernels"] {
+        collect(&root.join("crates").join(crate_name).join("src"), &mut files)?;
+    }
+    files.sort();
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for file in files {
+        let text = std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let name = file.strip_prefix(root).expect("a file of the workspace").to_string_lossy().replace('\\', "/");
+        for byte in name.bytes().chain(text.into_iter().filter(|b| *b != b'\r')) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+    Ok(hash)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    for entry in std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
