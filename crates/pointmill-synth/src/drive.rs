@@ -22,15 +22,15 @@ pub struct DriveParams {
     pub seed: u64,
     /// Turns of the sensor; default 10.
     pub sweeps: usize,
-    /// Beams, from -24.8 to +2.0 degrees: the upper half dense, the lower half wide; default 64, at least 2.
+    /// Beams, from -24.8 to +2.0 degrees: the upper half dense, the lower half wide; default 64, 2 to 1,024.
     pub beams: usize,
-    /// Firings a turn; default 2,000, at least 1.
+    /// Firings a turn; default 2,000, 1 to 100,000.
     pub azimuth_steps: usize,
     /// Turns a second in Hz; default 10.
     pub rate_hz: f64,
     /// Speed of the car in m/s; default 10.
     pub speed: f64,
-    /// Range beyond which nothing comes back, in metres; default 120.
+    /// Range beyond which nothing comes back, in metres; default 120, at most 1,000.
     pub max_range: f64,
     /// Standard deviation of the range in metres; default 0.015. The noise never exceeds 3.47 times this.
     pub range_noise: f64,
@@ -92,18 +92,26 @@ impl Drive {
     /// Lays out the street.
     ///
     /// # Panics
-    /// If the parameters are not a sensor: fewer than 2 beams, no azimuth step, a rate or range that is not positive, or a value that is
-    /// not finite.
+    /// If a parameter is outside the limits said there, a rate is not positive, a value is not finite, or the drive is longer
+    /// than 100 km or 100,000 s.
     pub fn new(params: DriveParams) -> Self {
         let p = &params;
-        assert!(p.beams >= 2, "beams: expected at least 2, got {}", p.beams);
-        assert!(p.azimuth_steps >= 1, "azimuth_steps: expected at least 1, got 0");
+        assert!((2..=1024).contains(&p.beams), "beams: expected 2 to 1024, got {}", p.beams);
+        let steps = p.azimuth_steps;
+        assert!((1..=100_000).contains(&steps), "azimuth_steps: expected 1 to 100000, got {steps}");
         assert!(p.rate_hz.is_finite() && p.rate_hz > 0.0, "rate_hz: expected > 0 Hz, got {}", p.rate_hz);
         assert!(p.speed.is_finite() && p.speed >= 0.0, "speed: expected >= 0 m/s, got {}", p.speed);
-        assert!(p.max_range.is_finite() && p.max_range > 0.0, "max_range: expected > 0 m, got {}", p.max_range);
+        let range = p.max_range;
+        assert!(range > 0.0 && range <= 1000.0, "max_range: expected above 0 to 1000 m, got {range}");
         assert!(p.range_noise.is_finite() && p.dropout.is_finite(), "range_noise, dropout: expected finite values");
         let seconds = p.sweeps as f64 / p.rate_hz;
-        Self { params, beams: elevations(p.beams), scene: Scene::new(p.seed, p.speed * seconds, seconds, p.max_range) }
+        let length = p.speed * seconds;
+        // Everything in the street is laid out at once, and the oncoming traffic of all that time.
+        assert!(
+            length <= 1e5 && seconds <= 1e5,
+            "drive: expected at most 100 km and 100000 s, got {length} m, {seconds} s"
+        );
+        Self { params, beams: elevations(p.beams), scene: Scene::new(p.seed, length, seconds, p.max_range) }
     }
 
     /// The number of sweeps.

@@ -19,12 +19,14 @@
 #![forbid(unsafe_code)]
 
 mod drive;
+mod facade;
 mod hash;
 mod material;
 mod props;
 mod road;
 mod scene;
 mod shape;
+mod solids;
 pub mod surfaces;
 
 pub use drive::{Drive, DriveParams, SENSOR_HEIGHT};

@@ -51,14 +51,17 @@ impl Scene {
 
     /// All bodies whose circle from above comes within `view` metres of a point, at a time since the start of the drive.
     pub(crate) fn near(&self, [x, y]: [f64; 2], view: f64, time: f64) -> Vec<Body> {
-        let mut out: Vec<Body> = self.fixed.clone();
-        for actor in &self.actors {
-            actor.put(&mut out, time);
-        }
-        out.retain(|b| {
+        let sees = |b: &Body| {
             let (dx, dy, far) = (b.centre[0] - x, b.centre[1] - y, view + b.reach);
             dx * dx + dy * dy < far * far
-        });
+        };
+        let mut out: Vec<Body> = self.fixed.iter().copied().filter(sees).collect();
+        for actor in &self.actors {
+            // A vehicle is a compound of bodies a few metres from its middle.
+            if (actor.along + actor.speed[0] * time - x).abs() < view + 20.0 {
+                actor.put(&mut out, time);
+            }
+        }
         out
     }
 }

@@ -1,7 +1,8 @@
 //! Solids and where a ray meets them.
 
-use crate::hash::{mix, unit};
+use crate::facade::facade;
 use crate::material::Material;
+use crate::solids::{among_leaves, into_cylinder, into_planes, leaf, through_box, through_ellipsoid};
 
 pub(crate) type V3 = [f64; 3];
 
@@ -164,155 +165,10 @@ impl Body {
     }
 }
 
-/// Entry, the axis of the face entered, and exit of a ray that starts outside the box.
-fn through_box(o: V3, d: V3, half: V3) -> Option<(f64, usize, f64)> {
-    let (mut enter, mut axis, mut exit) = (0.0, 3, f64::INFINITY);
-    for k in 0..3 {
-        if d[k] == 0.0 {
-            if o[k].abs() > half[k] {
-                return None;
-            }
-            continue;
-        }
-        let inverse = 1.0 / d[k];
-        let (a, b) = ((-half[k] - o[k]) * inverse, (half[k] - o[k]) * inverse);
-        let (near, far) = if a < b { (a, b) } else { (b, a) };
-        if near > enter {
-            (enter, axis) = (near, k);
-        }
-        if far < exit {
-            exit = far;
-        }
-    }
-    (axis < 3 && enter < exit).then_some((enter, axis, exit))
-}
-
-/// Entry into a convex solid of planes `n . p <= m` with unit normals, and the cosine of incidence there.
-fn into_planes(o: V3, d: V3, planes: &[(V3, f64)]) -> Option<(f64, f64)> {
-    let (mut enter, mut facing, mut exit) = (0.0, 0.0, f64::INFINITY);
-    for (n, m) in planes {
-        let along = n[0] * d[0] + n[1] * d[1] + n[2] * d[2];
-        let room = m - (n[0] * o[0] + n[1] * o[1] + n[2] * o[2]);
-        if along == 0.0 {
-            if room < 0.0 {
-                return None;
-            }
-            continue;
-        }
-        let t = room / along;
-        if along < 0.0 && t > enter {
-            (enter, facing) = (t, -along);
-        } else if along > 0.0 && t < exit {
-            exit = t;
-        }
-    }
-    (facing > 0.0 && enter < exit).then_some((enter, facing))
-}
-
-/// Entry into a cylinder along z, through its side or its ends.
-fn into_cylinder(o: V3, d: V3, radius: f64, half: f64) -> Option<(f64, f64)> {
-    let a = d[0] * d[0] + d[1] * d[1];
-    let b = o[0] * d[0] + o[1] * d[1];
-    let c = o[0] * o[0] + o[1] * o[1] - radius * radius;
-    let disc = b * b - a * c;
-    // A ray along the axis (a = 0) can only meet an end.
-    if a > 0.0 {
-        if disc <= 0.0 {
-            return None;
-        }
-        let t = (-b - disc.sqrt()) / a;
-        if (o[2] + t * d[2]).abs() <= half {
-            let n = [(o[0] + t * d[0]) / radius, (o[1] + t * d[1]) / radius];
-            return Some((t, (n[0] * d[0] + n[1] * d[1]).abs()));
-        }
-    }
-    if d[2] == 0.0 {
-        return None;
-    }
-    let end = if d[2] < 0.0 { half } else { -half };
-    let t = (end - o[2]) / d[2];
-    let (x, y) = (o[0] + t * d[0], o[1] + t * d[1]);
-    (x * x + y * y <= radius * radius).then_some((t, d[2].abs()))
-}
-
-fn through_ellipsoid(o: V3, d: V3, radii: V3) -> Option<(f64, f64)> {
-    let o: V3 = core::array::from_fn(|k| o[k] / radii[k]);
-    let d: V3 = core::array::from_fn(|k| d[k] / radii[k]);
-    let a = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-    let b = o[0] * d[0] + o[1] * d[1] + o[2] * d[2];
-    let c = o[0] * o[0] + o[1] * o[1] + o[2] * o[2] - 1.0;
-    let disc = b * b - a * c;
-    if disc <= 0.0 {
-        return None;
-    }
-    let root = disc.sqrt();
-    Some(((-b - root) / a, (-b + root) / a))
-}
-
-/// The range of the first leaf: free flight through leaves is exponentially distributed.
-fn among_leaves(enter: f64, exit: f64, per_metre: f64, noise: u64) -> Option<f64> {
-    let t = enter - libm::log(1.0 - unit(noise)) / per_metre;
-    (t < exit).then_some(t)
-}
-
-/// Leaves hang at all angles.
-fn leaf(noise: u64) -> f64 {
-    unit(mix(noise)) * 0.8 + 0.2
-}
-
-/// Width of a bay of the facade, of its window, and the depth of the recess, metres.
-const BAY: f64 = 2.7;
-const WINDOW: f64 = 1.35;
-const RECESS: f64 = 0.24;
-/// Storey height, window sill and lintel above the floor; every fourth bay of the ground floor is a door, metres.
-const STOREY: f64 = 3.2;
-const SILL: f64 = 0.95;
-const LINTEL: f64 = 2.45;
-
-/// A ray that enters a house's box through the face across `axis`: the wall, or on into a window.
-fn facade(o: V3, d: V3, half: V3, enter: f64, axis: usize, wall: Material) -> (f64, f64, Material) {
-    let outside = (enter, d[axis].abs(), wall);
-    if axis == 2 {
-        return outside;
-    }
-    let side = 1 - axis;
-    let (u, v) = (o[side] + enter * d[side] + half[side], o[2] + enter * d[2] + half[2]);
-    let bays = (2.0 * half[side] / BAY) as i64;
-    let margin = half[side] - bays as f64 * BAY / 2.0;
-    let bay = ((u - margin) / BAY) as i64;
-    let floor = (v / STOREY) as i64;
-    if u < margin || bay >= bays || v > 2.0 * half[2] - 0.5 {
-        return outside;
-    }
-    let door = floor == 0 && bay % 4 == 2;
-    let middle = margin + (bay as f64 + 0.5) * BAY - half[side];
-    let base = floor as f64 * STOREY - half[2];
-    let (low, high) = if door { (base, base + 2.2) } else { (base + SILL, base + LINTEL) };
-    let (left, right) = (middle - WINDOW / 2.0, middle + WINDOW / 2.0);
-    let (u, v) = (u - half[side], v - half[2]);
-    if u < left || u > right || v < low || v > high {
-        return outside;
-    }
-    // Inside the recess: the pane at its back, unless a side of it comes first.
-    let pane = enter + RECESS / d[axis].abs();
-    let leave = |p: f64, d: f64, low: f64, high: f64| match d {
-        d if d > 0.0 => enter + (high - p) / d,
-        d if d < 0.0 => enter + (low - p) / d,
-        _ => f64::INFINITY,
-    };
-    let (jamb, soffit) = (leave(u, d[side], left, right), leave(v, d[2], low, high));
-    if jamb < pane && jamb < soffit {
-        (jamb, d[side].abs(), wall)
-    } else if soffit < pane {
-        (soffit, d[2].abs(), wall)
-    } else {
-        (pane, d[axis].abs(), if door { wall } else { Material::GLASS })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::mix;
 
     const WALL: Material = Material::wall(0.5);
 
@@ -345,18 +201,6 @@ mod tests {
         let leaning = Shape::taper([1.0, 2.0], [0.5, 1.0], 0.0, 1.0);
         assert_eq!(range(leaning, [0.0; 3], [1.0, 0.0, 0.0]), Some(8.5));
         assert!(Body::new(leaning, [0.0; 3], [1.0, 0.0], WALL).reach >= 5.0f64.sqrt());
-    }
-
-    #[test]
-    fn windows_are_recessed() {
-        // Six bays along y with a margin of 0.1; the third is a door, so aim at the middle of the second.
-        let house = Body::new(Shape::House { half: [5.0, 8.2, 6.4] }, [10.0, 0.0, 6.4], [1.0, 0.0], WALL);
-        let at = |y: f64, z: f64| house.hit(&Ray { origin: [0.0, y, z], dir: [1.0, 0.0, 0.0] }, 0.0, 1).unwrap();
-        assert_eq!(at(-8.0, 1.7).t, 5.0);
-        assert_eq!(at(-8.1 + 1.5 * BAY, 0.5).t, 5.0);
-        let pane = at(-8.1 + 1.5 * BAY, 1.7);
-        assert!((pane.t - 5.0 - RECESS).abs() < 1e-12);
-        assert_eq!(pane.material, Material::GLASS);
     }
 
     #[test]

@@ -26,7 +26,10 @@ fn world(pose: &[[f64; 4]; 4], p: &[f32]) -> [f64; 3] {
 #[test]
 fn bits_are_those_of_every_machine() {
     let drive = default_drive();
-    assert_eq!(format!("{:016x} {:016x}", fnv(&drive.sweep(0)), fnv(&drive.sweep(9))), "HASHES");
+    assert_eq!(
+        format!("{:016x} {:016x}", fnv(&drive.sweep(0)), fnv(&drive.sweep(9))),
+        "8c683acfacda112f d10bb7936d783e3d"
+    );
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn there_is_a_street_to_see() {
         bands[band] += 1;
     }
     let [ground, cars, walls, high] = bands;
-    assert!(ground > 50_000 && cars > 8_000 && walls > 10_000 && high > 3_000, "{bands:?}");
+    assert!(ground > 50_000 && cars > 8_000 && walls > 10_000 && high > 1_500, "{bands:?}");
 }
 
 #[test]
@@ -145,4 +148,13 @@ fn odd_sensors_work() {
     assert!(drive.is_empty());
     let long = Drive::new(DriveParams { sweeps: 3000, azimuth_steps: 100, ..DriveParams::default() });
     assert!(long.sweep(2999).len() > 4000);
+}
+
+#[test]
+fn every_seed_makes_a_street() {
+    for seed in 1..20 {
+        let drive = Drive::new(DriveParams { seed, sweeps: 1, ..DriveParams::default() });
+        let points = drive.sweep(0).len();
+        assert!((105_000..=128_000).contains(&points), "seed {seed}: {points} points");
+    }
 }

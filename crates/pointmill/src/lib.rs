@@ -22,6 +22,6 @@ pub mod prim;
 mod testing;
 pub mod voxelize;
 
-pub use device::{Buffer, Device, DeviceInfo, Graph, Stream};
+pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream};
 pub use error::{Error, Result};
 pub use pointmill_core::{Aabb, PointCloud, Points, VoxelGrid};

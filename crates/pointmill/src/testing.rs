@@ -1,6 +1,7 @@
 //! What the tests of all rooms share.
 
 use crate::Device;
+use std::path::{Path, PathBuf};
 
 /// The devices that can be tested here: the CPU with one thread and with several, the host twin, and a GPU where `POINTMILL_TEST_GPU` is set, which
 /// then must answer.
@@ -24,6 +25,12 @@ pub(crate) fn kernel_devices() -> Vec<(&'static str, Device)> {
     let mut devices = vec![("twin", Device::twin())];
     devices.extend(gpu().map(|gpu| ("gpu", gpu)));
     devices
+}
+
+/// A path in the repository. The folder of the crate is asked for at run time too, so that a test binary can be carried to another machine.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&folder).join("../..").join(path)
 }
 
 /// A small generator of test values.

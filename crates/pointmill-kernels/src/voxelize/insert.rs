@@ -2,7 +2,7 @@
 
 use super::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::hash;
+use crate::prim::{compact, hash};
 
 /// Arguments of [`Insert`].
 #[repr(C)]
@@ -120,7 +120,7 @@ pub struct RankArgs {
 }
 
 kernel! {
-    /// Numbers the cells in first-seen order. One block a tile of [`compact::TILE`], at least one.
+    /// Numbers the cells in first-seen order. One block a tile of [`crate::prim::compact::TILE`], at least one.
     Rank = "voxelize_rank", block BLOCK, shared scan::SHARED_WORDS, cooperative true,
     fn(a: RankArgs) {
         let shared = Shared::at(0);

@@ -12,7 +12,7 @@
 //! what it pushed out. Whatever the interleaving, slot k ends with the (k+1)-smallest index, so the M first points stay,
 //! in order, with no sorting and no counting.
 
-use crate::prim::{BLOCK, Length, compact, scan};
+use crate::prim::{BLOCK, Length, scan};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 use pointmill_core::VoxelGrid;

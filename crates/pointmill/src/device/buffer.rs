@@ -168,6 +168,42 @@ impl<T: Pod> Buffer<T> {
         Ok(())
     }
 
+    /// Queues a copy of the first `len` elements of another buffer of the same device.
+    ///
+    /// # Errors
+    /// Buffers that are too short or on different devices, or a failed call.
+    pub fn copy_from(&mut self, other: &Self, len: usize) -> Result<()> {
+        if len > self.len || len > other.len {
+            return Err(Error::argument("len", format!("at most {}", self.len.min(other.len)), len));
+        }
+        match (&mut self.memory, &other.memory) {
+            (Memory::Host(to), Memory::Host(from)) => to[..len].copy_from_slice(&from[..len]),
+            #[cfg(feature = "cuda")]
+            (Memory::Cuda { pointer: to, .. }, Memory::Cuda { pointer: from, .. })
+                if self.stream.device().same_memory(&other.stream.device()) =>
+            {
+                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
+                // SAFETY: both have room.
+                let copy = || unsafe { result::memcpy_dtod_async(*to, *from, len * size_of::<T>(), q.raw) };
+                q.gpu.call("copy on the device", copy)?;
+            }
+            #[cfg(feature = "twin")]
+            (Memory::Twin(to), Memory::Twin(from)) => {
+                // SAFETY: both have room; the twin runs nothing at the same time.
+                unsafe { std::ptr::copy(from.pointer().cast::<T>(), to.pointer().cast::<T>(), len) };
+            }
+            #[cfg(any(feature = "cuda", feature = "twin"))]
+            _ => {
+                return Err(Error::argument(
+                    "other",
+                    format!("memory of {}", self.stream.device()),
+                    other.stream.device(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Sets the first `words` 32-bit words of the buffer to `value`.
     ///
     /// # Errors

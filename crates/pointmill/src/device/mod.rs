@@ -9,11 +9,13 @@
 mod buffer;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod event;
 mod stream;
 #[cfg(feature = "twin")]
 mod twin;
 
 pub use buffer::Buffer;
+pub use event::Event;
 pub use stream::{Graph, Stream};
 
 use crate::{Error, Result};

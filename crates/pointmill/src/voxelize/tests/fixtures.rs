@@ -1,15 +1,14 @@
 //! The answers of `fixtures/voxelize`, made by an independent program from the contract alone.
 
 use super::*;
-use crate::testing::devices;
+use crate::testing::{devices, repository};
 use pointmill_io::{Array, read_npz};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 type Arrays = BTreeMap<String, Array>;
 
 fn fixtures() -> Vec<(String, Arrays)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/voxelize");
+    let folder = repository("fixtures/voxelize");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() >= 80, "fixtures are missing");

@@ -1,11 +1,10 @@
 //! All paths against the single-threaded CPU, on inputs that are larger or odder than the fixtures.
 
 use super::*;
-use crate::testing::{Random, devices, gpu};
+use crate::testing::{Random, devices, gpu, repository};
 use pointmill_kernels::simt::twin::set_block_order;
 use pointmill_synth::{Drive, DriveParams};
 use proptest::prelude::*;
-use std::path::Path;
 
 fn on_all_devices(case: &Case<'_>, what: &str) -> VoxelArrays {
     let mut first: Option<VoxelArrays> = None;
@@ -123,7 +122,7 @@ fn synthetic_sweeps() {
 /// Facts about public clouds, checked where those are at hand.
 #[test]
 fn known_counts_of_real_sweeps() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = repository("../shared/data");
     let data = std::env::var_os("POINTMILL_TEST_DATA").map_or(data, Into::into);
     let range = crate::Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]);
     let facts = [

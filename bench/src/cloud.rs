@@ -1,0 +1,51 @@
+//! Input clouds.
+
+use pointmill::PointCloud;
+use pointmill_synth::{Drive, DriveParams};
+
+/// A cloud and the voxels it is cut into.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// What to call it.
+    pub name: String,
+    /// The points.
+    pub cloud: PointCloud,
+    /// Edge lengths of a voxel in metres.
+    pub voxel_size: [f32; 3],
+}
+
+/// Clouds that need no file: one sweep of the synthetic drive at 0.2 m, and ten sweeps together, five columns, at 0.075 m, thinned to the size that
+/// detectors see.
+pub fn builtin() -> Vec<Sweep> {
+    let drive = Drive::new(DriveParams::default());
+    let first = drive.sweep(0);
+    let columns = first.columns();
+    let one: Vec<f32> = first.data().chunks_exact(columns).flat_map(|p| p[..4].to_vec()).collect();
+    let mut ten = Vec::new();
+    for i in 0..drive.len() {
+        // Every fourth point, with the sweep's age in the fifth column, as merged clouds carry it.
+        for p in drive.sweep(i).data().chunks_exact(columns).skip(i % 4).step_by(4) {
+            ten.extend_from_slice(&[p[0], p[1], p[2], p[3], i as f32 * 0.1]);
+        }
+    }
+    let cloud = |data, columns| PointCloud::new(data, columns).expect("whole rows");
+    vec![
+        Sweep { name: "synthetic sweep".into(), cloud: cloud(one, 4), voxel_size: [0.2; 3] },
+        Sweep { name: "10 synthetic sweeps".into(), cloud: cloud(ten, 5), voxel_size: [0.075, 0.075, 0.2] },
+    ]
+}
+
+/// `points` points: the cloud again and again, each point moved by up to a metre, so that no two copies fall together.
+pub fn replicated(sweep: &Sweep, points: usize) -> Sweep {
+    let columns = sweep.cloud.columns();
+    let mut data = Vec::with_capacity(points * columns);
+    let mut state = 1u64;
+    for p in sweep.cloud.data().chunks_exact(columns).cycle().take(points) {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let jitter = |shift: u32| ((state >> shift) & 0xffff) as f32 / 32768.0 - 1.0;
+        data.extend_from_slice(&[p[0] + jitter(16), p[1] + jitter(32), p[2] + jitter(48) * 0.1]);
+        data.extend_from_slice(&p[3..]);
+    }
+    let cloud = PointCloud::new(data, columns).expect("whole rows");
+    Sweep { name: format!("{} x {}", sweep.name, points / sweep.cloud.len().max(1)), cloud, ..sweep.clone() }
+}
