@@ -1,0 +1,37 @@
+//! Pictures of point clouds without a window.
+//!
+//! A picture is an [`Image`] in memory, drawn by the CPU: the same input gives the same bytes, on a laptop and on a server without a
+//! screen. [`draw_points`] and [`draw_cubes`] draw clouds and voxels through a [`Camera`]; [`voxelization_picture`] puts input
+//! and voxel means side by side; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
+//!
+//! ```
+//! use pointmill_core::{Aabb, Points};
+//! use pointmill_view::{Camera, Colour, Image, draw_points};
+//! let points = Points::new(&[1.0, 0.0, 0.0, 2.0, 1.0, 0.5], 3)?;
+//! let mut image = Image::new(320, 200)?;
+//! let camera = Camera::birds_eye(Aabb::new([-5.0; 3], [5.0; 3]));
+//! draw_points(&mut image, &camera, points, Colour::Height { low: 0.0, high: 1.0 }, 3);
+//! assert_eq!(image.encode_png()[..4], *b"\x89PNG");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod camera;
+mod colour;
+mod draw;
+mod error;
+mod file;
+mod gif;
+mod image;
+mod palette;
+mod png;
+mod raster;
+mod voxelization;
+
+pub use crate::camera::Camera;
+pub use crate::colour::{Colour, turbo};
+pub use crate::draw::{draw_cubes, draw_points};
+pub use crate::error::ViewError;
+pub use crate::gif::Gif;
+pub use crate::image::{BACKGROUND, Image, MAX_SIDE};
+pub use crate::voxelization::voxelization_picture;
