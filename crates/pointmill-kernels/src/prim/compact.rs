@@ -6,7 +6,7 @@ use super::{BLOCK, Length};
 use crate::{prim::scan, simt::*};
 
 /// Elements a thread handles.
-pub const ITEMS: u32 = 4;
+pub const ITEMS: u32 = 1;
 /// Elements a tile holds.
 pub const TILE: u32 = BLOCK * ITEMS;
 

@@ -14,18 +14,24 @@ pub const DIGIT_BITS: u32 = 8;
 pub const DIGITS: u32 = 1 << DIGIT_BITS;
 /// Most passes: 64-bit keys.
 pub const MAX_PASSES: u32 = 8;
-/// Pairs a thread handles in a pass.
-pub const ITEMS: u32 = 16;
-/// Pairs a tile of a pass holds.
-pub const TILE: u32 = BLOCK * ITEMS;
+/// Pairs a thread handles in a pass over keys of so many words: what shared memory has room for without asking for more.
+const fn items(key_words: u32) -> u32 {
+    24 - 8 * key_words
+}
+
+/// Pairs a tile of a pass holds, for keys of `size` bytes.
+pub const fn tile(size: u32) -> u32 {
+    BLOCK * items(size / 4)
+}
+
 /// Most pairs: a look-back word has 30 bits for a count.
 pub const MAX_LEN: u32 = (1 << 30) - 1;
 
 /// Words of state that the passes of one sort share; all zero before.
 ///
 /// First the digit counts of every pass, then one ticket a pass, then a look-back word for each pass, tile and digit.
-pub const fn state_words(n: u32, passes: u32) -> u64 {
-    let tiles = n.div_ceil(TILE) as u64;
+pub const fn state_words(n: u32, passes: u32, key_size: u32) -> u64 {
+    let tiles = n.div_ceil(tile(key_size)) as u64;
     (MAX_PASSES * (DIGITS + 1)) as u64 + passes as u64 * tiles * DIGITS as u64
 }
 
@@ -35,8 +41,8 @@ pub const fn ticket_word(pass: u32) -> u32 {
 }
 
 /// The word of `state` where the look-back words of `pass` begin.
-pub const fn look_back_word(n: u32, pass: u32) -> u64 {
-    state_words(n, pass)
+pub const fn look_back_word(n: u32, pass: u32, key_size: u32) -> u64 {
+    state_words(n, pass, key_size)
 }
 
 /// Arguments of [`CountU32`] and [`CountU64`].
@@ -90,9 +96,9 @@ const DIGIT_TARGETS: u32 = WARP_OFFSETS + WARPS * DIGITS;
 const SMALL: u32 = DIGIT_TARGETS + DIGITS;
 const STAGE: u32 = SMALL + WARPS + 2;
 
-/// Words of shared memory of a pass over keys of `key_words` words.
+/// Words of shared memory of a pass over keys of `key_words` words: keys and values are staged.
 const fn pass_shared_words(key_words: u32) -> u32 {
-    STAGE + TILE * key_words
+    STAGE + BLOCK * items(key_words) * (key_words + 1)
 }
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -107,13 +113,16 @@ mod device {
 
     pub(super) trait Key: Copy {
         const LAST: Self;
+        const WORDS: u32;
         fn digit(self, shift: u32) -> u32;
+        /// Puts the key into place `i` of a tile.
         fn stage(self, at: Shared, i: u32);
         fn staged(at: Shared, i: u32) -> Self;
     }
 
     impl Key for u32 {
         const LAST: Self = u32::MAX;
+        const WORDS: u32 = 1;
         #[inline(always)]
         fn digit(self, shift: u32) -> u32 {
             (self >> shift) % DIGITS
@@ -130,6 +139,7 @@ mod device {
 
     impl Key for u64 {
         const LAST: Self = u64::MAX;
+        const WORDS: u32 = 2;
         #[inline(always)]
         fn digit(self, shift: u32) -> u32 {
             (self >> shift) as u32 % DIGITS
@@ -138,13 +148,16 @@ mod device {
         fn stage(self, at: Shared, i: u32) {
             // Halves apart: neighbouring lanes meet neighbouring banks.
             at.set(i, self as u32);
-            at.set(TILE + i, (self >> 32) as u32);
+            at.set(tile(8) + i, (self >> 32) as u32);
         }
         #[inline(always)]
         fn staged(at: Shared, i: u32) -> Self {
-            at.get(i) as u64 | (at.get(TILE + i) as u64) << 32
+            at.get(i) as u64 | (at.get(tile(8) + i) as u64) << 32
         }
     }
+
+    /// Keys a thread reads at once while counting.
+    const READS: u32 = 4;
 
     #[inline(always)]
     pub(super) unsafe fn count<K: Key>(a: CountArgs<K>) {
@@ -157,16 +170,24 @@ mod device {
         sync_block();
         // SAFETY: the launcher's promise about `n`.
         let n = unsafe { a.n.get() };
-        let mut i = global_index();
-        while i < n {
-            // SAFETY: i < n.
-            let key = unsafe { *a.keys.add(i as usize) };
-            let mut pass = 0;
-            while pass < a.passes {
-                counts.add(pass * DIGITS + key.digit(pass * DIGIT_BITS), 1);
-                pass += 1;
+        let mut start = block_index() * (BLOCK * READS) + thread_index();
+        while start < n {
+            let mut keys = [K::LAST; READS as usize];
+            for j in 0..READS as usize {
+                let i = start + j as u32 * BLOCK;
+                if i < n {
+                    // SAFETY: i < n.
+                    keys[j] = unsafe { *a.keys.add(i as usize) };
+                }
             }
-            i += grid_size() * BLOCK;
+            for j in 0..READS as usize {
+                let mut pass = 0;
+                while pass < a.passes && start + (j as u32) * BLOCK < n {
+                    counts.add(pass * DIGITS + keys[j].digit(pass * DIGIT_BITS), 1);
+                    pass += 1;
+                }
+            }
+            start += grid_size() * (BLOCK * READS);
         }
         sync_block();
         let mut j = thread_index();
@@ -180,7 +201,7 @@ mod device {
         }
     }
 
-    /// Lanes of the warp whose digit is the same as this lane's. Eight votes; on Hopper they are faster than `match_any`.
+    /// Lanes of the warp whose digit is the same as this lane's, by eight votes: with `match_any` a pass takes a third longer on an H200.
     #[inline(always)]
     fn peers(digit: u32) -> u32 {
         let mut same = u32::MAX;
@@ -221,10 +242,12 @@ mod device {
     }
 
     #[inline(always)]
-    pub(super) unsafe fn pass<K: Key>(a: PassArgs<K>) {
+    pub(super) unsafe fn pass<K: Key, const ITEMS: usize>(a: PassArgs<K>) {
+        let tile_len = BLOCK * ITEMS as u32;
         let offsets = Shared::at(WARP_OFFSETS + warp() * DIGITS);
         let (all_offsets, targets) = (Shared::at(WARP_OFFSETS), Shared::at(DIGIT_TARGETS));
         let (small, stage) = (Shared::at(SMALL), Shared::at(STAGE));
+        let value_stage = Shared::at(STAGE + tile_len * K::WORDS);
         let t = thread_index();
         // SAFETY (whole function): the launcher's promise about the buffers; indices are below n or are digits.
         let n = unsafe { a.n.get() };
@@ -236,22 +259,22 @@ mod device {
         }
         sync_block();
         let tile = small.get(WARPS);
-        let first = tile * TILE;
+        let first = tile * tile_len;
         if first >= n {
             return;
         }
-        let count = if n - first < TILE { n - first } else { TILE };
-        let start = warp() * (WARP * ITEMS) + lane();
+        let count = if n - first < tile_len { n - first } else { tile_len };
+        let start = warp() * (WARP * ITEMS as u32) + lane();
 
-        let mut keys = [K::LAST; ITEMS as usize];
-        for j in 0..ITEMS as usize {
+        let mut keys = [K::LAST; ITEMS];
+        for j in 0..ITEMS {
             let i = start + j as u32 * WARP;
             if i < count {
                 keys[j] = unsafe { *a.keys_in.add((first + i) as usize) };
             }
         }
         // Count first and publish, so that later tiles need not wait for the ranking.
-        for j in 0..ITEMS as usize {
+        for j in 0..ITEMS {
             offsets.add(keys[j].digit(a.shift), 1);
         }
         sync_block();
@@ -263,7 +286,7 @@ mod device {
             sum += c;
         }
         // Rows past the end carry the last digit and are not real.
-        let real = if t == DIGITS - 1 { sum - (TILE - count) } else { sum };
+        let real = if t == DIGITS - 1 { sum - (tile_len - count) } else { sum };
         let state = unsafe { a.look_back.add(t as usize) };
         let own = unsafe { state.add(tile as usize * DIGITS as usize) };
         unsafe { store_relaxed(own, if tile == 0 { UP_TO_HERE } else { OWN } | real) };
@@ -282,8 +305,8 @@ mod device {
         sync_block();
 
         // The place of each key in the tile, equal digits in input order.
-        let mut place = [0; ITEMS as usize];
-        for j in 0..ITEMS as usize {
+        let mut place = [0; ITEMS];
+        for j in 0..ITEMS {
             let digit = keys[j].digit(a.shift);
             let same = peers(digit);
             let before = (same & lanes_before()).count_ones();
@@ -294,38 +317,29 @@ mod device {
             place[j] = shuffle(base, same.trailing_zeros()) + before;
             keys[j].stage(stage, place[j]);
         }
-        if tile > 0 {
-            let before = unsafe { look_back(state, tile) };
-            unsafe { store_relaxed(own, UP_TO_HERE | (before + real)) };
-            targets.set(t, (unsafe { *a.starts.add(t as usize) } + before).wrapping_sub(local));
-        } else {
-            targets.set(t, unsafe { *a.starts.add(t as usize) }.wrapping_sub(local));
-        }
-        sync_block();
-
-        let mut target = [0; ITEMS as usize];
-        for j in 0..ITEMS as usize {
-            let i = t + j as u32 * BLOCK;
-            let key = K::staged(stage, i);
-            target[j] = targets.get(key.digit(a.shift)).wrapping_add(i);
-            if i < count {
-                unsafe { *a.keys_out.add(target[j] as usize) = key };
-            }
-        }
-        sync_block();
-        for j in 0..ITEMS as usize {
+        for j in 0..ITEMS {
             let i = start + j as u32 * WARP;
             if i < count {
-                let value =
-                    if a.values_in.is_null() { first + i } else { unsafe { *a.values_in.add((first + i) as usize) } };
-                stage.set(place[j], value);
+                let value = if a.values_in.is_null() { first + i } else { unsafe { *a.values_in.add((first + i) as usize) } };
+                value_stage.set(place[j], value);
             }
         }
+        let mut before = 0;
+        if tile > 0 {
+            before = unsafe { look_back(state, tile) };
+            unsafe { store_relaxed(own, UP_TO_HERE | (before + real)) };
+        }
+        targets.set(t, (unsafe { *a.starts.add(t as usize) } + before).wrapping_sub(local));
         sync_block();
-        for j in 0..ITEMS as usize {
+        for j in 0..ITEMS {
             let i = t + j as u32 * BLOCK;
             if i < count {
-                unsafe { *a.values_out.add(target[j] as usize) = stage.get(i) };
+                let key = K::staged(stage, i);
+                let target = targets.get(key.digit(a.shift)).wrapping_add(i) as usize;
+                unsafe {
+                    *a.keys_out.add(target) = key;
+                    *a.values_out.add(target) = value_stage.get(i);
+                }
             }
         }
     }
@@ -366,13 +380,13 @@ kernel! {
 }
 
 kernel! {
-    /// Sorts pairs with 32-bit keys by one digit. One block a tile of [`TILE`].
+    /// Sorts pairs with 32-bit keys by one digit. One block a [`tile`].
     PassU32 = "prim_sort_pass_u32", block BLOCK, shared pass_shared_words(1), cooperative true,
-    fn(a: PassArgs<u32>) { pass(a) }
+    fn(a: PassArgs<u32>) { pass::<u32, { items(1) as usize }>(a) }
 }
 
 kernel! {
-    /// Sorts pairs with 64-bit keys by one digit. One block a tile of [`TILE`].
+    /// Sorts pairs with 64-bit keys by one digit. One block a [`tile`].
     PassU64 = "prim_sort_pass_u64", block BLOCK, shared pass_shared_words(2), cooperative true,
-    fn(a: PassArgs<u64>) { pass(a) }
+    fn(a: PassArgs<u64>) { pass::<u64, { items(2) as usize }>(a) }
 }

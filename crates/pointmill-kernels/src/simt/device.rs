@@ -121,6 +121,24 @@ impl Shared {
         Self { address: base + word * 4 }
     }
 
+    /// The array that starts `words` words into another.
+    #[inline(always)]
+    pub fn at_offset(other: Self, words: u32) -> Self {
+        Self { address: other.address + words * 4 }
+    }
+
+    /// Reads the four elements from `i` on, a multiple of four.
+    #[inline(always)]
+    pub fn get_x4(self, i: u32) -> [u32; 4] {
+        let (a, b, c, d): (u32, u32, u32, u32);
+        // SAFETY: the kernel keeps `i` inside the words it declared, and the array starts at a multiple of four words.
+        unsafe {
+            asm!("ld.shared.v4.u32 {{{}, {}, {}, {}}}, [{}];", out(reg32) a, out(reg32) b, out(reg32) c, out(reg32) d,
+                in(reg32) self.address + i * 4, options(readonly, nostack, preserves_flags))
+        };
+        [a, b, c, d]
+    }
+
     /// Reads element `i`.
     #[inline(always)]
     pub fn get(self, i: u32) -> u32 {
@@ -187,6 +205,28 @@ pub unsafe fn store_relaxed(p: *mut u32, value: u32) {
     };
 }
 
+/// Reads four words that other blocks write during this launch; each word by itself is whole.
+#[inline(always)]
+pub unsafe fn load_relaxed_x4(p: *const u32) -> [u32; 4] {
+    let (a, b, c, d): (u32, u32, u32, u32);
+    // SAFETY: the caller's promise that `p` is valid for 16 bytes and aligned to them.
+    unsafe {
+        asm!("ld.relaxed.gpu.global.v4.u32 {{{}, {}, {}, {}}}, [{}];", out(reg32) a, out(reg32) b, out(reg32) c,
+            out(reg32) d, in(reg64) p, options(nostack, preserves_flags))
+    };
+    [a, b, c, d]
+}
+
+/// Writes four words that other blocks read during this launch; each word by itself is whole.
+#[inline(always)]
+pub unsafe fn store_relaxed_x4(p: *mut u32, v: [u32; 4]) {
+    // SAFETY: the caller's promise that `p` is valid for 16 bytes and aligned to them.
+    unsafe {
+        asm!("st.relaxed.gpu.global.v4.u32 [{}], {{{}, {}, {}, {}}};", in(reg64) p, in(reg32) v[0], in(reg32) v[1],
+            in(reg32) v[2], in(reg32) v[3], options(nostack, preserves_flags))
+    };
+}
+
 /// Adds and returns what was there.
 #[inline(always)]
 pub unsafe fn atomic_add(p: *mut u32, value: u32) -> u32 {
@@ -206,6 +246,18 @@ pub unsafe fn atomic_min(p: *mut u32, value: u32) -> u32 {
     // SAFETY: the caller's promise that `p` is valid.
     unsafe {
         asm!("atom.relaxed.gpu.global.min.u32 {}, [{}], {};", out(reg32) old, in(reg64) p, in(reg32) value,
+            options(nostack, preserves_flags))
+    };
+    old
+}
+
+/// Keeps the smaller value and returns what was there.
+#[inline(always)]
+pub unsafe fn atomic_min_u64(p: *mut u64, value: u64) -> u64 {
+    let old: u64;
+    // SAFETY: the caller's promise that `p` is valid.
+    unsafe {
+        asm!("atom.relaxed.gpu.global.min.u64 {}, [{}], {};", out(reg64) old, in(reg64) p, in(reg64) value,
             options(nostack, preserves_flags))
     };
     old

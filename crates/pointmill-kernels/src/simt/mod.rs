@@ -46,6 +46,20 @@ mod derived {
         (1 << lane()) - 1
     }
 
+    /// Whether this lane's value differs from that of the lane before it; true in lane 0. All lanes call.
+    #[inline(always)]
+    pub fn starts_run(value: u32) -> bool {
+        let before = shuffle_up(value, 1);
+        lane() == 0 || before != value
+    }
+
+    /// The first lane of this lane's run, given which lanes start one.
+    #[inline(always)]
+    pub fn run_start(starts: u32) -> u32 {
+        // Lane 0 starts a run, so there is a start at or before every lane.
+        WARP - 1 - (starts & (lanes_before() | (1 << lane()))).leading_zeros()
+    }
+
     /// Sum over the lanes up to and including this one.
     #[inline(always)]
     pub fn warp_inclusive_sum(mut value: u32) -> u32 {

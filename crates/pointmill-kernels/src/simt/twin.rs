@@ -248,6 +248,13 @@ pub mod machine {
         pub fn at(word: u32) -> Self {
             Self { word }
         }
+        pub fn at_offset(other: Self, words: u32) -> Self {
+            Self { word: other.word + words }
+        }
+        pub fn get_x4(self, i: u32) -> [u32; 4] {
+            assert!((self.word + i).is_multiple_of(4), "a read of four words of shared memory that is not aligned");
+            std::array::from_fn(|j| self.get(i + j as u32))
+        }
         fn with<R>(self, i: u32, f: impl FnOnce(&mut u32) -> R) -> R {
             BLOCK.with_borrow_mut(|b| f(&mut b.shared[(self.word + i) as usize]))
         }
@@ -275,6 +282,18 @@ pub mod machine {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p).store(value, Relaxed) }
     }
+    pub unsafe fn load_relaxed_x4(p: *const u32) -> [u32; 4] {
+        assert!(p.addr().is_multiple_of(16), "a read of four words that is not aligned");
+        // SAFETY: see above.
+        std::array::from_fn(|j| unsafe { load_relaxed(p.add(j)) })
+    }
+    pub unsafe fn store_relaxed_x4(p: *mut u32, v: [u32; 4]) {
+        assert!(p.addr().is_multiple_of(16), "a write of four words that is not aligned");
+        for (j, v) in v.into_iter().enumerate() {
+            // SAFETY: see above.
+            unsafe { store_relaxed(p.add(j), v) };
+        }
+    }
     pub unsafe fn atomic_add(p: *mut u32, value: u32) -> u32 {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p).fetch_add(value, Relaxed) }
@@ -282,6 +301,10 @@ pub mod machine {
     pub unsafe fn atomic_min(p: *mut u32, value: u32) -> u32 {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p).fetch_min(value, Relaxed) }
+    }
+    pub unsafe fn atomic_min_u64(p: *mut u64, value: u64) -> u64 {
+        // SAFETY: see above.
+        unsafe { AtomicU64::from_ptr(p).fetch_min(value, Relaxed) }
     }
     pub unsafe fn compare_and_swap(p: *mut u32, expected: u32, new: u32) -> u32 {
         // SAFETY: see above.

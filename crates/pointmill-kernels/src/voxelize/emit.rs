@@ -1,12 +1,95 @@
-//! From slots to the arrays of the result.
+//! Rows into the arrays of the result.
 
 use super::*;
-use crate::prim::WARPS;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::{half, mean::mean_from_sum};
 
-/// Rows a block of [`Emit`] handles at a time: with four columns, one thread a mean.
-pub const ROWS_PER_BLOCK: u32 = 64;
+/// Words of shared memory that [`EmitPoints`] gathers points in.
+const STAGE: u32 = 4096;
+
+/// Point slots that a block of [`EmitPoints`] handles at a time: a multiple of four, so that each tile starts at a multiple of 16 bytes.
+pub const fn slots_per_tile(columns: u32) -> u32 {
+    (STAGE / columns) & !3
+}
+
+/// Rows that a block of [`Emit`] handles at a time: one thread for each value of a row.
+pub const fn rows_per_tile(columns: u32) -> u32 {
+    BLOCK / columns
+}
+
+/// Arguments of [`EmitPoints`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct EmitPointsArgs {
+    /// `[n, columns]`.
+    pub points: *const f32,
+    /// Values a point has, C.
+    pub columns: u32,
+    /// The number of rows, V.
+    pub rows: Length,
+    /// Nonzero: rows from V to the bound are written too, as empty.
+    pub fill: u32,
+    /// The points of each row.
+    pub slots: Slots,
+    /// `[rows, max_points, columns]`, zero-padded.
+    pub voxels: *mut u32,
+}
+
+kernel! {
+    /// Writes the points of each row, padded with zeros. Any number of blocks.
+    EmitPoints = "voxelize_emit_points", block BLOCK, shared STAGE, cooperative true,
+    fn(a: EmitPointsArgs) {
+        let stage = Shared::at(0);
+        let (t, columns, m) = (thread_index(), a.columns, a.slots.max_points);
+        let rows = a.rows.get();
+        let end = if a.fill != 0 { a.rows.bound } else { rows } as u64 * m as u64;
+        let tile = slots_per_tile(columns);
+        let mut base = block_index() as u64 * tile as u64;
+        while base < end {
+            let here = if end - base < tile as u64 { (end - base) as u32 } else { tile };
+            let (first_row, first_k) = ((base / m as u64) as u32, (base % m as u64) as u32);
+            let mut q = t;
+            while q < here {
+                let (row, k) = (first_row + (first_k + q) / m, (first_k + q) % m);
+                let i = if row < rows { a.slots.member(row, k) } else { NONE };
+                let mut c = 0;
+                while c < columns {
+                    // As bits, so that a NaN keeps its payload.
+                    let value = if i == NONE {
+                        0
+                    } else {
+                        *(a.points as *const u32).add(i as usize * columns as usize + c as usize)
+                    };
+                    stage.set(q * columns + c, value);
+                    c += 1;
+                }
+                q += BLOCK;
+            }
+            sync_block();
+            // Out in order, sixteen bytes a thread.
+            let out = a.voxels.add(base as usize * columns as usize);
+            let len = here * columns;
+            let mut e = t * 4;
+            while e + 4 <= len {
+                *(out.add(e as usize) as *mut Four) = Four(stage.get_x4(e));
+                e += BLOCK * 4;
+            }
+            let mut e = (len & !3) + t;
+            while e < len {
+                *out.add(e as usize) = stage.get(e);
+                e += BLOCK;
+            }
+            sync_block();
+            base += grid_size() as u64 * tile as u64;
+        }
+    }
+}
+
+/// Sixteen bytes that are written at once.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Four([u32; 4]);
 
 /// Arguments of [`Emit`].
 #[repr(C)]
@@ -24,18 +107,14 @@ pub struct EmitArgs {
     pub coord_columns: u32,
     /// Rows past V get -1 here, if filled.
     pub coords: *mut i32,
-    /// `[rows, max_points]` from [`Assign`]; emptied here. Null for dynamic voxelization.
-    pub slots: *mut u32,
-    /// Most points of a row, M.
-    pub max_points: u32,
+    /// The points of each row; slots are emptied here.
+    pub slots: Slots,
     /// For dynamic voxelization: the points of all rows, and where each row's start. Else null.
     pub lists: *const u32,
     /// See `lists`.
     pub list_splits: *const u32,
     /// `[rows]`: how many points a row has; written here but for dynamic voxelization.
     pub num_points: *mut u32,
-    /// `[rows, max_points, columns]`, zero-padded; null if nobody asked.
-    pub voxels: *mut f32,
     /// `[rows, columns]`; null if nobody asked.
     pub mean: *mut f32,
     /// `[rows, columns]` in `f16`; null if nobody asked.
@@ -45,183 +124,150 @@ pub struct EmitArgs {
 }
 
 kernel! {
-    /// Writes counts, means and padded points from the slots. Any number of blocks.
-    Emit = "voxelize_emit", block BLOCK, shared ROWS_PER_BLOCK + WARPS, cooperative true,
+    /// Writes counts and means, and empties the slots. Any number of blocks.
+    Emit = "voxelize_emit", block BLOCK, shared COUNT_WORDS, cooperative true,
     fn(a: EmitArgs) {
-        let counts = Shared::at(0);
-        let t = thread_index();
+        let rows_here = rows_per_tile(a.columns);
+        let (r, c) = (thread_index() / a.columns, thread_index() % a.columns);
         let rows = a.rows.get();
         let end = if a.fill != 0 { a.rows.bound } else { rows };
-        let m = a.max_points;
         let mut kept = 0;
-        let mut base = block_index() * ROWS_PER_BLOCK;
+        let mut base = block_index() * rows_here;
         while base < end {
-            let here = if end - base < ROWS_PER_BLOCK { end - base } else { ROWS_PER_BLOCK };
-            if t < here {
-                let row = base + t;
-                let mut count = 0;
-                if row < rows {
-                    if a.slots.is_null() {
-                        count = *a.num_points.add(row as usize);
-                    } else {
-                        let slots = a.slots.add(row as usize * m as usize);
-                        while count < m && *slots.add(count as usize) != NONE {
-                            count += 1;
-                        }
-                    }
-                } else {
-                    let mut c = 0;
-                    while c < a.coord_columns {
-                        *a.coords.add((row * a.coord_columns + c) as usize) = -1;
-                        c += 1;
-                    }
+            let row = base + r;
+            let inside = r < rows_here && row < end;
+            let mut count = 0;
+            if inside && row < rows {
+                let (sum, n) = if a.slots.rest.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
+                count = n;
+                a.write_mean(row, c, mean_from_sum(sum, count));
+            } else if inside {
+                a.write_mean(row, c, 0.0);
+                if c < a.coord_columns {
+                    *a.coords.add(row as usize * a.coord_columns as usize + c as usize) = -1;
                 }
-                counts.set(t, count);
-                kept += count;
+                // Three columns are fewer than the four coordinates of a batch.
+                if c == 0 && a.columns < a.coord_columns {
+                    *a.coords.add(row as usize * a.coord_columns as usize + 3) = -1;
+                }
+            }
+            if inside && c == 0 {
                 *a.num_points.add(row as usize) = count;
+                kept += count;
             }
+            // All values of a row have read its slots.
             sync_block();
-            if !a.mean.is_null() || !a.mean_f16.is_null() {
-                write_means(&a, counts, base, here);
+            if inside && c == 0 && !a.slots.rest.is_null() {
+                a.slots.empty(row, count);
             }
-            if !a.slots.is_null() {
-                if !a.voxels.is_null() {
-                    write_voxels(&a, counts, base, here);
-                }
-                sync_block();
-                let mut e = t;
-                while e < here * m {
-                    *a.slots.add(base as usize * m as usize + e as usize) = NONE;
-                    e += BLOCK;
-                }
-            }
-            base += grid_size() * ROWS_PER_BLOCK;
-            sync_block();
+            base += grid_size() * rows_here;
         }
-        let kept = warp_sum(kept);
-        if lane() == 0 && kept > 0 {
-            atomic_add(&raw mut (*a.counters).kept, kept);
-        }
+        count_in_block([&raw mut (*a.counters).kept], [warp_sum(kept)], Shared::at(0));
     }
 }
 
+// SAFETY (all blocks below): the launcher's promise about the sizes; rows are below V, and the members of a row are indices of points.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-unsafe fn write_means(a: &EmitArgs, counts: Shared, base: u32, here: u32) {
-    let mut e = thread_index();
-    while e < here * a.columns {
-        let (r, c) = (e / a.columns, e % a.columns);
-        let count = counts.get(r);
-        let mut sum = 0.0;
-        // SAFETY: the launcher's promise; the first `count` slots of a row hold indices of points.
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl EmitArgs {
+    #[inline(always)]
+    unsafe fn value(&self, i: u32, c: u32) -> f32 {
+        unsafe { *self.points.add(i as usize * self.columns as usize + c as usize) }
+    }
+
+    #[inline(always)]
+    unsafe fn write_mean(&self, row: u32, c: u32, mean: f32) {
+        let at = row as usize * self.columns as usize + c as usize;
         unsafe {
-            let row = (base + r) as usize;
-            let slots = if a.lists.is_null() {
-                a.slots.add(row * a.max_points as usize) as *const u32
-            } else if count > 0 {
-                a.lists.add(*a.list_splits.add(row) as usize)
-            } else {
-                a.lists
-            };
-            let mut k = 0;
-            // Four loads in flight; the sum stays in slot order.
-            while k + 4 <= count {
-                let mut v = [0.0; 4];
-                for j in 0..4 {
-                    let i = *slots.add((k + j) as usize);
-                    v[j as usize] = *a.points.add(i as usize * a.columns as usize + c as usize);
+            if !self.mean.is_null() {
+                *self.mean.add(at) = mean;
+            }
+            if !self.mean_f16.is_null() {
+                *self.mean_f16.add(at) = half::f16_bits_from_f32(mean);
+            }
+        }
+    }
+
+    /// The sum over a row's points in order, and how many there are.
+    #[inline(always)]
+    unsafe fn sum_of_slots(&self, row: u32, c: u32) -> (f32, u32) {
+        let wanted = !self.mean.is_null() || !self.mean_f16.is_null();
+        let slots = unsafe { self.slots.rest.add(row as usize * self.slots.stride as usize) };
+        let first = unsafe { *self.slots.first.add(row as usize) };
+        // From zero, as the peers add: -0.0 alone becomes 0.0.
+        let mut sum = if wanted { 0.0 + unsafe { self.value(first, c) } } else { 0.0 };
+        let mut count = 1;
+        let mut k = 0;
+        while k + 1 < self.slots.max_points {
+            // Four slots in one read, then four points in flight; the sum stays in order.
+            let Four(four) = unsafe { *(slots.add(k as usize) as *const Four) };
+            let mut v = [0.0; 4];
+            for j in 0..4 {
+                if wanted && four[j] != NONE {
+                    v[j] = unsafe { self.value(four[j], c) };
                 }
-                for j in 0..4 {
+            }
+            for j in 0..4 {
+                if four[j] != NONE {
                     sum += v[j];
+                    count += 1;
                 }
+            }
+            if four[3] == NONE {
+                break;
+            }
+            k += 4;
+        }
+        (sum, count)
+    }
+
+    #[inline(always)]
+    unsafe fn sum_of_list(&self, row: u32, c: u32) -> (f32, u32) {
+        let count = unsafe { *self.num_points.add(row as usize) };
+        let mut sum = 0.0;
+        if !self.lists.is_null() && (!self.mean.is_null() || !self.mean_f16.is_null()) {
+            let list = unsafe { self.lists.add(*self.list_splits.add(row as usize) as usize) };
+            let value = |k: u32| unsafe { self.value(*list.add(k as usize), c) };
+            let mut k = 0;
+            while k + 4 <= count {
+                let v = [value(k), value(k + 1), value(k + 2), value(k + 3)];
+                sum = sum + v[0] + v[1] + v[2] + v[3];
                 k += 4;
             }
             while k < count {
-                let i = *slots.add(k as usize);
-                sum += *a.points.add(i as usize * a.columns as usize + c as usize);
+                sum += value(k);
                 k += 1;
             }
-            let mean = if count == 0 { 0.0 } else { mean_from_sum(sum, count) };
-            let at = base as usize * a.columns as usize + e as usize;
-            if !a.mean.is_null() {
-                *a.mean.add(at) = mean;
-            }
-            if !a.mean_f16.is_null() {
-                *a.mean_f16.add(at) = half::f16_bits_from_f32(mean);
-            }
         }
-        e += BLOCK;
+        (sum, count)
     }
 }
 
+// SAFETY: as above.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-unsafe fn write_voxels(a: &EmitArgs, counts: Shared, base: u32, here: u32) {
-    let row_len = a.max_points * a.columns;
-    let mut e = thread_index();
-    while e < here * row_len {
-        let (r, rest) = (e / row_len, e % row_len);
-        let (k, c) = (rest / a.columns, rest % a.columns);
-        let mut value = 0;
-        // SAFETY: the launcher's promise; the first `count` slots of a row hold indices of points.
-        unsafe {
-            if k < counts.get(r) {
-                let i = *a.slots.add((base + r) as usize * a.max_points as usize + k as usize);
-                // As bits, so that a NaN keeps its payload.
-                value = *(a.points as *const u32).add(i as usize * a.columns as usize + c as usize);
-            }
-            *(a.voxels as *mut u32).add(base as usize * row_len as usize + e as usize) = value;
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl Slots {
+    /// Point `k` of a row, or [`NONE`].
+    ///
+    /// # Safety
+    /// `row` is a row with a point, `k` below the most points of a row.
+    #[inline(always)]
+    pub(super) unsafe fn member(&self, row: u32, k: u32) -> u32 {
+        if k == 0 {
+            unsafe { *self.first.add(row as usize) }
+        } else {
+            unsafe { *self.rest.add(row as usize * self.stride as usize + k as usize - 1) }
         }
-        e += BLOCK;
     }
-}
 
-/// Arguments of [`Lists`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct ListsArgs {
-    /// `[rows, max_points]` from [`Assign`].
-    pub slots: *const u32,
-    /// Most points of a row, M.
-    pub max_points: u32,
-    /// The number of rows, V.
-    pub rows: Length,
-    /// `[V + 1]`: where each row's points start.
-    pub row_splits: *mut u32,
-    /// The kept points of all rows.
-    pub indices: *mut u32,
-    /// Look-back state, zero before.
-    pub tiles: scan::Tiles,
-}
-
-kernel! {
-    /// Writes the used slots without padding. One block a tile of [`BLOCK`] rows, at least one.
-    Lists = "voxelize_lists", block BLOCK, shared scan::SHARED_WORDS, cooperative true,
-    fn(a: ListsArgs) {
-        let shared = Shared::at(0);
-        let rows = a.rows.get();
-        let tile = scan::take_tile(a.tiles, shared);
-        if tile * BLOCK > rows {
-            return;
-        }
-        let row = tile * BLOCK + thread_index();
-        let slots = a.slots.add(row as usize * a.max_points as usize);
-        let mut count = 0;
-        if row < rows {
-            while count < a.max_points && *slots.add(count as usize) != NONE {
-                count += 1;
-            }
-        }
-        let inclusive = warp_inclusive_sum(count);
-        let (before, _) = scan::prefix_of_warp(a.tiles, tile, shuffle(inclusive, WARP - 1), shared);
-        let start = before + inclusive - count;
-        if row <= rows {
-            *a.row_splits.add(row as usize) = start;
-        }
-        let mut k = 0;
+    /// Empties the slots of a row of `count` points.
+    #[inline(always)]
+    unsafe fn empty(&self, row: u32, count: u32) {
+        let slots = unsafe { self.rest.add(row as usize * self.stride as usize) };
+        let mut k = 1;
         while k < count {
-            *a.indices.add((start + k) as usize) = *slots.add(k as usize);
-            k += 1;
+            unsafe { *(slots.add(k as usize - 1) as *mut Four) = Four([NONE; 4]) };
+            k += 4;
         }
     }
 }

@@ -1,16 +1,17 @@
 //! Kernels of `voxelize`, in the order they run.
 //!
 //! 1. [`Insert`]: the cell of each point gets an entry of a hash table, and the entry the smallest index of its points.
-//! 2. [`Rank`]: a point that is its cell's first opens a row; rows follow those points. Entries are emptied on the way, so that the
-//!    table is clean for the next call and never has to be filled.
-//! 3. [`Samples`] and [`Place`], for batches and sorted rows only: where each sample's rows go, and each row's final place.
-//! 4. [`Assign`]: each point learns its row and claims a slot in it.
-//! 5. [`Lists`], on request: slots without padding.
-//! 6. [`Emit`]: means, padded points, counts; slots are emptied on the way.
+//! 2. [`Rows`]: a point that is its cell's first opens a row; rows follow those points. Then every point learns its row and claims a slot
+//!    in it. Entries are emptied on the way, so that the table is clean for the next call and never has to be filled.
+//! 3. [`Lists`], on request: slots without padding.
+//! 4. [`EmitPoints`], on request: the points of each row, padded.
+//! 5. [`Emit`]: means and counts; slots are emptied on the way.
 //!
-//! A row has M slots of `u32`, all ones when empty. A point enters by a cascade: it takes the minimum with slot after slot and carries on
-//! what it pushed out. Whatever the interleaving, slot k ends with the (k+1)-smallest index, so the M first points stay,
-//! in order, with no sorting and no counting.
+//! Rows of batches and sorted rows move once all are known; there step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`].
+//!
+//! A row has its first point and M - 1 slots of `u32`, all ones when empty. A point enters by a cascade: it takes the minimum with slot after
+//! slot and carries on what it pushed out. Whatever the interleaving, slot k ends with the k-th smallest of the indices that come after
+//! the first, so the M first points stay, in order, with no sorting and no counting.
 
 use crate::prim::{BLOCK, Length, scan};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -19,35 +20,30 @@ use pointmill_core::VoxelGrid;
 
 mod assign;
 mod emit;
+mod entry;
 mod insert;
+mod lists;
 mod place;
+mod rank;
 mod scatter;
 
 pub use assign::{Assign, AssignArgs};
-pub use emit::{Emit, EmitArgs, Lists, ListsArgs, ROWS_PER_BLOCK};
-pub use insert::{Insert, InsertArgs, Rank, RankArgs};
+pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, rows_per_tile, slots_per_tile};
+pub use entry::{Entry, Table};
+pub use insert::{Insert, InsertArgs, POINTS_PER_THREAD};
+pub use lists::{Lists, ListsArgs};
+pub use rank::{Rank, RankArgs, Rows, RowsArgs};
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use scatter::{RowKeys, RowKeysArgs, Scatter, ScatterArgs, ScatterMode};
 
 /// An empty slot, and no row.
 pub const NONE: u32 = u32::MAX;
+/// A row that is not known yet.
+pub const PENDING: u32 = u32::MAX - 1;
 /// In place of a table slot: the point has a NaN or an infinity in x, y or z.
 pub const NON_FINITE: u32 = u32::MAX - 1;
 /// In place of a table slot: the point is outside the grid.
 pub const OUT_OF_RANGE: u32 = u32::MAX;
-
-/// An entry of the table.
-#[repr(C, align(16))]
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
-pub struct Entry {
-    /// `sample * cells + cell`; all ones when empty.
-    pub key: u64,
-    /// The smallest index of the cell's points; all ones when empty.
-    pub first: u32,
-    /// The cell's row, once it has one; [`NONE`] if it was dropped.
-    pub row: u32,
-}
 
 /// What a call counts, in device memory.
 #[repr(C)]
@@ -70,8 +66,40 @@ pub struct Counters {
     pub lost: u32,
 }
 
+/// What the host waits for, in memory that it can read without a copy.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub struct ForHost {
+    /// See [`Counters`].
+    pub voxels: u32,
+    /// See [`Counters`].
+    pub lost: u32,
+}
+
 /// Words of [`Counters`].
 pub const COUNTER_WORDS: u32 = 7;
+
+/// The points of each row, while they are gathered.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Slots {
+    /// `[rows]`: the first point of each row.
+    pub first: *mut u32,
+    /// `[rows, stride]`: slots for the points after the first, empty before. Null for dynamic voxelization.
+    pub rest: *mut u32,
+    /// Slots a row has: a multiple of four, so that four can be read at once.
+    pub stride: u32,
+    /// Most points of a row, M.
+    pub max_points: u32,
+}
+
+impl Slots {
+    /// Slots a row needs for `max_points` points.
+    pub const fn stride(max_points: u32) -> u32 {
+        max_points.saturating_sub(1).next_multiple_of(4)
+    }
+}
 
 /// The batch: which points belong to which sample.
 #[repr(C)]
@@ -110,16 +138,33 @@ impl Batch {
     }
 }
 
-/// Adds up a per-thread count over the warp and adds it to a counter, once a warp. All lanes call.
+/// Adds counts of a whole block to counters, once a block: thousands of additions to one address take longer than all else on an H200. All
+/// threads call; `shared` has [`COUNT_WORDS`] words for each counter.
 ///
 /// # Safety
-/// `counter` is valid.
+/// The counters are valid.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn count_in_warp(counter: *mut u32, set: bool) {
-    let n = ballot(set).count_ones();
-    if lane() == 0 && n > 0 {
-        // SAFETY: the caller's promise.
-        unsafe { atomic_add(counter, n) };
+unsafe fn count_in_block<const N: usize>(counters: [*mut u32; N], counts_of_warp: [u32; N], shared: Shared) {
+    if lane() == 0 {
+        for j in 0..N {
+            shared.set(j as u32 * COUNT_WORDS + warp(), counts_of_warp[j]);
+        }
+    }
+    sync_block();
+    if thread_index() == 0 {
+        for j in 0..N {
+            let mut sum = 0;
+            for w in 0..COUNT_WORDS {
+                sum += shared.get(j as u32 * COUNT_WORDS + w);
+            }
+            if sum > 0 {
+                // SAFETY: the caller's promise.
+                unsafe { atomic_add(counters[j], sum) };
+            }
+        }
     }
 }
+
+/// Words of shared memory that a count takes: one a warp.
+const COUNT_WORDS: u32 = crate::prim::WARPS;

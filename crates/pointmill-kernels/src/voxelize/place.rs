@@ -1,5 +1,7 @@
 //! Final rows, where they are not the first-seen rows of one sample.
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::rank::open_row;
 use super::*;
 
 /// Arguments of [`Samples`].
@@ -14,6 +16,8 @@ pub struct SamplesArgs {
     pub voxel_splits: *mut u32,
     /// Gets the number of rows kept.
     pub counters: *mut Counters,
+    /// See [`ForHost`].
+    pub for_host: *mut ForHost,
 }
 
 kernel! {
@@ -53,6 +57,7 @@ kernel! {
         if thread_index() == 0 {
             *a.voxel_splits.add(a.batch.samples as usize) = kept_before;
             (*a.counters).voxels = kept_before;
+            *a.for_host = ForHost { voxels: kept_before, lost: (*a.counters).lost };
         }
     }
 }
@@ -78,11 +83,11 @@ pub struct PlaceArgs {
     /// From [`Samples`].
     pub voxel_splits: *const u32,
     /// Entries get their final row.
-    pub table: *mut Entry,
+    pub table: Table,
+    /// `[rows]`: the first point of each row.
+    pub first: *mut u32,
     /// `[rows, 3]` z, y, x, or `[rows, 4]` sample, z, y, x for batches.
     pub coords: *mut i32,
-    /// For dynamic voxelization: each row's count, zeroed here. Else null.
-    pub num_points: *mut u32,
 }
 
 kernel! {
@@ -105,14 +110,12 @@ kernel! {
                     *coords = sample as i32;
                     coords = coords.add(1);
                 }
-                *coords = cell[2] as i32;
-                *coords.add(1) = cell[1] as i32;
-                *coords.add(2) = cell[0] as i32;
-                if !a.num_points.is_null() {
-                    *a.num_points.add(row as usize) = 0;
-                }
+                open_row(coords, cell);
             }
-            (*a.table.add(*a.slots.add(r as usize) as usize)).row = row;
+            let first = a.table.place(*a.slots.add(r as usize), row);
+            if row != NONE {
+                *a.first.add(row as usize) = first;
+            }
         }
     }
 }

@@ -26,6 +26,9 @@ enum Memory<T> {
         pointer: cudarc::driver::sys::CUdeviceptr,
         owned: bool,
     },
+    /// Memory of the host that the GPU can write to.
+    #[cfg(feature = "cuda")]
+    Pinned(super::cuda::Pinned),
     #[cfg(feature = "twin")]
     Twin(super::twin::Memory),
 }
@@ -48,6 +51,24 @@ impl<T: Pod> Buffer<T> {
             Queue::Twin => Memory::Twin(super::twin::Memory::new(bytes)),
         };
         Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
+    }
+
+    /// Memory that both the host and the device can reach: the host reads without a copy what the device wrote, once the stream's work is done.
+    /// For the device it is slow; a few words at the end of a call are what it is for.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub(crate) fn alloc_shared(stream: &Stream, len: usize) -> Result<Self> {
+        match &stream.0 {
+            #[cfg(feature = "cuda")]
+            Queue::Cuda(q) => Ok(Self {
+                memory: Memory::Pinned(super::cuda::Pinned::new(&q.gpu, len * size_of::<T>())?),
+                len,
+                stream: stream.clone(),
+                _elements: PhantomData,
+            }),
+            _ => Self::alloc(stream, len),
+        }
     }
 
     /// A buffer over GPU memory that somebody else owns, such as a tensor.
@@ -124,6 +145,8 @@ impl<T: Pod> Buffer<T> {
             Memory::Host(data) => data.as_ptr().cast_mut(),
             #[cfg(feature = "cuda")]
             Memory::Cuda { pointer, .. } => *pointer as *mut T,
+            #[cfg(feature = "cuda")]
+            Memory::Pinned(memory) => memory.device_pointer().cast(),
             #[cfg(feature = "twin")]
             Memory::Twin(memory) => memory.pointer().cast(),
         }
@@ -151,6 +174,11 @@ impl<T: Pod> Buffer<T> {
         }
         match &mut self.memory {
             Memory::Host(memory) => memory[..data.len()].copy_from_slice(data),
+            #[cfg(feature = "cuda")]
+            Memory::Pinned(memory) => {
+                self.stream.synchronize()?;
+                memory.write(bytemuck::cast_slice(data));
+            }
             #[cfg(feature = "cuda")]
             Memory::Cuda { pointer, .. } => {
                 let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
@@ -213,6 +241,11 @@ impl<T: Pod> Buffer<T> {
         match &mut self.memory {
             Memory::Host(data) => bytemuck::cast_slice_mut::<T, u32>(data)[..words].fill(value),
             #[cfg(feature = "cuda")]
+            Memory::Pinned(memory) => {
+                self.stream.synchronize()?;
+                memory.write(bytemuck::cast_slice(&vec![value; words]));
+            }
+            #[cfg(feature = "cuda")]
             Memory::Cuda { pointer, .. } => {
                 let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
                 if words > 0 {
@@ -257,6 +290,11 @@ impl<T: Pod> Buffer<T> {
         }
         match &self.memory {
             Memory::Host(data) => out.copy_from_slice(&data[..out.len()]),
+            #[cfg(feature = "cuda")]
+            Memory::Pinned(memory) => {
+                self.stream.synchronize()?;
+                memory.read(bytemuck::cast_slice_mut(out));
+            }
             #[cfg(feature = "cuda")]
             Memory::Cuda { pointer, .. } => {
                 let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };

@@ -149,6 +149,61 @@ impl Gpu {
     }
 }
 
+/// Memory of the host that a GPU can reach.
+pub(crate) struct Pinned {
+    gpu: Arc<Gpu>,
+    host: *mut u8,
+    device: *mut u8,
+    bytes: usize,
+}
+
+// SAFETY: plain memory; who reads and writes it when is the business of its buffer.
+unsafe impl Send for Pinned {}
+// SAFETY: as above; writing needs `&mut`.
+unsafe impl Sync for Pinned {}
+
+impl Pinned {
+    pub(crate) fn new(gpu: &Arc<Gpu>, bytes: usize) -> Result<Self> {
+        let bytes = bytes.max(16);
+        // SAFETY: plain allocation.
+        let host = gpu.call("allocate pinned memory", || unsafe {
+            result::malloc_host(bytes, sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE)
+        })?;
+        // SAFETY: `bytes` were allocated.
+        unsafe { host.cast::<u8>().write_bytes(0, bytes) };
+        let mut memory = Self { gpu: gpu.clone(), host: host.cast(), device: std::ptr::null_mut(), bytes };
+        let mut device = 0;
+        // SAFETY: the memory was allocated as mapped.
+        gpu.call("map pinned memory", || unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) }.result())?;
+        memory.device = device as *mut u8;
+        Ok(memory)
+    }
+
+    pub(crate) fn device_pointer(&self) -> *mut u8 {
+        self.device
+    }
+
+    pub(crate) fn read(&self, out: &mut [u8]) {
+        assert!(out.len() <= self.bytes, "a read past pinned memory");
+        // SAFETY: in bounds; volatile, because the GPU wrote it.
+        out.iter_mut().enumerate().for_each(|(i, o)| *o = unsafe { self.host.add(i).read_volatile() });
+    }
+
+    pub(crate) fn write(&mut self, data: &[u8]) {
+        assert!(data.len() <= self.bytes, "a write past pinned memory");
+        // SAFETY: in bounds.
+        data.iter().enumerate().for_each(|(i, d)| unsafe { self.host.add(i).write_volatile(*d) });
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // An error here has nobody left to hear it.
+        // SAFETY: allocated by `malloc_host`, freed once; freeing waits for the GPU's work with it.
+        let _ = self.gpu.call("free pinned memory", || unsafe { result::free_host(self.host.cast()) });
+    }
+}
+
 fn kernel_names() -> impl Iterator<Item = &'static str> {
     PTX.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.split('(').next())
 }

@@ -33,7 +33,7 @@ mod sealed {
 ///
 /// **Order and determinism**: ascending by key, stable: pairs with equal keys stay in input order. The same result in every run.
 ///
-/// **Limits**: 2^30 - 1 pairs. Needs one more array of keys and one of values, and 4 KiB a 4,096 pairs and pass.
+/// **Limits**: 2^30 - 1 pairs. Needs one more array of keys and one of values, and 1 KiB of state for each pass and tile of 4,096 pairs (2,048 with 64-bit keys).
 ///
 /// **Source**: Adinets and Merrill, Onesweep, 2022.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ pub(crate) fn passes_for(largest: u64) -> u32 {
 }
 
 impl<K: SortKey> Sorter<K> {
+    const KEY_SIZE: u32 = size_of::<K>() as u32;
+
     /// A sorter on `stream`.
     ///
     /// # Errors
@@ -93,7 +95,7 @@ impl<K: SortKey> Sorter<K> {
     pub(crate) fn reserve(&mut self, n: u32, passes: u32) -> Result<()> {
         self.keys.reserve(n as usize)?;
         self.values.reserve(n as usize)?;
-        self.state.reserve(kernels::state_words(n, passes) as usize)?;
+        self.state.reserve(kernels::state_words(n, passes, Self::KEY_SIZE) as usize)?;
         Ok(())
     }
 
@@ -103,11 +105,11 @@ impl<K: SortKey> Sorter<K> {
     /// `input` and `output` hold `n.bound` pairs (`input.values` may be null); they may be the same if the number of passes is even.
     /// [`Sorter::reserve`] was called for as many pairs and passes.
     pub(crate) unsafe fn enqueue(&mut self, input: Pairs<K>, output: Pairs<K>, n: Length, passes: u32) -> Result<()> {
-        self.state.fill_words(0, kernels::state_words(n.bound, passes) as usize)?;
+        self.state.fill_words(0, kernels::state_words(n.bound, passes, Self::KEY_SIZE) as usize)?;
         let state = self.state.pointer();
         let stream = self.state.stream();
         let own = Pairs { keys: self.keys.pointer(), values: self.values.pointer() };
-        let blocks = n.bound.div_ceil(kernels::TILE);
+        let blocks = n.bound.div_ceil(kernels::tile(Self::KEY_SIZE));
         if blocks == 0 {
             return Ok(());
         }
@@ -129,7 +131,7 @@ impl<K: SortKey> Sorter<K> {
                     shift: pass * kernels::DIGIT_BITS,
                     starts: state.add((pass * kernels::DIGITS) as usize),
                     ticket: state.add(kernels::ticket_word(pass) as usize),
-                    look_back: state.add(kernels::look_back_word(n.bound, pass) as usize),
+                    look_back: state.add(kernels::look_back_word(n.bound, pass, Self::KEY_SIZE) as usize),
                 };
                 stream.launch::<K::Pass>(blocks, args)?;
                 from = to;

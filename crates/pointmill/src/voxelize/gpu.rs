@@ -19,6 +19,7 @@ pub(super) struct Workspace {
     points: Buffer<f32>,
     table: Buffer<kernels::Entry>,
     slots: Buffer<u32>,
+    first: Buffer<u32>,
     /// Whether table and slots are empty; false while a call is under way, and after one that failed.
     clean: bool,
     slot_of_point: Buffer<u32>,
@@ -92,6 +93,7 @@ impl Workspace {
             points: stream.alloc(0)?,
             table: stream.alloc(0)?,
             slots: stream.alloc(0)?,
+            first: stream.alloc(0)?,
             clean: true,
             slot_of_point: stream.alloc(0)?,
             tiles: stream.alloc(0)?,
@@ -139,12 +141,15 @@ impl Workspace {
         let n = plan.n as usize;
         let grown = self.table.reserve(plan.mask as usize + 1)?;
         if grown || !self.clean {
-            self.table.fill_words(u32::MAX, self.table.len() * 4)?;
+            let words = self.table.len() * 4;
+            self.table.fill_words(u32::MAX, words)?;
         }
-        let slots = plan.rows.checked_mul(plan.max_points as usize).unwrap_or(usize::MAX);
-        let grown = self.slots.reserve(slots)?;
+        self.first.reserve(plan.rows)?;
+        let stride = kernels::Slots::stride(plan.max_points) as usize;
+        let grown = self.slots.reserve(plan.rows.checked_mul(stride).unwrap_or(usize::MAX))?;
         if grown || !self.clean {
-            self.slots.fill_words(u32::MAX, self.slots.len())?;
+            let words = self.slots.len();
+            self.slots.fill_words(u32::MAX, words)?;
         }
         self.slot_of_point.reserve(n)?;
         self.tiles.reserve((Tiles::words(plan.rank_tiles) + Tiles::words(plan.list_tiles)) as usize)?;
@@ -195,10 +200,20 @@ impl Workspace {
         // SAFETY: the list tiles follow the rank tiles.
         let list_tiles = Tiles { words: unsafe { rank_tiles.words.add(Tiles::words(plan.rank_tiles) as usize) } };
         let point_blocks = plan.n.div_ceil(BLOCK).max(1);
-        let sample_found = if job.row_splits.is_some() { self.sample_found.pointer() } else { null_mut() };
         let counts = if dynamic { out.num_points.pointer().cast::<u32>() } else { null_mut() };
         let lists = out.lists.is_some();
 
+        let table = kernels::Table {
+            entries: self.table.pointer(),
+            mask: plan.mask,
+            short: u32::from(plan.short_keys),
+        };
+        let slots = kernels::Slots {
+            first: self.first.pointer(),
+            rest: if dynamic { null_mut() } else { self.slots.pointer() },
+            stride: kernels::Slots::stride(plan.max_points),
+            max_points: plan.max_points,
+        };
         let insert = kernels::InsertArgs {
             points,
             columns: plan.columns,
@@ -206,93 +221,55 @@ impl Workspace {
             grid: *job.grid,
             strict: u32::from(job.params.strict_range),
             batch,
-            table: self.table.pointer(),
-            mask: plan.mask,
+            table,
             slot_of_point: self.slot_of_point.pointer(),
             zero: self.tiles.pointer(),
             zero_words: Tiles::words(plan.rank_tiles) + if lists { Tiles::words(plan.list_tiles) } else { 0 },
             counters,
         };
-        let long_keys = plan.place && !(plan.short_keys && plan.sorted);
-        let short_keys = plan.place && !long_keys;
-        let rank = kernels::RankArgs {
-            slot_of_point: self.slot_of_point.pointer(),
-            n: plan.n,
-            grid: *job.grid,
-            batch,
-            table: self.table.pointer(),
-            tiles: rank_tiles,
-            counters,
-            coords: if plan.place { null_mut() } else { out.coords.pointer() },
-            row_keys: if long_keys { self.row_keys.pointer() } else { null_mut() },
-            row_keys_u32: if short_keys { self.row_keys_u32.pointer() } else { null_mut() },
-            row_slots: if plan.place { self.row_slots.pointer() } else { null_mut() },
-            sample_found,
-            num_points: counts,
-        };
-        // SAFETY (this and the launches below): the caller's promise about the sizes.
-        unsafe {
-            stream.launch::<kernels::Insert>(point_blocks, insert)?;
-            stream.launch::<kernels::Rank>(plan.rank_tiles, rank)?;
-        }
-        if plan.place {
-            let found = Length { bound: plan.n, exact: found };
-            let samples =
-                kernels::SamplesArgs { batch, sample_found, voxel_splits: out.voxel_splits.pointer(), counters };
-            // SAFETY: as above.
-            unsafe { stream.launch::<kernels::Samples>(1, samples) }?;
-            let values = self.row_slots.pointer();
-            if plan.sorted && short_keys {
-                let pairs = Pairs { keys: self.row_keys_u32.pointer(), values };
-                // SAFETY: as above, and the number of passes is even.
-                unsafe { self.sorter_u32.enqueue(pairs, pairs, found, plan.passes) }?;
-            } else if plan.sorted {
-                let pairs = Pairs { keys: self.row_keys.pointer(), values };
-                // SAFETY: as above, and the number of passes is even.
-                unsafe { self.sorter.enqueue(pairs, pairs, found, plan.passes) }?;
-            }
-            let place = kernels::PlaceArgs {
-                grid: *job.grid,
-                batch,
-                found,
-                keys: rank.row_keys,
-                keys_u32: rank.row_keys_u32,
-                slots: values,
-                sample_found,
-                voxel_splits: out.voxel_splits.pointer(),
-                table: self.table.pointer(),
-                coords: out.coords.pointer(),
-                num_points: counts,
-            };
-            // SAFETY: as above.
-            unsafe { stream.launch::<kernels::Place>(point_blocks, place) }?;
-        }
-
-        let point_to_voxel = match &out.point_to_voxel {
-            Some(buffer) => buffer.pointer(),
-            None if dynamic && lists => self.point_to_voxel.pointer(),
-            None => null_mut(),
-        };
         let assign = kernels::AssignArgs {
             slot_of_point: self.slot_of_point.pointer(),
             n: plan.n,
-            table: self.table.pointer(),
-            slots: if dynamic { null_mut() } else { self.slots.pointer() },
-            max_points: plan.max_points,
+            table,
+            slots,
             num_points: counts,
-            point_to_voxel,
+            point_to_voxel: match &out.point_to_voxel {
+                Some(buffer) => buffer.pointer(),
+                None if dynamic && lists => self.point_to_voxel.pointer(),
+                None => null_mut(),
+            },
             counters,
         };
-        // SAFETY: as above.
-        unsafe { stream.launch::<kernels::Assign>(point_blocks, assign) }?;
+        if dynamic {
+            out.num_points.fill_words(0, plan.rows)?;
+        }
+        let insert_blocks = plan.n.div_ceil(BLOCK * kernels::POINTS_PER_THREAD).max(1);
+        // SAFETY (this and the launches below): the caller's promise about the sizes.
+        unsafe { stream.launch::<kernels::Insert>(insert_blocks, insert) }?;
+        if plan.place {
+            // SAFETY: as above.
+            unsafe { self.place_rows(plan, job, batch, table, rank_tiles, found, out) }?;
+            // SAFETY: as above.
+            unsafe { stream.launch::<kernels::Assign>(point_blocks, assign) }?;
+        } else {
+            let rows = kernels::RowsArgs {
+                assign,
+                grid: *job.grid,
+                max_voxels: batch.max_voxels,
+                tiles: rank_tiles,
+                coords: out.coords.pointer(),
+                for_host: out.for_host.pointer(),
+            };
+            // SAFETY: as above.
+            unsafe { stream.launch::<kernels::Rows>(plan.rank_tiles, rows) }?;
+        }
         if let Some(lists) = &out.lists {
             if dynamic {
                 // SAFETY: as above.
-                unsafe { self.list_all(plan, rows, point_to_voxel, counts, list_tiles, lists) }?;
+                unsafe { self.list_all(plan, rows, assign.point_to_voxel, counts, list_tiles, lists) }?;
             } else {
                 let args = kernels::ListsArgs {
-                    slots: self.slots.pointer(),
-                    max_points: plan.max_points,
+                    slots,
                     rows,
                     row_splits: lists.row_splits.pointer(),
                     indices: lists.indices.pointer(),
@@ -301,6 +278,22 @@ impl Workspace {
                 // SAFETY: as above.
                 unsafe { stream.launch::<kernels::Lists>(plan.list_tiles, args) }?;
             }
+        }
+        let fill = u32::from(job.params.outputs.padded);
+        if let Some(voxels) = &out.voxels {
+            let args = kernels::EmitPointsArgs {
+                points,
+                columns: plan.columns,
+                rows,
+                fill,
+                slots,
+                voxels: voxels.pointer().cast(),
+            };
+            let tiles = (plan.rows as u64 * u64::from(plan.max_points))
+                .div_ceil(u64::from(kernels::slots_per_tile(plan.columns)))
+                .clamp(1, u64::from(stream.enough_blocks(8)));
+            // SAFETY: as above.
+            unsafe { stream.launch::<kernels::EmitPoints>(tiles as u32, args) }?;
         }
         let (mean, mean_f16) = match &out.mean {
             None => (null_mut(), null_mut()),
@@ -311,13 +304,11 @@ impl Workspace {
             points,
             columns: plan.columns,
             rows,
-            fill: u32::from(job.params.outputs.padded),
+            fill,
             coord_columns: job.coord_columns() as u32,
             coords: out.coords.pointer(),
-            slots: assign.slots,
-            max_points: plan.max_points,
+            slots,
             num_points: out.num_points.pointer().cast(),
-            voxels: out.voxels.as_ref().map_or(null_mut(), Buffer::pointer),
             lists: match &out.lists {
                 Some(lists) if dynamic => lists.indices.pointer(),
                 _ => null(),
@@ -327,9 +318,77 @@ impl Workspace {
             mean_f16,
             counters,
         };
-        let blocks = (plan.rows as u32).div_ceil(kernels::ROWS_PER_BLOCK).clamp(1, stream.enough_blocks(16));
+        let tiles = (plan.rows as u32).div_ceil(kernels::rows_per_tile(plan.columns));
+        let blocks = tiles.clamp(1, stream.enough_blocks(8));
         // SAFETY: as above.
         unsafe { stream.launch::<kernels::Emit>(blocks, emit) }
+    }
+
+    /// Finds the rows, puts them into their final order and keeps what the caps leave.
+    #[expect(clippy::too_many_arguments)]
+    unsafe fn place_rows(
+        &mut self,
+        plan: &Plan,
+        job: &Job<'_>,
+        batch: kernels::Batch,
+        table: kernels::Table,
+        tiles: Tiles,
+        found: *const u32,
+        out: &Voxels,
+    ) -> Result<()> {
+        let stream = self.stream.clone();
+        let counters = out.counters.pointer();
+        let sample_found = if job.row_splits.is_some() { self.sample_found.pointer() } else { null_mut() };
+        let short_keys = plan.sorted && plan.short_keys;
+        let rank = kernels::RankArgs {
+            slot_of_point: self.slot_of_point.pointer(),
+            n: plan.n,
+            batch,
+            table,
+            tiles,
+            counters,
+            row_keys: if short_keys { null_mut() } else { self.row_keys.pointer() },
+            row_keys_u32: if short_keys { self.row_keys_u32.pointer() } else { null_mut() },
+            row_slots: self.row_slots.pointer(),
+            sample_found,
+        };
+        let samples = kernels::SamplesArgs {
+            batch,
+            sample_found,
+            voxel_splits: out.voxel_splits.pointer(),
+            counters,
+            for_host: out.for_host.pointer(),
+        };
+        // SAFETY (all launches): the caller's promise about the sizes.
+        unsafe {
+            stream.launch::<kernels::Rank>(plan.rank_tiles, rank)?;
+            stream.launch::<kernels::Samples>(1, samples)?;
+        }
+        let found = Length { bound: plan.n, exact: found };
+        if short_keys {
+            let pairs = Pairs { keys: rank.row_keys_u32, values: rank.row_slots };
+            // SAFETY: as above, and the number of passes is even.
+            unsafe { self.sorter_u32.enqueue(pairs, pairs, found, plan.passes) }?;
+        } else if plan.sorted {
+            let pairs = Pairs { keys: rank.row_keys, values: rank.row_slots };
+            // SAFETY: as above, and the number of passes is even.
+            unsafe { self.sorter.enqueue(pairs, pairs, found, plan.passes) }?;
+        }
+        let place = kernels::PlaceArgs {
+            grid: *job.grid,
+            batch,
+            found,
+            keys: rank.row_keys,
+            keys_u32: rank.row_keys_u32,
+            slots: rank.row_slots,
+            sample_found,
+            voxel_splits: out.voxel_splits.pointer(),
+            table,
+            first: self.first.pointer(),
+            coords: out.coords.pointer(),
+        };
+        // SAFETY: as above.
+        unsafe { stream.launch::<kernels::Place>(plan.n.div_ceil(BLOCK).max(1), place) }
     }
 
     /// Lists of all points: sorts the points by row.

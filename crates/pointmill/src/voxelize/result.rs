@@ -3,7 +3,7 @@
 use super::{MeanArray, MeanType, VoxelArrays, VoxelizeParams};
 use crate::device::{Buffer, Stream};
 use crate::{Error, Result};
-use pointmill_kernels::voxelize::Counters;
+use pointmill_kernels::voxelize::{Counters, ForHost};
 
 /// What a call counted. Every input point is in exactly one of `points_kept`, the two `points_dropped_..`, `out_of_range` and `non_finite`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,7 @@ pub struct Voxels {
     pub(super) lists: Option<Lists>,
     pub(super) voxel_splits: Buffer<u32>,
     pub(super) counters: Buffer<Counters>,
+    pub(super) for_host: Buffer<ForHost>,
     pub(super) shape: Shape,
 }
 
@@ -116,6 +117,7 @@ impl Voxels {
                 .transpose()?,
             voxel_splits: stream.alloc(0)?,
             counters: stream.upload(&[Counters::default()])?,
+            for_host: no_voxels(stream)?,
             shape: Shape::default(),
         })
     }
@@ -135,7 +137,10 @@ impl Voxels {
     /// # Errors
     /// Whatever the queued work ran into.
     pub fn num_voxels(&self) -> Result<usize> {
-        Ok(self.counters()?.voxels as usize)
+        let mut known = [ForHost::default()];
+        self.for_host.read_into(&mut known)?;
+        check_lost(known[0].lost)?;
+        Ok(known[0].voxels as usize)
     }
 
     /// The address on the device of the number of rows, a `u32`.
@@ -155,9 +160,7 @@ impl Voxels {
         let mut counters = [Counters::default()];
         self.counters.read_into(&mut counters)?;
         let [counters] = counters;
-        if counters.lost > 0 {
-            return Err(Error::Internal { what: format!("{} points found the cell table full", counters.lost) });
-        }
+        check_lost(counters.lost)?;
         Ok(counters)
     }
 
@@ -245,4 +248,14 @@ impl Voxels {
             report,
         })
     }
+}
+
+fn no_voxels(stream: &Stream) -> Result<Buffer<ForHost>> {
+    let mut for_host = Buffer::alloc_shared(stream, 1)?;
+    for_host.write(&[ForHost::default()])?;
+    Ok(for_host)
+}
+
+fn check_lost(lost: u32) -> Result<()> {
+    if lost == 0 { Ok(()) } else { Err(Error::Internal { what: format!("{lost} cells found the table full") }) }
 }

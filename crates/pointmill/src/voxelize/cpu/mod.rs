@@ -11,7 +11,7 @@ use crate::device::{Buffer, Stream};
 use crate::{Points, Result, VoxelGrid};
 use pointmill_core::half::f16_bits_from_f32;
 use pointmill_core::mean::{canonical, larger, mean_from_sum};
-use pointmill_kernels::voxelize::Counters;
+use pointmill_kernels::voxelize::{Counters, ForHost};
 use std::ops::Range;
 
 /// No row.
@@ -137,6 +137,7 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
         bytemuck::cast_slice_mut::<i32, u32>(target).copy_from_slice(&workspace.rows);
     }
     out.counters.write(&[counters])?;
+    out.for_host.write(&[ForHost { voxels: counters.voxels, lost: 0 }])?;
     out.sync_len();
     Ok(())
 }

@@ -1,0 +1,203 @@
+//! Cells into rows.
+
+use super::*;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use crate::prim::compact;
+
+/// Arguments of [`Rank`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RankArgs {
+    /// From [`Insert`].
+    pub slot_of_point: *const u32,
+    /// The number of points.
+    pub n: u32,
+    /// The samples.
+    pub batch: Batch,
+    /// From [`Insert`]; emptied here but for what [`Place`] needs.
+    pub table: Table,
+    /// Look-back state, zero before.
+    pub tiles: scan::Tiles,
+    /// Counters.
+    pub counters: *mut Counters,
+    /// The key of each row found, ...
+    pub row_keys: *mut u64,
+    /// ... or here, if all keys fit. Else null.
+    pub row_keys_u32: *mut u32,
+    /// The entry of each row found.
+    pub row_slots: *mut u32,
+    /// For batches: the rows found before each sample's first point, `samples + 1`. Else null.
+    pub sample_found: *mut u32,
+}
+
+/// Arguments of [`Rows`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct RowsArgs {
+    /// What the points need.
+    pub assign: AssignArgs,
+    /// The grid.
+    pub grid: VoxelGrid,
+    /// Most rows.
+    pub max_voxels: u32,
+    /// Look-back state, zero before.
+    pub tiles: scan::Tiles,
+    /// `[rows, 3]` z, y, x.
+    pub coords: *mut i32,
+    /// See [`ForHost`].
+    pub for_host: *mut ForHost,
+}
+
+/// Words of shared memory of [`Rows`] and [`Rank`].
+const SHARED_WORDS: u32 = scan::SHARED_WORDS + 3 * COUNT_WORDS;
+
+/// The points of a tile as one thread sees them: their entries, and which of them are their cell's first.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+struct Ranked {
+    slots: [u32; compact::ITEMS as usize],
+    ranks: compact::Ranks,
+}
+
+/// Ranks the first points of the next tile, and counts points without a cell.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn rank_next_tile(
+    slot_of_point: *const u32,
+    n: u32,
+    table: Table,
+    tiles: scan::Tiles,
+    counters: *mut Counters,
+) -> (u32, Ranked) {
+    let shared = Shared::at(0);
+    // SAFETY: the launcher's promise; slots of points come from the table.
+    unsafe {
+        let tile = scan::take_tile(tiles, shared);
+        let mut slots = [OUT_OF_RANGE; compact::ITEMS as usize];
+        let start = tile * compact::TILE + warp() * (WARP * compact::ITEMS) + lane();
+        for j in 0..compact::ITEMS as usize {
+            let i = start + j as u32 * WARP;
+            if i < n {
+                slots[j] = *slot_of_point.add(i as usize);
+            }
+        }
+        let ranks = compact::rank_tile(tiles, tile, shared, |i| {
+            let slot = slots[((i - start) / WARP) as usize];
+            slot < NON_FINITE && table.first(slot) == i
+        });
+        let mut without_cell = [0; 2];
+        for j in 0..compact::ITEMS as usize {
+            let i = start + j as u32 * WARP;
+            without_cell[0] += ballot(slots[j] == NON_FINITE).count_ones();
+            without_cell[1] += ballot(slots[j] == OUT_OF_RANGE && i < n).count_ones();
+        }
+        let counters = [&raw mut (*counters).non_finite, &raw mut (*counters).out_of_range];
+        count_in_block(counters, without_cell, Shared::at(scan::SHARED_WORDS));
+        (tile, Ranked { slots, ranks })
+    }
+}
+
+kernel! {
+    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`crate::prim::compact::TILE`], at least one.
+    Rows = "voxelize_rows", block BLOCK, shared SHARED_WORDS, cooperative true,
+    fn(a: RowsArgs) {
+        let p = a.assign;
+        let (tile, Ranked { slots, ranks }) = rank_next_tile(p.slot_of_point, p.n, p.table, a.tiles, p.counters);
+        let mut rows = [NONE; compact::ITEMS as usize];
+        for j in 0..compact::ITEMS as usize {
+            if ranks.flagged[j] {
+                let key = p.table.key(slots[j]);
+                let row = ranks.rank[j];
+                if row < a.max_voxels {
+                    rows[j] = row;
+                }
+                // No other point compares equal to the emptied entry's first, so emptying it now disturbs nobody.
+                p.table.close(slots[j], rows[j]);
+                if row < a.max_voxels {
+                    open_row(a.coords.add(row as usize * 3), a.grid.cell_of_id(key));
+                    *p.slots.first.add(row as usize) = ranks.start + j as u32 * WARP;
+                }
+            }
+        }
+        if thread_index() == 0 && p.n <= tile * compact::TILE + compact::TILE {
+            let voxels = if ranks.end < a.max_voxels { ranks.end } else { a.max_voxels };
+            (*p.counters).found = ranks.end;
+            (*p.counters).voxels = voxels;
+            *a.for_host = ForHost { voxels, lost: (*p.counters).lost };
+        }
+        // A row is opened in this tile or in one before, which has started: waiting for it cannot last.
+        sync_block();
+        for j in 0..compact::ITEMS as usize {
+            if !ranks.flagged[j] && slots[j] < NON_FINITE {
+                rows[j] = p.table.row(slots[j]);
+            }
+        }
+        let mut dropped = 0;
+        for j in 0..compact::ITEMS as usize {
+            let i = ranks.start + j as u32 * WARP;
+            dropped += p.assign(i, slots[j], rows[j], ranks.flagged[j]);
+        }
+        let shared = Shared::at(scan::SHARED_WORDS + 2 * COUNT_WORDS);
+        count_in_block([&raw mut (*p.counters).dropped_voxel], [dropped], shared);
+    }
+}
+
+kernel! {
+    /// Numbers the cells in first-seen order. One block a tile of [`crate::prim::compact::TILE`], at least one.
+    Rank = "voxelize_rank", block BLOCK, shared SHARED_WORDS, cooperative true,
+    fn(a: RankArgs) {
+        let (tile, Ranked { slots, ranks }) = rank_next_tile(a.slot_of_point, a.n, a.table, a.tiles, a.counters);
+        for j in 0..compact::ITEMS as usize {
+            let i = ranks.start + j as u32 * WARP;
+            let row = ranks.rank[j] as usize;
+            if ranks.flagged[j] {
+                let key = a.table.key(slots[j]);
+                a.table.close_for_place(slots[j], i);
+                *a.row_slots.add(row) = slots[j];
+                if a.row_keys_u32.is_null() {
+                    *a.row_keys.add(row) = key;
+                } else {
+                    *a.row_keys_u32.add(row) = key as u32;
+                }
+            }
+            if !a.sample_found.is_null() && i < a.n {
+                mark_samples(&a, i, ranks.rank[j]);
+            }
+        }
+        if thread_index() == 0 && a.n <= tile * compact::TILE + compact::TILE {
+            (*a.counters).found = ranks.end;
+            if !a.sample_found.is_null() {
+                mark_samples(&a, a.n, ranks.end);
+            }
+        }
+    }
+}
+
+/// Writes the coordinates of a row, z, y, x.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) unsafe fn open_row(coords: *mut i32, cell: [u32; 3]) {
+    // SAFETY: the caller's promise of three values.
+    unsafe {
+        *coords = cell[2] as i32;
+        *coords.add(1) = cell[1] as i32;
+        *coords.add(2) = cell[0] as i32;
+    }
+}
+
+/// If point `i` is where samples start, notes the rows found before them.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn mark_samples(a: &RankArgs, i: u32, found: u32) {
+    // SAFETY: the launcher's promise about `row_splits` and `sample_found`.
+    unsafe {
+        // Empty samples start where the next one does; the search finds the last of them. At the end that is the total.
+        let mut sample = if i == a.n { a.batch.samples } else { a.batch.sample_of(i) };
+        while *a.batch.row_splits.add(sample as usize) == i {
+            *a.sample_found.add(sample as usize) = found;
+            if sample == 0 {
+                break;
+            }
+            sample -= 1;
+        }
+    }
+}
