@@ -1,6 +1,7 @@
 //! Rows into the arrays of the result.
 
 use super::*;
+use crate::simt::WARP;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::{half, mean::mean_from_sum};
 
@@ -12,9 +13,13 @@ pub const fn slots_per_tile(columns: u32) -> u32 {
     (STAGE / columns) & !3
 }
 
-/// Rows that a block of [`Emit`] handles at a time: one thread for each value of a row.
+/// Rows that a block of [`Emit`] handles at a time. The values of a row stay in one warp, which then needs no other to empty the row's slots.
 pub const fn rows_per_tile(columns: u32) -> u32 {
-    BLOCK / columns
+    rows_per_warp(columns) * (BLOCK / WARP)
+}
+
+const fn rows_per_warp(columns: u32) -> u32 {
+    if columns > WARP { 1 } else { WARP / columns }
 }
 
 /// Arguments of [`EmitPoints`].
@@ -127,40 +132,44 @@ kernel! {
     /// Writes counts and means, and empties the slots. Any number of blocks.
     Emit = "voxelize_emit", block BLOCK, shared COUNT_WORDS, cooperative true,
     fn(a: EmitArgs) {
-        let rows_here = rows_per_tile(a.columns);
-        let (r, c) = (thread_index() / a.columns, thread_index() % a.columns);
+        let rows_here = rows_per_warp(a.columns);
+        let lanes = if a.columns < WARP { a.columns } else { WARP };
+        let (r, first_column) = (lane() / lanes, lane() % lanes);
         let rows = a.rows.get();
         let end = if a.fill != 0 { a.rows.bound } else { rows };
         let mut kept = 0;
-        let mut base = block_index() * rows_here;
+        let mut base = (global_index() / WARP) * rows_here;
         while base < end {
             let row = base + r;
             let inside = r < rows_here && row < end;
             let mut count = 0;
-            if inside && row < rows {
-                let (sum, n) = if a.slots.rest.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
-                count = n;
-                a.write_mean(row, c, mean_from_sum(sum, count));
-            } else if inside {
-                a.write_mean(row, c, 0.0);
-                if c < a.coord_columns {
-                    *a.coords.add(row as usize * a.coord_columns as usize + c as usize) = -1;
+            let mut c = first_column;
+            while inside && c < a.columns {
+                if row < rows {
+                    let (sum, n) = if a.slots.rest.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
+                    count = n;
+                    a.write_mean(row, c, mean_from_sum(sum, count));
+                } else {
+                    a.write_mean(row, c, 0.0);
                 }
-                // Three columns are fewer than the four coordinates of a batch.
-                if c == 0 && a.columns < a.coord_columns {
-                    *a.coords.add(row as usize * a.coord_columns as usize + 3) = -1;
-                }
+                c += lanes;
             }
-            if inside && c == 0 {
+            // All values of the row have read its slots.
+            sync_warp();
+            if inside && first_column == 0 {
                 *a.num_points.add(row as usize) = count;
                 kept += count;
+                if row >= rows {
+                    let mut c = 0;
+                    while c < a.coord_columns {
+                        *a.coords.add(row as usize * a.coord_columns as usize + c as usize) = -1;
+                        c += 1;
+                    }
+                } else if !a.slots.rest.is_null() {
+                    a.slots.empty(row, count);
+                }
             }
-            // All values of a row have read its slots.
-            sync_block();
-            if inside && c == 0 && !a.slots.rest.is_null() {
-                a.slots.empty(row, count);
-            }
-            base += grid_size() * rows_here;
+            base += grid_size() * (BLOCK / WARP) * rows_here;
         }
         count_in_block([&raw mut (*a.counters).kept], [warp_sum(kept)], Shared::at(0));
     }
@@ -194,7 +203,7 @@ impl EmitArgs {
         let wanted = !self.mean.is_null() || !self.mean_f16.is_null();
         let slots = unsafe { self.slots.rest.add(row as usize * self.slots.stride as usize) };
         let first = unsafe { *self.slots.first.add(row as usize) };
-        // From zero, as the peers add: -0.0 alone becomes 0.0.
+        // From zero, so that -0.0 alone becomes 0.0, as in the contract's sum.
         let mut sum = if wanted { 0.0 + unsafe { self.value(first, c) } } else { 0.0 };
         let mut count = 1;
         let mut k = 0;

@@ -59,10 +59,14 @@ impl Table {
         let mut left = self.mask;
         loop {
             let entry = unsafe { self.word(slot, 0) }.cast::<u64>();
-            let old = unsafe { compare_and_swap_u64(entry, u64::MAX, packed) };
+            // Look first: a read is cheaper than an atomic, and most cells are there already.
+            let mut old = unsafe { load_relaxed_u64(entry) };
             if old == u64::MAX {
-                unsafe { *self.word(slot, ROW) = PENDING };
-                return slot;
+                old = unsafe { compare_and_swap_u64(entry, u64::MAX, packed) };
+                if old == u64::MAX {
+                    unsafe { *self.word(slot, ROW) = PENDING };
+                    return slot;
+                }
             }
             if (old >> 32) as u32 == key {
                 if old > packed {

@@ -67,7 +67,8 @@ impl Plan {
         }
         // Without samples there are no points, and no keys.
         let keys = (job.grid.num_cells() * job.samples() as u64).max(1);
-        let entries = (n as u64).min(keys).max(1) * 4 / 3;
+        // At most half full: the 32 lanes of a warp wait for the longest of their searches.
+        let entries = (n as u64).min(keys) * 2;
         let sorted = job.params.order == RowOrder::Sorted;
         Ok(Self {
             n: n as u32,

@@ -1,0 +1,277 @@
+//! What the command line takes. Every flag is explained here and nowhere else.
+
+use crate::config::{Order, Settings};
+use crate::device;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use pointmill_io::{Format, ReadOptions, escape};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const ABOUT: &str = "LiDAR point-cloud operators on CPU and GPU, with the same bits on both";
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    input/output or memory: a file cannot be written, memory is not there
+  2    usage, found before any work
+  3    some inputs failed, the rest is complete
+  4    the device asked for by name is not there
+  5    the device was lost
+  6    the answer is \"no\": two devices differ under --cpu
+  130  interrupted";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "pointmill", version, about = ABOUT, long_about = ABOUT, after_help = EXIT_CODES, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Global {
+    /// Where to work: auto, cpu, cuda or cuda:I. auto takes the first GPU that answers, else the CPU, and says which on stderr [default: auto]
+    #[arg(long, global = true, value_name = "DEVICE", value_parser = device::check_name)]
+    pub(crate) device: Option<String>,
+    /// Print one JSON object a line instead of a table
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Log to stderr: -v what happens, -vv with details
+    #[arg(short = 'v', global = true, action = ArgAction::Count)]
+    pub(crate) logs: u8,
+    /// Say nothing on stderr but errors, and show no progress (nor is any shown where stderr is no terminal)
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Bin sweeps into voxels; with no input, a built-in synthetic drive of 10 sweeps
+    Voxelize(VoxelizeArgs),
+    /// Tell what is in a file
+    Info(InfoArgs),
+    /// List the devices that answer
+    Devices,
+    /// Write the sweeps of a synthetic drive to files
+    Synth(SynthArgs),
+    /// Measure the operators on this machine, beside the CPU and the fewest bytes they must move
+    Bench(BenchArgs),
+    /// Print the completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `bench`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// What to measure
+    #[arg(value_enum, default_value = "voxelize")]
+    pub(crate) operator: Operator,
+    /// A point cloud instead of the built-in synthetic ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<String>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
+    #[arg(long, value_name = "X[,Y,Z]", value_parser = parse_voxel_size)]
+    pub(crate) voxel_size: Option<[f32; 3]>,
+    /// Repeat the cloud, each copy moved a little, until it has this many points
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    pub(crate) points: Option<u32>,
+    /// Runs that the medians are taken over; a fourth of it on the CPU
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) rounds: u32,
+}
+
+/// What `bench` can measure.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Operator {
+    /// Voxelization, and the sort that it uses
+    Voxelize,
+}
+
+/// How inputs are read.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ReadArgs {
+    /// The inputs' format; by default found by name (.bin kitti, .pcd.bin nuscenes), then by content
+    #[arg(long, value_parser = PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|s| s.parse::<Format>()))]
+    pub(crate) format: Option<Format>,
+    /// Values a point has in raw f32 files [default: 4, nuscenes 5]; arrays must have as many if this is given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
+    pub(crate) columns: Option<u32>,
+}
+
+impl ReadArgs {
+    pub(crate) fn options(&self) -> ReadOptions {
+        ReadOptions { format: self.format, columns: self.columns.map(|n| n as usize), ..ReadOptions::default() }
+    }
+}
+
+/// `pointmill voxelize`
+#[derive(Debug, Args)]
+pub(crate) struct VoxelizeArgs {
+    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<String>,
+
+    /// Edge of a voxel in metres, one value or x,y,z [default: 0.2]
+    #[arg(long, value_name = "A[,B,C]", allow_hyphen_values = true, value_parser = parse_voxel_size)]
+    pub(crate) voxel_size: Option<[f32; 3]>,
+    /// The range that is cut into voxels, in metres [default: -54,-54,-5,54,54,3]
+    #[arg(long, value_name = "X0,Y0,Z0,X1,Y1,Z1", allow_hyphen_values = true, value_parser = parse_numbers::<6>)]
+    pub(crate) range: Option<[f32; 6]>,
+    /// Most voxels of an input [default: 160000; without limit with --dynamic]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) max_voxels: Option<u32>,
+    /// Most points of a voxel [default: 10]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) max_points: Option<u32>,
+    /// Order of the voxels: by their first point, or by cell id [default: first-seen]
+    #[arg(long)]
+    pub(crate) order: Option<Order>,
+    /// Keep every point of every voxel (dynamic voxelization); no `voxels` array is made
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) dynamic: Option<bool>,
+    /// Also ask of points that min <= p < max; it matters where the range is not a whole number of voxels
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) strict_range: Option<bool>,
+    /// Element type of the means [default: f32]
+    #[arg(long)]
+    pub(crate) mean: Option<crate::config::Mean>,
+    /// Leave the array `voxels` out
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) no_voxels: Option<bool>,
+
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Write the arrays: OUT.npz for one input, else a folder that gets NAME.npz for each input NAME.*
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write a picture of input and voxel means side by side: .png shows the first input, .gif one frame for each
+    #[arg(long, value_name = "PATH")]
+    pub(crate) visualize: Option<PathBuf>,
+    /// Run the CPU as well (where the device is the CPU: one thread beside all), check that all arrays are equal bit for bit, and compare times
+    #[arg(long)]
+    pub(crate) cpu: bool,
+    /// Print every input's times
+    #[arg(long)]
+    pub(crate) verbose: bool,
+    /// Take settings from this TOML file; flags override it
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print the settings in effect as such a file, and do nothing else
+    #[arg(long)]
+    pub(crate) print_config: bool,
+}
+
+impl VoxelizeArgs {
+    /// The settings that are given as flags.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            voxel_size: self.voxel_size.map(crate::config::VoxelSize::Each),
+            range: self.range,
+            max_voxels: self.max_voxels,
+            max_points: self.max_points,
+            order: self.order,
+            dynamic: self.dynamic,
+            strict_range: self.strict_range,
+            mean: self.mean,
+            no_voxels: self.no_voxels,
+            format: self.read.format.map(|f| f.name().to_owned()),
+            columns: self.read.columns,
+        }
+    }
+}
+
+/// `pointmill info`
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    /// A file, or - for the standard input (with --format)
+    #[arg(value_name = "FILE")]
+    pub(crate) input: String,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+/// `pointmill synth`
+#[derive(Debug, Args)]
+pub(crate) struct SynthArgs {
+    /// A folder for numbered sweeps and poses.txt, or a file ending in .bin or .npy for the first sweep alone
+    #[arg(long, value_name = "DIR|FILE")]
+    pub(crate) out: PathBuf,
+    /// Sweeps to write [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) sweeps: Option<u16>,
+    /// Which street, traffic and noise; that of the built-in drive is 0
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// bin: raw f32 rows, read with --columns 6; npy: an f32 array [N, 6]. By default by the name of the file, else bin
+    #[arg(long)]
+    pub(crate) format: Option<SynthFormat>,
+}
+
+/// What `synth` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SynthFormat {
+    Bin,
+    Npy,
+}
+
+fn parse_voxel_size(text: &str) -> Result<[f32; 3], String> {
+    if text.contains(',') { parse_numbers::<3>(text) } else { parse_numbers::<1>(text).map(|[edge]| [edge; 3]) }
+}
+
+fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], String> {
+    let numbers: Result<Vec<f32>, _> = text.split(',').map(|part| part.trim().parse::<f32>()).collect();
+    let expected = || if N == 1 { "a number".to_owned() } else { format!("{N} numbers with commas between") };
+    let numbers = numbers.map_err(|_| format!("expected {}", expected()))?;
+    let count = numbers.len();
+    numbers.try_into().map_err(|_| format!("expected {}, got {count}", expected()))
+}
+
+/// Prints help, or what is wrong with the arguments; control bytes in these stay harmless.
+pub(crate) fn explain(error: &clap::Error) -> ExitCode {
+    let harmless = std::env::args_os().all(|arg| {
+        let arg = arg.to_string_lossy();
+        escape(&arg) == arg
+    });
+    // A pipe that is closed has nobody to tell.
+    if harmless {
+        let _ = error.print();
+    } else {
+        // Without colours, and line by line: the message has lines of its own.
+        let plain = error.render().to_string();
+        let lines: Vec<_> = plain.split('\n').map(escape).collect();
+        let _ = std::io::stderr().lock().write_all(lines.join("\n").as_bytes());
+    }
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_are_counted() {
+        assert_eq!(parse_voxel_size("0.2"), Ok([0.2; 3]));
+        assert_eq!(parse_voxel_size("0.1, 0.2,0.3"), Ok([0.1, 0.2, 0.3]));
+        assert_eq!(parse_voxel_size("0.1,0.2"), Err("expected 3 numbers with commas between, got 2".into()));
+        assert_eq!(parse_voxel_size("x"), Err("expected a number".into()));
+        assert_eq!(parse_numbers::<6>("-54,-54,-5,54,54,3"), Ok([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]));
+    }
+}

@@ -1,0 +1,123 @@
+//! `pointmill bench`: what the operators take on this machine, beside the fewest bytes they must move.
+
+use crate::args::{BenchArgs, Operator};
+use crate::device;
+use crate::failure::Failure;
+use crate::inputs::load_one;
+use crate::interrupt;
+use crate::printer::Printer;
+use crate::say;
+use crate::table::grouped;
+use pointmill::{Device, Stream};
+use pointmill_bench::{Measurement, Sweep, builtin, copy_rate, replicated, sort, voxelize};
+use serde::Serialize;
+
+/// The commit this was built from, if it was built in a repository.
+const COMMIT: &str = match option_env!("POINTMILL_COMMIT") {
+    Some(commit) => commit,
+    None => "unknown",
+};
+
+/// `begin` of `bench`.
+#[derive(Debug, Serialize)]
+struct Begin {
+    /// The device and what is behind it.
+    device: String,
+    /// Measured rate of a large copy, bytes read plus written, in TB/s.
+    copy_rate_tb_per_s: f64,
+    /// The version of pointmill.
+    version: &'static str,
+    /// The commit it was built from.
+    commit: &'static str,
+}
+
+/// Runs the command: each measurement is one `bench` record, a [`Measurement`].
+pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
+    let Operator::Voxelize = args.operator;
+    let chosen = device::open(name)?;
+    let sweeps = sweeps(args)?;
+    let rounds = args.rounds as usize;
+    // A CPU is measured with one thread and with all; beside a GPU stands the CPU.
+    let mut devices = if chosen.is_cpu() { Vec::new() } else { vec![chosen] };
+    devices.push(Device::cpu_with_threads(1)?);
+    let threads = Device::cpu().threads();
+    if threads > 1 {
+        devices.push(Device::cpu_with_threads(threads)?);
+    }
+    for device in &devices {
+        let stream = Stream::new(device)?;
+        let rate = copy_rate(&stream)?;
+        let begin = Begin {
+            device: device::describe(device),
+            copy_rate_tb_per_s: rate / 1e12,
+            version: env!("CARGO_PKG_VERSION"),
+            commit: COMMIT,
+        };
+        printer.record("begin", &begin)?;
+        printer.text(&format!("{}, copy {:.3} TB/s, commit {COMMIT}", begin.device, begin.copy_rate_tb_per_s))?;
+        printer.text(&head())?;
+        // A CPU is a hundred times slower: fewer rounds tell as much.
+        let rounds = if device.is_cpu() { rounds.div_ceil(4) } else { rounds };
+        for sweep in &sweeps {
+            for measurement in voxelize(&stream, sweep, rounds, rate)? {
+                interrupt::check()?;
+                show(&measurement, printer)?;
+            }
+        }
+        if !device.is_cpu() && args.points.is_none() {
+            for n in [100_000, 1_000_000, 10_000_000] {
+                show(&sort(&stream, n, rate)?, printer)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The clouds to measure: the given file or the built-in ones, made larger if asked for.
+fn sweeps(args: &BenchArgs) -> Result<Vec<Sweep>, Failure> {
+    let sweeps = match &args.input {
+        None => builtin(),
+        Some(input) => {
+            let scan = load_one(input, &args.read.options())?.map_err(|e| {
+                say::error(&e);
+                Failure::Inputs { failed: 1, inputs: 1 }
+            })?;
+            let name = input.rsplit('/').next().unwrap_or(input).to_owned();
+            // Merged sweeps carry a fifth column, and detectors cut them finer.
+            let fine = scan.cloud.columns() == 5;
+            let voxel_size = args.voxel_size.unwrap_or(if fine { [0.075, 0.075, 0.2] } else { [0.2; 3] });
+            vec![Sweep { name, cloud: scan.cloud, voxel_size }]
+        }
+    };
+    Ok(match args.points {
+        None => sweeps,
+        Some(points) => sweeps.iter().map(|sweep| replicated(sweep, points as usize)).collect(),
+    })
+}
+
+fn head() -> String {
+    line("case", ["points", "voxels", "median ms", "p95 ms", "device ms", "bytes", "floor ms", "ratio"].map(str::to_owned))
+}
+
+fn show(m: &Measurement, printer: &mut Printer) -> Result<(), Failure> {
+    printer.record("bench", m)?;
+    let ms = |v: f64| format!("{v:.4}");
+    let or_dash = |v: Option<String>| v.unwrap_or_else(|| "-".into());
+    let cells = [
+        format!("{} x {}", grouped(m.points), m.columns),
+        or_dash(m.voxels.map(grouped)),
+        ms(m.median_ms),
+        ms(m.p95_ms),
+        or_dash(m.device_ms.map(ms)),
+        grouped(m.floor_bytes as usize),
+        ms(m.floor_ms),
+        format!("{:.1}", m.ratio),
+    ];
+    printer.text(&line(&m.case, cells))
+}
+
+fn line(case: &str, cells: [String; 8]) -> String {
+    let widths = [17, 12, 11, 11, 11, 15, 10, 8];
+    let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}"));
+    format!("{case:<46}{}", cells.collect::<String>())
+}

@@ -1,0 +1,100 @@
+//! A voxelizer with a clock, and two results side by side.
+
+use crate::stats::milliseconds;
+use pointmill::voxelize::{MeanArray, VoxelArrays, VoxelizeParams, Voxelizer, Voxels};
+use pointmill::{Device, Error, PointCloud};
+use std::time::Instant;
+
+/// A device with a voxelizer that is used for all inputs.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) device: Device,
+    voxelizer: Voxelizer,
+    pub(crate) voxels: Voxels,
+    warm: bool,
+    /// The times of all inputs.
+    pub(crate) times: Vec<f64>,
+}
+
+impl Lane {
+    pub(crate) fn new(device: Device, params: &VoxelizeParams) -> Result<Self, Error> {
+        let voxelizer = Voxelizer::new(&device.stream()?, params)?;
+        let voxels = voxelizer.output()?;
+        Ok(Self { device, voxelizer, voxels, warm: false, times: Vec::new() })
+    }
+
+    /// Cells along x, y, z.
+    pub(crate) const fn grid(&self) -> [u32; 3] {
+        self.voxelizer.grid().dims()
+    }
+
+    /// Voxelizes a cloud; the milliseconds from the host's points to the number of voxels.
+    pub(crate) fn run(&mut self, cloud: &PointCloud) -> Result<f64, Error> {
+        if !self.warm {
+            // The first call takes memory and wakes threads or the GPU, which says nothing about the next thousand.
+            self.call(cloud)?;
+            self.warm = true;
+        }
+        let start = Instant::now();
+        self.call(cloud)?;
+        let ms = milliseconds(start.elapsed());
+        self.times.push(ms);
+        Ok(ms)
+    }
+
+    fn call(&mut self, cloud: &PointCloud) -> Result<(), Error> {
+        self.voxelizer.run(cloud, &mut self.voxels)?;
+        self.voxels.num_voxels().map(drop)
+    }
+}
+
+/// The names of what is not the same, bit for bit.
+pub(crate) fn differences(a: &VoxelArrays, b: &VoxelArrays) -> Vec<&'static str> {
+    let same = |a: &Option<Vec<f32>>, b: &Option<Vec<f32>>| match (a, b) {
+        (Some(a), Some(b)) => same_bits(a, b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    let mean = match (&a.mean, &b.mean) {
+        (Some(MeanArray::F32(a)), Some(MeanArray::F32(b))) => same_bits(a, b),
+        (a, b) => a == b,
+    };
+    let shape = |v: &VoxelArrays| (v.num_voxels, v.coord_columns, v.columns, v.max_points);
+    let checks = [
+        ("shape", shape(a) == shape(b)),
+        ("coords", a.coords == b.coords),
+        ("num_points", a.num_points == b.num_points),
+        ("voxels", same(&a.voxels, &b.voxels)),
+        ("mean", mean),
+        ("point_to_voxel", a.point_to_voxel == b.point_to_voxel),
+        ("lists", a.lists == b.lists),
+        ("voxel_splits", a.voxel_splits == b.voxel_splits),
+        ("report", a.report == b.report),
+    ];
+    checks.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
+}
+
+/// Equality of floats would take NaN for different from itself, and 0 for -0.
+fn same_bits(a: &[f32], b: &[f32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pointmill::voxelize::voxelize;
+
+    #[test]
+    fn bits_count_not_values() {
+        let cloud = PointCloud::new(vec![0.0, 0.0, 0.0, f32::NAN, 1.0, 0.0, 0.0, 0.0], 4).unwrap();
+        let a = voxelize(&cloud, &VoxelizeParams::default(), &Device::cpu()).unwrap().read().unwrap();
+        assert_eq!(differences(&a, &a), [""; 0]);
+        let mut b = a.clone();
+        let Some(MeanArray::F32(mean)) = &mut b.mean else { panic!("f32 means") };
+        mean[5] = -mean[5];
+        b.voxels.as_mut().unwrap()[3] = 1.0;
+        assert_eq!(differences(&a, &b), ["voxels", "mean"]);
+        b.voxels = None;
+        b.report.out_of_range += 1;
+        assert_eq!(differences(&a, &b), ["voxels", "mean", "report"]);
+    }
+}

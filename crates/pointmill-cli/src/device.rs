@@ -1,0 +1,75 @@
+//! `--device`: from a name to a device.
+
+use crate::failure::Failure;
+use crate::say;
+use pointmill::Device;
+
+/// What `--device` takes, for messages.
+const EXPECTED: &str = "auto, cpu, cuda or cuda:I with I = 0, 1, ...";
+
+/// A name as `--device` takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Auto,
+    Cpu,
+    Cuda(usize),
+}
+
+fn parse(name: &str) -> Option<Name> {
+    match name {
+        "auto" => Some(Name::Auto),
+        "cpu" => Some(Name::Cpu),
+        "cuda" => Some(Name::Cuda(0)),
+        _ => {
+            let digits = name.strip_prefix("cuda:")?;
+            // A sign is no digit, though numbers may have one.
+            digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?.map(Name::Cuda)
+        }
+    }
+}
+
+/// The name itself, if it is one.
+pub(crate) fn check_name(name: &str) -> Result<String, String> {
+    parse(name).map(|_| name.to_owned()).ok_or_else(|| format!("expected {EXPECTED}"))
+}
+
+/// Opens the device; says on stderr what `auto` chose.
+pub(crate) fn open(name: &str) -> Result<Device, Failure> {
+    match parse(name) {
+        Some(Name::Cpu) => Ok(Device::cpu()),
+        Some(Name::Cuda(index)) => Ok(Device::cuda(index)?),
+        Some(Name::Auto) => {
+            let device = Device::auto();
+            say::note(format_args!("device: auto chose {}", describe(&device)));
+            Ok(device)
+        }
+        None => Err(Failure::Usage(format!("device: expected {EXPECTED}, got `{name}`"))),
+    }
+}
+
+/// The device and what is behind it: `cpu (16 threads)`, `cuda:0 (NVIDIA H200)`.
+pub(crate) fn describe(device: &Device) -> String {
+    match device.info() {
+        Ok(Some(info)) => format!("{device} ({})", info.name),
+        Ok(None) if device.is_cpu() => {
+            let threads = device.threads();
+            format!("{device} ({threads} thread{})", if threads == 1 { "" } else { "s" })
+        }
+        _ => device.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_to_the_letter() {
+        assert_eq!(parse("cuda"), parse("cuda:0"));
+        assert_eq!(parse("cuda:12"), Some(Name::Cuda(12)));
+        for bad in ["", "gpu", "CUDA", "cuda:", "cuda:+1", "cuda:-1", "cuda:1 ", "cuda:99999999999999999999999"] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+        assert_eq!(check_name("tpu").unwrap_err(), format!("expected {EXPECTED}"));
+    }
+}

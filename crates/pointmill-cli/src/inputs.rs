@@ -1,0 +1,162 @@
+//! What goes in: files, the standard input, or the sweeps of the built-in drive.
+
+use crate::failure::Failure;
+use pointmill::PointCloud;
+use pointmill_io::{Format, IoError, ReadOptions, Scan, find_inputs, read, read_from};
+use pointmill_synth::{Drive, DriveParams};
+use std::path::{Path, PathBuf};
+
+/// The name of the standard input.
+pub(crate) const STDIN: &str = "-";
+
+/// All inputs, in order.
+#[derive(Debug)]
+pub(crate) struct Inputs {
+    pub(crate) sources: Vec<Source>,
+    options: ReadOptions,
+    drive: Option<Drive>,
+}
+
+/// One input.
+#[derive(Debug)]
+pub(crate) enum Source {
+    File(PathBuf),
+    Stdin,
+    /// A sweep of the built-in drive.
+    Sweep(usize),
+    /// A folder without a cloud, a pattern without a match: an input that fails when its turn comes.
+    Nothing(IoError),
+}
+
+/// A cloud, and what is to be told about where it comes from.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) cloud: PointCloud,
+    /// A format's name, or `synthetic`.
+    pub(crate) format: String,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Inputs {
+    /// Finds what the arguments mean. Only arguments that make no sense fail here; the rest fails in its turn.
+    pub(crate) fn find(args: &[String], options: ReadOptions) -> Result<Self, Failure> {
+        let mut sources = Vec::new();
+        for arg in args {
+            if arg == STDIN {
+                if sources.iter().any(|s| matches!(s, Source::Stdin)) {
+                    return Err(Failure::Usage("-: expected once, found twice".into()));
+                }
+                require_format(&options)?;
+                sources.push(Source::Stdin);
+                continue;
+            }
+            match find_inputs(std::slice::from_ref(arg)) {
+                Ok(paths) => sources.extend(paths.into_iter().map(Source::File)),
+                Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
+                Err(e) => sources.push(Source::Nothing(e)),
+            }
+        }
+        let drive = args.is_empty().then(|| Drive::new(DriveParams::default()));
+        if let Some(drive) = &drive {
+            sources.extend((0..drive.len()).map(Source::Sweep));
+        }
+        Ok(Self { sources, options, drive })
+    }
+
+    /// Reads the input, or makes the sweep.
+    pub(crate) fn load(&self, source: &Source) -> Result<Loaded, IoError> {
+        let scan = match source {
+            Source::Sweep(i) => {
+                let drive = self.drive.as_ref().expect("sweeps come with the drive");
+                return Ok(Loaded { cloud: drive.sweep(*i), format: "synthetic".into(), warnings: vec![] });
+            }
+            Source::File(path) => read(path, &self.options)?,
+            Source::Stdin => read_stdin(&self.options)?,
+            Source::Nothing(e) => return Err(again(e)),
+        };
+        let warnings = scan.warnings.iter().map(ToString::to_string).collect();
+        Ok(Loaded { cloud: scan.cloud, format: scan.format.to_string(), warnings })
+    }
+}
+
+/// Reads a file or the standard input, as a command with one input does.
+pub(crate) fn load_one(input: &str, options: &ReadOptions) -> Result<Result<Scan, IoError>, Failure> {
+    if input == STDIN {
+        require_format(options)?;
+        return Ok(read_stdin(options));
+    }
+    Ok(read(input, options))
+}
+
+fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
+    read_from(std::io::stdin().lock(), STDIN, options)
+}
+
+fn require_format(options: &ReadOptions) -> Result<(), Failure> {
+    match options.format {
+        Some(_) => Ok(()),
+        None => Err(Failure::Usage("-: expected --format, since the standard input has no name to tell it".into())),
+    }
+}
+
+/// The error once more: they cannot be cloned.
+fn again(e: &IoError) -> IoError {
+    match e {
+        IoError::Io { path, action, source } => IoError::io(path, action)(source.kind().into()),
+        IoError::MissingField(detail) => IoError::MissingField(detail.clone()),
+        other => IoError::io(other.path(), "find")(std::io::Error::other(other.to_string())),
+    }
+}
+
+impl Source {
+    /// The name to show.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.to_string_lossy().into_owned(),
+            Self::Stdin => STDIN.into(),
+            Self::Sweep(i) => format!("sweep_{i:03}"),
+            Self::Nothing(e) => e.path().to_string_lossy().into_owned(),
+        }
+    }
+
+    /// The name without folder and extension, for the file that is made of it; `None` if nothing will be.
+    pub(crate) fn stem(&self) -> Option<String> {
+        match self {
+            Self::File(path) => Some(stem(path)),
+            Self::Stdin => Some("stdin".into()),
+            Self::Sweep(_) => Some(self.name()),
+            Self::Nothing(_) => None,
+        }
+    }
+}
+
+/// A file's name without the extension of its format, or without its last one.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let nuscenes = Format::from_name(path) == Some(Format::Nuscenes);
+    let dots = if nuscenes { 2 } else { 1 };
+    let mut parts: Vec<_> = name.rsplitn(dots + 1, '.').collect();
+    match parts.pop() {
+        Some(stem) if parts.len() == dots && !stem.is_empty() => stem.into(),
+        _ => name.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stem;
+
+    #[test]
+    fn stems_lose_the_extension_of_the_format() {
+        for (path, wanted) in [
+            ("a/000001.bin", "000001"),
+            ("n015.v1.pcd.bin", "n015.v1"),
+            ("x.y.npy", "x.y"),
+            ("noext", "noext"),
+            (".bin", ".bin"),
+            ("a/b/", "b"),
+        ] {
+            assert_eq!(stem(path.as_ref()), wanted, "{path}");
+        }
+    }
+}

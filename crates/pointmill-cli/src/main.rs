@@ -1,0 +1,66 @@
+//! `pointmill`: operators on point clouds, on the command line.
+//!
+//! Arguments go to the library, its answers to the printer; no algorithm lives here. The answer is on stdout, everything about it on
+//! stderr. Exit codes: [`failure::Failure`]. JSON lines: [`printer`].
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod compare;
+mod config;
+mod device;
+mod devices;
+mod failure;
+mod info;
+mod inputs;
+mod interrupt;
+mod outputs;
+mod picture;
+mod printer;
+mod records;
+mod say;
+mod stats;
+mod synth;
+mod table;
+mod voxelize;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use failure::Failure;
+use printer::Printer;
+use std::process::ExitCode;
+use tracing_subscriber::filter::LevelFilter;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return args::explain(&error),
+    };
+    say::set_quiet(cli.global.quiet);
+    let level = [LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE];
+    let level = level[usize::from(cli.global.logs).min(3)];
+    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+    interrupt::install();
+    let mut printer = Printer::new(cli.global.json);
+    // Whatever was interrupted is told as interrupted, even if it came to an end meanwhile.
+    let done = run(&cli, &mut printer).and_then(|()| interrupt::check());
+    let Err(failure) = done else { return ExitCode::SUCCESS };
+    say::error(&failure);
+    printer.failure(&failure);
+    ExitCode::from(failure.exit_code())
+}
+
+fn run(cli: &Cli, printer: &mut Printer) -> Result<(), Failure> {
+    match &cli.command {
+        Command::Voxelize(args) => voxelize::run(args, &cli.global, printer),
+        Command::Info(args) => info::run(args, printer),
+        Command::Devices => devices::run(printer),
+        Command::Synth(args) => synth::run(args, printer),
+        Command::Bench(args) => bench::run(args, cli.global.device.as_deref().unwrap_or("auto"), printer),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "pointmill", &mut text);
+            printer.plain(&text)
+        }
+    }
+}

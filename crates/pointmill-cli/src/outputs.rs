@@ -1,0 +1,101 @@
+//! What comes out: which input's arrays go to which file, settled before any work, and the writing.
+
+use crate::failure::Failure;
+use crate::inputs::Source;
+use crate::interrupt::undivided;
+use crate::records::ReportRecord;
+use pointmill::voxelize::{MeanArray, VoxelArrays};
+use pointmill_io::{ArrayView, write_npz};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The file of each input, or none for all.
+#[derive(Debug)]
+pub(crate) struct Outputs(Vec<Option<PathBuf>>);
+
+impl Outputs {
+    /// Decides where everything goes, and makes the folder.
+    ///
+    /// Two inputs with one output, or an output that is an input, would lose data: both are errors.
+    pub(crate) fn plan(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
+        let Some(out) = out else { return Ok(Self(sources.iter().map(|_| None).collect())) };
+        let text = out.to_string_lossy();
+        let npz = out.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) && !text.ends_with('/');
+        let usage = |expected: &str| Err(Failure::Usage(format!("--out {text}: expected {expected}")));
+        if !out.is_dir() && sources.len() == 1 && npz {
+            let plan = Self(vec![Some(out.into())]);
+            plan.spare_inputs(sources)?;
+            require_folder_of(out)?;
+            return Ok(plan);
+        }
+        if !out.is_dir() && sources.len() == 1 && !text.ends_with('/') {
+            return usage("a name ending in .npz, or a folder (one that exists, or a name ending in /)");
+        }
+        if !out.is_dir() && npz {
+            return usage(&format!("a folder, since there are {} inputs", sources.len()));
+        }
+        let plan = Self(sources.iter().map(|s| Some(out.join(s.stem()? + ".npz"))).collect());
+        let mut first: HashMap<&Path, &Source> = HashMap::new();
+        for (path, source) in plan.0.iter().zip(sources) {
+            let Some(path) = path else { continue };
+            if let Some(other) = first.insert(path, source) {
+                let (a, b) = (other.name(), source.name());
+                return usage(&format!(
+                    "inputs with names of their own; {a} and {b} would both become {}",
+                    path.display()
+                ));
+            }
+        }
+        plan.spare_inputs(sources)?;
+        fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+        Ok(plan)
+    }
+
+    /// The file of input `i`.
+    pub(crate) fn of(&self, i: usize) -> Option<&Path> {
+        self.0[i].as_deref()
+    }
+
+    fn spare_inputs(&self, sources: &[Source]) -> Result<(), Failure> {
+        let inputs = sources.iter().filter_map(|s| if let Source::File(p) = s { p.canonicalize().ok() } else { None });
+        let inputs: std::collections::HashSet<_> = inputs.collect();
+        match self.0.iter().flatten().find(|p| p.canonicalize().is_ok_and(|p| inputs.contains(&p))) {
+            None => Ok(()),
+            Some(path) => Err(Failure::Usage(format!("--out: {} is an input, which would be lost", path.display()))),
+        }
+    }
+}
+
+/// Fails now rather than after the work if the folder of a file to be written is not there.
+pub(crate) fn require_folder_of(path: &Path) -> Result<(), Failure> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match fs::metadata(folder) {
+        Ok(folder) if folder.is_dir() => Ok(()),
+        Ok(_) => Err(Failure::io(path, "write")(std::io::ErrorKind::NotADirectory.into())),
+        Err(e) => Err(Failure::io(path, "open the folder")(e)),
+    }
+}
+
+/// Writes the arrays of one input.
+pub(crate) fn write_arrays(path: &Path, arrays: &VoxelArrays) -> Result<(), Failure> {
+    let (v, m, c) = (arrays.num_voxels, arrays.max_points, arrays.columns);
+    let report = serde_json::to_vec(&ReportRecord::from(&arrays.report)).expect("a report is plain numbers");
+    let mut members = vec![
+        ("coords", ArrayView::i32(&[v, arrays.coord_columns], &arrays.coords)),
+        ("num_points", ArrayView::i32(&[v], &arrays.num_points)),
+    ];
+    if let Some(voxels) = &arrays.voxels {
+        members.push(("voxels", ArrayView::f32(&[v, m, c], voxels)));
+    }
+    match &arrays.mean {
+        Some(MeanArray::F32(mean)) => members.push(("mean", ArrayView::f32(&[v, c], mean))),
+        Some(MeanArray::F16(mean)) => members.push(("mean", ArrayView::f16_bits(&[v, c], mean))),
+        None => {}
+    }
+    if let Some(rows) = &arrays.point_to_voxel {
+        members.push(("point_to_voxel", ArrayView::i32(&[rows.len()], rows)));
+    }
+    members.push(("report", ArrayView::u8(&[report.len()], &report)));
+    Ok(undivided(|| write_npz(path, &members))?)
+}

@@ -1,0 +1,118 @@
+//! `pointmill synth`: the sweeps of the synthetic drive as files.
+
+use crate::args::{SynthArgs, SynthFormat};
+use crate::failure::Failure;
+use crate::interrupt::{self, undivided};
+use crate::outputs::require_folder_of;
+use crate::printer::Printer;
+use crate::table::grouped;
+use pointmill::PointCloud;
+use pointmill_io::{ArrayView, write_bin, write_npy, write_whole};
+use pointmill_synth::{Drive, DriveParams};
+use serde::Serialize;
+use std::io::Write;
+use std::path::Path;
+
+/// What the columns of a sweep are.
+const COLUMNS: [&str; 6] = ["x", "y", "z", "intensity", "ring", "time"];
+/// The file of poses beside the sweeps: a row for each, `world_from_sensor`, row-major.
+const POSES: &str = "poses.txt";
+
+/// `frame` of `synth`: a file that was written.
+#[derive(Debug, Serialize)]
+struct Written {
+    /// The sweep's number.
+    index: usize,
+    /// The file.
+    out: String,
+    /// Its points.
+    points: usize,
+}
+
+/// `summary` of `synth`.
+#[derive(Debug, Serialize)]
+struct Summary {
+    /// The sweeps written.
+    sweeps: usize,
+    /// The seed.
+    seed: u64,
+    /// Points of all sweeps.
+    points: usize,
+    /// What the columns are.
+    columns: [&'static str; 6],
+    /// The file of poses; null for a single file.
+    poses: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
+    let out = &args.out;
+    let named = match out.extension().and_then(|e| e.to_str()) {
+        _ if out.is_dir() => None,
+        Some("bin") => Some(SynthFormat::Bin),
+        Some("npy") => Some(SynthFormat::Npy),
+        _ => None,
+    };
+    let default = DriveParams::default();
+    if let Some(named) = named {
+        let told = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
+        if args.sweeps.is_some_and(|n| n > 1) {
+            return told("a folder for more than one sweep");
+        }
+        if args.format.is_some_and(|f| f != named) {
+            return told("a name that goes with --format");
+        }
+        require_folder_of(out)?;
+        // The sweep is the first of the whole drive's.
+        let drive = Drive::new(DriveParams { seed: args.seed, ..default });
+        let points = write(&drive.sweep(0), out, named, 0, printer)?;
+        return finish(&Summary { sweeps: 1, seed: args.seed, points, columns: COLUMNS, poses: None }, named, printer);
+    }
+    let format = args.format.unwrap_or(SynthFormat::Bin);
+    let sweeps = args.sweeps.map_or(default.sweeps, usize::from);
+    std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+    let drive = Drive::new(DriveParams { seed: args.seed, sweeps, ..default });
+    let extension = if format == SynthFormat::Bin { "bin" } else { "npy" };
+    let mut points = 0;
+    for i in 0..drive.len() {
+        interrupt::check()?;
+        points += write(&drive.sweep(i), &out.join(format!("sweep_{i:03}.{extension}")), format, i, printer)?;
+    }
+    let poses = out.join(POSES);
+    undivided(|| {
+        write_whole(&poses, |file| {
+            (0..drive.len()).try_for_each(|i| {
+                let row: Vec<_> = drive.world_from_sensor(i).as_flattened().iter().map(f64::to_string).collect();
+                writeln!(file, "{}", row.join(" "))
+            })
+        })
+    })?;
+    let poses = Some(poses.to_string_lossy().into_owned());
+    finish(&Summary { sweeps, seed: args.seed, points, columns: COLUMNS, poses }, format, printer)
+}
+
+fn write(
+    cloud: &PointCloud,
+    path: &Path,
+    format: SynthFormat,
+    index: usize,
+    printer: &mut Printer,
+) -> Result<usize, Failure> {
+    undivided(|| match format {
+        SynthFormat::Bin => write_bin(path, cloud.points()),
+        SynthFormat::Npy => write_npy(path, &ArrayView::f32(&[cloud.len(), cloud.columns()], cloud.data())),
+    })?;
+    let written = Written { index, out: path.to_string_lossy().into_owned(), points: cloud.len() };
+    printer.record("frame", &written)?;
+    printer.text(&format!("{}  {} points", pointmill_io::escape(&written.out), grouped(written.points)))?;
+    Ok(cloud.len())
+}
+
+fn finish(summary: &Summary, format: SynthFormat, printer: &mut Printer) -> Result<(), Failure> {
+    printer.record("summary", summary)?;
+    if let Some(poses) = &summary.poses {
+        printer.text(&format!("{}  world_from_sensor, 16 numbers a row", pointmill_io::escape(poses)))?;
+    }
+    let hint = if format == SynthFormat::Bin { "; read with --columns 6" } else { "" };
+    printer.text(&format!("6 columns: {}{hint}", COLUMNS.join(", ")))
+}

@@ -1,0 +1,83 @@
+//! `info`, `devices`, `synth`, `completions`, and help.
+
+use crate::{names, run, write_cloud};
+use std::fs;
+
+#[test]
+fn info_tells_what_is_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 10);
+    let told = run(folder.path(), "info a.bin --json").expect(0);
+    assert_eq!(told.err, "warning: a.bin: 1 of 10 points are not finite\n");
+    let (kind, data) = told.lines().remove(0);
+    assert_eq!((kind.as_str(), &data["format"], &data["points"]), ("summary", &"kitti".into(), &10.into()));
+    assert_eq!(data["columns"][3], serde_json::json!({"name": "intensity", "type": "f32"}));
+    assert_eq!(data["nonfinite"], 1);
+    assert_eq!(data["bounds"]["min"][2], -1.0);
+    let told = run(folder.path(), "info a.bin --format bin --columns 5").expect(0);
+    assert!(told.out.contains("columns    5: x f32, y f32, z f32, column3 f32, column4 f32"), "{}", told.out);
+}
+
+#[test]
+fn info_of_an_empty_file_has_no_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.bin"), "").unwrap();
+    let told = run(folder.path(), "info a.bin --json").expect(0);
+    assert!(told.data("summary")[0]["bounds"].is_null());
+    run(folder.path(), "info a.bin").expect(0);
+}
+
+#[test]
+fn devices_lists_the_cpu_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run(folder.path(), "devices --json").expect(0);
+    let cpu = &told.data("summary")[0]["devices"][0];
+    assert_eq!(cpu["device"], "cpu");
+    assert!(cpu["threads"].as_u64().unwrap() > 0);
+    assert!(run(folder.path(), "devices").expect(0).out.starts_with("cpu "));
+}
+
+#[test]
+fn synth_writes_sweeps_and_poses_that_are_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run(folder.path(), "synth --out d --sweeps 2").expect(0);
+    assert!(told.out.ends_with("read with --columns 6\n"), "{}", told.out);
+    assert_eq!(names(&folder.path().join("d")), ["poses.txt", "sweep_000.bin", "sweep_001.bin"]);
+    let poses = fs::read_to_string(folder.path().join("d/poses.txt")).unwrap();
+    let poses: Vec<Vec<f64>> = poses.lines().map(|row| row.split(' ').map(|v| v.parse().unwrap()).collect()).collect();
+    assert!(poses.len() == 2 && poses.iter().all(|row| row.len() == 16 && row[12..] == [0.0, 0.0, 0.0, 1.0]));
+    let told = run(folder.path(), "voxelize d --columns 6 --json").expect(0);
+    assert_eq!(told.data("summary")[0]["done"], 2);
+}
+
+#[test]
+fn synth_writes_the_first_sweep_of_the_built_in_drive() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), "synth --out a.npy").expect(0);
+    let scan = pointmill_io::read(folder.path().join("a.npy"), &Default::default()).unwrap();
+    let drive = pointmill_synth::Drive::new(pointmill_synth::DriveParams::default());
+    assert_eq!(scan.cloud, drive.sweep(0));
+    let told = run(folder.path(), "synth --out b.bin --seed 1 --json").expect(0);
+    assert_eq!(told.data("summary")[0]["seed"], 1);
+    assert_ne!(fs::metadata(folder.path().join("b.bin")).unwrap().len(), 4 * scan.cloud.data().len() as u64);
+}
+
+#[test]
+fn synth_writes_npy_to_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), "synth --out d --sweeps 1 --format npy").expect(0);
+    assert_eq!(names(&folder.path().join("d")), ["poses.txt", "sweep_000.npy"]);
+}
+
+#[test]
+fn completions_and_help_name_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let completions = run(folder.path(), "completions bash").expect(0).out;
+    let help = run(folder.path(), "--help").expect(0).out;
+    for command in ["voxelize", "info", "devices", "synth", "completions"] {
+        assert!(completions.contains(command) && help.contains(command), "{command}");
+    }
+    assert!(help.contains("130  interrupted"), "{help}");
+    let version = run(folder.path(), "--version").expect(0).out;
+    assert_eq!(version, format!("pointmill {}\n", env!("CARGO_PKG_VERSION")));
+}

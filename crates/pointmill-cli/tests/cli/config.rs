@@ -1,0 +1,51 @@
+//! `--config` and `--print-config`.
+
+use crate::{run, write_cloud};
+use std::fs;
+
+#[test]
+fn what_is_printed_is_what_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for flags in [
+        "",
+        "--voxel-size 0.1,0.1,0.15 --range -1,-2,-3,4,5,6 --max-points 7 --order sorted --mean f16 --columns 6",
+        "--dynamic --strict-range --format npy",
+    ] {
+        let printed = run(folder.path(), &format!("voxelize --print-config {flags}")).expect(0).out;
+        fs::write(folder.path().join("c.toml"), &printed).unwrap();
+        let again = run(folder.path(), "voxelize --config c.toml --print-config").expect(0).out;
+        assert_eq!(printed, again);
+        assert!(printed.starts_with("device = \"cpu\"\n"), "{printed}");
+    }
+}
+
+#[test]
+fn flags_override_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 20);
+    let text = "device = \"cuda:99\"\n[voxelize]\nvoxel-size = 1\nrange = [-10, -10, -5, 10, 10, 5]\ndynamic = true\n";
+    fs::write(folder.path().join("c.toml"), text).unwrap();
+    let told = run(folder.path(), "voxelize a.bin --config c.toml --max-points 2 --voxel-size 0.5 --json").expect(0);
+    let params = &told.data("begin")[0]["params"];
+    assert_eq!(params["grid"], serde_json::json!([40, 40, 20]));
+    assert_eq!((&params["max_points"], &params["max_voxels"]), (&2.into(), &160_000.into()));
+}
+
+#[test]
+fn mistakes_in_the_file_are_2_and_told_with_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, told) in [
+        ("[voxelize]\nmax_points = 3", "c.toml: line 2: unknown field `max_points`"),
+        ("[voxelize]\n\nmean = \"f64\"", "c.toml: line 3: unknown variant `f64`"),
+        ("[voxelize]\nmax-points = -3", "c.toml: line 2: "),
+        ("device = \"gpu\"", "c.toml: device: expected auto, cpu, cuda or cuda:I"),
+        ("[voxelize]\nformat = \"doc\"", "format: wanted one of kitti"),
+        ("[voxelize]\ndynamic = true\nmax-points = 3", "c.toml: dynamic keeps all points"),
+        ("[voxelize]\nmax-voxels = 0", "max_voxels: expected 1 to"),
+        ("[voxelize", "c.toml: line 1: "),
+    ] {
+        fs::write(folder.path().join("c.toml"), text).unwrap();
+        let run = run(folder.path(), "voxelize --config c.toml").expect(2);
+        assert!(run.err.contains(told), "{text}: {}", run.err);
+    }
+}

@@ -1,0 +1,89 @@
+//! The binary as a user runs it: arguments, files, exit codes, what is printed.
+
+mod commands;
+mod config;
+mod end;
+mod failures;
+mod voxelize;
+
+use pointmill::PointCloud;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a run left behind.
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Run {
+    /// The JSON lines, each with its type.
+    fn lines(&self) -> Vec<(String, Value)> {
+        let parsed = self.out.lines().map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+            assert_eq!(line.as_object().unwrap().len(), 2, "{line}");
+            (line["type"].as_str().unwrap().to_owned(), line["data"].take())
+        });
+        parsed.collect()
+    }
+
+    /// The data of all lines of a type.
+    fn data(&self, kind: &str) -> Vec<Value> {
+        self.lines().into_iter().filter(|(k, _)| k == kind).map(|(_, data)| data).collect()
+    }
+
+    /// The run, if it ended with this code.
+    #[track_caller]
+    fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.out, self.err);
+        self
+    }
+}
+
+/// The command in a folder; the device is the CPU unless `args` name one.
+fn command(folder: &Path, args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pointmill"));
+    command.current_dir(folder).args(args.split_whitespace());
+    if !args.contains("--device") {
+        command.args(["--device", "cpu"]);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(folder: &Path, args: &str) -> Run {
+    finished(command(folder, args).output().unwrap())
+}
+
+fn finished(output: std::process::Output) -> Run {
+    Run {
+        code: output.status.code().expect("an exit code"),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A cloud of `n` points with four columns, some outside the range, one not finite.
+fn cloud(n: usize) -> PointCloud {
+    let point = |i: usize| {
+        let at = (i as f32 * 0.37).sin();
+        [60.0 * at, 0.01 * i as f32, if i == 3 { f32::NAN } else { -1.0 }, 0.5]
+    };
+    PointCloud::new((0..n).flat_map(point).collect(), 4).unwrap()
+}
+
+fn write_cloud(folder: &Path, name: &str, n: usize) -> PathBuf {
+    let path = folder.join(name);
+    pointmill_io::write_bin(&path, cloud(n).points()).unwrap();
+    path
+}
+
+/// The names in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,53 @@
+# `just` lists these. Everything else is in CONTRIBUTING.md.
+
+_list:
+    @just --list --unsorted
+
+# All tests, the kernels on the host twin included; no GPU needed
+test *args:
+    cargo test --workspace {{ args }}
+
+# Format, lints and documentation, warnings are errors
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# Compile the kernels to crates/pointmill-kernels/src/kernels.ptx
+ptx:
+    rustup component add rust-src
+    cargo xtask ptx
+
+# Make the reference answers again, and check them against the second implementation and the broken ones; needs python3 and numpy
+fixtures:
+    python3 fixtures/voxelize.py
+    python3 fixtures/voxelize.py --check
+    python3 fixtures/voxelize.py --self-test --rounds 2000
+    python3 fixtures/voxelize.py --mutants
+
+# Build the tests of the library for a GPU machine, and say how to run them there
+test-gpu:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    mkdir -p target/test-gpu
+    binary=$(cargo test -p pointmill --lib --no-run 2>&1 | tee /dev/stderr | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
+    cp "$binary" target/test-gpu/pointmill-tests
+    cat <<'END'
+
+    On a machine with a GPU and this checkout:
+
+        POINTMILL_TEST_GPU=1 cargo test -p pointmill
+
+    On one without Rust: carry target/test-gpu/pointmill-tests and the folder fixtures to REPO/fixtures there, make the folder
+    REPO/crates/pointmill, and run
+
+        POINTMILL_TEST_GPU=1 CARGO_MANIFEST_DIR=REPO/crates/pointmill ./pointmill-tests
+
+    POINTMILL_TEST_DATA=FOLDER adds the known counts of public sweeps: FOLDER/kitti/000000000{0,1,2,3}.bin and
+    FOLDER/nuscenes/ff9eff43.10sweeps.pcd.bin; files that are not there are left out.
+    With POINTMILL_TEST_GPU set a GPU must answer, or the tests fail.
+    END
+
+# Measure; `just bench --device cuda:0`, `just bench --input FILE --json`
+bench *args:
+    cargo run --release -- bench voxelize {{ args }}
