@@ -11,7 +11,7 @@ test *args:
 lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets --all-features -- -D warnings
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
 
 # Compile the kernels to crates/pointmill-kernels/src/kernels.ptx
 ptx:
@@ -30,7 +30,8 @@ test-gpu:
     #!/usr/bin/env bash
     set -euo pipefail
     mkdir -p target/test-gpu
-    binary=$(cargo test -p pointmill --lib --no-run 2>&1 | tee /dev/stderr | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
+    cargo test -p pointmill --lib --no-run
+    binary=$(cargo test -p pointmill --lib --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
     cp "$binary" target/test-gpu/pointmill-tests
     cat <<'END'
 

@@ -24,13 +24,8 @@ pub fn voxelize(stream: &Stream, sweep: &Sweep, rounds: usize, copy_rate: f64) -
     let mut measured = Vec::new();
     for (name, order, outputs) in cases {
         let max_voxels = VoxelizeParams::default().max_voxels.max(if outputs.padded { 0 } else { n as u32 });
-        let params = VoxelizeParams {
-            voxel_size: sweep.voxel_size,
-            order,
-            outputs,
-            max_voxels,
-            ..VoxelizeParams::default()
-        };
+        let params =
+            VoxelizeParams { voxel_size: sweep.voxel_size, order, outputs, max_voxels, ..VoxelizeParams::default() };
         let mut voxelizer = Voxelizer::new(stream, &params)?;
         let mut voxels = voxelizer.output()?;
         let input = Input::Device { buffer: &buffer, len: n, columns };

@@ -86,13 +86,14 @@ fn build() -> Result<String, String> {
 
 /// Puts the performance directives behind the parameters of a kernel; rustc has no attribute for them.
 fn limit_registers(text: &mut String, kernel: &str, blocks: u32) -> Result<(), String> {
-    let entry = text.find(&format!(".visible .entry {kernel}(")).ok_or_else(|| format!("no kernel {kernel} in the PTX"))?;
+    let entry =
+        text.find(&format!(".visible .entry {kernel}(")).ok_or_else(|| format!("no kernel {kernel} in the PTX"))?;
     let body = text[entry..].find("\n{").ok_or_else(|| format!("kernel {kernel} has no body"))?;
     text.insert_str(entry + body, &format!("\n.maxntid {BLOCK}, 1, 1\n.minnctapersm {blocks}"));
     Ok(())
 }
 
-/// A hash of the sources of the kernels, the same that the crate's test computes: FNV-1a over names and texts of the Rust files of
+/// A hash of the sources of the kernels: FNV-1a over names and texts of the Rust files of
 /// `pointmill-kernels` and `pointmill-core`, sorted by path.
 fn source_hash(root: &Path) -> Result<u64, String> {
     let mut files = Vec::new();
@@ -121,4 +122,18 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fast and on any toolchain; `--check`, which needs the sources of core, compares the text itself.
+    #[test]
+    fn the_committed_ptx_is_of_todays_sources() {
+        let text = std::fs::read_to_string(committed()).unwrap();
+        let hash = format!("sources {:016x}.", source_hash(&root()).unwrap());
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.contains(&hash), "stale: run `cargo xtask ptx`; wanted {hash}, found: {first}");
+    }
 }

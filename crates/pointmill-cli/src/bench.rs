@@ -96,7 +96,10 @@ fn sweeps(args: &BenchArgs) -> Result<Vec<Sweep>, Failure> {
 }
 
 fn head() -> String {
-    line("case", ["points", "voxels", "median ms", "p95 ms", "device ms", "bytes", "floor ms", "ratio"].map(str::to_owned))
+    line(
+        "case",
+        ["points", "voxels", "median ms", "p95 ms", "device ms", "bytes", "floor ms", "ratio"].map(str::to_owned),
+    )
 }
 
 fn show(m: &Measurement, printer: &mut Printer) -> Result<(), Failure> {

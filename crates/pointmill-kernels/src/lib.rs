@@ -23,6 +23,6 @@ pub mod voxelize;
 
 pub use kernel::Kernel;
 
-/// The kernels as PTX text for compute capability 8.0 and later; the driver translates it for the GPU at hand.
+/// The kernels as PTX text for compute capability 7.0 and later; the driver translates it for the GPU at hand.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const PTX: &str = include_str!("kernels.ptx");

@@ -5,10 +5,10 @@ use super::{BLOCK, Length};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::{prim::scan, simt::*};
 
-/// Elements a thread handles.
-pub const ITEMS: u32 = 1;
-/// Elements a tile holds.
-pub const TILE: u32 = BLOCK * ITEMS;
+/// Elements a thread of [`Compact`] handles.
+const ITEMS: usize = 4;
+/// Elements a tile of [`Compact`] holds.
+pub const TILE: u32 = BLOCK * ITEMS as u32;
 
 /// Arguments of [`Compact`].
 #[repr(C)]
@@ -29,15 +29,22 @@ pub struct CompactArgs {
 /// The elements of one tile as one thread sees them: which it has, which are flagged, how many flagged ones come before.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy, Debug)]
-pub struct Ranks {
+pub struct Ranks<const ITEMS: usize> {
     /// The thread's first element; the others follow at distances of a warp.
     pub start: u32,
     /// Whether the thread's elements are flagged.
-    pub flagged: [bool; ITEMS as usize],
+    pub flagged: [bool; ITEMS],
     /// Flagged elements before each of the thread's elements, in all tiles.
-    pub rank: [u32; ITEMS as usize],
+    pub rank: [u32; ITEMS],
     /// Flagged elements up to the end of this tile.
     pub end: u32,
+}
+
+/// The first element of this thread in a tile of `ITEMS` elements a thread.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub fn first_element<const ITEMS: usize>(tile: u32) -> u32 {
+    (tile * (BLOCK / WARP) + warp()) * (WARP * ITEMS as u32) + lane()
 }
 
 /// Ranks the elements of `tile` by flag. All threads of the block call.
@@ -46,23 +53,28 @@ pub struct Ranks {
 /// `tiles` is valid and was zero before the launch; `tile` came from [`scan::take_tile`].
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-pub unsafe fn rank_tile(tiles: Tiles, tile: u32, shared: Shared, flag: impl Fn(u32) -> bool) -> Ranks {
-    let start = tile * TILE + warp() * (WARP * ITEMS) + lane();
-    let mut flagged = [false; ITEMS as usize];
+pub unsafe fn rank_tile<const ITEMS: usize>(
+    tiles: Tiles,
+    tile: u32,
+    shared: Shared,
+    flag: impl Fn(u32) -> bool,
+) -> Ranks<ITEMS> {
+    let start = first_element::<ITEMS>(tile);
+    let mut flagged = [false; ITEMS];
     // All loads first, so that they are in flight together.
-    for j in 0..ITEMS as usize {
+    for j in 0..ITEMS {
         flagged[j] = flag(start + j as u32 * WARP);
     }
-    let mut rank = [0; ITEMS as usize];
+    let mut rank = [0; ITEMS];
     let mut sum = 0;
-    for j in 0..ITEMS as usize {
+    for j in 0..ITEMS {
         let set = ballot(flagged[j]);
         rank[j] = sum + (set & lanes_before()).count_ones();
         sum += set.count_ones();
     }
     // SAFETY: the caller's promise.
     let (before, end) = unsafe { scan::prefix_of_warp(tiles, tile, sum, shared) };
-    for j in 0..ITEMS as usize {
+    for j in 0..ITEMS {
         rank[j] += before;
     }
     Ranks { start, flagged, rank, end }
@@ -78,8 +90,8 @@ kernel! {
         if tile > 0 && tile * TILE >= n {
             return;
         }
-        let r = rank_tile(a.tiles, tile, shared, |i| i < n && *a.flags.add(i as usize) != 0);
-        for j in 0..ITEMS as usize {
+        let r = rank_tile::<ITEMS>(a.tiles, tile, shared, |i| i < n && *a.flags.add(i as usize) != 0);
+        for j in 0..ITEMS {
             if r.flagged[j] {
                 *a.indices.add(r.rank[j] as usize) = r.start + j as u32 * WARP;
             }

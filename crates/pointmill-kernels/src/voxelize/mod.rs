@@ -32,8 +32,8 @@ pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, rows_per_tile, slots_
 pub use entry::{Entry, Table};
 pub use insert::{Insert, InsertArgs, POINTS_PER_THREAD};
 pub use lists::{Lists, ListsArgs};
-pub use rank::{Rank, RankArgs, Rows, RowsArgs};
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
+pub use rank::{LARGE_TILE, Rank, RankArgs, Rows, RowsArgs, RowsOfMany, TILE};
 pub use scatter::{RowKeys, RowKeysArgs, Scatter, ScatterArgs, ScatterMode};
 
 /// An empty slot, and no row.

@@ -51,30 +51,42 @@ pub struct RowsArgs {
 /// Words of shared memory of [`Rows`] and [`Rank`].
 const SHARED_WORDS: u32 = scan::SHARED_WORDS + 3 * COUNT_WORDS;
 
+/// Points a thread of [`Rows`] and [`Rank`] handles: one, because a sweep has too few to keep a large GPU busy otherwise.
+const FEW: usize = 1;
+/// Points a thread of [`RowsOfMany`] handles: a tile's waits are shared by more points.
+const MANY: usize = 4;
+
+/// Points a tile of [`Rows`] and [`Rank`] holds.
+pub const TILE: u32 = BLOCK * FEW as u32;
+/// Points a tile of [`RowsOfMany`] holds.
+pub const LARGE_TILE: u32 = BLOCK * MANY as u32;
+
 /// The points of a tile as one thread sees them: their entries, and which of them are their cell's first.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-struct Ranked {
-    slots: [u32; compact::ITEMS as usize],
-    ranks: compact::Ranks,
+struct Ranked<const ITEMS: usize> {
+    slots: [u32; ITEMS],
+    ranks: compact::Ranks<ITEMS>,
+    /// Whether all points are in this tile or in those before.
+    last: bool,
 }
 
 /// Ranks the first points of the next tile, and counts points without a cell.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn rank_next_tile(
+unsafe fn rank_next_tile<const ITEMS: usize>(
     slot_of_point: *const u32,
     n: u32,
     table: Table,
     tiles: scan::Tiles,
     counters: *mut Counters,
-) -> (u32, Ranked) {
+) -> Ranked<ITEMS> {
     let shared = Shared::at(0);
     // SAFETY: the launcher's promise; slots of points come from the table.
     unsafe {
         let tile = scan::take_tile(tiles, shared);
-        let mut slots = [OUT_OF_RANGE; compact::ITEMS as usize];
-        let start = tile * compact::TILE + warp() * (WARP * compact::ITEMS) + lane();
-        for j in 0..compact::ITEMS as usize {
+        let mut slots = [OUT_OF_RANGE; ITEMS];
+        let start = compact::first_element::<ITEMS>(tile);
+        for j in 0..ITEMS {
             let i = start + j as u32 * WARP;
             if i < n {
                 slots[j] = *slot_of_point.add(i as usize);
@@ -85,68 +97,85 @@ unsafe fn rank_next_tile(
             slot < NON_FINITE && table.first(slot) == i
         });
         let mut without_cell = [0; 2];
-        for j in 0..compact::ITEMS as usize {
+        for j in 0..ITEMS {
             let i = start + j as u32 * WARP;
             without_cell[0] += ballot(slots[j] == NON_FINITE).count_ones();
             without_cell[1] += ballot(slots[j] == OUT_OF_RANGE && i < n).count_ones();
         }
         let counters = [&raw mut (*counters).non_finite, &raw mut (*counters).out_of_range];
         count_in_block(counters, without_cell, Shared::at(scan::SHARED_WORDS));
-        (tile, Ranked { slots, ranks })
+        Ranked { slots, ranks, last: n <= (tile + 1) * (BLOCK * ITEMS as u32) }
     }
 }
 
 kernel! {
-    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`crate::prim::compact::TILE`], at least one.
+    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`TILE`], at least one.
     Rows = "voxelize_rows", block BLOCK, shared SHARED_WORDS, cooperative true,
-    fn(a: RowsArgs) {
-        let p = a.assign;
-        let (tile, Ranked { slots, ranks }) = rank_next_tile(p.slot_of_point, p.n, p.table, a.tiles, p.counters);
-        let mut rows = [NONE; compact::ITEMS as usize];
-        for j in 0..compact::ITEMS as usize {
-            if ranks.flagged[j] {
-                let key = p.table.key(slots[j]);
-                let row = ranks.rank[j];
-                if row < a.max_voxels {
-                    rows[j] = row;
-                }
-                // No other point compares equal to the emptied entry's first, so emptying it now disturbs nobody.
-                p.table.close(slots[j], rows[j]);
-                if row < a.max_voxels {
-                    open_row(a.coords.add(row as usize * 3), a.grid.cell_of_id(key));
-                    *p.slots.first.add(row as usize) = ranks.start + j as u32 * WARP;
+    fn(a: RowsArgs) { a.rows::<FEW>() }
+}
+
+kernel! {
+    /// [`Rows`] for many points. One block a tile of [`LARGE_TILE`], at least one.
+    RowsOfMany = "voxelize_rows_of_many", block BLOCK, shared SHARED_WORDS, cooperative true,
+    fn(a: RowsArgs) { a.rows::<MANY>() }
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl RowsArgs {
+    #[inline(always)]
+    unsafe fn rows<const ITEMS: usize>(&self) {
+        let p = self.assign;
+        // SAFETY: the launcher's promise; rows that are opened are below `max_voxels`.
+        unsafe {
+            let Ranked { slots, ranks, last } =
+                rank_next_tile::<ITEMS>(p.slot_of_point, p.n, p.table, self.tiles, p.counters);
+            let mut rows = [NONE; ITEMS];
+            for j in 0..ITEMS {
+                if ranks.flagged[j] {
+                    let key = p.table.key(slots[j]);
+                    let row = ranks.rank[j];
+                    if row < self.max_voxels {
+                        rows[j] = row;
+                    }
+                    // No other point compares equal to the emptied entry's first, so emptying it now disturbs nobody.
+                    p.table.close(slots[j], rows[j]);
+                    if row < self.max_voxels {
+                        open_row(self.coords.add(row as usize * 3), self.grid.cell_of_id(key));
+                        *p.slots.first.add(row as usize) = ranks.start + j as u32 * WARP;
+                    }
                 }
             }
-        }
-        if thread_index() == 0 && p.n <= tile * compact::TILE + compact::TILE {
-            let voxels = if ranks.end < a.max_voxels { ranks.end } else { a.max_voxels };
-            (*p.counters).found = ranks.end;
-            (*p.counters).voxels = voxels;
-            *a.for_host = ForHost { voxels, lost: (*p.counters).lost };
-        }
-        // A row is opened in this tile or in one before, which has started: waiting for it cannot last.
-        sync_block();
-        for j in 0..compact::ITEMS as usize {
-            if !ranks.flagged[j] && slots[j] < NON_FINITE {
-                rows[j] = p.table.row(slots[j]);
+            if thread_index() == 0 && last {
+                let voxels = if ranks.end < self.max_voxels { ranks.end } else { self.max_voxels };
+                (*p.counters).found = ranks.end;
+                (*p.counters).voxels = voxels;
+                *self.for_host = ForHost { voxels, lost: (*p.counters).lost };
             }
+            // A row is opened in this tile or in one before, which has started: waiting for it cannot last.
+            sync_block();
+            for j in 0..ITEMS {
+                if !ranks.flagged[j] && slots[j] < NON_FINITE {
+                    rows[j] = p.table.row(slots[j]);
+                }
+            }
+            let mut dropped = 0;
+            for j in 0..ITEMS {
+                let i = ranks.start + j as u32 * WARP;
+                dropped += p.assign(i, slots[j], rows[j], ranks.flagged[j]);
+            }
+            let shared = Shared::at(scan::SHARED_WORDS + 2 * COUNT_WORDS);
+            count_in_block([&raw mut (*p.counters).dropped_voxel], [dropped], shared);
         }
-        let mut dropped = 0;
-        for j in 0..compact::ITEMS as usize {
-            let i = ranks.start + j as u32 * WARP;
-            dropped += p.assign(i, slots[j], rows[j], ranks.flagged[j]);
-        }
-        let shared = Shared::at(scan::SHARED_WORDS + 2 * COUNT_WORDS);
-        count_in_block([&raw mut (*p.counters).dropped_voxel], [dropped], shared);
     }
 }
 
 kernel! {
-    /// Numbers the cells in first-seen order. One block a tile of [`crate::prim::compact::TILE`], at least one.
+    /// Numbers the cells in first-seen order. One block a tile of [`TILE`], at least one.
     Rank = "voxelize_rank", block BLOCK, shared SHARED_WORDS, cooperative true,
     fn(a: RankArgs) {
-        let (tile, Ranked { slots, ranks }) = rank_next_tile(a.slot_of_point, a.n, a.table, a.tiles, a.counters);
-        for j in 0..compact::ITEMS as usize {
+        let Ranked { slots, ranks, last } =
+            rank_next_tile::<FEW>(a.slot_of_point, a.n, a.table, a.tiles, a.counters);
+        for j in 0..FEW {
             let i = ranks.start + j as u32 * WARP;
             let row = ranks.rank[j] as usize;
             if ranks.flagged[j] {
@@ -163,7 +192,7 @@ kernel! {
                 mark_samples(&a, i, ranks.rank[j]);
             }
         }
-        if thread_index() == 0 && a.n <= tile * compact::TILE + compact::TILE {
+        if thread_index() == 0 && last {
             (*a.counters).found = ranks.end;
             if !a.sample_found.is_null() {
                 mark_samples(&a, a.n, ranks.end);

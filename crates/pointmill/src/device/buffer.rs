@@ -129,7 +129,7 @@ impl<T: Pod> Buffer<T> {
 
     /// Takes over the length of the vector behind a CPU buffer.
     pub(crate) fn sync_len(&mut self) {
-        if let Memory::Host(data) = &self.memory {
+        if let Some(data) = self.host_mut() {
             self.len = data.len();
         }
     }

@@ -173,8 +173,10 @@ impl Pinned {
         unsafe { host.cast::<u8>().write_bytes(0, bytes) };
         let mut memory = Self { gpu: gpu.clone(), host: host.cast(), device: std::ptr::null_mut(), bytes };
         let mut device = 0;
-        // SAFETY: the memory was allocated as mapped.
-        gpu.call("map pinned memory", || unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) }.result())?;
+        gpu.call("map pinned memory", || {
+            // SAFETY: the memory was allocated as mapped.
+            unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) }.result()
+        })?;
         memory.device = device as *mut u8;
         Ok(memory)
     }

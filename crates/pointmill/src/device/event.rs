@@ -1,6 +1,8 @@
 //! Marks in a stream, to measure the time between them.
 
-use super::stream::{Queue, Stream};
+#[cfg(feature = "cuda")]
+use super::stream::Queue;
+use super::stream::Stream;
 use crate::Result;
 #[cfg(feature = "cuda")]
 use cudarc::driver::{result, sys};
@@ -9,7 +11,6 @@ use std::time::Instant;
 
 /// A mark in a stream: a moment that has come when all work queued before it is done.
 pub struct Event {
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code))]
     stream: Stream,
     mark: Mark,
 }

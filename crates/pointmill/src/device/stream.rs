@@ -8,6 +8,7 @@ use crate::Result;
 use cudarc::driver::{result, sys};
 use pointmill_kernels::Kernel;
 use std::fmt;
+#[cfg(feature = "cuda")]
 use std::sync::Arc;
 
 /// A queue of work on a device; what is queued runs in order.

@@ -120,7 +120,7 @@ impl<K: SortKey> Sorter<K> {
             stream.launch::<kernels::Starts>(passes, kernels::StartsArgs { counts: state })?;
             let mut from = input;
             // The last of the alternating targets must be the output.
-            let mut to = if passes % 2 == 0 { own } else { output };
+            let mut to = if passes.is_multiple_of(2) { own } else { output };
             for pass in 0..passes {
                 let args = kernels::PassArgs {
                     keys_in: from.keys,
@@ -135,7 +135,7 @@ impl<K: SortKey> Sorter<K> {
                 };
                 stream.launch::<K::Pass>(blocks, args)?;
                 from = to;
-                to = if (passes - pass) % 2 == 0 { output } else { own };
+                to = if (passes - pass).is_multiple_of(2) { output } else { own };
             }
             Ok(())
         }

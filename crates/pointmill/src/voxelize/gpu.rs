@@ -6,9 +6,12 @@ use crate::device::{Buffer, Stream};
 use crate::prim::{Pairs, Sorter, passes_for};
 use crate::{Error, Result};
 use pointmill_kernels::prim::scan::{self, Tiles};
-use pointmill_kernels::prim::{BLOCK, Length, compact};
+use pointmill_kernels::prim::{BLOCK, Length};
 use pointmill_kernels::voxelize as kernels;
 use std::ptr::{null, null_mut};
+
+/// From here on larger tiles are faster; on an H200 a sweep of 300k points just fills the GPU with small ones.
+const MANY_POINTS: usize = if cfg!(test) { 1000 } else { 600_000 };
 
 /// Memory that calls use again.
 ///
@@ -50,6 +53,8 @@ struct Plan {
     /// Whether all keys fit 32 bits.
     short_keys: bool,
     passes: u32,
+    /// Whether there are points enough for the kernel with larger tiles.
+    many: bool,
     rank_tiles: u32,
     list_tiles: u32,
     /// M, or 0 for dynamic voxelization.
@@ -70,17 +75,20 @@ impl Plan {
         // At most half full: the 32 lanes of a warp wait for the longest of their searches.
         let entries = (n as u64).min(keys) * 2;
         let sorted = job.params.order == RowOrder::Sorted;
+        let place = sorted || job.row_splits.is_some();
+        let many = n >= MANY_POINTS && !place;
         Ok(Self {
             n: n as u32,
             columns: job.input.columns() as u32,
             rows: rows as usize,
             mask: (entries + 1).next_power_of_two().max(4) as u32 - 1,
-            place: sorted || job.row_splits.is_some(),
+            place,
             sorted,
             short_keys: keys <= 1 << 32,
             // An even number of passes sorts in place.
             passes: passes_for(keys - 1).next_multiple_of(2),
-            rank_tiles: (n as u32).div_ceil(compact::TILE).max(1),
+            many,
+            rank_tiles: (n as u32).div_ceil(if many { kernels::LARGE_TILE } else { kernels::TILE }).max(1),
             list_tiles: rows as u32 / BLOCK + 1,
             max_points: job.params.max_points_per_voxel.unwrap_or(0),
         })
@@ -147,7 +155,7 @@ impl Workspace {
         }
         self.first.reserve(plan.rows)?;
         let stride = kernels::Slots::stride(plan.max_points) as usize;
-        let grown = self.slots.reserve(plan.rows.checked_mul(stride).unwrap_or(usize::MAX))?;
+        let grown = self.slots.reserve(plan.rows.saturating_mul(stride))?;
         if grown || !self.clean {
             let words = self.slots.len();
             self.slots.fill_words(u32::MAX, words)?;
@@ -204,11 +212,8 @@ impl Workspace {
         let counts = if dynamic { out.num_points.pointer().cast::<u32>() } else { null_mut() };
         let lists = out.lists.is_some();
 
-        let table = kernels::Table {
-            entries: self.table.pointer(),
-            mask: plan.mask,
-            short: u32::from(plan.short_keys),
-        };
+        let table =
+            kernels::Table { entries: self.table.pointer(), mask: plan.mask, short: u32::from(plan.short_keys) };
         let slots = kernels::Slots {
             first: self.first.pointer(),
             rest: if dynamic { null_mut() } else { self.slots.pointer() },
@@ -245,7 +250,7 @@ impl Workspace {
             out.num_points.fill_words(0, plan.rows)?;
         }
         let insert_blocks = plan.n.div_ceil(BLOCK * kernels::POINTS_PER_THREAD).max(1);
-        // SAFETY (this and the launches below): the caller's promise about the sizes.
+        // SAFETY: the caller's promise about the sizes.
         unsafe { stream.launch::<kernels::Insert>(insert_blocks, insert) }?;
         if plan.place {
             // SAFETY: as above.
@@ -261,8 +266,13 @@ impl Workspace {
                 coords: out.coords.pointer(),
                 for_host: out.for_host.pointer(),
             };
-            // SAFETY: as above.
-            unsafe { stream.launch::<kernels::Rows>(plan.rank_tiles, rows) }?;
+            if plan.many {
+                // SAFETY: as above.
+                unsafe { stream.launch::<kernels::RowsOfMany>(plan.rank_tiles, rows) }?;
+            } else {
+                // SAFETY: as above.
+                unsafe { stream.launch::<kernels::Rows>(plan.rank_tiles, rows) }?;
+            }
         }
         if let Some(lists) = &out.lists {
             if dynamic {
@@ -360,7 +370,7 @@ impl Workspace {
             counters,
             for_host: out.for_host.pointer(),
         };
-        // SAFETY (all launches): the caller's promise about the sizes.
+        // SAFETY: the caller's promise about the sizes.
         unsafe {
             stream.launch::<kernels::Rank>(plan.rank_tiles, rank)?;
             stream.launch::<kernels::Samples>(1, samples)?;
@@ -421,7 +431,7 @@ impl Workspace {
 
 fn reserve_output(plan: &Plan, job: &Job<'_>, out: &mut Voxels) -> Result<()> {
     let rows = plan.rows;
-    let times = |len: usize| rows.checked_mul(len).unwrap_or(usize::MAX);
+    let times = |len: usize| rows.saturating_mul(len);
     let columns = job.input.columns();
     out.coords.reserve(times(job.coord_columns()))?;
     out.num_points.reserve(rows)?;
@@ -456,7 +466,7 @@ pub(super) fn scatter(voxels: &Voxels, lists: &Lists, features: Input<'_>, mode:
         }
         Input::Device { buffer, .. } => buffer.pointer(),
     };
-    let len = rows.checked_mul(columns).unwrap_or(usize::MAX);
+    let len = rows.saturating_mul(columns);
     let output = stream.alloc(len)?;
     let args = kernels::ScatterArgs {
         features: pointer,

@@ -84,7 +84,7 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
     let mut output = Output {
         coords: cleared(host(&mut out.coords)),
         num_points: cleared(host(&mut out.num_points)),
-        voxels: out.voxels.as_mut().map(|b| host(b)),
+        voxels: out.voxels.as_mut().map(host),
         mean: match &mut out.mean {
             None => None,
             Some(Mean::F32(b)) => Some(host(b)),

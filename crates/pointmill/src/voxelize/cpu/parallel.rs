@@ -98,9 +98,9 @@ pub(super) fn run(sample: &Sample<'_>, w: &mut Workspace, out: &mut Output<'_>, 
     out.counters.found += found as u32;
     let kept = found.min(sample.max_voxels);
     if sample.sorted {
-        rows_by_id(w, kept)
+        rows_by_id(w, kept);
     } else {
-        rows_by_first(w, n, kept)
+        rows_by_first(w, n, kept);
     }
     for word in &w.marks[..n.div_ceil(64)] {
         word.store(0, Relaxed);
