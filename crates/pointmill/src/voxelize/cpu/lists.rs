@@ -1,29 +1,44 @@
 //! The points of each row without padding.
 
-use super::NONE;
+use super::cells::Cells;
+use super::keys::Key;
 
-/// Fills the lists: a row's first `num_points` points, ascending.
-pub(super) fn fill(
-    rows_of_points: &[u32],
+/// Rows that a thread writes at a time.
+const ROWS: usize = if cfg!(test) { 16 } else { 4096 };
+
+/// Appends the lists of rows, given where each comes from and how many points it has.
+pub(super) fn append<K: Key>(
+    parts: &[Cells<K>],
+    sources: &[(u32, u32)],
     num_points: &[i32],
     row_splits: &mut Vec<u32>,
     indices: &mut Vec<u32>,
-    next: &mut Vec<u32>,
 ) {
-    row_splits.clear();
-    row_splits.push(0);
-    let mut end = 0;
-    for &n in num_points {
+    let start = row_splits.last().copied().unwrap_or(0);
+    let mut end = start;
+    row_splits.extend(num_points.iter().map(|&n| {
         end += n as u32;
-        row_splits.push(end);
+        end
+    }));
+    indices.resize(indices.len().max(end as usize), 0);
+    write(parts, sources, num_points, &mut indices[start as usize..end as usize]);
+}
+
+fn write<K: Key>(parts: &[Cells<K>], sources: &[(u32, u32)], num_points: &[i32], indices: &mut [u32]) {
+    if parts.len() > 1 && sources.len() > ROWS {
+        let middle = sources.len() / 2;
+        let (first, second) = num_points.split_at(middle);
+        let (a, b) = indices.split_at_mut(first.iter().map(|&n| n as usize).sum());
+        let (sources, sources2) = sources.split_at(middle);
+        rayon::join(|| write(parts, sources, first, a), || write(parts, sources2, second, b));
+        return;
     }
-    next.clear();
-    next.extend_from_slice(&row_splits[..num_points.len()]);
-    indices.resize(end as usize, 0);
-    for (i, &row) in rows_of_points.iter().enumerate() {
-        if row != NONE && next[row as usize] < row_splits[row as usize + 1] {
-            indices[next[row as usize] as usize] = i as u32;
-            next[row as usize] += 1;
+    let mut rest = indices;
+    for (&(part, cell), &n) in sources.iter().zip(num_points) {
+        let (list, after) = rest.split_at_mut(n as usize);
+        for (to, from) in list.iter_mut().zip(parts[part as usize].list(cell as usize, n as u32)) {
+            *to = *from;
         }
+        rest = after;
     }
 }

@@ -1,52 +1,69 @@
 //! The CPU path: one thread in a single pass, or more threads on parts of the cells, with the same bits.
+//!
+//! Points become keys, keys become cells with sums, and cells, in the order asked for, become rows.
 
+mod cells;
+mod keys;
 mod lists;
 mod parallel;
+mod rows;
+mod runs;
+mod scatter;
 mod serial;
 mod table;
 
+pub(super) use scatter::scatter;
+
 use super::result::{Lists, Mean, Shape};
-use super::{Job, MAX_POINTS, ScatterMode, Voxels};
-use crate::device::{Buffer, Stream};
+use super::{Job, MAX_POINTS, Voxels};
+use crate::device::Buffer;
 use crate::{Points, Result, VoxelGrid};
+use cells::{Cells, Wanted};
+use keys::Key;
 use pointmill_core::half::f16_bits_from_f32;
-use pointmill_core::mean::{canonical, larger, mean_from_sum};
 use pointmill_kernels::voxelize::{Counters, ForHost};
+use rayon::prelude::*;
+use rows::{MAX_PARTS, Merge, Rows};
 use std::ops::Range;
 
 /// No row.
 const NONE: u32 = u32::MAX;
-/// In place of a cell id: the point is outside the grid.
-const OUT_OF_RANGE: u64 = u64::MAX;
-/// In place of a cell id: the point has a NaN or an infinity in x, y or z.
-const NON_FINITE: u64 = u64::MAX - 1;
 /// Fewer points than this are not worth waking other threads for.
 const PARALLEL_POINTS: usize = if cfg!(test) { 1 } else { 16_384 };
 
 /// Memory that calls use again.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
-    serial: serial::Workspace,
-    parallel: parallel::Workspace,
-    /// Rows of the points.
-    rows: Vec<u32>,
-    /// Where the next point of each list goes.
-    next: Vec<u32>,
+    narrow: Cpu<u32>,
+    wide: Cpu<u64>,
+    /// Single-precision means of half-precision results.
+    means: Vec<f32>,
+    /// Part and cell of each row of a sample.
+    sources: Vec<(u32, u32)>,
 }
 
-/// The arrays of the result as vectors, empty at first.
+/// Memory for one type of keys.
+#[derive(Debug, Default)]
+struct Cpu<K> {
+    chunks: Vec<parallel::Chunk<K>>,
+    parts: Vec<Cells<K>>,
+}
+
+/// The arrays of the result; what lies behind the rows so far is left from earlier calls.
 struct Output<'a> {
+    rows: usize,
     coords: &'a mut Vec<i32>,
     num_points: &'a mut Vec<i32>,
     voxels: Option<&'a mut Vec<f32>>,
-    /// Sums first, then means, in `f32`.
     mean: Option<&'a mut Vec<f32>>,
     /// `[N]` rows, all bits set for none.
-    rows: &'a mut Vec<u32>,
+    point_rows: Option<&'a mut [u32]>,
+    lists: Option<&'a mut Lists>,
+    sources: &'a mut Vec<(u32, u32)>,
     counters: Counters,
 }
 
-/// What one sample asks of a path.
+/// One sample and what is asked of it.
 struct Sample<'a> {
     points: Points<'a>,
     range: Range<usize>,
@@ -78,23 +95,33 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
     }
     out.shape = Shape { rows_bound: bound, ..shape };
 
-    // Half-precision means are summed in single precision: in the workspace's vector, which then is converted.
-    let mut f32_means = std::mem::take(&mut workspace.serial.means);
-    let mut splits = std::mem::take(cleared(host(&mut out.voxel_splits)));
+    // Half-precision means are first made in single precision.
+    let Workspace { narrow, wide, means, sources } = workspace;
+    let mut splits = std::mem::take(host(&mut out.voxel_splits));
+    splits.clear();
     let mut output = Output {
-        coords: cleared(host(&mut out.coords)),
-        num_points: cleared(host(&mut out.num_points)),
+        rows: 0,
+        coords: host(&mut out.coords),
+        num_points: host(&mut out.num_points),
         voxels: out.voxels.as_mut().map(host),
         mean: match &mut out.mean {
             None => None,
             Some(Mean::F32(b)) => Some(host(b)),
-            Some(Mean::F16(_)) => Some(&mut f32_means),
+            Some(Mean::F16(_)) => Some(means),
         },
-        rows: &mut workspace.rows,
+        point_rows: out.point_to_voxel.as_mut().map(|b| {
+            host(b).resize(points.len(), 0);
+            bytemuck::cast_slice_mut(host(b))
+        }),
+        lists: out.lists.as_mut(),
+        sources,
         counters: Counters::default(),
     };
-    output.rows.resize(points.len(), NONE);
-    let threads = rayon::current_num_threads();
+    if let Some(lists) = &mut output.lists {
+        let row_splits = host(&mut lists.row_splits);
+        row_splits.clear();
+        row_splits.push(0);
+    }
     for index in 0..shape.samples {
         let range = job.row_splits.map_or(0..points.len(), |s| s[index]..s[index + 1]);
         let sample = Sample {
@@ -107,34 +134,24 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
             max_points: params.max_points_per_voxel.unwrap_or(u32::MAX),
             range,
         };
-        splits.push(output.num_points.len() as u32);
-        if threads > 1 && sample.range.len() >= PARALLEL_POINTS {
-            parallel::run(&sample, &mut workspace.parallel, &mut output, shape.max_points);
+        splits.push(output.rows as u32);
+        if keys::narrow(job.grid) {
+            run_sample(&sample, narrow, &mut output, &out.shape);
         } else {
-            serial::run(&sample, &mut workspace.serial, &mut output, shape.max_points);
+            run_sample(&sample, wide, &mut output, &out.shape);
         }
     }
-    let rows = output.num_points.len();
+    let rows = output.rows;
     splits.push(rows as u32);
     output.counters.voxels = rows as u32;
-    finish(&mut output, rows, &out.shape);
+    finish(&mut output, &out.shape);
     let counters = output.counters;
 
     *host(&mut out.voxel_splits) = splits;
     if let Some(Mean::F16(b)) = &mut out.mean {
-        let half = cleared(host(b));
-        half.extend(f32_means.iter().map(|&m| f16_bits_from_f32(m)));
-    }
-    workspace.serial.means = f32_means;
-    if let Some(lists) = &mut out.lists {
-        let num_points = &host(&mut out.num_points)[..rows];
-        let (row_splits, indices) = (host(&mut lists.row_splits), host(&mut lists.indices));
-        lists::fill(&workspace.rows, num_points, row_splits, indices, &mut workspace.next);
-    }
-    if let Some(point_to_voxel) = &mut out.point_to_voxel {
-        let target = host(point_to_voxel);
-        target.resize(points.len(), 0);
-        bytemuck::cast_slice_mut::<i32, u32>(target).copy_from_slice(&workspace.rows);
+        let half = host(b);
+        half.clear();
+        half.extend(means.iter().map(|&m| f16_bits_from_f32(m)));
     }
     out.counters.write(&[counters])?;
     out.for_host.write(&[ForHost { voxels: counters.voxels, lost: 0 }])?;
@@ -142,104 +159,90 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
     Ok(())
 }
 
+/// Appends the rows of one sample.
+fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, shape: &Shape) {
+    let wanted = Wanted {
+        sums: out.mean.is_some(),
+        lists: out.voxels.is_some() || out.lists.is_some(),
+        point_rows: out.point_rows.is_some(),
+    };
+    let threads = rayon::current_num_threads();
+    let in_parallel = threads > 1 && sample.range.len() >= PARALLEL_POINTS;
+    let parts = if in_parallel { threads.min(MAX_PARTS) } else { 1 };
+    w.parts.resize_with(parts.max(w.parts.len()), Cells::default);
+    let parts = &mut w.parts[..parts];
+    let outside = if in_parallel {
+        parallel::find(sample, wanted, &mut w.chunks, parts)
+    } else {
+        serial::find(sample, wanted, &mut parts[0])
+    };
+    let found = parts.iter().map(|part| part.table.keys.len()).sum::<usize>();
+    let (first, end) = (out.rows, out.rows + found.min(sample.max_voxels));
+    out.rows = end;
+    let merge = Merge { sample, parts, wanted };
+    if out.lists.is_some() {
+        out.sources.resize(out.sources.len().max(end - first), (0, 0));
+    }
+    let rows = Rows {
+        first,
+        coords: rows_mut(out.coords, shape.coord_columns, first..end),
+        num_points: rows_mut(out.num_points, 1, first..end),
+        mean: out.mean.as_mut().map(|all| rows_mut(all, shape.columns, first..end)),
+        voxels: out.voxels.as_mut().map(|all| rows_mut(all, shape.max_points * shape.columns, first..end)),
+        sources: out.lists.is_some().then(|| &mut out.sources[..end - first]),
+    };
+    let order_end = if sample.sorted { sample.grid.num_cells() } else { sample.range.end as u64 };
+    let in_rows = merge.write(0, order_end, rows);
+    if let Some(lists) = &mut out.lists {
+        let (row_splits, indices) = (host(&mut lists.row_splits), host(&mut lists.indices));
+        lists::append(parts, &out.sources[..end - first], &out.num_points[first..end], row_splits, indices);
+    }
+    if let Some(point_rows) = &mut out.point_rows {
+        let point_rows = &mut point_rows[sample.range.clone()];
+        if in_parallel {
+            parallel::write_points(sample, &w.chunks, parts, point_rows);
+        } else {
+            serial::write_points(sample, &parts[0], point_rows);
+        }
+    }
+    let counters = &mut out.counters;
+    counters.found += found as u32;
+    counters.non_finite += outside.non_finite;
+    counters.out_of_range += outside.out_of_range;
+    let inside = sample.range.len() as u32 - outside.non_finite - outside.out_of_range;
+    counters.dropped_voxel += inside - in_rows as u32;
+}
+
+/// Some rows of an array that grows if needed.
+fn rows_mut<T: bytemuck::Pod>(all: &mut Vec<T>, columns: usize, rows: Range<usize>) -> &mut [T] {
+    all.resize(all.len().max(rows.end * columns), T::zeroed());
+    &mut all[rows.start * columns..rows.end * columns]
+}
+
 /// Pads and counts what is done.
-fn finish(output: &mut Output<'_>, rows: usize, shape: &Shape) {
-    output.counters.kept = output.num_points.iter().map(|&n| n as u32).sum();
+fn finish(output: &mut Output<'_>, shape: &Shape) {
+    let rows = output.rows;
+    output.counters.kept = output.num_points[..rows].iter().map(|&n| n as u32).sum();
     let padded = if shape.padded { shape.rows_bound } else { rows };
-    output.coords.resize(padded * shape.coord_columns, -1);
-    output.num_points.resize(padded, 0);
+    pad(output.coords, shape.coord_columns, rows..padded, -1);
+    pad(output.num_points, 1, rows..padded, 0);
     if let Some(voxels) = &mut output.voxels {
-        voxels.truncate(rows * shape.max_points * shape.columns);
-        voxels.resize(padded * shape.max_points * shape.columns, 0.0);
+        pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0);
     }
     if let Some(means) = &mut output.mean {
-        means.truncate(rows * shape.columns);
-        means.resize(padded * shape.columns, 0.0);
+        pad(means, shape.columns, rows..padded, 0.0);
+    }
+    if let Some(lists) = &mut output.lists {
+        host(&mut lists.indices).truncate(output.counters.kept as usize);
     }
 }
 
-impl Sample<'_> {
-    /// Ids of the cells of some of the points.
-    #[inline]
-    fn keys(&self, points: Range<usize>, keys: &mut [u64]) {
-        let columns = self.points.columns();
-        let data = &self.points.data()[points.start * columns..points.end * columns];
-        for (key, p) in keys.iter_mut().zip(data.chunks_exact(columns)) {
-            let p = [p[0], p[1], p[2]];
-            let wanted = !self.strict || self.grid.range().contains(p);
-            *key = match self.grid.cell(p) {
-                Some(cell) if wanted => self.grid.id(cell),
-                _ if p.iter().all(|v| v.is_finite()) => OUT_OF_RANGE,
-                _ => NON_FINITE,
-            };
-        }
-    }
-
-    /// Writes the coordinates of a cell.
-    fn write_coords(&self, coords: &mut [i32], id: u64) {
-        let [x, y, z] = self.grid.cell_of_id(id);
-        let zyx = [z as i32, y as i32, x as i32];
-        match self.batch_index {
-            None => coords.copy_from_slice(&zyx),
-            Some(index) => {
-                coords[0] = index as i32;
-                coords[1..].copy_from_slice(&zyx);
-            }
-        }
-    }
-
-    /// Appends the coordinates of a cell.
-    fn push_coords(&self, coords: &mut Vec<i32>, id: u64) {
-        let end = coords.len();
-        coords.resize(end + if self.batch_index.is_some() { 4 } else { 3 }, 0);
-        self.write_coords(&mut coords[end..], id);
-    }
-}
-
-/// Turns sums into means.
-fn divide(sums: &mut [f32], columns: usize, num_points: &[i32]) {
-    for (sums, &n) in sums.chunks_exact_mut(columns).zip(num_points) {
-        for sum in sums {
-            *sum = mean_from_sum(*sum, n as u32);
-        }
-    }
+/// Fills rows to the end of an array; of points these can be megabytes.
+fn pad<T: bytemuck::Pod + Send + Sync>(all: &mut Vec<T>, columns: usize, rows: Range<usize>, value: T) {
+    all.resize(rows.end * columns, value);
+    all[rows.start * columns..].par_chunks_mut(1 << 16).for_each(|values| values.fill(value));
 }
 
 fn host<T: bytemuck::Pod>(buffer: &mut Buffer<T>) -> &mut Vec<T> {
     buffer.host_mut().expect("the CPU path has CPU buffers")
-}
-
-fn cleared<T>(v: &mut Vec<T>) -> &mut Vec<T> {
-    v.clear();
-    v
-}
-
-/// Reduces features over the lists of a result.
-pub(super) fn scatter(
-    lists: &Lists,
-    features: Points<'_>,
-    rows: usize,
-    stream: &Stream,
-    mode: ScatterMode,
-) -> Result<Buffer<f32>> {
-    use rayon::prelude::*;
-    let columns = features.columns();
-    let mut output = stream.alloc(rows * columns)?;
-    let (splits, indices) = (lists.row_splits.as_slice(), lists.indices.as_slice());
-    let (splits, indices) = splits.zip(indices).expect("the CPU path has CPU buffers");
-    stream.device().install(|| {
-        host(&mut output).par_chunks_mut(columns).with_min_len(256).enumerate().for_each(|(row, out)| {
-            let points = &indices[splits[row] as usize..splits[row + 1] as usize];
-            out.fill(if mode == ScatterMode::Max { f32::NAN } else { 0.0 });
-            for &i in points {
-                for (o, &f) in out.iter_mut().zip(features.row(i as usize)) {
-                    *o = if mode == ScatterMode::Max { larger(*o, f) } else { *o + f };
-                }
-            }
-            for o in out {
-                *o = if mode == ScatterMode::Mean { mean_from_sum(*o, points.len() as u32) } else { canonical(*o) };
-            }
-        });
-    });
-    Ok(output)
 }

@@ -1,84 +1,116 @@
 //! The hash table of the CPU path: which row a cell has.
 
 use super::NONE;
-use pointmill_core::hash::first_slot;
+use super::keys::Key;
+use super::runs::{BLOCK, Run};
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    key: u64,
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry<K> {
+    key: K,
+    /// Row plus `base`; less than `base` in an entry that is left from an earlier call.
     row: u32,
 }
 
-const EMPTY: Entry = Entry { key: u64::MAX, row: NONE };
-const FIRST_CAPACITY: usize = 1024;
+const FIRST_BITS: u32 = 10;
 
-/// An open-addressed table that grows with the rows, so that a sweep's cells stay in the cache, and that is emptied entry by entry, so that its size
-/// costs nothing.
-#[derive(Debug, Default)]
-pub(super) struct Table {
-    entries: Vec<Entry>,
-    /// The entry of each row.
-    slots: Vec<u32>,
+/// An open-addressed table that grows with the rows, so that a sweep's cells stay in the cache.
+///
+/// Emptying it costs nothing: rows count on from call to call, and entries with smaller ones are as good as empty.
+#[derive(Debug)]
+pub(super) struct Table<K> {
+    entries: Vec<Entry<K>>,
+    bits: u32,
+    base: u32,
+    /// The key of each row.
+    pub(super) keys: Vec<K>,
+    /// The first point of each row.
+    pub(super) first: Vec<u32>,
 }
 
-impl Table {
-    /// Empties the table.
-    pub(super) fn clear(&mut self) {
-        for &slot in &self.slots {
-            self.entries[slot as usize] = EMPTY;
+impl<K> Default for Table<K> {
+    fn default() -> Self {
+        Self { entries: vec![], bits: 0, base: 1, keys: vec![], first: vec![] }
+    }
+}
+
+impl<K: Key> Table<K> {
+    /// Empties the table for `most` rows at the most.
+    pub(super) fn clear(&mut self, most: usize) {
+        self.base += self.keys.len() as u32;
+        if u32::MAX - self.base <= most as u32 {
+            self.entries.fill(Entry::default());
+            self.base = 1;
         }
-        self.slots.clear();
+        self.keys.clear();
+        self.first.clear();
         if self.entries.is_empty() {
-            self.entries.resize(FIRST_CAPACITY, EMPTY);
+            self.bits = FIRST_BITS;
+            self.entries.resize(1 << FIRST_BITS, Entry::default());
         }
     }
 
-    /// Rows so far.
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
-    }
-
-    /// The row of a cell; a new cell gets the next one.
+    /// The rows of up to [`BLOCK`] runs; a new cell gets the next one, no cell gets [`NONE`].
     #[inline(always)]
-    pub(super) fn find_or_insert(&mut self, key: u64) -> u32 {
-        let mask = self.entries.len() - 1;
-        let mut slot = first_slot(key, mask as u32) as usize;
-        loop {
-            // `slot & mask` tells the compiler that the access is in bounds.
-            let entry = self.entries[slot & mask];
-            if entry.key == key {
-                return entry.row;
-            }
-            if entry.key == EMPTY.key {
-                return self.insert(key, slot & mask);
-            }
-            slot += 1;
-        }
-    }
-
-    #[inline(never)]
-    fn insert(&mut self, key: u64, slot: usize) -> u32 {
-        let row = self.slots.len() as u32;
-        self.entries[slot] = Entry { key, row };
-        self.slots.push(slot as u32);
+    pub(super) fn find(&mut self, runs: &[Run<K>], rows: &mut [u32; BLOCK]) {
         // Half full at the most: probes stay short.
-        if self.slots.len() * 2 > self.entries.len() {
+        while (self.keys.len() + runs.len()) * 2 > self.entries.len() {
             self.grow();
         }
-        row
+        let (base, bits, mask) = (self.base, self.bits, self.entries.len() - 1);
+        // `slot & mask` tells the compiler that accesses are in bounds.
+        let entries = &mut self.entries[..=mask];
+        // Without a branch that depends on what was found, and with little else in the loop, the loads of many runs are under way at the same
+        // time, which is what counts once the table is larger than the cache.
+        let (mut slots, mut seen) = ([0; BLOCK], [Entry::default(); BLOCK]);
+        for (slot, run) in slots.iter_mut().zip(runs) {
+            *slot = run.key.slot(bits) as u32;
+        }
+        for (entry, &slot) in seen[..runs.len()].iter_mut().zip(&slots) {
+            *entry = entries[slot as usize & mask];
+        }
+        let mut missed = [0u8; BLOCK];
+        let mut misses = 0;
+        for (i, ((run, row), entry)) in runs.iter().zip(rows.iter_mut()).zip(&seen).enumerate() {
+            let found = (entry.key == run.key) & (entry.row >= base);
+            *row = if run.key == K::NONE { NONE } else { entry.row.wrapping_sub(base) };
+            missed[misses % BLOCK] = i as u8;
+            misses += usize::from(!found & (run.key != K::NONE));
+        }
+        // What is not in its first slot is looked for in order.
+        let mut next = base + self.keys.len() as u32;
+        for &i in &missed[..misses] {
+            let run = runs[usize::from(i)];
+            let mut slot = slots[usize::from(i)] as usize;
+            let row = loop {
+                let entry = &mut entries[slot & mask];
+                if entry.row < base {
+                    *entry = Entry { key: run.key, row: next };
+                    self.keys.push(run.key);
+                    self.first.push(run.first);
+                    next += 1;
+                    break next - 1;
+                }
+                if entry.key == run.key {
+                    break entry.row;
+                }
+                slot += 1;
+            };
+            rows[usize::from(i)] = row - base;
+        }
     }
 
+    #[cold]
     fn grow(&mut self) {
-        let mask = self.entries.len() * 4 - 1;
-        let old = std::mem::replace(&mut self.entries, vec![EMPTY; mask + 1]);
-        for entry in &mut self.slots {
-            let moved = old[*entry as usize];
-            let mut slot = first_slot(moved.key, mask as u32) as usize;
-            while self.entries[slot & mask].key != EMPTY.key {
+        self.bits += 2;
+        let mask = (1usize << self.bits) - 1;
+        self.entries.clear();
+        self.entries.resize(mask + 1, Entry::default());
+        for (&key, row) in self.keys.iter().zip(self.base..) {
+            let mut slot = key.slot(self.bits);
+            while self.entries[slot & mask].row >= self.base {
                 slot += 1;
             }
-            self.entries[slot & mask] = moved;
-            *entry = (slot & mask) as u32;
+            self.entries[slot & mask] = Entry { key, row };
         }
     }
 }
@@ -87,18 +119,29 @@ impl Table {
 mod tests {
     use super::*;
 
+    fn find(table: &mut Table<u64>, keys: &[u64]) -> Vec<u32> {
+        let runs: Vec<_> = keys.iter().zip(0..).map(|(&key, first)| Run { key, first, len: 1 }).collect();
+        let mut found = Vec::new();
+        for runs in runs.chunks(BLOCK) {
+            let mut rows = [0; BLOCK];
+            table.find(runs, &mut rows);
+            found.extend_from_slice(&rows[..runs.len()]);
+        }
+        found
+    }
+
     #[test]
     fn rows_follow_first_sight_through_growth_and_clearing() {
         let mut table = Table::default();
-        for round in 0..3 {
-            table.clear();
-            for k in 0..5000u64 {
-                assert_eq!(table.find_or_insert(k * 977 + round), k as u32);
-                assert_eq!(table.find_or_insert((k / 2) * 977 + round), (k / 2) as u32);
-            }
-            assert_eq!(table.len(), 5000);
+        for round in 0..4 {
+            // The third round starts where the rows would pass 32 bits.
+            table.base = if round == 2 { u32::MAX - 5000 } else { table.base };
+            table.clear(10_000);
+            let keys: Vec<u64> = (0..5000).flat_map(|k| [k * 977 + round, (k / 2) * 977 + round, u64::NONE]).collect();
+            let rows: Vec<u32> = (0..5000).flat_map(|k| [k, k / 2, NONE]).collect();
+            assert_eq!(find(&mut table, &keys), rows);
+            assert_eq!(table.keys.len(), 5000);
+            assert!(table.first.iter().enumerate().all(|(row, &first)| first == row as u32 * 3));
         }
-        table.clear();
-        assert!(table.entries.iter().all(|e| e.key == EMPTY.key));
     }
 }
