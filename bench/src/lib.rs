@@ -15,7 +15,7 @@ pub use voxelize::voxelize;
 
 use pointmill::{Result, Stream};
 use serde::Serialize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One line of a benchmark.
 #[derive(Clone, Debug, Serialize)]
@@ -57,14 +57,20 @@ pub struct Times {
     pub device_ms: Option<f64>,
 }
 
+/// How long to warm up at least.
+const WARM_UP: Duration = Duration::from_millis(300);
+
 /// Runs `call` until warm, then `rounds` times for the whole call and `rounds` times for the device's time of it.
 ///
 /// # Errors
 /// What `call` returns.
 pub fn time(stream: &Stream, rounds: usize, mut call: impl FnMut() -> Result<()>) -> Result<Times> {
-    // The first calls allocate and let the driver load the kernels.
-    for _ in 0..(rounds / 10).max(3) {
+    // The first calls allocate and let the driver load the kernels, and it takes the system a while to give each thread a core of its own.
+    let start = Instant::now();
+    let mut calls = 0;
+    while calls < 3 || start.elapsed() < WARM_UP {
         call()?;
+        calls += 1;
     }
     stream.synchronize()?;
     let mut whole = Vec::with_capacity(rounds);
