@@ -56,8 +56,8 @@ mod device {
     const VALUE: u32 = MAX_SUM - 1;
     /// The word that holds the block's tile.
     const TILE_WORD: u32 = 2 * WARPS;
-    /// Words that a thread reads of the tiles before: a block looks back at 512 tiles at once. (By warps, 32 tiles at a time, looking back took a
-    /// third of the time of ranking a sweep on an H200; with 1,024 tiles the registers of `Rows` no longer fit.)
+    /// Words that a thread reads of the tiles before: a block looks back at 512 tiles at once. (By warps, 32 tiles at a time, the
+    /// chain is long when all tiles run at once; with 1,024 tiles the registers of `Rows` no longer fit.)
     const WORDS: usize = 2;
 
     /// The tile this block works on. All threads call; `shared` has [`SHARED_WORDS`] words.
