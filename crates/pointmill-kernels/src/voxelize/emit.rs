@@ -236,17 +236,7 @@ impl EmitArgs {
         let mut sum = 0.0;
         if !self.lists.is_null() && (!self.mean.is_null() || !self.mean_f16.is_null()) {
             let list = unsafe { self.lists.add(*self.list_splits.add(row as usize) as usize) };
-            let value = |k: u32| unsafe { self.value(*list.add(k as usize), c) };
-            let mut k = 0;
-            while k + 4 <= count {
-                let v = [value(k), value(k + 1), value(k + 2), value(k + 3)];
-                sum = sum + v[0] + v[1] + v[2] + v[3];
-                k += 4;
-            }
-            while k < count {
-                sum += value(k);
-                k += 1;
-            }
+            sum = sum_in_order(0, count, |k| unsafe { self.value(*list.add(k as usize), c) });
         }
         (sum, count)
     }

@@ -30,7 +30,7 @@ mod scatter;
 pub use assign::{Assign, AssignArgs};
 pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, rows_per_tile, slots_per_tile};
 pub use entry::{Entry, Table};
-pub use insert::{Insert, InsertArgs, POINTS_PER_THREAD};
+pub use insert::{Insert, InsertArgs};
 pub use lists::{Lists, ListsArgs};
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use rank::{LARGE_TILE, Rank, RankArgs, Rows, RowsArgs, RowsOfMany, TILE};
@@ -136,6 +136,24 @@ impl Batch {
         }
         low
     }
+}
+
+/// The sum of `value(start)` to `value(end - 1)`, added in order from zero; four loads are in flight at a time.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+fn sum_in_order(start: u32, end: u32, value: impl Fn(u32) -> f32) -> f32 {
+    let mut sum = 0.0;
+    let mut k = start;
+    while k + 4 <= end {
+        let v = [value(k), value(k + 1), value(k + 2), value(k + 3)];
+        sum = sum + v[0] + v[1] + v[2] + v[3];
+        k += 4;
+    }
+    while k < end {
+        sum += value(k);
+        k += 1;
+    }
+    sum
 }
 
 /// Adds counts of a whole block to counters, once a block: thousands of additions to one address take longer than all else on an H200. All

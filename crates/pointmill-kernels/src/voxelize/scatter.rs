@@ -82,17 +82,7 @@ kernel! {
                     canonical(best)
                 }
                 mode => {
-                    let mut sum = 0.0;
-                    let mut k = start;
-                    while k + 4 <= end {
-                        let v = [value(k), value(k + 1), value(k + 2), value(k + 3)];
-                        sum = sum + v[0] + v[1] + v[2] + v[3];
-                        k += 4;
-                    }
-                    while k < end {
-                        sum += value(k);
-                        k += 1;
-                    }
+                    let sum = sum_in_order(start, end, value);
                     if let ScatterMode::Mean = mode { mean_from_sum(sum, end - start) } else { canonical(sum) }
                 }
             };

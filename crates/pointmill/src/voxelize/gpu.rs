@@ -2,9 +2,9 @@
 
 use super::result::{Lists, Mean, Shape};
 use super::{Input, Job, RowOrder, ScatterMode, Voxels};
+use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::prim::{Pairs, Sorter, passes_for};
-use crate::{Error, Result};
 use pointmill_kernels::prim::scan::{self, Tiles};
 use pointmill_kernels::prim::{BLOCK, Length};
 use pointmill_kernels::voxelize as kernels;
@@ -62,14 +62,8 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(job: &Job<'_>) -> Result<Self> {
-        let n = job.input.len();
-        let caps = job.samples() as u64 * u64::from(job.params.max_voxels);
-        let rows = if job.params.outputs.padded { caps } else { caps.min(n as u64) };
-        if rows > super::MAX_POINTS as u64 {
-            let expected = format!("samples x max_voxels of at most {} in a padded result", super::MAX_POINTS);
-            return Err(Error::argument("max_voxels", expected, rows));
-        }
+    fn new(job: &Job<'_>) -> Self {
+        let (n, rows) = (job.input.len(), job.rows_bound());
         // Without samples there are no points, and no keys.
         let keys = (job.grid.num_cells() * job.samples() as u64).max(1);
         // At most half full: the 32 lanes of a warp wait for the longest of their searches.
@@ -77,10 +71,10 @@ impl Plan {
         let sorted = job.params.order == RowOrder::Sorted;
         let place = sorted || job.row_splits.is_some();
         let many = n >= MANY_POINTS && !place;
-        Ok(Self {
+        Self {
             n: n as u32,
             columns: job.input.columns() as u32,
-            rows: rows as usize,
+            rows,
             mask: (entries + 1).next_power_of_two().max(4) as u32 - 1,
             place,
             sorted,
@@ -91,7 +85,7 @@ impl Plan {
             rank_tiles: (n as u32).div_ceil(if many { kernels::LARGE_TILE } else { kernels::TILE }).max(1),
             list_tiles: rows as u32 / BLOCK + 1,
             max_points: job.params.max_points_per_voxel.unwrap_or(0),
-        })
+        }
     }
 }
 
@@ -119,7 +113,7 @@ impl Workspace {
     }
 
     pub(super) fn run(&mut self, job: &Job<'_>, out: &mut Voxels) -> Result<()> {
-        let plan = Plan::new(job)?;
+        let plan = Plan::new(job);
         self.reserve(&plan, job)?;
         reserve_output(&plan, job, out)?;
         out.shape = Shape {
@@ -249,9 +243,8 @@ impl Workspace {
         if dynamic {
             out.num_points.fill_words(0, plan.rows)?;
         }
-        let insert_blocks = plan.n.div_ceil(BLOCK * kernels::POINTS_PER_THREAD).max(1);
         // SAFETY: the caller's promise about the sizes.
-        unsafe { stream.launch::<kernels::Insert>(insert_blocks, insert) }?;
+        unsafe { stream.launch::<kernels::Insert>(point_blocks, insert) }?;
         if plan.place {
             // SAFETY: as above.
             unsafe { self.place_rows(plan, job, batch, table, rank_tiles, found, out) }?;

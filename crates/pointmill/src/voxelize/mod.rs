@@ -159,6 +159,12 @@ impl Job<'_> {
         self.row_splits.map_or(1, |splits| splits.len() - 1)
     }
 
+    /// No result can have more rows than this; a padded one has just as many.
+    fn rows_bound(&self) -> usize {
+        let caps = self.samples().saturating_mul(self.params.max_voxels as usize);
+        if self.params.outputs.padded { caps } else { caps.min(self.input.len()) }
+    }
+
     /// 3, or 4 with the sample in front.
     fn coord_columns(&self) -> usize {
         if self.row_splits.is_some() { 4 } else { 3 }
@@ -285,7 +291,19 @@ fn check_input(job: &Job<'_>, stream: &Stream) -> Result<()> {
             return Err(Error::argument("points", format!("memory of {}", stream.device()), buffer.stream().device()));
         }
     }
-    let Some(splits) = job.row_splits else { return Ok(()) };
+    if let Some(splits) = job.row_splits {
+        check_row_splits(job, splits)?;
+    }
+    if job.rows_bound() > MAX_POINTS {
+        let expected = format!("samples x max_voxels of at most {MAX_POINTS} in a padded result");
+        return Err(Error::argument("max_voxels", expected, job.rows_bound()));
+    }
+    Ok(())
+}
+
+/// Checks where the samples of a batch start.
+fn check_row_splits(job: &Job<'_>, splits: &[usize]) -> Result<()> {
+    let n = job.input.len();
     if splits.is_empty() || splits[0] != 0 || splits[splits.len() - 1] != n || splits.windows(2).any(|w| w[0] > w[1]) {
         let got = match splits {
             [] => "nothing".to_owned(),

@@ -15,7 +15,7 @@ mod table;
 pub(super) use scatter::scatter;
 
 use super::result::{Lists, Mean, Shape};
-use super::{Job, MAX_POINTS, Voxels};
+use super::{Job, Voxels};
 use crate::device::Buffer;
 use crate::{Points, Result, VoxelGrid};
 use cells::{Cells, Wanted};
@@ -85,15 +85,10 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
         max_points: params.max_points_per_voxel.unwrap_or(0) as usize,
         coord_columns: job.coord_columns(),
         samples: job.samples(),
-        rows_bound: job.samples().saturating_mul(params.max_voxels as usize),
+        rows_bound: job.rows_bound(),
         padded: params.outputs.padded,
     };
-    let bound = if shape.padded { shape.rows_bound } else { shape.rows_bound.min(shape.points) };
-    if bound > MAX_POINTS {
-        let expected = format!("samples x max_voxels of at most {MAX_POINTS} in a padded result");
-        return Err(crate::Error::argument("max_voxels", expected, bound));
-    }
-    out.shape = Shape { rows_bound: bound, ..shape };
+    out.shape = shape;
 
     // Half-precision means are first made in single precision.
     let Workspace { narrow, wide, means, sources } = workspace;
