@@ -1,4 +1,4 @@
-//! IEEE half precision in integer arithmetic: the same bits on every device, NaN included.
+//! Half precision, `f16` and `bf16`, in integer arithmetic: the same bits on every device, NaN included.
 
 /// The bits of the `f16` nearest to `x`, ties to even.
 ///
@@ -58,9 +58,49 @@ pub const fn f32_from_f16_bits(bits: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
+/// The bits of the `bf16` nearest to `x`, ties to even. Every NaN becomes the one quiet NaN `0x7fc0`.
+///
+/// ```
+/// use pointmill_core::half::bf16_bits_from_f32;
+/// assert_eq!(bf16_bits_from_f32(1.0), 0x3f80);
+/// ```
+#[inline(always)]
+pub const fn bf16_bits_from_f32(x: f32) -> u16 {
+    let bits = x.to_bits();
+    if bits & 0x7fff_ffff > 0x7f80_0000 {
+        return 0x7fc0;
+    }
+    // A carry runs into the exponent, and from the largest value to infinity, rightly.
+    ((bits + 0x7fff + ((bits >> 16) & 1)) >> 16) as u16
+}
+
+/// The value of a `bf16`, exact.
+#[inline(always)]
+pub const fn f32_from_bf16_bits(bits: u16) -> f32 {
+    f32::from_bits((bits as u32) << 16)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bf16_rounds_to_the_nearest_ties_to_even() {
+        for bits in 0..=u16::MAX {
+            let x = f32_from_bf16_bits(bits);
+            if x.is_nan() {
+                assert_eq!(bf16_bits_from_f32(x), 0x7fc0);
+                continue;
+            }
+            assert_eq!(bf16_bits_from_f32(x), bits);
+            if x.is_finite() {
+                let middle = f32::from_bits(x.to_bits() | 0x8000);
+                assert_eq!(bf16_bits_from_f32(middle), bits + (bits & 1));
+                assert_eq!(bf16_bits_from_f32(f32::from_bits(middle.to_bits() - 1)), bits);
+                assert_eq!(bf16_bits_from_f32(f32::from_bits(middle.to_bits() + 1)), bits + 1);
+            }
+        }
+    }
 
     #[test]
     fn every_half_survives_a_round_trip() {

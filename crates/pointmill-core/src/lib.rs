@@ -6,9 +6,11 @@
 //! - [`PointCloud`] and [`Points`]: `[N, C]` rows of `f32`, the first three columns x, y, z in metres;
 //! - [`Aabb`]: an axis-aligned box;
 //! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
+//! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;
+//! - [`trig`]: sine and cosine of a heading;
 //! - [`hash`]: where a cell starts in a hash table;
 //! - [`mean`]: the last step of means and maxima;
-//! - [`half`]: `f32` to `f16`, rounded once to nearest even.
+//! - [`ElementType`], [`mod@half`]: `f32`, `f16` and `bf16`, rounded once to nearest even.
 //!
 //! ```
 //! use pointmill_core::{Aabb, VoxelGrid};
@@ -27,13 +29,18 @@ extern crate alloc;
 
 mod aabb;
 mod cloud;
+mod element;
 mod grid;
 pub mod half;
 pub mod hash;
 pub mod mean;
+mod oriented_box;
+pub mod trig;
 
 pub use aabb::Aabb;
 #[cfg(feature = "alloc")]
 pub use cloud::PointCloud;
 pub use cloud::{CloudError, Points};
+pub use element::ElementType;
 pub use grid::{GridError, VoxelGrid};
+pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
