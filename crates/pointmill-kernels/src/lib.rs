@@ -18,6 +18,7 @@
 #[macro_use]
 mod kernel;
 pub mod prim;
+pub mod roi_pool;
 pub mod simt;
 pub mod voxelize;
 

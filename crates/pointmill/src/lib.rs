@@ -1,6 +1,7 @@
 //! LiDAR point-cloud operators on CPU and GPU, with the same bits on both.
 //!
-//! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic.
+//! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic;
+//! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes.
 //!
 //! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
 //!
@@ -17,11 +18,14 @@
 
 pub mod device;
 mod error;
+mod input;
 pub mod prim;
+pub mod roi_pool;
 #[cfg(test)]
 mod testing;
 pub mod voxelize;
 
 pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream};
 pub use error::{Error, Result};
-pub use pointmill_core::{Aabb, PointCloud, Points, VoxelGrid};
+pub use input::{Element, Input, bf16, f16};
+pub use pointmill_core::{Aabb, BoxOrigin, ElementType, PointCloud, Points, VoxelGrid};

@@ -239,6 +239,18 @@ pub unsafe fn atomic_add(p: *mut u32, value: u32) -> u32 {
     old
 }
 
+/// Adds and returns what was there.
+#[inline(always)]
+pub unsafe fn atomic_add_u64(p: *mut u64, value: u64) -> u64 {
+    let old: u64;
+    // SAFETY: the caller's promise that `p` is valid.
+    unsafe {
+        asm!("atom.relaxed.gpu.global.add.u64 {}, [{}], {};", out(reg64) old, in(reg64) p, in(reg64) value,
+            options(nostack, preserves_flags))
+    };
+    old
+}
+
 /// Keeps the smaller value and returns what was there.
 #[inline(always)]
 pub unsafe fn atomic_min(p: *mut u32, value: u32) -> u32 {

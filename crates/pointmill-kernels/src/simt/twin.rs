@@ -298,6 +298,10 @@ pub mod machine {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p).fetch_add(value, Relaxed) }
     }
+    pub unsafe fn atomic_add_u64(p: *mut u64, value: u64) -> u64 {
+        // SAFETY: see above.
+        unsafe { AtomicU64::from_ptr(p).fetch_add(value, Relaxed) }
+    }
     pub unsafe fn atomic_min(p: *mut u32, value: u32) -> u32 {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p).fetch_min(value, Relaxed) }

@@ -1,10 +1,10 @@
 //! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
 
 use super::result::{Lists, Mean, Shape};
-use super::{Input, Job, RowOrder, ScatterMode, Voxels};
-use crate::Result;
+use super::{Job, RowOrder, ScatterMode, Voxels};
 use crate::device::{Buffer, Stream};
 use crate::prim::{Pairs, Sorter, passes_for};
+use crate::{Input, Result};
 use pointmill_kernels::prim::scan::{self, Tiles};
 use pointmill_kernels::prim::{BLOCK, Length};
 use pointmill_kernels::voxelize as kernels;
@@ -19,7 +19,7 @@ const MANY_POINTS: usize = if cfg!(test) { 1000 } else { 2_000_000 };
 #[derive(Debug)]
 pub(super) struct Workspace {
     stream: Stream,
-    points: Buffer<f32>,
+    points: Buffer<u8>,
     table: Buffer<kernels::Entry>,
     slots: Buffer<u32>,
     first: Buffer<u32>,
@@ -125,14 +125,7 @@ impl Workspace {
             rows_bound: plan.rows,
             padded: job.params.outputs.padded,
         };
-        let points = match job.input {
-            Input::Host(points) => {
-                self.points.reserve(points.data().len())?;
-                self.points.write(points.data())?;
-                self.points.pointer()
-            }
-            Input::Device { buffer, .. } => buffer.pointer(),
-        };
+        let points = job.input.address(&mut self.points)?;
         self.clean = false;
         // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
         unsafe { self.enqueue(&plan, job, points, out) }?;
@@ -451,18 +444,11 @@ fn reserve_output(plan: &Plan, job: &Job<'_>, out: &mut Voxels) -> Result<()> {
 pub(super) fn scatter(voxels: &Voxels, lists: &Lists, features: Input<'_>, mode: ScatterMode) -> Result<Buffer<f32>> {
     let stream = voxels.stream();
     let (rows, columns) = (voxels.shape.rows_bound, features.columns());
-    let uploaded;
-    let pointer = match features {
-        Input::Host(points) => {
-            uploaded = stream.upload(points.data())?;
-            uploaded.pointer()
-        }
-        Input::Device { buffer, .. } => buffer.pointer(),
-    };
+    let mut staging = stream.alloc(0)?;
     let len = rows.saturating_mul(columns);
     let output = stream.alloc(len)?;
     let args = kernels::ScatterArgs {
-        features: pointer,
+        features: features.address(&mut staging)?,
         columns: columns as u32,
         rows: Length { bound: rows as u32, exact: voxels.counters.pointer().cast() },
         row_splits: lists.row_splits.pointer(),

@@ -26,7 +26,7 @@ pub use params::{MeanType, Outputs, RowOrder, VoxelizeParams};
 pub use result::{Lists, Mean, Report, Voxels};
 
 use crate::device::{Buffer, Device, Stream};
-use crate::{Error, PointCloud, Points, Result, VoxelGrid};
+use crate::{ElementType, Error, Input, Points, Result, VoxelGrid};
 pub use pointmill_kernels::voxelize::ScatterMode;
 
 /// Most points of one call.
@@ -35,50 +35,6 @@ pub const MAX_POINTS: usize = (1 << 30) - 1;
 pub const MAX_COLUMNS: usize = 64;
 /// Largest cap on the points of a voxel; for more there is dynamic voxelization.
 pub const MAX_POINTS_PER_VOXEL: u32 = (1 << 20) - 1;
-
-/// Points as an operator takes them: on the host, or already on the device.
-#[derive(Clone, Copy, Debug)]
-pub enum Input<'a> {
-    /// A host array; copied to the device if that is not the CPU.
-    Host(Points<'a>),
-    /// The first `len` points of a buffer on the stream's device, `columns` values each.
-    Device {
-        /// `[len, columns]`, row-major.
-        buffer: &'a Buffer<f32>,
-        /// The number of points.
-        len: usize,
-        /// Values a point has.
-        columns: usize,
-    },
-}
-
-impl<'a> From<Points<'a>> for Input<'a> {
-    fn from(points: Points<'a>) -> Self {
-        Self::Host(points)
-    }
-}
-
-impl<'a> From<&'a PointCloud> for Input<'a> {
-    fn from(cloud: &'a PointCloud) -> Self {
-        Self::Host(cloud.points())
-    }
-}
-
-impl Input<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Host(points) => points.len(),
-            Self::Device { len, .. } => *len,
-        }
-    }
-
-    fn columns(&self) -> usize {
-        match self {
-            Self::Host(points) => points.columns(),
-            Self::Device { columns, .. } => *columns,
-        }
-    }
-}
 
 /// Voxelizes one cloud.
 ///
@@ -242,7 +198,7 @@ impl Voxelizer {
         }
         match path {
             Path::Cpu(workspace) => {
-                let Input::Host(points) = host_input(input)? else { unreachable!("host_input gives host points") };
+                let points = host_points(&input)?;
                 stream.device().install(|| cpu::run(&job, points, workspace, voxels))
             }
             Path::Gpu(workspace) => workspace.run(&job, voxels),
@@ -267,9 +223,9 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: Scatte
         return Err(Error::argument("features", format!("{} rows", voxels.num_input_points()), features.len()));
     }
     let stream = voxels.stream();
+    check_values("features", &features, stream)?;
     if stream.device().is_cpu() {
-        let Input::Host(points) = host_input(features)? else { unreachable!("host_input gives host points") };
-        return cpu::scatter(lists, points, voxels.num_voxels()?, stream, mode);
+        return cpu::scatter(lists, host_points(&features)?, voxels.num_voxels()?, stream, mode);
     }
     gpu::scatter(voxels, lists, features, mode)
 }
@@ -283,14 +239,7 @@ fn check_input(job: &Job<'_>, stream: &Stream) -> Result<()> {
     if n > MAX_POINTS {
         return Err(Error::argument("points", format!("at most {MAX_POINTS} points"), n));
     }
-    if let Input::Device { buffer, len, columns } = job.input {
-        if len.checked_mul(columns).is_none_or(|values| values > buffer.len()) {
-            return Err(Error::argument("points", format!("{len} x {columns} values"), buffer.len()));
-        }
-        if !buffer.stream().device().same_memory(&stream.device()) {
-            return Err(Error::argument("points", format!("memory of {}", stream.device()), buffer.stream().device()));
-        }
-    }
+    check_values("points", &job.input, stream)?;
     if let Some(splits) = job.row_splits {
         check_row_splits(job, splits)?;
     }
@@ -323,15 +272,15 @@ fn check_row_splits(job: &Job<'_>, splits: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// The same input as a host array, which a CPU buffer is.
-fn host_input(input: Input<'_>) -> Result<Input<'_>> {
-    Ok(match input {
-        Input::Device { buffer, len, columns } => {
-            let data = buffer
-                .as_slice()
-                .ok_or_else(|| Error::argument("points", "memory of cpu", buffer.stream().device()))?;
-            Input::Host(Points::new(&data[..len * columns], columns)?)
-        }
-        host => host,
-    })
+/// Checks type and place of an array.
+fn check_values(argument: &'static str, input: &Input<'_>, stream: &Stream) -> Result<()> {
+    if input.element() != ElementType::F32 {
+        return Err(Error::argument(argument, "values of type f32", input.element().name()));
+    }
+    input.check_device(argument, stream)
+}
+
+/// Checked values, which the CPU path finds on the host.
+fn host_points<'a>(input: &Input<'a>) -> Result<Points<'a>> {
+    Ok(Points::new(input.host().expect("f32 values of the CPU"), input.columns())?)
 }

@@ -196,9 +196,9 @@ fn a_call_can_be_recorded() {
         let (columns, len) = (drive.sweep(0).columns(), 100_000);
         let mut buffer = stream.alloc::<f32>(len * columns).unwrap();
         buffer.write(&drive.sweep(0).data()[..len * columns]).unwrap();
-        voxelizer.run(Input::Device { buffer: &buffer, len, columns }, &mut voxels).unwrap();
+        voxelizer.run(Input::on_device(&buffer, len, columns).unwrap(), &mut voxels).unwrap();
         let graph =
-            stream.capture(|| voxelizer.run(Input::Device { buffer: &buffer, len, columns }, &mut voxels)).unwrap();
+            stream.capture(|| voxelizer.run(Input::on_device(&buffer, len, columns).unwrap(), &mut voxels)).unwrap();
         for sweep in 1..4 {
             let cloud = drive.sweep(sweep);
             let points = Points::new(&cloud.data()[..len * columns], columns).unwrap();

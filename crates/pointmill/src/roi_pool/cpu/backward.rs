@@ -1,0 +1,114 @@
+//! The gradient of the features: lists turned round, then each point's terms added in the order of the boxes.
+
+use super::locate::{Located, Workspace};
+use crate::roi_pool::result::Shape;
+use crate::roi_pool::{FeatureBuffer, PoolMode, RoiLayout, RoiPooled};
+use crate::{Element, ElementType, Input, Result, bf16, f16};
+use rayon::prelude::*;
+
+/// Points that a thread handles at a time.
+const POINTS: usize = 256;
+
+/// The rows that keep each point, in order.
+#[derive(Debug, Default)]
+pub(super) struct Transposed {
+    known: bool,
+    /// Where each point's rows start.
+    starts: Vec<usize>,
+    rows: Vec<u32>,
+}
+
+impl Transposed {
+    /// The lists are others now.
+    pub(super) fn forget(&mut self) {
+        self.known = false;
+    }
+
+    /// Turns the lists round; rows stay in order.
+    fn make(&mut self, located: &Located, points: usize) {
+        if std::mem::replace(&mut self.known, true) {
+            return;
+        }
+        let Self { starts, rows, .. } = self;
+        starts.clear();
+        starts.resize(points + 1, 0);
+        // First the end of each point's rows; filling from the back moves it to the start.
+        located.indices.iter().for_each(|&i| starts[i as usize] += 1);
+        let mut end = 0;
+        for start in &mut *starts {
+            end += *start;
+            *start = end;
+        }
+        rows.resize(located.indices.len(), 0);
+        for r in (0..located.rows.len()).rev() {
+            for &i in located.list(r).iter().rev() {
+                starts[i as usize] -= 1;
+                rows[starts[i as usize]] = r as u32;
+            }
+        }
+    }
+
+    fn of(&self, i: usize) -> &[u32] {
+        &self.rows[self.starts[i]..self.starts[i + 1]]
+    }
+}
+
+impl Workspace {
+    pub(in crate::roi_pool) fn backward(
+        &mut self,
+        pooled: &RoiPooled,
+        grad: &Input<'_>,
+        out: &mut FeatureBuffer,
+    ) -> Result<()> {
+        let shape = &pooled.shape;
+        out.reserve(grad.element(), shape.points * shape.channels)?;
+        self.transposed.make(&self.located, shape.points);
+        let argmax = pooled.argmax.as_slice().expect("the CPU path has CPU buffers");
+        let (located, transposed) = (&self.located, &self.transposed);
+        match grad.element() {
+            ElementType::F32 => backward::<f32>(located, transposed, shape, grad, argmax, out),
+            ElementType::F16 => backward::<f16>(located, transposed, shape, grad, argmax, out),
+            ElementType::Bf16 => backward::<bf16>(located, transposed, shape, grad, argmax, out),
+        }
+        Ok(())
+    }
+}
+
+fn backward<E: Element>(
+    located: &Located,
+    transposed: &Transposed,
+    shape: &Shape,
+    grad: &Input<'_>,
+    argmax: &[i32],
+    out: &mut FeatureBuffer,
+) {
+    let channels = shape.channels;
+    let grad = grad.host::<E>().expect("values of the CPU");
+    let out = &mut out.host_mut::<E>().expect("a buffer of the gradient's type")[..shape.points * channels];
+    out.par_chunks_mut(POINTS * channels).enumerate().for_each(|(part, out)| {
+        let mut sums = vec![0.0f32; channels];
+        for (k, out) in out.chunks_exact_mut(channels).enumerate() {
+            let i = part * POINTS + k;
+            sums.fill(0.0);
+            for &r in transposed.of(i) {
+                let r = r as usize;
+                let at = if shape.layout == RoiLayout::Sparse { r } else { located.rows[r].slot as usize } * channels;
+                let grad = &grad[at..at + channels];
+                match shape.mode {
+                    PoolMode::Max => {
+                        for ((sum, g), from) in sums.iter_mut().zip(grad).zip(&argmax[at..]) {
+                            if *from == i as i32 {
+                                *sum += g.widen();
+                            }
+                        }
+                    }
+                    PoolMode::Mean => {
+                        let count = located.list(r).len() as f32;
+                        sums.iter_mut().zip(grad).for_each(|(sum, g)| *sum += g.widen() / count);
+                    }
+                }
+            }
+            out.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = E::narrow(sum));
+        }
+    });
+}

@@ -1,0 +1,90 @@
+//! Gradients on the GPU.
+
+use super::marks::PointBoxes;
+use crate::device::{Buffer, Stream};
+use crate::roi_pool::{FeatureBuffer, RoiLayout, RoiPooled};
+use crate::{Input, Result};
+use pointmill_kernels::prim::BLOCK;
+use pointmill_kernels::roi_pool as kernels;
+use std::ptr::null;
+
+/// Memory for the rows of each point.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    /// Whether the entries are those of the located scene.
+    known: bool,
+    words: Buffer<u32>,
+    point_boxes: PointBoxes,
+    entries: Buffer<[u32; 4]>,
+    grad: Buffer<u8>,
+}
+
+impl Workspace {
+    pub(super) fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            known: false,
+            words: stream.alloc(0)?,
+            point_boxes: PointBoxes::new(stream)?,
+            entries: stream.alloc(0)?,
+            grad: stream.alloc(0)?,
+        })
+    }
+
+    /// The lists are others now.
+    pub(super) fn forget(&mut self) {
+        self.known = false;
+    }
+}
+
+impl super::Workspace {
+    pub(in crate::roi_pool) fn backward(
+        &mut self,
+        pooled: &RoiPooled,
+        grad: &Input<'_>,
+        out: &mut FeatureBuffer,
+    ) -> Result<()> {
+        let shape = &pooled.shape;
+        let keeps = self.located.keep > 0 && self.located.boxes > 0;
+        if keeps && !self.gradient.known {
+            self.transpose(shape.layout == RoiLayout::Sparse)?;
+            self.gradient.known = true;
+        }
+        out.reserve(grad.element(), shape.points * shape.channels)?;
+        let element = grad.element();
+        let args = kernels::GradientArgs {
+            n: self.located.points,
+            channels: shape.channels as u32,
+            mode: shape.mode,
+            entries: if keeps { self.gradient.entries.pointer().cast() } else { null() },
+            offsets: self.gradient.point_boxes.offsets().pointer(),
+            grad_pooled: kernels::Values { data: grad.address::<u8>(&mut self.gradient.grad)?.cast_mut(), element },
+            argmax: pooled.argmax.pointer(),
+            grad_features: kernels::Values { data: out.device_pointer() as *mut u8, element },
+        };
+        let lanes = (shape.channels as u64).next_power_of_two().min(32);
+        let blocks = (u64::from(args.n) * lanes).div_ceil(u64::from(BLOCK));
+        let blocks = blocks.clamp(1, u64::from(self.stream.enough_blocks(64))) as u32;
+        // SAFETY: room was made; the result is of the located scene, whose entries are queued before.
+        unsafe { self.stream.launch::<kernels::Gradient>(blocks, args) }
+    }
+
+    /// Queues the rows of each point in the order of the boxes.
+    fn transpose(&mut self, sparse: bool) -> Result<()> {
+        let located = self.located;
+        self.gradient.entries.reserve(self.capacity)?;
+        let backward = &mut self.gradient;
+        backward.point_boxes.enqueue(&self.marks, located.boxes, located.points, true, &mut backward.words)?;
+        let args = kernels::TransposeArgs {
+            boxes: located.boxes,
+            parts: self.parts(),
+            voxels: located.voxels,
+            sparse: u32::from(sparse),
+            words: self.gradient.words.pointer(),
+            offsets: self.gradient.point_boxes.offsets().pointer(),
+            lists: self.lists(),
+            entries: self.gradient.entries.pointer().cast(),
+        };
+        // SAFETY: there is an entry for each pair; the lists of the located scene are queued before.
+        unsafe { self.stream.launch::<kernels::Transpose>(located.boxes * args.parts, args) }
+    }
+}

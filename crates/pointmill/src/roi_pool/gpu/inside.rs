@@ -1,0 +1,131 @@
+//! Points in boxes on the GPU.
+
+use super::marks::{Marks, PointBoxes};
+use crate::Result;
+use crate::device::{Buffer, Stream};
+use crate::roi_pool::{BoxLists, BoxParams, Scene};
+use pointmill_kernels::prim::BLOCK;
+use pointmill_kernels::roi_pool as kernels;
+use std::ptr::null_mut;
+
+/// Memory that calls use again.
+#[derive(Debug)]
+pub(in crate::roi_pool) struct Workspace {
+    stream: Stream,
+    marks: Marks,
+    point_boxes: PointBoxes,
+    words: Buffer<u32>,
+    totals: Buffer<i32>,
+}
+
+impl Workspace {
+    pub(in crate::roi_pool) fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            marks: Marks::new(stream)?,
+            point_boxes: PointBoxes::new(stream)?,
+            words: stream.alloc(0)?,
+            totals: stream.alloc(0)?,
+        })
+    }
+
+    pub(in crate::roi_pool) fn part(
+        &mut self,
+        scene: &Scene<'_>,
+        params: BoxParams,
+        out: &mut Buffer<i32>,
+    ) -> Result<()> {
+        out.reserve(scene.num_points())?;
+        self.marks.upload_ranges(scene)?;
+        let args = kernels::FirstBoxArgs {
+            boxes: self.marks.boxes(scene, params)?,
+            points: self.marks.points(scene)?,
+            first: out.pointer(),
+        };
+        let blocks = args.points.n.div_ceil(kernels::FirstBoxArgs::TILE).max(1);
+        // SAFETY: room was made.
+        unsafe { self.stream.launch::<kernels::FirstBox>(blocks, args) }
+    }
+
+    pub(in crate::roi_pool) fn count(
+        &mut self,
+        scene: &Scene<'_>,
+        params: BoxParams,
+        out: &mut Buffer<i32>,
+    ) -> Result<()> {
+        self.marks.reserve(scene, false)?;
+        self.marks.enqueue(scene, params, false, null_mut())?;
+        enqueue_totals(&self.marks, scene, out)
+    }
+
+    pub(in crate::roi_pool) fn bits(
+        &mut self,
+        scene: &Scene<'_>,
+        params: BoxParams,
+        out: &mut Buffer<u32>,
+    ) -> Result<()> {
+        self.marks.reserve(scene, true)?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
+        let (boxes, n) = (scene.num_boxes() as u32, scene.num_points() as u32);
+        self.point_boxes.enqueue(&self.marks, boxes, n, false, out)
+    }
+
+    pub(in crate::roi_pool) fn all(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
+        let (boxes, n) = (scene.num_boxes() as u32, scene.num_points());
+        self.marks.reserve(scene, true)?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
+        self.point_boxes.enqueue(&self.marks, boxes, n as u32, true, &mut self.words)?;
+        let pairs = self.point_boxes.offsets().read(n + 1)?[n] as usize;
+        out.reserve(n, pairs)?;
+        let args = kernels::PointListsArgs {
+            n: n as u32,
+            boxes,
+            words: self.words.pointer(),
+            offsets: self.point_boxes.offsets().pointer(),
+            row_splits: out.row_splits.pointer(),
+            indices: out.indices.pointer(),
+        };
+        // SAFETY: room was made for what the offsets say.
+        unsafe { self.stream.launch::<kernels::PointLists>(n as u32 / BLOCK + 1, args) }
+    }
+
+    pub(in crate::roi_pool) fn crop(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
+        let boxes = scene.num_boxes();
+        self.marks.reserve(scene, true)?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
+        enqueue_totals(&self.marks, scene, &mut self.totals)?;
+        let mut splits = vec![0i64];
+        splits.extend(self.totals.read(boxes)?.iter().scan(0, |end, &n| {
+            *end += i64::from(n);
+            Some(*end)
+        }));
+        out.reserve(boxes, splits[boxes] as usize)?;
+        out.row_splits.write(&splits)?;
+        if boxes == 0 {
+            return Ok(());
+        }
+        let args = kernels::CropArgs {
+            counts: self.marks.counts(),
+            marks: self.marks.marks(),
+            tiles: self.marks.tiles(),
+            row_splits: out.row_splits.pointer(),
+            indices: out.indices.pointer(),
+        };
+        // SAFETY: room was made for what the splits say.
+        unsafe { self.stream.launch::<kernels::Crop>(boxes as u32, args) }
+    }
+}
+
+/// Queues how many points each box holds.
+fn enqueue_totals(marks: &Marks, scene: &Scene<'_>, out: &mut Buffer<i32>) -> Result<()> {
+    out.reserve(scene.num_boxes())?;
+    let args = kernels::BoxTotalsArgs {
+        counts: marks.counts(),
+        boxes: scene.num_boxes() as u32,
+        tiles: marks.tiles(),
+        totals: out.pointer().cast(),
+    };
+    let blocks = args.boxes.div_ceil(BLOCK / kernels::BOXES).clamp(1, out.stream().enough_blocks(8));
+    // SAFETY: room was made; the counts are queued before.
+    unsafe { out.stream().launch::<kernels::BoxTotals>(blocks, args) }
+}

@@ -1,0 +1,186 @@
+//! Boxes and points on the device, and which points lie in which box.
+
+use crate::Result;
+use crate::device::{Buffer, Stream};
+use crate::roi_pool::{BoxParams, Scene};
+use pointmill_core::BOX_WORDS;
+use pointmill_kernels::roi_pool::{self as kernels, BOXES, TILE};
+use std::ptr::{null, null_mut};
+
+/// Memory for boxes, points and marks.
+#[derive(Debug)]
+pub(super) struct Marks {
+    stream: Stream,
+    boxes: Buffer<u8>,
+    points: Buffer<u8>,
+    ranges: Buffer<u32>,
+    /// What `ranges` holds.
+    ranges_host: Vec<u32>,
+    prepared: Buffer<u32>,
+    marks: Buffer<u32>,
+    counts: Buffer<u32>,
+    tiles: u32,
+}
+
+impl Marks {
+    pub(super) fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            boxes: stream.alloc(0)?,
+            points: stream.alloc(0)?,
+            ranges: stream.alloc(0)?,
+            ranges_host: Vec::new(),
+            prepared: stream.alloc(0)?,
+            marks: stream.alloc(0)?,
+            counts: stream.alloc(0)?,
+            tiles: 1,
+        })
+    }
+
+    /// Makes room, for marks or for counts alone.
+    pub(super) fn reserve(&mut self, scene: &Scene<'_>, marks: bool) -> Result<()> {
+        self.tiles = (scene.num_points() as u32).div_ceil(TILE).max(1);
+        let counts = scene.num_boxes() * self.tiles as usize;
+        self.prepared.reserve(scene.num_boxes() * BOX_WORDS)?;
+        self.counts.reserve(counts)?;
+        if marks {
+            self.marks.reserve(counts * (TILE / u32::BITS) as usize)?;
+        }
+        self.upload_ranges(scene)
+    }
+
+    /// The points that each box sees. Uploaded only when they change, so that a call with the same splits can be recorded in a graph.
+    pub(super) fn upload_ranges(&mut self, scene: &Scene<'_>) -> Result<()> {
+        if scene.batch.is_none() {
+            return Ok(());
+        }
+        let mut ranges = Vec::with_capacity(scene.num_boxes() * 2);
+        for (sample, boxes) in scene.samples().enumerate() {
+            let points = scene.points_of(sample);
+            ranges.extend(boxes.flat_map(|_| [points.start as u32, points.end as u32]));
+        }
+        if self.ranges.reserve(ranges.len())? || ranges != self.ranges_host {
+            self.ranges_host.clear();
+            self.ranges.write(&ranges)?;
+            self.ranges_host = ranges;
+        }
+        Ok(())
+    }
+
+    /// The boxes as kernels take them.
+    pub(super) fn boxes(&mut self, scene: &Scene<'_>, params: BoxParams) -> Result<kernels::BoxesArg> {
+        Ok(kernels::BoxesArg {
+            values: kernels::Values {
+                data: scene.boxes.address::<u8>(&mut self.boxes)?.cast_mut(),
+                element: scene.boxes.element(),
+            },
+            count: scene.num_boxes() as u32,
+            origin: params.origin,
+            margin: params.margin,
+            ranges: if scene.batch.is_some() { self.ranges.pointer() } else { null() },
+        })
+    }
+
+    /// The points as kernels take them.
+    pub(super) fn points(&mut self, scene: &Scene<'_>) -> Result<kernels::PointsArg> {
+        Ok(kernels::PointsArg {
+            values: kernels::Values {
+                data: scene.points.address::<u8>(&mut self.points)?.cast_mut(),
+                element: scene.points.element(),
+            },
+            columns: scene.points.columns() as u32,
+            n: scene.num_points() as u32,
+        })
+    }
+
+    /// Queues the tests of all points with all boxes; returns the points. `zero` is set to zero on the way, if it is not null.
+    pub(super) fn enqueue(
+        &mut self,
+        scene: &Scene<'_>,
+        params: BoxParams,
+        marks: bool,
+        zero: *mut u64,
+    ) -> Result<kernels::PointsArg> {
+        let points = self.points(scene)?;
+        let args = kernels::MarkArgs {
+            boxes: self.boxes(scene, params)?,
+            points,
+            tiles: self.tiles,
+            prepared: self.prepared.pointer(),
+            marks: if marks { self.marks.pointer() } else { null_mut() },
+            counts: self.counts.pointer(),
+            zero,
+        };
+        let items = u64::from(self.tiles) * u64::from(args.boxes.count.div_ceil(BOXES));
+        let blocks = items.clamp(1, 1 << 20) as u32;
+        // SAFETY: `reserve` made room for this scene.
+        unsafe { self.stream.launch::<kernels::Mark>(blocks, args) }?;
+        Ok(points)
+    }
+
+    pub(super) const fn tiles(&self) -> u32 {
+        self.tiles
+    }
+
+    pub(super) fn prepared(&self) -> *const u32 {
+        self.prepared.pointer()
+    }
+
+    pub(super) fn marks(&self) -> *const u32 {
+        self.marks.pointer()
+    }
+
+    pub(super) fn counts(&self) -> *const u32 {
+        self.counts.pointer()
+    }
+}
+
+/// The boxes of each point, as bits and as where they start in a list.
+#[derive(Debug)]
+pub(super) struct PointBoxes {
+    offsets: Buffer<u32>,
+    scan: Buffer<u32>,
+}
+
+impl PointBoxes {
+    pub(super) fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self { offsets: stream.alloc(0)?, scan: stream.alloc(0)? })
+    }
+
+    /// Where each point's boxes start, and the number of pairs.
+    pub(super) const fn offsets(&self) -> &Buffer<u32> {
+        &self.offsets
+    }
+
+    /// Queues turning the marks round into `words`.
+    pub(super) fn enqueue(
+        &mut self,
+        marks: &Marks,
+        boxes: u32,
+        n: u32,
+        offsets: bool,
+        words: &mut Buffer<u32>,
+    ) -> Result<()> {
+        use pointmill_kernels::prim::scan::Tiles;
+        let blocks = n.div_ceil(kernels::POINT_TILE).max(1);
+        words.reserve(n as usize * boxes.div_ceil(BOXES) as usize)?;
+        if offsets {
+            self.offsets.reserve(n as usize + 1)?;
+            let state = Tiles::words(blocks) as usize;
+            self.scan.reserve(state)?;
+            self.scan.fill_words(0, state)?;
+        }
+        let args = kernels::PointBoxesArgs {
+            boxes,
+            n,
+            tiles: marks.tiles(),
+            marks: marks.marks(),
+            counts: marks.counts(),
+            words: words.pointer(),
+            offsets: if offsets { self.offsets.pointer() } else { null_mut() },
+            scan: Tiles { words: self.scan.pointer() },
+        };
+        // SAFETY: room was made; the marks are queued before.
+        unsafe { words.stream().launch::<kernels::PointBoxes>(blocks, args) }
+    }
+}

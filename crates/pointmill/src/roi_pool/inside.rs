@@ -1,0 +1,167 @@
+//! Which points lie in which box.
+
+use super::{BoxParams, Scene, cpu, gpu};
+use crate::device::{Buffer, Stream};
+use crate::{Error, Result};
+
+/// Answers which points lie in which box, and keeps its memory between calls.
+///
+/// **Shapes, units and frames**: see [`Scene`].
+///
+/// **Order and determinism**: lists ascend; the same bits everywhere. The test is that of [pooling](super): faces closed in z, open in x and y; what is not finite is outside.
+///
+/// **Limits**: fewer than 2^31 boxes and points, and 2^30 pairs of a point and a box that holds it for lists by point.
+///
+/// ```
+/// use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
+/// use pointmill::{Device, Input};
+///
+/// let stream = Device::auto().stream()?;
+/// let boxes = [0.0f32, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0, /**/ 1.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0];
+/// let points = [0.5f32, 0.5, 0.5, /**/ 2.5, 0.1, 1.0, /**/ 9.0, 0.0, 0.0];
+/// let scene = Scene::new(Input::new(&boxes, 7)?, Input::new(&points, 3)?);
+/// let mut inside = PointsInBoxes::new(&stream, BoxParams::default())?;
+/// let mut part = stream.alloc(0)?;
+/// inside.part(scene, &mut part)?;
+/// assert_eq!(part.read(3)?, [0, 1, -1]);
+/// let mut all = inside.lists()?;
+/// inside.all(scene, &mut all)?;
+/// assert_eq!(all.read()?, (vec![0, 2, 3, 3], vec![0, 1, 1]));
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PointsInBoxes {
+    stream: Stream,
+    params: BoxParams,
+    gpu: Option<Box<gpu::InsideWorkspace>>,
+}
+
+/// Lists of different lengths.
+#[derive(Debug)]
+pub struct BoxLists {
+    /// `[rows + 1]`: where each row starts.
+    pub row_splits: Buffer<i64>,
+    /// The elements of all rows, ascending in each.
+    pub indices: Buffer<i32>,
+    rows: usize,
+    len: usize,
+}
+
+impl BoxLists {
+    fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self { row_splits: stream.upload(&[0])?, indices: stream.alloc(0)?, rows: 0, len: 0 })
+    }
+
+    /// The number of rows.
+    pub const fn num_rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of elements of all rows.
+    pub const fn num_indices(&self) -> usize {
+        self.len
+    }
+
+    /// Copies both arrays to the host.
+    ///
+    /// # Errors
+    /// Whatever the queued work ran into, or no memory.
+    pub fn read(&self) -> Result<(Vec<i64>, Vec<i32>)> {
+        Ok((self.row_splits.read(self.rows + 1)?, self.indices.read(self.len)?))
+    }
+
+    pub(super) fn reserve(&mut self, rows: usize, len: usize) -> Result<()> {
+        self.row_splits.reserve(rows + 1)?;
+        self.indices.reserve(len)?;
+        (self.rows, self.len) = (rows, len);
+        Ok(())
+    }
+}
+
+impl PointsInBoxes {
+    /// A tester whose work goes to `stream`.
+    ///
+    /// # Errors
+    /// A margin that is negative or not finite; out of memory.
+    pub fn new(stream: &Stream, params: BoxParams) -> Result<Self> {
+        params.check()?;
+        let gpu = if stream.device().is_cpu() { None } else { Some(Box::new(gpu::InsideWorkspace::new(stream)?)) };
+        Ok(Self { stream: stream.clone(), params, gpu })
+    }
+
+    /// Empty lists to be filled.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn lists(&self) -> Result<BoxLists> {
+        BoxLists::new(&self.stream)
+    }
+
+    /// The lowest box that holds each point, or -1: `[N]`.
+    ///
+    /// # Errors
+    /// Boxes and points that are not such (see [`Scene`]); a buffer on another device; out of memory.
+    pub fn part(&mut self, scene: Scene<'_>, out: &mut Buffer<i32>) -> Result<()> {
+        self.check(&scene, out.stream())?;
+        match &mut self.gpu {
+            Some(gpu) => gpu.part(&scene, self.params, out),
+            None => self.stream.device().install(|| cpu::part(&scene, self.params, out)),
+        }
+    }
+
+    /// How many points each box holds: `[B]`.
+    ///
+    /// # Errors
+    /// As [`PointsInBoxes::part`].
+    pub fn count(&mut self, scene: Scene<'_>, out: &mut Buffer<i32>) -> Result<()> {
+        self.check(&scene, out.stream())?;
+        match &mut self.gpu {
+            Some(gpu) => gpu.count(&scene, self.params, out),
+            None => self.stream.device().install(|| cpu::count(&scene, self.params, out)),
+        }
+    }
+
+    /// All boxes of each point as bits: `[N, ceil(B / 32)]`, box `b` in bit `b % 32` of word `b / 32`.
+    ///
+    /// # Errors
+    /// As [`PointsInBoxes::part`].
+    pub fn bits(&mut self, scene: Scene<'_>, out: &mut Buffer<u32>) -> Result<()> {
+        self.check(&scene, out.stream())?;
+        match &mut self.gpu {
+            Some(gpu) => gpu.bits(&scene, self.params, out),
+            None => self.stream.device().install(|| cpu::bits(&scene, self.params, out)),
+        }
+    }
+
+    /// All boxes of each point as lists: a row for each point. On a GPU this waits, to learn how long the lists are.
+    ///
+    /// # Errors
+    /// As [`PointsInBoxes::part`].
+    pub fn all(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
+        self.check(&scene, out.indices.stream())?;
+        match &mut self.gpu {
+            Some(gpu) => gpu.all(&scene, self.params, out),
+            None => self.stream.device().install(|| cpu::all(&scene, self.params, out)),
+        }
+    }
+
+    /// The points of each box: a row for each box. On a GPU this waits, to learn how long the lists are.
+    ///
+    /// # Errors
+    /// As [`PointsInBoxes::part`].
+    pub fn crop(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
+        self.check(&scene, out.indices.stream())?;
+        match &mut self.gpu {
+            Some(gpu) => gpu.crop(&scene, self.params, out),
+            None => self.stream.device().install(|| cpu::crop(&scene, self.params, out)),
+        }
+    }
+
+    fn check(&self, scene: &Scene<'_>, out: &Stream) -> Result<()> {
+        scene.check(&self.stream)?;
+        if out.device().same_memory(&self.stream.device()) {
+            return Ok(());
+        }
+        Err(Error::argument("out", format!("memory of {}", self.stream.device()), out.device()))
+    }
+}

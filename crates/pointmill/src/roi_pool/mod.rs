@@ -1,0 +1,289 @@
+//! RoI-aware pooling: the points in each oriented box, binned into the box's voxels, and their features pooled. With it, points in boxes.
+//!
+//! A [`RoiPooler`] keeps its memory between calls; [`roi_pool`] is the one-shot form; [`PointsInBoxes`] answers which points lie in which box. The same input
+//! gives the same bits on every device, in every run and with any number of threads, gradients included.
+//!
+//! # Inside, and in which voxel
+//! See [`OrientedBox`](pointmill_core::OrientedBox): `f32`, faces closed in z and open in x and y. NaN and infinite points are outside. Boxes with a value that is not
+//! finite or a size that is not positive hold nothing, and are counted.
+//!
+//! # Order and caps
+//! The points of a voxel are listed by ascending index. The first `max_points_per_voxel - 1` are kept, as in mmcv, whose layout has the count in the first of
+//! M slots; with 1 none is kept. Points that are not kept are neither pooled nor given a gradient.
+//!
+//! # Waiting
+//! On a GPU a call only queues work, with one exception: where boxes x points exceeds what the memory for lists was made for, the call waits to learn how long the
+//! lists are, and is repeated with more memory if there was too little. That memory is made for up to 2^24 pairs at first and grows as needed.
+//!
+//! # Source
+//! The semantics of mmcv's `roiaware_pool3d` (Shi et al., PartA2, 2020), without its defects: 64-bit offsets, signed clamp, NaN outside, deterministic gradients.
+
+mod arrays;
+mod cpu;
+mod gpu;
+mod inside;
+mod params;
+mod result;
+mod scene;
+#[cfg(test)]
+mod tests;
+
+pub use arrays::RoiArrays;
+pub use inside::{BoxLists, PointsInBoxes};
+pub use params::{BoxParams, MAX_VOXELS, PoolMode, RoiLayout, RoiPoolParams};
+pub use result::{FeatureArray, FeatureBuffer, Report, RoiPooled};
+pub use scene::{MAX_COLUMNS, MAX_LEN, Scene};
+
+use crate::device::{Device, Stream};
+use crate::{Error, Input, Result};
+use result::Shape;
+
+/// Pools the features of the points in each box.
+///
+/// **Shapes**: see [`Scene`]; `features` `[N, C]`, C >= 1, of type `f32`, `f16` or `bf16`. The result, in the features' type, is described at [`RoiLayout`].
+///
+/// **Units and frames**: see [`Scene`].
+///
+/// **Order and determinism**: see the [module](self). The maximum is the first of the largest values; NaN and minus infinity never win, and where nothing wins the
+/// result is 0 with `argmax` -1. The mean adds in `f32` in point order, divides once and is rounded once. Empty voxels are 0.
+///
+/// **Limits**: fewer than 2^31 boxes, points, and voxels a box; offsets are 64-bit.
+///
+/// # Errors
+/// Parameters out of range, arrays that do not fit together, out of memory, a lost device.
+///
+/// ```
+/// use pointmill::roi_pool::{RoiLayout, RoiPoolParams, Scene, roi_pool};
+/// use pointmill::{Device, Input};
+///
+/// let boxes = [0.0f32, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0];
+/// let points = [1.5f32, 0.5, 0.5, /**/ 1.6, 0.4, 0.4, /**/ 3.0, 0.0, 0.0];
+/// let features = [1.0f32, 5.0, 7.0];
+/// let params = RoiPoolParams { out_size: [2, 2, 2], layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
+/// let scene = Scene::new(Input::new(&boxes, 7)?, Input::new(&points, 3)?);
+/// let pooled = roi_pool(scene, Input::new(&features, 1)?, &params, &Device::cpu())?.read()?;
+/// assert_eq!(pooled.coords.unwrap(), [0, 1, 1, 0]); // box, ix, iy, iz
+/// assert_eq!((pooled.indices.unwrap(), pooled.argmax.unwrap()), (vec![0, 1], vec![1]));
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+pub fn roi_pool<'a>(
+    scene: Scene<'a>,
+    features: impl Into<Input<'a>>,
+    params: &RoiPoolParams,
+    device: &Device,
+) -> Result<RoiPooled> {
+    let mut pooler = RoiPooler::new(&device.stream()?, params)?;
+    let mut pooled = pooler.output()?;
+    pooler.run(scene, features, &mut pooled)?;
+    Ok(pooled)
+}
+
+/// Pools call after call, and keeps its memory.
+///
+/// [`RoiPooler::run`] does all at once. [`RoiPooler::locate`] finds the voxel of each point, after which [`RoiPooler::pool`] may be called any number of times, for other
+/// features or the other mode, and [`RoiPooler::backward`] for the gradient.
+///
+/// ```
+/// use pointmill::roi_pool::{FeatureArray, FeatureBuffer, PoolMode, RoiPoolParams, RoiPooler, Scene};
+/// use pointmill::{Device, ElementType, Input};
+///
+/// let stream = Device::auto().stream()?;
+/// let mut pooler = RoiPooler::new(&stream, &RoiPoolParams { out_size: [1, 1, 1], ..RoiPoolParams::default() })?;
+/// let (boxes, points) = ([0.0f32, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0], [0.5f32, 0.0, 1.0, 0.6, 0.0, 1.0]);
+/// pooler.locate(Scene::new(Input::new(&boxes, 7)?, Input::new(&points, 3)?))?;
+/// let (mut max, mut mean) = (pooler.output()?, pooler.output()?);
+/// pooler.pool(Input::new(&[1.0f32, 2.0], 1)?, PoolMode::Max, &mut max)?;
+/// pooler.pool(Input::new(&[1.0f32, 2.0], 1)?, PoolMode::Mean, &mut mean)?;
+/// let mut gradient = FeatureBuffer::new(&stream, ElementType::F32)?;
+/// pooler.backward(&mean, Input::new(&[1.0f32], 1)?, &mut gradient)?;
+/// assert_eq!(gradient.read(2)?, FeatureArray::F32(vec![0.5, 0.5]));
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct RoiPooler {
+    params: RoiPoolParams,
+    stream: Stream,
+    path: Path,
+    /// Boxes and points of the located scene.
+    len: (usize, usize),
+    /// The number of the located scene, from 1 on; 0 for none.
+    scene: u64,
+}
+
+#[derive(Debug)]
+enum Path {
+    Cpu(Box<cpu::Workspace>),
+    Gpu(Box<gpu::Workspace>),
+}
+
+impl RoiPooler {
+    /// A pooler whose work goes to `stream`.
+    ///
+    /// # Errors
+    /// Parameters out of range; out of memory.
+    pub fn new(stream: &Stream, params: &RoiPoolParams) -> Result<Self> {
+        params.check()?;
+        let path = if stream.device().is_cpu() {
+            Path::Cpu(Box::default())
+        } else {
+            Path::Gpu(Box::new(gpu::Workspace::new(stream)?))
+        };
+        Ok(Self { params: params.clone(), stream: stream.clone(), path, len: (0, 0), scene: 0 })
+    }
+
+    /// The parameters.
+    pub const fn params(&self) -> &RoiPoolParams {
+        &self.params
+    }
+
+    /// An empty result to be filled; its buffers grow as needed and are used again.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn output(&self) -> Result<RoiPooled> {
+        RoiPooled::new(&self.stream, &self.params)
+    }
+
+    /// Finds the voxel of each point in each box.
+    ///
+    /// # Errors
+    /// Boxes and points that are not such (see [`Scene`]), out of memory.
+    pub fn locate(&mut self, scene: Scene<'_>) -> Result<()> {
+        scene.check(&self.stream)?;
+        // Until all is done there is no located scene.
+        let next = next_scene();
+        self.scene = 0;
+        match &mut self.path {
+            Path::Cpu(workspace) => self.stream.device().install(|| workspace.locate(&scene, &self.params))?,
+            Path::Gpu(workspace) => workspace.locate(&scene, &self.params)?,
+        }
+        (self.len, self.scene) = ((scene.num_boxes(), scene.num_points()), next);
+        Ok(())
+    }
+
+    /// Pools features over the voxels of the located scene.
+    ///
+    /// # Errors
+    /// No located scene; features of another number of rows or on another device, no channels; `pooled` from another device; out of memory.
+    pub fn pool<'a>(&mut self, features: impl Into<Input<'a>>, mode: PoolMode, pooled: &mut RoiPooled) -> Result<()> {
+        let features = features.into();
+        if self.scene == 0 {
+            return Err(Error::argument("scene", "a located scene (RoiPooler::locate)", "none"));
+        }
+        self.check_features(self.len.1, &features, pooled)?;
+        let shape = self.shape(&features, mode);
+        match &mut self.path {
+            Path::Cpu(workspace) => self.stream.device().install(|| workspace.pool(&features, &shape, pooled))?,
+            Path::Gpu(workspace) => workspace.pool(&features, &shape, pooled)?,
+        }
+        pooled.shape = shape;
+        Ok(())
+    }
+
+    /// [`RoiPooler::locate`] and [`RoiPooler::pool`] in one, with the mode of the parameters. On a GPU faster than the two: the empty part of a dense result is written
+    /// while points are located.
+    ///
+    /// # Errors
+    /// As the two.
+    pub fn run<'a>(&mut self, scene: Scene<'_>, features: impl Into<Input<'a>>, pooled: &mut RoiPooled) -> Result<()> {
+        let features = features.into();
+        scene.check(&self.stream)?;
+        self.check_features(scene.num_points(), &features, pooled)?;
+        let Path::Gpu(workspace) = &mut self.path else {
+            self.locate(scene)?;
+            return self.pool(features, self.params.mode, pooled);
+        };
+        let next = next_scene();
+        self.scene = 0;
+        self.len = (scene.num_boxes(), scene.num_points());
+        let shape = Shape { scene: next, ..shape(&self.params, self.len, &features, self.params.mode) };
+        workspace.run(&scene, &self.params, &features, &shape, pooled)?;
+        self.scene = next;
+        pooled.shape = shape;
+        Ok(())
+    }
+
+    /// The gradient of the features, `[N, C]`, from that of a result pooled from the located scene.
+    ///
+    /// **Shapes**: `grad_pooled` has the rows (`[B, ox, oy, oz, C]` or `[R, C]`) and the type of `pooled`.
+    ///
+    /// **Order and determinism**: the gradient of a maximum goes to the point it came from, that of a mean in equal parts to the kept points. A point's terms are added in
+    /// `f32` in the order of the boxes, from zero, and rounded once.
+    ///
+    /// # Errors
+    /// A result that is not of the located scene; a gradient of another shape, type or device; out of memory.
+    pub fn backward<'a>(
+        &mut self,
+        pooled: &RoiPooled,
+        grad_pooled: impl Into<Input<'a>>,
+        grad_features: &mut FeatureBuffer,
+    ) -> Result<()> {
+        let grad = grad_pooled.into();
+        let shape = &pooled.shape;
+        if self.scene == 0 || shape.scene != self.scene {
+            let expected = "a result pooled from the scene that was located last";
+            return Err(Error::argument("pooled", expected, "one of another scene"));
+        }
+        grad.check_device("grad_pooled", &self.stream)?;
+        check_same_device("grad_features", grad_features.stream(), &self.stream)?;
+        if grad.columns() != shape.channels {
+            return Err(Error::argument("grad_pooled", format!("{} channels", shape.channels), grad.columns()));
+        }
+        if grad.element() != pooled.pooled.element() {
+            let expected = format!("values of type {}", pooled.pooled.element().name());
+            return Err(Error::argument("grad_pooled", expected, grad.element().name()));
+        }
+        // A sparse result's rows are counted on the device; a longer gradient is as good.
+        let rows = if shape.layout == RoiLayout::Sparse { pooled.num_voxels()? } else { shape.voxels() };
+        if grad.len() < rows || (shape.layout != RoiLayout::Sparse && grad.len() > rows) {
+            return Err(Error::argument("grad_pooled", format!("{rows} rows"), grad.len()));
+        }
+        match &mut self.path {
+            Path::Cpu(workspace) => self.stream.device().install(|| workspace.backward(pooled, &grad, grad_features)),
+            Path::Gpu(workspace) => workspace.backward(pooled, &grad, grad_features),
+        }
+    }
+
+    fn shape(&self, features: &Input<'_>, mode: PoolMode) -> Shape {
+        Shape { scene: self.scene, ..shape(&self.params, self.len, features, mode) }
+    }
+
+    fn check_features(&self, points: usize, features: &Input<'_>, pooled: &RoiPooled) -> Result<()> {
+        if features.len() != points {
+            return Err(Error::argument("features", format!("{points} rows, one for each point"), features.len()));
+        }
+        if u32::try_from(features.columns()).is_err() {
+            return Err(Error::argument("features", "fewer than 2^32 channels", features.columns()));
+        }
+        features.check_device("features", &self.stream)?;
+        check_same_device("pooled", pooled.stream(), &self.stream)
+    }
+}
+
+fn shape(params: &RoiPoolParams, (boxes, points): (usize, usize), features: &Input<'_>, mode: PoolMode) -> Shape {
+    Shape {
+        boxes,
+        points,
+        channels: features.columns(),
+        out_size: params.out_size,
+        max_points: params.max_points_per_voxel as usize,
+        layout: params.layout,
+        lists: params.lists,
+        mode,
+        scene: 0,
+    }
+}
+
+/// A number that no other scene of the process has.
+fn next_scene() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+fn check_same_device(argument: &'static str, own: &Stream, stream: &Stream) -> Result<()> {
+    if own.device().same_memory(&stream.device()) {
+        return Ok(());
+    }
+    Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))
+}

@@ -1,0 +1,107 @@
+//! What to do.
+
+use crate::{BoxOrigin, Error, Result};
+pub use pointmill_kernels::roi_pool::PoolMode;
+
+/// Most voxels of a box.
+pub const MAX_VOXELS: u64 = (1 << 31) - 1;
+
+/// Parameters of RoI-aware pooling; plain values, checked when a pooler is made.
+///
+/// ```
+/// use pointmill::BoxOrigin;
+/// use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams};
+/// let params = RoiPoolParams { mode: PoolMode::Mean, layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
+/// assert_eq!((params.out_size, params.origin), ([12, 12, 12], BoxOrigin::BottomCenter));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoiPoolParams {
+    /// Voxels of a box along its length, width and height; default 12 each.
+    pub out_size: [u32; 3],
+    /// M: one more than the points that a voxel keeps, because the dense layout has its count in the first of M slots; default 128.
+    pub max_points_per_voxel: u32,
+    /// How features are reduced; default maximum.
+    pub mode: PoolMode,
+    /// Which point of a box its `cz` is; default the centre of the bottom face.
+    pub origin: BoxOrigin,
+    /// Metres by which a box is longer and wider on each side; default 0.
+    pub margin: f32,
+    /// The shape of the result; default dense.
+    pub layout: RoiLayout,
+    /// Whether the result lists the kept points of each voxel; default yes.
+    pub lists: bool,
+}
+
+/// The shape of a result, with B boxes, C channels and M of [`RoiPoolParams::max_points_per_voxel`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RoiLayout {
+    /// `pooled`, `argmax` `[B, ox, oy, oz, C]`; `point_indices` `[B, ox, oy, oz, M]`: the count, then the kept points, then zeros.
+    #[default]
+    Dense,
+    /// `pooled`, `argmax` as above; the kept points without padding: `row_splits` `[B * ox * oy * oz + 1]` and `indices`.
+    Csr,
+    /// The non-empty voxels alone, R of them: `coords` `[R, 4]` (box, ix, iy, iz), `pooled`, `argmax` `[R, C]`, `row_splits` `[R + 1]` and `indices`.
+    Sparse,
+}
+
+impl Default for RoiPoolParams {
+    fn default() -> Self {
+        Self {
+            out_size: [12; 3],
+            max_points_per_voxel: 128,
+            mode: PoolMode::Max,
+            origin: BoxOrigin::BottomCenter,
+            margin: 0.0,
+            layout: RoiLayout::Dense,
+            lists: true,
+        }
+    }
+}
+
+impl RoiPoolParams {
+    /// Voxels of a box.
+    pub(super) fn voxels(&self) -> usize {
+        self.out_size.iter().map(|&n| n as usize).product()
+    }
+
+    pub(super) fn boxes(&self) -> BoxParams {
+        BoxParams { origin: self.origin, margin: self.margin }
+    }
+
+    /// Everything that does not depend on boxes and points.
+    pub(super) fn check(&self) -> Result<()> {
+        const AXES: [&str; 3] = ["out_size[0]", "out_size[1]", "out_size[2]"];
+        for (axis, &n) in self.out_size.iter().enumerate() {
+            if n == 0 {
+                return Err(Error::argument(AXES[axis], "1 or more", n));
+            }
+        }
+        if self.out_size.iter().map(|&n| u128::from(n)).product::<u128>() > u128::from(MAX_VOXELS) {
+            let got = self.out_size.map(|n| n.to_string()).join(" x ");
+            return Err(Error::argument("out_size", format!("at most {MAX_VOXELS} voxels a box"), got));
+        }
+        if !(1..=i32::MAX as u32).contains(&self.max_points_per_voxel) {
+            let expected = format!("1 to {} (one more than a voxel keeps)", i32::MAX);
+            return Err(Error::argument("max_points_per_voxel", expected, self.max_points_per_voxel));
+        }
+        self.boxes().check()
+    }
+}
+
+/// How boxes are read; plain values, checked where they are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BoxParams {
+    /// Which point of a box its `cz` is; default the centre of the bottom face.
+    pub origin: BoxOrigin,
+    /// Metres by which a box is longer and wider on each side; default 0.
+    pub margin: f32,
+}
+
+impl BoxParams {
+    pub(super) fn check(&self) -> Result<()> {
+        if !(self.margin.is_finite() && self.margin >= 0.0) {
+            return Err(Error::argument("margin", "a finite margin >= 0 m", self.margin));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! What must be refused, and how it is told.
+
+use super::*;
+
+const BOX: [f32; 7] = [0.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0];
+
+fn devices() -> [Device; 2] {
+    [Device::cpu(), Device::twin()]
+}
+
+fn pooler(device: &Device) -> RoiPooler {
+    RoiPooler::new(&device.stream().unwrap(), &RoiPoolParams::default()).unwrap()
+}
+
+#[test]
+fn parameters_are_named_with_expected_and_got() {
+    let with = |change: fn(&mut RoiPoolParams)| {
+        let mut params = RoiPoolParams::default();
+        change(&mut params);
+        RoiPooler::new(&Device::cpu().stream().unwrap(), &params).unwrap_err().to_string()
+    };
+    assert_eq!(with(|p| p.out_size[1] = 0), "out_size[1]: expected 1 or more, got 0");
+    let many = "out_size: expected at most 2147483647 voxels a box, got 2048 x 1024 x 1024";
+    assert_eq!(with(|p| p.out_size = [2048, 1024, 1024]), many);
+    assert!(with(|p| p.out_size = [u32::MAX; 3]).starts_with("out_size: expected at most 2147483647 voxels a box"));
+    let zero = "max_points_per_voxel: expected 1 to 2147483647 (one more than a voxel keeps), got 0";
+    assert_eq!(with(|p| p.max_points_per_voxel = 0), zero);
+    assert!(with(|p| p.max_points_per_voxel = 1 << 31).ends_with("got 2147483648"));
+    assert_eq!(with(|p| p.margin = -0.1), "margin: expected a finite margin >= 0 m, got -0.1");
+    assert!(with(|p| p.margin = f32::NAN).starts_with("margin: "));
+    let margin = BoxParams { margin: f32::INFINITY, ..BoxParams::default() };
+    let e = PointsInBoxes::new(&Device::cpu().stream().unwrap(), margin).unwrap_err();
+    assert_eq!(e.to_string(), "margin: expected a finite margin >= 0 m, got inf");
+}
+
+#[test]
+fn arrays_are_named_with_expected_and_got() {
+    for device in devices() {
+        let mut pooler = pooler(&device);
+        let mut out = pooler.output().unwrap();
+        let points = [0.0f32; 12];
+        let (b, p) = (Input::new(&BOX, 7).unwrap(), Input::new(&points, 3).unwrap());
+        let features = Input::new(&points[..4], 1).unwrap();
+        let mut e =
+            |scene: Scene<'_>, features: Input<'_>| pooler.run(scene, features, &mut out).unwrap_err().to_string();
+        let six = Input::new(&BOX[..6], 6).unwrap();
+        let seven = "boxes: expected 7 columns (cx, cy, cz, dx, dy, dz, heading), got 6";
+        assert_eq!(e(Scene::new(six, p), features), seven);
+        let flat = Input::new(&points, 2).unwrap();
+        assert_eq!(e(Scene::new(b, flat), features), "points: expected 3 to 64 columns, got 2");
+        let half = [f16::ONE; 12];
+        let mixed = "points: expected the boxes' type f32, got f16";
+        assert_eq!(e(Scene::new(b, Input::new(&half, 3).unwrap()), features), mixed);
+        let few = Input::new(&points[..3], 1).unwrap();
+        assert_eq!(e(Scene::new(b, p), few), "features: expected 4 rows, one for each point, got 3");
+        for (boxes, points, name) in [
+            (&[0, 2][..], &[0, 4][..], "box_splits: expected two or more ascending values from 0 to 1, got [0, 2]"),
+            (&[1], &[0, 4], "box_splits: expected two or more ascending values from 0 to 1, got [1]"),
+            (&[], &[0, 4], "box_splits: expected two or more ascending values from 0 to 1, got []"),
+            (&[0, 1, 1], &[0, 5, 4], "point_splits: expected two or more ascending values from 0 to 4, got [0, 5, 4]"),
+            (&[0, 1, 1], &[0, 4], "point_splits: expected as many values as box_splits, 3, got 2"),
+        ] {
+            assert_eq!(e(Scene::new(b, p).batch(boxes, points), features), name);
+        }
+        let e = Input::new(&points, 5).unwrap_err().to_string();
+        assert_eq!(e, "values: expected a multiple of 5 values ([N, 5] row-major), got 12");
+        // No channels.
+        assert!(Input::new::<f32>(&[], 0).is_err());
+        // After all that the pooler works.
+        pooler.run(Scene::new(b, p), features, &mut out).unwrap();
+        assert_eq!(out.report().unwrap().inside, 4);
+    }
+}
+
+#[test]
+fn gradients_belong_to_a_result() {
+    for device in devices() {
+        let stream = device.stream().unwrap();
+        let mut pooler = pooler(&device);
+        let mut out = pooler.output().unwrap();
+        let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+        let points = [0.0f32; 3];
+        let scene = Scene::new(Input::new(&BOX, 7).unwrap(), Input::new(&points, 3).unwrap());
+        let features = Input::new(&points, 3).unwrap();
+        let e = pooler.pool(features, PoolMode::Max, &mut out).unwrap_err().to_string();
+        assert_eq!(e, "scene: expected a located scene (RoiPooler::locate), got none");
+        pooler.run(scene, features, &mut out).unwrap();
+        let grad = vec![0.0f32; 12 * 12 * 12 * 3];
+        let mut e = |pooler: &mut RoiPooler, grad: Input<'_>| {
+            pooler.backward(&out, grad, &mut gradient).unwrap_err().to_string()
+        };
+        let short = Input::new(&grad[3..], 3).unwrap();
+        assert_eq!(e(&mut pooler, short), "grad_pooled: expected 1728 rows, got 1727");
+        let narrow = Input::new(&grad, 1).unwrap();
+        assert_eq!(e(&mut pooler, narrow), "grad_pooled: expected 3 channels, got 1");
+        let half = vec![f16::ONE; grad.len()];
+        assert_eq!(e(&mut pooler, Input::new(&half, 3).unwrap()), "grad_pooled: expected values of type f32, got f16");
+        pooler.locate(scene).unwrap();
+        let other = "pooled: expected a result pooled from the scene that was located last, got one of another scene";
+        assert_eq!(e(&mut pooler, Input::new(&grad, 3).unwrap()), other);
+    }
+}
+
+#[test]
+fn devices_are_not_mixed() {
+    let (cpu, twin) = (Device::cpu().stream().unwrap(), Device::twin().stream().unwrap());
+    let mut pooler = pooler(&Device::cpu());
+    let mut out = pooler.output().unwrap();
+    let points = [0.0f32; 3];
+    let (b, p) = (Input::new(&BOX, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let foreign = twin.upload(&BOX).unwrap();
+    let scene = Scene::new(Input::on_device(&foreign, 1, 7).unwrap(), p);
+    assert_eq!(pooler.run(scene, p, &mut out).unwrap_err().to_string(), "boxes: expected memory of cpu, got twin");
+    let foreign = twin.upload(&points).unwrap();
+    let e = pooler.run(Scene::new(b, p), Input::on_device(&foreign, 1, 3).unwrap(), &mut out).unwrap_err();
+    assert_eq!(e.to_string(), "features: expected memory of cpu, got twin");
+    let mut on_twin = RoiPooler::new(&twin, &RoiPoolParams::default()).unwrap().output().unwrap();
+    let e = pooler.run(Scene::new(b, p), p, &mut on_twin).unwrap_err();
+    assert_eq!(e.to_string(), "pooled: expected memory of cpu, got twin");
+    let mut part = twin.alloc(0).unwrap();
+    let e = PointsInBoxes::new(&cpu, BoxParams::default()).unwrap().part(Scene::new(b, p), &mut part).unwrap_err();
+    assert_eq!(e.to_string(), "out: expected memory of cpu, got twin");
+}
+
+/// No boxes, no points, or neither: valid and empty.
+#[test]
+fn nothing_gives_nothing() {
+    for device in devices() {
+        for (boxes, points) in [(&[][..], &[0.0f32; 3][..]), (&BOX, &[]), (&[], &[])] {
+            let scene = Scene::new(Input::new(boxes, 7).unwrap(), Input::new(points, 3).unwrap());
+            for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
+                let params = RoiPoolParams { layout, ..RoiPoolParams::default() };
+                let got = roi_pool(scene, Input::new(points, 3).unwrap(), &params, &device).unwrap().read().unwrap();
+                let want = Report { boxes: boxes.len() / 7, points: points.len() / 3, ..Report::default() };
+                assert_eq!(got.report, want);
+                let rows = if layout == RoiLayout::Sparse { 0 } else { boxes.len() / 7 * 1728 };
+                assert_eq!(got.pooled, FeatureArray::F32(vec![0.0; rows * 3]));
+                assert_eq!(got.argmax.unwrap(), vec![-1; rows * 3]);
+                assert!(got.row_splits.is_none_or(|splits| splits == vec![0; rows + 1]));
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Gradients against finite differences, and results against `f64`.
+
+use super::*;
+use crate::testing::{Random, devices};
+
+/// A scene whose features differ by more than the step, so that no maximum changes hands.
+fn case(mode: PoolMode) -> Case {
+    let mut random = Random(29);
+    let mut boxes = Vec::new();
+    for _ in 0..6 {
+        let mut along = || random.between(-2.0, 2.0);
+        boxes.extend([along(), along(), -1.0, 3.0, 2.0, 2.0, along()]);
+    }
+    let points: Vec<f32> = (0..120 * 3).map(|_| random.between(-2.0, 2.0)).collect();
+    let features: Vec<f32> = (0..120 * 2).map(|i| ((i * 7919) % 240) as f32 * 0.125 - 15.0).collect();
+    Case {
+        boxes: FeatureArray::F32(boxes),
+        points: FeatureArray::F32(points),
+        features: FeatureArray::F32(features),
+        grad: None,
+        channels: 2,
+        splits: None,
+        params: RoiPoolParams { out_size: [3, 2, 2], max_points_per_voxel: 3, mode, ..RoiPoolParams::default() },
+    }
+}
+
+/// The sum of the pooled values, each times its own weight.
+fn loss(case: &Case, features: &[f32], weights: &[f32]) -> f64 {
+    let features = Input::new(features, case.channels).unwrap();
+    let pooled = roi_pool(case.scene(), features, &case.params, &Device::cpu()).unwrap().read().unwrap();
+    let FeatureArray::F32(pooled) = pooled.pooled else { panic!("f32 in, f32 out") };
+    pooled.iter().zip(weights).map(|(&p, &w)| f64::from(p) * f64::from(w)).sum()
+}
+
+#[test]
+fn gradients_equal_finite_differences() {
+    const STEP: f32 = 1.0 / 64.0;
+    for mode in [PoolMode::Max, PoolMode::Mean] {
+        let case = case(mode);
+        let FeatureArray::F32(features) = &case.features else { unreachable!("made above") };
+        let mut random = Random(31);
+        let weights: Vec<f32> = (0..6 * 12 * 2).map(|_| random.between(-1.0, 1.0)).collect();
+        for (name, device) in devices() {
+            let mut pooler = case.pooler(&device, RoiLayout::Dense);
+            let mut out = pooler.output().unwrap();
+            pooler.run(case.scene(), case.rows(&case.features), &mut out).unwrap();
+            assert!(out.report().unwrap().dropped > 0, "the cap must hold");
+            let mut gradient = FeatureBuffer::new(out.stream(), ElementType::F32).unwrap();
+            pooler.backward(&out, Input::new(&weights, 2).unwrap(), &mut gradient).unwrap();
+            let FeatureArray::F32(gradient) = gradient.read(features.len()).unwrap() else { panic!("f32") };
+            assert!(gradient.iter().filter(|g| **g != 0.0).count() > 40);
+            for (i, got) in gradient.iter().enumerate() {
+                let at = |step: f32| {
+                    let mut moved = features.clone();
+                    moved[i] += step;
+                    loss(&case, &moved, &weights)
+                };
+                let want = (at(STEP) - at(-STEP)) / f64::from(2.0 * STEP);
+                assert!((f64::from(*got) - want).abs() < 1e-4, "{name} {mode:?} feature {i}: got {got}, want {want}");
+            }
+        }
+    }
+}
+
+/// Within the accepted distance of the same pooling in `f64`.
+#[test]
+fn means_are_near_those_of_f64() {
+    for (element, most) in [(ElementType::F32, 1e-5), (ElementType::F16, 1e-3)] {
+        let mut case = case(PoolMode::Mean);
+        case.params.max_points_per_voxel = 100;
+        let mut random = Random(37);
+        let values: Vec<f32> = (0..120 * 2).map(|_| random.between(-3.0, 9.0)).collect();
+        case.features = array(element, &values);
+        for (name, device) in devices() {
+            let mut pooler = case.pooler(&device, RoiLayout::Sparse);
+            let mut out = pooler.output().unwrap();
+            pooler.run(case.scene(), case.rows(&case.features), &mut out).unwrap();
+            let got = out.read().unwrap();
+            let value = |bits: &u32| f64::from(element.widen(*bits));
+            let features: Vec<f64> = bits(&case.features).iter().map(value).collect();
+            let pooled: Vec<f64> = bits(&got.pooled).iter().map(value).collect();
+            let (splits, indices) = (got.row_splits.unwrap(), got.indices.unwrap());
+            let want: Vec<f64> = (0..pooled.len())
+                .map(|at| {
+                    let list = &indices[splits[at / 2] as usize..splits[at / 2 + 1] as usize];
+                    list.iter().map(|&i| features[i as usize * 2 + at % 2]).sum::<f64>() / list.len() as f64
+                })
+                .collect();
+            let pairs = || pooled.iter().zip(&want);
+            let diff1 = pairs().map(|(e, b)| (e - b).abs()).sum::<f64>() / want.iter().map(|b| b.abs()).sum::<f64>();
+            let squares = want.iter().map(|b| b * b).sum::<f64>();
+            let diff2 = (pairs().map(|(e, b)| (e - b) * (e - b)).sum::<f64>() / squares).sqrt();
+            assert!(diff1 <= most && diff2 <= most, "{name} {element:?}: {diff1:e} {diff2:e}");
+        }
+    }
+}
