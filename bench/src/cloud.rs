@@ -49,3 +49,18 @@ pub fn replicated(sweep: &Sweep, points: usize) -> Sweep {
     let cloud = PointCloud::new(data, columns).expect("whole rows");
     Sweep { name: format!("{} x {}", sweep.name, points / sweep.cloud.len().max(1)), cloud, ..sweep.clone() }
 }
+
+/// Boxes, points and features.
+#[derive(Clone, Debug)]
+pub struct RoiCase {
+    /// What to call it.
+    pub name: String,
+    /// `[B, 7]`, `cz` of the bottom face.
+    pub boxes: Vec<f32>,
+    /// `[N, 3]`.
+    pub points: Vec<f32>,
+    /// `[N, channels]`.
+    pub features: Vec<f32>,
+    /// Values a feature has.
+    pub channels: usize,
+}

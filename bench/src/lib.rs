@@ -5,11 +5,13 @@
 
 mod cloud;
 mod rates;
+mod roi_pool;
 mod sort;
 mod voxelize;
 
-pub use cloud::{Sweep, builtin, replicated};
+pub use cloud::{RoiCase, Sweep, builtin, replicated};
 pub use rates::copy_rate;
+pub use roi_pool::roi_pool;
 pub use sort::sort;
 pub use voxelize::voxelize;
 
@@ -64,17 +66,33 @@ const WARM_UP: Duration = Duration::from_millis(300);
 ///
 /// # Errors
 /// What `call` returns.
-pub fn time(stream: &Stream, rounds: usize, mut call: impl FnMut() -> Result<()>) -> Result<Times> {
+pub fn time(stream: &Stream, rounds: usize, call: impl FnMut() -> Result<()>) -> Result<Times> {
+    time_after(stream, rounds, || Ok(()), call)
+}
+
+/// As [`time`], each run after a preparation that is not timed.
+///
+/// # Errors
+/// What either returns.
+pub fn time_after(
+    stream: &Stream,
+    rounds: usize,
+    mut prepare: impl FnMut() -> Result<()>,
+    mut call: impl FnMut() -> Result<()>,
+) -> Result<Times> {
     // The first calls allocate and let the driver load the kernels, and it takes the system a while to give each thread a core of its own.
     let start = Instant::now();
     let mut calls = 0;
     while calls < 3 || start.elapsed() < WARM_UP {
+        prepare()?;
         call()?;
         calls += 1;
     }
     stream.synchronize()?;
     let mut whole = Vec::with_capacity(rounds);
     for _ in 0..rounds {
+        prepare()?;
+        stream.synchronize()?;
         let start = Instant::now();
         call()?;
         stream.synchronize()?;
@@ -83,6 +101,7 @@ pub fn time(stream: &Stream, rounds: usize, mut call: impl FnMut() -> Result<()>
     let mut device = Vec::new();
     if !stream.device().is_cpu() {
         for _ in 0..rounds {
+            prepare()?;
             let start = stream.mark()?;
             call()?;
             device.push(stream.mark()?.ms_since(&start)?);

@@ -7,9 +7,12 @@ use std::process::Command;
 /// - `sm_70` and PTX 7.8: runs on every GPU since Volta with a driver since 520, and has all that the kernels use;
 /// - `nvptx-fma-level=0`: no contraction of `a * b + c`, so that the GPU rounds as the CPU does;
 /// - `unroll-threshold`: arrays that live in registers need their loops unrolled, or they spill;
+/// - `always-inline` before all other passes: rustc does not mark functions convergent, so as long as a helper with a shuffle or a barrier in it is a
+///   call, LLVM may copy that call into both sides of a branch, and lanes of a warp would wait at different copies;
 /// - `immediate-abort`: no panic machinery; `emit=asm`: the PTX text is the assembly.
 const RUSTFLAGS: &str = "-C target-cpu=sm_70 -C target-feature=+ptx78 -C llvm-args=-nvptx-fma-level=0 \
-    -C llvm-args=-unroll-threshold=4000 -C panic=immediate-abort -Zunstable-options --emit=asm";
+    -C llvm-args=-unroll-threshold=4000 -C no-prepopulate-passes -C passes=always-inline,default<O3> \
+    -Zmir-enable-passes=-JumpThreading -C panic=immediate-abort -Zunstable-options --emit=asm";
 
 /// Kernels that need many blocks at once to hide their waits, with the number of blocks that shall fit a multiprocessor: it limits their registers.
 /// On an H200 it takes 271k points from 58.5 to 56 us.

@@ -54,7 +54,7 @@ fn reduce(angle: f32) -> (f64, u32) {
     let significand = (bits & 0x007f_ffff) | 0x0080_0000;
     let exponent = (bits >> 23) as i32 - 150;
     let first = (exponent + 30) as u32;
-    let (word, shift) = ((first / 32 & 7) as usize, first % 32);
+    let (word, shift) = (((first / 32) & 7) as usize, first % 32);
     let mut window = 0u128;
     let mut i = 0;
     while i < 4 {

@@ -248,10 +248,10 @@ proptest! {
 fn a_thousand_runs_on_a_gpu_give_one_result() {
     let Some(gpu) = gpu() else { return };
     let mut random = Random(23);
-    let mut case = case(&mut random, (64, 8000, 16), [12, 12, 12], 8);
-    let xyz: Vec<f32> = (0..8000 * 3).map(|i| random.between(-6.0, 6.0) * if i % 3 == 2 { 0.3 } else { 1.0 }).collect();
+    let mut case = case(&mut random, (64, 8000, 16), [8, 8, 6], 4);
+    let xyz: Vec<f32> = (0..8000 * 3).map(|i| random.between(-4.0, 4.0) * if i % 3 == 2 { 0.3 } else { 1.0 }).collect();
     (case.points, case.boxes) =
-        (array(ElementType::F32, &xyz), array(ElementType::F32, &scene(&mut random, 64, 0, 6.0).0));
+        (array(ElementType::F32, &xyz), array(ElementType::F32, &scene(&mut random, 64, 0, 4.0).0));
     case.grad = Some(grad(&case, &mut random));
     let want = case.run(&Device::cpu(), false);
     assert!(want.report.dropped > 0 && want.report.voxels > 1000, "{:?}", want.report);
