@@ -83,9 +83,18 @@ pub struct Drive {
 
 /// Where the sensor is: position and heading in the world.
 #[derive(Clone, Copy, Debug)]
-struct SensorPose {
-    at: [f64; 3],
-    heading: [f64; 2],
+pub(crate) struct SensorPose {
+    pub(crate) at: [f64; 3],
+    pub(crate) heading: [f64; 2],
+}
+
+impl SensorPose {
+    /// A point of the world in the sensor's frame.
+    pub(crate) fn local(&self, p: [f64; 3]) -> [f64; 3] {
+        let [c, s] = self.heading;
+        let [x, y] = rotate([c, -s], [p[0] - self.at[0], p[1] - self.at[1]]);
+        [x, y, p[2] - self.at[2]]
+    }
 }
 
 impl Drive {
@@ -239,7 +248,7 @@ fn moved(p: [f64; 3], from: &SensorPose, to: &SensorPose) -> [f64; 3] {
 /// The bodies that the vertical plane of one firing meets, nearest first, each with a lower bound of its level distance.
 ///
 /// All beams of a firing share that plane, so a test of a circle against a line is paid once for 64 rays.
-fn in_the_way(
+pub(crate) fn in_the_way(
     out: &mut Vec<(f64, u32)>,
     bodies: &[Body],
     pose: &SensorPose,
@@ -261,7 +270,7 @@ fn in_the_way(
 }
 
 /// The nearest of the bodies in the way and the ground. `level` is the cosine of the ray's elevation.
-fn first_hit(
+pub(crate) fn first_hit(
     ray: &Ray,
     level: f64,
     candidates: &[(f64, u32)],

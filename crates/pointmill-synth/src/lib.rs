@@ -1,9 +1,10 @@
-//! A deterministic synthetic drive of a laser scanner, and sampled surfaces.
+//! A deterministic synthetic drive of a laser scanner, boxes with points in them, and sampled surfaces.
 //!
 //! Operators need points to be shown, tested and timed on, and recorded data sets come with downloads and licences. This crate makes
 //! its own:
 //!
 //! - [`Drive`]: a car with a spinning 64-beam sensor in a street of houses, cars, people and trees, ten sweeps of about 120,000 points;
+//! - [`RoiScene`]: boxes around the objects of a street, and points, for operators that look into boxes;
 //! - [`surfaces`]: planes, spheres, boxes and cylinders of n points, with known normals and distances.
 //!
 //! The same seed gives the same bits on every machine, on any number of threads, in any order of sweeps.
@@ -24,9 +25,11 @@ mod hash;
 mod material;
 mod props;
 mod road;
+mod roi;
 mod scene;
 mod shape;
 mod solids;
 pub mod surfaces;
 
 pub use drive::{Drive, DriveParams, SENSOR_HEIGHT};
+pub use roi::RoiScene;

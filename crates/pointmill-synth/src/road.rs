@@ -18,7 +18,7 @@ const SIDE_EVERY: f64 = 96.0;
 const SIDE_FIRST: f64 = 27.0;
 
 /// A wave of parabola arcs: period 1, values -1..1, slope continuous. It stands for a sine.
-fn wave(x: f64) -> f64 {
+pub(crate) fn wave(x: f64) -> f64 {
     let u = 2.0 * (x - floor(x)) - 1.0;
     4.0 * u * (1.0 - u.abs())
 }

@@ -66,6 +66,16 @@ impl Scene {
     }
 }
 
+/// What stands behind the traffic within `view` metres of x = 0: houses, lamps, trees.
+pub(crate) fn backdrop(seed: u64, view: f64) -> Vec<Body> {
+    let mut out = Vec::new();
+    for side in [-1.0, 1.0] {
+        houses(&mut out, &mut Dice::new(seed, if side < 0.0 { 1 } else { 2 }), side, -view, view);
+        pavement(&mut out, &mut Dice::new(seed, if side < 0.0 { 5 } else { 6 }), side, -view, view);
+    }
+    out
+}
+
 impl Actor {
     fn put(&self, out: &mut Vec<Body>, time: f64) {
         let along = self.along + self.speed[0] * time;
@@ -98,14 +108,14 @@ impl Actor {
 }
 
 /// The place `across` metres left of the road's middle at `along`, facing along the road.
-fn on_road(along: f64, across: f64) -> Place {
+pub(crate) fn on_road(along: f64, across: f64) -> Place {
     let y = road::middle(along).0 + across;
     let up = if across.abs() > HALF_ROAD && road::from_side_street(along).abs() > HALF_SIDE { KERB } else { 0.0 };
     Place { at: [along, y, road::undulation(along, y) + up], heading: road::heading(along) }
 }
 
 /// A heading turned by a quarter to the left (1) or right (-1).
-fn turned([c, s]: [f64; 2], way: f64) -> [f64; 2] {
+pub(crate) fn turned([c, s]: [f64; 2], way: f64) -> [f64; 2] {
     [-s * way, c * way]
 }
 
