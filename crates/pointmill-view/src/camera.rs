@@ -127,6 +127,25 @@ impl View {
         (x.is_finite() && y.is_finite() && depth.is_finite()).then_some(Projected { x, y, depth })
     }
 
+    /// The part of a line that is in front of the eye; `None` if there is none, or an end is not finite.
+    pub(crate) fn segment(&self, a: V3, b: V3) -> Option<[Projected; 2]> {
+        let Kind::Eye { eye, ahead, .. } = self.kind else {
+            return Some([self.project(a)?, self.project(b)?]);
+        };
+        let depth = |p: V3| (p[0] - eye[0]) * ahead[0] + (p[1] - eye[1]) * ahead[1] + (p[2] - eye[2]) * ahead[2];
+        let (da, db) = (depth(a), depth(b));
+        // A little in front, so that rounding does not put the cut behind.
+        let near = 1.001 * NEAR;
+        let cut = |behind: V3, before: V3, t: f64| [0, 1, 2].map(|k| behind[k] + t * (before[k] - behind[k]));
+        let (a, b) = match (da < near, db < near) {
+            (true, true) => return None,
+            (true, false) => (cut(a, b, (near - da) / (db - da)), b),
+            (false, true) => (a, cut(b, a, (near - db) / (da - db))),
+            (false, false) => (a, b),
+        };
+        Some([self.project(a)?, self.project(b)?])
+    }
+
     /// Pixels that a metre at this depth covers.
     pub(crate) fn pixels_per_metre(&self, depth: f64) -> f64 {
         match self.kind {
@@ -175,6 +194,17 @@ mod tests {
         assert!(view.project([10.0, 0.0, 2.0]).unwrap().y < 50.0);
         assert!(view.project([-20.0, 0.0, 0.0]).is_none());
         assert!(view.project([f64::NAN, 0.0, 0.0]).is_none());
+    }
+
+    #[test]
+    fn lines_are_cut_at_the_eye() {
+        let view = Camera::perspective([0.0; 3], [10.0, 0.0, 0.0], 60.0).view(200, 100);
+        let [a, b] = view.segment([-10.0, 2.0, 0.0], [10.0, 2.0, 0.0]).unwrap();
+        assert!((a.depth - NEAR).abs() < 0.01 && b.depth == 10.0 && a.x < b.x);
+        let [c, d] = view.segment([10.0, 2.0, 0.0], [-10.0, 2.0, 0.0]).unwrap();
+        assert_eq!((c.x, d.x), (b.x, a.x));
+        assert!(view.segment([-10.0, 2.0, 0.0], [-1.0, 2.0, 0.0]).is_none());
+        assert!(view.segment([f64::NAN; 3], [10.0, 2.0, 0.0]).is_none());
     }
 
     #[test]

@@ -17,12 +17,25 @@ const MAX_POINT: u32 = 64;
 ///
 /// Draw at twice the size and take [`Image::halved`] for smooth points.
 pub fn draw_points(image: &mut Image, camera: &Camera, points: Points, colour: Colour, size: u32) {
+    draw_coloured(image, camera, points, size, |i| Some(colour.of(&points, i)));
+}
+
+/// As [`draw_points`], with the colour that a function gives; points without one are not drawn.
+pub(crate) fn draw_coloured(
+    image: &mut Image,
+    camera: &Camera,
+    points: Points,
+    size: u32,
+    colour: impl Fn(usize) -> Option<[u8; 3]>,
+) {
     let view = camera.view(image.width(), image.height());
     let mut canvas = Canvas::new(image);
     let size = f64::from(size.clamp(1, MAX_POINT));
     for i in 0..points.len() {
-        if let Some(at) = view.project(points.xyz(i).map(f64::from)) {
-            dot(&mut canvas, &view, at, size, colour.of(&points, i));
+        if let Some(at) = view.project(points.xyz(i).map(f64::from))
+            && let Some(colour) = colour(i)
+        {
+            dot(&mut canvas, &view, at, size, colour);
         }
     }
 }
@@ -34,7 +47,7 @@ fn dot(canvas: &mut Canvas, view: &View, at: Projected, size: f64, colour: [u8; 
 }
 
 /// The faces of a box: outward normal, and its corners in order as signs of the half extents.
-const FACES: [([f64; 3], [[f64; 3]; 4], f64); 6] = [
+pub(crate) const FACES: [([f64; 3], [[f64; 3]; 4], f64); 6] = [
     ([0.0, 0.0, 1.0], [[-1.0, -1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]], 1.0),
     ([0.0, 0.0, -1.0], [[-1.0, -1.0, -1.0], [1.0, -1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, 1.0, -1.0]], 0.4),
     ([1.0, 0.0, 0.0], [[1.0, -1.0, -1.0], [1.0, 1.0, -1.0], [1.0, 1.0, 1.0], [1.0, -1.0, 1.0]], 0.55),

@@ -1,8 +1,8 @@
 //! Pictures of point clouds without a window.
 //!
 //! A picture is an [`Image`] in memory, drawn by the CPU: the same input gives the same bytes, on a laptop and on a server without a
-//! screen. [`draw_points`] and [`draw_cubes`] draw clouds and voxels through a [`Camera`]; [`voxelization_picture`] puts input
-//! and voxel means side by side; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
+//! screen. [`draw_points`], [`draw_cubes`] and [`draw_boxes`] draw clouds, voxels and oriented boxes through a [`Camera`];
+//! [`voxelization_picture`] puts input and voxel means side by side, and [`roi_picture`] shows the voxels of boxes; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
 //!
 //! ```
 //! use pointmill_core::{Aabb, Points};
@@ -16,6 +16,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod boxes;
 mod camera;
 mod colour;
 mod draw;
@@ -23,15 +24,19 @@ mod error;
 mod file;
 mod gif;
 mod image;
+mod line;
 mod palette;
 mod png;
 mod raster;
+mod roi;
 mod voxelization;
 
+pub use crate::boxes::draw_boxes;
 pub use crate::camera::Camera;
 pub use crate::colour::{Colour, turbo};
 pub use crate::draw::{draw_cubes, draw_points};
 pub use crate::error::ViewError;
 pub use crate::gif::Gif;
 pub use crate::image::{BACKGROUND, Image, MAX_SIDE};
+pub use crate::roi::roi_picture;
 pub use crate::voxelization::voxelization_picture;

@@ -13,7 +13,7 @@ pub(crate) struct Canvas<'a> {
 }
 
 /// How often the whole image may be filled: a cloud of boxes each as large as the picture must not take hours.
-const FILLS: u64 = 200;
+pub(crate) const FILLS: u64 = 200;
 
 impl<'a> Canvas<'a> {
     pub(crate) fn new(image: &'a mut Image) -> Self {
@@ -40,7 +40,7 @@ impl<'a> Canvas<'a> {
     }
 
     /// Pixels whose middle is in `from..to`, cut to the image's `side`.
-    fn span(from: f64, to: f64, side: u32) -> std::ops::Range<u32> {
+    pub(crate) fn span(from: f64, to: f64, side: u32) -> std::ops::Range<u32> {
         let side = f64::from(side);
         let (a, b) = ((from - 0.5).ceil().clamp(0.0, side), (to - 0.5).ceil().clamp(0.0, side));
         a as u32..b as u32

@@ -1,8 +1,10 @@
 //! Whole pictures: the same bytes, something to see, and no input that breaks them.
 
-use pointmill_core::{Aabb, PointCloud};
-use pointmill_synth::{Drive, DriveParams, surfaces};
-use pointmill_view::{BACKGROUND, Camera, Colour, Gif, Image, draw_cubes, draw_points, voxelization_picture};
+use pointmill_core::{Aabb, BoxOrigin, OrientedBox, PointCloud, Points};
+use pointmill_synth::{Drive, DriveParams, RoiScene, surfaces};
+use pointmill_view::{
+    BACKGROUND, Camera, Colour, Gif, Image, draw_boxes, draw_cubes, draw_points, roi_picture, voxelization_picture,
+};
 
 const RANGE: Aabb = Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]);
 
@@ -113,4 +115,136 @@ fn animations_are_written_whole() {
     gif.write(&path).unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), gif.encode().unwrap());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary is left");
+}
+
+/// A street's boxes with `cz` of the centre.
+fn boxes(scene: &RoiScene) -> Vec<[f32; 7]> {
+    scene.boxes.as_chunks().0.iter().map(|&[x, y, z, dx, dy, dz, h]| [x, y, z + dz / 2.0, dx, dy, dz, h]).collect()
+}
+
+/// The first box around each point and its voxel of 12 x 12 x 12.
+fn voxels(boxes: &[[f32; 7]], points: Points) -> Vec<Option<(u32, u32)>> {
+    let made: Vec<_> = boxes.iter().map(|b| OrientedBox::new(*b, BoxOrigin::Center, 0.0)).collect();
+    let first = |p: [f32; 3]| {
+        let b = made.iter().position(|b| b.contains(p))?;
+        let grid = made[b].grid([12; 3]);
+        Some((b as u32, grid.id(made[b].voxel(p, &grid))))
+    };
+    points.iter_xyz().map(first).collect()
+}
+
+#[test]
+fn boxes_have_their_pixels() {
+    let scene = RoiScene::street(32, 0, 0);
+    let mut above = Image::new(320, 200).unwrap();
+    let camera = Camera::birds_eye_sideways(Aabb::new([-70.0, -20.0, 0.0], [70.0, 20.0, 0.0]));
+    draw_boxes(&mut above, &camera, &boxes(&scene), [255, 226, 160], 1);
+    assert!((300..6_000).contains(&drawn(&above)), "{}", drawn(&above));
+    let mut behind = Image::new(320, 200).unwrap();
+    let camera = Camera::perspective([-15.0, 0.0, 8.5], [11.5, 0.0, -1.73], 54.0);
+    draw_boxes(&mut behind, &camera, &boxes(&scene), [255, 226, 160], 2);
+    assert!((500..12_000).contains(&drawn(&behind)), "{}", drawn(&behind));
+    assert_eq!(format!("{:016x} {:016x}", fnv(above.rgb()), fnv(behind.rgb())), "6172274686dd5aa7 3d850e2f8e114561");
+}
+
+#[test]
+fn headings_point_to_the_front() {
+    let camera = Camera::birds_eye_sideways(Aabb::new([-5.0; 3], [5.0; 3]));
+    // x to the right and y up: quarter turns to the left from ahead.
+    let ends = [(70, 50), (50, 30), (30, 50), (50, 70)];
+    for (k, _) in ends.iter().enumerate() {
+        let mut image = Image::new(100, 100).unwrap();
+        let heading = k as f32 * core::f32::consts::FRAC_PI_2;
+        draw_boxes(&mut image, &camera, &[[0.0, 0.0, 0.0, 6.0, 6.0, 1.0, heading]], [255; 3], 3);
+        let lit: Vec<bool> = ends.iter().map(|&(x, y)| image.get(x, y) != BACKGROUND).collect();
+        assert_eq!(lit, (0..4).map(|other| other == k).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn odd_boxes_are_harmless_to_lines() {
+    let (nan, inf, max) = (f32::NAN, f32::INFINITY, f32::MAX);
+    let good = [1.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.3];
+    let mut odd =
+        vec![[0.0; 7], [max; 7], [1.0, 0.0, 0.0, max, max, max, 0.0], [0.0, 0.0, 0.0, 1e-40, 1e-40, 1e-40, 1.0]];
+    for k in 0..7 {
+        for value in [nan, inf, -inf, -max] {
+            let mut row = good;
+            row[k] = value;
+            odd.push(row);
+        }
+    }
+    for camera in [
+        Camera::birds_eye(Aabb::new([-5.0; 3], [5.0; 3])),
+        Camera::perspective([0.0; 3], [1.0, 0.0, 0.0], 90.0),
+        Camera::perspective([max; 3], [-max; 3], 170.0),
+    ] {
+        let mut image = Image::new(80, 60).unwrap();
+        for row in &odd {
+            draw_boxes(&mut image, &camera, &[*row], [255; 3], u32::MAX);
+        }
+        // Edges that run past the eye.
+        draw_boxes(&mut image, &camera, &[[0.0, 0.0, 0.0, 400.0, 3.0, 3.0, 0.0]], [255; 3], 0);
+    }
+    // Lines as wide as the picture are high.
+    let mut image = Image::new(1000, 50).unwrap();
+    let camera = Camera::birds_eye(Aabb::new([-5.0; 3], [5.0; 3]));
+    draw_boxes(&mut image, &camera, &vec![good; 200_000], [255; 3], u32::MAX);
+    assert!(drawn(&image) > 2_000);
+}
+
+#[test]
+fn a_street_of_boxes_shows_in_all_panels() {
+    let scene = RoiScene::street(64, 8_000, 0);
+    let (points, boxes) = (Points::new(&scene.points, 3).unwrap(), boxes(&scene));
+    let keys = voxels(&boxes, points);
+    let picture = roi_picture(points, &boxes, &keys, [12; 3], ["64 boxes", "voxels"]);
+    assert_eq!((picture.width(), picture.height()), (1600, 1000));
+    // Pixels that are not grey: points in boxes.
+    let coloured = |x0: u32, y0: u32, w: u32, h: u32| {
+        let all = (y0..y0 + h).flat_map(|y| (x0..x0 + w).map(move |x| (x, y)));
+        all.map(|(x, y)| picture.get(x, y)).filter(|c| c.iter().max().unwrap() - c.iter().min().unwrap() > 50).count()
+    };
+    for (x, y, w, h) in [(20, 60, 1560, 400), (20, 520, 480, 440), (550, 520, 480, 440), (1080, 520, 480, 440)] {
+        assert!(coloured(x, y, w, h) > 2_000, "{x}, {y}: {}", coloured(x, y, w, h));
+    }
+    // Keys decide colours: without them all is grey but for the frames of the boxes.
+    let grey = roi_picture(points, &boxes, &[], [12; 3], ["", ""]);
+    let bright =
+        |image: &Image| image.rgb().as_chunks::<3>().0.iter().filter(|c| c[1] > c[0].saturating_add(60)).count();
+    assert!(bright(&grey) == 0 && bright(&picture) > 1_000);
+}
+
+#[test]
+fn odd_rois_give_pictures() {
+    let (nan, inf, max) = (f32::NAN, f32::INFINITY, f32::MAX);
+    let row = [2.0, 1.0, 0.0, 4.0, 2.0, 1.5, 0.3];
+    let clouds = [
+        cloud(&[]),
+        cloud(&[[nan; 4], [max; 4], [-inf; 4], [1.0; 4]]),
+        cloud(&[[2.0, 1.0, 0.1, 0.0]; 40]),
+        cloud(&[[0.0, 0.0, 0.0, 0.0], [1e-40, 1.0, 1e6, 0.0], [2e5, -max, 0.0, 0.0]]),
+    ];
+    let boxes: [Vec<[f32; 7]>; 6] = [
+        vec![],
+        vec![row],
+        vec![[nan; 7], [max; 7], [inf; 7], [0.0; 7]],
+        vec![[2.0, 1.0, 0.0, 1e-6, 1e6, 1.0, 1e9], [2.0, 1.0, 0.0, 0.01, 0.01, 0.01, -7.0]],
+        vec![[9e5, -9e5, 0.0, 999.0, 999.0, 999.0, 1.0], row],
+        vec![row; 300],
+    ];
+    let keys = [
+        vec![],
+        vec![Some((0, 0)); 50],
+        (0..40).map(|i| Some((i % 3, i * 40))).collect(),
+        vec![Some((u32::MAX, u32::MAX)), None, Some((0, u32::MAX)), Some((1, 5))],
+    ];
+    let long = "a caption far too long for its half \u{1f980}\n".repeat(20);
+    for (k, points) in clouds.iter().enumerate() {
+        for (j, boxes) in boxes.iter().enumerate() {
+            let out = [[12; 3], [0; 3], [1; 3], [u32::MAX, 1, 1], [1, u32::MAX, u32::MAX]][(k + j) % 5];
+            roi_picture(points.points(), boxes, &keys[(k + j) % 4], out, [&long, ""]);
+            roi_picture(points.points(), boxes, &keys[1], [12; 3], ["", ""]);
+        }
+    }
 }
