@@ -67,7 +67,9 @@ const WARM_UP: Duration = Duration::from_millis(300);
 /// # Errors
 /// What `call` returns.
 pub fn time(stream: &Stream, rounds: usize, call: impl FnMut() -> Result<()>) -> Result<Times> {
-    time_after(stream, rounds, || Ok(()), call)
+    let call = std::cell::RefCell::new(call);
+    let run = || call.borrow_mut()();
+    measure(stream, rounds, || Ok(()), run, run)
 }
 
 /// As [`time`], each run after a preparation that is not timed.
@@ -77,7 +79,20 @@ pub fn time(stream: &Stream, rounds: usize, call: impl FnMut() -> Result<()>) ->
 pub fn time_after(
     stream: &Stream,
     rounds: usize,
+    prepare: impl FnMut() -> Result<()>,
+    call: impl FnMut() -> Result<()>,
+) -> Result<Times> {
+    let prepare = std::cell::RefCell::new(prepare);
+    let run = || prepare.borrow_mut()();
+    measure(stream, rounds, run, run, call)
+}
+
+/// Times `call` after `prepare`; before the device's time is taken `busy` runs, so that the device does not wait for the host in between.
+fn measure(
+    stream: &Stream,
+    rounds: usize,
     mut prepare: impl FnMut() -> Result<()>,
+    mut busy: impl FnMut() -> Result<()>,
     mut call: impl FnMut() -> Result<()>,
 ) -> Result<Times> {
     // The first calls allocate and let the driver load the kernels, and it takes the system a while to give each thread a core of its own.
@@ -101,7 +116,7 @@ pub fn time_after(
     let mut device = Vec::new();
     if !stream.device().is_cpu() {
         for _ in 0..rounds {
-            prepare()?;
+            busy()?;
             let start = stream.mark()?;
             call()?;
             device.push(stream.mark()?.ms_since(&start)?);

@@ -1,7 +1,9 @@
 //! RoI-aware pooling and points in boxes.
 
 use crate::{Measurement, RoiCase, time, time_after};
-use pointmill::roi_pool::{BoxParams, FeatureBuffer, PointsInBoxes, PoolMode, RoiLayout, RoiPoolParams, RoiPooler, Scene};
+use pointmill::roi_pool::{
+    BoxParams, FeatureBuffer, PointsInBoxes, PoolMode, RoiLayout, RoiPoolParams, RoiPooler, Scene,
+};
 use pointmill::{ElementType, Input, Result, Stream};
 
 /// Pools a scene whose arrays lie on the device, in each layout, forward and backward, and finds points in boxes.
@@ -21,7 +23,10 @@ pub fn roi_pool(stream: &Stream, case: &RoiCase, rounds: usize, copy_rate: f64) 
         let m = Measurement::new(&name, stream, (n, channels), times, words as u64 * 4, copy_rate);
         measured.push(Measurement { voxels, ..m });
     };
-    use {PoolMode::{Max, Mean}, RoiLayout::{Csr, Dense, Sparse}};
+    use {
+        PoolMode::{Max, Mean},
+        RoiLayout::{Csr, Dense, Sparse},
+    };
     let cases = [
         ("dense, max", Dense, Max, true),
         ("dense, mean", Dense, Mean, true),

@@ -14,11 +14,10 @@ const RUSTFLAGS: &str = "-C target-cpu=sm_70 -C target-feature=+ptx78 -C llvm-ar
     -C llvm-args=-unroll-threshold=4000 -C no-prepopulate-passes -C passes=always-inline,default<O3> \
     -Zmir-enable-passes=-JumpThreading -C panic=immediate-abort -Zunstable-options --emit=asm";
 
-/// Kernels that need many blocks at once to hide their waits, with the number of blocks that shall fit a multiprocessor: it limits their registers.
-/// On an H200 it takes 271k points from 58.5 to 56 us.
-const BLOCKS_AT_ONCE: &[(&str, u32)] = &[("voxelize_rows", 8)];
-/// Threads a block of those kernels.
-const BLOCK: u32 = 256;
+/// Kernels that need several blocks at once to hide their waits: their threads, and the number of blocks that shall fit a multiprocessor, which limits their registers.
+/// On an H200 it takes `voxelize` of 271k points from 58.5 to 56 us.
+const BLOCKS_AT_ONCE: &[(&str, u32, u32)] =
+    &[("voxelize_rows", 256, 8), ("roi_collect", 512, 2), ("roi_emit", 256, 4), ("roi_gradient", 256, 5)];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
@@ -78,8 +77,8 @@ fn build() -> Result<String, String> {
         .max_by_key(|f| f.metadata().and_then(|m| m.modified()).ok())
         .ok_or_else(|| format!("{}: no PTX of pointmill_kernels", deps.display()))?;
     let mut text = std::fs::read_to_string(newest.path()).map_err(|e| format!("{}: {e}", newest.path().display()))?;
-    for (kernel, blocks) in BLOCKS_AT_ONCE {
-        limit_registers(&mut text, kernel, *blocks)?;
+    for (kernel, threads, blocks) in BLOCKS_AT_ONCE {
+        limit_registers(&mut text, kernel, *threads, *blocks)?;
     }
     Ok(format!(
         "// pointmill kernels, sources {:016x}. Made by `cargo xtask ptx`; do not edit.\n{text}",
@@ -88,11 +87,11 @@ fn build() -> Result<String, String> {
 }
 
 /// Puts the performance directives behind the parameters of a kernel; rustc has no attribute for them.
-fn limit_registers(text: &mut String, kernel: &str, blocks: u32) -> Result<(), String> {
+fn limit_registers(text: &mut String, kernel: &str, threads: u32, blocks: u32) -> Result<(), String> {
     let entry =
         text.find(&format!(".visible .entry {kernel}(")).ok_or_else(|| format!("no kernel {kernel} in the PTX"))?;
     let body = text[entry..].find("\n{").ok_or_else(|| format!("kernel {kernel} has no body"))?;
-    text.insert_str(entry + body, &format!("\n.maxntid {BLOCK}, 1, 1\n.minnctapersm {blocks}"));
+    text.insert_str(entry + body, &format!("\n.maxntid {threads}, 1, 1\n.minnctapersm {blocks}"));
     Ok(())
 }
 

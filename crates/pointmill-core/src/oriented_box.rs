@@ -225,6 +225,18 @@ impl Reach {
 }
 
 impl BoxGrid {
+    /// Edge lengths of a voxel.
+    #[inline(always)]
+    pub const fn steps(&self) -> [f32; 3] {
+        self.step
+    }
+
+    /// The grid of `out` voxels with these edge lengths, which [`OrientedBox::grid`] gave.
+    #[inline(always)]
+    pub const fn with_steps(out: [u32; 3], step: [f32; 3]) -> Self {
+        Self { out, step }
+    }
+
     /// The id of a voxel, `(ix * oy + iy) * oz + iz`.
     #[inline(always)]
     pub const fn id(&self, voxel: [u32; 3]) -> u32 {

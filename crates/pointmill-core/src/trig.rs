@@ -1,6 +1,14 @@
 //! Sine and cosine of a heading, the same bits on every device.
 
-use core::f64::consts::FRAC_PI_2;
+use core::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+
+/// The bits of the angle from which on reduction needs more bits of pi: 131,072.
+const NEAR: u32 = 0x4800_0000;
+/// pi/2 in two parts, the first of 33 bits.
+const HALF_PI_HEAD: f64 = 1.5707963267341256;
+const HALF_PI_TAIL: f64 = 6.077100506506192e-11;
+/// Added and taken off again, this leaves a whole number, the nearest.
+const ROUND: f64 = 6_755_399_441_055_744.0;
 
 /// The bits of 2/pi behind a word of zeros, the highest first.
 const TWO_OVER_PI: [u32; 12] = [
@@ -45,11 +53,19 @@ pub fn sin_cos(angle: f32) -> (f32, f32) {
 #[inline(always)]
 fn reduce(angle: f32) -> (f64, u32) {
     let bits = angle.to_bits() & 0x7fff_ffff;
-    // Below pi/4 there is nothing to take off.
-    if bits <= 0x3f49_0fda {
-        return (angle as f64, 0);
+    if bits < NEAR {
+        // The multiple has at most 20 bits and the head 33, so their product is exact, and so is what it leaves.
+        let multiple = (angle as f64 * FRAC_2_PI + ROUND) - ROUND;
+        let rest = (angle as f64 - multiple * HALF_PI_HEAD) - multiple * HALF_PI_TAIL;
+        return (rest, multiple as i32 as u32 & 3);
     }
-    // angle = significand * 2^exponent, exponent >= -24. In significand * 2/pi * 2^exponent, bits of 2/pi that make multiples of 4 do not matter, and a
+    reduce_far(angle, bits)
+}
+
+/// As [`reduce`], for angles that are far from zero.
+#[inline(always)]
+fn reduce_far(angle: f32, bits: u32) -> (f64, u32) {
+    // angle = significand * 2^exponent, exponent >= -6. In significand * 2/pi * 2^exponent, bits of 2/pi that make multiples of 4 do not matter, and a
     // window of 128 bits behind them is more than enough: the product is taken modulo 4, in units of 2^-126.
     let significand = (bits & 0x007f_ffff) | 0x0080_0000;
     let exponent = (bits >> 23) as i32 - 150;

@@ -1,5 +1,8 @@
 //! What a kernel is: one declaration for the GPU, the launcher and the host twin.
 
+/// The most shared memory of a block, which every GPU of compute capability 7.0 and later has.
+pub const MAX_SHARED_BYTES: u32 = 64 << 10;
+
 /// A kernel: what a launcher must know of it.
 pub trait Kernel {
     /// The one argument, passed by value.
@@ -32,6 +35,8 @@ macro_rules! kernel {
         $(#[$doc])*
         #[derive(Debug)]
         pub struct $Name;
+
+        const _: () = assert!(<$Name as $crate::Kernel>::SHARED_WORDS * 4 <= $crate::MAX_SHARED_BYTES);
 
         impl $crate::Kernel for $Name {
             type Args = $Args;

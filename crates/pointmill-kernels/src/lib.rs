@@ -22,7 +22,7 @@ pub mod roi_pool;
 pub mod simt;
 pub mod voxelize;
 
-pub use kernel::Kernel;
+pub use kernel::{Kernel, MAX_SHARED_BYTES};
 
 /// The kernels as PTX text for compute capability 7.0 and later; the driver translates it for the GPU at hand.
 #[cfg(not(target_arch = "nvptx64"))]

@@ -6,9 +6,6 @@ use crate::prim::BLOCK;
 /// Threads that share a row of [`Transpose`].
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const LANES: u32 = 4;
-/// Terms that are read together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-const AHEAD: usize = 4;
 
 /// A row that holds a point.
 #[repr(C, align(16))]
@@ -35,6 +32,8 @@ pub struct TransposeArgs {
     pub sparse: u32,
     /// See [`PointBoxesArgs`].
     pub words: *const u32,
+    /// See [`PointBoxesArgs`].
+    pub ranks: *const u32,
     /// See [`PointBoxesArgs`].
     pub offsets: *const u32,
     /// The lists.
@@ -65,14 +64,9 @@ kernel! {
             while record.start + k < end {
                 let i = *a.lists.points.add(start + (record.start + k) as usize) as usize;
                 // The pair's place among those of the point: how many lower boxes hold it.
-                let words = a.words.add(i * groups);
-                let mut at = *a.offsets.add(i);
-                let mut group = 0;
-                while group < b / BOXES {
-                    at += (*words.add(group as usize)).count_ones();
-                    group += 1;
-                }
-                at += (*words.add(group as usize) & ((1 << (b % BOXES)) - 1)).count_ones();
+                let word = i * groups + (b / BOXES) as usize;
+                let lower = *a.words.add(word) & ((1 << (b % BOXES)) - 1);
+                let at = *a.offsets.add(i) + *a.ranks.add(word) + lower.count_ones();
                 let count = if k < record.count { record.count } else { 0 };
                 *a.entries.add(at as usize) = Entry { row, count, _unused: 0 };
                 k += LANES;
@@ -90,6 +84,8 @@ pub struct GradientArgs {
     pub n: u32,
     /// Values of a feature, C.
     pub channels: u32,
+    /// Nonzero: rows of gradients are aligned so that four values can be read at once.
+    pub quads: u32,
     /// How features were reduced.
     pub mode: PoolMode,
     /// See [`TransposeArgs`]; null if no row keeps a point.
@@ -108,65 +104,77 @@ kernel! {
     /// Adds the terms of each point. Any number of blocks.
     Gradient = "roi_gradient", block BLOCK, shared 0, cooperative false,
     fn(a: GradientArgs) {
-        // Threads that share a point: a power of two.
-        let mut lanes = 1;
-        while lanes < a.channels && lanes < WARP {
-            lanes *= 2;
-        }
-        let mut i = global_index() as u64 / lanes as u64;
-        while i < a.n as u64 {
-            let (mut first, mut end) = (0, 0);
-            if !a.entries.is_null() {
-                (first, end) = (*a.offsets.add(i as usize), *a.offsets.add(i as usize + 1));
-            }
-            let mut c = thread_index() % lanes;
-            while c < a.channels {
-                let mut sum = 0.0;
-                let mut at = first;
-                while at < end {
-                    let mut terms = [None; AHEAD];
-                    for j in 0..AHEAD {
-                        if at + (j as u32) < end {
-                            terms[j] = a.term(at + j as u32, i as u32, c);
-                        }
-                    }
-                    for j in 0..AHEAD {
-                        if let Some(term) = terms[j] {
-                            sum += term;
-                        }
-                    }
-                    at += AHEAD as u32;
-                }
-                a.grad_features.set(i as usize * a.channels as usize + c as usize, sum);
-                c += lanes;
-            }
-            i += grid_size() as u64 * (BLOCK / lanes) as u64;
+        if a.quads != 0 {
+            a.run::<4, 2>();
+        } else {
+            a.run::<1, 4>();
         }
     }
 }
 
+// SAFETY (all blocks below): the launcher's promise: entries are those of the point, and their rows are rows of the result.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[allow(clippy::undocumented_unsafe_blocks)]
 impl GradientArgs {
-    /// What entry `at` gives to channel `c` of point `i`, if anything.
+    /// The gradient of the block's points, `V` channels at a time, `AHEAD` terms in flight.
     #[inline(always)]
-    unsafe fn term(&self, at: u32, i: u32, c: u32) -> Option<f32> {
-        // SAFETY: the launcher's promise: entries are those of the point, and their rows are rows of the result.
-        unsafe {
-            let entry = *self.entries.add(at as usize);
-            let value = entry.row as usize * self.channels as usize + c as usize;
-            let gives = entry.count > 0
-                && match self.mode {
-                    PoolMode::Max => *self.argmax.add(value) == i as i32,
-                    PoolMode::Mean => true,
-                };
-            if !gives {
-                return None;
-            }
-            let grad = self.grad_pooled.get(value);
-            Some(match self.mode {
-                PoolMode::Max => grad,
-                PoolMode::Mean => grad / entry.count as f32,
-            })
+    unsafe fn run<const V: usize, const AHEAD: usize>(&self) {
+        // Threads that share a point: a power of two.
+        let mut lanes = 1;
+        while lanes * (V as u32) < self.channels && lanes < WARP {
+            lanes *= 2;
         }
+        let mut i = global_index() as u64 / lanes as u64;
+        while i < self.n as u64 {
+            let (mut first, mut end) = (0, 0);
+            if !self.entries.is_null() {
+                (first, end) = unsafe { (*self.offsets.add(i as usize), *self.offsets.add(i as usize + 1)) };
+            }
+            let mut c = thread_index() % lanes * V as u32;
+            while c < self.channels {
+                let mut sum = [0.0; V];
+                let mut at = first;
+                while at < end {
+                    let mut terms = [[None; V]; AHEAD];
+                    for j in 0..AHEAD {
+                        if at + (j as u32) < end {
+                            terms[j] = unsafe { self.terms(at + j as u32, i as u32, c) };
+                        }
+                    }
+                    for j in 0..AHEAD {
+                        for x in 0..V {
+                            if let Some(term) = terms[j][x] {
+                                sum[x] += term;
+                            }
+                        }
+                    }
+                    at += AHEAD as u32;
+                }
+                unsafe { self.grad_features.set_all(i as usize * self.channels as usize + c as usize, sum) };
+                c += lanes * V as u32;
+            }
+            i += grid_size() as u64 * (BLOCK / lanes) as u64;
+        }
+    }
+
+    /// What entry `at` gives to the channels from `c` on of point `i`, if anything.
+    #[inline(always)]
+    unsafe fn terms<const V: usize>(&self, at: u32, i: u32, c: u32) -> [Option<f32>; V] {
+        let entry = unsafe { *self.entries.add(at as usize) };
+        let value = entry.row as usize * self.channels as usize + c as usize;
+        // Both are read at once, wanted or not: one wait instead of two.
+        let grad = unsafe { self.grad_pooled.get_all::<V>(value) };
+        let mut terms = [None; V];
+        if self.mode == PoolMode::Max {
+            let from = unsafe { get_all_i32::<V>(self.argmax, value) };
+            for x in 0..V {
+                terms[x] = if (entry.count > 0) & (from[x] == i as i32) { Some(grad[x]) } else { None };
+            }
+        } else if entry.count > 0 {
+            for x in 0..V {
+                terms[x] = Some(grad[x] / entry.count as f32);
+            }
+        }
+        terms
     }
 }

@@ -4,17 +4,57 @@
 use super::block::exclusive_sum;
 use super::block::{SUM_WORDS, THREADS};
 use super::*;
-
-/// Pairs that stay in shared memory while they are sorted.
-const FEW: u32 = 2048;
-/// Where things are in shared memory.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-const PAIRS: u32 = 0;
-const SORT: u32 = 4 * FEW;
-const EXPAND: u32 = SORT + order::WORDS;
-const SUMS: u32 = EXPAND + expand::WORDS;
+use pointmill_core::BoxGrid;
+
+/// Points that are sorted in shared memory, and bits of a voxel's id that then fit beside a place.
+const FEW: u32 = 6144;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const VOXEL_BITS: u32 = u32::BITS - order::PLACE_BITS;
+/// Points whose list is in shared memory too, behind their pairs in the second buffer.
+const FEWER: u32 = FEW / 2;
+/// Where things are in shared memory: two buffers of pairs, counters of the sort, sums. The tiles' counts use the second buffer before it is needed.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const TILES: u32 = FEW;
+const SORT: u32 = 2 * FEW;
+const SUMS: u32 = SORT + order::WORDS;
 const START: u32 = SUMS + SUM_WORDS;
-const WORDS: u32 = START + 1;
+const _: () = assert!(expand::WORDS <= FEWER && FEW <= 1 << order::PLACE_BITS);
+/// The box, and the edge lengths of its voxels; where four words can be read at once.
+const BOX: u32 = (START + 1).next_multiple_of(4);
+const WORDS: u32 = BOX + STAGED_WORDS;
+/// Points of a thread whose coordinates are read together.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const AHEAD: usize = 4;
+const _: () = assert!(expand::WORDS <= FEW);
+
+/// The points of a box in order.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[derive(Clone, Copy)]
+struct List {
+    shared: Shared,
+    /// Null for those in shared memory.
+    global: *mut u32,
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl List {
+    #[inline(always)]
+    unsafe fn get(&self, e: u32) -> u32 {
+        // SAFETY: `e` is below the number of points.
+        if self.global.is_null() { self.shared.get(e) } else { unsafe { *self.global.add(e as usize) } }
+    }
+
+    #[inline(always)]
+    unsafe fn set(&self, e: u32, point: u32) {
+        if self.global.is_null() {
+            self.shared.set(e, point);
+        } else {
+            // SAFETY: as above.
+            unsafe { *self.global.add(e as usize) = point };
+        }
+    }
+}
 
 /// Arguments of [`Collect`].
 #[repr(C)]
@@ -36,8 +76,10 @@ pub struct CollectArgs {
     pub out: [u32; 3],
     /// Most points that a voxel keeps, M - 1.
     pub keep: u32,
-    /// Digits of a voxel's id.
+    /// Digits of a voxel's id, and their bits.
     pub passes: u32,
+    /// See `passes`.
+    pub digit_bits: u32,
     /// The lists.
     pub lists: BoxLists,
     /// The empty part of the result; of length zero if there is none.
@@ -45,13 +87,13 @@ pub struct CollectArgs {
 }
 
 kernel! {
-    /// Makes the lists of each box, and writes the empty part of a dense result. One block a box; more blocks help to write.
+    /// Makes the lists of each box, and writes the empty part of a dense result. The blocks that only write, then one a box.
     Collect = "roi_collect", block THREADS, shared WORDS, cooperative true,
     fn(a: CollectArgs) {
-        if block_index() < a.boxes {
-            a.collect(block_index());
+        if block_index() >= a.fill.blocks && block_index() - a.fill.blocks < a.boxes {
+            a.collect(block_index() - a.fill.blocks);
         }
-        a.fill.part_of_block();
+        a.fill.part_of_block::<THREADS>();
     }
 }
 
@@ -62,141 +104,210 @@ impl CollectArgs {
     /// The lists of box `b`. All threads call.
     #[inline(always)]
     unsafe fn collect(&self, b: u32) {
-        let sums = Shared::at(SUMS);
-        let counts = unsafe { self.counts.add(b as usize * self.tiles as usize) };
-        let mut own = 0;
-        let mut tile = thread_index();
-        while tile < self.tiles {
-            own += unsafe { *counts.add(tile as usize) };
-            tile += THREADS;
-        }
-        let (_, n) = exclusive_sum(own, sums);
-        let lists = &self.lists;
-        if thread_index() == 0 {
-            let start = if n > 0 { unsafe { atomic_add_u64(lists.used, n as u64) } } else { 0 };
-            let fits = start + n as u64 <= lists.capacity as u64;
-            let shared = Shared::at(START);
-            shared.set(0, if fits { start as u32 } else { NONE });
-            unsafe {
-                *lists.inside.add(b as usize) = n;
-                *lists.start.add(b as usize) = start as u32;
-                if n == 0 || !fits || self.keep == 0 {
-                    *lists.rows.add(b as usize) = 0;
-                    *lists.kept.add(b as usize) = 0;
-                }
+        let first_tile = b as usize * self.tiles as usize;
+        let tiles = unsafe {
+            expand::Tiles {
+                counts: self.counts.add(first_tile),
+                marks: self.marks.add(first_tile * WORDS_OF_TILE as usize),
+                len: self.tiles,
+                shared: Shared::at(TILES),
             }
+        };
+        // One thread prepares what all need later, while the others count.
+        if thread_index() == THREADS - WARP {
+            let oriented = unsafe { load_box(self.prepared, b) };
+            let steps = oriented.grid(self.out).steps().map(f32::to_bits);
+            Staged(Shared::at(BOX)).put(0, &oriented, (steps[0], steps[1]));
+            Shared::at(BOX + BOX_WORDS as u32).set(2, steps[2]);
         }
-        sync_block();
-        let start = Shared::at(START).get(0);
-        if n == 0 || start == NONE || self.keep == 0 {
+        let n = unsafe { tiles.count() };
+        let lists = &self.lists;
+        if n == 0 || self.keep == 0 {
+            if thread_index() == 0 {
+                if n > 0 {
+                    unsafe { atomic_add_u64(lists.used, n as u64) };
+                }
+                unsafe { self.finish(b, 0, n, 0, 0) };
+            }
             return;
         }
-        let records = unsafe { lists.records.add(start as usize) };
-        let few = n <= FEW;
+        // The answer is a long way off; few pairs need it at the end only.
+        let mut place = 0;
+        if thread_index() == 0 {
+            place = unsafe { atomic_add_u64(lists.used, n as u64) };
+        }
+        let few = n <= FEW && self.passes * self.digit_bits <= VOXEL_BITS;
+        let fewer = few && n <= FEWER;
+        let mut start = 0;
+        if !fewer {
+            start = self.share_start(place, n);
+            if start == NONE {
+                if thread_index() == 0 {
+                    unsafe { self.finish(b, 0, n, 0, 0) };
+                }
+                return;
+            }
+        }
         let pairs = |second: bool| {
-            let shared = Shared::at(PAIRS + if second { 2 * FEW } else { 0 });
+            let shared = Shared::at(if second { FEW } else { 0 });
             // The second buffer of many pairs lies where their records will be.
             let (points, voxels) = match (few, second) {
                 (true, _) => (core::ptr::null_mut(), core::ptr::null_mut()),
                 (false, false) => unsafe { (lists.points.add(start as usize), lists.voxels.add(start as usize)) },
-                (false, true) => unsafe { (records.cast(), records.cast::<u32>().add(n as usize)) },
+                (false, true) => unsafe {
+                    let words = lists.records.add(start as usize).cast::<u32>();
+                    (words, words.add(n as usize))
+                },
             };
-            order::Pairs { shared, stride: FEW, points, voxels }
+            order::Pairs { shared, points, voxels }
         };
         // After the passes the pairs are in the first buffer.
         let mut from = pairs(self.passes % 2 == 1);
         let mut to = pairs(self.passes % 2 == 0);
+        let list = List {
+            shared: Shared::at(FEW + FEWER),
+            global: match (fewer, few) {
+                (true, _) => core::ptr::null_mut(),
+                // Not needed for voxels then.
+                (false, true) => unsafe { lists.voxels.add(start as usize) },
+                (false, false) => from.points,
+            },
+        };
         unsafe {
-            let marks = self.marks.add(b as usize * self.tiles as usize * WARP as usize);
-            expand::each_point(counts, marks, self.tiles, Shared::at(EXPAND), |at, i| from.set_point(at, i));
-            self.voxelize(b, n, &from);
+            tiles.each_point(|at, i| list.set(at, i));
+            self.voxelize(n, &from, &list);
         }
         let mut digit = 0;
         while digit < self.passes {
-            unsafe { order::pass(&from, &to, n, digit * DIGIT_BITS, Shared::at(SORT)) };
+            unsafe { order::pass(&from, &to, n, digit * self.digit_bits, self.digit_bits, Shared::at(SORT)) };
             (from, to) = (to, from);
             digit += 1;
+        }
+        if fewer {
+            start = self.share_start(place, n);
+            if start == NONE {
+                if thread_index() == 0 {
+                    unsafe { self.finish(b, 0, n, 0, 0) };
+                }
+                return;
+            }
         }
         if few {
             let points = unsafe { lists.points.add(start as usize) };
             let mut e = thread_index();
             while e < n {
-                unsafe { *points.add(e as usize) = from.point(e) };
+                unsafe { *points.add(e as usize) = list.get(from.point(e)) };
                 e += THREADS;
             }
         }
-        unsafe { self.rows(b, n, &from, records) };
+        unsafe { self.rows(b, n, start, &from, to.shared) };
+    }
+
+    /// What thread 0 knows, for all: where the box's pairs start, or [`NONE`] if they find no room.
+    #[inline(always)]
+    fn share_start(&self, place: u64, n: u32) -> u32 {
+        let shared = Shared::at(START);
+        if thread_index() == 0 {
+            let fits = place + n as u64 <= self.lists.capacity as u64;
+            shared.set(0, if fits { place as u32 } else { NONE });
+        }
+        sync_block();
+        shared.get(0)
+    }
+
+    /// Writes what is known of a box. One thread calls.
+    #[inline(always)]
+    unsafe fn finish(&self, b: u32, start: u32, inside: u32, rows: u32, kept: u32) {
+        let (lists, b) = (&self.lists, b as usize);
+        unsafe {
+            *lists.start.add(b) = start;
+            *lists.inside.add(b) = inside;
+            *lists.rows.add(b) = rows;
+            *lists.kept.add(b) = kept;
+        }
     }
 
     /// The voxel of each of the box's points.
     #[inline(always)]
-    unsafe fn voxelize(&self, b: u32, n: u32, pairs: &order::Pairs) {
-        let mut words = [0; BOX_WORDS];
-        for i in 0..BOX_WORDS {
-            words[i] = unsafe { *self.prepared.add(b as usize * BOX_WORDS + i) };
-        }
-        let oriented = OrientedBox::from_words(words);
-        let grid = oriented.grid(self.out);
-        let mut e = thread_index();
-        while e < n {
-            unsafe {
-                let p = self.points.xyz(pairs.point(e));
-                pairs.set_voxel(e, grid.id(oriented.voxel(p, &grid)));
+    unsafe fn voxelize(&self, n: u32, pairs: &order::Pairs, points: &List) {
+        let (oriented, step_x, step_y) = Staged(Shared::at(BOX)).get(0);
+        let step_z = Shared::at(BOX + BOX_WORDS as u32).get(2);
+        let grid = BoxGrid::with_steps(self.out, [step_x, step_y, step_z].map(f32::from_bits));
+        let mut first = thread_index();
+        while first < n {
+            let mut p = [[0.0; 3]; AHEAD];
+            for j in 0..AHEAD {
+                let e = first + j as u32 * THREADS;
+                if e < n {
+                    p[j] = unsafe { self.points.xyz(points.get(e)) };
+                }
             }
-            e += THREADS;
+            for j in 0..AHEAD {
+                let e = first + j as u32 * THREADS;
+                if e < n {
+                    let voxel = grid.id(oriented.voxel(p[j], &grid));
+                    if pairs.few() {
+                        pairs.shared.set(e, voxel << order::PLACE_BITS | e);
+                    } else {
+                        unsafe { *pairs.voxels.add(e as usize) = voxel };
+                    }
+                }
+            }
+            first += AHEAD as u32 * THREADS;
         }
         sync_block();
     }
 
-    /// Sorted pairs into rows.
+    /// Sorted pairs into rows. `starts` is shared memory for the starts of few.
     #[inline(always)]
-    unsafe fn rows(&self, b: u32, n: u32, pairs: &order::Pairs, records: *mut Record) {
+    unsafe fn rows(&self, b: u32, n: u32, start: u32, pairs: &order::Pairs, starts: Shared) {
         let sums = Shared::at(SUMS);
+        let records = unsafe { self.lists.records.add(start as usize) };
         let mut rows = 0;
         let mut first = 0;
         while first < n {
             let e = first + thread_index();
-            let voxel = if e < n { unsafe { pairs.voxel(e) } } else { 0 };
-            let starts = e < n && (e == 0 || unsafe { pairs.voxel(e - 1) } != voxel);
-            let (rank, sum) = exclusive_sum(starts as u32, sums);
-            if starts {
-                unsafe {
-                    let record = records.add((rows + rank) as usize);
-                    (*record).voxel = voxel;
-                    (*record).start = e;
+            let heads = e < n && (e == 0 || unsafe { pairs.voxel(e - 1) != pairs.voxel(e) });
+            let (rank, sum) = exclusive_sum(heads as u32, sums);
+            if heads {
+                if pairs.few() {
+                    starts.set(rows + rank, e);
+                } else {
+                    unsafe { (*records.add((rows + rank) as usize)).start = e };
                 }
             }
             rows += sum;
             first += THREADS;
             sync_block();
         }
+        let start_of = |r: u32| {
+            if r >= rows {
+                n
+            } else if pairs.few() {
+                starts.get(r)
+            } else {
+                unsafe { (*records.add(r as usize)).start }
+            }
+        };
         let mut kept = 0;
         let mut first = 0;
         while first < rows {
             let r = first + thread_index();
-            let record = unsafe { records.add(r as usize) };
-            let mut count = 0;
-            if r < rows {
-                let end = if r + 1 < rows { unsafe { (*record.add(1)).start } } else { n };
-                count = end - unsafe { (*record).start };
-                count = if count < self.keep { count } else { self.keep };
-            }
+            let own = start_of(r);
+            let count = start_of(r + 1) - own;
+            let count = if count < self.keep { count } else { self.keep };
             let (before, sum) = exclusive_sum(count, sums);
             if r < rows {
-                unsafe {
-                    (*record).kept_start = kept + before;
-                    (*record).count = count;
-                }
+                let voxel = unsafe { pairs.voxel(own) };
+                let record = Record { voxel, start: own, kept_start: kept + before, count };
+                unsafe { *records.add(r as usize) = record };
             }
             kept += sum;
             first += THREADS;
             sync_block();
         }
         if thread_index() == 0 {
-            unsafe {
-                *self.lists.rows.add(b as usize) = rows;
-                *self.lists.kept.add(b as usize) = kept;
-            }
+            unsafe { self.finish(b, start, n, rows, kept) };
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The points of each box.
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::WORDS_OF_TILE;
 use super::block::THREADS;
 use super::expand;
 use crate::prim::BLOCK;
@@ -64,7 +66,13 @@ kernel! {
     fn(a: CropArgs) {
         let b = block_index() as usize;
         let indices = a.indices.add(*a.row_splits.add(b) as usize);
-        let (counts, marks) = (a.counts.add(b * a.tiles as usize), a.marks.add(b * a.tiles as usize * WARP as usize));
-        expand::each_point(counts, marks, a.tiles, Shared::at(0), |at, i| *indices.add(at as usize) = i as i32);
+        let tiles = expand::Tiles {
+            counts: a.counts.add(b * a.tiles as usize),
+            marks: a.marks.add(b * a.tiles as usize * WORDS_OF_TILE as usize),
+            len: a.tiles,
+            shared: Shared::at(0),
+        };
+        tiles.count();
+        tiles.each_point(|at, i| *indices.add(at as usize) = i as i32);
     }
 }

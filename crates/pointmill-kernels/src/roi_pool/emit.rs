@@ -24,6 +24,8 @@ pub struct EmitArgs {
     pub features: Values,
     /// Values of a feature, C.
     pub channels: u32,
+    /// Nonzero: rows of features are aligned so that four values can be read at once.
+    pub quads: u32,
     /// How to reduce.
     pub mode: PoolMode,
     /// Nonzero: arrays have non-empty voxels only.
@@ -53,11 +55,20 @@ kernel! {
     Emit = "roi_emit", block BLOCK, shared SHARED, cooperative true,
     fn(a: EmitArgs) {
         let (b, part) = (block_index() / a.parts, block_index() % a.parts);
-        let (rows_before, kept_before) = a.before(b);
-        if b < a.boxes {
-            a.emit(b, part, rows_before, kept_before);
+        let last = block_index() == grid_size() - 1;
+        // A dense result needs no number of any other box.
+        let (mut rows_before, mut kept_before) = (0, 0);
+        if last || a.sparse != 0 || !a.indices.is_null() {
+            (rows_before, kept_before) = a.before(b);
         }
-        if block_index() == grid_size() - 1 {
+        if b < a.boxes {
+            if a.quads != 0 {
+                a.emit::<4, 2>(b, part, rows_before, kept_before);
+            } else {
+                a.emit::<1, 4>(b, part, rows_before, kept_before);
+            }
+        }
+        if last {
             a.finish(rows_before, kept_before);
         }
     }
@@ -94,7 +105,7 @@ impl EmitArgs {
 
     /// The rows of a box that this block writes.
     #[inline(always)]
-    unsafe fn emit(&self, b: u32, part: u32, rows_before: u32, kept_before: u32) {
+    unsafe fn emit<const V: usize, const AHEAD: usize>(&self, b: u32, part: u32, rows_before: u32, kept_before: u32) {
         let lists = &self.lists;
         let start = unsafe { *lists.start.add(b as usize) };
         let rows = unsafe { *lists.rows.add(b as usize) };
@@ -103,7 +114,7 @@ impl EmitArgs {
         let voxels = self.out[0] * self.out[1] * self.out[2];
         // Lanes that share a row: a power of two.
         let mut lanes = 1;
-        while lanes < self.channels && lanes < WARP {
+        while lanes * (V as u32) < self.channels && lanes < WARP {
             lanes *= 2;
         }
         let (group, l) = (thread_index() / lanes, thread_index() % lanes);
@@ -119,8 +130,8 @@ impl EmitArgs {
             let list = unsafe { points.add(record.start as usize) };
             if self.sparse == 0 || row < self.rows_capacity as usize {
                 unsafe {
+                    self.write_features::<V, AHEAD>(&record, row, list, (l, lanes));
                     self.write_lists(&record, row, list, (l, lanes), kept_before);
-                    self.write_features(&record, row, list, (l, lanes));
                     if self.sparse != 0 && l == 0 {
                         self.write_coords(&record, row, b);
                     }
@@ -167,48 +178,67 @@ impl EmitArgs {
         }
     }
 
+    /// `V` channels at a time, `AHEAD` points in flight.
     #[inline(always)]
-    unsafe fn write_features(&self, record: &Record, row: usize, list: *const u32, (l, lanes): (u32, u32)) {
-        let mut c = l;
+    unsafe fn write_features<const V: usize, const AHEAD: usize>(
+        &self,
+        record: &Record,
+        row: usize,
+        list: *const u32,
+        (l, lanes): (u32, u32),
+    ) {
+        let mut c = l * V as u32;
         while c < self.channels {
-            let value = |i: u32| unsafe { self.features.get(i as usize * self.channels as usize + c as usize) };
-            let at = row * self.channels as usize + c as usize;
-            let (mut best, mut arg, mut sum) = (f32::NEG_INFINITY, NONE, 0.0);
+            let (mut best, mut arg, mut sum) = ([f32::NEG_INFINITY; V], [NONE as i32; V], [0.0; V]);
+            let index = |k: u32| if k < record.count { unsafe { *list.add(k as usize) } } else { NONE };
+            // Several points in flight, though added in order; and the next ones are known by then.
+            let mut next = [0; AHEAD];
+            for j in 0..AHEAD {
+                next[j] = index(j as u32);
+            }
             let mut k = 0;
             while k < record.count {
-                // Several points in flight, though added in order.
-                let mut i = [NONE; AHEAD];
-                let mut v = [0.0; AHEAD];
-                for j in 0..AHEAD {
-                    if k + (j as u32) < record.count {
-                        i[j] = unsafe { *list.add((k + j as u32) as usize) };
-                    }
-                }
+                let i = next;
+                let mut v = [[0.0; V]; AHEAD];
                 for j in 0..AHEAD {
                     if i[j] != NONE {
-                        v[j] = value(i[j]);
-                    }
-                }
-                for j in 0..AHEAD {
-                    if i[j] != NONE {
-                        sum += v[j];
-                        if v[j] > best {
-                            (best, arg) = (v[j], i[j]);
-                        }
+                        v[j] = unsafe { self.features.get_all(i[j] as usize * self.channels as usize + c as usize) };
                     }
                 }
                 k += AHEAD as u32;
+                for j in 0..AHEAD {
+                    next[j] = index(k + j as u32);
+                }
+                for j in 0..AHEAD {
+                    if i[j] != NONE {
+                        for x in 0..V {
+                            sum[x] += v[j][x];
+                            if v[j][x] > best[x] {
+                                (best[x], arg[x]) = (v[j][x], i[j] as i32);
+                            }
+                        }
+                    }
+                }
             }
+            let at = row * self.channels as usize + c as usize;
             unsafe {
                 match self.mode {
                     PoolMode::Max => {
-                        self.pooled.set(at, if arg == NONE { 0.0 } else { best });
-                        *self.argmax.add(at) = arg as i32;
+                        for x in 0..V {
+                            best[x] = if arg[x] == NONE as i32 { 0.0 } else { best[x] };
+                        }
+                        self.pooled.set_all(at, best);
+                        set_all_i32(self.argmax, at, arg);
                     }
-                    PoolMode::Mean => self.pooled.set(at, sum / record.count as f32),
+                    PoolMode::Mean => {
+                        for x in 0..V {
+                            sum[x] /= record.count as f32;
+                        }
+                        self.pooled.set_all(at, sum);
+                    }
                 }
             }
-            c += lanes;
+            c += lanes * V as u32;
         }
     }
 
@@ -250,11 +280,7 @@ impl EmitArgs {
         let mut empty = 0;
         let mut b = thread_index();
         while b < self.boxes {
-            let mut words = [0; BOX_WORDS];
-            for i in 0..BOX_WORDS {
-                words[i] = unsafe { *self.prepared.add(b as usize * BOX_WORDS + i) };
-            }
-            empty += OrientedBox::from_words(words).is_empty() as u32;
+            empty += unsafe { load_box(self.prepared, b) }.is_empty() as u32;
             b += BLOCK;
         }
         let shared = Shared::at(0);
@@ -287,7 +313,3 @@ impl EmitArgs {
         }
     }
 }
-
-/// Points whose features are read together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-const AHEAD: usize = 4;

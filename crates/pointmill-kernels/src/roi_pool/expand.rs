@@ -3,7 +3,7 @@
 use super::block::{SUM_WORDS, THREADS};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::{
-    TILE,
+    TILE, WORDS_OF_TILE,
     block::{WARPS, exclusive_sum},
 };
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -12,49 +12,93 @@ use crate::simt::*;
 /// Words of shared memory that this uses.
 pub(super) const WORDS: u32 = 2 * THREADS + SUM_WORDS;
 
-/// Calls `put` with place and index of each point of a box; places count from zero in the order of the indices. All threads of the block call.
-///
-/// # Safety
-/// `counts` and `marks` are those of the box, for `tiles` tiles.
+/// Words of a lane that are read together.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(super) unsafe fn each_point(
-    counts: *const u32,
-    marks: *const u32,
-    tiles: u32,
-    shared: Shared,
-    put: impl Fn(u32, u32),
-) {
-    let (before, here) = (shared, Shared::at_offset(shared, THREADS));
-    let sums = Shared::at_offset(shared, 2 * THREADS);
-    let mut carry = 0;
-    let mut first = 0;
-    while first < tiles {
-        let tile = first + thread_index();
-        // SAFETY: the caller's promise.
-        let count = if tile < tiles { unsafe { *counts.add(tile as usize) } } else { 0 };
-        let (prefix, sum) = exclusive_sum(count, sums);
-        before.set(thread_index(), carry + prefix);
-        here.set(thread_index(), count);
-        sync_block();
-        // A tile a warp, a word a lane.
-        let mut k = warp();
-        while k < THREADS && first + k < tiles {
-            if here.get(k) > 0 {
-                let tile = first + k;
-                // SAFETY: the caller's promise.
-                let mut set = unsafe { *marks.add(tile as usize * WARP as usize + lane() as usize) };
-                let mut at = before.get(k) + warp_inclusive_sum(set.count_ones()) - set.count_ones();
-                while set != 0 {
-                    put(at, tile * TILE + lane() * WARP + set.trailing_zeros());
-                    set &= set - 1;
-                    at += 1;
-                }
+const AHEAD: usize = 4;
+
+/// The tiles of a box: how many points each holds, and their marks.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[derive(Clone, Copy)]
+pub(super) struct Tiles {
+    pub(super) counts: *const u32,
+    pub(super) marks: *const u32,
+    pub(super) len: u32,
+    /// [`WORDS`] words.
+    pub(super) shared: Shared,
+}
+
+// SAFETY (all blocks below): counts and marks are those of a box, for `len` tiles.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl Tiles {
+    /// How many points the box holds. All threads of the block call, before [`Tiles::each_point`].
+    #[inline(always)]
+    pub(super) unsafe fn count(&self) -> u32 {
+        let mut total = unsafe { self.stage(0, 0) };
+        if self.len > THREADS {
+            let mut own = 0;
+            let mut tile = THREADS + thread_index();
+            while tile < self.len {
+                own += unsafe { *self.counts.add(tile as usize) };
+                tile += THREADS;
             }
-            k += WARPS;
+            total += exclusive_sum(own, Shared::at_offset(self.shared, 2 * THREADS)).1;
+            sync_block();
         }
-        carry += sum;
-        first += THREADS;
+        total
+    }
+
+    /// Counts of the tiles from `first` on, and how many points come before each; returns how many they hold.
+    #[inline(always)]
+    unsafe fn stage(&self, first: u32, carry: u32) -> u32 {
+        let tile = first + thread_index();
+        let count = if tile < self.len { unsafe { *self.counts.add(tile as usize) } } else { 0 };
+        let (prefix, sum) = exclusive_sum(count, Shared::at_offset(self.shared, 2 * THREADS));
+        self.shared.set(thread_index(), carry + prefix);
+        self.shared.set(THREADS + thread_index(), count);
         sync_block();
+        sum
+    }
+
+    /// Calls `put` with place and index of each point of the box; places count from zero in the order of the indices. All threads of the block call.
+    #[inline(always)]
+    pub(super) unsafe fn each_point(&self, put: impl Fn(u32, u32)) {
+        const TILES_OF_WARP: u32 = WARP / WORDS_OF_TILE;
+        let (before, here) = (self.shared, Shared::at_offset(self.shared, THREADS));
+        let mut first = 0;
+        while first < self.len {
+            // Some tiles a warp at a time, a word a lane; the words of several times are read together.
+            let mut k = warp() * TILES_OF_WARP;
+            while k < THREADS && first + k < self.len {
+                let mut sets = [0; AHEAD];
+                for j in 0..AHEAD {
+                    let k = k + j as u32 * (WARPS * TILES_OF_WARP);
+                    if k < THREADS && here.get(k + lane() / WORDS_OF_TILE) > 0 {
+                        let at = (first + k) as usize * WORDS_OF_TILE as usize + lane() as usize;
+                        sets[j] = unsafe { *self.marks.add(at) };
+                    }
+                }
+                for j in 0..AHEAD {
+                    let mut set = sets[j];
+                    if ballot(set != 0) != 0 {
+                        let k = k + j as u32 * (WARPS * TILES_OF_WARP);
+                        let mut at = before.get(k) + warp_inclusive_sum(set.count_ones()) - set.count_ones();
+                        let start = (first + k) * TILE + lane() * WARP;
+                        while set != 0 {
+                            put(at, start + set.trailing_zeros());
+                            set &= set - 1;
+                            at += 1;
+                        }
+                    }
+                }
+                k += AHEAD as u32 * WARPS * TILES_OF_WARP;
+            }
+            first += THREADS;
+            let carry = before.get(THREADS - 1) + here.get(THREADS - 1);
+            sync_block();
+            if first < self.len {
+                unsafe { self.stage(first, carry) };
+            }
+        }
     }
 }

@@ -1,16 +1,16 @@
 //! Which points lie in which box.
 
 use super::*;
-use crate::simt::WARP;
-
-/// Threads a block.
-const THREADS: u32 = 256;
-/// Points of a thread.
+use crate::prim::BLOCK;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-const ITEMS: usize = (TILE / THREADS) as usize;
-/// Words of shared memory that a box's marks take; one more than there are, so that boxes start in different banks.
-const MARK_WORDS: u32 = TILE / WARP + 1;
-const MARKS: u32 = BOXES * STAGED_WORDS;
+use crate::prim::WARPS;
+
+/// Most boxes of an item.
+const MOST_BOXES: u32 = 4 * BOXES;
+/// Words of shared memory that a box's marks take in most tiles; one more than there are, so that boxes start in different banks.
+const MOST_MARK_WORDS: u32 = tile::MOST / 32 + 1;
+const MARKS: u32 = MOST_BOXES * STAGED_WORDS;
+const SORT: u32 = MARKS + MOST_BOXES * MOST_MARK_WORDS;
 
 /// Arguments of [`Mark`].
 #[repr(C)]
@@ -22,90 +22,155 @@ pub struct MarkArgs {
     pub points: PointsArg,
     /// Tiles of points.
     pub tiles: u32,
+    /// Tiles that a block takes at a time, at most [`MarkArgs::MOST_TILES`].
+    pub tiles_of_item: u32,
+    /// Boxes that it tests with them: [`BOXES`], or up to four times as many.
+    pub boxes_of_item: u32,
     /// `[boxes, BOX_WORDS]`: boxes ready for tests. Null if nobody asked.
     pub prepared: *mut u32,
-    /// `[boxes, tiles, 32]`: bit `i % 32` of word `i / 32` of a tile is set if point `i` of it is inside; written where `counts` is not zero. Null if nobody asked.
+    /// `[boxes, tiles, WORDS_OF_TILE]`: bit `i % 32` of word `i / 32` of a tile is set if point `i` of it is inside. Null if nobody asked.
     pub marks: *mut u32,
     /// `[boxes, tiles]`: points inside.
     pub counts: *mut u32,
     /// Set to zero. Null if nobody asked.
     pub zero: *mut u64,
+    /// Words that are set to zero, and how many.
+    pub zero_words: *mut u32,
+    /// See `zero_words`.
+    pub zero_len: u32,
+    /// A share of the empty part of the result; of length zero if there is none.
+    pub fill: FillArgs,
+}
+
+impl MarkArgs {
+    /// Most tiles that a block takes at a time: the more points are sorted, the nearer lie those of a warp.
+    pub const MOST_TILES: u32 = tile::MOST / TILE;
 }
 
 kernel! {
-    /// Tests all points with all boxes. Any number of blocks.
-    Mark = "roi_mark", block THREADS, shared MARKS + BOXES * MARK_WORDS, cooperative true,
+    /// Tests all points with all boxes, and writes a share of the empty part of a dense result. Any number of blocks.
+    Mark = "roi_mark", block BLOCK, shared SORT + tile::WORDS, cooperative true,
     fn(a: MarkArgs) {
         let (boxes, marks) = (Staged(Shared::at(0)), Shared::at(MARKS));
-        let groups = a.boxes.count.div_ceil(BOXES);
-        let end = a.tiles as u64 * groups as u64;
+        let runs = a.tiles.div_ceil(a.tiles_of_item);
+        let items = runs as u64 * a.boxes.count.div_ceil(a.boxes_of_item) as u64;
+        let (points_of_item, words_of_box) = (a.tiles_of_item * TILE, a.tiles_of_item * WORDS_OF_TILE + 1);
         if global_index() == 0 && !a.zero.is_null() {
             *a.zero = 0;
         }
-        let mut item = block_index() as u64;
-        while item < end {
-            let (tile, first_box) = ((item % a.tiles as u64) as u32, (item / a.tiles as u64) as u32 * BOXES);
-            if warp() == 0 {
-                let b = first_box + lane();
-                let prepared = a.boxes.prepare(b);
-                boxes.put(lane(), &prepared, a.boxes.range(b));
-                if tile == 0 && b < a.boxes.count && !a.prepared.is_null() {
-                    let words = prepared.to_words();
-                    for i in 0..BOX_WORDS {
-                        *a.prepared.add(b as usize * BOX_WORDS + i) = words[i];
-                    }
-                }
-            }
-            // A warp's points follow each other.
-            let first_point = tile * TILE + warp() * (WARP * ITEMS as u32);
-            let mut points = [[0.0; 3]; ITEMS];
-            for j in 0..ITEMS {
-                points[j] = a.points.xyz(first_point + j as u32 * WARP + lane());
-            }
-            let (low, high) = warp_bounds(&points);
+        let mut word = global_index();
+        while word < a.zero_len {
+            *a.zero_words.add(word as usize) = 0;
+            word += grid_size() * BLOCK;
+        }
+        if block_index() < a.fill.blocks {
+            a.fill.part_of_block::<BLOCK>();
+            return;
+        }
+        let mut item = (block_index() - a.fill.blocks) as u64;
+        while item < items {
+            let first_tile = (item % runs as u64) as u32 * a.tiles_of_item;
+            let first_box = (item / runs as u64) as u32 * a.boxes_of_item;
             let mut word = thread_index();
-            while word < BOXES * MARK_WORDS {
+            while word < a.boxes_of_item * words_of_box {
                 marks.set(word, 0);
-                word += THREADS;
+                word += BLOCK;
+            }
+            let stage = || a.stage(first_box, first_tile == 0, boxes);
+            let sorted = tile::sort(&a.points, first_tile * TILE, points_of_item, Shared::at(SORT), stage);
+            sync_block();
+            let mut k = thread_index();
+            while k < points_of_item {
+                let (p, index) = sorted.get(k);
+                a.test(p, first_tile * TILE + index, boxes, |b| {
+                    marks.or(b * words_of_box + index / 32, 1 << (index % 32));
+                });
+                k += BLOCK;
             }
             sync_block();
-            let mut candidates = boxes.candidates(0, low, high);
+            let mut tile = 0;
+            while tile < a.tiles_of_item && first_tile + tile < a.tiles {
+                let of_tile = Shared::at_offset(marks, tile * WORDS_OF_TILE);
+                a.write(first_box, first_tile + tile, of_tile, words_of_box);
+                tile += 1;
+            }
+            sync_block();
+            item += (grid_size() - a.fill.blocks) as u64;
+        }
+        a.fill.part_of_block::<BLOCK>();
+    }
+}
+
+// SAFETY (all blocks below): the launcher's promise about the sizes.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl MarkArgs {
+    /// Calls `found` with each of the item's boxes that holds the point. All lanes of a warp call.
+    #[inline(always)]
+    unsafe fn test(&self, p: [f32; 3], i: u32, boxes: Staged, found: impl Fn(u32)) {
+        let (low, high) = tile::bounds_of_warp(p);
+        let mut group = 0;
+        while group < self.boxes_of_item {
+            let mut candidates = boxes.candidates(group, low, high);
             while candidates != 0 {
-                let k = candidates.trailing_zeros();
+                let k = group + candidates.trailing_zeros();
                 candidates &= candidates - 1;
-                let reach = boxes.reach(k);
-                let mut near = false;
-                for j in 0..ITEMS {
-                    near |= reach.may_contain(points[j][0], points[j][1]);
-                }
-                if ballot(near) == 0 {
-                    continue;
-                }
-                let (oriented, first, end) = boxes.get(k);
-                for j in 0..ITEMS {
-                    let i = first_point + j as u32 * WARP + lane();
-                    let set = ballot(oriented.contains(points[j]) & (i >= first) & (i < end));
-                    if lane() == 0 && set != 0 {
-                        marks.set(k * MARK_WORDS + warp() * ITEMS as u32 + j as u32, set);
+                if boxes.reach(k).may_contain(p[0], p[1]) {
+                    let (oriented, first, end) = boxes.get(k);
+                    if oriented.contains(p) & (i >= first) & (i < end) {
+                        found(k);
                     }
                 }
             }
-            sync_block();
-            let mut k = warp();
-            while k < BOXES && first_box + k < a.boxes.count {
-                let set = marks.get(k * MARK_WORDS + lane());
-                let count = warp_sum(set.count_ones());
-                let at = (first_box + k) as usize * a.tiles as usize + tile as usize;
-                if lane() == 0 {
-                    *a.counts.add(at) = count;
-                }
-                if count > 0 && !a.marks.is_null() {
-                    *a.marks.add(at * WARP as usize + lane() as usize) = set;
-                }
-                k += THREADS / WARP;
+            group += BOXES;
+        }
+    }
+
+    /// Makes the item's boxes ready, a thread a box.
+    #[inline(always)]
+    unsafe fn stage(&self, first_box: u32, keep: bool, boxes: Staged) {
+        let k = thread_index();
+        if k >= self.boxes_of_item {
+            return;
+        }
+        let b = first_box + k;
+        let prepared = unsafe { self.boxes.prepare(b) };
+        boxes.put(k, &prepared, unsafe { self.boxes.range(b) });
+        if keep && b < self.boxes.count && !self.prepared.is_null() {
+            let words = prepared.to_words();
+            for i in 0..BOX_WORDS {
+                unsafe { *self.prepared.add(b as usize * BOX_WORDS + i) = words[i] };
             }
-            sync_block();
-            item += grid_size() as u64;
+        }
+    }
+
+    /// Marks and counts of a tile, some boxes a warp.
+    #[inline(always)]
+    unsafe fn write(&self, first_box: u32, tile: u32, marks: Shared, words_of_box: u32) {
+        const BOXES_OF_WARP: u32 = WARP / WORDS_OF_TILE;
+        let word = lane() % WORDS_OF_TILE;
+        let mut group = warp() * BOXES_OF_WARP;
+        while group < self.boxes_of_item {
+            let k = group + lane() / WORDS_OF_TILE;
+            let set = marks.get(k * words_of_box + word);
+            let mut count = set.count_ones();
+            let mut distance = WORDS_OF_TILE / 2;
+            while distance > 0 {
+                count += shuffle(count, lane() ^ distance);
+                distance /= 2;
+            }
+            if first_box + k < self.boxes.count {
+                let at = (first_box + k) as usize * self.tiles as usize + tile as usize;
+                unsafe {
+                    if word == 0 {
+                        *self.counts.add(at) = count;
+                    }
+                    if !self.marks.is_null() {
+                        *self.marks.add(at * WORDS_OF_TILE as usize + word as usize) = set;
+                    }
+                }
+            }
+            group += WARPS * BOXES_OF_WARP;
         }
     }
 }

@@ -26,18 +26,21 @@ mod fill;
 mod mark;
 mod order;
 mod points;
+mod tile;
 
 pub use backward::{Entry, Gradient, GradientArgs, Transpose, TransposeArgs};
 pub use collect::{Collect, CollectArgs};
 pub use crop::{BoxTotals, BoxTotalsArgs, Crop, CropArgs};
 pub use emit::{Emit, EmitArgs};
-pub use fill::{Fill, FillArgs, Region};
+pub use fill::{Fill, FillArgs, Region, SHARES};
 pub use mark::{Mark, MarkArgs};
 pub use order::DIGIT_BITS;
 pub use points::{FirstBox, FirstBoxArgs, PointBoxes, PointBoxesArgs, PointLists, PointListsArgs, TILE as POINT_TILE};
 
-/// Points of a tile: 32 words of marks.
-pub const TILE: u32 = 1024;
+/// Points of a tile.
+pub const TILE: u32 = 512;
+/// Words of marks that a tile has for each box.
+pub const WORDS_OF_TILE: u32 = TILE / 32;
 /// Boxes that are tested together, as many as a warp has lanes.
 pub const BOXES: u32 = 32;
 /// No entry.
@@ -151,26 +154,135 @@ pub struct Record {
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Values {
-    /// Value `i`, widened.
+    /// The `N` values from `i` on, widened.
     #[inline(always)]
-    pub(crate) unsafe fn get(&self, i: usize) -> f32 {
+    pub(crate) unsafe fn get_row<const N: usize>(&self, i: usize) -> [f32; N] {
+        let mut bits = [0; N];
         unsafe {
-            match self.element {
-                ElementType::F32 => *self.data.cast::<f32>().add(i),
-                half => half.widen(*self.data.cast::<u16>().add(i) as u32),
+            if self.element == ElementType::F32 {
+                for j in 0..N {
+                    bits[j] = *self.data.cast::<u32>().add(i + j);
+                }
+            } else {
+                for j in 0..N {
+                    bits[j] = *self.data.cast::<u16>().add(i + j) as u32;
+                }
             }
+        }
+        let mut values = [0.0; N];
+        for j in 0..N {
+            values[j] = self.widen(bits[j]);
+        }
+        values
+    }
+
+    #[inline(always)]
+    fn widen(&self, bits: u32) -> f32 {
+        match self.element {
+            ElementType::F32 => f32::from_bits(bits),
+            ElementType::F16 => f32_from_f16(bits),
+            ElementType::Bf16 => f32::from_bits(bits << 16),
         }
     }
 
-    /// Writes value `i`, rounded once.
     #[inline(always)]
-    pub(crate) unsafe fn set(&self, i: usize, value: f32) {
-        let bits = self.element.narrow(value);
+    fn narrow(&self, value: f32) -> u32 {
+        match self.element {
+            ElementType::F16 => f16_from_f32(value),
+            other => other.narrow(value),
+        }
+    }
+
+    /// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of four.
+    #[inline(always)]
+    pub(crate) unsafe fn get_all<const V: usize>(&self, i: usize) -> [f32; V] {
+        let mut values = [0.0; V];
         unsafe {
-            match self.element {
-                ElementType::F32 => *self.data.cast::<u32>().add(i) = bits,
-                _ => *self.data.cast::<u16>().add(i) = bits as u16,
+            match (self.element, V) {
+                (ElementType::F32, 4) => {
+                    let Four(four) = *self.data.cast::<Four>().add(i / 4);
+                    for j in 0..V {
+                        values[j] = f32::from_bits(four[j]);
+                    }
+                }
+                (ElementType::F32, _) => values[0] = *self.data.cast::<f32>().add(i),
+                (_, 4) => {
+                    let Two(two) = *self.data.cast::<Two>().add(i / 4);
+                    for j in 0..V {
+                        values[j] = self.widen((two[j / 2] >> (16 * (j % 2))) & 0xffff);
+                    }
+                }
+                _ => values[0] = self.widen(*self.data.cast::<u16>().add(i) as u32),
             }
+        }
+        values
+    }
+
+    /// Writes the values from `i` on, rounded once; as [`Values::get_all`].
+    #[inline(always)]
+    pub(crate) unsafe fn set_all<const V: usize>(&self, i: usize, values: [f32; V]) {
+        unsafe {
+            match (self.element, V) {
+                (ElementType::F32, 4) => {
+                    let mut four = [0; 4];
+                    for j in 0..V {
+                        four[j] = self.narrow(values[j]);
+                    }
+                    *self.data.cast::<Four>().add(i / 4) = Four(four);
+                }
+                (ElementType::F32, _) => *self.data.cast::<u32>().add(i) = self.narrow(values[0]),
+                (_, 4) => {
+                    let mut two = [0; 2];
+                    for j in 0..V {
+                        two[j / 2] |= self.narrow(values[j]) << (16 * (j % 2));
+                    }
+                    *self.data.cast::<Two>().add(i / 4) = Two(two);
+                }
+                _ => *self.data.cast::<u16>().add(i) = self.narrow(values[0]) as u16,
+            }
+        }
+    }
+}
+
+/// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of four.
+///
+/// # Safety
+/// There are such values, aligned for four.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(crate) unsafe fn get_all_i32<const V: usize>(data: *const i32, i: usize) -> [i32; V] {
+    let mut values = [0; V];
+    // SAFETY: the caller's promise.
+    unsafe {
+        if V == 4 {
+            let Four(four) = *data.cast::<Four>().add(i / 4);
+            for j in 0..V {
+                values[j] = four[j] as i32;
+            }
+        } else {
+            values[0] = *data.add(i);
+        }
+    }
+    values
+}
+
+/// Writes the values from `i` on; as [`get_all_i32`].
+///
+/// # Safety
+/// As there.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(crate) unsafe fn set_all_i32<const V: usize>(data: *mut i32, i: usize, values: [i32; V]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if V == 4 {
+            let mut four = [0; 4];
+            for j in 0..V {
+                four[j] = values[j] as u32;
+            }
+            *data.cast::<Four>().add(i / 4) = Four(four);
+        } else {
+            *data.add(i) = values[0];
         }
     }
 }
@@ -185,7 +297,7 @@ impl PointsArg {
             return [f32::NAN; 3];
         }
         let at = i as usize * self.columns as usize;
-        unsafe { [self.values.get(at), self.values.get(at + 1), self.values.get(at + 2)] }
+        unsafe { self.values.get_row(at) }
     }
 }
 
@@ -198,10 +310,7 @@ impl BoxesArg {
         if b >= self.count {
             return OrientedBox::EMPTY;
         }
-        let mut row = [0.0; 7];
-        for i in 0..7 {
-            row[i] = unsafe { self.values.get(b as usize * 7 + i) };
-        }
+        let row = unsafe { self.values.get_row(b as usize * 7) };
         OrientedBox::new(row, self.origin, self.margin)
     }
 
@@ -213,6 +322,37 @@ impl BoxesArg {
         }
         unsafe { (*self.ranges.add(b as usize * 2), *self.ranges.add(b as usize * 2 + 1)) }
     }
+}
+
+/// Four words that are read at once.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+pub(crate) struct Four(pub(crate) [u32; 4]);
+
+/// Two words that are read at once.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Two([u32; 2]);
+
+/// Box `b` of those made ready.
+///
+/// # Safety
+/// There is such a box.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(crate) unsafe fn load_box(prepared: *const u32, b: u32) -> OrientedBox {
+    let quads = prepared.cast::<Four>();
+    let mut words = [0; BOX_WORDS];
+    for i in 0..BOX_WORDS / 4 {
+        // SAFETY: the caller's promise; the memory is aligned, and so is each box in it.
+        let Four(four) = unsafe { *quads.add(b as usize * (BOX_WORDS / 4) + i) };
+        for j in 0..4 {
+            words[i * 4 + j] = four[j];
+        }
+    }
+    OrientedBox::from_words(words)
 }
 
 /// Words of shared memory that a box takes: its own, and the points it sees.
@@ -256,32 +396,4 @@ impl Staged {
     pub(crate) fn candidates(self, k: u32, low: [f32; 2], high: [f32; 2]) -> u32 {
         ballot(self.reach(k + lane()).may_meet(low, high))
     }
-}
-
-/// The smallest of all lanes' values that are numbers. All lanes call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(crate) fn warp_min(mut value: f32) -> f32 {
-    let mut distance = WARP / 2;
-    while distance > 0 {
-        let other = f32::from_bits(shuffle(value.to_bits(), lane() ^ distance));
-        value = if other < value { other } else { value };
-        distance /= 2;
-    }
-    value
-}
-
-/// Bounds of some lanes' points along x and y. NaN does not count; without numbers nothing is met.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(crate) fn warp_bounds<const N: usize>(points: &[[f32; 3]; N]) -> ([f32; 2], [f32; 2]) {
-    let (mut low, mut high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
-    for axis in 0..2 {
-        for j in 0..N {
-            let v = points[j][axis];
-            low[axis] = if v < low[axis] { v } else { low[axis] };
-            high[axis] = if v > high[axis] { v } else { high[axis] };
-        }
-    }
-    ([warp_min(low[0]), warp_min(low[1])], [-warp_min(-high[0]), -warp_min(-high[1])])
 }

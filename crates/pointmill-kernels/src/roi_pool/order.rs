@@ -6,21 +6,21 @@ use super::block::{THREADS, exclusive_sum};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
-/// Bits of a digit.
+/// Most bits of a digit.
 pub const DIGIT_BITS: u32 = 7;
-const DIGITS: u32 = 1 << DIGIT_BITS;
-/// Words of shared memory that a pass uses: for each warp a counter a digit, and the start of each digit.
-pub(super) const WORDS: u32 = WARPS * DIGITS + DIGITS + SUM_WORDS;
+/// Bits of a pair that name its point, where both are in one word.
+pub(super) const PLACE_BITS: u32 = 13;
+/// Counters of a digit lie this far apart; not a power of two, so that digits start in different banks.
+const STRIDE: u32 = WARPS + 1;
+/// Words of shared memory that a pass uses: a counter for each digit and warp.
+pub(super) const WORDS: u32 = (1 << DIGIT_BITS) * STRIDE + SUM_WORDS;
 
-/// Pairs of a point and its voxel, in shared or in global memory.
+/// Pairs of a point and its voxel: few in shared memory, a word each, with the place of the point in a list; many in global memory.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct Pairs {
-    /// Where they are if they are few.
     pub(super) shared: Shared,
-    /// The voxels follow so many words behind the points.
-    pub(super) stride: u32,
-    /// Where they are if they are many; else null.
+    /// Null for few.
     pub(super) points: *mut u32,
     pub(super) voxels: *mut u32,
 }
@@ -30,74 +30,77 @@ pub(super) struct Pairs {
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Pairs {
     #[inline(always)]
-    pub(super) unsafe fn point(&self, e: u32) -> u32 {
-        if self.points.is_null() { self.shared.get(e) } else { unsafe { *self.points.add(e as usize) } }
+    pub(super) fn few(&self) -> bool {
+        self.points.is_null()
     }
 
     #[inline(always)]
     pub(super) unsafe fn voxel(&self, e: u32) -> u32 {
-        if self.points.is_null() { self.shared.get(self.stride + e) } else { unsafe { *self.voxels.add(e as usize) } }
+        if self.few() { self.shared.get(e) >> PLACE_BITS } else { unsafe { *self.voxels.add(e as usize) } }
+    }
+
+    /// The point of pair `e`; of few its place in their list.
+    #[inline(always)]
+    pub(super) unsafe fn point(&self, e: u32) -> u32 {
+        if self.few() { self.shared.get(e) & ((1 << PLACE_BITS) - 1) } else { unsafe { *self.points.add(e as usize) } }
     }
 
     #[inline(always)]
-    pub(super) unsafe fn set_point(&self, e: u32, point: u32) {
-        if self.points.is_null() {
-            self.shared.set(e, point);
+    unsafe fn copy(&self, e: u32, to: &Self, at: u32) {
+        if self.few() {
+            to.shared.set(at, self.shared.get(e));
         } else {
-            unsafe { *self.points.add(e as usize) = point };
-        }
-    }
-
-    #[inline(always)]
-    pub(super) unsafe fn set_voxel(&self, e: u32, voxel: u32) {
-        if self.points.is_null() {
-            self.shared.set(self.stride + e, voxel);
-        } else {
-            unsafe { *self.voxels.add(e as usize) = voxel };
+            unsafe {
+                *to.points.add(at as usize) = *self.points.add(e as usize);
+                *to.voxels.add(at as usize) = *self.voxels.add(e as usize);
+            }
         }
     }
 }
 
-/// Moves `n` pairs from `a` to `b`, ordered by one digit of their voxels, equal ones in the order they had. All threads call.
+/// Moves `n` pairs from `a` to `b`, ordered by the digit of `bits` bits of their voxels at `shift`, equal ones in the order they had. All threads call.
 ///
 /// # Safety
-/// Both have room for `n` pairs; `shared` has [`WORDS`] words.
+/// Both have room for `n` pairs; `counts` has [`WORDS`] words.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-pub(super) unsafe fn pass(a: &Pairs, b: &Pairs, n: u32, shift: u32, shared: Shared) {
-    let counts = Shared::at_offset(shared, warp() * DIGITS);
-    let starts = Shared::at_offset(shared, WARPS * DIGITS);
-    let sums = Shared::at_offset(shared, WARPS * DIGITS + DIGITS);
+pub(super) unsafe fn pass(a: &Pairs, b: &Pairs, n: u32, shift: u32, bits: u32, counts: Shared) {
+    let sums = Shared::at_offset(counts, (1 << DIGIT_BITS) * STRIDE);
     // Each warp has a segment, of whole groups of 32.
     let segment = n.div_ceil(THREADS) * WARP;
     let first = warp() * segment;
     let end = if first + segment < n { first + segment } else { n };
-    let digit = |e: u32| unsafe { a.voxel(e) >> shift } & (DIGITS - 1);
+    let digit = |e: u32| unsafe { a.voxel(e) >> shift } & ((1 << bits) - 1);
     let mut word = thread_index();
-    while word < WARPS * DIGITS {
-        shared.set(word, 0);
+    while word < STRIDE << bits {
+        counts.set(word, 0);
         word += THREADS;
     }
     sync_block();
     let mut e = first + lane();
     while e < end {
-        counts.add(digit(e), 1);
+        counts.add(digit(e) * STRIDE + warp(), 1);
         e += WARP;
     }
     sync_block();
-    // For each digit: counts of the warps before, and where the digit starts.
-    let d = thread_index();
-    let mut total = 0;
-    if d < DIGITS {
-        for w in 0..WARPS {
-            let count = shared.get(w * DIGITS + d);
-            shared.set(w * DIGITS + d, total);
-            total += count;
+    // Counts of the digits before, and of the same digit in the warps before; some counters that follow each other a thread.
+    let counters = WARPS << bits;
+    let own = counters.div_ceil(THREADS);
+    let mut sum = 0;
+    for k in 0..(1 << DIGIT_BITS) / (THREADS / WARPS) {
+        let c = thread_index() * own + k;
+        if k < own && c < counters {
+            sum += counts.get(c + c / WARPS);
         }
     }
-    let (before, _) = exclusive_sum(total, sums);
-    if d < DIGITS {
-        starts.set(d, before);
+    let (mut before, _) = exclusive_sum(sum, sums);
+    for k in 0..(1 << DIGIT_BITS) / (THREADS / WARPS) {
+        let c = thread_index() * own + k;
+        if k < own && c < counters {
+            let count = counts.get(c + c / WARPS);
+            counts.set(c + c / WARPS, before);
+            before += count;
+        }
     }
     sync_block();
     let mut group = first;
@@ -106,22 +109,21 @@ pub(super) unsafe fn pass(a: &Pairs, b: &Pairs, n: u32, shift: u32, shared: Shar
         let live = e < end;
         let d = if live { digit(e) } else { 0 };
         let mut peers = ballot(live);
-        for bit in 0..DIGIT_BITS {
+        let mut bit = 0;
+        while bit < bits {
             let set = ballot((d >> bit) & 1 != 0);
             peers &= if (d >> bit) & 1 != 0 { set } else { !set };
+            bit += 1;
         }
         let rank = (peers & lanes_before()).count_ones();
-        let base = if live { counts.get(d) } else { 0 };
+        let at = d * STRIDE + warp();
+        let base = if live { counts.get(at) } else { 0 };
         sync_warp();
         if live {
             if rank == 0 {
-                counts.set(d, base + peers.count_ones());
+                counts.set(at, base + peers.count_ones());
             }
-            let to = starts.get(d) + base + rank;
-            unsafe {
-                b.set_point(to, a.point(e));
-                b.set_voxel(to, a.voxel(e));
-            }
+            unsafe { a.copy(e, b, base + rank) };
         }
         sync_warp();
         group += WARP;

@@ -8,8 +8,12 @@ use crate::prim::scan::{self, Tiles};
 pub const TILE: u32 = BLOCK;
 /// Boxes that lie in shared memory at a time, one a thread.
 const STAGE: u32 = BLOCK;
-/// Points of a thread of [`FirstBox`].
-const ITEMS: usize = 2;
+const SORT: u32 = STAGE * STAGED_WORDS;
+const FOUND: u32 = SORT + tile::WORDS;
+
+/// Words of a point that are made together, and written at once if they are aligned.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const AHEAD: usize = 4;
 
 /// Arguments of [`FirstBox`].
 #[repr(C)]
@@ -19,28 +23,29 @@ pub struct FirstBoxArgs {
     pub boxes: BoxesArg,
     /// The points.
     pub points: PointsArg,
+    /// Points that a block takes: a multiple of twice its threads, at most [`FirstBoxArgs::MOST_POINTS`].
+    pub points_of_block: u32,
     /// `[n]`: the lowest box that holds the point, or -1.
     pub first: *mut i32,
 }
 
 impl FirstBoxArgs {
-    /// Points that a block handles.
-    pub const TILE: u32 = BLOCK * ITEMS as u32;
+    /// Most points of a block.
+    pub const MOST_POINTS: u32 = tile::MOST;
 }
 
 kernel! {
-    /// Finds the first box of each point. One block for each [`FirstBoxArgs::TILE`] points.
-    FirstBox = "roi_first_box", block BLOCK, shared STAGE * STAGED_WORDS, cooperative true,
+    /// Finds the first box of each point. One block for each `points_of_block` points.
+    FirstBox = "roi_first_box", block BLOCK, shared FOUND + tile::MOST, cooperative true,
     fn(a: FirstBoxArgs) {
-        let staged = Staged(Shared::at(0));
-        // A warp's points follow each other.
-        let first_point = (block_index() * (BLOCK / WARP) + warp()) * (WARP * ITEMS as u32) + lane();
-        let mut points = [[0.0; 3]; ITEMS];
-        for j in 0..ITEMS {
-            points[j] = a.points.xyz(first_point + j as u32 * WARP);
+        let (staged, found) = (Staged(Shared::at(0)), Shared::at(FOUND));
+        let first_point = block_index() * a.points_of_block;
+        let sorted = tile::sort(&a.points, first_point, a.points_of_block, Shared::at(SORT), || ());
+        let mut k = thread_index();
+        while k < a.points_of_block {
+            found.set(k, NONE);
+            k += BLOCK;
         }
-        let (low, high) = warp_bounds(&points);
-        let mut found = [NONE; ITEMS];
         let mut base = 0;
         while base < a.boxes.count {
             // All have done with the boxes before.
@@ -48,36 +53,41 @@ kernel! {
             let b = base + thread_index();
             staged.put(thread_index(), &a.boxes.prepare(b), a.boxes.range(b));
             sync_block();
-            let mut group = 0;
-            while group < STAGE && base + group < a.boxes.count {
-                let mut candidates = staged.candidates(group, low, high);
-                while candidates != 0 {
-                    let k = group + candidates.trailing_zeros();
-                    candidates &= candidates - 1;
-                    let reach = staged.reach(k);
-                    let mut near = false;
-                    for j in 0..ITEMS {
-                        near |= found[j] == NONE && reach.may_contain(points[j][0], points[j][1]);
-                    }
-                    if ballot(near) != 0 {
-                        let (oriented, first, end) = staged.get(k);
-                        for j in 0..ITEMS {
-                            let i = first_point + j as u32 * WARP;
-                            if (found[j] == NONE) & (i >= first) & (i < end) & oriented.contains(points[j]) {
-                                found[j] = base + k;
+            let mut k = thread_index();
+            while k < a.points_of_block {
+                let (p, index) = sorted.get(k);
+                let mut first = found.get(k);
+                let (low, high) = tile::bounds_of_warp(p);
+                let mut group = 0;
+                while group < STAGE && base + group < a.boxes.count && ballot(first == NONE) != 0 {
+                    let mut candidates = staged.candidates(group, low, high);
+                    while candidates != 0 {
+                        let b = group + candidates.trailing_zeros();
+                        candidates &= candidates - 1;
+                        if first == NONE && staged.reach(b).may_contain(p[0], p[1]) {
+                            let (oriented, from, end) = staged.get(b);
+                            let i = first_point + index;
+                            if (i >= from) & (i < end) & oriented.contains(p) {
+                                first = base + b;
                             }
                         }
                     }
+                    group += BOXES;
                 }
-                group += BOXES;
+                found.set(k, first);
+                k += BLOCK;
             }
             base += STAGE;
         }
-        for j in 0..ITEMS {
-            let i = first_point + j as u32 * WARP;
-            if i < a.points.n {
-                *a.first.add(i as usize) = found[j] as i32;
+        // Without boxes there was no barrier since the sort.
+        sync_block();
+        let mut k = thread_index();
+        while k < a.points_of_block {
+            let (_, index) = sorted.get(k);
+            if first_point + index < a.points.n {
+                *a.first.add((first_point + index) as usize) = found.get(k) as i32;
             }
+            k += BLOCK;
         }
     }
 }
@@ -94,10 +104,10 @@ pub struct PointBoxesArgs {
     pub tiles: u32,
     /// See [`MarkArgs`].
     pub marks: *const u32,
-    /// See [`MarkArgs`].
-    pub counts: *const u32,
     /// `[n, ceil(boxes / 32)]`: bit `b % 32` of word `b / 32` is set if box `b` holds the point.
     pub words: *mut u32,
+    /// As `words`: how many boxes of the words before hold the point. Null if nobody asked.
+    pub ranks: *mut u32,
     /// `[n + 1]`: how many pairs the points before have. Null if nobody asked.
     pub offsets: *mut u32,
     /// State for the offsets, zero before.
@@ -118,26 +128,44 @@ kernel! {
         let mut count = 0;
         let mut group = 0;
         while group < groups {
-            let b = group * BOXES + lane();
-            let mut marks = 0;
-            if b < a.boxes && tile < a.tiles {
-                let at = b as usize * a.tiles as usize + tile as usize;
-                if *a.counts.add(at) > 0 {
-                    marks = *a.marks.add(at * WARP as usize + word_of_tile as usize);
+            let mut marks = [0; AHEAD];
+            for j in 0..AHEAD {
+                let b = (group + j as u32) * BOXES + lane();
+                if b < a.boxes && tile < a.tiles {
+                    let at = b as usize * a.tiles as usize + tile as usize;
+                    marks[j] = *a.marks.add(at * WORDS_OF_TILE as usize + word_of_tile as usize);
                 }
             }
-            let mut word = 0;
-            if ballot(marks != 0) != 0 {
-                for k in 0..WARP {
-                    let boxes_of_point = ballot((marks >> k) & 1 != 0);
-                    word = if lane() == k { boxes_of_point } else { word };
+            let (mut words, mut ranks) = ([0; AHEAD], [0; AHEAD]);
+            for j in 0..AHEAD {
+                ranks[j] = count;
+                if ballot(marks[j] != 0) != 0 {
+                    for k in 0..WARP {
+                        let boxes_of_point = ballot((marks[j] >> k) & 1 != 0);
+                        words[j] = if lane() == k { boxes_of_point } else { words[j] };
+                    }
                 }
+                count += words[j].count_ones();
             }
             if i < a.n {
-                *a.words.add(i as usize * groups as usize + group as usize) = word;
+                let at = i as usize * groups as usize + group as usize;
+                if groups % AHEAD as u32 == 0 && a.words as usize % 16 == 0 {
+                    *a.words.add(at).cast::<Four>() = Four(words);
+                    if !a.ranks.is_null() {
+                        *a.ranks.add(at).cast::<Four>() = Four(ranks);
+                    }
+                } else {
+                    for j in 0..AHEAD {
+                        if group + (j as u32) < groups {
+                            *a.words.add(at + j) = words[j];
+                            if !a.ranks.is_null() {
+                                *a.ranks.add(at + j) = ranks[j];
+                            }
+                        }
+                    }
+                }
             }
-            count += word.count_ones();
-            group += 1;
+            group += AHEAD as u32;
         }
         if !a.offsets.is_null() {
             let inclusive = warp_inclusive_sum(count);

@@ -172,6 +172,40 @@ impl Shared {
         };
         old
     }
+
+    /// Sets bits of element `i` atomically.
+    #[inline(always)]
+    pub fn or(self, i: u32, bits: u32) {
+        // SAFETY: as above.
+        unsafe {
+            asm!("red.shared.or.b32 [{}], {};", in(reg32) self.address + i * 4, in(reg32) bits,
+                options(nostack, preserves_flags))
+        };
+    }
+}
+
+/// The value of an `f16`, exact; a NaN stays one.
+#[inline(always)]
+pub fn f32_from_f16(bits: u32) -> f32 {
+    let value: f32;
+    // SAFETY: register arithmetic.
+    unsafe {
+        asm!("{{ .reg .b16 h; cvt.u16.u32 h, {1}; cvt.f32.f16 {0}, h; }}", out(reg32) value, in(reg32) bits,
+            options(pure, nomem, nostack, preserves_flags))
+    };
+    value
+}
+
+/// The bits of the nearest `f16`, ties to even; every NaN becomes `0x7e00`.
+#[inline(always)]
+pub fn f16_from_f32(value: f32) -> u32 {
+    let bits: u32;
+    // SAFETY: register arithmetic.
+    unsafe {
+        asm!("{{ .reg .b16 h; cvt.rn.f16.f32 h, {1}; cvt.u32.u16 {0}, h; }}", out(reg32) bits, in(reg32) value,
+            options(pure, nomem, nostack, preserves_flags))
+    };
+    if value.is_nan() { 0x7e00 } else { bits }
 }
 
 /// Reads a word that other blocks write during this launch.

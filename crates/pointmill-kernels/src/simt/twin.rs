@@ -267,6 +267,16 @@ pub mod machine {
         pub fn add(self, i: u32, value: u32) -> u32 {
             self.with(i, |v| std::mem::replace(v, v.wrapping_add(value)))
         }
+        pub fn or(self, i: u32, bits: u32) {
+            self.with(i, |v| *v |= bits);
+        }
+    }
+
+    pub fn f32_from_f16(bits: u32) -> f32 {
+        pointmill_core::half::f32_from_f16_bits(bits as u16)
+    }
+    pub fn f16_from_f32(value: f32) -> u32 {
+        u32::from(pointmill_core::half::f16_bits_from_f32(value))
     }
 
     // SAFETY of all below: the caller promises a valid, aligned pointer; atomics make concurrent launches defined.

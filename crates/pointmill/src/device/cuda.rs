@@ -4,7 +4,7 @@ use super::DeviceInfo;
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
-use pointmill_kernels::{Kernel, PTX};
+use pointmill_kernels::{Kernel, MAX_SHARED_BYTES, PTX};
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -69,6 +69,11 @@ impl Gpu {
             let symbol = CString::new(name).expect("kernel names are text without NUL");
             // SAFETY: the module was just loaded and is never unloaded.
             let function = unsafe { result::module::get_function(module, symbol) }
+                .map_err(|e| unavailable(format!("kernel {name}: {}", describe(e))))?;
+            // More than 48 KiB of shared memory must be asked for; every GPU since 7.0 has as much.
+            let shared = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function was just found.
+            unsafe { result::function::set_function_attribute(function, shared, MAX_SHARED_BYTES as i32) }
                 .map_err(|e| unavailable(format!("kernel {name}: {}", describe(e))))?;
             kernels.insert(name, Function(function));
         }

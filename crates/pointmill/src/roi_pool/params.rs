@@ -4,7 +4,7 @@ use crate::{BoxOrigin, Error, Result};
 pub use pointmill_kernels::roi_pool::PoolMode;
 
 /// Most voxels of a box.
-pub const MAX_VOXELS: u64 = (1 << 31) - 1;
+pub const MAX_VOXELS: u64 = (1 << 32) - 1;
 
 /// Parameters of RoI-aware pooling; plain values, checked when a pooler is made.
 ///
@@ -72,8 +72,8 @@ impl RoiPoolParams {
     pub(super) fn check(&self) -> Result<()> {
         const AXES: [&str; 3] = ["out_size[0]", "out_size[1]", "out_size[2]"];
         for (axis, &n) in self.out_size.iter().enumerate() {
-            if n == 0 {
-                return Err(Error::argument(AXES[axis], "1 or more", n));
+            if !(1..=i32::MAX as u32).contains(&n) {
+                return Err(Error::argument(AXES[axis], format!("1 to {}", i32::MAX), n));
             }
         }
         if self.out_size.iter().map(|&n| u128::from(n)).product::<u128>() > u128::from(MAX_VOXELS) {

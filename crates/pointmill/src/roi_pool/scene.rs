@@ -105,9 +105,9 @@ impl<'a> Scene<'a> {
 
 fn check_splits(argument: &'static str, splits: &[usize], end: usize) -> Result<()> {
     let ascending = splits.is_sorted() && splits.first() == Some(&0) && splits.last() == Some(&end);
-    if ascending && splits.len() >= 2 {
+    if ascending {
         return Ok(());
     }
     let got = if splits.len() > 8 { format!("{} other values", splits.len()) } else { format!("{splits:?}") };
-    Err(Error::argument(argument, format!("two or more ascending values from 0 to {end}"), got))
+    Err(Error::argument(argument, format!("ascending values from 0 to {end}"), got))
 }

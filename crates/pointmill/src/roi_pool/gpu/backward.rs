@@ -30,9 +30,10 @@ impl Workspace {
         })
     }
 
-    /// The lists are others now.
-    pub(super) fn forget(&mut self) {
+    /// The lists are others now. What must be zero before the rows of the points are asked for: address and words.
+    pub(super) fn forget(&mut self, points: usize) -> Result<(*mut u32, u32)> {
         self.known = false;
+        self.point_boxes.state(points)
     }
 }
 
@@ -51,17 +52,21 @@ impl super::Workspace {
         }
         out.reserve(grad.element(), shape.points * shape.channels)?;
         let element = grad.element();
+        let grad_pooled = kernels::Values { data: grad.address::<u8>(&mut self.gradient.grad)?.cast_mut(), element };
+        let grad_features = kernels::Values { data: out.device_pointer() as *mut u8, element };
+        let quads = super::quads(&grad_pooled, shape.channels) && super::quads(&grad_features, shape.channels);
         let args = kernels::GradientArgs {
             n: self.located.points,
             channels: shape.channels as u32,
+            quads: u32::from(quads),
             mode: shape.mode,
             entries: if keeps { self.gradient.entries.pointer().cast() } else { null() },
             offsets: self.gradient.point_boxes.offsets().pointer(),
-            grad_pooled: kernels::Values { data: grad.address::<u8>(&mut self.gradient.grad)?.cast_mut(), element },
+            grad_pooled,
             argmax: pooled.argmax.pointer(),
-            grad_features: kernels::Values { data: out.device_pointer() as *mut u8, element },
+            grad_features,
         };
-        let lanes = (shape.channels as u64).next_power_of_two().min(32);
+        let lanes = (shape.channels as u64).div_ceil(if quads { 4 } else { 1 }).next_power_of_two().min(32);
         let blocks = (u64::from(args.n) * lanes).div_ceil(u64::from(BLOCK));
         let blocks = blocks.clamp(1, u64::from(self.stream.enough_blocks(64))) as u32;
         // SAFETY: room was made; the result is of the located scene, whose entries are queued before.
@@ -76,10 +81,12 @@ impl super::Workspace {
         backward.point_boxes.enqueue(&self.marks, located.boxes, located.points, true, &mut backward.words)?;
         let args = kernels::TransposeArgs {
             boxes: located.boxes,
-            parts: self.parts(),
+            // Each pair takes several reads at places of their own; more threads than elsewhere hide them.
+            parts: 4 * self.parts(),
             voxels: located.voxels,
             sparse: u32::from(sparse),
             words: self.gradient.words.pointer(),
+            ranks: self.gradient.point_boxes.ranks(),
             offsets: self.gradient.point_boxes.offsets().pointer(),
             lists: self.lists(),
             entries: self.gradient.entries.pointer().cast(),

@@ -1,12 +1,11 @@
 //! Points in boxes on the GPU.
 
-use super::marks::{Marks, PointBoxes};
+use super::marks::{Also, Marks, PointBoxes};
 use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool as kernels;
-use std::ptr::null_mut;
 
 /// Memory that calls use again.
 #[derive(Debug)]
@@ -37,12 +36,19 @@ impl Workspace {
     ) -> Result<()> {
         out.reserve(scene.num_points())?;
         self.marks.upload_ranges(scene)?;
+        let points = self.marks.points(scene)?;
+        // As many as a block can sort, as long as there are enough blocks.
+        let mut points_of_block = kernels::FirstBoxArgs::MOST_POINTS;
+        while points_of_block > kernels::TILE && points.n / points_of_block < self.stream.enough_blocks(1) {
+            points_of_block /= 2;
+        }
+        let blocks = points.n.div_ceil(points_of_block).max(1);
         let args = kernels::FirstBoxArgs {
             boxes: self.marks.boxes(scene, params)?,
-            points: self.marks.points(scene)?,
+            points,
+            points_of_block,
             first: out.pointer(),
         };
-        let blocks = args.points.n.div_ceil(kernels::FirstBoxArgs::TILE).max(1);
         // SAFETY: room was made.
         unsafe { self.stream.launch::<kernels::FirstBox>(blocks, args) }
     }
@@ -54,7 +60,7 @@ impl Workspace {
         out: &mut Buffer<i32>,
     ) -> Result<()> {
         self.marks.reserve(scene, false)?;
-        self.marks.enqueue(scene, params, false, null_mut())?;
+        self.marks.enqueue(scene, params, false, &Also::NOTHING)?;
         enqueue_totals(&self.marks, scene, out)
     }
 
@@ -65,7 +71,7 @@ impl Workspace {
         out: &mut Buffer<u32>,
     ) -> Result<()> {
         self.marks.reserve(scene, true)?;
-        self.marks.enqueue(scene, params, true, null_mut())?;
+        self.marks.enqueue(scene, params, true, &Also::NOTHING)?;
         let (boxes, n) = (scene.num_boxes() as u32, scene.num_points() as u32);
         self.point_boxes.enqueue(&self.marks, boxes, n, false, out)
     }
@@ -73,7 +79,8 @@ impl Workspace {
     pub(in crate::roi_pool) fn all(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
         let (boxes, n) = (scene.num_boxes() as u32, scene.num_points());
         self.marks.reserve(scene, true)?;
-        self.marks.enqueue(scene, params, true, null_mut())?;
+        let (zero_words, zero_len) = self.point_boxes.state(n)?;
+        self.marks.enqueue(scene, params, true, &Also { zero_words, zero_len, ..Also::NOTHING })?;
         self.point_boxes.enqueue(&self.marks, boxes, n as u32, true, &mut self.words)?;
         let pairs = self.point_boxes.offsets().read(n + 1)?[n] as usize;
         out.reserve(n, pairs)?;
@@ -92,7 +99,7 @@ impl Workspace {
     pub(in crate::roi_pool) fn crop(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
         let boxes = scene.num_boxes();
         self.marks.reserve(scene, true)?;
-        self.marks.enqueue(scene, params, true, null_mut())?;
+        self.marks.enqueue(scene, params, true, &Also::NOTHING)?;
         enqueue_totals(&self.marks, scene, &mut self.totals)?;
         let mut splits = vec![0i64];
         splits.extend(self.totals.read(boxes)?.iter().scan(0, |end, &n| {

@@ -4,8 +4,26 @@ use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::roi_pool::{BoxParams, Scene};
 use pointmill_core::BOX_WORDS;
-use pointmill_kernels::roi_pool::{self as kernels, BOXES, TILE};
+use pointmill_kernels::prim::scan::Tiles;
+use pointmill_kernels::roi_pool::{self as kernels, BOXES, TILE, WORDS_OF_TILE};
 use std::ptr::{null, null_mut};
+
+/// What is written while points are tested.
+pub(super) struct Also {
+    /// Set to zero, if not null.
+    pub(super) zero: *mut u64,
+    /// Words to be set to zero.
+    pub(super) zero_words: *mut u32,
+    /// How many.
+    pub(super) zero_len: u32,
+    /// A share of the empty part of a result.
+    pub(super) fill: kernels::FillArgs,
+}
+
+impl Also {
+    pub(super) const NOTHING: Self =
+        Self { zero: null_mut(), zero_words: null_mut(), zero_len: 0, fill: super::NO_FILL };
+}
 
 /// Memory for boxes, points and marks.
 #[derive(Debug)]
@@ -44,7 +62,7 @@ impl Marks {
         self.prepared.reserve(scene.num_boxes() * BOX_WORDS)?;
         self.counts.reserve(counts)?;
         if marks {
-            self.marks.reserve(counts * (TILE / u32::BITS) as usize)?;
+            self.marks.reserve(counts * WORDS_OF_TILE as usize)?;
         }
         self.upload_ranges(scene)
     }
@@ -93,28 +111,41 @@ impl Marks {
         })
     }
 
-    /// Queues the tests of all points with all boxes; returns the points. `zero` is set to zero on the way, if it is not null.
+    /// Queues the tests of all points with all boxes; returns the points. What else there is to write is written on the way.
     pub(super) fn enqueue(
         &mut self,
         scene: &Scene<'_>,
         params: BoxParams,
         marks: bool,
-        zero: *mut u64,
+        also: &Also,
     ) -> Result<kernels::PointsArg> {
         let points = self.points(scene)?;
+        let boxes = self.boxes(scene, params)?;
+        let enough = u64::from(self.stream.enough_blocks(4));
+        let groups = u64::from(boxes.count.div_ceil(BOXES));
+        // As many points as a block can sort, and several groups of boxes with them, as long as every multiprocessor has some blocks.
+        let most = kernels::MarkArgs::MOST_TILES;
+        let tiles_of_item = if u64::from(self.tiles / most) * groups >= enough { most } else { 1 };
+        let runs = self.tiles.div_ceil(tiles_of_item);
+        let items = |boxes_of_item: u32| u64::from(runs) * u64::from(boxes.count.div_ceil(boxes_of_item));
+        let groups = [4, 2].into_iter().find(|groups| items(groups * BOXES) >= enough).unwrap_or(1);
         let args = kernels::MarkArgs {
-            boxes: self.boxes(scene, params)?,
+            boxes,
             points,
             tiles: self.tiles,
+            tiles_of_item,
+            boxes_of_item: groups * BOXES,
             prepared: self.prepared.pointer(),
             marks: if marks { self.marks.pointer() } else { null_mut() },
             counts: self.counts.pointer(),
-            zero,
+            zero: also.zero,
+            zero_words: also.zero_words,
+            zero_len: also.zero_len,
+            fill: also.fill,
         };
-        let items = u64::from(self.tiles) * u64::from(args.boxes.count.div_ceil(BOXES));
-        let blocks = items.clamp(1, 1 << 20) as u32;
+        let blocks = items(args.boxes_of_item).clamp(1, 1 << 20) as u32;
         // SAFETY: `reserve` made room for this scene.
-        unsafe { self.stream.launch::<kernels::Mark>(blocks, args) }?;
+        unsafe { self.stream.launch::<kernels::Mark>(also.fill.blocks + blocks, args) }?;
         Ok(points)
     }
 
@@ -138,13 +169,14 @@ impl Marks {
 /// The boxes of each point, as bits and as where they start in a list.
 #[derive(Debug)]
 pub(super) struct PointBoxes {
+    ranks: Buffer<u32>,
     offsets: Buffer<u32>,
     scan: Buffer<u32>,
 }
 
 impl PointBoxes {
     pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { offsets: stream.alloc(0)?, scan: stream.alloc(0)? })
+        Ok(Self { ranks: stream.alloc(0)?, offsets: stream.alloc(0)?, scan: stream.alloc(0)? })
     }
 
     /// Where each point's boxes start, and the number of pairs.
@@ -152,7 +184,19 @@ impl PointBoxes {
         &self.offsets
     }
 
-    /// Queues turning the marks round into `words`.
+    /// How many boxes of lower words hold each point.
+    pub(super) fn ranks(&self) -> *const u32 {
+        self.ranks.pointer()
+    }
+
+    /// Makes room for the state of a scan over `n` points, which is to be zero: its address and length.
+    pub(super) fn state(&mut self, n: usize) -> Result<(*mut u32, u32)> {
+        let words = Tiles::words((n as u32).div_ceil(kernels::POINT_TILE).max(1));
+        self.scan.reserve(words as usize)?;
+        Ok((self.scan.pointer(), words))
+    }
+
+    /// Queues turning the marks round into `words`. With `offsets` the state must be zero.
     pub(super) fn enqueue(
         &mut self,
         marks: &Marks,
@@ -161,22 +205,19 @@ impl PointBoxes {
         offsets: bool,
         words: &mut Buffer<u32>,
     ) -> Result<()> {
-        use pointmill_kernels::prim::scan::Tiles;
         let blocks = n.div_ceil(kernels::POINT_TILE).max(1);
         words.reserve(n as usize * boxes.div_ceil(BOXES) as usize)?;
         if offsets {
             self.offsets.reserve(n as usize + 1)?;
-            let state = Tiles::words(blocks) as usize;
-            self.scan.reserve(state)?;
-            self.scan.fill_words(0, state)?;
+            self.ranks.reserve(words.len())?;
         }
         let args = kernels::PointBoxesArgs {
             boxes,
             n,
             tiles: marks.tiles(),
             marks: marks.marks(),
-            counts: marks.counts(),
             words: words.pointer(),
+            ranks: if offsets { self.ranks.pointer() } else { null_mut() },
             offsets: if offsets { self.offsets.pointer() } else { null_mut() },
             scan: Tiles { words: self.scan.pointer() },
         };

@@ -10,7 +10,7 @@ use super::result::Shape;
 use super::{PoolMode, RoiLayout, RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
 use crate::{Error, Input, Result};
-use marks::Marks;
+use marks::{Also, Marks};
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
 
@@ -19,8 +19,10 @@ const FIRST_PAIRS: usize = if cfg!(test) { 500 } else { 1 << 24 };
 const FIRST_ROWS: usize = if cfg!(test) { 50 } else { 1 << 18 };
 /// Most pairs of a box and a point inside.
 const MAX_PAIRS: u64 = (1 << 30) - 1;
-/// Bits of a voxel's id that one pass sorts by.
+/// Most bits of a voxel's id that one pass sorts by.
 const DIGIT_BITS: u32 = kernels::DIGIT_BITS;
+/// The share of a dense result's empty part that is written while points are tested, in 64ths; the rest is written while lists are made.
+const FILL_WHILE_MARKING: u32 = 14;
 
 /// Memory that calls use again.
 #[derive(Debug)]
@@ -82,7 +84,7 @@ impl Workspace {
     /// Pools over the lists.
     pub(super) fn pool(&mut self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
         let fill = self.reserve_output(features, shape, out)?;
-        if fill.regions.iter().any(|region| region.len > 0) {
+        if !fill.is_empty() {
             // SAFETY: the regions are those of the output.
             unsafe { self.stream.launch::<kernels::Fill>(self.stream.enough_blocks(4), fill) }?;
         }
@@ -118,7 +120,6 @@ impl Workspace {
             keep: params.max_points_per_voxel - 1,
             pairs_bound: boxes as u64 * points as u64,
         };
-        self.gradient.forget();
         self.marks.reserve(scene, true)?;
         self.box_lists.reserve(5 * boxes)?;
         self.grow((self.located.pairs_bound as usize).min(FIRST_PAIRS))
@@ -178,8 +179,18 @@ impl Workspace {
         params: &RoiPoolParams,
         fill: Option<kernels::FillArgs>,
     ) -> Result<()> {
-        let points = self.marks.enqueue(scene, params.boxes(), true, self.used.pointer())?;
+        let fill = fill.unwrap_or(NO_FILL);
+        // Some blocks a multiprocessor only write; while points are tested they write alone, while lists are made twice as much as the others.
+        let writers = |blocks| if fill.is_empty() { 0 } else { self.stream.enough_blocks(blocks) };
+        let share =
+            |from, to, blocks, units| kernels::FillArgs { share: [from, to], blocks: writers(blocks), units, ..fill };
+        let (zero_words, zero_len) = self.gradient.forget(scene.num_points())?;
+        let also =
+            Also { zero: self.used.pointer(), zero_words, zero_len, fill: share(0, FILL_WHILE_MARKING, 2, [1, 0]) };
+        let points = self.marks.enqueue(scene, params.boxes(), true, &also)?;
         let Located { boxes, voxels, keep, .. } = self.located;
+        let bits = u32::BITS - (voxels - 1).leading_zeros();
+        let passes = bits.div_ceil(DIGIT_BITS);
         let args = kernels::CollectArgs {
             points,
             boxes,
@@ -189,13 +200,13 @@ impl Workspace {
             counts: self.marks.counts(),
             out: params.out_size,
             keep,
-            passes: (u32::BITS - (voxels - 1).leading_zeros()).div_ceil(DIGIT_BITS),
+            passes,
+            digit_bits: bits.div_ceil(passes.max(1)),
             lists: self.lists(),
-            fill: fill.unwrap_or(NO_FILL),
+            fill: share(FILL_WHILE_MARKING, kernels::SHARES, 1, [2, 1]),
         };
-        let writers = if fill.is_some() { self.stream.enough_blocks(2) } else { 1 };
         // SAFETY: `reserve` made room; the marks are queued before.
-        unsafe { self.stream.launch::<kernels::Collect>(boxes.max(writers), args) }
+        unsafe { self.stream.launch::<kernels::Collect>((args.fill.blocks + boxes).max(1), args) }
     }
 
     /// Makes room for the result; what of it is to be written first.
@@ -267,14 +278,16 @@ impl Workspace {
         let dense_lists = lists && shape.layout == RoiLayout::Dense;
         let csr_lists = lists && shape.layout != RoiLayout::Dense;
         let element = features.element();
+        let features = kernels::Values { data: features.address::<u8>(&mut self.features)?.cast_mut(), element };
         let args = kernels::EmitArgs {
             boxes,
             parts: self.parts(),
             out: shape.out_size,
             lists: self.lists(),
             prepared: self.marks.prepared(),
-            features: kernels::Values { data: features.address::<u8>(&mut self.features)?.cast_mut(), element },
+            features,
             channels: shape.channels as u32,
+            quads: u32::from(quads(&features, shape.channels)),
             mode: shape.mode,
             sparse: u32::from(sparse),
             pooled: kernels::Values { data: out.pooled.device_pointer() as *mut u8, element },
@@ -297,5 +310,14 @@ impl Workspace {
     }
 }
 
-const NO_FILL: kernels::FillArgs =
-    kernels::FillArgs { regions: [kernels::Region { words: null_mut(), len: 0, value: 0 }; 3] };
+/// Whether rows of so many values can be read four values at a time.
+fn quads(values: &kernels::Values, channels: usize) -> bool {
+    channels.is_multiple_of(4) && (values.data as usize).is_multiple_of(4 * values.element.bytes())
+}
+
+const NO_FILL: kernels::FillArgs = kernels::FillArgs {
+    regions: [kernels::Region { words: null_mut(), len: 0, value: 0 }; 3],
+    share: [0, kernels::SHARES],
+    blocks: 0,
+    units: [0, 1],
+};

@@ -19,10 +19,10 @@ fn parameters_are_named_with_expected_and_got() {
         change(&mut params);
         RoiPooler::new(&Device::cpu().stream().unwrap(), &params).unwrap_err().to_string()
     };
-    assert_eq!(with(|p| p.out_size[1] = 0), "out_size[1]: expected 1 or more, got 0");
-    let many = "out_size: expected at most 2147483647 voxels a box, got 2048 x 1024 x 1024";
-    assert_eq!(with(|p| p.out_size = [2048, 1024, 1024]), many);
-    assert!(with(|p| p.out_size = [u32::MAX; 3]).starts_with("out_size: expected at most 2147483647 voxels a box"));
+    assert_eq!(with(|p| p.out_size[1] = 0), "out_size[1]: expected 1 to 2147483647, got 0");
+    let many = "out_size: expected at most 4294967295 voxels a box, got 4096 x 1024 x 1024";
+    assert_eq!(with(|p| p.out_size = [4096, 1024, 1024]), many);
+    assert!(with(|p| p.out_size[0] = u32::MAX).starts_with("out_size[0]: expected 1 to 2147483647"));
     let zero = "max_points_per_voxel: expected 1 to 2147483647 (one more than a voxel keeps), got 0";
     assert_eq!(with(|p| p.max_points_per_voxel = 0), zero);
     assert!(with(|p| p.max_points_per_voxel = 1 << 31).ends_with("got 2147483648"));
@@ -54,10 +54,10 @@ fn arrays_are_named_with_expected_and_got() {
         let few = Input::new(&points[..3], 1).unwrap();
         assert_eq!(e(Scene::new(b, p), few), "features: expected 4 rows, one for each point, got 3");
         for (boxes, points, name) in [
-            (&[0, 2][..], &[0, 4][..], "box_splits: expected two or more ascending values from 0 to 1, got [0, 2]"),
-            (&[1], &[0, 4], "box_splits: expected two or more ascending values from 0 to 1, got [1]"),
-            (&[], &[0, 4], "box_splits: expected two or more ascending values from 0 to 1, got []"),
-            (&[0, 1, 1], &[0, 5, 4], "point_splits: expected two or more ascending values from 0 to 4, got [0, 5, 4]"),
+            (&[0, 2][..], &[0, 4][..], "box_splits: expected ascending values from 0 to 1, got [0, 2]"),
+            (&[1], &[0, 4], "box_splits: expected ascending values from 0 to 1, got [1]"),
+            (&[], &[0, 4], "box_splits: expected ascending values from 0 to 1, got []"),
+            (&[0, 1, 1], &[0, 5, 4], "point_splits: expected ascending values from 0 to 4, got [0, 5, 4]"),
             (&[0, 1, 1], &[0, 4], "point_splits: expected as many values as box_splits, 3, got 2"),
         ] {
             assert_eq!(e(Scene::new(b, p).batch(boxes, points), features), name);

@@ -17,6 +17,7 @@ fn case(mode: PoolMode) -> Case {
         boxes: FeatureArray::F32(boxes),
         points: FeatureArray::F32(points),
         features: FeatureArray::F32(features),
+        point_columns: 3,
         grad: None,
         channels: 2,
         splits: None,

@@ -1,6 +1,7 @@
 //! Answers from outside, parity of all paths, gradients against finite differences, and what must be refused.
 
 mod errors;
+mod fixtures;
 mod gradient;
 mod large;
 mod parity;
@@ -13,6 +14,7 @@ use crate::{BoxOrigin, ElementType, bf16, f16};
 struct Case {
     boxes: FeatureArray,
     points: FeatureArray,
+    point_columns: usize,
     features: FeatureArray,
     /// `[R, C]`: the gradient of each non-empty voxel.
     grad: Option<FeatureArray>,
@@ -73,7 +75,7 @@ fn array(element: ElementType, values: &[f32]) -> FeatureArray {
 
 impl Case {
     fn scene(&self) -> Scene<'_> {
-        let scene = Scene::new(input(&self.boxes, 7), input(&self.points, 3));
+        let scene = Scene::new(input(&self.boxes, 7), input(&self.points, self.point_columns));
         match &self.splits {
             Some((boxes, points)) => scene.batch(boxes, points),
             None => scene,

@@ -76,6 +76,7 @@ fn case(random: &mut Random, (boxes, points, channels): (usize, usize, usize), o
         boxes: array(geometry, &boxes),
         points: array(geometry, &points),
         features: array(element, &values),
+        point_columns: 3,
         grad: None,
         channels,
         splits: None,
@@ -128,9 +129,14 @@ fn sizes_around_warps_blocks_and_tiles() {
 #[test]
 fn crowded_boxes() {
     let mut random = Random(5);
-    for (points, out, m) in
-        [(3000, [2, 2, 2], 62), (2500, [1, 1, 1], 3000), (5000, [40, 30, 20], 3), (2100, [300, 4, 1], 1)]
-    {
+    for (points, out, m) in [
+        (3000, [2, 2, 2], 62),
+        (2500, [1, 1, 1], 3000),
+        (5000, [40, 30, 20], 3),
+        (7000, [9, 9, 9], 12),
+        (500, [300, 300, 30], 3),
+        (2100, [300, 4, 1], 1),
+    ] {
         let mut case = case(&mut random, (2, points, 3), out, m);
         let boxes = [0.0, 0.0, 0.0, 40.0, 40.0, 40.0, 0.3, /**/ 1.0, 0.0, 0.0, 6.0, 6.0, 40.0, 1.0];
         (case.boxes, case.params.origin) = (array(ElementType::F32, &boxes), BoxOrigin::Center);
