@@ -62,8 +62,6 @@ impl List {
 pub struct CollectArgs {
     /// The points.
     pub points: PointsArg,
-    /// The number of boxes.
-    pub boxes: u32,
     /// Tiles of points.
     pub tiles: u32,
     /// See [`MarkArgs`].
@@ -82,18 +80,13 @@ pub struct CollectArgs {
     pub digit_bits: u32,
     /// The lists.
     pub lists: BoxLists,
-    /// The empty part of the result; of length zero if there is none.
-    pub fill: FillArgs,
 }
 
 kernel! {
-    /// Makes the lists of each box, and writes the empty part of a dense result. The blocks that only write, then one a box.
+    /// Makes the lists of each box. One block a box.
     Collect = "roi_collect", block THREADS, shared WORDS, cooperative true,
     fn(a: CollectArgs) {
-        if block_index() >= a.fill.blocks && block_index() - a.fill.blocks < a.boxes {
-            a.collect(block_index() - a.fill.blocks);
-        }
-        a.fill.part_of_block::<THREADS>();
+        a.collect(block_index());
     }
 }
 
@@ -162,8 +155,8 @@ impl CollectArgs {
             order::Pairs { shared, points, voxels }
         };
         // After the passes the pairs are in the first buffer.
-        let mut from = pairs(self.passes % 2 == 1);
-        let mut to = pairs(self.passes % 2 == 0);
+        let mut from = pairs(!self.passes.is_multiple_of(2));
+        let mut to = pairs(self.passes.is_multiple_of(2));
         let list = List {
             shared: Shared::at(FEW + FEWER),
             global: match (fewer, few) {

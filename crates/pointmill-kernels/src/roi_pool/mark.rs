@@ -38,8 +38,6 @@ pub struct MarkArgs {
     pub zero_words: *mut u32,
     /// See `zero_words`.
     pub zero_len: u32,
-    /// A share of the empty part of the result; of length zero if there is none.
-    pub fill: FillArgs,
 }
 
 impl MarkArgs {
@@ -48,7 +46,7 @@ impl MarkArgs {
 }
 
 kernel! {
-    /// Tests all points with all boxes, and writes a share of the empty part of a dense result. Any number of blocks.
+    /// Tests all points with all boxes. Any number of blocks.
     Mark = "roi_mark", block BLOCK, shared SORT + tile::WORDS, cooperative true,
     fn(a: MarkArgs) {
         let (boxes, marks) = (Staged(Shared::at(0)), Shared::at(MARKS));
@@ -63,11 +61,7 @@ kernel! {
             *a.zero_words.add(word as usize) = 0;
             word += grid_size() * BLOCK;
         }
-        if block_index() < a.fill.blocks {
-            a.fill.part_of_block::<BLOCK>();
-            return;
-        }
-        let mut item = (block_index() - a.fill.blocks) as u64;
+        let mut item = block_index() as u64;
         while item < items {
             let first_tile = (item % runs as u64) as u32 * a.tiles_of_item;
             let first_box = (item / runs as u64) as u32 * a.boxes_of_item;
@@ -95,9 +89,8 @@ kernel! {
                 tile += 1;
             }
             sync_block();
-            item += (grid_size() - a.fill.blocks) as u64;
+            item += grid_size() as u64;
         }
-        a.fill.part_of_block::<BLOCK>();
     }
 }
 

@@ -1,11 +1,10 @@
 //! Kernels of `roi_pool`, in the order they run.
 //!
 //! 1. [`Mark`]: which points lie in which box, one bit a pair, and how many in each tile of points. Also makes boxes ready for tests.
-//! 2. [`Collect`]: a block a box. Its points in order, the voxel of each, a stable sort by voxel, and from that the rows: non-empty voxels and the points each keeps. While some
-//!    blocks do that, all blocks write the empty part of a dense result.
+//! 2. [`Collect`]: a block a box. Its points in order, the voxel of each, a stable sort by voxel, and from that the rows: non-empty voxels and the points each keeps.
 //! 3. [`Emit`]: rows and features into the arrays of the result.
 //!
-//! [`Fill`] writes the empty part where there is nothing to collect. Gradients: [`PointBoxes`] turns the marks round to the boxes of each point, [`Transpose`] puts the rows that
+//! Before the last, [`Fill`] writes the empty part of a dense result. Gradients: [`PointBoxes`] turns the marks round to the boxes of each point, [`Transpose`] puts the rows that
 //! keep a point into that order, [`Gradient`] adds. Points in boxes: [`FirstBox`], or [`Mark`] and then [`BoxTotals`], [`Crop`], [`PointBoxes`], [`PointLists`].
 //!
 //! Lists lie where a counter says, so their place depends on timing; what is written to a result does not.
@@ -32,7 +31,7 @@ pub use backward::{Entry, Gradient, GradientArgs, Transpose, TransposeArgs};
 pub use collect::{Collect, CollectArgs};
 pub use crop::{BoxTotals, BoxTotalsArgs, Crop, CropArgs};
 pub use emit::{Emit, EmitArgs};
-pub use fill::{Fill, FillArgs, Region, SHARES};
+pub use fill::{Fill, FillArgs, Region};
 pub use mark::{Mark, MarkArgs};
 pub use order::DIGIT_BITS;
 pub use points::{FirstBox, FirstBoxArgs, PointBoxes, PointBoxesArgs, PointLists, PointListsArgs, TILE as POINT_TILE};

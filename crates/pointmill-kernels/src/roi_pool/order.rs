@@ -70,6 +70,7 @@ pub(super) unsafe fn pass(a: &Pairs, b: &Pairs, n: u32, shift: u32, bits: u32, c
     let segment = n.div_ceil(THREADS) * WARP;
     let first = warp() * segment;
     let end = if first + segment < n { first + segment } else { n };
+    // SAFETY: the caller's promise; `e` is below `n`.
     let digit = |e: u32| unsafe { a.voxel(e) >> shift } & ((1 << bits) - 1);
     let mut word = thread_index();
     while word < STRIDE << bits {
@@ -123,6 +124,7 @@ pub(super) unsafe fn pass(a: &Pairs, b: &Pairs, n: u32, shift: u32, bits: u32, c
             if rank == 0 {
                 counts.set(at, base + peers.count_ones());
             }
+            // SAFETY: as above; the place is one of `n` too.
             unsafe { a.copy(e, b, base + rank) };
         }
         sync_warp();

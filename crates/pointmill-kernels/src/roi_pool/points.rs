@@ -149,7 +149,7 @@ kernel! {
             }
             if i < a.n {
                 let at = i as usize * groups as usize + group as usize;
-                if groups % AHEAD as u32 == 0 && a.words as usize % 16 == 0 {
+                if groups.is_multiple_of(AHEAD as u32) && (a.words as usize).is_multiple_of(16) {
                     *a.words.add(at).cast::<Four>() = Four(words);
                     if !a.ranks.is_null() {
                         *a.ranks.add(at).cast::<Four>() = Four(ranks);

@@ -261,6 +261,16 @@ pub unsafe fn store_relaxed_x4(p: *mut u32, v: [u32; 4]) {
     };
 }
 
+/// Writes four words that nobody reads soon: the cache drops them before others.
+#[inline(always)]
+pub unsafe fn store_streaming_x4(p: *mut u32, v: [u32; 4]) {
+    // SAFETY: the caller's promise that `p` is valid for 16 bytes and aligned to them.
+    unsafe {
+        asm!("st.global.cs.v4.u32 [{}], {{{}, {}, {}, {}}};", in(reg64) p, in(reg32) v[0], in(reg32) v[1],
+            in(reg32) v[2], in(reg32) v[3], options(nostack, preserves_flags))
+    };
+}
+
 /// Adds and returns what was there.
 #[inline(always)]
 pub unsafe fn atomic_add(p: *mut u32, value: u32) -> u32 {

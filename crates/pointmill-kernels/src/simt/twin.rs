@@ -304,6 +304,10 @@ pub mod machine {
             unsafe { store_relaxed(p.add(j), v) };
         }
     }
+    pub unsafe fn store_streaming_x4(p: *mut u32, v: [u32; 4]) {
+        // SAFETY: see above.
+        unsafe { *p.cast() = v };
+    }
     pub unsafe fn atomic_add(p: *mut u32, value: u32) -> u32 {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p).fetch_add(value, Relaxed) }

@@ -180,8 +180,7 @@ impl RoiPooler {
         Ok(())
     }
 
-    /// [`RoiPooler::locate`] and [`RoiPooler::pool`] in one, with the mode of the parameters. On a GPU faster than the two: the empty part of a dense result is written
-    /// while points are located.
+    /// [`RoiPooler::locate`] and [`RoiPooler::pool`] in one, with the mode of the parameters. On a GPU nothing waits between the two.
     ///
     /// # Errors
     /// As the two.

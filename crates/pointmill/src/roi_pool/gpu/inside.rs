@@ -39,7 +39,7 @@ impl Workspace {
         let points = self.marks.points(scene)?;
         // As many as a block can sort, as long as there are enough blocks.
         let mut points_of_block = kernels::FirstBoxArgs::MOST_POINTS;
-        while points_of_block > kernels::TILE && points.n / points_of_block < self.stream.enough_blocks(1) {
+        while points_of_block > kernels::TILE && points.n / points_of_block < self.stream.enough_blocks(2) {
             points_of_block /= 2;
         }
         let blocks = points.n.div_ceil(points_of_block).max(1);

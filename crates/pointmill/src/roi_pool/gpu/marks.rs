@@ -8,7 +8,7 @@ use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES, TILE, WORDS_OF_TILE};
 use std::ptr::{null, null_mut};
 
-/// What is written while points are tested.
+/// What is set to zero while points are tested.
 pub(super) struct Also {
     /// Set to zero, if not null.
     pub(super) zero: *mut u64,
@@ -16,13 +16,10 @@ pub(super) struct Also {
     pub(super) zero_words: *mut u32,
     /// How many.
     pub(super) zero_len: u32,
-    /// A share of the empty part of a result.
-    pub(super) fill: kernels::FillArgs,
 }
 
 impl Also {
-    pub(super) const NOTHING: Self =
-        Self { zero: null_mut(), zero_words: null_mut(), zero_len: 0, fill: super::NO_FILL };
+    pub(super) const NOTHING: Self = Self { zero: null_mut(), zero_words: null_mut(), zero_len: 0 };
 }
 
 /// Memory for boxes, points and marks.
@@ -121,7 +118,7 @@ impl Marks {
     ) -> Result<kernels::PointsArg> {
         let points = self.points(scene)?;
         let boxes = self.boxes(scene, params)?;
-        let enough = u64::from(self.stream.enough_blocks(4));
+        let enough = u64::from(self.stream.enough_blocks(2));
         let groups = u64::from(boxes.count.div_ceil(BOXES));
         // As many points as a block can sort, and several groups of boxes with them, as long as every multiprocessor has some blocks.
         let most = kernels::MarkArgs::MOST_TILES;
@@ -141,11 +138,10 @@ impl Marks {
             zero: also.zero,
             zero_words: also.zero_words,
             zero_len: also.zero_len,
-            fill: also.fill,
         };
         let blocks = items(args.boxes_of_item).clamp(1, 1 << 20) as u32;
         // SAFETY: `reserve` made room for this scene.
-        unsafe { self.stream.launch::<kernels::Mark>(also.fill.blocks + blocks, args) }?;
+        unsafe { self.stream.launch::<kernels::Mark>(blocks, args) }?;
         Ok(points)
     }
 

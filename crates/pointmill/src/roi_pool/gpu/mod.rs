@@ -21,9 +21,6 @@ const FIRST_ROWS: usize = if cfg!(test) { 50 } else { 1 << 18 };
 const MAX_PAIRS: u64 = (1 << 30) - 1;
 /// Most bits of a voxel's id that one pass sorts by.
 const DIGIT_BITS: u32 = kernels::DIGIT_BITS;
-/// The share of a dense result's empty part that is written while points are tested, in 64ths; the rest is written while lists are made.
-const FILL_WHILE_MARKING: u32 = 14;
-
 /// Memory that calls use again.
 #[derive(Debug)]
 pub(super) struct Workspace {
@@ -74,7 +71,7 @@ impl Workspace {
     pub(super) fn locate(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         self.reserve(scene, params)?;
         loop {
-            self.enqueue_locate(scene, params, None)?;
+            self.enqueue_lists(scene, params)?;
             if !self.must_grow()? {
                 return Ok(());
             }
@@ -83,15 +80,11 @@ impl Workspace {
 
     /// Pools over the lists.
     pub(super) fn pool(&mut self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
-        let fill = self.reserve_output(features, shape, out)?;
-        if !fill.is_empty() {
-            // SAFETY: the regions are those of the output.
-            unsafe { self.stream.launch::<kernels::Fill>(self.stream.enough_blocks(4), fill) }?;
-        }
+        self.fill(features, shape, out)?;
         self.emit(features, shape, out)
     }
 
-    /// Both, with one launch less.
+    /// Both; nothing waits between them.
     pub(super) fn run(
         &mut self,
         scene: &Scene<'_>,
@@ -101,14 +94,24 @@ impl Workspace {
         out: &mut RoiPooled,
     ) -> Result<()> {
         self.reserve(scene, params)?;
-        let fill = self.reserve_output(features, shape, out)?;
         loop {
-            self.enqueue_locate(scene, params, Some(fill))?;
-            self.emit(features, shape, out)?;
+            self.enqueue_lists(scene, params)?;
+            self.pool(features, shape, out)?;
             if !self.must_grow()? {
                 return Ok(());
             }
         }
+    }
+
+    /// Makes room for the result and queues writing its empty part. Beside or before the kernels that find the lists this would take longer: while memory is busy with it
+    /// what they read comes late, and it leaves the cache to what is written.
+    fn fill(&self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
+        let fill = self.reserve_output(features, shape, out)?;
+        if fill.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the regions are those of the output.
+        unsafe { self.stream.launch::<kernels::Fill>(self.stream.enough_blocks(4), fill) }
     }
 
     fn reserve(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
@@ -173,27 +176,18 @@ impl Workspace {
         }
     }
 
-    fn enqueue_locate(
-        &mut self,
-        scene: &Scene<'_>,
-        params: &RoiPoolParams,
-        fill: Option<kernels::FillArgs>,
-    ) -> Result<()> {
-        let fill = fill.unwrap_or(NO_FILL);
-        // Some blocks a multiprocessor only write; while points are tested they write alone, while lists are made twice as much as the others.
-        let writers = |blocks| if fill.is_empty() { 0 } else { self.stream.enough_blocks(blocks) };
-        let share =
-            |from, to, blocks, units| kernels::FillArgs { share: [from, to], blocks: writers(blocks), units, ..fill };
+    fn enqueue_lists(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         let (zero_words, zero_len) = self.gradient.forget(scene.num_points())?;
-        let also =
-            Also { zero: self.used.pointer(), zero_words, zero_len, fill: share(0, FILL_WHILE_MARKING, 2, [1, 0]) };
+        let also = Also { zero: self.used.pointer(), zero_words, zero_len };
         let points = self.marks.enqueue(scene, params.boxes(), true, &also)?;
         let Located { boxes, voxels, keep, .. } = self.located;
+        if boxes == 0 {
+            return Ok(());
+        }
         let bits = u32::BITS - (voxels - 1).leading_zeros();
         let passes = bits.div_ceil(DIGIT_BITS);
         let args = kernels::CollectArgs {
             points,
-            boxes,
             tiles: self.marks.tiles(),
             prepared: self.marks.prepared(),
             marks: self.marks.marks(),
@@ -203,10 +197,9 @@ impl Workspace {
             passes,
             digit_bits: bits.div_ceil(passes.max(1)),
             lists: self.lists(),
-            fill: share(FILL_WHILE_MARKING, kernels::SHARES, 1, [2, 1]),
         };
         // SAFETY: `reserve` made room; the marks are queued before.
-        unsafe { self.stream.launch::<kernels::Collect>((args.fill.blocks + boxes).max(1), args) }
+        unsafe { self.stream.launch::<kernels::Collect>(boxes, args) }
     }
 
     /// Makes room for the result; what of it is to be written first.
@@ -315,9 +308,5 @@ fn quads(values: &kernels::Values, channels: usize) -> bool {
     channels.is_multiple_of(4) && (values.data as usize).is_multiple_of(4 * values.element.bytes())
 }
 
-const NO_FILL: kernels::FillArgs = kernels::FillArgs {
-    regions: [kernels::Region { words: null_mut(), len: 0, value: 0 }; 3],
-    share: [0, kernels::SHARES],
-    blocks: 0,
-    units: [0, 1],
-};
+const NO_FILL: kernels::FillArgs =
+    kernels::FillArgs { regions: [kernels::Region { words: null_mut(), len: 0, value: 0 }; 3] };
