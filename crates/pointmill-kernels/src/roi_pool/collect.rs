@@ -1,7 +1,5 @@
 //! The points of each box, by voxel.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::block::exclusive_sum;
 use super::block::{SUM_WORDS, THREADS};
 use super::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -17,11 +15,11 @@ const FEWER: u32 = FEW / 2;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const TILES: u32 = FEW;
 const SORT: u32 = 2 * FEW;
-const SUMS: u32 = SORT + order::WORDS;
+pub(super) const SUMS: u32 = SORT + order::WORDS;
 const START: u32 = SUMS + SUM_WORDS;
 const _: () = assert!(expand::WORDS <= FEWER && FEW <= 1 << order::PLACE_BITS);
 /// The box, and the edge lengths of its voxels; where four words can be read at once.
-const BOX: u32 = (START + 1).next_multiple_of(4);
+pub(super) const BOX: u32 = (START + 1).next_multiple_of(4);
 const WORDS: u32 = BOX + STAGED_WORDS;
 /// Points of a thread whose coordinates are read together.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -60,16 +58,18 @@ impl List {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CollectArgs {
+    /// The boxes.
+    pub boxes: BoxesArg,
     /// The points.
     pub points: PointsArg,
     /// Tiles of points.
     pub tiles: u32,
     /// See [`MarkArgs`].
-    pub prepared: *const u32,
+    pub prepared: *mut u32,
     /// See [`MarkArgs`].
-    pub marks: *const u32,
+    pub marks: *mut u32,
     /// See [`MarkArgs`].
-    pub counts: *const u32,
+    pub counts: *mut u32,
     /// Voxels of a box along each axis.
     pub out: [u32; 3],
     /// Most points that a voxel keeps, M - 1.
@@ -80,13 +80,25 @@ pub struct CollectArgs {
     pub digit_bits: u32,
     /// The lists.
     pub lists: BoxLists,
+    /// Words that are set to zero where no [`Mark`] did, and how many.
+    pub zero_words: *mut u32,
+    /// See `zero_words`.
+    pub zero_len: u32,
 }
 
 kernel! {
     /// Makes the lists of each box. One block a box.
     Collect = "roi_collect", block THREADS, shared WORDS, cooperative true,
     fn(a: CollectArgs) {
-        a.collect(block_index());
+        a.collect::<false>(block_index());
+    }
+}
+
+kernel! {
+    /// [`Mark`] and [`Collect`] in one, for few points: each block tests all points with its box. One block a box; there is a point.
+    MarkAndCollect = "roi_mark_and_collect", block THREADS, shared WORDS, cooperative true,
+    fn(a: CollectArgs) {
+        a.collect::<true>(block_index());
     }
 }
 
@@ -94,9 +106,9 @@ kernel! {
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl CollectArgs {
-    /// The lists of box `b`. All threads call.
+    /// The lists of box `b`. All threads call. If `DIRECT` the block tests all points with its box itself.
     #[inline(always)]
-    unsafe fn collect(&self, b: u32) {
+    unsafe fn collect<const DIRECT: bool>(&self, b: u32) {
         let first_tile = b as usize * self.tiles as usize;
         let tiles = unsafe {
             expand::Tiles {
@@ -108,25 +120,65 @@ impl CollectArgs {
         };
         // One thread prepares what all need later, while the others count.
         if thread_index() == THREADS - WARP {
-            let oriented = unsafe { load_box(self.prepared, b) };
-            let steps = oriented.grid(self.out).steps().map(f32::to_bits);
-            Staged(Shared::at(BOX)).put(0, &oriented, (steps[0], steps[1]));
-            Shared::at(BOX + BOX_WORDS as u32).set(2, steps[2]);
+            unsafe { self.prepare::<DIRECT>(b) };
+        }
+        if DIRECT {
+            let mut word = b * THREADS + thread_index();
+            while word < self.zero_len {
+                unsafe { *self.zero_words.add(word as usize) = 0 };
+                word += grid_size() * THREADS;
+            }
+            sync_block();
+            unsafe { self.mark(b) };
+            sync_block();
         }
         let n = unsafe { tiles.count() };
-        let lists = &self.lists;
         if n == 0 || self.keep == 0 {
             if thread_index() == 0 {
-                if n > 0 {
-                    unsafe { atomic_add_u64(lists.used, n as u64) };
+                if n > 0 && !DIRECT {
+                    unsafe { atomic_add_u64(self.lists.used, n as u64) };
                 }
                 unsafe { self.finish(b, 0, n, 0, 0) };
             }
-            return;
+        } else {
+            unsafe { self.sort::<DIRECT>(b, n, &tiles) };
         }
+    }
+
+    /// Writes what is known of a box. One thread calls.
+    #[inline(always)]
+    pub(super) unsafe fn finish(&self, b: u32, start: u32, inside: u32, rows: u32, kept: u32) {
+        let (lists, b) = (&self.lists, b as usize);
+        unsafe {
+            *lists.start.add(b) = start;
+            *lists.inside.add(b) = inside;
+            *lists.rows.add(b) = rows;
+            *lists.kept.add(b) = kept;
+        }
+    }
+
+    /// Puts the box and the edge lengths of its voxels into shared memory. One thread calls.
+    #[inline(always)]
+    unsafe fn prepare<const DIRECT: bool>(&self, b: u32) {
+        let oriented = if !DIRECT {
+            unsafe { load_box(self.prepared, b) }
+        } else {
+            let oriented = unsafe { self.boxes.prepare(b) };
+            unsafe { store_box(self.prepared, b, &oriented) };
+            oriented
+        };
+        let steps = oriented.grid(self.out).steps().map(f32::to_bits);
+        Staged(Shared::at(BOX)).put(0, &oriented, (steps[0], steps[1]));
+        Shared::at(BOX + BOX_WORDS as u32).set(2, steps[2]);
+    }
+
+    /// The `n` points of the box by voxel.
+    #[inline(always)]
+    unsafe fn sort<const DIRECT: bool>(&self, b: u32, n: u32, tiles: &expand::Tiles) {
+        let lists = &self.lists;
         // The answer is a long way off; few pairs need it at the end only.
-        let mut place = 0;
-        if thread_index() == 0 {
+        let mut place = if DIRECT { b as u64 * self.points.n as u64 } else { 0 };
+        if !DIRECT && thread_index() == 0 {
             place = unsafe { atomic_add_u64(lists.used, n as u64) };
         }
         let few = n <= FEW && self.passes * self.digit_bits <= VOXEL_BITS;
@@ -208,18 +260,6 @@ impl CollectArgs {
         shared.get(0)
     }
 
-    /// Writes what is known of a box. One thread calls.
-    #[inline(always)]
-    unsafe fn finish(&self, b: u32, start: u32, inside: u32, rows: u32, kept: u32) {
-        let (lists, b) = (&self.lists, b as usize);
-        unsafe {
-            *lists.start.add(b) = start;
-            *lists.inside.add(b) = inside;
-            *lists.rows.add(b) = rows;
-            *lists.kept.add(b) = kept;
-        }
-    }
-
     /// The voxel of each of the box's points.
     #[inline(always)]
     unsafe fn voxelize(&self, n: u32, pairs: &order::Pairs, points: &List) {
@@ -249,58 +289,5 @@ impl CollectArgs {
             first += AHEAD as u32 * THREADS;
         }
         sync_block();
-    }
-
-    /// Sorted pairs into rows. `starts` is shared memory for the starts of few.
-    #[inline(always)]
-    unsafe fn rows(&self, b: u32, n: u32, start: u32, pairs: &order::Pairs, starts: Shared) {
-        let sums = Shared::at(SUMS);
-        let records = unsafe { self.lists.records.add(start as usize) };
-        let mut rows = 0;
-        let mut first = 0;
-        while first < n {
-            let e = first + thread_index();
-            let heads = e < n && (e == 0 || unsafe { pairs.voxel(e - 1) != pairs.voxel(e) });
-            let (rank, sum) = exclusive_sum(heads as u32, sums);
-            if heads {
-                if pairs.few() {
-                    starts.set(rows + rank, e);
-                } else {
-                    unsafe { (*records.add((rows + rank) as usize)).start = e };
-                }
-            }
-            rows += sum;
-            first += THREADS;
-            sync_block();
-        }
-        let start_of = |r: u32| {
-            if r >= rows {
-                n
-            } else if pairs.few() {
-                starts.get(r)
-            } else {
-                unsafe { (*records.add(r as usize)).start }
-            }
-        };
-        let mut kept = 0;
-        let mut first = 0;
-        while first < rows {
-            let r = first + thread_index();
-            let own = start_of(r);
-            let count = start_of(r + 1) - own;
-            let count = if count < self.keep { count } else { self.keep };
-            let (before, sum) = exclusive_sum(count, sums);
-            if r < rows {
-                let voxel = unsafe { pairs.voxel(own) };
-                let record = Record { voxel, start: own, kept_start: kept + before, count };
-                unsafe { *records.add(r as usize) = record };
-            }
-            kept += sum;
-            first += THREADS;
-            sync_block();
-        }
-        if thread_index() == 0 {
-            unsafe { self.finish(b, start, n, rows, kept) };
-        }
     }
 }

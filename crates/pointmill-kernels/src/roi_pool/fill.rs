@@ -24,13 +24,6 @@ pub struct FillArgs {
     pub regions: [Region; 3],
 }
 
-impl FillArgs {
-    /// Whether there is nothing to write.
-    pub fn is_empty(&self) -> bool {
-        self.regions.iter().all(|region| region.len == 0)
-    }
-}
-
 kernel! {
     /// Sets arrays to their values. Any number of blocks; each writes a run of its own, so that memory sees long runs.
     Fill = "roi_fill", block THREADS, shared 0, cooperative false,

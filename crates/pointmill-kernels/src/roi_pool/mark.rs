@@ -130,10 +130,7 @@ impl MarkArgs {
         let prepared = unsafe { self.boxes.prepare(b) };
         boxes.put(k, &prepared, unsafe { self.boxes.range(b) });
         if keep && b < self.boxes.count && !self.prepared.is_null() {
-            let words = prepared.to_words();
-            for i in 0..BOX_WORDS {
-                unsafe { *self.prepared.add(b as usize * BOX_WORDS + i) = words[i] };
-            }
+            unsafe { store_box(self.prepared, b, &prepared) };
         }
     }
 

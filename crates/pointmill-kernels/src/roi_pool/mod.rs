@@ -2,44 +2,63 @@
 //!
 //! 1. [`Mark`]: which points lie in which box, one bit a pair, and how many in each tile of points. Also makes boxes ready for tests.
 //! 2. [`Collect`]: a block a box. Its points in order, the voxel of each, a stable sort by voxel, and from that the rows: non-empty voxels and the points each keeps.
-//! 3. [`Emit`]: rows and features into the arrays of the result.
+//! 3. [`Emit`]: rows and features into the arrays of the result, and the empty rows of a dense one.
 //!
-//! Before the last, [`Fill`] writes the empty part of a dense result. Gradients: [`PointBoxes`] turns the marks round to the boxes of each point, [`Transpose`] puts the rows that
-//! keep a point into that order, [`Gradient`] adds. Points in boxes: [`FirstBox`], or [`Mark`] and then [`BoxTotals`], [`Crop`], [`PointBoxes`], [`PointLists`].
+//! [`MarkAndCollect`] is the first two in one, for few points. Where rows are not made of whole quads of words, [`Fill`] writes the empty part of a dense result
+//! before. Gradients: [`PointBoxes`] turns the marks round to the boxes of each point, [`Transpose`] puts the rows that keep a point into that order, [`Gradient`]
+//! adds. Points in boxes: [`FirstBox`], or [`Mark`] and then [`BoxTotals`], [`Crop`], [`PointBoxes`], [`PointLists`].
 //!
-//! Lists lie where a counter says, so their place depends on timing; what is written to a result does not.
+//! Lists lie where a counter says, so their place may depend on timing; what is written to a result does not.
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::ElementType;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::OrientedBox;
-use pointmill_core::{BOX_WORDS, BoxOrigin, ElementType};
+use pointmill_core::{BOX_WORDS, BoxOrigin};
 
 mod backward;
 mod block;
 mod collect;
 mod crop;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+mod direct;
 mod emit;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+mod empty;
 mod expand;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+mod features;
 mod fill;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+mod lists;
 mod mark;
 mod order;
 mod points;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+mod rows;
 mod tile;
+mod values;
 
 pub use backward::{Entry, Gradient, GradientArgs, Transpose, TransposeArgs};
-pub use collect::{Collect, CollectArgs};
+pub use collect::{Collect, CollectArgs, MarkAndCollect};
 pub use crop::{BoxTotals, BoxTotalsArgs, Crop, CropArgs};
 pub use emit::{Emit, EmitArgs};
 pub use fill::{Fill, FillArgs, Region};
 pub use mark::{Mark, MarkArgs};
 pub use order::DIGIT_BITS;
 pub use points::{FirstBox, FirstBoxArgs, PointBoxes, PointBoxesArgs, PointLists, PointListsArgs, TILE as POINT_TILE};
+pub use values::Values;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use values::*;
 
 /// Points of a tile.
 pub const TILE: u32 = 512;
 /// Words of marks that a tile has for each box.
 pub const WORDS_OF_TILE: u32 = TILE / 32;
+/// Most voxels of a box whose empty rows [`Emit`] can write: a bit each in shared memory.
+pub const MAX_BITS: u32 = 1 << 15;
 /// Boxes that are tested together, as many as a warp has lanes.
 pub const BOXES: u32 = 32;
 /// No entry.
@@ -69,16 +88,6 @@ pub struct Totals {
     pub inside: u64,
     /// Boxes that hold nothing by their own values.
     pub empty_boxes: u64,
-}
-
-/// An array of any type.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Values {
-    /// The values.
-    pub data: *mut u8,
-    /// Their type.
-    pub element: ElementType,
 }
 
 /// The points: x, y, z first in each row.
@@ -131,7 +140,7 @@ pub struct BoxLists {
     pub records: *mut Record,
     /// How many pairs there is room for.
     pub capacity: u32,
-    /// Pairs asked for so far, maybe more than there is room for.
+    /// Pairs asked for so far, maybe more than there is room for. Null if each box has room for all points, box after box.
     pub used: *mut u64,
 }
 
@@ -150,142 +159,6 @@ pub struct Record {
 }
 
 // SAFETY (all blocks below): the launcher's promise about pointers and sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
-impl Values {
-    /// The `N` values from `i` on, widened.
-    #[inline(always)]
-    pub(crate) unsafe fn get_row<const N: usize>(&self, i: usize) -> [f32; N] {
-        let mut bits = [0; N];
-        unsafe {
-            if self.element == ElementType::F32 {
-                for j in 0..N {
-                    bits[j] = *self.data.cast::<u32>().add(i + j);
-                }
-            } else {
-                for j in 0..N {
-                    bits[j] = *self.data.cast::<u16>().add(i + j) as u32;
-                }
-            }
-        }
-        let mut values = [0.0; N];
-        for j in 0..N {
-            values[j] = self.widen(bits[j]);
-        }
-        values
-    }
-
-    #[inline(always)]
-    fn widen(&self, bits: u32) -> f32 {
-        match self.element {
-            ElementType::F32 => f32::from_bits(bits),
-            ElementType::F16 => f32_from_f16(bits),
-            ElementType::Bf16 => f32::from_bits(bits << 16),
-        }
-    }
-
-    #[inline(always)]
-    fn narrow(&self, value: f32) -> u32 {
-        match self.element {
-            ElementType::F16 => f16_from_f32(value),
-            other => other.narrow(value),
-        }
-    }
-
-    /// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of four.
-    #[inline(always)]
-    pub(crate) unsafe fn get_all<const V: usize>(&self, i: usize) -> [f32; V] {
-        let mut values = [0.0; V];
-        unsafe {
-            match (self.element, V) {
-                (ElementType::F32, 4) => {
-                    let Four(four) = *self.data.cast::<Four>().add(i / 4);
-                    for j in 0..V {
-                        values[j] = f32::from_bits(four[j]);
-                    }
-                }
-                (ElementType::F32, _) => values[0] = *self.data.cast::<f32>().add(i),
-                (_, 4) => {
-                    let Two(two) = *self.data.cast::<Two>().add(i / 4);
-                    for j in 0..V {
-                        values[j] = self.widen((two[j / 2] >> (16 * (j % 2))) & 0xffff);
-                    }
-                }
-                _ => values[0] = self.widen(*self.data.cast::<u16>().add(i) as u32),
-            }
-        }
-        values
-    }
-
-    /// Writes the values from `i` on, rounded once; as [`Values::get_all`].
-    #[inline(always)]
-    pub(crate) unsafe fn set_all<const V: usize>(&self, i: usize, values: [f32; V]) {
-        unsafe {
-            match (self.element, V) {
-                (ElementType::F32, 4) => {
-                    let mut four = [0; 4];
-                    for j in 0..V {
-                        four[j] = self.narrow(values[j]);
-                    }
-                    *self.data.cast::<Four>().add(i / 4) = Four(four);
-                }
-                (ElementType::F32, _) => *self.data.cast::<u32>().add(i) = self.narrow(values[0]),
-                (_, 4) => {
-                    let mut two = [0; 2];
-                    for j in 0..V {
-                        two[j / 2] |= self.narrow(values[j]) << (16 * (j % 2));
-                    }
-                    *self.data.cast::<Two>().add(i / 4) = Two(two);
-                }
-                _ => *self.data.cast::<u16>().add(i) = self.narrow(values[0]) as u16,
-            }
-        }
-    }
-}
-
-/// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of four.
-///
-/// # Safety
-/// There are such values, aligned for four.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(crate) unsafe fn get_all_i32<const V: usize>(data: *const i32, i: usize) -> [i32; V] {
-    let mut values = [0; V];
-    // SAFETY: the caller's promise.
-    unsafe {
-        if V == 4 {
-            let Four(four) = *data.cast::<Four>().add(i / 4);
-            for j in 0..V {
-                values[j] = four[j] as i32;
-            }
-        } else {
-            values[0] = *data.add(i);
-        }
-    }
-    values
-}
-
-/// Writes the values from `i` on; as [`get_all_i32`].
-///
-/// # Safety
-/// As there.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(crate) unsafe fn set_all_i32<const V: usize>(data: *mut i32, i: usize, values: [i32; V]) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if V == 4 {
-            let mut four = [0; 4];
-            for j in 0..V {
-                four[j] = values[j] as u32;
-            }
-            *data.cast::<Four>().add(i / 4) = Four(four);
-        } else {
-            *data.add(i) = values[0];
-        }
-    }
-}
-
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl PointsArg {
@@ -323,18 +196,6 @@ impl BoxesArg {
     }
 }
 
-/// Four words that are read at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-pub(crate) struct Four(pub(crate) [u32; 4]);
-
-/// Two words that are read at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[repr(C, align(8))]
-#[derive(Clone, Copy)]
-struct Two([u32; 2]);
-
 /// Box `b` of those made ready.
 ///
 /// # Safety
@@ -352,6 +213,20 @@ pub(crate) unsafe fn load_box(prepared: *const u32, b: u32) -> OrientedBox {
         }
     }
     OrientedBox::from_words(words)
+}
+
+/// Keeps a box that was made ready.
+///
+/// # Safety
+/// There is room for it.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(crate) unsafe fn store_box(prepared: *mut u32, b: u32, oriented: &OrientedBox) {
+    let words = oriented.to_words();
+    for i in 0..BOX_WORDS {
+        // SAFETY: the caller's promise.
+        unsafe { *prepared.add(b as usize * BOX_WORDS + i) = words[i] };
+    }
 }
 
 /// Words of shared memory that a box takes: its own, and the points it sees.

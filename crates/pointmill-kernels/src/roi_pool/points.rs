@@ -25,7 +25,9 @@ pub struct FirstBoxArgs {
     pub points: PointsArg,
     /// Points that a block takes: a multiple of twice its threads, at most [`FirstBoxArgs::MOST_POINTS`].
     pub points_of_block: u32,
-    /// `[n]`: the lowest box that holds the point, or -1.
+    /// Boxes that it tests with them: all, or a multiple of [`BOXES`].
+    pub boxes_of_block: u32,
+    /// `[n]`: the lowest box that holds the point, or -1; where blocks share the boxes of a point, -1 before.
     pub first: *mut i32,
 }
 
@@ -35,19 +37,28 @@ impl FirstBoxArgs {
 }
 
 kernel! {
-    /// Finds the first box of each point. One block for each `points_of_block` points.
+    /// Finds the first box of each point. One block for each `points_of_block` points and `boxes_of_block` boxes, those of the same boxes behind each other.
     FirstBox = "roi_first_box", block BLOCK, shared FOUND + tile::MOST, cooperative true,
     fn(a: FirstBoxArgs) {
         let (staged, found) = (Staged(Shared::at(0)), Shared::at(FOUND));
-        let first_point = block_index() * a.points_of_block;
+        let runs = a.points.n.div_ceil(a.points_of_block);
+        let runs = if runs > 1 { runs } else { 1 };
+        let first_point = block_index() % runs * a.points_of_block;
+        let first_box = block_index() / runs * a.boxes_of_block;
+        let shared_boxes = a.boxes_of_block < a.boxes.count;
+        let end_box = if shared_boxes && first_box + a.boxes_of_block < a.boxes.count {
+            first_box + a.boxes_of_block
+        } else {
+            a.boxes.count
+        };
         let sorted = tile::sort(&a.points, first_point, a.points_of_block, Shared::at(SORT), || ());
         let mut k = thread_index();
         while k < a.points_of_block {
             found.set(k, NONE);
             k += BLOCK;
         }
-        let mut base = 0;
-        while base < a.boxes.count {
+        let mut base = first_box;
+        while base < end_box {
             // All have done with the boxes before.
             sync_block();
             let b = base + thread_index();
@@ -59,7 +70,7 @@ kernel! {
                 let mut first = found.get(k);
                 let (low, high) = tile::bounds_of_warp(p);
                 let mut group = 0;
-                while group < STAGE && base + group < a.boxes.count && ballot(first == NONE) != 0 {
+                while group < STAGE && base + group < end_box && ballot(first == NONE) != 0 {
                     let mut candidates = staged.candidates(group, low, high);
                     while candidates != 0 {
                         let b = group + candidates.trailing_zeros();
@@ -85,7 +96,13 @@ kernel! {
         while k < a.points_of_block {
             let (_, index) = sorted.get(k);
             if first_point + index < a.points.n {
-                *a.first.add((first_point + index) as usize) = found.get(k) as i32;
+                let first = a.first.add((first_point + index) as usize);
+                if !shared_boxes {
+                    *first = found.get(k) as i32;
+                } else if found.get(k) != NONE {
+                    // No box is the greatest number.
+                    atomic_min(first.cast(), found.get(k));
+                }
             }
             k += BLOCK;
         }

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use pointmill_kernels::prim::BLOCK;
-use pointmill_kernels::roi_pool as kernels;
+use pointmill_kernels::roi_pool::{self as kernels, BOXES};
 
 /// Memory that calls use again.
 #[derive(Debug)]
@@ -37,20 +37,28 @@ impl Workspace {
         out.reserve(scene.num_points())?;
         self.marks.upload_ranges(scene)?;
         let points = self.marks.points(scene)?;
-        // As many as a block can sort, as long as there are enough blocks.
-        let mut points_of_block = kernels::FirstBoxArgs::MOST_POINTS;
-        while points_of_block > kernels::TILE && points.n / points_of_block < self.stream.enough_blocks(2) {
-            points_of_block /= 2;
+        let boxes = self.marks.boxes(scene, params)?;
+        // As many points as a block can sort and all boxes with them, as long as every multiprocessor has some blocks.
+        let enough = u64::from(self.stream.enough_blocks(2));
+        let runs = |points_of_block: u32| u64::from(points.n.div_ceil(points_of_block).max(1));
+        let chunks = |boxes_of_block: u32| u64::from(boxes.count.div_ceil(boxes_of_block).max(1));
+        let most = kernels::FirstBoxArgs::MOST_POINTS;
+        let points_of_block = if runs(most) * chunks(BOXES) >= enough { most } else { kernels::TILE };
+        let boxes_of_block = [boxes.count.max(1), 8 * BOXES, 4 * BOXES, 2 * BOXES]
+            .into_iter()
+            .find(|n| runs(points_of_block) * chunks(*n) >= enough)
+            .unwrap_or(BOXES);
+        let blocks = runs(points_of_block) * chunks(boxes_of_block);
+        if boxes_of_block < boxes.count {
+            let mut regions = super::NOTHING_TO_FILL;
+            regions[0] = kernels::Region { words: out.pointer().cast(), len: u64::from(points.n), value: u32::MAX };
+            let args = kernels::FillArgs { regions };
+            // SAFETY: room was made.
+            unsafe { self.stream.launch::<kernels::Fill>(self.stream.enough_blocks(1), args) }?;
         }
-        let blocks = points.n.div_ceil(points_of_block).max(1);
-        let args = kernels::FirstBoxArgs {
-            boxes: self.marks.boxes(scene, params)?,
-            points,
-            points_of_block,
-            first: out.pointer(),
-        };
-        // SAFETY: room was made.
-        unsafe { self.stream.launch::<kernels::FirstBox>(blocks, args) }
+        let args = kernels::FirstBoxArgs { boxes, points, points_of_block, boxes_of_block, first: out.pointer() };
+        // SAFETY: room was made; what blocks share is set to -1 before.
+        unsafe { self.stream.launch::<kernels::FirstBox>(blocks as u32, args) }
     }
 
     pub(in crate::roi_pool) fn count(
@@ -132,7 +140,7 @@ fn enqueue_totals(marks: &Marks, scene: &Scene<'_>, out: &mut Buffer<i32>) -> Re
         tiles: marks.tiles(),
         totals: out.pointer().cast(),
     };
-    let blocks = args.boxes.div_ceil(BLOCK / kernels::BOXES).clamp(1, out.stream().enough_blocks(8));
+    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, out.stream().enough_blocks(8));
     // SAFETY: room was made; the counts are queued before.
     unsafe { out.stream().launch::<kernels::BoxTotals>(blocks, args) }
 }

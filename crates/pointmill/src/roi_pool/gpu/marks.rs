@@ -149,15 +149,15 @@ impl Marks {
         self.tiles
     }
 
-    pub(super) fn prepared(&self) -> *const u32 {
+    pub(super) fn prepared(&self) -> *mut u32 {
         self.prepared.pointer()
     }
 
-    pub(super) fn marks(&self) -> *const u32 {
+    pub(super) fn marks(&self) -> *mut u32 {
         self.marks.pointer()
     }
 
-    pub(super) fn counts(&self) -> *const u32 {
+    pub(super) fn counts(&self) -> *mut u32 {
         self.counts.pointer()
     }
 }

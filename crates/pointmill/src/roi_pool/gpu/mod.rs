@@ -3,20 +3,22 @@
 mod backward;
 mod inside;
 mod marks;
+mod output;
 
 pub(super) use inside::Workspace as InsideWorkspace;
 
 use super::result::Shape;
-use super::{PoolMode, RoiLayout, RoiPoolParams, RoiPooled, Scene};
+use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
 use crate::{Error, Input, Result};
 use marks::{Also, Marks};
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
 
-/// Pairs that there is room for at first, and rows of a sparse result; in tests so few that they do not always do.
+/// Pairs that there is room for at first; in tests so few that they do not always do.
 const FIRST_PAIRS: usize = if cfg!(test) { 500 } else { 1 << 24 };
-const FIRST_ROWS: usize = if cfg!(test) { 50 } else { 1 << 18 };
+/// Points that a multiprocessor tests with boxes, point by point, in the time that it takes to sort points first and look at those near each other together.
+const DIRECT_POINTS: u64 = if cfg!(test) { 700 } else { 1 << 15 };
 /// Most pairs of a box and a point inside.
 const MAX_PAIRS: u64 = (1 << 30) - 1;
 /// Most bits of a voxel's id that one pass sorts by.
@@ -48,6 +50,8 @@ struct Located {
     keep: u32,
     /// No scene of this size has more pairs.
     pairs_bound: u64,
+    /// Whether there are so few pairs that each box has room for all points.
+    direct: bool,
 }
 
 impl Workspace {
@@ -80,8 +84,14 @@ impl Workspace {
 
     /// Pools over the lists.
     pub(super) fn pool(&mut self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
-        self.fill(features, shape, out)?;
-        self.emit(features, shape, out)
+        loop {
+            let args = self.emit_args(features, shape, out)?;
+            // SAFETY: `emit_args` made room; the lists are queued before, and their pairs are below `capacity`.
+            unsafe { self.stream.launch::<kernels::Emit>((args.boxes * args.parts).max(1), args) }?;
+            if !self.must_grow_rows(shape, out)? {
+                return Ok(());
+            }
+        }
     }
 
     /// Both; nothing waits between them.
@@ -103,29 +113,22 @@ impl Workspace {
         }
     }
 
-    /// Makes room for the result and queues writing its empty part. Beside or before the kernels that find the lists this would take longer: while memory is busy with it
-    /// what they read comes late, and it leaves the cache to what is written.
-    fn fill(&self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
-        let fill = self.reserve_output(features, shape, out)?;
-        if fill.is_empty() {
-            return Ok(());
-        }
-        // SAFETY: the regions are those of the output.
-        unsafe { self.stream.launch::<kernels::Fill>(self.stream.enough_blocks(4), fill) }
-    }
-
     fn reserve(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         let (boxes, points) = (scene.num_boxes(), scene.num_points());
+        let pairs_bound = boxes as u64 * points as u64;
+        let boxes_of_multiprocessor = boxes.div_ceil(self.stream.enough_blocks(1) as usize);
+        let direct = (1..=DIRECT_POINTS).contains(&(points as u64 * boxes_of_multiprocessor as u64));
         self.located = Located {
             boxes: boxes as u32,
             points: points as u32,
             voxels: params.voxels() as u32,
             keep: params.max_points_per_voxel - 1,
-            pairs_bound: boxes as u64 * points as u64,
+            pairs_bound,
+            direct,
         };
         self.marks.reserve(scene, true)?;
         self.box_lists.reserve(5 * boxes)?;
-        self.grow((self.located.pairs_bound as usize).min(FIRST_PAIRS))
+        self.grow((pairs_bound as usize).min(if direct { usize::MAX } else { FIRST_PAIRS }))
     }
 
     fn grow(&mut self, capacity: usize) -> Result<()> {
@@ -172,22 +175,26 @@ impl Workspace {
             voxels: self.list_voxels.pointer(),
             records: self.records.pointer().cast(),
             capacity: self.capacity as u32,
-            used: self.used.pointer(),
+            used: if self.located.direct { null_mut() } else { self.used.pointer() },
         }
     }
 
+    /// Queues making the lists.
     fn enqueue_lists(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
+        let Located { boxes, voxels, keep, direct, .. } = self.located;
         let (zero_words, zero_len) = self.gradient.forget(scene.num_points())?;
-        let also = Also { zero: self.used.pointer(), zero_words, zero_len };
-        let points = self.marks.enqueue(scene, params.boxes(), true, &also)?;
-        let Located { boxes, voxels, keep, .. } = self.located;
+        if !direct {
+            let also = Also { zero: self.used.pointer(), zero_words, zero_len };
+            self.marks.enqueue(scene, params.boxes(), true, &also)?;
+        }
         if boxes == 0 {
             return Ok(());
         }
         let bits = u32::BITS - (voxels - 1).leading_zeros();
         let passes = bits.div_ceil(DIGIT_BITS);
         let args = kernels::CollectArgs {
-            points,
+            boxes: self.marks.boxes(scene, params.boxes())?,
+            points: self.marks.points(scene)?,
             tiles: self.marks.tiles(),
             prepared: self.marks.prepared(),
             marks: self.marks.marks(),
@@ -197,109 +204,17 @@ impl Workspace {
             passes,
             digit_bits: bits.div_ceil(passes.max(1)),
             lists: self.lists(),
+            zero_words,
+            zero_len,
         };
-        // SAFETY: `reserve` made room; the marks are queued before.
-        unsafe { self.stream.launch::<kernels::Collect>(boxes, args) }
-    }
-
-    /// Makes room for the result; what of it is to be written first.
-    fn reserve_output(&self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<kernels::FillArgs> {
-        let too_large = || Error::OutOfMemory { device: self.stream.device().to_string(), bytes: u64::MAX };
-        let rows = shape.rows(self.rows_capacity(shape, out));
-        let values = rows.checked_mul(shape.channels).filter(|n| *n < usize::MAX / 8).ok_or_else(too_large)?;
-        // Whole words, for halves too.
-        out.pooled.reserve(features.element(), values.next_multiple_of(2))?;
-        let mut fill = NO_FILL;
-        let dense = shape.layout != RoiLayout::Sparse;
-        let words = (values * features.element().bytes()).div_ceil(4) as u64;
-        let region = |words: *mut u32, len: u64, value: u32| kernels::Region { words, len, value };
-        if dense {
-            fill.regions[0] = region(out.pooled.device_pointer() as *mut u32, words, 0);
-        }
-        if shape.mode == PoolMode::Max {
-            out.argmax.reserve(values)?;
-            if dense {
-                fill.regions[1] = region(out.argmax.pointer().cast(), values as u64, u32::MAX);
+        // SAFETY: `reserve` made room; the marks are queued before where they are not made.
+        unsafe {
+            if direct {
+                self.stream.launch::<kernels::MarkAndCollect>(boxes, args)
+            } else {
+                self.stream.launch::<kernels::Collect>(boxes, args)
             }
         }
-        if shape.layout == RoiLayout::Sparse {
-            out.coords.reserve(rows * 4)?;
-        }
-        if shape.lists && shape.layout == RoiLayout::Dense {
-            let slots = rows.checked_mul(shape.max_points).filter(|n| *n < usize::MAX / 8).ok_or_else(too_large)?;
-            out.point_indices.reserve(slots)?;
-            fill.regions[2] = region(out.point_indices.pointer().cast(), slots as u64, 0);
-        } else if shape.lists {
-            out.row_splits.reserve(rows + 1)?;
-        }
-        Ok(fill)
-    }
-
-    /// Rows that a sparse result has room for: all there can be, or what is likely, or what it has.
-    fn rows_capacity(&self, shape: &Shape, out: &RoiPooled) -> usize {
-        self.rows_bound(shape).min(FIRST_ROWS.max(out.coords.len() / 4))
-    }
-
-    fn rows_bound(&self, shape: &Shape) -> usize {
-        shape.voxels().min(usize::try_from(self.located.pairs_bound).unwrap_or(usize::MAX))
-    }
-
-    /// Rows and features into the result. Waits where a sparse result may have too little room.
-    fn emit(&mut self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
-        let sparse = shape.layout == RoiLayout::Sparse;
-        loop {
-            let room = self.rows_capacity(shape, out);
-            self.enqueue_emit(features, shape, room, out)?;
-            if !sparse || room >= self.rows_bound(shape) {
-                return Ok(());
-            }
-            let rows = out.num_voxels()?;
-            if rows <= room {
-                return Ok(());
-            }
-            out.coords.reserve(rows * 4)?;
-            self.reserve_output(features, shape, out)?;
-        }
-    }
-
-    fn enqueue_emit(&mut self, features: &Input<'_>, shape: &Shape, room: usize, out: &mut RoiPooled) -> Result<()> {
-        let boxes = self.located.boxes;
-        let (sparse, lists) = (shape.layout == RoiLayout::Sparse, shape.lists);
-        if lists && shape.layout != RoiLayout::Dense {
-            out.indices.reserve(self.capacity)?;
-        }
-        let dense_lists = lists && shape.layout == RoiLayout::Dense;
-        let csr_lists = lists && shape.layout != RoiLayout::Dense;
-        let element = features.element();
-        let features = kernels::Values { data: features.address::<u8>(&mut self.features)?.cast_mut(), element };
-        let args = kernels::EmitArgs {
-            boxes,
-            parts: self.parts(),
-            out: shape.out_size,
-            lists: self.lists(),
-            prepared: self.marks.prepared(),
-            features,
-            channels: shape.channels as u32,
-            quads: u32::from(quads(&features, shape.channels)),
-            mode: shape.mode,
-            sparse: u32::from(sparse),
-            pooled: kernels::Values { data: out.pooled.device_pointer() as *mut u8, element },
-            argmax: out.argmax.pointer(),
-            point_indices: if dense_lists { out.point_indices.pointer() } else { null_mut() },
-            slots: shape.max_points as u32,
-            row_splits: if csr_lists { out.row_splits.pointer() } else { null_mut() },
-            indices: if csr_lists { out.indices.pointer() } else { null_mut() },
-            coords: out.coords.pointer(),
-            rows_capacity: u32::try_from(room).unwrap_or(u32::MAX),
-            totals: out.totals.pointer(),
-        };
-        // SAFETY: `reserve_output` made room; the lists are queued before, and their pairs are below `capacity`.
-        unsafe { self.stream.launch::<kernels::Emit>((boxes * args.parts).max(1), args) }
-    }
-
-    /// Blocks that share a box, so that all multiprocessors have work.
-    fn parts(&self) -> u32 {
-        (self.stream.enough_blocks(8) / self.located.boxes.max(1)).max(1)
     }
 }
 
@@ -308,5 +223,4 @@ fn quads(values: &kernels::Values, channels: usize) -> bool {
     channels.is_multiple_of(4) && (values.data as usize).is_multiple_of(4 * values.element.bytes())
 }
 
-const NO_FILL: kernels::FillArgs =
-    kernels::FillArgs { regions: [kernels::Region { words: null_mut(), len: 0, value: 0 }; 3] };
+const NOTHING_TO_FILL: [kernels::Region; 3] = [kernels::Region { words: null_mut(), len: 0, value: 0 }; 3];

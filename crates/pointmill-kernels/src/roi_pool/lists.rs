@@ -1,0 +1,93 @@
+//! Which points rows keep, and where they lie.
+
+use super::emit::Lists;
+use super::*;
+
+// SAFETY (all blocks below): the launcher's promise about the sizes; a row is below its box's number of rows.
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl EmitArgs {
+    /// The list of a row beside lists of other lengths.
+    #[inline(always)]
+    pub(super) unsafe fn write_list(&self, row: usize, list: *const u32, count: u32, at: u32, (l, lanes): (u32, u32)) {
+        let mut k = l;
+        while k < count {
+            unsafe { *self.indices.add((at + k) as usize) = *list.add(k as usize) as i32 };
+            k += lanes;
+        }
+        if l == 0 && self.sparse != 0 {
+            unsafe { *self.row_splits.add(row) = at as i64 };
+        }
+    }
+
+    /// The rows of `point_indices` that hold points: half a warp a row, four slots a lane.
+    #[inline(always)]
+    pub(super) unsafe fn write_slots(&self, b: u32, part: u32, own: &Lists) {
+        const LANES: u32 = WARP / 2;
+        let records = unsafe { self.lists.records.add(own.start as usize) };
+        let voxels = self.out[0] * self.out[1] * self.out[2];
+        let mut r = (part * block_size() + thread_index()) / LANES;
+        while r < own.rows {
+            let record = unsafe { *records.add(r as usize) };
+            let list = unsafe { self.lists.points.add((own.start + record.start) as usize) };
+            let row = b as usize * voxels as usize + record.voxel as usize;
+            let slots = unsafe { self.point_indices.add(row * self.slots as usize).cast::<u32>() };
+            let mut first = thread_index() % LANES * 4;
+            // Where rows are no whole quads zeros are there already.
+            let end = if self.whole != 0 { self.slots } else { record.count + 1 };
+            while first < end {
+                let mut words = [0; 4];
+                for j in 0..4 {
+                    let k = first + j as u32;
+                    if k == 0 {
+                        words[j] = record.count;
+                    } else if k <= record.count {
+                        words[j] = unsafe { *list.add(k as usize - 1) };
+                    }
+                }
+                if self.whole != 0 {
+                    unsafe { *slots.add(first as usize).cast::<Four>() = Four(words) };
+                } else {
+                    for j in 0..4 {
+                        if first + (j as u32) < end {
+                            unsafe { *slots.add(first as usize + j) = words[j] };
+                        }
+                    }
+                }
+                first += LANES * 4;
+            }
+            r += self.parts * block_size() / LANES;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn write_coords(&self, v: u32, row: usize, b: u32) {
+        let [_, oy, oz] = self.out;
+        let coords = [b, v / oz / oy, v / oz % oy, v % oz];
+        for i in 0..4 {
+            unsafe { *self.coords.add(row * 4 + i) = coords[i] as i32 };
+        }
+    }
+
+    /// Where the points of this block's voxels start: those of the first row that is not before the voxel.
+    #[inline(always)]
+    pub(super) unsafe fn write_splits(&self, b: u32, part: u32, own: &Lists, kept_before: u32) {
+        let records = unsafe { self.lists.records.add(own.start as usize) };
+        let voxels = self.out[0] * self.out[1] * self.out[2];
+        let (rows, kept) = (own.rows, own.kept);
+        let mut v = part as u64 * block_size() as u64 + thread_index() as u64;
+        while v < voxels as u64 {
+            let (mut low, mut high) = (0, rows);
+            while low < high {
+                let middle = (low + high) / 2;
+                if unsafe { (*records.add(middle as usize)).voxel } < v as u32 {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            let own = if low < rows { unsafe { (*records.add(low as usize)).kept_start } } else { kept };
+            unsafe { *self.row_splits.add(b as usize * voxels as usize + v as usize) = (kept_before + own) as i64 };
+            v += self.parts as u64 * block_size() as u64;
+        }
+    }
+}
