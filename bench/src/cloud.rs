@@ -1,7 +1,7 @@
 //! Input clouds.
 
 use pointmill::PointCloud;
-use pointmill_synth::{Drive, DriveParams};
+use pointmill_synth::{Drive, DriveParams, RoiScene};
 
 /// A cloud and the voxels it is cut into.
 #[derive(Clone, Debug)]
@@ -63,4 +63,20 @@ pub struct RoiCase {
     pub features: Vec<f32>,
     /// Values a feature has.
     pub channels: usize,
+}
+
+/// Scenes that need no file: what a second stage pools on a street, the same with all points in few boxes, and many boxes in a whole sweep.
+pub fn roi_scenes() -> Vec<RoiCase> {
+    let scene = |name: &str, scene: RoiScene| RoiCase {
+        name: name.into(),
+        features: scene.features(16),
+        boxes: scene.boxes,
+        points: scene.points,
+        channels: 16,
+    };
+    vec![
+        scene("street, 128 boxes", RoiScene::street(128, 16_000, 0)),
+        scene("crowded, 128 boxes", RoiScene::crowded(128, 16_000, 0)),
+        scene("street, 512 boxes", RoiScene::street(512, 200_000, 0)),
+    ]
 }

@@ -9,7 +9,7 @@ mod roi_pool;
 mod sort;
 mod voxelize;
 
-pub use cloud::{RoiCase, Sweep, builtin, replicated};
+pub use cloud::{RoiCase, Sweep, builtin, replicated, roi_scenes};
 pub use rates::copy_rate;
 pub use roi_pool::roi_pool;
 pub use sort::sort;

@@ -1,10 +1,19 @@
 //! RoI-aware pooling and points in boxes.
 
-use crate::{Measurement, RoiCase, time, time_after};
+use crate::{Measurement, RoiCase, Times, time, time_after};
 use pointmill::roi_pool::{
-    BoxParams, FeatureBuffer, PointsInBoxes, PoolMode, RoiLayout, RoiPoolParams, RoiPooler, Scene,
+    BoxParams, FeatureBuffer, PointsInBoxes, PoolMode, Report, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene,
 };
 use pointmill::{ElementType, Input, Result, Stream};
+
+/// A scene on the device.
+struct Bench<'a> {
+    stream: &'a Stream,
+    scene: Scene<'a>,
+    features: Input<'a>,
+    channels: usize,
+    rounds: usize,
+}
 
 /// Pools a scene whose arrays lie on the device, in each layout, forward and backward, and finds points in boxes.
 ///
@@ -15,11 +24,10 @@ pub fn roi_pool(stream: &Stream, case: &RoiCase, rounds: usize, copy_rate: f64) 
     let (boxes, points) = (stream.upload(&case.boxes)?, stream.upload(&case.points)?);
     let features = stream.upload(&case.features)?;
     let scene = Scene::new(Input::on_device(&boxes, num_boxes, 7)?, Input::on_device(&points, n, 3)?);
-    let features = Input::on_device(&features, n, channels)?;
-    let input_bytes = case.boxes.len() + case.points.len() + case.features.len();
+    let bench = Bench { stream, scene, features: Input::on_device(&features, n, channels)?, channels, rounds };
     let mut measured = Vec::new();
-    let mut add = |name: &str, times, words: usize, voxels: Option<usize>| {
-        let name = format!("roi_pool {}: {name}", case.name);
+    let mut add = |name: &str, (times, words, voxels): (Times, usize, Option<usize>)| {
+        let name = format!("{}: {name}", case.name);
         let m = Measurement::new(&name, stream, (n, channels), times, words as u64 * 4, copy_rate);
         measured.push(Measurement { voxels, ..m });
     };
@@ -27,55 +35,89 @@ pub fn roi_pool(stream: &Stream, case: &RoiCase, rounds: usize, copy_rate: f64) 
         PoolMode::{Max, Mean},
         RoiLayout::{Csr, Dense, Sparse},
     };
-    let cases = [
+    for (name, layout, mode, lists) in [
         ("dense, max", Dense, Max, true),
         ("dense, mean", Dense, Mean, true),
         ("dense, max, no lists", Dense, Max, false),
         ("csr, max", Csr, Max, true),
         ("sparse, max", Sparse, Max, true),
-    ];
-    for (name, layout, mode, lists) in cases {
+    ] {
         let params = RoiPoolParams { layout, mode, lists, ..RoiPoolParams::default() };
         let mut pooler = RoiPooler::new(stream, &params)?;
         let mut pooled = pooler.output()?;
-        let times = time(stream, rounds, || pooler.run(scene, features, &mut pooled))?;
-        let report = pooled.report()?;
-        let all = num_boxes * 12 * 12 * 12;
-        let rows = if layout == Sparse { report.voxels } else { all };
-        let mut words = input_bytes + rows * channels * if mode == Max { 2 } else { 1 };
-        words += if layout == Sparse { rows * 4 } else { 0 };
-        words += match (lists, layout) {
-            (false, _) => 0,
-            (true, Dense) => rows * 128,
-            (true, _) => rows * 2 + report.kept,
-        };
-        add(name, times, words, Some(report.voxels));
-        if layout == Csr || !lists {
-            continue;
+        add(name, bench.forward(&params, &mut pooler, &mut pooled)?);
+        if lists && layout != Csr {
+            add(&format!("backward of {name}"), bench.backward(&params, pooler, pooled)?);
         }
-        let grad = vec![0.5f32; rows * channels];
-        let grad = stream.upload(&grad)?;
-        let grad = Input::on_device(&grad, rows, channels)?;
-        let mut out = FeatureBuffer::new(stream, ElementType::F32)?;
-        // A located scene keeps what a gradient needs to know of it; a new one each round.
-        let pooler = std::cell::RefCell::new((pooler, pooled));
-        let forward = || {
-            let (pooler, pooled) = &mut *pooler.borrow_mut();
-            pooler.run(scene, features, pooled)
-        };
-        let backward = || {
-            let (pooler, pooled) = &mut *pooler.borrow_mut();
-            pooler.backward(pooled, grad, &mut out)
-        };
-        let times = time_after(stream, rounds, forward, backward)?;
-        let words = report.voxels * channels * if mode == Max { 2 } else { 1 } + report.kept * 2 + n * channels;
-        add(&format!("backward of {name}"), times, words, Some(report.voxels));
     }
     let mut inside = PointsInBoxes::new(stream, BoxParams::default())?;
     let (mut part, mut count) = (stream.alloc(0)?, stream.alloc(0)?);
     let times = time(stream, rounds, || inside.part(scene, &mut part))?;
-    add("points in boxes, part", times, case.boxes.len() + n * 4, None);
+    add("points in boxes, part", (times, case.boxes.len() + n * 4, None));
     let times = time(stream, rounds, || inside.count(scene, &mut count))?;
-    add("points in boxes, count", times, case.boxes.len() + n * 3 + num_boxes, None);
+    add("points in boxes, count", (times, case.boxes.len() + n * 3 + num_boxes, None));
     Ok(measured)
+}
+
+impl Bench<'_> {
+    /// Times of a call, the fewest words it must move, and the voxels that hold points.
+    fn forward(
+        &self,
+        params: &RoiPoolParams,
+        pooler: &mut RoiPooler,
+        pooled: &mut RoiPooled,
+    ) -> Result<(Times, usize, Option<usize>)> {
+        let times = time(self.stream, self.rounds, || pooler.run(self.scene, self.features, pooled))?;
+        let report = pooled.report()?;
+        let sparse = params.layout == RoiLayout::Sparse;
+        let rows = rows(params, &report);
+        let input = report.boxes * 7 + report.points * (3 + self.channels);
+        let coords = if sparse { rows * 4 } else { 0 };
+        let lists = match (params.lists, params.layout) {
+            (false, _) => 0,
+            (true, RoiLayout::Dense) => rows * params.max_points_per_voxel as usize,
+            (true, _) => rows * 2 + report.kept,
+        };
+        Ok((times, input + rows * self.channels * values(params.mode) + coords + lists, Some(report.voxels)))
+    }
+
+    /// As [`Bench::forward`], of the gradient of a scene that was not located before: what a gradient needs to know of one is kept.
+    fn backward(
+        &self,
+        params: &RoiPoolParams,
+        pooler: RoiPooler,
+        pooled: RoiPooled,
+    ) -> Result<(Times, usize, Option<usize>)> {
+        let report = pooled.report()?;
+        let rows = rows(params, &report);
+        let grad = self.stream.upload(&vec![0.5f32; rows * self.channels])?;
+        let grad = Input::on_device(&grad, rows, self.channels)?;
+        let mut out = FeatureBuffer::new(self.stream, ElementType::F32)?;
+        let state = std::cell::RefCell::new((pooler, pooled));
+        let forward = || {
+            let (pooler, pooled) = &mut *state.borrow_mut();
+            pooler.run(self.scene, self.features, pooled)
+        };
+        let backward = || {
+            let (pooler, pooled) = &mut *state.borrow_mut();
+            pooler.backward(pooled, grad, &mut out)
+        };
+        let times = time_after(self.stream, self.rounds, forward, backward)?;
+        let of_rows = report.voxels * self.channels * values(params.mode) + report.kept * 2;
+        Ok((times, of_rows + report.points * self.channels, Some(report.voxels)))
+    }
+}
+
+/// Rows of the result.
+fn rows(params: &RoiPoolParams, report: &Report) -> usize {
+    if params.layout == RoiLayout::Sparse {
+        report.voxels
+    } else {
+        report.boxes * params.out_size.iter().map(|&n| n as usize).product::<usize>()
+    }
+}
+
+/// Values that a channel of a row has: the largest has an index beside it.
+fn values(mode: PoolMode) -> usize {
+    if mode == PoolMode::Max { 2 } else { 1 }
 }

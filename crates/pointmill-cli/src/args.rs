@@ -2,12 +2,14 @@
 
 use crate::config::{Order, Settings};
 use crate::device;
+use crate::roi_pool::{Inside, Mode, Origin, Output};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use pointmill_io::{Format, ReadOptions, escape};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 const ABOUT: &str = "LiDAR point-cloud operators on CPU and GPU, with the same bits on both";
 const EXIT_CODES: &str = "\
@@ -54,6 +56,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Bin sweeps into voxels; with no input, a built-in synthetic drive of 10 sweeps
     Voxelize(VoxelizeArgs),
+    /// Pool features of the points in oriented boxes, or tell which points lie in which; with no input, a built-in street
+    RoiPool(RoiPoolArgs),
     /// Tell what is in a file
     Info(InfoArgs),
     /// List the devices that answer
@@ -96,6 +100,8 @@ pub(crate) struct BenchArgs {
 pub(crate) enum Operator {
     /// Voxelization, and the sort that it uses
     Voxelize,
+    /// Pooling in oriented boxes, its gradient, and points in boxes; on built-in scenes
+    RoiPool,
 }
 
 /// How inputs are read.
@@ -192,6 +198,55 @@ impl VoxelizeArgs {
     }
 }
 
+/// `pointmill roi-pool`
+#[derive(Debug, Args)]
+pub(crate) struct RoiPoolArgs {
+    /// Boxes: an .npy array [B, 7] of f32 or f16, cx, cy, cz, dx, dy, dz in metres and the heading about z in radians
+    #[arg(long, value_name = "B.npy")]
+    pub(crate) boxes: Option<PathBuf>,
+    /// Points: a file of any format that `info` knows, or - for the standard input (with --format); x, y, z in metres come first
+    #[arg(long, value_name = "FILE")]
+    pub(crate) points: Option<String>,
+    /// Features: an .npy array [N, C] of f32 or f16, a row for each point; what is pooled has its type
+    #[arg(long, value_name = "F.npy", conflicts_with = "inside")]
+    pub(crate) features: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+
+    /// Voxels of a box along its length, width and height, one value or x,y,z
+    #[arg(long, value_name = "A[,B,C]", default_value = "12,12,12", allow_hyphen_values = true, value_parser = parse_out_size)]
+    #[arg(conflicts_with = "inside")]
+    pub(crate) out_size: [u32; 3],
+    /// One more than the points that a voxel keeps: the dense layout has the count in the first of so many places
+    #[arg(long, value_name = "N", default_value = "128", allow_negative_numbers = true, conflicts_with = "inside")]
+    pub(crate) max_points: u32,
+    /// What is made of the features of a voxel's points
+    #[arg(long, value_enum, default_value = "max", conflicts_with = "inside")]
+    pub(crate) mode: Mode,
+    /// Which point of a box its cz is
+    #[arg(long, value_enum, default_value = "bottom")]
+    pub(crate) origin: Origin,
+    /// Metres by which a box is longer and wider on each side
+    #[arg(long, value_name = "M", default_value = "0", allow_negative_numbers = true)]
+    pub(crate) margin: f32,
+    /// How the result is laid out
+    #[arg(long, value_enum, default_value = "dense", conflicts_with = "inside")]
+    pub(crate) output: Output,
+    /// Do not pool; tell which points lie in which box
+    #[arg(long, value_enum)]
+    pub(crate) inside: Option<Inside>,
+
+    /// Write the arrays
+    #[arg(long, value_name = "OUT.npz")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write a picture of the boxes and the voxels of their points
+    #[arg(long, value_name = "OUT.png", conflicts_with = "inside")]
+    pub(crate) visualize: Option<PathBuf>,
+    /// Run the CPU as well (where the device is the CPU: one thread beside all), check that all arrays are equal bit for bit, and compare times
+    #[arg(long)]
+    pub(crate) cpu: bool,
+}
+
 /// `pointmill info`
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
@@ -227,15 +282,27 @@ pub(crate) enum SynthFormat {
 }
 
 fn parse_voxel_size(text: &str) -> Result<[f32; 3], String> {
-    if text.contains(',') { parse_numbers::<3>(text) } else { parse_numbers::<1>(text).map(|[edge]| [edge; 3]) }
+    parse_one_or_three(text, "number")
+}
+
+fn parse_out_size(text: &str) -> Result<[u32; 3], String> {
+    parse_one_or_three(text, "whole number")
+}
+
+fn parse_one_or_three<T: FromStr + Copy>(text: &str, kind: &str) -> Result<[T; 3], String> {
+    if text.contains(',') { parse_values(text, kind) } else { parse_values(text, kind).map(|[one]| [one; 3]) }
 }
 
 fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], String> {
-    let numbers: Result<Vec<f32>, _> = text.split(',').map(|part| part.trim().parse::<f32>()).collect();
-    let expected = || if N == 1 { "a number".to_owned() } else { format!("{N} numbers with commas between") };
-    let numbers = numbers.map_err(|_| format!("expected {}", expected()))?;
-    let count = numbers.len();
-    numbers.try_into().map_err(|_| format!("expected {}, got {count}", expected()))
+    parse_values(text, "number")
+}
+
+fn parse_values<T: FromStr, const N: usize>(text: &str, kind: &str) -> Result<[T; N], String> {
+    let values: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    let expected = || if N == 1 { format!("a {kind}") } else { format!("{N} {kind}s with commas between") };
+    let values = values.map_err(|_| format!("expected {}", expected()))?;
+    let count = values.len();
+    values.try_into().map_err(|_| format!("expected {}, got {count}", expected()))
 }
 
 /// Prints help, or what is wrong with the arguments; control bytes in these stay harmless.
@@ -272,6 +339,9 @@ mod tests {
         assert_eq!(parse_voxel_size("0.1, 0.2,0.3"), Ok([0.1, 0.2, 0.3]));
         assert_eq!(parse_voxel_size("0.1,0.2"), Err("expected 3 numbers with commas between, got 2".into()));
         assert_eq!(parse_voxel_size("x"), Err("expected a number".into()));
+        assert_eq!((parse_out_size("7"), parse_out_size("1,2,3")), (Ok([7; 3]), Ok([1, 2, 3])));
+        assert_eq!(parse_out_size("-7"), Err("expected a whole number".into()));
+        assert_eq!(parse_out_size("1,2"), Err("expected 3 whole numbers with commas between, got 2".into()));
         assert_eq!(parse_numbers::<6>("-54,-54,-5,54,54,3"), Ok([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]));
     }
 }

@@ -9,7 +9,9 @@ use crate::printer::Printer;
 use crate::say;
 use crate::table::grouped;
 use pointmill::{Device, Stream};
-use pointmill_bench::{Measurement, Sweep, builtin, copy_rate, replicated, sort, voxelize};
+use pointmill_bench::{
+    Measurement, RoiCase, Sweep, builtin, copy_rate, replicated, roi_pool, roi_scenes, sort, voxelize,
+};
 use serde::Serialize;
 
 /// The commit this was built from, if it was built in a repository.
@@ -31,11 +33,60 @@ struct Begin {
     commit: &'static str,
 }
 
+/// What is measured, and on what.
+enum Subject {
+    Voxelize { sweeps: Vec<Sweep>, sorts: bool },
+    RoiPool(Vec<RoiCase>),
+}
+
+impl Subject {
+    fn of(args: &BenchArgs) -> Result<Self, Failure> {
+        match args.operator {
+            Operator::Voxelize => Ok(Self::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() }),
+            Operator::RoiPool => {
+                let given = [
+                    ("--input", args.input.is_some()),
+                    ("--format", args.read.format.is_some()),
+                    ("--columns", args.read.columns.is_some()),
+                    ("--voxel-size", args.voxel_size.is_some()),
+                    ("--points", args.points.is_some()),
+                ];
+                if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+                    let message = format!("{flag}: bench roi-pool has scenes of its own, expected no {flag}");
+                    return Err(Failure::Usage(message));
+                }
+                Ok(Self::RoiPool(roi_scenes()))
+            }
+        }
+    }
+
+    /// Shows each measurement as soon as there is one.
+    fn measure(&self, stream: &Stream, rounds: usize, rate: f64, printer: &mut Printer) -> Result<(), Failure> {
+        match self {
+            Self::Voxelize { sweeps, sorts } => {
+                for sweep in sweeps {
+                    show(&voxelize(stream, sweep, rounds, rate)?, printer)?;
+                }
+                if *sorts && !stream.device().is_cpu() {
+                    for n in [100_000, 1_000_000, 10_000_000] {
+                        show(&[sort(stream, n, rate)?], printer)?;
+                    }
+                }
+            }
+            Self::RoiPool(cases) => {
+                for case in cases {
+                    show(&roi_pool(stream, case, rounds, rate)?, printer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Runs the command: each measurement is one `bench` record, a [`Measurement`].
 pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let Operator::Voxelize = args.operator;
+    let subject = Subject::of(args)?;
     let chosen = device::open(name)?;
-    let sweeps = sweeps(args)?;
     let rounds = args.rounds as usize;
     // A CPU is measured with one thread and with all; beside a GPU stands the CPU.
     let mut devices = if chosen.is_cpu() { Vec::new() } else { vec![chosen] };
@@ -58,17 +109,7 @@ pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result
         printer.text(&head())?;
         // A CPU is a hundred times slower: fewer rounds tell as much.
         let rounds = if device.is_cpu() { rounds.div_ceil(4) } else { rounds };
-        for sweep in &sweeps {
-            for measurement in voxelize(&stream, sweep, rounds, rate)? {
-                interrupt::check()?;
-                show(&measurement, printer)?;
-            }
-        }
-        if !device.is_cpu() && args.points.is_none() {
-            for n in [100_000, 1_000_000, 10_000_000] {
-                show(&sort(&stream, n, rate)?, printer)?;
-            }
-        }
+        subject.measure(&stream, rounds, rate, printer)?;
     }
     Ok(())
 }
@@ -102,21 +143,25 @@ fn head() -> String {
     )
 }
 
-fn show(m: &Measurement, printer: &mut Printer) -> Result<(), Failure> {
-    printer.record("bench", m)?;
-    let ms = |v: f64| format!("{v:.4}");
-    let or_dash = |v: Option<String>| v.unwrap_or_else(|| "-".into());
-    let cells = [
-        format!("{} x {}", grouped(m.points), m.columns),
-        or_dash(m.voxels.map(grouped)),
-        ms(m.median_ms),
-        ms(m.p95_ms),
-        or_dash(m.device_ms.map(ms)),
-        grouped(m.floor_bytes as usize),
-        ms(m.floor_ms),
-        format!("{:.1}", m.ratio),
-    ];
-    printer.text(&line(&m.case, cells))
+fn show(measurements: &[Measurement], printer: &mut Printer) -> Result<(), Failure> {
+    for m in measurements {
+        interrupt::check()?;
+        printer.record("bench", m)?;
+        let ms = |v: f64| format!("{v:.4}");
+        let or_dash = |v: Option<String>| v.unwrap_or_else(|| "-".into());
+        let cells = [
+            format!("{} x {}", grouped(m.points), m.columns),
+            or_dash(m.voxels.map(grouped)),
+            ms(m.median_ms),
+            ms(m.p95_ms),
+            or_dash(m.device_ms.map(ms)),
+            grouped(m.floor_bytes as usize),
+            ms(m.floor_ms),
+            format!("{:.1}", m.ratio),
+        ];
+        printer.text(&line(&m.case, cells))?;
+    }
+    Ok(())
 }
 
 fn line(case: &str, cells: [String; 8]) -> String {

@@ -47,6 +47,11 @@ pub(crate) fn open(name: &str) -> Result<Device, Failure> {
     }
 }
 
+/// The CPU that `--cpu` runs beside a device: beside the CPU itself, one thread of it.
+pub(crate) fn cpu_beside(device: &Device) -> Result<Device, Failure> {
+    Ok(if device.is_cpu() { Device::cpu_with_threads(1)? } else { Device::cpu() })
+}
+
 /// The device and what is behind it: `cpu (16 threads)`, `cuda:0 (NVIDIA H200)`.
 pub(crate) fn describe(device: &Device) -> String {
     match device.info() {

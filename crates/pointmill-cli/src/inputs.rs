@@ -92,7 +92,8 @@ fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
     read_from(std::io::stdin().lock(), STDIN, options)
 }
 
-fn require_format(options: &ReadOptions) -> Result<(), Failure> {
+/// Without a name only `--format` can tell what comes through the standard input.
+pub(crate) fn require_format(options: &ReadOptions) -> Result<(), Failure> {
     match options.format {
         Some(_) => Ok(()),
         None => Err(Failure::Usage("-: expected --format, since the standard input has no name to tell it".into())),

@@ -18,6 +18,7 @@ mod outputs;
 mod picture;
 mod printer;
 mod records;
+mod roi_pool;
 mod say;
 mod stats;
 mod synth;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli, printer: &mut Printer) -> Result<(), Failure> {
     match &cli.command {
         Command::Voxelize(args) => voxelize::run(args, &cli.global, printer),
+        Command::RoiPool(args) => roi_pool::run(args, &cli.global, printer),
         Command::Info(args) => info::run(args, printer),
         Command::Devices => devices::run(printer),
         Command::Synth(args) => synth::run(args, printer),

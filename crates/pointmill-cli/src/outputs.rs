@@ -6,7 +6,7 @@ use crate::interrupt::undivided;
 use crate::records::ReportRecord;
 use pointmill::voxelize::{MeanArray, VoxelArrays};
 use pointmill_io::{ArrayView, write_npz};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,13 +58,34 @@ impl Outputs {
     }
 
     fn spare_inputs(&self, sources: &[Source]) -> Result<(), Failure> {
-        let inputs = sources.iter().filter_map(|s| if let Source::File(p) = s { p.canonicalize().ok() } else { None });
-        let inputs: std::collections::HashSet<_> = inputs.collect();
-        match self.0.iter().flatten().find(|p| p.canonicalize().is_ok_and(|p| inputs.contains(&p))) {
-            None => Ok(()),
-            Some(path) => Err(Failure::Usage(format!("--out: {} is an input, which would be lost", path.display()))),
+        let inputs = sources.iter().filter_map(|s| if let Source::File(p) = s { Some(p.as_path()) } else { None });
+        spare(self.0.iter().flatten(), inputs)
+    }
+}
+
+/// Checks the file of a command that has one answer, made of all inputs.
+pub(crate) fn plan_file(out: &Path, inputs: &[&Path]) -> Result<(), Failure> {
+    let npz = out.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
+    if !npz || out.is_dir() {
+        return Err(Failure::Usage(format!("--out {}: expected a file's name ending in .npz", out.display())));
+    }
+    spare(std::iter::once(out), inputs.iter().copied())?;
+    require_folder_of(out)
+}
+
+/// An output that is an input would lose it.
+fn spare<'a, P: AsRef<Path>>(
+    outputs: impl Iterator<Item = P>,
+    inputs: impl Iterator<Item = &'a Path>,
+) -> Result<(), Failure> {
+    let inputs: HashSet<_> = inputs.filter_map(|p| p.canonicalize().ok()).collect();
+    for path in outputs {
+        let path = path.as_ref();
+        if path.canonicalize().is_ok_and(|p| inputs.contains(&p)) {
+            return Err(Failure::Usage(format!("--out: {} is an input, which would be lost", path.display())));
         }
     }
+    Ok(())
 }
 
 /// Fails now rather than after the work if the folder of a file to be written is not there.

@@ -5,10 +5,13 @@
 //! | T | when | data |
 //! |---|---|---|
 //! | `begin` | once, before the work of `voxelize` | [`Begin`](crate::records::Begin) |
+//! | `begin` | once, before the work of `roi-pool` | [`Begin`](crate::roi_pool::Begin) |
 //! | `begin`, `bench` | of `bench`: once a device, and after each measurement | [`bench`](crate::bench), `pointmill_bench::Measurement` |
 //! | `frame` | after each input that was done, in order | [`Frame`](crate::records::Frame) |
 //! | `error` | after each input that failed, and last where the command fails | [`ErrorRecord`] |
-//! | `summary` | once, after the work; of other commands the only line | [`Summary`](crate::records::Summary), or what the command tells |
+//! | `summary` | once, after the work of `voxelize` | [`Summary`](crate::records::Summary) |
+//! | `summary` | once, after the work of `roi-pool` | [`Summary`](crate::roi_pool::Summary) |
+//! | `summary` | of other commands the only line | what the command tells |
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;

@@ -72,12 +72,7 @@ pub(crate) fn run(args: &VoxelizeArgs, global: &Global, printer: &mut Printer) -
     let picture = args.visualize.as_deref().map(|path| Picture::plan(path, inputs.sources.len())).transpose()?;
     let device = device::open(device)?;
     let outputs = Outputs::plan(args.out.as_deref(), &inputs.sources)?;
-    let cpu = match (args.cpu, device.is_cpu()) {
-        (false, _) => None,
-        (true, true) => Some(Device::cpu_with_threads(1)?),
-        (true, false) => Some(Device::cpu()),
-    };
-    let cpu = cpu.map(|cpu| Lane::new(cpu, &params)).transpose()?;
+    let cpu = if args.cpu { Some(Lane::new(device::cpu_beside(&device)?, &params)?) } else { None };
     let lane = Lane::new(device, &params)?;
     Plan { settings, params, inputs, outputs, picture, lane, cpu }.run(args, printer)
 }

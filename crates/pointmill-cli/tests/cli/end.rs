@@ -12,7 +12,9 @@ use {
 #[test]
 fn a_closed_pipe_is_a_quiet_end() {
     let folder = tempfile::tempdir().unwrap();
-    for args in ["voxelize --json", "voxelize", "completions bash", "synth --out d --sweeps 1"] {
+    for args in
+        ["voxelize --json", "voxelize", "roi-pool --json", "roi-pool", "completions bash", "synth --out d --sweeps 1"]
+    {
         let mut child = command(folder.path(), args).spawn().unwrap();
         drop(child.stdout.take());
         let told = child.wait_with_output().unwrap();

@@ -160,7 +160,13 @@ fn a_full_disk_under_stdout_is_1() {
 #[test]
 fn control_bytes_are_escaped() {
     let folder = tempfile::tempdir().unwrap();
-    for args in ["voxelize x\x1b[31m.bin", "info x\x1b[31m --json", "voxelize --out x\x1b[31m/a.npz a.bin"] {
+    for args in [
+        "voxelize x\x1b[31m.bin",
+        "info x\x1b[31m --json",
+        "voxelize --out x\x1b[31m/a.npz a.bin",
+        "roi-pool --inside part --boxes b.npy --points x\x1b[31m.bin --json",
+        "roi-pool --out x\x1b[31m",
+    ] {
         let told = run(folder.path(), args);
         assert!(told.err.contains(r"x\u{1b}[31m"), "{}", told.err);
         assert!(!told.err.contains('\x1b') && !told.out.contains('\x1b'), "{args}");

@@ -4,6 +4,7 @@ mod commands;
 mod config;
 mod end;
 mod failures;
+mod roi_pool;
 mod voxelize;
 
 use pointmill::PointCloud;

@@ -1,0 +1,177 @@
+//! The arrays of an answer with their names, what was counted, and two answers side by side.
+
+use super::records::{InsideReport, PoolReport, ReportRecord};
+use crate::failure::Failure;
+use crate::interrupt::undivided;
+use pointmill::Error;
+use pointmill::roi_pool::{FeatureArray, Report, RoiArrays, RoiLayout};
+use pointmill_io::{Array, ArrayData, ArrayView, write_npz};
+use std::path::Path;
+
+/// What came of a task.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// By the names that they have in a file.
+    pub(crate) arrays: Vec<(&'static str, Array)>,
+    pub(crate) report: ReportRecord,
+}
+
+impl From<RoiArrays> for Answer {
+    fn from(pooled: RoiArrays) -> Self {
+        let mut answer = Self::counted(&pooled.report);
+        let rows = match (pooled.layout, &pooled.coords) {
+            (RoiLayout::Sparse, Some(coords)) => vec![coords.len() / 4],
+            _ => std::iter::once(pooled.boxes).chain(pooled.out_size.map(|n| n as usize)).collect(),
+        };
+        let of = |last: usize| [&rows[..], &[last]].concat();
+        let values = match pooled.pooled {
+            FeatureArray::F32(values) => ArrayData::F32(values),
+            FeatureArray::F16(values) => ArrayData::F16(values.into_iter().map(|v| v.to_bits()).collect()),
+            FeatureArray::Bf16(_) => unreachable!("features come from .npy files, which know no bf16"),
+        };
+        answer.push("pooled", of(pooled.channels), values);
+        if let Some(argmax) = pooled.argmax {
+            answer.push("argmax", of(pooled.channels), ArrayData::I32(argmax));
+        }
+        if let Some(points) = pooled.point_indices {
+            answer.push("point_indices", of(pooled.max_points), ArrayData::I32(points));
+        }
+        if let Some(coords) = pooled.coords {
+            answer.push("coords", of(4), ArrayData::I32(coords));
+        }
+        if let (Some(splits), Some(indices)) = (pooled.row_splits, pooled.indices) {
+            answer.lists(splits, indices);
+        }
+        answer
+    }
+}
+
+impl Answer {
+    /// What a pooling counted, without its arrays.
+    pub(crate) fn counted(report: &Report) -> Self {
+        Self { arrays: vec![], report: ReportRecord::Pool(PoolReport::from(report)) }
+    }
+
+    /// The lowest box of each point.
+    pub(crate) fn part(boxes: usize, part: Vec<i32>) -> Self {
+        let points_inside = Some(part.iter().filter(|&&b| b >= 0).count());
+        let mut answer = Self::inside(InsideReport { boxes, points: part.len(), points_inside, pairs: None });
+        answer.push("part", vec![part.len()], ArrayData::I32(part));
+        answer
+    }
+
+    /// All boxes of each point, from the bits of each.
+    pub(crate) fn all(boxes: usize, points: usize, bits: &[u32]) -> Result<Self, Error> {
+        let mut all = Vec::new();
+        let bytes = points.saturating_mul(boxes);
+        let refused = |_| Error::OutOfMemory { device: "cpu".into(), bytes: bytes as u64 };
+        all.try_reserve_exact(bytes).map_err(refused)?;
+        let mut points_inside = 0;
+        for words in bits.chunks_exact(boxes.div_ceil(32).max(1)) {
+            points_inside += usize::from(words.iter().any(|&word| word != 0));
+            all.extend((0..boxes).map(|b| words[b / 32] >> (b % 32) & 1 == 1));
+        }
+        let pairs = Some(bits.iter().map(|word| word.count_ones() as usize).sum());
+        let points_inside = Some(points_inside);
+        let mut answer = Self::inside(InsideReport { boxes, points, points_inside, pairs });
+        answer.push("all", vec![points, boxes], ArrayData::Bool(all));
+        Ok(answer)
+    }
+
+    /// The number of points of each box.
+    pub(crate) fn count(points: usize, count: Vec<i32>) -> Self {
+        let pairs = Some(count.iter().map(|&n| n as usize).sum());
+        let mut answer = Self::inside(InsideReport { boxes: count.len(), points, points_inside: None, pairs });
+        answer.push("count", vec![count.len()], ArrayData::I32(count));
+        answer
+    }
+
+    /// The points of each box.
+    pub(crate) fn crop(points: usize, (splits, indices): (Vec<i64>, Vec<i32>)) -> Self {
+        let (boxes, pairs) = (splits.len() - 1, Some(indices.len()));
+        let mut answer = Self::inside(InsideReport { boxes, points, points_inside: None, pairs });
+        answer.lists(splits, indices);
+        answer
+    }
+
+    fn inside(report: InsideReport) -> Self {
+        Self { arrays: vec![], report: ReportRecord::Inside(report) }
+    }
+
+    fn push(&mut self, name: &'static str, shape: Vec<usize>, data: ArrayData) {
+        let array = Array::new(shape, data).expect("as many values as the library says");
+        self.arrays.push((name, array));
+    }
+
+    fn lists(&mut self, splits: Vec<i64>, indices: Vec<i32>) {
+        self.push("row_splits", vec![splits.len()], ArrayData::I64(splits));
+        self.push("indices", vec![indices.len()], ArrayData::I32(indices));
+    }
+
+    /// The names of what is not the same in another answer to the same task, bit for bit.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let same = |name: &str, array: &Array| {
+            other
+                .arrays
+                .iter()
+                .any(|(n, b)| *n == name && array.shape() == b.shape() && same_bits(array.data(), b.data()))
+        };
+        let arrays = self.arrays.iter().filter(|(name, array)| !same(name, array)).map(|&(name, _)| name);
+        arrays.chain((self.report != other.report).then_some("report")).collect()
+    }
+
+    /// Writes the arrays, and of a pooling the report.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        let mut members: Vec<_> = self.arrays.iter().map(|(name, array)| (*name, array.view())).collect();
+        let report = match &self.report {
+            ReportRecord::Pool(counted) => Some(serde_json::to_vec(counted).expect("a report is plain numbers")),
+            ReportRecord::Inside(_) => None,
+        };
+        members.extend(report.as_deref().map(|text| ("report", ArrayView::u8(&[text.len()], text))));
+        Ok(undivided(|| write_npz(path, &members))?)
+    }
+}
+
+/// Equality of floats would take NaN for different from itself, and 0 for -0.
+fn same_bits(a: &ArrayData, b: &ArrayData) -> bool {
+    match (a, b) {
+        (ArrayData::F32(a), ArrayData::F32(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+        }
+        (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_count_not_values() {
+        let counted = Answer::counted(&Report { boxes: 1, ..Report::default() });
+        let answer = |value: f32, coords: i32| {
+            let mut answer = counted.clone();
+            answer.push("pooled", vec![1, 1], ArrayData::F32(vec![value]));
+            answer.push("coords", vec![1], ArrayData::I32(vec![coords]));
+            answer
+        };
+        assert_eq!(answer(f32::NAN, 3).differences(&answer(f32::NAN, 3)), [""; 0]);
+        assert_eq!(answer(0.0, 3).differences(&answer(-0.0, 4)), ["pooled", "coords"]);
+        let mut other = answer(0.0, 3);
+        other.report = Answer::counted(&Report::default()).report;
+        other.arrays.pop();
+        assert_eq!(answer(0.0, 3).differences(&other), ["coords", "report"]);
+    }
+
+    #[test]
+    fn bits_become_booleans() {
+        // 33 boxes: the last in a word of its own.
+        let answer = Answer::all(33, 2, &[1 << 31, 1, 0, 0]).unwrap();
+        let all = answer.arrays[0].1.as_bool().unwrap();
+        let held: Vec<_> = (0..66).filter(|&i| all[i]).collect();
+        assert_eq!(held, [31, 32]);
+        let wanted = InsideReport { boxes: 33, points: 2, points_inside: Some(1), pairs: Some(2) };
+        assert_eq!(answer.report, ReportRecord::Inside(wanted));
+        assert_eq!(Answer::all(0, 5, &[]).unwrap().arrays[0].1.shape(), [5, 0]);
+    }
+}

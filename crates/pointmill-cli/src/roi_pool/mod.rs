@@ -1,0 +1,193 @@
+//! `pointmill roi-pool`: features pooled in boxes, or points in boxes; one scene, one answer.
+
+mod answer;
+mod files;
+mod lane;
+mod picture;
+mod records;
+mod table;
+mod task;
+
+pub(crate) use records::{Begin, Summary};
+pub(crate) use task::{Inside, Mode, Origin, Output};
+
+use crate::args::{Global, RoiPoolArgs};
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::records::{ErrorRecord, VERSION};
+use crate::stats::milliseconds;
+use crate::{device, interrupt, outputs, say};
+use files::{Features, Loaded, Sources};
+use lane::Lane;
+use pointmill::{Device, Error};
+use records::{ArrayRecord, CpuRecord, ParamsRecord};
+use std::path::Path;
+use std::time::Instant;
+use task::Task;
+
+/// The command's name.
+const COMMAND: &str = "roi-pool";
+
+/// Runs the command.
+pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) -> Result<(), Failure> {
+    let task = Task::of(args);
+    // The CPU checks parameters at once; a GPU takes a while to wake.
+    Lane::new(Device::cpu(), &task)?;
+    let sources = Sources::of(args)?;
+    args.visualize.as_deref().map(picture::plan).transpose()?;
+    args.out.as_deref().map(|out| outputs::plan_file(out, &sources.paths())).transpose()?;
+    let device = device::open(global.device.as_deref().unwrap_or("auto"))?;
+    let cpu = if args.cpu { Some(Lane::new(device::cpu_beside(&device)?, &task)?) } else { None };
+    let lane = Lane::new(device, &task)?;
+    printer.record(
+        "begin",
+        &Begin {
+            command: COMMAND,
+            version: VERSION,
+            device: lane.device.to_string(),
+            device_name: device::describe(&lane.device),
+            inputs: sources.names(),
+            params: ParamsRecord::from(args),
+        },
+    )?;
+    let start = Instant::now();
+    let input = load(&sources, printer)?;
+    let read_ms = milliseconds(start.elapsed());
+    interrupt::check()?;
+    input.warnings.iter().for_each(say::warning);
+    tracing::info!("{} boxes, {} points of {} columns", input.num_boxes(), input.points.len(), input.points.columns());
+    let summary = work(args, &task, lane, cpu, input, read_ms).map_err(|trouble| match trouble {
+        Trouble::Input { index, message } => {
+            let names = sources.names();
+            let message = pointmill_io::escape(&format!("{}: {message}", names[index]));
+            match refuse(printer, index, &names[index], "InvalidInput", message) {
+                Ok(()) => Failure::Inputs { failed: 1, inputs: names.len() },
+                Err(failure) => failure,
+            }
+        }
+        Trouble::Fatal(failure) => failure,
+    })?;
+    printer.record("summary", &summary)?;
+    table::lines(&summary, args).iter().try_for_each(|line| printer.text(line))?;
+    match &summary.cpu {
+        Some(cpu) if !cpu.equal => {
+            let differs = cpu.differs.join(", ");
+            Err(Failure::No(format!("{} and the CPU differ in {differs}", summary.device_name)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why there is no answer.
+enum Trouble {
+    /// What the library says about an array, which is the input's fault, since the parameters are checked.
+    Input { index: usize, message: String },
+    /// It is not.
+    Fatal(Failure),
+}
+
+impl<T: Into<Failure>> From<T> for Trouble {
+    fn from(e: T) -> Self {
+        Self::Fatal(e.into())
+    }
+}
+
+/// Reads the inputs; tells of each that cannot be used.
+fn load(sources: &Sources, printer: &mut Printer) -> Result<Loaded, Failure> {
+    let refused = match sources.load()? {
+        Ok(loaded) => return Ok(loaded),
+        Err(refused) => refused,
+    };
+    let names = sources.names();
+    for e in &refused {
+        refuse(printer, e.index, &names[e.index], e.error.class(), e.error.to_string())?;
+    }
+    Err(Failure::Inputs { failed: refused.len(), inputs: names.len() })
+}
+
+/// Tells of an input that it cannot be used.
+fn refuse(
+    printer: &mut Printer,
+    index: usize,
+    name: &str,
+    class: &'static str,
+    message: String,
+) -> Result<(), Failure> {
+    say::error(&message);
+    let input = Some(name.to_owned());
+    printer.record("error", &ErrorRecord { index: Some(index), input, class, message, exit_code: None })
+}
+
+/// From the inputs to the files.
+fn work(
+    args: &RoiPoolArgs,
+    task: &Task,
+    mut lane: Lane,
+    cpu: Option<Lane>,
+    input: Loaded,
+    read_ms: f64,
+) -> Result<Summary, Trouble> {
+    let ms = lane.run(&input).map_err(blame)?;
+    interrupt::check()?;
+    let start = Instant::now();
+    let answer = lane.answer(&input, args.out.is_some() || args.cpu)?;
+    let mut write_ms = None;
+    let mut arrays = None;
+    if let Some(out) = &args.out {
+        answer.write(out)?;
+        write_ms = Some(milliseconds(start.elapsed()));
+        arrays = Some(answer.arrays.iter().map(|(name, array)| ArrayRecord::new(name, array)).collect());
+    }
+    let mut beside = None;
+    if let Some(mut lane) = cpu {
+        interrupt::check()?;
+        let cpu_ms = lane.run(&input)?;
+        let differs = answer.differences(&lane.answer(&input, true)?);
+        beside = Some(CpuRecord {
+            threads: lane.device.threads(),
+            ms: cpu_ms,
+            ratio: (1e4 * cpu_ms / ms).round() / 1e4,
+            equal: differs.is_empty(),
+            differs,
+        });
+    }
+    if let (Some(path), Task::Pool(params)) = (&args.visualize, task) {
+        interrupt::check()?;
+        picture::write(path, &input, params, &lane.device)?;
+    }
+    let (channels, element) = match &input.features {
+        Some(Features::F32(_, channels)) => (Some(*channels), Some("f32")),
+        Some(Features::F16(_, channels)) => (Some(*channels), Some("f16")),
+        None => (None, None),
+    };
+    let shown = |path: &Path| path.to_string_lossy().into_owned();
+    Ok(Summary {
+        command: COMMAND,
+        version: VERSION,
+        device: lane.device.to_string(),
+        device_name: device::describe(&lane.device),
+        channels,
+        element,
+        report: answer.report,
+        ms,
+        read_ms,
+        write_ms,
+        out: args.out.as_deref().map(shown),
+        arrays,
+        warnings: input.warnings,
+        cpu: beside,
+        picture: args.visualize.as_deref().map(shown),
+    })
+}
+
+/// Whose fault an error of a call is.
+fn blame(e: Error) -> Trouble {
+    let index = match &e {
+        Error::Argument { argument: "boxes", .. } => 0,
+        Error::Argument { argument: "features", .. } => 2,
+        // Of the points alone, or of the points in the boxes.
+        Error::Argument { .. } => 1,
+        _ => return e.into(),
+    };
+    Trouble::Input { index, message: e.to_string() }
+}
