@@ -20,10 +20,14 @@ ptx:
 
 # Make the reference answers again, and check them against the second implementation and the broken ones; needs python3 and numpy
 fixtures:
-    python3 fixtures/voxelize.py
-    python3 fixtures/voxelize.py --check
-    python3 fixtures/voxelize.py --self-test --rounds 2000
-    python3 fixtures/voxelize.py --mutants
+    #!/usr/bin/env bash
+    set -euo pipefail
+    for operator in voxelize roi_pool; do
+        python3 fixtures/$operator.py
+        python3 fixtures/$operator.py --check
+        python3 fixtures/$operator.py --self-test --rounds 2000
+        python3 fixtures/$operator.py --mutants
+    done
 
 # Build the tests of the library for a GPU machine, and say how to run them there
 test-gpu:
@@ -49,6 +53,6 @@ test-gpu:
     With POINTMILL_TEST_GPU set a GPU must answer, or the tests fail.
     END
 
-# Measure; `just bench --device cuda:0`, `just bench --input FILE --json`
+# Measure; `just bench voxelize --device cuda:0`, `just bench voxelize --input FILE --json`, `just bench roi-pool`
 bench *args:
-    cargo run --release -- bench voxelize {{ args }}
+    cargo run --release -- bench {{ args }}
