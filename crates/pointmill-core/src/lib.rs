@@ -8,6 +8,8 @@
 //! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
 //! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;
 //! - [`trig`]: sine and cosine of a heading;
+//! - [`ndt`]: cells of normal distributions: places, sums, statistics;
+//! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
 //! - [`hash`]: where a cell starts in a hash table;
 //! - [`mean`]: the last step of means and maxima;
 //! - [`ElementType`], [`mod@half`]: `f32`, `f16` and `bf16`, rounded once to nearest even.
@@ -29,11 +31,13 @@ extern crate alloc;
 
 mod aabb;
 mod cloud;
+pub mod eigen;
 mod element;
 mod grid;
 pub mod half;
 pub mod hash;
 pub mod mean;
+pub mod ndt;
 mod oriented_box;
 pub mod trig;
 

@@ -2,11 +2,15 @@
 //!
 //! A block's fibers run in turns on one OS thread and meet at barriers; the blocks run one after another, in a shuffled
 //! order that [`set_block_order`] seeds, so that nothing may rely on low blocks coming first. Shared memory starts as noise.
-//! What this cannot find are races between blocks: for those there is the sanitizer on a GPU.
+//! Threads that race in shared memory are a panic, though here they take turns. What this cannot find are races between blocks: for those there is the sanitizer
+//! on a GPU.
+
+mod races;
 
 use crate::Kernel;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use races::{Access, History, Moment};
 use std::cell::{Cell, RefCell};
 
 /// What fresh memory holds, on purpose: nobody may rely on zeros.
@@ -25,6 +29,10 @@ struct Barrier {
     alive: u32,
     /// How often the barrier opened.
     opened: u32,
+    /// Whether those who wait want memory to be in order behind it.
+    orders: bool,
+    /// How often it opened for such.
+    ordered: u32,
 }
 
 impl Barrier {
@@ -34,6 +42,7 @@ impl Barrier {
         if open {
             self.arrived = 0;
             self.opened += 1;
+            self.ordered += u32::from(self.orders);
         }
         open
     }
@@ -44,6 +53,10 @@ struct Block {
     /// What each lane shows to the others in a warp operation.
     shown: [[u64; 32]; WARPS],
     shared: Vec<u32>,
+    /// Who touched each word of shared memory.
+    histories: Vec<History>,
+    /// The kernel's name.
+    kernel: &'static str,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -59,6 +72,8 @@ thread_local! {
         barriers: [Barrier::default(); WARPS + 1],
         shown: [[0; 32]; WARPS],
         shared: Vec::new(),
+        histories: Vec::new(),
+        kernel: "",
     });
     static PLACE: Cell<Place> = const { Cell::new(Place { thread: 0, block: 0, block_size: 0, grid_size: 0 }) };
     static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(std::ptr::null()) };
@@ -113,6 +128,9 @@ unsafe fn run_fibers<K: Kernel>(grid: u32, block: u32, args: K::Args) {
         b.barriers[BLOCK_BARRIER] = Barrier { alive: K::BLOCK, ..Barrier::default() };
         b.shared.clear();
         b.shared.resize(K::SHARED_WORDS as usize, NOISE);
+        b.histories.clear();
+        b.histories.resize(K::SHARED_WORDS as usize, History::default());
+        b.kernel = K::NAME;
     });
     let place = move |thread| Place { thread, block, block_size: K::BLOCK, grid_size: grid };
     let mut fibers: Vec<Option<Coroutine<(), (), (), DefaultStack>>> = (0..K::BLOCK)
@@ -161,11 +179,12 @@ fn progress() -> u64 {
     })
 }
 
-/// Waits until all living threads of a barrier are here.
-fn wait(which: usize) {
+/// Waits until all living threads of a barrier are here. Memory is in order behind it if it `orders`.
+fn wait(which: usize, orders: bool) {
     let opened = BLOCK.with_borrow_mut(|b| {
         let barrier = &mut b.barriers[which];
         barrier.arrived += 1;
+        barrier.orders = orders;
         let before = barrier.opened;
         if barrier.check() { None } else { Some(before) }
     });
@@ -180,9 +199,29 @@ fn wait(which: usize) {
     }
 }
 
+impl Block {
+    /// The word of shared memory, `access`ed by a thread; `same` if what is to be written is there already.
+    fn word(&mut self, word: usize, access: Access, thread: u32, same: impl FnOnce(u32) -> bool) -> &mut u32 {
+        let now = Moment {
+            thread,
+            block: self.barriers[BLOCK_BARRIER].ordered,
+            warp: self.barriers[thread as usize / 32].ordered,
+        };
+        let race = self.histories[word].note(access, now, same(self.shared[word]));
+        if let Some((other, what)) = race {
+            let kernel = self.kernel;
+            panic!(
+                "{kernel}: a race at word {word} of shared memory: {what:?} of thread {other}, {access:?} of thread {thread}, no barrier between"
+            );
+        }
+        &mut self.shared[word]
+    }
+}
+
 /// The interface that kernels use; the same names as on the GPU.
 pub mod machine {
     #![allow(clippy::missing_safety_doc, missing_docs)]
+    use super::races::Access;
     use super::{BLOCK, BLOCK_BARRIER, PLACE, wait};
     use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -199,10 +238,10 @@ pub mod machine {
         PLACE.get().grid_size
     }
     pub fn sync_block() {
-        wait(BLOCK_BARRIER);
+        wait(BLOCK_BARRIER, true);
     }
     pub fn sync_warp() {
-        wait((thread_index() / 32) as usize);
+        wait((thread_index() / 32) as usize, true);
     }
 
     /// Shows a value to the warp and sees all lanes' values.
@@ -213,9 +252,9 @@ pub mod machine {
             assert_eq!(alive, 32, "a warp operation that not all lanes reach");
             b.shown[warp][lane] = value;
         });
-        wait(warp);
+        wait(warp, false);
         let seen = BLOCK.with_borrow(|b| b.shown[warp]);
-        wait(warp);
+        wait(warp, false);
         seen
     }
     fn mask(values: [u64; 32], set: impl Fn(u64) -> bool) -> u32 {
@@ -255,20 +294,20 @@ pub mod machine {
             assert!((self.word + i).is_multiple_of(4), "a read of four words of shared memory that is not aligned");
             std::array::from_fn(|j| self.get(i + j as u32))
         }
-        fn with<R>(self, i: u32, f: impl FnOnce(&mut u32) -> R) -> R {
-            BLOCK.with_borrow_mut(|b| f(&mut b.shared[(self.word + i) as usize]))
+        fn with<R>(self, i: u32, access: Access, same: impl FnOnce(u32) -> bool, f: impl FnOnce(&mut u32) -> R) -> R {
+            BLOCK.with_borrow_mut(|b| f(b.word((self.word + i) as usize, access, thread_index(), same)))
         }
         pub fn get(self, i: u32) -> u32 {
-            self.with(i, |v| *v)
+            self.with(i, Access::Read, |_| true, |v| *v)
         }
         pub fn set(self, i: u32, value: u32) {
-            self.with(i, |v| *v = value);
+            self.with(i, Access::Write, |old| old == value, |v| *v = value);
         }
         pub fn add(self, i: u32, value: u32) -> u32 {
-            self.with(i, |v| std::mem::replace(v, v.wrapping_add(value)))
+            self.with(i, Access::Atomic, |_| false, |v| std::mem::replace(v, v.wrapping_add(value)))
         }
         pub fn or(self, i: u32, bits: u32) {
-            self.with(i, |v| *v |= bits);
+            self.with(i, Access::Atomic, |_| false, |v| *v |= bits);
         }
     }
 
