@@ -1,7 +1,8 @@
 //! LiDAR point-cloud operators on CPU and GPU, with the same bits on both.
 //!
 //! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic;
-//! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes.
+//! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes;
+//! - [`ndt`]: cells of normal distributions, as sums that can be added up and taken away again; on the CPU.
 //!
 //! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
 //!
@@ -19,6 +20,7 @@
 pub mod device;
 mod error;
 mod input;
+pub mod ndt;
 pub mod prim;
 pub mod roi_pool;
 #[cfg(test)]

@@ -1,0 +1,35 @@
+//! Grids of normal distributions: a cloud as cells of mean and inverse covariance, to match scans against.
+//!
+//! [`NdtMoments`] are sums over the points of each cell, in whole numbers: the same bits for any order of points, any number of threads and any way of cutting a cloud
+//! into parts. They can be added up, taken away again, and turned into statistics with [`NdtMoments::finish`].
+//!
+//! **Units and frames**: metres, in the frame of the points, whichever it is. The lattice of cells is anchored at that frame's zero, so that tiles of a map that were
+//! summed apart fit each other.
+//!
+//! ```
+//! use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams};
+//!
+//! // Nine points on the ground, in one cell of two metres, far from the origin.
+//! let points: Vec<f64> = (0..9).flat_map(|i| [80_000.25 + 0.5 * f64::from(i % 3), 42_000.25 + 0.5 * f64::from(i / 3), 0.5]).collect();
+//! let mut moments = NdtMoments::new(2.0)?;
+//! moments.add(NdtCloud::f64(&points, 3)?)?;
+//! let cells = moments.finish(&NdtParams::default())?;
+//! assert_eq!(cells.coords, [[40_000, 21_000, 0]]);
+//! assert_eq!(cells.mean, [[80_000.75, 42_000.75, 0.5]]);
+//! assert_eq!(cells.normal, [[0.0, 0.0, 1.0]]);
+//! # Ok::<(), pointmill::Error>(())
+//! ```
+
+mod cells;
+mod cloud;
+mod moments;
+mod params;
+mod sum;
+#[cfg(test)]
+mod tests;
+
+pub use cells::{NdtCells, NdtReport};
+pub use cloud::NdtCloud;
+pub use moments::NdtMoments;
+pub use params::NdtParams;
+pub use pointmill_core::ndt::{Covariance, MAX_CELL, MAX_COUNT};

@@ -1,0 +1,124 @@
+//! Sums over the points of each cell: they can be added up and taken away again.
+
+use super::cloud::NdtCloud;
+use super::sum::{self, Sums};
+use super::{NdtCells, NdtParams};
+use crate::{Error, Result};
+use pointmill_core::ndt::{Moments, NdtLattice};
+
+/// Sums over the points of each occupied cell.
+///
+/// **Determinism**: integers, so that points, parts and threads may come in any order; equal points give equal moments, bit by bit. **Order**: cells by (z, y, x).
+///
+/// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell; past these a call is an error and nothing changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NdtMoments {
+    lattice: NdtLattice,
+    sums: Sums,
+    points: u64,
+    nonfinite: u64,
+}
+
+impl NdtMoments {
+    /// No points yet, in cells of `resolution` metres.
+    ///
+    /// # Errors
+    /// A resolution that is not finite and positive, or whose reciprocal is no normal `f32`.
+    pub fn new(resolution: f64) -> Result<Self> {
+        let lattice = NdtLattice::new(resolution).map_err(|_| {
+            let expected = "a finite size > 0 m whose reciprocal is a normal f32";
+            Error::argument("resolution", expected, resolution)
+        })?;
+        Ok(Self { lattice, sums: Vec::new(), points: 0, nonfinite: 0 })
+    }
+
+    /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
+    ///
+    /// # Errors
+    /// A point outside of the lattice, or too many in a cell; nothing was added then.
+    pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
+        let summed = sum::sum(&cloud, &self.lattice)?;
+        self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
+        self.points += cloud.len() as u64;
+        self.nonfinite += summed.nonfinite;
+        Ok(())
+    }
+
+    /// Adds the points of others.
+    ///
+    /// # Errors
+    /// Moments of another lattice, or too many points in a cell; nothing was added then.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        self.same_lattice(other)?;
+        self.sums = sum::merge(&self.sums, &other.sums)?;
+        self.points += other.points;
+        self.nonfinite += other.nonfinite;
+        Ok(())
+    }
+
+    /// Takes away points that were added.
+    ///
+    /// # Errors
+    /// Moments of another lattice, or of points that are not among these, as far as sums can tell; nothing was taken away then.
+    pub fn subtract(&mut self, part: &Self) -> Result<()> {
+        self.same_lattice(part)?;
+        if part.points > self.points || part.nonfinite > self.nonfinite {
+            let expected = format!("at most {} points, {} of them not finite", self.points, self.nonfinite);
+            return Err(Error::argument("part", expected, format!("{}, {}", part.points, part.nonfinite)));
+        }
+        self.sums = sum::subtract(&self.sums, &part.sums)?;
+        self.points -= part.points;
+        self.nonfinite -= part.nonfinite;
+        Ok(())
+    }
+
+    /// The cells as normal distributions.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    pub fn finish(&self, params: &NdtParams) -> Result<NdtCells> {
+        NdtCells::new(self, params)
+    }
+
+    /// The lattice of the cells.
+    pub const fn lattice(&self) -> &NdtLattice {
+        &self.lattice
+    }
+
+    /// How many points were added, those that are not finite among them.
+    pub const fn points(&self) -> u64 {
+        self.points
+    }
+
+    /// How many of them have a coordinate that is not finite.
+    pub const fn nonfinite(&self) -> u64 {
+        self.nonfinite
+    }
+
+    /// The number of occupied cells.
+    pub const fn len(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// Whether no cell is occupied.
+    pub const fn is_empty(&self) -> bool {
+        self.sums.is_empty()
+    }
+
+    /// The occupied cells (x, y, z) and their sums, by (z, y, x).
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = ([i32; 3], &Moments)> {
+        self.sums.iter().map(|(key, moments)| (sum::cell_of(*key), moments))
+    }
+
+    pub(super) const fn sums(&self) -> &Sums {
+        &self.sums
+    }
+
+    fn same_lattice(&self, other: &Self) -> Result<()> {
+        if self.lattice != other.lattice {
+            let cells = |lattice: &NdtLattice| format!("cells of {} m", lattice.unit());
+            return Err(Error::argument("resolution", cells(&self.lattice), cells(&other.lattice)));
+        }
+        Ok(())
+    }
+}

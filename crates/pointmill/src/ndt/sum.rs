@@ -1,0 +1,180 @@
+//! Points into sums, by cell.
+
+use super::cloud::{Found, NdtCloud};
+use crate::{Error, Result};
+use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Points that a thread takes at least; with fewer it costs more to put tables together.
+const CHUNK: usize = 16_384;
+
+/// The moments of cells, in the order of their keys.
+pub(super) type Sums = Vec<(u64, Moments)>;
+
+/// What a cloud adds up to.
+#[derive(Debug, Default)]
+pub(super) struct Summed {
+    pub(super) sums: Sums,
+    pub(super) nonfinite: u64,
+}
+
+/// A cell as a number whose order is that of (z, y, x).
+pub(super) fn key_of(cell: [i32; 3]) -> u64 {
+    let bits = |c: i32| (c + MAX_CELL) as u64;
+    bits(cell[2]) << 42 | bits(cell[1]) << 21 | bits(cell[0])
+}
+
+/// The cell of a key.
+pub(super) fn cell_of(key: u64) -> [i32; 3] {
+    [0, 21, 42].map(|shift| (key >> shift & 0x1f_ffff) as i32 - MAX_CELL)
+}
+
+/// Spreads keys that differ in few bits.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are u64")
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        let spread = (key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = spread ^ spread >> 29;
+    }
+}
+
+/// Sums of one thread: moments as they come, and where each cell's are.
+#[derive(Default)]
+struct Table {
+    places: HashMap<u64, u32, BuildHasherDefault<Spread>>,
+    sums: Sums,
+    nonfinite: u64,
+    /// The first point that has no cell.
+    outside: Option<(usize, [f64; 3])>,
+    /// A cell with too many points.
+    full: Option<u64>,
+}
+
+impl Table {
+    fn of(cloud: &NdtCloud<'_>, first: usize, end: usize, lattice: &NdtLattice) -> Self {
+        let mut table = Self::default();
+        let mut index = first;
+        // Points that follow each other mostly share a cell.
+        let mut last = (u64::MAX, 0);
+        cloud.each(first, end, lattice, |found| {
+            match found {
+                Found::At(place) => {
+                    let key = key_of(place.cell);
+                    if key != last.0 {
+                        last = (key, table.place(key));
+                    }
+                    let moments = &mut table.sums[last.1].1;
+                    if moments.count < MAX_COUNT {
+                        moments.add(place.offset);
+                    } else {
+                        table.full = Some(key);
+                    }
+                }
+                Found::NotFinite => table.nonfinite += 1,
+                Found::Outside(p) => table.outside = table.outside.or(Some((index, p))),
+            }
+            index += 1;
+        });
+        table.sums.sort_unstable_by_key(|(key, _)| *key);
+        table
+    }
+
+    fn place(&mut self, key: u64) -> usize {
+        let next = self.sums.len() as u32;
+        let place = *self.places.entry(key).or_insert(next);
+        if place == next {
+            self.sums.push((key, Moments::default()));
+        }
+        place as usize
+    }
+}
+
+/// The sums of a cloud.
+pub(super) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<Summed> {
+    let n = cloud.len();
+    let chunk = n.div_ceil(rayon::current_num_threads()).max(CHUNK);
+    let tables: Vec<Table> = (0..n.div_ceil(chunk))
+        .into_par_iter()
+        .map(|c| Table::of(cloud, c * chunk, n.min((c + 1) * chunk), lattice))
+        .collect();
+    let mut all = Summed::default();
+    for table in tables {
+        if let Some((index, p)) = table.outside {
+            let most = f64::from(MAX_CELL) * lattice.unit();
+            let got = format!("({}, {}, {}) at point {index}", p[0], p[1], p[2]);
+            return Err(Error::argument("points", format!("coordinates from -{most} to below {most} m"), got));
+        }
+        if let Some(key) = table.full {
+            return Err(too_many(key));
+        }
+        all.nonfinite += table.nonfinite;
+        all.sums = if all.sums.is_empty() { table.sums } else { merge(&all.sums, &table.sums)? };
+    }
+    Ok(all)
+}
+
+/// The sums of both.
+pub(super) fn merge(a: &Sums, b: &Sums) -> Result<Sums> {
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let ((key, left), (other, right)) = (a[i], b[j]);
+        if key < other {
+            out.push(a[i]);
+            i += 1;
+        } else if other < key {
+            out.push(b[j]);
+            j += 1;
+        } else {
+            out.push((key, left.merged(&right).ok_or_else(|| too_many(key))?));
+            (i, j) = (i + 1, j + 1);
+        }
+    }
+    out.extend_from_slice(&a[i..]);
+    out.extend_from_slice(&b[j..]);
+    Ok(out)
+}
+
+/// What is left of `all` without `part`.
+pub(super) fn subtract(all: &Sums, part: &Sums) -> Result<Sums> {
+    let mut out = Vec::with_capacity(all.len());
+    let mut rest = part.iter().peekable();
+    for &(key, moments) in all {
+        match rest.next_if(|(other, _)| *other == key) {
+            None => out.push((key, moments)),
+            Some((_, part)) => {
+                let left = moments.without(part).ok_or_else(|| not_in_it(key))?;
+                if left.count > 0 {
+                    out.push((key, left));
+                }
+            }
+        }
+    }
+    // Keys ascend in both, so what is left over has no cell.
+    match rest.next() {
+        Some((key, _)) => Err(not_in_it(*key)),
+        None => Ok(out),
+    }
+}
+
+fn too_many(key: u64) -> Error {
+    let [x, y, z] = cell_of(key);
+    Error::argument("points", format!("at most {MAX_COUNT} points in a cell"), format!("more in cell ({x}, {y}, {z})"))
+}
+
+fn not_in_it(key: u64) -> Error {
+    let [x, y, z] = cell_of(key);
+    Error::argument("part", "moments of points that were added", format!("others in cell ({x}, {y}, {z})"))
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::Error;
+use proptest::prelude::*;
+
+fn moments(resolution: f64, points: &[f64]) -> NdtMoments {
+    let mut moments = NdtMoments::new(resolution).unwrap();
+    moments.add(NdtCloud::f64(points, 3).unwrap()).unwrap();
+    moments
+}
+
+/// A street as coordinates: ground, two walls, a few points with no place.
+fn street(n: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / f64::from(1u32 << 31)
+    };
+    (0..n)
+        .flat_map(|i| {
+            let (x, y, z) = (next() * 60.0 - 30.0, next() * 12.0 - 6.0, next() * 4.0);
+            match i % 3 {
+                0 => [x, y, next() * 0.03],
+                1 => [x, 6.0 + next() * 0.02, z],
+                _ => [x, -6.0 - next() * 0.02, z],
+            }
+        })
+        .collect()
+}
+
+fn on_threads<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
+}
+
+#[test]
+fn threads_order_and_parts_do_not_matter() {
+    let points = street(50_000, 7);
+    let whole = on_threads(1, || moments(1.0, &points));
+    for threads in [2, 3, 16] {
+        assert_eq!(on_threads(threads, || moments(1.0, &points)), whole);
+    }
+    let mut reversed: Vec<[f64; 3]> = points.chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect();
+    reversed.reverse();
+    assert_eq!(moments(1.0, reversed.as_flattened()), whole);
+    // In shards, merged in another order; and one taken away again.
+    let shards: Vec<NdtMoments> = points.chunks(3 * 7_001).map(|shard| moments(1.0, shard)).collect();
+    let mut merged = NdtMoments::new(1.0).unwrap();
+    shards.iter().rev().for_each(|shard| merged.merge(shard).unwrap());
+    assert_eq!(merged, whole);
+    merged.subtract(&shards[2]).unwrap();
+    let mut others = NdtMoments::new(1.0).unwrap();
+    shards.iter().enumerate().filter(|(i, _)| *i != 2).for_each(|(_, shard)| others.merge(shard).unwrap());
+    assert_eq!(merged, others);
+    merged.subtract(&others).unwrap();
+    assert!(merged.is_empty() && merged.points() == 0);
+}
+
+#[test]
+fn far_from_the_origin_nothing_changes() {
+    // Coordinates that are whole steps of both places.
+    let near: Vec<f64> = street(20_000, 3).iter().map(|x| (x * 1024.0).floor() / 1024.0).collect();
+    let far: Vec<f64> = near.iter().zip([80_000.0, 42_000.0, 0.0].iter().cycle()).map(|(x, o)| x + o).collect();
+    for resolution in [1.0, 2.0] {
+        let (here, there) = (moments(resolution, &near), moments(resolution, &far));
+        let cells = (80_000.0 / resolution, 42_000.0 / resolution);
+        assert_eq!(here.len(), there.len());
+        for ((a, sums), (b, other)) in here.cells().zip(there.cells()) {
+            assert_eq!([a[0] + cells.0 as i32, a[1] + cells.1 as i32, a[2]], b);
+            assert_eq!(sums, other);
+        }
+        let (here, there) = (here.finish(&NdtParams::default()).unwrap(), there.finish(&NdtParams::default()).unwrap());
+        assert_eq!((here.inverse, here.mean_local), (there.inverse, there.mean_local));
+    }
+    // The same as f32 about an origin.
+    let offsets: Vec<f32> = near.iter().map(|x| *x as f32).collect();
+    let mut about = NdtMoments::new(2.0).unwrap();
+    about.add(NdtCloud::f32_about(&offsets, 3, [80_000.0, 42_000.0, 0.0]).unwrap()).unwrap();
+    assert_eq!(about, moments(2.0, &far));
+    let mut plain = NdtMoments::new(2.0).unwrap();
+    plain.add(NdtCloud::f32(&offsets, 3).unwrap()).unwrap();
+    assert_eq!(plain, moments(2.0, &near));
+}
+
+#[test]
+fn what_has_no_cell_is_counted_or_refused() {
+    let rows = [[0.5, 0.5, 0.5], [f64::NAN, 0.0, 0.0], [0.0, f64::INFINITY, 0.0], [0.25, 0.5, 0.75]];
+    let got = moments(1.0, rows.as_flattened());
+    assert_eq!((got.points(), got.nonfinite(), got.len()), (4, 2, 1));
+    let before = got.clone();
+    let mut got = got;
+    let error = got.add(NdtCloud::f64(&[0.0, 0.0, 0.0, 2e6, 0.0, 0.0], 3).unwrap()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "points: expected coordinates from -1048576 to below 1048576 m, got (2000000, 0, 0) at point 1"
+    );
+    assert_eq!(got, before);
+    let nothing = NdtMoments::new(1.0).unwrap().finish(&NdtParams::default()).unwrap();
+    assert!(nothing.is_empty() && nothing.report == NdtReport::default());
+}
+
+#[test]
+fn errors_name_argument_expected_and_got() {
+    let told = |e: Error| e.to_string();
+    for (resolution, got) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
+        let wanted = format!("resolution: expected a finite size > 0 m whose reciprocal is a normal f32, got {got}");
+        assert_eq!(told(NdtMoments::new(resolution).unwrap_err()), wanted);
+    }
+    let some = moments(1.0, &[0.5; 3]);
+    let check = |params: NdtParams| told(some.finish(&params).unwrap_err());
+    let defaults = NdtParams::default();
+    assert_eq!(check(NdtParams { min_points: 0, ..defaults }), "min_points: expected at least 1, got 0");
+    for bad in [-0.1, 1.0, f64::NAN] {
+        let wanted = format!("eigen_ratio: expected 0 or more, below 1, got {bad}");
+        assert_eq!(check(NdtParams { eigen_ratio: bad, ..defaults }), wanted);
+    }
+    assert_eq!(told(NdtCloud::f32(&[0.0; 4], 3).unwrap_err()), "points: expected whole rows of 3 values, got 4 values");
+    assert_eq!(told(NdtCloud::f64(&[0.0; 4], 2).unwrap_err()), "columns: expected at least 3: x, y, z first, got 2");
+    let origin = NdtCloud::f32_about(&[0.0; 3], 3, [0.0, f64::NAN, 0.0]).unwrap_err();
+    assert_eq!(told(origin), "origin: expected three finite numbers, got [0.0, NaN, 0.0]");
+    let mut some = some;
+    let other = moments(2.0, &[0.5; 3]);
+    assert_eq!(told(some.merge(&other).unwrap_err()), "resolution: expected cells of 1 m, got cells of 2 m");
+    assert_eq!(told(some.subtract(&other).unwrap_err()), "resolution: expected cells of 1 m, got cells of 2 m");
+    let elsewhere = moments(1.0, &[5.5; 3]);
+    let wanted = "part: expected moments of points that were added, got others in cell (5, 5, 5)";
+    assert_eq!(told(some.subtract(&elsewhere).unwrap_err()), wanted);
+    let two = moments(1.0, &[0.5; 6]);
+    assert_eq!(
+        told(some.subtract(&two).unwrap_err()),
+        "part: expected at most 1 points, 0 of them not finite, got 2, 0"
+    );
+}
+
+#[test]
+fn every_cell_is_accounted_for() {
+    let points = street(30_000, 11);
+    for covariance in [Covariance::Unbiased, Covariance::Autoware, Covariance::Population] {
+        for min_points in [1, 6, 40] {
+            let params = NdtParams { min_points, covariance, ..NdtParams::default() };
+            let cells = moments(0.5, &points).finish(&params).unwrap();
+            let report = cells.report;
+            assert_eq!(report.cells, report.sparse + report.degenerate + report.voxels);
+            assert_eq!((report.voxels, report.points), (cells.len(), 30_000));
+            assert!(cells.counts.iter().all(|n| *n >= min_points) && report.clamped <= report.voxels);
+            assert!(cells.coords.is_sorted_by_key(|[x, y, z]| (*z, *y, *x)));
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn keys_are_cells(cell in prop::array::uniform3(-MAX_CELL..MAX_CELL), other in prop::array::uniform3(-MAX_CELL..MAX_CELL)) {
+        prop_assert_eq!(sum::cell_of(sum::key_of(cell)), cell);
+        let order = |[x, y, z]: [i32; 3]| (z, y, x);
+        prop_assert_eq!(sum::key_of(cell).cmp(&sum::key_of(other)), order(cell).cmp(&order(other)));
+    }
+}
