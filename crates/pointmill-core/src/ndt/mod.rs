@@ -6,8 +6,10 @@
 
 mod lattice;
 mod moments;
+mod score;
 mod stats;
 
 pub use lattice::{LatticeError, MAX_CELL, NdtLattice, Place, STEPS};
 pub use moments::{MAX_COUNT, Moments};
+pub use score::{NdtScore, Pose, PosedPoint, PreparedPose, TERMS, Terms};
 pub use stats::{CellStats, Covariance, StatsParams};

@@ -6,6 +6,10 @@
 //! **Units and frames**: metres, in the frame of the points, whichever it is. The lattice of cells is anchored at that frame's zero, so that tiles of a map that were
 //! summed apart fit each other.
 //!
+//! [`NdtGrid`] is such cells as a map: it looks up cells, scores scans at poses and aligns them. All of it runs on the CPU, with the same bits for any number of threads.
+//!
+//! **Source**: Magnusson, The Three-Dimensional Normal-Distributions Transform, 2009; the names and defaults of Autoware's `ndt_scan_matcher`.
+//!
 //! ```
 //! use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams};
 //!
@@ -20,16 +24,22 @@
 //! # Ok::<(), pointmill::Error>(())
 //! ```
 
+mod align;
 mod cells;
 mod cloud;
+mod grid;
 mod moments;
 mod params;
+mod score;
 mod sum;
 #[cfg(test)]
 mod tests;
 
+pub use align::{AlignParams, NdtRegistration, Stop, pose_of};
 pub use cells::{NdtCells, NdtReport};
 pub use cloud::NdtCloud;
+pub use grid::{NdtGrid, Neighbour, Neighbourhood};
 pub use moments::NdtMoments;
 pub use params::NdtParams;
-pub use pointmill_core::ndt::{Covariance, MAX_CELL, MAX_COUNT};
+pub use pointmill_core::ndt::{Covariance, MAX_CELL, MAX_COUNT, Pose};
+pub use score::NdtFit;

@@ -32,8 +32,8 @@ pub(super) fn cell_of(key: u64) -> [i32; 3] {
 }
 
 /// Spreads keys that differ in few bits.
-#[derive(Default)]
-struct Spread(u64);
+#[derive(Clone, Default)]
+pub(super) struct Spread(u64);
 
 impl Hasher for Spread {
     fn finish(&self) -> u64 {
@@ -50,10 +50,13 @@ impl Hasher for Spread {
     }
 }
 
+/// A number for each cell.
+pub(super) type Keyed = HashMap<u64, u32, BuildHasherDefault<Spread>>;
+
 /// Sums of one thread: moments as they come, and where each cell's are.
 #[derive(Default)]
 struct Table {
-    places: HashMap<u64, u32, BuildHasherDefault<Spread>>,
+    places: Keyed,
     sums: Sums,
     nonfinite: u64,
     /// The first point that has no cell.

@@ -1,3 +1,5 @@
+mod matching;
+
 use super::*;
 use crate::Error;
 use proptest::prelude::*;
