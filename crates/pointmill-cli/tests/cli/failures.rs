@@ -38,6 +38,8 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("synth --out x --sweeps 0", "0 is not in 1..=1000"),
         ("info - --json", "-: expected --format"),
         ("info", "<FILE>"),
+        ("bench roi-pool --points 7", "--points: bench roi-pool has scenes of its own"),
+        ("bench icp", "possible values: voxelize, roi-pool"),
         ("nonsense", "unrecognized subcommand"),
     ] {
         let told_by = run(folder.path(), args).expect(2);
