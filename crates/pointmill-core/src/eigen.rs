@@ -1,5 +1,7 @@
 //! Eigenvalues and eigenvectors of symmetric 3x3 matrices, the same bits on every device.
 
+use crate::float::sqrt;
+
 /// A symmetric 3x3 matrix: xx, xy, xz, yy, yz, zz.
 pub type Symmetric = [f64; 6];
 
@@ -58,10 +60,10 @@ fn rotate<const P: usize, const Q: usize, const R: usize>(d: &mut [f64; 3], off:
         return;
     }
     let theta = (d[Q] - d[P]) / (2.0 * apq);
-    let root = libm::sqrt(theta * theta + 1.0);
+    let root = sqrt(theta * theta + 1.0);
     // The smaller of both angles. A theta whose square is infinite makes the tangent zero.
     let t = if theta >= 0.0 { 1.0 / (theta + root) } else { 1.0 / (theta - root) };
-    let c = 1.0 / libm::sqrt(t * t + 1.0);
+    let c = 1.0 / sqrt(t * t + 1.0);
     let s = t * c;
     d[P] -= t * apq;
     d[Q] += t * apq;

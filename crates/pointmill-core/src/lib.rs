@@ -7,9 +7,9 @@
 //! - [`Aabb`]: an axis-aligned box;
 //! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
 //! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;
-//! - [`trig`]: sine and cosine of a heading;
+//! - [`trig`], [`float`]: sine and cosine of an angle, powers and roots;
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
-//! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
+//! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices, and [`linear`]: six equations;
 //! - [`hash`]: where a cell starts in a hash table;
 //! - [`mean`]: the last step of means and maxima;
 //! - [`ElementType`], [`mod@half`]: `f32`, `f16` and `bf16`, rounded once to nearest even.
@@ -25,6 +25,7 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
+#![cfg_attr(target_arch = "nvptx64", feature(core_float_math))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
@@ -33,9 +34,11 @@ mod aabb;
 mod cloud;
 pub mod eigen;
 mod element;
+pub mod float;
 mod grid;
 pub mod half;
 pub mod hash;
+pub mod linear;
 pub mod mean;
 pub mod ndt;
 mod oriented_box;

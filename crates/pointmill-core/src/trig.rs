@@ -1,4 +1,4 @@
-//! Sine and cosine of a heading, the same bits on every device.
+//! Sine and cosine of an angle, the same bits on every device.
 
 use core::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -7,6 +7,9 @@ const NEAR: u32 = 0x4800_0000;
 /// pi/2 in two parts, the first of 33 bits.
 const HALF_PI_HEAD: f64 = 1.5707963267341256;
 const HALF_PI_TAIL: f64 = 6.077100506506192e-11;
+/// Its second part in two, the first of 33 bits.
+const HALF_PI_MIDDLE: f64 = 6.077_100_506_303_966e-11;
+const HALF_PI_TAIL_OF_THREE: f64 = 2.022_266_248_795_950_6e-21;
 /// Added and taken off again, this leaves a whole number, the nearest.
 const ROUND: f64 = 6_755_399_441_055_744.0;
 
@@ -38,15 +41,38 @@ const TWO_OVER_PI: [u32; 12] = [
 /// ```
 #[inline(always)]
 pub fn sin_cos(angle: f32) -> (f32, f32) {
-    let (r, quadrant) = reduce(angle);
+    let (s, c) = turned(reduce(angle));
+    (s as f32, c as f32)
+}
+
+/// Largest angle that [`sin_cos_f64`] takes: 2^17 radians.
+pub const MAX_ANGLE: f64 = 131_072.0;
+
+/// Sine and cosine of an angle up to [`MAX_ANGLE`] in radians, off by less than 2^-50.
+///
+/// ```
+/// use pointmill_core::trig::sin_cos_f64;
+/// let (sin, cos) = sin_cos_f64(1e5);
+/// assert!((sin - 1e5f64.sin()).abs() < 1e-15 && (cos - 1e5f64.cos()).abs() < 1e-15);
+/// ```
+#[inline(always)]
+pub fn sin_cos_f64(angle: f64) -> (f64, f64) {
+    // As in `reduce`; what both parts of pi/2 leave out is a third one.
+    let multiple = (angle * FRAC_2_PI + ROUND) - ROUND;
+    let rest = ((angle - multiple * HALF_PI_HEAD) - multiple * HALF_PI_MIDDLE) - multiple * HALF_PI_TAIL_OF_THREE;
+    turned((rest, multiple as i32 as u32 & 3))
+}
+
+/// Sine and cosine of a reduced angle.
+#[inline(always)]
+fn turned((r, quadrant): (f64, u32)) -> (f64, f64) {
     let (s, c) = (sin_near_zero(r), cos_near_zero(r));
-    let (s, c) = match quadrant {
+    match quadrant {
         0 => (s, c),
         1 => (c, -s),
         2 => (-s, -c),
         _ => (-c, s),
-    };
-    (s as f32, c as f32)
+    }
 }
 
 /// The angle less a multiple of pi/2, within about +-pi/4, and that multiple modulo 4.
@@ -150,6 +176,19 @@ mod tests {
             }
         }
         [f32::MAX, f32::MIN, f32::MIN_POSITIVE, f32::from_bits(1)].into_iter().for_each(check);
+    }
+
+    #[test]
+    fn angles_of_f64() {
+        let mut state = 1u64;
+        for i in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let angle = ((state >> 11) as f64 / (1u64 << 52) as f64 - 1.0) * [1.0, 7.0, 1e3, MAX_ANGLE][i % 4];
+            let (sin, cos) = sin_cos_f64(angle);
+            let off = (sin - angle.sin()).abs().max((cos - angle.cos()).abs());
+            assert!(off < 1.0 / (1u64 << 50) as f64, "{angle}: {off:e}");
+        }
+        assert_eq!(sin_cos_f64(0.0), (0.0, 1.0));
     }
 
     #[test]

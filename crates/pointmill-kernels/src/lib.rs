@@ -17,6 +17,7 @@
 
 #[macro_use]
 mod kernel;
+pub mod ndt;
 pub mod prim;
 pub mod roi_pool;
 pub mod simt;

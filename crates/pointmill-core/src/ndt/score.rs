@@ -1,6 +1,8 @@
 //! How well a point fits a cell, and how that changes with the pose.
 
 use crate::eigen::Symmetric;
+use crate::float::exp;
+use crate::trig::sin_cos_f64;
 
 /// Values that are added up over the points of a scan: see [`Terms`].
 pub const TERMS: usize = 30;
@@ -53,7 +55,7 @@ impl NdtScore {
     /// The term of a point `q` metres from the mean of a cell with this inverse covariance.
     #[inline(always)]
     pub fn term(&self, q: [f64; 3], inverse: &Symmetric) -> f64 {
-        -self.d1 * libm::exp(-self.d2 / 2.0 * dot(q, times(inverse, q)))
+        -self.d1 * exp(-self.d2 / 2.0 * dot(q, times(inverse, q)))
     }
 }
 
@@ -61,19 +63,19 @@ impl PreparedPose {
     /// Makes a pose ready.
     #[inline(always)]
     pub fn new(pose: &Pose) -> Self {
-        let (x, y, z) = (turn(0, pose[3]), turn(1, pose[4]), turn(2, pose[5]));
-        let product = |a: usize, b: usize, c: usize| multiply(&multiply(&x[a], &y[b]), &z[c]);
+        let [x, y, z] = [Turn::by(pose[3]), Turn::by(pose[4]), Turn::by(pose[5])];
+        let [dx, dy, dz] = [x.derived(), y.derived(), z.derived()];
         Self {
             translation: [pose[0], pose[1], pose[2]],
-            rotation: product(0, 0, 0),
-            first: [product(1, 0, 0), product(0, 1, 0), product(0, 0, 1)],
+            rotation: product(x, y, z),
+            first: [product(dx, y, z), product(x, dy, z), product(x, y, dz)],
             second: [
-                product(2, 0, 0),
-                product(1, 1, 0),
-                product(1, 0, 1),
-                product(0, 2, 0),
-                product(0, 1, 1),
-                product(0, 0, 2),
+                product(dx.derived(), y, z),
+                product(dx, dy, z),
+                product(dx, y, dz),
+                product(x, dy.derived(), z),
+                product(x, dy, dz),
+                product(x, y, dz.derived()),
             ],
         }
     }
@@ -125,33 +127,44 @@ impl PosedPoint {
     pub fn add(&self, score: &NdtScore, mean: [f64; 3], inverse: &Symmetric, terms: &mut Terms) {
         let q = [self.at[0] - mean[0], self.at[1] - mean[1], self.at[2] - mean[2]];
         let cq = times(inverse, q);
-        let term = score.term(q, inverse);
+        let term = -score.d1 * exp(-score.d2 / 2.0 * dot(q, cq));
         terms[0] += term;
         terms[1] = if term > terms[1] { term } else { terms[1] };
         terms[2] = 1.0;
         // Minus the term has this factor before what the chain rule gives.
         let factor = score.d2 * term;
-        let [roll, pitch, yaw] = self.first;
-        let columns = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], roll, pitch, yaw];
-        let mut along = [0.0; 6];
+        // How fast the point moves with the pose: a metre a metre, and as `first` says. Times the inverse, and along `cq`.
+        let rows = [
+            [inverse[0], inverse[1], inverse[2]],
+            [inverse[1], inverse[3], inverse[4]],
+            [inverse[2], inverse[4], inverse[5]],
+        ];
+        let (mut along, mut turned) = ([cq[0], cq[1], cq[2], 0.0, 0.0, 0.0], [[0.0; 3]; 3]);
+        let mut i = 0;
+        while i < 3 {
+            along[3 + i] = dot(cq, self.first[i]);
+            turned[i] = times(inverse, self.first[i]);
+            i += 1;
+        }
         let mut i = 0;
         while i < 6 {
-            along[i] = dot(cq, columns[i]);
             terms[3 + i] += factor * along[i];
             i += 1;
         }
         let (mut at, mut pair) = (9, 0);
         let mut i = 0;
         while i < 6 {
-            let c = times(inverse, columns[i]);
             let mut j = i;
             while j < 6 {
-                let mut bend = dot(c, columns[j]) - score.d2 * along[i] * along[j];
-                if i >= 3 {
-                    bend += dot(cq, self.second[pair]);
+                let bend = if j < 3 {
+                    rows[i][j]
+                } else if i < 3 {
+                    turned[j - 3][i]
+                } else {
                     pair += 1;
-                }
-                terms[at] += factor * bend;
+                    dot(self.first[i - 3], turned[j - 3]) + dot(cq, self.second[pair - 1])
+                };
+                terms[at] += factor * (bend - score.d2 * along[i] * along[j]);
                 at += 1;
                 j += 1;
             }
@@ -160,42 +173,43 @@ impl PosedPoint {
     }
 }
 
-/// A turn about an axis, its derivative by the angle, and the second one.
-#[inline(always)]
-fn turn(axis: usize, angle: f64) -> [[[f64; 3]; 3]; 3] {
-    let (s, c) = (libm::sin(angle), libm::cos(angle));
-    let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
-    let mut out = [[[0.0; 3]; 3]; 3];
-    let mut order = 0;
-    while order < 3 {
-        let (c, s) = match order {
-            0 => (c, s),
-            1 => (-s, c),
-            _ => (-c, -s),
-        };
-        out[order][axis][axis] = if order == 0 { 1.0 } else { 0.0 };
-        out[order][a][a] = c;
-        out[order][b][b] = c;
-        out[order][a][b] = -s;
-        out[order][b][a] = s;
-        order += 1;
-    }
-    out
+/// A turn about an axis, or its derivative by the angle: what it does along the axis, and across.
+#[derive(Clone, Copy)]
+struct Turn {
+    along: f64,
+    cos: f64,
+    sin: f64,
 }
 
-#[inline(always)]
-fn multiply(a: &[[f64; 3]; 3], b: &[[f64; 3]; 3]) -> [[f64; 3]; 3] {
-    let mut out = [[0.0; 3]; 3];
-    let mut i = 0;
-    while i < 3 {
-        let mut j = 0;
-        while j < 3 {
-            out[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
-            j += 1;
-        }
-        i += 1;
+impl Turn {
+    #[inline(always)]
+    fn by(angle: f64) -> Self {
+        let (sin, cos) = sin_cos_f64(angle);
+        Self { along: 1.0, cos, sin }
     }
-    out
+
+    #[inline(always)]
+    fn derived(self) -> Self {
+        Self { along: 0.0, cos: -self.sin, sin: self.cos }
+    }
+}
+
+/// A turn about x, times one about y, times one about z.
+#[inline(always)]
+fn product(x: Turn, y: Turn, z: Turn) -> [[f64; 3]; 3] {
+    [
+        [x.along * (y.cos * z.cos), -x.along * (y.cos * z.sin), x.along * (y.sin * z.along)],
+        [
+            x.cos * (y.along * z.sin) + x.sin * (y.sin * z.cos),
+            x.cos * (y.along * z.cos) - x.sin * (y.sin * z.sin),
+            -x.sin * (y.cos * z.along),
+        ],
+        [
+            x.sin * (y.along * z.sin) - x.cos * (y.sin * z.cos),
+            x.sin * (y.along * z.cos) + x.cos * (y.sin * z.sin),
+            x.cos * (y.cos * z.along),
+        ],
+    ]
 }
 
 #[inline(always)]

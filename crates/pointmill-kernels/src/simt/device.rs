@@ -319,6 +319,30 @@ pub unsafe fn atomic_min_u64(p: *mut u64, value: u64) -> u64 {
     old
 }
 
+/// Keeps the larger value and returns what was there.
+#[inline(always)]
+pub unsafe fn atomic_max(p: *mut u32, value: u32) -> u32 {
+    let old: u32;
+    // SAFETY: the caller's promise that `p` is valid.
+    unsafe {
+        asm!("atom.relaxed.gpu.global.max.u32 {}, [{}], {};", out(reg32) old, in(reg64) p, in(reg32) value,
+            options(nostack, preserves_flags))
+    };
+    old
+}
+
+/// Sets bits and returns what was there.
+#[inline(always)]
+pub unsafe fn atomic_or(p: *mut u32, bits: u32) -> u32 {
+    let old: u32;
+    // SAFETY: the caller's promise that `p` is valid.
+    unsafe {
+        asm!("atom.relaxed.gpu.global.or.b32 {}, [{}], {};", out(reg32) old, in(reg64) p, in(reg32) bits,
+            options(nostack, preserves_flags))
+    };
+    old
+}
+
 /// Writes `new` where `expected` is, and returns what was there.
 #[inline(always)]
 pub unsafe fn compare_and_swap(p: *mut u32, expected: u32, new: u32) -> u32 {

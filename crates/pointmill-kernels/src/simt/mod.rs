@@ -60,6 +60,29 @@ mod derived {
         WARP - 1 - (starts & (lanes_before() | (1 << lane()))).leading_zeros()
     }
 
+    /// A double word of another lane.
+    #[inline(always)]
+    pub fn shuffle_u64(value: u64, lane: u32) -> u64 {
+        shuffle(value as u32, lane) as u64 | (shuffle((value >> 32) as u32, lane) as u64) << 32
+    }
+
+    /// The double word of the lane `distance` before this one; this lane's own where there is none.
+    #[inline(always)]
+    pub fn shuffle_up_u64(value: u64, distance: u32) -> u64 {
+        shuffle_up(value as u32, distance) as u64 | (shuffle_up((value >> 32) as u32, distance) as u64) << 32
+    }
+
+    /// Sum over all lanes, in every lane: each half of the lanes that are left is added to the other, so that the order is always the same.
+    #[inline(always)]
+    pub fn warp_tree_sum(mut value: f64) -> f64 {
+        let mut distance = WARP / 2;
+        while distance > 0 {
+            value += f64::from_bits(shuffle_u64(value.to_bits(), lane() ^ distance));
+            distance /= 2;
+        }
+        value
+    }
+
     /// Sum over the lanes up to and including this one.
     #[inline(always)]
     pub fn warp_inclusive_sum(mut value: u32) -> u32 {

@@ -232,6 +232,39 @@ impl<T: Pod> Buffer<T> {
         Ok(())
     }
 
+    /// Queues a copy of element `i` of another buffer of the same device to the front.
+    pub(crate) fn copy_element(&mut self, other: &Self, i: usize) -> Result<()> {
+        assert!(i < other.len && self.len > 0, "copy_element past the end");
+        match (&mut self.memory, &other.memory) {
+            (Memory::Host(to), Memory::Host(from)) => to[0] = from[i],
+            #[cfg(feature = "cuda")]
+            (Memory::Cuda { pointer: to, .. }, Memory::Cuda { pointer: from, .. })
+                if self.stream.device().same_memory(&other.stream.device()) =>
+            {
+                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
+                let from = *from + (i * size_of::<T>()) as u64;
+                // SAFETY: both have the element.
+                q.gpu.call("copy on the device", || unsafe {
+                    result::memcpy_dtod_async(*to, from, size_of::<T>(), q.raw)
+                })?;
+            }
+            #[cfg(feature = "twin")]
+            (Memory::Twin(to), Memory::Twin(from)) => {
+                // SAFETY: both have the element; the twin runs nothing at the same time.
+                unsafe { *to.pointer().cast::<T>() = *from.pointer().cast::<T>().add(i) };
+            }
+            #[cfg(any(feature = "cuda", feature = "twin"))]
+            _ => {
+                return Err(Error::argument(
+                    "other",
+                    format!("memory of {}", self.stream.device()),
+                    other.stream.device(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Sets the first `words` 32-bit words of the buffer to `value`.
     ///
     /// # Errors

@@ -1,12 +1,9 @@
 //! Aligning a scan to a grid.
 
-use super::score::{Derivatives, check};
-use super::{NdtFit, NdtGrid};
+use super::NdtFit;
 use crate::{Error, Result};
-use pointmill_core::ndt::{Pose, PreparedPose};
-
-/// The least part of the diagonal that is added to it.
-const LEAST_DAMPING: f64 = 1e-3;
+use pointmill_core::linear;
+use pointmill_core::ndt::{NdtAlignment, NdtLimits, Pose, PreparedPose, state};
 
 /// How a scan is aligned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,59 +61,30 @@ impl NdtRegistration {
     }
 }
 
-impl NdtGrid {
-    /// The pose near `guess` at which a scan fits best: Newton's method, damped as Levenberg and Marquardt do, with steps of limited length; no step makes the fit worse.
-    ///
-    /// **Shapes, units**: as [`NdtGrid::score`]. **Determinism**: the same bits for any number of threads. A scan that meets no cell keeps its guess and says so.
-    ///
-    /// # Errors
-    /// Parameters out of range, or a guess that is not finite.
-    pub fn align(&self, scan: &[[f32; 3]], guess: &Pose, params: &AlignParams) -> Result<NdtRegistration> {
-        params.check()?;
-        check(guess)?;
-        let mut pose = *guess;
-        let mut here = self.derivatives(scan, &pose);
-        let (mut iterations, mut damping) = (0, 0.0);
-        let stop = loop {
-            if here.fit.hits == 0 {
-                break Stop::NoPairs;
-            }
-            if iterations == params.max_iterations {
-                break Stop::MaxIterations;
-            }
-            let Some(Step { step, damped }) = Step::new(&here, damping) else { break Stop::Singular };
-            damping = damped;
-            let length = step.iter().map(|x| x * x).sum::<f64>().sqrt();
-            let scale = if length > params.step_size { params.step_size / length } else { 1.0 };
-            let next: Pose = std::array::from_fn(|i| pose[i] + step[i] * scale);
-            let there = self.derivatives(scan, &next);
-            iterations += 1;
-            let better = there.fit.score >= here.fit.score;
-            if better {
-                (pose, here) = (next, there);
-                damping = if damping > LEAST_DAMPING { damping / 4.0 } else { 0.0 };
-            } else {
-                damping = (damping * 4.0).max(LEAST_DAMPING);
-            }
-            // A step is short near the best pose, or because much damping made it so; only the first is an end.
-            if length < params.epsilon && (damped == 0.0 || !better) {
-                break Stop::Converged;
-            }
-        };
-        Ok(NdtRegistration {
-            pose,
-            target_from_source: matrix(&pose),
-            stop,
-            iterations,
-            fit: here.fit,
-            hessian: here.hessian,
-            covariance: inverse(&here.hessian),
-        })
+impl NdtRegistration {
+    /// Of an alignment that has ended, of so many points.
+    pub(super) fn new(alignment: &NdtAlignment, points: usize) -> Self {
+        let (terms, hessian) = (&alignment.terms, alignment.hessian());
+        Self {
+            pose: alignment.pose,
+            target_from_source: matrix(&alignment.pose),
+            stop: match alignment.state {
+                state::CONVERGED => Stop::Converged,
+                state::NO_PAIRS => Stop::NoPairs,
+                state::SINGULAR => Stop::Singular,
+                _ => Stop::MaxIterations,
+            },
+            iterations: alignment.iterations as usize,
+            fit: NdtFit::new(points, [terms[0], terms[1], terms[2]]),
+            hessian: linear::full(&hessian),
+            covariance: linear::inverse(&hessian),
+        }
     }
 }
 
 impl AlignParams {
-    fn check(&self) -> Result<()> {
+    /// The limits, if they are in range.
+    pub(super) fn check(&self) -> Result<NdtLimits> {
         let positive = |argument, value: f64| {
             if value.is_finite() && value > 0.0 {
                 return Ok(());
@@ -124,74 +92,11 @@ impl AlignParams {
             Err(Error::argument(argument, "a finite number > 0", value))
         };
         positive("step_size", self.step_size)?;
-        positive("epsilon", self.epsilon)
+        positive("epsilon", self.epsilon)?;
+        let max_iterations = u32::try_from(self.max_iterations)
+            .map_err(|_| Error::argument("max_iterations", "fewer than 2^32", self.max_iterations))?;
+        Ok(NdtLimits { step_size: self.step_size, epsilon: self.epsilon, max_iterations })
     }
-}
-
-/// A step of Newton's method, damped as Levenberg and Marquardt do: what is added to the diagonal is a part of it, so that metres and radians are treated alike.
-struct Step {
-    step: [f64; 6],
-    /// The part that was added.
-    damped: f64,
-}
-
-impl Step {
-    /// The step with at least this damping; more where the Hessian is not positive definite, as far from the best pose.
-    fn new(here: &Derivatives, damping: f64) -> Option<Self> {
-        let mut damped = damping;
-        for _ in 0..40 {
-            let mut a = here.hessian;
-            (0..6).for_each(|i| a[i][i] += damped * a[i][i].abs());
-            if let Some(lower) = cholesky(&a) {
-                let step = solve(&lower, &here.gradient.map(|g| -g));
-                return step.iter().all(|x| x.is_finite()).then_some(Self { step, damped });
-            }
-            damped = (damped * 2.0).max(LEAST_DAMPING);
-        }
-        None
-    }
-}
-
-/// The lower triangle whose product with its transpose is `a`, if that is positive definite.
-fn cholesky(a: &[[f64; 6]; 6]) -> Option<[[f64; 6]; 6]> {
-    let mut lower = [[0.0; 6]; 6];
-    for i in 0..6 {
-        for j in 0..=i {
-            let sum = (0..j).fold(a[i][j], |sum, k| sum - lower[i][k] * lower[j][k]);
-            if i == j {
-                // What is left of a diagonal entry after rounding is no sign of anything.
-                let least = 1e-12 * a[i][i].abs();
-                if sum.is_nan() || sum <= least {
-                    return None;
-                }
-                lower[i][i] = sum.sqrt();
-            } else {
-                lower[i][j] = sum / lower[j][j];
-            }
-        }
-    }
-    Some(lower)
-}
-
-fn solve(lower: &[[f64; 6]; 6], b: &[f64; 6]) -> [f64; 6] {
-    let mut x = *b;
-    for i in 0..6 {
-        x[i] = (0..i).fold(x[i], |sum, k| sum - lower[i][k] * x[k]) / lower[i][i];
-    }
-    for i in (0..6).rev() {
-        x[i] = (i + 1..6).fold(x[i], |sum, k| sum - lower[k][i] * x[k]) / lower[i][i];
-    }
-    x
-}
-
-fn inverse(a: &[[f64; 6]; 6]) -> Option<[[f64; 6]; 6]> {
-    let lower = cholesky(a)?;
-    let mut out = [[0.0; 6]; 6];
-    for j in 0..6 {
-        let column = solve(&lower, &std::array::from_fn(|i| if i == j { 1.0 } else { 0.0 }));
-        (0..6).for_each(|i| out[i][j] = column[i]);
-    }
-    Some(out)
 }
 
 /// A pose as a matrix, rows first.

@@ -1,9 +1,8 @@
 //! Cells as normal distributions.
 
-use super::sum::cell_of;
 use super::{NdtMoments, NdtParams};
 use crate::Result;
-use pointmill_core::ndt::CellStats;
+use pointmill_core::ndt::{CellStats, cell_of};
 use rayon::prelude::*;
 
 /// Cells as normal distributions, a row each; rows by (z, y, x) of the cell.

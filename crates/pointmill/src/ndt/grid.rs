@@ -1,9 +1,11 @@
-//! Cells to look up: by coordinate, around a point, within a radius.
+//! A grid on its device: looking up, scoring, aligning.
 
-use super::sum::{Keyed, key_of};
-use super::{NdtCells, NdtMoments, NdtParams};
+use super::fit::check;
+use super::moments::lattice_of;
+use super::{AlignParams, NdtCells, NdtCloud, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
+use crate::device::{Device, Stream};
 use crate::{Error, Result};
-use pointmill_core::ndt::{MAX_CELL, NdtLattice};
+use pointmill_core::ndt::{NdtAlignment, NdtLattice, Pose, PreparedPose, in_lattice, key_of};
 
 /// Neighbourhoods of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,62 +18,81 @@ pub enum Neighbourhood {
     TwentySeven,
 }
 
-/// Cells of normal distributions, and where each of them is: a map to match scans against.
+/// Which rows are near a point.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Near {
+    /// Those of so many cells around its own.
+    Around(u32),
+    /// Those whose mean is within so many metres.
+    Within(f64),
+}
+
+/// Cells of normal distributions on a device, and where each of them is: a map to match scans against.
 ///
-/// **Order**: rows by (z, y, x) of the cell. **Memory**: on the host.
+/// **Order**: rows by (z, y, x) of the cell. **Determinism**: all answers have the same bits on every device, for any number of threads and in every run.
 ///
 /// ```
-/// use pointmill::ndt::{AlignParams, Covariance, NdtCloud, NdtGrid, NdtMoments, NdtParams};
+/// use pointmill::Device;
+/// use pointmill::ndt::{AlignParams, Covariance, NdtBuilder, NdtCloud, NdtParams};
 ///
 /// // A corner of a room: a floor and two walls, a point every ten centimetres.
 /// let mut points = Vec::new();
 /// for i in 0..60 {
 ///     for j in 0..60 {
-///         let (a, b) = (f64::from(i) * 0.1 + 0.05, f64::from(j) * 0.1 + 0.05);
+///         let (a, b) = (i as f32 * 0.1 + 0.05, j as f32 * 0.1 + 0.05);
 ///         points.extend([a, b, 0.0, /**/ 0.0, a, b, /**/ a, 0.0, b]);
 ///     }
 /// }
-/// let mut moments = NdtMoments::new(1.0)?;
-/// moments.add(NdtCloud::f64(&points, 3)?)?;
-/// let grid = NdtGrid::new(&moments, &NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() })?;
+/// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0)?;
+/// builder.add(NdtCloud::f32(&points, 3)?)?;
+/// let grid = builder.finish(&NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() })?;
 ///
 /// // A scan of it that thinks that it stands elsewhere.
-/// let scan: Vec<[f32; 3]> = points.chunks_exact(3).step_by(7).map(|p| [p[0] as f32, p[1] as f32, p[2] as f32]).collect();
-/// let found = grid.align(&scan, &[0.2, -0.15, 0.1, 0.0, 0.0, 0.03], &AlignParams::default())?;
+/// let scan: Vec<f32> = points.chunks_exact(3).step_by(7).flatten().copied().collect();
+/// let guess = [0.2, -0.15, 0.1, 0.0, 0.0, 0.03];
+/// let found = &grid.align(NdtCloud::f32(&scan, 3)?, &[guess], &AlignParams::default())?[0];
 /// assert!(found.converged());
 /// assert!(found.pose.iter().all(|x| x.abs() < 0.02));
 /// # Ok::<(), pointmill::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct NdtGrid {
-    lattice: NdtLattice,
-    cells: NdtCells,
-    rows: Keyed,
+    pub(super) stream: Stream,
+    pub(super) lattice: NdtLattice,
+    pub(super) report: NdtReport,
+    pub(super) place: Place,
 }
 
-/// A row and how far its mean is from a point.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Neighbour {
-    /// The row of the grid.
-    pub row: usize,
-    /// The squared distance of its mean, in square metres.
-    pub distance_squared: f64,
+#[derive(Debug)]
+pub(super) enum Place {
+    Host(Box<cpu::Grid>),
+    Device(Box<gpu::Grid>),
 }
 
 impl NdtGrid {
-    /// The cells of some moments as normal distributions. A grid may be empty; its report says why.
-    ///
-    /// # Errors
-    /// Parameters out of range.
-    pub fn new(moments: &NdtMoments, params: &NdtParams) -> Result<Self> {
-        let cells = moments.finish(params)?;
-        let rows = cells.coords.iter().zip(0..).map(|(cell, row)| (key_of(*cell), row)).collect();
-        Ok(Self { lattice: *moments.lattice(), cells, rows })
+    pub(super) fn on_host(stream: &Stream, lattice: NdtLattice, cells: NdtCells) -> Self {
+        let report = cells.report;
+        Self { stream: stream.clone(), lattice, report, place: Place::Host(Box::new(cpu::Grid::new(lattice, cells))) }
     }
 
-    /// The cells, a row each.
-    pub const fn cells(&self) -> &NdtCells {
-        &self.cells
+    /// A grid of cells that were made before, such as those of a file; of their values, `coords`, `mean` and `inverse` are what searches, scores and alignments use.
+    ///
+    /// # Errors
+    /// A resolution that makes no lattice; arrays of different lengths, cells that do not ascend by (z, y, x) or are outside of the lattice, values that are not finite.
+    pub fn from_cells(cells: NdtCells, resolution: f64, stream: &Stream) -> Result<Self> {
+        let lattice = lattice_of(resolution)?;
+        check_cells(&cells, &lattice)?;
+        if stream.device().is_cpu() {
+            return Ok(Self::on_host(stream, lattice, cells));
+        }
+        let report = cells.report;
+        let grid = gpu::Grid::upload(stream, &cells)?;
+        Ok(Self { stream: stream.clone(), lattice, report, place: Place::Device(Box::new(grid)) })
+    }
+
+    /// The device of the cells.
+    pub fn device(&self) -> Device {
+        self.stream.device()
     }
 
     /// The lattice of the cells.
@@ -79,93 +100,161 @@ impl NdtGrid {
         &self.lattice
     }
 
-    /// The row of a cell (x, y, z), if it has one.
-    pub fn lookup(&self, cell: [i32; 3]) -> Option<usize> {
-        let inside = cell.iter().all(|c| (-MAX_CELL..MAX_CELL).contains(c));
-        if inside { self.rows.get(&key_of(cell)).map(|row| *row as usize) } else { None }
+    /// What became of points and cells.
+    pub const fn report(&self) -> &NdtReport {
+        &self.report
     }
 
-    /// The rows around the cell of a point, ascending; none for a point that has no cell.
-    pub fn neighbours(&self, point: [f64; 3], neighbourhood: Neighbourhood) -> Vec<usize> {
-        let Some(place) = self.lattice.place(point) else { return Vec::new() };
-        let mut rows = Vec::new();
-        // Cells are visited by (z, y, x), which is the order of rows.
-        for dz in -1..=1 {
-            for dy in -1..=1 {
-                for dx in -1..=1i32 {
-                    let axes = [dx, dy, dz].iter().filter(|d| **d != 0).count();
-                    let wanted = match neighbourhood {
-                        Neighbourhood::One => axes == 0,
-                        Neighbourhood::Seven => axes <= 1,
-                        Neighbourhood::TwentySeven => true,
-                    };
-                    if wanted {
-                        rows.extend(self.lookup([place.cell[0] + dx, place.cell[1] + dy, place.cell[2] + dz]));
-                    }
-                }
-            }
-        }
-        rows
+    /// The number of rows, V. A grid may be empty; its report says why.
+    pub const fn len(&self) -> usize {
+        self.report.voxels
     }
 
-    /// All rows whose mean lies strictly within `radius` metres of a point, the nearest first, of equally near ones the first; none for a point that is not finite.
+    /// Whether there are no rows.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cells on the host.
     ///
     /// # Errors
-    /// A radius that is not finite and positive.
-    pub fn radius_search(&self, point: [f64; 3], radius: f64) -> Result<Vec<Neighbour>> {
+    /// Whatever the device's work ran into.
+    pub fn read(&self) -> Result<NdtCells> {
+        match &self.place {
+            Place::Host(grid) => Ok(grid.cells.clone()),
+            Place::Device(grid) => grid.read(self.report),
+        }
+    }
+
+    /// The row of each cell (x, y, z), or -1.
+    ///
+    /// # Errors
+    /// Out of memory, or whatever the device's work ran into.
+    pub fn lookup(&self, cells: &[[i32; 3]]) -> Result<Vec<i32>> {
+        match &self.place {
+            Place::Host(grid) => Ok(cells.iter().map(|cell| grid.lookup(*cell)).collect()),
+            Place::Device(grid) => grid.lookup(&self.lattice, cells),
+        }
+    }
+
+    /// The rows around the cell of each point; none for a point that has no cell.
+    ///
+    /// **Shapes, order**: see [`NdtNeighbours`].
+    ///
+    /// # Errors
+    /// Points on another device; too many rows; out of memory.
+    pub fn neighbours(&self, points: NdtCloud<'_>, neighbourhood: Neighbourhood) -> Result<NdtNeighbours> {
+        let cells = match neighbourhood {
+            Neighbourhood::One => 1,
+            Neighbourhood::Seven => 7,
+            Neighbourhood::TwentySeven => 27,
+        };
+        self.search(points, Near::Around(cells))
+    }
+
+    /// All rows whose mean lies strictly within `radius` metres of each point; none for a point that is not finite.
+    ///
+    /// **Shapes, order**: see [`NdtNeighbours`]. However large the radius is, no row is left out.
+    ///
+    /// # Errors
+    /// A radius that is not finite and positive; points on another device; too many rows; out of memory.
+    pub fn radius_search(&self, points: NdtCloud<'_>, radius: f64) -> Result<NdtNeighbours> {
         if !(radius.is_finite() && radius > 0.0) {
             return Err(Error::argument("radius", "a finite radius > 0 m", radius));
         }
-        let mut found = Vec::new();
-        self.each_within(point, radius, |row, distance_squared| found.push(Neighbour { row, distance_squared }));
-        found.sort_by(|a, b| a.distance_squared.total_cmp(&b.distance_squared).then(a.row.cmp(&b.row)));
-        Ok(found)
+        self.search(points, Near::Within(radius))
     }
 
-    /// Calls `visit` with the rows whose mean lies strictly within `radius` of a point, ascending, and the squared distance.
-    pub(super) fn each_within(&self, point: [f64; 3], radius: f64, mut visit: impl FnMut(usize, f64)) {
-        if !point.iter().all(|x| x.is_finite()) {
-            return;
-        }
-        let mut consider = |row: usize| {
-            let mean = self.cells.mean[row];
-            let q = [point[0] - mean[0], point[1] - mean[1], point[2] - mean[2]];
-            let distance_squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
-            if distance_squared < radius * radius {
-                visit(row, distance_squared);
-            }
-        };
-        // A mean lies in its own cell, or a rounding beside it.
-        let inv = f64::from(self.lattice.inv());
-        let reach = |x: f64, by: f64| ((x + by) * inv + by.signum() * 1e-6).floor().clamp(-1e9, 1e9) as i64;
-        let low = point.map(|x| reach(x, -radius));
-        let high = point.map(|x| reach(x, radius));
-        let count = (0..3).fold(1u64, |n, i| n.saturating_mul((high[i] - low[i] + 1) as u64));
-        if count > self.cells.len() as u64 {
-            // More cells than there are rows.
-            (0..self.cells.len()).for_each(consider);
-            return;
-        }
-        // How far a point is from a cell along an axis, squared; a little less, since means are rounded.
-        let unit = self.lattice.unit();
-        let gap = |axis: usize, c: i64| {
-            let wall = c as f64 * unit;
-            let gap = (wall - point[axis]).max(point[axis] - (wall + unit)).max(0.0) - 1e-6 * unit;
-            if gap > 0.0 { gap * gap } else { 0.0 }
-        };
-        for z in low[2]..=high[2] {
-            let far = gap(2, z);
-            for y in low[1]..=high[1] {
-                let far = far + gap(1, y);
-                for x in low[0]..=high[0] {
-                    if far + gap(0, x) >= radius * radius {
-                        continue;
-                    }
-                    if let Some(row) = self.lookup([x as i32, y as i32, z as i32]) {
-                        consider(row);
-                    }
-                }
-            }
+    fn search(&self, points: NdtCloud<'_>, near: Near) -> Result<NdtNeighbours> {
+        points.check_device("points", &self.stream)?;
+        match &self.place {
+            Place::Host(grid) => self.device().install(|| grid.search(&points, near, &self.stream)),
+            Place::Device(grid) => grid.search(&self.lattice, &points, near),
         }
     }
+
+    /// How well a scan fits at each of some poses. A point is scored against every cell whose mean lies within the edge of a cell of it.
+    ///
+    /// **Shapes, units and frames**: the scan in metres, in the frame of the sensor; poses as [`Pose`] says.
+    ///
+    /// # Errors
+    /// A pose that is not finite, or with an angle beyond 2^17 rad; a scan on another device; out of memory.
+    pub fn score(&self, scan: NdtCloud<'_>, poses: &[Pose]) -> Result<Vec<NdtFit>> {
+        poses.iter().try_for_each(check)?;
+        scan.check_device("scan", &self.stream)?;
+        let prepared: Vec<PreparedPose> = poses.iter().map(PreparedPose::new).collect();
+        let sums = match &self.place {
+            Place::Host(grid) => {
+                self.device().install(|| prepared.iter().map(|pose| grid.score(&scan, pose)).collect())
+            }
+            Place::Device(grid) => grid.score(&self.lattice, &scan, &prepared)?,
+        };
+        Ok(sums.into_iter().map(|sums| NdtFit::new(scan.len(), sums)).collect())
+    }
+
+    /// The sum of each point's terms at a pose, and the largest; zeros for a point without a cell within reach.
+    ///
+    /// # Errors
+    /// As [`NdtGrid::score`].
+    pub fn point_scores(&self, scan: NdtCloud<'_>, pose: &Pose) -> Result<Vec<[f64; 2]>> {
+        check(pose)?;
+        scan.check_device("scan", &self.stream)?;
+        let pose = PreparedPose::new(pose);
+        match &self.place {
+            Place::Host(grid) => Ok(self.device().install(|| grid.point_scores(&scan, &pose))),
+            Place::Device(grid) => grid.point_scores(&self.lattice, &scan, &pose),
+        }
+    }
+
+    /// For each of some guesses, the pose near it at which a scan fits best: Newton's method, damped as Levenberg and Marquardt do, with steps of limited length; no step makes the fit
+    /// worse.
+    ///
+    /// **Shapes, units and frames**: as [`NdtGrid::score`]. A scan that meets no cell keeps its guess and says so. On a GPU the host waits once for every eight steps.
+    ///
+    /// # Errors
+    /// Parameters out of range; else as [`NdtGrid::score`].
+    pub fn align(&self, scan: NdtCloud<'_>, guesses: &[Pose], params: &AlignParams) -> Result<Vec<NdtRegistration>> {
+        let limits = params.check()?;
+        guesses.iter().try_for_each(check)?;
+        scan.check_device("scan", &self.stream)?;
+        let mut alignments: Vec<NdtAlignment> = guesses.iter().map(NdtAlignment::new).collect();
+        match &self.place {
+            Place::Host(grid) => {
+                self.device().install(|| alignments.iter_mut().for_each(|one| grid.align(&scan, one, &limits)));
+            }
+            Place::Device(grid) => grid.align(&self.lattice, &scan, &mut alignments, &limits)?,
+        }
+        Ok(alignments.iter().map(|one| NdtRegistration::new(one, scan.len())).collect())
+    }
+}
+
+/// Checks cells that come from outside.
+fn check_cells(cells: &NdtCells, lattice: &NdtLattice) -> Result<()> {
+    let len = cells.len();
+    let lengths =
+        [cells.counts.len(), cells.mean_local.len(), cells.mean.len(), cells.covariance.len(), cells.inverse.len()];
+    let others = [cells.eigenvalues.len(), cells.normal.len()];
+    if let Some(other) = lengths.iter().chain(&others).find(|other| **other != len) {
+        return Err(Error::argument("cells", format!("arrays of {len} rows"), format!("one of {other}")));
+    }
+    if cells.report.voxels != len {
+        return Err(Error::argument("cells", format!("a report of {len} voxels"), cells.report.voxels));
+    }
+    if let Some(cell) = cells.coords.iter().find(|cell| !in_lattice(**cell)) {
+        return Err(Error::argument("cells", "coordinates from -2^20 to below 2^20", format!("{cell:?}")));
+    }
+    if let Some(pair) = cells.coords.windows(2).find(|pair| key_of(pair[0]) >= key_of(pair[1])) {
+        return Err(Error::argument("cells", "coordinates that ascend by (z, y, x)", format!("{pair:?}")));
+    }
+    // Searches look for a mean in its own cell.
+    let edge = lattice.unit();
+    for (row, cell) in cells.coords.iter().enumerate() {
+        let center = lattice.center(*cell);
+        let inside = (0..3).all(|i| (cells.mean[row][i] - center[i]).abs() <= edge * 0.500_000_1);
+        if !inside || !cells.inverse[row].iter().all(|x| x.is_finite()) {
+            let got = format!("mean {:?}, inverse {:?} in cell {cell:?}", cells.mean[row], cells.inverse[row]);
+            return Err(Error::argument("cells", "means within their cells, and finite inverses", got));
+        }
+    }
+    Ok(())
 }

@@ -1,12 +1,15 @@
 //! Grids of normal distributions: a cloud as cells of mean and inverse covariance, to match scans against.
 //!
-//! [`NdtMoments`] are sums over the points of each cell, in whole numbers: the same bits for any order of points, any number of threads and any way of cutting a cloud
+//! [`ndt_grid`] makes a grid of a cloud, [`NdtBuilder`] one of many, and keeps its memory. An [`NdtGrid`] finds cells near points, scores scans at poses and aligns them.
+//!
+//! [`NdtMoments`] are the sums over the points of each cell, in whole numbers: the same bits for any order of points, any number of threads, any device and any way of cutting a cloud
 //! into parts. They can be added up, taken away again, and turned into statistics with [`NdtMoments::finish`].
 //!
 //! **Units and frames**: metres, in the frame of the points, whichever it is. The lattice of cells is anchored at that frame's zero, so that tiles of a map that were
 //! summed apart fit each other.
 //!
-//! [`NdtGrid`] is such cells as a map: it looks up cells, scores scans at poses and aligns them. All of it runs on the CPU, with the same bits for any number of threads.
+//! **Waiting**: on a GPU adding a cloud waits once, to learn whether all cells had room, and finishing a grid once more, for its number of rows. A search waits to learn how long
+//! its lists are.
 //!
 //! **Source**: Magnusson, The Three-Dimensional Normal-Distributions Transform, 2009; the names and defaults of Autoware's `ndt_scan_matcher`.
 //!
@@ -25,21 +28,26 @@
 //! ```
 
 mod align;
+mod builder;
 mod cells;
 mod cloud;
+mod cpu;
+mod fit;
+mod gpu;
 mod grid;
 mod moments;
+mod neighbours;
 mod params;
-mod score;
-mod sum;
 #[cfg(test)]
 mod tests;
 
 pub use align::{AlignParams, NdtRegistration, Stop, pose_of};
+pub use builder::{NdtBuilder, ndt_grid};
 pub use cells::{NdtCells, NdtReport};
-pub use cloud::NdtCloud;
-pub use grid::{NdtGrid, Neighbour, Neighbourhood};
+pub use cloud::{Coordinate, NdtCloud};
+pub use fit::NdtFit;
+pub use grid::{NdtGrid, Neighbourhood};
 pub use moments::NdtMoments;
+pub use neighbours::{NdtLists, NdtNeighbours};
 pub use params::NdtParams;
 pub use pointmill_core::ndt::{Covariance, MAX_CELL, MAX_COUNT, Pose};
-pub use score::NdtFit;

@@ -1,10 +1,10 @@
 //! Sums over the points of each cell: they can be added up and taken away again.
 
 use super::cloud::NdtCloud;
-use super::sum::{self, Sums};
+use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams};
 use crate::{Error, Result};
-use pointmill_core::ndt::{Moments, NdtLattice};
+use pointmill_core::ndt::{Moments, NdtLattice, cell_of};
 
 /// Sums over the points of each occupied cell.
 ///
@@ -25,11 +25,12 @@ impl NdtMoments {
     /// # Errors
     /// A resolution that is not finite and positive, or whose reciprocal is no normal `f32`.
     pub fn new(resolution: f64) -> Result<Self> {
-        let lattice = NdtLattice::new(resolution).map_err(|_| {
-            let expected = "a finite size > 0 m whose reciprocal is a normal f32";
-            Error::argument("resolution", expected, resolution)
-        })?;
-        Ok(Self { lattice, sums: Vec::new(), points: 0, nonfinite: 0 })
+        Ok(Self { lattice: lattice_of(resolution)?, sums: Vec::new(), points: 0, nonfinite: 0 })
+    }
+
+    /// Of sums by key, and so many points.
+    pub(super) const fn of(lattice: NdtLattice, sums: Sums, points: u64, nonfinite: u64) -> Self {
+        Self { lattice, sums, points, nonfinite }
     }
 
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
@@ -37,6 +38,7 @@ impl NdtMoments {
     /// # Errors
     /// A point outside of the lattice, or too many in a cell; nothing was added then.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
+        cloud.check_device("points", &crate::Device::cpu().stream()?)?;
         let summed = sum::sum(&cloud, &self.lattice)?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
         self.points += cloud.len() as u64;
@@ -107,7 +109,7 @@ impl NdtMoments {
 
     /// The occupied cells (x, y, z) and their sums, by (z, y, x).
     pub fn cells(&self) -> impl ExactSizeIterator<Item = ([i32; 3], &Moments)> {
-        self.sums.iter().map(|(key, moments)| (sum::cell_of(*key), moments))
+        self.sums.iter().map(|(key, moments)| (cell_of(*key), moments))
     }
 
     pub(super) const fn sums(&self) -> &Sums {
@@ -115,10 +117,23 @@ impl NdtMoments {
     }
 
     fn same_lattice(&self, other: &Self) -> Result<()> {
-        if self.lattice != other.lattice {
-            let cells = |lattice: &NdtLattice| format!("cells of {} m", lattice.unit());
-            return Err(Error::argument("resolution", cells(&self.lattice), cells(&other.lattice)));
-        }
-        Ok(())
+        same(&self.lattice, &other.lattice)
     }
+}
+
+/// The lattice of cells of a size.
+pub(super) fn lattice_of(resolution: f64) -> Result<NdtLattice> {
+    NdtLattice::new(resolution).map_err(|_| {
+        let expected = "a finite size > 0 m whose reciprocal is a normal f32";
+        Error::argument("resolution", expected, resolution)
+    })
+}
+
+/// Refuses another lattice.
+pub(super) fn same(lattice: &NdtLattice, other: &NdtLattice) -> Result<()> {
+    if lattice != other {
+        let cells = |lattice: &NdtLattice| format!("cells of {} m", lattice.unit());
+        return Err(Error::argument("resolution", cells(lattice), cells(other)));
+    }
+    Ok(())
 }

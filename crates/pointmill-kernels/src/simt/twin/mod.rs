@@ -363,6 +363,14 @@ pub mod machine {
         // SAFETY: see above.
         unsafe { AtomicU64::from_ptr(p).fetch_min(value, Relaxed) }
     }
+    pub unsafe fn atomic_max(p: *mut u32, value: u32) -> u32 {
+        // SAFETY: see above.
+        unsafe { AtomicU32::from_ptr(p).fetch_max(value, Relaxed) }
+    }
+    pub unsafe fn atomic_or(p: *mut u32, bits: u32) -> u32 {
+        // SAFETY: see above.
+        unsafe { AtomicU32::from_ptr(p).fetch_or(bits, Relaxed) }
+    }
     pub unsafe fn compare_and_swap(p: *mut u32, expected: u32, new: u32) -> u32 {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p).compare_exchange(expected, new, Relaxed, Relaxed).unwrap_or_else(|old| old) }

@@ -1,8 +1,9 @@
 mod matching;
+mod parity;
 
 use super::*;
+use crate::Device;
 use crate::Error;
-use proptest::prelude::*;
 
 fn moments(resolution: f64, points: &[f64]) -> NdtMoments {
     let mut moments = NdtMoments::new(resolution).unwrap();
@@ -75,7 +76,7 @@ fn far_from_the_origin_nothing_changes() {
     // The same as f32 about an origin.
     let offsets: Vec<f32> = near.iter().map(|x| *x as f32).collect();
     let mut about = NdtMoments::new(2.0).unwrap();
-    about.add(NdtCloud::f32_about(&offsets, 3, [80_000.0, 42_000.0, 0.0]).unwrap()).unwrap();
+    about.add(NdtCloud::f32(&offsets, 3).unwrap().about([80_000.0, 42_000.0, 0.0]).unwrap()).unwrap();
     assert_eq!(about, moments(2.0, &far));
     let mut plain = NdtMoments::new(2.0).unwrap();
     plain.add(NdtCloud::f32(&offsets, 3).unwrap()).unwrap();
@@ -116,7 +117,7 @@ fn errors_name_argument_expected_and_got() {
     }
     assert_eq!(told(NdtCloud::f32(&[0.0; 4], 3).unwrap_err()), "points: expected whole rows of 3 values, got 4 values");
     assert_eq!(told(NdtCloud::f64(&[0.0; 4], 2).unwrap_err()), "columns: expected at least 3: x, y, z first, got 2");
-    let origin = NdtCloud::f32_about(&[0.0; 3], 3, [0.0, f64::NAN, 0.0]).unwrap_err();
+    let origin = NdtCloud::f32(&[0.0; 3], 3).unwrap().about([0.0, f64::NAN, 0.0]).unwrap_err();
     assert_eq!(told(origin), "origin: expected three finite numbers, got [0.0, NaN, 0.0]");
     let mut some = some;
     let other = moments(2.0, &[0.5; 3]);
@@ -145,14 +146,5 @@ fn every_cell_is_accounted_for() {
             assert!(cells.counts.iter().all(|n| *n >= min_points) && report.clamped <= report.voxels);
             assert!(cells.coords.is_sorted_by_key(|[x, y, z]| (*z, *y, *x)));
         }
-    }
-}
-
-proptest! {
-    #[test]
-    fn keys_are_cells(cell in prop::array::uniform3(-MAX_CELL..MAX_CELL), other in prop::array::uniform3(-MAX_CELL..MAX_CELL)) {
-        prop_assert_eq!(sum::cell_of(sum::key_of(cell)), cell);
-        let order = |[x, y, z]: [i32; 3]| (z, y, x);
-        prop_assert_eq!(sum::key_of(cell).cmp(&sum::key_of(other)), order(cell).cmp(&order(other)));
     }
 }

@@ -1,8 +1,8 @@
 //! Points into sums, by cell.
 
-use super::cloud::{Found, NdtCloud};
+use crate::ndt::cloud::{Found, NdtCloud};
 use crate::{Error, Result};
-use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice};
+use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, cell_of, key_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,29 +11,18 @@ use std::hash::{BuildHasherDefault, Hasher};
 const CHUNK: usize = 16_384;
 
 /// The moments of cells, in the order of their keys.
-pub(super) type Sums = Vec<(u64, Moments)>;
+pub(in crate::ndt) type Sums = Vec<(u64, Moments)>;
 
 /// What a cloud adds up to.
 #[derive(Debug, Default)]
-pub(super) struct Summed {
-    pub(super) sums: Sums,
-    pub(super) nonfinite: u64,
-}
-
-/// A cell as a number whose order is that of (z, y, x).
-pub(super) fn key_of(cell: [i32; 3]) -> u64 {
-    let bits = |c: i32| (c + MAX_CELL) as u64;
-    bits(cell[2]) << 42 | bits(cell[1]) << 21 | bits(cell[0])
-}
-
-/// The cell of a key.
-pub(super) fn cell_of(key: u64) -> [i32; 3] {
-    [0, 21, 42].map(|shift| (key >> shift & 0x1f_ffff) as i32 - MAX_CELL)
+pub(in crate::ndt) struct Summed {
+    pub(in crate::ndt) sums: Sums,
+    pub(in crate::ndt) nonfinite: u64,
 }
 
 /// Spreads keys that differ in few bits.
 #[derive(Clone, Default)]
-pub(super) struct Spread(u64);
+pub(in crate::ndt) struct Spread(u64);
 
 impl Hasher for Spread {
     fn finish(&self) -> u64 {
@@ -51,7 +40,7 @@ impl Hasher for Spread {
 }
 
 /// A number for each cell.
-pub(super) type Keyed = HashMap<u64, u32, BuildHasherDefault<Spread>>;
+pub(in crate::ndt) type Keyed = HashMap<u64, u32, BuildHasherDefault<Spread>>;
 
 /// Sums of one thread: moments as they come, and where each cell's are.
 #[derive(Default)]
@@ -105,7 +94,7 @@ impl Table {
 }
 
 /// The sums of a cloud.
-pub(super) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<Summed> {
+pub(in crate::ndt) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<Summed> {
     let n = cloud.len();
     let chunk = n.div_ceil(rayon::current_num_threads()).max(CHUNK);
     let tables: Vec<Table> = (0..n.div_ceil(chunk))
@@ -115,9 +104,7 @@ pub(super) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<Summed> 
     let mut all = Summed::default();
     for table in tables {
         if let Some((index, p)) = table.outside {
-            let most = f64::from(MAX_CELL) * lattice.unit();
-            let got = format!("({}, {}, {}) at point {index}", p[0], p[1], p[2]);
-            return Err(Error::argument("points", format!("coordinates from -{most} to below {most} m"), got));
+            return Err(outside(lattice, index, p));
         }
         if let Some(key) = table.full {
             return Err(too_many(key));
@@ -129,7 +116,7 @@ pub(super) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<Summed> 
 }
 
 /// The sums of both.
-pub(super) fn merge(a: &Sums, b: &Sums) -> Result<Sums> {
+pub(in crate::ndt) fn merge(a: &Sums, b: &Sums) -> Result<Sums> {
     let mut out = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {
@@ -151,7 +138,7 @@ pub(super) fn merge(a: &Sums, b: &Sums) -> Result<Sums> {
 }
 
 /// What is left of `all` without `part`.
-pub(super) fn subtract(all: &Sums, part: &Sums) -> Result<Sums> {
+pub(in crate::ndt) fn subtract(all: &Sums, part: &Sums) -> Result<Sums> {
     let mut out = Vec::with_capacity(all.len());
     let mut rest = part.iter().peekable();
     for &(key, moments) in all {
@@ -170,6 +157,13 @@ pub(super) fn subtract(all: &Sums, part: &Sums) -> Result<Sums> {
         Some((key, _)) => Err(not_in_it(*key)),
         None => Ok(out),
     }
+}
+
+/// A point that has no cell.
+pub(in crate::ndt) fn outside(lattice: &NdtLattice, index: usize, p: [f64; 3]) -> Error {
+    let most = f64::from(MAX_CELL) * lattice.unit();
+    let got = format!("({}, {}, {}) at point {index}", p[0], p[1], p[2]);
+    Error::argument("points", format!("coordinates from -{most} to below {most} m"), got)
 }
 
 fn too_many(key: u64) -> Error {

@@ -1,0 +1,208 @@
+//! Which cells are near a point: cells side by side along x share an entry of a table.
+
+use super::{MAX_CELL, NdtLattice};
+
+/// Cells that share a [`Line`].
+pub const LINE: u32 = 32;
+
+/// A cell as a number whose order is that of (z, y, x).
+#[inline(always)]
+pub const fn key_of(cell: [i32; 3]) -> u64 {
+    ((cell[2] + MAX_CELL) as u64) << 42 | ((cell[1] + MAX_CELL) as u64) << 21 | (cell[0] + MAX_CELL) as u64
+}
+
+/// The cell of a key.
+#[inline(always)]
+pub const fn cell_of(key: u64) -> [i32; 3] {
+    const AXIS: u64 = 2 * MAX_CELL as u64 - 1;
+    [(key & AXIS) as i32 - MAX_CELL, (key >> 21 & AXIS) as i32 - MAX_CELL, (key >> 42 & AXIS) as i32 - MAX_CELL]
+}
+
+/// Whether a lattice has this cell.
+#[inline(always)]
+pub const fn in_lattice(cell: [i32; 3]) -> bool {
+    let mut inside = true;
+    let mut axis = 0;
+    while axis < 3 {
+        inside &= cell[axis] >= -MAX_CELL && cell[axis] < MAX_CELL;
+        axis += 1;
+    }
+    inside
+}
+
+/// The cells of a grid among [`LINE`] that lie side by side along x. Rows go by (z, y, x), so that those of a line follow each other.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Which of the cells have a row.
+    pub mask: u32,
+    /// The first of their rows.
+    pub row: u32,
+}
+
+impl Line {
+    /// The line of a cell, as the key of a table, and the cell's bit.
+    #[inline(always)]
+    pub const fn of(key: u64) -> (u64, u32) {
+        (key / LINE as u64, (key % LINE as u64) as u32)
+    }
+
+    /// The row of the cell with this bit, if it has one.
+    #[inline(always)]
+    pub const fn row(&self, bit: u32) -> Option<u32> {
+        if self.mask >> bit & 1 == 1 { Some(self.row_before(bit)) } else { None }
+    }
+
+    #[inline(always)]
+    const fn row_before(&self, bit: u32) -> u32 {
+        self.row + (self.mask & ((1 << bit) - 1)).count_ones()
+    }
+}
+
+/// What a search looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<L, M> {
+    /// The lattice.
+    pub lattice: NdtLattice,
+    /// The number of rows.
+    pub len: u32,
+    /// The line with a key; an empty one where there is none.
+    pub line: L,
+    /// The mean of a row in metres.
+    pub mean: M,
+}
+
+impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> Rows<L, M> {
+    /// Calls `visit` with the rows whose mean lies strictly within `radius` metres of a point, ascending, and the squared distance. No row is near a point that is not finite.
+    #[inline(always)]
+    pub fn each_within(&self, point: [f64; 3], radius: f64, mut visit: impl FnMut(u32, f64)) {
+        if !(point[0].is_finite() && point[1].is_finite() && point[2].is_finite()) {
+            return;
+        }
+        let mut consider = |row: u32| {
+            let mean = (self.mean)(row);
+            let q = [point[0] - mean[0], point[1] - mean[1], point[2] - mean[2]];
+            let distance_squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
+            if distance_squared < radius * radius {
+                visit(row, distance_squared);
+            }
+        };
+        // A mean lies in its own cell, or a rounding beside it.
+        let inv = self.lattice.inv() as f64;
+        let (mut low, mut high) = ([0; 3], [0; 3]);
+        let mut axis = 0;
+        while axis < 3 {
+            low[axis] = cell_near((point[axis] - radius) * inv - 1e-6);
+            high[axis] = cell_near((point[axis] + radius) * inv + 1e-6);
+            axis += 1;
+        }
+        let lines = |axis: usize| (high[axis] as i64 - low[axis] as i64 + 1) as u64;
+        if lines(2) * lines(1) * (lines(0) / LINE as u64 + 1) > self.len as u64 {
+            // More lines than there are rows.
+            let mut row = 0;
+            while row < self.len {
+                consider(row);
+                row += 1;
+            }
+            return;
+        }
+        self.each_between(low, high, |row| consider(row));
+    }
+
+    /// Calls `visit` with the rows around the cell of a point, ascending: of 1, its own, of 7, also those that share a face with it, or of 27, all that touch it. A point without a cell
+    /// has none around it.
+    #[inline(always)]
+    pub fn each_around(&self, point: [f64; 3], cells: u32, mut visit: impl FnMut(u32)) {
+        let Some(place) = self.lattice.place(point) else { return };
+        let [x, y, z] = place.cell;
+        let (mut dz, reach) = (-1, if cells == 1 { 0 } else { 1 });
+        while dz <= 1 {
+            let mut dy = -1;
+            while dy <= 1 {
+                // Along x, one less in lines beside the cell's where a face is to be shared, and none beside those.
+                let aside = dy * dy + dz * dz;
+                let along = if cells == 27 { 1 } else { reach - aside };
+                if along >= 0 {
+                    let clip = |c: i32| c.clamp(-MAX_CELL, MAX_CELL - 1);
+                    let line = [y + dy, z + dz];
+                    if line[0] == clip(line[0]) && line[1] == clip(line[1]) {
+                        self.each_between(
+                            [clip(x - along), line[0], line[1]],
+                            [clip(x + along), line[0], line[1]],
+                            &mut visit,
+                        );
+                    }
+                }
+                dy += 1;
+            }
+            dz += 1;
+        }
+    }
+
+    /// Calls `visit` with the rows of cells from `low` to `high`, ascending.
+    #[inline(always)]
+    fn each_between(&self, low: [i32; 3], high: [i32; 3], mut visit: impl FnMut(u32)) {
+        let mut z = low[2];
+        while z <= high[2] {
+            let mut y = low[1];
+            while y <= high[1] {
+                let (from, to) = (key_of([low[0], y, z]), key_of([high[0], y, z]));
+                let mut line_key = Line::of(from).0;
+                while line_key <= Line::of(to).0 {
+                    let line = (self.line)(line_key);
+                    let mut mask = line.mask;
+                    if line_key == Line::of(from).0 {
+                        mask &= u32::MAX << Line::of(from).1;
+                    }
+                    if line_key == Line::of(to).0 {
+                        mask &= u32::MAX >> (LINE - 1 - Line::of(to).1);
+                    }
+                    while mask != 0 {
+                        visit(line.row_before(mask.trailing_zeros()));
+                        mask &= mask - 1;
+                    }
+                    line_key += 1;
+                }
+                y += 1;
+            }
+            z += 1;
+        }
+    }
+}
+
+/// The cell at a coordinate in edges, or the outermost one.
+#[inline(always)]
+fn cell_near(x: f64) -> i32 {
+    let most = MAX_CELL as f64;
+    let x = if x < -most {
+        -most
+    } else if x > most - 1.0 {
+        most - 1.0
+    } else {
+        x
+    };
+    let whole = x as i32;
+    if (whole as f64) > x { whole - 1 } else { whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_cells(cell in prop::array::uniform3(-MAX_CELL..MAX_CELL), other in prop::array::uniform3(-MAX_CELL..MAX_CELL)) {
+            prop_assert_eq!(cell_of(key_of(cell)), cell);
+            let order = |[x, y, z]: [i32; 3]| (z, y, x);
+            prop_assert_eq!(key_of(cell).cmp(&key_of(other)), order(cell).cmp(&order(other)));
+        }
+    }
+
+    #[test]
+    fn rows_of_a_line_are_counted() {
+        let line = Line { mask: 0b1011 | 1 << 31, row: 70 };
+        assert_eq!([0, 1, 2, 3, 31].map(|bit| line.row(bit)), [Some(70), Some(71), None, Some(72), Some(73)]);
+        assert_eq!(Line::default().row(0), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! The table by which rows are found.
+
+use super::*;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::ndt::{Line, Rows};
+
+/// The key of a [`pointmill_core::ndt::Line`] plus one in two words, the mask, and the complement of the first row; all zero when empty.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+pub struct LinesEntry(pub [u32; 4]);
+
+/// A table of lines.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Lines {
+    /// `mask + 1` entries, zero before.
+    pub entries: *mut LinesEntry,
+    /// Entries minus one; entries are a power of two, at least 4, and more than there are lines.
+    pub mask: u32,
+}
+
+/// A grid as kernels search it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Map {
+    /// The lattice.
+    pub lattice: NdtLattice,
+    /// The number of rows, V.
+    pub len: u32,
+    /// Where they are.
+    pub lines: Lines,
+    /// `[V]`: the mean.
+    pub mean: *const [f64; 3],
+    /// `[V]`: the inverse covariance.
+    pub inverse: *const [f64; 6],
+}
+
+// SAFETY (all blocks below): slots are at most `mask`; the caller promises valid entries, and rows below `len`.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl Lines {
+    /// Enters the row of a cell.
+    #[inline(always)]
+    pub(super) unsafe fn enter(&self, key: u64, row: u32) {
+        let (line, bit) = Line::of(key);
+        let stored = line + 1;
+        let mut slot = pointmill_core::hash::first_slot(line, self.mask);
+        loop {
+            let entry = unsafe { self.entries.add(slot as usize) }.cast::<u32>();
+            let mut found = unsafe { load_relaxed_u64(entry.cast()) };
+            if found == 0 {
+                found = unsafe { compare_and_swap_u64(entry.cast(), 0, stored) };
+            }
+            if found == 0 || found == stored {
+                unsafe {
+                    atomic_or(entry.add(2), 1 << bit);
+                    atomic_max(entry.add(3), !row);
+                }
+                return;
+            }
+            slot = (slot + 1) & self.mask;
+        }
+    }
+
+    /// The line with a key; an empty one where there is none.
+    #[inline(always)]
+    pub(super) unsafe fn get(&self, line: u64) -> Line {
+        let stored = line + 1;
+        let mut slot = pointmill_core::hash::first_slot(line, self.mask);
+        loop {
+            let LinesEntry([low, high, mask, row]) = unsafe { *self.entries.add(slot as usize) };
+            let found = low as u64 | (high as u64) << 32;
+            if found == stored {
+                return Line { mask, row: !row };
+            }
+            if found == 0 {
+                return Line { mask: 0, row: 0 };
+            }
+            slot = (slot + 1) & self.mask;
+        }
+    }
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Map {
+    /// What core's searches look at.
+    ///
+    /// # Safety
+    /// The map is valid for reads.
+    #[inline(always)]
+    pub(super) unsafe fn rows(self) -> Rows<impl Fn(u64) -> Line, impl Fn(u32) -> [f64; 3]> {
+        Rows {
+            lattice: self.lattice,
+            len: self.len,
+            // SAFETY: the caller's promise.
+            line: move |key| unsafe { self.lines.get(key) },
+            // SAFETY: rows are below `len`.
+            mean: move |row| unsafe { *self.mean.add(row as usize) },
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Grids of normal distributions: points into sums by cell, sums into statistics, and scans against them.
+//!
+//! [`AccumulateF32`] and its like add points to [`Records`], a hash table of cells; [`SortKeysShort`] and a radix sort put the cells in order; [`Finish`] makes rows of them and
+//! enters each into [`Lines`], the table by which all searches find rows: [`Count`] and [`Fill`] list rows near points, [`Score`] and [`Derive`] add up how well scans fit, and
+//! [`Advance`] makes the next step of an alignment of it. The sums are integers, and those of scores are added in one tree, so that every run gives the same bits.
+
+mod accumulate;
+mod finish;
+mod lines;
+mod records;
+mod score;
+mod search;
+
+pub use accumulate::{AccumulateAbout, AccumulateArgs, AccumulateF32, AccumulateF64, TILE};
+pub use finish::{CellArrays, Finish, FinishArgs, FinishTotals, SortKeysArgs, SortKeysLong, SortKeysShort};
+pub use lines::{Lines, LinesEntry, Map};
+pub use records::{
+    AddRecords, AddRecordsArgs, Clear, ClearArgs, CopyRecords, CopyRecordsArgs, Full, FullArgs, Record, Records, SUMS,
+    Totals,
+};
+pub use score::{
+    Advance, AdvanceArgs, Derive, DeriveArgs, Fold, FoldArgs, PointScores, PointScoresArgs, Points, SCORES, SEGMENTS,
+    Score, ScoreArgs, StoredAlignment, StoredPose, TREE, kind,
+};
+pub use search::{Count, Fill, Lookup, LookupArgs, Near, SearchArgs};
+
+use crate::prim::{BLOCK, scan};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use crate::simt::*;
+use pointmill_core::ndt::{NdtLattice, NdtScore};

@@ -1,0 +1,321 @@
+//! How well scans fit a grid, and the next step of an alignment.
+//!
+//! Values of points are added in one tree, on every device: those of [`TREE`] points by halves of a warp and then its two warps, these sums in [`SEGMENTS`] chains, and the
+//! chains by halves.
+
+use super::*;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::ndt::state;
+use pointmill_core::ndt::{NdtAlignment, NdtLimits, PreparedPose, TERMS};
+
+/// Points whose values are added in one tree; threads of a block that does so.
+pub const TREE: u32 = 64;
+/// Chains in which the sums of trees are added: tree `b` belongs to chain `b % SEGMENTS`.
+pub const SEGMENTS: u32 = 8;
+/// Values that [`Score`] adds up: the terms, the largest of each point, and whether it has one.
+pub const SCORES: usize = 3;
+
+/// A [`PreparedPose`] in memory of a device.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct StoredPose(pub PreparedPose);
+
+/// An [`NdtAlignment`] in memory of a device.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct StoredAlignment(pub NdtAlignment);
+
+// SAFETY (all four): structs of f64, which are valid whatever their bits are, and in the second case one u64 and two u32 behind them, which leave no gap.
+#[cfg(not(target_arch = "nvptx64"))]
+const _: () = {
+    assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3) * 8 + 16);
+    unsafe impl bytemuck::Zeroable for StoredPose {}
+    unsafe impl bytemuck::Pod for StoredPose {}
+    unsafe impl bytemuck::Zeroable for StoredAlignment {}
+    unsafe impl bytemuck::Pod for StoredAlignment {}
+};
+
+/// What kind of values points have.
+pub mod kind {
+    /// `f32`.
+    pub const F32: u32 = 0;
+    /// `f64`.
+    pub const F64: u32 = 1;
+    /// `f32`, about an origin.
+    pub const ABOUT: u32 = 2;
+}
+
+/// Points of a scan.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Points {
+    /// `[n, columns]`, x, y, z first.
+    pub values: *const u8,
+    /// Values of a row.
+    pub columns: u32,
+    /// The number of points.
+    pub n: u32,
+    /// One of [`kind`].
+    pub kind: u32,
+    /// What is added to each point of [`kind::ABOUT`].
+    pub origin: [f64; 3],
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Points {
+    /// A point.
+    ///
+    /// # Safety
+    /// i < n.
+    #[inline(always)]
+    pub(super) unsafe fn get(&self, i: u32) -> [f64; 3] {
+        let at = i as usize * self.columns as usize;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.kind == kind::F64 {
+                let row = self.values.cast::<f64>().add(at);
+                return [*row, *row.add(1), *row.add(2)];
+            }
+            let row = self.values.cast::<f32>().add(at);
+            let p = [*row as f64, *row.add(1) as f64, *row.add(2) as f64];
+            if self.kind == kind::F32 {
+                return p;
+            }
+            [self.origin[0] + p[0], self.origin[1] + p[1], self.origin[2] + p[2]]
+        }
+    }
+}
+
+/// Arguments of [`Score`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ScoreArgs {
+    /// The scan.
+    pub points: Points,
+    /// The grid.
+    pub map: Map,
+    /// Constants of the score.
+    pub score: NdtScore,
+    /// Poses.
+    pub poses: *const StoredPose,
+    /// Trees of a scan.
+    pub trees: u32,
+    /// `[poses, trees, SCORES]`.
+    pub sums: *mut [f64; SCORES],
+}
+
+/// The sum of a point's terms, the largest, and whether there is one.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn scores_of(points: &Points, i: u32, map: Map, score: &NdtScore, pose: *const StoredPose) -> [f64; SCORES] {
+    let mut scores = [0.0; SCORES];
+    if i < points.n {
+        // SAFETY: i < n, and the caller's promise about the map and the pose.
+        unsafe {
+            let x = (*pose).0.apply(points.get(i));
+            map.rows().each_within(x, map.lattice.unit(), |row, _| {
+                let mean = *map.mean.add(row as usize);
+                let term =
+                    score.term([x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]], &*map.inverse.add(row as usize));
+                scores[0] += term;
+                scores[1] = if term > scores[1] { term } else { scores[1] };
+            });
+        }
+        scores[2] = if scores[1] > 0.0 { 1.0 } else { 0.0 };
+    }
+    scores
+}
+
+/// Adds the values of a block's points and writes the sums. All threads of a block of [`TREE`] call; `shared` has 2 x K words.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn write_tree<const K: usize>(values: [f64; K], shared: Shared, to: *mut [f64; K]) {
+    let mut sums = values;
+    for k in 0..K {
+        sums[k] = warp_tree_sum(values[k]);
+    }
+    if thread_index() == WARP {
+        for k in 0..K {
+            shared.set(k as u32, sums[k].to_bits() as u32);
+            shared.set((K + k) as u32, (sums[k].to_bits() >> 32) as u32);
+        }
+    }
+    sync_block();
+    if thread_index() == 0 {
+        for k in 0..K {
+            let other = shared.get(k as u32) as u64 | (shared.get((K + k) as u32) as u64) << 32;
+            // SAFETY: the caller's promise.
+            unsafe { (*to)[k] = sums[k] + f64::from_bits(other) };
+        }
+    }
+}
+
+kernel! {
+    /// Adds up the scores of a scan at poses. One block for each pose and tree, those of a pose side by side.
+    Score = "ndt_score", block TREE, shared 2 * SCORES as u32, cooperative true,
+    fn(a: ScoreArgs) {
+        let (pose, tree) = (block_index() / a.trees, block_index() % a.trees);
+        let scores = scores_of(&a.points, tree * TREE + thread_index(), a.map, &a.score, a.poses.add(pose as usize));
+        write_tree(scores, Shared::at(0), a.sums.add(block_index() as usize));
+    }
+}
+
+/// Arguments of [`PointScores`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PointScoresArgs {
+    /// The scan.
+    pub points: Points,
+    /// The grid.
+    pub map: Map,
+    /// Constants of the score.
+    pub score: NdtScore,
+    /// The pose.
+    pub pose: *const StoredPose,
+    /// `[n]`: the sum of each point's terms, and the largest.
+    pub scores: *mut [f64; 2],
+}
+
+kernel! {
+    /// The score of each point. One thread a point.
+    PointScores = "ndt_point_scores", block BLOCK, shared 0, cooperative false,
+    fn(a: PointScoresArgs) {
+        let i = global_index();
+        if i < a.points.n {
+            let scores = scores_of(&a.points, i, a.map, &a.score, a.pose);
+            *a.scores.add(i as usize) = [scores[0], scores[1]];
+        }
+    }
+}
+
+/// Arguments of [`Fold`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FoldArgs {
+    /// `[poses, trees, SCORES]`.
+    pub sums: *const [f64; SCORES],
+    /// Trees of a scan.
+    pub trees: u32,
+    /// `[poses, SCORES]`.
+    pub totals: *mut [f64; SCORES],
+}
+
+/// Adds the sums of trees; thread k gets value k. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn fold<const K: usize>(sums: *const [f64; K], trees: u32, shared: Shared) -> f64 {
+    let (segment, k) = (thread_index() / WARP, lane());
+    let mut sum = 0.0;
+    if k < K as u32 {
+        let mut tree = segment;
+        while tree < trees {
+            // SAFETY: tree < trees and k < K.
+            sum += unsafe { *sums.add(tree as usize).cast::<f64>().add(k as usize) };
+            tree += SEGMENTS;
+        }
+    }
+    shared.set(thread_index(), sum.to_bits() as u32);
+    shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
+    sync_block();
+    let value = |segment: u32| {
+        let at = segment * WARP + lane();
+        f64::from_bits(shared.get(at) as u64 | (shared.get(BLOCK + at) as u64) << 32)
+    };
+    let pair = |s: u32| value(s) + value(s + 4);
+    (pair(0) + pair(2)) + (pair(1) + pair(3))
+}
+
+const _: () = assert!(SEGMENTS * 32 == BLOCK && SEGMENTS == 8 && TREE == 64);
+
+kernel! {
+    /// Adds up the scores of trees. One block a pose.
+    Fold = "ndt_fold", block BLOCK, shared 2 * BLOCK, cooperative true,
+    fn(a: FoldArgs) {
+        let pose = block_index() as usize;
+        let sum = fold::<SCORES>(a.sums.add(pose * a.trees as usize), a.trees, Shared::at(0));
+        if thread_index() < SCORES as u32 {
+            (*a.totals.add(pose))[thread_index() as usize] = sum;
+        }
+    }
+}
+
+/// Arguments of [`Derive`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DeriveArgs {
+    /// The scan.
+    pub points: Points,
+    /// The grid.
+    pub map: Map,
+    /// Constants of the score.
+    pub score: NdtScore,
+    /// Alignments; those that have ended are passed over.
+    pub alignments: *const StoredAlignment,
+    /// Trees of a scan.
+    pub trees: u32,
+    /// `[alignments, trees, TERMS]`.
+    pub sums: *mut [f64; TERMS],
+}
+
+kernel! {
+    /// Adds up scores, gradients and Hessians at the candidates of alignments. One block for each alignment and tree, those of an alignment side by side.
+    Derive = "ndt_derive", block TREE, shared 2 * TERMS as u32, cooperative true,
+    fn(a: DeriveArgs) {
+        let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
+        let alignment = a.alignments.add(which as usize);
+        if (*alignment).0.state != state::RUNNING {
+            return;
+        }
+        let i = tree * TREE + thread_index();
+        let mut terms = [0.0; TERMS];
+        if i < a.points.n {
+            let point = (*alignment).0.prepared.place(a.points.get(i));
+            a.map.rows().each_within(point.at, a.map.lattice.unit(), |row, _| {
+                point.add(&a.score, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize), &mut terms);
+            });
+        }
+        write_tree(terms, Shared::at(0), a.sums.add(block_index() as usize));
+    }
+}
+
+/// Arguments of [`Advance`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AdvanceArgs {
+    /// Alignments.
+    pub alignments: *mut StoredAlignment,
+    /// Limits of all.
+    pub limits: NdtLimits,
+    /// Trees of a scan.
+    pub trees: u32,
+    /// `[alignments, trees, TERMS]`.
+    pub sums: *const [f64; TERMS],
+}
+
+kernel! {
+    /// Makes the next step of alignments. One block an alignment.
+    Advance = "ndt_advance", block BLOCK, shared 2 * BLOCK, cooperative true,
+    fn(a: AdvanceArgs) {
+        let which = block_index() as usize;
+        let alignment = a.alignments.add(which);
+        if (*alignment).0.state != state::RUNNING {
+            return;
+        }
+        let shared = Shared::at(0);
+        let sum = fold::<TERMS>(a.sums.add(which * a.trees as usize), a.trees, shared);
+        // The words of the first two warps are read no more once all threads are here.
+        sync_block();
+        if thread_index() < TERMS as u32 {
+            shared.set(thread_index(), sum.to_bits() as u32);
+            shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
+        }
+        sync_block();
+        if thread_index() == 0 {
+            let mut terms = [0.0; TERMS];
+            for k in 0..TERMS {
+                terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
+            }
+            (*alignment).0.advance(&terms, &a.limits);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Clouds into a grid, on a device.
+
+use super::grid::Place;
+use super::moments::{lattice_of, same};
+use super::{NdtCloud, NdtGrid, NdtMoments, NdtParams, gpu};
+use crate::Result;
+use crate::device::{Device, Stream};
+use pointmill_core::ndt::NdtLattice;
+
+/// The grid of a cloud in cells of `resolution` metres.
+///
+/// **Shapes, units and frames**: see [`NdtCloud`]; metres, in the frame of the points. **Order and determinism**: rows by (z, y, x); the same bits on every device, in any order of
+/// points.
+///
+/// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell, fewer than 2^31 points a call.
+///
+/// # Errors
+/// A resolution that makes no lattice, parameters out of range, a point outside of the lattice, too many in a cell; out of memory, a lost device.
+///
+/// ```
+/// use pointmill::Device;
+/// use pointmill::ndt::{NdtCloud, NdtParams, ndt_grid};
+///
+/// let points: Vec<f32> = (0..9).flat_map(|i| [0.25 + 0.5 * (i % 3) as f32, 0.25 + 0.5 * (i / 3) as f32, 0.5]).collect();
+/// let grid = ndt_grid(NdtCloud::f32(&points, 3)?, 2.0, &NdtParams::default(), &Device::auto())?;
+/// assert_eq!(grid.read()?.mean, [[0.75, 0.75, 0.5]]);
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device: &Device) -> Result<NdtGrid> {
+    let mut builder = NdtBuilder::new(&device.stream()?, resolution)?;
+    builder.add(cloud)?;
+    builder.finish(params)
+}
+
+/// Adds up clouds on a device, and makes grids of the sums; keeps its memory between clouds.
+///
+/// ```
+/// use pointmill::Device;
+/// use pointmill::ndt::{NdtBuilder, NdtCloud, NdtMoments};
+///
+/// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0)?;
+/// builder.add(NdtCloud::f32(&[0.5, 0.5, 0.5, /**/ 3.5, 0.5, 0.5], 3)?)?;
+/// builder.add(NdtCloud::f64(&[0.75, 0.5, 0.5], 3)?)?;
+/// // The same sums as on the CPU, wherever and in whichever order they were made.
+/// let mut moments = NdtMoments::new(1.0)?;
+/// moments.add(NdtCloud::f64(&[3.5, 0.5, 0.5, /**/ 0.75, 0.5, 0.5, /**/ 0.5, 0.5, 0.5], 3)?)?;
+/// assert_eq!(builder.moments()?, moments);
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NdtBuilder {
+    stream: Stream,
+    lattice: NdtLattice,
+    path: Path,
+}
+
+#[derive(Debug)]
+enum Path {
+    Cpu(NdtMoments),
+    Gpu(Box<gpu::Table>),
+}
+
+impl NdtBuilder {
+    /// A builder without points, whose work goes to `stream`, for cells of `resolution` metres.
+    ///
+    /// # Errors
+    /// A resolution that makes no lattice; out of memory.
+    pub fn new(stream: &Stream, resolution: f64) -> Result<Self> {
+        let lattice = lattice_of(resolution)?;
+        let path = if stream.device().is_cpu() {
+            Path::Cpu(NdtMoments::new(resolution)?)
+        } else {
+            Path::Gpu(Box::new(gpu::Table::new(stream, lattice)?))
+        };
+        Ok(Self { stream: stream.clone(), lattice, path })
+    }
+
+    /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
+    ///
+    /// # Errors
+    /// A cloud on another device, a point outside of the lattice, too many in a cell; nothing was added then. Out of memory, a lost device.
+    pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
+        cloud.check_device("points", &self.stream)?;
+        match &mut self.path {
+            Path::Cpu(moments) => self.stream.device().install(|| moments.add(cloud)),
+            Path::Gpu(table) => table.add(&cloud),
+        }
+    }
+
+    /// Adds the points of moments, wherever they were made.
+    ///
+    /// # Errors
+    /// Moments of another lattice, or too many points in a cell; nothing was added then. Out of memory, a lost device.
+    pub fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
+        same(&self.lattice, moments.lattice())?;
+        match &mut self.path {
+            Path::Cpu(own) => own.merge(moments),
+            Path::Gpu(table) => table.merge(moments),
+        }
+    }
+
+    /// Forgets all points.
+    ///
+    /// # Errors
+    /// Whatever the device's work ran into.
+    pub fn clear(&mut self) -> Result<()> {
+        match &mut self.path {
+            Path::Cpu(moments) => {
+                *moments = NdtMoments::of(self.lattice, Vec::new(), 0, 0);
+                Ok(())
+            }
+            Path::Gpu(table) => table.clear(),
+        }
+    }
+
+    /// What the points add up to, on the host.
+    ///
+    /// # Errors
+    /// Out of memory, or whatever the device's work ran into.
+    pub fn moments(&mut self) -> Result<NdtMoments> {
+        match &mut self.path {
+            Path::Cpu(moments) => Ok(moments.clone()),
+            Path::Gpu(table) => table.moments(),
+        }
+    }
+
+    /// The grid of the points so far, on the builder's device.
+    ///
+    /// # Errors
+    /// Parameters out of range; out of memory, a lost device.
+    pub fn finish(&mut self, params: &NdtParams) -> Result<NdtGrid> {
+        let stats = params.check()?;
+        match &mut self.path {
+            Path::Cpu(moments) => {
+                let cells = self.stream.device().install(|| moments.finish(params))?;
+                Ok(NdtGrid::on_host(&self.stream, self.lattice, cells))
+            }
+            Path::Gpu(table) => {
+                let mut grid = gpu::Grid::new(&self.stream)?;
+                let report = table.finish(params.min_points, stats, &mut grid)?;
+                let place = Place::Device(Box::new(grid));
+                Ok(NdtGrid { stream: self.stream.clone(), lattice: self.lattice, report, place })
+            }
+        }
+    }
+
+    /// As [`NdtBuilder::finish`], into a grid that was made before, whose memory is used again.
+    ///
+    /// # Errors
+    /// As [`NdtBuilder::finish`]; a grid on another device.
+    pub fn finish_into(&mut self, params: &NdtParams, grid: &mut NdtGrid) -> Result<()> {
+        let stats = params.check()?;
+        if !grid.stream.device().same_memory(&self.stream.device()) {
+            let expected = format!("a grid on {}", self.stream.device());
+            return Err(crate::Error::argument("grid", expected, grid.stream.device()));
+        }
+        match (&mut self.path, &mut grid.place) {
+            (Path::Gpu(table), Place::Device(cells)) => {
+                grid.lattice = self.lattice;
+                // Should the call fail, there are no rows.
+                grid.report = super::NdtReport::default();
+                grid.report = table.finish(params.min_points, stats, cells)?;
+            }
+            _ => *grid = self.finish(params)?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! The CPU path.
+
+mod score;
+pub(super) mod sum;
+
+use super::cloud::NdtCloud;
+use super::grid::Near;
+use super::{NdtCells, NdtNeighbours};
+use crate::Result;
+use crate::device::Stream;
+use pointmill_core::ndt::{Line, NdtLattice, Rows, in_lattice, key_of};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+/// Points that a thread takes at least.
+const CHUNK: usize = 256;
+
+/// Cells and where they are.
+#[derive(Clone, Debug)]
+pub(super) struct Grid {
+    pub(super) lattice: NdtLattice,
+    pub(super) cells: NdtCells,
+    lines: HashMap<u64, Line, BuildHasherDefault<sum::Spread>>,
+}
+
+/// Rows near points, as lists side by side.
+#[derive(Default)]
+struct Lists {
+    counts: Vec<u32>,
+    rows: Vec<u32>,
+    distances: Vec<f64>,
+}
+
+impl Grid {
+    pub(super) fn new(lattice: NdtLattice, cells: NdtCells) -> Self {
+        let lines = lines_of(&cells).into_iter().collect();
+        Self { lattice, cells, lines }
+    }
+
+    pub(super) fn lookup(&self, cell: [i32; 3]) -> i32 {
+        if !in_lattice(cell) {
+            return -1;
+        }
+        let (line, bit) = Line::of(key_of(cell));
+        self.line(line).row(bit).map_or(-1, |row| row as i32)
+    }
+
+    fn line(&self, key: u64) -> Line {
+        self.lines.get(&key).copied().unwrap_or_default()
+    }
+
+    fn rows(&self) -> Rows<impl Fn(u64) -> Line, impl Fn(u32) -> [f64; 3]> {
+        Rows {
+            lattice: self.lattice,
+            len: self.cells.len() as u32,
+            line: |key| self.line(key),
+            mean: |row| self.cells.mean[row as usize],
+        }
+    }
+
+    pub(super) fn search(&self, points: &NdtCloud<'_>, near: Near, stream: &Stream) -> Result<NdtNeighbours> {
+        let chunks: Vec<Lists> = (0..points.len().div_ceil(CHUNK))
+            .into_par_iter()
+            .map(|c| {
+                let mut lists = Lists::default();
+                let mut found: Vec<(f64, u32)> = Vec::new();
+                for i in c * CHUNK..points.len().min((c + 1) * CHUNK) {
+                    found.clear();
+                    match near {
+                        Near::Within(radius) => {
+                            self.rows().each_within(points.get(i), radius, |row, distance| found.push((distance, row)));
+                            // Rows come ascending, and the sort is stable.
+                            found.sort_by(|a, b| a.0.total_cmp(&b.0));
+                        }
+                        Near::Around(cells) => {
+                            self.rows().each_around(points.get(i), cells, |row| found.push((0.0, row)));
+                        }
+                    }
+                    lists.counts.push(found.len() as u32);
+                    lists.rows.extend(found.iter().map(|f| f.1));
+                    if matches!(near, Near::Within(_)) {
+                        lists.distances.extend(found.iter().map(|f| f.0));
+                    }
+                }
+                lists
+            })
+            .collect();
+        let mut all = NdtNeighbours::new(stream)?;
+        let mut total = 0u64;
+        let mut splits = vec![0];
+        let (mut rows, mut distances) = (Vec::new(), Vec::new());
+        for lists in chunks {
+            for count in lists.counts {
+                total += u64::from(count);
+                splits.push(NdtNeighbours::checked(total)?);
+            }
+            rows.extend(lists.rows);
+            distances.extend(lists.distances);
+        }
+        all.set(stream, points.len(), &splits, &rows, &distances)?;
+        Ok(all)
+    }
+}
+
+/// The lines of cells, by key.
+pub(super) fn lines_of(cells: &NdtCells) -> Vec<(u64, Line)> {
+    let mut lines: Vec<(u64, Line)> = Vec::new();
+    for (row, cell) in cells.coords.iter().enumerate() {
+        let (key, bit) = Line::of(key_of(*cell));
+        match lines.last_mut() {
+            Some((last, line)) if *last == key => line.mask |= 1 << bit,
+            _ => lines.push((key, Line { mask: 1 << bit, row: row as u32 })),
+        }
+    }
+    lines
+}

@@ -1,0 +1,332 @@
+//! Searching, scoring and aligning.
+
+use super::cells::Cells;
+use super::points;
+use crate::Result;
+use crate::device::{Buffer, Stream};
+use crate::ndt::cloud::NdtCloud;
+use crate::ndt::cpu::lines_of;
+use crate::ndt::grid::Near;
+use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
+use pointmill_core::hash::first_slot;
+use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtLimits, NdtScore, PreparedPose, state};
+use pointmill_kernels::ndt as kernels;
+use pointmill_kernels::prim::scan::{self, Scan, ScanArgs, Tiles};
+use pointmill_kernels::prim::{BLOCK, Length};
+use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Steps that are queued before the host looks whether all alignments have ended.
+const STEPS_AT_ONCE: usize = 8;
+/// Most trees of one launch: poses beyond wait for the next.
+const MAX_TREES: usize = if cfg!(test) { 100 } else { 1 << 22 };
+
+/// Rows and where they are.
+#[derive(Debug)]
+pub(in crate::ndt) struct Grid {
+    stream: Stream,
+    len: u32,
+    cells: Cells,
+    lines: Buffer<kernels::LinesEntry>,
+    mask: u32,
+    work: Mutex<Work>,
+}
+
+/// Memory that calls use again.
+#[derive(Debug)]
+struct Work {
+    staging: Buffer<u8>,
+    poses: Buffer<kernels::StoredPose>,
+    alignments: Buffer<kernels::StoredAlignment>,
+    scores: Buffer<[f64; kernels::SCORES]>,
+    totals: Buffer<[f64; kernels::SCORES]>,
+    terms: Buffer<[f64; pointmill_core::ndt::TERMS]>,
+    counts: Buffer<u32>,
+    tiles: Buffer<u32>,
+}
+
+impl Grid {
+    pub(in crate::ndt) fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            len: 0,
+            cells: Cells::new(stream)?,
+            lines: stream.alloc(0)?,
+            mask: 0,
+            work: Mutex::new(Work {
+                staging: stream.alloc(0)?,
+                poses: stream.alloc(0)?,
+                alignments: stream.alloc(0)?,
+                scores: stream.alloc(0)?,
+                totals: stream.alloc(0)?,
+                terms: stream.alloc(0)?,
+                counts: stream.alloc(0)?,
+                tiles: stream.alloc(0)?,
+            }),
+        })
+    }
+
+    pub(in crate::ndt) fn upload(stream: &Stream, cells: &NdtCells) -> Result<Self> {
+        let mut grid = Self::new(stream)?;
+        let lines = lines_of(cells);
+        grid.mask = mask_for(lines.len());
+        let mut entries = vec![kernels::LinesEntry::default(); grid.mask as usize + 1];
+        for (key, line) in lines {
+            let mut slot = first_slot(key, grid.mask);
+            while entries[slot as usize].0 != [0; 4] {
+                slot = (slot + 1) & grid.mask;
+            }
+            let stored = key + 1;
+            entries[slot as usize].0 = [stored as u32, (stored >> 32) as u32, line.mask, !line.row];
+        }
+        grid.lines = stream.upload(&entries)?;
+        grid.cells = Cells::upload(stream, cells)?;
+        grid.len = cells.len() as u32;
+        Ok(grid)
+    }
+
+    /// Makes room for `n` rows, and empties the table of lines.
+    pub(super) fn reserve(&mut self, n: u32) -> Result<()> {
+        self.len = 0;
+        self.cells.reserve(n as usize)?;
+        self.mask = mask_for(n as usize);
+        let entries = self.mask as usize + 1;
+        self.lines.reserve(entries)?;
+        self.lines.fill_words(0, entries * size_of::<kernels::LinesEntry>() / 4)
+    }
+
+    pub(super) fn arrays(&self) -> kernels::CellArrays {
+        self.cells.arrays()
+    }
+
+    pub(super) fn lines(&self) -> kernels::Lines {
+        kernels::Lines { entries: self.lines.pointer(), mask: self.mask }
+    }
+
+    pub(super) fn set_len(&mut self, len: usize) {
+        self.len = len as u32;
+    }
+
+    pub(in crate::ndt) fn read(&self, report: NdtReport) -> Result<NdtCells> {
+        self.cells.read(report)
+    }
+
+    fn map(&self, lattice: &NdtLattice) -> kernels::Map {
+        kernels::Map {
+            lattice: *lattice,
+            len: self.len,
+            lines: self.lines(),
+            mean: self.cells.mean.pointer(),
+            inverse: self.cells.inverse.pointer(),
+        }
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        // What a call that failed left in these buffers the next one writes anew.
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(in crate::ndt) fn lookup(&self, lattice: &NdtLattice, cells: &[[i32; 3]]) -> Result<Vec<i32>> {
+        if cells.is_empty() || self.len == 0 {
+            return Ok(vec![-1; cells.len()]);
+        }
+        let (input, rows) = (self.stream.upload(cells)?, self.stream.alloc(cells.len())?);
+        let n = cells.len() as u32;
+        let args = kernels::LookupArgs { cells: input.pointer(), n, map: self.map(lattice), rows: rows.pointer() };
+        // SAFETY: both arrays have n elements.
+        unsafe { self.stream.launch::<kernels::Lookup>(n.div_ceil(BLOCK), args) }?;
+        rows.read(cells.len())
+    }
+
+    pub(in crate::ndt) fn search(
+        &self,
+        lattice: &NdtLattice,
+        cloud: &NdtCloud<'_>,
+        near: Near,
+    ) -> Result<NdtNeighbours> {
+        let mut out = NdtNeighbours::new(&self.stream)?;
+        if cloud.is_empty() || self.len == 0 {
+            out.set(&self.stream, cloud.len(), &vec![0; cloud.len() + 1], &[], &[])?;
+            return Ok(out);
+        }
+        let mut work = self.work();
+        let n = cloud.len();
+        let points = points(cloud, &mut work.staging)?;
+        out.row_splits.reserve(n + 1)?;
+        work.counts.reserve(n)?;
+        let scan_blocks = n as u32 / scan::TILE + 1;
+        work.tiles.reserve(Tiles::words(scan_blocks) as usize)?;
+        work.tiles.fill_words(0, Tiles::words(scan_blocks) as usize)?;
+        let mut args = kernels::SearchArgs {
+            points,
+            near: match near {
+                Near::Around(cells) => kernels::Near { cells, radius: 0.0 },
+                Near::Within(radius) => kernels::Near { cells: 0, radius },
+            },
+            map: self.map(lattice),
+            counts: work.counts.pointer(),
+            row_splits: out.row_splits.pointer(),
+            rows: null_mut(),
+            distances: null_mut(),
+        };
+        let blocks = points.n.div_ceil(BLOCK);
+        // SAFETY: room was made.
+        unsafe { self.stream.launch::<kernels::Count>(blocks, args) }?;
+        if n as u64 * self.most_near(lattice, near) >= 1 << 30 {
+            // So many that their number must be known in 64 bits before it is added up in 32.
+            let counts = work.counts.read(n)?;
+            NdtNeighbours::checked(counts.iter().map(|c| u64::from(*c)).sum())?;
+        }
+        let sums = ScanArgs {
+            input: work.counts.pointer(),
+            output: out.row_splits.pointer(),
+            n: Length::known(points.n),
+            tiles: Tiles { words: work.tiles.pointer() },
+        };
+        // SAFETY: room was made.
+        unsafe { self.stream.launch::<Scan>(scan_blocks, sums) }?;
+        // The one wait: how long the lists are.
+        let total = self.total(&out, n)?;
+        out.rows.reserve(total)?;
+        args.rows = out.rows.pointer();
+        out.has_distances = matches!(near, Near::Within(_)) && total > 0;
+        if out.has_distances {
+            out.distance_squared.reserve(total)?;
+            args.distances = out.distance_squared.pointer();
+        }
+        (out.points, out.len) = (n, total);
+        // SAFETY: room was made for what was counted.
+        unsafe { self.stream.launch::<kernels::Fill>(blocks, args) }?;
+        Ok(out)
+    }
+
+    /// No point has more rows near it.
+    fn most_near(&self, lattice: &NdtLattice, near: Near) -> u64 {
+        let cells = match near {
+            Near::Around(cells) => f64::from(cells),
+            Near::Within(radius) => (2.0 * radius / lattice.unit() + 3.0).powi(3),
+        };
+        cells.min(f64::from(self.len)) as u64
+    }
+
+    fn total(&self, out: &NdtNeighbours, n: usize) -> Result<usize> {
+        let mut last = self.stream.alloc::<u32>(1)?;
+        last.copy_element(&out.row_splits, n)?;
+        Ok(last.read(1)?[0] as usize)
+    }
+
+    pub(in crate::ndt) fn score(
+        &self,
+        lattice: &NdtLattice,
+        scan: &NdtCloud<'_>,
+        poses: &[PreparedPose],
+    ) -> Result<Vec<[f64; kernels::SCORES]>> {
+        let mut sums = Vec::with_capacity(poses.len());
+        if scan.is_empty() || self.len == 0 {
+            sums.resize(poses.len(), [0.0; kernels::SCORES]);
+            return Ok(sums);
+        }
+        let mut work = self.work();
+        let points = points(scan, &mut work.staging)?;
+        let trees = points.n.div_ceil(kernels::TREE);
+        for poses in poses.chunks((MAX_TREES / trees as usize).max(1)) {
+            let stored: Vec<_> = poses.iter().map(|pose| kernels::StoredPose(*pose)).collect();
+            work.poses.reserve(poses.len())?;
+            work.poses.write(&stored)?;
+            work.scores.reserve(poses.len() * trees as usize)?;
+            work.totals.reserve(poses.len())?;
+            let args = kernels::ScoreArgs {
+                points,
+                map: self.map(lattice),
+                score: NdtScore::new(lattice.unit()),
+                poses: work.poses.pointer(),
+                trees,
+                sums: work.scores.pointer(),
+            };
+            let fold = kernels::FoldArgs { sums: args.sums, trees, totals: work.totals.pointer() };
+            // SAFETY: room was made.
+            unsafe {
+                self.stream.launch::<kernels::Score>(poses.len() as u32 * trees, args)?;
+                self.stream.launch::<kernels::Fold>(poses.len() as u32, fold)?;
+            }
+            sums.extend(work.totals.read(poses.len())?);
+        }
+        Ok(sums)
+    }
+
+    pub(in crate::ndt) fn point_scores(
+        &self,
+        lattice: &NdtLattice,
+        scan: &NdtCloud<'_>,
+        pose: &PreparedPose,
+    ) -> Result<Vec<[f64; 2]>> {
+        if scan.is_empty() || self.len == 0 {
+            return Ok(vec![[0.0; 2]; scan.len()]);
+        }
+        let mut work = self.work();
+        let points = points(scan, &mut work.staging)?;
+        work.poses.reserve(1)?;
+        work.poses.write(&[kernels::StoredPose(*pose)])?;
+        let scores = self.stream.alloc(scan.len())?;
+        let args = kernels::PointScoresArgs {
+            points,
+            map: self.map(lattice),
+            score: NdtScore::new(lattice.unit()),
+            pose: work.poses.pointer(),
+            scores: scores.pointer(),
+        };
+        // SAFETY: room was made.
+        unsafe { self.stream.launch::<kernels::PointScores>(points.n.div_ceil(BLOCK), args) }?;
+        scores.read(scan.len())
+    }
+
+    pub(in crate::ndt) fn align(
+        &self,
+        lattice: &NdtLattice,
+        scan: &NdtCloud<'_>,
+        alignments: &mut [NdtAlignment],
+        limits: &NdtLimits,
+    ) -> Result<()> {
+        if scan.is_empty() || self.len == 0 {
+            let nothing = [0.0; pointmill_core::ndt::TERMS];
+            alignments.iter_mut().for_each(|one| one.advance(&nothing, limits));
+            return Ok(());
+        }
+        let mut work = self.work();
+        let points = points(scan, &mut work.staging)?;
+        let trees = points.n.div_ceil(kernels::TREE);
+        for some in alignments.chunks_mut((MAX_TREES / trees as usize).max(1)) {
+            let mut stored: Vec<_> = some.iter().map(|one| kernels::StoredAlignment(*one)).collect();
+            work.alignments.reserve(some.len())?;
+            work.alignments.write(&stored)?;
+            work.terms.reserve(some.len() * trees as usize)?;
+            let derive = kernels::DeriveArgs {
+                points,
+                map: self.map(lattice),
+                score: NdtScore::new(lattice.unit()),
+                alignments: work.alignments.pointer(),
+                trees,
+                sums: work.terms.pointer(),
+            };
+            let alignments = work.alignments.pointer();
+            let advance = kernels::AdvanceArgs { alignments, limits: *limits, trees, sums: derive.sums };
+            while stored.iter().any(|one| one.0.state == state::RUNNING) {
+                for _ in 0..STEPS_AT_ONCE {
+                    // SAFETY: room was made.
+                    unsafe {
+                        self.stream.launch::<kernels::Derive>(some.len() as u32 * trees, derive)?;
+                        self.stream.launch::<kernels::Advance>(some.len() as u32, advance)?;
+                    }
+                }
+                work.alignments.read_into(&mut stored)?;
+            }
+            some.iter_mut().zip(&stored).for_each(|(one, stored)| *one = stored.0);
+        }
+        Ok(())
+    }
+}
+
+/// Entries minus one of a table of so many lines, at most half full.
+fn mask_for(lines: usize) -> u32 {
+    (lines * 2).next_power_of_two().max(4) as u32 - 1
+}

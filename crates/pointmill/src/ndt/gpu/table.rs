@@ -1,0 +1,394 @@
+//! Points into sums, and sums into rows.
+
+use super::{Grid, points};
+use crate::device::{Buffer, Stream};
+use crate::ndt::cloud::{NdtCloud, Values};
+use crate::ndt::cpu::sum::outside;
+use crate::ndt::{NdtMoments, NdtReport};
+use crate::prim::{Pairs, Sorter, passes_for};
+use crate::{Error, Result};
+use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
+use pointmill_kernels::ndt as kernels;
+use pointmill_kernels::prim::scan::Tiles;
+use pointmill_kernels::prim::{BLOCK, Length};
+use std::ptr::null;
+
+/// Least cells that there is room for.
+const LEAST_CELLS: usize = if cfg!(test) { 4 } else { 1 << 14 };
+
+/// Sums by cell in a hash table, all zero where there is no cell.
+#[derive(Debug)]
+pub(in crate::ndt) struct Table {
+    stream: Stream,
+    lattice: NdtLattice,
+    staging: Buffer<u8>,
+    records: Buffer<kernels::Record>,
+    list: Buffer<u32>,
+    totals: Buffer<kernels::Totals>,
+    /// The totals after the last call.
+    known: kernels::Totals,
+    /// Whether table and totals are what `known` says; false while a call is under way, and after one that failed on the device.
+    clean: bool,
+    points: u64,
+    nonfinite: u64,
+    sort: Sort,
+    finish_totals: Buffer<kernels::FinishTotals>,
+    tiles: Buffer<u32>,
+}
+
+/// Cells in order.
+#[derive(Debug)]
+struct Sort {
+    short: (Buffer<u32>, Buffer<u32>, Sorter<u32>),
+    long: (Buffer<u64>, Buffer<u64>, Sorter<u64>),
+    slots: Buffer<u32>,
+    sorted: Buffer<u32>,
+}
+
+/// What a call adds.
+#[derive(Clone, Copy)]
+enum Part {
+    Points { args: kernels::AccumulateArgs, kind: u32 },
+    Records(kernels::AddRecordsArgs),
+}
+
+impl Table {
+    pub(in crate::ndt) fn new(stream: &Stream, lattice: NdtLattice) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            lattice,
+            staging: stream.alloc(0)?,
+            records: stream.alloc(0)?,
+            list: stream.alloc(0)?,
+            totals: stream.alloc(1)?,
+            known: kernels::Totals::default(),
+            clean: false,
+            points: 0,
+            nonfinite: 0,
+            sort: Sort {
+                short: (stream.alloc(0)?, stream.alloc(0)?, Sorter::new(stream)?),
+                long: (stream.alloc(0)?, stream.alloc(0)?, Sorter::new(stream)?),
+                slots: stream.alloc(0)?,
+                sorted: stream.alloc(0)?,
+            },
+            finish_totals: stream.alloc(1)?,
+            tiles: stream.alloc(0)?,
+        })
+    }
+
+    pub(in crate::ndt) fn add(&mut self, cloud: &NdtCloud<'_>) -> Result<()> {
+        if cloud.is_empty() {
+            return Ok(());
+        }
+        let points = points(cloud, &mut self.staging)?;
+        let args = kernels::AccumulateArgs {
+            points: points.values,
+            columns: points.columns,
+            n: points.n,
+            items: items(points.n, &self.stream),
+            take_away: 0,
+            origin: points.origin,
+            lattice: self.lattice,
+            table: self.table(),
+        };
+        // A cell for every eighth point is more than most clouds have.
+        let totals = self.add_part(Part::Points { args, kind: points.kind }, cloud.len() / 8, cloud.len() as u64)?;
+        if totals.outside != 0 {
+            let index = !totals.outside as usize;
+            return Err(match cloud.values() {
+                Values::Device { .. } => {
+                    let most = f64::from(pointmill_core::ndt::MAX_CELL) * self.lattice.unit();
+                    let expected = format!("coordinates from -{most} to below {most} m");
+                    Error::argument("points", expected, format!("others at point {index}"))
+                }
+                _ => outside(&self.lattice, index, cloud.get(index)),
+            });
+        }
+        self.points += cloud.len() as u64;
+        self.nonfinite += u64::from(totals.nonfinite);
+        Ok(())
+    }
+
+    pub(in crate::ndt) fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
+        if !moments.is_empty() {
+            let records: Vec<kernels::Record> = moments.sums().iter().map(|(key, m)| record(*key, m)).collect();
+            let source = self.stream.upload(&records)?;
+            let args = kernels::AddRecordsArgs {
+                source: source.pointer(),
+                source_list: null(),
+                n: records.len() as u32,
+                to: self.table(),
+                take_away: 0,
+            };
+            self.add_part(Part::Records(args), records.len(), moments.points())?;
+        }
+        self.points += moments.points();
+        self.nonfinite += moments.nonfinite();
+        Ok(())
+    }
+
+    /// Adds a part of so many points, which may have so many cells; if it does not fit, with more room; if it cannot be added, the table is as before, and the totals or an error say why.
+    fn add_part(&mut self, part: Part, cells: usize, points: u64) -> Result<kernels::Totals> {
+        let before = self.known.cells as usize;
+        let mut room = (self.records.len() / 2).max(before + cells.max(LEAST_CELLS));
+        loop {
+            self.make_room(room)?;
+            self.clean = false;
+            self.totals.fill_words(0, kernels::Totals::WORDS_OF_A_CALL)?;
+            // SAFETY: room was made, and the part's arrays are the caller's.
+            unsafe { self.launch(part, false) }?;
+            if self.points + points > u64::from(MAX_COUNT) {
+                // SAFETY: the table is valid.
+                unsafe { self.count_full() }?;
+            }
+            let totals = self.totals.read(1)?[0];
+            if totals.lost == 0 && totals.outside == 0 && totals.full == 0 {
+                (self.known, self.clean) = (totals, true);
+                return Ok(totals);
+            }
+            // Integers: what was added can be taken away again.
+            // SAFETY: as above.
+            unsafe { self.launch(part, true) }?;
+            self.known = totals;
+            self.clean = true;
+            if totals.outside != 0 {
+                return Ok(totals);
+            }
+            if totals.full != 0 {
+                let expected = format!("at most {MAX_COUNT} points in a cell");
+                return Err(Error::argument("points", expected, format!("more in {} cells", totals.full)));
+            }
+            room = self.records.len() * 2;
+        }
+    }
+
+    fn table(&self) -> kernels::Records {
+        kernels::Records {
+            records: self.records.pointer(),
+            mask: (self.records.len().max(1) - 1) as u32,
+            list: self.list.pointer(),
+            totals: self.totals.pointer(),
+        }
+    }
+
+    unsafe fn launch(&mut self, part: Part, take_away: bool) -> Result<()> {
+        let (table, take_away) = (self.table(), u32::from(take_away));
+        // SAFETY: the caller's promise.
+        unsafe {
+            match part {
+                Part::Points { args, kind } => {
+                    let args = kernels::AccumulateArgs { table, take_away, ..args };
+                    let blocks = args.n.div_ceil(kernels::TILE * args.items);
+                    match kind {
+                        kernels::kind::F32 => self.stream.launch::<kernels::AccumulateF32>(blocks, args),
+                        kernels::kind::F64 => self.stream.launch::<kernels::AccumulateF64>(blocks, args),
+                        _ => self.stream.launch::<kernels::AccumulateAbout>(blocks, args),
+                    }
+                }
+                Part::Records(args) => {
+                    let args = kernels::AddRecordsArgs { to: table, take_away, ..args };
+                    self.stream.launch::<kernels::AddRecords>(args.n.div_ceil(BLOCK), args)
+                }
+            }
+        }
+    }
+
+    unsafe fn count_full(&mut self) -> Result<()> {
+        // The host does not know how many records there are by now; no more than the table has.
+        let cells = self.totals.read(1)?[0].cells;
+        let args = kernels::FullArgs { table: self.table(), n: cells, most: u64::from(MAX_COUNT) };
+        // SAFETY: the caller's promise.
+        unsafe { self.stream.launch::<kernels::Full>(cells.div_ceil(BLOCK).max(1), args) }
+    }
+
+    /// Makes the table half empty with so many cells, and clean.
+    fn make_room(&mut self, cells: usize) -> Result<()> {
+        let wanted = (cells * 2).next_power_of_two().max(4);
+        if u32::try_from(wanted).is_err() {
+            let bytes = (wanted * size_of::<kernels::Record>()) as u64;
+            return Err(Error::OutOfMemory { device: self.stream.device().to_string(), bytes });
+        }
+        let keep = self.known.cells > 0 && self.clean;
+        if wanted > self.records.len() {
+            let mut list = self.stream.alloc(wanted)?;
+            let mut records = self.stream.alloc(wanted)?;
+            records.fill_words(0, wanted * size_of::<kernels::Record>() / 4)?;
+            std::mem::swap(&mut self.list, &mut list);
+            std::mem::swap(&mut self.records, &mut records);
+            self.totals.fill_words(0, size_of::<kernels::Totals>() / 4)?;
+            if keep {
+                let args = kernels::AddRecordsArgs {
+                    source: records.pointer(),
+                    source_list: list.pointer(),
+                    n: self.known.cells,
+                    to: self.table(),
+                    take_away: 0,
+                };
+                self.clean = false;
+                // SAFETY: the old table is valid until its memory is given back, behind this kernel; the new one is larger.
+                unsafe { self.launch(Part::Records(args), false) }?;
+            }
+            self.known = kernels::Totals::default();
+            if keep {
+                self.known = self.totals.read(1)?[0];
+                if self.known.lost > 0 {
+                    return Err(Error::Internal { what: "cells that a larger table has no room for".into() });
+                }
+            }
+        } else if !self.clean {
+            self.records.fill_words(0, self.records.len() * size_of::<kernels::Record>() / 4)?;
+            self.totals.fill_words(0, size_of::<kernels::Totals>() / 4)?;
+            self.known = kernels::Totals::default();
+            (self.points, self.nonfinite) = (0, 0);
+        }
+        self.clean = true;
+        Ok(())
+    }
+
+    pub(in crate::ndt) fn clear(&mut self) -> Result<()> {
+        if self.clean && self.known.cells > 0 {
+            self.clean = false;
+            let args = kernels::ClearArgs { table: self.table(), n: self.known.cells };
+            let words = self.known.cells * (size_of::<kernels::Record>() / 8) as u32;
+            // SAFETY: the list has as many records.
+            unsafe { self.stream.launch::<kernels::Clear>(words.div_ceil(BLOCK), args) }?;
+            self.totals.fill_words(0, size_of::<kernels::Totals>() / 4)?;
+            self.clean = true;
+        }
+        self.known = kernels::Totals::default();
+        (self.points, self.nonfinite) = (0, 0);
+        Ok(())
+    }
+
+    /// Queues the sort of the cells; where their records are listed then.
+    fn sort(&mut self) -> Result<*const u32> {
+        let (table, n) = (self.table(), self.known.cells);
+        let low = self.known.below.map(|b| (1 << 21) - b);
+        let widths: [u32; 3] =
+            std::array::from_fn(|axis| u32::BITS - (self.known.above[axis] - 1 - low[axis]).leading_zeros());
+        let (bits, all) = ([widths[0], widths[1]], widths.iter().sum::<u32>());
+        let passes = passes_for((1u64 << all) - 1);
+        let length = Length::known(n);
+        let Sort { short, long, slots, sorted } = &mut self.sort;
+        slots.reserve(n as usize)?;
+        sorted.reserve(n as usize)?;
+        let (slots, sorted) = (slots.pointer(), sorted.pointer());
+        if all <= 32 {
+            let (keys, out, sorter) = short;
+            keys.reserve(n as usize)?;
+            out.reserve(n as usize)?;
+            sorter.reserve(n, passes)?;
+            let args = kernels::SortKeysArgs { table, n, low, bits, keys: keys.pointer(), slots };
+            // SAFETY: room was made.
+            unsafe {
+                self.stream.launch::<kernels::SortKeysShort>(n.div_ceil(BLOCK), args)?;
+                let from = Pairs { keys: keys.pointer(), values: slots };
+                sorter.enqueue(from, Pairs { keys: out.pointer(), values: sorted }, length, passes)?;
+            }
+        } else {
+            let (keys, out, sorter) = long;
+            keys.reserve(n as usize)?;
+            out.reserve(n as usize)?;
+            sorter.reserve(n, passes)?;
+            let args = kernels::SortKeysArgs { table, n, low, bits, keys: keys.pointer(), slots };
+            // SAFETY: room was made.
+            unsafe {
+                self.stream.launch::<kernels::SortKeysLong>(n.div_ceil(BLOCK), args)?;
+                let from = Pairs { keys: keys.pointer(), values: slots };
+                sorter.enqueue(from, Pairs { keys: out.pointer(), values: sorted }, length, passes)?;
+            }
+        }
+        Ok(sorted)
+    }
+
+    /// Empties a table that a failed call left behind.
+    fn ready(&mut self) -> Result<()> {
+        if self.clean || self.records.is_empty() { Ok(()) } else { self.make_room(0) }
+    }
+
+    pub(in crate::ndt) fn moments(&mut self) -> Result<NdtMoments> {
+        self.ready()?;
+        let n = self.known.cells;
+        let mut sums = Vec::new();
+        if n > 0 {
+            let slots = self.sort()?;
+            let to = self.stream.alloc(n as usize)?;
+            let args = kernels::CopyRecordsArgs { table: self.table(), slots, n, to: to.pointer() };
+            let words = u64::from(n) * (size_of::<kernels::Record>() / 8) as u64;
+            // SAFETY: room was made.
+            unsafe { self.stream.launch::<kernels::CopyRecords>(words.div_ceil(u64::from(BLOCK)) as u32, args) }?;
+            sums = to.read(n as usize)?.iter().map(moments_of).filter(|(_, m)| m.count > 0).collect();
+        }
+        Ok(NdtMoments::of(self.lattice, sums, self.points, self.nonfinite))
+    }
+
+    pub(in crate::ndt) fn finish(
+        &mut self,
+        min_points: u32,
+        params: StatsParams,
+        grid: &mut Grid,
+    ) -> Result<NdtReport> {
+        self.ready()?;
+        let n = self.known.cells;
+        let mut totals = kernels::FinishTotals::default();
+        grid.reserve(n)?;
+        if n > 0 {
+            let slots = self.sort()?;
+            let tiles = n.div_ceil(BLOCK);
+            self.tiles.reserve(Tiles::words(tiles) as usize)?;
+            self.tiles.fill_words(0, Tiles::words(tiles) as usize)?;
+            self.finish_totals.fill_words(0, size_of::<kernels::FinishTotals>() / 4)?;
+            let args = kernels::FinishArgs {
+                table: self.table(),
+                slots,
+                n,
+                lattice: self.lattice,
+                params,
+                min_points,
+                cells: grid.arrays(),
+                lines: grid.lines(),
+                tiles: Tiles { words: self.tiles.pointer() },
+                totals: self.finish_totals.pointer(),
+            };
+            // SAFETY: room was made.
+            unsafe { self.stream.launch::<kernels::Finish>(tiles, args) }?;
+            totals = self.finish_totals.read(1)?[0];
+        }
+        grid.set_len(totals.voxels as usize);
+        Ok(NdtReport {
+            points: self.points,
+            nonfinite: self.nonfinite,
+            cells: (n - totals.empty) as usize,
+            sparse: totals.sparse as usize,
+            degenerate: totals.degenerate as usize,
+            voxels: totals.voxels as usize,
+            clamped: totals.clamped as usize,
+        })
+    }
+}
+
+/// Points that a lane takes: several where there are enough of them to keep all multiprocessors busy.
+fn items(n: u32, stream: &Stream) -> u32 {
+    if cfg!(test) {
+        return 1 + n % 7;
+    }
+    (n / (stream.enough_blocks(8) * BLOCK)).clamp(1, 16)
+}
+
+fn record(key: u64, moments: &Moments) -> kernels::Record {
+    let mut words = [0; kernels::SUMS + 2];
+    (words[0], words[1]) = (key + 1, u64::from(moments.count));
+    words[2..5].copy_from_slice(&moments.sum.map(|s| s as u64));
+    words[5..11].copy_from_slice(&moments.products.map(|p| p as u64));
+    kernels::Record(words)
+}
+
+fn moments_of(kernels::Record(words): &kernels::Record) -> (u64, Moments) {
+    let sums = |from: usize, i: usize| words[from + i] as i64;
+    let moments = Moments {
+        count: words[1] as u32,
+        sum: std::array::from_fn(|i| sums(2, i)),
+        products: std::array::from_fn(|i| sums(5, i)),
+    };
+    (words[0] - 1, moments)
+}
