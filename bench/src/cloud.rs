@@ -80,3 +80,50 @@ pub fn roi_scenes() -> Vec<RoiCase> {
         scene("street, 512 boxes", RoiScene::street(512, 200_000, 0)),
     ]
 }
+
+/// A cloud whose cells become normal distributions.
+#[derive(Clone, Debug)]
+pub struct NdtCase {
+    /// What to call it.
+    pub name: String,
+    /// `[N, 3]`.
+    pub points: Vec<f32>,
+}
+
+/// Clouds that need no file, of 100 thousand, 1 million and 10 million points: a sweep; a street of ten sweeps, 100 m apart, again and again; and the same in no order, as maps are.
+pub fn ndt_maps() -> Vec<NdtCase> {
+    let drive = Drive::new(DriveParams::default());
+    let mut all = Vec::new();
+    for i in 0..10 {
+        let sweep = drive.sweep(i % drive.len());
+        let x = 100.0 * i as f32;
+        all.extend(sweep.data().chunks_exact(sweep.columns()).take(100_000).flat_map(|p| [p[0] + x, p[1], p[2]]));
+    }
+    let case = |name: &str, points: Vec<f32>| NdtCase { name: name.into(), points };
+    let mut many = all.clone();
+    let mut state = 1u64;
+    for copy in 1..10 {
+        for x in &all {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            many.push(x + ((state >> 40) as f32 / (1 << 24) as f32 - 0.5) * 0.1 * copy as f32);
+        }
+    }
+    vec![
+        case("sweep", all[..300_000].to_vec()),
+        case("street, 1 M", all.clone()),
+        case("street, 1 M, in no order", shuffled(all)),
+        case("street, 10 M", many.clone()),
+        case("street, 10 M, in no order", shuffled(many)),
+    ]
+}
+
+/// Rows of three in another order.
+fn shuffled(mut points: Vec<f32>) -> Vec<f32> {
+    let mut state = 7u64;
+    for i in (1..points.len() / 3).rev() {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let j = (state >> 33) as usize % (i + 1);
+        (0..3).for_each(|k| points.swap(i * 3 + k, j * 3 + k));
+    }
+    points
+}

@@ -102,6 +102,8 @@ pub(crate) enum Operator {
     Voxelize,
     /// Pooling in oriented boxes, its gradient, and points in boxes; on built-in scenes
     RoiPool,
+    /// Grids of normal distributions: building, searching, scoring, aligning; on built-in maps
+    Ndt,
 }
 
 /// How inputs are read.

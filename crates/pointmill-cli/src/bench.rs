@@ -10,7 +10,8 @@ use crate::say;
 use crate::table::grouped;
 use pointmill::{Device, Stream};
 use pointmill_bench::{
-    Measurement, RoiCase, Sweep, builtin, copy_rate, replicated, roi_pool, roi_scenes, sort, voxelize,
+    Measurement, NdtCase, RoiCase, Sweep, builtin, copy_rate, ndt_align, ndt_build, ndt_maps, ndt_search, replicated,
+    roi_pool, roi_scenes, sort, voxelize,
 };
 use serde::Serialize;
 
@@ -37,6 +38,7 @@ struct Begin {
 enum Subject {
     Voxelize { sweeps: Vec<Sweep>, sorts: bool },
     RoiPool(Vec<RoiCase>),
+    Ndt(Vec<NdtCase>),
 }
 
 impl Subject {
@@ -44,18 +46,12 @@ impl Subject {
         match args.operator {
             Operator::Voxelize => Ok(Self::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() }),
             Operator::RoiPool => {
-                let given = [
-                    ("--input", args.input.is_some()),
-                    ("--format", args.read.format.is_some()),
-                    ("--columns", args.read.columns.is_some()),
-                    ("--voxel-size", args.voxel_size.is_some()),
-                    ("--points", args.points.is_some()),
-                ];
-                if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
-                    let message = format!("{flag}: bench roi-pool has scenes of its own, expected no {flag}");
-                    return Err(Failure::Usage(message));
-                }
+                refuse_clouds(args, "roi-pool")?;
                 Ok(Self::RoiPool(roi_scenes()))
+            }
+            Operator::Ndt => {
+                refuse_clouds(args, "ndt")?;
+                Ok(Self::Ndt(ndt_maps()))
             }
         }
     }
@@ -78,8 +74,35 @@ impl Subject {
                     show(&roi_pool(stream, case, rounds, rate)?, printer)?;
                 }
             }
+            Self::Ndt(cases) => {
+                for case in cases {
+                    show(&[ndt_build(stream, case, rounds, rate)?], printer)?;
+                }
+                // One million points to look for, in a drive and in no order; a scan against the map that these make.
+                for case in &cases[1..3] {
+                    show(&ndt_search(stream, case, rounds, rate)?, printer)?;
+                }
+                show(&ndt_align(stream, &cases[1], rounds, rate)?, printer)?;
+            }
         }
         Ok(())
+    }
+}
+
+/// Refuses what says which cloud to measure.
+fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
+    let given = [
+        ("--input", args.input.is_some()),
+        ("--format", args.read.format.is_some()),
+        ("--columns", args.read.columns.is_some()),
+        ("--voxel-size", args.voxel_size.is_some()),
+        ("--points", args.points.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => {
+            Err(Failure::Usage(format!("{flag}: bench {operator} has scenes of its own, expected no {flag}")))
+        }
+        None => Ok(()),
     }
 }
 

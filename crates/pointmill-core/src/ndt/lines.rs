@@ -106,7 +106,7 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> Rows<L, M> {
             }
             return;
         }
-        self.each_between(low, high, |row| consider(row));
+        self.each_between(low, high, consider);
     }
 
     /// Calls `visit` with the rows around the cell of a point, ascending: of 1, its own, of 7, also those that share a face with it, or of 27, all that touch it. A point without a cell

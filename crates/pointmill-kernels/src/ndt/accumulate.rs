@@ -222,7 +222,7 @@ kernel! {
             let row = a.points.cast::<f32>().add(i as usize * a.columns as usize);
             let p = [*row, *row.add(1), *row.add(2)];
             placed([p[0] as f64, p[1] as f64, p[2] as f64], a.lattice.place(p))
-        })
+        });
     }
 }
 
@@ -234,7 +234,7 @@ kernel! {
             let row = a.points.cast::<f64>().add(i as usize * a.columns as usize);
             let p = [*row, *row.add(1), *row.add(2)];
             placed(p, a.lattice.place(p))
-        })
+        });
     }
 }
 
@@ -246,6 +246,6 @@ kernel! {
             let row = a.points.cast::<f32>().add(i as usize * a.columns as usize);
             let p = [a.origin[0] + *row as f64, a.origin[1] + *row.add(1) as f64, a.origin[2] + *row.add(2) as f64];
             placed(p, a.lattice.place(p))
-        })
+        });
     }
 }

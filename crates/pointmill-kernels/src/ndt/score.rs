@@ -25,13 +25,17 @@ pub struct StoredPose(pub PreparedPose);
 #[derive(Clone, Copy, Debug)]
 pub struct StoredAlignment(pub NdtAlignment);
 
-// SAFETY (all four): structs of f64, which are valid whatever their bits are, and in the second case one u64 and two u32 behind them, which leave no gap.
 #[cfg(not(target_arch = "nvptx64"))]
 const _: () = {
+    // One u64 and two u32 behind the numbers leave no gap.
     assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3) * 8 + 16);
+    // SAFETY: f64 in an order that C gives them, valid whatever their bits are.
     unsafe impl bytemuck::Zeroable for StoredPose {}
+    // SAFETY: as above.
     unsafe impl bytemuck::Pod for StoredPose {}
+    // SAFETY: as above, and whole numbers behind them, without a gap.
     unsafe impl bytemuck::Zeroable for StoredAlignment {}
+    // SAFETY: as above.
     unsafe impl bytemuck::Pod for StoredAlignment {}
 };
 
