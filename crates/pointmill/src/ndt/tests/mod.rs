@@ -1,3 +1,4 @@
+mod fixtures;
 mod matching;
 mod parity;
 
