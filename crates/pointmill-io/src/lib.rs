@@ -28,10 +28,14 @@ mod format;
 mod inputs;
 mod npy;
 mod npz;
+mod pcd;
+mod ply;
 mod read;
 mod scan;
 mod source;
+mod table;
 mod whole;
+mod window;
 
 pub use array::{Array, ArrayData, ArrayView};
 pub use bin::write_bin;

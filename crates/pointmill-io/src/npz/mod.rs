@@ -45,7 +45,7 @@ const LARGE: u64 = 0xff00_0000;
 pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoError> {
     let path = path.as_ref();
     let (file, _) = crate::read::open(path)?;
-    let mut archive = Archive::open(path, BufReader::new(file))?;
+    let mut archive = Archive::open(path, BufReader::new(file), None)?;
     let mut arrays = BTreeMap::new();
     for (index, name) in archive.names()? {
         let array = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
@@ -92,7 +92,7 @@ fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) ->
 
 /// Reads the cloud of an archive: the array `points`, or the only one of two axes.
 pub(crate) fn read_rows(path: &Path, reader: impl Read + Seek, limits: &Limits) -> Result<Rows, IoError> {
-    let mut archive = Archive::open(path, reader)?;
+    let mut archive = Archive::open(path, reader, limits.max_decoded_bytes)?;
     let names = archive.names()?;
     let (index, name) = match names.iter().find(|(_, name)| name == POINTS) {
         Some(points) => points.clone(),
