@@ -9,6 +9,9 @@ use std::ops::Range;
 /// The most fields, padding among them.
 const MAX_FIELDS: usize = 2048;
 
+/// The name of fields that hold nothing.
+pub(super) const PADDING: &str = "_";
+
 /// How the data are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Encoding {
@@ -177,7 +180,7 @@ fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize),
         }
         let place = record..bytes as usize;
         record = place.end;
-        fields.push(Field { name: (name != "_").then_some(name), dtype, count: count as usize, place });
+        fields.push(Field { name: (name != PADDING).then_some(name), dtype, count: count as usize, place });
     }
     Ok((fields, record))
 }

@@ -5,6 +5,9 @@
 
 mod header;
 mod lzf;
+mod write;
+
+pub use write::write_pcd;
 
 use crate::error::IoError;
 use crate::read::{Limits, Rows};

@@ -3,6 +3,9 @@
 //! Other elements and all lists are passed over, but must be whole: what follows them lies where they end.
 
 mod header;
+mod write;
+
+pub use write::write_ply;
 
 use crate::dtype::Dtype;
 use crate::error::{IoError, excerpt};
