@@ -47,7 +47,7 @@ pub use format::{Format, UnknownFormat};
 pub use inputs::{find_inputs, natural_order};
 pub use named::NamedPoints;
 pub use npy::{read_npy, write_npy};
-pub use npz::{read_npz, write_npz};
+pub use npz::{read_npz, write_npz, write_points_npz};
 pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use read::{read, read_from};
