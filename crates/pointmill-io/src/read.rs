@@ -17,7 +17,8 @@ const MAX_COLUMNS: usize = 1024;
 /// Reads the cloud in a file.
 ///
 /// The format is the one asked for, else the one of the name, else the one of the content. Points keep their order; NaN and
-/// infinities stay and are counted in a warning; values of other types than `f32` are cast once.
+/// infinities stay and are counted in a warning; values of other types than `f32` are cast once, and coordinates that this
+/// moves are kept as [`Scan::xyz_f64`] too.
 ///
 /// # Limits
 /// [`ReadOptions::max_points`], and 1024 columns. Sizes are checked against the file's own before memory is taken.

@@ -23,17 +23,19 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
     let mut table = Table::new(columns(&window, limits, &header)?);
     match header.encoding {
         Encoding::Ascii => {
-            // A digit and a blank for each value; the last needs no blank.
-            let least = 2 * tokens(&header);
-            check_bytes(&window, &header, least, 1)?;
+            // Text takes memory as its lines come, and ends where they do.
             limits.check_points(window.source(), header.points)?;
             text(&mut window, &header, &mut table)?;
         }
         Encoding::Binary => {
-            check_bytes(&window, &header, header.record as u64, 0)?;
+            // Before anything is taken for as many points.
+            let size = u128::from(header.points) * header.record as u128;
+            if let Some(left) = window.left().filter(|&left| u128::from(left) < size) {
+                return Err(short(&window, &header, left));
+            }
             limits.check_points(window.source(), header.points)?;
             records(&mut window, &mut table, header.points, header.record, false, |window, found| {
-                short(window, &header, header.record as u64, found)
+                short(window, &header, found)
             })?;
         }
         Encoding::Compressed => compressed(&mut window, limits, &header, &mut table)?,
@@ -67,22 +69,12 @@ fn columns(window: &Window<'_, '_>, limits: &Limits, header: &Header) -> Result<
     Columns::new(window, limits, entries, header.record)
 }
 
-/// Checks the number of points that the header declares against the bytes that are left, before anything is taken for them.
-fn check_bytes(window: &Window<'_, '_>, header: &Header, each: u64, slack: u64) -> Result<(), IoError> {
-    match window.left() {
-        Some(left) if u128::from(header.points) * u128::from(each) > u128::from(left) + u128::from(slack) => {
-            Err(short(window, header, each, left))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Fewer bytes than points need.
-fn short(window: &Window<'_, '_>, header: &Header, each: u64, found: u64) -> IoError {
-    let points = header.points;
-    let wanted = u128::from(points) * u128::from(each);
-    let wanted = format!("{wanted} bytes (the header declares {points} points of {each} bytes or more)");
-    IoError::Truncated(window.detail("data", wanted, format!("{found} bytes ({} points)", found / each.max(1))))
+fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
+    let Header { points, record, .. } = header;
+    let wanted = u128::from(*points) * *record as u128;
+    let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
+    IoError::Truncated(window.detail("data", wanted, format!("{found} bytes ({} points)", found / *record as u64)))
 }
 
 /// Reads points written as text, one a line.

@@ -44,13 +44,9 @@ pub(super) struct Property {
 }
 
 impl Element {
-    /// The fewest bytes a row can have: lists are empty, a value of text is a digit and a blank.
-    pub(super) fn least_bytes(&self, encoding: Encoding) -> u64 {
-        let bytes = |p: &Property| match encoding {
-            Encoding::Ascii => 2,
-            Encoding::Binary { .. } => p.list.unwrap_or(p.dtype).bytes() as u64,
-        };
-        self.properties.iter().map(bytes).sum()
+    /// The fewest bytes a binary row can have, that of empty lists.
+    pub(super) fn least_bytes(&self) -> u64 {
+        self.properties.iter().map(|p| p.list.unwrap_or(p.dtype).bytes() as u64).sum()
     }
 
     pub(super) fn has_lists(&self) -> bool {
@@ -194,8 +190,7 @@ mod tests {
         assert_eq!((header.encoding, header.elements.len(), &*v.name, v.count), (Encoding::Ascii, 2, "v", 2));
         assert_eq!(v.properties[0], Property { name: "i".into(), dtype: Dtype::I32, list: Some(Dtype::U8) });
         assert_eq!(v.properties[1], Property { name: "x".into(), dtype: Dtype::F64, list: None });
-        assert_eq!((v.least_bytes(Encoding::Ascii), v.has_lists()), (4, true));
-        assert_eq!(v.least_bytes(Encoding::Binary { big_endian: true }), 9);
+        assert_eq!((v.least_bytes(), v.has_lists()), (9, true));
     }
 
     #[test]

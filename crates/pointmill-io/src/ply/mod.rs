@@ -30,7 +30,13 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
     };
     let mut table = Table::new(columns(&window, limits, vertex)?);
     for element in &header.elements {
-        check_bytes(&window, element, header.encoding)?;
+        // Before anything is taken or done for as many rows. Text takes memory as its lines come, and ends where they do.
+        let each = element.least_bytes();
+        if let (Encoding::Binary { .. }, Some(left)) = (header.encoding, window.left())
+            && u128::from(element.count) * u128::from(each) > u128::from(left)
+        {
+            return Err(short(&window, element, each, left));
+        }
         let rows = (element.name == VERTEX).then_some(&mut table);
         if rows.is_some() {
             limits.check_points(window.source(), element.count)?;
@@ -60,24 +66,12 @@ fn columns(window: &Window<'_, '_>, limits: &Limits, vertex: &Element) -> Result
     Columns::new(window, limits, entries, record)
 }
 
-/// Checks the number of rows that the header declares against the bytes that are left, before anything is taken for them.
-fn check_bytes(window: &Window<'_, '_>, element: &Element, encoding: Encoding) -> Result<(), IoError> {
-    // The last line of text needs no end.
-    let slack = u64::from(encoding == Encoding::Ascii);
-    let each = element.least_bytes(encoding);
-    match window.left() {
-        Some(left) if u128::from(element.count) * u128::from(each) > u128::from(left) + u128::from(slack) => {
-            Err(short(window, element, each, left))
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Fewer bytes than rows need.
 fn short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) -> IoError {
     let Element { name, count, .. } = element;
+    let more = if element.has_lists() { " or more" } else { "" };
     let wanted = u128::from(*count) * u128::from(each);
-    let wanted = format!("{wanted} bytes (the header declares {count} rows of {each} bytes or more)");
+    let wanted = format!("{wanted} bytes (the header declares {count} rows of {each} bytes{more})");
     let found = format!("{found} bytes ({} rows)", found / each.max(1));
     IoError::Truncated(window.detail(&format!("element `{name}`"), wanted, found))
 }
@@ -151,7 +145,7 @@ fn binary(
     rows: Option<&mut Table>,
     big_endian: bool,
 ) -> Result<(), IoError> {
-    let each = element.least_bytes(Encoding::Binary { big_endian });
+    let each = element.least_bytes();
     // Of rows without a property there may be any number; there is nothing to pass over.
     if each == 0 {
         return Ok(());
