@@ -106,6 +106,12 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    // Fewer: each case waits for the disk four times.
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn what_is_written_is_read(table in table()) {
         let folder = tempfile::tempdir().unwrap();
@@ -116,8 +122,16 @@ proptest! {
             let write = |cloud: &NamedPoints<'_>| if pcd { write_pcd(&path, cloud) } else { write_ply(&path, cloud) };
             write(&cloud).unwrap();
             let back = read(&path, &ReadOptions::default()).unwrap();
-            prop_assert_eq!(bits(&back), bits(&scan));
-            let f64s = |scan: &Scan| scan.xyz_f64.as_ref().map(|v| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
+            // A NaN coordinate that goes through f64 stays one; all else keeps its bits.
+            let told = |scan: &Scan| {
+                let quiet = |at: usize, v: u32| {
+                    let through_f64 = scan.xyz_f64.is_some() && at % scan.cloud.columns() < 3;
+                    if through_f64 && f32::from_bits(v).is_nan() { f32::NAN.to_bits() } else { v }
+                };
+                bits(scan).into_iter().enumerate().map(|(at, v)| quiet(at, v)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(told(&back), told(&scan));
+            let f64s = |scan: &Scan| Some(scan.xyz_f64.as_ref()?.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
             prop_assert_eq!(f64s(&back), f64s(&scan));
             for (j, (new, old)) in back.fields.iter().zip(&scan.fields).enumerate() {
                 prop_assert_eq!(&new.name, &old.name);

@@ -195,8 +195,7 @@ fn with_lists(
                 return Err(IoError::BadValue(window.detail(&field, "a length of 0 or more", "a negative one")));
             };
             let wanted = length * property.dtype.bytes() as u64;
-            let left = window.left().unwrap_or(u64::MAX);
-            let found = if left < wanted { left } else { window.skip(wanted)? };
+            let found = window.skip(wanted)?;
             if found < wanted {
                 return Err(told(window, wanted, found));
             }
