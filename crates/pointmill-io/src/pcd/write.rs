@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Writes a cloud as a PCD file, version 0.7, binary, in one row of points, whole or not at all (see [`write_whole`]).
 ///
-/// The same points give the same bytes. NaN keep their bits, and with them colours that are packed into an `f32`.
+/// The same points give the same bytes. NaN of `f32` keep their bits, as colours have that are packed into one.
 ///
 /// # Errors
 /// As [`write_ply`](crate::write_ply), and a column called `_`, which is how the format names padding.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Writes a cloud as a PLY file, binary in little-endian order, whole or not at all (see [`write_whole`]).
 ///
-/// The same points give the same bytes. NaN keep their bits.
+/// The same points give the same bytes. NaN of `f32` keep their bits; in coordinates written as `f64` they stay NaN.
 ///
 /// # Errors
 /// Names that differ in number from the columns, that do not start with x, y, z, or that cannot stand in a header; what the system
