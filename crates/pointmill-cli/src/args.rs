@@ -60,6 +60,8 @@ pub(crate) enum Command {
     RoiPool(RoiPoolArgs),
     /// Tell what is in a file
     Info(InfoArgs),
+    /// Write a file's points in another format
+    Convert(ConvertArgs),
     /// List the devices that answer
     Devices,
     /// Write the sweeps of a synthetic drive to files
@@ -109,17 +111,21 @@ pub(crate) enum Operator {
 /// How inputs are read.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ReadArgs {
-    /// The inputs' format; by default found by name (.bin kitti, .pcd.bin nuscenes), then by content
+    /// The inputs' format; by default found by name (.bin kitti, .pcd.bin nuscenes, others as they are called), then by content
     #[arg(long, value_parser = PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|s| s.parse::<Format>()))]
     pub(crate) format: Option<Format>,
     /// Values a point has in raw f32 files [default: 4, nuscenes 5]; arrays must have as many if this is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub(crate) columns: Option<u32>,
+    /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, pcd 88 times the file]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub(crate) max_decoded_bytes: Option<u64>,
 }
 
 impl ReadArgs {
     pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions { format: self.format, columns: self.columns.map(|n| n as usize), ..ReadOptions::default() }
+        let &Self { format, columns, max_decoded_bytes } = self;
+        ReadOptions { format, columns: columns.map(|n| n as usize), max_decoded_bytes, ..ReadOptions::default() }
     }
 }
 
@@ -196,6 +202,7 @@ impl VoxelizeArgs {
             no_voxels: self.no_voxels,
             format: self.read.format.map(|f| f.name().to_owned()),
             columns: self.read.columns,
+            max_decoded_bytes: self.read.max_decoded_bytes,
         }
     }
 }
@@ -255,6 +262,19 @@ pub(crate) struct InfoArgs {
     /// A file, or - for the standard input (with --format)
     #[arg(value_name = "FILE")]
     pub(crate) input: String,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+/// `pointmill convert`
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// A file, or - for the standard input (with --format)
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    /// The file to write; its name tells the format: .npy f32 [N, C], .npz with the array points, .ply and .pcd binary, .bin raw f32 rows
+    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin")]
+    pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }

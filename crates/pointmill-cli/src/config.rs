@@ -69,6 +69,7 @@ pub(crate) struct Settings {
     pub(crate) no_voxels: Option<bool>,
     pub(crate) format: Option<String>,
     pub(crate) columns: Option<u32>,
+    pub(crate) max_decoded_bytes: Option<u64>,
 }
 
 impl Config {
@@ -125,6 +126,7 @@ impl Settings {
             no_voxels: self.no_voxels.or(file.no_voxels.filter(|_| !dynamic)),
             format: self.format.or_else(|| file.format.clone()),
             columns: self.columns.or(file.columns),
+            max_decoded_bytes: self.max_decoded_bytes.or(file.max_decoded_bytes),
         }
     }
 
@@ -160,7 +162,8 @@ impl Settings {
     pub(crate) fn read_options(&self) -> Result<ReadOptions, Failure> {
         let format = self.format.as_deref().map(str::parse).transpose();
         let format = format.map_err(|e: pointmill_io::UnknownFormat| Failure::Usage(e.to_string()))?;
-        Ok(ReadOptions { format, columns: self.columns.map(|n| n as usize), ..ReadOptions::default() })
+        let (columns, max_decoded_bytes) = (self.columns.map(|n| n as usize), self.max_decoded_bytes);
+        Ok(ReadOptions { format, columns, max_decoded_bytes, ..ReadOptions::default() })
     }
 
     /// Every setting as it is in effect; what has no default and was not given stays out.
@@ -179,6 +182,7 @@ impl Settings {
             no_voxels: Some(!params.outputs.voxels),
             format: self.format.clone(),
             columns: self.columns,
+            max_decoded_bytes: self.max_decoded_bytes,
         }
     }
 }
@@ -204,7 +208,8 @@ mod tests {
     #[test]
     fn what_is_printed_is_read_back() {
         for dynamic in [None, Some(true)] {
-            let settings = Settings { dynamic, columns: Some(6), ..Settings::default() }.in_effect();
+            let settings =
+                Settings { dynamic, columns: Some(6), max_decoded_bytes: Some(7), ..Settings::default() }.in_effect();
             let config = Config { device: Some("cpu".into()), voxelize: settings };
             let text = config.to_text().unwrap();
             assert!(text.contains("voxel-size = [0.2, 0.2, 0.2]"), "{text}");

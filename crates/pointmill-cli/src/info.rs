@@ -2,9 +2,8 @@
 
 use crate::args::InfoArgs;
 use crate::failure::Failure;
-use crate::inputs::load_one;
+use crate::inputs::load_or_tell;
 use crate::printer::Printer;
-use crate::records::ErrorRecord;
 use crate::say;
 use crate::table::grouped;
 use pointmill_io::{Scan, escape};
@@ -38,27 +37,46 @@ struct Column {
     r#type: &'static str,
 }
 
-/// A box.
+/// A box, of numbers as wide as the file's.
 #[derive(Debug, Serialize)]
-struct Bounds {
+#[serde(untagged)]
+enum Bounds {
+    F32(Corners<f32>),
+    F64(Corners<f64>),
+}
+
+/// The corners of a box.
+#[derive(Debug, Serialize)]
+struct Corners<T> {
     /// Smallest x, y, z.
-    min: [f32; 3],
+    min: [T; 3],
     /// Largest x, y, z.
-    max: [f32; 3],
+    max: [T; 3],
+}
+
+impl Bounds {
+    fn of(scan: &Scan) -> Option<Self> {
+        match scan.bounds_f64() {
+            Some((min, max)) => Some(Self::F64(Corners { min, max })),
+            None => scan.cloud.bounds().map(|b| Self::F32(Corners { min: b.min, max: b.max })),
+        }
+    }
+
+    /// A line for each axis.
+    fn told(&self) -> [String; 3] {
+        fn lines<T: std::fmt::Display>(Corners { min, max }: &Corners<T>) -> [String; 3] {
+            std::array::from_fn(|axis| format!("{}          {} .. {} m", ["x", "y", "z"][axis], min[axis], max[axis]))
+        }
+        match self {
+            Self::F32(corners) => lines(corners),
+            Self::F64(corners) => lines(corners),
+        }
+    }
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let scan = match load_one(&args.input, &args.read.options())? {
-        Ok(scan) => scan,
-        Err(e) => {
-            let (class, message) = (e.class(), e.to_string());
-            say::error(&message);
-            let input = Some(args.input.clone());
-            printer.record("error", &ErrorRecord { index: Some(0), input, class, message, exit_code: None })?;
-            return Err(Failure::Inputs { failed: 1, inputs: 1 });
-        }
-    };
+    let scan = load_or_tell(&args.input, &args.read.options(), printer)?;
     let info = Info::new(&args.input, &scan);
     info.warnings.iter().for_each(|warning| say::warning(format_args!("{}: {warning}", info.input)));
     printer.record("summary", &info)?;
@@ -73,7 +91,7 @@ impl Info {
             format: scan.format.name(),
             points: scan.cloud.len(),
             columns: columns.collect(),
-            bounds: scan.cloud.bounds().map(|b| Bounds { min: b.min, max: b.max }),
+            bounds: Bounds::of(scan),
             nonfinite: scan.cloud.points().nonfinite(),
             warnings: scan.warnings.iter().map(ToString::to_string).collect(),
         }
@@ -87,11 +105,7 @@ impl Info {
             format!("points     {}", grouped(self.points)),
             format!("columns    {}: {}", self.columns.len(), columns.join(", ")),
         ];
-        if let Some(Bounds { min, max }) = &self.bounds {
-            for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-                lines.push(format!("{name}          {} .. {} m", min[axis], max[axis]));
-            }
-        }
+        lines.extend(self.bounds.iter().flat_map(Bounds::told));
         lines.push(format!("nonfinite  {}", grouped(self.nonfinite)));
         lines
     }

@@ -1,6 +1,9 @@
 //! What goes in: files, the standard input, or the sweeps of the built-in drive.
 
 use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::records::ErrorRecord;
+use crate::say;
 use pointmill::PointCloud;
 use pointmill_io::{Format, IoError, ReadOptions, Scan, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
@@ -76,6 +79,20 @@ impl Inputs {
         };
         let warnings = scan.warnings.iter().map(ToString::to_string).collect();
         Ok(Loaded { cloud: scan.cloud, format: scan.format.to_string(), warnings })
+    }
+}
+
+/// Reads the one input of a command; one that cannot be read is told, and ends it.
+pub(crate) fn load_or_tell(input: &str, options: &ReadOptions, printer: &mut Printer) -> Result<Scan, Failure> {
+    match load_one(input, options)? {
+        Ok(scan) => Ok(scan),
+        Err(e) => {
+            let (class, message) = (e.class(), e.to_string());
+            say::error(&message);
+            let input = Some(input.into());
+            printer.record("error", &ErrorRecord { index: Some(0), input, class, message, exit_code: None })?;
+            Err(Failure::Inputs { failed: 1, inputs: 1 })
+        }
     }
 }
 

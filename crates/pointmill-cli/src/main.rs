@@ -8,6 +8,7 @@ mod args;
 mod bench;
 mod compare;
 mod config;
+mod convert;
 mod device;
 mod devices;
 mod failure;
@@ -56,6 +57,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<(), Failure> {
         Command::Voxelize(args) => voxelize::run(args, &cli.global, printer),
         Command::RoiPool(args) => roi_pool::run(args, &cli.global, printer),
         Command::Info(args) => info::run(args, printer),
+        Command::Convert(args) => convert::run(args, printer),
         Command::Devices => devices::run(printer),
         Command::Synth(args) => synth::run(args, printer),
         Command::Bench(args) => bench::run(args, cli.global.device.as_deref().unwrap_or("auto"), printer),

@@ -64,13 +64,20 @@ impl Outputs {
 }
 
 /// Checks the file of a command that has one answer, made of all inputs.
-pub(crate) fn plan_file(out: &Path, inputs: &[&Path]) -> Result<(), Failure> {
-    let npz = out.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"));
-    if !npz || out.is_dir() {
-        return Err(Failure::Usage(format!("--out {}: expected a file's name ending in .npz", out.display())));
-    }
+///
+/// The name must end in one of `extensions`; which one it is comes back.
+pub(crate) fn plan_file<'a>(out: &Path, extensions: &[&'a str], inputs: &[&Path]) -> Result<&'a str, Failure> {
+    let told =
+        out.extension().and_then(|e| e.to_str()).filter(|_| !out.is_dir() && !out.to_string_lossy().ends_with('/'));
+    let known = told.and_then(|told| extensions.iter().find(|known| told.eq_ignore_ascii_case(known)));
+    let Some(&known) = known else {
+        let expected: Vec<_> = extensions.iter().map(|e| format!(".{e}")).collect();
+        let expected = format!("expected a file's name ending in {}", expected.join(", "));
+        return Err(Failure::Usage(format!("--out {}: {expected}", out.display())));
+    };
     spare(std::iter::once(out), inputs.iter().copied())?;
-    require_folder_of(out)
+    require_folder_of(out)?;
+    Ok(known)
 }
 
 /// An output that is an input would lose it.

@@ -1,6 +1,5 @@
 //! Raw rows of little-endian `f32`, without a header: KITTI's `.bin`, nuScenes' `.pcd.bin`.
 
-use crate::dtype::Dtype;
 use crate::error::IoError;
 use crate::npy::write_values;
 use crate::read::{Limits, Rows};
@@ -49,7 +48,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, columns: usize, limits: &Limits
             data
         }
     };
-    Ok(Rows { data, columns, dtype: Dtype::F32, warnings: vec![] })
+    Ok(Rows { data, columns, ..Rows::EMPTY })
 }
 
 fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), IoError> {
@@ -78,7 +77,7 @@ mod tests {
         let bytes = vec![0; bytes];
         let mut reader = &bytes[..];
         let mut source = Source::new("a".as_ref(), &mut reader, known.then_some(bytes.len() as u64));
-        let limits = Limits { columns: None, max_points: Some(max_points) };
+        let limits = Limits { columns: None, max_points: Some(max_points), max_decoded_bytes: None };
         match read_rows(&mut source, columns, &limits) {
             Ok(rows) => format!("{} values", rows.data.len()),
             Err(e) => format!("{}: {e}", e.class()),
@@ -111,7 +110,7 @@ mod tests {
     #[test]
     fn a_file_that_shrinks_is_truncated() {
         let mut reader = &[0u8; 16][..];
-        let limits = Limits { columns: None, max_points: None };
+        let limits = Limits { columns: None, max_points: None, max_decoded_bytes: None };
         let e = read_rows(&mut Source::new("a".as_ref(), &mut reader, Some(32)), 4, &limits).err().unwrap();
         assert_eq!(e.to_string(), "a: data: wanted 32 bytes, found 16 bytes");
     }

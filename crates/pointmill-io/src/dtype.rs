@@ -70,6 +70,11 @@ impl Dtype {
         }
     }
 
+    /// Whether an `f32` holds every value of the type.
+    pub(crate) const fn fits_f32(self) -> bool {
+        !matches!(self, Self::I32 | Self::I64 | Self::U32 | Self::U64 | Self::F64)
+    }
+
     /// Numpy's code without the byte order: `f4`, `i8`, `b1`.
     const fn code(self) -> &'static str {
         match self {

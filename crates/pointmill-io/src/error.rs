@@ -54,6 +54,9 @@ pub enum IoError {
     /// A compressed stream is not valid, or a checksum is wrong.
     #[error("{0}")]
     Decompress(Box<Detail>),
+    /// A value is not one of its type.
+    #[error("{0}")]
+    BadValue(Box<Detail>),
     /// An array's shape.
     #[error("{0}")]
     ShapeMismatch(Box<Detail>),
@@ -80,6 +83,7 @@ impl IoError {
             Self::SizeMismatch(_) => "SizeMismatch",
             Self::LimitExceeded(_) => "LimitExceeded",
             Self::Decompress(_) => "Decompress",
+            Self::BadValue(_) => "BadValue",
             Self::ShapeMismatch(_) => "ShapeMismatch",
             Self::DtypeMismatch(_) => "DtypeMismatch",
             Self::InvalidArgument(_) => "InvalidArgument",
@@ -98,6 +102,7 @@ impl IoError {
             | Self::SizeMismatch(d)
             | Self::LimitExceeded(d)
             | Self::Decompress(d)
+            | Self::BadValue(d)
             | Self::ShapeMismatch(d)
             | Self::DtypeMismatch(d)
             | Self::InvalidArgument(d)

@@ -29,15 +29,25 @@ pub enum Format {
     Npy,
     /// A zip archive of numpy arrays; `.npz`.
     Npz,
+    /// Polygon file format: named properties of a `vertex` each, as text or binary; `.ply`.
+    Ply,
+    /// Point cloud data, of the Point Cloud Library: named fields, as text, binary or compressed; `.pcd`.
+    Pcd,
 }
 
 /// The extensions read, in the order in which they are tried: a longer one stands before its own ending.
-const EXTENSIONS: [(&str, Format); 4] =
-    [(".pcd.bin", Format::Nuscenes), (".bin", Format::Kitti), (".npy", Format::Npy), (".npz", Format::Npz)];
+const EXTENSIONS: [(&str, Format); 6] = [
+    (".pcd.bin", Format::Nuscenes),
+    (".bin", Format::Kitti),
+    (".npy", Format::Npy),
+    (".npz", Format::Npz),
+    (".ply", Format::Ply),
+    (".pcd", Format::Pcd),
+];
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 5] = [Self::Kitti, Self::Nuscenes, Self::Bin, Self::Npy, Self::Npz];
+    pub const ALL: [Self; 7] = [Self::Kitti, Self::Nuscenes, Self::Bin, Self::Npy, Self::Npz, Self::Ply, Self::Pcd];
 
     /// The name used on the command line.
     pub const fn name(self) -> &'static str {
@@ -47,6 +57,8 @@ impl Format {
             Self::Bin => "bin",
             Self::Npy => "npy",
             Self::Npz => "npz",
+            Self::Ply => "ply",
+            Self::Pcd => "pcd",
         }
     }
 
@@ -63,6 +75,10 @@ impl Format {
         } else if first.starts_with(b"PK\x03\x04") || first.starts_with(b"PK\x05\x06") {
             // The second is the end record, with which an archive of no file starts.
             Some(Self::Npz)
+        } else if first.starts_with(b"ply\n") || first.starts_with(b"ply\r\n") {
+            Some(Self::Ply)
+        } else if first.starts_with(b"# .PCD") || first.starts_with(b"VERSION ") {
+            Some(Self::Pcd)
         } else {
             None
         }
@@ -99,7 +115,7 @@ impl FromStr for Format {
 /// The format as asked for, else by name, else by content.
 pub(crate) fn detect(asked: Option<Format>, path: &Path, first: &[u8]) -> Result<Format, IoError> {
     asked.or_else(|| Format::from_name(path)).or_else(|| Format::from_content(first)).ok_or_else(|| {
-        let wanted = format!("a name ending in {} or the first bytes of npy or npz", Format::extensions());
+        let wanted = format!("a name ending in {} or the first bytes of npy, npz, ply or pcd", Format::extensions());
         let found =
             if first.is_empty() { "an empty file".into() } else { format!("content {}", crate::error::excerpt(first)) };
         IoError::UnsupportedFormat(Detail::new(path, "format", wanted, found))
@@ -116,7 +132,7 @@ mod tests {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
-        assert_eq!(message, r"format: wanted one of kitti, nuscenes, bin, npy, npz, found `p\u{7}ly`");
+        assert_eq!(message, r"format: wanted one of kitti, nuscenes, bin, npy, npz, ply, pcd, found `p\u{7}ly`");
     }
 
     #[test]
@@ -126,9 +142,12 @@ mod tests {
         assert_eq!(detect(None, Path::new("a.npz"), npy).unwrap(), Format::Npz);
         assert_eq!(detect(None, Path::new("a"), npy).unwrap(), Format::Npy);
         assert_eq!(detect(None, Path::new("-"), b"PK\x03\x04").unwrap(), Format::Npz);
+        assert_eq!(detect(None, Path::new("a"), b"ply\r\nform").unwrap(), Format::Ply);
+        assert_eq!(detect(None, Path::new("a"), b"# .PCD v").unwrap(), Format::Pcd);
+        assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
         let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
-        assert!(e.to_string().contains(".pcd.bin, .bin, .npy, .npz"), "{e}");
+        assert!(e.to_string().contains(".pcd.bin, .bin, .npy, .npz, .ply, .pcd"), "{e}");
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
         assert_eq!(Format::from_name(".."), None);

@@ -1,7 +1,8 @@
 //! Point clouds and arrays, from files and into files.
 //!
 //! A file becomes a [`Scan`] through [`read`], a stream through [`read_from`]; arrays come as an [`Array`] from [`read_npy`] and
-//! [`read_npz`] and go as an [`ArrayView`] through [`write_npy`] and [`write_npz`]. Three rules hold for all of it:
+//! [`read_npz`] and go as an [`ArrayView`] through [`write_npy`] and [`write_npz`]; clouds go through [`write_bin`], and with the names of
+//! their columns, as [`NamedPoints`], through [`write_ply`] and [`write_pcd`]. Three rules hold for all of it:
 //!
 //! - a size that a file claims is checked against the bytes that are there before memory is taken for it;
 //! - an error names the file, the field, what was wanted and what was found, control characters escaped: [`IoError`];
@@ -26,12 +27,17 @@ mod dtype;
 mod error;
 mod format;
 mod inputs;
+mod named;
 mod npy;
 mod npz;
+mod pcd;
+mod ply;
 mod read;
 mod scan;
 mod source;
+mod table;
 mod whole;
+mod window;
 
 pub use array::{Array, ArrayData, ArrayView};
 pub use bin::write_bin;
@@ -39,8 +45,11 @@ pub use dtype::Dtype;
 pub use error::{Detail, IoError, escape};
 pub use format::{Format, UnknownFormat};
 pub use inputs::{find_inputs, natural_order};
+pub use named::NamedPoints;
 pub use npy::{read_npy, write_npy};
-pub use npz::{read_npz, write_npz};
+pub use npz::{read_npz, write_npz, write_points_npz};
+pub use pcd::write_pcd;
+pub use ply::write_ply;
 pub use read::{read, read_from};
 pub use scan::{Field, ReadOptions, Scan, Warning};
 pub use whole::write_whole;

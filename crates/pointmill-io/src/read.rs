@@ -3,9 +3,9 @@
 use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
 use crate::format::{Format, detect};
-use crate::scan::{ReadOptions, Scan, Warning};
+use crate::scan::{Field, ReadOptions, Scan, Warning, unnamed};
 use crate::source::Source;
-use crate::{bin, npy, npz};
+use crate::{bin, npy, npz, pcd, ply};
 use pointmill_core::PointCloud;
 use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek};
@@ -17,7 +17,8 @@ const MAX_COLUMNS: usize = 1024;
 /// Reads the cloud in a file.
 ///
 /// The format is the one asked for, else the one of the name, else the one of the content. Points keep their order; NaN and
-/// infinities stay and are counted in a warning; values of other types than `f32` are cast once.
+/// infinities stay and are counted in a warning; values of other types than `f32` are cast once, and coordinates that this
+/// moves are kept as [`Scan::xyz_f64`] too.
 ///
 /// # Limits
 /// [`ReadOptions::max_points`], and 1024 columns. Sizes are checked against the file's own before memory is taken.
@@ -112,6 +113,8 @@ fn read_plain(source: &mut Source<'_>, format: Format, limits: &Limits) -> Resul
         Format::Kitti | Format::Bin => bin::read_rows(source, limits.columns.unwrap_or(4), limits),
         Format::Nuscenes => bin::read_rows(source, limits.columns.unwrap_or(5), limits),
         Format::Npy | Format::Npz => npy::read_rows(source, limits),
+        Format::Ply => ply::read_rows(source, limits),
+        Format::Pcd => pcd::read_rows(source, limits),
     }
 }
 
@@ -130,18 +133,19 @@ pub(crate) fn open(path: &Path) -> Result<(File, Option<u64>), IoError> {
 pub(crate) struct Limits {
     pub(crate) columns: Option<usize>,
     pub(crate) max_points: Option<u64>,
+    pub(crate) max_decoded_bytes: Option<u64>,
 }
 
 impl Limits {
     fn new(path: &Path, options: &ReadOptions) -> Result<Self, IoError> {
-        let &ReadOptions { columns, max_points, .. } = options;
+        let &ReadOptions { columns, max_points, max_decoded_bytes, .. } = options;
         if let Some(n) = columns
             && !(3..=MAX_COLUMNS).contains(&n)
         {
             let wanted = format!("3 to {MAX_COLUMNS}");
             return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
         }
-        Ok(Self { columns, max_points })
+        Ok(Self { columns, max_points, max_decoded_bytes })
     }
 
     pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {
@@ -167,21 +171,43 @@ impl Limits {
             _ => Ok(()),
         }
     }
+
+    /// Checks what compressed data say they unpack to.
+    pub(crate) fn check_decoded(&self, source: &Source<'_>, bytes: u64) -> Result<(), IoError> {
+        match self.max_decoded_bytes {
+            Some(max) if bytes > max => {
+                let wanted = format!("at most {max} bytes (the limit `max_decoded_bytes`)");
+                Err(IoError::LimitExceeded(source.detail("data unpacked", wanted, format!("{bytes} bytes"))))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Rows as a format's reader gives them.
+#[derive(Debug)]
 pub(crate) struct Rows {
     pub(crate) data: Vec<f32>,
     pub(crate) columns: usize,
+    /// The type of all values in the file, where there is one for all.
     pub(crate) dtype: Dtype,
+    /// The columns, where the file names them.
+    pub(crate) fields: Option<Vec<Field>>,
+    /// x, y, z of every row, where the file's types hold more than an `f32` does.
+    pub(crate) xyz_f64: Option<Vec<f64>>,
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl Rows {
+    /// No rows; for what a reader has nothing to say about.
+    pub(crate) const EMPTY: Self =
+        Self { data: vec![], columns: 3, dtype: Dtype::F32, fields: None, xyz_f64: None, warnings: vec![] };
+
     fn into_scan(self, path: &Path, format: Format) -> Result<Scan, IoError> {
         let cloud = PointCloud::new(self.data, self.columns).map_err(|e| {
             IoError::ShapeMismatch(Detail::new(path, "points", "rows of 3 or more columns", e.to_string()))
         })?;
-        Ok(Scan::new(cloud, format, self.dtype, self.warnings))
+        let fields = self.fields.unwrap_or_else(|| unnamed(format, self.columns, self.dtype));
+        Ok(Scan::new(cloud, format, fields, self.xyz_f64, self.warnings))
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 /// ```
 /// use pointmill_io::{Format, ReadOptions};
 /// let options = ReadOptions { format: Some(Format::Bin), columns: Some(6), ..ReadOptions::default() };
-/// assert_eq!(options.max_points, Some(1 << 30));
+/// assert_eq!((options.max_points, options.max_decoded_bytes), (Some(1 << 30), None));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
@@ -20,11 +20,14 @@ pub struct ReadOptions {
     pub columns: Option<usize>,
     /// The most points read, default 2^30; `None` for no limit.
     pub max_points: Option<u64>,
+    /// The most bytes that compressed data may unpack to. By default what the format's own limit allows: of `.npz` 256 MiB or
+    /// 100 times the file, of `.pcd` 88 times the file, more than which its compression cannot give.
+    pub max_decoded_bytes: Option<u64>,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, columns: None, max_points: Some(1 << 30) }
+        Self { format: None, columns: None, max_points: Some(1 << 30), max_decoded_bytes: None }
     }
 }
 
@@ -38,6 +41,9 @@ pub struct Scan {
     pub format: Format,
     /// The columns of the cloud, in order, with the types that the file has.
     pub fields: Vec<Field>,
+    /// x, y, z of every point as the file has them, `[N, 3]` row-major, where `f32` loses some of it; `None` where the cloud
+    /// has every bit. Coordinates of maps (UTM) are hundreds of kilometres, of which an `f32` is at best good to 0.25 m.
+    pub xyz_f64: Option<Vec<f64>>,
     /// What a user may want to know; none of it kept the cloud from being read.
     pub warnings: Vec<Warning>,
 }
@@ -52,7 +58,7 @@ pub struct Field {
 }
 
 /// Something odd that did not keep a cloud from being read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
     /// There is no point.
@@ -74,12 +80,25 @@ pub enum Warning {
         /// The type in the file.
         from: Dtype,
     },
+    /// Coordinates moved by [`Warning::WORTH_TELLING`] or more when they were cast to `f32`; [`Scan::xyz_f64`] has them in full.
+    Rounded {
+        /// The farthest that a coordinate moved, in metres.
+        by: f64,
+    },
     /// There is more behind the data that the header declares.
     TrailingBytes {
         /// At least how many bytes.
         bytes: u64,
     },
 }
+
+impl Warning {
+    /// How far a coordinate must move for [`Warning::Rounded`], in metres: a millimetre, below the noise of any LiDAR.
+    pub const WORTH_TELLING: f64 = 1e-3;
+}
+
+// Only numbers that are compared, never NaN.
+impl Eq for Warning {}
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,6 +107,7 @@ impl fmt::Display for Warning {
             Self::NoFinitePoint { points } => write!(f, "none of the {points} points is finite"),
             Self::NonFinite { count, points } => write!(f, "{count} of {points} points are not finite"),
             Self::Cast { from } => write!(f, "values of {from} were cast to f32"),
+            Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
             Self::TrailingBytes { bytes } => write!(f, "{bytes} or more bytes after the declared data were ignored"),
         }
     }
@@ -95,10 +115,28 @@ impl fmt::Display for Warning {
 
 impl Scan {
     /// Puts a scan together and looks for what is odd about the points.
-    pub(crate) fn new(cloud: PointCloud, format: Format, dtype: Dtype, mut warnings: Vec<Warning>) -> Self {
-        if dtype != Dtype::F32 {
-            warnings.push(Warning::Cast { from: dtype });
+    pub(crate) fn new(
+        cloud: PointCloud,
+        format: Format,
+        fields: Vec<Field>,
+        xyz_f64: Option<Vec<f64>>,
+        mut warnings: Vec<Warning>,
+    ) -> Self {
+        // Where types have names of their own, small integers among them are ordinary and lose nothing.
+        let named = matches!(format, Format::Ply | Format::Pcd);
+        for &Field { dtype: from, .. } in &fields {
+            let kept = if named { from.fits_f32() } else { from == Dtype::F32 };
+            if !kept && !warnings.contains(&Warning::Cast { from }) {
+                warnings.push(Warning::Cast { from });
+            }
         }
+        let xyz_f64 = xyz_f64.filter(|exact| {
+            let (lost, by) = loss(&cloud, exact);
+            if by >= Warning::WORTH_TELLING {
+                warnings.push(Warning::Rounded { by });
+            }
+            lost
+        });
         let (points, count) = (cloud.len(), cloud.points().nonfinite());
         if points == 0 {
             warnings.push(Warning::Empty);
@@ -107,9 +145,38 @@ impl Scan {
         } else if count > 0 {
             warnings.push(Warning::NonFinite { count, points });
         }
-        let fields = (0..cloud.columns()).map(|i| Field { name: column_name(format, i), dtype }).collect();
-        Self { cloud, format, fields, warnings }
+        Self { cloud, format, fields, xyz_f64, warnings }
     }
+
+    /// The smallest and the largest x, y, z of the points that are finite as `f64`, from [`Scan::xyz_f64`]; `None` if there
+    /// are none, or where `cloud` has every bit and its own bounds are exact.
+    pub fn bounds_f64(&self) -> Option<([f64; 3], [f64; 3])> {
+        let points = self.xyz_f64.as_ref()?.chunks_exact(3).map(|p| [p[0], p[1], p[2]]);
+        points.filter(|p| p.iter().all(|v| v.is_finite())).fold(None, |bounds, p| {
+            let (mut min, mut max) = bounds.unwrap_or((p, p));
+            for axis in 0..3 {
+                min[axis] = min[axis].min(p[axis]);
+                max[axis] = max[axis].max(p[axis]);
+            }
+            Some((min, max))
+        })
+    }
+}
+
+/// Whether a coordinate of the cloud is not what it was, and the farthest one moved.
+fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, f64) {
+    let cast = cloud.points().iter_xyz().flatten().map(f64::from);
+    cast.zip(exact).fold((false, 0.0), |(lost, by), (cast, &exact)| {
+        let moved = (cast - exact).abs();
+        // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
+        let same = cast == exact || (cast.is_nan() && exact.is_nan());
+        (lost || !same, if moved.is_finite() { moved.max(by) } else { by })
+    })
+}
+
+/// The columns of a format that does not name them, all of one type.
+pub(crate) fn unnamed(format: Format, columns: usize, dtype: Dtype) -> Vec<Field> {
+    (0..columns).map(|i| Field { name: column_name(format, i), dtype }).collect()
 }
 
 /// The name of column `i`, as far as the format fixes it.
@@ -127,7 +194,7 @@ mod tests {
     use super::*;
 
     fn scan(data: Vec<f32>, dtype: Dtype) -> Scan {
-        Scan::new(PointCloud::new(data, 5).unwrap(), Format::Kitti, dtype, vec![])
+        Scan::new(PointCloud::new(data, 5).unwrap(), Format::Kitti, unnamed(Format::Kitti, 5, dtype), None, vec![])
     }
 
     #[test]
@@ -141,6 +208,33 @@ mod tests {
             [Warning::Cast { from: Dtype::F64 }, Warning::NonFinite { count: 1, points: 2 }]
         );
         assert_eq!(Warning::NonFinite { count: 1, points: 2 }.to_string(), "1 of 2 points are not finite");
+    }
+
+    #[test]
+    fn coordinates_are_kept_where_they_lose() {
+        let scan = |xyz: [f64; 3]| {
+            let cloud = PointCloud::from_f64(&xyz, 3).unwrap();
+            Scan::new(cloud, Format::Ply, unnamed(Format::Ply, 3, Dtype::F64), Some(xyz.to_vec()), vec![])
+        };
+        let cast = Warning::Cast { from: Dtype::F64 };
+        for (xyz, kept, by) in [
+            ([0.5, f64::NAN, -0.0], false, None),
+            ([0.1, 0.5, 0.0], true, None),
+            ([691_764.6, 5_335_881.125, 500.0], true, Some(0.125)),
+            ([1e300, 0.0, 0.0], true, None),
+        ] {
+            let scan = scan(xyz);
+            assert_eq!(scan.xyz_f64.is_some(), kept, "{xyz:?}");
+            let told =
+                scan.warnings.iter().find_map(|w| if let Warning::Rounded { by } = w { Some(*by) } else { None });
+            assert_eq!((told, &scan.warnings[0]), (by, &cast), "{xyz:?}");
+            let wanted = (kept && xyz[0] < 1e300).then_some((xyz, xyz));
+            assert!(wanted.is_none() || scan.bounds_f64() == wanted);
+        }
+        assert_eq!(
+            Warning::Rounded { by: 0.25 }.to_string(),
+            "coordinates moved by up to 0.250 m when they were cast to f32"
+        );
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl<'a> Source<'a> {
         out.try_reserve(more).map_err(|_| self.out_of_memory((out.len() + more) * size_of::<T>()))
     }
 
-    fn out_of_memory(&self, bytes: usize) -> IoError {
+    pub(crate) fn out_of_memory(&self, bytes: usize) -> IoError {
         IoError::OutOfMemory(self.detail("memory", format!("{bytes} bytes"), "a refusal"))
     }
 }

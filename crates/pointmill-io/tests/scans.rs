@@ -2,9 +2,10 @@
 mod common;
 
 use common::{header, npy, zip};
-use pointmill_core::PointCloud;
+use pointmill_core::{PointCloud, Points};
 use pointmill_io::{
-    ArrayView, Dtype, Format, IoError, ReadOptions, Scan, Warning, read, read_from, write_bin, write_npy, write_npz,
+    ArrayView, Dtype, Format, IoError, NamedPoints, ReadOptions, Scan, Warning, read, read_from, write_bin, write_npy,
+    write_npz, write_points_npz,
 };
 use std::fs;
 
@@ -157,6 +158,47 @@ fn archives_give_points_or_the_only_matrix() {
     assert!(e.to_string().ends_with("found `u` f32 [1, 3], `v` f32 [1, 3]"), "{e}");
     write_npz(&path, &[]).unwrap();
     assert_eq!(read(&path, &options()).unwrap_err().class(), "MissingField");
+}
+
+#[test]
+fn coordinates_of_f64_are_kept_beside_the_cloud() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    let (xyz, points) = ([691_764.1, 5_335_880.1, 520.1], [691_764.1f32, 5_335_880.1, 520.1, 0.5]);
+    let fields = ["x", "y", "z", "intensity"];
+    let cloud = NamedPoints { xyz_f64: Some(&xyz), ..NamedPoints::new(Points::new(&points, 4).unwrap(), &fields) };
+    write_points_npz(&path, &cloud).unwrap();
+    let scan = read(&path, &options()).unwrap();
+    assert_eq!((scan.cloud.data(), scan.xyz_f64), (&points[..], Some(xyz.to_vec())));
+    assert!(
+        matches!(scan.warnings[..], [Warning::Rounded { by }] if (0.09..0.11).contains(&by)),
+        "{:?}",
+        scan.warnings
+    );
+    let two = [0.0; 6];
+    write_npz(&path, &[("points", ArrayView::f32(&[1, 4], &points)), ("xyz_f64", ArrayView::f64(&[2, 3], &two))])
+        .unwrap();
+    assert_eq!(read(&path, &options()).unwrap_err().class(), "ShapeMismatch");
+    // Of arrays too, in either order.
+    let values = [xyz, [1.5, 2.5, 3.5]].concat();
+    let transposed: Vec<f64> = (0..3).flat_map(|j| [values[j], values[3 + j]]).collect();
+    for (fortran, values) in [(false, &values), (true, &transposed)] {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let scan = both("a.npy", &npy(&header("<f8", fortran, "(2, 3)"), &bytes), &options()).unwrap();
+        assert_eq!(scan.xyz_f64.unwrap()[..4], [xyz[0], xyz[1], xyz[2], 1.5]);
+        assert_eq!(scan.cloud.points().xyz(1), [1.5, 2.5, 3.5]);
+    }
+}
+
+#[test]
+fn what_archives_unpack_to_has_a_limit() {
+    let array = npy(&header("<f4", false, "(30, 4)"), &[0; 480]);
+    let archive = zip(&[("points.npy", &array)], true);
+    let limited = |most| ReadOptions { max_decoded_bytes: Some(most), ..options() };
+    let size = array.len() as u64;
+    assert_eq!(both("a.npz", &archive, &limited(size)).unwrap().cloud.len(), 30);
+    let e = both("a.npz", &archive, &limited(size - 1)).unwrap_err();
+    assert!(e.starts_with("LimitExceeded") && e.contains("max_decoded_bytes"), "{e}");
 }
 
 #[test]

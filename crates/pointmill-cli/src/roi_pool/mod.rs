@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) ->
     Lane::new(Device::cpu(), &task)?;
     let sources = Sources::of(args)?;
     args.visualize.as_deref().map(picture::plan).transpose()?;
-    args.out.as_deref().map(|out| outputs::plan_file(out, &sources.paths())).transpose()?;
+    args.out.as_deref().map(|out| outputs::plan_file(out, &["npz"], &sources.paths())).transpose()?;
     let device = device::open(global.device.as_deref().unwrap_or("auto"))?;
     let cpu = if args.cpu { Some(Lane::new(device::cpu_beside(&device)?, &task)?) } else { None };
     let lane = Lane::new(device, &task)?;

@@ -2,6 +2,7 @@
 
 mod commands;
 mod config;
+mod convert;
 mod end;
 mod failures;
 mod roi_pool;

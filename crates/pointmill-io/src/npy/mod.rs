@@ -77,7 +77,7 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
 
 /// Reads the array that the source holds as the rows of a cloud.
 pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows, IoError> {
-    let header = Header::read(source)?;
+    let mut header = Header::read(source)?;
     let columns = match header.shape[..] {
         [_, columns] if columns >= 3 => columns,
         _ => {
@@ -89,9 +89,16 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
     check_bytes(source, &header)?;
     limits.check_points(source, header.shape[0] as u64)?;
     let (n, big) = (header.count, header.big_endian);
+    let mut xyz_f64 = None;
     let data = match header.dtype {
         Dtype::F32 => source.values(n, big)?,
-        Dtype::F64 => source.mapped(n, big, |v: f64| v as f32)?,
+        Dtype::F64 => {
+            let values = c_order(source.values::<f64>(n, big)?, &header);
+            xyz_f64 = Some(values.chunks_exact(columns).flat_map(|row| &row[..3]).copied().collect());
+            // Put into C order before the columns could be told apart, and not again below.
+            header.fortran = false;
+            values.into_iter().map(|v| v as f32).collect()
+        }
         Dtype::F16 => source.mapped(n, big, f32_from_f16_bits)?,
         Dtype::I8 => source.mapped(n, big, |v: i8| v as f32)?,
         Dtype::I16 => source.mapped(n, big, |v: i16| v as f32)?,
@@ -112,7 +119,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
         None => source.fill(&mut rest)? as u64,
     };
     let warnings = if rest > 0 { vec![Warning::TrailingBytes { bytes: rest }] } else { vec![] };
-    Ok(Rows { data, columns, dtype: header.dtype, warnings })
+    Ok(Rows { data, columns, dtype: header.dtype, xyz_f64, warnings, ..Rows::EMPTY })
 }
 
 /// Checks what the header says against the bytes that can come.

@@ -25,7 +25,8 @@ pub(super) struct Archive<'a, R> {
 }
 
 impl<'a, R: Read + Seek> Archive<'a, R> {
-    pub(super) fn open(path: &'a Path, mut reader: R) -> Result<Self, IoError> {
+    /// Opens an archive; `most` is a limit on what all members may unpack to, beside that of their growth.
+    pub(super) fn open(path: &'a Path, mut reader: R, most: Option<u64>) -> Result<Self, IoError> {
         let length = reader.seek(SeekFrom::End(0)).map_err(IoError::io(path, "seek"))?;
         if length == 0 {
             return Err(IoError::Truncated(Detail::new(path, "archive", "a zip archive", "an empty file")));
@@ -37,20 +38,24 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
             return Err(IoError::LimitExceeded(Detail::new(path, "members", wanted, zip.len().to_string())));
         }
         let mut archive = Self { path, zip, length };
-        archive.check_growth()?;
+        archive.check_growth(most)?;
         Ok(archive)
     }
 
-    /// Checks what the members claim to be unpacked, all together, against the length of the file.
-    fn check_growth(&mut self) -> Result<(), IoError> {
-        let most = FREE_UNPACKED.max(self.length.saturating_mul(MAX_GROWTH));
+    /// Checks what the members claim to be unpacked, all together, against the limit given and the length of the file.
+    fn check_growth(&mut self, limit: Option<u64>) -> Result<(), IoError> {
+        let growth = FREE_UNPACKED.max(self.length.saturating_mul(MAX_GROWTH));
+        let (most, whose) = match limit {
+            Some(limit) if limit < growth => (limit, "the limit `max_decoded_bytes`"),
+            _ => (growth, "100 times the file"),
+        };
         let mut sum = 0u64;
         for index in 0..self.zip.len() {
             let member = self.zip.by_index_data(index).map_err(|e| zip_error(self.path, "archive", e))?;
             sum = sum.saturating_add(member.size());
         }
         if sum > most {
-            let wanted = format!("at most {most} bytes unpacked (100 times the file)");
+            let wanted = format!("at most {most} bytes unpacked ({whose})");
             return Err(IoError::LimitExceeded(Detail::new(self.path, "archive", wanted, format!("{sum} bytes"))));
         }
         Ok(())

@@ -4,6 +4,7 @@ mod archive;
 
 use crate::array::{Array, ArrayView};
 use crate::error::{Detail, IoError};
+use crate::named::NamedPoints;
 use crate::npy;
 use crate::read::{Limits, Rows};
 use crate::whole::write_whole;
@@ -17,6 +18,8 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 /// The array that holds a cloud's points.
 const POINTS: &str = "points";
+/// The array beside it that holds x, y, z where `f32` loses some of it.
+const XYZ_F64: &str = "xyz_f64";
 
 /// From here on an archive's member needs 64-bit sizes.
 const LARGE: u64 = 0xff00_0000;
@@ -45,7 +48,7 @@ const LARGE: u64 = 0xff00_0000;
 pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoError> {
     let path = path.as_ref();
     let (file, _) = crate::read::open(path)?;
-    let mut archive = Archive::open(path, BufReader::new(file))?;
+    let mut archive = Archive::open(path, BufReader::new(file), None)?;
     let mut arrays = BTreeMap::new();
     for (index, name) in archive.names()? {
         let array = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
@@ -90,13 +93,34 @@ fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) ->
     Ok(())
 }
 
-/// Reads the cloud of an archive: the array `points`, or the only one of two axes.
+/// Writes a cloud as an `.npz` archive, whole or not at all (see [`write_whole`]): the array `points`, `f32` of shape `[N, C]`, and where
+/// the cloud has it `xyz_f64`, of shape `[N, 3]`. [`read`](crate::read) takes both.
+///
+/// # Errors
+/// Parts of the cloud that do not go together; what the system refuses.
+pub fn write_points_npz(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    let path = path.as_ref();
+    cloud.check(path)?;
+    let (n, columns) = (cloud.points.len(), cloud.points.columns());
+    let mut arrays = vec![(POINTS, ArrayView::f32(&[n, columns], cloud.points.data()))];
+    arrays.extend(cloud.xyz_f64.map(|xyz| (XYZ_F64, ArrayView::f64(&[n, 3], xyz))));
+    write_npz(path, &arrays)
+}
+
+/// Reads the cloud of an archive: the array `points`, or the only one of two axes, and `xyz_f64` beside it.
 pub(crate) fn read_rows(path: &Path, reader: impl Read + Seek, limits: &Limits) -> Result<Rows, IoError> {
-    let mut archive = Archive::open(path, reader)?;
+    let mut archive = Archive::open(path, reader, limits.max_decoded_bytes)?;
     let names = archive.names()?;
-    let (index, name) = match names.iter().find(|(_, name)| name == POINTS) {
-        Some(points) => points.clone(),
-        None => archive.only_matrix(names, POINTS)?,
+    let exact = names.iter().find(|(_, name)| name == XYZ_F64).cloned();
+    let Some((index, name)) = names.iter().find(|(_, name)| name == POINTS).cloned() else {
+        let (index, name) = archive.only_matrix(names, POINTS)?;
+        return archive.member(index, &name, |source| npy::read_rows(source, limits));
     };
-    archive.member(index, &name, |source| npy::read_rows(source, limits))
+    let mut rows = archive.member(index, &name, |source| npy::read_rows(source, limits))?;
+    if let Some((index, name)) = exact {
+        let exact = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
+        exact.expect_shape(&[Some(rows.data.len() / rows.columns), Some(3)])?;
+        rows.xyz_f64 = Some(exact.into_f64()?);
+    }
+    Ok(rows)
 }

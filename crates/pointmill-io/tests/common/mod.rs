@@ -1,6 +1,8 @@
 //! What the tests share.
 #![allow(dead_code)] // Each test uses a part.
 
+pub(crate) mod named;
+
 use std::path::Path;
 
 /// The bytes of an npy file with the header text given.

@@ -1,0 +1,149 @@
+//! `convert`, and the formats with names in the other commands.
+
+use crate::{cloud, command, finished, names, run, write_cloud};
+use pointmill_io::{Field, NamedPoints, ReadOptions, Scan, read, read_npy, write_pcd, write_ply};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+fn scan(path: &Path) -> Scan {
+    let columns = path.extension().is_some_and(|e| e == "bin").then_some(6);
+    read(path, &ReadOptions { columns, ..ReadOptions::default() }).unwrap()
+}
+
+/// Two points on a map, with colours of a byte and a time.
+fn write_map(path: &Path) -> [f64; 6] {
+    let xyz = [691_764.1, 5_335_880.1, 520.1, 691_765.2, 5_335_881.2, 521.2];
+    let rows: Vec<f32> =
+        xyz.chunks(3).flat_map(|p| [p[0] as f32, p[1] as f32, p[2] as f32, 255.0, 7.0, 0.25]).collect();
+    let points = pointmill::Points::new(&rows, 6).unwrap();
+    let mut cloud = NamedPoints::new(points, &["x", "y", "z", "red", "ring", "t"]);
+    let field = |name: &str, dtype| Field { name: name.into(), dtype };
+    cloud.fields.to_mut()[3] = field("red", pointmill_io::Dtype::U8);
+    cloud.fields.to_mut()[4] = field("ring", pointmill_io::Dtype::U16);
+    cloud.xyz_f64 = Some(&xyz);
+    write_ply(path, &cloud).unwrap();
+    xyz
+}
+
+#[test]
+fn every_format_holds_the_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let xyz = write_map(&at("a.ply"));
+    let wanted = scan(&at("a.ply")).cloud;
+    let moved = "warning: a.ply: coordinates moved by up to 0.200 m when they were cast to f32\n";
+    for (out, keeps, types) in [
+        ("b.npy", false, "f32 f32 f32 f32 f32 f32"),
+        ("b.npz", true, "f32 f32 f32 f32 f32 f32"),
+        ("b.ply", true, "f64 f64 f64 u8 u16 f32"),
+        ("b.PCD", true, "f64 f64 f64 u8 u16 f32"),
+        ("b.bin", false, "f32 f32 f32 f32 f32 f32"),
+    ] {
+        let told = run(folder.path(), &format!("convert a.ply --out {out} --json")).expect(0);
+        assert_eq!(told.err.contains(moved), !keeps, "{out}: {}", told.err);
+        let summary = &told.data("summary")[0];
+        assert_eq!((&summary["points"], &summary["out"], &summary["format"]), (&2.into(), &out.into(), &"ply".into()));
+        assert_eq!(summary["columns"], serde_json::json!(["x", "y", "z", "red", "ring", "t"]));
+        let back = scan(&at(out));
+        assert_eq!(back.cloud, wanted, "{out}");
+        assert_eq!(back.xyz_f64.as_deref(), keeps.then_some(&xyz[..]), "{out}");
+        let found: Vec<_> = back.fields.iter().map(|f| f.dtype.name()).collect();
+        assert_eq!(found.join(" "), types, "{out}");
+    }
+    let array = read_npy(at("b.npy")).unwrap();
+    assert_eq!((array.shape(), array.as_f32().unwrap()), (&[2, 6][..], wanted.data()));
+    let told = run(folder.path(), "convert b.npz --out c.pcd.bin").expect(0);
+    assert_eq!(
+        told.out,
+        "c.pcd.bin  2 points: x, y, z, column3, column4, column5\nread with --format bin --columns 6\n"
+    );
+    assert_eq!(fs::read(at("c.pcd.bin")).unwrap(), fs::read(at("b.bin")).unwrap());
+}
+
+#[test]
+fn what_cannot_be_written_is_told_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 5);
+    fs::create_dir(folder.path().join("d.ply")).unwrap();
+    for (args, code, told) in [
+        ("convert a.bin --out b.las", 2, "--out b.las: expected a file's name ending in .npy, .npz, .ply, .pcd, .bin"),
+        ("convert missing.bin --out b", 2, "--out b: expected a file's name"),
+        ("convert a.bin --out d.ply", 2, "--out d.ply: expected a file's name"),
+        ("convert a.bin --out new.ply/", 2, "--out new.ply/: expected a file's name"),
+        ("convert a.bin --out ./a.bin", 2, "is an input, which would be lost"),
+        ("convert - --out b.ply", 2, "-: expected --format"),
+        ("convert a.bin", 2, "--out"),
+        ("convert a.bin --out no/b.ply", 1, "no/b.ply: open the folder: No such file"),
+        ("convert missing.bin --out b.ply", 3, "missing.bin: open: No such file"),
+        ("convert a.bin --columns 3 --out b.ply", 3, "a.bin: length: wanted a multiple of 12 bytes"),
+    ] {
+        let told_by = run(folder.path(), args).expect(code);
+        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
+        assert_eq!(names(folder.path()), ["a.bin", "d.ply"], "{args}");
+    }
+    let told = run(folder.path(), "convert missing.bin --out b.ply --json").expect(3);
+    assert_eq!((&told.data("error")[0]["class"], &told.data("error")[1]["class"]), (&"Io".into(), &"Inputs".into()));
+}
+
+#[test]
+fn the_standard_input_is_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    write_map(&folder.path().join("a.ply"));
+    let mut child = command(folder.path(), "convert - --format ply --out b.pcd").stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&fs::read(folder.path().join("a.ply")).unwrap()).unwrap();
+    let told = finished(child.wait_with_output().unwrap()).expect(0);
+    assert!(told.out.starts_with("b.pcd  2 points"), "{}", told.out);
+    assert_eq!(scan(&folder.path().join("b.pcd")).xyz_f64, scan(&folder.path().join("a.ply")).xyz_f64);
+}
+
+#[test]
+fn info_tells_names_types_and_exact_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    write_map(&folder.path().join("a.ply"));
+    let told = run(folder.path(), "info a.ply --json").expect(0);
+    let data = &told.data("summary")[0];
+    assert_eq!((&data["format"], &data["points"], &data["nonfinite"]), (&"ply".into(), &2.into(), &0.into()));
+    assert_eq!(data["columns"][0], serde_json::json!({"name": "x", "type": "f64"}));
+    assert_eq!(data["columns"][3], serde_json::json!({"name": "red", "type": "u8"}));
+    assert_eq!(data["bounds"]["min"], serde_json::json!([691_764.1, 5_335_880.1, 520.1]));
+    assert!(told.err.contains("coordinates moved by up to 0.200 m"), "{}", told.err);
+    let told = run(folder.path(), "info a.ply").expect(0);
+    assert!(told.out.contains("x          691764.1 .. 691765.2 m\n"), "{}", told.out);
+}
+
+#[test]
+fn operators_take_the_formats_with_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let cloud = cloud(50);
+    let named = NamedPoints::new(cloud.points(), &["x", "y", "z", "intensity"]);
+    fs::create_dir(folder.path().join("in")).unwrap();
+    write_ply(folder.path().join("in/1.ply"), &named).unwrap();
+    write_pcd(folder.path().join("in/2.pcd"), &named).unwrap();
+    write_cloud(&folder.path().join("in"), "3.bin", 50);
+    let told = run(folder.path(), "voxelize in --out out/ --json").expect(0);
+    let frames = told.data("frame");
+    let formats: Vec<_> = frames.iter().map(|f| f["format"].as_str().unwrap()).collect();
+    assert_eq!(formats, ["ply", "pcd", "kitti"]);
+    let [one, two, three] = ["1", "2", "3"].map(|n| fs::read(folder.path().join(format!("out/{n}.npz"))).unwrap());
+    assert!(one == two && two == three, "the same points, the same voxels");
+}
+
+#[test]
+fn what_compressed_data_may_unpack_to_is_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    // A thousand points of zeros in the shortest form: zeros once, then references to them.
+    let mut packed = vec![0u8, 0];
+    packed.extend([0xe0, 0xff, 0x00].repeat(45));
+    let rest = 12_000 - 1 - 45 * 264;
+    packed.extend([0xe0, (rest - 9) as u8, 0x00]);
+    let header = "FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nPOINTS 1000\nDATA binary_compressed\n";
+    let sizes = [packed.len() as u32, 12_000].map(u32::to_le_bytes).concat();
+    fs::write(folder.path().join("a.pcd"), [header.as_bytes(), &sizes, &packed].concat()).unwrap();
+    for command in ["info a.pcd", "voxelize a.pcd", "convert a.pcd --out b.npy"] {
+        run(folder.path(), &format!("{command} --max-decoded-bytes 12000")).expect(0);
+        let told = run(folder.path(), &format!("{command} --max-decoded-bytes 11999")).expect(3);
+        assert!(told.err.contains("a.pcd: data unpacked: wanted at most 11999 bytes"), "{}", told.err);
+    }
+}

@@ -1,0 +1,288 @@
+//! The header of a PCD file: lines of a key and its values, the last of which is `DATA`.
+
+use crate::dtype::Dtype;
+use crate::error::{IoError, excerpt};
+use crate::table::{MAX_RECORD, name};
+use crate::window::Window;
+use std::ops::Range;
+
+/// The most fields, padding among them.
+const MAX_FIELDS: usize = 2048;
+
+/// The name of fields that hold nothing.
+pub(super) const PADDING: &str = "_";
+
+/// How the data are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Encoding {
+    Ascii,
+    Binary,
+    Compressed,
+}
+
+/// What a header says.
+#[derive(Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) encoding: Encoding,
+    pub(super) points: u64,
+    pub(super) fields: Vec<Field>,
+    /// Bytes of a point, at most [`MAX_RECORD`].
+    pub(super) record: usize,
+}
+
+/// A field: one number or several.
+#[derive(Debug, PartialEq)]
+pub(super) struct Field {
+    /// `None` for padding.
+    pub(super) name: Option<String>,
+    pub(super) dtype: Dtype,
+    pub(super) count: usize,
+    /// Where it lies in a record.
+    pub(super) place: Range<usize>,
+}
+
+/// The keys that may come, in the order in which they usually do; `COLUMNS` is an old name of `FIELDS`.
+const KEYS: [&str; 10] =
+    ["VERSION", "FIELDS", "SIZE", "TYPE", "COUNT", "WIDTH", "HEIGHT", "VIEWPOINT", "POINTS", "DATA"];
+
+/// The values of each key.
+struct Lines([Option<Vec<Vec<u8>>>; KEYS.len()]);
+
+impl Lines {
+    fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
+        let mut lines = [const { None }; KEYS.len()];
+        let mut empty = true;
+        while lines[KEYS.len() - 1].is_none() {
+            let Some(line) = window.header_line()? else {
+                let found = if empty { "an empty file" } else { "the end of the file" };
+                return Err(IoError::Truncated(window.detail("header", "`DATA`", found)));
+            };
+            empty = false;
+            let text = window.at(&line);
+            let mut words = text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty());
+            let Some(key) = words.next().filter(|key| !key.starts_with(b"#")) else { continue };
+            let key = if key == b"COLUMNS" { b"FIELDS" } else { key };
+            let Some(at) = KEYS.iter().position(|k| k.as_bytes() == key) else {
+                let wanted = format!("one of {}", KEYS.join(", "));
+                return Err(wrong(window, &wanted, text));
+            };
+            if lines[at].is_some() {
+                return Err(wrong(window, &format!("{} once", KEYS[at]), text));
+            }
+            let values: Vec<_> = words.take(MAX_FIELDS + 1).map(<[u8]>::to_vec).collect();
+            if values.len() > MAX_FIELDS {
+                let wanted = format!("at most {MAX_FIELDS} values");
+                return Err(IoError::LimitExceeded(window.detail(KEYS[at], wanted, "more")));
+            }
+            lines[at] = Some(values);
+        }
+        Ok(Self(lines))
+    }
+
+    fn get(&self, key: &str) -> Option<&[Vec<u8>]> {
+        let at = KEYS.iter().position(|k| *k == key);
+        at.and_then(|at| self.0[at].as_deref())
+    }
+
+    /// A key that there must be.
+    fn need(&self, window: &Window<'_, '_>, key: &str) -> Result<&[Vec<u8>], IoError> {
+        self.get(key).ok_or_else(|| IoError::MissingField(window.detail("header", key, "none")))
+    }
+
+    /// A key with a value for each of `fields` fields.
+    fn each(&self, window: &Window<'_, '_>, key: &str, fields: usize) -> Result<&[Vec<u8>], IoError> {
+        let values = self.need(window, key)?;
+        if values.len() != fields {
+            let wanted = format!("{fields} values, one for each field");
+            return Err(IoError::BadHeader(window.detail(key, wanted, values.len().to_string())));
+        }
+        Ok(values)
+    }
+
+    /// A key with one whole number, if it is there.
+    fn number(&self, window: &Window<'_, '_>, key: &str) -> Result<Option<u64>, IoError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some([value]) => whole(window, key, value).map(Some),
+            Some(values) => Err(IoError::BadHeader(window.detail(key, "one number", values.len().to_string()))),
+        }
+    }
+}
+
+impl Header {
+    /// Reads a header and leaves the window at the data.
+    pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
+        let lines = Lines::read(window)?;
+        if let Some(version) = lines.get("VERSION") {
+            // Without `TYPE` there is nothing to read older versions by.
+            let known = [".5", ".6", ".7", "0.5", "0.6", "0.7"];
+            if !matches!(version, [one] if known.iter().any(|k| k.as_bytes() == one)) {
+                let found = excerpt(&version.join(&b' '));
+                return Err(IoError::UnsupportedFormat(window.detail("VERSION", "0.5, 0.6 or 0.7", found)));
+            }
+        }
+        if let Some(viewpoint) = lines.get("VIEWPOINT") {
+            let number = |v: &Vec<u8>| str::from_utf8(v).ok()?.parse::<f64>().ok();
+            if viewpoint.len() != 7 || !viewpoint.iter().all(|v| number(v).is_some()) {
+                let found = excerpt(&viewpoint.join(&b' '));
+                return Err(IoError::BadHeader(window.detail("VIEWPOINT", "7 numbers", found)));
+            }
+        }
+        let (fields, record) = fields(window, &lines)?;
+        let encoding = match lines.need(window, "DATA")? {
+            [one] if one == b"ascii" => Encoding::Ascii,
+            [one] if one == b"binary" => Encoding::Binary,
+            [one] if one == b"binary_compressed" => Encoding::Compressed,
+            other => {
+                let found = excerpt(&other.join(&b' '));
+                let wanted = "`ascii`, `binary` or `binary_compressed`";
+                return Err(IoError::BadHeader(window.detail("DATA", wanted, found)));
+            }
+        };
+        Ok(Self { encoding, points: points(window, &lines)?, fields, record })
+    }
+}
+
+/// The fields and the bytes of a record.
+fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize), IoError> {
+    let names = lines.need(window, "FIELDS")?;
+    let sizes = lines.each(window, "SIZE", names.len())?;
+    let types = lines.each(window, "TYPE", names.len())?;
+    let counts = lines.get("COUNT").map(|_| lines.each(window, "COUNT", names.len())).transpose()?;
+    let mut record = 0usize;
+    let mut fields = Vec::with_capacity(names.len());
+    for (i, called) in names.iter().enumerate() {
+        let name = name(window, called)?;
+        let size = whole(window, "SIZE", &sizes[i])?;
+        let dtype = match (&*types[i], size) {
+            (b"I", 1) => Dtype::I8,
+            (b"I", 2) => Dtype::I16,
+            (b"I", 4) => Dtype::I32,
+            (b"I", 8) => Dtype::I64,
+            (b"U", 1) => Dtype::U8,
+            (b"U", 2) => Dtype::U16,
+            (b"U", 4) => Dtype::U32,
+            (b"U", 8) => Dtype::U64,
+            (b"F", 4) => Dtype::F32,
+            (b"F", 8) => Dtype::F64,
+            (other, _) => {
+                let found = format!("{} of {size} bytes", excerpt(other));
+                let wanted = "I or U of 1, 2, 4 or 8 bytes or F of 4 or 8";
+                return Err(IoError::BadHeader(window.detail(&format!("field `{name}`"), wanted, found)));
+            }
+        };
+        let count = counts.map_or(Ok(1), |counts| whole(window, "COUNT", &counts[i]))?;
+        let bytes = count.saturating_mul(size).saturating_add(record as u64);
+        if bytes > MAX_RECORD as u64 {
+            let found = format!("{bytes} with field `{name}`");
+            let wanted = format!("at most {MAX_RECORD} bytes a point");
+            return Err(IoError::LimitExceeded(window.detail("SIZE and COUNT", wanted, found)));
+        }
+        let place = record..bytes as usize;
+        record = place.end;
+        fields.push(Field { name: (name != PADDING).then_some(name), dtype, count: count as usize, place });
+    }
+    Ok((fields, record))
+}
+
+/// The number of points, which the header may tell twice.
+fn points(window: &Window<'_, '_>, lines: &Lines) -> Result<u64, IoError> {
+    let [points, width, height] = ["POINTS", "WIDTH", "HEIGHT"].map(|key| lines.number(window, key));
+    let (points, width, height) = (points?, width?, height?.unwrap_or(1));
+    // As 128 bits: the product of two 32-bit numbers is where other readers wrap.
+    let product = width.map(|width| u128::from(width) * u128::from(height));
+    match (points, product) {
+        (Some(points), Some(product)) if u128::from(points) != product => {
+            let wanted = format!("{product} (WIDTH times HEIGHT)");
+            Err(IoError::SizeMismatch(window.detail("POINTS", wanted, points.to_string())))
+        }
+        (Some(points), _) => Ok(points),
+        (None, Some(product)) => u64::try_from(product).map_err(|_| {
+            IoError::LimitExceeded(window.detail("WIDTH times HEIGHT", "less than 2^64", product.to_string()))
+        }),
+        (None, None) => Err(IoError::MissingField(window.detail("header", "POINTS or WIDTH", "none"))),
+    }
+}
+
+fn whole(window: &Window<'_, '_>, key: &str, value: &[u8]) -> Result<u64, IoError> {
+    let number = str::from_utf8(value).ok().filter(|v| v.bytes().all(|b| b.is_ascii_digit()));
+    number
+        .and_then(|v| v.parse().ok())
+        .ok_or_else(|| IoError::BadHeader(window.detail(key, "a whole number from 0 to 2^64 - 1", excerpt(value))))
+}
+
+fn wrong(window: &Window<'_, '_>, wanted: &str, found: &[u8]) -> IoError {
+    IoError::BadHeader(window.detail(&format!("line {}", window.line_number()), wanted, excerpt(found)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+
+    fn read(text: &str) -> Result<Header, String> {
+        let mut reader = text.as_bytes();
+        let mut source = Source::new("h".as_ref(), &mut reader, None);
+        Header::read(&mut Window::new(&mut source)).map_err(|e| format!("{}: {e}", e.class()))
+    }
+
+    #[test]
+    fn headers_are_understood() {
+        let text =
+            "# a\r\n\r\nWIDTH 2\r\nCOLUMNS x _ n\r\nSIZE 8 2 4\r\nTYPE F U I\r\nCOUNT 1 3 2\r\nDATA ascii\r\nrest";
+        let header = read(text).unwrap();
+        assert_eq!((header.encoding, header.points, header.record), (Encoding::Ascii, 2, 22));
+        let field = |name: Option<&str>, dtype, count, place| Field { name: name.map(Into::into), dtype, count, place };
+        let wanted = [
+            field(Some("x"), Dtype::F64, 1, 0..8),
+            field(None, Dtype::U16, 3, 8..14),
+            field(Some("n"), Dtype::I32, 2, 14..22),
+        ];
+        assert_eq!(header.fields, wanted);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let good = "VERSION 0.7\nFIELDS x y\nSIZE 4 4\nTYPE F F\nCOUNT 1 1\nWIDTH 3\nHEIGHT 2\n\
+                    VIEWPOINT 0 0 0 1 0 0 0\nPOINTS 6\nDATA binary\n";
+        assert_eq!(read(good).unwrap().points, 6);
+        for (from, to, told) in [
+            ("0.7", "0.8", "UnsupportedFormat: h: VERSION: wanted 0.5, 0.6 or 0.7, found `0.8`"),
+            ("FIELDS x y\n", "", "MissingField: h: header: wanted FIELDS, found none"),
+            ("SIZE 4 4", "SIZE 4", "BadHeader: h: SIZE: wanted 2 values, one for each field, found 1"),
+            ("SIZE 4 4", "SIZE -4 4", "BadHeader: h: SIZE: wanted a whole number from 0 to 2^64 - 1, found `-4`"),
+            ("SIZE 4 4", "SIZE 4 2", "BadHeader: h: field `y`: wanted I or U"),
+            (
+                "TYPE F F",
+                "TYPE F X",
+                "BadHeader: h: field `y`: wanted I or U of 1, 2, 4 or 8 bytes or F of 4 or 8, found `X` of 4 bytes",
+            ),
+            (
+                "COUNT 1 1",
+                "COUNT 1 18446744073709551615",
+                "LimitExceeded: h: SIZE and COUNT: wanted at most 65536 bytes a point",
+            ),
+            ("POINTS 6", "POINTS 5", "SizeMismatch: h: POINTS: wanted 6 (WIDTH times HEIGHT), found 5"),
+            ("POINTS 6\n", "WIDTH 6\n", "BadHeader: h: line 9: wanted WIDTH once, found `WIDTH 6`"),
+            ("WIDTH 3", "WIDTH 3 4", "BadHeader: h: WIDTH: wanted one number, found 2"),
+            ("VIEWPOINT 0", "VIEWPOINT", "BadHeader: h: VIEWPOINT: wanted 7 numbers, found `0 0 1 0 0 0`"),
+            (
+                "DATA binary",
+                "DATA zip",
+                "BadHeader: h: DATA: wanted `ascii`, `binary` or `binary_compressed`, found `zip`",
+            ),
+            ("VERSION 0.7", "VERSOIN 0.7", "BadHeader: h: line 1: wanted one of VERSION"),
+            ("DATA binary\n", "", "Truncated: h: header: wanted `DATA`, found the end of the file"),
+        ] {
+            let e = read(&good.replace(from, to)).unwrap_err();
+            assert!(e.starts_with(told), "{e}");
+        }
+        let neither = good.replace("POINTS 6\n", "").replace("WIDTH 3\n", "");
+        assert_eq!(read(&neither).unwrap_err(), "MissingField: h: header: wanted POINTS or WIDTH, found none");
+        let huge = good.replace("POINTS 6\n", "").replace("WIDTH 3\nHEIGHT 2", "WIDTH 9223372036854775808\nHEIGHT 2");
+        assert!(read(&huge).unwrap_err().starts_with("LimitExceeded: h: WIDTH times HEIGHT"));
+        assert_eq!(read("").unwrap_err(), "Truncated: h: header: wanted `DATA`, found an empty file");
+        let many = format!("FIELDS {}\n", "_ ".repeat(MAX_FIELDS + 1));
+        assert_eq!(read(&many).unwrap_err(), "LimitExceeded: h: FIELDS: wanted at most 2048 values, found more");
+    }
+}

@@ -1,0 +1,152 @@
+//! PCD files of the Point Cloud Library: named fields, as text, binary, or compressed by LZF.
+//!
+//! Fields called `_` are padding and left out. A field of several numbers becomes as many columns: `normal` of three is
+//! `normal_0`, `normal_1` and `normal_2`. The viewpoint is not applied.
+
+mod header;
+mod lzf;
+mod write;
+
+pub use write::write_pcd;
+
+use crate::error::IoError;
+use crate::read::{Limits, Rows};
+use crate::source::Source;
+use crate::table::{Columns, Entry, Order, Table, records, split};
+use crate::window::{WINDOW, Window};
+use header::{Encoding, Header};
+
+/// Reads the rows of a file.
+pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows, IoError> {
+    let mut window = Window::new(source);
+    let header = Header::read(&mut window)?;
+    let mut table = Table::new(columns(&window, limits, &header)?);
+    match header.encoding {
+        Encoding::Ascii => {
+            // Text takes memory as its lines come, and ends where they do.
+            limits.check_points(window.source(), header.points)?;
+            text(&mut window, &header, &mut table)?;
+        }
+        Encoding::Binary => {
+            // Before anything is taken for as many points.
+            let size = u128::from(header.points) * header.record as u128;
+            if let Some(left) = window.left().filter(|&left| u128::from(left) < size) {
+                return Err(short(&window, &header, left));
+            }
+            limits.check_points(window.source(), header.points)?;
+            records(&mut window, &mut table, header.points, header.record, false, |window, found| {
+                short(window, &header, found)
+            })?;
+        }
+        Encoding::Compressed => compressed(&mut window, limits, &header, &mut table)?,
+    }
+    let rest = match header.encoding {
+        Encoding::Ascii => window.rest_of_text()?,
+        _ => window.rest()?,
+    };
+    Ok(table.into_rows(rest))
+}
+
+/// Values of a line of text.
+fn tokens(header: &Header) -> u64 {
+    header.fields.iter().map(|f| f.count as u64).sum()
+}
+
+/// A column for each number of each field but padding.
+fn columns(window: &Window<'_, '_>, limits: &Limits, header: &Header) -> Result<Columns, IoError> {
+    let mut entries = vec![];
+    let mut token = 0;
+    for field in &header.fields {
+        for i in 0..field.count {
+            if let Some(name) = &field.name {
+                let name = if field.count == 1 { name.clone() } else { format!("{name}_{i}") };
+                let (dtype, within) = (field.dtype, i * field.dtype.bytes());
+                entries.push(Entry { name, dtype, token: token + i, field: field.place.clone(), within });
+            }
+        }
+        token += field.count;
+    }
+    Columns::new(window, limits, entries, header.record)
+}
+
+/// Fewer bytes than points need.
+fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
+    let Header { points, record, .. } = header;
+    let wanted = u128::from(*points) * *record as u128;
+    let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
+    IoError::Truncated(window.detail("data", wanted, format!("{found} bytes ({} points)", found / *record as u64)))
+}
+
+/// Reads points written as text, one a line.
+fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Result<(), IoError> {
+    let wanted = tokens(header);
+    let mut tokens = vec![];
+    for point in 0..header.points {
+        let line = loop {
+            let Some(line) = window.line()? else {
+                let wanted = format!("{} points, as the header declares", header.points);
+                return Err(IoError::Truncated(window.detail("data", wanted, format!("{point} points"))));
+            };
+            split(window.at(&line), &mut tokens);
+            if !tokens.is_empty() {
+                break line;
+            }
+        };
+        if tokens.len() as u64 != wanted {
+            let field = format!("line {}", window.line_number());
+            let found = tokens.len().to_string();
+            return Err(IoError::BadValue(window.detail(&field, format!("{wanted} values"), found)));
+        }
+        table.push_text(window, window.at(&line), &tokens)?;
+    }
+    Ok(())
+}
+
+/// Reads points written field after field and compressed.
+fn compressed(window: &mut Window<'_, '_>, limits: &Limits, header: &Header, table: &mut Table) -> Result<(), IoError> {
+    // There is nothing to compress, and some writers then write no sizes either.
+    if header.points == 0 && window.rest()? == 0 {
+        return Ok(());
+    }
+    let sizes = window.bytes(8)?;
+    let &[a, b, c, d, e, f, g, h] = window.at(&sizes) else {
+        let found = format!("{} bytes", sizes.len());
+        return Err(IoError::Truncated(window.detail("data", "8 bytes of sizes", found)));
+    };
+    let (packed, declared) = (u64::from(u32::from_le_bytes([a, b, c, d])), u32::from_le_bytes([e, f, g, h]));
+    let (points, record) = (header.points, header.record);
+    let size = u128::from(points) * record as u128;
+    if u128::from(declared) != size {
+        let wanted = format!("{size} bytes (the header declares {points} points of {record} bytes)");
+        return Err(IoError::SizeMismatch(window.detail("uncompressed size", wanted, format!("{declared} bytes"))));
+    }
+    let size = declared as usize;
+    let wanted = format!("{packed} bytes of compressed data");
+    if let Some(left) = window.left().filter(|&left| left < packed) {
+        return Err(IoError::Truncated(window.detail("data", wanted, format!("{left} bytes"))));
+    }
+    limits.check_decoded(window.source(), u64::from(declared))?;
+    limits.check_points(window.source(), points)?;
+    if u64::from(declared) > packed.saturating_mul(lzf::MAX_GROWTH) {
+        let found = format!("{packed} bytes, which cannot give as many");
+        return Err(IoError::Decompress(window.detail("data", format!("{declared} bytes uncompressed"), found)));
+    }
+    // As the bytes come: without a known length `packed` is only a claim.
+    let mut bytes: Vec<u8> = vec![];
+    while (bytes.len() as u64) < packed {
+        let step = (packed - bytes.len() as u64).min(WINDOW as u64) as usize;
+        let taken = window.bytes(step)?;
+        if taken.is_empty() {
+            return Err(IoError::Truncated(window.detail("data", wanted, format!("{} bytes", bytes.len()))));
+        }
+        bytes.try_reserve(taken.len()).map_err(|_| window.source().out_of_memory(packed as usize))?;
+        bytes.extend_from_slice(window.at(&taken));
+    }
+    let mut out = vec![];
+    out.try_reserve_exact(size).map_err(|_| window.source().out_of_memory(size))?;
+    lzf::unpack(&bytes, size, &mut out)
+        .map_err(|found| IoError::Decompress(window.detail("data", format!("LZF data of {size} bytes"), found)))?;
+    drop(bytes);
+    table.reserve(window, points)?;
+    table.push(window, &out, points as usize, Order::Fields, false)
+}

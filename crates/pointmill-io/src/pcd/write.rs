@@ -1,0 +1,56 @@
+//! Clouds into PCD files.
+
+use super::header::PADDING;
+use crate::dtype::Dtype;
+use crate::error::{Detail, IoError};
+use crate::named::NamedPoints;
+use crate::whole::write_whole;
+use std::io::Write as _;
+use std::path::Path;
+
+/// Writes a cloud as a PCD file, version 0.7, binary, in one row of points, whole or not at all (see [`write_whole`]).
+///
+/// The same points give the same bytes. NaN of `f32` keep their bits, as colours have that are packed into one.
+///
+/// # Errors
+/// As [`write_ply`](crate::write_ply), and a column called `_`, which is how the format names padding.
+///
+/// ```
+/// use pointmill_core::Points;
+/// use pointmill_io::{NamedPoints, ReadOptions, read, write_pcd};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}.pcd", std::process::id()));
+/// write_pcd(&path, &NamedPoints::new(Points::new(&[1.0, 2.0, 3.0], 3)?, &["x", "y", "z"]))?;
+/// assert_eq!(read(&path, &ReadOptions::default())?.cloud.data(), [1.0, 2.0, 3.0]);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_pcd(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    let path = path.as_ref();
+    cloud.check(path)?;
+    if cloud.fields.iter().any(|f| f.name == PADDING) {
+        let wanted = "names other than that of padding";
+        return Err(IoError::InvalidArgument(Detail::new(path, "fields", wanted, format!("`{PADDING}`"))));
+    }
+    let (n, dtypes) = (cloud.points.len(), cloud.dtypes());
+    let each = |tell: &dyn Fn(usize) -> String| (0..dtypes.len()).map(tell).collect::<Vec<_>>().join(" ");
+    let header = format!(
+        "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS {}\nSIZE {}\nTYPE {}\nCOUNT {}\n\
+         WIDTH {n}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {n}\nDATA binary\n",
+        each(&|j| cloud.fields[j].name.clone()),
+        each(&|j| dtypes[j].bytes().to_string()),
+        each(&|j| type_letter(dtypes[j]).into()),
+        each(&|_| "1".into()),
+    );
+    write_whole(path, |out| {
+        out.write_all(header.as_bytes())?;
+        cloud.write_rows(out, &dtypes)
+    })
+}
+
+const fn type_letter(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::I8 | Dtype::I16 | Dtype::I32 => "I",
+        Dtype::U8 | Dtype::U16 | Dtype::U32 => "U",
+        _ => "F",
+    }
+}

@@ -1,0 +1,228 @@
+//! The header of a PLY file: lines of text that tell elements, their number, and the properties of each.
+
+use crate::dtype::Dtype;
+use crate::error::{IoError, excerpt};
+use crate::table::{MAX_RECORD, name};
+use crate::window::Window;
+
+/// The most elements. Meshes have two or three.
+const MAX_ELEMENTS: usize = 64;
+/// The most properties, of all elements together.
+const MAX_PROPERTIES: usize = 2048;
+const _: () = assert!(8 * MAX_PROPERTIES <= MAX_RECORD);
+
+/// How the data are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Encoding {
+    Ascii,
+    Binary { big_endian: bool },
+}
+
+/// What a header says.
+#[derive(Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) encoding: Encoding,
+    pub(super) elements: Vec<Element>,
+}
+
+/// Rows of one kind.
+#[derive(Debug, PartialEq)]
+pub(super) struct Element {
+    pub(super) name: String,
+    /// The number of rows; nothing is known of it yet.
+    pub(super) count: u64,
+    pub(super) properties: Vec<Property>,
+}
+
+/// A value of a row, or a list of them.
+#[derive(Debug, PartialEq)]
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) dtype: Dtype,
+    /// For a list the type of its length.
+    pub(super) list: Option<Dtype>,
+}
+
+impl Element {
+    /// The fewest bytes a binary row can have, that of empty lists.
+    pub(super) fn least_bytes(&self) -> u64 {
+        self.properties.iter().map(|p| p.list.unwrap_or(p.dtype).bytes() as u64).sum()
+    }
+
+    pub(super) fn has_lists(&self) -> bool {
+        self.properties.iter().any(|p| p.list.is_some())
+    }
+}
+
+impl Header {
+    /// Reads a header and leaves the window at the data.
+    pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
+        let Some(first) = window.header_line()? else {
+            return Err(IoError::Truncated(window.detail("header", "`ply`", "an empty file")));
+        };
+        if window.at(&first) != b"ply" {
+            let found = excerpt(window.at(&first));
+            return Err(IoError::BadHeader(window.detail("line 1", "`ply`", found)));
+        }
+        let mut encoding = None;
+        let mut elements: Vec<Element> = vec![];
+        let mut properties = 0;
+        loop {
+            let Some(line) = window.header_line()? else {
+                return Err(IoError::Truncated(window.detail("header", "`end_header`", "the end of the file")));
+            };
+            let text = window.at(&line);
+            let words: Vec<&[u8]> = text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).take(6).collect();
+            match words[..] {
+                // Text of any kind, in any encoding.
+                [b"comment" | b"obj_info", ..] => {}
+                [b"end_header"] => break,
+                [b"format", kind, version] if encoding.is_none() => {
+                    encoding = Some(format(window, kind, version)?);
+                }
+                [b"element", called, count] => {
+                    let element = element(window, called, count)?;
+                    if elements.iter().any(|e| e.name == element.name) {
+                        return Err(wrong(window, "elements that differ", text));
+                    }
+                    if elements.len() == MAX_ELEMENTS {
+                        let wanted = format!("at most {MAX_ELEMENTS}");
+                        return Err(IoError::LimitExceeded(window.detail("elements", wanted, "more")));
+                    }
+                    elements.push(element);
+                }
+                [b"property", ..] => {
+                    let property = match words[1..] {
+                        [b"list", length, dtype, called] => {
+                            let length = r#type(window, length)?;
+                            if matches!(length, Dtype::F32 | Dtype::F64) {
+                                return Err(wrong(window, "a list's length of an integer type", text));
+                            }
+                            Property { name: name(window, called)?, dtype: r#type(window, dtype)?, list: Some(length) }
+                        }
+                        [dtype, called] => {
+                            Property { name: name(window, called)?, dtype: r#type(window, dtype)?, list: None }
+                        }
+                        _ => return Err(wrong(window, "`property TYPE NAME` or `property list TYPE TYPE NAME`", text)),
+                    };
+                    properties += 1;
+                    if properties > MAX_PROPERTIES {
+                        let wanted = format!("at most {MAX_PROPERTIES}");
+                        return Err(IoError::LimitExceeded(window.detail("properties", wanted, "more")));
+                    }
+                    let Some(element) = elements.last_mut() else {
+                        return Err(wrong(window, "`element` before its properties", text));
+                    };
+                    element.properties.push(property);
+                }
+                _ => {
+                    let wanted = "`format` (once), `comment`, `obj_info`, `element`, `property` or `end_header`";
+                    return Err(wrong(window, wanted, text));
+                }
+            }
+        }
+        let Some(encoding) = encoding else {
+            return Err(IoError::MissingField(window.detail("header", "`format`", "none")));
+        };
+        Ok(Self { encoding, elements })
+    }
+}
+
+fn wrong(window: &Window<'_, '_>, wanted: &str, found: &[u8]) -> IoError {
+    IoError::BadHeader(window.detail(&format!("line {}", window.line_number()), wanted, excerpt(found)))
+}
+
+fn format(window: &Window<'_, '_>, kind: &[u8], version: &[u8]) -> Result<Encoding, IoError> {
+    let encoding = match kind {
+        b"ascii" => Encoding::Ascii,
+        b"binary_little_endian" => Encoding::Binary { big_endian: false },
+        b"binary_big_endian" => Encoding::Binary { big_endian: true },
+        _ => return Err(wrong(window, "`ascii`, `binary_little_endian` or `binary_big_endian`", kind)),
+    };
+    if version != b"1.0" {
+        return Err(IoError::UnsupportedFormat(window.detail("version", "1.0", excerpt(version))));
+    }
+    Ok(encoding)
+}
+
+fn element(window: &Window<'_, '_>, called: &[u8], count: &[u8]) -> Result<Element, IoError> {
+    let number = str::from_utf8(count).ok().filter(|c| c.bytes().all(|b| b.is_ascii_digit()));
+    let Some(number) = number.and_then(|c| c.parse().ok()) else {
+        return Err(wrong(window, "a count from 0 to 2^64 - 1", count));
+    };
+    Ok(Element { name: name(window, called)?, count: number, properties: vec![] })
+}
+
+fn r#type(window: &Window<'_, '_>, word: &[u8]) -> Result<Dtype, IoError> {
+    Ok(match word {
+        b"char" | b"int8" => Dtype::I8,
+        b"uchar" | b"uint8" => Dtype::U8,
+        b"short" | b"int16" => Dtype::I16,
+        b"ushort" | b"uint16" => Dtype::U16,
+        b"int" | b"int32" => Dtype::I32,
+        b"uint" | b"uint32" => Dtype::U32,
+        b"float" | b"float32" => Dtype::F32,
+        b"double" | b"float64" => Dtype::F64,
+        _ => {
+            let wanted = "a type: char, uchar, short, ushort, int, uint, float, double, or int8 to float64";
+            return Err(wrong(window, wanted, word));
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Source;
+
+    fn read(text: &str) -> Result<Header, String> {
+        let mut reader = text.as_bytes();
+        let mut source = Source::new("h".as_ref(), &mut reader, None);
+        Header::read(&mut Window::new(&mut source)).map_err(|e| format!("{}: {e}", e.class()))
+    }
+
+    #[test]
+    fn headers_are_understood() {
+        let text = "ply\r\ncomment a b\r\nelement v 2\r\nformat ascii 1.0\r\nproperty  list\tuchar int i\r\nproperty float64 x\r\n\
+                    element w 0\r\nend_header\r\nrest";
+        let header = read(text).unwrap();
+        let v = &header.elements[0];
+        assert_eq!((header.encoding, header.elements.len(), &*v.name, v.count), (Encoding::Ascii, 2, "v", 2));
+        assert_eq!(v.properties[0], Property { name: "i".into(), dtype: Dtype::I32, list: Some(Dtype::U8) });
+        assert_eq!(v.properties[1], Property { name: "x".into(), dtype: Dtype::F64, list: None });
+        assert_eq!((v.least_bytes(), v.has_lists()), (9, true));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let many = "element e0 0\n".to_string() + &(1..=64).map(|i| format!("element e{i} 0\n")).collect::<String>();
+        let wide = format!("element v 0\n{}", "property int x\n".repeat(2049));
+        for (body, told) in [
+            ("", "Truncated: h: header: wanted `end_header`, found the end of the file"),
+            ("format ascii 1.0\nformat ascii 1.0\n", "BadHeader: h: line 3: wanted `format` (once)"),
+            ("format ascii 2.0\n", "UnsupportedFormat: h: version: wanted 1.0, found `2.0`"),
+            ("format binary 1.0\n", "BadHeader: h: line 2: wanted `ascii`"),
+            ("element v -1\n", "BadHeader: h: line 2: wanted a count from 0 to 2^64 - 1, found `-1`"),
+            ("element v +1\n", "BadHeader: h: line 2: wanted a count"),
+            ("element v 18446744073709551616\n", "BadHeader: h: line 2: wanted a count"),
+            ("element v 1\nelement v 1\n", "BadHeader: h: line 3: wanted elements that differ, found `element v 1`"),
+            ("element v 1 2\n", "BadHeader: h: line 2: wanted `format`"),
+            ("property int x\n", "BadHeader: h: line 2: wanted `element` before its properties"),
+            ("element v 1\nproperty int64 x\n", "BadHeader: h: line 3: wanted a type: char"),
+            ("element v 1\nproperty list float int x\n", "BadHeader: h: line 3: wanted a list's length of an integer"),
+            ("element v 1\nproperty int\n", "BadHeader: h: line 3: wanted `property TYPE NAME`"),
+            (
+                "element v 1\nproperty int a\x07\n",
+                r"BadHeader: h: line 3: wanted a name of at most 256 bytes of UTF-8 without control characters, found `a\u{7}`",
+            ),
+            ("end_header\n", "MissingField: h: header: wanted `format`, found none"),
+            (&many, "LimitExceeded: h: elements: wanted at most 64, found more"),
+            (&wide, "LimitExceeded: h: properties: wanted at most 2048, found more"),
+        ] {
+            let e = read(&format!("ply\n{body}")).unwrap_err();
+            assert!(e.starts_with(told), "{e}");
+        }
+        assert_eq!(read("").unwrap_err(), "Truncated: h: header: wanted `ply`, found an empty file");
+        assert_eq!(read("PLY\n").unwrap_err(), "BadHeader: h: line 1: wanted `ply`, found `PLY`");
+    }
+}

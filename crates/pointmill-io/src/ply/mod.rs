@@ -1,0 +1,239 @@
+//! PLY files: the scalar properties of the element `vertex`, as text or binary of either byte order.
+//!
+//! Other elements and all lists are passed over, but must be whole: what follows them lies where they end.
+
+mod header;
+mod write;
+
+pub use write::write_ply;
+
+use crate::dtype::Dtype;
+use crate::error::{IoError, excerpt};
+use crate::read::{Limits, Rows};
+use crate::source::Source;
+use crate::table::{Columns, Entry, Order, Table, records, split};
+use crate::window::Window;
+use header::{Element, Encoding, Header};
+use std::ops::Range;
+
+/// The element that holds the points.
+const VERTEX: &str = "vertex";
+
+/// Reads the rows of the element `vertex`.
+pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows, IoError> {
+    let mut window = Window::new(source);
+    let header = Header::read(&mut window)?;
+    let Some(vertex) = header.elements.iter().find(|e| e.name == VERTEX) else {
+        let found: Vec<_> = header.elements.iter().take(8).map(|e| format!("`{}`", e.name)).collect();
+        let found = if found.is_empty() { "no element".into() } else { found.join(", ") };
+        return Err(IoError::MissingField(window.detail("element", format!("`{VERTEX}`"), found)));
+    };
+    let mut table = Table::new(columns(&window, limits, vertex)?);
+    for element in &header.elements {
+        // Before anything is taken or done for as many rows. Text takes memory as its lines come, and ends where they do.
+        let each = element.least_bytes();
+        if let (Encoding::Binary { .. }, Some(left)) = (header.encoding, window.left())
+            && u128::from(element.count) * u128::from(each) > u128::from(left)
+        {
+            return Err(short(&window, element, each, left));
+        }
+        let rows = (element.name == VERTEX).then_some(&mut table);
+        if rows.is_some() {
+            limits.check_points(window.source(), element.count)?;
+        }
+        match header.encoding {
+            Encoding::Ascii => text(&mut window, element, rows)?,
+            Encoding::Binary { big_endian } => binary(&mut window, element, rows, big_endian)?,
+        }
+    }
+    let rest = match header.encoding {
+        Encoding::Ascii => window.rest_of_text()?,
+        Encoding::Binary { .. } => window.rest()?,
+    };
+    Ok(table.into_rows(rest))
+}
+
+/// The scalar properties as columns. Their record is the row without its lists.
+fn columns(window: &Window<'_, '_>, limits: &Limits, vertex: &Element) -> Result<Columns, IoError> {
+    let mut record = 0;
+    let scalars = vertex.properties.iter().filter(|p| p.list.is_none());
+    let entries = scalars.enumerate().map(|(token, p)| {
+        let field = record..record + p.dtype.bytes();
+        record = field.end;
+        Entry { name: p.name.clone(), dtype: p.dtype, token, field, within: 0 }
+    });
+    let entries = entries.collect();
+    Columns::new(window, limits, entries, record)
+}
+
+/// Fewer bytes than rows need.
+fn short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) -> IoError {
+    let Element { name, count, .. } = element;
+    let more = if element.has_lists() { " or more" } else { "" };
+    let wanted = u128::from(*count) * u128::from(each);
+    let wanted = format!("{wanted} bytes (the header declares {count} rows of {each} bytes{more})");
+    let found = format!("{found} bytes ({} rows)", found / each.max(1));
+    IoError::Truncated(window.detail(&format!("element `{name}`"), wanted, found))
+}
+
+/// Reads or passes over the rows of an element written as text, one a line.
+fn text(window: &mut Window<'_, '_>, element: &Element, mut rows: Option<&mut Table>) -> Result<(), IoError> {
+    if element.properties.is_empty() {
+        return Ok(());
+    }
+    let (mut tokens, mut scalars) = (vec![], vec![]);
+    for row in 0..element.count {
+        let line = loop {
+            let Some(line) = window.line()? else {
+                let Element { name, count, .. } = element;
+                let wanted = format!("{count} rows, as the header declares");
+                let found = format!("{row} rows");
+                return Err(IoError::Truncated(window.detail(&format!("element `{name}`"), wanted, found)));
+            };
+            split(window.at(&line), &mut tokens);
+            if !tokens.is_empty() {
+                break line;
+            }
+        };
+        without_lists(window, window.at(&line), element, &tokens, &mut scalars)?;
+        if let Some(table) = &mut rows {
+            table.push_text(window, window.at(&line), &scalars)?;
+        }
+    }
+    Ok(())
+}
+
+/// Leaves the lists of a line out, and checks that it has as many values as it must.
+fn without_lists(
+    window: &Window<'_, '_>,
+    line: &[u8],
+    element: &Element,
+    tokens: &[Range<usize>],
+    scalars: &mut Vec<Range<usize>>,
+) -> Result<(), IoError> {
+    let wrong = |wanted: String, found: String| {
+        let field = format!("line {}: `{}`", window.line_number(), element.name);
+        Err(IoError::BadValue(window.detail(&field, wanted, found)))
+    };
+    scalars.clear();
+    let mut at = 0usize;
+    for property in &element.properties {
+        let Some(token) = tokens.get(at) else {
+            return wrong(format!("a value for `{}`", property.name), format!("{} values", tokens.len()));
+        };
+        at += 1;
+        if property.list.is_none() {
+            scalars.push(token.clone());
+            continue;
+        }
+        let text = &line[token.clone()];
+        let Some(length) = str::from_utf8(text).ok().and_then(|t| t.parse::<u32>().ok()) else {
+            return wrong(format!("the length of list `{}`", property.name), excerpt(text));
+        };
+        at = at.saturating_add(length as usize);
+    }
+    if at != tokens.len() {
+        return wrong(format!("{at} values"), format!("{}", tokens.len()));
+    }
+    Ok(())
+}
+
+/// Reads or passes over the rows of an element written as binary.
+fn binary(
+    window: &mut Window<'_, '_>,
+    element: &Element,
+    rows: Option<&mut Table>,
+    big_endian: bool,
+) -> Result<(), IoError> {
+    let each = element.least_bytes();
+    // Of rows without a property there may be any number; there is nothing to pass over.
+    if each == 0 {
+        return Ok(());
+    }
+    if element.has_lists() {
+        return with_lists(window, element, rows, big_endian);
+    }
+    match rows {
+        Some(table) => records(window, table, element.count, each as usize, big_endian, |window, found| {
+            short(window, element, each, found)
+        }),
+        None => {
+            // Without a known length the product may be more than can be counted, but not more than comes.
+            let bytes = element.count.saturating_mul(each);
+            let found = window.skip(bytes)?;
+            if found < bytes { Err(short(window, element, each, found)) } else { Ok(()) }
+        }
+    }
+}
+
+/// Rows of which each has a length of its own.
+fn with_lists(
+    window: &mut Window<'_, '_>,
+    element: &Element,
+    mut rows: Option<&mut Table>,
+    big_endian: bool,
+) -> Result<(), IoError> {
+    let mut record = vec![];
+    for row in 0..element.count {
+        record.clear();
+        for property in &element.properties {
+            let told = |window: &Window<'_, '_>, wanted: u64, found: u64| {
+                let field = format!("element `{}`: row {row}: `{}`", element.name, property.name);
+                IoError::Truncated(window.detail(&field, format!("{wanted} bytes"), format!("{found} bytes")))
+            };
+            let first = property.list.unwrap_or(property.dtype).bytes();
+            let taken = window.bytes(first)?;
+            if taken.len() < first {
+                return Err(told(window, first as u64, taken.len() as u64));
+            }
+            let Some(length) = property.list else {
+                record.extend_from_slice(window.at(&taken));
+                continue;
+            };
+            let Some(length) = list_length(window.at(&taken), length, big_endian) else {
+                let field = format!("element `{}`: row {row}: list `{}`", element.name, property.name);
+                return Err(IoError::BadValue(window.detail(&field, "a length of 0 or more", "a negative one")));
+            };
+            let wanted = length * property.dtype.bytes() as u64;
+            let found = window.skip(wanted)?;
+            if found < wanted {
+                return Err(told(window, wanted, found));
+            }
+        }
+        if let Some(table) = &mut rows {
+            table.push(window, &record, 1, Order::Records, big_endian)?;
+        }
+    }
+    Ok(())
+}
+
+/// The length of a list, at most 2^32 - 1; `None` if it is negative.
+fn list_length(bytes: &[u8], dtype: Dtype, big_endian: bool) -> Option<u64> {
+    let mut wide = [0; 8];
+    for (to, &from) in wide.iter_mut().zip(bytes.iter().rev()) {
+        *to = from;
+    }
+    if !big_endian {
+        wide[..bytes.len()].reverse();
+    }
+    let length = u64::from_le_bytes(wide);
+    let signed = matches!(dtype, Dtype::I8 | Dtype::I16 | Dtype::I32);
+    let negative = signed && length >> (8 * bytes.len() - 1) == 1;
+    (!negative).then_some(length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_lists_have_a_type_and_an_order() {
+        assert_eq!(list_length(&[200], Dtype::U8, false), Some(200));
+        assert_eq!(list_length(&[200], Dtype::I8, true), None);
+        assert_eq!(list_length(&[1, 2], Dtype::I16, false), Some(0x0201));
+        assert_eq!(list_length(&[1, 2], Dtype::U16, true), Some(0x0102));
+        assert_eq!(list_length(&[0xff; 4], Dtype::U32, true), Some(u64::from(u32::MAX)));
+        assert_eq!(list_length(&[0, 0, 0, 0x80], Dtype::I32, false), None);
+        assert_eq!(list_length(&[0, 0, 0, 0x80], Dtype::I32, true), Some(0x80));
+    }
+}

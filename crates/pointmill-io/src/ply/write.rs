@@ -1,0 +1,60 @@
+//! Clouds into PLY files.
+
+use crate::dtype::Dtype;
+use crate::error::IoError;
+use crate::named::NamedPoints;
+use crate::whole::write_whole;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+/// Writes a cloud as a PLY file, binary in little-endian order, whole or not at all (see [`write_whole`]).
+///
+/// The same points give the same bytes. NaN of `f32` keep their bits; in coordinates written as `f64` they stay NaN.
+///
+/// # Errors
+/// Names that differ in number from the columns, that do not start with x, y, z, or that cannot stand in a header; what the system
+/// refuses.
+///
+/// ```
+/// use pointmill_core::Points;
+/// use pointmill_io::{NamedPoints, ReadOptions, read, write_ply};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}.ply", std::process::id()));
+/// // On a map an f32 would move this point by 0.1 m.
+/// let xyz_f64 = [691_764.1, 5_335_880.1, 520.1];
+/// let points = xyz_f64.map(|v| v as f32);
+/// let cloud = NamedPoints { xyz_f64: Some(&xyz_f64), ..NamedPoints::new(Points::new(&points, 3)?, &["x", "y", "z"]) };
+/// write_ply(&path, &cloud)?;
+/// let scan = read(&path, &ReadOptions::default())?;
+/// assert_eq!((scan.cloud.data(), scan.xyz_f64), (&points[..], Some(xyz_f64.to_vec())));
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_ply(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    let path = path.as_ref();
+    cloud.check(path)?;
+    let dtypes = cloud.dtypes();
+    let mut header = format!("ply\nformat binary_little_endian 1.0\nelement vertex {}\n", cloud.points.len());
+    for (field, &dtype) in cloud.fields.iter().zip(&dtypes) {
+        let _ = writeln!(header, "property {} {}", type_name(dtype), field.name); // A string takes everything.
+    }
+    header += "end_header\n";
+    write_whole(path, |out| {
+        out.write_all(header.as_bytes())?;
+        cloud.write_rows(out, &dtypes)
+    })
+}
+
+/// The older name of a type, which every reader knows.
+const fn type_name(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::I8 => "char",
+        Dtype::U8 => "uchar",
+        Dtype::I16 => "short",
+        Dtype::U16 => "ushort",
+        Dtype::I32 => "int",
+        Dtype::U32 => "uint",
+        Dtype::F64 => "double",
+        _ => "float",
+    }
+}

@@ -1,0 +1,217 @@
+//! A source seen through a window: lines of text, runs of bytes, and one after the other.
+
+use crate::error::{Detail, IoError};
+use crate::source::Source;
+use std::ops::Range;
+
+/// Bytes in the window: more than the longest line and the longest record that are read.
+pub(crate) const WINDOW: usize = 256 << 10;
+
+/// The longest line of a header.
+const MAX_HEADER_LINE: usize = 64 << 10;
+/// The longest header. With 2048 names of 256 bytes it is half as long.
+const MAX_HEADER: usize = 1 << 20;
+
+/// A source, read a window at a time.
+///
+/// What is taken comes as a range, to be looked at with [`Window::at`] until the next is taken.
+pub(crate) struct Window<'s, 'a> {
+    source: &'s mut Source<'a>,
+    bytes: Vec<u8>,
+    /// What is in the window and was not taken yet.
+    held: Range<usize>,
+    /// Lines taken.
+    lines: u64,
+    /// Bytes of the header's lines taken.
+    header: usize,
+}
+
+impl<'s, 'a> Window<'s, 'a> {
+    pub(crate) fn new(source: &'s mut Source<'a>) -> Self {
+        Self { source, bytes: vec![0; WINDOW], held: 0..0, lines: 0, header: 0 }
+    }
+
+    pub(crate) fn source(&self) -> &Source<'a> {
+        self.source
+    }
+
+    pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
+        self.source.detail(field, wanted, found)
+    }
+
+    /// The number of the line taken last, from 1.
+    pub(crate) fn line_number(&self) -> u64 {
+        self.lines
+    }
+
+    /// Bytes left, if the source's length is known.
+    pub(crate) fn left(&self) -> Option<u64> {
+        self.source.left().map(|left| left.saturating_add(self.held.len() as u64))
+    }
+
+    /// The bytes that were taken last.
+    pub(crate) fn at(&self, taken: &Range<usize>) -> &[u8] {
+        &self.bytes[taken.clone()]
+    }
+
+    /// Gets more bytes into a window that is not full; whether any came.
+    fn more(&mut self) -> Result<bool, IoError> {
+        self.bytes.copy_within(self.held.clone(), 0);
+        self.held = 0..self.held.len();
+        let got = self.source.fill(&mut self.bytes[self.held.end..])?;
+        self.held.end += got;
+        Ok(got > 0)
+    }
+
+    /// Takes a line without its end (`\n` or `\r\n`); `None` at the end. The last one needs no end.
+    pub(crate) fn line(&mut self) -> Result<Option<Range<usize>>, IoError> {
+        self.line_of(WINDOW - 1)
+    }
+
+    /// Takes a line of a header.
+    pub(crate) fn header_line(&mut self) -> Result<Option<Range<usize>>, IoError> {
+        let line = self.line_of(MAX_HEADER_LINE)?;
+        self.header += line.as_ref().map_or(0, |line| line.len() + 1);
+        if self.header > MAX_HEADER {
+            let wanted = format!("at most {MAX_HEADER} bytes");
+            return Err(IoError::LimitExceeded(self.detail("header", wanted, "more")));
+        }
+        Ok(line)
+    }
+
+    fn line_of(&mut self, most: usize) -> Result<Option<Range<usize>>, IoError> {
+        let mut seen = 0;
+        let (length, end) = loop {
+            let held = &self.bytes[self.held.clone()];
+            if let Some(at) = held[seen..].iter().position(|&b| b == b'\n') {
+                break (seen + at, 1);
+            }
+            seen = held.len();
+            if seen > most || !self.more()? {
+                break (seen, 0);
+            }
+        };
+        if length > most {
+            let field = format!("line {}", self.lines + 1);
+            return Err(IoError::LimitExceeded(self.detail(&field, format!("at most {most} bytes"), "more")));
+        }
+        if length + end == 0 {
+            return Ok(None);
+        }
+        let start = self.held.start;
+        self.held.start += length + end;
+        self.lines += 1;
+        let text = start..start + length;
+        let carriage = self.bytes[text.clone()].ends_with(b"\r");
+        Ok(Some(start..text.end - usize::from(carriage)))
+    }
+
+    /// Takes `count` bytes, at most [`WINDOW`]; fewer at the end.
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<Range<usize>, IoError> {
+        while self.held.len() < count && self.more()? {}
+        let taken = self.held.start..self.held.start + count.min(self.held.len());
+        self.held.start = taken.end;
+        Ok(taken)
+    }
+
+    /// Passes over `count` bytes; how many there were.
+    pub(crate) fn skip(&mut self, count: u64) -> Result<u64, IoError> {
+        let mut skipped = 0;
+        while skipped < count {
+            let got = self.bytes((count - skipped).min(WINDOW as u64) as usize)?.len() as u64;
+            if got == 0 {
+                break;
+            }
+            skipped += got;
+        }
+        Ok(skipped)
+    }
+
+    /// At least how many bytes come after what was taken.
+    pub(crate) fn rest(&mut self) -> Result<u64, IoError> {
+        if self.held.is_empty() {
+            self.more()?;
+        }
+        Ok(self.left().unwrap_or(self.held.len() as u64))
+    }
+
+    /// The same, with blank lines in front passed over.
+    pub(crate) fn rest_of_text(&mut self) -> Result<u64, IoError> {
+        loop {
+            let held = &self.bytes[self.held.clone()];
+            if let Some(blank) = held.iter().position(|b| !b.is_ascii_whitespace()) {
+                self.held.start += blank;
+                return self.rest();
+            }
+            self.held.start = self.held.end;
+            if !self.more()? {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<String> {
+        let mut reader = bytes;
+        let mut source = Source::new("w".as_ref(), &mut reader, None);
+        let mut window = Window::new(&mut source);
+        let mut lines = vec![];
+        while let Some(line) = window.line().unwrap() {
+            lines.push(String::from_utf8(window.at(&line).to_vec()).unwrap());
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_end_in_either_way_and_the_last_in_none() {
+        assert_eq!(lines(b"a\r\n\nb c\n\rd\r\r\n"), ["a", "", "b c", "\rd\r"]);
+        assert_eq!(lines(b"a\nb"), ["a", "b"]);
+        assert_eq!(lines(b""), [""; 0]);
+        let long = "x".repeat(WINDOW - 2);
+        let two = format!("{long}\r\n{long}");
+        assert_eq!(lines(two.as_bytes()), [&*long, &*long]);
+    }
+
+    #[test]
+    fn lines_and_bytes_follow_each_other() {
+        let mut bytes = b"head\n\r\n".to_vec();
+        bytes.extend(vec![7; WINDOW]);
+        bytes.extend(b" \n 1 ");
+        let mut reader = &bytes[..];
+        let mut source = Source::new("w".as_ref(), &mut reader, Some(bytes.len() as u64));
+        let mut window = Window::new(&mut source);
+        window.line().unwrap().unwrap();
+        assert_eq!(window.left(), Some(bytes.len() as u64 - 5));
+        let two = window.bytes(2).unwrap();
+        assert_eq!(window.at(&two), b"\r\n");
+        assert_eq!(window.skip(WINDOW as u64 - 1).unwrap(), WINDOW as u64 - 1);
+        let seven = window.bytes(1).unwrap();
+        assert_eq!(window.at(&seven), [7]);
+        assert_eq!(window.rest_of_text().unwrap(), 2);
+        assert_eq!(window.skip(9).unwrap(), 2);
+        assert_eq!((window.rest().unwrap(), window.bytes(1).unwrap().len(), window.left()), (0, 0, Some(0)));
+        assert!(window.line().unwrap().is_none());
+    }
+
+    #[test]
+    fn lines_without_end_are_refused() {
+        for (header, length) in [(true, MAX_HEADER_LINE + 1), (false, WINDOW)] {
+            let bytes = vec![b'x'; length];
+            let mut reader = &bytes[..];
+            let mut source = Source::new("w".as_ref(), &mut reader, None);
+            let mut window = Window::new(&mut source);
+            let e = if header { window.header_line() } else { window.line() }.unwrap_err();
+            let told = format!("w: line 1: wanted at most {} bytes, found more", length - 1);
+            assert_eq!((e.class(), e.to_string()), ("LimitExceeded", told));
+        }
+        let mut reader = &vec![b'\n'; MAX_HEADER + 1][..];
+        let mut source = Source::new("w".as_ref(), &mut reader, None);
+        let mut window = Window::new(&mut source);
+        let e = (0..=MAX_HEADER).find_map(|_| window.header_line().err()).unwrap();
+        assert_eq!(e.to_string(), format!("w: header: wanted at most {MAX_HEADER} bytes, found more"));
+    }
+}
