@@ -12,19 +12,27 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 const RESOLUTION: f64 = 2.0;
 const SHIFT: [f64; 2] = [0.9, -0.6];
 const TURN: f64 = 0.035;
+/// The sweep that is aligned.
+const SCAN: usize = 5;
 
 fn main() -> Result<()> {
     let path = std::env::args().nth(1).unwrap_or_else(|| "map.png".into());
     let drive = Drive::new(DriveParams::default());
-    let points: Vec<[f64; 3]> = drive.sweep(0).points().iter_xyz().map(|p| p.map(f64::from)).collect();
+    // All sweeps in the frame of the world are the map.
+    let sweeps: Vec<Vec<[f64; 3]>> = (0..drive.len()).map(|i| in_world(&drive, i)).collect();
+    let points = sweeps.concat();
     let lattice = NdtLattice::new(RESOLUTION)?;
     let map = Map::new(&points, &lattice);
     let ellipsoids = NdtEllipsoids { means: &map.means, covariances: &map.covariances };
-    // Every twentieth point is the scan.
-    let after: Vec<[f64; 3]> = points.iter().step_by(20).copied().collect();
+    // Every twentieth point of a sweep is the scan; it is turned about the sensor.
+    let after: Vec<[f64; 3]> = sweeps[SCAN].iter().step_by(20).copied().collect();
+    let [cx, cy] = [0, 1].map(|k| drive.world_from_sensor(SCAN)[k][3]);
     let (s, c) = (libm::sin(TURN), libm::cos(TURN));
-    let before: Vec<_> =
-        after.iter().map(|&[x, y, z]| [x * c - y * s + SHIFT[0], x * s + y * c + SHIFT[1], z]).collect();
+    let before: Vec<_> = after
+        .iter()
+        .map(|&[x, y, z]| (x - cx, y - cy, z))
+        .map(|(x, y, z)| [cx + x * c - y * s + SHIFT[0], cy + x * s + y * c + SHIFT[1], z])
+        .collect();
     let off = (SHIFT[0] * SHIFT[0] + SHIFT[1] * SHIFT[1]).sqrt();
     let notes = [map.note(&lattice, &before, [off, TURN]), map.note(&lattice, &after, [0.0, 0.0])];
     if path.ends_with(".gif") {
@@ -42,6 +50,16 @@ fn main() -> Result<()> {
     }
     println!("{path}");
     Ok(())
+}
+
+/// A sweep in the frame of the world.
+fn in_world(drive: &Drive, i: usize) -> Vec<[f64; 3]> {
+    let pose = drive.world_from_sensor(i);
+    let placed = |p: [f32; 3]| {
+        let [x, y, z] = p.map(f64::from);
+        [0, 1, 2].map(|k| pose[k][0] * x + pose[k][1] * y + pose[k][2] * z + pose[k][3])
+    };
+    drive.sweep(i).points().iter_xyz().map(placed).collect()
 }
 
 /// Cells of six points and more.

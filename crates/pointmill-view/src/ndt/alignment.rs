@@ -1,12 +1,11 @@
 //! A scan over a map's cells, before and after it was aligned.
 
 use super::closeup;
-use super::ellipse::{Ink, SIGMAS};
+use super::ellipse::{COVERS, Ink, SIGMAS};
 use super::scene::{Scene, quantiles};
 use super::{FAINT, HEIGHT, MARGIN, NdtEllipsoids, TITLE, WIDTH, entry, scale_bar, titled};
-use crate::boxes::draw_boxes;
 use crate::draw::draw_coloured;
-use crate::raster::FILLS;
+use crate::line::{Pen, line};
 use crate::{Camera, Image};
 use pointmill_core::{Aabb, Points};
 
@@ -22,7 +21,7 @@ const CLOSEUP: [u32; 2] = [COLUMN, ROOM - MARGIN - OVERVIEW[1]];
 const BEFORE: [u8; 3] = [255, 92, 84];
 const AFTER: [u8; 3] = [98, 232, 140];
 const WALL: [u8; 3] = [150, 182, 230];
-const GROUND: [u8; 3] = [84, 108, 146];
+const OTHER: [u8; 3] = [92, 116, 154];
 const CHOSEN: [u8; 3] = [255, 226, 160];
 const FINE: u32 = 2;
 /// Which part of a scan's points may lie outside of the overview on each side.
@@ -59,10 +58,10 @@ impl NdtFitNote {
 ///
 /// **Shapes.** `before` and `after` `[N]` are the scan's points in the frame of `map`, at the first guess and at the pose that was found; `notes` go with them.
 /// **Units and frames.** Metres, z up, x to the right; both sides show the same part of the map, bars in the legend tell the scales. The close-up is
-/// where the scan meets walls that face many ways, so that a wrong pose shows whichever way it is wrong. **Colours.** Before red, after green; walls brighter than the ground.
+/// where the scan meets walls that face many ways, so that a wrong pose shows whichever way it is wrong. **Colours.** Before red, after green; upright cells brighter than others.
 /// **Order and determinism.** The same input gives the same pixels.
 /// **Limits.** Points and cells that are not finite are harmless; a scan without points is shown over the middle of the map. Ellipses that reach over a panel's edge are not drawn, nor are
-/// those that come after the whole image has been filled 200 times over.
+/// those that come after the whole image has been covered 40 times over.
 ///
 /// ```
 /// use pointmill_view::{NdtEllipsoids, NdtFitNote, ndt_alignment_picture};
@@ -144,8 +143,8 @@ impl Both {
                 (bounds.min[k], bounds.max[k]) = ((low - air) as f32, (high + air) as f32);
             }
         }
-        let chosen = closeup::choose(&self.scene, &self.scans[1], bounds, shape(closeup));
-        (widened(bounds, shape(overview)), chosen)
+        let bounds = widened(bounds, shape(overview));
+        (bounds, closeup::choose(&self.scene, &self.scans[1], bounds, shape(closeup)))
     }
 
     /// One side from above, with the frame of its close-up.
@@ -153,28 +152,33 @@ impl Both {
         let camera = Camera::birds_eye_sideways(frame);
         let [width, height] = size.map(|side| FINE * side);
         let mut panel = Image::filled(width, height, crate::BACKGROUND);
-        let mut budget = FILLS * u64::from(width) * u64::from(height);
+        let mut budget = COVERS * u64::from(width) * u64::from(height);
         for (ellipse, cell) in self.scene.ellipses(&camera.view(width, height)) {
             let pixels = ellipse.pixels(width, height);
             if !ellipse.fits(width, height) || pixels > budget {
                 continue;
             }
             budget -= pixels;
-            let wall = 1.0 - cell.facing.level();
+            let wall = cell.facing.upright();
             let colour = [0, 1, 2].map(|k| {
-                let (ground, bright) = (f64::from(GROUND[k]), f64::from(WALL[k]));
-                (ground + (bright - ground) * wall + 0.5) as u8
+                let (other, bright) = (f64::from(OTHER[k]), f64::from(WALL[k]));
+                (other + (bright - other) * wall + 0.5) as u8
             });
-            let ink = Ink { colour, inside: 0.07 + 0.2 * wall, outline: 0.2 + 0.55 * wall, width: 2.4 };
+            let ink = Ink { colour, inside: 0.1 + 0.18 * wall, outline: 0.34 + 0.46 * wall, width: 2.4 };
             ellipse.draw(&mut panel, ink);
         }
         if let Ok(points) = Points::new(&self.scans[side], 3) {
             draw_coloured(&mut panel, &camera, points, point, |_| Some([BEFORE, AFTER][side]));
         }
         if let Some(Aabb { min, max }) = closeup {
-            let row =
-                [0.5 * (min[0] + max[0]), 0.5 * (min[1] + max[1]), 0.0, max[0] - min[0], max[1] - min[1], 1.0, 0.0];
-            draw_boxes(&mut panel, &camera, &[row], CHOSEN, 3);
+            let view = camera.view(width, height);
+            let corners = [[min[0], min[1]], [max[0], min[1]], [max[0], max[1]], [min[0], max[1]]]
+                .map(|[x, y]| view.project([f64::from(x), f64::from(y), 0.0]).map(|at| [at.x, at.y]));
+            for k in 0..4 {
+                if let (Some(a), Some(b)) = (corners[k], corners[(k + 1) % 4]) {
+                    line(&mut panel, a, b, Pen { colour: CHOSEN, width: 3.0, cover: 1.0 });
+                }
+            }
         }
         panel.halved()
     }
@@ -200,7 +204,7 @@ fn legend(picture: &mut Image, frames: [(Aabb, [u32; 2]); 2]) {
     let y = HEIGHT - LEGEND - MARGIN / 2 + 6;
     let mut x = MARGIN + 6;
     for (colour, text) in
-        [(BEFORE, "scan before"), (AFTER, "after"), (WALL, "map, upright cells"), (GROUND, "level cells")]
+        [(BEFORE, "scan before"), (AFTER, "after"), (WALL, "cells of the map: upright"), (OTHER, "others")]
     {
         x = entry(picture, x, y, colour, text);
     }

@@ -50,8 +50,12 @@ pub(super) fn choose(scene: &Scene, scan: &[f32], within: Aabb, shape: f64) -> O
     };
     let worths = parts.keys().map(|key| (worth(key), *key));
     let (_, (i, j)) = worths.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    let middle = [i, j].map(|v| (v as f64 + 0.5) * part);
     let half = [0.5 * height * shape, 0.5 * height];
+    // Not over the overview's edge.
+    let middle = [0, 1].map(|k| {
+        let middle = ([i, j][k] as f64 + 0.5) * part;
+        middle.max(f64::from(within.min[k]) + half[k]).min(f64::from(within.max[k]) - half[k])
+    });
     let corner = |sign: f64| [0, 1].map(|k| (middle[k] + sign * half[k]) as f32);
     let ([x0, y0], [x1, y1]) = (corner(-1.0), corner(1.0));
     Some(Aabb::new([x0, y0, within.min[2]], [x1, y1, within.max[2]]))

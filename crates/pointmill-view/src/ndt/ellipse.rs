@@ -11,6 +11,9 @@ pub(super) const SIGMAS: f64 = 2.0;
 /// Square pixels added to each variance: a plane seen from its edge is a line a pixel or two wide, not nothing.
 const BLUR: f64 = 0.5;
 
+/// How often ellipses may cover the whole image: those of a map seldom lie more than ten deep, but a thousand as large as the picture must end too.
+pub(super) const COVERS: u64 = 40;
+
 /// How an ellipse is drawn: how much of what is under its inside and under its outline is hidden, 0 to 1, and the outline's width in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ink {

@@ -1,12 +1,11 @@
 //! A map's cells over its points.
 
 use super::colour::{LEVEL, ROUND, half_ball};
-use super::ellipse::{Ink, SIGMAS};
+use super::ellipse::{COVERS, Ink, SIGMAS};
 use super::scene::{Scene, quantiles};
 use super::{FAINT, HEIGHT, MARGIN, NdtEllipsoids, TITLE, WIDTH, entry, scale_bar, titled};
 use crate::caption::grouped;
 use crate::draw::draw_coloured;
-use crate::raster::FILLS;
 use crate::{Camera, Image};
 use pointmill_core::Points;
 use pointmill_core::eigen::eigen;
@@ -18,7 +17,7 @@ const PANEL: [u32; 2] = [WIDTH - 2 * MARGIN, HEIGHT - TITLE - LEGEND - 3 * MARGI
 
 /// How steeply the camera looks down, and how far it is turned from across the map: straight lines of houses would hide behind each other.
 const DOWN_DEG: f64 = 42.0;
-const TURN_DEG: f64 = 14.0;
+const TURN_DEG: f64 = 26.0;
 
 const POINT: [u8; 3] = [104, 112, 126];
 /// Ellipses with a diameter of fewer pixels are dots of so many: an outline of them would be no more.
@@ -35,7 +34,7 @@ const FINE: u32 = 2;
 /// **Colours.** Level cells are blue, upright ones warm by the direction that they face, cells that are no plane green; the legend has a half ball of all directions,
 /// x to its right and y up.
 /// **Order and determinism.** Far cells first; the same input gives the same pixels.
-/// **Limits.** Ellipses shorter than 4 pixels are dots, and so are those that come after the whole image has been filled 200 times over. Cells far away from nearly all others may be
+/// **Limits.** Ellipses shorter than 4 pixels are dots, and so are those that come after the whole image has been covered 40 times over. Cells far away from nearly all others may be
 /// outside of the picture, which shows no ellipse in part; the legend has the numbers. Points and cells that are not finite are harmless.
 ///
 /// ```
@@ -117,7 +116,7 @@ struct Drawn {
 
 fn draw(panel: &mut Image, camera: &Camera, scene: &Scene) -> Drawn {
     let (width, height) = (panel.width(), panel.height());
-    let mut budget = FILLS * u64::from(width) * u64::from(height);
+    let mut budget = COVERS * u64::from(width) * u64::from(height);
     let mut drawn = Drawn::default();
     let ellipses = scene.ellipses(&camera.view(width, height));
     // Where there are many, outlines of two pixels would hide what they are around.
