@@ -237,24 +237,36 @@ fn other_columns_and_metadata_are_named() {
     assert_eq!(read_ndt_moments("/dev/zero").unwrap_err().class(), "Truncated");
 }
 
-/// Where the footer's block `k` is: its offset, length of its description and length of its body.
-fn block(bytes: &[u8], offset: u64) -> usize {
-    let at = bytes.len() - 2_000;
-    at + bytes[at..].windows(8).position(|w| w == offset.to_le_bytes()).unwrap()
+/// A file of two batches, where its second block is told in the footer, and what it is told to be.
+fn second_block() -> (Vec<u8>, usize, [arrow_ipc::Block; 2]) {
+    let (fields, columns, metadata) = parts(&written(&table(40)));
+    let bytes = rewritten(fields, &columns, metadata, &[20, 20]);
+    let end = bytes.len() - 10;
+    let footer = end - u32::from_le_bytes(bytes[end..][..4].try_into().unwrap()) as usize;
+    let blocks = arrow_ipc::root_as_footer(&bytes[footer..end]).unwrap().recordBatches().unwrap();
+    let blocks = [0, 1].map(|k| *blocks.get(k));
+    let told = blocks[1].offset().to_le_bytes();
+    let at = footer + bytes[footer..end].windows(8).position(|w| w == told).unwrap();
+    (bytes, at, blocks)
 }
 
 #[test]
 fn batches_are_not_read_twice() {
-    let (fields, columns, metadata) = parts(&written(&table(40)));
-    let mut bytes = rewritten(fields, &columns, metadata, &[20, 20]);
-    let footer = bytes.len() - 10 - u32::from_le_bytes(bytes[bytes.len() - 10..][..4].try_into().unwrap()) as usize;
-    let footer = arrow_ipc::root_as_footer(&bytes[footer..bytes.len() - 10]).unwrap();
-    let blocks: Vec<_> = footer.recordBatches().unwrap().iter().copied().collect();
-    let (first, second) = (blocks[0].offset() as u64, blocks[1].offset() as u64);
-    let at = block(&bytes, second);
-    bytes[at..at + 8].copy_from_slice(&first.to_le_bytes());
+    let (mut bytes, at, [first, second]) = second_block();
+    bytes[at..at + 8].copy_from_slice(&first.offset().to_le_bytes());
     let e = read_once(&bytes).unwrap_err();
-    assert!(e.to_string().contains(&format!("block 1: wanted within bytes {second} to ")), "{e}");
+    assert!(e.to_string().contains(&format!("block 1: wanted within bytes {} to ", second.offset())), "{e}");
+}
+
+#[test]
+fn blocks_without_a_description_are_refused() {
+    for length in -1..8i32 {
+        let (mut bytes, at, _) = second_block();
+        // After the offset of eight bytes.
+        bytes[at + 8..at + 12].copy_from_slice(&length.to_le_bytes());
+        let e = read_once(&bytes).unwrap_err();
+        assert!(e.to_string().contains("block 1: wanted within bytes "), "{e}");
+    }
 }
 
 /// Reads bytes that may be anything: a table or an error without control characters, and no more memory than twice the file and a little.
