@@ -301,14 +301,14 @@ fn every_flipped_byte_and_every_length_is_survived() {
     }
     let mut other = 0;
     for at in 0..bytes.len() {
-        for flip in [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff] {
+        for flip in [0x01, 0x10, 0x80, 0xff] {
             let mut bytes = bytes.clone();
             bytes[at] ^= flip;
             other += usize::from(survive(&path, &bytes).is_some_and(|table| table != good));
         }
     }
     // Sums within their range are all that can become others unseen: 3 rows of 72 bytes, and the coordinates.
-    assert!(other > 0 && other < 9 * 3 * 88, "{other}");
+    assert!(other > 0 && other < 4 * 3 * 88, "{other}");
 }
 
 fn damage() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
@@ -316,7 +316,7 @@ fn damage() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_descriptions(changes in damage(), words in prop::collection::vec((any::<prop::sample::Index>(), any::<i32>()), 0..3)) {
