@@ -2,7 +2,8 @@
 //!
 //! A file becomes a [`Scan`] through [`read`], a stream through [`read_from`]; arrays come as an [`Array`] from [`read_npy`] and
 //! [`read_npz`] and go as an [`ArrayView`] through [`write_npy`] and [`write_npz`]; clouds go through [`write_bin`], and with the names of
-//! their columns, as [`NamedPoints`], through [`write_ply`] and [`write_pcd`]. Three rules hold for all of it:
+//! their columns, as [`NamedPoints`], through [`write_ply`] and [`write_pcd`]. With the feature
+//! `arrow`, the sums of an ndt map's cells are kept in Arrow IPC files: `read_ndt_moments`, `write_ndt_moments`. Three rules hold for all of it:
 //!
 //! - a size that a file claims is checked against the bytes that are there before memory is taken for it;
 //! - an error names the file, the field, what was wanted and what was found, control characters escaped: [`IoError`];
@@ -27,6 +28,8 @@ mod dtype;
 mod error;
 mod format;
 mod inputs;
+#[cfg(feature = "arrow")]
+mod moments;
 mod named;
 mod npy;
 mod npz;
@@ -45,6 +48,8 @@ pub use dtype::Dtype;
 pub use error::{Detail, IoError, escape};
 pub use format::{Format, UnknownFormat};
 pub use inputs::{find_inputs, natural_order};
+#[cfg(feature = "arrow")]
+pub use moments::{NdtMomentsTable, read_ndt_moments, write_ndt_moments};
 pub use named::NamedPoints;
 pub use npy::{read_npy, write_npy};
 pub use npz::{read_npz, write_npz, write_points_npz};

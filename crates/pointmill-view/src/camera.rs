@@ -22,6 +22,8 @@ pub struct Camera {
 enum Kind {
     /// Middle of the view and metres across it, along the picture's right and up; and whether x points right.
     Above { middle: [f64; 2], size: [f64; 2], sideways: bool },
+    /// Unit axes of the picture, and middle and metres across it along the first two.
+    Parallel { right: V3, up: V3, ahead: V3, middle: [f64; 2], size: [f64; 2] },
     /// Unit axes of the picture, and its width over its distance.
     Eye { eye: V3, right: V3, up: V3, ahead: V3, spread: f64 },
 }
@@ -70,15 +72,24 @@ impl Camera {
         Self { kind: Kind::Eye { eye, right, up, ahead, spread } }
     }
 
+    /// From infinitely far away: along `ahead`, with unit axes of the picture, its middle and the metres across it. All are validated.
+    pub(crate) const fn parallel([right, up, ahead]: [V3; 3], middle: [f64; 2], size: [f64; 2]) -> Self {
+        Self { kind: Kind::Parallel { right, up, ahead, middle, size } }
+    }
+
     /// The camera for an image of this many pixels.
     pub(crate) fn view(&self, width: u32, height: u32) -> View {
         let (w, h) = (f64::from(width), f64::from(height));
         let scale = match self.kind {
-            Kind::Above { size, .. } => (w / size[0]).min(h / size[1]),
+            Kind::Above { size, .. } | Kind::Parallel { size, .. } => (w / size[0]).min(h / size[1]),
             Kind::Eye { spread, .. } => w / spread,
         };
         View { kind: self.kind, scale, centre: [w / 2.0, h / 2.0] }
     }
+}
+
+fn dot(a: V3, b: V3) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 fn unit(v: V3) -> Option<V3> {
@@ -113,6 +124,10 @@ impl View {
                 let (right, up) = if sideways { (p[0], p[1]) } else { (-p[1], p[0]) };
                 ((right - middle[0]) * self.scale, (up - middle[1]) * self.scale, -p[2])
             }
+            Kind::Parallel { right, up, ahead, middle, .. } => {
+                let (x, y) = (dot(right, p) - middle[0], dot(up, p) - middle[1]);
+                (x * self.scale, y * self.scale, dot(ahead, p))
+            }
             Kind::Eye { eye, right, up, ahead, .. } => {
                 let v = [p[0] - eye[0], p[1] - eye[1], p[2] - eye[2]];
                 let along = |a: V3| v[0] * a[0] + v[1] * a[1] + v[2] * a[2];
@@ -125,6 +140,23 @@ impl View {
         };
         let (x, y) = (self.centre[0] + x, self.centre[1] - y);
         (x.is_finite() && y.is_finite() && depth.is_finite()).then_some(Projected { x, y, depth })
+    }
+
+    /// How many pixels to the right and how many down a point at `p` moves with each metre along x, y and z; `None` as [`View::project`].
+    pub(crate) fn gradients(&self, p: V3) -> Option<[V3; 2]> {
+        let at = self.project(p)?;
+        let (right, up, per_metre) = match self.kind {
+            Kind::Above { sideways: true, .. } => ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], self.scale),
+            Kind::Above { sideways: false, .. } => ([0.0, -1.0, 0.0], [1.0, 0.0, 0.0], self.scale),
+            Kind::Parallel { right, up, .. } => (right, up, self.scale),
+            Kind::Eye { right, up, ahead, .. } => {
+                // What is not in the middle moves with its distance too.
+                let (x, y) = ((at.x - self.centre[0]) / self.scale, (self.centre[1] - at.y) / self.scale);
+                let leaning = |axis: V3, t: f64| [0, 1, 2].map(|k| axis[k] - t * ahead[k]);
+                (leaning(right, x), leaning(up, y), self.scale / at.depth)
+            }
+        };
+        Some([right.map(|v| v * per_metre), up.map(|v| -v * per_metre)])
     }
 
     /// The part of a line that is in front of the eye; `None` if there is none, or an end is not finite.
@@ -149,7 +181,7 @@ impl View {
     /// Pixels that a metre at this depth covers.
     pub(crate) fn pixels_per_metre(&self, depth: f64) -> f64 {
         match self.kind {
-            Kind::Above { .. } => self.scale,
+            Kind::Above { .. } | Kind::Parallel { .. } => self.scale,
             Kind::Eye { .. } => self.scale / depth,
         }
     }
@@ -157,7 +189,7 @@ impl View {
     /// Share of its light that a point at this depth keeps: far things fade into the background.
     pub(crate) fn haze(&self, depth: f64) -> f64 {
         match self.kind {
-            Kind::Above { .. } => 1.0,
+            Kind::Above { .. } | Kind::Parallel { .. } => 1.0,
             Kind::Eye { .. } => 1.0 / (1.0 + depth * depth / (110.0 * 110.0)),
         }
     }
@@ -166,6 +198,7 @@ impl View {
     pub(crate) fn sees(&self, p: V3, normal: V3) -> bool {
         match self.kind {
             Kind::Above { .. } => normal[2] > 0.0,
+            Kind::Parallel { ahead, .. } => dot(ahead, normal) < 0.0,
             Kind::Eye { eye, .. } => (0..3).map(|k| (eye[k] - p[k]) * normal[k]).sum::<f64>() > 0.0,
         }
     }
@@ -194,6 +227,30 @@ mod tests {
         assert!(view.project([10.0, 0.0, 2.0]).unwrap().y < 50.0);
         assert!(view.project([-20.0, 0.0, 0.0]).is_none());
         assert!(view.project([f64::NAN, 0.0, 0.0]).is_none());
+    }
+
+    #[test]
+    fn gradients_are_differences() {
+        let bounds = Aabb::new([-10.0; 3], [10.0; 3]);
+        let axes = [[0.8, -0.6, 0.0], [0.36, 0.48, 0.8], [0.48, 0.64, -0.6]];
+        for camera in [
+            Camera::birds_eye(bounds),
+            Camera::birds_eye_sideways(bounds),
+            Camera::parallel(axes, [1.0, -2.0], [30.0, 20.0]),
+            Camera::perspective([-10.0, 3.0, 5.0], [10.0, 0.0, 0.0], 60.0),
+        ] {
+            let (view, p, step) = (camera.view(200, 100), [4.0, 1.5, -1.0], 1e-5);
+            let gradients = view.gradients(p).unwrap();
+            for k in 0..3 {
+                let [low, high] = [-step, step].map(|step| {
+                    let mut q = p;
+                    q[k] += step;
+                    view.project(q).unwrap()
+                });
+                let found = [(high.x - low.x) / (2.0 * step), (high.y - low.y) / (2.0 * step)];
+                assert!((0..2).all(|i| (found[i] - gradients[i][k]).abs() < 1e-5), "{camera:?}: {found:?}");
+            }
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@
 
 mod boxes;
 mod camera;
+mod caption;
 mod colour;
 mod draw;
 mod error;
@@ -25,6 +26,7 @@ mod file;
 mod gif;
 mod image;
 mod line;
+mod ndt;
 mod palette;
 mod png;
 mod raster;
@@ -38,5 +40,6 @@ pub use crate::draw::{draw_cubes, draw_points};
 pub use crate::error::ViewError;
 pub use crate::gif::Gif;
 pub use crate::image::{BACKGROUND, Image, MAX_SIDE};
+pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
 pub use crate::roi::roi_picture;
 pub use crate::voxelization::voxelization_picture;

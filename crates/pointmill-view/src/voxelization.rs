@@ -1,5 +1,6 @@
 //! Input and voxel means side by side.
 
+use crate::caption::shortened;
 use crate::draw::draw_rings;
 use crate::{Camera, Colour, Image, draw_cubes, draw_points};
 use pointmill_core::{Aabb, Points};
@@ -53,7 +54,7 @@ pub fn voxelization_picture(
     let mut picture = Image::filled(WIDTH, HEIGHT, FRAME);
     for (column, (points, caption)) in [(left, captions[0]), (right, captions[1])].into_iter().enumerate() {
         let x = MARGIN + column as u32 * (PANEL + MARGIN);
-        picture.text(&shortened(caption), x as i32 + 6, 9, INK);
+        picture.text(&shortened(caption, PANEL - 12), x as i32 + 6, 9, INK);
         for (camera, y, height) in [(&above, TITLE + MARGIN, ABOVE), (&behind, TITLE + ABOVE + 2 * MARGIN, BEHIND)] {
             // Twice the size, then halved: smooth edges.
             let mut panel = Image::filled(2 * PANEL, 2 * height, crate::BACKGROUND);
@@ -114,9 +115,4 @@ fn common_colour(points: Points) -> Colour {
 /// The power of two above a positive number, infinity for the largest.
 fn power_of_two(v: f32) -> f32 {
     f32::from_bits((v.to_bits() & 0x7f80_0000) + 0x0080_0000)
-}
-
-/// What fits over a panel.
-fn shortened(caption: &str) -> String {
-    caption.chars().map(|c| if c.is_control() { ' ' } else { c }).take(((PANEL - 12) / 10) as usize).collect()
 }

@@ -3,7 +3,8 @@
 use pointmill_core::{Aabb, BoxOrigin, OrientedBox, PointCloud, Points};
 use pointmill_synth::{Drive, DriveParams, RoiScene, surfaces};
 use pointmill_view::{
-    BACKGROUND, Camera, Colour, Gif, Image, draw_boxes, draw_cubes, draw_points, roi_picture, voxelization_picture,
+    BACKGROUND, Camera, Colour, Gif, Image, NdtEllipsoids, NdtFitNote, draw_boxes, draw_cubes, draw_points,
+    ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture, roi_picture, voxelization_picture,
 };
 
 const RANGE: Aabb = Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]);
@@ -247,4 +248,124 @@ fn odd_rois_give_pictures() {
             roi_picture(points.points(), boxes, &keys[1], [12; 3], ["", ""]);
         }
     }
+}
+
+type Rows = Vec<[f64; 3]>;
+
+/// A yard of 40 m x 24 m in cells of 2 m, far from zero: ground, four walls, and a bush in the middle; and points on all of it.
+fn yard() -> (Rows, Vec<[f64; 6]>, Rows) {
+    let (wide, thin, corner) = (0.33, 0.0033, [4_000_000.0, 5_000_000.0, 100.0]);
+    let mut cells = vec![];
+    for (x, y) in (0..20).flat_map(|x| (0..12).map(move |y| (x, y))) {
+        let at = |z: f64| [2.0 * f64::from(x) + 1.0, 2.0 * f64::from(y) + 1.0, z];
+        cells.push((at(0.0), [wide, 0.0, 0.0, wide, 0.0, thin]));
+        if x == 0 || x == 19 {
+            cells.push((at(1.0), [thin, 0.0, 0.0, wide, 0.0, wide]));
+        } else if y == 0 || y == 11 {
+            cells.push((at(1.0), [wide, 0.0, 0.0, thin, 0.0, wide]));
+        } else if (x, y) == (10, 6) {
+            cells.push((at(1.0), [0.3, 0.0, 0.0, 0.3, 0.0, 0.3]));
+        }
+    }
+    let in_world = |p: [f64; 3]| [0, 1, 2].map(|k| p[k] + corner[k]);
+    let means: Vec<_> = cells.iter().map(|(mean, _)| in_world(*mean)).collect();
+    // Eight points a cell, a standard deviation from its mean along each axis.
+    let around = |(mean, c): &([f64; 3], [f64; 6]), i: usize| {
+        let sign = |k: usize| if i >> k & 1 == 0 { -1.0 } else { 1.0 };
+        in_world([0, 1, 2].map(|k| mean[k] + sign(k) * c[[0, 3, 5][k]].sqrt()))
+    };
+    let points = cells.iter().flat_map(|cell| (0..8).map(move |i| around(cell, i))).collect();
+    (means, cells.iter().map(|cell| cell.1).collect(), points)
+}
+
+const NOTES: [NdtFitNote; 2] = [
+    NdtFitNote { nvtl: 1.25, transform_probability: 2.5, error: Some([1.0, 0.0]) },
+    NdtFitNote { nvtl: 3.125, transform_probability: 5.5, error: None },
+];
+
+/// Pixels of a colour or near it in a rectangle.
+fn near(image: &Image, [x0, y0, w, h]: [u32; 4], colour: [u8; 3]) -> usize {
+    let all = (y0..y0 + h).flat_map(|y| (x0..x0 + w).map(move |x| (x, y)));
+    all.filter(|&(x, y)| (0..3).all(|k| image.get(x, y)[k].abs_diff(colour[k]) < 40)).count()
+}
+
+#[test]
+fn maps_of_distributions_have_their_pixels() {
+    let (means, covariances, points) = yard();
+    let map = NdtEllipsoids { means: &means, covariances: &covariances };
+    let picture = ndt_map_picture(&points, map, ["a yard", "cells of 2 m"]);
+    assert_eq!((picture.width(), picture.height()), (1600, 900));
+    let panel = [8, 44, 1584, 780];
+    // Outlines: level blue, walls along y and along x, the bush.
+    for (colour, least) in
+        [([64, 158, 232], 3_000), ([246, 208, 118], 500), ([246, 76, 166], 500), ([104, 196, 96], 60)]
+    {
+        assert!(near(&picture, panel, colour) > least, "{colour:?}: {}", near(&picture, panel, colour));
+    }
+    // The order of cells of different depth, and where zero is, do not matter.
+    let moved: Vec<_> = means.iter().map(|m| [m[0] - 4_000_000.0, m[1] - 5_000_000.0, m[2]]).collect();
+    let here: Vec<_> = points.iter().map(|m| [m[0] - 4_000_000.0, m[1] - 5_000_000.0, m[2]]).collect();
+    let again =
+        ndt_map_picture(&here, NdtEllipsoids { means: &moved, covariances: &covariances }, ["a yard", "cells of 2 m"]);
+    let differ = picture.rgb().iter().zip(again.rgb()).filter(|(a, b)| a.abs_diff(**b) > 8).count();
+    assert!(differ < 3_000, "{differ}");
+    assert_eq!(format!("{:016x}", fnv(picture.rgb())), "09d33b3a58e08e93");
+}
+
+#[test]
+fn alignments_show_both_poses() {
+    let (means, covariances, after) = yard();
+    let map = NdtEllipsoids { means: &means, covariances: &covariances };
+    let before: Vec<_> = after.iter().map(|p| [p[0] + 0.8, p[1] - 0.6, p[2]]).collect();
+    let picture = ndt_alignment_picture(map, &before, &after, NOTES);
+    let (red, green) = ([255, 92, 84], [98, 232, 140]);
+    for y in [44, 420] {
+        let (left, right) = ([8, y, 780, 370], [808, y, 780, 370]);
+        assert!(near(&picture, left, red) > 400 && near(&picture, left, green) == 0);
+        assert!(near(&picture, right, green) > 400 && near(&picture, right, red) == 0);
+    }
+    let frames = ndt_alignment_frames(map, &before, &after, NOTES);
+    let panels = [8, 44, 1584, 800];
+    assert!(near(&frames[0], panels, red) > 800 && near(&frames[0], panels, green) == 0);
+    assert!(near(&frames[1], panels, green) > 800 && near(&frames[1], panels, red) == 0);
+    let hashes = [&picture, &frames[0], &frames[1]].map(|image| format!("{:016x}", fnv(image.rgb())));
+    assert_eq!(hashes, ["bd8b1421dc90275a", "52de6c893ed26b69", "4d770b232dda0cd7"]);
+}
+
+#[test]
+fn odd_distributions_give_pictures() {
+    let (nan, inf, max) = (f64::NAN, f64::INFINITY, f64::MAX);
+    let flat = [0.33, 0.0, 0.0, 0.33, 0.0, 0.0033];
+    let means: [Vec<[f64; 3]>; 6] = [
+        vec![],
+        vec![[1.0, 2.0, 3.0]],
+        vec![[nan; 3], [inf; 3], [-inf, 0.0, 0.0]],
+        vec![[max; 3], [-max; 3], [0.0; 3]],
+        vec![[5.0; 3]; 40],
+        (0..100).map(|i| [power_of_ten(i), 1.0, -power_of_ten(i)]).collect(),
+    ];
+    let covariances: [Vec<[f64; 6]>; 6] = [
+        vec![],
+        vec![flat; 200],
+        vec![[nan; 6]; 200],
+        vec![[0.0; 6]; 200],
+        vec![[1e12, 0.0, 0.0, 1e12, 0.0, 1e12]; 12],
+        [[max; 6], [1.0; 6], [-1.0; 6], [1e-300, 0.0, 0.0, 1e-300, 0.0, 0.0], flat].repeat(8),
+    ];
+    let clouds = [vec![], vec![[nan, inf, max]; 9], vec![[1.0, 2.0, 3.0]; 9], vec![[max; 3], [-max; 3], [1e300; 3]]];
+    let note = NdtFitNote { nvtl: nan, transform_probability: -inf, error: Some([max, nan]) };
+    let long = "a caption far too long for its half \u{1f980}\n".repeat(20);
+    for (k, means) in means.iter().enumerate() {
+        for j in [k, k + 1, k + 3] {
+            let map = NdtEllipsoids { means, covariances: &covariances[j % 6] };
+            ndt_map_picture(&clouds[j % 4], map, [&long, ""]);
+        }
+        let map = NdtEllipsoids { means, covariances: &covariances[(k + 4) % 6] };
+        ndt_alignment_picture(map, &clouds[k % 4], &clouds[(k + k / 4 + 1) % 4], [note, NOTES[1]]);
+    }
+}
+
+/// 10 to the power `i - 50`: distances of all sizes.
+fn power_of_ten(i: i32) -> f64 {
+    (0..(i - 50).abs()).fold(1.0, |v, _| if i < 50 { v / 10.0 } else { v * 10.0 })
 }

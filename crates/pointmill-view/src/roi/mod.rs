@@ -1,6 +1,7 @@
 //! Points in oriented boxes and the voxels they are binned into.
 
 use crate::boxes::{draw_boxes, draw_grid, wireframes};
+use crate::caption::shortened;
 use crate::draw::draw_coloured;
 use crate::line::Pen;
 use crate::{Camera, Image};
@@ -65,7 +66,7 @@ pub fn roi_picture(
     let chosen = closeup::choose(&scene, CLOSEUPS);
     let mut picture = Image::filled(WIDTH, HEIGHT, FRAME);
     for (x, caption) in [(MARGIN, captions[0]), ((WIDTH + MARGIN) / 2, captions[1])] {
-        picture.text(&shortened(caption), x as i32 + 6, 9, INK);
+        picture.text(&shortened(caption, WIDTH / 2 - 24), x as i32 + 6, 9, INK);
     }
     picture.paste(&above(&scene, &chosen), MARGIN, TITLE + MARGIN);
     for k in 0..CLOSEUPS {
@@ -172,8 +173,3 @@ fn framed(scene: &RoiView) -> Aabb {
 
 /// Metres around the middles of boxes.
 const PAD: f32 = 4.5;
-
-/// What fits over half the picture.
-fn shortened(caption: &str) -> String {
-    caption.chars().map(|c| if c.is_control() { ' ' } else { c }).take(((WIDTH / 2 - 24) / 10) as usize).collect()
-}

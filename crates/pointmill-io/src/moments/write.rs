@@ -1,0 +1,81 @@
+//! From sums to a file.
+
+use super::check::{Rows, Wrong};
+use super::{NdtMomentsTable, columns};
+use crate::error::{Detail, IoError};
+use crate::whole::write_whole;
+use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array};
+use arrow_ipc::MetadataVersion;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_schema::{ArrowError, Schema};
+use pointmill_core::ndt::Moments;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows of a record batch: columns are copied by so many, not all at once.
+const BATCH: usize = 1 << 16;
+/// Bytes that columns start at multiples of, as the format advises. Said here, so that another default of the crate changes no file.
+const ALIGNMENT: usize = 64;
+
+/// Writes sums as an Arrow IPC file, whole or not at all (see [`write_whole`]).
+///
+/// # Errors
+/// A table that [`read_ndt_moments`](crate::read_ndt_moments) would refuse, as [`IoError::InvalidArgument`]; what the system refuses.
+pub fn write_ndt_moments(path: impl AsRef<Path>, table: &NdtMomentsTable) -> Result<(), IoError> {
+    let path = path.as_ref();
+    check(table).map_err(|w| IoError::InvalidArgument(Detail::new(path, w.field, w.wanted, w.found)))?;
+    write_whole(path, |out| write(out, table).map_err(io_error))
+}
+
+fn check(table: &NdtMomentsTable) -> Result<(), Wrong> {
+    let mut rows = Rows::default();
+    table.cells.iter().try_for_each(|(cell, moments)| rows.next(*cell, moments))?;
+    rows.end(table.points, table.nonfinite)
+}
+
+fn write(out: &mut impl Write, table: &NdtMomentsTable) -> Result<(), ArrowError> {
+    let schema = columns::schema(metadata(table));
+    let options = IpcWriteOptions::try_new(ALIGNMENT, false, MetadataVersion::V5)?;
+    let mut writer = FileWriter::try_new_with_options(out, &schema, options)?;
+    for cells in table.cells.chunks(BATCH) {
+        writer.write(&batch(&schema, cells)?)?;
+    }
+    writer.finish()
+}
+
+fn metadata(table: &NdtMomentsTable) -> HashMap<String, String> {
+    let values = [
+        columns::THIS_FORMAT.into(),
+        columns::THIS_VERSION.into(),
+        format!("{:08x}", table.lattice.inv().to_bits()),
+        format!("{:?}", table.lattice.unit()),
+        table.points.to_string(),
+        table.nonfinite.to_string(),
+    ];
+    columns::KEYS.map(String::from).into_iter().zip(values).collect()
+}
+
+fn batch(schema: &Arc<Schema>, cells: &[([i32; 3], Moments)]) -> Result<RecordBatch, ArrowError> {
+    let mut columns: Vec<ArrayRef> = Vec::with_capacity(columns::COLUMNS.len());
+    for k in 0..3 {
+        columns.push(Arc::new(Int32Array::from_iter_values(cells.iter().map(|(cell, _)| cell[k]))));
+    }
+    columns.push(Arc::new(UInt32Array::from_iter_values(cells.iter().map(|(_, m)| m.count))));
+    for k in 0..3 {
+        columns.push(Arc::new(Int64Array::from_iter_values(cells.iter().map(|(_, m)| m.sum[k]))));
+    }
+    for k in 0..6 {
+        columns.push(Arc::new(Int64Array::from_iter_values(cells.iter().map(|(_, m)| m.products[k]))));
+    }
+    RecordBatch::try_new(schema.clone(), columns)
+}
+
+/// The system's answer out of the crate's error.
+fn io_error(e: ArrowError) -> io::Error {
+    match e {
+        ArrowError::IoError(_, e) => e,
+        e => io::Error::other(e),
+    }
+}
