@@ -82,7 +82,7 @@ impl Subject {
                 for case in &cases[1..3] {
                     show(&ndt_search(stream, case, rounds, rate)?, printer)?;
                 }
-                show(&ndt_align(stream, &cases[1], rounds, rate)?, printer)?;
+                show(&ndt_align(stream, &cases[3], rounds, rate)?, printer)?;
             }
         }
         Ok(())

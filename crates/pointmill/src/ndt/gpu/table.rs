@@ -372,7 +372,7 @@ fn items(n: u32, stream: &Stream) -> u32 {
     if cfg!(test) {
         return 1 + n % 7;
     }
-    (n / (stream.enough_blocks(8) * BLOCK)).clamp(1, 16)
+    (n / (stream.enough_blocks(8) * BLOCK)).clamp(1, 8)
 }
 
 fn record(key: u64, moments: &Moments) -> kernels::Record {
