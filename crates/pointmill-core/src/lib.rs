@@ -10,6 +10,7 @@
 //! - [`trig`]: sine and cosine of a heading;
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
 //! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
+//! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
 //! - [`hash`]: where a cell starts in a hash table;
 //! - [`mean`]: the last step of means and maxima;
 //! - [`ElementType`], [`mod@half`]: `f32`, `f16` and `bf16`, rounded once to nearest even.
@@ -36,9 +37,12 @@ mod element;
 mod grid;
 pub mod half;
 pub mod hash;
+pub mod linear;
 pub mod mean;
 pub mod ndt;
 mod oriented_box;
+pub mod rigid;
+pub mod svd;
 pub mod trig;
 
 pub use aabb::Aabb;

@@ -3,7 +3,9 @@
 use super::score::{Derivatives, check};
 use super::{NdtFit, NdtGrid};
 use crate::{Error, Result};
+use pointmill_core::linear::{cholesky, inverse, solve};
 use pointmill_core::ndt::{Pose, PreparedPose};
+use pointmill_core::rigid::is_rotation;
 
 /// The least part of the diagonal that is added to it.
 const LEAST_DAMPING: f64 = 1e-3;
@@ -152,48 +154,6 @@ impl Step {
     }
 }
 
-/// The lower triangle whose product with its transpose is `a`, if that is positive definite.
-fn cholesky(a: &[[f64; 6]; 6]) -> Option<[[f64; 6]; 6]> {
-    let mut lower = [[0.0; 6]; 6];
-    for i in 0..6 {
-        for j in 0..=i {
-            let sum = (0..j).fold(a[i][j], |sum, k| sum - lower[i][k] * lower[j][k]);
-            if i == j {
-                // What is left of a diagonal entry after rounding is no sign of anything.
-                let least = 1e-12 * a[i][i].abs();
-                if sum.is_nan() || sum <= least {
-                    return None;
-                }
-                lower[i][i] = sum.sqrt();
-            } else {
-                lower[i][j] = sum / lower[j][j];
-            }
-        }
-    }
-    Some(lower)
-}
-
-fn solve(lower: &[[f64; 6]; 6], b: &[f64; 6]) -> [f64; 6] {
-    let mut x = *b;
-    for i in 0..6 {
-        x[i] = (0..i).fold(x[i], |sum, k| sum - lower[i][k] * x[k]) / lower[i][i];
-    }
-    for i in (0..6).rev() {
-        x[i] = (i + 1..6).fold(x[i], |sum, k| sum - lower[k][i] * x[k]) / lower[i][i];
-    }
-    x
-}
-
-fn inverse(a: &[[f64; 6]; 6]) -> Option<[[f64; 6]; 6]> {
-    let lower = cholesky(a)?;
-    let mut out = [[0.0; 6]; 6];
-    for j in 0..6 {
-        let column = solve(&lower, &std::array::from_fn(|i| if i == j { 1.0 } else { 0.0 }));
-        (0..6).for_each(|i| out[i][j] = column[i]);
-    }
-    Some(out)
-}
-
 /// A pose as a matrix, rows first.
 pub(super) fn matrix(pose: &Pose) -> [f64; 16] {
     let r = *PreparedPose::new(pose).rotation();
@@ -212,17 +172,9 @@ pub(super) fn matrix(pose: &Pose) -> [f64; 16] {
 /// A matrix that is not finite, whose last row is not 0, 0, 0, 1, or whose rotation is none, by more than a millionth.
 pub fn pose_of(matrix: &[f64; 16]) -> Result<Pose> {
     let r = |i: usize, j: usize| matrix[i * 4 + j];
-    let mut off = 0.0f64;
-    for i in 0..3 {
-        for j in 0..3 {
-            let dot: f64 = (0..3).map(|k| r(i, k) * r(j, k)).sum();
-            off = off.max((dot - f64::from(u8::from(i == j))).abs());
-        }
-    }
-    let cross = |i: usize, j: usize| r(0, i) * r(1, j) - r(0, j) * r(1, i);
-    let determinant = cross(1, 2) * r(2, 0) + cross(2, 0) * r(2, 1) + cross(0, 1) * r(2, 2);
+    let rotation = [0, 1, 2].map(|i| [r(i, 0), r(i, 1), r(i, 2)]);
     let finite = matrix.iter().all(|x| x.is_finite());
-    if !finite || matrix[12..] != [0.0, 0.0, 0.0, 1.0] || off > 1e-6 || determinant < 0.0 {
+    if !finite || matrix[12..] != [0.0, 0.0, 0.0, 1.0] || !is_rotation(&rotation) {
         let expected = "a rigid transform: a rotation, a translation, and 0, 0, 0, 1";
         return Err(Error::argument("matrix", expected, format!("{matrix:?}")));
     }
