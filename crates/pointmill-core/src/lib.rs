@@ -9,6 +9,7 @@
 //! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;
 //! - [`trig`]: sine and cosine of a heading;
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
+//! - [`icp`]: nearest points, what pairs of them say, and the pose they ask for;
 //! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
 //! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
 //! - [`hash`]: where a cell starts in a hash table;
@@ -37,6 +38,7 @@ mod element;
 mod grid;
 pub mod half;
 pub mod hash;
+pub mod icp;
 pub mod linear;
 pub mod mean;
 pub mod ndt;
