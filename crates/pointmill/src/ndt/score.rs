@@ -1,12 +1,10 @@
 //! How well a scan fits a grid.
 
 use super::NdtGrid;
+use crate::prim::{BLOCK, sum};
 use crate::{Error, Result};
 use pointmill_core::ndt::{NdtScore, Pose, PreparedPose, TERMS, Terms};
 use rayon::prelude::*;
-
-/// Points whose terms are added in one tree.
-const BLOCK: usize = 256;
 
 /// How well a scan fits at a pose.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -119,23 +117,4 @@ pub(super) fn check(pose: &Pose) -> Result<()> {
 
 fn offset(x: [f64; 3], mean: [f64; 3]) -> [f64; 3] {
     [x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]]
-}
-
-/// Sums over `n` points: within blocks by halves, then block after block, so that the order is one whoever adds.
-fn sum<const K: usize>(n: usize, of: impl Fn(usize) -> [f64; K] + Sync) -> [f64; K] {
-    let blocks: Vec<[f64; K]> = (0..n.div_ceil(BLOCK))
-        .into_par_iter()
-        .map(|b| {
-            let mut values: Vec<[f64; K]> = (b * BLOCK..n.min((b + 1) * BLOCK)).map(&of).collect();
-            values.resize(BLOCK, [0.0; K]);
-            let mut half = BLOCK / 2;
-            while half > 0 {
-                let (low, high) = values.split_at_mut(half);
-                low.iter_mut().zip(high).for_each(|(a, b)| a.iter_mut().zip(b).for_each(|(a, b)| *a += *b));
-                half /= 2;
-            }
-            values[0]
-        })
-        .collect();
-    blocks.iter().fold([0.0; K], |all, block| std::array::from_fn(|k| all[k] + block[k]))
 }

@@ -1,6 +1,6 @@
 //! Points into sums, by cell.
 
-use super::cloud::{Found, NdtCloud};
+use super::cloud::{Found, NdtCloud, each};
 use crate::{Error, Result};
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice};
 use rayon::prelude::*;
@@ -71,7 +71,7 @@ impl Table {
         let mut index = first;
         // Points that follow each other mostly share a cell.
         let mut last = (u64::MAX, 0);
-        cloud.each(first, end, lattice, |found| {
+        each(cloud, first, end, lattice, |found| {
             match found {
                 Found::At(place) => {
                     let key = key_of(place.cell);
