@@ -1,4 +1,7 @@
+mod real;
 mod search;
+
+use super::{Registration, Timing};
 
 use crate::testing::Random;
 
@@ -15,4 +18,11 @@ fn cloud_of(n: usize, seed: u64) -> Vec<[f32; 3]> {
 
 fn on_threads<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
+}
+
+/// Everything but times.
+fn strip(mut got: Registration) -> Registration {
+    got.prepare_ms = 0.0;
+    got.trace.iter_mut().for_each(|entry| entry.timing = Timing::default());
+    got
 }
