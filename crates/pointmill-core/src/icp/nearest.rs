@@ -60,7 +60,8 @@ pub fn bound(q: [f32; 3], low: [f32; 3], high: [f32; 3]) -> f32 {
 fn beyond(q: f32, low: f32, high: f32) -> f32 {
     let (below, above) = (low - q, q - high);
     let out = if below > above { below } else { above };
-    if out > 0.0 { out } else { 0.0 }
+    // Written as a comparison, compilers make a branch for each lane of it.
+    out.max(0.0)
 }
 
 #[cfg(test)]

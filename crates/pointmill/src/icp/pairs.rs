@@ -69,13 +69,15 @@ impl Pairs {
             .zip(source.par_chunks(BLOCK))
             .map_init(Scratch::default, |scratch, (known, source)| {
                 let mut looked = Looked::default();
+                let mut hint = u32::MAX;
                 for (known, s) in known.iter_mut().zip(source) {
                     let q = pose.apply(s.map(f64::from)).map(|x| x as f32);
                     let before = known.pair_index(limit);
                     if !known.still(q, target, limit) {
                         looked.searched += 1;
-                        known.search(q, target, searcher, limit, margin, scratch);
+                        known.search(q, target, searcher, limit, margin, hint, scratch);
                     }
+                    hint = known.nearest;
                     let now = known.pair_index(limit);
                     looked.changed += usize::from(now != before);
                     looked.hash = (looked.hash.rotate_left(5) ^ u64::from(now)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -130,13 +132,15 @@ impl Known {
         searcher: &Searcher,
         limit: u64,
         margin: f32,
+        hint: u32,
         scratch: &mut Scratch,
     ) {
-        let mut best = limit;
-        if self.nearest != u32::MAX {
-            // The last neighbour is a point like others, and mostly near: boxes beyond it need no look.
-            best = best.min(key(squared_distance(q, target[self.nearest as usize]), self.nearest));
-        }
+        // The last neighbour, and that of the point before along the curve, are points like others and mostly near: boxes beyond them need no look.
+        let known = |index: u32| match target.get(index as usize) {
+            Some(point) => key(squared_distance(q, *point), index),
+            None => limit,
+        };
+        let best = limit.min(known(self.nearest)).min(known(hint));
         let mut nearest = Nearest::below(best, margin);
         searcher.find(q, &mut nearest, scratch);
         self.pair = nearest.best;

@@ -25,7 +25,7 @@ const MARGIN: f64 = 3.0;
 /// the best pose for these pairs in closed form, from the source as it was given; the other metrics take a step of Gauss and Newton. A proper rotation is certain.
 /// Directions that the pairs do not determine, such as shifts along a plane, keep the guess, and the status is [`Status::Degenerate`].
 ///
-/// **Determinism**: everything but times is the same bits for any number of threads and any [`Search`](super::Search).
+/// **Determinism**: everything but times is the same bits for any number of threads; and for any [`Search`](super::Search), but for [`Iteration::searched`].
 ///
 /// **Limits**: fewer than 2^30 points a cloud, within 1e18 m of its middle. Points that are not finite are left out and counted.
 ///

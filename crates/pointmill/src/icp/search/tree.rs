@@ -220,7 +220,11 @@ impl Leaf {
             return;
         }
         for i in 0..LEAF {
-            keep.offer(key(squares[i], self.index[i]));
+            if squares[i] <= keep.reach() {
+                keep.offer(key(squares[i], self.index[i]));
+            } else {
+                keep.pass(squares[i]);
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Public clouds, where they are: the Stanford bunny's views and a pair of LiDAR scans.
 
 use super::super::*;
-use super::strip;
+use super::{strip, without_searched};
 use crate::Coordinates;
 use crate::testing::repository;
 use std::path::PathBuf;
@@ -101,7 +101,8 @@ fn searches_agree_on_the_bunny() {
         assert!(tree.neighbours(few, 20, Some(0.01)).unwrap() == brute.neighbours(few, 20, Some(0.01)).unwrap());
     }
     let params = |search| IcpParams { metric: Metric::Gicp, search, ..IcpParams::default() };
-    assert_eq!(strip(bunny.align(&params(Search::KdTree)).0), strip(bunny.align(&params(Search::Lbvh)).0));
+    let run = |search| without_searched(strip(bunny.align(&params(search)).0));
+    assert_eq!(run(Search::KdTree), run(Search::Lbvh));
 }
 
 #[test]
@@ -117,5 +118,5 @@ fn two_scans_without_their_no_returns() {
     let metres = (0..3).map(|i| (got.target_from_source[4 * i + 3] - truth[4 * i + 3]).powi(2)).sum::<f64>().sqrt();
     let (degrees, _) = off(&source, 4, &got.target_from_source, &truth);
     assert!(got.converged() && metres <= 0.03 && degrees <= 0.5, "{metres} {degrees} {:?}", got.status);
-    assert_eq!((got.source_dropped.zeros, got.target_dropped.zeros), (5_032, 5_107));
+    assert_eq!((got.source_dropped.zeros, got.target_dropped.zeros), (5_107, 5_032));
 }
