@@ -33,6 +33,15 @@ pub(super) struct Looked {
     pub(super) hash: u64,
 }
 
+/// Where neighbours are searched for.
+pub(super) struct Look<'a> {
+    pub(super) pose: Rigid,
+    pub(super) target: &'a [[f32; 3]],
+    pub(super) searcher: &'a Searcher,
+    /// Metres by which a search looks farther than the nearest point, so that the next poses can do without.
+    pub(super) margin: f32,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Pairs {
     pub(super) known: Vec<Known>,
@@ -53,15 +62,8 @@ impl Pairs {
         (pair < self.limit).then(|| index_of(pair) as usize)
     }
 
-    /// Finds the pairs at a pose. A search looks `margin` metres farther than the nearest point, so that the next poses can do without.
-    pub(super) fn look(
-        &mut self,
-        source: &[[f32; 3]],
-        pose: &Rigid,
-        target: &[[f32; 3]],
-        searcher: &Searcher,
-        margin: f32,
-    ) -> Looked {
+    /// Finds the pairs of all source points.
+    pub(super) fn look(&mut self, source: &[[f32; 3]], from: &Look<'_>) -> Looked {
         let limit = self.limit;
         let blocks: Vec<Looked> = self
             .known
@@ -71,11 +73,11 @@ impl Pairs {
                 let mut looked = Looked::default();
                 let mut hint = u32::MAX;
                 for (known, s) in known.iter_mut().zip(source) {
-                    let q = pose.apply(s.map(f64::from)).map(|x| x as f32);
+                    let q = from.pose.apply(s.map(f64::from)).map(|x| x as f32);
                     let before = known.pair_index(limit);
-                    if !known.still(q, target, limit) {
+                    if !known.still(q, from.target, limit) {
                         looked.searched += 1;
-                        known.search(q, target, searcher, limit, margin, hint, scratch);
+                        known.search(q, from, limit, hint, scratch);
                     }
                     hint = known.nearest;
                     let now = known.pair_index(limit);
@@ -125,24 +127,15 @@ impl Known {
     }
 
     #[inline]
-    fn search(
-        &mut self,
-        q: [f32; 3],
-        target: &[[f32; 3]],
-        searcher: &Searcher,
-        limit: u64,
-        margin: f32,
-        hint: u32,
-        scratch: &mut Scratch,
-    ) {
+    fn search(&mut self, q: [f32; 3], from: &Look<'_>, limit: u64, hint: u32, scratch: &mut Scratch) {
         // The last neighbour, and that of the point before along the curve, are points like others and mostly near: boxes beyond them need no look.
-        let known = |index: u32| match target.get(index as usize) {
+        let known = |index: u32| match from.target.get(index as usize) {
             Some(point) => key(squared_distance(q, *point), index),
             None => limit,
         };
         let best = limit.min(known(self.nearest)).min(known(hint));
-        let mut nearest = Nearest::below(best, margin);
-        searcher.find(q, &mut nearest, scratch);
+        let mut nearest = Nearest::below(best, from.margin);
+        from.searcher.find(q, &mut nearest, scratch);
         self.pair = nearest.best;
         self.nearest = if nearest.best < limit { index_of(nearest.best) } else { u32::MAX };
         (self.from, self.others) = (q, nearest.others);

@@ -1,7 +1,7 @@
 //! The loop: pairs at a pose, what they say, the next pose.
 
 use super::cloud::Local;
-use super::pairs::Pairs;
+use super::pairs::{Look, Pairs};
 use super::params::{IcpParams, Metric, Robust, Stage};
 use super::result::{Iteration, Observability, Registration, Status, Timing};
 use super::search::limit_of;
@@ -142,7 +142,8 @@ impl Run<'_> {
         loop {
             let mut timing = Timing::default();
             let start = Instant::now();
-            let looked = pairs.look(&clouds.source, &self.pose, &clouds.target, &clouds.searcher, margin);
+            let (target, searcher) = (&clouds.target[..], &clouds.searcher);
+            let looked = pairs.look(&clouds.source, &Look { pose: self.pose, target, searcher, margin });
             timing.search_ms = elapsed(start);
             let start = Instant::now();
             let at = clouds.at(self.pose);

@@ -81,7 +81,8 @@ fn skipped_searches_change_nothing() {
         let size = f64::from(random.between(0.0, 1.0)).powi(6) * 0.1;
         let twist: [f64; 6] = std::array::from_fn(|_| f64::from(random.between(-1.0, 1.0)) * size);
         pose = pose.moved(&twist, [0.0; 3]);
-        searched += pairs.look(&queries, &pose, &points, &searcher, (size * 2.0) as f32).searched;
+        let look = pairs::Look { pose, target: &points, searcher: &searcher, margin: (size * 2.0) as f32 };
+        searched += pairs.look(&queries, &look).searched;
         let at: Vec<[f32; 3]> = queries.iter().map(|p| pose.apply(p.map(f64::from)).map(|x| x as f32)).collect();
         let fresh = searcher.nearest(&at, Some(0.05)).unwrap();
         for (i, wanted) in fresh.iter().enumerate() {
