@@ -42,7 +42,7 @@ pub struct Stage {
 pub struct IcpParams {
     /// What is made small; default point-to-plane.
     pub metric: Metric,
-    /// How neighbours are searched for; default by the number of points. The result does not depend on it.
+    /// How neighbours are searched for; default the fastest. Poses and pairs do not depend on it.
     pub search: Search,
     /// Pairs that are farther apart than these metres do not count; a pair at the distance does. Default none.
     pub max_distance: Option<f64>,

@@ -1,4 +1,4 @@
-//! Every point is looked at: what the trees are tested against, and the fastest for a few points.
+//! Every point is looked at: what the trees are tested against.
 
 use super::tree::{Entry, Keep};
 use pointmill_core::icp::nearest::{key, squared_distance};
