@@ -1,5 +1,6 @@
 mod align;
 mod bad;
+mod fixtures;
 mod real;
 mod search;
 
