@@ -72,7 +72,7 @@ impl<'a> Coordinates<'a> {
         (self.values, self.columns)
     }
 
-    /// The values of a point's row and the place of it. Panics if there is no such point.
+    /// The place of a point. Panics if there is no such point.
     #[inline]
     pub(crate) fn point(&self, i: usize) -> [f64; 3] {
         let at = i * self.columns;

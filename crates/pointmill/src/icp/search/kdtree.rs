@@ -5,7 +5,7 @@ use super::tree::{Entry, LEAF, Tree};
 /// Parts of fewer points are not worth another thread.
 const ALONE: usize = 4096;
 
-/// The tree over some points. Its boxes are tight around the points, which looks at half as many leaves as the planes between them do.
+/// The tree over some points. Its boxes are tight around the points: where these lie on surfaces, most of the room between splitting planes is empty.
 pub(super) fn build(mut entries: Vec<Entry>) -> Tree {
     order(&mut entries);
     Tree::new(&entries, &|first, end| first + middle(end - first))
