@@ -22,7 +22,7 @@ ptx:
 fixtures:
     #!/usr/bin/env bash
     set -euo pipefail
-    for operator in voxelize roi_pool ndt; do
+    for operator in voxelize roi_pool ndt icp; do
         python3 fixtures/$operator.py
         python3 fixtures/$operator.py --check
         python3 fixtures/$operator.py --self-test --rounds 2000

@@ -9,7 +9,9 @@
 //! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;
 //! - [`trig`], [`float`]: sine and cosine of an angle, powers and roots;
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
-//! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices, and [`linear`]: six equations;
+//! - [`icp`]: nearest points, what pairs of them say, and the pose they ask for;
+//! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
+//! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
 //! - [`hash`]: where a cell starts in a hash table;
 //! - [`mean`]: the last step of means and maxima;
 //! - [`ElementType`], [`mod@half`]: `f32`, `f16` and `bf16`, rounded once to nearest even.
@@ -38,10 +40,13 @@ pub mod float;
 mod grid;
 pub mod half;
 pub mod hash;
+pub mod icp;
 pub mod linear;
 pub mod mean;
 pub mod ndt;
 mod oriented_box;
+pub mod rigid;
+pub mod svd;
 pub mod trig;
 
 pub use aabb::Aabb;

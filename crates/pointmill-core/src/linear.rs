@@ -1,105 +1,182 @@
-//! Six equations with six unknowns, and a matrix that is symmetric.
+//! Small symmetric systems, the same bits on every device.
 
 use crate::float::sqrt;
 
-/// A symmetric 6x6 matrix: its upper triangle by rows.
-pub type Symmetric6 = [f64; 21];
+/// A square matrix, rows first.
+pub type Square<const N: usize> = [[f64; N]; N];
 
-/// Where entry (i, j) of a [`Symmetric6`] is, for i <= j.
-#[inline(always)]
-pub const fn entry(i: usize, j: usize) -> usize {
-    i * (11 - i) / 2 + j
-}
+/// Most sweeps of [`eigen`] over the entries beside the diagonal. Convergence is quadratic: random matrices of six rows take six or seven.
+const MAX_SWEEPS: u32 = 24;
 
-/// The upper triangle whose transpose times itself is `a`; `None` if `a` is not positive definite.
+/// The lower triangle whose product with its transpose is `a`, if that is positive definite beyond rounding.
 ///
-/// What is left of a diagonal entry after rounding is no sign of anything, so that less than 1e-12 of it counts as nothing.
+/// Only the lower half of `a` is read.
 ///
 /// ```
-/// use pointmill_core::linear::{cholesky, entry, solve};
-/// let mut a = [0.5; 21];
-/// (0..6).for_each(|i| a[entry(i, i)] = 4.0);
-/// let x = solve(&cholesky(&a).unwrap(), &[6.5; 6]);
-/// assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-15));
+/// use pointmill_core::linear::{cholesky, solve};
+/// let lower = cholesky(&[[4.0, 2.0], [2.0, 5.0]]).unwrap();
+/// assert_eq!(lower, [[2.0, 0.0], [1.0, 2.0]]);
+/// assert_eq!(solve(&lower, &[8.0, 12.0]), [1.0, 2.0]);
+/// assert!(cholesky(&[[1.0, 2.0], [2.0, 1.0]]).is_none());
 /// ```
 #[inline(always)]
-pub fn cholesky(a: &Symmetric6) -> Option<Symmetric6> {
-    // All loops are of six rounds, with a question inside: such ones a compiler unrolls, and the arrays become registers.
-    let mut upper = [0.0; 21];
-    let mut definite = true;
+pub fn cholesky<const N: usize>(a: &Square<N>) -> Option<Square<N>> {
+    let mut lower = [[0.0; N]; N];
     let mut i = 0;
-    while i < 6 {
+    while i < N {
         let mut j = 0;
-        while j < 6 {
-            if j >= i {
-                let mut sum = a[entry(i, j)];
-                let mut k = 0;
-                while k < 6 {
-                    if k < i {
-                        sum -= upper[entry(k, i)] * upper[entry(k, j)];
-                    }
-                    k += 1;
+        while j <= i {
+            let mut sum = a[i][j];
+            let mut k = 0;
+            while k < j {
+                sum -= lower[i][k] * lower[j][k];
+                k += 1;
+            }
+            if i == j {
+                // What is left of a diagonal entry after rounding is no sign of anything.
+                let least = 1e-12 * a[i][i].abs();
+                if sum.is_nan() || sum <= least {
+                    return None;
                 }
-                if i == j {
-                    definite &= sum > 1e-12 * a[entry(i, i)].abs();
-                    upper[entry(i, i)] = sqrt(sum);
-                } else {
-                    upper[entry(i, j)] = sum / upper[entry(i, i)];
-                }
+                lower[i][i] = sqrt(sum);
+            } else {
+                lower[i][j] = sum / lower[j][j];
             }
             j += 1;
         }
         i += 1;
     }
-    if definite { Some(upper) } else { None }
+    Some(lower)
 }
 
-/// The x with `a` x = b, from what [`cholesky`] made of `a`.
+/// The solution of `a x = b`, with `lower` the triangle that [`cholesky`] made of `a`.
 #[inline(always)]
-pub fn solve(upper: &Symmetric6, b: &[f64; 6]) -> [f64; 6] {
+pub fn solve<const N: usize>(lower: &Square<N>, b: &[f64; N]) -> [f64; N] {
     let mut x = *b;
     let mut i = 0;
-    while i < 6 {
+    while i < N {
         let mut k = 0;
-        while k < 6 {
-            if k < i {
-                x[i] -= upper[entry(k, i)] * x[k];
-            }
+        while k < i {
+            x[i] -= lower[i][k] * x[k];
             k += 1;
         }
-        x[i] /= upper[entry(i, i)];
+        x[i] /= lower[i][i];
         i += 1;
     }
-    let mut back = 0;
-    while back < 6 {
-        let i = 5 - back;
-        let mut k = 0;
-        while k < 6 {
-            if k > i {
-                x[i] -= upper[entry(i, k)] * x[k];
-            }
+    while i > 0 {
+        i -= 1;
+        let mut k = i + 1;
+        while k < N {
+            x[i] -= lower[k][i] * x[k];
             k += 1;
         }
-        x[i] /= upper[entry(i, i)];
-        back += 1;
+        x[i] /= lower[i][i];
     }
     x
 }
 
-/// Both halves of a symmetric matrix.
-pub fn full(a: &Symmetric6) -> [[f64; 6]; 6] {
-    core::array::from_fn(|i| core::array::from_fn(|j| a[entry(i.min(j), i.max(j))]))
-}
-
-/// The inverse of a matrix; `None` if it is not positive definite.
-pub fn inverse(a: &Symmetric6) -> Option<[[f64; 6]; 6]> {
-    let upper = cholesky(a)?;
-    let mut out = [[0.0; 6]; 6];
-    for j in 0..6 {
-        let column = solve(&upper, &core::array::from_fn(|i| if i == j { 1.0 } else { 0.0 }));
-        (0..6).for_each(|i| out[i][j] = column[i]);
+/// The inverse of `a`, if that is positive definite beyond rounding.
+#[inline(always)]
+pub fn inverse<const N: usize>(a: &Square<N>) -> Option<Square<N>> {
+    let lower = cholesky(a)?;
+    let mut out = [[0.0; N]; N];
+    let mut j = 0;
+    while j < N {
+        let mut unit = [0.0; N];
+        unit[j] = 1.0;
+        let column = solve(&lower, &unit);
+        let mut i = 0;
+        while i < N {
+            out[i][j] = column[i];
+            i += 1;
+        }
+        j += 1;
     }
     Some(out)
+}
+
+/// Eigenvalues of a symmetric matrix, ascending, and a vector of length one for each, by Jacobi's rotations.
+///
+/// `vectors[k]` belongs to `values[k]`; its sign is not said. Entries that are not finite give values that are not.
+///
+/// ```
+/// let (values, vectors) = pointmill_core::linear::eigen(&[[2.0, 1.0], [1.0, 2.0]]);
+/// assert!((values[0] - 1.0).abs() < 1e-15 && (values[1] - 3.0).abs() < 1e-15);
+/// assert!((vectors[0][0] + vectors[0][1]).abs() < 1e-15);
+/// ```
+#[inline(always)]
+pub fn eigen<const N: usize>(a: &Square<N>) -> ([f64; N], Square<N>) {
+    let mut a = *a;
+    let mut v = [[0.0; N]; N];
+    let mut i = 0;
+    while i < N {
+        v[i][i] = 1.0;
+        i += 1;
+    }
+    let mut sweep = 0;
+    let mut turned = true;
+    while turned && sweep < MAX_SWEEPS {
+        turned = false;
+        let mut p = 0;
+        while p + 1 < N {
+            let mut q = p + 1;
+            while q < N {
+                turned |= rotate(&mut a, &mut v, p, q);
+                q += 1;
+            }
+            p += 1;
+        }
+        sweep += 1;
+    }
+    let mut values = [0.0; N];
+    let mut i = 0;
+    while i < N {
+        values[i] = a[i][i];
+        i += 1;
+    }
+    // Insertion keeps equal values in their order.
+    let mut i = 1;
+    while i < N {
+        let mut k = i;
+        while k > 0 && values[k] < values[k - 1] {
+            values.swap(k, k - 1);
+            v.swap(k, k - 1);
+            k -= 1;
+        }
+        i += 1;
+    }
+    (values, v)
+}
+
+/// Makes entry (p, q) zero; whether it was anything. The columns of `v` are kept as rows.
+#[inline(always)]
+fn rotate<const N: usize>(a: &mut Square<N>, v: &mut Square<N>, p: usize, q: usize) -> bool {
+    let apq = a[p][q];
+    // What is lost in the rounding of both diagonal entries is nothing: this ends the sweeps.
+    if a[p][p].abs() + apq.abs() == a[p][p].abs() && a[q][q].abs() + apq.abs() == a[q][q].abs() {
+        (a[p][q], a[q][p]) = (0.0, 0.0);
+        return false;
+    }
+    let theta = (a[q][q] - a[p][p]) / (2.0 * apq);
+    let root = sqrt(theta * theta + 1.0);
+    let t = if theta >= 0.0 { 1.0 / (theta + root) } else { 1.0 / (theta - root) };
+    let c = 1.0 / sqrt(t * t + 1.0);
+    let s = t * c;
+    a[p][p] -= t * apq;
+    a[q][q] += t * apq;
+    (a[p][q], a[q][p]) = (0.0, 0.0);
+    let mut i = 0;
+    while i < N {
+        if i != p && i != q {
+            let (ip, iq) = (a[i][p], a[i][q]);
+            (a[i][p], a[i][q]) = (c * ip - s * iq, s * ip + c * iq);
+            (a[p][i], a[q][i]) = (a[i][p], a[i][q]);
+        }
+        let (vp, vq) = (v[p][i], v[q][i]);
+        (v[p][i], v[q][i]) = (c * vp - s * vq, s * vp + c * vq);
+        i += 1;
+    }
+    true
 }
 
 #[cfg(test)]
@@ -108,54 +185,81 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The product of a matrix with its transpose, and a little more.
-    fn definite() -> impl Strategy<Value = Symmetric6> {
-        prop::collection::vec(-1.0f64..1.0, 36).prop_map(|m| {
-            let mut a = [0.0; 21];
-            for i in 0..6 {
-                for j in i..6 {
-                    let more = if i == j { 0.1 } else { 0.0 };
-                    a[entry(i, j)] = more + (0..6).map(|k| m[i * 6 + k] * m[j * 6 + k]).sum::<f64>();
+    /// A symmetric matrix with these eigenvalues, turned by planar rotations.
+    fn turned(values: [f64; 6], angles: &[f64]) -> Square<6> {
+        let mut a = [[0.0; 6]; 6];
+        (0..6).for_each(|i| a[i][i] = values[i]);
+        let mut n = 0;
+        for p in 0..5 {
+            for q in p + 1..6 {
+                let (s, c) = (libm::sin(angles[n]), libm::cos(angles[n]));
+                n += 1;
+                for i in 0..6 {
+                    (a[i][p], a[i][q]) = (c * a[i][p] - s * a[i][q], s * a[i][p] + c * a[i][q]);
+                }
+                for i in 0..6 {
+                    (a[p][i], a[q][i]) = (c * a[p][i] - s * a[q][i], s * a[p][i] + c * a[q][i]);
                 }
             }
-            a
-        })
+        }
+        std::array::from_fn(|i| std::array::from_fn(|j| 0.5 * (a[i][j] + a[j][i])))
     }
 
     proptest! {
         #[test]
-        fn solutions_solve(a in definite(), b in prop::array::uniform6(-1.0f64..1.0)) {
-            let x = solve(&cholesky(&a).unwrap(), &b);
-            for (row, b) in full(&a).iter().zip(b) {
-                let product: f64 = row.iter().zip(x).map(|(a, x)| a * x).sum();
-                prop_assert!((product - b).abs() < 1e-12, "{product} {b}");
+        fn values_and_vectors_belong_together(
+            values in prop::array::uniform6(-1e3f64..1e3), angles in prop::collection::vec(-3.0f64..3.0, 15), scale in -150i32..150
+        ) {
+            let scale = libm::scalbn(1.0, scale);
+            let a = turned(values, &angles).map(|row| row.map(|x| x * scale));
+            let (got, vectors) = eigen(&a);
+            let mut wanted = values.map(|x| x * scale);
+            wanted.sort_by(f64::total_cmp);
+            let size = a.as_flattened().iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            for k in 0..6 {
+                prop_assert!((got[k] - wanted[k]).abs() <= 1e-13 * size, "{got:?} {wanted:?}");
+                for i in 0..6 {
+                    let ax: f64 = (0..6).map(|j| a[i][j] * vectors[k][j]).sum();
+                    prop_assert!((ax - got[k] * vectors[k][i]).abs() <= 1e-13 * size);
+                    let dot: f64 = (0..6).map(|j| vectors[k][j] * vectors[i][j]).sum();
+                    prop_assert!((dot - f64::from(u8::from(k == i))).abs() <= 1e-13);
+                }
             }
+        }
+
+        #[test]
+        fn what_is_solved_fulfils_the_system(
+            values in prop::array::uniform6(0.01f64..1e3), angles in prop::collection::vec(-3.0f64..3.0, 15), b in prop::array::uniform6(-1f64..1.0)
+        ) {
+            let a = turned(values, &angles);
+            let x = solve(&cholesky(&a).unwrap(), &b);
             let inverse = inverse(&a).unwrap();
             for i in 0..6 {
-                let product: f64 = (0..6).map(|j| inverse[i][j] * b[j]).sum();
-                prop_assert!((product - x[i]).abs() < 1e-11);
+                let ax: f64 = (0..6).map(|j| a[i][j] * x[j]).sum();
+                prop_assert!((ax - b[i]).abs() <= 1e-9);
+                let by_inverse: f64 = (0..6).map(|j| inverse[i][j] * b[j]).sum();
+                prop_assert!((by_inverse - x[i]).abs() <= 1e-9 * (1.0 + x[i].abs()));
             }
+        }
+
+        #[test]
+        fn what_is_not_positive_definite_has_no_triangle(
+            values in prop::array::uniform5(0.01f64..1e3), bad in -10.0f64..0.0, angles in prop::collection::vec(-3.0f64..3.0, 15)
+        ) {
+            let [a, b, c, d, e] = values;
+            prop_assert!(cholesky(&turned([a, b, bad, c, d, e], &angles)).is_none());
         }
     }
 
     #[test]
-    fn entries_follow_each_other() {
-        let mut next = 0;
-        for i in 0..6 {
-            for j in i..6 {
-                assert_eq!(entry(i, j), next);
-                next += 1;
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_not_definite_is_told() {
-        assert!(cholesky(&[0.0; 21]).is_none() && cholesky(&[f64::NAN; 21]).is_none());
-        // A direction that the matrix says nothing about.
-        let mut a = [1.0; 21];
-        assert!(cholesky(&a).is_none());
-        a[entry(0, 0)] = -1.0;
-        assert!(inverse(&a).is_none());
+    fn matrices_without_an_answer() {
+        assert!(cholesky(&[[0.0; 6]; 6]).is_none());
+        assert!(cholesky(&[[1.0; 6]; 6]).is_none());
+        assert!(cholesky(&[[f64::NAN; 6]; 6]).is_none());
+        assert!(cholesky(&[[f64::INFINITY; 6]; 6]).is_none());
+        assert!(inverse(&[[0.0; 3]; 3]).is_none());
+        let (values, _) = eigen(&[[f64::NAN; 6]; 6]);
+        assert!(values.iter().all(|v| v.is_nan()));
+        assert_eq!(eigen(&[[0.0; 6]; 6]).0, [0.0; 6]);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic;
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes;
-//! - [`ndt`]: cells of normal distributions, as sums that can be added up and taken away again; on the CPU.
+//! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away again; scoring and aligning scans;
+//! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest neighbours; on the CPU.
 //!
 //! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
 //!
@@ -17,8 +18,10 @@
 //! # Ok::<(), pointmill::Error>(())
 //! ```
 
+mod coordinates;
 pub mod device;
 mod error;
+pub mod icp;
 mod input;
 pub mod ndt;
 pub mod prim;
@@ -27,6 +30,7 @@ pub mod roi_pool;
 mod testing;
 pub mod voxelize;
 
+pub use coordinates::{Coordinate, Coordinates};
 pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream};
 pub use error::{Error, Result};
 pub use input::{Element, Input, bf16, f16};

@@ -2,7 +2,7 @@
 
 use super::{Pose, PreparedPose, TERMS, Terms};
 use crate::float::sqrt;
-use crate::linear::{Symmetric6, cholesky, entry, solve};
+use crate::linear::{Square, cholesky, solve};
 
 /// The least part of the diagonal that is added to it.
 const LEAST_DAMPING: f64 = 1e-3;
@@ -119,11 +119,11 @@ impl NdtAlignment {
             let mut a = self.hessian();
             let mut i = 0;
             while i < 6 {
-                a[entry(i, i)] += self.damped * a[entry(i, i)].abs();
+                a[i][i] += self.damped * a[i][i].abs();
                 i += 1;
             }
-            if let Some(upper) = cholesky(&a) {
-                return self.step(&upper, limits);
+            if let Some(lower) = cholesky(&a) {
+                return self.step(&lower, limits);
             }
             self.damped = if self.damped * 2.0 > LEAST_DAMPING { self.damped * 2.0 } else { LEAST_DAMPING };
             tries += 1;
@@ -132,14 +132,14 @@ impl NdtAlignment {
     }
 
     #[inline(always)]
-    fn step(&mut self, upper: &Symmetric6, limits: &NdtLimits) -> bool {
+    fn step(&mut self, lower: &Square<6>, limits: &NdtLimits) -> bool {
         let mut downhill = self.gradient();
         let mut i = 0;
         while i < 6 {
             downhill[i] = -downhill[i];
             i += 1;
         }
-        let step = solve(upper, &downhill);
+        let step = solve(lower, &downhill);
         let mut squared = 0.0;
         let mut i = 0;
         while i < 6 {
@@ -175,11 +175,20 @@ impl NdtAlignment {
 
     /// Second ones.
     #[inline(always)]
-    pub fn hessian(&self) -> Symmetric6 {
-        let mut out = [0.0; 21];
+    pub fn hessian(&self) -> Square<6> {
+        let mut out = [[0.0; 6]; 6];
+        let mut at = 9;
         let mut i = 0;
-        while i < 21 {
-            out[i] = self.terms[9 + i];
+        while i < 6 {
+            let mut j = 0;
+            while j < 6 {
+                if j >= i {
+                    out[i][j] = self.terms[at];
+                    out[j][i] = self.terms[at];
+                    at += 1;
+                }
+                j += 1;
+            }
             i += 1;
         }
         out

@@ -2,8 +2,9 @@
 
 use super::NdtFit;
 use crate::{Error, Result};
-use pointmill_core::linear;
+use pointmill_core::linear::inverse;
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, Pose, PreparedPose, state};
+use pointmill_core::rigid::is_rotation;
 
 /// How a scan is aligned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,8 +77,8 @@ impl NdtRegistration {
             },
             iterations: alignment.iterations as usize,
             fit: NdtFit::new(points, [terms[0], terms[1], terms[2]]),
-            hessian: linear::full(&hessian),
-            covariance: linear::inverse(&hessian),
+            hessian,
+            covariance: inverse(&hessian),
         }
     }
 }
@@ -117,17 +118,9 @@ pub(super) fn matrix(pose: &Pose) -> [f64; 16] {
 /// A matrix that is not finite, whose last row is not 0, 0, 0, 1, or whose rotation is none, by more than a millionth.
 pub fn pose_of(matrix: &[f64; 16]) -> Result<Pose> {
     let r = |i: usize, j: usize| matrix[i * 4 + j];
-    let mut off = 0.0f64;
-    for i in 0..3 {
-        for j in 0..3 {
-            let dot: f64 = (0..3).map(|k| r(i, k) * r(j, k)).sum();
-            off = off.max((dot - f64::from(u8::from(i == j))).abs());
-        }
-    }
-    let cross = |i: usize, j: usize| r(0, i) * r(1, j) - r(0, j) * r(1, i);
-    let determinant = cross(1, 2) * r(2, 0) + cross(2, 0) * r(2, 1) + cross(0, 1) * r(2, 2);
+    let rotation = [0, 1, 2].map(|i| [r(i, 0), r(i, 1), r(i, 2)]);
     let finite = matrix.iter().all(|x| x.is_finite());
-    if !finite || matrix[12..] != [0.0, 0.0, 0.0, 1.0] || off > 1e-6 || determinant < 0.0 {
+    if !finite || matrix[12..] != [0.0, 0.0, 0.0, 1.0] || !is_rotation(&rotation) {
         let expected = "a rigid transform: a rotation, a translation, and 0, 0, 0, 1";
         return Err(Error::argument("matrix", expected, format!("{matrix:?}")));
     }

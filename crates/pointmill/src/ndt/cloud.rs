@@ -1,35 +1,8 @@
-//! Clouds as grids take them.
+//! The places of a cloud's points.
 
-use crate::device::{Buffer, Stream};
-use crate::{Error, Result};
-use bytemuck::Pod;
+pub use crate::Coordinates as NdtCloud;
+use crate::coordinates::Values;
 use pointmill_core::ndt::{NdtLattice, Place};
-
-/// Points of `f32` or `f64`, on the host or on a GPU: rows of which the first three values are x, y, z.
-///
-/// Coordinates that are large beside a cell, as those of maps, belong into `f64`, or into `f32` about an origin of `f64`: an `f32` has steps of 8 mm at 80 km.
-///
-/// ```
-/// use pointmill::ndt::NdtCloud;
-/// let cloud = NdtCloud::f32(&[1.0, 2.0, 3.0, 0.5], 4)?.about([80_000.0, 42_000.0, 0.0])?;
-/// assert_eq!(cloud.len(), 1);
-/// # Ok::<(), pointmill::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct NdtCloud<'a> {
-    values: Values<'a>,
-    /// What is added to each point of `f32`.
-    origin: Option<[f64; 3]>,
-    len: usize,
-    columns: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Values<'a> {
-    F32(&'a [f32]),
-    F64(&'a [f64]),
-    Device { address: u64, stream: &'a Stream, double: bool },
-}
 
 /// What a point is.
 pub(super) enum Found {
@@ -38,157 +11,26 @@ pub(super) enum Found {
     Outside([f64; 3]),
 }
 
-impl<'a> Values<'a> {
-    fn host<T: Coordinate>(values: &'a [T]) -> Self {
-        if T::DOUBLE { Self::F64(bytemuck::cast_slice(values)) } else { Self::F32(bytemuck::cast_slice(values)) }
-    }
-}
-
-/// `f32` or `f64`.
-pub trait Coordinate: Pod + sealed::Coordinate {}
-impl Coordinate for f32 {}
-impl Coordinate for f64 {}
-
-mod sealed {
-    pub trait Coordinate {
-        const DOUBLE: bool;
-    }
-    impl Coordinate for f32 {
-        const DOUBLE: bool = false;
-    }
-    impl Coordinate for f64 {
-        const DOUBLE: bool = true;
-    }
-}
-
-impl<'a> NdtCloud<'a> {
-    /// `[N, columns]` of `f32`.
-    ///
-    /// # Errors
-    /// Fewer than three columns, values that make no whole rows, or 2^31 points and more.
-    pub fn f32(points: &'a [f32], columns: usize) -> Result<Self> {
-        Self::new(points, columns)
-    }
-
-    /// `[N, columns]` of `f64`.
-    ///
-    /// # Errors
-    /// As [`NdtCloud::f32`].
-    pub fn f64(points: &'a [f64], columns: usize) -> Result<Self> {
-        Self::new(points, columns)
-    }
-
-    fn new<T: Coordinate>(points: &'a [T], columns: usize) -> Result<Self> {
-        if columns >= 3 && !points.len().is_multiple_of(columns) {
-            let got = format!("{} values", points.len());
-            return Err(Error::argument("points", format!("whole rows of {columns} values"), got));
-        }
-        Self { values: Values::host(points), origin: None, len: points.len() / columns.max(1), columns }.checked()
-    }
-
-    /// The first `len` rows of `columns` values of a buffer.
-    ///
-    /// # Errors
-    /// Fewer than three columns, a buffer that has fewer values, or 2^31 points and more.
-    pub fn on_device<T: Coordinate>(buffer: &'a Buffer<T>, len: usize, columns: usize) -> Result<Self> {
-        if len.checked_mul(columns).is_none_or(|values| values > buffer.len()) {
-            return Err(Error::argument("buffer", format!("{len} x {columns} values"), buffer.len()));
-        }
-        let values = match buffer.as_slice() {
-            Some(values) => Values::host(&values[..len * columns]),
-            None => Values::Device { address: buffer.device_pointer(), stream: buffer.stream(), double: T::DOUBLE },
-        };
-        Self { values, origin: None, len, columns }.checked()
-    }
-
-    fn checked(self) -> Result<Self> {
-        if self.columns < 3 {
-            return Err(Error::argument("columns", "at least 3: x, y, z first", self.columns));
-        }
-        if self.len >= 1 << 31 {
-            return Err(Error::argument("points", "fewer than 2^31 points", self.len));
-        }
-        Ok(self)
-    }
-
-    /// The points moved by an origin: each stands for `origin + point`, rounded once to `f64`.
-    ///
-    /// # Errors
-    /// An origin that is not finite; points that are `f64` already.
-    pub fn about(self, origin: [f64; 3]) -> Result<Self> {
-        if !origin.iter().all(|o| o.is_finite()) {
-            return Err(Error::argument("origin", "three finite numbers", format!("{origin:?}")));
-        }
-        if matches!(self.values, Values::F64(_) | Values::Device { double: true, .. }) {
-            return Err(Error::argument("points", "values of type f32 about an origin", "f64"));
-        }
-        Ok(Self { origin: Some(origin), ..self })
-    }
-
-    /// The number of points.
-    pub const fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no points.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    pub(super) const fn columns(&self) -> usize {
-        self.columns
-    }
-
-    pub(super) const fn values(&self) -> Values<'a> {
-        self.values
-    }
-
-    pub(super) const fn origin(&self) -> Option<[f64; 3]> {
-        self.origin
-    }
-
-    /// Checks that work on `stream` can reach the values.
-    pub(super) fn check_device(&self, argument: &'static str, stream: &Stream) -> Result<()> {
-        match self.values {
-            Values::Device { stream: own, .. } if !own.device().same_memory(&stream.device()) => {
-                Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))
+/// Calls `visit` with points `first` to `end` of a cloud of the host, in order.
+pub(super) fn each(cloud: &NdtCloud<'_>, first: usize, end: usize, lattice: &NdtLattice, mut visit: impl FnMut(Found)) {
+    let mut tell = |place: Option<Place>, p: [f64; 3]| {
+        visit(match place {
+            Some(place) => Found::At(place),
+            None if p.iter().all(|x| x.is_finite()) => Found::Outside(p),
+            None => Found::NotFinite,
+        });
+    };
+    match (cloud.values(), cloud.origin()) {
+        (Values::F32(values), None) => {
+            for row in values[first * cloud.columns()..end * cloud.columns()].chunks_exact(cloud.columns()) {
+                let p = [row[0], row[1], row[2]];
+                tell(lattice.place(p), p.map(f64::from));
             }
-            _ => Ok(()),
         }
-    }
-
-    /// Point `i` of the host's, in `f64`, exact but for the origin.
-    pub(super) fn get(&self, i: usize) -> [f64; 3] {
-        let at = i * self.columns;
-        match (self.values, self.origin) {
-            (Values::F32(v), None) => [0, 1, 2].map(|k| f64::from(v[at + k])),
-            (Values::F32(v), Some(origin)) => [0, 1, 2].map(|k| origin[k] + f64::from(v[at + k])),
-            (Values::F64(v), _) => [v[at], v[at + 1], v[at + 2]],
-            (Values::Device { .. }, _) => unreachable!("a cloud of a GPU on the CPU path"),
-        }
-    }
-
-    /// Calls `visit` with the host's points `first` to `end`, in order.
-    pub(super) fn each(&self, first: usize, end: usize, lattice: &NdtLattice, mut visit: impl FnMut(Found)) {
-        let mut tell = |place: Option<Place>, p: [f64; 3]| {
-            visit(match place {
-                Some(place) => Found::At(place),
-                None if p.iter().all(|x| x.is_finite()) => Found::Outside(p),
-                None => Found::NotFinite,
-            });
-        };
-        match (self.values, self.origin) {
-            (Values::F32(values), None) => {
-                for row in values[first * self.columns..end * self.columns].chunks_exact(self.columns) {
-                    let p = [row[0], row[1], row[2]];
-                    tell(lattice.place(p), p.map(f64::from));
-                }
-            }
-            _ => {
-                for i in first..end {
-                    let p = self.get(i);
-                    tell(lattice.place(p), p);
-                }
+        _ => {
+            for i in first..end {
+                let p = cloud.point(i);
+                tell(lattice.place(p), p);
             }
         }
     }

@@ -44,7 +44,7 @@ mod tests;
 pub use align::{AlignParams, NdtRegistration, Stop, pose_of};
 pub use builder::{NdtBuilder, ndt_grid};
 pub use cells::{NdtCells, NdtReport};
-pub use cloud::{Coordinate, NdtCloud};
+pub use cloud::NdtCloud;
 pub use fit::NdtFit;
 pub use grid::{NdtGrid, Neighbourhood};
 pub use moments::NdtMoments;

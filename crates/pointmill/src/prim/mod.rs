@@ -3,6 +3,7 @@
 mod hash;
 mod scan;
 mod sort;
+mod sum;
 #[cfg(test)]
 mod tests;
 
@@ -10,3 +11,4 @@ pub use hash::{HashKey, hash_slots};
 pub use scan::{compact, exclusive_scan};
 pub(crate) use sort::{Pairs, passes_for};
 pub use sort::{SortKey, Sorter};
+pub(crate) use sum::{BLOCK, sum};

@@ -69,12 +69,13 @@ impl Grid {
                     found.clear();
                     match near {
                         Near::Within(radius) => {
-                            self.rows().each_within(points.get(i), radius, |row, distance| found.push((distance, row)));
+                            self.rows()
+                                .each_within(points.point(i), radius, |row, distance| found.push((distance, row)));
                             // Rows come ascending, and the sort is stable.
                             found.sort_by(|a, b| a.0.total_cmp(&b.0));
                         }
                         Near::Around(cells) => {
-                            self.rows().each_around(points.get(i), cells, |row| found.push((0.0, row)));
+                            self.rows().each_around(points.point(i), cells, |row| found.push((0.0, row)));
                         }
                     }
                     lists.counts.push(found.len() as u32);

@@ -1,6 +1,6 @@
 //! Points into sums, by cell.
 
-use crate::ndt::cloud::{Found, NdtCloud};
+use crate::ndt::cloud::{Found, NdtCloud, each};
 use crate::{Error, Result};
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, cell_of, key_of};
 use rayon::prelude::*;
@@ -60,7 +60,7 @@ impl Table {
         let mut index = first;
         // Points that follow each other mostly share a cell.
         let mut last = (u64::MAX, 0);
-        cloud.each(first, end, lattice, |found| {
+        each(cloud, first, end, lattice, |found| {
             match found {
                 Found::At(place) => {
                     let key = key_of(place.cell);

@@ -7,8 +7,9 @@ mod table;
 pub(super) use grid::Grid;
 pub(super) use table::Table;
 
-use super::cloud::{NdtCloud, Values};
+use super::cloud::NdtCloud;
 use crate::Result;
+use crate::coordinates::Values;
 use crate::device::Buffer;
 use pointmill_kernels::ndt::{Points, kind};
 

@@ -1,8 +1,9 @@
 //! Points into sums, and sums into rows.
 
 use super::{Grid, points};
+use crate::coordinates::Values;
 use crate::device::{Buffer, Stream};
-use crate::ndt::cloud::{NdtCloud, Values};
+use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::sum::outside;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, Sorter, passes_for};
@@ -101,7 +102,7 @@ impl Table {
                     let expected = format!("coordinates from -{most} to below {most} m");
                     Error::argument("points", expected, format!("others at point {index}"))
                 }
-                _ => outside(&self.lattice, index, cloud.get(index)),
+                _ => outside(&self.lattice, index, cloud.point(index)),
             });
         }
         self.points += cloud.len() as u64;

@@ -222,7 +222,7 @@ fn check_scores(arrays: &Arrays, grid: &NdtGrid, name: &str) {
         let hessian: [f64; 36] = rows(arrays, "hessian")[p];
         let most = |values: &[f64]| part * values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         near(&[got.gradient()], &[gradient], |_, _| most(&gradient), &format!("{name}: gradient of pose {p}"));
-        let full: [f64; 36] = pointmill_core::linear::full(&got.hessian()).as_flattened().try_into().unwrap();
+        let full: [f64; 36] = got.hessian().as_flattened().try_into().unwrap();
         near(&[full], &[hessian], |_, _| most(&hessian), &format!("{name}: Hessian of pose {p}"));
     }
 }

@@ -1,0 +1,16 @@
+//! Iterative closest point: which point is nearest, what a pair says of the pose, and the pose that many pairs ask for.
+//!
+//! - [`nearest`]: squared distances and the bounds of boxes, which decide about neighbours;
+//! - [`morton`]: an order along which near points are near, and where a tree over it splits;
+//! - [`neighbourhood`]: normals from the points around a point;
+//! - [`pairs`]: what a pair adds to the sums of each metric, and [`Kernel`]s that weigh it;
+//! - [`pose`]: the step or the pose that the sums ask for.
+
+pub mod morton;
+pub mod nearest;
+pub mod neighbourhood;
+pub mod pairs;
+pub mod pose;
+mod robust;
+
+pub use robust::Kernel;

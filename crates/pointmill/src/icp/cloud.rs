@@ -1,0 +1,95 @@
+//! Clouds about a centre of their own, in `f32`.
+
+use super::result::Dropped;
+use super::search::{MAX_POINTS, order_along_curve};
+use crate::{Coordinates, Device, Error, Result};
+use pointmill_core::ndt::{MAX_CELL, NdtLattice};
+use rayon::prelude::*;
+
+/// Points that a centre is made from.
+const SAMPLE: usize = 1023;
+/// Largest distance from the centre along an axis. Squares of such distances are still numbers.
+const FARTHEST: f64 = 1e18;
+
+/// The finite points of a cloud, about its centre.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Local {
+    pub(super) points: Vec<[f32; 3]>,
+    /// What was taken off, in metres.
+    pub(super) centre: [f64; 3],
+    pub(super) dropped: Dropped,
+}
+
+impl Local {
+    /// Takes the points of a cloud in order.
+    pub(super) fn new(argument: &'static str, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<Self> {
+        cloud.check_device(argument, &Device::cpu().stream()?)?;
+        if cloud.len() > MAX_POINTS {
+            return Err(Error::argument(argument, format!("at most {MAX_POINTS} points"), cloud.len()));
+        }
+        let mut local = Self::default();
+        let mut kept: Vec<[f64; 3]> = Vec::with_capacity(cloud.len());
+        for i in 0..cloud.len() {
+            let p = cloud.point(i);
+            if !p.iter().all(|x| x.is_finite()) {
+                local.dropped.nonfinite += 1;
+            } else if drop_zeros && p == [0.0; 3] {
+                local.dropped.zeros += 1;
+            } else {
+                kept.push(p);
+            }
+        }
+        local.centre = centre(&kept);
+        let centre = local.centre;
+        local.points = kept.par_iter().map(|p| [0, 1, 2].map(|i| (p[i] - centre[i]) as f32)).collect();
+        if let Some(i) = local.points.iter().position(|p| p.iter().any(|x| f64::from(x.abs()) > FARTHEST)) {
+            let expected = format!("coordinates within {FARTHEST:e} m of the middle of the cloud");
+            return Err(Error::argument(argument, expected, format!("{:?}", kept[i])));
+        }
+        Ok(local)
+    }
+
+    /// One point, their mean, for the points of each cube of `size` metres; in the order of the first points of cubes.
+    pub(super) fn downsampled(&self, argument: &'static str, size: f64) -> Result<Vec<[f32; 3]>> {
+        let lattice = NdtLattice::new(size)
+            .map_err(|_| Error::argument("voxel_size", "0, or a size whose reciprocal is a normal f32", size))?;
+        let mut cells: Vec<([i32; 3], u32)> = Vec::with_capacity(self.points.len());
+        for (p, i) in self.points.iter().zip(0..) {
+            let Some(place) = lattice.place(*p) else {
+                let expected = format!("a cloud of at most {MAX_CELL} cells of {size} m each way");
+                return Err(Error::argument(argument, expected, format!("{p:?} from its middle")));
+            };
+            cells.push((place.cell, i));
+        }
+        cells.par_sort_unstable();
+        let mut means: Vec<(u32, [f32; 3])> = cells
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|cell| {
+                let mut sum = [0.0; 3];
+                for (_, i) in cell {
+                    (0..3).for_each(|axis| sum[axis] += f64::from(self.points[*i as usize][axis]));
+                }
+                (cell[0].1, sum.map(|x| (x / cell.len() as f64) as f32))
+            })
+            .collect();
+        means.sort_unstable_by_key(|(first, _)| *first);
+        Ok(means.into_iter().map(|(_, mean)| mean).collect())
+    }
+}
+
+/// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the middle of a box it stays where most points are when a few are far away.
+fn centre(points: &[[f64; 3]]) -> [f64; 3] {
+    if points.is_empty() {
+        return [0.0; 3];
+    }
+    let n = points.len().min(SAMPLE);
+    [0, 1, 2].map(|axis| {
+        let mut values: Vec<f64> = (0..n).map(|i| points[i * points.len() / n][axis]).collect();
+        *values.select_nth_unstable_by(n / 2, f64::total_cmp).1
+    })
+}
+
+/// Points in the order of the Morton curve, with what belongs to each.
+pub(super) fn along_curve(points: &[[f32; 3]]) -> Vec<u32> {
+    order_along_curve(points.len(), |i| points[i]).into_iter().map(|(_, i)| i).collect()
+}

@@ -1,0 +1,41 @@
+//! A kd-tree: parts of equal size, split at the median of their widest axis.
+
+use super::tree::{Entry, LEAF, Tree};
+
+/// Parts of fewer points are not worth another thread.
+const ALONE: usize = 4096;
+
+/// The tree over some points. Its boxes are tight around the points: where these lie on surfaces, most of the room between splitting planes is empty.
+pub(super) fn build(mut entries: Vec<Entry>) -> Tree {
+    order(&mut entries);
+    Tree::new(&entries, &|first, end| first + middle(end - first))
+}
+
+/// Where a part splits: the first half has whole leaves, so that all leaves but the last are full.
+fn middle(len: usize) -> usize {
+    len.div_ceil(LEAF).div_ceil(2) * LEAF
+}
+
+fn order(entries: &mut [Entry]) {
+    if entries.len() <= LEAF {
+        return;
+    }
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for entry in &*entries {
+        for axis in 0..3 {
+            low[axis] = low[axis].min(entry.point[axis]);
+            high[axis] = high[axis].max(entry.point[axis]);
+        }
+    }
+    let width = |axis: usize| high[axis] - low[axis];
+    let axis = (1..3).fold(0, |widest, axis| if width(axis) > width(widest) { axis } else { widest });
+    let middle = middle(entries.len());
+    entries.select_nth_unstable_by(middle, |a, b| a.point[axis].total_cmp(&b.point[axis]));
+    let (left, right) = entries.split_at_mut(middle);
+    if left.len() + right.len() < ALONE {
+        order(left);
+        order(right);
+    } else {
+        rayon::join(|| order(left), || order(right));
+    }
+}

@@ -1,0 +1,54 @@
+mod align;
+mod bad;
+mod fixtures;
+mod real;
+mod search;
+
+use super::{Registration, Timing};
+
+use crate::testing::Random;
+use pointmill_core::rigid::Rigid;
+
+/// Points on a bumpy surface, so that neighbourhoods have normals.
+fn cloud_of(n: usize, seed: u64) -> Vec<[f32; 3]> {
+    let mut random = Random(seed);
+    (0..n)
+        .map(|_| {
+            let (x, y) = (random.between(-1.0, 1.0), random.between(-1.0, 1.0));
+            [x, y, 0.3 * (2.0 * x).sin() * (3.0 * y).cos() + 0.2 * x * x]
+        })
+        .collect()
+}
+
+fn on_threads<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
+}
+
+/// Everything but times.
+fn strip(mut got: Registration) -> Registration {
+    got.prepare_ms = 0.0;
+    got.trace.iter_mut().for_each(|entry| entry.timing = Timing::default());
+    got
+}
+
+fn f64_cloud(points: &[[f32; 3]]) -> Vec<f64> {
+    points.as_flattened().iter().map(|x| f64::from(*x)).collect()
+}
+
+fn moved(points: &[f64], by: &Rigid) -> Vec<f64> {
+    points.as_chunks::<3>().0.iter().flat_map(|p| by.apply(*p)).collect()
+}
+
+/// The largest difference of rotations and of translations.
+fn off(got: &[f64; 16], truth: &Rigid) -> (f64, f64) {
+    let wanted = truth.matrix();
+    let difference = |i: usize| (got[i] - wanted[i / 4][i % 4]).abs();
+    let largest = |part: fn(usize) -> bool| (0..12).filter(|i| part(*i)).map(difference).fold(0.0, f64::max);
+    (largest(|i| i % 4 != 3), largest(|i| i % 4 == 3))
+}
+
+/// Without what depends on the search: which neighbours it can prove to be the same.
+fn without_searched(mut got: Registration) -> Registration {
+    got.trace.iter_mut().for_each(|entry| entry.searched = 0);
+    got
+}

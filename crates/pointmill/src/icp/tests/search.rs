@@ -1,0 +1,132 @@
+//! All searches find the same.
+
+use super::super::*;
+use super::{cloud_of, on_threads};
+use crate::testing::Random;
+use pointmill_core::icp::nearest::squared_distance;
+use proptest::prelude::*;
+
+const TREES: [Search; 3] = [Search::Brute, Search::KdTree, Search::Lbvh];
+
+/// The `k` nearest, written down as plainly as can be.
+fn plain(points: &[[f32; 3]], q: [f32; 3], k: usize, max_distance: Option<f64>) -> Vec<Neighbour> {
+    let limit = max_distance.map_or(f32::MAX, |d| (d * d) as f32).min(f32::MAX);
+    let mut all: Vec<Neighbour> = (0..)
+        .zip(points)
+        .map(|(index, p)| Neighbour { index, distance_squared: squared_distance(q, *p) })
+        .filter(|n| n.distance_squared <= limit)
+        .collect();
+    all.sort_by(|a, b| a.distance_squared.total_cmp(&b.distance_squared).then(a.index.cmp(&b.index)));
+    all.truncate(k);
+    all
+}
+
+fn check(points: &[[f32; 3]], queries: &[[f32; 3]], what: &str) {
+    for max_distance in [None, Some(0.0), Some(0.25), Some(1e30)] {
+        let wanted: Vec<Vec<Neighbour>> = queries.iter().map(|q| plain(points, *q, 20, max_distance)).collect();
+        for search in TREES {
+            let searcher = Searcher::new(points, search).unwrap();
+            let one = searcher.nearest(queries, max_distance).unwrap();
+            let first: Vec<Option<Neighbour>> = wanted.iter().map(|w| w.first().copied()).collect();
+            assert_eq!(one, first, "{what}: {search:?} within {max_distance:?}");
+            let many = searcher.neighbours(queries, 20, max_distance).unwrap();
+            assert!(many == wanted, "{what}: {search:?} within {max_distance:?}");
+        }
+    }
+}
+
+#[test]
+fn searches_equal_a_plain_loop() {
+    let mut random = Random(5);
+    let mut uniform = |n: usize, size: f32| -> Vec<[f32; 3]> {
+        (0..n).map(|_| [0; 3].map(|_| random.between(-size, size))).collect()
+    };
+    let near = uniform(700, 1.0);
+    let queries = uniform(90, 1.5);
+    for n in [0, 1, 2, 7, 8, 9, 16, 17, 31, 32, 33, 65, 129, 700] {
+        check(&near[..n], &queries, &format!("{n} points"));
+    }
+    // On a lattice many distances are equal.
+    let lattice: Vec<[f32; 3]> = near.iter().map(|p| p.map(|x| (x * 4.0).round() / 4.0)).collect();
+    let between: Vec<[f32; 3]> = queries.iter().map(|p| p.map(|x| (x * 8.0).round() / 8.0)).collect();
+    check(&lattice, &between, "lattice");
+    // Far away the steps of f32 are large.
+    let far: Vec<[f32; 3]> = near.iter().map(|p| p.map(|x| x + 40_000.0)).collect();
+    let far_queries: Vec<[f32; 3]> = queries.iter().map(|p| p.map(|x| x + 40_000.0)).collect();
+    check(&far, &far_queries, "far");
+    check(&far, &queries, "far from the queries");
+    // Scales from where squares vanish to where they overflow.
+    for scale in [1e-25f32, 1e-6, 1e6, 1e18, 1e25] {
+        let scaled = |points: &[[f32; 3]]| points.iter().map(|p| p.map(|x| x * scale)).collect::<Vec<_>>();
+        check(&scaled(&near), &scaled(&queries), &format!("scale {scale}"));
+    }
+    let flat: Vec<[f32; 3]> = near.iter().map(|p| [p[0], p[1], 0.5]).collect();
+    let line: Vec<[f32; 3]> = near.iter().map(|p| [p[0], 0.5, 0.5]).collect();
+    check(&flat, &queries, "flat");
+    check(&line, &queries, "line");
+    // Zeros of both signs.
+    check(&[[0.0, -0.0, 0.0], [-0.0, 0.0, -0.0]], &[[-0.0; 3], [0.0; 3]], "zeros");
+}
+
+#[test]
+fn copies_and_clouds_that_are_not_finite() {
+    let mut points = cloud_of(600, 9);
+    points.splice(100..100, vec![[0.0; 3]; 5_000]);
+    let queries: Vec<[f32; 3]> = points[..160].iter().map(|p| p.map(|x| x + 0.001)).collect();
+    check(&points, &queries, "5,000 copies");
+    let mut bad = cloud_of(300, 10);
+    for (i, value) in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -f32::NAN].into_iter().enumerate() {
+        bad[i * 40][i % 3] = value;
+        bad[i * 40 + 1] = [value; 3];
+    }
+    let mut queries = cloud_of(50, 11);
+    queries.extend([[f32::NAN, 0.0, 0.0], [f32::INFINITY; 3], [f32::MAX; 3], [-f32::MAX, f32::MAX, 0.0]]);
+    check(&bad, &queries, "not finite");
+    check(&[[f32::NAN; 3]; 50], &queries, "nothing finite");
+    // Codes that differ in their last bits only, so that the tree is as deep as can be.
+    let mut deep: Vec<[f32; 3]> =
+        (0..63).map(|i| [2f32.powi(-i / 3), 2f32.powi(-(i + 1) / 3), 2f32.powi(-(i + 2) / 3)]).collect();
+    deep.extend(vec![[0.0; 3]; 3_000]);
+    check(&deep, &queries, "deep");
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let (points, queries) = (cloud_of(20_000, 1), cloud_of(5_000, 2));
+    let all = |search| {
+        let searcher = Searcher::new(&points, search).unwrap();
+        (searcher.nearest(&queries, None).unwrap(), searcher.neighbours(&queries[..500], 32, None).unwrap())
+    };
+    let wanted = on_threads(1, || all(Search::Brute));
+    for threads in [1, 2, 3, 16] {
+        for search in [Search::Auto, Search::KdTree, Search::Lbvh] {
+            assert!(on_threads(threads, || all(search)) == wanted, "{search:?} on {threads}");
+        }
+    }
+}
+
+#[test]
+fn searchers_refuse_what_makes_no_sense() {
+    let searcher = Searcher::new(&[[0.0; 3]; 3], Search::Auto).unwrap();
+    assert_eq!((searcher.len(), searcher.is_empty(), searcher.search()), (3, false, Search::KdTree));
+    assert!(Searcher::new(&[], Search::Lbvh).unwrap().is_empty());
+    let told = |k, d| searcher.neighbours(&[[0.0; 3]], k, d).unwrap_err().to_string();
+    assert_eq!(told(0, None), "k: expected 1 to 32, got 0");
+    assert_eq!(told(33, None), "k: expected 1 to 32, got 33");
+    assert_eq!(told(1, Some(-1.0)), "max_distance: expected 0 m or more, got -1");
+    assert_eq!(told(1, Some(f64::NAN)), "max_distance: expected 0 m or more, got NaN");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_points_and_queries(
+        points in prop::collection::vec(prop::array::uniform3(prop::num::f32::ANY), 0..120), whole in prop::collection::vec(prop::array::uniform3(-4i8..4), 0..200),
+        queries in prop::collection::vec(prop::array::uniform3(-5i8..5), 1..20), odd in prop::array::uniform3(prop::num::f32::ANY)
+    ) {
+        let points: Vec<[f32; 3]> = points.into_iter().chain(whole.iter().map(|p| p.map(f32::from))).collect();
+        let mut queries: Vec<[f32; 3]> = queries.iter().map(|p| p.map(|x| f32::from(x) * 0.5)).collect();
+        queries.push(odd);
+        check(&points, &queries, "any");
+    }
+}
