@@ -85,22 +85,25 @@ impl Workspace {
     }
 
     pub(in crate::roi_pool) fn all(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
-        let (boxes, n) = (scene.num_boxes() as u32, scene.num_points());
+        let (boxes, n) = (scene.num_boxes(), scene.num_points());
         self.marks.reserve(scene, true)?;
         let (zero_words, zero_len) = self.point_boxes.state(n)?;
         self.marks.enqueue(scene, params, true, &Also { zero_words, zero_len, ..Also::NOTHING })?;
-        self.point_boxes.enqueue(&self.marks, boxes, n as u32, true, &mut self.words)?;
-        let pairs = self.point_boxes.offsets().read(n + 1)?[n] as usize;
-        out.reserve(n, pairs)?;
+        // Offsets are sums of 30 bits, so the number of pairs is asked of the boxes before there are any.
+        enqueue_totals(&self.marks, scene, &mut self.totals)?;
+        let pairs = self.totals.read(boxes)?.iter().map(|&n| n as u64).sum();
+        super::check_pairs(pairs)?;
+        self.point_boxes.enqueue(&self.marks, boxes as u32, n as u32, true, &mut self.words)?;
+        out.reserve(n, pairs as usize)?;
         let args = kernels::PointListsArgs {
             n: n as u32,
-            boxes,
+            boxes: boxes as u32,
             words: self.words.pointer(),
             offsets: self.point_boxes.offsets().pointer(),
             row_splits: out.row_splits.pointer(),
             indices: out.indices.pointer(),
         };
-        // SAFETY: room was made for what the offsets say.
+        // SAFETY: room was made for all pairs.
         unsafe { self.stream.launch::<kernels::PointLists>(n as u32 / BLOCK + 1, args) }
     }
 

@@ -12,6 +12,12 @@ fn pooler(device: &Device) -> RoiPooler {
     RoiPooler::new(&device.stream().unwrap(), &RoiPoolParams::default()).unwrap()
 }
 
+/// One voxel a box.
+fn small_pooler(device: &Device) -> RoiPooler {
+    let params = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 4, ..RoiPoolParams::default() };
+    RoiPooler::new(&device.stream().unwrap(), &params).unwrap()
+}
+
 #[test]
 fn parameters_are_named_with_expected_and_got() {
     let with = |change: fn(&mut RoiPoolParams)| {
@@ -138,6 +144,37 @@ fn nothing_gives_nothing() {
                 assert_eq!(got.argmax.unwrap(), vec![-1; rows * 3]);
                 assert!(got.row_splits.is_none_or(|splits| splits == vec![0; rows + 1]));
             }
+        }
+    }
+}
+
+/// Equal boxes that all hold all points, one pair more than there may be (in tests; see `MAX_PAIRS`).
+fn crowd() -> (Vec<f32>, Vec<f32>) {
+    (BOX.repeat(65), [0.5f32, 0.5, 0.5].repeat((1 << 14) - 252))
+}
+
+/// Past the pairs that offsets can count a GPU refuses; the CPU has no such limit.
+#[test]
+fn too_many_pairs_are_refused() {
+    let (boxes, points) = crowd();
+    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let features = Input::new(&points, 3).unwrap();
+    let pairs = boxes.len() / 7 * (points.len() / 3);
+    let expected = format!("scene: expected at most 1048576 pairs of a box and a point inside, got {pairs}");
+    assert_eq!(pairs, (1 << 20) + 4);
+    for device in devices() {
+        let mut inside = PointsInBoxes::new(&device.stream().unwrap(), BoxParams::default()).unwrap();
+        let mut lists = inside.lists().unwrap();
+        let mut pooler = small_pooler(&device);
+        let mut out = pooler.output().unwrap();
+        let (all, run) = (inside.all(scene, &mut lists), pooler.run(scene, features, &mut out));
+        if device.is_cpu() {
+            all.unwrap();
+            run.unwrap();
+            assert_eq!((lists.num_indices(), out.report().unwrap().inside), (pairs, pairs));
+        } else {
+            assert_eq!(all.unwrap_err().to_string(), expected);
+            assert_eq!(run.unwrap_err().to_string(), expected);
         }
     }
 }
