@@ -71,7 +71,7 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
-    /// A buffer over GPU memory that somebody else owns, such as a tensor.
+    /// A buffer over GPU memory that somebody else owns, such as a tensor. The twin takes memory of the host.
     ///
     /// # Safety
     /// `pointer` is valid for `len` elements on the stream's GPU, aligned for `T`, and outlives the result and the work queued with it.
@@ -87,7 +87,14 @@ impl<T: Pod> Buffer<T> {
                 stream: stream.clone(),
                 _elements: PhantomData,
             }),
-            _ => {
+            #[cfg(feature = "twin")]
+            Queue::Twin => Ok(Self {
+                memory: Memory::Twin(super::twin::Memory::foreign(pointer as *mut u8)),
+                len,
+                stream: stream.clone(),
+                _elements: PhantomData,
+            }),
+            Queue::Cpu(_) => {
                 let _ = (pointer, len);
                 Err(Error::argument("stream", "one of a GPU", stream.device()))
             }

@@ -13,6 +13,7 @@ const GUARD: usize = 16;
 
 /// A block of memory.
 pub(super) struct Memory {
+    /// The block and its guards; nothing if the memory is somebody else's.
     units: Vec<Unit>,
     /// Kernels write through this pointer while the block is only borrowed, as they do on a GPU.
     pointer: *mut u8,
@@ -30,6 +31,15 @@ impl Memory {
         Self { units, pointer }
     }
 
+    /// Memory that somebody else owns.
+    pub(super) const fn foreign(pointer: *mut u8) -> Self {
+        Self { units: Vec::new(), pointer }
+    }
+
+    pub(super) const fn is_foreign(&self) -> bool {
+        self.units.is_empty()
+    }
+
     pub(super) fn pointer(&self) -> *mut u8 {
         self.pointer
     }
@@ -37,6 +47,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if self.is_foreign() {
+            return;
+        }
         let end = self.units.len() - GUARD;
         let intact = self.units[..GUARD].iter().chain(&self.units[end..]).all(|u| *u == NOISE_UNIT);
         if !std::thread::panicking() {

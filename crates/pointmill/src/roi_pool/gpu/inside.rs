@@ -50,11 +50,8 @@ impl Workspace {
             .unwrap_or(BOXES);
         let blocks = runs(points_of_block) * chunks(boxes_of_block);
         if boxes_of_block < boxes.count {
-            let mut regions = super::NOTHING_TO_FILL;
-            regions[0] = kernels::Region { words: out.pointer().cast(), len: u64::from(points.n), value: u32::MAX };
-            let args = kernels::FillArgs { regions };
-            // SAFETY: room was made.
-            unsafe { self.stream.launch::<kernels::Fill>(self.stream.enough_blocks(1), args) }?;
+            // The result may start at any element, which rules out the kernel that writes four at a time.
+            out.fill_words(u32::MAX, scene.num_points())?;
         }
         let args = kernels::FirstBoxArgs { boxes, points, points_of_block, boxes_of_block, first: out.pointer() };
         // SAFETY: room was made; what blocks share is set to -1 before.

@@ -1,5 +1,6 @@
 //! Answers from outside, parity of all paths, gradients against finite differences, and what must be refused.
 
+mod buffers;
 mod errors;
 mod fixtures;
 mod gradient;

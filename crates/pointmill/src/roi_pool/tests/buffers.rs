@@ -1,0 +1,54 @@
+//! Results in memory of somebody else.
+
+use super::*;
+use crate::testing::{Random, kernel_devices};
+use crate::{Buffer, Stream};
+
+/// Boxes among points.
+fn arrays(boxes: usize, points: usize) -> (Vec<f32>, Vec<f32>) {
+    let mut random = Random(53);
+    let mut rows = |n: usize, row: fn(&mut Random) -> Vec<f32>| (0..n).flat_map(|_| row(&mut random)).collect();
+    let boxes = rows(boxes, |r| {
+        vec![r.between(-5.0, 5.0), r.between(-5.0, 5.0), -1.0, r.between(0.5, 4.0), 2.0, 2.0, r.between(-3.0, 3.0)]
+    });
+    (boxes, rows(points, |r| vec![r.between(-6.0, 6.0), r.between(-6.0, 6.0), r.between(-1.0, 1.0)]))
+}
+
+fn scene((boxes, points): &(Vec<f32>, Vec<f32>)) -> Scene<'_> {
+    Scene::new(Input::new(boxes, 7).unwrap(), Input::new(points, 3).unwrap())
+}
+
+/// The `len` elements of `memory` from `skip` on, as somebody else's.
+fn borrowed<T: bytemuck::Pod>(stream: &Stream, memory: &Buffer<T>, skip: usize, len: usize) -> Buffer<T> {
+    assert!(skip + len <= memory.len());
+    // SAFETY: tests keep the memory, which has room.
+    unsafe { Buffer::from_raw_cuda(stream, memory.device_pointer() + (skip * size_of::<T>()) as u64, len) }.unwrap()
+}
+
+fn tester(stream: &Stream) -> PointsInBoxes {
+    PointsInBoxes::new(stream, BoxParams::default()).unwrap()
+}
+
+/// A slice of a tensor starts anywhere.
+#[test]
+fn results_may_start_at_any_element() {
+    let arrays = arrays(128, 300);
+    let cpu = Device::cpu().stream().unwrap();
+    let (mut part, mut bits) = (cpu.alloc(0).unwrap(), cpu.alloc(0).unwrap());
+    tester(&cpu).part(scene(&arrays), &mut part).unwrap();
+    tester(&cpu).bits(scene(&arrays), &mut bits).unwrap();
+    assert!(part.read(300).unwrap().iter().any(|&b| b > 0));
+    for (name, device) in kernel_devices() {
+        let stream = device.stream().unwrap();
+        let (whole, words) = (stream.upload(&[7; 304]).unwrap(), stream.upload(&[7; 1204]).unwrap());
+        for skip in 0..4 {
+            let mut out = borrowed(&stream, &whole, skip, 300);
+            tester(&stream).part(scene(&arrays), &mut out).unwrap();
+            assert_eq!(out.read(300).unwrap(), part.read(300).unwrap(), "{name}, from {skip} on");
+            let mut out = borrowed(&stream, &words, skip, 1200);
+            tester(&stream).bits(scene(&arrays), &mut out).unwrap();
+            assert_eq!(out.read(1200).unwrap(), bits.read(1200).unwrap(), "{name}, from {skip} on");
+            assert_eq!(whole.read(304).unwrap()[skip + 300..], vec![7; 4 - skip], "{name}, from {skip} on");
+        }
+    }
+}
