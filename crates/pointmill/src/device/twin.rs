@@ -1,6 +1,81 @@
-//! Memory of the twin: noise at first, and a guard on both sides that tells of writes outside.
+//! The twin: queues that run their work at once or record it, and memory that is noise at first, with a guard on both sides that tells of writes outside.
 
 use pointmill_kernels::simt::twin::NOISE;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A queue of work.
+#[derive(Default)]
+pub(super) struct Queue {
+    recording: Mutex<Option<Vec<Work>>>,
+    #[cfg(test)]
+    steps: Mutex<Vec<Step>>,
+}
+
+/// Work that was recorded.
+pub(super) struct Work(Box<dyn Fn()>);
+
+// SAFETY: the work is plain values and addresses; who runs it when is the business of its graph.
+unsafe impl Send for Work {}
+
+/// What was asked of a queue.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A kernel.
+    Kernel(&'static str),
+    /// A copy from the host.
+    Write,
+    /// Words that are set to a value.
+    Fill,
+    /// Waiting for another queue: its number.
+    WaitFor(usize),
+}
+
+impl Queue {
+    /// Runs the work, or keeps it for a graph.
+    pub(super) fn queue(&self, work: impl Fn() + 'static) {
+        if let Some(recorded) = &mut *lock(&self.recording) {
+            recorded.push(Work(Box::new(work)));
+            return;
+        }
+        work();
+    }
+
+    pub(super) fn is_capturing(&self) -> bool {
+        lock(&self.recording).is_some()
+    }
+
+    pub(super) fn begin_capture(&self) {
+        *lock(&self.recording) = Some(Vec::new());
+    }
+
+    pub(super) fn end_capture(&self) -> Vec<Work> {
+        lock(&self.recording).take().unwrap_or_default()
+    }
+
+    /// Notes a step for tests that ask what was queued where.
+    #[cfg(test)]
+    pub(super) fn note(&self, step: Step) {
+        lock(&self.steps).push(step);
+    }
+
+    /// The steps since the last call.
+    #[cfg(test)]
+    pub(super) fn take_steps(&self) -> Vec<Step> {
+        std::mem::take(&mut *lock(&self.steps))
+    }
+}
+
+impl Work {
+    pub(super) fn run(&self) {
+        (self.0)();
+    }
+}
+
+/// A kernel that panics leaves nothing half done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Sixteen bytes, the alignment that kernels may ask for.
 #[repr(C, align(16))]
