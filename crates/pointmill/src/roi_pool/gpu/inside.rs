@@ -140,7 +140,7 @@ fn enqueue_totals(marks: &Marks, scene: &Scene<'_>, out: &mut Buffer<i32>) -> Re
         tiles: marks.tiles(),
         totals: out.pointer().cast(),
     };
-    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, out.stream().enough_blocks(8));
-    // SAFETY: room was made; the counts are queued before.
-    unsafe { out.stream().launch::<kernels::BoxTotals>(blocks, args) }
+    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, marks.stream().enough_blocks(8));
+    // SAFETY: room was made; the counts are queued before, on the same stream.
+    unsafe { marks.stream().launch::<kernels::BoxTotals>(blocks, args) }
 }

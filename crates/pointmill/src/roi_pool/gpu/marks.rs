@@ -145,6 +145,10 @@ impl Marks {
         Ok(points)
     }
 
+    pub(super) const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
     pub(super) const fn tiles(&self) -> u32 {
         self.tiles
     }
@@ -217,7 +221,7 @@ impl PointBoxes {
             offsets: if offsets { self.offsets.pointer() } else { null_mut() },
             scan: Tiles { words: self.scan.pointer() },
         };
-        // SAFETY: room was made; the marks are queued before.
-        unsafe { words.stream().launch::<kernels::PointBoxes>(blocks, args) }
+        // SAFETY: room was made; the marks are queued before, on the same stream.
+        unsafe { marks.stream.launch::<kernels::PointBoxes>(blocks, args) }
     }
 }

@@ -1,6 +1,7 @@
 //! Results in memory of somebody else.
 
 use super::*;
+use crate::device::Step;
 use crate::testing::{Random, kernel_devices};
 use crate::{Buffer, Stream};
 
@@ -51,4 +52,24 @@ fn results_may_start_at_any_element() {
             assert_eq!(whole.read(304).unwrap()[skip + 300..], vec![7; 4 - skip], "{name}, from {skip} on");
         }
     }
+}
+
+/// All kernels of a call go to the stream of who was called, whatever stream the result belongs to.
+#[test]
+fn kernels_go_to_one_stream() {
+    let arrays = arrays(40, 700);
+    let device = Device::twin();
+    let (own, other) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut inside = tester(&own);
+    let (mut numbers, mut words) = (other.alloc(0).unwrap(), other.alloc(0).unwrap());
+    let kernels = |stream: &Stream| {
+        let steps = stream.take_steps().into_iter();
+        steps.filter_map(|s| if let Step::Kernel(name) = s { Some(name) } else { None }).collect::<Vec<_>>()
+    };
+    inside.count(scene(&arrays), &mut numbers).unwrap();
+    assert_eq!((kernels(&own), kernels(&other)), (vec!["roi_mark", "roi_box_totals"], vec![]));
+    inside.bits(scene(&arrays), &mut words).unwrap();
+    assert_eq!((kernels(&own), kernels(&other)), (vec!["roi_mark", "roi_point_boxes"], vec![]));
+    inside.part(scene(&arrays), &mut numbers).unwrap();
+    assert_eq!((kernels(&own), kernels(&other)), (vec!["roi_first_box"], vec![]));
 }
