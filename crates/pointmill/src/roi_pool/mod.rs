@@ -172,6 +172,7 @@ impl RoiPooler {
         }
         self.check_features(self.len.1, &features, pooled)?;
         let shape = self.shape(&features, mode);
+        pooled.clear();
         match &mut self.path {
             Path::Cpu(workspace) => self.stream.device().install(|| workspace.pool(&features, &shape, pooled))?,
             Path::Gpu(workspace) => workspace.pool(&features, &shape, pooled)?,
@@ -195,6 +196,7 @@ impl RoiPooler {
         let next = next_scene();
         self.scene = 0;
         self.len = (scene.num_boxes(), scene.num_points());
+        pooled.clear();
         let shape = Shape { scene: next, ..shape(&self.params, self.len, &features, self.params.mode) };
         workspace.run(&scene, &self.params, &features, &shape, pooled)?;
         self.scene = next;

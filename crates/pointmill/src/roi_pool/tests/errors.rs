@@ -178,3 +178,32 @@ fn too_many_pairs_are_refused() {
         }
     }
 }
+
+/// A result that a call began to overwrite is no longer that of the call before.
+#[test]
+fn a_failed_call_leaves_an_empty_result() {
+    let (boxes, points) = crowd();
+    let few = Scene::new(Input::new(&boxes[..14], 7).unwrap(), Input::new(&points[..6], 3).unwrap());
+    let many = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let features = |n: usize| Input::new(&points[..n * 3], 3).unwrap();
+    let device = Device::twin();
+    for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
+        let params = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 4, layout, ..RoiPoolParams::default() };
+        let stream = device.stream().unwrap();
+        let mut poolers = [0; 2].map(|_| RoiPooler::new(&stream, &params).unwrap());
+        let mut out = poolers[0].output().unwrap();
+        let nothing = out.read().unwrap();
+        assert_eq!((nothing.report, nothing.row_splits.as_deref().unwrap_or(&[0])), (Report::default(), &[0][..]));
+        poolers[0].run(few, features(2), &mut out).unwrap();
+        assert_eq!(out.read().unwrap().report.inside, 4);
+        poolers[1].run(many, features(points.len() / 3), &mut out).unwrap_err();
+        let got = out.read().unwrap();
+        assert_eq!((got.boxes, got.pooled), (0, FeatureArray::F32(Vec::new())), "{layout:?}");
+        assert_eq!(got.report, Report::default(), "{layout:?}");
+        assert_eq!(out.num_voxels().unwrap(), 0);
+        // Nor is it a result of the scene that the first pooler located.
+        let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+        let e = poolers[0].backward(&out, features(2), &mut gradient).unwrap_err().to_string();
+        assert!(e.ends_with("got one of another scene"), "{e}");
+    }
+}
