@@ -138,7 +138,7 @@ impl PointsInBoxes {
     /// # Errors
     /// As [`PointsInBoxes::part`].
     pub fn all(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
-        self.check(&scene, out.indices.stream())?;
+        self.check_lists(&scene, out)?;
         match &mut self.gpu {
             Some(gpu) => gpu.all(&scene, self.params, out),
             None => self.stream.device().install(|| cpu::all(&scene, self.params, out)),
@@ -150,11 +150,21 @@ impl PointsInBoxes {
     /// # Errors
     /// As [`PointsInBoxes::part`].
     pub fn crop(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
-        self.check(&scene, out.indices.stream())?;
+        self.check_lists(&scene, out)?;
         match &mut self.gpu {
             Some(gpu) => gpu.crop(&scene, self.params, out),
             None => self.stream.device().install(|| cpu::crop(&scene, self.params, out)),
         }
+    }
+
+    /// Both arrays are public, so that either may have been replaced.
+    fn check_lists(&self, scene: &Scene<'_>, out: &BoxLists) -> Result<()> {
+        self.check(scene, out.row_splits.stream())?;
+        self.check(scene, out.indices.stream())?;
+        if out.row_splits.stream().same_queue(out.indices.stream()) {
+            return Ok(());
+        }
+        Err(Error::argument("out", "row_splits and indices of one stream", "two streams"))
     }
 
     fn check(&self, scene: &Scene<'_>, out: &Stream) -> Result<()> {

@@ -126,6 +126,19 @@ fn devices_are_not_mixed() {
     let mut part = twin.alloc(0).unwrap();
     let e = PointsInBoxes::new(&cpu, BoxParams::default()).unwrap().part(Scene::new(b, p), &mut part).unwrap_err();
     assert_eq!(e.to_string(), "out: expected memory of cpu, got twin");
+    // Either array of lists.
+    let mut inside = PointsInBoxes::new(&twin, BoxParams::default()).unwrap();
+    let mut lists = inside.lists().unwrap();
+    lists.row_splits = cpu.alloc(9).unwrap();
+    let e = inside.all(Scene::new(b, p), &mut lists).unwrap_err();
+    assert_eq!(e.to_string(), "out: expected memory of twin, got cpu");
+    lists.row_splits = Device::twin().stream().unwrap().alloc(9).unwrap();
+    let e = inside.crop(Scene::new(b, p), &mut lists).unwrap_err();
+    assert_eq!(e.to_string(), "out: expected row_splits and indices of one stream, got two streams");
+    let mut lists = inside.lists().unwrap();
+    lists.indices = cpu.alloc(9).unwrap();
+    assert!(inside.crop(Scene::new(b, p), &mut lists).is_err());
+    assert!(inside.all(Scene::new(b, p), &mut inside.lists().unwrap()).is_ok());
 }
 
 /// No boxes, no points, or neither: valid and empty.
