@@ -74,6 +74,8 @@ impl<T: Pod> Buffer<T> {
 
     /// A buffer over GPU memory that somebody else owns, such as a tensor. The twin takes memory of the host.
     ///
+    /// As a result it must have room for all of it: a buffer of pointmill's own grows as needed, this one is an error where it is too short.
+    ///
     /// # Safety
     /// `pointer` is valid for `len` elements on the stream's GPU, aligned for `T`, and outlives the result and the work queued with it.
     ///
@@ -165,13 +167,28 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
+    /// Whether the memory is somebody else's.
+    pub(crate) const fn is_foreign(&self) -> bool {
+        match &self.memory {
+            #[cfg(feature = "cuda")]
+            Memory::Cuda { owned, .. } => !*owned,
+            #[cfg(feature = "twin")]
+            Memory::Twin(memory) => memory.is_foreign(),
+            _ => false,
+        }
+    }
+
     /// Makes room for at least `len` elements; what was there is lost if there was less. Returns whether the memory is new.
     ///
     /// # Errors
-    /// Out of memory; then the buffer is as it was.
+    /// Out of memory, or too short a buffer whose memory is somebody else's, who would never see the result; then the buffer is as it was.
     pub(crate) fn reserve(&mut self, len: usize) -> Result<bool> {
         if len <= self.len {
             return Ok(false);
+        }
+        if self.is_foreign() {
+            let expected = format!("room for {len} elements in memory that is not pointmill's own");
+            return Err(Error::argument("buffer", expected, self.len));
         }
         *self = self.stream.alloc(len)?;
         Ok(true)

@@ -109,9 +109,13 @@ impl FeatureBuffer {
         })
     }
 
-    /// Makes this a buffer of `element` with room for at least `len` values.
+    /// Makes this a buffer of `element` with room for at least `len` values. Memory of somebody else must be both before.
     pub(super) fn reserve(&mut self, element: ElementType, len: usize) -> Result<()> {
         if self.element() != element {
+            if each!(self, b => b.is_foreign()) {
+                let expected = format!("memory of type {}, as it is not pointmill's own", element.name());
+                return Err(Error::argument("buffer", expected, self.element().name()));
+            }
             *self = Self::new(self.stream(), element)?;
         }
         each!(self, b => b.reserve(len).map(drop))

@@ -73,3 +73,38 @@ fn kernels_go_to_one_stream() {
     inside.part(scene(&arrays), &mut numbers).unwrap();
     assert_eq!((kernels(&own), kernels(&other)), (vec!["roi_first_box"], vec![]));
 }
+
+/// Memory of somebody else is never replaced: its owner would wait for a result that is elsewhere.
+#[test]
+fn memory_of_others_does_not_grow() {
+    let arrays = arrays(40, 300);
+    for (name, device) in kernel_devices() {
+        let stream = device.stream().unwrap();
+        let (numbers, words) = (stream.upload(&[7i32; 300]).unwrap(), stream.upload(&[7u32; 600]).unwrap());
+        let mut inside = tester(&stream);
+        let expected = |len: usize| {
+            format!("buffer: expected room for {len} elements in memory that is not pointmill's own, got {}", len - 1)
+        };
+        let mut out = borrowed(&stream, &numbers, 0, 299);
+        assert_eq!(inside.part(scene(&arrays), &mut out).unwrap_err().to_string(), expected(300), "{name}");
+        let mut out = borrowed(&stream, &numbers, 0, 39);
+        assert_eq!(inside.count(scene(&arrays), &mut out).unwrap_err().to_string(), expected(40), "{name}");
+        let mut out = borrowed(&stream, &words, 0, 599);
+        assert_eq!(inside.bits(scene(&arrays), &mut out).unwrap_err().to_string(), expected(600), "{name}");
+        assert_eq!((numbers.read(300).unwrap(), words.read(600).unwrap()), (vec![7; 300], vec![7; 600]), "{name}");
+        inside.bits(scene(&arrays), &mut borrowed(&stream, &words, 0, 600)).unwrap();
+        assert!(words.read(600).unwrap().iter().all(|&w| w != 7), "{name}");
+
+        // A gradient keeps its type too.
+        let params = RoiPoolParams { out_size: [2; 3], ..RoiPoolParams::default() };
+        let mut pooler = RoiPooler::new(&stream, &params).unwrap();
+        let mut pooled = pooler.output().unwrap();
+        let (features, grad) = (vec![f16::ONE; 300], vec![f16::ONE; 40 * 8]);
+        pooler.run(scene(&arrays), Input::new(&features, 1).unwrap(), &mut pooled).unwrap();
+        let tensor = stream.upload(&[7.0f32; 300]).unwrap();
+        let mut out = FeatureBuffer::F32(borrowed(&stream, &tensor, 0, 300));
+        let e = pooler.backward(&pooled, Input::new(&grad, 1).unwrap(), &mut out).unwrap_err().to_string();
+        assert_eq!(e, "buffer: expected memory of type f16, as it is not pointmill's own, got f32", "{name}");
+        assert_eq!(tensor.read(300).unwrap(), [7.0; 300], "{name}");
+    }
+}
