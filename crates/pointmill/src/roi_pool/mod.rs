@@ -47,7 +47,7 @@ use result::Shape;
 /// **Order and determinism**: see the [module](self). The maximum is the first of the largest values; NaN and minus infinity never win, and where nothing wins the
 /// result is 0 with `argmax` -1. The mean adds in `f32` in point order, divides once and is rounded once. Empty voxels are 0.
 ///
-/// **Limits**: fewer than 2^31 boxes and points, fewer than 2^32 voxels a box; offsets are 64-bit.
+/// **Limits**: fewer than 2^31 boxes, points and channels, fewer than 2^32 voxels a box; offsets are 64-bit.
 ///
 /// # Errors
 /// Parameters out of range, arrays that do not fit together, out of memory, a lost device.
@@ -253,8 +253,8 @@ impl RoiPooler {
         if features.len() != points {
             return Err(Error::argument("features", format!("{points} rows, one for each point"), features.len()));
         }
-        if u32::try_from(features.columns()).is_err() {
-            return Err(Error::argument("features", "fewer than 2^32 channels", features.columns()));
+        if i32::try_from(features.columns()).is_err() {
+            return Err(Error::argument("features", "fewer than 2^31 channels", features.columns()));
         }
         features.check_device("features", &self.stream)?;
         check_same_device("pooled", pooled.stream(), &self.stream)

@@ -59,6 +59,10 @@ fn arrays_are_named_with_expected_and_got() {
         assert_eq!(e(Scene::new(b, Input::new(&half, 3).unwrap()), features), mixed);
         let few = Input::new(&points[..3], 1).unwrap();
         assert_eq!(e(Scene::new(b, p), few), "features: expected 4 rows, one for each point, got 3");
+        let none = Input::new(&points[..0], 3).unwrap();
+        let wide = Input::new::<f32>(&[], 1 << 31).unwrap();
+        let many = "features: expected fewer than 2^31 channels, got 2147483648";
+        assert_eq!(e(Scene::new(b, none), wide), many);
         for (boxes, points, name) in [
             (&[0, 2][..], &[0, 4][..], "box_splits: expected ascending values from 0 to 1, got [0, 2]"),
             (&[1], &[0, 4], "box_splits: expected ascending values from 0 to 1, got [1]"),
