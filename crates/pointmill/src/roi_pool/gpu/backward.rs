@@ -82,7 +82,7 @@ impl super::Workspace {
         let args = kernels::TransposeArgs {
             boxes: located.boxes,
             // Each pair takes several reads at places of their own; more threads than elsewhere hide them.
-            parts: 4 * self.parts(),
+            parts: super::parts_of_box(located.boxes, 4 * self.parts()),
             voxels: located.voxels,
             sparse: u32::from(sparse),
             words: self.gradient.words.pointer(),

@@ -44,10 +44,7 @@ impl Workspace {
         let chunks = |boxes_of_block: u32| u64::from(boxes.count.div_ceil(boxes_of_block).max(1));
         let most = kernels::FirstBoxArgs::MOST_POINTS;
         let points_of_block = if runs(most) * chunks(BOXES) >= enough { most } else { kernels::TILE };
-        let boxes_of_block = [boxes.count.max(1), 8 * BOXES, 4 * BOXES, 2 * BOXES]
-            .into_iter()
-            .find(|n| runs(points_of_block) * chunks(*n) >= enough)
-            .unwrap_or(BOXES);
+        let boxes_of_block = super::boxes_of_block(boxes.count, runs(points_of_block), enough);
         let blocks = runs(points_of_block) * chunks(boxes_of_block);
         if boxes_of_block < boxes.count {
             // The result may start at any element, which rules out the kernel that writes four at a time.

@@ -12,7 +12,7 @@ use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
 use crate::{Error, Input, Result};
 use marks::{Also, Marks};
-use pointmill_kernels::roi_pool as kernels;
+use pointmill_kernels::roi_pool::{self as kernels, BOXES};
 use std::ptr::null_mut;
 
 /// Pairs that there is room for at first; in tests so few that they do not always do.
@@ -21,6 +21,8 @@ const FIRST_PAIRS: usize = if cfg!(test) { 500 } else { 1 << 24 };
 const DIRECT_POINTS: u64 = if cfg!(test) { 700 } else { 1 << 15 };
 /// Most pairs of a box and a point inside: what a sum of the scan can be. In tests so few that the twin can have more.
 const MAX_PAIRS: u64 = if cfg!(test) { 1 << 20 } else { (1 << 30) - 1 };
+/// Most blocks of a launch.
+const MAX_BLOCKS: u32 = i32::MAX as u32;
 /// Most bits of a voxel's id that one pass sorts by.
 const DIGIT_BITS: u32 = kernels::DIGIT_BITS;
 /// Memory that calls use again.
@@ -215,6 +217,23 @@ impl Workspace {
     }
 }
 
+/// How many blocks can share each of so many boxes, if as many as `wanted` would be good.
+const fn parts_of_box(boxes: u32, wanted: u32) -> u32 {
+    let most = MAX_BLOCKS / if boxes > 0 { boxes } else { 1 };
+    if wanted < most { wanted } else { most }
+}
+
+/// Boxes that a block takes, so that there are enough blocks but not too many: `runs` of points, each tested with all boxes.
+fn boxes_of_block(boxes: u32, runs: u64, enough: u64) -> u32 {
+    let blocks = |boxes_of_block: u32| runs * u64::from(boxes.div_ceil(boxes_of_block).max(1));
+    let candidates = [boxes.max(1), 8 * BOXES, 4 * BOXES, 2 * BOXES];
+    let mut boxes_of_block = candidates.into_iter().find(|&n| blocks(n) >= enough).unwrap_or(BOXES);
+    while blocks(boxes_of_block) > u64::from(MAX_BLOCKS) {
+        boxes_of_block *= 2;
+    }
+    boxes_of_block
+}
+
 /// Refuses more pairs than offsets can count.
 fn check_pairs(pairs: u64) -> Result<()> {
     if pairs <= MAX_PAIRS {
@@ -230,3 +249,34 @@ fn quads(values: &kernels::Values, channels: usize) -> bool {
 }
 
 const NOTHING_TO_FILL: [kernels::Region; 3] = [kernels::Region { words: null_mut(), len: 0, value: 0 }; 3];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_many_boxes_are_few_enough() {
+        assert_eq!((parts_of_box(0, 4), parts_of_box(128, 32)), (4, 32));
+        for boxes in [1 << 29, 1 << 30, (1 << 30) + 1, i32::MAX as u32] {
+            for wanted in [1, 4, 32] {
+                let parts = parts_of_box(boxes, wanted);
+                assert!(parts >= 1 && u64::from(parts) * u64::from(boxes) <= u64::from(MAX_BLOCKS), "{boxes}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_a_point_are_enough_and_not_too_many() {
+        assert_eq!(boxes_of_block(0, 1, 264), BOXES);
+        assert_eq!(boxes_of_block(128, 32, 264), BOXES);
+        assert_eq!(boxes_of_block(128, 140, 264), 2 * BOXES);
+        assert_eq!(boxes_of_block(128, 300, 264), 128);
+        let most = i32::MAX as u32;
+        for (boxes, runs) in [(most, 263), (most, 1), (most, 1 << 19), (1 << 28, 263)] {
+            let n = boxes_of_block(boxes, runs, 264);
+            let blocks = runs * u64::from(boxes.div_ceil(n));
+            assert!(n == boxes || n.is_multiple_of(BOXES), "{boxes} boxes, {runs} runs: {n} a block");
+            assert!(blocks >= 264 && blocks <= u64::from(MAX_BLOCKS), "{boxes} boxes, {runs} runs: {blocks} blocks");
+        }
+    }
+}
