@@ -129,6 +129,14 @@ impl<'a> Input<'a> {
         self.element
     }
 
+    /// The stream of the buffer that holds the values; none for those of the host.
+    pub(crate) const fn stream(&self) -> Option<&'a Stream> {
+        match self.place {
+            Place::Host(_) => None,
+            Place::Device { stream, .. } => Some(stream),
+        }
+    }
+
     /// The bytes of the values, if they are on the host.
     fn bytes(&self) -> Option<&'a [u8]> {
         match self.place {

@@ -150,13 +150,16 @@ impl RoiPooler {
     /// Boxes and points that are not such (see [`Scene`]), out of memory.
     pub fn locate(&mut self, scene: Scene<'_>) -> Result<()> {
         scene.check(&self.stream)?;
-        // Until all is done there is no located scene.
         let next = next_scene();
-        self.scene = 0;
-        match &mut self.path {
-            Path::Cpu(workspace) => self.stream.device().install(|| workspace.locate(&scene, &self.params))?,
-            Path::Gpu(workspace) => workspace.locate(&scene, &self.params)?,
-        }
+        let Self { params, stream, path, scene: located, .. } = self;
+        stream.in_order(&scene.streams(), || {
+            // Until all is done there is no located scene.
+            *located = 0;
+            match path {
+                Path::Cpu(workspace) => stream.device().install(|| workspace.locate(&scene, params)),
+                Path::Gpu(workspace) => workspace.locate(&scene, params),
+            }
+        })?;
         (self.len, self.scene) = ((scene.num_boxes(), scene.num_points()), next);
         Ok(())
     }
@@ -172,11 +175,14 @@ impl RoiPooler {
         }
         self.check_features(self.len.1, &features, pooled)?;
         let shape = self.shape(&features, mode);
-        pooled.clear();
-        match &mut self.path {
-            Path::Cpu(workspace) => self.stream.device().install(|| workspace.pool(&features, &shape, pooled))?,
-            Path::Gpu(workspace) => workspace.pool(&features, &shape, pooled)?,
-        }
+        let Self { stream, path, .. } = self;
+        stream.in_order_with(&[features.stream()], pooled, |pooled| {
+            pooled.clear();
+            match path {
+                Path::Cpu(workspace) => stream.device().install(|| workspace.pool(&features, &shape, pooled)),
+                Path::Gpu(workspace) => workspace.pool(&features, &shape, pooled),
+            }
+        })?;
         pooled.shape = shape;
         Ok(())
     }
@@ -189,17 +195,20 @@ impl RoiPooler {
         let features = features.into();
         scene.check(&self.stream)?;
         self.check_features(scene.num_points(), &features, pooled)?;
-        let Path::Gpu(workspace) = &mut self.path else {
+        let next = next_scene();
+        let len = (scene.num_boxes(), scene.num_points());
+        let shape = Shape { scene: next, ..shape(&self.params, len, &features, self.params.mode) };
+        let Self { params, stream, path: Path::Gpu(workspace), scene: located, .. } = self else {
             self.locate(scene)?;
             return self.pool(features, self.params.mode, pooled);
         };
-        let next = next_scene();
-        self.scene = 0;
-        self.len = (scene.num_boxes(), scene.num_points());
-        pooled.clear();
-        let shape = Shape { scene: next, ..shape(&self.params, self.len, &features, self.params.mode) };
-        workspace.run(&scene, &self.params, &features, &shape, pooled)?;
-        self.scene = next;
+        let [boxes, points] = scene.streams();
+        stream.in_order_with(&[boxes, points, features.stream()], pooled, |pooled| {
+            *located = 0;
+            pooled.clear();
+            workspace.run(&scene, params, &features, &shape, pooled)
+        })?;
+        (self.len, self.scene) = (len, next);
         pooled.shape = shape;
         Ok(())
     }
@@ -239,10 +248,11 @@ impl RoiPooler {
         if grad.len() < rows || (shape.layout != RoiLayout::Sparse && grad.len() > rows) {
             return Err(Error::argument("grad_pooled", format!("{rows} rows"), grad.len()));
         }
-        match &mut self.path {
-            Path::Cpu(workspace) => self.stream.device().install(|| workspace.backward(pooled, &grad, grad_features)),
-            Path::Gpu(workspace) => workspace.backward(pooled, &grad, grad_features),
-        }
+        let Self { stream, path, .. } = self;
+        stream.in_order_with(&[grad.stream(), Some(pooled.stream())], grad_features, |out| match path {
+            Path::Cpu(workspace) => stream.device().install(|| workspace.backward(pooled, &grad, out)),
+            Path::Gpu(workspace) => workspace.backward(pooled, &grad, out),
+        })
     }
 
     fn shape(&self, features: &Input<'_>, mode: PoolMode) -> Shape {

@@ -1,7 +1,7 @@
 //! The result on its device.
 
 use super::{PoolMode, RoiArrays, RoiLayout, RoiPoolParams};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Output, Stream};
 use crate::{Element, ElementType, Error, Result, bf16, f16};
 use pointmill_kernels::roi_pool::Totals;
 
@@ -298,6 +298,32 @@ impl RoiPooled {
             coords: self.coords().map(|b| b.read(rows * 4)).transpose()?,
             report,
         })
+    }
+}
+
+impl Output for FeatureBuffer {
+    fn stream(&self) -> &Stream {
+        self.stream()
+    }
+
+    fn set_stream(&mut self, stream: &Stream) {
+        each!(self, b => b.set_stream(stream));
+    }
+}
+
+impl Output for RoiPooled {
+    fn stream(&self) -> &Stream {
+        self.stream()
+    }
+
+    fn set_stream(&mut self, stream: &Stream) {
+        let Self { pooled, argmax, point_indices, row_splits, indices, coords, totals, shape: _ } = self;
+        pooled.set_stream(stream);
+        for buffer in [argmax, point_indices, indices, coords] {
+            buffer.set_stream(stream);
+        }
+        row_splits.set_stream(stream);
+        totals.set_stream(stream);
     }
 }
 

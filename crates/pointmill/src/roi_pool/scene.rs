@@ -73,6 +73,11 @@ impl<'a> Scene<'a> {
         (1..splits.len()).map(move |s| splits[s - 1]..splits[s])
     }
 
+    /// The streams that boxes and points belong to.
+    pub(super) const fn streams(&self) -> [Option<&'a Stream>; 2] {
+        [self.boxes.stream(), self.points.stream()]
+    }
+
     pub(super) fn check(&self, stream: &Stream) -> Result<()> {
         let (boxes, points) = (&self.boxes, &self.points);
         if boxes.columns() != BOX_COLUMNS {

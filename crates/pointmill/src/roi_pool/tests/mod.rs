@@ -6,6 +6,7 @@ mod fixtures;
 mod gradient;
 mod large;
 mod parity;
+mod streams;
 
 use super::*;
 use crate::{BoxOrigin, ElementType, bf16, f16};

@@ -1,0 +1,88 @@
+//! Arrays and results of other streams of the same device.
+
+use super::*;
+use crate::device::Step;
+use crate::testing::{Random, kernel_devices};
+use crate::voxelize::{VoxelizeParams, Voxelizer, voxelize};
+
+/// Waits for each of `others` before anything else, and each of them for `own` at last and for nothing else.
+fn assert_in_order(own: &Stream, others: &[&Stream], what: &str) {
+    let steps = own.take_steps();
+    let (waits, work) = steps.split_at(others.len());
+    for other in others {
+        assert!(waits.contains(&other.awaited()), "{what}: {steps:?}");
+        assert_eq!(other.take_steps(), [own.awaited()], "{what}");
+    }
+    assert!(work.iter().any(|step| matches!(step, Step::Kernel(_))), "{what}: {steps:?}");
+    assert!(!work.iter().any(|step| matches!(step, Step::WaitFor(_))), "{what}: {steps:?}");
+}
+
+#[test]
+fn other_streams_wait_and_are_waited_for() {
+    let mut random = Random(61);
+    let mut values = |n: usize, low: f32, high: f32| (0..n).map(|_| random.between(low, high)).collect::<Vec<f32>>();
+    let (points, features) = (values(600 * 3, -3.0, 3.0), values(600 * 4, -1.0, 1.0));
+    let centres = values(20 * 3, -3.0, 2.0);
+    let boxes: Vec<f32> = centres.chunks_exact(3).flat_map(|c| [c[0], c[1], c[2], 3.0, 2.0, 2.0, c[0]]).collect();
+    let params = RoiPoolParams { layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
+    let host = |v| Input::new(v, 3).unwrap();
+    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), host(&points));
+    let want = roi_pool(scene, Input::new(&features, 4).unwrap(), &params, &Device::cpu()).unwrap().read().unwrap();
+    assert!(want.report.voxels > 50, "the result grows: {:?}", want.report);
+    let voxel_params = VoxelizeParams::default();
+    let want_voxels = voxelize(host(&points), &voxel_params, &Device::cpu()).unwrap().read().unwrap();
+    for (name, device) in kernel_devices() {
+        let [own, arrays, results] = [0; 3].map(|_| device.stream().unwrap());
+        let others = [&arrays, &results];
+        let in_order = |others: &[&Stream], what: &str| {
+            if name == "twin" {
+                assert_in_order(&own, others, what);
+            }
+        };
+        for _ in 0..if name == "twin" { 1 } else { 50 } {
+            // All new, so that calls allocate and grow.
+            let mut pooler = RoiPooler::new(&own, &params).unwrap();
+            let mut out = RoiPooler::new(&results, &params).unwrap().output().unwrap();
+            let (b, p) = (arrays.upload(&boxes).unwrap(), arrays.upload(&points).unwrap());
+            let f = arrays.upload(&features).unwrap();
+            let scene = Scene::new(Input::on_device(&b, 20, 7).unwrap(), Input::on_device(&p, 600, 3).unwrap());
+            let f = Input::on_device(&f, 600, 4).unwrap();
+            let _ = [&own, &arrays, &results].map(Stream::take_steps);
+            pooler.run(scene, f, &mut out).unwrap();
+            if name == "twin" {
+                // Boxes, points and features each bring their stream.
+                let steps = own.take_steps();
+                assert_eq!(steps[..4], [results.awaited(), arrays.awaited(), arrays.awaited(), arrays.awaited()]);
+                let emitted = steps.iter().filter(|s| **s == Step::Kernel("roi_emit")).count();
+                assert!(emitted >= 2, "the result grows within the call: {steps:?}");
+                assert_eq!(arrays.take_steps(), [own.awaited(); 3]);
+                assert_eq!(results.take_steps(), [own.awaited()]);
+            }
+            assert!(out.stream().same_queue(&results));
+            assert_eq!(out.read().unwrap(), want, "{name}");
+            pooler.pool(f, PoolMode::Max, &mut out).unwrap();
+            in_order(&others, "pool");
+            let FeatureArray::F32(grad) = &want.pooled else { panic!("features of f32") };
+            let grad = arrays.upload(grad).unwrap();
+            let _ = arrays.take_steps();
+            let mut gradient = FeatureBuffer::new(&own, ElementType::F32).unwrap();
+            pooler.backward(&out, Input::on_device(&grad, want.report.voxels, 4).unwrap(), &mut gradient).unwrap();
+            in_order(&others, "backward");
+            let mut voxels = Voxelizer::new(&results, &voxel_params).unwrap().output().unwrap();
+            let _ = [&own, &arrays, &results].map(Stream::take_steps);
+            let mut voxelizer = Voxelizer::new(&own, &voxel_params).unwrap();
+            voxelizer.run(Input::on_device(&p, 600, 3).unwrap(), &mut voxels).unwrap();
+            in_order(&others, "voxelize");
+            assert_eq!(voxels.read().unwrap(), want_voxels, "{name}");
+            let mut inside = PointsInBoxes::new(&own, BoxParams::default()).unwrap();
+            let mut count = results.alloc(0).unwrap();
+            inside.count(Scene::new(host_boxes(&boxes), host(&points)), &mut count).unwrap();
+            in_order(&[&results], "count");
+            assert_eq!(count.read(20).unwrap().iter().sum::<i32>() as usize, want.report.inside, "{name}");
+        }
+    }
+}
+
+fn host_boxes(boxes: &[f32]) -> Input<'_> {
+    Input::new(boxes, 7).unwrap()
+}
