@@ -80,6 +80,9 @@ pub fn roi_pool<'a>(
 
 /// Pools call after call, and keeps its memory.
 ///
+/// On a GPU calls can be recorded in a graph ([`Stream::capture`]), but for the gradient of a sparse result, which waits. A graph with `run` or `locate` locates its scene whenever
+/// it is launched; the result recorded with it belongs to that scene, and results of calls after the recording no longer to any: use another pooler for those.
+///
 /// [`RoiPooler::run`] does all at once. [`RoiPooler::locate`] finds the voxel of each point, after which [`RoiPooler::pool`] may be called any number of times, for other
 /// features or the other mode, and [`RoiPooler::backward`] for the gradient.
 ///

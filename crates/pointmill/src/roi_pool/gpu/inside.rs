@@ -1,11 +1,12 @@
 //! Points in boxes on the GPU.
 
-use super::marks::{Also, Marks, PointBoxes};
+use super::marks::{Marks, PointBoxes};
 use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
+use std::ptr::null_mut;
 
 /// Memory that calls use again.
 #[derive(Debug)]
@@ -62,7 +63,7 @@ impl Workspace {
         out: &mut Buffer<i32>,
     ) -> Result<()> {
         self.marks.reserve(scene, false)?;
-        self.marks.enqueue(scene, params, false, &Also::NOTHING)?;
+        self.marks.enqueue(scene, params, false, null_mut())?;
         enqueue_totals(&self.marks, scene, out)
     }
 
@@ -73,7 +74,7 @@ impl Workspace {
         out: &mut Buffer<u32>,
     ) -> Result<()> {
         self.marks.reserve(scene, true)?;
-        self.marks.enqueue(scene, params, true, &Also::NOTHING)?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
         let (boxes, n) = (scene.num_boxes() as u32, scene.num_points() as u32);
         self.point_boxes.enqueue(&self.marks, boxes, n, false, out)
     }
@@ -81,8 +82,7 @@ impl Workspace {
     pub(in crate::roi_pool) fn all(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
         let (boxes, n) = (scene.num_boxes(), scene.num_points());
         self.marks.reserve(scene, true)?;
-        let (zero_words, zero_len) = self.point_boxes.state(n)?;
-        self.marks.enqueue(scene, params, true, &Also { zero_words, zero_len, ..Also::NOTHING })?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
         // Offsets are sums of 30 bits, so the number of pairs is asked of the boxes before there are any.
         enqueue_totals(&self.marks, scene, &mut self.totals)?;
         let pairs = self.totals.read(boxes)?.iter().map(|&n| n as u64).sum();
@@ -104,7 +104,7 @@ impl Workspace {
     pub(in crate::roi_pool) fn crop(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
         let boxes = scene.num_boxes();
         self.marks.reserve(scene, true)?;
-        self.marks.enqueue(scene, params, true, &Also::NOTHING)?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
         enqueue_totals(&self.marks, scene, &mut self.totals)?;
         let mut splits = vec![0i64];
         splits.extend(self.totals.read(boxes)?.iter().scan(0, |end, &n| {

@@ -8,20 +8,6 @@ use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES, TILE, WORDS_OF_TILE};
 use std::ptr::{null, null_mut};
 
-/// What is set to zero while points are tested.
-pub(super) struct Also {
-    /// Set to zero, if not null.
-    pub(super) zero: *mut u64,
-    /// Words to be set to zero.
-    pub(super) zero_words: *mut u32,
-    /// How many.
-    pub(super) zero_len: u32,
-}
-
-impl Also {
-    pub(super) const NOTHING: Self = Self { zero: null_mut(), zero_words: null_mut(), zero_len: 0 };
-}
-
 /// Memory for boxes, points and marks.
 #[derive(Debug)]
 pub(super) struct Marks {
@@ -108,13 +94,13 @@ impl Marks {
         })
     }
 
-    /// Queues the tests of all points with all boxes; returns the points. What else there is to write is written on the way.
+    /// Queues the tests of all points with all boxes; returns the points. `zero`, if not null, becomes 0 on the way.
     pub(super) fn enqueue(
         &mut self,
         scene: &Scene<'_>,
         params: BoxParams,
         marks: bool,
-        also: &Also,
+        zero: *mut u64,
     ) -> Result<kernels::PointsArg> {
         let points = self.points(scene)?;
         let boxes = self.boxes(scene, params)?;
@@ -135,9 +121,7 @@ impl Marks {
             prepared: self.prepared.pointer(),
             marks: if marks { self.marks.pointer() } else { null_mut() },
             counts: self.counts.pointer(),
-            zero: also.zero,
-            zero_words: also.zero_words,
-            zero_len: also.zero_len,
+            zero,
         };
         let blocks = items(args.boxes_of_item).clamp(1, 1 << 20) as u32;
         // SAFETY: `reserve` made room for this scene.
@@ -189,14 +173,7 @@ impl PointBoxes {
         self.ranks.pointer()
     }
 
-    /// Makes room for the state of a scan over `n` points, which is to be zero: its address and length.
-    pub(super) fn state(&mut self, n: usize) -> Result<(*mut u32, u32)> {
-        let words = Tiles::words((n as u32).div_ceil(kernels::POINT_TILE).max(1));
-        self.scan.reserve(words as usize)?;
-        Ok((self.scan.pointer(), words))
-    }
-
-    /// Queues turning the marks round into `words`. With `offsets` the state must be zero.
+    /// Queues turning the marks round into `words`.
     pub(super) fn enqueue(
         &mut self,
         marks: &Marks,
@@ -210,6 +187,10 @@ impl PointBoxes {
         if offsets {
             self.offsets.reserve(n as usize + 1)?;
             self.ranks.reserve(words.len())?;
+            // Here and not by an earlier kernel: a graph may do this part again alone.
+            let state = Tiles::words(blocks) as usize;
+            self.scan.reserve(state)?;
+            self.scan.fill_words(0, state)?;
         }
         let args = kernels::PointBoxesArgs {
             boxes,

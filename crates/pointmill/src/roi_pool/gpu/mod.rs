@@ -11,7 +11,7 @@ use super::result::Shape;
 use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
 use crate::{Error, Input, Result};
-use marks::{Also, Marks};
+use marks::Marks;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
 use std::ptr::null_mut;
 
@@ -181,10 +181,9 @@ impl Workspace {
     /// Queues making the lists.
     fn enqueue_lists(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         let Located { boxes, voxels, keep, direct, .. } = self.located;
-        let (zero_words, zero_len) = self.gradient.forget(scene.num_points())?;
+        self.gradient.forget(self.stream.is_capturing()?);
         if !direct {
-            let also = Also { zero: self.used.pointer(), zero_words, zero_len };
-            self.marks.enqueue(scene, params.boxes(), true, &also)?;
+            self.marks.enqueue(scene, params.boxes(), true, self.used.pointer())?;
         }
         if boxes == 0 {
             return Ok(());
@@ -203,8 +202,6 @@ impl Workspace {
             passes,
             digit_bits: bits.div_ceil(passes.max(1)),
             lists: self.lists(),
-            zero_words,
-            zero_len,
         };
         // SAFETY: `reserve` made room; the marks are queued before where they are not made.
         unsafe {

@@ -4,6 +4,7 @@ mod buffers;
 mod errors;
 mod fixtures;
 mod gradient;
+mod graphs;
 mod large;
 mod parity;
 mod streams;
