@@ -151,13 +151,14 @@ impl<'a> Input<'a> {
         Some(bytemuck::cast_slice(bytes))
     }
 
-    /// Checks that work on `stream` can reach the values.
+    /// Checks that work on `stream` can reach the values, when a graph is launched too.
     pub(crate) fn check_device(&self, argument: &'static str, stream: &Stream) -> Result<()> {
         match self.place {
             Place::Device { stream: own, .. } if !own.device().same_memory(&stream.device()) => {
                 Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))
             }
-            _ => Ok(()),
+            Place::Device { .. } => Ok(()),
+            Place::Host(_) => stream.check_not_capturing(argument, "memory of the device", "a host slice"),
         }
     }
 

@@ -17,6 +17,7 @@ mod stream;
 mod tests;
 #[cfg(feature = "twin")]
 mod twin;
+mod uploaded;
 
 pub use buffer::Buffer;
 pub use event::Event;
@@ -25,6 +26,7 @@ pub(crate) use order::Output;
 pub use stream::Stream;
 #[cfg(all(feature = "twin", test))]
 pub(crate) use twin::Step;
+pub(crate) use uploaded::Uploaded;
 
 use crate::{Error, Result};
 use std::fmt;

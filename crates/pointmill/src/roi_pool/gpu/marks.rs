@@ -1,7 +1,7 @@
 //! Boxes and points on the device, and which points lie in which box.
 
 use crate::Result;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, Uploaded};
 use crate::roi_pool::{BoxParams, Scene};
 use pointmill_core::BOX_WORDS;
 use pointmill_kernels::prim::scan::Tiles;
@@ -14,9 +14,7 @@ pub(super) struct Marks {
     stream: Stream,
     boxes: Buffer<u8>,
     points: Buffer<u8>,
-    ranges: Buffer<u32>,
-    /// What `ranges` holds.
-    ranges_host: Vec<u32>,
+    ranges: Uploaded,
     prepared: Buffer<u32>,
     marks: Buffer<u32>,
     counts: Buffer<u32>,
@@ -29,8 +27,7 @@ impl Marks {
             stream: stream.clone(),
             boxes: stream.alloc(0)?,
             points: stream.alloc(0)?,
-            ranges: stream.alloc(0)?,
-            ranges_host: Vec::new(),
+            ranges: Uploaded::new(stream)?,
             prepared: stream.alloc(0)?,
             marks: stream.alloc(0)?,
             counts: stream.alloc(0)?,
@@ -50,22 +47,16 @@ impl Marks {
         self.upload_ranges(scene)
     }
 
-    /// The points that each box sees. Uploaded only when they change, so that a call with the same splits can be recorded in a graph.
+    /// The points that each box sees.
     pub(super) fn upload_ranges(&mut self, scene: &Scene<'_>) -> Result<()> {
         if scene.batch.is_none() {
             return Ok(());
         }
-        let mut ranges = Vec::with_capacity(scene.num_boxes() * 2);
-        for (sample, boxes) in scene.samples().enumerate() {
+        let ranges = scene.samples().enumerate().flat_map(|(sample, boxes)| {
             let points = scene.points_of(sample);
-            ranges.extend(boxes.flat_map(|_| [points.start as u32, points.end as u32]));
-        }
-        if self.ranges.reserve(ranges.len())? || ranges != self.ranges_host {
-            self.ranges_host.clear();
-            self.ranges.write(&ranges)?;
-            self.ranges_host = ranges;
-        }
-        Ok(())
+            boxes.flat_map(move |_| [points.start as u32, points.end as u32])
+        });
+        self.ranges.set("point_splits", ranges)
     }
 
     /// The boxes as kernels take them.

@@ -169,3 +169,71 @@ fn a_recorded_gradient_has_not_run() {
         rig.assert_gradient(&points, &grad, name);
     }
 }
+
+/// Where samples start is part of what was recorded, and other calls do not change it.
+#[test]
+fn a_graph_keeps_its_splits() {
+    let halves = [[0, 5, 10], [0, 400, 800]];
+    let uneven = [[0, 2, 10], [0, 700, 800]];
+    for (name, device) in kernel_devices() {
+        let mut rig = Rig::new(&device);
+        let (points, grad) = (cloud(4), rig.host[2].clone());
+        rig.points.write(&points).unwrap();
+        rig.run(Some(&halves)).unwrap();
+        let want = [&halves, &uneven].map(|splits| rig.want(&points, &grad, Some(splits)).0);
+        assert_ne!(want[0], want[1]);
+        let graphs =
+            [rig.capture(|rig| rig.run(Some(&halves))).unwrap(), rig.capture(|rig| rig.run(Some(&halves))).unwrap()];
+        for _ in 0..3 {
+            rig.run(Some(&uneven)).unwrap();
+            assert_eq!(rig.out.read().unwrap(), want[1], "{name}: after the recording");
+            for graph in &graphs {
+                graph.launch().unwrap();
+                assert_eq!(rig.out.read().unwrap(), want[0], "{name}: replayed");
+            }
+            rig.run(Some(&halves)).unwrap();
+            assert_eq!(rig.out.read().unwrap(), want[0], "{name}");
+        }
+    }
+}
+
+/// Other splits would have to be copied when the graph is launched, from memory that is gone by then; and a refused call leaves nothing behind.
+#[test]
+fn a_graph_takes_no_new_splits() {
+    let halves = [[0, 5, 10], [0, 400, 800]];
+    let uneven = [[0, 2, 10], [0, 700, 800]];
+    for (name, device) in kernel_devices() {
+        let mut rig = Rig::new(&device);
+        let (points, grad) = (cloud(4), rig.host[2].clone());
+        rig.points.write(&points).unwrap();
+        rig.run(Some(&halves)).unwrap();
+        let e = rig.capture(|rig| rig.run(Some(&uneven))).unwrap_err().to_string();
+        assert_eq!(e, "point_splits: expected those of the call before (the stream records a graph), got others");
+        rig.run(Some(&uneven)).unwrap();
+        assert_eq!(rig.out.read().unwrap(), rig.want(&points, &grad, Some(&uneven)).0, "{name}");
+    }
+}
+
+/// A graph would read the slice when it is launched.
+#[test]
+fn a_graph_takes_no_host_slices() {
+    for (name, device) in kernel_devices() {
+        let mut rig = Rig::new(&device);
+        let points = cloud(4);
+        let host = Input::new(&points, 3).unwrap();
+        let (boxes, features) = (rig.host[0].clone(), rig.host[1].clone());
+        let expected = "expected memory of the device (the stream records a graph), got a host slice";
+        let e = rig.capture(|rig| {
+            let scene = Scene::new(Input::on_device(&rig.boxes, BOXES, 7)?, host);
+            rig.pooler.run(scene, Input::on_device(&rig.features, POINTS, CHANNELS)?, &mut rig.out)
+        });
+        assert_eq!(e.unwrap_err().to_string(), format!("points: {expected}"), "{name}");
+        let e = rig.capture(|rig| {
+            let points = Input::on_device(&rig.points, POINTS, 3)?;
+            rig.pooler.locate(Scene::new(Input::new(&boxes, 7)?, points))
+        });
+        assert_eq!(e.unwrap_err().to_string(), format!("boxes: {expected}"), "{name}");
+        let e = rig.capture(|rig| rig.pooler.pool(Input::new(&features, CHANNELS)?, PoolMode::Mean, &mut rig.out));
+        assert_eq!(e.unwrap_err().to_string(), format!("features: {expected}"), "{name}");
+    }
+}

@@ -2,20 +2,7 @@
 
 use super::*;
 use crate::device::Step;
-use crate::testing::{Random, kernel_devices};
-use crate::voxelize::{VoxelizeParams, Voxelizer, voxelize};
-
-/// Waits for each of `others` before anything else, and each of them for `own` at last and for nothing else.
-fn assert_in_order(own: &Stream, others: &[&Stream], what: &str) {
-    let steps = own.take_steps();
-    let (waits, work) = steps.split_at(others.len());
-    for other in others {
-        assert!(waits.contains(&other.awaited()), "{what}: {steps:?}");
-        assert_eq!(other.take_steps(), [own.awaited()], "{what}");
-    }
-    assert!(work.iter().any(|step| matches!(step, Step::Kernel(_))), "{what}: {steps:?}");
-    assert!(!work.iter().any(|step| matches!(step, Step::WaitFor(_))), "{what}: {steps:?}");
-}
+use crate::testing::{Random, assert_in_order, kernel_devices};
 
 #[test]
 fn other_streams_wait_and_are_waited_for() {
@@ -29,8 +16,6 @@ fn other_streams_wait_and_are_waited_for() {
     let scene = Scene::new(Input::new(&boxes, 7).unwrap(), host(&points));
     let want = roi_pool(scene, Input::new(&features, 4).unwrap(), &params, &Device::cpu()).unwrap().read().unwrap();
     assert!(want.report.voxels > 50, "the result grows: {:?}", want.report);
-    let voxel_params = VoxelizeParams::default();
-    let want_voxels = voxelize(host(&points), &voxel_params, &Device::cpu()).unwrap().read().unwrap();
     for (name, device) in kernel_devices() {
         let [own, arrays, results] = [0; 3].map(|_| device.stream().unwrap());
         let others = [&arrays, &results];
@@ -68,12 +53,6 @@ fn other_streams_wait_and_are_waited_for() {
             let mut gradient = FeatureBuffer::new(&own, ElementType::F32).unwrap();
             pooler.backward(&out, Input::on_device(&grad, want.report.voxels, 4).unwrap(), &mut gradient).unwrap();
             in_order(&others, "backward");
-            let mut voxels = Voxelizer::new(&results, &voxel_params).unwrap().output().unwrap();
-            let _ = [&own, &arrays, &results].map(Stream::take_steps);
-            let mut voxelizer = Voxelizer::new(&own, &voxel_params).unwrap();
-            voxelizer.run(Input::on_device(&p, 600, 3).unwrap(), &mut voxels).unwrap();
-            in_order(&others, "voxelize");
-            assert_eq!(voxels.read().unwrap(), want_voxels, "{name}");
             let mut inside = PointsInBoxes::new(&own, BoxParams::default()).unwrap();
             let mut count = results.alloc(0).unwrap();
             inside.count(Scene::new(host_boxes(&boxes), host(&points)), &mut count).unwrap();
