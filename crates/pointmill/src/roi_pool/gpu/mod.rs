@@ -50,7 +50,7 @@ struct Located {
     points: u32,
     voxels: u32,
     keep: u32,
-    /// No scene of this size has more pairs.
+    /// No scene of this size has more pairs to list: none if no voxel keeps a point.
     pairs_bound: u64,
     /// Whether there are so few pairs that each box has room for all points.
     direct: bool,
@@ -117,14 +117,15 @@ impl Workspace {
 
     fn reserve(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         let (boxes, points) = (scene.num_boxes(), scene.num_points());
-        let pairs_bound = boxes as u64 * points as u64;
+        let keep = params.max_points_per_voxel - 1;
+        let pairs_bound = if keep > 0 { boxes as u64 * points as u64 } else { 0 };
         let boxes_of_multiprocessor = boxes.div_ceil(self.stream.enough_blocks(1) as usize);
         let direct = (1..=DIRECT_POINTS).contains(&(points as u64 * boxes_of_multiprocessor as u64));
         self.located = Located {
             boxes: boxes as u32,
             points: points as u32,
             voxels: params.voxels() as u32,
-            keep: params.max_points_per_voxel - 1,
+            keep,
             pairs_bound,
             direct,
         };

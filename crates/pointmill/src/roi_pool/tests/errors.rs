@@ -1,6 +1,7 @@
 //! What must be refused, and how it is told.
 
 use super::*;
+use crate::device::Step;
 
 const BOX: [f32; 7] = [0.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0];
 
@@ -222,5 +223,30 @@ fn a_failed_call_leaves_an_empty_result() {
         let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
         let e = poolers[0].backward(&out, features(2), &mut gradient).unwrap_err().to_string();
         assert!(e.ends_with("got one of another scene"), "{e}");
+    }
+}
+
+/// Where no voxel keeps a point there are no lists, so any number of pairs will do, and no call waits or grows.
+#[test]
+fn pairs_that_nothing_keeps_need_no_room() {
+    let (boxes, points) = crowd();
+    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
+        let params = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 1, layout, ..RoiPoolParams::default() };
+        let [want, got] = devices().map(|device| {
+            let stream = device.stream().unwrap();
+            let mut pooler = RoiPooler::new(&stream, &params).unwrap();
+            let mut out = pooler.output().unwrap();
+            pooler.run(scene, Input::new(&points, 3).unwrap(), &mut out).unwrap();
+            let emitted = stream.take_steps().into_iter().filter(|s| *s == Step::Kernel("roi_emit")).count();
+            assert_eq!(emitted, usize::from(!device.is_cpu()));
+            let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+            let grad = vec![1.0f32; if layout == RoiLayout::Sparse { 0 } else { 65 * 3 }];
+            pooler.backward(&out, Input::new(&grad, 3).unwrap(), &mut gradient).unwrap();
+            assert_eq!(gradient.read(points.len()).unwrap(), FeatureArray::F32(vec![0.0; points.len()]));
+            out.read().unwrap()
+        });
+        assert_eq!(got, want, "{layout:?}");
+        assert_eq!((got.report.inside, got.report.kept, got.report.dropped), ((1 << 20) + 4, 0, (1 << 20) + 4));
     }
 }
