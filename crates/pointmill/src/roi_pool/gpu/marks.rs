@@ -85,14 +85,14 @@ impl Marks {
         })
     }
 
-    /// Queues the tests of all points with all boxes; returns the points. `zero`, if not null, becomes 0 on the way.
+    /// Queues the tests of all points with all boxes; returns both as kernels take them. `zero`, if not null, becomes 0 on the way.
     pub(super) fn enqueue(
         &mut self,
         scene: &Scene<'_>,
         params: BoxParams,
         marks: bool,
         zero: *mut u64,
-    ) -> Result<kernels::PointsArg> {
+    ) -> Result<(kernels::BoxesArg, kernels::PointsArg)> {
         let points = self.points(scene)?;
         let boxes = self.boxes(scene, params)?;
         let enough = u64::from(self.stream.enough_blocks(2));
@@ -117,7 +117,7 @@ impl Marks {
         let blocks = items(args.boxes_of_item).clamp(1, 1 << 20) as u32;
         // SAFETY: `reserve` made room for this scene.
         unsafe { self.stream.launch::<kernels::Mark>(blocks, args) }?;
-        Ok(points)
+        Ok((boxes, points))
     }
 
     pub(super) const fn stream(&self) -> &Stream {

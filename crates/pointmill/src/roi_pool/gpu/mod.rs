@@ -183,17 +183,20 @@ impl Workspace {
     fn enqueue_lists(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         let Located { boxes, voxels, keep, direct, .. } = self.located;
         self.gradient.forget(self.stream.is_capturing()?);
-        if !direct {
-            self.marks.enqueue(scene, params.boxes(), true, self.used.pointer())?;
-        }
+        // Arrays of the host are copied once, by whoever needs them first.
+        let (boxes_arg, points_arg) = if direct {
+            (self.marks.boxes(scene, params.boxes())?, self.marks.points(scene)?)
+        } else {
+            self.marks.enqueue(scene, params.boxes(), true, self.used.pointer())?
+        };
         if boxes == 0 {
             return Ok(());
         }
         let bits = u32::BITS - (voxels - 1).leading_zeros();
         let passes = bits.div_ceil(DIGIT_BITS);
         let args = kernels::CollectArgs {
-            boxes: self.marks.boxes(scene, params.boxes())?,
-            points: self.marks.points(scene)?,
+            boxes: boxes_arg,
+            points: points_arg,
             tiles: self.marks.tiles(),
             prepared: self.marks.prepared(),
             marks: self.marks.marks(),

@@ -62,6 +62,26 @@ fn other_streams_wait_and_are_waited_for() {
     }
 }
 
+/// Boxes, points and features of the host are copied once a call, whichever kernels it takes.
+#[test]
+fn arrays_of_the_host_are_copied_once() {
+    for points in [10, 800] {
+        let (boxes, points) = ([0.0f32, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0].repeat(2), vec![0.5f32; points * 3]);
+        let params = RoiPoolParams { out_size: [1; 3], ..RoiPoolParams::default() };
+        let stream = Device::twin().stream().unwrap();
+        let mut pooler = RoiPooler::new(&stream, &params).unwrap();
+        let mut out = pooler.output().unwrap();
+        for _ in 0..2 {
+            let _ = stream.take_steps();
+            let points = Input::new(&points, 3).unwrap();
+            pooler.run(Scene::new(host_boxes(&boxes), points), points, &mut out).unwrap();
+        }
+        let steps = stream.take_steps();
+        assert_eq!(steps.contains(&Step::Kernel("roi_mark")), points.len() > 30, "{steps:?}");
+        assert_eq!(steps.iter().filter(|s| **s == Step::Write).count(), 3, "{steps:?}");
+    }
+}
+
 fn host_boxes(boxes: &[f32]) -> Input<'_> {
     Input::new(boxes, 7).unwrap()
 }
