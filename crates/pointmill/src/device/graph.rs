@@ -105,8 +105,8 @@ impl Graph {
     pub fn launch(&self) -> Result<()> {
         match (&self.stream.0, &self.work) {
             #[cfg(feature = "cuda")]
-            // SAFETY: graph and stream are alive while this handle is.
             (Queue::Cuda(q), Work::Cuda(exec)) => {
+                // SAFETY: graph and stream are alive while this handle is.
                 q.gpu.call("launch a graph", || unsafe { result::graph::launch(*exec, q.raw) })
             }
             #[cfg(feature = "twin")]
