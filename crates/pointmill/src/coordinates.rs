@@ -139,6 +139,14 @@ impl<'a> Coordinates<'a> {
         self.origin
     }
 
+    /// The stream of the buffer that holds the values; none for those of the host.
+    pub(crate) const fn stream(&self) -> Option<&'a Stream> {
+        match self.values {
+            Values::Device { stream, .. } => Some(stream),
+            _ => None,
+        }
+    }
+
     /// Checks that work on `stream` can reach the values.
     pub(crate) fn check_device(&self, argument: &'static str, stream: &Stream) -> Result<()> {
         match self.values {

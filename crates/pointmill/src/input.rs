@@ -129,6 +129,14 @@ impl<'a> Input<'a> {
         self.element
     }
 
+    /// The stream of the buffer that holds the values; none for those of the host.
+    pub(crate) const fn stream(&self) -> Option<&'a Stream> {
+        match self.place {
+            Place::Host(_) => None,
+            Place::Device { stream, .. } => Some(stream),
+        }
+    }
+
     /// The bytes of the values, if they are on the host.
     fn bytes(&self) -> Option<&'a [u8]> {
         match self.place {
@@ -143,13 +151,14 @@ impl<'a> Input<'a> {
         Some(bytemuck::cast_slice(bytes))
     }
 
-    /// Checks that work on `stream` can reach the values.
+    /// Checks that work on `stream` can reach the values, when a graph is launched too.
     pub(crate) fn check_device(&self, argument: &'static str, stream: &Stream) -> Result<()> {
         match self.place {
             Place::Device { stream: own, .. } if !own.device().same_memory(&stream.device()) => {
                 Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))
             }
-            _ => Ok(()),
+            Place::Device { .. } => Ok(()),
+            Place::Host(_) => stream.check_not_capturing(argument, "memory of the device", "a host slice"),
         }
     }
 

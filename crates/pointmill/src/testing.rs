@@ -1,6 +1,7 @@
 //! What the tests of all rooms share.
 
-use crate::Device;
+use crate::device::Step;
+use crate::{Device, Stream};
 use std::path::{Path, PathBuf};
 
 /// The devices that can be tested here: the CPU with one thread and with several, the host twin, and a GPU where `POINTMILL_TEST_GPU` is set, which
@@ -25,6 +26,18 @@ pub(crate) fn kernel_devices() -> Vec<(&'static str, Device)> {
     let mut devices = vec![("twin", Device::twin())];
     devices.extend(gpu().map(|gpu| ("gpu", gpu)));
     devices
+}
+
+/// The twin's stream `own` waits for each of `others` before anything else, and each of them for `own` and does nothing else.
+pub(crate) fn assert_in_order(own: &Stream, others: &[&Stream], what: &str) {
+    let steps = own.take_steps();
+    let (waits, work) = steps.split_at(others.len());
+    for other in others {
+        assert!(waits.contains(&other.awaited()), "{what}: {steps:?}");
+        assert_eq!(other.take_steps(), [own.awaited()], "{what}");
+    }
+    assert!(work.iter().any(|step| matches!(step, Step::Kernel(_))), "{what}: {steps:?}");
+    assert!(!work.iter().any(|step| matches!(step, Step::WaitFor(_))), "{what}: {steps:?}");
 }
 
 /// A path in the repository. The folder of the crate is asked for at run time too, so that a test binary can be carried to another machine.

@@ -80,10 +80,6 @@ pub struct CollectArgs {
     pub digit_bits: u32,
     /// The lists.
     pub lists: BoxLists,
-    /// Words that are set to zero where no [`Mark`] did, and how many.
-    pub zero_words: *mut u32,
-    /// See `zero_words`.
-    pub zero_len: u32,
 }
 
 kernel! {
@@ -123,11 +119,6 @@ impl CollectArgs {
             unsafe { self.prepare::<DIRECT>(b) };
         }
         if DIRECT {
-            let mut word = b * THREADS + thread_index();
-            while word < self.zero_len {
-                unsafe { *self.zero_words.add(word as usize) = 0 };
-                word += grid_size() * THREADS;
-            }
             sync_block();
             unsafe { self.mark(b) };
             sync_block();

@@ -31,11 +31,12 @@ impl EmitArgs {
         let rows = Rows { taken, first, end, before: b as usize * voxels as usize };
         unsafe {
             if !self.point_indices.is_null() {
-                rows.write(self.point_indices.cast(), self.slots / 4, 0);
+                rows.write(self.point_indices.cast(), quads_of_row(self.slots, 4), 0);
             }
-            rows.write(self.pooled.data.cast(), self.channels * self.pooled.element.bytes() as u32 / 16, 0);
+            let quads = quads_of_row(self.channels, self.pooled.element.bytes() as u32);
+            rows.write(self.pooled.data.cast(), quads, 0);
             if self.mode == PoolMode::Max {
-                rows.write(self.argmax.cast(), self.channels / 4, NONE);
+                rows.write(self.argmax.cast(), quads_of_row(self.channels, 4), NONE);
             }
         }
     }

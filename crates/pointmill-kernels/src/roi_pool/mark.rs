@@ -34,10 +34,6 @@ pub struct MarkArgs {
     pub counts: *mut u32,
     /// Set to zero. Null if nobody asked.
     pub zero: *mut u64,
-    /// Words that are set to zero, and how many.
-    pub zero_words: *mut u32,
-    /// See `zero_words`.
-    pub zero_len: u32,
 }
 
 impl MarkArgs {
@@ -55,11 +51,6 @@ kernel! {
         let (points_of_item, words_of_box) = (a.tiles_of_item * TILE, a.tiles_of_item * WORDS_OF_TILE + 1);
         if global_index() == 0 && !a.zero.is_null() {
             *a.zero = 0;
-        }
-        let mut word = global_index();
-        while word < a.zero_len {
-            *a.zero_words.add(word as usize) = 0;
-            word += grid_size() * BLOCK;
         }
         let mut item = block_index() as u64;
         while item < items {

@@ -64,6 +64,12 @@ pub const BOXES: u32 = 32;
 /// No entry.
 pub const NONE: u32 = u32::MAX;
 
+/// Quads of words that a row of `len` values takes, if it is made of whole ones. Its bytes may be more than 32 bits can count.
+#[inline(always)]
+pub const fn quads_of_row(len: u32, bytes_of_value: u32) -> u32 {
+    len / (16 / bytes_of_value)
+}
+
 /// How features are reduced.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

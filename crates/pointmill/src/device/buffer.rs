@@ -37,6 +37,7 @@ impl<T: Pod> Buffer<T> {
     pub(super) fn alloc(stream: &Stream, len: usize) -> Result<Self> {
         let out_of_memory = |bytes| Error::OutOfMemory { device: stream.device().to_string(), bytes };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| out_of_memory(u64::MAX))?;
+        stream.check_not_capturing("memory", "enough from a call before", format_args!("{bytes} bytes more"))?;
         let memory = match &stream.0 {
             Queue::Cpu(_) => {
                 let mut data = Vec::new();
@@ -48,7 +49,7 @@ impl<T: Pod> Buffer<T> {
             // An allocation of nothing is an error to the driver.
             Queue::Cuda(q) => Memory::Cuda { pointer: q.gpu.alloc(q.raw, bytes.max(16))?, owned: true },
             #[cfg(feature = "twin")]
-            Queue::Twin => Memory::Twin(super::twin::Memory::new(bytes)),
+            Queue::Twin(_) => Memory::Twin(super::twin::Memory::new(bytes)),
         };
         Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
     }
@@ -71,7 +72,9 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
-    /// A buffer over GPU memory that somebody else owns, such as a tensor.
+    /// A buffer over GPU memory that somebody else owns, such as a tensor. The twin takes memory of the host.
+    ///
+    /// As a result it must have room for all of it: a buffer of pointmill's own grows as needed, this one is an error where it is too short.
     ///
     /// # Safety
     /// `pointer` is valid for `len` elements on the stream's GPU, aligned for `T`, and outlives the result and the work queued with it.
@@ -87,7 +90,14 @@ impl<T: Pod> Buffer<T> {
                 stream: stream.clone(),
                 _elements: PhantomData,
             }),
-            _ => {
+            #[cfg(feature = "twin")]
+            Queue::Twin(_) => Ok(Self {
+                memory: Memory::Twin(super::twin::Memory::foreign(pointer as *mut u8)),
+                len,
+                stream: stream.clone(),
+                _elements: PhantomData,
+            }),
+            Queue::Cpu(_) => {
                 let _ = (pointer, len);
                 Err(Error::argument("stream", "one of a GPU", stream.device()))
             }
@@ -107,6 +117,11 @@ impl<T: Pod> Buffer<T> {
     /// The stream the buffer belongs to.
     pub const fn stream(&self) -> &Stream {
         &self.stream
+    }
+
+    /// Makes the buffer belong to another stream of its device, which has been put in order with its own.
+    pub(crate) fn set_stream(&mut self, stream: &Stream) {
+        self.stream = stream.clone();
     }
 
     /// The elements, if they are in the CPU's memory.
@@ -152,13 +167,28 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
+    /// Whether the memory is somebody else's.
+    pub(crate) const fn is_foreign(&self) -> bool {
+        match &self.memory {
+            #[cfg(feature = "cuda")]
+            Memory::Cuda { owned, .. } => !*owned,
+            #[cfg(feature = "twin")]
+            Memory::Twin(memory) => memory.is_foreign(),
+            _ => false,
+        }
+    }
+
     /// Makes room for at least `len` elements; what was there is lost if there was less. Returns whether the memory is new.
     ///
     /// # Errors
-    /// Out of memory; then the buffer is as it was.
+    /// Out of memory, or too short a buffer whose memory is somebody else's, who would never see the result; then the buffer is as it was.
     pub(crate) fn reserve(&mut self, len: usize) -> Result<bool> {
         if len <= self.len {
             return Ok(false);
+        }
+        if self.is_foreign() {
+            let expected = format!("room for {len} elements in memory that is not pointmill's own");
+            return Err(Error::argument("buffer", expected, self.len));
         }
         *self = self.stream.alloc(len)?;
         Ok(true)
@@ -167,11 +197,13 @@ impl<T: Pod> Buffer<T> {
     /// Copies `data` to the front of the buffer.
     ///
     /// # Errors
-    /// More elements than the buffer has, or a failed copy.
+    /// More elements than the buffer has, a stream that is being captured, or a failed copy.
     pub fn write(&mut self, data: &[T]) -> Result<()> {
         if data.len() > self.len {
             return Err(Error::argument("data", format!("at most {} elements", self.len), data.len()));
         }
+        let got = format_args!("{} elements", data.len());
+        self.stream.check_not_capturing("data", "nothing from the host", got)?;
         match &mut self.memory {
             Memory::Host(memory) => memory[..data.len()].copy_from_slice(data),
             #[cfg(feature = "cuda")]
@@ -189,6 +221,8 @@ impl<T: Pod> Buffer<T> {
             }
             #[cfg(feature = "twin")]
             Memory::Twin(memory) => {
+                #[cfg(test)]
+                self.stream.note(super::Step::Write);
                 // SAFETY: room was checked; the twin runs nothing at the same time.
                 unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), memory.pointer().cast(), data.len()) };
             }
@@ -204,6 +238,11 @@ impl<T: Pod> Buffer<T> {
         if len > self.len || len > other.len {
             return Err(Error::argument("len", format!("at most {}", self.len.min(other.len)), len));
         }
+        let foreign =
+            !self.stream.same_queue(&other.stream) && self.stream.device().same_memory(&other.stream.device());
+        if foreign {
+            self.stream.wait_for(&other.stream)?;
+        }
         match (&mut self.memory, &other.memory) {
             (Memory::Host(to), Memory::Host(from)) => to[..len].copy_from_slice(&from[..len]),
             #[cfg(feature = "cuda")]
@@ -217,8 +256,9 @@ impl<T: Pod> Buffer<T> {
             }
             #[cfg(feature = "twin")]
             (Memory::Twin(to), Memory::Twin(from)) => {
+                let (from, to) = (from.pointer().cast::<T>(), to.pointer().cast::<T>());
                 // SAFETY: both have room; the twin runs nothing at the same time.
-                unsafe { std::ptr::copy(from.pointer().cast::<T>(), to.pointer().cast::<T>(), len) };
+                self.stream.on_twin(move || unsafe { std::ptr::copy(from, to, len) });
             }
             #[cfg(any(feature = "cuda", feature = "twin"))]
             _ => {
@@ -228,6 +268,9 @@ impl<T: Pod> Buffer<T> {
                     other.stream.device(),
                 ));
             }
+        }
+        if foreign {
+            other.stream.wait_for(&self.stream)?;
         }
         Ok(())
     }
@@ -290,8 +333,11 @@ impl<T: Pod> Buffer<T> {
             }
             #[cfg(feature = "twin")]
             Memory::Twin(memory) => {
+                #[cfg(test)]
+                self.stream.note(super::Step::Fill);
+                let memory = memory.pointer().cast::<u32>();
                 // SAFETY: room was checked; the twin runs nothing at the same time.
-                unsafe { std::slice::from_raw_parts_mut(memory.pointer().cast::<u32>(), words) }.fill(value);
+                self.stream.on_twin(move || unsafe { std::slice::from_raw_parts_mut(memory, words) }.fill(value));
             }
         }
         Ok(())
@@ -321,6 +367,7 @@ impl<T: Pod> Buffer<T> {
         if out.len() > self.len {
             return Err(Error::argument("len", format!("at most {}", self.len), out.len()));
         }
+        self.stream.check_not_capturing("buffer", "one that can be awaited", "a read")?;
         match &self.memory {
             Memory::Host(data) => out.copy_from_slice(&data[..out.len()]),
             #[cfg(feature = "cuda")]

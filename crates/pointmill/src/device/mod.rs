@@ -10,13 +10,23 @@ mod buffer;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod event;
+mod graph;
+mod order;
 mod stream;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "twin")]
 mod twin;
+mod uploaded;
 
 pub use buffer::Buffer;
 pub use event::Event;
-pub use stream::{Graph, Stream};
+pub use graph::Graph;
+pub(crate) use order::Output;
+pub use stream::Stream;
+#[cfg(all(feature = "twin", test))]
+pub(crate) use twin::Step;
+pub(crate) use uploaded::Uploaded;
 
 use crate::{Error, Result};
 use std::fmt;

@@ -8,12 +8,17 @@ use crate::Result;
 use cudarc::driver::{result, sys};
 use pointmill_kernels::Kernel;
 use std::fmt;
-#[cfg(feature = "cuda")]
+#[cfg(any(feature = "cuda", feature = "twin"))]
 use std::sync::Arc;
 
 /// A queue of work on a device; what is queued runs in order.
 ///
 /// Cloning gives another handle of the same queue.
+///
+/// # Several streams
+/// An operator works on its own stream and takes arrays and results of any stream of the same device. Where they belong to another one, its work that was queued
+/// before the call is done before the operator's begins, and what is queued there after the call waits for the operator: nobody needs to synchronize. With
+/// [`Stream::wait_for`] two streams are put in order by hand.
 #[derive(Clone)]
 pub struct Stream(pub(super) Queue);
 
@@ -23,7 +28,7 @@ pub(super) enum Queue {
     #[cfg(feature = "cuda")]
     Cuda(Arc<CudaQueue>),
     #[cfg(feature = "twin")]
-    Twin,
+    Twin(Arc<super::twin::Queue>),
 }
 
 #[cfg(feature = "cuda")]
@@ -66,7 +71,7 @@ impl Stream {
                 Queue::Cuda(Arc::new(CudaQueue { gpu: gpu.clone(), raw, owned: true }))
             }
             #[cfg(feature = "twin")]
-            Kind::Twin => Queue::Twin,
+            Kind::Twin => Queue::Twin(Arc::default()),
         }))
     }
 
@@ -97,15 +102,16 @@ impl Stream {
             #[cfg(feature = "cuda")]
             Queue::Cuda(q) => Device(Kind::Cuda(q.gpu.clone())),
             #[cfg(feature = "twin")]
-            Queue::Twin => Device(Kind::Twin),
+            Queue::Twin(_) => Device(Kind::Twin),
         }
     }
 
     /// Waits until all queued work is done.
     ///
     /// # Errors
-    /// Whatever the queued work ran into.
+    /// Whatever the queued work ran into; a stream that is being captured.
     pub fn synchronize(&self) -> Result<()> {
+        self.check_not_capturing("stream", "one that queued work can be awaited on", "a wait")?;
         match &self.0 {
             #[cfg(feature = "cuda")]
             // SAFETY: the stream is alive while this handle is.
@@ -132,35 +138,19 @@ impl Stream {
         Ok(buffer)
     }
 
-    /// Records the work that `queue_work` queues, instead of running it.
-    ///
-    /// Everything that the work allocates must be there already: run it once before. The graph holds the addresses of the buffers it was
-    /// recorded with; keep them alive and in place.
-    ///
-    /// # Errors
-    /// A device without graphs, what `queue_work` returns, or a recording that the driver refuses.
-    #[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
-    pub fn capture(&self, queue_work: impl FnOnce() -> Result<()>) -> Result<Graph> {
-        match &self.0 {
-            #[cfg(feature = "cuda")]
-            Queue::Cuda(q) => {
-                let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-                // SAFETY: the stream is alive while this handle is.
-                q.gpu.call("begin a capture", || unsafe { result::stream::begin_capture(q.raw, mode) })?;
-                let queued = queue_work();
-                // SAFETY: as above; the capture ends whatever the work said, or the stream would stay unusable.
-                let graph = q.gpu.call("end a capture", || unsafe { result::stream::end_capture(q.raw) });
-                queued?;
-                let graph = graph?;
-                let flags = sys::CUgraphInstantiate_flags(0);
-                // SAFETY: the graph was just made, and is not needed once instantiated.
-                let exec = q.gpu.call("make a graph", || unsafe {
-                    let exec = result::graph::instantiate(graph, flags);
-                    result::graph::destroy(graph).and(exec)
-                })?;
-                Ok(Graph { stream: self.clone(), exec })
-            }
-            _ => Err(crate::Error::argument("device", "a GPU (only GPUs record graphs)", self.device())),
+    /// Runs what is no kernel on the twin, or records it.
+    #[cfg(feature = "twin")]
+    pub(super) fn on_twin(&self, work: impl Fn() + 'static) {
+        if let Queue::Twin(q) = &self.0 {
+            q.queue(work);
+        }
+    }
+
+    /// Notes a step for tests, on the twin.
+    #[cfg(all(feature = "twin", test))]
+    pub(super) fn note(&self, step: super::Step) {
+        if let Queue::Twin(q) = &self.0 {
+            q.note(step);
         }
     }
 
@@ -184,9 +174,11 @@ impl Stream {
             // SAFETY: the caller's promise.
             Queue::Cuda(q) => unsafe { q.gpu.launch::<K>(q.raw, blocks, args) },
             #[cfg(feature = "twin")]
-            Queue::Twin => {
+            Queue::Twin(q) => {
+                #[cfg(test)]
+                q.note(super::Step::Kernel(K::NAME));
                 // SAFETY: the caller's promise.
-                unsafe { pointmill_kernels::simt::twin::launch::<K>(blocks, args) };
+                q.queue(move || unsafe { pointmill_kernels::simt::twin::launch::<K>(blocks, args) });
                 Ok(())
             }
             Queue::Cpu(_) => Err(crate::Error::Internal { what: format!("kernel {} launched on the CPU", K::NAME) }),
@@ -197,47 +189,5 @@ impl Stream {
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Stream({})", self.device())
-    }
-}
-
-/// Recorded work that can be queued as a whole, again and again.
-pub struct Graph {
-    stream: Stream,
-    #[cfg(feature = "cuda")]
-    exec: sys::CUgraphExec,
-}
-
-// SAFETY: as for streams.
-#[cfg(feature = "cuda")]
-unsafe impl Send for Graph {}
-
-impl Graph {
-    /// Queues the recorded work on the stream it was recorded on.
-    ///
-    /// # Errors
-    /// A device that refuses.
-    pub fn launch(&self) -> Result<()> {
-        match &self.stream.0 {
-            #[cfg(feature = "cuda")]
-            // SAFETY: graph and stream are alive while this handle is.
-            Queue::Cuda(q) => q.gpu.call("launch a graph", || unsafe { result::graph::launch(self.exec, q.raw) }),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Drop for Graph {
-    fn drop(&mut self) {
-        #[cfg(feature = "cuda")]
-        if let Queue::Cuda(q) = &self.stream.0 {
-            // SAFETY: this is the only handle. An error here has nobody left to hear it.
-            let _ = q.gpu.call("destroy a graph", || unsafe { result::graph::exec_destroy(self.exec) });
-        }
-    }
-}
-
-impl fmt::Debug for Graph {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Graph({})", self.stream.device())
     }
 }

@@ -1,6 +1,81 @@
-//! Memory of the twin: noise at first, and a guard on both sides that tells of writes outside.
+//! The twin: queues that run their work at once or record it, and memory that is noise at first, with a guard on both sides that tells of writes outside.
 
 use pointmill_kernels::simt::twin::NOISE;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A queue of work.
+#[derive(Default)]
+pub(super) struct Queue {
+    recording: Mutex<Option<Vec<Work>>>,
+    #[cfg(test)]
+    steps: Mutex<Vec<Step>>,
+}
+
+/// Work that was recorded.
+pub(super) struct Work(Box<dyn Fn()>);
+
+// SAFETY: the work is plain values and addresses; who runs it when is the business of its graph.
+unsafe impl Send for Work {}
+
+/// What was asked of a queue.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A kernel.
+    Kernel(&'static str),
+    /// A copy from the host.
+    Write,
+    /// Words that are set to a value.
+    Fill,
+    /// Waiting for another queue: its number.
+    WaitFor(usize),
+}
+
+impl Queue {
+    /// Runs the work, or keeps it for a graph.
+    pub(super) fn queue(&self, work: impl Fn() + 'static) {
+        if let Some(recorded) = &mut *lock(&self.recording) {
+            recorded.push(Work(Box::new(work)));
+            return;
+        }
+        work();
+    }
+
+    pub(super) fn is_capturing(&self) -> bool {
+        lock(&self.recording).is_some()
+    }
+
+    pub(super) fn begin_capture(&self) {
+        *lock(&self.recording) = Some(Vec::new());
+    }
+
+    pub(super) fn end_capture(&self) -> Vec<Work> {
+        lock(&self.recording).take().unwrap_or_default()
+    }
+
+    /// Notes a step for tests that ask what was queued where.
+    #[cfg(test)]
+    pub(super) fn note(&self, step: Step) {
+        lock(&self.steps).push(step);
+    }
+
+    /// The steps since the last call.
+    #[cfg(test)]
+    pub(super) fn take_steps(&self) -> Vec<Step> {
+        std::mem::take(&mut *lock(&self.steps))
+    }
+}
+
+impl Work {
+    pub(super) fn run(&self) {
+        (self.0)();
+    }
+}
+
+/// A kernel that panics leaves nothing half done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Sixteen bytes, the alignment that kernels may ask for.
 #[repr(C, align(16))]
@@ -13,6 +88,7 @@ const GUARD: usize = 16;
 
 /// A block of memory.
 pub(super) struct Memory {
+    /// The block and its guards; nothing if the memory is somebody else's.
     units: Vec<Unit>,
     /// Kernels write through this pointer while the block is only borrowed, as they do on a GPU.
     pointer: *mut u8,
@@ -30,6 +106,15 @@ impl Memory {
         Self { units, pointer }
     }
 
+    /// Memory that somebody else owns.
+    pub(super) const fn foreign(pointer: *mut u8) -> Self {
+        Self { units: Vec::new(), pointer }
+    }
+
+    pub(super) const fn is_foreign(&self) -> bool {
+        self.units.is_empty()
+    }
+
     pub(super) fn pointer(&self) -> *mut u8 {
         self.pointer
     }
@@ -37,6 +122,9 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if self.is_foreign() {
+            return;
+        }
         let end = self.units.len() - GUARD;
         let intact = self.units[..GUARD].iter().chain(&self.units[end..]).all(|u| *u == NOISE_UNIT);
         if !std::thread::panicking() {

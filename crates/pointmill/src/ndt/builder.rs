@@ -83,7 +83,7 @@ impl NdtBuilder {
         cloud.check_device("points", &self.stream)?;
         match &mut self.path {
             Path::Cpu(moments) => self.stream.device().install(|| moments.add(cloud)),
-            Path::Gpu(table) => table.add(&cloud),
+            Path::Gpu(table) => self.stream.in_order(&[cloud.stream()], || table.add(&cloud)),
         }
     }
 
@@ -159,7 +159,8 @@ impl NdtBuilder {
                 grid.lattice = self.lattice;
                 // Should the call fail, there are no rows.
                 grid.report = super::NdtReport::default();
-                grid.report = table.finish(params.min_points, stats, cells)?;
+                let finish = || table.finish(params.min_points, stats, cells);
+                grid.report = self.stream.in_order(&[Some(&grid.stream)], finish)?;
             }
             _ => *grid = self.finish(params)?,
         }

@@ -169,7 +169,9 @@ impl NdtGrid {
         points.check_device("points", &self.stream)?;
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.search(&points, near, &self.stream)),
-            Place::Device(grid) => grid.search(&self.lattice, &points, near),
+            Place::Device(grid) => {
+                self.stream.in_order(&[points.stream()], || grid.search(&self.lattice, &points, near))
+            }
         }
     }
 
@@ -187,7 +189,9 @@ impl NdtGrid {
             Place::Host(grid) => {
                 self.device().install(|| prepared.iter().map(|pose| grid.score(&scan, pose)).collect())
             }
-            Place::Device(grid) => grid.score(&self.lattice, &scan, &prepared)?,
+            Place::Device(grid) => {
+                self.stream.in_order(&[scan.stream()], || grid.score(&self.lattice, &scan, &prepared))?
+            }
         };
         Ok(sums.into_iter().map(|sums| NdtFit::new(scan.len(), sums)).collect())
     }
@@ -202,7 +206,9 @@ impl NdtGrid {
         let pose = PreparedPose::new(pose);
         match &self.place {
             Place::Host(grid) => Ok(self.device().install(|| grid.point_scores(&scan, &pose))),
-            Place::Device(grid) => grid.point_scores(&self.lattice, &scan, &pose),
+            Place::Device(grid) => {
+                self.stream.in_order(&[scan.stream()], || grid.point_scores(&self.lattice, &scan, &pose))
+            }
         }
     }
 
@@ -222,7 +228,9 @@ impl NdtGrid {
             Place::Host(grid) => {
                 self.device().install(|| alignments.iter_mut().for_each(|one| grid.align(&scan, one, &limits)));
             }
-            Place::Device(grid) => grid.align(&self.lattice, &scan, &mut alignments, &limits)?,
+            Place::Device(grid) => {
+                self.stream.in_order(&[scan.stream()], || grid.align(&self.lattice, &scan, &mut alignments, &limits))?
+            }
         }
         Ok(alignments.iter().map(|one| NdtRegistration::new(one, scan.len())).collect())
     }

@@ -86,9 +86,12 @@ impl<K: SortKey> Sorter<K> {
         }
         let pairs = Pairs { keys: keys.pointer(), values: values.pointer() };
         let passes = (size_of::<K>() * 8) as u32 / kernels::DIGIT_BITS;
-        self.reserve(n as u32, passes)?;
-        // SAFETY: all buffers have room for n pairs, and the number of passes is even.
-        unsafe { self.enqueue(pairs, pairs, Length::known(n as u32), passes) }
+        let stream = self.state.stream().clone();
+        stream.in_order(&[Some(keys.stream()), Some(values.stream())], || {
+            self.reserve(n as u32, passes)?;
+            // SAFETY: all buffers have room for n pairs, and the number of passes is even.
+            unsafe { self.enqueue(pairs, pairs, Length::known(n as u32), passes) }
+        })
     }
 
     /// Makes room for `n` pairs and the state of `passes` passes.

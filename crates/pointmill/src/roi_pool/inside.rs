@@ -1,7 +1,7 @@
 //! Which points lie in which box.
 
 use super::{BoxParams, Scene, cpu, gpu};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Output, Stream};
 use crate::{Error, Result};
 
 /// Answers which points lie in which box, and keeps its memory between calls.
@@ -78,6 +78,17 @@ impl BoxLists {
     }
 }
 
+impl Output for BoxLists {
+    fn stream(&self) -> &Stream {
+        self.indices.stream()
+    }
+
+    fn set_stream(&mut self, stream: &Stream) {
+        self.row_splits.set_stream(stream);
+        self.indices.set_stream(stream);
+    }
+}
+
 impl PointsInBoxes {
     /// A tester whose work goes to `stream`.
     ///
@@ -103,10 +114,8 @@ impl PointsInBoxes {
     /// Boxes and points that are not such (see [`Scene`]); a buffer on another device; out of memory.
     pub fn part(&mut self, scene: Scene<'_>, out: &mut Buffer<i32>) -> Result<()> {
         self.check(&scene, out.stream())?;
-        match &mut self.gpu {
-            Some(gpu) => gpu.part(&scene, self.params, out),
-            None => self.stream.device().install(|| cpu::part(&scene, self.params, out)),
-        }
+        let params = self.params;
+        self.run(&scene, out, |gpu, out| gpu.part(&scene, params, out), |out| cpu::part(&scene, params, out))
     }
 
     /// How many points each box holds: `[B]`.
@@ -115,10 +124,8 @@ impl PointsInBoxes {
     /// As [`PointsInBoxes::part`].
     pub fn count(&mut self, scene: Scene<'_>, out: &mut Buffer<i32>) -> Result<()> {
         self.check(&scene, out.stream())?;
-        match &mut self.gpu {
-            Some(gpu) => gpu.count(&scene, self.params, out),
-            None => self.stream.device().install(|| cpu::count(&scene, self.params, out)),
-        }
+        let params = self.params;
+        self.run(&scene, out, |gpu, out| gpu.count(&scene, params, out), |out| cpu::count(&scene, params, out))
     }
 
     /// All boxes of each point as bits: `[N, ceil(B / 32)]`, box `b` in bit `b % 32` of word `b / 32`.
@@ -127,10 +134,8 @@ impl PointsInBoxes {
     /// As [`PointsInBoxes::part`].
     pub fn bits(&mut self, scene: Scene<'_>, out: &mut Buffer<u32>) -> Result<()> {
         self.check(&scene, out.stream())?;
-        match &mut self.gpu {
-            Some(gpu) => gpu.bits(&scene, self.params, out),
-            None => self.stream.device().install(|| cpu::bits(&scene, self.params, out)),
-        }
+        let params = self.params;
+        self.run(&scene, out, |gpu, out| gpu.bits(&scene, params, out), |out| cpu::bits(&scene, params, out))
     }
 
     /// All boxes of each point as lists: a row for each point. On a GPU this waits, to learn how long the lists are.
@@ -138,11 +143,9 @@ impl PointsInBoxes {
     /// # Errors
     /// As [`PointsInBoxes::part`].
     pub fn all(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
-        self.check(&scene, out.indices.stream())?;
-        match &mut self.gpu {
-            Some(gpu) => gpu.all(&scene, self.params, out),
-            None => self.stream.device().install(|| cpu::all(&scene, self.params, out)),
-        }
+        self.check_lists(&scene, out)?;
+        let params = self.params;
+        self.run(&scene, out, |gpu, out| gpu.all(&scene, params, out), |out| cpu::all(&scene, params, out))
     }
 
     /// The points of each box: a row for each box. On a GPU this waits, to learn how long the lists are.
@@ -150,11 +153,34 @@ impl PointsInBoxes {
     /// # Errors
     /// As [`PointsInBoxes::part`].
     pub fn crop(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
-        self.check(&scene, out.indices.stream())?;
-        match &mut self.gpu {
-            Some(gpu) => gpu.crop(&scene, self.params, out),
-            None => self.stream.device().install(|| cpu::crop(&scene, self.params, out)),
+        self.check_lists(&scene, out)?;
+        let params = self.params;
+        self.run(&scene, out, |gpu, out| gpu.crop(&scene, params, out), |out| cpu::crop(&scene, params, out))
+    }
+
+    /// Runs one of two paths, in order with the streams of the arrays.
+    fn run<O: Output + Send>(
+        &mut self,
+        scene: &Scene<'_>,
+        out: &mut O,
+        on_gpu: impl FnOnce(&mut gpu::InsideWorkspace, &mut O) -> Result<()>,
+        on_cpu: impl FnOnce(&mut O) -> Result<()> + Send,
+    ) -> Result<()> {
+        let Self { stream, gpu, .. } = self;
+        stream.in_order_with(&scene.streams(), out, |out| match gpu {
+            Some(gpu) => on_gpu(gpu, out),
+            None => stream.device().install(|| on_cpu(out)),
+        })
+    }
+
+    /// Both arrays are public, so that either may have been replaced.
+    fn check_lists(&self, scene: &Scene<'_>, out: &BoxLists) -> Result<()> {
+        self.check(scene, out.row_splits.stream())?;
+        self.check(scene, out.indices.stream())?;
+        if out.row_splits.stream().same_queue(out.indices.stream()) {
+            return Ok(());
         }
+        Err(Error::argument("out", "row_splits and indices of one stream", "two streams"))
     }
 
     fn check(&self, scene: &Scene<'_>, out: &Stream) -> Result<()> {

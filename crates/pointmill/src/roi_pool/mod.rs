@@ -47,7 +47,7 @@ use result::Shape;
 /// **Order and determinism**: see the [module](self). The maximum is the first of the largest values; NaN and minus infinity never win, and where nothing wins the
 /// result is 0 with `argmax` -1. The mean adds in `f32` in point order, divides once and is rounded once. Empty voxels are 0.
 ///
-/// **Limits**: fewer than 2^31 boxes and points, fewer than 2^32 voxels a box; offsets are 64-bit.
+/// **Limits**: fewer than 2^31 boxes, points and channels, fewer than 2^32 voxels a box; offsets are 64-bit.
 ///
 /// # Errors
 /// Parameters out of range, arrays that do not fit together, out of memory, a lost device.
@@ -79,6 +79,9 @@ pub fn roi_pool<'a>(
 }
 
 /// Pools call after call, and keeps its memory.
+///
+/// On a GPU calls can be recorded in a graph ([`Stream::capture`]), but for the gradient of a sparse result, which waits. A graph with `run` or `locate` locates its scene whenever
+/// it is launched; the result recorded with it belongs to that scene, and results of calls after the recording no longer to any: use another pooler for those.
 ///
 /// [`RoiPooler::run`] does all at once. [`RoiPooler::locate`] finds the voxel of each point, after which [`RoiPooler::pool`] may be called any number of times, for other
 /// features or the other mode, and [`RoiPooler::backward`] for the gradient.
@@ -150,13 +153,16 @@ impl RoiPooler {
     /// Boxes and points that are not such (see [`Scene`]), out of memory.
     pub fn locate(&mut self, scene: Scene<'_>) -> Result<()> {
         scene.check(&self.stream)?;
-        // Until all is done there is no located scene.
         let next = next_scene();
-        self.scene = 0;
-        match &mut self.path {
-            Path::Cpu(workspace) => self.stream.device().install(|| workspace.locate(&scene, &self.params))?,
-            Path::Gpu(workspace) => workspace.locate(&scene, &self.params)?,
-        }
+        let Self { params, stream, path, scene: located, .. } = self;
+        stream.in_order(&scene.streams(), || {
+            // Until all is done there is no located scene.
+            *located = 0;
+            match path {
+                Path::Cpu(workspace) => stream.device().install(|| workspace.locate(&scene, params)),
+                Path::Gpu(workspace) => workspace.locate(&scene, params),
+            }
+        })?;
         (self.len, self.scene) = ((scene.num_boxes(), scene.num_points()), next);
         Ok(())
     }
@@ -172,10 +178,14 @@ impl RoiPooler {
         }
         self.check_features(self.len.1, &features, pooled)?;
         let shape = self.shape(&features, mode);
-        match &mut self.path {
-            Path::Cpu(workspace) => self.stream.device().install(|| workspace.pool(&features, &shape, pooled))?,
-            Path::Gpu(workspace) => workspace.pool(&features, &shape, pooled)?,
-        }
+        let Self { stream, path, .. } = self;
+        stream.in_order_with(&[features.stream()], pooled, |pooled| {
+            pooled.clear();
+            match path {
+                Path::Cpu(workspace) => stream.device().install(|| workspace.pool(&features, &shape, pooled)),
+                Path::Gpu(workspace) => workspace.pool(&features, &shape, pooled),
+            }
+        })?;
         pooled.shape = shape;
         Ok(())
     }
@@ -188,16 +198,20 @@ impl RoiPooler {
         let features = features.into();
         scene.check(&self.stream)?;
         self.check_features(scene.num_points(), &features, pooled)?;
-        let Path::Gpu(workspace) = &mut self.path else {
+        let next = next_scene();
+        let len = (scene.num_boxes(), scene.num_points());
+        let shape = Shape { scene: next, ..shape(&self.params, len, &features, self.params.mode) };
+        let Self { params, stream, path: Path::Gpu(workspace), scene: located, .. } = self else {
             self.locate(scene)?;
             return self.pool(features, self.params.mode, pooled);
         };
-        let next = next_scene();
-        self.scene = 0;
-        self.len = (scene.num_boxes(), scene.num_points());
-        let shape = Shape { scene: next, ..shape(&self.params, self.len, &features, self.params.mode) };
-        workspace.run(&scene, &self.params, &features, &shape, pooled)?;
-        self.scene = next;
+        let [boxes, points] = scene.streams();
+        stream.in_order_with(&[boxes, points, features.stream()], pooled, |pooled| {
+            *located = 0;
+            pooled.clear();
+            workspace.run(&scene, params, &features, &shape, pooled)
+        })?;
+        (self.len, self.scene) = (len, next);
         pooled.shape = shape;
         Ok(())
     }
@@ -237,10 +251,11 @@ impl RoiPooler {
         if grad.len() < rows || (shape.layout != RoiLayout::Sparse && grad.len() > rows) {
             return Err(Error::argument("grad_pooled", format!("{rows} rows"), grad.len()));
         }
-        match &mut self.path {
-            Path::Cpu(workspace) => self.stream.device().install(|| workspace.backward(pooled, &grad, grad_features)),
-            Path::Gpu(workspace) => workspace.backward(pooled, &grad, grad_features),
-        }
+        let Self { stream, path, .. } = self;
+        stream.in_order_with(&[grad.stream(), Some(pooled.stream())], grad_features, |out| match path {
+            Path::Cpu(workspace) => stream.device().install(|| workspace.backward(pooled, &grad, out)),
+            Path::Gpu(workspace) => workspace.backward(pooled, &grad, out),
+        })
     }
 
     fn shape(&self, features: &Input<'_>, mode: PoolMode) -> Shape {
@@ -251,8 +266,8 @@ impl RoiPooler {
         if features.len() != points {
             return Err(Error::argument("features", format!("{points} rows, one for each point"), features.len()));
         }
-        if u32::try_from(features.columns()).is_err() {
-            return Err(Error::argument("features", "fewer than 2^32 channels", features.columns()));
+        if i32::try_from(features.columns()).is_err() {
+            return Err(Error::argument("features", "fewer than 2^31 channels", features.columns()));
         }
         features.check_device("features", &self.stream)?;
         check_same_device("pooled", pooled.stream(), &self.stream)

@@ -1,7 +1,7 @@
 //! The result on its device.
 
 use super::{PoolMode, RoiArrays, RoiLayout, RoiPoolParams};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Output, Stream};
 use crate::{Element, ElementType, Error, Result, bf16, f16};
 use pointmill_kernels::roi_pool::Totals;
 
@@ -109,9 +109,13 @@ impl FeatureBuffer {
         })
     }
 
-    /// Makes this a buffer of `element` with room for at least `len` values.
+    /// Makes this a buffer of `element` with room for at least `len` values. Memory of somebody else must be both before.
     pub(super) fn reserve(&mut self, element: ElementType, len: usize) -> Result<()> {
         if self.element() != element {
+            if each!(self, b => b.is_foreign()) {
+                let expected = format!("memory of type {}, as it is not pointmill's own", element.name());
+                return Err(Error::argument("buffer", expected, self.element().name()));
+            }
             *self = Self::new(self.stream(), element)?;
         }
         each!(self, b => b.reserve(len).map(drop))
@@ -130,7 +134,8 @@ impl FeatureBuffer {
 
 /// The result of RoI-aware pooling, on the device that made it.
 ///
-/// **Shapes**: see [`RoiLayout`]. The buffers can be longer than that: they are used again by later calls.
+/// **Shapes**: see [`RoiLayout`]. The buffers can be longer than that: they are used again by later calls. After a call that failed on the way the result is that of no
+/// boxes and no points.
 #[derive(Debug)]
 pub struct RoiPooled {
     pub(super) pooled: FeatureBuffer,
@@ -196,6 +201,11 @@ impl RoiPooled {
         })
     }
 
+    /// From here on the result is that of no boxes and no points, until a call has succeeded.
+    pub(super) const fn clear(&mut self) {
+        (self.shape.boxes, self.shape.points, self.shape.scene) = (0, 0, 0);
+    }
+
     /// The stream that the result belongs to.
     pub const fn stream(&self) -> &Stream {
         self.argmax.stream()
@@ -234,6 +244,11 @@ impl RoiPooled {
         Ok(self.totals()?.rows as usize)
     }
 
+    /// The number of rows that a call under way asks for. On a GPU this waits for what is queued.
+    pub(super) fn rows_asked_for(&self) -> Result<usize> {
+        Ok(self.totals_of_device()?.rows as usize)
+    }
+
     /// What the call counted. On a GPU this waits for the call to finish.
     ///
     /// # Errors
@@ -243,6 +258,13 @@ impl RoiPooled {
     }
 
     fn totals(&self) -> Result<Totals> {
+        if self.shape.scene == 0 {
+            return Ok(Totals::default());
+        }
+        self.totals_of_device()
+    }
+
+    fn totals_of_device(&self) -> Result<Totals> {
         let mut totals = [Totals::default()];
         self.totals.read_into(&mut totals)?;
         Ok(totals[0])
@@ -257,6 +279,8 @@ impl RoiPooled {
         let report = self.report()?;
         let rows = s.rows(report.voxels);
         let values = rows.checked_mul(s.channels).ok_or_else(too_large)?;
+        // The splits of a result that no call has filled are not written.
+        let splits = |splits: &Buffer<i64>| if s.scene == 0 { Ok(vec![0]) } else { splits.read(rows + 1) };
         Ok(RoiArrays {
             boxes: s.boxes,
             out_size: s.out_size,
@@ -269,11 +293,37 @@ impl RoiPooled {
                 .point_indices()
                 .map(|b| b.read(rows.checked_mul(s.max_points).ok_or_else(too_large)?))
                 .transpose()?,
-            row_splits: self.lists().map(|(splits, _)| splits.read(rows + 1)).transpose()?,
+            row_splits: self.lists().map(|(buffer, _)| splits(buffer)).transpose()?,
             indices: self.lists().map(|(_, indices)| indices.read(report.kept)).transpose()?,
             coords: self.coords().map(|b| b.read(rows * 4)).transpose()?,
             report,
         })
+    }
+}
+
+impl Output for FeatureBuffer {
+    fn stream(&self) -> &Stream {
+        self.stream()
+    }
+
+    fn set_stream(&mut self, stream: &Stream) {
+        each!(self, b => b.set_stream(stream));
+    }
+}
+
+impl Output for RoiPooled {
+    fn stream(&self) -> &Stream {
+        self.stream()
+    }
+
+    fn set_stream(&mut self, stream: &Stream) {
+        let Self { pooled, argmax, point_indices, row_splits, indices, coords, totals, shape: _ } = self;
+        pooled.set_stream(stream);
+        for buffer in [argmax, point_indices, indices, coords] {
+            buffer.set_stream(stream);
+        }
+        row_splits.set_stream(stream);
+        totals.set_stream(stream);
     }
 }
 

@@ -48,7 +48,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The same arrays as a batch of S samples: boxes see the points of their own sample. Both splits hold `S + 1` ascending numbers, from 0 to B and
-    /// from 0 to N. Indices in results stay those of the whole arrays.
+    /// from 0 to N. Indices in results stay those of the whole arrays. A call that is recorded in a graph must have the splits of the call before, and keeps them.
     pub fn batch(self, box_splits: &'a [usize], point_splits: &'a [usize]) -> Self {
         Self { batch: Some(Batch { box_splits, point_splits }), ..self }
     }
@@ -67,10 +67,15 @@ impl<'a> Scene<'a> {
     }
 
     /// For each sample its boxes.
-    pub(super) fn samples(&self) -> impl Iterator<Item = std::ops::Range<usize>> + use<'a> {
+    pub(super) fn samples(&self) -> impl Iterator<Item = std::ops::Range<usize>> + Clone + use<'a> {
         let all = [0, self.num_boxes()];
         let splits = self.batch.map_or(Vec::from(all), |batch| batch.box_splits.to_vec());
         (1..splits.len()).map(move |s| splits[s - 1]..splits[s])
+    }
+
+    /// The streams that boxes and points belong to.
+    pub(super) const fn streams(&self) -> [Option<&'a Stream>; 2] {
+        [self.boxes.stream(), self.points.stream()]
     }
 
     pub(super) fn check(&self, stream: &Stream) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::result::{Lists, Mean, Shape};
 use super::{Job, RowOrder, ScatterMode, Voxels};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, Uploaded};
 use crate::prim::{Pairs, Sorter, passes_for};
 use crate::{Input, Result};
 use pointmill_kernels::prim::scan::{self, Tiles};
@@ -27,9 +27,7 @@ pub(super) struct Workspace {
     clean: bool,
     slot_of_point: Buffer<u32>,
     tiles: Buffer<u32>,
-    row_splits: Buffer<u32>,
-    /// What `row_splits` holds.
-    row_splits_host: Vec<usize>,
+    row_splits: Uploaded,
     sample_found: Buffer<u32>,
     row_keys: Buffer<u64>,
     row_keys_u32: Buffer<u32>,
@@ -100,8 +98,7 @@ impl Workspace {
             clean: true,
             slot_of_point: stream.alloc(0)?,
             tiles: stream.alloc(0)?,
-            row_splits: stream.alloc(0)?,
-            row_splits_host: Vec::new(),
+            row_splits: Uploaded::new(stream)?,
             sample_found: stream.alloc(0)?,
             row_keys: stream.alloc(0)?,
             row_keys_u32: stream.alloc(0)?,
@@ -126,10 +123,12 @@ impl Workspace {
             padded: job.params.outputs.padded,
         };
         let points = job.input.address(&mut self.points)?;
-        self.clean = false;
+        let recorded = self.stream.is_capturing()?;
+        let clean = std::mem::replace(&mut self.clean, false);
         // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
         unsafe { self.enqueue(&plan, job, points, out) }?;
-        self.clean = true;
+        // What is recorded has not run: it cleans up after itself only.
+        self.clean = clean || !recorded;
         Ok(())
     }
 
@@ -163,14 +162,7 @@ impl Workspace {
         }
         if let Some(splits) = job.row_splits {
             self.sample_found.reserve(splits.len())?;
-            let grown = self.row_splits.reserve(splits.len())?;
-            // Uploaded only when they change, so that a call with the same splits can be recorded in a graph.
-            if grown || self.row_splits_host != splits {
-                let words: Vec<u32> = splits.iter().map(|&s| s as u32).collect();
-                self.row_splits_host.clear();
-                self.row_splits.write(&words)?;
-                self.row_splits_host.extend_from_slice(splits);
-            }
+            self.row_splits.set("row_splits", splits.iter().map(|&s| s as u32))?;
         }
         if plan.max_points == 0 && job.params.needs_lists() {
             self.sorter_u32.reserve(plan.n, passes_for(plan.rows as u64))?;

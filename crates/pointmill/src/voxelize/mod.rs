@@ -196,13 +196,13 @@ impl Voxelizer {
                 voxels.stream().device(),
             ));
         }
-        match path {
+        stream.in_order_with(&[input.stream()], voxels, |voxels| match path {
             Path::Cpu(workspace) => {
                 let points = host_points(&input)?;
                 stream.device().install(|| cpu::run(&job, points, workspace, voxels))
             }
             Path::Gpu(workspace) => workspace.run(&job, voxels),
-        }
+        })
     }
 }
 
@@ -227,7 +227,7 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: Scatte
     if stream.device().is_cpu() {
         return cpu::scatter(lists, host_points(&features)?, voxels.num_voxels()?, stream, mode);
     }
-    gpu::scatter(voxels, lists, features, mode)
+    stream.in_order(&[features.stream()], || gpu::scatter(voxels, lists, features, mode))
 }
 
 /// Checks what a call depends on besides the parameters.

@@ -1,7 +1,7 @@
 //! The result on its device.
 
 use super::{MeanArray, MeanType, VoxelArrays, VoxelizeParams};
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Output, Stream};
 use crate::{Error, Result};
 use pointmill_kernels::voxelize::{Counters, ForHost};
 
@@ -247,6 +247,43 @@ impl Voxels {
             voxel_splits: self.voxel_splits().map(|b| b.read(s.samples + 1)).transpose()?,
             report,
         })
+    }
+}
+
+impl Output for Voxels {
+    fn stream(&self) -> &Stream {
+        self.stream()
+    }
+
+    fn set_stream(&mut self, stream: &Stream) {
+        let Self {
+            coords,
+            num_points,
+            voxels,
+            mean,
+            point_to_voxel,
+            lists,
+            voxel_splits,
+            counters,
+            for_host,
+            shape: _,
+        } = self;
+        for buffer in [coords, num_points].into_iter().chain(point_to_voxel) {
+            buffer.set_stream(stream);
+        }
+        voxels.iter_mut().for_each(|b| b.set_stream(stream));
+        match mean {
+            Some(Mean::F32(b)) => b.set_stream(stream),
+            Some(Mean::F16(b)) => b.set_stream(stream),
+            None => {}
+        }
+        if let Some(lists) = lists {
+            lists.row_splits.set_stream(stream);
+            lists.indices.set_stream(stream);
+        }
+        voxel_splits.set_stream(stream);
+        counters.set_stream(stream);
+        for_host.set_stream(stream);
     }
 }
 

@@ -344,6 +344,7 @@ pub mod machine {
         }
     }
     pub unsafe fn store_streaming_x4(p: *mut u32, v: [u32; 4]) {
+        assert!(p.addr().is_multiple_of(16), "a write of four words that is not aligned");
         // SAFETY: see above.
         unsafe { *p.cast() = v };
     }

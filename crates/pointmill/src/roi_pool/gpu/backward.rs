@@ -13,6 +13,8 @@ use std::ptr::null;
 pub(super) struct Workspace {
     /// Whether the entries are those of the located scene.
     known: bool,
+    /// Whether a graph may make other lists without a word to the host, so that entries are never known.
+    replayed: bool,
     words: Buffer<u32>,
     point_boxes: PointBoxes,
     entries: Buffer<[u32; 4]>,
@@ -23,6 +25,7 @@ impl Workspace {
     pub(super) fn new(stream: &Stream) -> Result<Self> {
         Ok(Self {
             known: false,
+            replayed: false,
             words: stream.alloc(0)?,
             point_boxes: PointBoxes::new(stream)?,
             entries: stream.alloc(0)?,
@@ -30,10 +33,10 @@ impl Workspace {
         })
     }
 
-    /// The lists are others now. What must be zero before the rows of the points are asked for: address and words.
-    pub(super) fn forget(&mut self, points: usize) -> Result<(*mut u32, u32)> {
+    /// The lists are others now, or will be whenever a graph is launched.
+    pub(super) const fn forget(&mut self, recorded: bool) {
         self.known = false;
-        self.point_boxes.state(points)
+        self.replayed |= recorded;
     }
 }
 
@@ -46,9 +49,11 @@ impl super::Workspace {
     ) -> Result<()> {
         let shape = &pooled.shape;
         let keeps = self.located.keep > 0 && self.located.boxes > 0;
-        if keeps && !self.gradient.known {
+        // A graph makes its own entries: the lists may be others when it is launched, and until then nothing has run.
+        let recorded = self.stream.is_capturing()?;
+        if keeps && (recorded || !self.gradient.known) {
             self.transpose(shape.layout == RoiLayout::Sparse)?;
-            self.gradient.known = true;
+            self.gradient.known |= !recorded && !self.gradient.replayed;
         }
         out.reserve(grad.element(), shape.points * shape.channels)?;
         let element = grad.element();
@@ -82,7 +87,7 @@ impl super::Workspace {
         let args = kernels::TransposeArgs {
             boxes: located.boxes,
             // Each pair takes several reads at places of their own; more threads than elsewhere hide them.
-            parts: 4 * self.parts(),
+            parts: super::parts_of_box(located.boxes, 4 * self.parts()),
             voxels: located.voxels,
             sparse: u32::from(sparse),
             words: self.gradient.words.pointer(),

@@ -1,11 +1,12 @@
 //! Points in boxes on the GPU.
 
-use super::marks::{Also, Marks, PointBoxes};
+use super::marks::{Marks, PointBoxes};
 use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
+use std::ptr::null_mut;
 
 /// Memory that calls use again.
 #[derive(Debug)]
@@ -44,17 +45,11 @@ impl Workspace {
         let chunks = |boxes_of_block: u32| u64::from(boxes.count.div_ceil(boxes_of_block).max(1));
         let most = kernels::FirstBoxArgs::MOST_POINTS;
         let points_of_block = if runs(most) * chunks(BOXES) >= enough { most } else { kernels::TILE };
-        let boxes_of_block = [boxes.count.max(1), 8 * BOXES, 4 * BOXES, 2 * BOXES]
-            .into_iter()
-            .find(|n| runs(points_of_block) * chunks(*n) >= enough)
-            .unwrap_or(BOXES);
+        let boxes_of_block = super::boxes_of_block(boxes.count, runs(points_of_block), enough);
         let blocks = runs(points_of_block) * chunks(boxes_of_block);
         if boxes_of_block < boxes.count {
-            let mut regions = super::NOTHING_TO_FILL;
-            regions[0] = kernels::Region { words: out.pointer().cast(), len: u64::from(points.n), value: u32::MAX };
-            let args = kernels::FillArgs { regions };
-            // SAFETY: room was made.
-            unsafe { self.stream.launch::<kernels::Fill>(self.stream.enough_blocks(1), args) }?;
+            // The result may start at any element, which rules out the kernel that writes four at a time.
+            out.fill_words(u32::MAX, scene.num_points())?;
         }
         let args = kernels::FirstBoxArgs { boxes, points, points_of_block, boxes_of_block, first: out.pointer() };
         // SAFETY: room was made; what blocks share is set to -1 before.
@@ -68,7 +63,7 @@ impl Workspace {
         out: &mut Buffer<i32>,
     ) -> Result<()> {
         self.marks.reserve(scene, false)?;
-        self.marks.enqueue(scene, params, false, &Also::NOTHING)?;
+        self.marks.enqueue(scene, params, false, null_mut())?;
         enqueue_totals(&self.marks, scene, out)
     }
 
@@ -79,35 +74,37 @@ impl Workspace {
         out: &mut Buffer<u32>,
     ) -> Result<()> {
         self.marks.reserve(scene, true)?;
-        self.marks.enqueue(scene, params, true, &Also::NOTHING)?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
         let (boxes, n) = (scene.num_boxes() as u32, scene.num_points() as u32);
         self.point_boxes.enqueue(&self.marks, boxes, n, false, out)
     }
 
     pub(in crate::roi_pool) fn all(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
-        let (boxes, n) = (scene.num_boxes() as u32, scene.num_points());
+        let (boxes, n) = (scene.num_boxes(), scene.num_points());
         self.marks.reserve(scene, true)?;
-        let (zero_words, zero_len) = self.point_boxes.state(n)?;
-        self.marks.enqueue(scene, params, true, &Also { zero_words, zero_len, ..Also::NOTHING })?;
-        self.point_boxes.enqueue(&self.marks, boxes, n as u32, true, &mut self.words)?;
-        let pairs = self.point_boxes.offsets().read(n + 1)?[n] as usize;
-        out.reserve(n, pairs)?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
+        // Offsets are sums of 30 bits, so the number of pairs is asked of the boxes before there are any.
+        enqueue_totals(&self.marks, scene, &mut self.totals)?;
+        let pairs = self.totals.read(boxes)?.iter().map(|&n| n as u64).sum();
+        super::check_pairs(pairs)?;
+        self.point_boxes.enqueue(&self.marks, boxes as u32, n as u32, true, &mut self.words)?;
+        out.reserve(n, pairs as usize)?;
         let args = kernels::PointListsArgs {
             n: n as u32,
-            boxes,
+            boxes: boxes as u32,
             words: self.words.pointer(),
             offsets: self.point_boxes.offsets().pointer(),
             row_splits: out.row_splits.pointer(),
             indices: out.indices.pointer(),
         };
-        // SAFETY: room was made for what the offsets say.
+        // SAFETY: room was made for all pairs.
         unsafe { self.stream.launch::<kernels::PointLists>(n as u32 / BLOCK + 1, args) }
     }
 
     pub(in crate::roi_pool) fn crop(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
         let boxes = scene.num_boxes();
         self.marks.reserve(scene, true)?;
-        self.marks.enqueue(scene, params, true, &Also::NOTHING)?;
+        self.marks.enqueue(scene, params, true, null_mut())?;
         enqueue_totals(&self.marks, scene, &mut self.totals)?;
         let mut splits = vec![0i64];
         splits.extend(self.totals.read(boxes)?.iter().scan(0, |end, &n| {
@@ -140,7 +137,7 @@ fn enqueue_totals(marks: &Marks, scene: &Scene<'_>, out: &mut Buffer<i32>) -> Re
         tiles: marks.tiles(),
         totals: out.pointer().cast(),
     };
-    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, out.stream().enough_blocks(8));
-    // SAFETY: room was made; the counts are queued before.
-    unsafe { out.stream().launch::<kernels::BoxTotals>(blocks, args) }
+    let blocks = args.boxes.div_ceil(BLOCK / BOXES).clamp(1, marks.stream().enough_blocks(8));
+    // SAFETY: room was made; the counts are queued before, on the same stream.
+    unsafe { marks.stream().launch::<kernels::BoxTotals>(blocks, args) }
 }

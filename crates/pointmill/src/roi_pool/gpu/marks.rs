@@ -1,26 +1,12 @@
 //! Boxes and points on the device, and which points lie in which box.
 
 use crate::Result;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, Uploaded};
 use crate::roi_pool::{BoxParams, Scene};
 use pointmill_core::BOX_WORDS;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES, TILE, WORDS_OF_TILE};
 use std::ptr::{null, null_mut};
-
-/// What is set to zero while points are tested.
-pub(super) struct Also {
-    /// Set to zero, if not null.
-    pub(super) zero: *mut u64,
-    /// Words to be set to zero.
-    pub(super) zero_words: *mut u32,
-    /// How many.
-    pub(super) zero_len: u32,
-}
-
-impl Also {
-    pub(super) const NOTHING: Self = Self { zero: null_mut(), zero_words: null_mut(), zero_len: 0 };
-}
 
 /// Memory for boxes, points and marks.
 #[derive(Debug)]
@@ -28,9 +14,7 @@ pub(super) struct Marks {
     stream: Stream,
     boxes: Buffer<u8>,
     points: Buffer<u8>,
-    ranges: Buffer<u32>,
-    /// What `ranges` holds.
-    ranges_host: Vec<u32>,
+    ranges: Uploaded,
     prepared: Buffer<u32>,
     marks: Buffer<u32>,
     counts: Buffer<u32>,
@@ -43,8 +27,7 @@ impl Marks {
             stream: stream.clone(),
             boxes: stream.alloc(0)?,
             points: stream.alloc(0)?,
-            ranges: stream.alloc(0)?,
-            ranges_host: Vec::new(),
+            ranges: Uploaded::new(stream)?,
             prepared: stream.alloc(0)?,
             marks: stream.alloc(0)?,
             counts: stream.alloc(0)?,
@@ -64,22 +47,16 @@ impl Marks {
         self.upload_ranges(scene)
     }
 
-    /// The points that each box sees. Uploaded only when they change, so that a call with the same splits can be recorded in a graph.
+    /// The points that each box sees.
     pub(super) fn upload_ranges(&mut self, scene: &Scene<'_>) -> Result<()> {
         if scene.batch.is_none() {
             return Ok(());
         }
-        let mut ranges = Vec::with_capacity(scene.num_boxes() * 2);
-        for (sample, boxes) in scene.samples().enumerate() {
+        let ranges = scene.samples().enumerate().flat_map(|(sample, boxes)| {
             let points = scene.points_of(sample);
-            ranges.extend(boxes.flat_map(|_| [points.start as u32, points.end as u32]));
-        }
-        if self.ranges.reserve(ranges.len())? || ranges != self.ranges_host {
-            self.ranges_host.clear();
-            self.ranges.write(&ranges)?;
-            self.ranges_host = ranges;
-        }
-        Ok(())
+            boxes.flat_map(move |_| [points.start as u32, points.end as u32])
+        });
+        self.ranges.set("point_splits", ranges)
     }
 
     /// The boxes as kernels take them.
@@ -108,14 +85,14 @@ impl Marks {
         })
     }
 
-    /// Queues the tests of all points with all boxes; returns the points. What else there is to write is written on the way.
+    /// Queues the tests of all points with all boxes; returns both as kernels take them. `zero`, if not null, becomes 0 on the way.
     pub(super) fn enqueue(
         &mut self,
         scene: &Scene<'_>,
         params: BoxParams,
         marks: bool,
-        also: &Also,
-    ) -> Result<kernels::PointsArg> {
+        zero: *mut u64,
+    ) -> Result<(kernels::BoxesArg, kernels::PointsArg)> {
         let points = self.points(scene)?;
         let boxes = self.boxes(scene, params)?;
         let enough = u64::from(self.stream.enough_blocks(2));
@@ -135,14 +112,16 @@ impl Marks {
             prepared: self.prepared.pointer(),
             marks: if marks { self.marks.pointer() } else { null_mut() },
             counts: self.counts.pointer(),
-            zero: also.zero,
-            zero_words: also.zero_words,
-            zero_len: also.zero_len,
+            zero,
         };
         let blocks = items(args.boxes_of_item).clamp(1, 1 << 20) as u32;
         // SAFETY: `reserve` made room for this scene.
         unsafe { self.stream.launch::<kernels::Mark>(blocks, args) }?;
-        Ok(points)
+        Ok((boxes, points))
+    }
+
+    pub(super) const fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     pub(super) const fn tiles(&self) -> u32 {
@@ -185,14 +164,7 @@ impl PointBoxes {
         self.ranks.pointer()
     }
 
-    /// Makes room for the state of a scan over `n` points, which is to be zero: its address and length.
-    pub(super) fn state(&mut self, n: usize) -> Result<(*mut u32, u32)> {
-        let words = Tiles::words((n as u32).div_ceil(kernels::POINT_TILE).max(1));
-        self.scan.reserve(words as usize)?;
-        Ok((self.scan.pointer(), words))
-    }
-
-    /// Queues turning the marks round into `words`. With `offsets` the state must be zero.
+    /// Queues turning the marks round into `words`.
     pub(super) fn enqueue(
         &mut self,
         marks: &Marks,
@@ -206,6 +178,10 @@ impl PointBoxes {
         if offsets {
             self.offsets.reserve(n as usize + 1)?;
             self.ranks.reserve(words.len())?;
+            // Here and not by an earlier kernel: a graph may do this part again alone.
+            let state = Tiles::words(blocks) as usize;
+            self.scan.reserve(state)?;
+            self.scan.fill_words(0, state)?;
         }
         let args = kernels::PointBoxesArgs {
             boxes,
@@ -217,7 +193,7 @@ impl PointBoxes {
             offsets: if offsets { self.offsets.pointer() } else { null_mut() },
             scan: Tiles { words: self.scan.pointer() },
         };
-        // SAFETY: room was made; the marks are queued before.
-        unsafe { words.stream().launch::<kernels::PointBoxes>(blocks, args) }
+        // SAFETY: room was made; the marks are queued before, on the same stream.
+        unsafe { marks.stream.launch::<kernels::PointBoxes>(blocks, args) }
     }
 }

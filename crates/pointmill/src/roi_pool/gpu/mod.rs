@@ -11,16 +11,18 @@ use super::result::Shape;
 use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
 use crate::{Error, Input, Result};
-use marks::{Also, Marks};
-use pointmill_kernels::roi_pool as kernels;
+use marks::Marks;
+use pointmill_kernels::roi_pool::{self as kernels, BOXES};
 use std::ptr::null_mut;
 
 /// Pairs that there is room for at first; in tests so few that they do not always do.
 const FIRST_PAIRS: usize = if cfg!(test) { 500 } else { 1 << 24 };
 /// Points that a multiprocessor tests with boxes, point by point, in the time that it takes to sort points first and look at those near each other together.
 const DIRECT_POINTS: u64 = if cfg!(test) { 700 } else { 1 << 15 };
-/// Most pairs of a box and a point inside.
-const MAX_PAIRS: u64 = (1 << 30) - 1;
+/// Most pairs of a box and a point inside: what a sum of the scan can be. In tests so few that the twin can have more.
+const MAX_PAIRS: u64 = if cfg!(test) { 1 << 20 } else { (1 << 30) - 1 };
+/// Most blocks of a launch.
+const MAX_BLOCKS: u32 = i32::MAX as u32;
 /// Most bits of a voxel's id that one pass sorts by.
 const DIGIT_BITS: u32 = kernels::DIGIT_BITS;
 /// Memory that calls use again.
@@ -48,7 +50,7 @@ struct Located {
     points: u32,
     voxels: u32,
     keep: u32,
-    /// No scene of this size has more pairs.
+    /// No scene of this size has more pairs to list: none if no voxel keeps a point.
     pairs_bound: u64,
     /// Whether there are so few pairs that each box has room for all points.
     direct: bool,
@@ -115,14 +117,15 @@ impl Workspace {
 
     fn reserve(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         let (boxes, points) = (scene.num_boxes(), scene.num_points());
-        let pairs_bound = boxes as u64 * points as u64;
+        let keep = params.max_points_per_voxel - 1;
+        let pairs_bound = if keep > 0 { boxes as u64 * points as u64 } else { 0 };
         let boxes_of_multiprocessor = boxes.div_ceil(self.stream.enough_blocks(1) as usize);
         let direct = (1..=DIRECT_POINTS).contains(&(points as u64 * boxes_of_multiprocessor as u64));
         self.located = Located {
             boxes: boxes as u32,
             points: points as u32,
             voxels: params.voxels() as u32,
-            keep: params.max_points_per_voxel - 1,
+            keep,
             pairs_bound,
             direct,
         };
@@ -148,10 +151,7 @@ impl Workspace {
         }
         let mut used = [0];
         self.used.read_into(&mut used)?;
-        if used[0] > MAX_PAIRS {
-            let expected = format!("at most {MAX_PAIRS} pairs of a box and a point inside");
-            return Err(Error::argument("scene", expected, used[0]));
-        }
+        check_pairs(used[0])?;
         let more = used[0] > self.capacity as u64;
         if more {
             self.grow(used[0] as usize)?;
@@ -182,19 +182,21 @@ impl Workspace {
     /// Queues making the lists.
     fn enqueue_lists(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         let Located { boxes, voxels, keep, direct, .. } = self.located;
-        let (zero_words, zero_len) = self.gradient.forget(scene.num_points())?;
-        if !direct {
-            let also = Also { zero: self.used.pointer(), zero_words, zero_len };
-            self.marks.enqueue(scene, params.boxes(), true, &also)?;
-        }
+        self.gradient.forget(self.stream.is_capturing()?);
+        // Arrays of the host are copied once, by whoever needs them first.
+        let (boxes_arg, points_arg) = if direct {
+            (self.marks.boxes(scene, params.boxes())?, self.marks.points(scene)?)
+        } else {
+            self.marks.enqueue(scene, params.boxes(), true, self.used.pointer())?
+        };
         if boxes == 0 {
             return Ok(());
         }
         let bits = u32::BITS - (voxels - 1).leading_zeros();
         let passes = bits.div_ceil(DIGIT_BITS);
         let args = kernels::CollectArgs {
-            boxes: self.marks.boxes(scene, params.boxes())?,
-            points: self.marks.points(scene)?,
+            boxes: boxes_arg,
+            points: points_arg,
             tiles: self.marks.tiles(),
             prepared: self.marks.prepared(),
             marks: self.marks.marks(),
@@ -204,8 +206,6 @@ impl Workspace {
             passes,
             digit_bits: bits.div_ceil(passes.max(1)),
             lists: self.lists(),
-            zero_words,
-            zero_len,
         };
         // SAFETY: `reserve` made room; the marks are queued before where they are not made.
         unsafe {
@@ -218,9 +218,66 @@ impl Workspace {
     }
 }
 
+/// How many blocks can share each of so many boxes, if as many as `wanted` would be good.
+const fn parts_of_box(boxes: u32, wanted: u32) -> u32 {
+    let most = MAX_BLOCKS / if boxes > 0 { boxes } else { 1 };
+    if wanted < most { wanted } else { most }
+}
+
+/// Boxes that a block takes, so that there are enough blocks but not too many: `runs` of points, each tested with all boxes.
+fn boxes_of_block(boxes: u32, runs: u64, enough: u64) -> u32 {
+    let blocks = |boxes_of_block: u32| runs * u64::from(boxes.div_ceil(boxes_of_block).max(1));
+    let candidates = [boxes.max(1), 8 * BOXES, 4 * BOXES, 2 * BOXES];
+    let mut boxes_of_block = candidates.into_iter().find(|&n| blocks(n) >= enough).unwrap_or(BOXES);
+    while blocks(boxes_of_block) > u64::from(MAX_BLOCKS) {
+        boxes_of_block *= 2;
+    }
+    boxes_of_block
+}
+
+/// Refuses more pairs than offsets can count.
+fn check_pairs(pairs: u64) -> Result<()> {
+    if pairs <= MAX_PAIRS {
+        return Ok(());
+    }
+    let expected = format!("at most {MAX_PAIRS} pairs of a box and a point inside");
+    Err(Error::argument("scene", expected, pairs))
+}
+
 /// Whether rows of so many values can be read four values at a time.
 fn quads(values: &kernels::Values, channels: usize) -> bool {
     channels.is_multiple_of(4) && (values.data as usize).is_multiple_of(4 * values.element.bytes())
 }
 
 const NOTHING_TO_FILL: [kernels::Region; 3] = [kernels::Region { words: null_mut(), len: 0, value: 0 }; 3];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_many_boxes_are_few_enough() {
+        assert_eq!((parts_of_box(0, 4), parts_of_box(128, 32)), (4, 32));
+        for boxes in [1 << 29, 1 << 30, (1 << 30) + 1, i32::MAX as u32] {
+            for wanted in [1, 4, 32] {
+                let parts = parts_of_box(boxes, wanted);
+                assert!(parts >= 1 && u64::from(parts) * u64::from(boxes) <= u64::from(MAX_BLOCKS), "{boxes}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_a_point_are_enough_and_not_too_many() {
+        assert_eq!(boxes_of_block(0, 1, 264), BOXES);
+        assert_eq!(boxes_of_block(128, 32, 264), BOXES);
+        assert_eq!(boxes_of_block(128, 140, 264), 2 * BOXES);
+        assert_eq!(boxes_of_block(128, 300, 264), 128);
+        let most = i32::MAX as u32;
+        for (boxes, runs) in [(most, 263), (most, 1), (most, 1 << 19), (1 << 28, 263)] {
+            let n = boxes_of_block(boxes, runs, 264);
+            let blocks = runs * u64::from(boxes.div_ceil(n));
+            assert!(n == boxes || n.is_multiple_of(BOXES), "{boxes} boxes, {runs} runs: {n} a block");
+            assert!(blocks >= 264 && blocks <= u64::from(MAX_BLOCKS), "{boxes} boxes, {runs} runs: {blocks} blocks");
+        }
+    }
+}

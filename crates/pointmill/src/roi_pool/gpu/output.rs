@@ -68,7 +68,7 @@ impl super::Workspace {
         if shape.layout != RoiLayout::Sparse || room >= self.rows_bound(shape) {
             return Ok(false);
         }
-        let rows = out.num_voxels()?;
+        let rows = out.rows_asked_for()?;
         if rows > room {
             out.coords.reserve(rows * 4)?;
         }

@@ -1,6 +1,7 @@
 //! What must be refused, and how it is told.
 
 use super::*;
+use crate::device::Step;
 
 const BOX: [f32; 7] = [0.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0];
 
@@ -10,6 +11,12 @@ fn devices() -> [Device; 2] {
 
 fn pooler(device: &Device) -> RoiPooler {
     RoiPooler::new(&device.stream().unwrap(), &RoiPoolParams::default()).unwrap()
+}
+
+/// One voxel a box.
+fn small_pooler(device: &Device) -> RoiPooler {
+    let params = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 4, ..RoiPoolParams::default() };
+    RoiPooler::new(&device.stream().unwrap(), &params).unwrap()
 }
 
 #[test]
@@ -53,6 +60,10 @@ fn arrays_are_named_with_expected_and_got() {
         assert_eq!(e(Scene::new(b, Input::new(&half, 3).unwrap()), features), mixed);
         let few = Input::new(&points[..3], 1).unwrap();
         assert_eq!(e(Scene::new(b, p), few), "features: expected 4 rows, one for each point, got 3");
+        let none = Input::new(&points[..0], 3).unwrap();
+        let wide = Input::new::<f32>(&[], 1 << 31).unwrap();
+        let many = "features: expected fewer than 2^31 channels, got 2147483648";
+        assert_eq!(e(Scene::new(b, none), wide), many);
         for (boxes, points, name) in [
             (&[0, 2][..], &[0, 4][..], "box_splits: expected ascending values from 0 to 1, got [0, 2]"),
             (&[1], &[0, 4], "box_splits: expected ascending values from 0 to 1, got [1]"),
@@ -120,6 +131,19 @@ fn devices_are_not_mixed() {
     let mut part = twin.alloc(0).unwrap();
     let e = PointsInBoxes::new(&cpu, BoxParams::default()).unwrap().part(Scene::new(b, p), &mut part).unwrap_err();
     assert_eq!(e.to_string(), "out: expected memory of cpu, got twin");
+    // Either array of lists.
+    let mut inside = PointsInBoxes::new(&twin, BoxParams::default()).unwrap();
+    let mut lists = inside.lists().unwrap();
+    lists.row_splits = cpu.alloc(9).unwrap();
+    let e = inside.all(Scene::new(b, p), &mut lists).unwrap_err();
+    assert_eq!(e.to_string(), "out: expected memory of twin, got cpu");
+    lists.row_splits = Device::twin().stream().unwrap().alloc(9).unwrap();
+    let e = inside.crop(Scene::new(b, p), &mut lists).unwrap_err();
+    assert_eq!(e.to_string(), "out: expected row_splits and indices of one stream, got two streams");
+    let mut lists = inside.lists().unwrap();
+    lists.indices = cpu.alloc(9).unwrap();
+    assert!(inside.crop(Scene::new(b, p), &mut lists).is_err());
+    assert!(inside.all(Scene::new(b, p), &mut inside.lists().unwrap()).is_ok());
 }
 
 /// No boxes, no points, or neither: valid and empty.
@@ -139,5 +163,90 @@ fn nothing_gives_nothing() {
                 assert!(got.row_splits.is_none_or(|splits| splits == vec![0; rows + 1]));
             }
         }
+    }
+}
+
+/// Equal boxes that all hold all points, one pair more than there may be (in tests; see `MAX_PAIRS`).
+fn crowd() -> (Vec<f32>, Vec<f32>) {
+    (BOX.repeat(65), [0.5f32, 0.5, 0.5].repeat((1 << 14) - 252))
+}
+
+/// Past the pairs that offsets can count a GPU refuses; the CPU has no such limit.
+#[test]
+fn too_many_pairs_are_refused() {
+    let (boxes, points) = crowd();
+    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let features = Input::new(&points, 3).unwrap();
+    let pairs = boxes.len() / 7 * (points.len() / 3);
+    let expected = format!("scene: expected at most 1048576 pairs of a box and a point inside, got {pairs}");
+    assert_eq!(pairs, (1 << 20) + 4);
+    for device in devices() {
+        let mut inside = PointsInBoxes::new(&device.stream().unwrap(), BoxParams::default()).unwrap();
+        let mut lists = inside.lists().unwrap();
+        let mut pooler = small_pooler(&device);
+        let mut out = pooler.output().unwrap();
+        let (all, run) = (inside.all(scene, &mut lists), pooler.run(scene, features, &mut out));
+        if device.is_cpu() {
+            all.unwrap();
+            run.unwrap();
+            assert_eq!((lists.num_indices(), out.report().unwrap().inside), (pairs, pairs));
+        } else {
+            assert_eq!(all.unwrap_err().to_string(), expected);
+            assert_eq!(run.unwrap_err().to_string(), expected);
+        }
+    }
+}
+
+/// A result that a call began to overwrite is no longer that of the call before.
+#[test]
+fn a_failed_call_leaves_an_empty_result() {
+    let (boxes, points) = crowd();
+    let few = Scene::new(Input::new(&boxes[..14], 7).unwrap(), Input::new(&points[..6], 3).unwrap());
+    let many = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let features = |n: usize| Input::new(&points[..n * 3], 3).unwrap();
+    let device = Device::twin();
+    for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
+        let params = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 4, layout, ..RoiPoolParams::default() };
+        let stream = device.stream().unwrap();
+        let mut poolers = [0; 2].map(|_| RoiPooler::new(&stream, &params).unwrap());
+        let mut out = poolers[0].output().unwrap();
+        let nothing = out.read().unwrap();
+        assert_eq!((nothing.report, nothing.row_splits.as_deref().unwrap_or(&[0])), (Report::default(), &[0][..]));
+        poolers[0].run(few, features(2), &mut out).unwrap();
+        assert_eq!(out.read().unwrap().report.inside, 4);
+        poolers[1].run(many, features(points.len() / 3), &mut out).unwrap_err();
+        let got = out.read().unwrap();
+        assert_eq!((got.boxes, got.pooled), (0, FeatureArray::F32(Vec::new())), "{layout:?}");
+        assert_eq!(got.report, Report::default(), "{layout:?}");
+        assert_eq!(out.num_voxels().unwrap(), 0);
+        // Nor is it a result of the scene that the first pooler located.
+        let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+        let e = poolers[0].backward(&out, features(2), &mut gradient).unwrap_err().to_string();
+        assert!(e.ends_with("got one of another scene"), "{e}");
+    }
+}
+
+/// Where no voxel keeps a point there are no lists, so any number of pairs will do, and no call waits or grows.
+#[test]
+fn pairs_that_nothing_keeps_need_no_room() {
+    let (boxes, points) = crowd();
+    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
+        let params = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 1, layout, ..RoiPoolParams::default() };
+        let [want, got] = devices().map(|device| {
+            let stream = device.stream().unwrap();
+            let mut pooler = RoiPooler::new(&stream, &params).unwrap();
+            let mut out = pooler.output().unwrap();
+            pooler.run(scene, Input::new(&points, 3).unwrap(), &mut out).unwrap();
+            let emitted = stream.take_steps().into_iter().filter(|s| *s == Step::Kernel("roi_emit")).count();
+            assert_eq!(emitted, usize::from(!device.is_cpu()));
+            let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+            let grad = vec![1.0f32; if layout == RoiLayout::Sparse { 0 } else { 65 * 3 }];
+            pooler.backward(&out, Input::new(&grad, 3).unwrap(), &mut gradient).unwrap();
+            assert_eq!(gradient.read(points.len()).unwrap(), FeatureArray::F32(vec![0.0; points.len()]));
+            out.read().unwrap()
+        });
+        assert_eq!(got, want, "{layout:?}");
+        assert_eq!((got.report.inside, got.report.kept, got.report.dropped), ((1 << 20) + 4, 0, (1 << 20) + 4));
     }
 }

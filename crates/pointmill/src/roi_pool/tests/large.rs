@@ -82,3 +82,14 @@ fn three_million_points_and_sizes_past_255() {
         assert_eq!(run(&device), want, "{name}");
     }
 }
+
+/// Rows of more than 2^32 bytes.
+#[test]
+fn rows_are_measured_in_quads() {
+    for (len, bytes) in
+        [(4u32, 4u32), (8, 2), (128, 4), (1 << 30, 4), ((1 << 30) + 16, 4), ((1 << 31) - 8, 2), ((1 << 31) - 4, 4)]
+    {
+        let want = u64::from(len) * u64::from(bytes) / 16;
+        assert_eq!(u64::from(pointmill_kernels::roi_pool::quads_of_row(len, bytes)), want, "{len} x {bytes}");
+    }
+}

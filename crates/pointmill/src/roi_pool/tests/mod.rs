@@ -1,10 +1,13 @@
 //! Answers from outside, parity of all paths, gradients against finite differences, and what must be refused.
 
+mod buffers;
 mod errors;
 mod fixtures;
 mod gradient;
+mod graphs;
 mod large;
 mod parity;
+mod streams;
 
 use super::*;
 use crate::{BoxOrigin, ElementType, bf16, f16};

@@ -1,7 +1,7 @@
 //! All paths against the single-threaded CPU, on inputs that are larger or odder than the fixtures.
 
 use super::*;
-use crate::testing::{Random, devices, gpu, repository};
+use crate::testing::{Random, assert_in_order, devices, gpu, kernel_devices, repository};
 use pointmill_kernels::simt::twin::set_block_order;
 use pointmill_synth::{Drive, DriveParams};
 use proptest::prelude::*;
@@ -206,6 +206,70 @@ fn a_call_can_be_recorded() {
             graph.launch().unwrap();
             let want = voxelize(points, &params, &Device::cpu_with_threads(1).unwrap()).unwrap().read().unwrap();
             assert_same(&voxels.read().unwrap(), &want, &format!("sweep {sweep}, {order:?}"));
+        }
+    }
+}
+
+/// A recorded batch keeps its splits; others, and points of the host, are refused while it is recorded.
+#[test]
+fn a_recorded_batch_keeps_its_splits() {
+    let data = cloud(&mut Random(31), 300, 4, 10.0);
+    let points = Points::new(&data, 4).unwrap();
+    let (halves, uneven) = ([0, 150, 300], [0, 20, 300]);
+    let params = VoxelizeParams::default();
+    let want = [halves, uneven].map(|splits| {
+        let case = Case { points, row_splits: Some(splits.to_vec()), params: params.clone() };
+        run(&case, &Device::cpu_with_threads(1).unwrap())
+    });
+    for (name, device) in kernel_devices() {
+        let stream = device.stream().unwrap();
+        let buffer = stream.upload(&data).unwrap();
+        let on_device = Input::on_device(&buffer, 300, 4).unwrap();
+        let mut voxelizer = Voxelizer::new(&stream, &params).unwrap();
+        let mut voxels = voxelizer.output().unwrap();
+        voxelizer.run_batch(on_device, &halves, &mut voxels).unwrap();
+        let e = stream.capture(|| voxelizer.run_batch(on_device, &uneven, &mut voxels)).unwrap_err().to_string();
+        assert_eq!(e, "row_splits: expected those of the call before (the stream records a graph), got others");
+        let e = stream.capture(|| voxelizer.run_batch(points, &halves, &mut voxels)).unwrap_err().to_string();
+        assert_eq!(e, "points: expected memory of the device (the stream records a graph), got a host slice");
+        let graph = stream.capture(|| voxelizer.run_batch(on_device, &halves, &mut voxels)).unwrap();
+        for _ in 0..2 {
+            voxelizer.run_batch(on_device, &uneven, &mut voxels).unwrap();
+            assert_same(&voxels.read().unwrap(), &want[1], &format!("{name}, other splits"));
+            graph.launch().unwrap();
+            assert_same(&voxels.read().unwrap(), &want[0], &format!("{name}, replayed"));
+        }
+    }
+}
+
+/// Points and results of other streams are in order with the voxelizer's.
+#[test]
+fn other_streams_wait_and_are_waited_for() {
+    let data = cloud(&mut Random(37), 600, 4, 10.0);
+    let params = VoxelizeParams { outputs: Outputs { lists: true, ..Outputs::default() }, ..VoxelizeParams::default() };
+    let points = Points::new(&data, 4).unwrap();
+    let want = voxelize(points, &params, &Device::cpu()).unwrap();
+    let want_sums = scatter(&want, points, ScatterMode::Sum).unwrap().read(want.num_voxels().unwrap() * 4).unwrap();
+    for (name, device) in kernel_devices() {
+        let [own, arrays, results] = [0; 3].map(|_| device.stream().unwrap());
+        for _ in 0..if name == "twin" { 1 } else { 50 } {
+            // All new, so that calls allocate.
+            let mut voxelizer = Voxelizer::new(&own, &params).unwrap();
+            let mut voxels = Voxelizer::new(&results, &params).unwrap().output().unwrap();
+            let buffer = arrays.upload(&data).unwrap();
+            let points = Input::on_device(&buffer, 600, 4).unwrap();
+            let _ = [&own, &arrays, &results].map(Stream::take_steps);
+            voxelizer.run(points, &mut voxels).unwrap();
+            if name == "twin" {
+                assert_in_order(&own, &[&arrays, &results], "voxelize");
+            }
+            assert!(voxels.stream().same_queue(&results));
+            assert_same(&voxels.read().unwrap(), &want.read().unwrap(), name);
+            let sums = scatter(&voxels, points, ScatterMode::Sum).unwrap();
+            if name == "twin" {
+                assert_in_order(&results, &[&arrays], "scatter");
+            }
+            assert_eq!(bits(&sums.read(want_sums.len()).unwrap()), bits(&want_sums), "{name}");
         }
     }
 }

@@ -1,0 +1,74 @@
+//! Streams in order, and graphs.
+
+use super::*;
+use crate::testing::kernel_devices;
+
+/// A copy between two streams comes after what was queued on the other one, and before what comes there next.
+#[test]
+fn copies_between_streams_are_in_order() {
+    for (name, device) in kernel_devices() {
+        let (a, b) = (device.stream().unwrap(), device.stream().unwrap());
+        assert!(a.same_queue(&a.clone()) && !a.same_queue(&b), "{name}");
+        for round in 0..20u32 {
+            let (mut from, mut to) = (a.alloc::<u32>(1 << 20).unwrap(), b.alloc::<u32>(1 << 20).unwrap());
+            b.wait_for(&a).unwrap();
+            from.fill_words(round, 1 << 20).unwrap();
+            to.copy_from(&from, 1 << 20).unwrap();
+            from.fill_words(u32::MAX, 1 << 20).unwrap();
+            assert_eq!(to.read(1 << 20).unwrap(), vec![round; 1 << 20], "{name}");
+        }
+        if name == "twin" {
+            let (a_steps, b_steps) = (a.take_steps(), b.take_steps());
+            assert!(a_steps.starts_with(&[Step::Fill, b.awaited(), Step::Fill]), "{a_steps:?}");
+            assert!(b_steps.starts_with(&[a.awaited(), a.awaited()]), "{:?}", &b_steps[..2]);
+        }
+    }
+    let (cpu, twin) = (Device::cpu().stream().unwrap(), Device::twin().stream().unwrap());
+    assert!(cpu.same_queue(&Device::cpu().stream().unwrap()) && !cpu.same_queue(&twin));
+    assert_eq!(cpu.wait_for(&twin).unwrap_err().to_string(), "other: expected a stream of cpu, got twin");
+}
+
+/// A graph does again what was recorded, and nothing runs while it is recorded.
+#[test]
+fn graphs_run_when_they_are_launched() {
+    for (name, device) in kernel_devices() {
+        let stream = device.stream().unwrap();
+        let mut from = stream.upload(&[1u32, 2, 3]).unwrap();
+        let mut to = stream.upload(&[0u32; 3]).unwrap();
+        let graph = stream.capture(|| to.copy_from(&from, 3)).unwrap();
+        assert_eq!(to.read(3).unwrap(), [0; 3], "{name}");
+        for values in [[1, 2, 3], [4, 5, 6]] {
+            from.write(&values).unwrap();
+            graph.launch().unwrap();
+            assert_eq!(to.read(3).unwrap(), values, "{name}");
+        }
+    }
+}
+
+/// What a graph cannot hold is told, and the stream is as good as before.
+#[test]
+fn captures_refuse_what_a_graph_cannot_hold() {
+    for (name, device) in kernel_devices() {
+        let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut buffer = stream.upload(&[1u32]).unwrap();
+        let refused = |work: &mut dyn FnMut() -> Result<()>| stream.capture(work).unwrap_err().to_string();
+        let records = "(the stream records a graph)";
+        let e = refused(&mut || stream.alloc::<u32>(3).map(drop));
+        assert_eq!(e, format!("memory: expected enough from a call before {records}, got 12 bytes more"), "{name}");
+        let e = refused(&mut || buffer.write(&[2]));
+        assert_eq!(e, format!("data: expected nothing from the host {records}, got 1 elements"), "{name}");
+        let e = refused(&mut || buffer.read(1).map(drop));
+        assert_eq!(e, format!("buffer: expected one that can be awaited {records}, got a read"), "{name}");
+        let e = refused(&mut || stream.synchronize());
+        assert!(e.starts_with("stream: expected one that queued work can be awaited on"), "{name}: {e}");
+        let e = refused(&mut || stream.wait_for(&other));
+        assert!(e.starts_with("stream: expected memory of one stream only"), "{name}: {e}");
+        let e = refused(&mut || stream.capture(|| Ok(())).map(drop));
+        assert!(e.starts_with("stream: expected one that records nothing else"), "{name}: {e}");
+        assert!(!stream.is_capturing().unwrap(), "{name}");
+        buffer.write(&[3]).unwrap();
+        assert_eq!(buffer.read(1).unwrap(), [3], "{name}");
+    }
+    let cpu = Device::cpu().stream().unwrap();
+    assert!(cpu.capture(|| Ok(())).unwrap_err().to_string().starts_with("device: expected a GPU"));
+}
