@@ -99,6 +99,11 @@ impl NdtBuilder {
         }
     }
 
+    /// The lattice of the cells.
+    pub const fn lattice(&self) -> &NdtLattice {
+        &self.lattice
+    }
+
     /// Forgets all points.
     ///
     /// # Errors

@@ -122,7 +122,7 @@ fn builders_are_used_again() {
 fn a_full_cell_is_refused_and_nothing_is_added() {
     for (name, device) in kernel_devices() {
         let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
-        let mut full = pointmill_core::ndt::Moments::of([1, 2, 3]);
+        let mut full = Moments::of([1, 2, 3]);
         full.count = MAX_COUNT;
         let key = pointmill_core::ndt::key_of([0; 3]);
         let lattice = *NdtMoments::new(1.0).unwrap().lattice();
