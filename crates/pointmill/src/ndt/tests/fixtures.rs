@@ -143,7 +143,7 @@ fn every_build_on_every_device() {
     for (name, arrays) in fixtures().iter().filter(|(name, _)| !name.starts_with("score_")) {
         for (device_name, device) in devices() {
             let name = format!("{name} on {device_name}");
-            let error = integers::<usize>(&arrays, "error")[0];
+            let error = integers::<usize>(arrays, "error")[0];
             if error > 0 {
                 let told = built(arrays, &device).err().unwrap_or_else(|| panic!("{name}: no error")).to_string();
                 let wanted = ["coordinates from", "points in a cell", "part: expected"][error - 1];

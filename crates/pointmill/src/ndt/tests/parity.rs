@@ -13,7 +13,7 @@ fn cloud(n: usize, seed: u64) -> Vec<f32> {
         match random.below(40) {
             0 => {
                 points[at + random.below(3) as usize] =
-                    [f32::NAN, f32::INFINITY, f32::NEG_INFINITY][random.below(3) as usize]
+                    [f32::NAN, f32::INFINITY, f32::NEG_INFINITY][random.below(3) as usize];
             }
             1 if row > 0 => points.copy_within(at - 3..at, at),
             2 => points[at..at + 3].iter_mut().for_each(|x| *x = x.round()),
