@@ -2,7 +2,7 @@
 //!
 //! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic;
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes;
-//! - [`ndt`]: cells of normal distributions, as sums that can be added up and taken away again; on the CPU.
+//! - [`ndt`]: cells of normal distributions, as sums that can be added up and taken away again, and scans matched with them.
 //!
 //! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
 //!

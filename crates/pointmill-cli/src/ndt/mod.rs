@@ -10,17 +10,12 @@ mod merge;
 mod moments_file;
 mod picture;
 mod pose;
-mod records;
+pub(crate) mod records;
 mod score;
 mod table;
 mod targets;
 
 pub(crate) use args::NdtCommand;
-// Named by the documentation of `printer`.
-#[expect(unused_imports)]
-pub(crate) use records::{
-    AlignFrame, BuildBegin, BuildFrame, BuildSummary, MatchBegin, MatchSummary, MergeBegin, MergeSummary, ScoreFrame,
-};
 
 use crate::args::Global;
 use crate::device;
