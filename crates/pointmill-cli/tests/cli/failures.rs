@@ -169,7 +169,7 @@ fn control_bytes_are_escaped() {
         "roi-pool --inside part --boxes b.npy --points x\x1b[31m.bin --json",
         "roi-pool --out x\x1b[31m",
         "ndt build x\x1b[31m.pcd --json",
-        "ndt build --out x\x1b[31m.npz --moments x/",
+        "ndt build --moments x\x1b[31m",
         "ndt merge x\x1b[31m.arrow --json",
         "ndt align --map x\x1b[31m.npz --scan x\x1b[31m.pcd --guess x\x1b[31m.txt",
     ] {
