@@ -1,7 +1,8 @@
-//! What the command line takes. Every flag is explained here and nowhere else.
+//! What the command line takes. Every flag is explained here and nowhere else; those of `ndt` in [`ndt`](crate::ndt).
 
 use crate::config::{Order, Settings};
 use crate::device;
+use crate::ndt::NdtCommand;
 use crate::roi_pool::{Inside, Mode, Origin, Output};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -20,7 +21,7 @@ Exit codes:
   3    some inputs failed, the rest is complete
   4    the device asked for by name is not there
   5    the device was lost
-  6    the answer is \"no\": two devices differ under --cpu
+  6    the answer is \"no\": two devices differ under --cpu, no alignment converged
   130  interrupted";
 
 /// The command line.
@@ -58,6 +59,12 @@ pub(crate) enum Command {
     Voxelize(VoxelizeArgs),
     /// Pool features of the points in oriented boxes, or tell which points lie in which; with no input, a built-in street
     RoiPool(RoiPoolArgs),
+    /// Make grids of normal distributions of clouds, and match scans with them
+    Ndt {
+        /// What to do
+        #[command(subcommand)]
+        command: NdtCommand,
+    },
     /// Tell what is in a file
     Info(InfoArgs),
     /// Write a file's points in another format

@@ -5,12 +5,14 @@ use crate::printer::Printer;
 use crate::records::ErrorRecord;
 use crate::say;
 use pointmill::PointCloud;
-use pointmill_io::{Format, IoError, ReadOptions, Scan, find_inputs, read, read_from};
+use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
 use std::path::{Path, PathBuf};
 
 /// The name of the standard input.
 pub(crate) const STDIN: &str = "-";
+/// The format of what is built in.
+const SYNTHETIC: &str = "synthetic";
 
 /// All inputs, in order.
 #[derive(Debug)]
@@ -38,6 +40,26 @@ pub(crate) struct Loaded {
     /// A format's name, or `synthetic`.
     pub(crate) format: String,
     pub(crate) warnings: Vec<String>,
+}
+
+/// A cloud with every bit of its coordinates.
+#[derive(Debug)]
+pub(crate) struct Exact {
+    pub(crate) cloud: PointCloud,
+    /// x, y, z of every point, where the cloud has lost some of it.
+    pub(crate) xyz_f64: Option<Vec<f64>>,
+    /// A format's name, or `synthetic`.
+    pub(crate) format: String,
+    /// What is odd about it; that the cloud has lost something is not.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl From<Scan> for Exact {
+    fn from(scan: Scan) -> Self {
+        let odd = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
+        let warnings = odd.map(ToString::to_string).collect();
+        Self { cloud: scan.cloud, xyz_f64: scan.xyz_f64, format: scan.format.to_string(), warnings }
+    }
 }
 
 impl Inputs {
@@ -70,15 +92,36 @@ impl Inputs {
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded, IoError> {
         let scan = match source {
             Source::Sweep(i) => {
-                let drive = self.drive.as_ref().expect("sweeps come with the drive");
-                return Ok(Loaded { cloud: drive.sweep(*i), format: "synthetic".into(), warnings: vec![] });
+                return Ok(Loaded { cloud: self.drive().sweep(*i), format: SYNTHETIC.into(), warnings: vec![] });
             }
-            Source::File(path) => read(path, &self.options)?,
-            Source::Stdin => read_stdin(&self.options)?,
-            Source::Nothing(e) => return Err(again(e)),
+            other => self.scan(other)?,
         };
         let warnings = scan.warnings.iter().map(ToString::to_string).collect();
         Ok(Loaded { cloud: scan.cloud, format: scan.format.to_string(), warnings })
+    }
+
+    /// Reads the input for a map: with every bit of its coordinates, and a sweep of the drive where the drive's world has it.
+    pub(crate) fn load_exact(&self, source: &Source) -> Result<Exact, IoError> {
+        let Source::Sweep(i) = source else { return Ok(self.scan(source)?.into()) };
+        let drive = self.drive();
+        let (cloud, [x, y, z, _]) = (drive.sweep(*i), drive.world_from_sensor(*i));
+        let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
+        let world =
+            cloud.points().iter_xyz().map(|p| p.map(f64::from)).flat_map(|p| [x, y, z].map(|row| along(row, p)));
+        Ok(Exact { xyz_f64: Some(world.collect()), cloud, format: SYNTHETIC.into(), warnings: vec![] })
+    }
+
+    fn drive(&self) -> &Drive {
+        self.drive.as_ref().expect("sweeps come with the drive")
+    }
+
+    fn scan(&self, source: &Source) -> Result<Scan, IoError> {
+        match source {
+            Source::File(path) => read(path, &self.options),
+            Source::Stdin => read_stdin(&self.options),
+            Source::Nothing(e) => Err(again(e)),
+            Source::Sweep(_) => unreachable!("sweeps are made, not read"),
+        }
     }
 }
 

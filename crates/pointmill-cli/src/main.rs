@@ -15,6 +15,7 @@ mod failure;
 mod info;
 mod inputs;
 mod interrupt;
+mod ndt;
 mod outputs;
 mod picture;
 mod printer;
@@ -56,6 +57,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<(), Failure> {
     match &cli.command {
         Command::Voxelize(args) => voxelize::run(args, &cli.global, printer),
         Command::RoiPool(args) => roi_pool::run(args, &cli.global, printer),
+        Command::Ndt { command } => ndt::run(command, &cli.global, printer),
         Command::Info(args) => info::run(args, printer),
         Command::Convert(args) => convert::run(args, printer),
         Command::Devices => devices::run(printer),

@@ -35,16 +35,19 @@ impl Outputs {
         if !out.is_dir() && npz {
             return usage(&format!("a folder, since there are {} inputs", sources.len()));
         }
-        let plan = Self(sources.iter().map(|s| Some(out.join(s.stem()? + ".npz"))).collect());
+        Self::folder("--out", out, "npz", sources)
+    }
+
+    /// A file for each input in a folder, which is made.
+    pub(crate) fn folder(flag: &str, out: &Path, extension: &str, sources: &[Source]) -> Result<Self, Failure> {
+        let plan = Self(sources.iter().map(|s| Some(out.join(format!("{}.{extension}", s.stem()?)))).collect());
         let mut first: HashMap<&Path, &Source> = HashMap::new();
         for (path, source) in plan.0.iter().zip(sources) {
             let Some(path) = path else { continue };
             if let Some(other) = first.insert(path, source) {
-                let (a, b) = (other.name(), source.name());
-                return usage(&format!(
-                    "inputs with names of their own; {a} and {b} would both become {}",
-                    path.display()
-                ));
+                let (text, a, b, path) = (out.display(), other.name(), source.name(), path.display());
+                let told = format!("inputs with names of their own; {a} and {b} would both become {path}");
+                return Err(Failure::Usage(format!("{flag} {text}: expected {told}")));
             }
         }
         plan.spare_inputs(sources)?;
@@ -67,17 +70,31 @@ impl Outputs {
 ///
 /// The name must end in one of `extensions`; which one it is comes back.
 pub(crate) fn plan_file<'a>(out: &Path, extensions: &[&'a str], inputs: &[&Path]) -> Result<&'a str, Failure> {
-    let told =
-        out.extension().and_then(|e| e.to_str()).filter(|_| !out.is_dir() && !out.to_string_lossy().ends_with('/'));
+    plan_file_of("--out", out, extensions, inputs)
+}
+
+/// As [`plan_file`], of another flag.
+pub(crate) fn plan_file_of<'a>(
+    flag: &str,
+    out: &Path,
+    extensions: &[&'a str],
+    inputs: &[&Path],
+) -> Result<&'a str, Failure> {
+    let told = out.extension().and_then(|e| e.to_str()).filter(|_| !is_folder(out));
     let known = told.and_then(|told| extensions.iter().find(|known| told.eq_ignore_ascii_case(known)));
     let Some(&known) = known else {
         let expected: Vec<_> = extensions.iter().map(|e| format!(".{e}")).collect();
         let expected = format!("expected a file's name ending in {}", expected.join(", "));
-        return Err(Failure::Usage(format!("--out {}: {expected}", out.display())));
+        return Err(Failure::Usage(format!("{flag} {}: {expected}", out.display())));
     };
     spare(std::iter::once(out), inputs.iter().copied())?;
     require_folder_of(out)?;
     Ok(known)
+}
+
+/// Whether a path means a folder: one that exists, or a name ending in `/`.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
 /// An output that is an input would lose it.

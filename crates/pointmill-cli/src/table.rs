@@ -4,7 +4,7 @@ use crate::records::{Frame, Summary};
 use pointmill_io::escape;
 
 /// Up to this many inputs each gets a line.
-const LINES: usize = 20;
+pub(crate) const LINES: usize = 20;
 /// Names longer than this lose their front.
 const NAME: usize = 48;
 
@@ -105,7 +105,8 @@ pub(crate) fn short(ms: f64) -> String {
     format!("{ms:.digits$}")
 }
 
-fn shortened(name: &str) -> String {
+/// A name that fits, control bytes escaped.
+pub(crate) fn shortened(name: &str) -> String {
     let name = escape(name);
     let length = name.chars().count();
     if length <= NAME {

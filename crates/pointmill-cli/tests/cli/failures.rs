@@ -168,6 +168,10 @@ fn control_bytes_are_escaped() {
         "voxelize --out x\x1b[31m/a.npz a.bin",
         "roi-pool --inside part --boxes b.npy --points x\x1b[31m.bin --json",
         "roi-pool --out x\x1b[31m",
+        "ndt build x\x1b[31m.pcd --json",
+        "ndt build --moments x\x1b[31m",
+        "ndt merge x\x1b[31m.arrow --json",
+        "ndt align --map x\x1b[31m.npz --scan x\x1b[31m.pcd --guess x\x1b[31m.txt",
     ] {
         let told = run(folder.path(), args);
         assert!(told.err.contains(r"x\u{1b}[31m"), "{}", told.err);

@@ -68,7 +68,7 @@ impl NdtRegistration {
         let (terms, hessian) = (&alignment.terms, alignment.hessian());
         Self {
             pose: alignment.pose,
-            target_from_source: matrix(&alignment.pose),
+            target_from_source: matrix_of(&alignment.pose),
             stop: match alignment.state {
                 state::CONVERGED => Stop::Converged,
                 state::NO_PAIRS => Stop::NoPairs,
@@ -100,8 +100,16 @@ impl AlignParams {
     }
 }
 
-/// A pose as a matrix, rows first.
-pub(super) fn matrix(pose: &Pose) -> [f64; 16] {
+/// A pose as a rigid transform `target_from_source`, a 4x4 matrix with rows first; [`pose_of`] takes it back.
+///
+/// ```
+/// use pointmill::ndt::{matrix_of, pose_of};
+/// let matrix = matrix_of(&[1.0, 2.0, 3.0, 0.0, 0.0, 0.0]);
+/// assert_eq!(matrix, [1.0, 0.0, 0.0, 1.0, /**/ 0.0, 1.0, 0.0, 2.0, /**/ 0.0, 0.0, 1.0, 3.0, /**/ 0.0, 0.0, 0.0, 1.0]);
+/// assert_eq!(pose_of(&matrix)?, [1.0, 2.0, 3.0, 0.0, 0.0, 0.0]);
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+pub fn matrix_of(pose: &Pose) -> [f64; 16] {
     let r = *PreparedPose::new(pose).rotation();
     let mut m = [0.0; 16];
     for i in 0..3 {

@@ -99,6 +99,11 @@ impl NdtBuilder {
         }
     }
 
+    /// The lattice of the cells.
+    pub const fn lattice(&self) -> &NdtLattice {
+        &self.lattice
+    }
+
     /// Forgets all points.
     ///
     /// # Errors
@@ -155,13 +160,13 @@ impl NdtBuilder {
             return Err(crate::Error::argument("grid", expected, grid.stream.device()));
         }
         match (&mut self.path, &mut grid.place) {
-            (Path::Gpu(table), Place::Device(cells)) => {
+            (Path::Gpu(table), Place::Device(cells)) if self.stream.same_queue(&grid.stream) => {
                 grid.lattice = self.lattice;
                 // Should the call fail, there are no rows.
                 grid.report = super::NdtReport::default();
-                let finish = || table.finish(params.min_points, stats, cells);
-                grid.report = self.stream.in_order(&[Some(&grid.stream)], finish)?;
+                grid.report = table.finish(params.min_points, stats, cells)?;
             }
+            // Memory of the CPU or of another stream is not used again.
             _ => *grid = self.finish(params)?,
         }
         Ok(())

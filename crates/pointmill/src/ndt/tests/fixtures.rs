@@ -1,7 +1,6 @@
 //! The answers of `fixtures/ndt`, made by an independent program from the contract alone.
 
 use super::*;
-use crate::ndt::align::matrix;
 use crate::ndt::grid::Place;
 use crate::testing::{devices, repository};
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore};
@@ -144,7 +143,7 @@ fn every_build_on_every_device() {
     for (name, arrays) in fixtures().iter().filter(|(name, _)| !name.starts_with("score_")) {
         for (device_name, device) in devices() {
             let name = format!("{name} on {device_name}");
-            let error = integers::<usize>(&arrays, "error")[0];
+            let error = integers::<usize>(arrays, "error")[0];
             if error > 0 {
                 let told = built(arrays, &device).err().unwrap_or_else(|| panic!("{name}: no error")).to_string();
                 let wanted = ["coordinates from", "points in a cell", "part: expected"][error - 1];
@@ -212,7 +211,7 @@ fn check_scores(arrays: &Arrays, grid: &NdtGrid, name: &str) {
     for (p, pose) in poses.iter().enumerate() {
         let wanted: [[f64; 16]; 1] = [rows(arrays, "matrices")[p]];
         let size = wanted[0].iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        near(&[matrix(pose)], &wanted, |_, _| 2e-15 * size, name);
+        near(&[matrix_of(pose)], &wanted, |_, _| 2e-15 * size, name);
         let got = [[fits[p].transform_probability, fits[p].nvtl]];
         near(&got, &[[probability[p], nvtl[p]]], |_, _| bound, &format!("{name}: pose {p}"));
         let each: Vec<[f64; 2]> = (p * n..(p + 1) * n).map(|i| [sums[i], largest[i]]).collect();

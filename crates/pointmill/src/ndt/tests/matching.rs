@@ -1,5 +1,5 @@
 use super::*;
-use crate::ndt::align::matrix;
+
 use proptest::prelude::*;
 
 fn grid_of(resolution: f64, points: &[f64], covariance: Covariance) -> NdtGrid {
@@ -163,7 +163,7 @@ proptest! {
     #[test]
     fn poses_are_matrices(t in prop::array::uniform3(-1e5f64..1e5), a in prop::array::uniform3(-1.5f64..1.5)) {
         let pose = [t[0], t[1], t[2], a[0], a[1], a[2]];
-        let back = pose_of(&matrix(&pose)).unwrap();
+        let back = pose_of(&matrix_of(&pose)).unwrap();
         for (got, wanted) in back.iter().zip(pose) {
             prop_assert!((got - wanted).abs() < 1e-9, "{back:?} {pose:?}");
         }
@@ -172,7 +172,7 @@ proptest! {
 
 #[test]
 fn matrices_that_are_no_pose() {
-    let rigid = matrix(&[1.0, 2.0, 3.0, 0.1, 0.2, 0.3]);
+    let rigid = matrix_of(&[1.0, 2.0, 3.0, 0.1, 0.2, 0.3]);
     let with = |i: usize, value: f64| {
         let mut m = rigid;
         m[i] = value;
@@ -186,8 +186,8 @@ fn matrices_that_are_no_pose() {
     (0..3).for_each(|j| mirrored[8 + j] = -mirrored[8 + j]);
     assert!(pose_of(&mirrored).is_err());
     for up in [1.0, -1.0] {
-        let steep = matrix(&[0.0, 0.0, 0.0, 0.4, up * std::f64::consts::FRAC_PI_2, 0.3]);
-        let again = matrix(&pose_of(&steep).unwrap());
+        let steep = matrix_of(&[0.0, 0.0, 0.0, 0.4, up * std::f64::consts::FRAC_PI_2, 0.3]);
+        let again = matrix_of(&pose_of(&steep).unwrap());
         assert!(steep.iter().zip(again).all(|(a, b)| (a - b).abs() < 1e-7), "{steep:?} {again:?}");
     }
 }

@@ -149,3 +149,45 @@ fn every_cell_is_accounted_for() {
         }
     }
 }
+
+#[test]
+fn moments_come_back_from_their_cells() {
+    type Cells = Vec<([i32; 3], Moments)>;
+    let mut points = street(3_000, 11);
+    points[100] = f64::NAN;
+    let whole = moments(0.3, &points);
+    let cells: Cells = whole.cells().map(|(cell, sums)| (cell, *sums)).collect();
+    let again = |cells: &Cells, points, nonfinite| {
+        NdtMoments::from_cells(*whole.lattice(), cells, points, nonfinite).map_err(|e| e.to_string())
+    };
+    assert_eq!(again(&cells, 3_000, 1), Ok(whole.clone()));
+    assert!(again(&vec![], 5, 5).unwrap().is_empty());
+    // On a builder they are what the points are, on every device.
+    let empty = NdtBuilder::new(&Device::cpu().stream().unwrap(), whole.lattice().unit()).unwrap();
+    for mut builder in [empty, NdtBuilder::new(&Device::twin().stream().unwrap(), 0.3).unwrap()] {
+        builder.merge(&again(&cells, 3_000, 1).unwrap()).unwrap();
+        let grid = builder.finish(&NdtParams::default()).unwrap();
+        assert_eq!(grid.read().unwrap(), whole.finish(&NdtParams::default()).unwrap());
+    }
+    let told = |change: &dyn Fn(&mut Cells), points, nonfinite| {
+        let mut cells = cells.clone();
+        change(&mut cells);
+        again(&cells, points, nonfinite).unwrap_err()
+    };
+    let one = [1 << 19; 3];
+    assert!(told(&|_| {}, 2_999, 1).starts_with("points: expected 2999 in cells and 1 that are not finite, got 2999"));
+    assert!(told(&|_| {}, 3, u64::MAX).starts_with("points: "));
+    assert!(told(&|c| c.swap(3, 4), 3_000, 1).contains("ascend by (z, y, x)"));
+    assert!(told(&|c| c[1] = c[0], 3_000, 1).contains("ascend by (z, y, x)"));
+    assert!(told(&|c| c[0].0 = [0, 0, -MAX_CELL - 1], 3_000, 1).contains("coordinates from -1048576 to 1048575"));
+    assert!(told(&|c| c[0].1.count = 0, 3_000, 1).contains("1 to 33554431 points, got 0 in cell"));
+    assert!(told(&|c| c[0].1.count = MAX_COUNT + 1, 3_000, 1).contains("1 to 33554431 points"));
+    let impossible: [&dyn Fn(&mut Moments); 4] =
+        [&|m| m.sum[1] = i64::MIN, &|m| m.sum[2] = (1 << 19) * i64::from(m.count) + 1, &|m| m.products[3] = -1, &|m| {
+            m.products[1] = i64::MAX;
+        }];
+    for change in impossible {
+        assert!(told(&|c| change(&mut c[0].1), 3_000, 1).contains("sums of offsets of"));
+    }
+    assert!(again(&vec![([0; 3], Moments::of(one))], 1, 0).is_ok());
+}

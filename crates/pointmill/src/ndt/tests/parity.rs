@@ -13,7 +13,7 @@ fn cloud(n: usize, seed: u64) -> Vec<f32> {
         match random.below(40) {
             0 => {
                 points[at + random.below(3) as usize] =
-                    [f32::NAN, f32::INFINITY, f32::NEG_INFINITY][random.below(3) as usize]
+                    [f32::NAN, f32::INFINITY, f32::NEG_INFINITY][random.below(3) as usize];
             }
             1 if row > 0 => points.copy_within(at - 3..at, at),
             2 => points[at..at + 3].iter_mut().for_each(|x| *x = x.round()),
@@ -122,7 +122,7 @@ fn builders_are_used_again() {
 fn a_full_cell_is_refused_and_nothing_is_added() {
     for (name, device) in kernel_devices() {
         let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
-        let mut full = pointmill_core::ndt::Moments::of([1, 2, 3]);
+        let mut full = Moments::of([1, 2, 3]);
         full.count = MAX_COUNT;
         let key = pointmill_core::ndt::key_of([0; 3]);
         let lattice = *NdtMoments::new(1.0).unwrap().lattice();

@@ -1,0 +1,106 @@
+//! `pointmill ndt align`: the pose at which a scan fits a map best.
+
+use super::args::AlignArgs;
+use super::map::{Asked, Ready};
+use super::picture::{self, Before};
+use super::records::{AlignFrame, AlignRecord, MatchBegin, MatchSummary};
+use super::score::{highest, poses};
+use super::shown;
+use super::table::{align_head, align_row, match_line, matrix_lines};
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::records::VERSION;
+use crate::stats::milliseconds;
+use crate::{device, interrupt, say};
+use pointmill::Device;
+use pointmill::ndt::{AlignParams, NdtCloud, Pose};
+use std::time::Instant;
+
+/// The command's name.
+const COMMAND: &str = "ndt align";
+
+/// Runs the command.
+pub(super) fn run(
+    args: &AlignArgs,
+    open: impl FnOnce() -> Result<Device, Failure>,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let asked = Asked::new(&args.matched)?;
+    let &AlignArgs { max_iterations, step_size, epsilon, .. } = args;
+    let params = AlignParams { step_size, epsilon, max_iterations };
+    asked.nothing.align(NdtCloud::f32(&[], 3)?, &[], &params)?;
+    args.visualize.as_deref().map(|path| picture::plan(path, &["png", "gif"])).transpose()?;
+    let device = open()?;
+    let device_name = device::describe(&device);
+    printer.record(
+        "begin",
+        &MatchBegin {
+            command: COMMAND,
+            version: VERSION,
+            device: device.to_string(),
+            device_name: device_name.clone(),
+            map: args.matched.map.clone(),
+            scan: args.matched.scan.clone(),
+            params: asked.params(),
+            align: Some(AlignRecord { max_iterations, step_size, epsilon }),
+        },
+    )?;
+    let start = Instant::now();
+    let (mut guesses, failed) = poses(&args.guess, &asked.nothing, printer)?;
+    if args.guess.is_empty() {
+        guesses.push(("identity".into(), Pose::default()));
+    }
+    let Ready { grid, scan, zeros, warnings } = asked.load(&device, args.guess.len(), failed, printer)?;
+    let read_ms = milliseconds(start.elapsed());
+    interrupt::check()?;
+    warnings.iter().for_each(say::warning);
+    let start = Instant::now();
+    let values: Vec<Pose> = guesses.iter().map(|(_, pose)| *pose).collect();
+    let found = grid.align(scan.view()?, &values, &params)?;
+    let ms = milliseconds(start.elapsed());
+    interrupt::check()?;
+    let mut stops = Vec::new();
+    printer.text(&align_head())?;
+    for (index, ((name, _), one)) in guesses.iter().zip(&found).enumerate() {
+        let frame = AlignFrame::new(index, name, one);
+        printer.record("frame", &frame)?;
+        printer.text(&align_row(&frame, one))?;
+        stops.push(frame.stop);
+    }
+    let best = highest(found.iter().map(|one| one.converged().then_some(one.fit.score)));
+    if let Some(path) = &args.visualize {
+        let i = best.unwrap_or(0);
+        let fit = grid.score(scan.view()?, &values[i..=i])?[0];
+        picture::write_alignment(path, &grid, &scan, Before { pose: values[i], fit }, &found[i])?;
+    }
+    let summary = MatchSummary {
+        command: COMMAND,
+        version: VERSION,
+        device: device.to_string(),
+        device_name,
+        voxels: grid.len(),
+        resolution: grid.lattice().unit(),
+        points: scan.len(),
+        zeros,
+        poses: found.len(),
+        converged: Some(found.iter().filter(|one| one.converged()).count()),
+        best,
+        ms,
+        read_ms,
+        warnings,
+        picture: args.visualize.as_deref().map(shown),
+    };
+    printer.record("summary", &summary)?;
+    if let Some(best) = best {
+        matrix_lines(&found[best].target_from_source).iter().try_for_each(|line| printer.text(line))?;
+    }
+    printer.text(&match_line(&summary))?;
+    if let Some(picture) = &summary.picture {
+        printer.text(&format!("picture: {}", pointmill_io::escape(picture)))?;
+    }
+    if best.is_none() {
+        stops.dedup();
+        return Err(Failure::No(format!("not converged: {}", stops.join(", "))));
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Points as grids take them: with every bit that their file has.
+
+use crate::inputs::Exact;
+use pointmill::ndt::NdtCloud;
+use pointmill::{Error, PointCloud};
+
+/// Points of a file, or of the standard input.
+#[derive(Debug)]
+pub(super) enum Cloud {
+    F32(PointCloud),
+    /// x, y, z of each, where `f32` would lose some of it.
+    F64(Vec<f64>),
+}
+
+impl Cloud {
+    /// The points, and how many at (0, 0, 0) were left out, if they are to be.
+    pub(super) fn new(read: Exact, drop_zeros: bool) -> Result<(Self, usize), Error> {
+        let kept = |xyz: [f64; 3]| xyz != [0.0; 3];
+        let len = read.cloud.len();
+        let cloud = match read.xyz_f64 {
+            Some(xyz) if drop_zeros => {
+                let rows = xyz.as_chunks::<3>().0.iter().filter(|p| kept(**p));
+                Self::F64(rows.copied().flatten().collect())
+            }
+            Some(xyz) => Self::F64(xyz),
+            None if drop_zeros && read.cloud.points().iter_xyz().any(|p| !kept(p.map(f64::from))) => {
+                let rows = read.cloud.points().iter_xyz().filter(|p| kept(p.map(f64::from)));
+                Self::F32(PointCloud::new(rows.flatten().collect(), 3)?)
+            }
+            None => Self::F32(read.cloud),
+        };
+        let zeros = len - cloud.len();
+        Ok((cloud, zeros))
+    }
+
+    /// The number of points.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::F32(cloud) => cloud.len(),
+            Self::F64(xyz) => xyz.len() / 3,
+        }
+    }
+
+    /// The type of the coordinates.
+    pub(super) const fn element(&self) -> &'static str {
+        match self {
+            Self::F32(_) => "f32",
+            Self::F64(_) => "f64",
+        }
+    }
+
+    /// The points, as the library takes them.
+    pub(super) fn view(&self) -> Result<NdtCloud<'_>, Error> {
+        match self {
+            Self::F32(cloud) => NdtCloud::f32(cloud.data(), cloud.columns()),
+            Self::F64(xyz) => NdtCloud::f64(xyz, 3),
+        }
+    }
+
+    /// x, y, z of each.
+    pub(super) fn xyz(&self) -> Vec<[f64; 3]> {
+        match self {
+            Self::F32(cloud) => cloud.points().iter_xyz().map(|p| p.map(f64::from)).collect(),
+            Self::F64(xyz) => xyz.as_chunks().0.to_vec(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_left_out_if_asked_for() {
+        let xyz = [0.0, -0.0, 0.0, /**/ 0.0, 0.0, 1.0, /**/ f64::NAN, 0.0, 0.0];
+        let read = |exact: bool| Exact {
+            cloud: PointCloud::from_f64(&xyz, 3).unwrap(),
+            xyz_f64: exact.then(|| xyz.to_vec()),
+            format: "npy".into(),
+            warnings: vec![],
+        };
+        for (exact, element) in [(false, "f32"), (true, "f64")] {
+            let (cloud, zeros) = Cloud::new(read(exact), true).unwrap();
+            assert_eq!((zeros, cloud.len(), cloud.element(), cloud.xyz()[0]), (1, 2, element, [0.0, 0.0, 1.0]));
+            assert_eq!(cloud.view().unwrap().len(), 2);
+            let (cloud, zeros) = Cloud::new(read(exact), false).unwrap();
+            assert_eq!((zeros, cloud.len(), cloud.xyz()[1]), (0, 3, [0.0, 0.0, 1.0]));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `pointmill ndt merge`: sums that were made apart, added up and taken away.
+
+use super::args::{MergeArgs, Model};
+use super::records::{MergeBegin, MergeSummary, ParamsRecord};
+use super::table::merge_lines;
+use super::targets::Files;
+use super::{Refused, args, check, moments_file, tell, warn_if_empty};
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::records::VERSION;
+use crate::stats::milliseconds;
+use crate::{device, interrupt};
+use pointmill::ndt::{NdtBuilder, NdtMoments};
+use pointmill::{Device, Error};
+use pointmill_io::{IoError, escape, find_inputs};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The command's name.
+const COMMAND: &str = "ndt merge";
+
+/// Files, or why there are none.
+type Found = Result<PathBuf, (String, Refused)>;
+
+/// Runs the command.
+pub(super) fn run(
+    args: &MergeArgs,
+    open: impl FnOnce() -> Result<Device, Failure>,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let model = args.covariance.unwrap_or(Model::Unbiased);
+    let params = args.cells.params(model);
+    check(args::RESOLUTION, &params)?;
+    let (plus, minus) = (find(&args.inputs)?, find(&args.minus)?);
+    let files = Files { grid: args.out.clone(), moments: args.moments.clone() };
+    let all: Vec<&Path> = plus.iter().chain(&minus).filter_map(|found| found.as_deref().ok()).collect();
+    files.check(&all)?;
+    let device = open()?;
+    let names = |all: &[Found]| all.iter().map(|found| name(found).into_owned()).collect::<Vec<_>>();
+    printer.record(
+        "begin",
+        &MergeBegin {
+            command: COMMAND,
+            version: VERSION,
+            device: device.to_string(),
+            device_name: device::describe(&device),
+            inputs: names(&plus),
+            minus: names(&minus),
+            params: ParamsRecord::new(None, model, &args.cells),
+        },
+    )?;
+    let start = Instant::now();
+    let moments = sum(plus, minus, printer)?;
+    let read_ms = milliseconds(start.elapsed());
+    interrupt::check()?;
+    let start = Instant::now();
+    let mut builder = NdtBuilder::new(&device.stream()?, moments.lattice().unit())?;
+    builder.merge(&moments)?;
+    let grid = builder.finish(&params)?;
+    let ms = milliseconds(start.elapsed());
+    interrupt::check()?;
+    warn_if_empty("all moments", &grid);
+    files.write(&mut builder, &grid)?;
+    let [out, moments] = files.names();
+    let summary = MergeSummary {
+        command: COMMAND,
+        version: VERSION,
+        device: device.to_string(),
+        device_name: device::describe(&device),
+        resolution: grid.lattice().unit(),
+        report: grid.report().into(),
+        read_ms,
+        ms,
+        out,
+        moments,
+    };
+    printer.record("summary", &summary)?;
+    merge_lines(&summary).iter().try_for_each(|line| printer.text(line))
+}
+
+/// The files that arguments mean; a pattern without a match fails in its turn.
+fn find(args: &[String]) -> Result<Vec<Found>, Failure> {
+    let mut all = Vec::new();
+    for arg in args {
+        // Folders are searched for clouds; here it is a file that will not open.
+        if Path::new(arg).is_dir() {
+            all.push(Ok(PathBuf::from(arg)));
+            continue;
+        }
+        match find_inputs(std::slice::from_ref(arg)) {
+            Ok(paths) => all.extend(paths.into_iter().map(Ok)),
+            Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
+            Err(e) => all.push(Err((arg.clone(), e.into()))),
+        }
+    }
+    Ok(all)
+}
+
+fn name(found: &Found) -> std::borrow::Cow<'_, str> {
+    match found {
+        Ok(path) => path.to_string_lossy(),
+        Err((name, _)) => name.as_str().into(),
+    }
+}
+
+/// Adds all and takes away all. Without one of them the rest would look like a whole map: then there is no answer.
+fn sum(plus: Vec<Found>, minus: Vec<Found>, printer: &mut Printer) -> Result<NdtMoments, Failure> {
+    let (inputs, added) = (plus.len() + minus.len(), plus.len());
+    let mut total: Option<(NdtMoments, String)> = None;
+    let mut failed = 0;
+    for (index, found) in plus.into_iter().chain(minus).enumerate() {
+        interrupt::check()?;
+        let name = name(&found).into_owned();
+        let read = found.map_err(|(_, refused)| refused).and_then(|path| Ok(moments_file::read(&path)?));
+        let moments = match read {
+            Ok(moments) => moments,
+            Err(refused) => {
+                failed += 1;
+                tell(printer, index, &name, refused)?;
+                continue;
+            }
+        };
+        tracing::info!(
+            "{name}: {} points in {} cells of {} m",
+            moments.points(),
+            moments.len(),
+            moments.lattice().unit()
+        );
+        let Some((all, first)) = &mut total else {
+            total = Some((moments, name));
+            continue;
+        };
+        // What is missing would be told as what cannot be taken away.
+        if failed == 0 {
+            let done = if index < added { all.merge(&moments) } else { all.subtract(&moments) };
+            done.map_err(|e| refuse(e, first, &name))?;
+        }
+    }
+    match total {
+        Some((all, _)) if failed == 0 => Ok(all),
+        _ => Err(Failure::Inputs { failed, inputs }),
+    }
+}
+
+/// Moments that do not go together.
+fn refuse(e: Error, first: &str, name: &str) -> Failure {
+    match e {
+        Error::Argument { argument: "resolution", .. } => {
+            Failure::Usage(escape(&format!("{name}: {e}, beside {first}")))
+        }
+        Error::Argument { .. } => Failure::Usage(escape(&format!("{name}: {e}"))),
+        e => e.into(),
+    }
+}

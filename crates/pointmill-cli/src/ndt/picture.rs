@@ -1,0 +1,99 @@
+//! `--visualize`: cells as ellipses over points, and a scan before and after it was aligned.
+
+use super::cloud::Cloud;
+use super::table::edge;
+use crate::failure::Failure;
+use crate::interrupt::undivided;
+use crate::outputs::require_folder_of;
+use crate::table::grouped;
+use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration, Pose, matrix_of};
+use pointmill_view::{Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
+use std::path::{Path, PathBuf};
+
+/// How long each side of an alignment is shown.
+const FRAME_MS: u32 = 800;
+
+/// Checks the path, before any work.
+pub(super) fn plan(path: &Path, extensions: &[&str]) -> Result<(), Failure> {
+    if !extensions.iter().any(|e| has(path, e)) {
+        let expected = extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(" or ");
+        return Err(Failure::Usage(format!("--visualize {}: expected a name ending in {expected}", path.display())));
+    }
+    require_folder_of(path)
+}
+
+fn has(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
+}
+
+/// The picture of a map in the making.
+#[derive(Debug)]
+pub(super) struct MapPicture {
+    path: PathBuf,
+    points: Vec<[f64; 3]>,
+}
+
+impl MapPicture {
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.into(), points: Vec::new() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps points to be drawn.
+    pub(super) fn add_points(&mut self, cloud: &Cloud) {
+        self.points.extend(cloud.xyz());
+    }
+
+    /// Draws the cells over the points.
+    pub(super) fn write(&self, grid: &NdtGrid) -> Result<(), Failure> {
+        let cells = grid.read()?;
+        let left = format!("{} points", grouped(self.points.len()));
+        let right = format!("{} cells of {} m", grouped(cells.len()), edge(grid.lattice().unit()));
+        let picture = ndt_map_picture(&self.points, ellipsoids(&cells), [&left, &right]);
+        Ok(undivided(|| picture.write_png(&self.path))?)
+    }
+}
+
+/// A scan at its guess.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub(super) pose: Pose,
+    pub(super) fit: NdtFit,
+}
+
+/// Draws a scan at its guess and at the pose that was found.
+pub(super) fn write_alignment(
+    path: &Path,
+    grid: &NdtGrid,
+    scan: &Cloud,
+    before: Before,
+    found: &NdtRegistration,
+) -> Result<(), Failure> {
+    let cells = grid.read()?;
+    let note =
+        |fit: &NdtFit| NdtFitNote { nvtl: fit.nvtl, transform_probability: fit.transform_probability, error: None };
+    let notes = [note(&before.fit), note(&found.fit)];
+    let points = scan.xyz();
+    let [before, after] = [matrix_of(&before.pose), found.target_from_source].map(|m| moved(&points, &m));
+    if has(path, "gif") {
+        let mut gif = Gif::new(FRAME_MS);
+        for frame in ndt_alignment_frames(ellipsoids(&cells), &before, &after, notes) {
+            gif.push(frame)?;
+        }
+        return Ok(undivided(|| gif.write(path))?);
+    }
+    let picture = ndt_alignment_picture(ellipsoids(&cells), &before, &after, notes);
+    Ok(undivided(|| picture.write_png(path))?)
+}
+
+fn ellipsoids(cells: &NdtCells) -> NdtEllipsoids<'_> {
+    NdtEllipsoids { means: &cells.mean, covariances: &cells.covariance }
+}
+
+fn moved(points: &[[f64; 3]], m: &[f64; 16]) -> Vec<[f64; 3]> {
+    let row = |i: usize, p: &[f64; 3]| m[i] * p[0] + m[i + 1] * p[1] + m[i + 2] * p[2] + m[i + 3];
+    points.iter().map(|p| [row(0, p), row(4, p), row(8, p)]).collect()
+}

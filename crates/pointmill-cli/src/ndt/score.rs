@@ -1,0 +1,114 @@
+//! `pointmill ndt score`: how well a scan fits a map at poses.
+
+use super::args::ScoreArgs;
+use super::map::{Asked, Ready};
+use super::records::{MatchBegin, MatchSummary, ScoreFrame};
+use super::table::{match_line, score_head, score_row};
+use super::{pose, shown, tell};
+use crate::failure::Failure;
+use crate::printer::Printer;
+use crate::records::VERSION;
+use crate::stats::milliseconds;
+use crate::{device, interrupt, say};
+use pointmill::Device;
+use pointmill::ndt::{NdtGrid, Pose, matrix_of};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// The command's name.
+const COMMAND: &str = "ndt score";
+
+/// Runs the command.
+pub(super) fn run(
+    args: &ScoreArgs,
+    open: impl FnOnce() -> Result<Device, Failure>,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let asked = Asked::new(&args.matched)?;
+    let device = open()?;
+    let device_name = device::describe(&device);
+    printer.record(
+        "begin",
+        &MatchBegin {
+            command: COMMAND,
+            version: VERSION,
+            device: device.to_string(),
+            device_name: device_name.clone(),
+            map: args.matched.map.clone(),
+            scan: args.matched.scan.clone(),
+            params: asked.params(),
+            align: None,
+        },
+    )?;
+    let start = Instant::now();
+    let (poses, failed) = poses(&args.pose, &asked.nothing, printer)?;
+    let Ready { grid, scan, zeros, warnings } = asked.load(&device, args.pose.len(), failed, printer)?;
+    let read_ms = milliseconds(start.elapsed());
+    interrupt::check()?;
+    warnings.iter().for_each(say::warning);
+    let start = Instant::now();
+    let values: Vec<Pose> = poses.iter().map(|(_, pose)| *pose).collect();
+    let fits = grid.score(scan.view()?, &values)?;
+    let ms = milliseconds(start.elapsed());
+    printer.text(&score_head())?;
+    for (index, ((name, pose), fit)) in poses.iter().zip(&fits).enumerate() {
+        let frame = ScoreFrame { index, pose: name.clone(), target_from_source: matrix_of(pose), fit: fit.into() };
+        printer.record("frame", &frame)?;
+        printer.text(&score_row(name, fit))?;
+    }
+    let summary = MatchSummary {
+        command: COMMAND,
+        version: VERSION,
+        device: device.to_string(),
+        device_name,
+        voxels: grid.len(),
+        resolution: grid.lattice().unit(),
+        points: scan.len(),
+        zeros,
+        poses: fits.len(),
+        converged: None,
+        best: highest(fits.iter().map(|fit| Some(fit.score))),
+        ms,
+        read_ms,
+        warnings,
+        picture: None,
+    };
+    printer.record("summary", &summary)?;
+    printer.text(&match_line(&summary))
+}
+
+/// The poses of all files with their files' names, and how many files cannot be used, each of which is told.
+pub(super) fn poses(
+    files: &[PathBuf],
+    nothing: &NdtGrid,
+    printer: &mut Printer,
+) -> Result<(Vec<(String, Pose)>, usize), Failure> {
+    let (mut all, mut failed) = (Vec::new(), 0);
+    for (index, path) in files.iter().enumerate() {
+        match pose::read(path, nothing) {
+            Ok(poses) => all.extend(poses.into_iter().map(|pose| (shown(path), pose))),
+            Err(e) => {
+                failed += 1;
+                tell(printer, index, &shown(path), e.into())?;
+            }
+        }
+    }
+    Ok((all, failed))
+}
+
+/// The place of the highest score, the first of equal ones.
+pub(super) fn highest(scores: impl Iterator<Item = Option<f64>>) -> Option<usize> {
+    let known = scores.enumerate().filter_map(|(i, score)| Some((i, score?)));
+    known.reduce(|best, other| if other.1 > best.1 { other } else { best }).map(|(i, _)| i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::highest;
+
+    #[test]
+    fn the_first_of_the_highest() {
+        assert_eq!(highest([None, Some(1.0), Some(3.0), Some(3.0), None].into_iter()), Some(2));
+        assert_eq!(highest([None, None].into_iter()), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Where grids and moments go: into one file each, or into a folder with files for each input.
+
+use super::args::BuildArgs;
+use super::{grid_file, moments_file, shown};
+use crate::failure::Failure;
+use crate::inputs::Source;
+use crate::outputs::{Outputs, is_folder, plan_file_of};
+use pointmill::ndt::{NdtBuilder, NdtGrid};
+use std::path::{Path, PathBuf};
+
+/// The files of `build`, settled before any work.
+#[derive(Debug)]
+pub(super) enum Targets {
+    /// Those of the grid of all inputs.
+    One(Files),
+    /// A grid for each input: the folders, and the files in them.
+    Tiles { folders: Files, grids: Option<Outputs>, moments: Option<Outputs> },
+}
+
+/// A grid's file and the file of its sums, as far as they are asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Files {
+    pub(super) grid: Option<PathBuf>,
+    pub(super) moments: Option<PathBuf>,
+}
+
+/// Whether the flags ask for a grid for each input.
+pub(super) fn tiles(args: &BuildArgs) -> Result<bool, Failure> {
+    let folders = [&args.out, &args.moments].map(|path| path.as_deref().map(is_folder));
+    match (folders, &args.moments) {
+        ([Some(grids), Some(moments)], Some(path)) if grids != moments => {
+            let (expected, out) = if grids { ("a folder", "one") } else { ("a file", "a file") };
+            Err(Failure::Usage(format!("--moments {}: expected {expected}, since --out is {out}", path.display())))
+        }
+        ([grids, moments], _) => Ok(grids.or(moments).unwrap_or(false)),
+    }
+}
+
+impl Targets {
+    /// Decides where everything goes, and makes folders.
+    pub(super) fn plan(args: &BuildArgs, tiles: bool, sources: &[Source]) -> Result<Self, Failure> {
+        let files = Files { grid: args.out.clone(), moments: args.moments.clone() };
+        if tiles {
+            let folder = |flag, path: &Option<PathBuf>, extension| {
+                path.as_deref().map(|path| Outputs::folder(flag, path, extension, sources)).transpose()
+            };
+            let grids = folder("--out", &files.grid, "npz")?;
+            let moments = folder("--moments", &files.moments, moments_file::EXTENSION)?;
+            return Ok(Self::Tiles { folders: files, grids, moments });
+        }
+        let inputs =
+            sources.iter().filter_map(|s| if let Source::File(path) = s { Some(path.as_path()) } else { None });
+        files.check(&inputs.collect::<Vec<_>>())?;
+        Ok(Self::One(files))
+    }
+
+    /// The files of input `i` alone; none where all inputs become one grid.
+    pub(super) fn of(&self, i: usize) -> Option<Files> {
+        match self {
+            Self::One(_) => None,
+            Self::Tiles { grids, moments, .. } => {
+                let file = |outputs: &Option<Outputs>| outputs.as_ref().and_then(|o| o.of(i)).map(Path::to_path_buf);
+                Some(Files { grid: file(grids), moments: file(moments) })
+            }
+        }
+    }
+
+    /// What was asked for: files or folders.
+    pub(super) const fn asked(&self) -> &Files {
+        match self {
+            Self::One(files) | Self::Tiles { folders: files, .. } => files,
+        }
+    }
+}
+
+impl Files {
+    /// Checks names, before any work.
+    pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
+        if let Some(grid) = &self.grid {
+            plan_file_of("--out", grid, &["npz"], inputs)?;
+        }
+        if let Some(moments) = &self.moments {
+            plan_file_of("--moments", moments, &[moments_file::EXTENSION], inputs)?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is asked for.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.grid.is_none() && self.moments.is_none()
+    }
+
+    /// Writes what is asked for.
+    pub(super) fn write(&self, builder: &mut NdtBuilder, grid: &NdtGrid) -> Result<(), Failure> {
+        if let Some(path) = &self.grid {
+            grid_file::write(path, &grid.read()?, grid.lattice())?;
+        }
+        if let Some(path) = &self.moments {
+            moments_file::write(path, &builder.moments()?)?;
+        }
+        Ok(())
+    }
+
+    /// The names of grid and moments.
+    pub(super) fn names(&self) -> [Option<String>; 2] {
+        [&self.grid, &self.moments].map(|path| path.as_deref().map(shown))
+    }
+}

@@ -1,0 +1,539 @@
+//! `ndt`: grids and moments, scores and alignments, tables, lines, pictures, and what goes wrong.
+
+use crate::{finished, names, run};
+use pointmill::Device;
+use pointmill::ndt::{AlignParams, Covariance, NdtCells, NdtCloud, NdtMoments, NdtParams, ndt_grid};
+use pointmill_io::{ArrayView, Dtype, read_ndt_moments, read_npz, write_npy};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A corner of a hall, 12 m wide: floor and two walls, 8 points a metre.
+fn hall() -> Vec<f64> {
+    let mut points = Vec::new();
+    for i in 0..96 {
+        for j in 0..96 {
+            let (a, b) = (0.125 * f64::from(i) + 0.0625, 0.125 * f64::from(j) + 0.0625);
+            // A little rough, or cells would have no thickness at all.
+            let rough = 0.01 * f64::from((7 * i + 13 * j) % 5);
+            points.extend([a, b, rough]);
+            if j < 32 {
+                points.extend([rough, a, b, /**/ a, rough, b]);
+            }
+        }
+    }
+    points
+}
+
+/// Where it stands on a map, as far from zero as in a square of the military grid.
+const ORIGIN: [f64; 3] = [81_764.0, 35_880.0, 500.0];
+
+fn moved(points: &[f64], by: [f64; 3]) -> Vec<f64> {
+    points.iter().zip(by.iter().cycle()).map(|(x, o)| x + o).collect()
+}
+
+fn write_points(folder: &Path, name: &str, points: &[f64]) {
+    write_npy(folder.join(name), &ArrayView::f64(&[points.len() / 3, 3], points)).unwrap();
+}
+
+/// The hall as three tiles of f64, the last with a point that is not finite.
+fn write_tiles(folder: &Path) -> Vec<f64> {
+    let mut points = moved(&hall(), ORIGIN);
+    let last = points.len() - 1;
+    points[last] = f64::NAN;
+    fs::create_dir(folder.join("tiles")).unwrap();
+    for (i, tile) in points.chunks(3 * 6_000).enumerate() {
+        write_points(folder, &format!("tiles/{i}.npy"), tile);
+    }
+    points
+}
+
+fn cells(points: &[f64], resolution: f64, params: &NdtParams) -> NdtCells {
+    let cloud = NdtCloud::f64(points, 3).unwrap();
+    ndt_grid(cloud, resolution, params, &Device::cpu()).unwrap().read().unwrap()
+}
+
+fn fields(data: &Value) -> String {
+    data.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn matrix(frame: &Value) -> [f64; 16] {
+    let numbers = frame["target_from_source"].as_array().unwrap();
+    std::array::from_fn(|i| numbers[i].as_f64().unwrap())
+}
+
+fn shared() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    if !folder.is_dir() {
+        eprintln!("skipped: no shared test data");
+        return None;
+    }
+    Some(folder.canonicalize().unwrap())
+}
+
+#[test]
+fn the_arrays_are_those_of_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = write_tiles(folder.path());
+    let args = "ndt build tiles --resolution 1.5 --covariance autoware --min-points 9 --eigen-ratio 0.05 --out g.npz";
+    let told = run(folder.path(), args).expect(0);
+    let params = NdtParams { min_points: 9, covariance: Covariance::Autoware, eigen_ratio: 0.05 };
+    let want = cells(&points, 1.5, &params);
+    assert!(want.len() > 100 && want.report.sparse + want.report.clamped > 0, "{:?}", want.report);
+    let got = read_npz(folder.path().join("g.npz")).unwrap();
+    let v = want.len();
+    let shapes: Vec<_> = got.iter().map(|(name, a)| (name.as_str(), a.dtype(), a.shape().to_vec())).collect();
+    let n = got["report"].len();
+    assert_eq!(
+        shapes,
+        [
+            ("coords", Dtype::I32, vec![v, 3]),
+            ("counts", Dtype::U32, vec![v]),
+            ("covariance", Dtype::F64, vec![v, 3, 3]),
+            ("eigenvalues", Dtype::F64, vec![v, 3]),
+            ("inv_covariance", Dtype::F64, vec![v, 3, 3]),
+            ("mean", Dtype::F64, vec![v, 3]),
+            ("normal", Dtype::F64, vec![v, 3]),
+            ("report", Dtype::U8, vec![n]),
+            ("resolution", Dtype::F64, vec![1]),
+        ]
+    );
+    let lattice = *NdtMoments::new(1.5).unwrap().lattice();
+    assert_eq!(got["resolution"].as_f64().unwrap(), [lattice.unit()]);
+    assert_eq!(got["coords"].as_i32().unwrap(), want.coords.as_flattened());
+    assert_eq!(got["counts"].as_u32().unwrap(), want.counts);
+    assert_eq!(got["mean"].as_f64().unwrap(), want.mean.as_flattened());
+    assert_eq!(got["eigenvalues"].as_f64().unwrap(), want.eigenvalues.as_flattened());
+    assert_eq!(got["normal"].as_f64().unwrap(), want.normal.as_flattened());
+    for (name, rows) in [("covariance", &want.covariance), ("inv_covariance", &want.inverse)] {
+        let full = |m: &[f64; 6]| [m[0], m[1], m[2], m[1], m[3], m[4], m[2], m[4], m[5]];
+        assert_eq!(got[name].as_f64().unwrap(), rows.iter().flat_map(full).collect::<Vec<_>>(), "{name}");
+    }
+    let report: Value = serde_json::from_slice(got["report"].as_u8().unwrap()).unwrap();
+    let r = want.report;
+    let wanted = json!({"points": points.len() / 3, "nonfinite": 1, "cells": r.cells, "sparse": r.sparse,
+        "degenerate": r.degenerate, "voxels": v, "clamped": r.clamped});
+    assert_eq!(report, wanted);
+    // Coordinates went in as f64: an f32 has steps of 8 mm there.
+    assert_eq!(told.err, "warning: tiles/2.npy: 1 of 3360 points are not finite\n");
+    let lines: Vec<_> = told.out.lines().collect();
+    assert_eq!(lines.len(), 7, "{}", told.out);
+    assert!(lines[4].starts_with("3 inputs, 15,360 points, ") && lines[4].contains(" voxels of 1.5 m on cpu ("));
+    assert_eq!(lines[6], "grid: g.npz");
+}
+
+#[test]
+fn without_input_the_built_in_drive_becomes_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run(folder.path(), "ndt build --json --resolution 4").expect(0);
+    let summary = told.data("summary").remove(0);
+    // Were the sweeps not put where the car was, ten of them would fill many more cells than one.
+    let (all, first) = (&summary["report"]["cells"], pointmill_synth::Drive::new(Default::default()).sweep(0));
+    let mut one = NdtMoments::new(4.0).unwrap();
+    one.add(NdtCloud::f32(first.data(), 6).unwrap()).unwrap();
+    assert!(all.as_u64().unwrap() < 2 * one.len() as u64, "{all} {}", one.len());
+    assert_eq!((&summary["done"], &summary["inputs"]), (&10.into(), &10.into()));
+    assert_eq!(told.data("frame")[9]["input"], "sweep_009");
+    assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn tiles_become_grids_and_moments_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = write_tiles(folder.path());
+    let told = run(folder.path(), "ndt build tiles --json --out g/ --moments m/ --visualize p.png").expect(0);
+    assert_eq!(names(&folder.path().join("g")), ["0.npz", "1.npz", "2.npz"]);
+    assert_eq!(names(&folder.path().join("m")), ["0.arrow", "1.arrow", "2.arrow"]);
+    for (i, tile) in points.chunks(3 * 6_000).enumerate() {
+        let want = cells(tile, 2.0, &NdtParams::default());
+        let got = read_npz(folder.path().join(format!("g/{i}.npz"))).unwrap();
+        assert_eq!(got["coords"].as_i32().unwrap(), want.coords.as_flattened());
+        assert_eq!(got["mean"].as_f64().unwrap(), want.mean.as_flattened());
+        let frame = &told.data("frame")[i];
+        assert_eq!((&frame["out"], &frame["moments"]), (&json!(format!("g/{i}.npz")), &json!(format!("m/{i}.arrow"))));
+        assert_eq!((&frame["element"], &frame["report"]["voxels"]), (&"f64".into(), &want.len().into()));
+    }
+    assert!(told.data("summary")[0]["report"].is_null());
+    assert_eq!(fs::read(folder.path().join("p.png")).unwrap()[..8], *b"\x89PNG\r\n\x1a\n");
+    // A folder that exists is one without a slash too.
+    run(folder.path(), "ndt build tiles/0.npy --out m").expect(0);
+    assert_eq!(names(&folder.path().join("m")), ["0.arrow", "0.npz", "1.arrow", "2.arrow"]);
+}
+
+#[test]
+fn moments_of_shards_merge_to_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tiles(folder.path());
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    run(folder.path(), "ndt build tiles --out all.npz --moments all.arrow").expect(0);
+    run(folder.path(), "ndt build tiles --moments m/").expect(0);
+    run(folder.path(), "ndt merge m/2.arrow m/0.arrow m/1.arrow --out merged.npz --moments merged.arrow").expect(0);
+    assert!(read("merged.arrow") == read("all.arrow") && read("merged.npz") == read("all.npz"));
+    // A tile taken away again is as if it had never been there.
+    run(folder.path(), "ndt build tiles/0.npy tiles/2.npy --out two.npz --moments two.arrow").expect(0);
+    let args = "ndt merge m/*.arrow --minus m/1.arrow --out rest.npz --moments rest.arrow --json";
+    let told = run(folder.path(), args).expect(0);
+    assert!(read("rest.arrow") == read("two.arrow") && read("rest.npz") == read("two.npz"));
+    assert_eq!(fields(&told.data("begin")[0]), "command device device_name inputs minus params version");
+    let summary = told.data("summary").remove(0);
+    assert_eq!(fields(&summary), "command device device_name moments ms out read_ms report resolution version");
+    assert_eq!((&summary["report"]["points"], &summary["report"]["nonfinite"]), (&9_360.into(), &1.into()));
+    // Statistics are made anew.
+    run(folder.path(), "ndt merge all.arrow --covariance population --min-points 40 --out p.npz").expect(0);
+    let table = read_ndt_moments(folder.path().join("all.arrow")).unwrap();
+    let moments = NdtMoments::from_cells(table.lattice, &table.cells, table.points, table.nonfinite).unwrap();
+    let params = NdtParams { min_points: 40, covariance: Covariance::Population, ..NdtParams::default() };
+    let want = moments.finish(&params).unwrap();
+    let got = read_npz(folder.path().join("p.npz")).unwrap();
+    assert_eq!(got["eigenvalues"].as_f64().unwrap(), want.eigenvalues.as_flattened());
+    // Without everything there is nothing, and that is said.
+    let told = run(folder.path(), "ndt merge all.arrow --minus all.arrow --out none.npz").expect(0);
+    assert!(told.err.starts_with("warning: all moments: the grid is empty: 0 points in 0 cells"), "{}", told.err);
+    assert_eq!(read_npz(folder.path().join("none.npz")).unwrap()["coords"].shape(), [0, 3]);
+}
+
+#[test]
+fn moments_that_do_not_go_together_are_2() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tiles(folder.path());
+    run(folder.path(), "ndt build tiles/0.npy --moments a.arrow").expect(0);
+    run(folder.path(), "ndt build tiles/1.npy --moments b.arrow").expect(0);
+    run(folder.path(), "ndt build tiles/1.npy --moments c.arrow --resolution 1").expect(0);
+    for (args, told) in [
+        (
+            "ndt merge a.arrow b.arrow c.arrow --out o.npz",
+            "c.arrow: resolution: expected cells of 2 m, got cells of 1 m, beside a.arrow",
+        ),
+        ("ndt merge a.arrow --minus c.arrow --out o.npz", "expected cells of 2 m, got cells of 1 m"),
+        ("ndt merge a.arrow --minus b.arrow --out o.npz", "b.arrow: part: expected moments of points that were added"),
+        (
+            "ndt merge a.arrow --minus a.arrow --minus a.arrow --moments o.arrow",
+            "a.arrow: part: expected at most 0 points",
+        ),
+    ] {
+        let told_by = run(folder.path(), args).expect(2);
+        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
+        assert_eq!(names(folder.path()), ["a.arrow", "b.arrow", "c.arrow", "tiles"]);
+    }
+    // Without one of them the rest is no map.
+    fs::write(folder.path().join("d.arrow"), "text").unwrap();
+    let told = run(folder.path(), "ndt merge a.arrow d.arrow none-*.arrow tiles --out o.npz --json").expect(3);
+    let classes: Vec<_> = told.data("error").iter().map(|e| e["class"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(classes, ["BadHeader", "MissingField", "Io", "Inputs"]);
+    assert!(told.err.ends_with("error: 3 of 4 input(s) failed\n"), "{}", told.err);
+    assert!(told.data("summary").is_empty() && !folder.path().join("o.npz").exists());
+}
+
+#[test]
+fn a_bad_tile_is_skipped_and_the_rest_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path(), "1.npy", &hall());
+    fs::write(folder.path().join("2.npy"), "text").unwrap();
+    write_points(folder.path(), "3.npy", &[0.5, 0.5, 3e6]);
+    let told = run(folder.path(), "ndt build . --json --out g.npz").expect(3);
+    let kinds: Vec<_> = told.lines().into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, ["begin", "frame", "error", "error", "summary", "error"]);
+    assert_eq!(fields(&told.data("begin")[0]), "command device device_name inputs params tiles version");
+    assert_eq!(
+        fields(&told.data("frame")[0]),
+        "element format index input moments ms out points read_ms report warnings zeros"
+    );
+    assert!(
+        told.data("error")[1]["message"]
+            .as_str()
+            .unwrap()
+            .contains("3.npy: points: expected coordinates from -2097152")
+    );
+    let summary = told.data("summary").remove(0);
+    assert_eq!(
+        fields(&summary),
+        "command device device_name done failed finish_ms inputs moments ms out picture points report resolution version voxels"
+    );
+    assert_eq!((&summary["done"], &summary["failed"]), (&1.into(), &2.into()));
+    let want = cells(&hall(), 2.0, &NdtParams::default());
+    assert_eq!(read_npz(folder.path().join("g.npz")).unwrap()["counts"].as_u32().unwrap(), want.counts);
+    // Where all fail there is no file.
+    run(folder.path(), "ndt build 2.npy missing.pcd --out none.npz --moments none.arrow").expect(3);
+    assert!(!folder.path().join("none.npz").exists() && !folder.path().join("none.arrow").exists());
+}
+
+#[test]
+fn an_empty_grid_is_said_so() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path(), "a.npy", &[0.5, 0.5, 0.5, /**/ 0.0, 0.0, 0.0]);
+    let told = run(folder.path(), "ndt build a.npy --out g.npz --visualize g.png").expect(0);
+    assert_eq!(
+        told.err,
+        "warning: all inputs: the grid is empty: 2 points in 1 cells, 1 of too few points, 0 without extent\n"
+    );
+    assert_eq!(read_npz(folder.path().join("g.npz")).unwrap()["inv_covariance"].shape(), [0, 3, 3]);
+    let told = run(folder.path(), "ndt build a.npy --drop-zeros --json").expect(0);
+    assert_eq!((&told.data("frame")[0]["zeros"], &told.data("summary")[0]["points"]), (&1.into(), &1.into()));
+    // Nothing fits an empty map, and no pose of it is an answer.
+    let told = run(folder.path(), "ndt align --map g.npz --scan a.npy --json").expect(6);
+    let frame = told.data("frame").remove(0);
+    assert_eq!((&frame["stop"], &frame["converged"], &frame["nvtl"]), (&"no-pairs".into(), &false.into(), &0.0.into()));
+    assert!(frame["covariance"].is_null() && told.err.ends_with("error: not converged: no-pairs\n"), "{}", told.err);
+    assert_eq!(matrix(&frame), [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn scans_are_scored_at_poses() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = hall();
+    write_points(folder.path(), "map.npy", &points);
+    let scan: Vec<f64> = moved(&points, [-0.5, 0.25, 0.125]).chunks_exact(3).step_by(5).flatten().copied().collect();
+    write_points(folder.path(), "scan.npy", &scan);
+    fs::write(folder.path().join("true.txt"), "1 0 0 0.5\n0 1 0 -0.25\n0 0 1 -0.125\n0 0 0 1\n").unwrap();
+    fs::write(folder.path().join("two.txt"), "0 0 0 0 0 0\n0.5, -0.25, -0.125, 0, 0, 0.1\n").unwrap();
+    let args = "--scan scan.npy --pose true.txt two.txt --json";
+    let told = run(folder.path(), &format!("ndt score --map map.npy {args}")).expect(0);
+    assert_eq!(fields(&told.data("begin")[0]), "align command device device_name map params scan version");
+    let frames = told.data("frame");
+    assert_eq!(fields(&frames[0]), "hits index nvtl pose score target_from_source transform_probability");
+    // The map is made as Autoware makes it.
+    let params = NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() };
+    let grid = ndt_grid(NdtCloud::f64(&points, 3).unwrap(), 2.0, &params, &Device::cpu()).unwrap();
+    let poses = [[0.5, -0.25, -0.125, 0.0, 0.0, 0.0], [0.0; 6], [0.5, -0.25, -0.125, 0.0, 0.0, 0.1]];
+    let fits = grid.score(NdtCloud::f64(&scan, 3).unwrap(), &poses).unwrap();
+    for ((frame, fit), file) in frames.iter().zip(&fits).zip(["true.txt", "two.txt", "two.txt"]) {
+        assert_eq!((&frame["pose"], frame["nvtl"].as_f64()), (&file.into(), Some(fit.nvtl)));
+        assert_eq!(frame["transform_probability"].as_f64(), Some(fit.transform_probability));
+        assert_eq!((&frame["hits"], frame["score"].as_f64()), (&fit.hits.into(), Some(fit.score)));
+    }
+    assert!(fits[0].nvtl > fits[1].nvtl && fits[0].nvtl > fits[2].nvtl, "{fits:?}");
+    let summary = told.data("summary").remove(0);
+    assert_eq!(
+        fields(&summary),
+        "best command converged device device_name ms picture points poses read_ms resolution version voxels warnings zeros"
+    );
+    assert_eq!((&summary["best"], &summary["poses"], &summary["voxels"]), (&0.into(), &3.into(), &grid.len().into()));
+    // The same from a grid, from moments, and from clouds beside moments.
+    run(folder.path(), "ndt build map.npy --covariance autoware --out g.npz --moments g.arrow").expect(0);
+    let (a, b) = points.split_at(3 * 7_001);
+    fs::create_dir(folder.path().join("parts")).unwrap();
+    write_points(folder.path(), "parts/a.npy", a);
+    write_points(folder.path(), "b.npy", b);
+    run(folder.path(), "ndt build b.npy --moments parts/b.arrow").expect(0);
+    for map in ["g.npz", "g.npz --resolution 2", "g.arrow", "g.arrow --resolution 2", "parts/*"] {
+        assert_eq!(
+            run(folder.path(), &format!("ndt score --map {map} {args}")).expect(0).data("frame"),
+            frames,
+            "{map}"
+        );
+    }
+    let other = run(folder.path(), &format!("ndt score --map g.arrow --covariance unbiased {args}")).expect(0);
+    assert!(other.data("frame") != frames);
+    let told = run(folder.path(), "ndt score --map g.npz --scan scan.npy --pose true.txt").expect(0);
+    let lines: Vec<_> = told.out.lines().collect();
+    assert!(
+        lines.len() == 3 && lines[1].ends_with(" true.txt") && lines[2].contains(" 1 pose on cpu ("),
+        "{}",
+        told.out
+    );
+}
+
+#[test]
+fn scans_are_aligned() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = hall();
+    write_points(folder.path(), "map.npy", &moved(&points, ORIGIN));
+    let near = moved(&points, [-0.2, 0.15, 0.1]);
+    let mut scan: Vec<f64> = near.chunks_exact(3).step_by(5).flatten().copied().collect();
+    scan.extend([0.0; 30]);
+    write_points(folder.path(), "scan.npy", &scan);
+    let [x, y, z] = ORIGIN;
+    fs::write(folder.path().join("guess.txt"), format!("{x} {y} {z} 0 0 0.03")).unwrap();
+    fs::write(folder.path().join("far.txt"), "0 0 0 0 0 0").unwrap();
+    run(folder.path(), "ndt build map.npy --resolution 1 --covariance autoware --out map.npz").expect(0);
+    let args =
+        "ndt align --map map.npz --scan scan.npy --guess far.txt --guess guess.txt --drop-zeros --visualize a.png";
+    let told = run(folder.path(), &format!("{args} --json")).expect(0);
+    let frames = told.data("frame");
+    assert_eq!(
+        fields(&frames[0]),
+        "converged covariance guess hits index iterations nvtl score stop target_from_source transform_probability"
+    );
+    assert_eq!((&frames[0]["stop"], &frames[0]["guess"]), (&"no-pairs".into(), &"far.txt".into()));
+    assert_eq!((&frames[1]["stop"], &frames[1]["converged"]), (&"converged".into(), &true.into()));
+    // The same as the library.
+    let params = NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() };
+    let grid = ndt_grid(NdtCloud::f64(&moved(&points, ORIGIN), 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
+    let cloud = NdtCloud::f64(&scan[..scan.len() - 30], 3).unwrap();
+    let want = &grid.align(cloud, &[[x, y, z, 0.0, 0.0, 0.03]], &AlignParams::default()).unwrap()[0];
+    assert_eq!(matrix(&frames[1]), want.target_from_source);
+    assert_eq!(frames[1]["iterations"], want.iterations);
+    assert_eq!(frames[1]["covariance"], json!(want.covariance.unwrap()));
+    for (axis, wanted) in [(3, x + 0.2), (7, y - 0.15), (11, z - 0.1)] {
+        assert!((matrix(&frames[1])[axis] - wanted).abs() < 0.03, "{:?}", matrix(&frames[1]));
+    }
+    let summary = told.data("summary").remove(0);
+    assert_eq!((&summary["best"], &summary["converged"], &summary["zeros"]), (&1.into(), &1.into(), &10.into()));
+    assert_eq!((&summary["picture"], &summary["resolution"]), (&"a.png".into(), &1.0.into()));
+    assert_eq!(fs::read(folder.path().join("a.png")).unwrap()[..8], *b"\x89PNG\r\n\x1a\n");
+    let told = run(folder.path(), &args.replace("a.png", "a.GIF")).expect(0);
+    assert!(told.out.contains("\ntarget_from_source\n") && told.out.ends_with("picture: a.GIF\n"), "{}", told.out);
+    assert_eq!(fs::read(folder.path().join("a.GIF")).unwrap()[..6], *b"GIF89a");
+    // One step is not enough, and that is an answer too.
+    let short = "ndt align --map map.npz --scan scan.npy --guess guess.txt --max-iterations 1 --json";
+    let told = run(folder.path(), short).expect(6);
+    let frame = told.data("frame").remove(0);
+    assert_eq!((&frame["stop"], &frame["iterations"]), (&"max-iterations".into(), &1.into()));
+    assert!(told.data("summary")[0]["best"].is_null());
+    assert_eq!(told.data("error")[0]["class"], "No");
+}
+
+#[test]
+fn arguments_without_sense_are_2_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path(), "a.npy", &hall());
+    fs::create_dir(folder.path().join("b")).unwrap();
+    write_points(folder.path(), "b/a.npy", &hall());
+    let told = run(folder.path(), "ndt build a.npy --out g.npz --moments g.arrow").expect(0);
+    assert_eq!(told.err, "");
+    fs::write(folder.path().join("p.txt"), "0 0 0 0 0 0").unwrap();
+    let before = names(folder.path());
+    for (args, told) in [
+        ("ndt", "Usage: pointmill ndt"),
+        ("ndt build a.npy --resolution 0", "resolution: expected a finite size > 0 m"),
+        ("ndt build a.npy --resolution -1", "resolution: expected a finite size > 0 m"),
+        ("ndt build a.npy --min-points 0", "min_points: expected at least 1, got 0"),
+        ("ndt build a.npy --eigen-ratio 1", "eigen_ratio: expected 0 or more, below 1, got 1"),
+        ("ndt build a.npy --covariance wide", "possible values: unbiased, autoware, population"),
+        ("ndt build -", "-: expected --format"),
+        ("ndt build a.npy --out o", "--out o: expected a file's name ending in .npz"),
+        ("ndt build a.npy --out o.npy", "--out o.npy: expected a file's name ending in .npz"),
+        ("ndt build a.npy --moments o.npz", "--moments o.npz: expected a file's name ending in .arrow"),
+        ("ndt build a.npy --out o.npz --moments o/", "--moments o/: expected a file, since --out is a file"),
+        ("ndt build a.npy --out o/ --moments o.arrow", "--moments o.arrow: expected a folder, since --out is one"),
+        ("ndt build a.npy b/a.npy --out o/", "a.npy and b/a.npy would both become o/a.npz"),
+        ("ndt build g.npz --out g.npz", "is an input, which would be lost"),
+        ("ndt build a.npy --visualize o.gif", "--visualize o.gif: expected a name ending in .png"),
+        ("ndt merge --out o.npz", "<A.arrow>"),
+        ("ndt merge g.arrow --moments g.arrow", "is an input, which would be lost"),
+        ("ndt merge g.arrow --out o", "--out o: expected a file's name ending in .npz"),
+        ("ndt score --map g.npz --scan a.npy", "--pose"),
+        ("ndt score --scan a.npy --pose p.txt", "--map"),
+        ("ndt score --map - --scan - --pose p.txt --format npy", "-: expected once, found twice"),
+        ("ndt score --map g.npz --scan - --pose p.txt", "-: expected --format"),
+        (
+            "ndt score --map g.npz --scan a.npy --pose p.txt --resolution 1",
+            "--resolution: expected 2, the edge of the cells of g.npz, got 1",
+        ),
+        (
+            "ndt score --map g.npz --scan a.npy --pose p.txt --min-points 3",
+            "--min-points: expected clouds or moments, got g.npz",
+        ),
+        (
+            "ndt score --map g.arrow --scan a.npy --pose p.txt --resolution 1",
+            "g.arrow: resolution: expected cells of 1 m, got cells of 2 m",
+        ),
+        ("ndt align --map g.npz --scan a.npy --step-size 0", "step_size: expected a finite number > 0, got 0"),
+        ("ndt align --map g.npz --scan a.npy --epsilon nan", "epsilon: expected a finite number > 0, got NaN"),
+        (
+            "ndt align --map g.npz --scan a.npy --visualize o.jpg",
+            "--visualize o.jpg: expected a name ending in .png or .gif",
+        ),
+    ] {
+        let told_by = run(folder.path(), args).expect(2);
+        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
+        assert_eq!(told_by.out, "", "{args}");
+        assert_eq!(names(folder.path()), before, "{args}");
+    }
+}
+
+#[test]
+fn what_cannot_be_matched_is_3() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path(), "a.npy", &hall());
+    for (name, text) in [("p.txt", "0 0 0 0 0 0"), ("q.txt", "1 2 3"), ("r.txt", "1 2 3 4 5 inf"), ("bad.npz", "text")]
+    {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    for (args, told) in [
+        ("--map a.npy --scan none.npy --pose p.txt", "none.npy: open: No such file"),
+        ("--map none.npy --scan a.npy --pose p.txt", "none.npy: open: No such file"),
+        ("--map none-*.npy --scan a.npy --pose p.txt", "pattern: wanted a file that matches"),
+        ("--map bad.npz --scan a.npy --pose p.txt", "bad.npz: "),
+        ("--map a.npy --scan a.npy --pose q.txt", "q.txt: text: wanted 16 numbers"),
+        ("--map a.npy --scan a.npy --pose r.txt", "r.txt: pose 1: wanted six finite numbers"),
+        ("--map a.npy --scan a.npy --pose none.txt", "none.txt: open: No such file"),
+    ] {
+        let told_by = run(folder.path(), &format!("ndt score {args}")).expect(3);
+        assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
+        assert!(told_by.err.ends_with("error: 1 of 3 input(s) failed\n"), "{args}: {}", told_by.err);
+        assert_eq!(told_by.out, "", "{args}");
+    }
+    let told = run(folder.path(), "ndt align --map bad.npz --scan none.npy --guess q.txt --json").expect(3);
+    let inputs: Vec<_> = told.data("error").iter().map(|e| (e["index"].clone(), e["input"].clone())).collect();
+    assert_eq!(
+        inputs,
+        [
+            (0.into(), "q.txt".into()),
+            (1.into(), "none.npy".into()),
+            (2.into(), "bad.npz".into()),
+            (Value::Null, Value::Null)
+        ]
+    );
+}
+
+#[test]
+fn an_absent_device_is_4_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in ["build --out o/", "merge a.arrow", "score --map m --scan s --pose p", "align --map m --scan s"] {
+        let told = run(folder.path(), &format!("ndt {args} --device cuda:99 --json")).expect(4);
+        assert_eq!(told.data("error")[0]["exit_code"], 4, "{args}");
+        assert!(names(folder.path()).is_empty());
+    }
+}
+
+#[test]
+fn scans_and_maps_come_through_the_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    write_points(folder.path(), "a.npy", &hall());
+    let piped = |args: &str| {
+        let stdin = fs::File::open(folder.path().join("a.npy")).unwrap();
+        finished(crate::command(folder.path(), args).stdin(stdin).output().unwrap())
+    };
+    piped("ndt build - --format npy --out g.npz").expect(0);
+    assert_eq!(
+        read_npz(folder.path().join("g.npz")).unwrap()["counts"].len(),
+        cells(&hall(), 2.0, &NdtParams::default()).len()
+    );
+    piped("ndt align --map g.npz --scan - --format npy").expect(0);
+    piped("ndt align --map - --scan a.npy --format npy").expect(0);
+}
+
+#[test]
+fn the_bunny_has_the_cells_that_pcl_makes() {
+    let Some(shared) = shared() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = shared.join("bunny/bun0_sparse.pcd");
+    run(folder.path(), &format!("ndt build {} --resolution 0.02 --out b.npz", file.display())).expect(0);
+    let got = read_npz(folder.path().join("b.npz")).unwrap();
+    assert_eq!(got["counts"].len(), 23);
+    let first = &got["mean"].as_f64().unwrap()[..3];
+    for (mean, wanted) in first.iter().zip([-0.073_619_9, 0.167_898_9, -0.030_181_1]) {
+        assert!((mean - wanted).abs() < 1e-7, "{first:?}");
+    }
+}
+
+#[test]
+fn a_real_pair_is_aligned() {
+    let Some(shared) = shared() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let pair = shared.join("pair");
+    let (map, scan) = (pair.join("target.pcd"), pair.join("source.ply"));
+    let args =
+        format!("ndt align --map {} --scan {} --drop-zeros --resolution 1 --json", map.display(), scan.display());
+    let told = run(folder.path(), &args).expect(0);
+    assert_eq!(told.data("summary")[0]["zeros"], 5_107);
+    let found = matrix(&told.data("frame")[0]);
+    let text = fs::read_to_string(pair.join("target_from_source.txt")).unwrap();
+    let truth: Vec<f64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let metres = [3, 7, 11].map(|i| found[i] - truth[i]).iter().map(|x| x * x).sum::<f64>().sqrt();
+    // Of two rotations the trace of one times the other's transpose is 1 + 2 cos of the angle between them.
+    let trace: f64 = (0..3).flat_map(|i| (0..3).map(move |j| 4 * i + j)).map(|k| found[k] * truth[k]).sum();
+    let degrees = ((trace - 1.0) / 2.0).min(1.0).acos().to_degrees();
+    assert!(metres < 0.03 && degrees < 0.5, "{metres} m, {degrees} degrees");
+}
