@@ -31,6 +31,10 @@ impl Stream {
                 let queued = queue_work();
                 // SAFETY: as above; the capture ends whatever the work said, or the stream would stay unusable.
                 let graph = q.gpu.call("end a capture", || unsafe { result::stream::end_capture(q.raw) });
+                if let (Err(_), Ok(graph)) = (&queued, &graph) {
+                    // SAFETY: the graph was just made, and nobody has it.
+                    let _ = q.gpu.call("destroy a graph", || unsafe { result::graph::destroy(*graph) });
+                }
                 queued?;
                 let graph = graph?;
                 let flags = sys::CUgraphInstantiate_flags(0);
