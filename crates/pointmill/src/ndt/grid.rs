@@ -79,7 +79,8 @@ impl NdtGrid {
     /// A grid of cells that were made before, such as those of a file; of their values, `coords`, `mean` and `inverse` are what searches, scores and alignments use.
     ///
     /// # Errors
-    /// A resolution that makes no lattice; arrays of different lengths, cells that do not ascend by (z, y, x) or are outside of the lattice, values that are not finite.
+    /// A resolution that makes no lattice; arrays of different lengths, cells that do not ascend by (z, y, x) or are outside of the lattice, means outside of their
+    /// cells, inverses that are not positive definite.
     pub fn from_cells(cells: NdtCells, resolution: f64, stream: &Stream) -> Result<Self> {
         let lattice = lattice_of(resolution)?;
         check_cells(&cells, &lattice)?;
