@@ -45,7 +45,7 @@ pub(super) fn read(path: &Path) -> Result<Option<(NdtCells, f64)>, IoError> {
     let report: ReportRecord = serde_json::from_slice(report).map_err(wrong)?;
     let resolution = file.array("resolution", &[Some(1)])?.as_f64()?[0];
     let mean: Vec<[f64; 3]> = file.triples("mean", v)?;
-    let wrong = |_| IoError::BadValue(Detail::new(path, "resolution", "the edge of a cell", resolution.to_string()));
+    let wrong = |_| IoError::BadValue(Detail::new(path, "resolution", "the edge of a cell", format!("{resolution:?}")));
     let lattice = NdtLattice::new(resolution).map_err(wrong)?;
     let local = |(cell, mean): (&[i32; 3], &[f64; 3])| {
         let center = lattice.center(*cell);

@@ -5,6 +5,7 @@ use super::moments::lattice_of;
 use super::{AlignParams, NdtCells, NdtCloud, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::{Error, Result};
+use pointmill_core::eigen::eigen;
 use pointmill_core::ndt::{NdtAlignment, NdtLattice, Pose, PreparedPose, in_lattice, key_of};
 
 /// Neighbourhoods of a cell.
@@ -78,7 +79,8 @@ impl NdtGrid {
     /// A grid of cells that were made before, such as those of a file; of their values, `coords`, `mean` and `inverse` are what searches, scores and alignments use.
     ///
     /// # Errors
-    /// A resolution that makes no lattice; arrays of different lengths, cells that do not ascend by (z, y, x) or are outside of the lattice, values that are not finite.
+    /// A resolution that makes no lattice; arrays of different lengths, cells that do not ascend by (z, y, x) or are outside of the lattice, means outside of their
+    /// cells, inverses that are not positive definite.
     pub fn from_cells(cells: NdtCells, resolution: f64, stream: &Stream) -> Result<Self> {
         let lattice = lattice_of(resolution)?;
         check_cells(&cells, &lattice)?;
@@ -236,6 +238,14 @@ impl NdtGrid {
     }
 }
 
+/// Whether a matrix is the inverse of a covariance but for rounding, which with an eigenvalue ratio of zero may leave the least eigenvalue below zero.
+fn is_inverse(matrix: &[f64; 6], edge: f64) -> bool {
+    let [least, _, largest] = eigen(*matrix).values;
+    // Terms are powers of e, computed up to 700, and points are scored up to an edge from a mean.
+    let lowest = (least - 1e-15 * largest) * edge * edge;
+    largest > 0.0 && least >= -1e-12 * largest && lowest > -600.0
+}
+
 /// Checks cells that come from outside.
 fn check_cells(cells: &NdtCells, lattice: &NdtLattice) -> Result<()> {
     let len = cells.len();
@@ -259,9 +269,9 @@ fn check_cells(cells: &NdtCells, lattice: &NdtLattice) -> Result<()> {
     for (row, cell) in cells.coords.iter().enumerate() {
         let center = lattice.center(*cell);
         let inside = (0..3).all(|i| (cells.mean[row][i] - center[i]).abs() <= edge * 0.500_000_1);
-        if !inside || !cells.inverse[row].iter().all(|x| x.is_finite()) {
+        if !inside || !is_inverse(&cells.inverse[row], edge) {
             let got = format!("mean {:?}, inverse {:?} in cell {cell:?}", cells.mean[row], cells.inverse[row]);
-            return Err(Error::argument("cells", "means within their cells, and finite inverses", got));
+            return Err(Error::argument("cells", "means within their cells, and positive definite inverses", got));
         }
     }
     Ok(())

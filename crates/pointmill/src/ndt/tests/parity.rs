@@ -217,6 +217,9 @@ fn grids_of_cells_are_those_that_were_built() {
         );
         assert!(told(&|c| c.mean[3][1] = f64::NAN).starts_with("cells: expected means within their cells"));
         assert!(told(&|c| c.inverse[3][1] = f64::INFINITY).starts_with("cells: expected means within their cells"));
+        for no_inverse in [[0.0; 6], [-1.0, 0.0, 0.0, 1.0, 0.0, 1.0], [-1e300, 0.0, 0.0, -1e300, 0.0, -1e300]] {
+            assert!(told(&|c| c.inverse[3] = no_inverse).contains("positive definite inverses"), "{no_inverse:?}");
+        }
         assert!(
             told(&|c| {
                 c.mean.pop();
@@ -226,7 +229,15 @@ fn grids_of_cells_are_those_that_were_built() {
         assert!(told(&|c| c.coords[0] = [0, 0, i32::MIN]).starts_with("cells: expected coordinates from -2^20"));
         assert!(told(&|c| c.report.voxels = 1).starts_with("cells: expected a report of"));
     }
-    assert!(NdtGrid::from_cells(cells, 0.0, &Device::cpu().stream().unwrap()).is_err());
+    let stream = Device::cpu().stream().unwrap();
+    assert!(NdtGrid::from_cells(cells, 0.0, &stream).is_err());
+    // Oblique planes, of which nothing but rounding gives the least eigenvalue.
+    let planes: Vec<f64> =
+        points.chunks_exact(3).flat_map(|p| [p[0], p[1], p[0] * 0.37 + p[1] * 0.21]).map(f64::from).collect();
+    let flat = NdtParams { eigen_ratio: 0.0, ..params };
+    let cells = ndt_grid(NdtCloud::f64(&planes, 3).unwrap(), 1.0, &flat, &Device::cpu()).unwrap().read().unwrap();
+    assert!(cells.eigenvalues.iter().any(|e| e[0] < 1e-9 * e[2]));
+    assert!(NdtGrid::from_cells(cells, 1.0, &stream).is_ok());
 }
 
 #[test]
