@@ -39,6 +39,9 @@ const _: () = {
     unsafe impl bytemuck::Pod for StoredAlignment {}
 };
 
+/// Rows that a thread notes before it computes their terms. Lanes of a warp have rows in different lines; with notes, all that have another row compute at once.
+const NOTES: u32 = 27;
+
 /// What kind of values points have.
 pub mod kind {
     /// `f32`.
@@ -108,16 +111,53 @@ pub struct ScoreArgs {
     pub sums: *mut [f64; SCORES],
 }
 
+/// Calls `visit` with the rows near a point of a scan, ascending; `shared` has [`NOTES`] words for each thread of the block.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn each_near(map: Map, point: [f64; 3], shared: Shared, mut visit: impl FnMut(u32)) {
+    let place = |note: u32| note * block_size() + thread_index();
+    // A number that the compiler does not know: it would write out the loop over it.
+    let most = if block_size() < NOTES { block_size() } else { NOTES };
+    let mut notes = 0;
+    // SAFETY: the caller's promise about the map.
+    let rows = unsafe { map.rows() };
+    rows.each_within(point, map.lattice.unit(), |row, _| {
+        if notes == most {
+            // So many only where a wall of cells rounds oddly.
+            let mut note = 0;
+            while note < most {
+                visit(shared.get(place(note)));
+                note += 1;
+            }
+            notes = 0;
+        }
+        shared.set(place(notes), row);
+        notes += 1;
+    });
+    let mut note = 0;
+    while note < notes {
+        visit(shared.get(place(note)));
+        note += 1;
+    }
+}
+
 /// The sum of a point's terms, the largest, and whether there is one.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn scores_of(points: &Points, i: u32, map: Map, score: &NdtScore, pose: *const StoredPose) -> [f64; SCORES] {
+unsafe fn scores_of(
+    points: &Points,
+    i: u32,
+    map: Map,
+    score: &NdtScore,
+    pose: *const StoredPose,
+    shared: Shared,
+) -> [f64; SCORES] {
     let mut scores = [0.0; SCORES];
     if i < points.n {
         // SAFETY: i < n, and the caller's promise about the map and the pose.
         unsafe {
             let x = (*pose).0.apply(points.get(i));
-            map.rows().each_within(x, map.lattice.unit(), |row, _| {
+            each_near(map, x, shared, |row| {
                 let mean = *map.mean.add(row as usize);
                 let term =
                     score.term([x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]], &*map.inverse.add(row as usize));
@@ -156,10 +196,12 @@ unsafe fn write_tree<const K: usize>(values: [f64; K], shared: Shared, to: *mut 
 
 kernel! {
     /// Adds up the scores of a scan at poses. One block for each pose and tree, those of a pose side by side.
-    Score = "ndt_score", block TREE, shared 2 * SCORES as u32, cooperative true,
+    Score = "ndt_score", block TREE, shared 2 * SCORES as u32 + NOTES * TREE, cooperative true,
     fn(a: ScoreArgs) {
         let (pose, tree) = (block_index() / a.trees, block_index() % a.trees);
-        let scores = scores_of(&a.points, tree * TREE + thread_index(), a.map, &a.score, a.poses.add(pose as usize));
+        let notes = Shared::at(2 * SCORES as u32);
+        let pose = a.poses.add(pose as usize);
+        let scores = scores_of(&a.points, tree * TREE + thread_index(), a.map, &a.score, pose, notes);
         write_tree(scores, Shared::at(0), a.sums.add(block_index() as usize));
     }
 }
@@ -182,11 +224,11 @@ pub struct PointScoresArgs {
 
 kernel! {
     /// The score of each point. One thread a point.
-    PointScores = "ndt_point_scores", block BLOCK, shared 0, cooperative false,
+    PointScores = "ndt_point_scores", block BLOCK, shared NOTES * BLOCK, cooperative true,
     fn(a: PointScoresArgs) {
         let i = global_index();
         if i < a.points.n {
-            let scores = scores_of(&a.points, i, a.map, &a.score, a.pose);
+            let scores = scores_of(&a.points, i, a.map, &a.score, a.pose, Shared::at(0));
             *a.scores.add(i as usize) = [scores[0], scores[1]];
         }
     }
@@ -263,7 +305,7 @@ pub struct DeriveArgs {
 
 kernel! {
     /// Adds up scores, gradients and Hessians at the candidates of alignments. One block for each alignment and tree, those of an alignment side by side.
-    Derive = "ndt_derive", block TREE, shared 2 * TERMS as u32, cooperative true,
+    Derive = "ndt_derive", block TREE, shared 2 * TERMS as u32 + NOTES * TREE, cooperative true,
     fn(a: DeriveArgs) {
         let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
         let alignment = a.alignments.add(which as usize);
@@ -274,7 +316,7 @@ kernel! {
         let mut terms = [0.0; TERMS];
         if i < a.points.n {
             let point = (*alignment).0.prepared.place(a.points.get(i));
-            a.map.rows().each_within(point.at, a.map.lattice.unit(), |row, _| {
+            each_near(a.map, point.at, Shared::at(2 * TERMS as u32), |row| {
                 point.add(&a.score, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize), &mut terms);
             });
         }
