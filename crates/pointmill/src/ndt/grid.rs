@@ -231,7 +231,8 @@ impl NdtGrid {
                 self.device().install(|| alignments.iter_mut().for_each(|one| grid.align(&scan, one, &limits)));
             }
             Place::Device(grid) => {
-                self.stream.in_order(&[scan.stream()], || grid.align(&self.lattice, &scan, &mut alignments, &limits))?;
+                self.stream
+                    .in_order(&[scan.stream()], || grid.align(&self.lattice, &scan, &mut alignments, &limits))?;
             }
         }
         Ok(alignments.iter().map(|one| NdtRegistration::new(one, scan.len())).collect())
