@@ -1,24 +1,40 @@
 //! The data of the JSON lines of `voxelize`, field by field; [`printer`](crate::printer) says when each is printed.
 
 use crate::config::{Mean, Order};
+use crate::device;
 use crate::stats::Times;
+use pointmill::Device;
 use pointmill::voxelize::Report;
 use serde::Serialize;
 
 /// The version, as JSON lines tell it.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// What runs, and where: the first fields of every `begin` and `summary`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Run {
+    /// The command, such as `voxelize`.
+    command: &'static str,
+    /// The version of this program.
+    version: &'static str,
+    /// The device: `cpu`, `cuda:0`, ...
+    device: String,
+    /// The device with its product's name or number of threads.
+    pub(crate) device_name: String,
+}
+
+impl Run {
+    pub(crate) fn new(command: &'static str, on: &Device) -> Self {
+        Self { command, version: VERSION, device: on.to_string(), device_name: device::describe(on) }
+    }
+}
+
 /// `begin`: what will be done.
 #[derive(Debug, Serialize)]
 pub(crate) struct Begin {
-    /// The command, `voxelize`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// The number of inputs.
     pub(crate) inputs: usize,
     /// The parameters in effect.
@@ -162,14 +178,9 @@ pub(crate) struct ErrorRecord {
 /// `summary` of `voxelize`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
-    /// The command, `voxelize`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// The number of inputs.
     pub(crate) inputs: usize,
     /// Inputs that were done.

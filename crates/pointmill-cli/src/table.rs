@@ -72,7 +72,7 @@ pub(crate) fn summary_lines(summary: &Summary) -> Vec<String> {
         lines.push(format!(
             "{done} input{}, {points} points, {voxels} voxels on {}: p50 {} ms, p95 {} ms",
             if done == 1 { "" } else { "s" },
-            summary.device_name,
+            summary.run.device_name,
             short(ms.p50),
             short(ms.p95),
         ));
@@ -81,7 +81,7 @@ pub(crate) fn summary_lines(summary: &Summary) -> Vec<String> {
             lines.push(format!(
                 "mean {} ms on {}, {} ms on the cpu with {threads}: {:.2} times as fast, {}",
                 short(ms.mean),
-                summary.device_name,
+                summary.run.device_name,
                 short(cpu.ms.mean),
                 cpu.ratio,
                 if cpu.equal { "all arrays equal" } else { "ARRAYS DIFFER" },

@@ -8,7 +8,7 @@ use crate::inputs::{Inputs, Loaded, Source};
 use crate::outputs::{Outputs, write_arrays};
 use crate::picture::Picture;
 use crate::printer::Printer;
-use crate::records::{Begin, ErrorRecord, Frame, FrameCpu, ParamsRecord, Summary, SummaryCpu, VERSION};
+use crate::records::{Begin, ErrorRecord, Frame, FrameCpu, ParamsRecord, Run, Summary, SummaryCpu};
 use crate::stats::{Times, milliseconds};
 use crate::table::{Table, summary_lines};
 use crate::{device, interrupt, say};
@@ -177,10 +177,7 @@ impl Plan {
         let params = &self.params;
         let [[a, b, c], [d, e, f]] = [params.range.min, params.range.max];
         Ok(Begin {
-            command: "voxelize",
-            version: VERSION,
-            device: self.lane.device.to_string(),
-            device_name: device::describe(&self.lane.device),
+            run: Run::new("voxelize", &self.lane.device),
             inputs,
             params: ParamsRecord {
                 voxel_size: params.voxel_size,
@@ -211,10 +208,7 @@ impl Plan {
             equal: totals.different == 0,
         });
         let summary = Summary {
-            command: "voxelize",
-            version: VERSION,
-            device: self.lane.device.to_string(),
-            device_name: device::describe(&self.lane.device),
+            run: Run::new("voxelize", &self.lane.device),
             inputs,
             done: totals.done,
             failed: totals.failed,
@@ -228,7 +222,7 @@ impl Plan {
         summary_lines(&summary).iter().try_for_each(|line| printer.text(line))?;
         if totals.different > 0 {
             let n = totals.different;
-            return Err(Failure::No(format!("{} and the CPU differ on {n} input(s)", summary.device_name)));
+            return Err(Failure::No(format!("{} and the CPU differ on {n} input(s)", summary.run.device_name)));
         }
         if totals.failed > 0 {
             return Err(Failure::Inputs { failed: totals.failed, inputs });

@@ -9,9 +9,9 @@ use super::shown;
 use super::table::{align_head, align_row, match_line, matrix_lines};
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::records::VERSION;
+use crate::records::Run;
 use crate::stats::milliseconds;
-use crate::{device, interrupt, say};
+use crate::{interrupt, say};
 use pointmill::Device;
 use pointmill::ndt::{AlignParams, NdtCloud, Pose};
 use std::time::Instant;
@@ -31,14 +31,10 @@ pub(super) fn run(
     asked.nothing.align(NdtCloud::f32(&[], 3)?, &[], &params)?;
     args.visualize.as_deref().map(|path| picture::plan(path, &["png", "gif"])).transpose()?;
     let device = open()?;
-    let device_name = device::describe(&device);
     printer.record(
         "begin",
         &MatchBegin {
-            command: COMMAND,
-            version: VERSION,
-            device: device.to_string(),
-            device_name: device_name.clone(),
+            run: Run::new(COMMAND, &device),
             map: args.matched.map.clone(),
             scan: args.matched.scan.clone(),
             params: asked.params(),
@@ -74,10 +70,7 @@ pub(super) fn run(
         picture::write_alignment(path, &grid, &scan, Before { pose: values[i], fit }, &found[i])?;
     }
     let summary = MatchSummary {
-        command: COMMAND,
-        version: VERSION,
-        device: device.to_string(),
-        device_name,
+        run: Run::new(COMMAND, &device),
         voxels: grid.len(),
         resolution: grid.lattice().unit(),
         points: scan.len(),

@@ -10,9 +10,9 @@ use super::{Trouble, blame, check, shown, tell, warn_if_empty};
 use crate::failure::Failure;
 use crate::inputs::{Inputs, Source};
 use crate::printer::Printer;
-use crate::records::VERSION;
+use crate::records::Run;
 use crate::stats::{Times, milliseconds};
-use crate::{device, interrupt, say};
+use crate::{interrupt, say};
 use pointmill::Device;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
 use std::time::Instant;
@@ -60,10 +60,7 @@ pub(super) fn run(
     printer.record(
         "begin",
         &BuildBegin {
-            command: COMMAND,
-            version: VERSION,
-            device: device.to_string(),
-            device_name: device::describe(&device),
+            run: Run::new(COMMAND, &device),
             inputs: sources.len(),
             tiles,
             params: ParamsRecord::new(Some(args.resolution), model, &args.cells),
@@ -181,10 +178,7 @@ impl Plan {
         let written = if totals.done > 0 { self.targets.asked().names() } else { [None, None] };
         let [out, moments] = written;
         let summary = BuildSummary {
-            command: COMMAND,
-            version: VERSION,
-            device: self.device.to_string(),
-            device_name: device::describe(&self.device),
+            run: Run::new(COMMAND, &self.device),
             inputs,
             done: totals.done,
             failed: totals.failed,

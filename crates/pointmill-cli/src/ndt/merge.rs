@@ -6,10 +6,10 @@ use super::table::merge_lines;
 use super::targets::Files;
 use super::{Refused, args, check, moments_file, tell, warn_if_empty};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::printer::Printer;
-use crate::records::VERSION;
+use crate::records::Run;
 use crate::stats::milliseconds;
-use crate::{device, interrupt};
 use pointmill::ndt::{NdtBuilder, NdtMoments};
 use pointmill::{Device, Error};
 use pointmill_io::{IoError, escape, find_inputs};
@@ -40,10 +40,7 @@ pub(super) fn run(
     printer.record(
         "begin",
         &MergeBegin {
-            command: COMMAND,
-            version: VERSION,
-            device: device.to_string(),
-            device_name: device::describe(&device),
+            run: Run::new(COMMAND, &device),
             inputs: names(&plus),
             minus: names(&minus),
             params: ParamsRecord::new(None, model, &args.cells),
@@ -63,10 +60,7 @@ pub(super) fn run(
     files.write(&mut builder, &grid)?;
     let [out, moments] = files.names();
     let summary = MergeSummary {
-        command: COMMAND,
-        version: VERSION,
-        device: device.to_string(),
-        device_name: device::describe(&device),
+        run: Run::new(COMMAND, &device),
         resolution: grid.lattice().unit(),
         report: grid.report().into(),
         read_ms,

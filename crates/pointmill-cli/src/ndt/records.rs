@@ -1,6 +1,7 @@
 //! The data of the JSON lines of `ndt`, field by field; [`printer`](crate::printer) says when each is printed.
 
 use super::args::{CellArgs, Model};
+use crate::records::Run;
 use crate::stats::Times;
 use pointmill::ndt::{NdtFit, NdtRegistration, NdtReport, Stop};
 use serde::{Deserialize, Serialize};
@@ -8,14 +9,9 @@ use serde::{Deserialize, Serialize};
 /// `begin` of `build`: what will be done.
 #[derive(Debug, Serialize)]
 pub(crate) struct BuildBegin {
-    /// The command, `ndt build`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// The number of inputs.
     pub(crate) inputs: usize,
     /// Whether each input becomes a grid of its own.
@@ -27,14 +23,9 @@ pub(crate) struct BuildBegin {
 /// `begin` of `merge`: what will be done.
 #[derive(Debug, Serialize)]
 pub(crate) struct MergeBegin {
-    /// The command, `ndt merge`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// What is added up.
     pub(crate) inputs: Vec<String>,
     /// What is taken away.
@@ -46,14 +37,9 @@ pub(crate) struct MergeBegin {
 /// `begin` of `score` and `align`: what will be done.
 #[derive(Debug, Serialize)]
 pub(crate) struct MatchBegin {
-    /// The command, `ndt score` or `ndt align`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// The map.
     pub(crate) map: String,
     /// The scan.
@@ -159,14 +145,9 @@ pub(crate) struct BuildFrame {
 /// `summary` of `build`.
 #[derive(Debug, Serialize)]
 pub(crate) struct BuildSummary {
-    /// The command, `ndt build`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// The number of inputs.
     pub(crate) inputs: usize,
     /// Inputs that were done.
@@ -196,14 +177,9 @@ pub(crate) struct BuildSummary {
 /// `summary` of `merge`.
 #[derive(Debug, Serialize)]
 pub(crate) struct MergeSummary {
-    /// The command, `ndt merge`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// Edge of a cell in metres.
     pub(crate) resolution: f64,
     /// What was counted.
@@ -296,14 +272,9 @@ impl AlignFrame {
 /// `summary` of `score` and `align`.
 #[derive(Debug, Serialize)]
 pub(crate) struct MatchSummary {
-    /// The command, `ndt score` or `ndt align`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// Cells of the map.
     pub(crate) voxels: usize,
     /// Edge of a cell in metres.

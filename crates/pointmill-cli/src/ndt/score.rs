@@ -7,9 +7,9 @@ use super::table::{match_line, score_head, score_row};
 use super::{pose, shown, tell};
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::records::VERSION;
+use crate::records::Run;
 use crate::stats::milliseconds;
-use crate::{device, interrupt, say};
+use crate::{interrupt, say};
 use pointmill::Device;
 use pointmill::ndt::{NdtGrid, Pose, matrix_of};
 use std::path::PathBuf;
@@ -26,14 +26,10 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let asked = Asked::new(&args.matched)?;
     let device = open()?;
-    let device_name = device::describe(&device);
     printer.record(
         "begin",
         &MatchBegin {
-            command: COMMAND,
-            version: VERSION,
-            device: device.to_string(),
-            device_name: device_name.clone(),
+            run: Run::new(COMMAND, &device),
             map: args.matched.map.clone(),
             scan: args.matched.scan.clone(),
             params: asked.params(),
@@ -57,10 +53,7 @@ pub(super) fn run(
         printer.text(&score_row(name, fit))?;
     }
     let summary = MatchSummary {
-        command: COMMAND,
-        version: VERSION,
-        device: device.to_string(),
-        device_name,
+        run: Run::new(COMMAND, &device),
         voxels: grid.len(),
         resolution: grid.lattice().unit(),
         points: scan.len(),

@@ -52,7 +52,7 @@ pub(super) fn build_lines(summary: &BuildSummary) -> Vec<String> {
             "{done} input{}, {points} points, {voxels} voxels of {} m on {}: p50 {} ms, p95 {} ms{}",
             if done == 1 { "" } else { "s" },
             edge(summary.resolution),
-            summary.device_name,
+            summary.run.device_name,
             short(ms.p50),
             short(ms.p95),
             summary.finish_ms.map_or_else(String::new, |ms| format!(", the grid {} ms", short(ms))),
@@ -77,7 +77,7 @@ pub(super) fn merge_lines(summary: &MergeSummary) -> Vec<String> {
         grouped(report.points as usize),
         grouped(report.voxels),
         edge(summary.resolution),
-        summary.device_name,
+        summary.run.device_name,
         short(summary.ms),
     )];
     lines.push(counted(&summary.report));
@@ -140,7 +140,7 @@ pub(super) fn match_line(summary: &MatchSummary) -> String {
         edge(summary.resolution),
         summary.poses,
         if summary.poses == 1 { "" } else { "s" },
-        summary.device_name,
+        summary.run.device_name,
         short(summary.ms),
     )
 }

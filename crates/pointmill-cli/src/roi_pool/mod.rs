@@ -14,7 +14,7 @@ pub(crate) use task::{Inside, Mode, Origin, Output};
 use crate::args::{Global, RoiPoolArgs};
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::records::{ErrorRecord, VERSION};
+use crate::records::{ErrorRecord, Run};
 use crate::stats::milliseconds;
 use crate::{device, interrupt, outputs, say};
 use files::{Features, Loaded, Sources};
@@ -41,14 +41,7 @@ pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) ->
     let lane = Lane::new(device, &task)?;
     printer.record(
         "begin",
-        &Begin {
-            command: COMMAND,
-            version: VERSION,
-            device: lane.device.to_string(),
-            device_name: device::describe(&lane.device),
-            inputs: sources.names(),
-            params: ParamsRecord::from(args),
-        },
+        &Begin { run: Run::new(COMMAND, &lane.device), inputs: sources.names(), params: ParamsRecord::from(args) },
     )?;
     let start = Instant::now();
     let input = load(&sources, printer)?;
@@ -72,7 +65,7 @@ pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) ->
     match &summary.cpu {
         Some(cpu) if !cpu.equal => {
             let differs = cpu.differs.join(", ");
-            Err(Failure::No(format!("{} and the CPU differ in {differs}", summary.device_name)))
+            Err(Failure::No(format!("{} and the CPU differ in {differs}", summary.run.device_name)))
         }
         _ => Ok(()),
     }
@@ -162,10 +155,7 @@ fn work(
     };
     let shown = |path: &Path| path.to_string_lossy().into_owned();
     Ok(Summary {
-        command: COMMAND,
-        version: VERSION,
-        device: lane.device.to_string(),
-        device_name: device::describe(&lane.device),
+        run: Run::new(COMMAND, &lane.device),
         channels,
         element,
         report: answer.report,

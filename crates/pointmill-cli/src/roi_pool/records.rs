@@ -2,6 +2,7 @@
 
 use super::task::{Inside, Mode, Origin, Output};
 use crate::args::RoiPoolArgs;
+use crate::records::Run;
 use pointmill::roi_pool::Report;
 use pointmill_io::Array;
 use serde::Serialize;
@@ -9,14 +10,9 @@ use serde::Serialize;
 /// `begin`: what will be done.
 #[derive(Debug, Serialize)]
 pub(crate) struct Begin {
-    /// The command, `roi-pool`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// Boxes, points and, if they are pooled, features: files, `-`, or `synthetic`.
     pub(crate) inputs: Vec<String>,
     /// The parameters in effect.
@@ -106,14 +102,9 @@ pub(crate) struct InsideReport {
 /// `summary` of `roi-pool`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
-    /// The command, `roi-pool`.
-    pub(crate) command: &'static str,
-    /// The version of this program.
-    pub(crate) version: &'static str,
-    /// The device: `cpu`, `cuda:0`, ...
-    pub(crate) device: String,
-    /// The device with its product's name or number of threads.
-    pub(crate) device_name: String,
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
     /// Values a feature has; null if nothing is pooled.
     pub(crate) channels: Option<usize>,
     /// The type of the features, `f32` or `f16`; null if nothing is pooled.

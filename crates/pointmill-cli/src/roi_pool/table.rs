@@ -27,7 +27,7 @@ pub(crate) fn lines(summary: &Summary, args: &RoiPoolArgs) -> Vec<String> {
         lines.push(format!(
             "{} ms on {}, {} ms on the cpu with {threads}: {:.2} times as fast, {}",
             short(summary.ms),
-            summary.device_name,
+            summary.run.device_name,
             short(cpu.ms),
             cpu.ratio,
             if cpu.equal { "all arrays equal" } else { "ARRAYS DIFFER" },
@@ -59,7 +59,7 @@ fn inside(report: &InsideReport) -> Vec<(&'static str, String)> {
 
 /// What was done, in a line.
 fn task(summary: &Summary, args: &RoiPoolArgs) -> String {
-    let device = &summary.device_name;
+    let device = &summary.run.device_name;
     if let Some(inside) = args.inside {
         return format!("{} of points in boxes on {device}", name(inside));
     }
