@@ -235,8 +235,14 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// Buffers that are too short or on different devices, or a failed call.
     pub fn copy_from(&mut self, other: &Self, len: usize) -> Result<()> {
-        if len > self.len || len > other.len {
-            return Err(Error::argument("len", format!("at most {}", self.len.min(other.len)), len));
+        self.copy_part(other, 0, len)
+    }
+
+    /// [`Buffer::copy_from`], of the elements from `start` on.
+    pub(crate) fn copy_part(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
+        let most = self.len.min(other.len.saturating_sub(start));
+        if len > most {
+            return Err(Error::argument("len", format!("at most {most}"), len));
         }
         let foreign =
             !self.stream.same_queue(&other.stream) && self.stream.device().same_memory(&other.stream.device());
@@ -244,19 +250,21 @@ impl<T: Pod> Buffer<T> {
             self.stream.wait_for(&other.stream)?;
         }
         match (&mut self.memory, &other.memory) {
-            (Memory::Host(to), Memory::Host(from)) => to[..len].copy_from_slice(&from[..len]),
+            (Memory::Host(to), Memory::Host(from)) => to[..len].copy_from_slice(&from[start..start + len]),
             #[cfg(feature = "cuda")]
             (Memory::Cuda { pointer: to, .. }, Memory::Cuda { pointer: from, .. })
                 if self.stream.device().same_memory(&other.stream.device()) =>
             {
                 let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
+                let from = *from + (start * size_of::<T>()) as u64;
                 // SAFETY: both have room.
-                let copy = || unsafe { result::memcpy_dtod_async(*to, *from, len * size_of::<T>(), q.raw) };
+                let copy = || unsafe { result::memcpy_dtod_async(*to, from, len * size_of::<T>(), q.raw) };
                 q.gpu.call("copy on the device", copy)?;
             }
             #[cfg(feature = "twin")]
             (Memory::Twin(to), Memory::Twin(from)) => {
-                let (from, to) = (from.pointer().cast::<T>(), to.pointer().cast::<T>());
+                // SAFETY: `other` has so many elements.
+                let (from, to) = (unsafe { from.pointer().cast::<T>().add(start) }, to.pointer().cast::<T>());
                 // SAFETY: both have room; the twin runs nothing at the same time.
                 self.stream.on_twin(move || unsafe { std::ptr::copy(from, to, len) });
             }
@@ -271,39 +279,6 @@ impl<T: Pod> Buffer<T> {
         }
         if foreign {
             other.stream.wait_for(&self.stream)?;
-        }
-        Ok(())
-    }
-
-    /// Queues a copy of element `i` of another buffer of the same device to the front.
-    pub(crate) fn copy_element(&mut self, other: &Self, i: usize) -> Result<()> {
-        assert!(i < other.len && self.len > 0, "copy_element past the end");
-        match (&mut self.memory, &other.memory) {
-            (Memory::Host(to), Memory::Host(from)) => to[0] = from[i],
-            #[cfg(feature = "cuda")]
-            (Memory::Cuda { pointer: to, .. }, Memory::Cuda { pointer: from, .. })
-                if self.stream.device().same_memory(&other.stream.device()) =>
-            {
-                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
-                let from = *from + (i * size_of::<T>()) as u64;
-                // SAFETY: both have the element.
-                q.gpu.call("copy on the device", || unsafe {
-                    result::memcpy_dtod_async(*to, from, size_of::<T>(), q.raw)
-                })?;
-            }
-            #[cfg(feature = "twin")]
-            (Memory::Twin(to), Memory::Twin(from)) => {
-                // SAFETY: both have the element; the twin runs nothing at the same time.
-                unsafe { *to.pointer().cast::<T>() = *from.pointer().cast::<T>().add(i) };
-            }
-            #[cfg(any(feature = "cuda", feature = "twin"))]
-            _ => {
-                return Err(Error::argument(
-                    "other",
-                    format!("memory of {}", self.stream.device()),
-                    other.stream.device(),
-                ));
-            }
         }
         Ok(())
     }

@@ -211,7 +211,7 @@ impl Grid {
 
     fn total(&self, out: &NdtNeighbours, n: usize) -> Result<usize> {
         let mut last = self.stream.alloc::<u32>(1)?;
-        last.copy_element(&out.row_splits, n)?;
+        last.copy_part(&out.row_splits, n, 1)?;
         Ok(last.read(1)?[0] as usize)
     }
 

@@ -6,13 +6,14 @@ use crate::device::{Buffer, Stream};
 use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::sum::outside;
 use crate::ndt::{NdtMoments, NdtReport};
-use crate::prim::{Pairs, Sorter, passes_for};
+use crate::prim::{Pairs, SortKey, Sorter, passes_for};
 use crate::{Error, Result};
 use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
+use pointmill_kernels::Kernel;
 use pointmill_kernels::ndt as kernels;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::{BLOCK, Length};
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 /// Least cells that there is room for.
 const LEAST_CELLS: usize = if cfg!(test) { 4 } else { 1 << 14 };
@@ -40,10 +41,49 @@ pub(in crate::ndt) struct Table {
 /// Cells in order.
 #[derive(Debug)]
 struct Sort {
-    short: (Buffer<u32>, Buffer<u32>, Sorter<u32>),
-    long: (Buffer<u64>, Buffer<u64>, Sorter<u64>),
+    short: Keys<u32>,
+    long: Keys<u64>,
     slots: Buffer<u32>,
     sorted: Buffer<u32>,
+}
+
+/// Keys of cells, before and after they are sorted.
+#[derive(Debug)]
+struct Keys<K> {
+    keys: Buffer<K>,
+    sorted: Buffer<K>,
+    sorter: Sorter<K>,
+}
+
+impl<K: SortKey> Keys<K> {
+    fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self { keys: stream.alloc(0)?, sorted: stream.alloc(0)?, sorter: Sorter::new(stream)? })
+    }
+
+    /// Queues the making of the keys by `Make`, and their sort; `sorted` gets the slots in order.
+    ///
+    /// # Safety
+    /// The arguments but for `keys` are valid, and `sorted` has room for as many slots.
+    unsafe fn enqueue<Make: Kernel<Args = kernels::SortKeysArgs<K>>>(
+        &mut self,
+        stream: &Stream,
+        mut args: kernels::SortKeysArgs<K>,
+        sorted: *mut u32,
+        passes: u32,
+    ) -> Result<()> {
+        let n = args.n;
+        self.keys.reserve(n as usize)?;
+        self.sorted.reserve(n as usize)?;
+        self.sorter.reserve(n, passes)?;
+        args.keys = self.keys.pointer();
+        let from = Pairs { keys: args.keys, values: args.slots };
+        let to = Pairs { keys: self.sorted.pointer(), values: sorted };
+        // SAFETY: room was made, and the caller's promise.
+        unsafe {
+            stream.launch::<Make>(n.div_ceil(BLOCK), args)?;
+            self.sorter.enqueue(from, to, Length::known(n), passes)
+        }
+    }
 }
 
 /// What a call adds.
@@ -67,8 +107,8 @@ impl Table {
             points: 0,
             nonfinite: 0,
             sort: Sort {
-                short: (stream.alloc(0)?, stream.alloc(0)?, Sorter::new(stream)?),
-                long: (stream.alloc(0)?, stream.alloc(0)?, Sorter::new(stream)?),
+                short: Keys::new(stream)?,
+                long: Keys::new(stream)?,
                 slots: stream.alloc(0)?,
                 sorted: stream.alloc(0)?,
             },
@@ -269,34 +309,18 @@ impl Table {
             std::array::from_fn(|axis| u32::BITS - (self.known.above[axis] - 1 - low[axis]).leading_zeros());
         let (bits, all) = ([widths[0], widths[1]], widths.iter().sum::<u32>());
         let passes = passes_for((1u64 << all) - 1);
-        let length = Length::known(n);
         let Sort { short, long, slots, sorted } = &mut self.sort;
         slots.reserve(n as usize)?;
         sorted.reserve(n as usize)?;
         let (slots, sorted) = (slots.pointer(), sorted.pointer());
-        if all <= 32 {
-            let (keys, out, sorter) = short;
-            keys.reserve(n as usize)?;
-            out.reserve(n as usize)?;
-            sorter.reserve(n, passes)?;
-            let args = kernels::SortKeysArgs { table, n, low, bits, keys: keys.pointer(), slots };
-            // SAFETY: room was made.
-            unsafe {
-                self.stream.launch::<kernels::SortKeysShort>(n.div_ceil(BLOCK), args)?;
-                let from = Pairs { keys: keys.pointer(), values: slots };
-                sorter.enqueue(from, Pairs { keys: out.pointer(), values: sorted }, length, passes)?;
-            }
-        } else {
-            let (keys, out, sorter) = long;
-            keys.reserve(n as usize)?;
-            out.reserve(n as usize)?;
-            sorter.reserve(n, passes)?;
-            let args = kernels::SortKeysArgs { table, n, low, bits, keys: keys.pointer(), slots };
-            // SAFETY: room was made.
-            unsafe {
-                self.stream.launch::<kernels::SortKeysLong>(n.div_ceil(BLOCK), args)?;
-                let from = Pairs { keys: keys.pointer(), values: slots };
-                sorter.enqueue(from, Pairs { keys: out.pointer(), values: sorted }, length, passes)?;
+        // SAFETY: the table is valid, and room was made.
+        unsafe {
+            if all <= 32 {
+                let args = kernels::SortKeysArgs { table, n, low, bits, keys: null_mut(), slots };
+                short.enqueue::<kernels::SortKeysShort>(&self.stream, args, sorted, passes)?;
+            } else {
+                let args = kernels::SortKeysArgs { table, n, low, bits, keys: null_mut(), slots };
+                long.enqueue::<kernels::SortKeysLong>(&self.stream, args, sorted, passes)?;
             }
         }
         Ok(sorted)
