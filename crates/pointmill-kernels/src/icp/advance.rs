@@ -15,6 +15,21 @@ use pointmill_core::icp::{
 };
 use pointmill_core::rigid::Rigid;
 
+/// Places where blocks tell of a turn.
+pub const TOLD: usize = crate::simt::WARP as usize;
+
+/// What blocks tell of a turn.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    /// Source points whose pair changed.
+    pub changed: u64,
+    /// Those that were searched for.
+    pub searched: u64,
+    /// What the pairs make together.
+    pub hash: u64,
+}
+
 /// Where the loop is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +40,8 @@ pub struct LoopState {
     pub step: f64,
     /// Steps so far.
     pub steps: u64,
-    /// Source points whose pair changed in this turn; zero before it, as the next two.
-    pub changed: u64,
-    /// Those that were searched for.
-    pub searched: u64,
-    /// What the pairs make together.
-    pub hash: u64,
+    /// What blocks tell of this turn, in one of many places each, so that few meet at one; zero before it.
+    pub told: [Told; TOLD],
     /// Nanoseconds: when the search began, and the sums.
     pub times: [u64; 2],
     /// Metres by which searches look farther.
@@ -51,19 +62,15 @@ pub struct Turn {
     pub pose: Rigid,
     /// The sums there; of point-to-point only the first are set.
     pub terms: [f64; STEP_TERMS],
-    /// As in [`LoopState`].
-    pub changed: u64,
-    /// Likewise.
-    pub searched: u64,
-    /// Likewise.
-    pub hash: u64,
+    /// What blocks told.
+    pub told: Told,
     /// Nanoseconds: when the search began, the sums, the solution, and when that was done.
     pub times: [u64; 4],
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 const _: () = {
-    assert!(size_of::<LoopState>() == (12 + 7) * 8 + 16 && size_of::<Turn>() == (12 + STEP_TERMS + 7) * 8);
+    assert!(size_of::<LoopState>() == (12 + 4 + 3 * TOLD) * 8 + 16 && size_of::<Turn>() == (12 + STEP_TERMS + 7) * 8);
     // SAFETY: numbers without a gap, valid whatever their bits are.
     unsafe impl bytemuck::Zeroable for LoopState {}
     // SAFETY: as above.
@@ -127,7 +134,17 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
         if thread_index() == 0 {
             (*turn).times[2] = nanoseconds();
         }
+        // The first warp adds up what was told; the order of whole numbers does not matter.
+        let place = &raw mut (*state).told[lane() as usize];
+        let told = Told {
+            changed: warp_sum_u64((*place).changed),
+            searched: warp_sum_u64((*place).searched),
+            hash: warp_sum_u64((*place).hash),
+        };
         let sum = fold::<K>(a.sums.cast::<[f64; K]>(), a.trees, shared);
+        if warp() == 0 {
+            *place = Told::default();
+        }
         // The words of the first two warps are read no more once all threads are here.
         sync_block();
         if thread_index() < K as u32 {
@@ -145,13 +162,12 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
             head.copy_from_slice(&terms[..HEAD]);
             let pose = (*state).pose;
             (*turn).pose = pose;
-            ((*turn).changed, (*turn).searched, (*turn).hash) = ((*state).changed, (*state).searched, (*state).hash);
+            (*turn).told = told;
             ((*turn).times[0], (*turn).times[1]) = ((*state).times[0], (*state).times[1]);
-            ((*state).changed, (*state).searched, (*state).hash) = (0, 0, 0);
             (*state).fresh = 0;
             (*state).turns += 1;
             let spread = &(*a.spread).0;
-            let end = a.rules.end(head[0], (*turn).changed, (*state).steps, (*state).step, spread.size());
+            let end = a.rules.end(head[0], told.changed, (*state).steps, (*state).step, spread.size());
             (*state).running = 0;
             if end.is_none()
                 && let Some(next) = N::next(a, &terms, &spread.at(pose))

@@ -199,6 +199,8 @@ pub struct LocalArgs {
     pub head: *mut Head,
     /// The points about the centre; each with its index.
     pub local: *mut Place4,
+    /// Null where indices count the points that stay; else indices are rows of the cloud, and the points go here as well, by row.
+    pub by_row: *mut Place4,
 }
 
 kernel! {
@@ -208,9 +210,14 @@ kernel! {
         let i = global_index();
         let mut bounds = [u32::MAX; 6];
         if i < (*a.head).kept {
-            let (p, c) = (a.points.get(*a.kept.add(i as usize)), (*a.head).centre);
+            let row = *a.kept.add(i as usize);
+            let (p, c) = (a.points.get(row), (*a.head).centre);
             let q = narrow([p[0] - c[0], p[1] - c[1], p[2] - c[2]]);
-            *a.local.add(i as usize) = [q[0], q[1], q[2], f32::from_bits(i)];
+            let place = [q[0], q[1], q[2], f32::from_bits(if a.by_row.is_null() { i } else { row })];
+            *a.local.add(i as usize) = place;
+            if !a.by_row.is_null() {
+                *a.by_row.add(row as usize) = place;
+            }
             let mut far = false;
             for k in 0..3 {
                 bounds[k] = ordered(q[k]);

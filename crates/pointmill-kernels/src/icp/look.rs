@@ -1,7 +1,9 @@
 //! The pairs at a pose.
 
 use super::advance::LoopState;
-use super::tree::WAITING;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::advance::TOLD;
+use super::tree::waiting_words;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::tree::walk;
 use super::*;
@@ -36,12 +38,16 @@ pub struct PlaceArgs {
     /// The number of points.
     pub n: u32,
     /// Where the pose is.
-    pub state: *const LoopState,
+    pub state: *mut LoopState,
     /// The key that neighbours are below.
     pub limit: u64,
+    /// The target's points by their indices.
+    pub target: *const Place4,
+    /// `[n]`.
+    pub known: *const StoredKnown,
     /// `[n]`: where the points are at the pose.
     pub queries: *mut Place4,
-    /// `[n]`: set to the limit.
+    /// `[n]`: the key of the last neighbour, where there is one below the limit; else that.
     pub keys: *mut u64,
 }
 
@@ -52,15 +58,31 @@ unsafe fn placed(source: *const Place4, i: u32, state: *const LoopState) -> [f32
     unsafe { narrow((*state).pose.apply(wide(load4(source.add(i as usize)).0))) }
 }
 
+/// The key of the last neighbour, if it is below the limit: it is a point like others, and mostly near, so that what is beyond it needs no look.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn last_key(q: [f32; 3], last: u32, target: *const Place4, limit: u64) -> u64 {
+    if last == u32::MAX {
+        return limit;
+    }
+    // SAFETY: the caller's promise: the index is one of the target's.
+    let found = key(squared_distance(q, unsafe { load4(target.add(last as usize)) }.0), last);
+    if found < limit { found } else { limit }
+}
+
 kernel! {
     /// Points at the pose of the loop, for a search that takes queries. One thread a point.
     Place = "icp_place", block BLOCK, shared 0, cooperative false,
     fn(a: PlaceArgs) {
         let i = global_index();
         if i < a.n && (*a.state).running != 0 {
+            if i == 0 {
+                (*a.state).times[0] = nanoseconds();
+            }
             let q = placed(a.source, i, a.state);
             *a.queries.add(i as usize) = [q[0], q[1], q[2], 0.0];
-            *a.keys.add(i as usize) = a.limit;
+            let last = if (*a.state).fresh != 0 { u32::MAX } else { (*a.known.add(i as usize)).0.nearest };
+            *a.keys.add(i as usize) = last_key(q, last, a.target, a.limit);
         }
     }
 }
@@ -92,21 +114,17 @@ pub struct LookArgs {
 #[inline(always)]
 unsafe fn tell(a: &LookArgs, changed: bool, searched: bool, hash: u64) {
     let (changed, searched) = (ballot(changed).count_ones(), ballot(searched).count_ones());
-    let mut sum = hash;
-    let mut distance = WARP / 2;
-    while distance > 0 {
-        sum = sum.wrapping_add(shuffle_u64(sum, lane() ^ distance));
-        distance /= 2;
-    }
+    let sum = warp_sum_u64(hash);
     if lane() == 0 {
         // SAFETY: the caller's promise about the state.
         unsafe {
-            atomic_add_u64(&raw mut (*a.state).hash, sum);
+            let place = &raw mut (*a.state).told[block_index() as usize % TOLD];
+            atomic_add_u64(&raw mut (*place).hash, sum);
             if changed > 0 {
-                atomic_add_u64(&raw mut (*a.state).changed, changed as u64);
+                atomic_add_u64(&raw mut (*place).changed, changed as u64);
             }
             if searched > 0 {
-                atomic_add_u64(&raw mut (*a.state).searched, searched as u64);
+                atomic_add_u64(&raw mut (*place).searched, searched as u64);
             }
         }
     }
@@ -114,7 +132,7 @@ unsafe fn tell(a: &LookArgs, changed: bool, searched: bool, hash: u64) {
 
 kernel! {
     /// The pair of each source point: kept where nothing can have changed, else searched for in a tree. One thread a point.
-    Look = "icp_look", block TREE, shared WAITING * TREE, cooperative true,
+    Look = "icp_look", block TREE, shared waiting_words(TREE), cooperative true,
     fn(a: LookArgs) {
         if (*a.state).running == 0 {
             return;
@@ -132,12 +150,7 @@ kernel! {
             let target = |index: u32| load4(a.target.add(index as usize)).0;
             if !known.still(q, target, a.limit) {
                 searched = true;
-                // The last neighbour is a point like others, and mostly near: boxes beyond it need no look.
-                let mut best = a.limit;
-                if known.nearest != u32::MAX {
-                    let last = key(squared_distance(q, target(known.nearest)), known.nearest);
-                    best = if last < best { last } else { best };
-                }
+                let best = last_key(q, known.nearest, a.target, a.limit);
                 let mut nearest = Nearest::below(best, (*a.state).margin);
                 walk(&a.tree, q, &mut nearest, Shared::at(0));
                 known.found(q, &nearest, a.limit);

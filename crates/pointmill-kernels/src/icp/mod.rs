@@ -14,22 +14,26 @@ mod search;
 mod spread;
 mod tree;
 
-pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, LoopState, Turn};
-pub use brute::{NearestBrute, NearestBruteArgs, SLICE};
+pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, LoopState, TOLD, Told, Turn};
+pub use brute::{NearestBrute, NearestBruteArgs, SPARSE};
 pub use cloud::{Centre, CentreArgs, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
 pub use curve::{Codes, CodesArgs, Gather, GatherArgs};
 pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredKnown};
 pub use reduce::{ReduceArgs, ReducePatches, ReducePlanes, ReducePoints, Weights};
 pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, SeveralArgs};
 pub use spread::{SpreadArgs, SpreadMean, SpreadMeanTotal, SpreadProducts, SpreadTotal, StoredSpread};
-pub use tree::{Build, BuildArgs, Half, IS_LEAF, LEAF, Node, Tree, WAITING};
+pub use tree::{Build, BuildArgs, Half, IS_LEAF, LEAF, Node, Tree};
 
+use crate::Kernel;
 use crate::prim::BLOCK;
 use crate::prim::sum::TREE;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::sum::{fold, write_tree};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
+
+/// The names of kernels that walk through trees.
+pub const WALKS: [&str; 4] = [Look::NAME, NearestTree::NAME, Several::NAME, Normals::NAME];
 
 /// A point or a normal, and behind it a word of its own: the index of a point in its cloud.
 pub type Place4 = [f32; 4];

@@ -1,13 +1,13 @@
 //! Neighbours of queries, and normals.
 
-use super::tree::WAITING;
+use super::tree::waiting_words;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::tree::walk;
+use super::tree::{all, walk};
 use super::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
     keep::{Keep, MAX_NEIGHBOURS, Nearest},
-    nearest::{distance_of, index_of, key, squared_distance},
+    nearest::{distance_of, index_of},
     neighbourhood::Neighbourhood,
 };
 
@@ -69,7 +69,7 @@ pub struct NearestTreeArgs {
 
 kernel! {
     /// The nearest point of each query. One thread a query.
-    NearestTree = "icp_nearest_tree", block TREE, shared WAITING * TREE, cooperative true,
+    NearestTree = "icp_nearest_tree", block TREE, shared waiting_words(TREE), cooperative true,
     fn(a: NearestTreeArgs) {
         let i = global_index();
         if i < a.len {
@@ -87,8 +87,6 @@ kernel! {
 pub struct SeveralArgs {
     /// The points; without nodes, all of them are looked at.
     pub tree: Tree,
-    /// The number of points.
-    pub n: u32,
     /// Neighbours of a query, 1 to 32.
     pub k: u32,
     /// The key that neighbours are below.
@@ -103,19 +101,14 @@ pub struct SeveralArgs {
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn sorted(tree: &Tree, n: u32, q: [f32; 3], limit: u64, k: u32) -> Sorted {
+unsafe fn sorted(tree: &Tree, q: [f32; 3], limit: u64, k: u32) -> Sorted {
     let mut sorted = Sorted::below(limit, k);
     // SAFETY: the caller's promise about the tree.
     unsafe {
         if !tree.nodes.is_null() {
             walk(tree, q, &mut sorted, Shared::at(0));
         } else {
-            let mut i = 0;
-            while i < n {
-                let (p, index) = load4(tree.points.add(i as usize));
-                sorted.offer(key(squared_distance(q, p), index));
-                i += 1;
-            }
+            all(tree, q, &mut sorted);
         }
     }
     sorted
@@ -123,12 +116,12 @@ unsafe fn sorted(tree: &Tree, n: u32, q: [f32; 3], limit: u64, k: u32) -> Sorted
 
 kernel! {
     /// The nearest points of each query. One thread a query.
-    Several = "icp_several", block TREE, shared WAITING * TREE, cooperative true,
+    Several = "icp_several", block TREE, shared waiting_words(TREE), cooperative true,
     fn(a: SeveralArgs) {
         let i = global_index();
         if i < a.len {
             let (q, _) = load4(a.queries.add(i as usize));
-            let sorted = sorted(&a.tree, a.n, q, a.limit, a.k);
+            let sorted = sorted(&a.tree, q, a.limit, a.k);
             for j in 0..MAX_NEIGHBOURS {
                 let unused = MAX_NEIGHBOURS as u32 - a.k;
                 if j as u32 >= unused {
@@ -145,8 +138,6 @@ kernel! {
 pub struct NormalsArgs {
     /// The points; without nodes, all of them are looked at.
     pub tree: Tree,
-    /// The number of points.
-    pub n: u32,
     /// Points of a neighbourhood, 1 to 32.
     pub k: u32,
     /// The key that neighbours are below.
@@ -161,12 +152,12 @@ pub struct NormalsArgs {
 
 kernel! {
     /// The normal of each point of a tree. One thread a point.
-    Normals = "icp_normals", block TREE, shared WAITING * TREE, cooperative true,
+    Normals = "icp_normals", block TREE, shared waiting_words(TREE), cooperative true,
     fn(a: NormalsArgs) {
         let i = global_index();
-        if i < a.n {
+        if i < a.tree.n {
             let (p, index) = load4(a.tree.points.add(i as usize));
-            let sorted = sorted(&a.tree, a.n, p, a.limit, a.k);
+            let sorted = sorted(&a.tree, p, a.limit, a.k);
             let mut around = Neighbourhood::default();
             for j in 0..MAX_NEIGHBOURS {
                 let key = sorted.0[j];

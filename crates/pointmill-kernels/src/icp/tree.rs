@@ -16,7 +16,11 @@ pub const LEAF: u32 = 8;
 /// A child that is a leaf has this bit, and for the rest the index of its first point.
 pub const IS_LEAF: u32 = 1 << 31;
 /// Nodes that can wait, one for each level of the deepest tree: codes part at 63 bits, and equal codes at the 30 bits of their places, of which the last three are leaves.
-pub const WAITING: u32 = 63 + 27;
+const WAITING: u32 = 63 + 27;
+/// Words of shared memory that the walks of a block of `threads` take.
+pub(super) const fn waiting_words(threads: u32) -> u32 {
+    WAITING * threads
+}
 /// A node that nobody has come to.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const NOBODY: u32 = u32::MAX;
@@ -55,8 +59,10 @@ pub struct Tree {
     pub nodes: *const Node,
     /// Points in order, each with its index in the cloud.
     pub points: *const Place4,
-    /// The first node or only leaf; its box is not set.
+    /// The first node or only leaf.
     pub root: *const Half,
+    /// The number of points.
+    pub n: u32,
 }
 
 /// Arguments of [`Build`].
@@ -154,7 +160,7 @@ fn bound_of(q: [f32; 3], half: &Half) -> f32 {
     bound(q, half.low, half.high)
 }
 
-/// Shows `keep` every point within its reach, near ones first. `waiting` has [`WAITING`] words for each thread of the block.
+/// Shows `keep` every point within its reach, near ones first. `waiting` has [`waiting_words`] words.
 ///
 /// # Safety
 /// The tree is valid and has a point.
@@ -233,5 +239,18 @@ unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl
         if k < count {
             keep.offer(key(squares[k as usize], indices[k as usize]));
         }
+    }
+}
+
+/// Shows `keep` all points.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) unsafe fn all(tree: &Tree, q: [f32; 3], keep: &mut impl Keep) {
+    let mut i = 0;
+    while i < tree.n {
+        // SAFETY: the caller's promise: i < n.
+        let (p, index) = unsafe { load4(tree.points.add(i as usize)) };
+        keep.offer(key(squared_distance(q, p), index));
+        i += 1;
     }
 }

@@ -184,6 +184,18 @@ impl Shared {
     }
 }
 
+/// `a * b + c`, rounded once.
+#[inline(always)]
+pub fn fused(a: f32, b: f32, c: f32) -> f32 {
+    let value: f32;
+    // SAFETY: register arithmetic.
+    unsafe {
+        asm!("fma.rn.f32 {}, {}, {}, {};", out(reg32) value, in(reg32) a, in(reg32) b, in(reg32) c,
+            options(pure, nomem, nostack, preserves_flags))
+    };
+    value
+}
+
 /// The value of an `f16`, exact; a NaN stays one.
 #[inline(always)]
 pub fn f32_from_f16(bits: u32) -> f32 {

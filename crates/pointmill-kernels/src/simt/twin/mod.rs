@@ -311,6 +311,9 @@ pub mod machine {
         }
     }
 
+    pub fn fused(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
     pub fn f32_from_f16(bits: u32) -> f32 {
         pointmill_core::half::f32_from_f16_bits(bits as u16)
     }

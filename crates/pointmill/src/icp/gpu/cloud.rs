@@ -5,8 +5,10 @@ use super::super::result::Dropped;
 use crate::device::{Buffer, Stream};
 use crate::{Coordinates, Result};
 use pointmill_kernels::icp::{self as kernels, Head, Place4};
+use pointmill_kernels::points::Points;
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::scan::Tiles;
+use std::ptr::null_mut;
 
 /// The finite points of a cloud, about its centre, each with its index among them.
 #[derive(Debug)]
@@ -35,29 +37,52 @@ impl Cloud {
 
     /// Queues all work on a cloud; [`Cloud::finish`] waits for it.
     pub(super) fn begin(&mut self, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<()> {
-        let n = cloud.len();
         self.head.write(&[Head { far: u32::MAX, bounds: [u32::MAX; 6], ..Head::default() }])?;
-        if n == 0 {
+        if cloud.is_empty() {
             return Ok(());
         }
         let points = cloud.staged(&mut self.staging)?;
-        self.kept.reserve(n)?;
-        self.points.reserve(n)?;
-        let blocks = (n as u32).div_ceil(kernels::KEEP_TILE);
+        self.keep(points, drop_zeros)?;
+        let args = kernels::CentreArgs { points, kept: self.kept.pointer(), head: self.head.pointer() };
+        // SAFETY: the points that stay are known.
+        unsafe { self.stream.launch::<kernels::Centre>(3, args) }?;
+        self.localize(points, null_mut())
+    }
+
+    /// Takes points of device memory as they are, each with its row, and waits; they are put into `by_row` as well.
+    pub(super) fn take_rows(&mut self, cloud: &Coordinates<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
+        self.head.write(&[Head { far: u32::MAX, bounds: [u32::MAX; 6], ..Head::default() }])?;
+        by_row.reserve(cloud.len())?;
+        if !cloud.is_empty() {
+            let points = cloud.staged(&mut self.staging)?;
+            self.keep(points, false)?;
+            self.localize(points, by_row.pointer())?;
+        }
+        self.known = self.head.read(1)?[0];
+        Ok(())
+    }
+
+    /// Lists the points that stay.
+    fn keep(&mut self, points: Points, drop_zeros: bool) -> Result<()> {
+        self.kept.reserve(points.n as usize)?;
+        self.points.reserve(points.n as usize)?;
+        let blocks = points.n.div_ceil(kernels::KEEP_TILE);
         let words = Tiles::words(blocks) as usize;
         self.tiles.reserve(words)?;
         self.tiles.fill_words(0, words)?;
         let (kept, head) = (self.kept.pointer(), self.head.pointer());
         let tiles = Tiles { words: self.tiles.pointer() };
-        let local = self.points.pointer();
-        // SAFETY: room was made for n points.
-        unsafe {
-            let keep = kernels::KeepArgs { points, drop_zeros: drop_zeros.into(), kept, head, tiles };
-            self.stream.launch::<kernels::Keep>(blocks, keep)?;
-            self.stream.launch::<kernels::Centre>(3, kernels::CentreArgs { points, kept, head })?;
-            let args = kernels::LocalArgs { points, kept, head, local };
-            self.stream.launch::<kernels::Local>(points.n.div_ceil(BLOCK), args)
-        }
+        let args = kernels::KeepArgs { points, drop_zeros: drop_zeros.into(), kept, head, tiles };
+        // SAFETY: room was made for all points.
+        unsafe { self.stream.launch::<kernels::Keep>(blocks, args) }
+    }
+
+    /// Puts the points that stay about the centre.
+    fn localize(&mut self, points: Points, by_row: *mut Place4) -> Result<()> {
+        let (kept, head, local) = (self.kept.pointer(), self.head.pointer(), self.points.pointer());
+        let args = kernels::LocalArgs { points, kept, head, local, by_row };
+        // SAFETY: room was made for all points.
+        unsafe { self.stream.launch::<kernels::Local>(points.n.div_ceil(BLOCK), args) }
     }
 
     /// Waits for the number of points and where they are.

@@ -129,7 +129,7 @@ impl<'a> OnDevice<'a> {
         let clouds = if thinned { &work.thin } else { &work.whole };
         let points = [clouds[0].len(), clouds[1].len()];
         let limit = limit_of(stage.max_distance)?;
-        let search = chosen(params.search, points[1]);
+        let search = chosen(params.search);
         let mut on = Self {
             work,
             params,
@@ -194,7 +194,7 @@ impl<'a> OnDevice<'a> {
             normals(stream, of_target, &clouds[1], k, false, &mut work.normals[1])?;
         }
         if self.params.metric == Metric::Gicp {
-            let search = chosen(self.params.search, n);
+            let search = chosen(self.params.search);
             of_source.build(&clouds[0], search)?;
             if search == Search::Lbvh {
                 normals(stream, of_source, &clouds[0], k, true, &mut work.normals[0])?;
@@ -226,9 +226,7 @@ impl<'a> OnDevice<'a> {
             pose: ask.pose,
             step: ask.step,
             steps: ask.steps as u64,
-            changed: 0,
-            searched: 0,
-            hash: 0,
+            told: [kernels::Told::default(); kernels::TOLD],
             times: [0; 2],
             margin: ask.margin,
             running: 1,
@@ -272,17 +270,22 @@ impl<'a> OnDevice<'a> {
             trees: n.div_ceil(TREE),
         };
         let (queries, keys) = (work.queries.pointer(), work.keys.pointer());
-        let slices = (self.points[1] as u32).div_ceil(kernels::SLICE);
-        let place = kernels::PlaceArgs { source, n, state, limit, queries, keys };
-        let m = self.points[1] as u32;
-        let brute = kernels::NearestBruteArgs { points: tree.points, n: m, queries, len: n, slices, keys };
-        for _ in 0..BATCH.min(self.params.max_iterations.saturating_sub(ask.steps) + 1) {
+        let (points, known) = (target.points.pointer().cast_const(), work.known.pointer());
+        let place = kernels::PlaceArgs { source, n, state, limit, target: points, known, queries, keys };
+        let brute = |stride| {
+            let m = self.points[1] as u32;
+            kernels::NearestBruteArgs { points, n: m, queries, len: n, stride, keys }
+        };
+        for turn in 0..BATCH.min(self.params.max_iterations.saturating_sub(ask.steps) + 1) {
             // SAFETY: room was made for all of it, and both clouds have points.
             unsafe {
                 if self.search == Search::Brute {
                     work.stream.launch::<kernels::Place>(n.div_ceil(BLOCK), place)?;
-                    let blocks = kernels::NearestBruteArgs::blocks(n, slices);
-                    work.stream.launch::<kernels::NearestBrute>(blocks, brute)?;
+                    if turn == 0 && !self.begun {
+                        work.stream
+                            .launch::<kernels::NearestBrute>(brute(kernels::SPARSE).blocks(), brute(kernels::SPARSE))?;
+                    }
+                    work.stream.launch::<kernels::NearestBrute>(brute(1).blocks(), brute(1))?;
                     work.stream.launch::<kernels::LookBrute>(n.div_ceil(BLOCK), look)?;
                 } else {
                     work.stream.launch::<kernels::Look>(n.div_ceil(TREE), look)?;
@@ -342,7 +345,8 @@ impl Ground for OnDevice<'_> {
         let [look, reduce, solve, end] = turn.times;
         let ms = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
         let timing = Timing { search_ms: ms(look, reduce), reduce_ms: ms(reduce, solve), solve_ms: ms(solve, end) };
-        let looked = Looked { changed: turn.changed as usize, searched: turn.searched as usize, hash: turn.hash };
+        let told = turn.told;
+        let looked = Looked { changed: told.changed as usize, searched: told.searched as usize, hash: told.hash };
         Ok(Turn { looked, sums, timing })
     }
 }
@@ -359,7 +363,6 @@ fn normals(
     normals.reserve(cloud.len())?;
     let args = kernels::NormalsArgs {
         tree: tree.get(cloud),
-        n: cloud.len() as u32,
         k: k as u32,
         limit: FARTHEST,
         cloud: cloud.points.pointer(),
@@ -367,5 +370,5 @@ fn normals(
         normals: normals.pointer(),
     };
     // SAFETY: there is room for a normal of each point.
-    unsafe { stream.launch::<kernels::Normals>(args.n.div_ceil(TREE), args) }
+    unsafe { stream.launch::<kernels::Normals>(args.tree.n.div_ceil(TREE), args) }
 }

@@ -11,14 +11,7 @@ pub(super) use searcher::Searcher;
 
 use super::search::Search;
 
-/// Points below which looking at all of them is faster than a tree.
-const BRUTE_BELOW: usize = 1024;
-
-/// The search for so many points.
-fn chosen(search: Search, points: usize) -> Search {
-    match search {
-        Search::Auto if points < BRUTE_BELOW => Search::Brute,
-        Search::Auto => Search::Lbvh,
-        asked => asked,
-    }
+/// What is searched with. The tree along the curve was the fastest for alignments of 1,000 to 40,000 points on an H200, that it is made included.
+fn chosen(search: Search) -> Search {
+    if search == Search::Auto { Search::Lbvh } else { search }
 }

@@ -4,8 +4,8 @@ use super::super::search::Search;
 use super::chosen;
 use super::cloud::{Cloud, place};
 use super::tree::Tree;
-use crate::Result;
 use crate::device::{Buffer, Stream};
+use crate::{Coordinates, Result};
 use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::icp::{self as kernels, Place4};
 use pointmill_kernels::prim::sum::TREE;
@@ -20,6 +20,7 @@ pub(in crate::icp) struct Searcher {
     cloud: Cloud,
     search: Search,
     tree: Tree,
+    len: usize,
     work: Mutex<Work>,
 }
 
@@ -31,21 +32,33 @@ struct Work {
 }
 
 impl Searcher {
-    pub(in crate::icp) fn new(stream: &Stream, points: &[[f32; 3]], search: Search) -> Result<Self> {
-        let places: Vec<Place4> = (0..).zip(points).map(|(i, p)| place(*p, i)).collect();
-        let finite: Vec<Place4> = places.iter().copied().filter(|p| p[..3].iter().all(|x| x.is_finite())).collect();
-        let mut cloud = Cloud::new(stream)?;
-        cloud.upload_places(&finite)?;
-        let mut tree = Tree::new(stream)?;
-        let search = chosen(search, finite.len());
-        if !finite.is_empty() {
-            if search == Search::Lbvh {
-                tree.curve.sort(&cloud)?;
+    pub(in crate::icp) fn new(stream: &Stream, search: Search) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            all: stream.alloc(0)?,
+            cloud: Cloud::new(stream)?,
+            search: chosen(search),
+            tree: Tree::new(stream)?,
+            len: 0,
+            work: Mutex::new(Work { queries: stream.alloc(0)?, keys: stream.alloc(0)? }),
+        })
+    }
+
+    /// Makes points ready, in the memory of those before.
+    pub(in crate::icp) fn take(&mut self, cloud: &Coordinates<'_>) -> Result<()> {
+        self.len = cloud.len();
+        self.cloud.take_rows(cloud, &mut self.all)?;
+        if self.cloud.len() > 0 {
+            if self.search == Search::Lbvh {
+                self.tree.curve.sort(&self.cloud)?;
             }
-            tree.build(&cloud, search)?;
+            self.tree.build(&self.cloud, self.search)?;
         }
-        let work = Mutex::new(Work { queries: stream.alloc(0)?, keys: stream.alloc(0)? });
-        Ok(Self { stream: stream.clone(), all: stream.upload(&places)?, cloud, search, tree, work })
+        Ok(())
+    }
+
+    pub(in crate::icp) const fn stream(&self) -> &Stream {
+        &self.stream
     }
 
     pub(in crate::icp) const fn search(&self) -> Search {
@@ -68,10 +81,10 @@ impl Searcher {
         // SAFETY: room was made for all queries, and the tree has points.
         unsafe {
             if self.search() == Search::Brute {
-                let slices = n.div_ceil(kernels::SLICE);
-                let args = kernels::NearestBruteArgs { points: tree.points, n, queries, len, slices, keys: to };
-                let blocks = kernels::NearestBruteArgs::blocks(len, slices);
-                self.stream.launch::<kernels::NearestBrute>(blocks, args)?;
+                for stride in [kernels::SPARSE, 1] {
+                    let args = kernels::NearestBruteArgs { points: tree.points, n, queries, len, stride, keys: to };
+                    self.stream.launch::<kernels::NearestBrute>(args.blocks(), args)?;
+                }
             } else {
                 let args = kernels::NearestTreeArgs { tree, queries, len, keys: to };
                 self.stream.launch::<kernels::NearestTree>(len.div_ceil(TREE), args)?;
@@ -91,7 +104,6 @@ impl Searcher {
         work.keys.reserve(queries.len() * k)?;
         let args = kernels::SeveralArgs {
             tree: self.tree.get(&self.cloud),
-            n: self.cloud.len() as u32,
             k: k as u32,
             limit,
             queries: work.queries.pointer(),
@@ -105,12 +117,11 @@ impl Searcher {
 
     /// The normal of each point from its `k` nearest; zeros where there is none.
     pub(in crate::icp) fn normals(&self, k: usize) -> Result<Vec<[f32; 3]>> {
-        let mut normals: Buffer<Place4> = self.stream.alloc(self.all.len().max(1))?;
-        normals.fill_words(0, self.all.len() * 4)?;
+        let mut normals: Buffer<Place4> = self.stream.alloc(self.len.max(1))?;
+        normals.fill_words(0, self.len * 4)?;
         if self.cloud.len() > 0 {
             let args = kernels::NormalsArgs {
                 tree: self.tree.get(&self.cloud),
-                n: self.cloud.len() as u32,
                 k: k as u32,
                 limit: FARTHEST,
                 cloud: self.all.pointer(),
@@ -118,9 +129,9 @@ impl Searcher {
                 normals: normals.pointer(),
             };
             // SAFETY: there is room for a normal of each point, and neighbours are among them.
-            unsafe { self.stream.launch::<kernels::Normals>(args.n.div_ceil(TREE), args) }?;
+            unsafe { self.stream.launch::<kernels::Normals>(args.tree.n.div_ceil(TREE), args) }?;
         }
-        Ok(normals.read(self.all.len())?.iter().map(|n| [n[0], n[1], n[2]]).collect())
+        Ok(normals.read(self.len)?.iter().map(|n| [n[0], n[1], n[2]]).collect())
     }
 }
 

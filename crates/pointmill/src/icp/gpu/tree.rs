@@ -91,7 +91,7 @@ impl Tree {
 
     fn build_along_curve(&mut self, cloud: &Cloud) -> Result<()> {
         let n = cloud.len() as u32;
-        // Room for one node of a single leaf, so that there is a pointer.
+        // There is a pointer even where the only leaf has no node.
         self.nodes.reserve(n as usize)?;
         self.ends.reserve(n as usize)?;
         self.ends.fill_words(u32::MAX, n as usize)?;
@@ -103,9 +103,8 @@ impl Tree {
             ends: self.ends.pointer(),
             root: self.root.pointer(),
         };
-        let stream = self.root.stream();
         // SAFETY: room was made.
-        unsafe { stream.launch::<kernels::Build>(n.div_ceil(BLOCK), args) }
+        unsafe { self.root.stream().launch::<kernels::Build>(n.div_ceil(BLOCK), args) }
     }
 
     /// A kd-tree is made on the host.
@@ -125,6 +124,6 @@ impl Tree {
             Search::KdTree => (self.nodes.pointer(), &self.uploaded),
             _ => (self.nodes.pointer(), &self.curve.points),
         };
-        kernels::Tree { nodes, points: points.pointer(), root: self.root.pointer() }
+        kernels::Tree { nodes, points: points.pointer(), root: self.root.pointer(), n: cloud.len() as u32 }
     }
 }

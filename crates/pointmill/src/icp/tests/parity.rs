@@ -130,6 +130,34 @@ fn normals_of_every_neighbourhood() {
 }
 
 #[test]
+fn searchers_of_buffers_take_other_points() {
+    let first: Vec<f32> = with_bad_rows(500, 10).chunks_exact(3).flat_map(|p| [p[0], p[1], p[2], 9.0]).collect();
+    let (second, queries) = (with_bad_rows(1_300, 11), cloud_of(70, 12));
+    let rows = |values: &[f32], columns| -> Vec<[f32; 3]> {
+        values.chunks_exact(columns).map(|p: &[f32]| [p[0], p[1], p[2]]).collect()
+    };
+    for (name, device) in crate::testing::devices() {
+        let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+        for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
+            let same = |searcher: &Searcher, points: &[[f32; 3]]| {
+                let wanted = Searcher::new(points, Search::Auto).unwrap();
+                assert_eq!(searcher.len(), points.len());
+                assert!(searcher.nearest(&queries, None).unwrap() == wanted.nearest(&queries, None).unwrap(), "{name}");
+                assert!(normals(points, searcher, 8).unwrap() == normals(points, &wanted, 8).unwrap(), "{name}");
+            };
+            let mut searcher = Searcher::of(&stream.upload(&first).unwrap(), 500, 4, search).unwrap();
+            same(&searcher, &rows(&first, 4));
+            searcher.update(&other.upload(&second).unwrap(), 1_300, 3).unwrap();
+            same(&searcher, &rows(&second, 3));
+            searcher.update(&other.upload(&second).unwrap(), 0, 3).unwrap();
+            same(&searcher, &[]);
+            let told = searcher.update(&stream.upload(&second).unwrap(), 1_301, 3).unwrap_err().to_string();
+            assert!(told.contains("1301 x 3 values"), "{told}");
+        }
+    }
+}
+
+#[test]
 fn a_thousand_runs_on_a_gpu_give_one_result() {
     let Some(device) = gpu() else { return };
     let (source, target) = (cloud_of(20_000, 8), cloud_of(21_000, 9));
