@@ -1,7 +1,8 @@
-//! What the command line takes. Every flag is explained here and nowhere else; those of `ndt` in [`ndt`](crate::ndt).
+//! What the command line takes. Every flag is explained here and nowhere else; those of `ndt` in [`ndt`](crate::ndt), of `icp` in [`icp`](crate::icp).
 
 use crate::config::{Order, Settings};
 use crate::device;
+use crate::icp::IcpArgs;
 use crate::ndt::NdtCommand;
 use crate::roi_pool::{Inside, Mode, Origin, Output};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -65,6 +66,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: NdtCommand,
     },
+    /// Find the pose that brings one cloud onto another
+    Icp(Box<IcpArgs>),
     /// Tell what is in a file
     Info(InfoArgs),
     /// Write a file's points in another format
