@@ -14,7 +14,7 @@ use std::path::Path;
 /// Most pairs of points that brute force looks at in an iteration on the CPU, unless it is asked for: a few seconds.
 const MOST_PAIRS: usize = 2_000_000_000;
 /// Most steps of it, likewise.
-const MOST_STEPS: usize = 4;
+const MOST_STEPS: usize = 2;
 
 /// A line of the plot.
 struct Line {

@@ -104,7 +104,7 @@ pub fn icp_picture(source: &[V3], target: &[V3], looks: &[IcpLook]) -> Image {
     let size = [(width - 3 * MARGIN) / 2, height - TITLE - LEGEND - 2 * MARGIN];
     let mut picture = Image::filled(width, height, FRAME);
     let last = looks.len().saturating_sub(1);
-    let sides = [("before".to_owned(), looks.first()), (format!("after {last}"), looks.last())];
+    let sides = [("before".to_owned(), looks.first()), (format!("after {last} iterations"), looks.last())];
     for (x, (name, look)) in [MARGIN, size[0] + 2 * MARGIN].into_iter().zip(sides) {
         let Some(look) = look else { continue };
         let title = format!("{name}: {}", look.text());

@@ -79,8 +79,8 @@ pub fn icp_plot(title: &str, searches: &[IcpSeries], rmse: &[f64]) -> Plot {
         let x = MARGIN + 16.0 + column * (i % 2) as f64;
         let y = TITLE + room + LINE * (i / 2) as f64 + LINE / 2.0;
         drawing.line(vec![[x, y], [x + 26.0, y]], 3.0, colour(i));
-        drawing.text([x + 36.0, y], shortened(search.name, column as u32 - 190), Start, INK);
-        let median = median(search.ms).map_or_else(|| "-".into(), |ms| format!("{} ms", digits(ms)));
+        drawing.text([x + 36.0, y], shortened(search.name, column as u32 - 260), Start, INK);
+        let median = median(search.ms).map_or_else(|| "-".into(), |ms| format!("median {} ms", digits(ms)));
         drawing.text([x + column - 36.0, y], median, End, INK);
     }
     Plot::new(drawing)

@@ -20,6 +20,8 @@ const ASIDE: f64 = 0.5;
 const ABOVE: f64 = 0.4;
 /// Which part of the points may be outside of the picture on each side.
 const STRAYS: f64 = 0.005;
+/// How far beyond the others these may be and still be shown, by the others' extent.
+const BEYOND: f64 = 0.15;
 /// Air around the clouds, by their extent.
 const AIR: f64 = 0.05;
 /// What is left of the light of the farthest points.
@@ -45,7 +47,12 @@ impl<'a> Scene<'a> {
             let points: Vec<V3> = cloud.collect();
             let spans = [0, 1, 2].map(|k| quantiles(points.iter().map(|p| p[k]).collect(), STRAYS));
             let [Some(x), Some(y), Some(z)] = spans else { return None };
-            Some([x, y, z].map(|q| [q[1], q[2]]))
+            // Strays, but not the tip of an ear.
+            let near = |[min, low, high, max]: [f64; 4]| {
+                let beyond = BEYOND * (high - low);
+                [min.max(low - beyond), max.min(high + beyond)]
+            };
+            Some([x, y, z].map(near))
         };
         let ends = [looks.first(), looks.last()].map(|look| look.map_or(IcpLook::IDENTITY, |l| l.target_from_source));
         let around = middles(&mut target.iter().copied())
