@@ -74,7 +74,7 @@ pub(crate) enum Command {
     Convert(ConvertArgs),
     /// List the devices that answer
     Devices,
-    /// Write the sweeps of a synthetic drive to files
+    /// Write the sweeps of a synthetic drive, or two scans of a figure, to files
     Synth(SynthArgs),
     /// Measure the operators on this machine, beside the CPU and the fewest bytes they must move
     Bench(BenchArgs),
@@ -292,18 +292,30 @@ pub(crate) struct ConvertArgs {
 /// `pointmill synth`
 #[derive(Debug, Args)]
 pub(crate) struct SynthArgs {
-    /// A folder for numbered sweeps and poses.txt, or a file ending in .bin or .npy for the first sweep alone
+    /// A folder for numbered sweeps and poses.txt; of the rabbit for source, target and target_from_source.txt. Or a file ending in .bin, .npy or .ply for the first sweep alone
     #[arg(long, value_name = "DIR|FILE")]
     pub(crate) out: PathBuf,
-    /// Sweeps to write [default: 10]
+    /// What is scanned
+    #[arg(long, value_enum, default_value = "drive")]
+    pub(crate) shape: SynthShape,
+    /// Sweeps of the drive to write [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) sweeps: Option<u16>,
     /// Which street, traffic and noise; that of the built-in drive is 0
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// bin: raw f32 rows, read with --columns 6; npy: an f32 array [N, 6]. By default by the name of the file, else bin
+    /// bin: raw f32 rows, read with --columns 6, of the rabbit 3; npy: an f32 array; ply: binary, with names. By default by the name of the file, else bin, for the rabbit ply
     #[arg(long)]
     pub(crate) format: Option<SynthFormat>,
+}
+
+/// What `synth` scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SynthShape {
+    /// A street, by a sensor on a car
+    Drive,
+    /// A small figure from two sides, about 40,000 points each: input of `pointmill icp`
+    Rabbit,
 }
 
 /// What `synth` writes.
@@ -311,6 +323,17 @@ pub(crate) struct SynthArgs {
 pub(crate) enum SynthFormat {
     Bin,
     Npy,
+    Ply,
+}
+
+impl SynthFormat {
+    pub(crate) const fn extension(self) -> &'static str {
+        match self {
+            Self::Bin => "bin",
+            Self::Npy => "npy",
+            Self::Ply => "ply",
+        }
+    }
 }
 
 fn parse_voxel_size(text: &str) -> Result<[f32; 3], String> {
