@@ -94,6 +94,9 @@ pub(crate) struct BenchArgs {
     /// A point cloud instead of the built-in synthetic ones
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<String>,
+    /// Of icp: the cloud that the input is brought onto
+    #[arg(long, value_name = "FILE", requires = "input")]
+    pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
@@ -116,6 +119,8 @@ pub(crate) enum Operator {
     RoiPool,
     /// Grids of normal distributions: building, searching, scoring, aligning; on built-in maps
     Ndt,
+    /// Clouds onto clouds: searches, normals, whole alignments; on built-in pairs, or --input onto --target
+    Icp,
 }
 
 /// How inputs are read.

@@ -36,6 +36,7 @@ impl Brute {
             return;
         }
         for (group, index) in self.groups.iter().zip(&self.index) {
+            keep.points(LANES);
             let squares: [f32; LANES] =
                 std::array::from_fn(|i| squared_distance(q, [group[0][i], group[1][i], group[2][i]]));
             let least = squares.iter().fold(f32::INFINITY, |least, d| if *d < least { *d } else { least });

@@ -9,6 +9,7 @@ mod tree;
 pub use keep::MAX_NEIGHBOURS;
 pub(super) use keep::{Nearest, Several};
 pub(super) use lbvh::order_along_curve;
+pub(super) use tree::Keep;
 
 use crate::prim::BLOCK;
 use crate::{Error, Result};
@@ -148,7 +149,7 @@ impl Searcher {
 
     /// One query.
     #[inline]
-    pub(super) fn find(&self, q: [f32; 3], keep: &mut impl tree::Keep, scratch: &mut Scratch) {
+    pub(super) fn find(&self, q: [f32; 3], keep: &mut impl Keep, scratch: &mut Scratch) {
         match &self.kind {
             Kind::Brute(brute) => brute.walk(q, keep),
             Kind::Tree(tree) => tree.walk(q, keep, &mut scratch.0),

@@ -50,6 +50,12 @@ pub(in crate::icp) trait Keep {
     fn offer(&mut self, key: u64);
     /// Points that nobody will look at, and a lower bound of their squared distances.
     fn pass(&mut self, bound: f32);
+    /// So many boxes are tested next; for those who count.
+    #[inline]
+    fn boxes(&mut self, _: usize) {}
+    /// So many points, likewise.
+    #[inline]
+    fn points(&mut self, _: usize) {}
 }
 
 /// Children that wait for their turn, each with its bound; kept between queries.
@@ -160,8 +166,10 @@ impl Tree {
         let mut at = 0u32;
         loop {
             if at & IS_LEAF == 0 {
+                keep.boxes(WIDTH);
                 self.nodes[at as usize].visit(q, keep, waiting);
             } else {
+                keep.points(LEAF);
                 self.leaves[(at & !IS_LEAF) as usize].visit(q, keep);
             }
             loop {

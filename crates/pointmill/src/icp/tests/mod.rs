@@ -3,6 +3,7 @@ mod bad;
 mod fixtures;
 mod real;
 mod search;
+mod visits;
 
 use super::{Registration, Timing};
 
