@@ -297,7 +297,7 @@ pub(crate) struct ConvertArgs {
 /// `pointmill synth`
 #[derive(Debug, Args)]
 pub(crate) struct SynthArgs {
-    /// A folder for numbered sweeps and poses.txt; of the rabbit for source, target and target_from_source.txt. Or a file ending in .bin, .npy or .ply for the first sweep alone
+    /// A folder for numbered sweeps and poses.txt; of the rabbit for both scans and the pose between them. Or a file ending in .bin, .npy or .ply for the first sweep alone
     #[arg(long, value_name = "DIR|FILE")]
     pub(crate) out: PathBuf,
     /// What is scanned

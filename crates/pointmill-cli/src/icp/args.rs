@@ -77,7 +77,7 @@ pub(crate) struct IcpArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
-    /// Write the source in the frame of the target: all points with all columns, directions called nx, ny, nz or normal_x ... turned too
+    /// Write the source in the frame of the target: all points with all columns, normals (nx, ny, nz) turned too
     #[arg(long, value_name = "ALIGNED.ply|.pcd|.npz")]
     pub(crate) out: Option<PathBuf>,
     /// Write a picture of the source moving onto the target: .gif pose by pose, .png before and after, .rrd for rerun (where it is built with the feature rerun)
