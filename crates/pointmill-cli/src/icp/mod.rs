@@ -21,7 +21,7 @@ use crate::stats::milliseconds;
 use crate::table::matrix_lines;
 use crate::{convert, device, say};
 use picture::Picture;
-use pointmill::icp::{IcpParams, Registration, align};
+use pointmill::icp::{Aligner, IcpParams, Registration, align};
 use pointmill::ndt::matrix_of;
 use pointmill::{Coordinates, Device, Error};
 use pointmill_io::{Detail, IoError, ReadOptions, Scan};
@@ -107,10 +107,7 @@ fn align_on(
     target: Coordinates<'_>,
     params: &IcpParams,
 ) -> Result<Registration, Failure> {
-    if !device.is_cpu() {
-        return Err(Failure::Usage(format!("--device {device}: icp runs on the CPU, expected --device cpu")));
-    }
-    Ok(align(source, target, params)?)
+    Ok(Aligner::new(&device.stream()?)?.align(source, target, params)?)
 }
 
 /// Whether the library takes the parameters; clouds without points cost nothing.

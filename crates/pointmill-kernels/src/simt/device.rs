@@ -208,6 +208,22 @@ pub fn f16_from_f32(value: f32) -> u32 {
     if value.is_nan() { 0x7e00 } else { bits }
 }
 
+/// What this thread wrote before is seen, by whoever sees what it writes after.
+#[inline(always)]
+pub fn fence() {
+    // SAFETY: an order among accesses; nothing that this code touches.
+    unsafe { asm!("fence.acq_rel.gpu;", options(nostack, preserves_flags)) };
+}
+
+/// Nanoseconds of a clock that all blocks share.
+#[inline(always)]
+pub fn nanoseconds() -> u64 {
+    let now: u64;
+    // SAFETY: reads a special register.
+    unsafe { asm!("mov.u64 {}, %globaltimer;", out(reg64) now, options(nostack, preserves_flags)) };
+    now
+}
+
 /// Reads a word that other blocks write during this launch.
 #[inline(always)]
 pub unsafe fn load_relaxed(p: *const u32) -> u32 {

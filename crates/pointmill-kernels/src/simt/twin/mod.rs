@@ -318,6 +318,13 @@ pub mod machine {
         u32::from(pointmill_core::half::f16_bits_from_f32(value))
     }
 
+    /// The twin runs one thread at a time, in order.
+    pub fn fence() {}
+    pub fn nanoseconds() -> u64 {
+        static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+        START.elapsed().as_nanos() as u64
+    }
+
     // SAFETY of all below: the caller promises a valid, aligned pointer; atomics make concurrent launches defined.
     pub unsafe fn load_relaxed(p: *const u32) -> u32 {
         // SAFETY: see above.

@@ -1,6 +1,6 @@
 //! Every point is looked at: what the trees are tested against.
 
-use super::tree::{Entry, Keep};
+use super::tree::{Entry, Looks};
 use pointmill_core::icp::nearest::{key, squared_distance};
 
 /// Points that are looked at together.
@@ -31,7 +31,7 @@ impl Brute {
     }
 
     /// Shows `keep` every group that has a point within its reach.
-    pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Keep) {
+    pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Looks) {
         if !q.iter().all(|x| x.is_finite()) {
             return;
         }

@@ -6,17 +6,22 @@ mod keep;
 mod lbvh;
 mod tree;
 
+pub(super) use kdtree::{middle, order};
 pub use keep::MAX_NEIGHBOURS;
-pub(super) use keep::{Nearest, Several};
+pub(super) use keep::Several;
 pub(super) use lbvh::order_along_curve;
-pub(super) use tree::Keep;
+pub(super) use tree::{Entry, Looks};
 
+use super::cloud::check_number;
+use super::gpu;
+use crate::device::Stream;
 use crate::prim::BLOCK;
 use crate::{Error, Result};
 use brute::Brute;
+use pointmill_core::icp::keep::Nearest;
 use pointmill_core::icp::nearest::{FARTHEST, distance_of, index_of, limit};
 use rayon::prelude::*;
-use tree::{Entry, Tree, Waiting};
+use tree::{Tree, Waiting};
 
 /// Most points of a search.
 pub const MAX_POINTS: usize = (1 << 30) - 1;
@@ -60,28 +65,27 @@ pub struct Neighbour {
 /// assert_eq!(two[0].iter().map(|n| n.index).collect::<Vec<_>>(), [0, 1]);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Searcher {
     kind: Kind,
     search: Search,
     len: usize,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Kind {
     Brute(Brute),
     Tree(Tree),
+    Gpu(gpu::Searcher),
 }
 
 impl Searcher {
-    /// Makes points ready.
+    /// Makes points ready on the CPU.
     ///
     /// # Errors
     /// Too many points.
     pub fn new(points: &[[f32; 3]], search: Search) -> Result<Self> {
-        if points.len() > MAX_POINTS {
-            return Err(Error::argument("points", format!("at most {MAX_POINTS} points"), points.len()));
-        }
+        check_number("points", points.len())?;
         let finite = |p: &[f32; 3]| p.iter().all(|x| x.is_finite());
         let entries: Vec<Entry> =
             (0..).zip(points).filter(|(_, p)| finite(p)).map(|(index, point)| Entry { point: *point, index }).collect();
@@ -95,6 +99,20 @@ impl Searcher {
             _ => Kind::Tree(kdtree::build(entries)),
         };
         Ok(Self { kind, search, len: points.len() })
+    }
+
+    /// Makes points ready on the device of a stream, to which all work goes. On a GPU the tree along the curve is made there, a kd-tree on the CPU, and each call copies
+    /// queries there and answers back.
+    ///
+    /// # Errors
+    /// Too many points; out of memory, a lost device.
+    pub fn on(stream: &Stream, points: &[[f32; 3]], search: Search) -> Result<Self> {
+        if stream.device().is_cpu() {
+            return stream.device().install(|| Self::new(points, search));
+        }
+        check_number("points", points.len())?;
+        let on = gpu::Searcher::new(stream, points, search)?;
+        Ok(Self { search: on.search(), kind: Kind::Gpu(on), len: points.len() })
     }
 
     /// Which search it is; never [`Search::Auto`].
@@ -118,6 +136,10 @@ impl Searcher {
     /// A distance that is negative or NaN.
     pub fn nearest(&self, queries: &[[f32; 3]], max_distance: Option<f64>) -> Result<Vec<Option<Neighbour>>> {
         let limit = limit_of(max_distance)?;
+        if let Kind::Gpu(on) = &self.kind {
+            let keys = on.nearest(queries, limit)?;
+            return Ok(keys.into_iter().map(|key| (key < limit).then(|| neighbour(key))).collect());
+        }
         let mut found = vec![None; queries.len()];
         let parts = found.par_chunks_mut(BLOCK).zip(queries.par_chunks(BLOCK));
         parts.for_each_init(Scratch::default, |scratch, (found, queries)| {
@@ -139,6 +161,11 @@ impl Searcher {
         if !(1..=MAX_NEIGHBOURS).contains(&k) {
             return Err(Error::argument("k", format!("1 to {MAX_NEIGHBOURS}"), k));
         }
+        if let Kind::Gpu(on) = &self.kind {
+            let keys = on.several(queries, k, limit)?;
+            let found = |keys: &[u64]| keys.iter().take_while(|key| **key < limit).map(|key| neighbour(*key)).collect();
+            return Ok(keys.chunks_exact(k).map(found).collect());
+        }
         let found = queries.par_iter().with_min_len(BLOCK).map_init(Scratch::default, |scratch, q| {
             let mut several = Several::below(limit, k);
             self.find(*q, &mut several, scratch);
@@ -147,12 +174,21 @@ impl Searcher {
         Ok(found.collect())
     }
 
+    /// The searcher of a GPU, if it is one.
+    pub(super) const fn on_gpu(&self) -> Option<&gpu::Searcher> {
+        match &self.kind {
+            Kind::Gpu(on) => Some(on),
+            _ => None,
+        }
+    }
+
     /// One query.
     #[inline]
-    pub(super) fn find(&self, q: [f32; 3], keep: &mut impl Keep, scratch: &mut Scratch) {
+    pub(super) fn find(&self, q: [f32; 3], keep: &mut impl Looks, scratch: &mut Scratch) {
         match &self.kind {
             Kind::Brute(brute) => brute.walk(q, keep),
             Kind::Tree(tree) => tree.walk(q, keep, &mut scratch.0),
+            Kind::Gpu(_) => unreachable!("a search of the CPU"),
         }
     }
 
@@ -161,6 +197,7 @@ impl Searcher {
         match &self.kind {
             Kind::Brute(brute) => brute.groups(),
             Kind::Tree(tree) => tree.leaves(),
+            Kind::Gpu(_) => unreachable!("a search of the CPU"),
         }
     }
 
@@ -169,6 +206,7 @@ impl Searcher {
         match &self.kind {
             Kind::Brute(brute) => brute.entries(group).for_each(|e| visit(e.point, e.index)),
             Kind::Tree(tree) => tree.entries(group).for_each(|e| visit(e.point, e.index)),
+            Kind::Gpu(_) => unreachable!("a search of the CPU"),
         }
     }
 }

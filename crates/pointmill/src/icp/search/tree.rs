@@ -2,6 +2,8 @@
 //!
 //! How points were put in order and split is the builder's; what is found does not depend on it.
 
+use super::Several;
+use pointmill_core::icp::keep::{Keep, Nearest};
 use pointmill_core::icp::nearest::{bound, key, squared_distance};
 
 /// Boxes of a node.
@@ -16,9 +18,9 @@ const WAITING: usize = 3 * 46 + WIDTH;
 
 /// A point and its index in the cloud.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) point: [f32; 3],
-    pub(super) index: u32,
+pub(in crate::icp) struct Entry {
+    pub(in crate::icp) point: [f32; 3],
+    pub(in crate::icp) index: u32,
 }
 
 /// Boxes axis by axis, so that four are tested at a time. A box that is not there begins at infinity: its bound is above every limit.
@@ -42,21 +44,19 @@ pub(super) struct Tree {
     leaves: Vec<Leaf>,
 }
 
-/// What a search keeps of the points that it is shown.
-pub(in crate::icp) trait Keep {
-    /// Squared distances above this are of no interest.
-    fn reach(&self) -> f32;
-    /// A point.
-    fn offer(&mut self, key: u64);
-    /// Points that nobody will look at, and a lower bound of their squared distances.
-    fn pass(&mut self, bound: f32);
-    /// So many boxes are tested next; for those who count.
+/// A search that may count what it looks at.
+pub(in crate::icp) trait Looks: Keep {
+    /// So many boxes are tested next.
     #[inline]
     fn boxes(&mut self, _: usize) {}
     /// So many points, likewise.
     #[inline]
     fn points(&mut self, _: usize) {}
 }
+
+impl Looks for Nearest {}
+
+impl Looks for Several {}
 
 /// Children that wait for their turn, each with its bound; kept between queries.
 #[derive(Clone, Debug)]
@@ -158,7 +158,7 @@ impl Tree {
 
     /// Shows `keep` every point that is within its reach, near ones first, without recursion.
     #[inline]
-    pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Keep, waiting: &mut Waiting) {
+    pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Looks, waiting: &mut Waiting) {
         if self.nodes.is_empty() || !q.iter().all(|x| x.is_finite()) {
             return;
         }

@@ -1,8 +1,9 @@
 //! How much of a cloud searches look at: the numbers of docs/icp.md.
 
-use super::super::search::{Keep, Nearest, Scratch};
+use super::super::search::{Looks, Scratch};
 use super::super::*;
 use crate::{Coordinates, PointCloud};
+use pointmill_core::icp::keep::{Keep, Nearest};
 use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_synth::RabbitScans;
 
@@ -25,7 +26,9 @@ impl Keep for Counting {
     fn pass(&mut self, bound: f32) {
         self.nearest.pass(bound);
     }
+}
 
+impl Looks for Counting {
     fn boxes(&mut self, n: usize) {
         self.boxes += n;
     }
