@@ -163,7 +163,7 @@ def main() -> int:
         for job in ours:
             files = [str(options.source), str(options.target)]
             flags = ["--metric", job.metric, "--max-distance", str(options.max_distance), "--device", "cpu", "--json"]
-            data = pointmill_lines([str(options.pointmill), "icp", *files, *flags], "summary", (0, 6))[0]
+            data = pointmill_lines([str(options.pointmill.resolve()), "icp", *files, *flags], "summary", (0, 6))[0]
             job.pose, job.steps = np.array(data["target_from_source"]).reshape(4, 4), int(data["iterations"])
             if round_ >= 0:
                 job.samples_ms.append(float(data["ms"]))
