@@ -15,17 +15,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+from common import load_after, machine, pointmill_lines, timed
 from numpy.typing import NDArray
 
 Cloud = NDArray[np.float64]
@@ -123,23 +119,10 @@ def peers_of(xyz: Cloud, size: float, threads: list[int]) -> list[Peer]:
     return peers
 
 
-def timed(call: Callable[[], object]) -> float:
-    """Milliseconds of one call; the result is dropped after the clock stops."""
-    start = time.perf_counter_ns()
-    result = call()
-    elapsed = time.perf_counter_ns() - start
-    del result
-    return elapsed / 1e6
-
-
 def run_pointmill(binary: Path, path: Path, extra: list[str]) -> list[dict[str, object]]:
     """The `data` of each bench line of one run of our binary."""
     command = [str(binary), "bench", "voxelize", "--input", str(path), "--device", "cpu", "--json", *extra]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return [line["data"] for line in lines if line.get("type") == "bench" and line["data"]["device"] == "cpu"]
+    return [data for data in pointmill_lines(command, "bench") if data["device"] == "cpu"]
 
 
 def bench(path: Path, options: argparse.Namespace) -> list[Row]:
@@ -167,20 +150,6 @@ def bench(path: Path, options: argparse.Namespace) -> list[Row]:
                     row.samples_ms.append(float(data["median_ms"]))
                     row.p95s_ms.append(float(data["p95_ms"]))
     return sorted([*ours.values(), *rows], key=lambda row: float(np.median(row.samples_ms)))
-
-
-def machine() -> dict[str, object]:
-    model = platform.processor()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        model = next((line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")), model)
-    versions = {}
-    for package in ("numpy", "small_gicp", "kiss-icp", "open3d"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = None
-    return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), "load_1min": os.getloadavg()[0], "versions": versions}
 
 
 def numbers(count: int) -> Callable[[str], list[float]]:
@@ -216,8 +185,7 @@ def main() -> int:
     if options.rounds * options.calls < 20:
         parser.error("rounds x calls must be 20 or more")
 
-    about = machine()
-    print(f"{about['cpu']}, {about['cores']} cores, load {about['load_1min']:.2f}; versions {about['versions']}")
+    about = machine("numpy", "small_gicp", "kiss-icp", "open3d")
     results = []
     for path in options.files:
         rows = [row.summary() for row in bench(path, options)]
@@ -226,8 +194,7 @@ def main() -> int:
         print("| what | threads | points | voxels | median ms | p95 ms | min ms | samples |\n|---|---|---|---|---|---|---|---|")
         for row in rows:
             print("| {name} | {threads} | {points} | {voxels} | {median_ms:.2f} | {p95_ms:.2f} | {min_ms:.2f} | {samples} |".format(**row))
-    about["load_1min_after"] = os.getloadavg()[0]
-    print(f"\nload after: {about['load_1min_after']:.2f}")
+    load_after(about)
     if options.json:
         options.json.write_text(json.dumps({"machine": about, "results": results}, indent=1) + "\n")
     return 0

@@ -1,7 +1,8 @@
 //! Input clouds.
 
-use pointmill::PointCloud;
-use pointmill_synth::{Drive, DriveParams, RoiScene};
+use pointmill::icp::{IcpParams, Metric, align};
+use pointmill::{Coordinates, PointCloud, Result};
+use pointmill_synth::{Drive, DriveParams, RabbitScans, RoiScene};
 
 /// A cloud and the voxels it is cut into.
 #[derive(Clone, Debug)]
@@ -126,4 +127,47 @@ fn shuffled(mut points: Vec<f32>) -> Vec<f32> {
         (0..3).for_each(|k| points.swap(i * 3 + k, j * 3 + k));
     }
     points
+}
+
+/// Two clouds, and the pose between them.
+#[derive(Clone, Debug)]
+pub struct IcpCase {
+    /// What to call it.
+    pub name: String,
+    /// The cloud that is moved.
+    pub source: Vec<[f32; 3]>,
+    /// The cloud that it is moved onto.
+    pub target: Vec<[f32; 3]>,
+    /// Where passes that are called aligned look from, 4x4, rows first.
+    pub target_from_source: [f64; 16],
+}
+
+impl IcpCase {
+    /// Clouds whose pose is what generalized ICP finds from the identity.
+    ///
+    /// # Errors
+    /// Clouds beyond the limits of alignment.
+    pub fn found(name: String, source: Vec<[f32; 3]>, target: Vec<[f32; 3]>) -> Result<Self> {
+        let [from, onto] = [&source, &target].map(|cloud| Coordinates::f32(cloud.as_flattened(), 3));
+        let found = align(from?, onto?, &IcpParams { metric: Metric::Gicp, ..IcpParams::default() })?;
+        Ok(Self { name, source, target, target_from_source: found.target_from_source })
+    }
+
+    /// The source in the frame of the target.
+    pub fn aligned(&self) -> Vec<[f32; 3]> {
+        let m = &self.target_from_source;
+        let along = |i: usize, p: &[f32; 3]| (0..3).map(|k| m[i + k] * f64::from(p[k])).sum::<f64>() + m[i + 3];
+        self.source.iter().map(|p| [0, 4, 8].map(|i| along(i, p) as f32)).collect()
+    }
+}
+
+/// Pairs that need no file, of about 4 and 40 thousand points each: two scans of a small figure from 32 degrees apart.
+pub fn icp_pairs() -> Vec<IcpCase> {
+    let pair = |name: &str, scans: RabbitScans| IcpCase {
+        name: name.into(),
+        source: scans.source.points().iter_xyz().collect(),
+        target: scans.target.points().iter_xyz().collect(),
+        target_from_source: std::array::from_fn(|i| scans.target_from_source[i / 4][i % 4]),
+    };
+    vec![pair("rabbit, 4 k", RabbitScans::with_spacing(0.001_85, 0)), pair("rabbit, 40 k", RabbitScans::new(0))]
 }

@@ -4,13 +4,15 @@
 //! of results), and on a GPU the device's own time between two marks in the stream. Input lies on the device.
 
 mod cloud;
+mod icp;
 mod ndt;
 mod rates;
 mod roi_pool;
 mod sort;
 mod voxelize;
 
-pub use cloud::{NdtCase, RoiCase, Sweep, builtin, ndt_maps, replicated, roi_scenes};
+pub use cloud::{IcpCase, NdtCase, RoiCase, Sweep, builtin, icp_pairs, ndt_maps, replicated, roi_scenes};
+pub use icp::icp;
 pub use ndt::{ndt_align, ndt_build, ndt_search};
 pub use rates::copy_rate;
 pub use roi_pool::roi_pool;

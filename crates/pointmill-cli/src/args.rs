@@ -1,7 +1,8 @@
-//! What the command line takes. Every flag is explained here and nowhere else; those of `ndt` in [`ndt`](crate::ndt).
+//! What the command line takes. Every flag is explained here and nowhere else; those of `ndt` in [`ndt`](crate::ndt), of `icp` in [`icp`](crate::icp).
 
 use crate::config::{Order, Settings};
 use crate::device;
+use crate::icp::IcpArgs;
 use crate::ndt::NdtCommand;
 use crate::roi_pool::{Inside, Mode, Origin, Output};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -65,13 +66,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: NdtCommand,
     },
+    /// Find the pose that brings one cloud onto another
+    Icp(Box<IcpArgs>),
     /// Tell what is in a file
     Info(InfoArgs),
     /// Write a file's points in another format
     Convert(ConvertArgs),
     /// List the devices that answer
     Devices,
-    /// Write the sweeps of a synthetic drive to files
+    /// Write the sweeps of a synthetic drive, or two scans of a figure, to files
     Synth(SynthArgs),
     /// Measure the operators on this machine, beside the CPU and the fewest bytes they must move
     Bench(BenchArgs),
@@ -91,6 +94,9 @@ pub(crate) struct BenchArgs {
     /// A point cloud instead of the built-in synthetic ones
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<String>,
+    /// Of icp: the cloud that the input is brought onto
+    #[arg(long, value_name = "FILE", requires = "input")]
+    pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
@@ -113,6 +119,8 @@ pub(crate) enum Operator {
     RoiPool,
     /// Grids of normal distributions: building, searching, scoring, aligning; on built-in maps
     Ndt,
+    /// Clouds onto clouds: searches, normals, whole alignments; on built-in pairs, or --input onto --target
+    Icp,
 }
 
 /// How inputs are read.
@@ -289,18 +297,30 @@ pub(crate) struct ConvertArgs {
 /// `pointmill synth`
 #[derive(Debug, Args)]
 pub(crate) struct SynthArgs {
-    /// A folder for numbered sweeps and poses.txt, or a file ending in .bin or .npy for the first sweep alone
+    /// A folder for numbered sweeps and poses.txt; of the rabbit for both scans and the pose between them. Or a file ending in .bin, .npy or .ply for the first sweep alone
     #[arg(long, value_name = "DIR|FILE")]
     pub(crate) out: PathBuf,
-    /// Sweeps to write [default: 10]
+    /// What is scanned
+    #[arg(long, value_enum, default_value = "drive")]
+    pub(crate) shape: SynthShape,
+    /// Sweeps of the drive to write [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) sweeps: Option<u16>,
     /// Which street, traffic and noise; that of the built-in drive is 0
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// bin: raw f32 rows, read with --columns 6; npy: an f32 array [N, 6]. By default by the name of the file, else bin
+    /// bin: raw f32 rows, read with --columns 6, of the rabbit 3; npy: an f32 array; ply: binary, with names. By default by the name of the file, else bin, for the rabbit ply
     #[arg(long)]
     pub(crate) format: Option<SynthFormat>,
+}
+
+/// What `synth` scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SynthShape {
+    /// A street, by a sensor on a car
+    Drive,
+    /// A small figure from two sides, about 40,000 points each: input of `pointmill icp`
+    Rabbit,
 }
 
 /// What `synth` writes.
@@ -308,6 +328,17 @@ pub(crate) struct SynthArgs {
 pub(crate) enum SynthFormat {
     Bin,
     Npy,
+    Ply,
+}
+
+impl SynthFormat {
+    pub(crate) const fn extension(self) -> &'static str {
+        match self {
+            Self::Bin => "bin",
+            Self::Npy => "npy",
+            Self::Ply => "ply",
+        }
+    }
 }
 
 fn parse_voxel_size(text: &str) -> Result<[f32; 3], String> {

@@ -10,8 +10,8 @@ use crate::say;
 use crate::table::grouped;
 use pointmill::{Device, Stream};
 use pointmill_bench::{
-    Measurement, NdtCase, RoiCase, Sweep, builtin, copy_rate, ndt_align, ndt_build, ndt_maps, ndt_search, replicated,
-    roi_pool, roi_scenes, sort, voxelize,
+    IcpCase, Measurement, NdtCase, RoiCase, Sweep, builtin, copy_rate, icp, icp_pairs, ndt_align, ndt_build, ndt_maps,
+    ndt_search, replicated, roi_pool, roi_scenes, sort, voxelize,
 };
 use serde::Serialize;
 
@@ -39,12 +39,16 @@ enum Subject {
     Voxelize { sweeps: Vec<Sweep>, sorts: bool },
     RoiPool(Vec<RoiCase>),
     Ndt(Vec<NdtCase>),
+    Icp(Vec<IcpCase>),
 }
 
 impl Subject {
     fn of(args: &BenchArgs) -> Result<Self, Failure> {
         match args.operator {
-            Operator::Voxelize => Ok(Self::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() }),
+            Operator::Voxelize => {
+                refuse(&[("--target", args.target.is_some())], "voxelize")?;
+                Ok(Self::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() })
+            }
             Operator::RoiPool => {
                 refuse_clouds(args, "roi-pool")?;
                 Ok(Self::RoiPool(roi_scenes()))
@@ -53,6 +57,7 @@ impl Subject {
                 refuse_clouds(args, "ndt")?;
                 Ok(Self::Ndt(ndt_maps()))
             }
+            Operator::Icp => Ok(Self::Icp(pairs(args)?)),
         }
     }
 
@@ -84,6 +89,11 @@ impl Subject {
                 }
                 show(&ndt_align(stream, &cases[3], rounds, rate)?, printer)?;
             }
+            Self::Icp(cases) => {
+                for case in cases {
+                    show(&icp(stream, case, rounds, rate)?, printer)?;
+                }
+            }
         }
         Ok(())
     }
@@ -93,17 +103,42 @@ impl Subject {
 fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
     let given = [
         ("--input", args.input.is_some()),
+        ("--target", args.target.is_some()),
         ("--format", args.read.format.is_some()),
         ("--columns", args.read.columns.is_some()),
         ("--voxel-size", args.voxel_size.is_some()),
         ("--points", args.points.is_some()),
     ];
+    refuse(&given, operator)
+}
+
+/// Refuses flags that an operator does not take.
+fn refuse(given: &[(&str, bool)], operator: &str) -> Result<(), Failure> {
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => {
             Err(Failure::Usage(format!("{flag}: bench {operator} has scenes of its own, expected no {flag}")))
         }
         None => Ok(()),
     }
+}
+
+/// The pairs of clouds to align: the given files or the built-in ones.
+fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
+    refuse(&[("--voxel-size", args.voxel_size.is_some()), ("--points", args.points.is_some())], "icp")?;
+    let (source, target) = match (&args.input, &args.target) {
+        (None, _) => return Ok(icp_pairs()),
+        (Some(_), None) => return Err(Failure::Usage("--input: bench icp expects --target with it".into())),
+        (Some(source), Some(target)) => (source, target),
+    };
+    let read = |input: &str| -> Result<Vec<[f32; 3]>, Failure> {
+        let scan = load_one(input, &args.read.options())?.map_err(|e| {
+            say::error(&e);
+            Failure::Inputs { failed: 1, inputs: 2 }
+        })?;
+        Ok(scan.cloud.points().iter_xyz().filter(|p| p.iter().all(|x| x.is_finite())).collect())
+    };
+    let name = source.rsplit('/').next().unwrap_or(source).to_owned();
+    Ok(vec![IcpCase::found(name, read(source)?, read(target)?)?])
 }
 
 /// Runs the command: each measurement is one `bench` record, a [`Measurement`].

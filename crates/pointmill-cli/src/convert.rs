@@ -62,7 +62,8 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
     Ok(())
 }
 
-fn write(out: &Path, extension: &str, scan: &Scan) -> Result<(), pointmill_io::IoError> {
+/// Writes a cloud in the format of an ending.
+pub(crate) fn write(out: &Path, extension: &str, scan: &Scan) -> Result<(), pointmill_io::IoError> {
     let points = scan.cloud.points();
     match extension {
         "ply" => write_ply(out, &scan.into()),

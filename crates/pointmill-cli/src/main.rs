@@ -12,12 +12,14 @@ mod convert;
 mod device;
 mod devices;
 mod failure;
+mod icp;
 mod info;
 mod inputs;
 mod interrupt;
 mod ndt;
 mod outputs;
 mod picture;
+mod pose;
 mod printer;
 mod records;
 mod roi_pool;
@@ -58,6 +60,7 @@ fn run(cli: &Cli, printer: &mut Printer) -> Result<(), Failure> {
         Command::Voxelize(args) => voxelize::run(args, &cli.global, printer),
         Command::RoiPool(args) => roi_pool::run(args, &cli.global, printer),
         Command::Ndt { command } => ndt::run(command, &cli.global, printer),
+        Command::Icp(args) => icp::run(args, &cli.global, printer),
         Command::Info(args) => info::run(args, printer),
         Command::Convert(args) => convert::run(args, printer),
         Command::Devices => devices::run(printer),

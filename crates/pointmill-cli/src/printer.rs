@@ -7,6 +7,7 @@
 //! | `begin` | once, before the work of `voxelize` | [`Begin`](crate::records::Begin) |
 //! | `begin` | once, before the work of `roi-pool` | [`Begin`](crate::roi_pool::Begin) |
 //! | `begin` | once, before the work of `ndt` | [`BuildBegin`](crate::ndt::records::BuildBegin), [`MergeBegin`](crate::ndt::records::MergeBegin), [`MatchBegin`](crate::ndt::records::MatchBegin) |
+//! | `begin` | once, before the work of `icp` | [`Begin`](crate::icp::records::Begin) |
 //! | `begin`, `bench` | of `bench`: once a device, and after each measurement | [`bench`](crate::bench), `pointmill_bench::Measurement` |
 //! | `frame` | after each input that was done, in order | [`Frame`](crate::records::Frame) |
 //! | `frame` | of `ndt build`: after each input; of `score` and `align`: for each pose | [`BuildFrame`](crate::ndt::records::BuildFrame), [`ScoreFrame`](crate::ndt::records::ScoreFrame), [`AlignFrame`](crate::ndt::records::AlignFrame) |
@@ -14,6 +15,7 @@
 //! | `summary` | once, after the work of `voxelize` | [`Summary`](crate::records::Summary) |
 //! | `summary` | once, after the work of `roi-pool` | [`Summary`](crate::roi_pool::Summary) |
 //! | `summary` | once, after the work of `ndt` | [`BuildSummary`](crate::ndt::records::BuildSummary), [`MergeSummary`](crate::ndt::records::MergeSummary), [`MatchSummary`](crate::ndt::records::MatchSummary) |
+//! | `summary` | once, after the work of `icp`, with every pose on the way | [`Summary`](crate::icp::records::Summary) |
 //! | `summary` | of other commands the only line | what the command tells |
 
 use crate::failure::Failure;

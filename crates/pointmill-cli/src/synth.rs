@@ -1,14 +1,14 @@
-//! `pointmill synth`: the sweeps of the synthetic drive as files.
+//! `pointmill synth`: the sweeps of the synthetic drive, and scans of a figure, as files.
 
-use crate::args::{SynthArgs, SynthFormat};
+use crate::args::{SynthArgs, SynthFormat, SynthShape};
 use crate::failure::Failure;
 use crate::interrupt::{self, undivided};
-use crate::outputs::require_folder_of;
+use crate::outputs::{is_folder, require_folder_of};
 use crate::printer::Printer;
 use crate::table::grouped;
 use pointmill::PointCloud;
-use pointmill_io::{ArrayView, write_bin, write_npy, write_whole};
-use pointmill_synth::{Drive, DriveParams};
+use pointmill_io::{ArrayView, NamedPoints, write_bin, write_npy, write_ply, write_whole};
+use pointmill_synth::{Drive, DriveParams, RabbitScans};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -17,6 +17,8 @@ use std::path::Path;
 const COLUMNS: [&str; 6] = ["x", "y", "z", "intensity", "ring", "time"];
 /// The file of poses beside the sweeps: a row for each, `world_from_sensor`, row-major.
 const POSES: &str = "poses.txt";
+/// The file of the rabbit's pose, row-major.
+const POSE: &str = "target_from_source.txt";
 
 /// `frame` of `synth`: a file that was written.
 #[derive(Debug, Serialize)]
@@ -32,25 +34,67 @@ struct Written {
 /// `summary` of `synth`.
 #[derive(Debug, Serialize)]
 struct Summary {
-    /// The sweeps written.
+    /// The sweeps or scans written.
     sweeps: usize,
     /// The seed.
     seed: u64,
-    /// Points of all sweeps.
+    /// Points of all of them.
     points: usize,
     /// What the columns are.
-    columns: [&'static str; 6],
+    columns: &'static [&'static str],
     /// The file of poses; null for a single file.
     poses: Option<String>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
+    match args.shape {
+        SynthShape::Drive => drive(args, printer),
+        SynthShape::Rabbit => rabbit(args, printer),
+    }
+}
+
+/// Two scans of the rabbit, and the pose between them.
+fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
+    let out = &args.out;
+    if args.sweeps.is_some() {
+        return Err(Failure::Usage(
+            "--sweeps: expected --shape drive with it, since there are two scans of a rabbit".into(),
+        ));
+    }
+    if out.extension().is_some() && !is_folder(out) {
+        return Err(Failure::Usage(format!("--out {}: expected a folder for two scans and a pose", out.display())));
+    }
+    std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+    let format = args.format.unwrap_or(SynthFormat::Ply);
+    let scans = RabbitScans::new(args.seed);
+    let mut points = 0;
+    for (index, (name, cloud)) in [("source", &scans.source), ("target", &scans.target)].into_iter().enumerate() {
+        interrupt::check()?;
+        points += write(cloud, &out.join(format!("{name}.{}", format.extension())), format, index, printer)?;
+    }
+    let pose = out.join(POSE);
+    undivided(|| {
+        write_whole(&pose, |file| {
+            scans.target_from_source.iter().try_for_each(|row| {
+                let row: Vec<_> = row.iter().map(f64::to_string).collect();
+                writeln!(file, "{}", row.join(" "))
+            })
+        })
+    })?;
+    let poses = Some(pose.to_string_lossy().into_owned());
+    let summary = Summary { sweeps: 2, seed: args.seed, points, columns: &COLUMNS[..3], poses };
+    finish(&summary, format, "target_from_source, 4 rows of 4 numbers", printer)
+}
+
+/// The sweeps of the drive.
+fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     let out = &args.out;
     let named = match out.extension().and_then(|e| e.to_str()) {
         _ if out.is_dir() => None,
         Some("bin") => Some(SynthFormat::Bin),
         Some("npy") => Some(SynthFormat::Npy),
+        Some("ply") => Some(SynthFormat::Ply),
         _ => None,
     };
     let default = DriveParams::default();
@@ -66,13 +110,14 @@ pub(crate) fn run(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure
         // The sweep is the first of the whole drive's.
         let drive = Drive::new(DriveParams { seed: args.seed, ..default });
         let points = write(&drive.sweep(0), out, named, 0, printer)?;
-        return finish(&Summary { sweeps: 1, seed: args.seed, points, columns: COLUMNS, poses: None }, named, printer);
+        let summary = Summary { sweeps: 1, seed: args.seed, points, columns: &COLUMNS, poses: None };
+        return finish(&summary, named, "", printer);
     }
     let format = args.format.unwrap_or(SynthFormat::Bin);
     let sweeps = args.sweeps.map_or(default.sweeps, usize::from);
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     let drive = Drive::new(DriveParams { seed: args.seed, sweeps, ..default });
-    let extension = if format == SynthFormat::Bin { "bin" } else { "npy" };
+    let extension = format.extension();
     let mut points = 0;
     for i in 0..drive.len() {
         interrupt::check()?;
@@ -88,7 +133,8 @@ pub(crate) fn run(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure
         })
     })?;
     let poses = Some(poses.to_string_lossy().into_owned());
-    finish(&Summary { sweeps, seed: args.seed, points, columns: COLUMNS, poses }, format, printer)
+    let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses };
+    finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
 }
 
 fn write(
@@ -100,6 +146,7 @@ fn write(
 ) -> Result<usize, Failure> {
     undivided(|| match format {
         SynthFormat::Bin => write_bin(path, cloud.points()),
+        SynthFormat::Ply => write_ply(path, &NamedPoints::new(cloud.points(), &COLUMNS[..cloud.columns()])),
         SynthFormat::Npy => write_npy(path, &ArrayView::f32(&[cloud.len(), cloud.columns()], cloud.data())),
     })?;
     let written = Written { index, out: path.to_string_lossy().into_owned(), points: cloud.len() };
@@ -108,11 +155,12 @@ fn write(
     Ok(cloud.len())
 }
 
-fn finish(summary: &Summary, format: SynthFormat, printer: &mut Printer) -> Result<(), Failure> {
+fn finish(summary: &Summary, format: SynthFormat, poses_are: &str, printer: &mut Printer) -> Result<(), Failure> {
     printer.record("summary", summary)?;
     if let Some(poses) = &summary.poses {
-        printer.text(&format!("{}  world_from_sensor, 16 numbers a row", pointmill_io::escape(poses)))?;
+        printer.text(&format!("{}  {poses_are}", pointmill_io::escape(poses)))?;
     }
-    let hint = if format == SynthFormat::Bin { "; read with --columns 6" } else { "" };
-    printer.text(&format!("6 columns: {}{hint}", COLUMNS.join(", ")))
+    let n = summary.columns.len();
+    let hint = if format == SynthFormat::Bin { format!("; read with --columns {n}") } else { String::new() };
+    printer.text(&format!("{n} columns: {}{hint}", summary.columns.join(", ")))
 }

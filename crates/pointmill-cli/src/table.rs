@@ -116,6 +116,12 @@ pub(crate) fn shortened(name: &str) -> String {
     format!("...{end}")
 }
 
+/// A pose as a matrix.
+pub(crate) fn matrix_lines(matrix: &[f64; 16]) -> Vec<String> {
+    let row = |row: &[f64; 4]| row.iter().map(|x| format!("{x:>16.9}")).collect::<String>();
+    std::iter::once("target_from_source".to_owned()).chain(matrix.as_chunks().0.iter().map(row)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

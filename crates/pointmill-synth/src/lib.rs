@@ -1,10 +1,11 @@
-//! A deterministic synthetic drive of a laser scanner, boxes with points in them, and sampled surfaces.
+//! A deterministic synthetic drive of a laser scanner, boxes with points in them, two scans of a figure, and sampled surfaces.
 //!
 //! Operators need points to be shown, tested and timed on, and recorded data sets come with downloads and licences. This crate makes
 //! its own:
 //!
 //! - [`Drive`]: a car with a spinning 64-beam sensor in a street of houses, cars, people and trees, ten sweeps of about 120,000 points;
 //! - [`RoiScene`]: boxes around the objects of a street, and points, for operators that look into boxes;
+//! - [`RabbitScans`]: two scans of a small figure and the pose between them, for operators that align clouds;
 //! - [`surfaces`]: planes, spheres, boxes and cylinders of n points, with known normals and distances.
 //!
 //! The same seed gives the same bits on every machine, on any number of threads, in any order of sweeps.
@@ -24,6 +25,7 @@ mod facade;
 mod hash;
 mod material;
 mod props;
+mod rabbit;
 mod road;
 mod roi;
 mod scene;
@@ -32,4 +34,5 @@ mod solids;
 pub mod surfaces;
 
 pub use drive::{Drive, DriveParams, SENSOR_HEIGHT};
+pub use rabbit::RabbitScans;
 pub use roi::RoiScene;

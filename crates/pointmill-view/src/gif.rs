@@ -20,7 +20,8 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Gif {
-    frames: Vec<Image>,
+    /// Each with the milliseconds that it is shown for.
+    frames: Vec<(Image, u32)>,
     delay_ms: u32,
 }
 
@@ -36,13 +37,21 @@ impl Gif {
     /// # Errors
     /// It is not as large as the first one.
     pub fn push(&mut self, frame: Image) -> Result<(), ViewError> {
+        self.push_for(frame, self.delay_ms)
+    }
+
+    /// Adds a frame with a time of its own, as [`Gif::new`] takes it.
+    ///
+    /// # Errors
+    /// It is not as large as the first one.
+    pub fn push_for(&mut self, frame: Image, delay_ms: u32) -> Result<(), ViewError> {
         let size = |image: &Image| [image.width(), image.height()];
-        if let Some(first) = self.frames.first()
+        if let Some((first, _)) = self.frames.first()
             && size(first) != size(&frame)
         {
             return Err(ViewError::FrameSize { index: self.frames.len(), expected: size(first), got: size(&frame) });
         }
-        self.frames.push(frame);
+        self.frames.push((frame, delay_ms));
         Ok(())
     }
 
@@ -61,10 +70,10 @@ impl Gif {
     /// # Errors
     /// There is no frame.
     pub fn encode(&self) -> Result<Vec<u8>, ViewError> {
-        let first = self.frames.first().ok_or(ViewError::NoFrames)?;
+        let (first, _) = self.frames.first().ok_or(ViewError::NoFrames)?;
         // An image's sides are at most 16,384, so they fit the format's 16 bits.
         let (width, height) = (first.width() as u16, first.height() as u16);
-        let palette = Palette::of(self.frames.iter().map(Image::rgb));
+        let palette = Palette::of(self.frames.iter().map(|(frame, _)| frame.rgb()));
         let mut out = Vec::new();
         self.write_frames(&mut out, width, height, &palette).expect("a vector takes all bytes");
         Ok(out)
@@ -79,9 +88,9 @@ impl Gif {
     ) -> Result<(), gif::EncodingError> {
         let mut encoder = gif::Encoder::new(out, width, height, &palette.colours)?;
         encoder.set_repeat(gif::Repeat::Infinite)?;
-        for frame in &self.frames {
+        for (frame, delay_ms) in &self.frames {
             let mut frame = gif::Frame::from_indexed_pixels(width, height, palette.indices(frame.rgb()), None);
-            frame.delay = (self.delay_ms.saturating_add(5) / 10).clamp(2, 65_535) as u16;
+            frame.delay = (delay_ms.saturating_add(5) / 10).clamp(2, 65_535) as u16;
             encoder.write_frame(&frame)?;
         }
         Ok(())
@@ -107,7 +116,7 @@ mod tests {
         for k in 0..3 {
             let mut image = Image::new(30, 20).unwrap();
             image.set(k, 7, [250, 40, 90]);
-            animation.push(image).unwrap();
+            if k == 2 { animation.push_for(image, 1_000) } else { animation.push(image) }.unwrap();
         }
         let error = animation.push(Image::new(30, 21).unwrap()).unwrap_err().to_string();
         assert_eq!(error, "frame 3: expected 30 x 20 pixels as in the first frame, got 30 x 21");
@@ -118,9 +127,9 @@ mod tests {
         let mut decoder = options.read_info(&bytes[..]).unwrap();
         let mut count = 0;
         while let Some(frame) = decoder.read_next_frame().unwrap() {
-            assert_eq!(frame.delay, 10);
+            assert_eq!(frame.delay, if count == 2 { 100 } else { 10 });
             let rgb: Vec<u8> = frame.buffer.chunks(4).flat_map(|c| c[..3].to_vec()).collect();
-            assert_eq!(rgb, animation.frames[count].rgb());
+            assert_eq!(rgb, animation.frames[count].0.rgb());
             count += 1;
         }
         assert_eq!(count, 3);

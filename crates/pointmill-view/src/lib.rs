@@ -2,7 +2,8 @@
 //!
 //! A picture is an [`Image`] in memory, drawn by the CPU: the same input gives the same bytes, on a laptop and on a server without a
 //! screen. [`draw_points`], [`draw_cubes`] and [`draw_boxes`] draw clouds, voxels and oriented boxes through a [`Camera`];
-//! [`voxelization_picture`] puts input and voxel means side by side, and [`roi_picture`] shows the voxels of boxes; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
+//! [`voxelization_picture`] puts input and voxel means side by side, and [`roi_picture`] shows the voxels of boxes; [`icp_animation`] and [`icp_plot`] show a cloud on its way
+//! onto another, and what that took; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
 //!
 //! ```
 //! use pointmill_core::{Aabb, Points};
@@ -19,26 +20,34 @@
 mod boxes;
 mod camera;
 mod caption;
+mod chart;
 mod colour;
 mod draw;
 mod error;
 mod file;
 mod gif;
+mod icp;
 mod image;
+mod legend;
 mod line;
 mod ndt;
 mod palette;
 mod png;
+mod quantiles;
 mod raster;
 mod roi;
 mod voxelization;
 
 pub use crate::boxes::draw_boxes;
 pub use crate::camera::Camera;
+pub use crate::chart::Plot;
 pub use crate::colour::{Colour, turbo};
 pub use crate::draw::{draw_cubes, draw_points};
 pub use crate::error::ViewError;
 pub use crate::gif::Gif;
+#[cfg(feature = "rerun")]
+pub use crate::icp::write_icp_recording;
+pub use crate::icp::{IcpLook, IcpSeries, icp_animation, icp_picture, icp_plot};
 pub use crate::image::{BACKGROUND, Image, MAX_SIDE};
 pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
 pub use crate::roi::roi_picture;

@@ -3,8 +3,9 @@
 use pointmill_core::{Aabb, BoxOrigin, OrientedBox, PointCloud, Points};
 use pointmill_synth::{Drive, DriveParams, RoiScene, surfaces};
 use pointmill_view::{
-    BACKGROUND, Camera, Colour, Gif, Image, NdtEllipsoids, NdtFitNote, draw_boxes, draw_cubes, draw_points,
-    ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture, roi_picture, voxelization_picture,
+    BACKGROUND, Camera, Colour, Gif, IcpLook, IcpSeries, Image, NdtEllipsoids, NdtFitNote, draw_boxes, draw_cubes,
+    draw_points, icp_animation, icp_picture, icp_plot, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture,
+    roi_picture, voxelization_picture,
 };
 
 const RANGE: Aabb = Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]);
@@ -362,6 +363,101 @@ fn odd_distributions_give_pictures() {
         }
         let map = NdtEllipsoids { means, covariances: &covariances[(k + 4) % 6] };
         ndt_alignment_picture(map, &clouds[k % 4], &clouds[(k + k / 4 + 1) % 4], [note, NOTES[1]]);
+    }
+}
+
+/// A cap of a sphere far from zero, and the same beside it; and the way from there.
+fn caps() -> (Rows, Rows, Vec<IcpLook>) {
+    let up: Rows = surfaces::sphere(4_000, 2.0, 5)
+        .points()
+        .iter_xyz()
+        .filter(|p| p[2] > 0.5)
+        .map(|p| [f64::from(p[0]) + 4_000_000.0, f64::from(p[1]) + 5_000_000.0, f64::from(p[2])])
+        .collect();
+    let aside = up.iter().map(|p| [p[0] - 0.8, p[1] + 0.5, p[2] - 0.25]).collect();
+    let look = |part: f64, stage| {
+        let mut target_from_source = IcpLook::IDENTITY;
+        [0.8, -0.5, 0.25].iter().zip([3, 7, 11]).for_each(|(v, at)| target_from_source[at] = v * part);
+        IcpLook { target_from_source, stage, pairs: up.len(), rmse: 0.9 * (1.0 - part) }
+    };
+    let looks = vec![look(0.0, 0), look(0.5, 0), look(0.5, 1), look(1.0, 1)];
+    (aside, up, looks)
+}
+
+#[test]
+fn a_cloud_moves_onto_another() {
+    let (source, target, looks) = caps();
+    let picture = icp_picture(&source, &target, &looks);
+    let red = |x: u32| near(&picture, [x, 44, 780, 800], [200, 62, 58]);
+    let white = |x: u32| near(&picture, [x, 44, 780, 800], [200, 203, 207]);
+    // Where both are, the target stays in front.
+    assert!(red(8) > 800 && white(8) > 800 && (red(808), white(808) > 800) == (0, true), "{} {}", red(8), white(8));
+    assert_eq!(format!("{:016x}", fnv(picture.rgb())), "d05a879c66415e0c");
+    let gif = icp_animation(&source, &target, &looks);
+    assert_eq!(gif.len(), 4);
+    assert_eq!(format!("{:016x}", fnv(&gif.encode().unwrap())), "6f82b333dbe89776");
+    // Where zero is does not matter, and the way is thinned where it is long.
+    let here = |cloud: &Rows| cloud.iter().map(|p| [p[0] - 4_000_000.0, p[1] - 5_000_000.0, p[2]]).collect::<Rows>();
+    let again = icp_picture(&here(&source), &here(&target), &looks);
+    let differ = picture.rgb().iter().zip(again.rgb()).filter(|(a, b)| a.abs_diff(**b) > 8).count();
+    assert!(differ < 3_000, "{differ}");
+    assert_eq!(icp_animation(&source[..10], &target[..10], &[looks[3]; 500]).len(), 120);
+}
+
+#[test]
+fn plots_have_their_lines() {
+    let searches = [
+        IcpSeries { name: "brute force, cpu", ms: &[2_100.0, 2_080.0, 2_090.0] },
+        IcpSeries { name: "kd-tree, cpu", ms: &[21.5, 14.25, 12.0, 9.75, 7.5, 3.25, 1.875] },
+        IcpSeries { name: "LBVH, cuda:0", ms: &[0.031, 0.025, 0.02, 0.0125, 0.0085, 0.006, 0.0055] },
+    ];
+    let plot =
+        icp_plot("40,097 points onto 40,256", &searches, &[0.033, 0.012, 0.006, 0.003, 0.0023, 0.00225, 0.00225]);
+    let svg = plot.encode_svg();
+    assert_eq!(svg.matches("stroke-width=\"2.0\"").count(), 4);
+    assert!(svg.contains(">median 2090 ms</text>") && svg.contains(">0.002</text>") && svg.contains(">1000</text>"));
+    assert_eq!(format!("{:016x}", fnv(svg.as_bytes())), "b6e3230740a267bf");
+    let image = plot.image();
+    assert_eq!((image.width(), image.height()), (1280, 560));
+    assert!(near(&image, [90, 60, 670, 400], [255, 196, 92]) > 60);
+    assert_eq!(format!("{:016x}", fnv(image.rgb())), "dbd05dd311caf00f");
+    let folder = tempfile::tempdir().unwrap();
+    plot.write_svg(folder.path().join("p.svg")).unwrap();
+    plot.write_png(folder.path().join("p.png")).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.path().join("p.svg")).unwrap(), svg);
+    assert_eq!(std::fs::read(folder.path().join("p.png")).unwrap(), image.encode_png());
+}
+
+#[test]
+fn odd_alignments_give_pictures() {
+    let (nan, inf, max) = (f64::NAN, f64::INFINITY, f64::MAX);
+    let clouds: [Rows; 6] = [
+        vec![],
+        vec![[nan, inf, -inf]; 5],
+        vec![[1.0, 2.0, 3.0]],
+        vec![[max; 3], [-max; 3], [1e300, 0.0, 0.0]],
+        vec![[5.0, 5.0, 5.0]; 30],
+        (0..100).map(|i| [power_of_ten(i), 0.0, -power_of_ten(i)]).collect(),
+    ];
+    let look = |m: [f64; 16]| IcpLook { target_from_source: m, stage: 7, pairs: usize::MAX, rmse: nan };
+    let ways = [vec![], vec![look(IcpLook::IDENTITY)], vec![look([nan; 16]), look([max; 16])]];
+    for (k, source) in clouds.iter().enumerate() {
+        for (j, target) in clouds.iter().enumerate() {
+            let way = &ways[(j + k) % 3];
+            assert_eq!(icp_animation(source, target, way).len(), way.len());
+            if j == (k + 1) % 6 {
+                icp_picture(source, target, way);
+            }
+        }
+    }
+    let odd = [nan, inf, 0.0, -1.0, max, 1e-300];
+    let long = "a title far too long for its plot \u{1f980}\n<&>".repeat(20);
+    for values in [&odd[..], &[], &[1.0], &[3.0; 10_000]] {
+        let series = IcpSeries { name: &long, ms: values };
+        for searches in [vec![], vec![series; 20]] {
+            let plot = icp_plot(&long, &searches, values);
+            assert!(plot.encode_svg().ends_with("</svg>\n") && plot.image().width() == 1280);
+        }
     }
 }
 

@@ -125,12 +125,6 @@ pub(super) fn align_row(frame: &AlignFrame, found: &NdtRegistration) -> String {
     format!("{stop:>16}{n:>12}{transform_probability:>24.6}{nvtl:>12.6}  {}", shortened(&frame.guess))
 }
 
-/// A pose as a matrix.
-pub(super) fn matrix_lines(matrix: &[f64; 16]) -> Vec<String> {
-    let row = |row: &[f64; 4]| row.iter().map(|x| format!("{x:>16.9}")).collect::<String>();
-    std::iter::once("target_from_source".to_owned()).chain(matrix.as_chunks().0.iter().map(row)).collect()
-}
-
 /// The end of `score` and `align`.
 pub(super) fn match_line(summary: &MatchSummary) -> String {
     format!(

@@ -70,6 +70,30 @@ fn synth_writes_npy_to_a_folder() {
 }
 
 #[test]
+fn synth_writes_two_scans_of_a_rabbit() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run(folder.path(), "synth --shape rabbit --out r").expect(0);
+    assert!(told.out.ends_with("3 columns: x, y, z\n"), "{}", told.out);
+    assert_eq!(names(&folder.path().join("r")), ["source.ply", "target.ply", "target_from_source.txt"]);
+    let scans = pointmill_synth::RabbitScans::new(0);
+    let scan = |name: &str| pointmill_io::read(folder.path().join(name), &Default::default()).unwrap().cloud;
+    assert!(scan("r/source.ply") == scans.source && scan("r/target.ply") == scans.target);
+    for cloud in [&scans.source, &scans.target] {
+        assert!((35_000..45_000).contains(&cloud.len()), "{}", cloud.len());
+    }
+    let text = fs::read_to_string(folder.path().join("r/target_from_source.txt")).unwrap();
+    let numbers: Vec<f64> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    assert_eq!(numbers, scans.target_from_source.as_flattened());
+    for args in ["--out r.ply", "--out r --sweeps 2"] {
+        run(folder.path(), &format!("synth --shape rabbit {args}")).expect(2);
+    }
+    // A sweep as PLY has names.
+    run(folder.path(), "synth --out s.ply").expect(0);
+    let told = run(folder.path(), "info s.ply --json").expect(0);
+    assert_eq!(told.data("summary")[0]["columns"][4]["name"], "ring");
+}
+
+#[test]
 fn completions_and_help_name_every_command() {
     let folder = tempfile::tempdir().unwrap();
     let completions = run(folder.path(), "completions bash").expect(0).out;

@@ -39,7 +39,11 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("info - --json", "-: expected --format"),
         ("info", "<FILE>"),
         ("bench roi-pool --points 7", "--points: bench roi-pool has scenes of its own"),
-        ("bench icp", "possible values: voxelize, roi-pool"),
+        ("bench grid", "possible values: voxelize, roi-pool, ndt, icp"),
+        ("bench icp --points 7", "--points: bench icp has scenes of its own"),
+        ("bench icp --input a.bin", "--input: bench icp expects --target with it"),
+        ("bench ndt --input a.bin --target a.bin", "--input: bench ndt has scenes of its own"),
+        ("bench voxelize --input a.bin --target a.bin", "--target: bench voxelize has scenes of its own"),
         ("nonsense", "unrecognized subcommand"),
     ] {
         let told_by = run(folder.path(), args).expect(2);

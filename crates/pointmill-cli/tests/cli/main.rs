@@ -5,6 +5,7 @@ mod config;
 mod convert;
 mod end;
 mod failures;
+mod icp;
 mod ndt;
 mod roi_pool;
 mod voxelize;
@@ -89,4 +90,26 @@ fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+/// The names of a line's fields, sorted.
+fn fields(data: &Value) -> String {
+    data.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+/// The pose of a line.
+fn matrix(frame: &Value) -> [f64; 16] {
+    let numbers = frame["target_from_source"].as_array().unwrap();
+    std::array::from_fn(|i| numbers[i].as_f64().unwrap())
+}
+
+/// Where public clouds lie: beside the repository, or where `POINTMILL_TEST_DATA` says.
+fn shared() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("POINTMILL_TEST_DATA").map_or_else(beside, PathBuf::from);
+    if !folder.is_dir() {
+        eprintln!("skipped: no shared test data");
+        return None;
+    }
+    Some(folder.canonicalize().unwrap())
 }

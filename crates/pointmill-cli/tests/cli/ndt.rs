@@ -1,12 +1,12 @@
 //! `ndt`: grids and moments, scores and alignments, tables, lines, pictures, and what goes wrong.
 
-use crate::{finished, names, run};
+use crate::{fields, finished, matrix, names, run, shared};
 use pointmill::Device;
 use pointmill::ndt::{AlignParams, Covariance, NdtCells, NdtCloud, NdtMoments, NdtParams, ndt_grid};
 use pointmill_io::{ArrayView, Dtype, read_ndt_moments, read_npz, write_npy};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A corner of a hall, 12 m wide: floor and two walls, 8 points a metre.
 fn hall() -> Vec<f64> {
@@ -51,24 +51,6 @@ fn write_tiles(folder: &Path) -> Vec<f64> {
 fn cells(points: &[f64], resolution: f64, params: &NdtParams) -> NdtCells {
     let cloud = NdtCloud::f64(points, 3).unwrap();
     ndt_grid(cloud, resolution, params, &Device::cpu()).unwrap().read().unwrap()
-}
-
-fn fields(data: &Value) -> String {
-    data.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>().join(" ")
-}
-
-fn matrix(frame: &Value) -> [f64; 16] {
-    let numbers = frame["target_from_source"].as_array().unwrap();
-    std::array::from_fn(|i| numbers[i].as_f64().unwrap())
-}
-
-fn shared() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    if !folder.is_dir() {
-        eprintln!("skipped: no shared test data");
-        return None;
-    }
-    Some(folder.canonicalize().unwrap())
 }
 
 #[test]

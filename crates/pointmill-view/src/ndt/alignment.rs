@@ -2,10 +2,12 @@
 
 use super::closeup;
 use super::ellipse::{COVERS, Ink, SIGMAS};
-use super::scene::{Scene, quantiles};
-use super::{FAINT, HEIGHT, MARGIN, NdtEllipsoids, TITLE, WIDTH, entry, scale_bar, titled};
+use super::scene::Scene;
+use super::{HEIGHT, MARGIN, NdtEllipsoids, TITLE, WIDTH, titled};
 use crate::draw::draw_coloured;
+use crate::legend::{FAINT, entry, scale_bar};
 use crate::line::{Pen, line};
+use crate::quantiles::quantiles;
 use crate::{Camera, Image};
 use pointmill_core::{Aabb, Points};
 

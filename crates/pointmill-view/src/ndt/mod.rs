@@ -2,6 +2,7 @@
 
 use crate::Image;
 use crate::caption::shortened;
+use crate::legend::{FRAME, INK};
 
 mod alignment;
 mod closeup;
@@ -18,10 +19,6 @@ const WIDTH: u32 = 1600;
 const HEIGHT: u32 = 900;
 const MARGIN: u32 = 8;
 const TITLE: u32 = 36;
-
-const FRAME: [u8; 3] = [30, 36, 47];
-const INK: [u8; 3] = [226, 232, 240];
-const FAINT: [u8; 3] = [140, 152, 170];
 
 /// Cells of a map as normal distributions, a row each.
 ///
@@ -49,24 +46,4 @@ fn titled(captions: [&str; 2]) -> Image {
         picture.text(&shortened(caption, WIDTH / 2 - 24), x as i32 + 6, 9, INK);
     }
     picture
-}
-
-/// Writes a coloured square with its meaning behind it; the x after it.
-fn entry(picture: &mut Image, x: u32, y: u32, colour: [u8; 3], text: &str) -> u32 {
-    picture.paste(&Image::filled(16, 16, colour), x, y + 2);
-    picture.text(text, x as i32 + 24, y as i32, FAINT);
-    x + 24 + 10 * text.len() as u32 + 26
-}
-
-/// Draws a bar of a round number of metres that is 60 to 200 pixels long, its right end at `x`, its text left of it.
-fn scale_bar(picture: &mut Image, x: u32, y: u32, pixels_per_metre: f64) {
-    let lengths = (-3..7).flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * libm::pow(10.0, f64::from(e))));
-    let Some(metres) = lengths.into_iter().find(|m| (60.0..=200.0).contains(&(m * pixels_per_metre))) else { return };
-    let length = (metres * pixels_per_metre + 0.5) as u32;
-    picture.paste(&Image::filled(length, 3, INK), x - length, y + 9);
-    for end in [x - length, x - 3] {
-        picture.paste(&Image::filled(3, 11, INK), end, y + 5);
-    }
-    let text = format!("{metres} m");
-    picture.text(&text, (x - length) as i32 - 12 - 10 * text.len() as i32, y as i32, INK);
 }

@@ -4,6 +4,7 @@ use super::NdtEllipsoids;
 use super::colour::Facing;
 use crate::camera::View;
 use crate::ndt::ellipse::{Ellipse, SIGMAS};
+use crate::quantiles::quantiles;
 
 type V3 = [f64; 3];
 
@@ -83,15 +84,6 @@ pub(super) const STRAYS: f64 = 0.04;
 /// How far beyond the others these may be and still be shown, by the others' extent: a map's corners, which few cells fill, are all in the picture.
 const BEYOND: f64 = 0.25;
 
-/// The least value, those that `share` of the values lie below and above, and the largest.
-pub(super) fn quantiles(mut values: Vec<f64>, share: f64) -> Option<[f64; 4]> {
-    values.retain(|v| v.is_finite());
-    values.sort_unstable_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    let cut = (share * values.len() as f64) as usize;
-    Some([values[0], values[cut.min(last)], values[last - cut.min(last)], values[last]])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +111,5 @@ mod tests {
         assert_eq!((scene.cells.len(), scene.given), (1, 3));
         let none = Scene::new(NdtEllipsoids { means: &[], covariances: &[] }, &[[5.0; 3], [7.0; 3], [6.0; 3]]);
         assert_eq!((none.origin, none.extent([1.0, 0.0, 0.0])), ([6.0; 3], None));
-        assert_eq!(quantiles((0..100).map(f64::from).collect(), 0.1), Some([0.0, 10.0, 89.0, 99.0]));
     }
 }

@@ -1,7 +1,6 @@
 //! Every point is looked at: what the trees are tested against.
 
-use super::tree::Entry;
-use pointmill_core::icp::keep::Keep;
+use super::tree::{Entry, Looks};
 use pointmill_core::icp::nearest::{key, squared_distance};
 
 /// Points that are looked at together.
@@ -32,11 +31,12 @@ impl Brute {
     }
 
     /// Shows `keep` every group that has a point within its reach.
-    pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Keep) {
+    pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Looks) {
         if !q.iter().all(|x| x.is_finite()) {
             return;
         }
         for (group, index) in self.groups.iter().zip(&self.index) {
+            keep.points(LANES);
             let squares: [f32; LANES] =
                 std::array::from_fn(|i| squared_distance(q, [group[0][i], group[1][i], group[2][i]]));
             let least = squares.iter().fold(f32::INFINITY, |least, d| if *d < least { *d } else { least });

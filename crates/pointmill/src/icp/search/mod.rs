@@ -10,7 +10,7 @@ pub(super) use kdtree::{middle, order};
 pub use keep::MAX_NEIGHBOURS;
 pub(super) use keep::Several;
 pub(super) use lbvh::order_along_curve;
-pub(super) use tree::Entry;
+pub(super) use tree::{Entry, Looks};
 
 use super::cloud::check_number;
 use super::gpu;
@@ -19,7 +19,7 @@ use crate::device::{Buffer, Stream};
 use crate::prim::BLOCK;
 use crate::{Error, Result};
 use brute::Brute;
-use pointmill_core::icp::keep::{Keep, Nearest};
+use pointmill_core::icp::keep::Nearest;
 use pointmill_core::icp::nearest::{FARTHEST, distance_of, index_of, limit};
 use rayon::prelude::*;
 use tree::{Tree, Waiting};
@@ -230,7 +230,7 @@ impl Searcher {
 
     /// One query.
     #[inline]
-    pub(super) fn find(&self, q: [f32; 3], keep: &mut impl Keep, scratch: &mut Scratch) {
+    pub(super) fn find(&self, q: [f32; 3], keep: &mut impl Looks, scratch: &mut Scratch) {
         match &self.kind {
             Kind::Brute(brute) => brute.walk(q, keep),
             Kind::Tree(tree) => tree.walk(q, keep, &mut scratch.0),

@@ -2,7 +2,8 @@
 //!
 //! How points were put in order and split is the builder's; what is found does not depend on it.
 
-use pointmill_core::icp::keep::Keep;
+use super::Several;
+use pointmill_core::icp::keep::{Keep, Nearest};
 use pointmill_core::icp::nearest::{bound, key, squared_distance};
 
 /// Boxes of a node.
@@ -42,6 +43,20 @@ pub(super) struct Tree {
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
 }
+
+/// A search that may count what it looks at.
+pub(in crate::icp) trait Looks: Keep {
+    /// So many boxes are tested next.
+    #[inline]
+    fn boxes(&mut self, _: usize) {}
+    /// So many points, likewise.
+    #[inline]
+    fn points(&mut self, _: usize) {}
+}
+
+impl Looks for Nearest {}
+
+impl Looks for Several {}
 
 /// Children that wait for their turn, each with its bound; kept between queries.
 #[derive(Clone, Debug)]
@@ -143,7 +158,7 @@ impl Tree {
 
     /// Shows `keep` every point that is within its reach, near ones first, without recursion.
     #[inline]
-    pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Keep, waiting: &mut Waiting) {
+    pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Looks, waiting: &mut Waiting) {
         if self.nodes.is_empty() || !q.iter().all(|x| x.is_finite()) {
             return;
         }
@@ -151,8 +166,10 @@ impl Tree {
         let mut at = 0u32;
         loop {
             if at & IS_LEAF == 0 {
+                keep.boxes(WIDTH);
                 self.nodes[at as usize].visit(q, keep, waiting);
             } else {
+                keep.points(LEAF);
                 self.leaves[(at & !IS_LEAF) as usize].visit(q, keep);
             }
             loop {

@@ -1,0 +1,204 @@
+//! `pointmill icp`: the pose that brings one cloud onto another.
+
+mod args;
+mod cloud;
+mod picture;
+mod plot;
+pub(crate) mod records;
+mod table;
+
+pub(crate) use args::IcpArgs;
+
+use crate::args::Global;
+use crate::failure::Failure;
+use crate::inputs::{STDIN, load_one, require_format};
+use crate::interrupt::{self, undivided};
+use crate::outputs::plan_file_of;
+use crate::pose::{self, Written};
+use crate::printer::Printer;
+use crate::records::{ErrorRecord, Run};
+use crate::stats::milliseconds;
+use crate::table::matrix_lines;
+use crate::{convert, device, say};
+use picture::Picture;
+use pointmill::icp::{Aligner, IcpParams, Registration, align};
+use pointmill::ndt::matrix_of;
+use pointmill::{Coordinates, Device, Error};
+use pointmill_io::{Detail, IoError, ReadOptions, Scan};
+use records::{Begin, FoundRecord, ParamsRecord, Summary};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// The command's name.
+const COMMAND: &str = "icp";
+/// The endings of files that keep names and `f64`.
+const ALIGNED: [&str; 3] = ["ply", "pcd", "npz"];
+
+/// Where everything goes, settled before any work.
+#[derive(Debug)]
+struct Targets<'a> {
+    out: Option<(&'a Path, &'static str)>,
+    picture: Option<Picture<'a>>,
+    plot: Option<(&'a Path, &'static str)>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Result<(), Failure> {
+    let (options, mut params) = (args.read.options(), args.params());
+    let targets = Targets::plan(args, &options)?;
+    check(&params)?;
+    let device = device::open(global.device.as_deref().unwrap_or("auto"))?;
+    printer.record(
+        "begin",
+        &Begin {
+            run: Run::new(COMMAND, &device),
+            source: args.source.clone(),
+            target: args.target.clone(),
+            params: ParamsRecord::new(args, &params),
+        },
+    )?;
+    let start = Instant::now();
+    let Ready { source, target } = load(args, &options, &mut params, printer)?;
+    let read_ms = milliseconds(start.elapsed());
+    interrupt::check()?;
+    let mut warnings: Vec<String> = cloud::warnings(&args.source, &source).collect();
+    warnings.extend(cloud::warnings(&args.target, &target));
+    warnings.iter().for_each(say::warning);
+    let (from, onto) = (cloud::coordinates(&source)?, cloud::coordinates(&target)?);
+    let start = Instant::now();
+    let found = align_on(&device, from, onto, &params)?;
+    let ms = milliseconds(start.elapsed());
+    interrupt::check()?;
+    if let Some((path, extension)) = targets.out {
+        let scan = cloud::aligned(&source, &target, &found.target_from_source)?;
+        undivided(|| convert::write(path, extension, &scan))?;
+    }
+    if let Some(picture) = &targets.picture {
+        picture.write(&source, &target, &found)?;
+    }
+    if let Some((path, extension)) = targets.plot {
+        plot::write(path, extension, &device, [&source, &target], &params, &found)?;
+    }
+    let summary = Summary {
+        run: Run::new(COMMAND, &device),
+        found: FoundRecord::from(&found),
+        source_points: source.cloud.len(),
+        target_points: target.cloud.len(),
+        ms,
+        read_ms,
+        warnings,
+        out: shown(&args.out),
+        picture: shown(&args.visualize),
+        plot: shown(&args.plot),
+    };
+    printer.record("summary", &summary)?;
+    for line in table::trace_lines(&found.trace) {
+        printer.text(&line)?;
+    }
+    matrix_lines(&found.target_from_source).iter().try_for_each(|line| printer.text(line))?;
+    table::summary_lines(&summary, &found).iter().try_for_each(|line| printer.text(line))?;
+    if found.converged() { Ok(()) } else { Err(Failure::No(format!("not converged: {}", summary.found.status))) }
+}
+
+/// Aligns on a device.
+fn align_on(
+    device: &Device,
+    source: Coordinates<'_>,
+    target: Coordinates<'_>,
+    params: &IcpParams,
+) -> Result<Registration, Failure> {
+    Ok(Aligner::new(&device.stream()?)?.align(source, target, params)?)
+}
+
+/// Whether the library takes the parameters; clouds without points cost nothing.
+fn check(params: &IcpParams) -> Result<(), Error> {
+    align(Coordinates::f32(&[], 3)?, Coordinates::f32(&[], 3)?, params).map(drop)
+}
+
+impl<'a> Targets<'a> {
+    fn plan(args: &'a IcpArgs, options: &ReadOptions) -> Result<Self, Failure> {
+        let names = [args.source.as_str(), args.target.as_str()];
+        if names == [STDIN; 2] {
+            return Err(Failure::Usage("-: expected once, found twice".into()));
+        }
+        if names.contains(&STDIN) {
+            require_format(options)?;
+        }
+        let inputs: Vec<&Path> = names.into_iter().filter(|name| *name != STDIN).map(Path::new).collect();
+        let file = |flag, path: &'a Option<PathBuf>, extensions: &[&'static str]| {
+            let path = path.as_deref();
+            path.map(|path| Ok::<_, Failure>((path, plan_file_of(flag, path, extensions, &inputs)?))).transpose()
+        };
+        let out = file("--out", &args.out, &ALIGNED)?;
+        let plot = file("--plot", &args.plot, &["svg", "png"])?;
+        let picture = file("--visualize", &args.visualize, &picture::EXTENSIONS)?;
+        let mut paths: Vec<_> = [out, plot, picture].into_iter().flatten().map(|(path, _)| path).collect();
+        paths.sort_unstable();
+        if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
+            let told = format!("{}: expected files that differ, found it twice", twice[0].display());
+            return Err(Failure::Usage(told));
+        }
+        let picture = picture.map(|(path, extension)| Picture::plan(path, extension)).transpose()?;
+        Ok(Self { out, picture, plot })
+    }
+}
+
+/// What was read.
+struct Ready {
+    source: Scan,
+    target: Scan,
+}
+
+/// Reads both clouds, and the guess into `params`; what cannot be used is told, and there is no answer then.
+fn load(
+    args: &IcpArgs,
+    options: &ReadOptions,
+    params: &mut IcpParams,
+    printer: &mut Printer,
+) -> Result<Ready, Failure> {
+    let inputs = 2 + usize::from(args.guess.is_some());
+    let mut failed = 0;
+    let mut tell = |index: usize, input: &str, e: IoError| {
+        let (class, message) = (e.class(), e.to_string());
+        say::error(&message);
+        failed += 1;
+        let input = Some(input.into());
+        printer.record("error", &ErrorRecord { index: Some(index), input, class, message, exit_code: None })
+    };
+    let mut scans = [None, None];
+    for (i, name) in [&args.source, &args.target].into_iter().enumerate() {
+        match load_one(name, options)? {
+            Ok(scan) => scans[i] = Some(scan),
+            Err(e) => tell(i, name, e)?,
+        }
+    }
+    if let Some(path) = &args.guess {
+        match guess(path, params) {
+            Ok(pose) => params.target_from_source = pose,
+            Err(e) => tell(2, &path.to_string_lossy(), e)?,
+        }
+    }
+    match scans {
+        [Some(source), Some(target)] if failed == 0 => Ok(Ready { source, target }),
+        _ => Err(Failure::Inputs { failed, inputs }),
+    }
+}
+
+/// The one pose of a file, if it is rigid.
+fn guess(path: &Path, params: &IcpParams) -> Result<[f64; 16], IoError> {
+    let poses = pose::read(path)?;
+    let [written] = poses[..] else {
+        return Err(IoError::BadValue(Detail::new(path, "text", "one pose", poses.len().to_string())));
+    };
+    let target_from_source = match written {
+        Written::Six(pose) => matrix_of(&pose),
+        Written::Matrix(matrix) => matrix,
+    };
+    let tried = IcpParams { target_from_source, ..params.clone() };
+    check(&tried).map_err(|e| pose::refused(path, 0, &e))?;
+    Ok(target_from_source)
+}
+
+fn shown(path: &Option<PathBuf>) -> Option<String> {
+    path.as_deref().map(|path| path.to_string_lossy().into_owned())
+}

@@ -1,0 +1,96 @@
+//! `--plot`: the same alignment by each search, and what each iteration took.
+
+use super::align_on;
+use super::cloud::{coordinates, xyz};
+use crate::failure::Failure;
+use crate::interrupt::{self, undivided};
+use crate::table::grouped;
+use pointmill::icp::{IcpParams, Registration, Search};
+use pointmill::{Coordinates, Device};
+use pointmill_io::Scan;
+use pointmill_view::{IcpSeries, icp_plot};
+use std::path::Path;
+
+/// Most pairs of points that brute force looks at in an iteration on the CPU, unless it is asked for: a few seconds.
+const MOST_PAIRS: usize = 2_000_000_000;
+/// Most steps of it, likewise.
+const MOST_STEPS: usize = 2;
+
+/// A line of the plot.
+struct Line {
+    name: String,
+    ms: Vec<f64>,
+}
+
+/// Aligns with each search on the CPU, and on the device if that is another; then draws.
+pub(super) fn write(
+    path: &Path,
+    extension: &str,
+    device: &Device,
+    [source, target]: [&Scan; 2],
+    params: &IcpParams,
+    found: &Registration,
+) -> Result<(), Failure> {
+    let cpu = Device::cpu();
+    let mut lines = Vec::new();
+    for on in [Some(&cpu), Some(device).filter(|device| !device.is_cpu())].into_iter().flatten() {
+        for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
+            interrupt::check()?;
+            lines.push(measure(on, search, [source, target], params)?);
+        }
+    }
+    let series: Vec<IcpSeries> = lines.iter().map(|Line { name, ms }| IcpSeries { name, ms }).collect();
+    let rmse: Vec<f64> = found.trace.iter().map(|look| look.rmse).collect();
+    let title = format!("{} points onto {}", grouped(source.cloud.len()), grouped(target.cloud.len()));
+    let plot = icp_plot(&title, &series, &rmse);
+    Ok(undivided(|| if extension == "svg" { plot.write_svg(path) } else { plot.write_png(path) })?)
+}
+
+/// One alignment; brute force on the CPU is bounded unless it is `asked` for.
+fn measure(device: &Device, search: Search, [source, target]: [&Scan; 2], asked: &IcpParams) -> Result<Line, Failure> {
+    let mut params = IcpParams { search, ..asked.clone() };
+    let name = match search {
+        Search::Brute => "brute force",
+        Search::KdTree => "kd-tree",
+        _ => "LBVH",
+    };
+    let mut part = String::new();
+    let (from, onto) = (coordinates(source)?, coordinates(target)?);
+    let found = if search == Search::Brute && device.is_cpu() && asked.search != Search::Brute {
+        params.max_iterations = params.max_iterations.min(MOST_STEPS);
+        let every = stride(from.len(), onto.len());
+        if every > 1 {
+            part = format!(", every {every}th point");
+        }
+        let [from, onto] = [source, target].map(|scan| thinned(scan, every));
+        align_on(device, Coordinates::f64(&from, 3)?, Coordinates::f64(&onto, 3)?, &params)?
+    } else {
+        align_on(device, from, onto, &params)?
+    };
+    let ms = found.trace.iter().map(|look| look.timing).map(|t| t.search_ms + t.reduce_ms + t.solve_ms);
+    Ok(Line { name: format!("{name}, {device}{part}"), ms: ms.collect() })
+}
+
+/// The least stride at which two clouds have no more than the most pairs.
+fn stride(source: usize, target: usize) -> usize {
+    let pairs = |every: usize| source.div_ceil(every) * target.div_ceil(every);
+    (1..).find(|every| pairs(*every) <= MOST_PAIRS).unwrap_or(1)
+}
+
+/// Every so many of the points.
+fn thinned(scan: &Scan, every: usize) -> Vec<f64> {
+    xyz(scan).into_iter().step_by(every).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brute_force_has_a_bound() {
+        assert_eq!(stride(40_000, 40_000), 1);
+        let every = stride(1_000_000, 2_000_000);
+        let pairs = |every: usize| 1_000_000usize.div_ceil(every) * 2_000_000usize.div_ceil(every);
+        assert!(pairs(every) <= MOST_PAIRS && pairs(every - 1) > MOST_PAIRS, "{every}");
+    }
+}

@@ -1,0 +1,22 @@
+//! Where most of some values lie.
+
+/// The least value, those that `share` of the values lie below and above, and the largest.
+pub(crate) fn quantiles(mut values: Vec<f64>, share: f64) -> Option<[f64; 4]> {
+    values.retain(|v| v.is_finite());
+    values.sort_unstable_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    let cut = (share * values.len() as f64) as usize;
+    Some([values[0], values[cut.min(last)], values[last - cut.min(last)], values[last]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantiles;
+
+    #[test]
+    fn quantiles_leave_out_a_share_on_each_side() {
+        assert_eq!(quantiles((0..100).map(f64::from).collect(), 0.1), Some([0.0, 10.0, 89.0, 99.0]));
+        assert_eq!(quantiles(vec![f64::NAN, 7.0], 0.01), Some([7.0; 4]));
+        assert_eq!(quantiles(vec![f64::INFINITY], 0.0), None);
+    }
+}
