@@ -1,6 +1,3 @@
-# All but `rerun`, which takes hundreds of crates that nothing here is about.
-features := "pointmill/twin,pointmill-io/arrow"
-
 # `just` lists these. Everything else is in CONTRIBUTING.md.
 
 _list:
@@ -13,8 +10,8 @@ test *args:
 # Format, lints and documentation, warnings are errors
 lint:
     cargo fmt --all --check
-    cargo clippy --workspace --all-targets --features {{ features }} -- -D warnings
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features {{ features }}
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
 
 # Compile the kernels to crates/pointmill-kernels/src/kernels.ptx
 ptx:
