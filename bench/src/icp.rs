@@ -1,6 +1,6 @@
 //! Clouds onto clouds: searches, normals and whole alignments.
 
-use crate::{IcpCase, Measurement, time};
+use crate::{IcpCase, Measurement, Times, time};
 use pointmill::icp::{Aligner, IcpParams, Metric, Search, Searcher, normals};
 use pointmill::{Buffer, Coordinates, Error, Result, Stream};
 
@@ -8,9 +8,11 @@ use pointmill::{Buffer, Coordinates, Error, Result, Stream};
 const NEIGHBOURS: usize = 20;
 /// Brute force on the CPU is asked so many queries at most; a whole pass takes as many times longer as there are more.
 const QUERIES: usize = 1_000;
+/// Looks before those that are timed by the clock of the device.
+const WARM_UP: usize = 5;
 
 /// Builds the searches of a target and passes the source through them, aligned and from the start; then normals, and whole alignments by each metric. Alignments take clouds
-/// that lie on the device; searches take points of the host, and copy them to a GPU and the answers back.
+/// that lie on the device. On the CPU searches answer queries; on a GPU passes are those of the loop, without copies.
 ///
 /// # Errors
 /// Out of memory, a lost device, threads that the system refuses.
@@ -55,11 +57,16 @@ impl Bench<'_> {
     fn build(&self, name: &str, search: Search) -> Result<Measurement> {
         let target = &self.case.target;
         let name = format!("{name}, build");
-        self.measure(&name, target.len(), 2 * target.len() * 12, || Searcher::on(self.stream, target, search).map(drop))
+        let buffer = self.stream.upload(target.as_flattened())?;
+        let mut searcher = Searcher::of(&buffer, target.len(), 3, search)?;
+        self.measure(&name, target.len(), 2 * target.len() * 12, || searcher.update(&buffer, target.len(), 3))
     }
 
     /// The source as it starts, and as it ends.
     fn passes(&self, name: &str, search: Search, queries: usize) -> Result<Vec<Measurement>> {
+        if !self.stream.device().is_cpu() {
+            return self.passes_of_the_loop(name, search);
+        }
         let searcher = Searcher::on(self.stream, &self.case.target, search)?;
         let aligned = self.case.aligned();
         let floor = self.case.target.len() * 12 + queries * 20;
@@ -73,6 +80,33 @@ impl Bench<'_> {
         Ok(measured)
     }
 
+    /// The first look of alignments that make no step, by the clock of the device.
+    fn passes_of_the_loop(&self, name: &str, search: Search) -> Result<Vec<Measurement>> {
+        let (source, target) = (self.upload(&self.case.source)?, self.upload(&self.case.target)?);
+        let mut aligner = Aligner::new(self.stream)?;
+        let floor = self.case.target.len() * 12 + self.case.source.len() * 20;
+        let identity = IcpParams::default().target_from_source;
+        let mut measured = Vec::new();
+        for (start, target_from_source) in [("aligned", self.case.target_from_source), ("from the start", identity)] {
+            let metric = Metric::PointToPoint;
+            let params = IcpParams { metric, search, target_from_source, max_iterations: 0, ..IcpParams::default() };
+            let mut look = || -> Result<f64> {
+                let found = aligner.align(cloud(&source)?, cloud(&target)?, &params)?;
+                Ok(found.trace[0].timing.search_ms)
+            };
+            let times =
+                Times::of_device((0..self.rounds + WARM_UP).map(|_| look()).skip(WARM_UP).collect::<Result<_>>()?);
+            let name = format!("icp {name}, {start}: {}", self.case.name);
+            let points = (self.case.source.len(), 3);
+            measured.push(Measurement::new(&name, self.stream, points, times, floor as u64, self.copy_rate));
+        }
+        Ok(measured)
+    }
+
+    fn upload(&self, cloud: &[[f32; 3]]) -> Result<Buffer<f32>> {
+        self.stream.upload(cloud.as_flattened())
+    }
+
     fn normals(&self) -> Result<Measurement> {
         let target = &self.case.target;
         let searcher = Searcher::on(self.stream, target, Search::Auto)?;
@@ -82,10 +116,7 @@ impl Bench<'_> {
 
     /// From clouds on the device to the pose.
     fn job(&self, name: &str, metric: Metric) -> Result<Measurement> {
-        let [source, target] =
-            [&self.case.source, &self.case.target].map(|cloud| self.stream.upload(cloud.as_flattened()));
-        let (source, target) = (source?, target?);
-        let cloud = |buffer| -> Result<Coordinates<'_>> { Coordinates::on_device(buffer, Buffer::len(buffer) / 3, 3) };
+        let (source, target) = (self.upload(&self.case.source)?, self.upload(&self.case.target)?);
         let params = IcpParams { metric, ..IcpParams::default() };
         let mut aligner = Aligner::new(self.stream)?;
         let mut run = || aligner.align(cloud(&source)?, cloud(&target)?, &params);
@@ -96,6 +127,10 @@ impl Bench<'_> {
         let points = (self.case.source.len(), 3);
         Ok(Measurement::new(&name, self.stream, points, times, floor as u64, self.copy_rate))
     }
+}
+
+fn cloud(buffer: &Buffer<f32>) -> Result<Coordinates<'_>> {
+    Coordinates::on_device(buffer, buffer.len() / 3, 3)
 }
 
 /// Runs work on as many threads as the device has: searches on the CPU take those of the pool that calls them.

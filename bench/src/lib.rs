@@ -133,6 +133,14 @@ fn measure(
     })
 }
 
+impl Times {
+    /// Of times by the device's own clock.
+    fn of_device(mut ms: Vec<f64>) -> Self {
+        let median_ms = percentile(&mut ms, 50);
+        Self { median_ms, p95_ms: percentile(&mut ms, 95), device_ms: Some(median_ms) }
+    }
+}
+
 impl Measurement {
     fn new(
         case: &str,

@@ -5,6 +5,7 @@
 
 use super::spread::StoredSpread;
 use super::*;
+use crate::simt::WARP;
 use pointmill_core::icp::{pairs::STEP_TERMS, turn::Rules};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
@@ -16,7 +17,7 @@ use pointmill_core::icp::{
 use pointmill_core::rigid::Rigid;
 
 /// Places where blocks tell of a turn.
-pub const TOLD: usize = crate::simt::WARP as usize;
+pub const TOLD: usize = WARP as usize;
 
 /// What blocks tell of a turn.
 #[repr(C)]
