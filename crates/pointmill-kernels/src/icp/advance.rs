@@ -151,7 +151,11 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
         if thread_index() < K as u32 {
             shared.set(thread_index(), sum.to_bits() as u32);
             shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
-            (*turn).terms[thread_index() as usize] = sum;
+        }
+        if thread_index() < STEP_TERMS as u32 {
+            // What this metric has no sum for is zero.
+            let to = (&raw mut (*turn).terms).cast::<f64>();
+            *to.add(thread_index() as usize) = if thread_index() < K as u32 { sum } else { 0.0 };
         }
         sync_block();
         if thread_index() == 0 {
