@@ -1,7 +1,8 @@
 //! What the command line takes. Every flag is explained here and nowhere else; those of `ndt` in [`ndt`](crate::ndt).
 
+use crate::batch::{BatchArgs, ResumeArgs};
 use crate::config::{Order, Settings};
-use crate::device;
+use crate::device::{self, OnOomArgs};
 use crate::ndt::NdtCommand;
 use crate::roi_pool::{Inside, Mode, Origin, Output};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -22,7 +23,9 @@ Exit codes:
   4    the device asked for by name is not there
   5    the device was lost
   6    the answer is \"no\": two devices differ under --cpu, no alignment converged
-  130  interrupted";
+  70   a mistake in this program, please report it
+  130  interrupted from the keyboard
+  143  terminated by a signal (129 where the terminal went away)";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -65,9 +68,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: NdtCommand,
     },
-    /// Tell what is in a file
+    /// Tell what is in files
     Info(InfoArgs),
-    /// Write a file's points in another format
+    /// Write the points of files in another format
     Convert(ConvertArgs),
     /// List the devices that answer
     Devices,
@@ -174,6 +177,13 @@ pub(crate) struct VoxelizeArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
+    #[command(flatten)]
+    pub(crate) on_oom: OnOomArgs,
+
     /// Write the arrays: OUT.npz for one input, else a folder that gets NAME.npz for each input NAME.*
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
@@ -266,24 +276,33 @@ pub(crate) struct RoiPoolArgs {
 /// `pointmill info`
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// A file, or - for the standard input (with --format)
-    #[arg(value_name = "FILE")]
-    pub(crate) input: String,
+    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) inputs: Vec<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
 }
 
 /// `pointmill convert`
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
-    /// A file, or - for the standard input (with --format)
-    #[arg(value_name = "IN")]
-    pub(crate) input: String,
-    /// The file to write; its name tells the format: .npy f32 [N, C], .npz with the array points, .ply and .pcd binary, .bin raw f32 rows
-    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin")]
+    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    #[arg(value_name = "IN", required = true)]
+    pub(crate) inputs: Vec<String>,
+    /// The file to write, whose name tells the format: .npy f32 [N, C], .npz with the array points, .ply and .pcd binary, .bin raw f32 rows; with --to a folder that gets NAME.* for each input NAME.*
+    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|DIR")]
     pub(crate) out: PathBuf,
+    /// The format of the files of a folder
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(crate::convert::EXTENSIONS))]
+    pub(crate) to: Option<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
 }
 
 /// `pointmill synth`

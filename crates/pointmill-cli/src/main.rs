@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod batch;
 mod bench;
 mod compare;
 mod config;
@@ -31,6 +32,8 @@ use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use printer::Printer;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -46,11 +49,19 @@ fn main() -> ExitCode {
     interrupt::install();
     let mut printer = Printer::new(cli.global.json);
     // Whatever was interrupted is told as interrupted, even if it came to an end meanwhile.
-    let done = run(&cli, &mut printer).and_then(|()| interrupt::check());
+    let done = catch_unwind(AssertUnwindSafe(|| run(&cli, &mut printer)));
+    let done = done.unwrap_or_else(|panic| Err(Failure::Internal(told_by(&*panic))));
+    let done = done.and_then(|()| interrupt::check());
     let Err(failure) = done else { return ExitCode::SUCCESS };
     say::error(&failure);
     printer.failure(&failure);
     ExitCode::from(failure.exit_code())
+}
+
+/// What a panic says; where it was is on stderr already.
+fn told_by(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
 }
 
 fn run(cli: &Cli, printer: &mut Printer) -> Result<(), Failure> {

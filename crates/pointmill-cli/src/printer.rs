@@ -86,6 +86,8 @@ impl Printer {
         let record = ErrorRecord {
             index: None,
             input: None,
+            file: failure.file().map(|file| file.to_string_lossy().into_owned()),
+            offset: None,
             class: failure.class(),
             message: pointmill_io::escape(&failure.to_string()),
             exit_code: Some(failure.exit_code()),

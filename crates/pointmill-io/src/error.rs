@@ -110,6 +110,32 @@ impl IoError {
         }
     }
 
+    /// How many bytes of the file had been read when the error was found, where that is known.
+    ///
+    /// ```
+    /// use pointmill_io::{Format, ReadOptions, read_from};
+    /// let options = ReadOptions { format: Some(Format::Pcd), ..ReadOptions::default() };
+    /// let error = read_from(&b"# .PCD v0.7\nFIELDS x y\n"[..], "scan.pcd", &options).unwrap_err();
+    /// assert_eq!((error.class(), error.offset()), ("Truncated", Some(23)));
+    /// ```
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            Self::Io { .. } => None,
+            Self::UnsupportedFormat(d)
+            | Self::BadHeader(d)
+            | Self::MissingField(d)
+            | Self::Truncated(d)
+            | Self::SizeMismatch(d)
+            | Self::LimitExceeded(d)
+            | Self::Decompress(d)
+            | Self::BadValue(d)
+            | Self::ShapeMismatch(d)
+            | Self::DtypeMismatch(d)
+            | Self::InvalidArgument(d)
+            | Self::OutOfMemory(d) => d.offset,
+        }
+    }
+
     /// Wraps the system's answer to `action` on `path`; for use as `map_err(IoError::io(path, "open"))`.
     pub fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
@@ -128,10 +154,12 @@ pub struct Detail {
     pub wanted: String,
     /// What was found there.
     pub found: String,
+    /// How many bytes of the file had been read by then, where that is known.
+    pub offset: Option<u64>,
 }
 
 impl Detail {
-    /// A detail in a box, as the variants of [`IoError`] hold it.
+    /// A detail in a box, as the variants of [`IoError`] hold it; without an offset.
     pub fn new(
         path: impl AsRef<Path>,
         field: impl Into<String>,
@@ -139,7 +167,7 @@ impl Detail {
         found: impl Into<String>,
     ) -> Box<Self> {
         let path = path.as_ref().to_path_buf();
-        Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into() })
+        Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into(), offset: None })
     }
 }
 

@@ -57,4 +57,4 @@ pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use read::{read, read_from};
 pub use scan::{Field, ReadOptions, Scan, Warning};
-pub use whole::write_whole;
+pub use whole::{abandon_writes, remove_abandoned, write_whole};

@@ -41,6 +41,8 @@ pub(crate) struct Source<'a> {
     reader: &'a mut dyn Read,
     /// Bytes left by a length that was checked (a file's own, not one that a header claims).
     left: Option<u64>,
+    /// Bytes read.
+    read: u64,
     /// For a member of an archive, whose errors are the archive's and not the system's: bytes left as the archive claims.
     /// No more are read, but so many need not come.
     claimed: Option<u64>,
@@ -50,13 +52,13 @@ pub(crate) struct Source<'a> {
 
 impl<'a> Source<'a> {
     pub(crate) fn new(path: &'a Path, reader: &'a mut dyn Read, length: Option<u64>) -> Self {
-        Self { path, reader, left: length, claimed: None, prefix: String::new() }
+        Self { path, reader, left: length, read: 0, claimed: None, prefix: String::new() }
     }
 
     /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known to be there.
     pub(crate) fn member(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, name: &str) -> Self {
         let left = stored.then_some(size);
-        Self { path, reader, left, claimed: Some(size), prefix: format!("array `{name}`: ") }
+        Self { path, reader, left, read: 0, claimed: Some(size), prefix: format!("array `{name}`: ") }
     }
 
     /// The most bytes that can come, if that is known or claimed.
@@ -82,7 +84,21 @@ impl<'a> Source<'a> {
     }
 
     pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found)
+        self.detail_before(0, field, wanted, found)
+    }
+
+    /// A detail about what comes so many bytes before what was read last.
+    pub(crate) fn detail_before(
+        &self,
+        held: usize,
+        field: &str,
+        wanted: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Box<Detail> {
+        let mut detail = Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found);
+        // In a member of an archive bytes are unpacked ones, and say nothing about the file.
+        detail.offset = self.claimed.is_none().then(|| self.read.saturating_sub(held as u64));
+        detail
     }
 
     /// Fills `buffer` as far as there are bytes; the number of bytes got.
@@ -101,6 +117,7 @@ impl<'a> Source<'a> {
                 Err(e) => return Err(IoError::io(self.path, "read")(e)),
             }
         }
+        self.read += got as u64;
         self.left = self.left.map(|left| left.saturating_sub(got as u64));
         self.claimed = self.claimed.map(|claimed| claimed - got as u64);
         Ok(got)

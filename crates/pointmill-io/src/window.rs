@@ -36,7 +36,7 @@ impl<'s, 'a> Window<'s, 'a> {
     }
 
     pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        self.source.detail(field, wanted, found)
+        self.source.detail_before(self.held.len(), field, wanted, found)
     }
 
     /// The number of the line taken last, from 1.

@@ -84,7 +84,10 @@ fn what_cannot_be_written_is_told_before_any_work() {
         assert_eq!(names(folder.path()), ["a.bin", "d.ply"], "{args}");
     }
     let told = run(folder.path(), "convert missing.bin --out b.ply --json").expect(3);
-    assert_eq!((&told.data("error")[0]["class"], &told.data("error")[1]["class"]), (&"Io".into(), &"Inputs".into()));
+    assert_eq!(
+        (&told.data("error")[0]["class"], &told.data("error")[1]["class"]),
+        (&"Io".into(), &"PartialFailure".into())
+    );
 }
 
 #[test]
