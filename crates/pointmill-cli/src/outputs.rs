@@ -71,7 +71,7 @@ impl Outputs {
     }
 
     /// The folder that all files go to.
-    pub(crate) fn into_folder(&self) -> Option<&Path> {
+    pub(crate) fn folder_of_all(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 

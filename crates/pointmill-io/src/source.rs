@@ -197,6 +197,13 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
+    /// A vector with room for so many values, made of those that were read.
+    pub(crate) fn room<T>(&self, count: usize) -> Result<Vec<T>, IoError> {
+        let mut out = Vec::new();
+        out.try_reserve_exact(count).map_err(|_| self.out_of_memory(count.saturating_mul(size_of::<T>())))?;
+        Ok(out)
+    }
+
     fn reserve<T>(&self, out: &mut Vec<T>, more: usize) -> Result<(), IoError> {
         out.try_reserve(more).map_err(|_| self.out_of_memory((out.len() + more) * size_of::<T>()))
     }

@@ -214,7 +214,7 @@ mod tests {
         let answer = |done: &mut usize, index: usize| {
             *done += 1;
             stop.fetch_or(index == stop_at, Ordering::Relaxed);
-            thread::sleep(Duration::from_micros(if index % 2 == 0 { 700 } else { 10 }));
+            thread::sleep(Duration::from_micros(if index.is_multiple_of(2) { 700 } else { 10 }));
             index * 10
         };
         let lanes = in_order(vec![0; lanes], n, &stop, answer, &mut |index, answer| {

@@ -24,7 +24,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     /// The ledger of outputs that go to folders; `None` where nothing does, and then there is nothing to resume.
     pub(crate) fn of(outputs: &[&Outputs], parameters: &str, resume: bool) -> Result<Option<Self>, Failure> {
-        let folders: Vec<&Path> = outputs.iter().filter_map(|o| o.into_folder()).collect();
+        let folders: Vec<&Path> = outputs.iter().filter_map(|o| o.folder_of_all()).collect();
         if folders.is_empty() {
             return if resume {
                 Err(Failure::Usage("--resume: expected a folder that outputs go to, got none".into()))

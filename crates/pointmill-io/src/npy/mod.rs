@@ -55,7 +55,7 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
     /// Reads the values and brings them into C order.
     macro_rules! data {
         ($variant:ident, $read:expr) => {
-            ArrayData::$variant(c_order($read?, &header))
+            ArrayData::$variant(c_order($read?, &header, source)?)
         };
     }
     let data = match header.dtype {
@@ -93,11 +93,15 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
     let data = match header.dtype {
         Dtype::F32 => source.values(n, big)?,
         Dtype::F64 => {
-            let values = c_order(source.values::<f64>(n, big)?, &header);
-            xyz_f64 = Some(values.chunks_exact(columns).flat_map(|row| &row[..3]).copied().collect());
+            let values = c_order(source.values::<f64>(n, big)?, &header, source)?;
+            let mut xyz = source.room(3 * header.shape[0])?;
+            xyz.extend(values.chunks_exact(columns).flat_map(|row| &row[..3]));
+            xyz_f64 = Some(xyz);
             // Put into C order before the columns could be told apart, and not again below.
             header.fortran = false;
-            values.into_iter().map(|v| v as f32).collect()
+            let mut cast = source.room(values.len())?;
+            cast.extend(values.into_iter().map(|v| v as f32));
+            cast
         }
         Dtype::F16 => source.mapped(n, big, f32_from_f16_bits)?,
         Dtype::I8 => source.mapped(n, big, |v: i8| v as f32)?,
@@ -112,7 +116,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
             return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", "bool")));
         }
     };
-    let data = c_order(data, &header);
+    let data = c_order(data, &header, source)?;
     let mut rest = [0; 4096];
     let rest = match source.left() {
         Some(left) => left,
@@ -134,11 +138,11 @@ fn check_bytes(source: &Source<'_>, header: &Header) -> Result<(), IoError> {
 }
 
 /// Brings values as stored into C order.
-fn c_order<T: Copy>(data: Vec<T>, header: &Header) -> Vec<T> {
+fn c_order<T: Copy>(data: Vec<T>, header: &Header, source: &Source<'_>) -> Result<Vec<T>, IoError> {
     let shape = &header.shape;
     // With one axis longer than 1 both orders are the same.
     if !header.fortran || data.is_empty() || shape.iter().filter(|&&n| n > 1).count() < 2 {
-        return data;
+        return Ok(data);
     }
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = 1;
@@ -147,7 +151,7 @@ fn c_order<T: Copy>(data: Vec<T>, header: &Header) -> Vec<T> {
         stride *= n;
     }
     let last = shape.len() - 1;
-    let mut out = Vec::with_capacity(data.len());
+    let mut out = source.room(data.len())?;
     let mut index = vec![0; last];
     let mut start = 0;
     loop {
@@ -156,7 +160,7 @@ fn c_order<T: Copy>(data: Vec<T>, header: &Header) -> Vec<T> {
         let mut axis = last;
         loop {
             if axis == 0 {
-                return out;
+                return Ok(out);
             }
             axis -= 1;
             index[axis] += 1;
@@ -217,6 +221,10 @@ pub(crate) fn write_values<T: bytemuck::NoUninit, const B: usize>(
 mod tests {
     use super::*;
 
+    fn in_order(data: Vec<i32>, header: &Header) -> Vec<i32> {
+        c_order(data, header, &Source::new("a.npy".as_ref(), &mut [].as_slice(), None)).unwrap()
+    }
+
     #[test]
     fn fortran_order_is_transposed() {
         let header = |shape: &[usize]| Header {
@@ -226,9 +234,9 @@ mod tests {
             shape: shape.to_vec(),
             count: shape.iter().product(),
         };
-        assert_eq!(c_order(vec![1, 4, 2, 5, 3, 6], &header(&[2, 3])), [1, 2, 3, 4, 5, 6]);
-        assert_eq!(c_order(vec![1, 2, 3], &header(&[3, 1])), [1, 2, 3]);
-        assert_eq!(c_order(Vec::<i32>::new(), &header(&[0, 3])), []);
+        assert_eq!(in_order(vec![1, 4, 2, 5, 3, 6], &header(&[2, 3])), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(in_order(vec![1, 2, 3], &header(&[3, 1])), [1, 2, 3]);
+        assert!(in_order(Vec::new(), &header(&[0, 3])).is_empty());
         // Entry (i, j, k) of shape [2, 3, 4] is 100 i + 10 j + k.
         let shape = [2, 3, 4];
         let mut stored = vec![];
@@ -241,6 +249,6 @@ mod tests {
         }
         let mut wanted = stored.clone();
         wanted.sort_unstable();
-        assert_eq!(c_order(stored, &header(&shape)), wanted);
+        assert_eq!(in_order(stored, &header(&shape)), wanted);
     }
 }

@@ -26,6 +26,8 @@ pub(crate) use order::Output;
 pub use stream::Stream;
 #[cfg(all(feature = "twin", test))]
 pub(crate) use twin::Step;
+#[cfg(feature = "twin")]
+pub use twin::TwinFault;
 pub(crate) use uploaded::Uploaded;
 
 use crate::{Error, Result};
@@ -122,6 +124,23 @@ impl Device {
     #[cfg(feature = "twin")]
     pub const fn twin() -> Self {
         Self(Kind::Twin)
+    }
+
+    /// From now on, in this thread, the twin lets `good` more allocations or launches pass and then fails as a GPU does; `None` ends it. For tests.
+    ///
+    /// ```
+    /// use pointmill::{Device, Error, TwinFault};
+    /// let stream = Device::twin().stream()?;
+    /// Device::fail_twin(Some((TwinFault::OutOfMemory, 1)));
+    /// assert!(stream.alloc::<u32>(8).is_ok());
+    /// assert!(matches!(stream.alloc::<u32>(8), Err(Error::OutOfMemory { bytes: 32, .. })));
+    /// Device::fail_twin(None);
+    /// assert!(stream.alloc::<u32>(8).is_ok());
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    #[cfg(feature = "twin")]
+    pub fn fail_twin(fault: Option<(TwinFault, usize)>) {
+        twin::fail(fault);
     }
 
     /// The GPUs that answer.
