@@ -7,6 +7,7 @@ mod cloud;
 mod ndt;
 mod rates;
 mod roi_pool;
+mod soak;
 mod sort;
 mod voxelize;
 
@@ -14,6 +15,7 @@ pub use cloud::{NdtCase, RoiCase, Sweep, builtin, ndt_maps, replicated, roi_scen
 pub use ndt::{ndt_align, ndt_build, ndt_search};
 pub use rates::copy_rate;
 pub use roi_pool::roi_pool;
+pub use soak::{SETTLED, Soak, SoakOperator, SoakPass, resident_bytes};
 pub use sort::sort;
 pub use voxelize::voxelize;
 

@@ -105,6 +105,9 @@ pub(crate) struct BenchArgs {
     /// Runs that the medians are taken over; a fourth of it on the CPU
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) rounds: u32,
+    /// Of soak: sweeps of each pass [default: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) sweeps: Option<u32>,
 }
 
 /// What `bench` can measure.
@@ -116,6 +119,8 @@ pub(crate) enum Operator {
     RoiPool,
     /// Grids of normal distributions: building, searching, scoring, aligning; on built-in maps
     Ndt,
+    /// Whether memory stays flat and results stay equal over many sweeps, by one thread and by eight that share the device; exit 6 if not
+    Soak,
 }
 
 /// How inputs are read.

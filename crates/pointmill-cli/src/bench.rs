@@ -7,6 +7,7 @@ use crate::inputs::load_one;
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::say;
+use crate::soak;
 use crate::table::grouped;
 use pointmill::{Device, Stream};
 use pointmill_bench::{
@@ -53,6 +54,7 @@ impl Subject {
                 refuse_clouds(args, "ndt")?;
                 Ok(Self::Ndt(ndt_maps()))
             }
+            Operator::Soak => unreachable!("a soak measures no subject"),
         }
     }
 
@@ -108,6 +110,13 @@ fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
 
 /// Runs the command: each measurement is one `bench` record, a [`Measurement`].
 pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
+    if matches!(args.operator, Operator::Soak) {
+        refuse_clouds(args, "soak")?;
+        return soak::run(args, name, printer);
+    }
+    if args.sweeps.is_some() {
+        return Err(Failure::Usage("--sweeps: only bench soak counts sweeps, expected no --sweeps".into()));
+    }
     let subject = Subject::of(args)?;
     let chosen = device::open(name)?;
     let rounds = args.rounds as usize;

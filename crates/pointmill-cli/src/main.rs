@@ -23,6 +23,7 @@ mod printer;
 mod records;
 mod roi_pool;
 mod say;
+mod soak;
 mod stats;
 mod synth;
 mod table;

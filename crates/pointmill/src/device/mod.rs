@@ -72,6 +72,8 @@ pub struct DeviceInfo {
     pub multiprocessors: u32,
     /// The newest CUDA version that the driver serves, major and minor.
     pub driver_cuda: (u32, u32),
+    /// The driver's own version, such as `580.65.06`, where the system tells.
+    pub driver: Option<String>,
 }
 
 impl Device {
@@ -164,6 +166,19 @@ impl Device {
             Kind::Cuda(gpu) => gpu.info().map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// The oldest GPU that the kernels are compiled for, as PTX names it, and the version of PTX; newer GPUs translate them.
+    ///
+    /// ```
+    /// assert_eq!(pointmill::Device::ptx_target(), ("sm_70", "7.8"));
+    /// ```
+    pub fn ptx_target() -> (&'static str, &'static str) {
+        let of = |directive: &str| {
+            let line = pointmill_kernels::PTX.lines().find_map(|line| line.strip_prefix(directive));
+            line.map_or("", str::trim)
+        };
+        (of(".target "), of(".version "))
     }
 
     /// Whether work is done by the CPU path.
