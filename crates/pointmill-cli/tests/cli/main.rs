@@ -6,6 +6,7 @@ mod config;
 mod convert;
 mod end;
 mod failures;
+mod faults;
 mod ndt;
 mod roi_pool;
 mod voxelize;
