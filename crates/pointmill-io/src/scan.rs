@@ -2,6 +2,7 @@
 
 use crate::dtype::Dtype;
 use crate::format::Format;
+use crate::limits::Limits;
 use pointmill_core::PointCloud;
 use std::fmt;
 
@@ -10,25 +11,16 @@ use std::fmt;
 /// ```
 /// use pointmill_io::{Format, ReadOptions};
 /// let options = ReadOptions { format: Some(Format::Bin), columns: Some(6), ..ReadOptions::default() };
-/// assert_eq!((options.max_points, options.max_decoded_bytes), (Some(1 << 30), None));
+/// assert_eq!(options.limits.max_points, Some(1 << 30));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The format; by default found by name, then by content.
     pub format: Option<Format>,
     /// The number of columns. Raw rows are cut by it (default 4, nuScenes 5); arrays must have it if it is given.
     pub columns: Option<usize>,
-    /// The most points read, default 2^30; `None` for no limit.
-    pub max_points: Option<u64>,
-    /// The most bytes that compressed data may unpack to. By default what the format's own limit allows: of `.npz` 256 MiB or
-    /// 100 times the file, of `.pcd` 88 times the file, more than which its compression cannot give.
-    pub max_decoded_bytes: Option<u64>,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self { format: None, columns: None, max_points: Some(1 << 30), max_decoded_bytes: None }
-    }
+    /// How much a read may take.
+    pub limits: Limits,
 }
 
 /// A cloud from a file.

@@ -36,7 +36,9 @@ impl<'s, 'a> Window<'s, 'a> {
     }
 
     pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        self.source.detail(field, wanted, found)
+        // What lies in the window was got, but not taken.
+        let position = self.source.position().map(|at| at - self.held.len() as u64);
+        self.source.detail(field, wanted, found).at(position)
     }
 
     /// The number of the line taken last, from 1.

@@ -1,6 +1,6 @@
 //! The shared test data when present: files with what must come of them.
 
-use pointmill_io::{IoError, ReadOptions, Scan, read};
+use pointmill_io::{IoError, Limits, ReadOptions, Scan, read};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -94,7 +94,8 @@ fn ply_and_pcd_files_give_what_they_must() {
         let (id, expect) = (case["id"].as_str().unwrap(), &case["expect"]);
         let args = strings(&case["args"]);
         let budget = args.iter().position(|a| *a == "--max-decoded-bytes").map(|at| args[at + 1].parse().unwrap());
-        let options = ReadOptions { max_decoded_bytes: budget, ..ReadOptions::default() };
+        let options =
+            ReadOptions { limits: Limits { max_decoded_bytes: budget, ..Limits::default() }, ..ReadOptions::default() };
         let start = std::time::Instant::now();
         let path = folder.join(case["file"].as_str().unwrap());
         match (expect["kind"].as_str().unwrap(), read(&path, &options)) {
