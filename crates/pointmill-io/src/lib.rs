@@ -28,6 +28,7 @@ mod dtype;
 mod error;
 mod format;
 mod inputs;
+mod las;
 mod limits;
 #[cfg(feature = "arrow")]
 mod moments;

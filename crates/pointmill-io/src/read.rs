@@ -6,7 +6,7 @@ use crate::format::{Format, detect};
 use crate::limits::{Bounds, Limits};
 use crate::scan::{Field, ReadOptions, Scan, Warning, unnamed};
 use crate::source::Source;
-use crate::{bin, npy, npz, pcd, ply};
+use crate::{bin, las, npy, npz, pcd, ply};
 use pointmill_core::PointCloud;
 use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek};
@@ -116,6 +116,7 @@ fn read_plain(source: &mut Source<'_>, format: Format, bounds: &Bounds) -> Resul
         Format::Npy | Format::Npz => npy::read_rows(source, bounds),
         Format::Ply => ply::read_rows(source, bounds),
         Format::Pcd => pcd::read_rows(source, bounds),
+        Format::Las => las::read_rows(source, bounds),
     }
 }
 

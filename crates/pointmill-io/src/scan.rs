@@ -77,6 +77,14 @@ pub enum Warning {
         /// The farthest that a coordinate moved, in metres.
         by: f64,
     },
+    /// Some points lie outside the box that the header gives. It decides nothing; but compressed files have no checksum, and this
+    /// may be the only sign of damage.
+    OutsideBounds {
+        /// How many.
+        count: usize,
+        /// The number of points.
+        points: usize,
+    },
     /// There is more behind the data that the header declares.
     TrailingBytes {
         /// At least how many bytes.
@@ -100,6 +108,9 @@ impl fmt::Display for Warning {
             Self::NonFinite { count, points } => write!(f, "{count} of {points} points are not finite"),
             Self::Cast { from } => write!(f, "values of {from} were cast to f32"),
             Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
+            Self::OutsideBounds { count, points } => {
+                write!(f, "{count} of {points} points lie outside the box that the header gives")
+            }
             Self::TrailingBytes { bytes } => write!(f, "{bytes} or more bytes after the declared data were ignored"),
         }
     }
@@ -115,7 +126,7 @@ impl Scan {
         mut warnings: Vec<Warning>,
     ) -> Self {
         // Where types have names of their own, small integers among them are ordinary and lose nothing.
-        let named = matches!(format, Format::Ply | Format::Pcd);
+        let named = matches!(format, Format::Ply | Format::Pcd | Format::Las);
         for &Field { dtype: from, .. } in &fields {
             let kept = if named { from.fits_f32() } else { from == Dtype::F32 };
             if !kept && !warnings.contains(&Warning::Cast { from }) {

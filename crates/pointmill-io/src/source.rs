@@ -73,6 +73,12 @@ impl<'a> Source<'a> {
         Self { max_memory: max_memory.unwrap_or(u64::MAX), ..self }
     }
 
+    /// The source, of a file of which so many bytes were read before.
+    #[cfg(feature = "laz")]
+    pub(crate) fn starting(self, position: u64) -> Self {
+        Self { position, ..self }
+    }
+
     /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known to be there.
     pub(crate) fn member(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, name: &str) -> Self {
         let left = stored.then_some(size);
