@@ -50,6 +50,7 @@ pub use dtype::Dtype;
 pub use error::{Detail, IoError, escape};
 pub use format::{Format, UnknownFormat};
 pub use inputs::{find_inputs, natural_order};
+pub use las::hush_decoder_panics;
 pub use limits::Limits;
 #[cfg(feature = "arrow")]
 pub use moments::{NdtMomentsTable, read_ndt_moments, write_ndt_moments};

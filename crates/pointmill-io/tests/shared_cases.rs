@@ -91,10 +91,7 @@ fn files_give_what_they_must() {
     let cases: Value = serde_json::from_slice(&std::fs::read(folder.join("cases.json")).unwrap()).unwrap();
     let mut seen = 0;
     for case in cases["cases"].as_array().unwrap() {
-        // Without the feature the valid ones are refused too.
-        if case["area"] == "laz" && !cfg!(feature = "laz") {
-            continue;
-        }
+        seen += 1;
         let (id, expect) = (case["id"].as_str().unwrap(), &case["expect"]);
         let args = strings(&case["args"]);
         let budget = args.iter().position(|a| *a == "--max-decoded-bytes").map(|at| args[at + 1].parse().unwrap());
@@ -102,7 +99,17 @@ fn files_give_what_they_must() {
             ReadOptions { limits: Limits { max_decoded_bytes: budget, ..Limits::default() }, ..ReadOptions::default() };
         let start = std::time::Instant::now();
         let path = folder.join(case["file"].as_str().unwrap());
-        match (expect["kind"].as_str().unwrap(), read(&path, &options)) {
+        let mut answer = None;
+        let used = allocation_counter::measure(|| answer = Some(read(&path, &options)));
+        let most = case["limits"]["max_rss_mb"].as_u64().unwrap_or(256) << 20;
+        assert!(used.bytes_max < most, "{id}: {} bytes of memory", used.bytes_max);
+        // Without the feature the valid ones are refused too.
+        if case["area"] == "laz" && !cfg!(feature = "laz") {
+            let e = answer.unwrap().unwrap_err();
+            assert!(e.class() == "UnsupportedFormat" && e.to_string().contains("feature `laz`"), "{id}: {e}");
+            continue;
+        }
+        match (expect["kind"].as_str().unwrap(), answer.unwrap()) {
             ("ok" | "ok_or_error", Ok(scan)) => check_scan(id, &scan, &expect["result"]),
             ("error" | "ok_or_error", Err(e)) => check_error(id, &e, expect),
             ("ok", Err(e)) => panic!("{id}: {e}"),
@@ -113,7 +120,6 @@ fn files_give_what_they_must() {
         if budget.is_some() {
             assert_eq!(read(&path, &ReadOptions::default()).unwrap().cloud.len(), 4 << 20, "{id} without a budget");
         }
-        seen += 1;
     }
     assert!(seen >= 64, "{seen} cases");
 }

@@ -14,6 +14,12 @@ mod points;
 mod vlr;
 
 pub(crate) use header::MAGIC;
+#[cfg(feature = "laz")]
+pub use laz::hush_decoder_panics;
+
+/// Does nothing: there is no decoder of LAZ without the feature `laz`.
+#[cfg(not(feature = "laz"))]
+pub fn hush_decoder_panics() {}
 
 use crate::error::IoError;
 use crate::limits::Bounds;

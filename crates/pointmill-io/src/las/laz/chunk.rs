@@ -1,5 +1,6 @@
 //! A chunk: its first point as it is, then what is different in the others.
 
+use super::guard::guarded;
 use super::packing::{Layout, Packing};
 use super::table::Chunk;
 use crate::error::IoError;
@@ -8,7 +9,6 @@ use crate::las::points::Points;
 use crate::window::{WINDOW, Window};
 use laz::record::{LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor};
 use std::io::Cursor;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Unpacks the points of chunk `i`.
 pub(super) fn read(
@@ -33,22 +33,17 @@ pub(super) fn read(
         IoError::Decompress(window.detail(&format!("chunk {i}"), wanted, found))
     };
     let mut decoder = decoder(packing, bytes).map_err(broken)?;
-    let mut block = vec![0; WINDOW / record * record];
+    let most = chunk.points.min((WINDOW / record) as u64);
+    let mut block = vec![0; most as usize * record];
     let mut left = chunk.points;
     while left > 0 {
-        let step = left.min((WINDOW / record) as u64);
+        let step = left.min(most);
         let out = &mut block[..step as usize * record];
         guarded(|| decoder.decompress_many(out).map_err(|e| e.to_string())).map_err(broken)?;
         points.push(source, out)?;
         left -= step;
     }
     Ok(())
-}
-
-/// Runs what belongs to the crate `laz`. In builds with checks of overflows its arithmetic panics on damaged data, where it is to wrap around;
-/// that is an error like any other. A decoder that panicked is not used again.
-fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err("data that its decoder cannot follow".into()))
 }
 
 fn decoder<'b>(

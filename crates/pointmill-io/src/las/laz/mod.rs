@@ -6,8 +6,11 @@
 //! The format has no checksum: wrong points may come out of a damaged file.
 
 mod chunk;
+mod guard;
 mod packing;
 mod table;
+
+pub use guard::hush_decoder_panics;
 
 use super::header::Header;
 use super::points::Points;
@@ -23,6 +26,8 @@ use packing::Packing;
 /// quarter or a tenth; equal points shrink to nothing, and so would be any number of them.
 const FREE_UNPACKED: u64 = 16 << 20;
 const MAX_GROWTH: u64 = 64;
+/// By which factor it may grow for the memory to be taken at once.
+const LIKELY_GROWTH: u64 = 16;
 
 /// Reads the points of the file from their offset on, where the window is.
 pub(super) fn read_rows(
@@ -45,7 +50,10 @@ pub(super) fn read_rows(
     let detail = |wanted, found| window.detail("data unpacked", wanted, found);
     bounds.limits.check_decoded(detail, unpacked, growth, "16 MiB or 64 times the file")?;
     let chunks = table::read(window, header, &packing, &bytes)?;
-    points.reserve(window.source(), header.points)?;
+    // Else it is taken as points come.
+    if unpacked / LIKELY_GROWTH <= bytes.len() as u64 {
+        points.reserve(window.source(), header.points)?;
+    }
     for (i, chunk) in chunks.entries.iter().enumerate() {
         chunk::read(window, &packing, i, chunk, &bytes[chunk.bytes.clone()], &mut points)?;
     }

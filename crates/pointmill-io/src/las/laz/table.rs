@@ -13,9 +13,9 @@ const OFFSET: usize = 8;
 const HEAD: usize = 8;
 
 /// Chunks that may always come, and bytes that further ones must have on average. A decoder starts afresh with each chunk, which
-/// takes it 0.1 ms whatever little is in it; writers make chunks of 50,000 points, and of octrees some of few.
+/// takes it 0.5 ms whatever little is in it; writers make chunks of 50,000 points, and of octrees some of few.
 const FREE_CHUNKS: u64 = 1000;
-const LEAST_CHUNK: u64 = 512;
+const LEAST_CHUNK: u64 = 1024;
 
 /// A chunk.
 #[derive(Debug, PartialEq)]
