@@ -5,6 +5,7 @@ mod config;
 mod convert;
 mod end;
 mod failures;
+mod las;
 mod ndt;
 mod roi_pool;
 mod voxelize;
