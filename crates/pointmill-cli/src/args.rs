@@ -7,7 +7,7 @@ use crate::ndt::NdtCommand;
 use crate::roi_pool::{Inside, Mode, Origin, Output};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use pointmill_io::{Format, ReadOptions, escape};
+use pointmill_io::{Format, Limits, ReadOptions, escape};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -132,15 +132,31 @@ pub(crate) struct ReadArgs {
     /// Values a point has in raw f32 files [default: 4, nuscenes 5]; arrays must have as many if this is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub(crate) columns: Option<u32>,
-    /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, pcd 88 times the file]
+    /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, laz 16 MiB or 64 times, pcd 88 times]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) max_decoded_bytes: Option<u64>,
+    /// Most points of an input [default: 1073741824]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub(crate) max_input_points: Option<u64>,
+    /// Most bytes of memory for what is read of an input; K, M and G count in 1024s [default: 16G]
+    #[arg(long, value_name = "N[K|M|G]", value_parser = parse_bytes)]
+    pub(crate) max_memory: Option<u64>,
 }
 
 impl ReadArgs {
     pub(crate) fn options(&self) -> ReadOptions {
-        let &Self { format, columns, max_decoded_bytes } = self;
-        ReadOptions { format, columns: columns.map(|n| n as usize), max_decoded_bytes, ..ReadOptions::default() }
+        ReadOptions { format: self.format, columns: self.columns.map(|n| n as usize), limits: self.limits() }
+    }
+
+    /// How much a read may take.
+    pub(crate) fn limits(&self) -> Limits {
+        let &Self { max_decoded_bytes, max_input_points, max_memory, .. } = self;
+        let default = Limits::default();
+        Limits {
+            max_points: max_input_points.or(default.max_points),
+            max_memory: max_memory.or(default.max_memory),
+            max_decoded_bytes,
+        }
     }
 }
 
@@ -225,6 +241,8 @@ impl VoxelizeArgs {
             format: self.read.format.map(|f| f.name().to_owned()),
             columns: self.read.columns,
             max_decoded_bytes: self.read.max_decoded_bytes,
+            max_input_points: self.read.max_input_points,
+            max_memory: self.read.max_memory,
         }
     }
 }
@@ -346,6 +364,18 @@ fn parse_one_or_three<T: FromStr + Copy>(text: &str, kind: &str) -> Result<[T; 3
     if text.contains(',') { parse_values(text, kind) } else { parse_values(text, kind).map(|[one]| [one; 3]) }
 }
 
+/// A number of bytes, the suffixes in 1024s.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|&n| n <= i64::MAX as u64);
+    bytes.ok_or_else(|| "expected a whole number of bytes, with K, M or G behind it or nothing".into())
+}
+
 fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], String> {
     parse_values(text, "number")
 }
@@ -395,6 +425,13 @@ mod tests {
         assert_eq!((parse_out_size("7"), parse_out_size("1,2,3")), (Ok([7; 3]), Ok([1, 2, 3])));
         assert_eq!(parse_out_size("-7"), Err("expected a whole number".into()));
         assert_eq!(parse_out_size("1,2"), Err("expected 3 whole numbers with commas between, got 2".into()));
+        assert_eq!((parse_bytes("7"), parse_bytes("3k"), parse_bytes("2G")), (Ok(7), Ok(3 << 10), Ok(2 << 30)));
+        assert!(
+            ["", "G", "-1", "1T", "1.5G", "9223372036854775808", "18446744073709551615G"]
+                .map(parse_bytes)
+                .iter()
+                .all(Result::is_err)
+        );
         assert_eq!(parse_numbers::<6>("-54,-54,-5,54,54,3"), Ok([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]));
     }
 }

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
     let level = level[usize::from(cli.global.logs).min(3)];
     tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
     interrupt::install();
+    pointmill_io::hush_decoder_panics();
     let mut printer = Printer::new(cli.global.json);
     // Whatever was interrupted is told as interrupted, even if it came to an end meanwhile.
     let done = catch_unwind(AssertUnwindSafe(|| run(&cli, &mut printer)));

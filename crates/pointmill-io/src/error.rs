@@ -93,32 +93,19 @@ impl IoError {
 
     /// The file, folder, pattern or name the error is about.
     pub fn path(&self) -> &Path {
-        match self {
-            Self::Io { path, .. } => path,
-            Self::UnsupportedFormat(d)
-            | Self::BadHeader(d)
-            | Self::MissingField(d)
-            | Self::Truncated(d)
-            | Self::SizeMismatch(d)
-            | Self::LimitExceeded(d)
-            | Self::Decompress(d)
-            | Self::BadValue(d)
-            | Self::ShapeMismatch(d)
-            | Self::DtypeMismatch(d)
-            | Self::InvalidArgument(d)
-            | Self::OutOfMemory(d) => &d.path,
+        match (self, self.detail()) {
+            (Self::Io { path, .. }, _) => path,
+            (_, detail) => detail.map_or_else(|| Path::new(""), |d| &d.path),
         }
     }
 
-    /// How many bytes of the file had been read when the error was found, where that is known.
-    ///
-    /// ```
-    /// use pointmill_io::{Format, ReadOptions, read_from};
-    /// let options = ReadOptions { format: Some(Format::Pcd), ..ReadOptions::default() };
-    /// let error = read_from(&b"# .PCD v0.7\nFIELDS x y\n"[..], "scan.pcd", &options).unwrap_err();
-    /// assert_eq!((error.class(), error.offset()), ("Truncated", Some(23)));
-    /// ```
+    /// How many bytes of the file had been read when it was refused, for machines; at most so far into the file lies what is wrong.
+    /// `None` where that is not known.
     pub fn offset(&self) -> Option<u64> {
+        self.detail()?.offset
+    }
+
+    fn detail(&self) -> Option<&Detail> {
         match self {
             Self::Io { .. } => None,
             Self::UnsupportedFormat(d)
@@ -132,7 +119,7 @@ impl IoError {
             | Self::ShapeMismatch(d)
             | Self::DtypeMismatch(d)
             | Self::InvalidArgument(d)
-            | Self::OutOfMemory(d) => d.offset,
+            | Self::OutOfMemory(d) => Some(d),
         }
     }
 
@@ -143,7 +130,7 @@ impl IoError {
     }
 }
 
-/// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`.
+/// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`, without the offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     /// The file, folder, pattern or name as it was given.
@@ -154,12 +141,12 @@ pub struct Detail {
     pub wanted: String,
     /// What was found there.
     pub found: String,
-    /// How many bytes of the file had been read by then, where that is known.
+    /// How many bytes of the file had been read, where it has bytes of its own to count: a member of an archive has not.
     pub offset: Option<u64>,
 }
 
 impl Detail {
-    /// A detail in a box, as the variants of [`IoError`] hold it; without an offset.
+    /// A detail in a box, as the variants of [`IoError`] hold it.
     pub fn new(
         path: impl AsRef<Path>,
         field: impl Into<String>,
@@ -168,6 +155,12 @@ impl Detail {
     ) -> Box<Self> {
         let path = path.as_ref().to_path_buf();
         Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into(), offset: None })
+    }
+
+    /// The detail with the number of bytes that had been read.
+    pub(crate) fn at(mut self: Box<Self>, offset: Option<u64>) -> Box<Self> {
+        self.offset = offset;
+        self
     }
 }
 

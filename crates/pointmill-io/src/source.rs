@@ -2,6 +2,7 @@
 
 use crate::error::{Detail, IoError};
 use bytemuck::{Pod, cast_slice_mut};
+use std::cell::Cell;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
@@ -41,24 +42,77 @@ pub(crate) struct Source<'a> {
     reader: &'a mut dyn Read,
     /// Bytes left by a length that was checked (a file's own, not one that a header claims).
     left: Option<u64>,
-    /// Bytes read.
-    read: u64,
     /// For a member of an archive, whose errors are the archive's and not the system's: bytes left as the archive claims.
     /// No more are read, but so many need not come.
     claimed: Option<u64>,
     /// Said before the names of fields: the array's name in an archive.
     prefix: String,
+    /// Bytes got so far.
+    position: u64,
+    /// Memory that may be taken, and memory taken so far, in bytes.
+    max_memory: u64,
+    taken: Cell<u64>,
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(path: &'a Path, reader: &'a mut dyn Read, length: Option<u64>) -> Self {
-        Self { path, reader, left: length, read: 0, claimed: None, prefix: String::new() }
+        Self {
+            path,
+            reader,
+            left: length,
+            claimed: None,
+            prefix: String::new(),
+            position: 0,
+            max_memory: u64::MAX,
+            taken: Cell::new(0),
+        }
+    }
+
+    /// The source with a limit on the memory that is taken for it.
+    pub(crate) fn within(self, max_memory: Option<u64>) -> Self {
+        Self { max_memory: max_memory.unwrap_or(u64::MAX), ..self }
+    }
+
+    /// The source, of a file of which so many bytes were read before.
+    #[cfg(feature = "laz")]
+    pub(crate) fn starting(self, position: u64) -> Self {
+        Self { position, ..self }
     }
 
     /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known to be there.
     pub(crate) fn member(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, name: &str) -> Self {
         let left = stored.then_some(size);
-        Self { path, reader, left, read: 0, claimed: Some(size), prefix: format!("array `{name}`: ") }
+        Self { claimed: Some(size), prefix: format!("array `{name}`: "), ..Self::new(path, reader, left) }
+    }
+
+    /// How many bytes were read; `None` in an archive.
+    pub(crate) fn position(&self) -> Option<u64> {
+        self.claimed.is_none().then_some(self.position)
+    }
+
+    /// Counts memory that is about to be taken for what the file says, and refuses what is above the limit.
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), IoError> {
+        let taken = self.taken.get().saturating_add(bytes as u64);
+        if taken > self.max_memory {
+            let wanted = format!("at most {} bytes (the limit `max_memory`, --max-memory)", self.max_memory);
+            return Err(IoError::LimitExceeded(self.detail("memory", wanted, format!("{taken} bytes or more"))));
+        }
+        self.taken.set(taken);
+        Ok(())
+    }
+
+    /// The memory that was counted so far, in bytes.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.get()
+    }
+
+    /// An empty vector with room for `count` values, counted.
+    pub(crate) fn room<T>(&self, count: usize) -> Result<Vec<T>, IoError> {
+        let bytes = count.saturating_mul(size_of::<T>());
+        self.take(bytes)?;
+        let mut room = Vec::new();
+        room.try_reserve_exact(count).map_err(|_| self.out_of_memory(bytes))?;
+        Ok(room)
     }
 
     /// The most bytes that can come, if that is known or claimed.
@@ -84,21 +138,7 @@ impl<'a> Source<'a> {
     }
 
     pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        self.detail_before(0, field, wanted, found)
-    }
-
-    /// A detail about what comes so many bytes before what was read last.
-    pub(crate) fn detail_before(
-        &self,
-        held: usize,
-        field: &str,
-        wanted: impl Into<String>,
-        found: impl Into<String>,
-    ) -> Box<Detail> {
-        let mut detail = Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found);
-        // In a member of an archive bytes are unpacked ones, and say nothing about the file.
-        detail.offset = self.claimed.is_none().then(|| self.read.saturating_sub(held as u64));
-        detail
+        Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found).at(self.position())
     }
 
     /// Fills `buffer` as far as there are bytes; the number of bytes got.
@@ -117,7 +157,7 @@ impl<'a> Source<'a> {
                 Err(e) => return Err(IoError::io(self.path, "read")(e)),
             }
         }
-        self.read += got as u64;
+        self.position += got as u64;
         self.left = self.left.map(|left| left.saturating_sub(got as u64));
         self.claimed = self.claimed.map(|claimed| claimed - got as u64);
         Ok(got)
@@ -191,21 +231,22 @@ impl<'a> Source<'a> {
     /// Takes all the memory at once if the bytes are known to be there.
     fn reserve_known<T>(&self, out: &mut Vec<T>, count: usize, bytes_each: usize) -> Result<(), IoError> {
         let bytes = count as u128 * bytes_each as u128;
-        if self.left.is_some_and(|left| u128::from(left) >= bytes) && out.try_reserve_exact(count).is_err() {
-            return Err(self.out_of_memory(count * size_of::<T>()));
+        if self.left.is_some_and(|left| u128::from(left) >= bytes) {
+            *out = self.room(count)?;
         }
         Ok(())
     }
 
-    /// A vector with room for so many values, made of those that were read.
-    pub(crate) fn room<T>(&self, count: usize) -> Result<Vec<T>, IoError> {
-        let mut out = Vec::new();
-        out.try_reserve_exact(count).map_err(|_| self.out_of_memory(count.saturating_mul(size_of::<T>())))?;
-        Ok(out)
-    }
-
-    fn reserve<T>(&self, out: &mut Vec<T>, more: usize) -> Result<(), IoError> {
-        out.try_reserve(more).map_err(|_| self.out_of_memory((out.len() + more) * size_of::<T>()))
+    pub(crate) fn reserve<T>(&self, out: &mut Vec<T>, more: usize) -> Result<(), IoError> {
+        // What there is was counted when it was made.
+        let room = out.capacity();
+        let beyond = (out.len() + more).saturating_sub(room);
+        self.take(beyond * size_of::<T>())?;
+        out.try_reserve(more).map_err(|_| self.out_of_memory((out.len() + more) * size_of::<T>()))?;
+        // Vectors double, which is more than was asked for.
+        let doubled = (out.capacity() - room).saturating_sub(beyond) * size_of::<T>();
+        self.taken.set(self.taken.get() + doubled as u64);
+        Ok(())
     }
 
     pub(crate) fn out_of_memory(&self, bytes: usize) -> IoError {

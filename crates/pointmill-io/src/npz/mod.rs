@@ -4,9 +4,10 @@ mod archive;
 
 use crate::array::{Array, ArrayView};
 use crate::error::{Detail, IoError};
+use crate::limits::{Bounds, Limits};
 use crate::named::NamedPoints;
 use crate::npy;
-use crate::read::{Limits, Rows};
+use crate::read::Rows;
 use crate::whole::write_whole;
 use archive::Archive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,12 +25,12 @@ const XYZ_F64: &str = "xyz_f64";
 /// From here on an archive's member needs 64-bit sizes.
 const LARGE: u64 = 0xff00_0000;
 
-/// Reads every array of an `.npz` archive, by name.
+/// Reads every array of an `.npz` archive, by name, within [`Limits::default`].
 ///
 /// Arrays come in C order, as from [`read_npy`](crate::read_npy). Members that are not `.npy` files are left out.
 ///
 /// # Limits
-/// 10,000 members; unpacked, 256 MiB or 100 times the file, whichever is more. Memory is taken as bytes come out of the
+/// 10,000 members; unpacked, 256 MiB or 100 times the file, whichever is more; [`Limits`]. Memory is taken as bytes come out of the
 /// archive, not as its headers claim.
 ///
 /// # Errors
@@ -46,9 +47,28 @@ const LARGE: u64 = 0xff00_0000;
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoError> {
+    read_npz_within(path, &Limits::default())
+}
+
+/// Reads every array of an `.npz` archive as [`read_npz`] does, within limits of the caller's; of them [`Limits::max_memory`] and
+/// [`Limits::max_decoded_bytes`] count.
+///
+/// # Errors
+/// As [`read_npz`].
+///
+/// ```
+/// use pointmill_io::{ArrayView, Limits, read_npz_within, write_npz};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-within.npz", std::process::id()));
+/// write_npz(&path, &[("a", ArrayView::u8(&[9], &[0; 9])), ("b", ArrayView::u8(&[9], &[0; 9]))])?;
+/// let limits = Limits { max_memory: Some(17), ..Limits::default() };
+/// assert_eq!(read_npz_within(&path, &limits).unwrap_err().class(), "LimitExceeded");
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+pub fn read_npz_within(path: impl AsRef<Path>, limits: &Limits) -> Result<BTreeMap<String, Array>, IoError> {
     let path = path.as_ref();
     let (file, _) = crate::read::open(path)?;
-    let mut archive = Archive::open(path, BufReader::new(file), None)?;
+    let mut archive = Archive::open(path, BufReader::new(file), limits)?;
     let mut arrays = BTreeMap::new();
     for (index, name) in archive.names()? {
         let array = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
@@ -108,15 +128,15 @@ pub fn write_points_npz(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Resu
 }
 
 /// Reads the cloud of an archive: the array `points`, or the only one of two axes, and `xyz_f64` beside it.
-pub(crate) fn read_rows(path: &Path, reader: impl Read + Seek, limits: &Limits) -> Result<Rows, IoError> {
-    let mut archive = Archive::open(path, reader, limits.max_decoded_bytes)?;
+pub(crate) fn read_rows(path: &Path, reader: impl Read + Seek, bounds: &Bounds) -> Result<Rows, IoError> {
+    let mut archive = Archive::open(path, reader, &bounds.limits)?;
     let names = archive.names()?;
     let exact = names.iter().find(|(_, name)| name == XYZ_F64).cloned();
     let Some((index, name)) = names.iter().find(|(_, name)| name == POINTS).cloned() else {
         let (index, name) = archive.only_matrix(names, POINTS)?;
-        return archive.member(index, &name, |source| npy::read_rows(source, limits));
+        return archive.member(index, &name, |source| npy::read_rows(source, bounds));
     };
-    let mut rows = archive.member(index, &name, |source| npy::read_rows(source, limits))?;
+    let mut rows = archive.member(index, &name, |source| npy::read_rows(source, bounds))?;
     if let Some((index, name)) = exact {
         let exact = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
         exact.expect_shape(&[Some(rows.data.len() / rows.columns), Some(3)])?;
