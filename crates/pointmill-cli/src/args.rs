@@ -261,6 +261,8 @@ pub(crate) struct RoiPoolArgs {
     pub(crate) features: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) on_oom: OnOomArgs,
 
     /// Voxels of a box along its length, width and height, one value or x,y,z
     #[arg(long, value_name = "A[,B,C]", default_value = "12,12,12", allow_hyphen_values = true, value_parser = parse_out_size)]

@@ -273,3 +273,44 @@ impl Totals {
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pointmill::TwinFault;
+
+    /// Voxelizes a cloud on the twin, which fails after so many allocations or launches; the frame, and the bytes that were written.
+    fn failing(on_oom: OnOom, fault: (TwinFault, usize)) -> Result<(Frame, Vec<u8>), Trouble> {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, out] = ["a.bin", "a.npz"].map(|name| folder.path().join(name));
+        let points = (0..300).flat_map(|i| [0.1 * i as f32, 0.0, 0.0, 1.0]);
+        pointmill_io::write_bin(&input, PointCloud::new(points.collect(), 4).unwrap().points()).unwrap();
+        let settings = Settings::default();
+        let params = VoxelizeParams { max_voxels: 1000, ..settings.params() };
+        let inputs = Inputs::find(&[input.to_str().unwrap().into()], settings.read_options().unwrap()).unwrap();
+        let outputs = Outputs::plan(Some(&out), &inputs.sources).unwrap();
+        let mut station = Station::new(&Device::twin(), &params, false).unwrap();
+        let plan = Plan { settings, params, inputs, outputs, on_oom, picture: None };
+        Device::fail_twin(Some(fault));
+        let done = plan.one(&mut station, 0, &plan.inputs.sources[0]);
+        Device::fail_twin(None);
+        done.map(|frame| (frame, std::fs::read(out).unwrap()))
+    }
+
+    #[test]
+    fn short_memory_of_a_device_is_an_input_that_fails_or_is_done_on_the_cpu() {
+        let short = (TwinFault::OutOfMemory, 0);
+        let Err(Trouble::Input(refused)) = failing(OnOom::Fail, short) else { panic!("no refusal") };
+        assert!(format!("{refused:?}").contains("\"OutOfMemory\""), "{refused:?}");
+        let (redone, redone_bytes) = failing(OnOom::Cpu, short).unwrap();
+        let (whole, whole_bytes) = failing(OnOom::Cpu, (TwinFault::OutOfMemory, 10_000)).unwrap();
+        assert_eq!((redone.device.as_str(), whole.device.as_str()), ("cpu", "twin"));
+        assert!(redone_bytes == whole_bytes);
+    }
+
+    #[test]
+    fn a_lost_device_ends_the_command() {
+        let lost = failing(OnOom::Cpu, (TwinFault::Lost, 0)).unwrap_err();
+        assert!(matches!(&lost, Trouble::Fatal(failure) if failure.exit_code() == 5), "{lost:?}");
+    }
+}

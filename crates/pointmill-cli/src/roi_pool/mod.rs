@@ -113,7 +113,15 @@ fn work(
     input: Loaded,
     read_ms: f64,
 ) -> Result<Summary, Trouble> {
-    let ms = lane.run(&input).map_err(blame)?;
+    let ms = match lane.run(&input) {
+        Err(e) if args.on_oom.on_oom.redoes(&e, &lane.device) => {
+            device::say_redone(COMMAND, &e);
+            lane = Lane::new(Device::cpu(), task)?;
+            lane.run(&input)
+        }
+        done => done,
+    };
+    let ms = ms.map_err(blame)?;
     interrupt::check()?;
     let start = Instant::now();
     let answer = lane.answer(&input, args.out.is_some() || args.cpu)?;

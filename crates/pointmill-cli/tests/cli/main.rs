@@ -7,6 +7,7 @@ mod convert;
 mod end;
 mod failures;
 mod faults;
+mod json;
 mod las;
 mod ndt;
 mod roi_pool;
