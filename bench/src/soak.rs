@@ -7,7 +7,8 @@ use pointmill::voxelize::{MeanArray, VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Device, Input, Points, Result, Stream};
 use pointmill_synth::{Drive, DriveParams, RoiScene};
 use serde::Serialize;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -59,11 +60,14 @@ pub struct SoakPass {
     pub points: u64,
     /// How long it took, in seconds.
     pub seconds: f64,
-    /// Most bytes of the host that the process had while memory settled; null where the system does not tell.
+    /// The host's memory that the process had in the first tenth of the sweeps after the 200th, in bytes, the mean; null where the system does not
+    /// tell, or there were no sweeps then.
     pub settled_bytes: Option<u64>,
-    /// Most bytes that it had afterwards; null where the system does not tell, or there were no sweeps afterwards.
+    /// The same of the last tenth.
+    pub last_bytes: Option<u64>,
+    /// The most that it had at any time.
     pub most_bytes: Option<u64>,
-    /// By how much the second is more than the first, as a part of it; negative if it is less.
+    /// By how much the last tenth has more than the first, as a part of it; negative if it has less.
     pub growth: Option<f64>,
     /// As `growth`, of the GPU's memory that is taken; null on the CPU.
     pub device_growth: Option<f64>,
@@ -140,7 +144,7 @@ impl Soak {
         goes_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<(SoakPass, Vec<u64>)> {
         let start = Instant::now();
-        let watch = Watch { device, settled: [const { AtomicU64::new(0) }; 2], most: [const { AtomicU64::new(0) }; 2] };
+        let watch = Watch { device, seen: Mutex::default() };
         let failed = AtomicBool::new(false);
         let thread = |t: usize| -> Result<Vec<(u64, usize)>> {
             let mut lane = Lane::new(operator, &device.stream()?)?;
@@ -171,9 +175,8 @@ impl Soak {
         let results: Vec<(u64, usize)> = (0..sweeps).map_while(of).collect();
         let hashes: Vec<u64> = results.iter().map(|r| r.0).collect();
         let different = hashes.iter().zip(wanted).filter(|(a, b)| a != b).count();
-        let [settled, settled_device] = watch.settled.each_ref().map(told);
-        let [most, most_device] = watch.most.each_ref().map(told);
-        let growth = |a: Option<u64>, b: Option<u64>| Some((b? as f64 - a? as f64) / a? as f64).map(rounded);
+        let seen = watch.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let [host, gpu] = [0, 1].map(|of| Seen::new(seen.iter().filter_map(|s| Some((s.0, s.1[of]?))), sweeps));
         let pass = SoakPass {
             operator,
             device: device.to_string(),
@@ -182,10 +185,11 @@ impl Soak {
             sweeps: total,
             points: results.iter().map(|r| r.1 as u64).sum(),
             seconds: rounded(start.elapsed().as_secs_f64()),
-            settled_bytes: settled,
-            most_bytes: most,
-            growth: growth(settled, most),
-            device_growth: growth(settled_device, most_device),
+            settled_bytes: host.settled,
+            last_bytes: host.last,
+            most_bytes: host.most,
+            growth: host.growth(),
+            device_growth: gpu.growth(),
             hash: format!("{:016x}", hash_of(0, &hashes)),
             different,
         };
@@ -193,34 +197,55 @@ impl Soak {
     }
 }
 
-fn told(bytes: &AtomicU64) -> Option<u64> {
-    Some(bytes.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0)
-}
-
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// The most memory of host and GPU, before and after it has settled.
+/// Looks at the memory of host and GPU while sweeps are done.
 struct Watch<'a> {
     device: &'a Device,
-    settled: [AtomicU64; 2],
-    most: [AtomicU64; 2],
+    /// After which sweep, and what was taken of host and GPU.
+    seen: Mutex<Vec<(usize, [Option<u64>; 2])>>,
 }
 
 impl Watch<'_> {
     /// Looks every few sweeps: asking the system takes as long as a small sweep.
     fn look(&self, i: usize) -> Result<()> {
         const EVERY: usize = 10;
-        if !i.is_multiple_of(EVERY) {
-            return Ok(());
-        }
-        let most = if i < SETTLED { &self.settled } else { &self.most };
-        most[0].fetch_max(resident_bytes().unwrap_or(0), Ordering::Relaxed);
-        if let Some(info) = self.device.info()? {
-            most[1].fetch_max(info.memory_bytes - info.free_bytes, Ordering::Relaxed);
+        if i.is_multiple_of(EVERY) {
+            let gpu = self.device.info()?.map(|info| info.memory_bytes - info.free_bytes);
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).push((i, [resident_bytes(), gpu]));
         }
         Ok(())
+    }
+}
+
+/// What was seen of one memory. Means tell growth from the ups and downs of an allocator.
+struct Seen {
+    settled: Option<u64>,
+    last: Option<u64>,
+    most: Option<u64>,
+}
+
+impl Seen {
+    fn new(seen: impl Iterator<Item = (usize, u64)> + Clone, sweeps: usize) -> Self {
+        let tenth = sweeps.saturating_sub(SETTLED).div_ceil(10);
+        let mean = |from: usize, to: usize| {
+            let of = seen.clone().filter(|s| (from..to).contains(&s.0)).map(|s| s.1);
+            let (sum, n) = of.fold((0, 0), |(sum, n), bytes| (sum + bytes, n + 1));
+            (n > 0).then(|| sum / n)
+        };
+        let last = sweeps.saturating_sub(tenth).max(SETTLED);
+        Self {
+            settled: mean(SETTLED, SETTLED + tenth),
+            last: mean(last, sweeps),
+            most: seen.clone().map(|s| s.1).max(),
+        }
+    }
+
+    fn growth(&self) -> Option<f64> {
+        let (settled, last) = (self.settled? as f64, self.last? as f64);
+        Some(rounded((last - settled) / settled))
     }
 }
 
@@ -334,6 +359,16 @@ mod tests {
         assert_eq!((sizes.iter().min(), sizes.iter().max()), (Some(&LEAST), Some(&MOST)));
         let first = |i: usize| hash_of(0, soak.sweep(i).data());
         assert!((1..20).all(|k| first(0) != first(k * SIZES)));
+    }
+
+    #[test]
+    fn growth_is_told_from_ups_and_downs() {
+        let of = |bytes: &dyn Fn(usize) -> u64| Seen::new((0..1200).step_by(10).map(|i| (i, bytes(i))), 1200).growth();
+        assert_eq!(of(&|i| if i < SETTLED { 10 } else { 1000 }), Some(0.0));
+        assert_eq!(of(&|i| 1000 + 500 * u64::from(i % 50 == 0)), Some(0.0));
+        // A leak of a thousandth of it every ten sweeps.
+        assert!(of(&|i| 1_000_000 + 100 * i as u64).unwrap() > 0.05);
+        assert_eq!(Seen::new((0..200).map(|i| (i, 7)), 200).growth(), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::whole::write_whole;
 use archive::Archive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
@@ -98,6 +98,60 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, ArrayView<'_>)]) -> Re
 }
 
 fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
+    let mut out = UntilError { out, error: None, position: 0 };
+    let done = write_members(&mut out, arrays);
+    // The archive's writer wraps the system's answer in words of its own.
+    out.error.map_or(done, Err)
+}
+
+/// Keeps the first error, and takes what comes after it without a word: an archive that is dropped half written would complain on stderr.
+struct UntilError<'a> {
+    out: &'a mut BufWriter<File>,
+    error: Option<io::Error>,
+    /// Where in the archive the next byte goes; after an error, where it would.
+    position: u64,
+}
+
+impl UntilError<'_> {
+    fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|e| {
+            let told = e.kind().into();
+            self.error = Some(e);
+            told
+        })
+    }
+}
+
+impl Write for UntilError<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = if self.error.is_some() { Ok(bytes.len()) } else { self.out.write(bytes) };
+        let written = self.keep(done)?;
+        self.position += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.error.is_some() {
+            return Ok(());
+        }
+        let done = self.out.flush();
+        self.keep(done)
+    }
+}
+
+impl Seek for UntilError<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let done = match to {
+            _ if self.error.is_none() => self.out.seek(to),
+            SeekFrom::Start(position) => Ok(position),
+            SeekFrom::Current(by) | SeekFrom::End(by) => Ok(self.position.saturating_add_signed(by)),
+        };
+        self.position = self.keep(done)?;
+        Ok(self.position)
+    }
+}
+
+fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
     let mut zip = ZipWriter::new(out);
     for (name, array) in arrays {
         let bytes = array.values().len() as u64 * array.dtype().bytes() as u64;
