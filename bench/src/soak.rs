@@ -1,10 +1,10 @@
 //! Many sweeps through one process: whether its memory stays as it is, and whether threads that share a device get the bits of one alone.
 
-use bytemuck::{NoUninit, cast_slice};
+use bytemuck::{NoUninit, Pod, cast_slice};
 use pointmill::ndt::{NdtBuilder, NdtCloud, NdtGrid, NdtParams};
 use pointmill::roi_pool::{FeatureArray, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene};
-use pointmill::voxelize::{MeanArray, VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Device, Input, Points, Result, Stream};
+use pointmill::voxelize::{Mean, VoxelizeParams, Voxelizer, Voxels};
+use pointmill::{Buffer, Device, Input, Points, Result, Stream};
 use pointmill_synth::{Drive, DriveParams, RoiScene};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -293,13 +293,19 @@ impl Lane {
                 let (voxelizer, voxels) = &mut **lane;
                 let sweep = soak.sweep(i);
                 voxelizer.run(sweep, voxels)?;
-                let arrays = voxels.read()?;
-                let mut hash = hash_of(hash_of(0, &arrays.coords), &arrays.num_points);
-                hash = arrays.voxels.iter().fold(hash, |hash, values| hash_of(hash, values));
-                if let Some(MeanArray::F32(mean)) = &arrays.mean {
-                    hash = hash_of(hash, mean);
+                let rows = voxels.num_voxels()?;
+                let mut hash = hash_front(0, voxels.coords(), 3 * rows)?;
+                hash = hash_front(hash, voxels.num_points(), rows)?;
+                if let Some(Mean::F32(mean)) = voxels.mean() {
+                    hash = hash_front(hash, mean, rows * sweep.columns())?;
                 }
-                hash = arrays.point_to_voxel.iter().fold(hash, |hash, rows| hash_of(hash, rows));
+                if let Some(values) = voxels.voxels() {
+                    let most = VoxelizeParams::default().max_points_per_voxel.unwrap_or(0) as usize;
+                    hash = hash_front(hash, values, rows * most * sweep.columns())?;
+                }
+                if let Some(of_points) = voxels.point_to_voxel() {
+                    hash = hash_front(hash, of_points, sweep.len())?;
+                }
                 Ok((hash, sweep.len()))
             }
             Self::RoiPool(lane) => {
@@ -345,6 +351,14 @@ fn hash_of<T: NoUninit>(hash: u64, values: &[T]) -> u64 {
     let words: &[u32] = cast_slice(values);
     let step = |hash: u64, word: &u32| (hash.rotate_left(23) ^ u64::from(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mix(words.iter().fold(hash ^ words.len() as u64, step))
+}
+
+/// As [`hash_of`], of the first elements of a buffer: on the CPU where they lie, so that what is seen is the memory of the operator and not of copies.
+fn hash_front<T: Pod>(hash: u64, buffer: &Buffer<T>, len: usize) -> Result<u64> {
+    match buffer.as_slice() {
+        Some(values) => Ok(hash_of(hash, &values[..len])),
+        None => Ok(hash_of(hash, &buffer.read(len)?)),
+    }
 }
 
 #[cfg(test)]
