@@ -29,6 +29,10 @@ fixtures:
         python3 fixtures/$operator.py --mutants
     done
 
+# Fuzz each target, 60 s by default, on seeds and what earlier runs found; needs a C++ compiler
+fuzz seconds="60" *targets:
+    fuzz/run {{ seconds }} {{ targets }}
+
 # Build the tests of the library for a GPU machine, and say how to run them there
 test-gpu:
     #!/usr/bin/env bash

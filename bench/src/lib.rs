@@ -8,6 +8,7 @@ mod icp;
 mod ndt;
 mod rates;
 mod roi_pool;
+mod soak;
 mod sort;
 mod voxelize;
 
@@ -16,6 +17,7 @@ pub use icp::icp;
 pub use ndt::{ndt_align, ndt_build, ndt_search};
 pub use rates::copy_rate;
 pub use roi_pool::roi_pool;
+pub use soak::{SETTLED, Soak, SoakOperator, SoakPass, resident_bytes};
 pub use sort::sort;
 pub use voxelize::voxelize;
 

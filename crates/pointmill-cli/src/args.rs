@@ -1,13 +1,14 @@
 //! What the command line takes. Every flag is explained here and nowhere else; those of `ndt` in [`ndt`](crate::ndt), of `icp` in [`icp`](crate::icp).
 
+use crate::batch::{BatchArgs, ResumeArgs};
 use crate::config::{Order, Settings};
-use crate::device;
+use crate::device::{self, OnOomArgs};
 use crate::icp::IcpArgs;
 use crate::ndt::NdtCommand;
 use crate::roi_pool::{Inside, Mode, Origin, Output};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use pointmill_io::{Format, ReadOptions, escape};
+use pointmill_io::{Format, Limits, ReadOptions, escape};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,7 +24,9 @@ Exit codes:
   4    the device asked for by name is not there
   5    the device was lost
   6    the answer is \"no\": two devices differ under --cpu, no alignment converged
-  130  interrupted";
+  70   a mistake in this program, please report it
+  130  interrupted from the keyboard
+  143  terminated by a signal (129 where the terminal went away)";
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -68,9 +71,9 @@ pub(crate) enum Command {
     },
     /// Find the pose that brings one cloud onto another
     Icp(Box<IcpArgs>),
-    /// Tell what is in a file
+    /// Tell what is in files
     Info(InfoArgs),
-    /// Write a file's points in another format
+    /// Write the points of files in another format
     Convert(ConvertArgs),
     /// List the devices that answer
     Devices,
@@ -108,6 +111,9 @@ pub(crate) struct BenchArgs {
     /// Runs that the medians are taken over; a fourth of it on the CPU
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) rounds: u32,
+    /// Of soak: sweeps of each pass [default: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    pub(crate) sweeps: Option<u32>,
 }
 
 /// What `bench` can measure.
@@ -121,6 +127,8 @@ pub(crate) enum Operator {
     Ndt,
     /// Clouds onto clouds: searches, normals, whole alignments; on built-in pairs, or --input onto --target
     Icp,
+    /// Whether memory stays flat and results stay equal over many sweeps, by one thread and by eight that share the device; exit 6 if not
+    Soak,
 }
 
 /// How inputs are read.
@@ -132,15 +140,31 @@ pub(crate) struct ReadArgs {
     /// Values a point has in raw f32 files [default: 4, nuscenes 5]; arrays must have as many if this is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub(crate) columns: Option<u32>,
-    /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, pcd 88 times the file]
+    /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, laz 16 MiB or 64 times, pcd 88 times]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) max_decoded_bytes: Option<u64>,
+    /// Most points of an input [default: 1073741824]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub(crate) max_input_points: Option<u64>,
+    /// Most bytes of memory for what is read of an input; K, M and G count in 1024s [default: 16G]
+    #[arg(long, value_name = "N[K|M|G]", value_parser = parse_bytes)]
+    pub(crate) max_memory: Option<u64>,
 }
 
 impl ReadArgs {
     pub(crate) fn options(&self) -> ReadOptions {
-        let &Self { format, columns, max_decoded_bytes } = self;
-        ReadOptions { format, columns: columns.map(|n| n as usize), max_decoded_bytes, ..ReadOptions::default() }
+        ReadOptions { format: self.format, columns: self.columns.map(|n| n as usize), limits: self.limits() }
+    }
+
+    /// How much a read may take.
+    pub(crate) fn limits(&self) -> Limits {
+        let &Self { max_decoded_bytes, max_input_points, max_memory, .. } = self;
+        let default = Limits::default();
+        Limits {
+            max_points: max_input_points.or(default.max_points),
+            max_memory: max_memory.or(default.max_memory),
+            max_decoded_bytes,
+        }
     }
 }
 
@@ -182,6 +206,13 @@ pub(crate) struct VoxelizeArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
+    #[command(flatten)]
+    pub(crate) on_oom: OnOomArgs,
+
     /// Write the arrays: OUT.npz for one input, else a folder that gets NAME.npz for each input NAME.*
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
@@ -218,6 +249,8 @@ impl VoxelizeArgs {
             format: self.read.format.map(|f| f.name().to_owned()),
             columns: self.read.columns,
             max_decoded_bytes: self.read.max_decoded_bytes,
+            max_input_points: self.read.max_input_points,
+            max_memory: self.read.max_memory,
         }
     }
 }
@@ -236,6 +269,8 @@ pub(crate) struct RoiPoolArgs {
     pub(crate) features: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) on_oom: OnOomArgs,
 
     /// Voxels of a box along its length, width and height, one value or x,y,z
     #[arg(long, value_name = "A[,B,C]", default_value = "12,12,12", allow_hyphen_values = true, value_parser = parse_out_size)]
@@ -274,24 +309,33 @@ pub(crate) struct RoiPoolArgs {
 /// `pointmill info`
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// A file, or - for the standard input (with --format)
-    #[arg(value_name = "FILE")]
-    pub(crate) input: String,
+    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) inputs: Vec<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
 }
 
 /// `pointmill convert`
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
-    /// A file, or - for the standard input (with --format)
-    #[arg(value_name = "IN")]
-    pub(crate) input: String,
-    /// The file to write; its name tells the format: .npy f32 [N, C], .npz with the array points, .ply and .pcd binary, .bin raw f32 rows
-    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin")]
+    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    #[arg(value_name = "IN", required = true)]
+    pub(crate) inputs: Vec<String>,
+    /// The file to write, whose name tells the format: .npy f32 [N, C], .npz with the array points, .ply and .pcd binary, .bin raw f32 rows; with --to a folder that gets NAME.* for each input NAME.*
+    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|DIR")]
     pub(crate) out: PathBuf,
+    /// The format of the files of a folder
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(crate::convert::EXTENSIONS))]
+    pub(crate) to: Option<String>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
 }
 
 /// `pointmill synth`
@@ -353,6 +397,18 @@ fn parse_one_or_three<T: FromStr + Copy>(text: &str, kind: &str) -> Result<[T; 3
     if text.contains(',') { parse_values(text, kind) } else { parse_values(text, kind).map(|[one]| [one; 3]) }
 }
 
+/// A number of bytes, the suffixes in 1024s.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|&n| n <= i64::MAX as u64);
+    bytes.ok_or_else(|| "expected a whole number of bytes, with K, M or G behind it or nothing".into())
+}
+
 fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], String> {
     parse_values(text, "number")
 }
@@ -402,6 +458,13 @@ mod tests {
         assert_eq!((parse_out_size("7"), parse_out_size("1,2,3")), (Ok([7; 3]), Ok([1, 2, 3])));
         assert_eq!(parse_out_size("-7"), Err("expected a whole number".into()));
         assert_eq!(parse_out_size("1,2"), Err("expected 3 whole numbers with commas between, got 2".into()));
+        assert_eq!((parse_bytes("7"), parse_bytes("3k"), parse_bytes("2G")), (Ok(7), Ok(3 << 10), Ok(2 << 30)));
+        assert!(
+            ["", "G", "-1", "1T", "1.5G", "9223372036854775808", "18446744073709551615G"]
+                .map(parse_bytes)
+                .iter()
+                .all(Result::is_err)
+        );
         assert_eq!(parse_numbers::<6>("-54,-54,-5,54,54,3"), Ok([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]));
     }
 }

@@ -7,6 +7,7 @@ use crate::inputs::load_one;
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::say;
+use crate::soak;
 use crate::table::grouped;
 use pointmill::{Device, Stream};
 use pointmill_bench::{
@@ -58,6 +59,7 @@ impl Subject {
                 Ok(Self::Ndt(ndt_maps()))
             }
             Operator::Icp => Ok(Self::Icp(pairs(args)?)),
+            Operator::Soak => unreachable!("a soak measures no subject"),
         }
     }
 
@@ -143,6 +145,13 @@ fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
 
 /// Runs the command: each measurement is one `bench` record, a [`Measurement`].
 pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
+    if matches!(args.operator, Operator::Soak) {
+        refuse_clouds(args, "soak")?;
+        return soak::run(args, name, printer);
+    }
+    if args.sweeps.is_some() {
+        return Err(Failure::Usage("--sweeps: only bench soak counts sweeps, expected no --sweeps".into()));
+    }
     let subject = Subject::of(args)?;
     let chosen = device::open(name)?;
     let rounds = args.rounds as usize;

@@ -10,6 +10,7 @@
 //! max-points = 5
 //! ```
 
+use crate::args::ReadArgs;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use pointmill::Aabb;
@@ -70,6 +71,8 @@ pub(crate) struct Settings {
     pub(crate) format: Option<String>,
     pub(crate) columns: Option<u32>,
     pub(crate) max_decoded_bytes: Option<u64>,
+    pub(crate) max_input_points: Option<u64>,
+    pub(crate) max_memory: Option<u64>,
 }
 
 impl Config {
@@ -127,6 +130,8 @@ impl Settings {
             format: self.format.or_else(|| file.format.clone()),
             columns: self.columns.or(file.columns),
             max_decoded_bytes: self.max_decoded_bytes.or(file.max_decoded_bytes),
+            max_input_points: self.max_input_points.or(file.max_input_points),
+            max_memory: self.max_memory.or(file.max_memory),
         }
     }
 
@@ -162,8 +167,8 @@ impl Settings {
     pub(crate) fn read_options(&self) -> Result<ReadOptions, Failure> {
         let format = self.format.as_deref().map(str::parse).transpose();
         let format = format.map_err(|e: pointmill_io::UnknownFormat| Failure::Usage(e.to_string()))?;
-        let (columns, max_decoded_bytes) = (self.columns.map(|n| n as usize), self.max_decoded_bytes);
-        Ok(ReadOptions { format, columns, max_decoded_bytes, ..ReadOptions::default() })
+        let &Self { columns, max_decoded_bytes, max_input_points, max_memory, .. } = self;
+        Ok(ReadArgs { format, columns, max_decoded_bytes, max_input_points, max_memory }.options())
     }
 
     /// Every setting as it is in effect; what has no default and was not given stays out.
@@ -183,6 +188,8 @@ impl Settings {
             format: self.format.clone(),
             columns: self.columns,
             max_decoded_bytes: self.max_decoded_bytes,
+            max_input_points: self.max_input_points,
+            max_memory: self.max_memory,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::say;
-use pointmill::Device;
+use clap::{Args, ValueEnum};
+use pointmill::{Device, Error};
 
 /// What `--device` takes, for messages.
 const EXPECTED: &str = "auto, cpu, cuda or cuda:I with I = 0, 1, ...";
@@ -31,6 +32,36 @@ fn parse(name: &str) -> Option<Name> {
 /// The name itself, if it is one.
 pub(crate) fn check_name(name: &str) -> Result<String, String> {
     parse(name).map(|_| name.to_owned()).ok_or_else(|| format!("expected {EXPECTED}"))
+}
+
+/// `--on-oom`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnOom {
+    /// The input fails, the others are still done
+    #[default]
+    Fail,
+    /// The input is done on the CPU, which is said
+    Cpu,
+}
+
+/// `--on-oom`, for commands that work on devices.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct OnOomArgs {
+    /// What becomes of an input for which the GPU has too little memory
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
+    pub(crate) on_oom: OnOom,
+}
+
+impl OnOom {
+    /// Whether work that ended so on a device is to be done again on the CPU.
+    pub(crate) fn redoes(self, e: &Error, device: &Device) -> bool {
+        self == Self::Cpu && !device.is_cpu() && matches!(e, Error::OutOfMemory { .. })
+    }
+}
+
+/// Says that an input is done on the CPU.
+pub(crate) fn say_redone(name: &str, e: &Error) {
+    say::warning(format_args!("{name}: {e}; done again on the CPU"));
 }
 
 /// Opens the device; says on stderr what `auto` chose.

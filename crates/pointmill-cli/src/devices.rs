@@ -13,6 +13,10 @@ struct Devices {
     version: &'static str,
     /// The CPU and the GPUs.
     devices: Vec<Entry>,
+    /// The oldest GPU that the kernels are compiled for, such as `sm_70`; newer ones translate them.
+    ptx_target: &'static str,
+    /// The version of PTX that the driver must know.
+    ptx_version: &'static str,
     /// Why no GPU answers; null if the driver gives no reason.
     cuda_error: Option<String>,
 }
@@ -36,6 +40,8 @@ struct Entry {
     free_bytes: Option<u64>,
     /// The newest CUDA version that the driver serves.
     driver_cuda: Option<String>,
+    /// The driver's own version, where the system tells.
+    driver: Option<String>,
 }
 
 /// Runs the command.
@@ -45,7 +51,8 @@ pub(crate) fn run(printer: &mut Printer) -> Result<(), Failure> {
         Err(e) => (Vec::new(), Some(e.to_string())),
     };
     let devices = std::iter::once(Entry::cpu()).chain(gpus.iter().map(Entry::gpu)).collect();
-    let list = Devices { version: VERSION, devices, cuda_error };
+    let (ptx_target, ptx_version) = Device::ptx_target();
+    let list = Devices { version: VERSION, devices, ptx_target, ptx_version, cuda_error };
     printer.record("summary", &list)?;
     list.devices.iter().try_for_each(|entry| printer.text(&entry.told()))?;
     match &list.cuda_error {
@@ -66,6 +73,7 @@ impl Entry {
             memory_bytes: None,
             free_bytes: None,
             driver_cuda: None,
+            driver: None,
         }
     }
 
@@ -80,6 +88,7 @@ impl Entry {
             memory_bytes: Some(info.memory_bytes),
             free_bytes: Some(info.free_bytes),
             driver_cuda: version(info.driver_cuda),
+            driver: info.driver.clone(),
         }
     }
 
@@ -90,13 +99,14 @@ impl Entry {
             return format!("{:<8} {} thread(s)", self.device, self.threads.unwrap_or(1));
         };
         format!(
-            "{:<8} {}, compute capability {}, {} multiprocessors, {:.1} of {:.1} GiB free, driver for CUDA {}",
+            "{:<8} {}, compute capability {}, {} multiprocessors, {:.1} of {:.1} GiB free, driver {} for CUDA {}",
             self.device,
             pointmill_io::escape(name),
             self.compute_capability.as_deref().unwrap_or("?"),
             self.multiprocessors.unwrap_or(0),
             gib(self.free_bytes),
             gib(self.memory_bytes),
+            self.driver.as_deref().unwrap_or("?"),
             self.driver_cuda.as_deref().unwrap_or("?"),
         )
     }

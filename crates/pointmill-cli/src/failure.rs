@@ -3,13 +3,25 @@
 use pointmill::Error;
 use pointmill_io::IoError;
 use pointmill_view::ViewError;
+use std::path::{Path, PathBuf};
 
 /// What ends a command. Its message goes to stderr, its code to the shell.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// 1: a file that cannot be written, memory that is not there, a device that refuses.
+    /// 1: a device that refuses, an answer that cannot be told.
     #[error("{0}")]
     Io(String),
+    /// 1: a file that cannot be written, or a setting that cannot be read.
+    #[error("{message}")]
+    File {
+        /// All of it.
+        message: String,
+        /// The file or folder.
+        file: PathBuf,
+    },
+    /// 1: memory that is not there, of the host or of a device.
+    #[error("{0}")]
+    OutOfMemory(String),
     /// 2: arguments that make no sense. Nothing was done.
     #[error("{0}")]
     Usage(String),
@@ -30,42 +42,56 @@ pub(crate) enum Failure {
     /// 6: the work is done, and the answer is "no".
     #[error("{0}")]
     No(String),
-    /// 130: interrupted from the keyboard.
-    #[error("interrupted")]
-    Interrupted,
+    /// 70: a mistake in this program, caught.
+    #[error("internal error: {0}; please report it")]
+    Internal(String),
+    /// 128 and the signal's number: 130 from the keyboard, 143 by `kill`.
+    #[error("{}", if *_0 == 2 { "interrupted" } else { "terminated" })]
+    Interrupted(u8),
 }
 
 impl Failure {
     /// The code for the shell.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
-            Self::Io(_) => 1,
+            Self::Io(_) | Self::File { .. } | Self::OutOfMemory(_) => 1,
             Self::Usage(_) => 2,
             Self::Inputs { .. } => 3,
             Self::NoDevice(_) => 4,
             Self::DeviceLost(_) => 5,
             Self::No(_) => 6,
-            Self::Interrupted => 130,
+            Self::Internal(_) => 70,
+            Self::Interrupted(signal) => 128 + *signal,
         }
     }
 
     /// The kind, for machines.
     pub(crate) const fn class(&self) -> &'static str {
         match self {
-            Self::Io(_) => "Io",
-            Self::Usage(_) => "Usage",
-            Self::Inputs { .. } => "Inputs",
-            Self::NoDevice(_) => "NoDevice",
+            Self::Io(_) | Self::File { .. } => "Io",
+            Self::OutOfMemory(_) => "OutOfMemory",
+            Self::Usage(_) => "InvalidArgument",
+            Self::Inputs { .. } => "PartialFailure",
+            Self::NoDevice(_) => "DeviceUnavailable",
             Self::DeviceLost(_) => "DeviceLost",
             Self::No(_) => "No",
-            Self::Interrupted => "Interrupted",
+            Self::Internal(_) => "Internal",
+            Self::Interrupted(_) => "Interrupted",
         }
     }
 
-    /// [`Failure::Io`] about a path, in the words of the library that reads and writes.
-    pub(crate) fn io(path: &std::path::Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+    /// The file that it is about, if it is about one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+
+    /// [`Failure::File`], in the words of the library that reads and writes.
+    pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let told = IoError::io(path, action);
-        move |e| Self::Io(told(e).to_string())
+        move |e| told(e).into()
     }
 }
 
@@ -76,6 +102,8 @@ impl From<Error> for Failure {
             Error::Argument { .. } | Error::Grid(_) | Error::Cloud(_) => Self::Usage(told),
             Error::DeviceUnavailable { .. } => Self::NoDevice(told),
             Error::DeviceLost { .. } => Self::DeviceLost(told),
+            Error::OutOfMemory { .. } => Self::OutOfMemory(told),
+            Error::Internal { what } => Self::Internal(what),
             _ => Self::Io(told),
         }
     }
@@ -85,7 +113,8 @@ impl From<IoError> for Failure {
     fn from(e: IoError) -> Self {
         match e {
             IoError::InvalidArgument(_) => Self::Usage(e.to_string()),
-            _ => Self::Io(e.to_string()),
+            IoError::OutOfMemory(_) => Self::OutOfMemory(e.to_string()),
+            _ => Self::File { message: e.to_string(), file: e.path().into() },
         }
     }
 }

@@ -1,17 +1,27 @@
-//! `pointmill info`: what is in a file.
+//! `pointmill info`: what is in files.
 
 use crate::args::InfoArgs;
+use crate::batch::Batch;
 use crate::failure::Failure;
-use crate::inputs::load_or_tell;
+use crate::inputs::{Inputs, Source, load_or_tell, one_file};
 use crate::printer::Printer;
+use crate::records::{BatchBegin, BatchSummary};
 use crate::say;
+use crate::stats::milliseconds;
 use crate::table::grouped;
 use pointmill_io::{Scan, escape};
 use serde::Serialize;
+use std::time::Instant;
 
-/// `summary` of `info`.
+/// The command's name.
+const COMMAND: &str = "info";
+
+/// `summary` of `info` of one file, and with `index` a `frame` of many.
 #[derive(Debug, Serialize)]
 struct Info {
+    /// Its number, from 0, failed ones counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<usize>,
     /// The file, or `-`.
     input: String,
     /// The format's name.
@@ -76,17 +86,46 @@ impl Bounds {
 
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let scan = load_or_tell(&args.input, &args.read.options(), printer)?;
-    let info = Info::new(&args.input, &scan);
-    info.warnings.iter().for_each(|warning| say::warning(format_args!("{}: {warning}", info.input)));
+    let Some(input) = one_file(&args.inputs) else { return many(args, printer) };
+    let scan = load_or_tell(input, &args.read.options(), printer)?;
+    let info = Info::new(None, input, &scan);
+    info.warnings.iter().for_each(|warning| say::warning(format_args!("{input}: {warning}")));
     printer.record("summary", &info)?;
     info.told().iter().try_for_each(|line| printer.text(line))
 }
 
+/// Files one after the other, or several at a time.
+fn many(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
+    let mut inputs = Inputs::find(&args.inputs, args.read.options())?;
+    let sources = std::mem::take(&mut inputs.sources);
+    printer.record("begin", &BatchBegin::new(COMMAND, sources.len()))?;
+    let batch = Batch { sources: &sources, args: args.batch, ledger: None, writes: false };
+    let mut points = 0;
+    let lanes = vec![(); args.batch.lanes(sources.len())];
+    let look = |(): &mut (), index: usize, source: &Source| {
+        let start = Instant::now();
+        let info = Info::new(Some(index), &source.name(), &inputs.scan(source)?);
+        let ms = milliseconds(start.elapsed());
+        tracing::info!("{}: {} points, {}; read {ms} ms", info.input, info.points, info.format);
+        Ok(info)
+    };
+    let ran = batch.run(lanes, printer, look, |printer, info: Info| {
+        points += info.points;
+        info.warnings.iter().for_each(|w| say::warning(format_args!("{}: {w}", info.input)));
+        printer.record("frame", &info)?;
+        printer.text(&escape(&info.input))?;
+        info.told().iter().try_for_each(|line| printer.text(&format!("  {line}")))
+    })?;
+    let Some((_, counts)) = ran else { return Ok(()) };
+    BatchSummary::new(COMMAND, counts, points).tell(printer)?;
+    counts.verdict()
+}
+
 impl Info {
-    fn new(input: &str, scan: &Scan) -> Self {
+    fn new(index: Option<usize>, input: &str, scan: &Scan) -> Self {
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.name() });
         Self {
+            index,
             input: input.into(),
             format: scan.format.name(),
             points: scan.cloud.len(),

@@ -1,9 +1,8 @@
 //! What goes in: files, the standard input, or the sweeps of the built-in drive.
 
+use crate::batch::Refused;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::records::ErrorRecord;
-use crate::say;
 use pointmill::PointCloud;
 use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
@@ -115,7 +114,8 @@ impl Inputs {
         self.drive.as_ref().expect("sweeps come with the drive")
     }
 
-    fn scan(&self, source: &Source) -> Result<Scan, IoError> {
+    /// Reads what is in a file.
+    pub(crate) fn scan(&self, source: &Source) -> Result<Scan, IoError> {
         match source {
             Source::File(path) => read(path, &self.options),
             Source::Stdin => read_stdin(&self.options),
@@ -125,15 +125,19 @@ impl Inputs {
     }
 }
 
+/// Whether arguments name one file, and neither a folder nor a pattern: then the answer is about that file alone.
+pub(crate) fn one_file(args: &[String]) -> Option<&str> {
+    let [arg] = args else { return None };
+    let path = Path::new(arg);
+    (!path.is_dir() && (path.exists() || !arg.contains(['*', '?', '[']))).then_some(arg)
+}
+
 /// Reads the one input of a command; one that cannot be read is told, and ends it.
 pub(crate) fn load_or_tell(input: &str, options: &ReadOptions, printer: &mut Printer) -> Result<Scan, Failure> {
     match load_one(input, options)? {
         Ok(scan) => Ok(scan),
         Err(e) => {
-            let (class, message) = (e.class(), e.to_string());
-            say::error(&message);
-            let input = Some(input.into());
-            printer.record("error", &ErrorRecord { index: Some(0), input, class, message, exit_code: None })?;
+            Refused::from(e).tell(printer, 0, input)?;
             Err(Failure::Inputs { failed: 1, inputs: 1 })
         }
     }

@@ -1,54 +1,105 @@
-//! Ctrl-C: the work stops between two steps, or is stopped between two writes; a file is there whole or not at all.
+//! Signals that ask for an end: the work stops between two steps, or is stopped between two writes; a file is there whole or not at all.
 
 use crate::failure::Failure;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long the work may take to come to its next step by itself.
 const GRACE: Duration = Duration::from_millis(1000);
-/// How long a write that is under way may then take to be finished.
+/// How long writes that are under way may then take to be finished.
 const WRITE_GRACE: Duration = Duration::from_millis(700);
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
-/// Held while something is written, so that the process does not end in the middle of it.
-static WRITING: Mutex<()> = Mutex::new(());
+/// The signal that came; 0 for none.
+static REQUESTED: AtomicU8 = AtomicU8::new(0);
+/// From now on no write is begun.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// Held in common by what writes, so that the process does not end in the middle of it.
+static WRITING: RwLock<()> = RwLock::new(());
 
 /// Takes over the signals that ask for an end.
 pub(crate) fn install() {
-    let handler = || {
-        if REQUESTED.swap(true, Ordering::Relaxed) {
-            end();
-        }
-        // A read from a silent pipe or a long call has no next step soon.
-        std::thread::spawn(|| {
-            std::thread::sleep(GRACE);
-            end();
-        });
-    };
-    if let Err(e) = ctrlc::set_handler(handler) {
+    if let Err(e) = listen() {
         tracing::warn!("signals keep their default meaning: {e}");
     }
 }
 
-/// [`Failure::Interrupted`] if an end was asked for.
-pub(crate) fn check() -> Result<(), Failure> {
-    if REQUESTED.load(Ordering::Relaxed) { Err(Failure::Interrupted) } else { Ok(()) }
+#[cfg(unix)]
+fn listen() -> std::io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+    // A write above the limit of a file's size shall be an error that is told, not the end of the process.
+    signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    // `nohup` has this one ignored, and then means it.
+    if !is_ignored(SIGHUP) {
+        signals.add_signal(SIGHUP)?;
+    }
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in &mut signals {
+            request(signal as u8);
+        }
+    })?;
+    Ok(())
 }
 
-/// Runs a write that shall not be cut in two.
+/// Whether the process was started with the signal ignored, where the system tells.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(not(unix))]
+fn listen() -> Result<(), ctrlc::Error> {
+    const SIGINT: u8 = 2;
+    ctrlc::set_handler(|| request(SIGINT))
+}
+
+fn request(signal: u8) {
+    if REQUESTED.swap(signal, Ordering::Relaxed) != 0 {
+        end();
+    }
+    // A read from a silent pipe or a long call has no next step soon.
+    std::thread::spawn(|| {
+        std::thread::sleep(GRACE);
+        end();
+    });
+}
+
+/// [`Failure::Interrupted`] if an end was asked for.
+pub(crate) fn check() -> Result<(), Failure> {
+    match REQUESTED.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        signal => Err(Failure::Interrupted(signal)),
+    }
+}
+
+/// Runs a write that shall not be cut in two; several may run at a time.
 pub(crate) fn undivided<T>(write: impl FnOnce() -> T) -> T {
-    let _held = WRITING.lock();
+    let held = WRITING.read();
+    if ENDING.load(Ordering::Relaxed) {
+        drop(held);
+        loop {
+            std::thread::park();
+        }
+    }
     write()
 }
 
 fn end() -> ! {
+    ENDING.store(true, Ordering::Relaxed);
     let deadline = Instant::now() + WRITE_GRACE;
-    let mut held = WRITING.try_lock();
+    let mut held = WRITING.try_write();
     while held.is_err() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
-        held = WRITING.try_lock();
+        held = WRITING.try_write();
     }
-    crate::say::error(Failure::Interrupted);
-    std::process::exit(Failure::Interrupted.exit_code().into())
+    // Whatever still writes is too slow to be waited for, and shall leave nothing.
+    pointmill_io::abandon_writes();
+    let failure = Failure::Interrupted(REQUESTED.load(Ordering::Relaxed));
+    crate::say::error(&failure);
+    std::process::exit(failure.exit_code().into())
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod batch;
 mod bench;
 mod compare;
 mod config;
@@ -24,6 +25,7 @@ mod printer;
 mod records;
 mod roi_pool;
 mod say;
+mod soak;
 mod stats;
 mod synth;
 mod table;
@@ -33,6 +35,8 @@ use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use failure::Failure;
 use printer::Printer;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -46,13 +50,22 @@ fn main() -> ExitCode {
     let level = level[usize::from(cli.global.logs).min(3)];
     tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
     interrupt::install();
+    pointmill_io::hush_decoder_panics();
     let mut printer = Printer::new(cli.global.json);
     // Whatever was interrupted is told as interrupted, even if it came to an end meanwhile.
-    let done = run(&cli, &mut printer).and_then(|()| interrupt::check());
+    let done = catch_unwind(AssertUnwindSafe(|| run(&cli, &mut printer)));
+    let done = done.unwrap_or_else(|panic| Err(Failure::Internal(told_by(&*panic))));
+    let done = done.and_then(|()| interrupt::check());
     let Err(failure) = done else { return ExitCode::SUCCESS };
     say::error(&failure);
     printer.failure(&failure);
     ExitCode::from(failure.exit_code())
+}
+
+/// What a panic says; where it was is on stderr already.
+fn told_by(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
 }
 
 fn run(cli: &Cli, printer: &mut Printer) -> Result<(), Failure> {

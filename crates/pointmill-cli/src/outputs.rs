@@ -1,5 +1,6 @@
 //! What comes out: which input's arrays go to which file, settled before any work, and the writing.
 
+use crate::batch::Ledger;
 use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::interrupt::undivided;
@@ -12,19 +13,22 @@ use std::path::{Path, PathBuf};
 
 /// The file of each input, or none for all.
 #[derive(Debug)]
-pub(crate) struct Outputs(Vec<Option<PathBuf>>);
+pub(crate) struct Outputs {
+    files: Vec<Option<PathBuf>>,
+    folder: Option<PathBuf>,
+}
 
 impl Outputs {
     /// Decides where everything goes, and makes the folder.
     ///
     /// Two inputs with one output, or an output that is an input, would lose data: both are errors.
     pub(crate) fn plan(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
-        let Some(out) = out else { return Ok(Self(sources.iter().map(|_| None).collect())) };
+        let Some(out) = out else { return Ok(Self { files: vec![None; sources.len()], folder: None }) };
         let text = out.to_string_lossy();
         let npz = out.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) && !text.ends_with('/');
         let usage = |expected: &str| Err(Failure::Usage(format!("--out {text}: expected {expected}")));
         if !out.is_dir() && sources.len() == 1 && npz {
-            let plan = Self(vec![Some(out.into())]);
+            let plan = Self { files: vec![Some(out.into())], folder: None };
             plan.spare_inputs(sources)?;
             require_folder_of(out)?;
             return Ok(plan);
@@ -40,9 +44,10 @@ impl Outputs {
 
     /// A file for each input in a folder, which is made.
     pub(crate) fn folder(flag: &str, out: &Path, extension: &str, sources: &[Source]) -> Result<Self, Failure> {
-        let plan = Self(sources.iter().map(|s| Some(out.join(format!("{}.{extension}", s.stem()?)))).collect());
+        let files = sources.iter().map(|s| Some(out.join(format!("{}.{extension}", s.stem()?)))).collect();
+        let plan = Self { files, folder: Some(out.into()) };
         let mut first: HashMap<&Path, &Source> = HashMap::new();
-        for (path, source) in plan.0.iter().zip(sources) {
+        for (path, source) in plan.files.iter().zip(sources) {
             let Some(path) = path else { continue };
             if let Some(other) = first.insert(path, source) {
                 let (text, a, b, path) = (out.display(), other.name(), source.name(), path.display());
@@ -55,14 +60,29 @@ impl Outputs {
         Ok(plan)
     }
 
+    /// The manifest and the lock of the folder that the files go to; `None` where there is one file alone or none.
+    pub(crate) fn ledger(&self, parameters: &str, resume: bool) -> Result<Option<Ledger>, Failure> {
+        Ledger::of(&[self], parameters, resume)
+    }
+
+    /// The number of inputs.
+    pub(crate) fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The folder that all files go to.
+    pub(crate) fn folder_of_all(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
     /// The file of input `i`.
     pub(crate) fn of(&self, i: usize) -> Option<&Path> {
-        self.0[i].as_deref()
+        self.files[i].as_deref()
     }
 
     fn spare_inputs(&self, sources: &[Source]) -> Result<(), Failure> {
         let inputs = sources.iter().filter_map(|s| if let Source::File(p) = s { Some(p.as_path()) } else { None });
-        spare(self.0.iter().flatten(), inputs)
+        spare(self.files.iter().flatten(), inputs)
     }
 }
 

@@ -2,21 +2,8 @@
 //!
 //! With `--json` every line is `{"type": T, "data": {...}}`. Times are in milliseconds; a field without a value is `null`.
 //!
-//! | T | when | data |
-//! |---|---|---|
-//! | `begin` | once, before the work of `voxelize` | [`Begin`](crate::records::Begin) |
-//! | `begin` | once, before the work of `roi-pool` | [`Begin`](crate::roi_pool::Begin) |
-//! | `begin` | once, before the work of `ndt` | [`BuildBegin`](crate::ndt::records::BuildBegin), [`MergeBegin`](crate::ndt::records::MergeBegin), [`MatchBegin`](crate::ndt::records::MatchBegin) |
-//! | `begin` | once, before the work of `icp` | [`Begin`](crate::icp::records::Begin) |
-//! | `begin`, `bench` | of `bench`: once a device, and after each measurement | [`bench`](crate::bench), `pointmill_bench::Measurement` |
-//! | `frame` | after each input that was done, in order | [`Frame`](crate::records::Frame) |
-//! | `frame` | of `ndt build`: after each input; of `score` and `align`: for each pose | [`BuildFrame`](crate::ndt::records::BuildFrame), [`ScoreFrame`](crate::ndt::records::ScoreFrame), [`AlignFrame`](crate::ndt::records::AlignFrame) |
-//! | `error` | after each input that failed, and last where the command fails | [`ErrorRecord`] |
-//! | `summary` | once, after the work of `voxelize` | [`Summary`](crate::records::Summary) |
-//! | `summary` | once, after the work of `roi-pool` | [`Summary`](crate::roi_pool::Summary) |
-//! | `summary` | once, after the work of `ndt` | [`BuildSummary`](crate::ndt::records::BuildSummary), [`MergeSummary`](crate::ndt::records::MergeSummary), [`MatchSummary`](crate::ndt::records::MatchSummary) |
-//! | `summary` | once, after the work of `icp`, with every pose on the way | [`Summary`](crate::icp::records::Summary) |
-//! | `summary` | of other commands the only line | what the command tells |
+//! `docs/json.md` has every line of every command, field by field, and `docs/json.schema.json` the same for machines; a test holds the output
+//! against them. The records are in [`records`](crate::records) and in the rooms of their commands.
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
@@ -88,6 +75,8 @@ impl Printer {
         let record = ErrorRecord {
             index: None,
             input: None,
+            file: failure.file().map(|file| file.to_string_lossy().into_owned()),
+            offset: None,
             class: failure.class(),
             message: pointmill_io::escape(&failure.to_string()),
             exit_code: Some(failure.exit_code()),

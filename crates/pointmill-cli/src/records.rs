@@ -1,8 +1,12 @@
 //! The data of the JSON lines of `voxelize`, field by field; [`printer`](crate::printer) says when each is printed.
 
+use crate::batch::Counts;
 use crate::config::{Mean, Order};
 use crate::device;
+use crate::failure::Failure;
+use crate::printer::Printer;
 use crate::stats::Times;
+use crate::table::grouped;
 use pointmill::Device;
 use pointmill::voxelize::Report;
 use serde::Serialize;
@@ -73,6 +77,8 @@ pub(crate) struct Frame {
     pub(crate) input: String,
     /// Its format, or `synthetic`.
     pub(crate) format: String,
+    /// The device it was done on: that of the command, or with `--on-oom cpu` the CPU.
+    pub(crate) device: String,
     /// Its points.
     pub(crate) points: usize,
     /// Values a point has.
@@ -167,6 +173,10 @@ pub(crate) struct ErrorRecord {
     pub(crate) index: Option<usize>,
     /// The input's name; null if it is not about one.
     pub(crate) input: Option<String>,
+    /// The file it is about; null if it is about none.
+    pub(crate) file: Option<String>,
+    /// How many bytes of the file had been read when it was found; null if that is not known.
+    pub(crate) offset: Option<u64>,
     /// The kind of error, a word.
     pub(crate) class: &'static str,
     /// What went wrong, control bytes escaped.
@@ -185,6 +195,8 @@ pub(crate) struct Summary {
     pub(crate) inputs: usize,
     /// Inputs that were done.
     pub(crate) done: usize,
+    /// Inputs that an earlier run has done; their points and voxels are not counted here.
+    pub(crate) kept: usize,
     /// Inputs that failed.
     pub(crate) failed: usize,
     /// Points of all inputs done.
@@ -210,4 +222,54 @@ pub(crate) struct SummaryCpu {
     pub(crate) ratio: f64,
     /// Whether everything was the same, bit for bit.
     pub(crate) equal: bool,
+}
+
+/// `begin` of `info` and `convert` of many files.
+#[derive(Debug, Serialize)]
+pub(crate) struct BatchBegin {
+    /// The command.
+    command: &'static str,
+    /// The version of this program.
+    version: &'static str,
+    /// The number of inputs.
+    inputs: usize,
+}
+
+impl BatchBegin {
+    pub(crate) const fn new(command: &'static str, inputs: usize) -> Self {
+        Self { command, version: VERSION, inputs }
+    }
+}
+
+/// `summary` of `info` and `convert` of many files.
+#[derive(Debug, Serialize)]
+pub(crate) struct BatchSummary {
+    /// The command.
+    command: &'static str,
+    /// The version of this program.
+    version: &'static str,
+    /// The number of inputs.
+    inputs: usize,
+    /// Inputs that were done.
+    done: usize,
+    /// Inputs that an earlier run has done; their points are not counted here.
+    kept: usize,
+    /// Inputs that failed.
+    failed: usize,
+    /// Points of all inputs done.
+    points: usize,
+}
+
+impl BatchSummary {
+    pub(crate) const fn new(command: &'static str, counts: Counts, points: usize) -> Self {
+        let Counts { inputs, done, kept, failed } = counts;
+        Self { command, version: VERSION, inputs, done, kept, failed, points }
+    }
+
+    /// For machines and for people.
+    pub(crate) fn tell(&self, printer: &mut Printer) -> Result<(), Failure> {
+        printer.record("summary", self)?;
+        let s = if self.done == 1 { "" } else { "s" };
+        printer.text(&format!("{} input{s}, {} points", self.done, grouped(self.points)))
+    }
 }

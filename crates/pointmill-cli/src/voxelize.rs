@@ -1,20 +1,23 @@
-//! `pointmill voxelize`: inputs through one voxelizer, one after the other.
+//! `pointmill voxelize`: inputs through voxelizers, each of which keeps its memory from one to the next.
 
 use crate::args::{Global, VoxelizeArgs};
+use crate::batch::{Batch, Counts, Trouble};
 use crate::compare::{Lane, differences};
 use crate::config::{Config, Mean, Order, Settings};
+use crate::device::OnOom;
 use crate::failure::Failure;
 use crate::inputs::{Inputs, Loaded, Source};
 use crate::outputs::{Outputs, write_arrays};
 use crate::picture::Picture;
 use crate::printer::Printer;
-use crate::records::{Begin, ErrorRecord, Frame, FrameCpu, ParamsRecord, Run, Summary, SummaryCpu};
+use crate::records::{Begin, Frame, FrameCpu, ParamsRecord, Run, Summary, SummaryCpu};
 use crate::stats::{Times, milliseconds};
 use crate::table::{Table, summary_lines};
 use crate::{device, interrupt, say};
 use pointmill::voxelize::{VoxelizeParams, Voxelizer};
-use pointmill::{Device, Error};
+use pointmill::{Device, Error, PointCloud};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Everything that is settled before the work.
@@ -23,34 +26,25 @@ struct Plan {
     params: VoxelizeParams,
     inputs: Inputs,
     outputs: Outputs,
-    picture: Option<Picture>,
+    on_oom: OnOom,
+    picture: Option<Mutex<Picture>>,
+}
+
+/// What works on one input at a time.
+struct Station {
     lane: Lane,
     /// The CPU beside it.
     cpu: Option<Lane>,
+    /// The CPU instead of it, once its memory was short.
+    spare: Option<Lane>,
 }
 
 /// What was done so far.
 #[derive(Default)]
 struct Totals {
-    done: usize,
-    failed: usize,
     points: usize,
     voxels: usize,
     different: usize,
-}
-
-/// Why an input has no result.
-enum Trouble {
-    /// It is the input's fault: the others are still done.
-    Input { class: &'static str, message: String },
-    /// It is not.
-    Fatal(Failure),
-}
-
-impl<T: Into<Failure>> From<T> for Trouble {
-    fn from(e: T) -> Self {
-        Self::Fatal(e.into())
-    }
 }
 
 /// Runs the command.
@@ -68,96 +62,106 @@ pub(crate) fn run(args: &VoxelizeArgs, global: &Global, printer: &mut Printer) -
         let effect = Config { device: Some(device.into()), voxelize: settings.in_effect() };
         return printer.plain(effect.to_text()?.as_bytes());
     }
-    let inputs = Inputs::find(&args.inputs, options)?;
-    let picture = args.visualize.as_deref().map(|path| Picture::plan(path, inputs.sources.len())).transpose()?;
+    let decides = format!("voxelize {params:?} {options:?}");
+    let mut inputs = Inputs::find(&args.inputs, options)?;
+    let sources = std::mem::take(&mut inputs.sources);
+    let picture = args.visualize.as_deref().map(|path| Picture::plan(path, sources.len())).transpose()?;
+    args.batch.check(args.resume.resume, args.visualize.is_some())?;
     let device = device::open(device)?;
-    let outputs = Outputs::plan(args.out.as_deref(), &inputs.sources)?;
-    let cpu = if args.cpu { Some(Lane::new(device::cpu_beside(&device)?, &params)?) } else { None };
-    let lane = Lane::new(device, &params)?;
-    Plan { settings, params, inputs, outputs, picture, lane, cpu }.run(args, printer)
+    let outputs = Outputs::plan(args.out.as_deref(), &sources)?;
+    let ledger = outputs.ledger(&decides, args.resume.resume)?;
+    let lanes = args.batch.lanes(sources.len());
+    let stations = (0..lanes).map(|_| Station::new(&device, &params, args.cpu)).collect::<Result<_, _>>()?;
+    let writes = args.out.is_some() || args.visualize.is_some();
+    let batch = Batch { sources: &sources, args: args.batch, ledger, writes };
+    let picture = picture.map(Mutex::new);
+    Plan { settings, params, inputs, outputs, on_oom: args.on_oom.on_oom, picture }.run(&batch, stations, args, printer)
+}
+
+impl Station {
+    fn new(device: &Device, params: &VoxelizeParams, beside: bool) -> Result<Self, Failure> {
+        let cpu = if beside { Some(Lane::new(device::cpu_beside(device)?, params)?) } else { None };
+        Ok(Self { lane: Lane::new(device.clone(), params)?, cpu, spare: None })
+    }
 }
 
 impl Plan {
-    fn run(mut self, args: &VoxelizeArgs, printer: &mut Printer) -> Result<(), Failure> {
-        let sources = std::mem::take(&mut self.inputs.sources);
-        let names: Vec<_> = sources.iter().map(Source::name).collect();
-        let table = Table::new(&names, self.cpu.is_some(), args.verbose);
-        printer.record("begin", &self.begin(sources.len())?)?;
-        let progress = say::progress(sources.len(), printer.json());
+    fn run(
+        self,
+        batch: &Batch<'_>,
+        stations: Vec<Station>,
+        args: &VoxelizeArgs,
+        printer: &mut Printer,
+    ) -> Result<(), Failure> {
+        let names: Vec<_> = batch.sources.iter().map(Source::name).collect();
+        let table = Table::new(&names, args.cpu, args.verbose);
+        let lane = &stations[0].lane;
+        let begin = self.begin(Run::new("voxelize", &lane.device), lane.grid(), names.len());
+        printer.record("begin", &begin)?;
         let mut head = table.head();
         let mut totals = Totals::default();
-        for (index, source) in sources.iter().enumerate() {
-            interrupt::check()?;
-            if printer.is_closed() && args.out.is_none() && args.visualize.is_none() {
-                return Ok(());
+        let one = |station: &mut Station, index: usize, source: &Source| self.one(station, index, source);
+        let ran = batch.run(stations, printer, one, |printer, frame: Frame| {
+            totals.add(&frame);
+            for warning in &frame.warnings {
+                say::warning(format_args!("{}: {warning}", frame.input));
             }
-            match self.one(index, source) {
-                Ok(frame) => {
-                    totals.add(&frame);
-                    progress.suspend(|| {
-                        for warning in &frame.warnings {
-                            say::warning(format_args!("{}: {warning}", frame.input));
-                        }
-                        printer.record("frame", &frame)?;
-                        head.take().into_iter().chain(table.row(&frame)).try_for_each(|line| printer.text(&line))
-                    })?;
-                }
-                Err(Trouble::Input { class, message }) => {
-                    totals.failed += 1;
-                    let input = Some(source.name());
-                    let record = ErrorRecord { index: Some(index), input, class, message, exit_code: None };
-                    progress.suspend(|| {
-                        say::error(&record.message);
-                        printer.record("error", &record)
-                    })?;
-                }
-                Err(Trouble::Fatal(failure)) => return Err(failure),
-            }
-            progress.inc(1);
+            printer.record("frame", &frame)?;
+            head.take().into_iter().chain(table.row(&frame)).try_for_each(|line| printer.text(&line))
+        })?;
+        match ran {
+            Some((stations, counts)) => self.finish(&stations, &totals, counts, printer),
+            None => Ok(()),
         }
-        progress.finish_and_clear();
-        self.finish(&totals, sources.len(), printer)
     }
 
     /// One input, from reading to writing.
-    fn one(&mut self, index: usize, source: &Source) -> Result<Frame, Trouble> {
+    fn one(&self, station: &mut Station, index: usize, source: &Source) -> Result<Frame, Trouble> {
         let start = Instant::now();
-        let loaded = self.inputs.load(source);
-        let Loaded { cloud, format, warnings } =
-            loaded.map_err(|e| Trouble::Input { class: e.class(), message: e.to_string() })?;
+        let Loaded { cloud, format, warnings } = self.inputs.load(source)?;
         let read_ms = milliseconds(start.elapsed());
         interrupt::check()?;
         let name = source.name();
-        tracing::info!("{name}: {} points of {} columns, {format}", cloud.len(), cloud.columns());
-        let ms = self.lane.run(&cloud).map_err(|e| blame(e, &name))?;
-        let report = self.lane.voxels.report()?;
+        let blame = |e| Trouble::blame("ShapeMismatch", e, &name);
+        let Station { lane, cpu: beside, spare } = station;
+        let (ms, lane) = self.call(lane, spare, &name, &cloud).map_err(blame)?;
+        let report = lane.voxels.report()?;
+        let device = lane.device.to_string();
         let out = self.outputs.of(index);
-        let drawn = self.picture.as_mut().filter(|p| p.wants_more());
+        let drawn = self.picture.as_ref().map(|p| p.lock().unwrap_or_else(PoisonError::into_inner));
+        let drawn = drawn.filter(|p| p.wants_more());
         let start = Instant::now();
         let mut cpu = None;
         let mut write_ms = None;
-        if out.is_some() || drawn.is_some() || self.cpu.is_some() {
-            let arrays = self.lane.voxels.read()?;
+        if out.is_some() || drawn.is_some() || beside.is_some() {
+            let arrays = lane.voxels.read().map_err(blame)?;
             if let Some(path) = out {
                 interrupt::check()?;
                 write_arrays(path, &arrays)?;
                 write_ms = Some(milliseconds(start.elapsed()));
             }
-            if let Some(lane) = &mut self.cpu {
+            if let Some(lane) = beside {
                 interrupt::check()?;
-                let ms = lane.run(&cloud)?;
-                let differs = differences(&arrays, &lane.voxels.read()?);
+                let ms = lane.run(&cloud).map_err(blame)?;
+                let differs = differences(&arrays, &lane.voxels.read().map_err(blame)?);
                 cpu = Some(FrameCpu { threads: lane.device.threads(), ms, equal: differs.is_empty(), differs });
             }
-            if let Some(picture) = drawn {
+            if let Some(mut picture) = drawn {
                 interrupt::check()?;
                 picture.add(&cloud, &arrays, &self.params)?;
             }
         }
+        tracing::info!(
+            "{name}: {} points of {} columns, {format}; read {read_ms} ms, {device} {ms} ms, written {} ms",
+            cloud.len(),
+            cloud.columns(),
+            write_ms.unwrap_or(0.0)
+        );
         Ok(Frame {
             index,
             input: name,
             format,
+            device,
             points: cloud.len(),
             columns: cloud.columns(),
             in_range: report.points - report.out_of_range - report.non_finite,
@@ -172,17 +176,37 @@ impl Plan {
         })
     }
 
-    fn begin(&self, inputs: usize) -> Result<Begin, Failure> {
+    /// Voxelizes on the device, or where its memory is short and that is asked for, on the CPU; who has the result.
+    fn call<'a>(
+        &self,
+        lane: &'a mut Lane,
+        spare: &'a mut Option<Lane>,
+        name: &str,
+        cloud: &PointCloud,
+    ) -> Result<(f64, &'a Lane), Error> {
+        match lane.run(cloud) {
+            Ok(ms) => return Ok((ms, lane)),
+            Err(e) if self.on_oom.redoes(&e, &lane.device) => device::say_redone(name, &e),
+            Err(e) => return Err(e),
+        }
+        let spare = match spare {
+            Some(spare) => spare,
+            none => none.insert(Lane::new(Device::cpu(), &self.params)?),
+        };
+        Ok((spare.run(cloud)?, spare))
+    }
+
+    fn begin(&self, run: Run, grid: [u32; 3], inputs: usize) -> Begin {
         let effect = self.settings.in_effect();
         let params = &self.params;
         let [[a, b, c], [d, e, f]] = [params.range.min, params.range.max];
-        Ok(Begin {
-            run: Run::new("voxelize", &self.lane.device),
+        Begin {
+            run,
             inputs,
             params: ParamsRecord {
                 voxel_size: params.voxel_size,
                 range: [a, b, c, d, e, f],
-                grid: self.lane.grid(),
+                grid,
                 max_voxels: params.max_voxels,
                 max_points: params.max_points_per_voxel,
                 order: effect.order.unwrap_or(Order::FirstSeen),
@@ -190,28 +214,38 @@ impl Plan {
                 mean: effect.mean.unwrap_or(Mean::F32),
                 voxels: params.outputs.voxels,
             },
-        })
+        }
     }
 
-    fn finish(self, totals: &Totals, inputs: usize, printer: &mut Printer) -> Result<(), Failure> {
-        interrupt::check()?;
-        let picture = match &self.picture {
+    fn finish(
+        self,
+        stations: &[Station],
+        totals: &Totals,
+        counts: Counts,
+        printer: &mut Printer,
+    ) -> Result<(), Failure> {
+        let picture = match self.picture.map(|p| p.into_inner().unwrap_or_else(PoisonError::into_inner)) {
             Some(picture) => picture.write()?.map(shown),
             None => None,
         };
-        let ms = Times::of(&self.lane.times);
-        let cpu_ms = self.cpu.as_ref().and_then(|lane| Times::of(&lane.times));
-        let cpu = self.cpu.as_ref().zip(cpu_ms).zip(ms).map(|((lane, cpu), ms)| SummaryCpu {
+        let times = |of: &dyn Fn(&Station) -> Option<&Lane>| {
+            let all: Vec<f64> = stations.iter().filter_map(of).flat_map(|lane| &lane.times).copied().collect();
+            Times::of(&all)
+        };
+        let ms = times(&|station| Some(&station.lane));
+        let beside = stations[0].cpu.as_ref().zip(times(&|station| station.cpu.as_ref())).zip(ms);
+        let cpu = beside.map(|((lane, cpu), ms)| SummaryCpu {
             threads: lane.device.threads(),
             ms: cpu,
             ratio: (1e4 * cpu.mean / ms.mean).round() / 1e4,
             equal: totals.different == 0,
         });
         let summary = Summary {
-            run: Run::new("voxelize", &self.lane.device),
-            inputs,
-            done: totals.done,
-            failed: totals.failed,
+            run: Run::new("voxelize", &stations[0].lane.device),
+            inputs: counts.inputs,
+            done: counts.done,
+            kept: counts.kept,
+            failed: counts.failed,
             points: totals.points,
             voxels: totals.voxels,
             ms,
@@ -224,32 +258,59 @@ impl Plan {
             let n = totals.different;
             return Err(Failure::No(format!("{} and the CPU differ on {n} input(s)", summary.run.device_name)));
         }
-        if totals.failed > 0 {
-            return Err(Failure::Inputs { failed: totals.failed, inputs });
-        }
-        Ok(())
+        counts.verdict()
     }
 }
 
 impl Totals {
     fn add(&mut self, frame: &Frame) {
-        self.done += 1;
         self.points += frame.points;
         self.voxels += frame.voxels;
         self.different += usize::from(frame.cpu.as_ref().is_some_and(|cpu| !cpu.equal));
     }
 }
 
-/// Whose fault an error of a call is: what the library says about its arguments is about the input, since the parameters are checked.
-fn blame(e: Error, name: &str) -> Trouble {
-    let class = match &e {
-        Error::Argument { .. } => "InvalidCloud",
-        Error::Cloud(_) => "ShapeMismatch",
-        _ => return e.into(),
-    };
-    Trouble::Input { class, message: pointmill_io::escape(&format!("{name}: {e}")) }
-}
-
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pointmill::TwinFault;
+
+    /// Voxelizes a cloud on the twin, which fails after so many allocations or launches; the frame, and the bytes that were written.
+    fn failing(on_oom: OnOom, fault: (TwinFault, usize)) -> Result<(Frame, Vec<u8>), Trouble> {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, out] = ["a.bin", "a.npz"].map(|name| folder.path().join(name));
+        let points = (0..300).flat_map(|i| [0.1 * i as f32, 0.0, 0.0, 1.0]);
+        pointmill_io::write_bin(&input, PointCloud::new(points.collect(), 4).unwrap().points()).unwrap();
+        let settings = Settings::default();
+        let params = VoxelizeParams { max_voxels: 1000, ..settings.params() };
+        let inputs = Inputs::find(&[input.to_str().unwrap().into()], settings.read_options().unwrap()).unwrap();
+        let outputs = Outputs::plan(Some(&out), &inputs.sources).unwrap();
+        let mut station = Station::new(&Device::twin(), &params, false).unwrap();
+        let plan = Plan { settings, params, inputs, outputs, on_oom, picture: None };
+        Device::fail_twin(Some(fault));
+        let done = plan.one(&mut station, 0, &plan.inputs.sources[0]);
+        Device::fail_twin(None);
+        done.map(|frame| (frame, std::fs::read(out).unwrap()))
+    }
+
+    #[test]
+    fn short_memory_of_a_device_is_an_input_that_fails_or_is_done_on_the_cpu() {
+        let short = (TwinFault::OutOfMemory, 0);
+        let Err(Trouble::Input(refused)) = failing(OnOom::Fail, short) else { panic!("no refusal") };
+        assert!(format!("{refused:?}").contains("\"OutOfMemory\""), "{refused:?}");
+        let (redone, redone_bytes) = failing(OnOom::Cpu, short).unwrap();
+        let (whole, whole_bytes) = failing(OnOom::Cpu, (TwinFault::OutOfMemory, 10_000)).unwrap();
+        assert_eq!((redone.device.as_str(), whole.device.as_str()), ("cpu", "twin"));
+        assert!(redone_bytes == whole_bytes);
+    }
+
+    #[test]
+    fn a_lost_device_ends_the_command() {
+        let lost = failing(OnOom::Cpu, (TwinFault::Lost, 0)).unwrap_err();
+        assert!(matches!(&lost, Trouble::Fatal(failure) if failure.exit_code() == 5), "{lost:?}");
+    }
 }

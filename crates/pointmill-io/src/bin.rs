@@ -1,8 +1,9 @@
 //! Raw rows of little-endian `f32`, without a header: KITTI's `.bin`, nuScenes' `.pcd.bin`.
 
 use crate::error::IoError;
+use crate::limits::Bounds;
 use crate::npy::write_values;
-use crate::read::{Limits, Rows};
+use crate::read::Rows;
 use crate::source::Source;
 use crate::whole::write_whole;
 use pointmill_core::Points;
@@ -26,12 +27,12 @@ pub fn write_bin(path: impl AsRef<Path>, points: Points<'_>) -> Result<(), IoErr
 }
 
 /// Reads rows of `columns` values to the end.
-pub(crate) fn read_rows(source: &mut Source<'_>, columns: usize, limits: &Limits) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(source: &mut Source<'_>, columns: usize, bounds: &Bounds) -> Result<Rows, IoError> {
     let row = 4 * columns as u64;
     let data = match source.left() {
         Some(length) => {
             check_length(source, length, columns)?;
-            limits.check_points(source, length / row)?;
+            bounds.check_points(source, length / row)?;
             let count = usize::try_from(length / 4).map_err(|_| {
                 let found = format!("{length} bytes");
                 IoError::LimitExceeded(source.detail("length", "what fits the address space", found))
@@ -41,9 +42,10 @@ pub(crate) fn read_rows(source: &mut Source<'_>, columns: usize, limits: &Limits
         }
         None => {
             // One value more than allowed tells that there are more.
-            let most = limits.max_points.map_or(u64::MAX, |n| n.saturating_mul(columns as u64).saturating_add(1));
+            let most =
+                bounds.limits.max_points.map_or(u64::MAX, |n| n.saturating_mul(columns as u64).saturating_add(1));
             let (data, rest) = source.until_end(most, false)?;
-            limits.check_points(source, (data.len() as u64).div_ceil(columns as u64))?;
+            bounds.check_points(source, (data.len() as u64).div_ceil(columns as u64))?;
             check_length(source, 4 * data.len() as u64 + rest as u64, columns)?;
             data
         }
@@ -72,13 +74,18 @@ fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Limits;
+
+    fn bounds(max_points: Option<u64>) -> Bounds {
+        Bounds { columns: None, limits: Limits { max_points, ..Limits::default() } }
+    }
 
     fn told(bytes: usize, known: bool, columns: usize, max_points: u64) -> String {
         let bytes = vec![0; bytes];
         let mut reader = &bytes[..];
         let mut source = Source::new("a".as_ref(), &mut reader, known.then_some(bytes.len() as u64));
-        let limits = Limits { columns: None, max_points: Some(max_points), max_decoded_bytes: None };
-        match read_rows(&mut source, columns, &limits) {
+        let bounds = bounds(Some(max_points));
+        match read_rows(&mut source, columns, &bounds) {
             Ok(rows) => format!("{} values", rows.data.len()),
             Err(e) => format!("{}: {e}", e.class()),
         }
@@ -110,8 +117,8 @@ mod tests {
     #[test]
     fn a_file_that_shrinks_is_truncated() {
         let mut reader = &[0u8; 16][..];
-        let limits = Limits { columns: None, max_points: None, max_decoded_bytes: None };
-        let e = read_rows(&mut Source::new("a".as_ref(), &mut reader, Some(32)), 4, &limits).err().unwrap();
+        let bounds = bounds(None);
+        let e = read_rows(&mut Source::new("a".as_ref(), &mut reader, Some(32)), 4, &bounds).err().unwrap();
         assert_eq!(e.to_string(), "a: data: wanted 32 bytes, found 16 bytes");
     }
 }

@@ -93,8 +93,21 @@ impl IoError {
 
     /// The file, folder, pattern or name the error is about.
     pub fn path(&self) -> &Path {
+        match (self, self.detail()) {
+            (Self::Io { path, .. }, _) => path,
+            (_, detail) => detail.map_or_else(|| Path::new(""), |d| &d.path),
+        }
+    }
+
+    /// How many bytes of the file had been read when it was refused, for machines; at most so far into the file lies what is wrong.
+    /// `None` where that is not known.
+    pub fn offset(&self) -> Option<u64> {
+        self.detail()?.offset
+    }
+
+    fn detail(&self) -> Option<&Detail> {
         match self {
-            Self::Io { path, .. } => path,
+            Self::Io { .. } => None,
             Self::UnsupportedFormat(d)
             | Self::BadHeader(d)
             | Self::MissingField(d)
@@ -106,7 +119,7 @@ impl IoError {
             | Self::ShapeMismatch(d)
             | Self::DtypeMismatch(d)
             | Self::InvalidArgument(d)
-            | Self::OutOfMemory(d) => &d.path,
+            | Self::OutOfMemory(d) => Some(d),
         }
     }
 
@@ -117,7 +130,7 @@ impl IoError {
     }
 }
 
-/// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`.
+/// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`, without the offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     /// The file, folder, pattern or name as it was given.
@@ -128,6 +141,8 @@ pub struct Detail {
     pub wanted: String,
     /// What was found there.
     pub found: String,
+    /// How many bytes of the file had been read, where it has bytes of its own to count: a member of an archive has not.
+    pub offset: Option<u64>,
 }
 
 impl Detail {
@@ -139,7 +154,13 @@ impl Detail {
         found: impl Into<String>,
     ) -> Box<Self> {
         let path = path.as_ref().to_path_buf();
-        Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into() })
+        Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into(), offset: None })
+    }
+
+    /// The detail with the number of bytes that had been read.
+    pub(crate) fn at(mut self: Box<Self>, offset: Option<u64>) -> Box<Self> {
+        self.offset = offset;
+        self
     }
 }
 

@@ -33,21 +33,27 @@ pub enum Format {
     Ply,
     /// Point cloud data, of the Point Cloud Library: named fields, as text, binary or compressed; `.pcd`.
     Pcd,
+    /// LAS, of the versions 1.0 to 1.4, and compressed LAZ with the feature `laz`: scaled whole numbers in records of fixed fields; `.las`,
+    /// `.laz`.
+    Las,
 }
 
 /// The extensions read, in the order in which they are tried: a longer one stands before its own ending.
-const EXTENSIONS: [(&str, Format); 6] = [
+const EXTENSIONS: [(&str, Format); 8] = [
     (".pcd.bin", Format::Nuscenes),
     (".bin", Format::Kitti),
     (".npy", Format::Npy),
     (".npz", Format::Npz),
     (".ply", Format::Ply),
     (".pcd", Format::Pcd),
+    (".las", Format::Las),
+    (".laz", Format::Las),
 ];
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 7] = [Self::Kitti, Self::Nuscenes, Self::Bin, Self::Npy, Self::Npz, Self::Ply, Self::Pcd];
+    pub const ALL: [Self; 8] =
+        [Self::Kitti, Self::Nuscenes, Self::Bin, Self::Npy, Self::Npz, Self::Ply, Self::Pcd, Self::Las];
 
     /// The name used on the command line.
     pub const fn name(self) -> &'static str {
@@ -59,6 +65,7 @@ impl Format {
             Self::Npz => "npz",
             Self::Ply => "ply",
             Self::Pcd => "pcd",
+            Self::Las => "las",
         }
     }
 
@@ -79,6 +86,8 @@ impl Format {
             Some(Self::Ply)
         } else if first.starts_with(b"# .PCD") || first.starts_with(b"VERSION ") {
             Some(Self::Pcd)
+        } else if first.starts_with(crate::las::MAGIC) {
+            Some(Self::Las)
         } else {
             None
         }
@@ -115,7 +124,8 @@ impl FromStr for Format {
 /// The format as asked for, else by name, else by content.
 pub(crate) fn detect(asked: Option<Format>, path: &Path, first: &[u8]) -> Result<Format, IoError> {
     asked.or_else(|| Format::from_name(path)).or_else(|| Format::from_content(first)).ok_or_else(|| {
-        let wanted = format!("a name ending in {} or the first bytes of npy, npz, ply or pcd", Format::extensions());
+        let wanted =
+            format!("a name ending in {} or the first bytes of npy, npz, ply, pcd or las", Format::extensions());
         let found =
             if first.is_empty() { "an empty file".into() } else { format!("content {}", crate::error::excerpt(first)) };
         IoError::UnsupportedFormat(Detail::new(path, "format", wanted, found))
@@ -132,7 +142,7 @@ mod tests {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
-        assert_eq!(message, r"format: wanted one of kitti, nuscenes, bin, npy, npz, ply, pcd, found `p\u{7}ly`");
+        assert_eq!(message, r"format: wanted one of kitti, nuscenes, bin, npy, npz, ply, pcd, las, found `p\u{7}ly`");
     }
 
     #[test]
@@ -144,10 +154,15 @@ mod tests {
         assert_eq!(detect(None, Path::new("-"), b"PK\x03\x04").unwrap(), Format::Npz);
         assert_eq!(detect(None, Path::new("a"), b"ply\r\nform").unwrap(), Format::Ply);
         assert_eq!(detect(None, Path::new("a"), b"# .PCD v").unwrap(), Format::Pcd);
+        assert_eq!(detect(None, Path::new("a"), b"LASF\0").unwrap(), Format::Las);
+        assert_eq!(
+            (Format::from_name("a.las"), Format::from_name("a.copc.LAZ")),
+            (Some(Format::Las), Some(Format::Las))
+        );
         assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
         let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
-        assert!(e.to_string().contains(".pcd.bin, .bin, .npy, .npz, .ply, .pcd"), "{e}");
+        assert!(e.to_string().contains(".pcd.bin, .bin, .npy, .npz, .ply, .pcd, .las, .laz"), "{e}");
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
         assert_eq!(Format::from_name(".."), None);

@@ -153,8 +153,9 @@ mod tests {
         assert_eq!(find(&["[odd].bin"]).unwrap(), "[odd].bin");
         let e = find(&["sub.bin"]).unwrap_err();
         assert!(
-            e.to_string()
-                .ends_with("folder: wanted files ending in .pcd.bin, .bin, .npy, .npz, .ply, .pcd, found none"),
+            e.to_string().ends_with(
+                "folder: wanted files ending in .pcd.bin, .bin, .npy, .npz, .ply, .pcd, .las, .laz, found none"
+            ),
             "{e}"
         );
         assert_eq!(find(&["*.las"]).unwrap_err().class(), "MissingField");

@@ -28,6 +28,8 @@ mod dtype;
 mod error;
 mod format;
 mod inputs;
+mod las;
+mod limits;
 #[cfg(feature = "arrow")]
 mod moments;
 mod named;
@@ -48,13 +50,15 @@ pub use dtype::Dtype;
 pub use error::{Detail, IoError, escape};
 pub use format::{Format, UnknownFormat};
 pub use inputs::{find_inputs, natural_order};
+pub use las::hush_decoder_panics;
+pub use limits::Limits;
 #[cfg(feature = "arrow")]
 pub use moments::{NdtMomentsTable, read_ndt_moments, write_ndt_moments};
 pub use named::NamedPoints;
-pub use npy::{read_npy, write_npy};
-pub use npz::{read_npz, write_npz, write_points_npz};
+pub use npy::{read_npy, read_npy_within, write_npy};
+pub use npz::{read_npz, read_npz_within, write_npz, write_points_npz};
 pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use read::{read, read_from};
 pub use scan::{Field, ReadOptions, Scan, Warning};
-pub use whole::write_whole;
+pub use whole::{abandon_writes, remove_abandoned, write_whole};

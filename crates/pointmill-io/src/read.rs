@@ -3,16 +3,14 @@
 use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
 use crate::format::{Format, detect};
+use crate::limits::{Bounds, Limits};
 use crate::scan::{Field, ReadOptions, Scan, Warning, unnamed};
 use crate::source::Source;
-use crate::{bin, npy, npz, pcd, ply};
+use crate::{bin, las, npy, npz, pcd, ply};
 use pointmill_core::PointCloud;
 use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek};
 use std::path::Path;
-
-/// The most columns a cloud may have. Far above any sensor's, it keeps a lie about them from counting.
-const MAX_COLUMNS: usize = 1024;
 
 /// Reads the cloud in a file.
 ///
@@ -21,7 +19,7 @@ const MAX_COLUMNS: usize = 1024;
 /// moves are kept as [`Scan::xyz_f64`] too.
 ///
 /// # Limits
-/// [`ReadOptions::max_points`], and 1024 columns. Sizes are checked against the file's own before memory is taken.
+/// [`Limits`](crate::Limits), and 1024 columns. Sizes are checked against the file's own before memory is taken.
 ///
 /// # Errors
 /// Every [`IoError`] but those about arguments and writing; the file is named in it.
@@ -54,10 +52,10 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
             detect(None, path, &first[..got])?
         }
     };
-    let limits = Limits::new(path, options)?;
+    let bounds = Bounds::new(path, options)?;
     let rows = match format {
-        Format::Npz => npz::read_rows(path, BufReader::new(file), &limits)?,
-        _ => read_plain(&mut Source::new(path, &mut file, length), format, &limits)?,
+        Format::Npz => npz::read_rows(path, BufReader::new(file), &bounds)?,
+        _ => read_plain(&mut Source::new(path, &mut file, length).within(bounds.limits.max_memory), format, &bounds)?,
     };
     rows.into_scan(path, format)
 }
@@ -85,36 +83,40 @@ pub fn read_from(mut reader: impl Read, name: &str, options: &ReadOptions) -> Re
 }
 
 fn read_stream(reader: &mut dyn Read, path: &Path, options: &ReadOptions) -> Result<Scan, IoError> {
-    let limits = Limits::new(path, options)?;
+    let bounds = Bounds::new(path, options)?;
     let mut first = [0; 8];
     let got = Source::new(path, reader, None).fill(&mut first)?;
     let format = detect(options.format, path, &first[..got])?;
     let mut whole = (&first[..got]).chain(reader);
-    let mut source = Source::new(path, &mut whole, None);
+    let mut source = Source::new(path, &mut whole, None).within(bounds.limits.max_memory);
     let rows = match format {
         Format::Npz => {
-            let most = limits.max_points.map_or(u64::MAX, |n| n.saturating_mul(64).saturating_add(1 << 20));
+            let most = bounds.limits.max_points.map_or(u64::MAX, |n| n.saturating_mul(64).saturating_add(1 << 20));
             let (bytes, _) = source.until_end::<u8>(most, false)?;
             if bytes.len() as u64 >= most {
                 let found = format!("{} or more", bytes.len());
                 let wanted = format!("less than {most} bytes (1 MiB, and 64 for each point of the limit)");
                 return Err(IoError::LimitExceeded(source.detail("length", wanted, found)));
             }
-            npz::read_rows(path, Cursor::new(bytes), &limits)?
+            // What is held of the stream counts too.
+            let left = bounds.limits.max_memory.map(|most| most.saturating_sub(source.taken()));
+            let limits = Limits { max_memory: left, ..bounds.limits };
+            npz::read_rows(path, Cursor::new(bytes), &Bounds { limits, ..bounds })?
         }
-        _ => read_plain(&mut source, format, &limits)?,
+        _ => read_plain(&mut source, format, &bounds)?,
     };
     rows.into_scan(path, format)
 }
 
 /// The formats that need no way back in the stream.
-fn read_plain(source: &mut Source<'_>, format: Format, limits: &Limits) -> Result<Rows, IoError> {
+fn read_plain(source: &mut Source<'_>, format: Format, bounds: &Bounds) -> Result<Rows, IoError> {
     match format {
-        Format::Kitti | Format::Bin => bin::read_rows(source, limits.columns.unwrap_or(4), limits),
-        Format::Nuscenes => bin::read_rows(source, limits.columns.unwrap_or(5), limits),
-        Format::Npy | Format::Npz => npy::read_rows(source, limits),
-        Format::Ply => ply::read_rows(source, limits),
-        Format::Pcd => pcd::read_rows(source, limits),
+        Format::Kitti | Format::Bin => bin::read_rows(source, bounds.columns.unwrap_or(4), bounds),
+        Format::Nuscenes => bin::read_rows(source, bounds.columns.unwrap_or(5), bounds),
+        Format::Npy | Format::Npz => npy::read_rows(source, bounds),
+        Format::Ply => ply::read_rows(source, bounds),
+        Format::Pcd => pcd::read_rows(source, bounds),
+        Format::Las => las::read_rows(source, bounds),
     }
 }
 
@@ -127,61 +129,6 @@ pub(crate) fn open(path: &Path) -> Result<(File, Option<u64>), IoError> {
     }
     // Pipes, devices and the files of /proc give a length of 0, whatever comes out of them.
     Ok((file, Some(metadata.len()).filter(|&n| metadata.is_file() && n > 0)))
-}
-
-/// The options, checked.
-pub(crate) struct Limits {
-    pub(crate) columns: Option<usize>,
-    pub(crate) max_points: Option<u64>,
-    pub(crate) max_decoded_bytes: Option<u64>,
-}
-
-impl Limits {
-    fn new(path: &Path, options: &ReadOptions) -> Result<Self, IoError> {
-        let &ReadOptions { columns, max_points, max_decoded_bytes, .. } = options;
-        if let Some(n) = columns
-            && !(3..=MAX_COLUMNS).contains(&n)
-        {
-            let wanted = format!("3 to {MAX_COLUMNS}");
-            return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
-        }
-        Ok(Self { columns, max_points, max_decoded_bytes })
-    }
-
-    pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {
-        match self.columns {
-            Some(wanted) if wanted != columns => {
-                let [wanted, found] = [wanted, columns].map(|n| n.to_string());
-                Err(IoError::ShapeMismatch(source.detail("columns", format!("{wanted}, as asked for"), found)))
-            }
-            None if columns > MAX_COLUMNS => {
-                let wanted = format!("at most {MAX_COLUMNS}");
-                Err(IoError::LimitExceeded(source.detail("columns", wanted, columns.to_string())))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn check_points(&self, source: &Source<'_>, points: u64) -> Result<(), IoError> {
-        match self.max_points {
-            Some(max) if points > max => {
-                let wanted = format!("at most {max} (the limit `max_points`)");
-                Err(IoError::LimitExceeded(source.detail("points", wanted, points.to_string())))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks what compressed data say they unpack to.
-    pub(crate) fn check_decoded(&self, source: &Source<'_>, bytes: u64) -> Result<(), IoError> {
-        match self.max_decoded_bytes {
-            Some(max) if bytes > max => {
-                let wanted = format!("at most {max} bytes (the limit `max_decoded_bytes`)");
-                Err(IoError::LimitExceeded(source.detail("data unpacked", wanted, format!("{bytes} bytes"))))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Rows as a format's reader gives them.

@@ -2,6 +2,7 @@
 
 use crate::dtype::Dtype;
 use crate::format::Format;
+use crate::limits::Limits;
 use pointmill_core::PointCloud;
 use std::fmt;
 
@@ -10,25 +11,16 @@ use std::fmt;
 /// ```
 /// use pointmill_io::{Format, ReadOptions};
 /// let options = ReadOptions { format: Some(Format::Bin), columns: Some(6), ..ReadOptions::default() };
-/// assert_eq!((options.max_points, options.max_decoded_bytes), (Some(1 << 30), None));
+/// assert_eq!(options.limits.max_points, Some(1 << 30));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The format; by default found by name, then by content.
     pub format: Option<Format>,
     /// The number of columns. Raw rows are cut by it (default 4, nuScenes 5); arrays must have it if it is given.
     pub columns: Option<usize>,
-    /// The most points read, default 2^30; `None` for no limit.
-    pub max_points: Option<u64>,
-    /// The most bytes that compressed data may unpack to. By default what the format's own limit allows: of `.npz` 256 MiB or
-    /// 100 times the file, of `.pcd` 88 times the file, more than which its compression cannot give.
-    pub max_decoded_bytes: Option<u64>,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self { format: None, columns: None, max_points: Some(1 << 30), max_decoded_bytes: None }
-    }
+    /// How much a read may take.
+    pub limits: Limits,
 }
 
 /// A cloud from a file.
@@ -85,6 +77,14 @@ pub enum Warning {
         /// The farthest that a coordinate moved, in metres.
         by: f64,
     },
+    /// Some points lie outside the box that the header gives. It decides nothing; but compressed files have no checksum, and this
+    /// may be the only sign of damage.
+    OutsideBounds {
+        /// How many.
+        count: usize,
+        /// The number of points.
+        points: usize,
+    },
     /// There is more behind the data that the header declares.
     TrailingBytes {
         /// At least how many bytes.
@@ -108,6 +108,9 @@ impl fmt::Display for Warning {
             Self::NonFinite { count, points } => write!(f, "{count} of {points} points are not finite"),
             Self::Cast { from } => write!(f, "values of {from} were cast to f32"),
             Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
+            Self::OutsideBounds { count, points } => {
+                write!(f, "{count} of {points} points lie outside the box that the header gives")
+            }
             Self::TrailingBytes { bytes } => write!(f, "{bytes} or more bytes after the declared data were ignored"),
         }
     }
@@ -123,7 +126,7 @@ impl Scan {
         mut warnings: Vec<Warning>,
     ) -> Self {
         // Where types have names of their own, small integers among them are ordinary and lose nothing.
-        let named = matches!(format, Format::Ply | Format::Pcd);
+        let named = matches!(format, Format::Ply | Format::Pcd | Format::Las);
         for &Field { dtype: from, .. } in &fields {
             let kept = if named { from.fits_f32() } else { from == Dtype::F32 };
             if !kept && !warnings.contains(&Warning::Cast { from }) {

@@ -2,6 +2,7 @@
 
 use crate::error::{Detail, IoError};
 use bytemuck::{Pod, cast_slice_mut};
+use std::cell::Cell;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
@@ -46,17 +47,72 @@ pub(crate) struct Source<'a> {
     claimed: Option<u64>,
     /// Said before the names of fields: the array's name in an archive.
     prefix: String,
+    /// Bytes got so far.
+    position: u64,
+    /// Memory that may be taken, and memory taken so far, in bytes.
+    max_memory: u64,
+    taken: Cell<u64>,
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(path: &'a Path, reader: &'a mut dyn Read, length: Option<u64>) -> Self {
-        Self { path, reader, left: length, claimed: None, prefix: String::new() }
+        Self {
+            path,
+            reader,
+            left: length,
+            claimed: None,
+            prefix: String::new(),
+            position: 0,
+            max_memory: u64::MAX,
+            taken: Cell::new(0),
+        }
+    }
+
+    /// The source with a limit on the memory that is taken for it.
+    pub(crate) fn within(self, max_memory: Option<u64>) -> Self {
+        Self { max_memory: max_memory.unwrap_or(u64::MAX), ..self }
+    }
+
+    /// The source, of a file of which so many bytes were read before.
+    #[cfg(feature = "laz")]
+    pub(crate) fn starting(self, position: u64) -> Self {
+        Self { position, ..self }
     }
 
     /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known to be there.
     pub(crate) fn member(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, name: &str) -> Self {
         let left = stored.then_some(size);
-        Self { path, reader, left, claimed: Some(size), prefix: format!("array `{name}`: ") }
+        Self { claimed: Some(size), prefix: format!("array `{name}`: "), ..Self::new(path, reader, left) }
+    }
+
+    /// How many bytes were read; `None` in an archive.
+    pub(crate) fn position(&self) -> Option<u64> {
+        self.claimed.is_none().then_some(self.position)
+    }
+
+    /// Counts memory that is about to be taken for what the file says, and refuses what is above the limit.
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), IoError> {
+        let taken = self.taken.get().saturating_add(bytes as u64);
+        if taken > self.max_memory {
+            let wanted = format!("at most {} bytes (the limit `max_memory`, --max-memory)", self.max_memory);
+            return Err(IoError::LimitExceeded(self.detail("memory", wanted, format!("{taken} bytes or more"))));
+        }
+        self.taken.set(taken);
+        Ok(())
+    }
+
+    /// The memory that was counted so far, in bytes.
+    pub(crate) fn taken(&self) -> u64 {
+        self.taken.get()
+    }
+
+    /// An empty vector with room for `count` values, counted.
+    pub(crate) fn room<T>(&self, count: usize) -> Result<Vec<T>, IoError> {
+        let bytes = count.saturating_mul(size_of::<T>());
+        self.take(bytes)?;
+        let mut room = Vec::new();
+        room.try_reserve_exact(count).map_err(|_| self.out_of_memory(bytes))?;
+        Ok(room)
     }
 
     /// The most bytes that can come, if that is known or claimed.
@@ -82,7 +138,7 @@ impl<'a> Source<'a> {
     }
 
     pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found)
+        Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found).at(self.position())
     }
 
     /// Fills `buffer` as far as there are bytes; the number of bytes got.
@@ -101,6 +157,7 @@ impl<'a> Source<'a> {
                 Err(e) => return Err(IoError::io(self.path, "read")(e)),
             }
         }
+        self.position += got as u64;
         self.left = self.left.map(|left| left.saturating_sub(got as u64));
         self.claimed = self.claimed.map(|claimed| claimed - got as u64);
         Ok(got)
@@ -174,14 +231,22 @@ impl<'a> Source<'a> {
     /// Takes all the memory at once if the bytes are known to be there.
     fn reserve_known<T>(&self, out: &mut Vec<T>, count: usize, bytes_each: usize) -> Result<(), IoError> {
         let bytes = count as u128 * bytes_each as u128;
-        if self.left.is_some_and(|left| u128::from(left) >= bytes) && out.try_reserve_exact(count).is_err() {
-            return Err(self.out_of_memory(count * size_of::<T>()));
+        if self.left.is_some_and(|left| u128::from(left) >= bytes) {
+            *out = self.room(count)?;
         }
         Ok(())
     }
 
-    fn reserve<T>(&self, out: &mut Vec<T>, more: usize) -> Result<(), IoError> {
-        out.try_reserve(more).map_err(|_| self.out_of_memory((out.len() + more) * size_of::<T>()))
+    pub(crate) fn reserve<T>(&self, out: &mut Vec<T>, more: usize) -> Result<(), IoError> {
+        // What there is was counted when it was made.
+        let room = out.capacity();
+        let beyond = (out.len() + more).saturating_sub(room);
+        self.take(beyond * size_of::<T>())?;
+        out.try_reserve(more).map_err(|_| self.out_of_memory((out.len() + more) * size_of::<T>()))?;
+        // Vectors double, which is more than was asked for.
+        let doubled = (out.capacity() - room).saturating_sub(beyond) * size_of::<T>();
+        self.taken.set(self.taken.get() + doubled as u64);
+        Ok(())
     }
 
     pub(crate) fn out_of_memory(&self, bytes: usize) -> IoError {

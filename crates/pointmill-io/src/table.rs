@@ -2,7 +2,8 @@
 
 use crate::dtype::Dtype;
 use crate::error::{IoError, excerpt};
-use crate::read::{Limits, Rows};
+use crate::limits::Bounds;
+use crate::read::Rows;
 use crate::scan::{Field, Warning};
 use crate::source::Raw;
 use crate::window::{WINDOW, Window};
@@ -41,11 +42,11 @@ impl Columns {
     /// Orders the entries of a record of `record` bytes and checks their names.
     pub(crate) fn new(
         window: &Window<'_, '_>,
-        limits: &Limits,
+        bounds: &Bounds,
         mut entries: Vec<Entry>,
         record: usize,
     ) -> Result<Self, IoError> {
-        limits.check_columns(window.source(), entries.len())?;
+        bounds.check_columns(window.source(), entries.len())?;
         let mut names = BTreeSet::new();
         if let Some(twice) = entries.iter().find(|e| !names.insert(&*e.name)) {
             let found = format!("`{}` twice", twice.name);
@@ -80,6 +81,8 @@ pub(crate) struct Table {
     data: Vec<f32>,
     /// x, y, z of every row, if their types hold more than an `f32` does.
     exact: Option<Vec<f64>>,
+    /// Rows of which the memory was counted.
+    counted: usize,
 }
 
 /// Calls a macro with the Rust type of a [`Dtype`]; readers refuse the types left out when they see the header.
@@ -103,7 +106,7 @@ macro_rules! with_type {
 impl Table {
     pub(crate) fn new(columns: Columns) -> Self {
         let wide = columns.entries[..3].iter().any(|e| !e.dtype.fits_f32());
-        Self { columns, data: vec![], exact: wide.then(Vec::new) }
+        Self { columns, data: vec![], exact: wide.then(Vec::new), counted: 0 }
     }
 
     fn width(&self) -> usize {
@@ -114,14 +117,24 @@ impl Table {
     pub(crate) fn reserve(&mut self, window: &Window<'_, '_>, rows: u64) -> Result<(), IoError> {
         let width = self.width();
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        self.count(window, rows)?;
         let taken = self.data.try_reserve_exact(rows.saturating_mul(width));
         let exact = self.exact.as_mut().map_or(Ok(()), |exact| exact.try_reserve_exact(rows.saturating_mul(3)));
         taken.and(exact).map_err(|_| window.source().out_of_memory(rows.saturating_mul(4 * width)))
     }
 
+    /// Counts the memory of so many rows in all, if it was not yet.
+    fn count(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<(), IoError> {
+        let each = 4 * self.width() + if self.exact.is_some() { 24 } else { 0 };
+        window.source().take(rows.saturating_sub(self.counted).saturating_mul(each))?;
+        self.counted = self.counted.max(rows);
+        Ok(())
+    }
+
     /// Adds empty rows; the first of them.
     fn grow(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<usize, IoError> {
         let (first, width) = (self.data.len() / self.width(), self.width());
+        self.count(window, first + rows)?;
         let taken = self.data.try_reserve(rows * width);
         let exact = self.exact.as_mut().map_or(Ok(()), |exact| exact.try_reserve(3 * rows));
         taken.and(exact).map_err(|_| window.source().out_of_memory((first + rows) * 4 * width))?;

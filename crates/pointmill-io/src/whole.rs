@@ -4,7 +4,10 @@ use crate::error::{Detail, IoError};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+/// How the names of unfinished files begin and end.
+const UNFINISHED: [&str; 2] = [".pointmill-", ".tmp"];
 /// Small writes are gathered up to this size; larger ones go straight through.
 const BUFFER: usize = 256 << 10;
 
@@ -13,7 +16,8 @@ const BUFFER: usize = 256 << 10;
 /// What `write` gives goes to a new file in the folder of `path`, which is synced and then renamed; so nothing is ever seen
 /// under `path` but an earlier file or the complete new one, and after an error nothing new remains. A new file gets the
 /// permissions of any file the process makes, a replaced one keeps its own; a symbolic link is followed. What is no ordinary
-/// file (a pipe, `/dev/null`) gets the bytes once they are all made.
+/// file (a pipe, `/dev/null`) gets the bytes once they are all made. A process that is killed leaves its new file behind:
+/// [`remove_abandoned`] finds it.
 ///
 /// # Errors
 /// What the system refuses, and what `write` returns, as [`IoError::Io`]; a path without a file's name.
@@ -52,14 +56,20 @@ pub fn write_whole(
     // Told here, in the system's words; the temporary file's name would mean nothing to a user.
     fs::metadata(&folder).map_err(IoError::io(path, "open the folder"))?;
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".pointmill-").suffix(".tmp");
+    builder.prefix(UNFINISHED[0]).suffix(UNFINISHED[1]);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         // Less what the umask takes, as for any new file; the builder's own default keeps others out.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(&folder).map_err(|e| IoError::io(path, "create")(e.kind().into()))?;
+    let mut file = loop {
+        let file = builder.tempfile_in(&folder).map_err(|e| IoError::io(path, "create")(e.kind().into()))?;
+        if claim(file.as_file()) {
+            break file;
+        }
+    };
+    let _under_way = UnderWay::new(file.path());
     if let Some(earlier) = earlier {
         file.as_file().set_permissions(earlier.permissions()).map_err(IoError::io(path, "set permissions"))?;
     }
@@ -86,6 +96,95 @@ fn write_special(
         io::copy(&mut file, &mut File::options().write(true).open(target)?)
     });
     copied.map(drop).map_err(IoError::io(path, "write"))
+}
+
+/// Marks a new file as one that is being written, for [`remove_abandoned`]; whether that came in time.
+fn claim(file: &File) -> bool {
+    // A file system without locks has no marks either, and there nothing is removed.
+    let locked = file.lock().is_ok();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        // Whoever held the lock before has taken it for a file left behind.
+        !(locked && file.metadata().is_ok_and(|m| m.nlink() == 0))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = locked;
+        true
+    }
+}
+
+/// The unfinished files of this process.
+static ALL_UNDER_WAY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// An unfinished file, until it is dropped.
+struct UnderWay(PathBuf);
+
+impl UnderWay {
+    fn new(path: &Path) -> Self {
+        ALL_UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
+        Self(path.into())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        ALL_UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
+    }
+}
+
+/// Removes the unfinished files of all calls of [`write_whole`] that are under way in this process, which then fail.
+///
+/// For a process that is about to end and cannot wait for them.
+///
+/// ```
+/// use std::io::Write;
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-abandoned-{}.txt", std::process::id()));
+/// let written = pointmill_io::write_whole(&path, |out| {
+///     pointmill_io::abandon_writes();
+///     writeln!(out, "nothing comes of it")
+/// });
+/// assert!(written.is_err() && !path.exists());
+/// ```
+pub fn abandon_writes() {
+    for path in ALL_UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        fs::remove_file(path).ok();
+    }
+}
+
+/// Removes the unfinished files that killed processes left in a folder; their number.
+///
+/// A file that somebody still writes is told by its lock and stays; where the file system knows no locks, every file stays.
+///
+/// # Errors
+/// A folder that cannot be read.
+///
+/// ```
+/// let folder = std::env::temp_dir().join(format!("pointmill-doc-left-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder).unwrap();
+/// std::fs::write(folder.join(".pointmill-x1y2z3.tmp"), "half a file").unwrap();
+/// assert_eq!(pointmill_io::remove_abandoned(&folder)?, 1);
+/// # std::fs::remove_dir(&folder).unwrap();
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+pub fn remove_abandoned(folder: impl AsRef<Path>) -> Result<usize, IoError> {
+    let folder = folder.as_ref();
+    let mut removed = 0;
+    for entry in fs::read_dir(folder).map_err(IoError::io(folder, "open"))? {
+        let path = entry.map_err(IoError::io(folder, "read"))?.path();
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let [front, back] = UNFINISHED.map(str::as_bytes);
+        if !name.starts_with(front) || !name.ends_with(back) {
+            continue;
+        }
+        // One that goes away by itself, or is not ours to remove, is nobody's trouble.
+        let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
+        if file.try_lock().is_ok() && fs::remove_file(&path).is_ok() {
+            removed += 1;
+        }
+    }
+    Ok(removed)
 }
 
 fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<File> {
@@ -120,6 +219,26 @@ mod tests {
         write_whole(&path, |out| out.write_all(b"old")).unwrap();
         write_whole(&path, failing).unwrap_err();
         assert_eq!((names(folder.path()), fs::read(&path).unwrap()), (vec!["a.npz".into()], b"old".to_vec()));
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_what_is_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".pointmill-x1y2z3.tmp");
+        fs::write(&left, "half").unwrap();
+        fs::write(folder.path().join(".pointmill.tmp"), "another's").unwrap();
+        let path = folder.path().join("a.npz");
+        write_whole(&path, |out| {
+            out.write_all(b"whole")?;
+            assert_eq!(remove_abandoned(folder.path()).unwrap(), 1);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(
+            (names(folder.path()), fs::read(&path).unwrap()),
+            (vec![".pointmill.tmp".into(), "a.npz".into()], b"whole".to_vec())
+        );
+        assert!(remove_abandoned(folder.path().join("no")).is_err());
     }
 
     #[test]

@@ -36,12 +36,19 @@ impl<'s, 'a> Window<'s, 'a> {
     }
 
     pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        self.source.detail(field, wanted, found)
+        // What lies in the window was got, but not taken.
+        let position = self.source.position().map(|_| self.position());
+        self.source.detail(field, wanted, found).at(position)
     }
 
     /// The number of the line taken last, from 1.
     pub(crate) fn line_number(&self) -> u64 {
         self.lines
+    }
+
+    /// How many bytes were taken.
+    pub(crate) fn position(&self) -> u64 {
+        self.source.position().unwrap_or_default() - self.held.len() as u64
     }
 
     /// Bytes left, if the source's length is known.
@@ -125,6 +132,21 @@ impl<'s, 'a> Window<'s, 'a> {
             skipped += got;
         }
         Ok(skipped)
+    }
+
+    /// Takes all that is left.
+    #[cfg(feature = "laz")]
+    pub(crate) fn remainder(&mut self) -> Result<Vec<u8>, IoError> {
+        let known = self.left().and_then(|left| usize::try_from(left).ok());
+        let mut rest = self.source.room(known.unwrap_or(0))?;
+        loop {
+            let taken = self.bytes(WINDOW)?;
+            if taken.is_empty() {
+                return Ok(rest);
+            }
+            self.source.reserve(&mut rest, taken.len())?;
+            rest.extend_from_slice(self.at(&taken));
+        }
     }
 
     /// At least how many bytes come after what was taken.

@@ -4,7 +4,7 @@ mod common;
 use common::named::{Encoding, TYPES, Table};
 use pointmill_core::Points;
 use pointmill_io::{
-    Dtype, Field, Format, NamedPoints, ReadOptions, Scan, Warning, read, read_from, write_pcd, write_ply,
+    Dtype, Field, Format, Limits, NamedPoints, ReadOptions, Scan, Warning, read, read_from, write_pcd, write_ply,
 };
 use proptest::prelude::*;
 
@@ -281,20 +281,18 @@ fn limits_hold() {
         ("a.pcd", Encoding::Compressed),
     ] {
         let bytes = if name == "a.ply" { small().ply(encoding, "\n") } else { small().pcd(encoding, "\n") };
+        let points = |most| Limits { max_points: Some(most), ..Limits::default() };
         let reading = |options: ReadOptions| read_from(&bytes[..], name, &options).map_err(|e| e.class());
-        assert_eq!(
-            reading(ReadOptions { max_points: Some(1), ..ReadOptions::default() }).unwrap_err(),
-            "LimitExceeded"
-        );
+        assert_eq!(reading(ReadOptions { limits: points(1), ..ReadOptions::default() }).unwrap_err(), "LimitExceeded");
         assert_eq!(reading(ReadOptions { columns: Some(4), ..ReadOptions::default() }).unwrap_err(), "ShapeMismatch");
         let exact = ReadOptions {
-            max_points: Some(2),
             columns: Some(3),
-            max_decoded_bytes: Some(24),
+            limits: Limits { max_decoded_bytes: Some(24), ..points(2) },
             ..ReadOptions::default()
         };
         assert_eq!(reading(exact.clone()).unwrap().cloud.len(), 2);
-        let budget = reading(ReadOptions { max_decoded_bytes: Some(23), ..exact });
+        let limits = Limits { max_decoded_bytes: Some(23), ..points(2) };
+        let budget = reading(ReadOptions { limits, ..exact });
         assert_eq!(budget.is_err(), encoding == Encoding::Compressed);
     }
 }

@@ -4,8 +4,8 @@ mod common;
 use common::{header, npy, zip};
 use pointmill_core::{PointCloud, Points};
 use pointmill_io::{
-    ArrayView, Dtype, Format, IoError, NamedPoints, ReadOptions, Scan, Warning, read, read_from, write_bin, write_npy,
-    write_npz, write_points_npz,
+    ArrayView, Dtype, Format, IoError, Limits, NamedPoints, ReadOptions, Scan, Warning, read, read_from, write_bin,
+    write_npy, write_npz, write_points_npz,
 };
 use std::fs;
 
@@ -117,7 +117,7 @@ fn headers_that_lie_are_errors() {
         ("(1, 1099511627776)", "LimitExceeded"),
     ] {
         let bytes = npy(&header("<f4", false, shape), &[0; 16]);
-        let unlimited = ReadOptions { max_points: None, ..options() };
+        let unlimited = ReadOptions { limits: Limits { max_points: None, ..Limits::default() }, ..options() };
         let e = both("a.npy", &bytes, &unlimited).unwrap_err();
         assert!(e.starts_with(class), "{shape}: {e}");
         for deflate in [false, true] {
@@ -131,7 +131,7 @@ fn headers_that_lie_are_errors() {
 
 #[test]
 fn limits_hold() {
-    let two = ReadOptions { max_points: Some(2), ..options() };
+    let two = ReadOptions { limits: Limits { max_points: Some(2), ..Limits::default() }, ..options() };
     let array = npy(&header("<f4", false, "(3, 4)"), &[0; 48]);
     for (name, bytes) in
         [("a.bin", vec![0; 48]), ("a.npy", array.clone()), ("a.npz", zip(&[("points.npy", &array)], false))]
@@ -194,7 +194,8 @@ fn coordinates_of_f64_are_kept_beside_the_cloud() {
 fn what_archives_unpack_to_has_a_limit() {
     let array = npy(&header("<f4", false, "(30, 4)"), &[0; 480]);
     let archive = zip(&[("points.npy", &array)], true);
-    let limited = |most| ReadOptions { max_decoded_bytes: Some(most), ..options() };
+    let limited =
+        |most| ReadOptions { limits: Limits { max_decoded_bytes: Some(most), ..Limits::default() }, ..options() };
     let size = array.len() as u64;
     assert_eq!(both("a.npz", &archive, &limited(size)).unwrap().cloud.len(), 30);
     let e = both("a.npz", &archive, &limited(size - 1)).unwrap_err();

@@ -1,6 +1,6 @@
 //! The shared test data when present: files with what must come of them.
 
-use pointmill_io::{IoError, ReadOptions, Scan, read};
+use pointmill_io::{IoError, Limits, ReadOptions, Scan, read};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -86,18 +86,30 @@ fn check_error(id: &str, e: &IoError, expect: &Value) {
 }
 
 #[test]
-fn ply_and_pcd_files_give_what_they_must() {
+fn files_give_what_they_must() {
     let Some(folder) = shared() else { return };
     let cases: Value = serde_json::from_slice(&std::fs::read(folder.join("cases.json")).unwrap()).unwrap();
     let mut seen = 0;
-    for case in cases["cases"].as_array().unwrap().iter().filter(|c| c["area"] == "ply" || c["area"] == "pcd") {
+    for case in cases["cases"].as_array().unwrap() {
+        seen += 1;
         let (id, expect) = (case["id"].as_str().unwrap(), &case["expect"]);
         let args = strings(&case["args"]);
         let budget = args.iter().position(|a| *a == "--max-decoded-bytes").map(|at| args[at + 1].parse().unwrap());
-        let options = ReadOptions { max_decoded_bytes: budget, ..ReadOptions::default() };
+        let options =
+            ReadOptions { limits: Limits { max_decoded_bytes: budget, ..Limits::default() }, ..ReadOptions::default() };
         let start = std::time::Instant::now();
         let path = folder.join(case["file"].as_str().unwrap());
-        match (expect["kind"].as_str().unwrap(), read(&path, &options)) {
+        let mut answer = None;
+        let used = allocation_counter::measure(|| answer = Some(read(&path, &options)));
+        let most = case["limits"]["max_rss_mb"].as_u64().unwrap_or(256) << 20;
+        assert!(used.bytes_max < most, "{id}: {} bytes of memory", used.bytes_max);
+        // Without the feature the valid ones are refused too.
+        if case["area"] == "laz" && !cfg!(feature = "laz") {
+            let e = answer.unwrap().unwrap_err();
+            assert!(e.class() == "UnsupportedFormat" && e.to_string().contains("feature `laz`"), "{id}: {e}");
+            continue;
+        }
+        match (expect["kind"].as_str().unwrap(), answer.unwrap()) {
             ("ok" | "ok_or_error", Ok(scan)) => check_scan(id, &scan, &expect["result"]),
             ("error" | "ok_or_error", Err(e)) => check_error(id, &e, expect),
             ("ok", Err(e)) => panic!("{id}: {e}"),
@@ -108,7 +120,6 @@ fn ply_and_pcd_files_give_what_they_must() {
         if budget.is_some() {
             assert_eq!(read(&path, &ReadOptions::default()).unwrap().cloud.len(), 4 << 20, "{id} without a budget");
         }
-        seen += 1;
     }
-    assert!(seen >= 39, "{seen} cases");
+    assert!(seen >= 64, "{seen} cases");
 }

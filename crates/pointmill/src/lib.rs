@@ -23,6 +23,7 @@ pub mod device;
 mod error;
 pub mod icp;
 mod input;
+mod memory;
 pub mod ndt;
 pub mod prim;
 pub mod roi_pool;
@@ -31,6 +32,8 @@ mod testing;
 pub mod voxelize;
 
 pub use coordinates::{Coordinate, Coordinates};
+#[cfg(feature = "twin")]
+pub use device::TwinFault;
 pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream};
 pub use error::{Error, Result};
 pub use input::{Element, Input, bf16, f16};

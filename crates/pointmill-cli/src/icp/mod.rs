@@ -10,13 +10,14 @@ mod table;
 pub(crate) use args::IcpArgs;
 
 use crate::args::Global;
+use crate::batch::Refused;
 use crate::failure::Failure;
 use crate::inputs::{STDIN, load_one, require_format};
 use crate::interrupt::{self, undivided};
 use crate::outputs::plan_file_of;
 use crate::pose::{self, Written};
 use crate::printer::Printer;
-use crate::records::{ErrorRecord, Run};
+use crate::records::Run;
 use crate::stats::milliseconds;
 use crate::table::matrix_lines;
 use crate::{convert, device, say};
@@ -159,11 +160,8 @@ fn load(
     let inputs = 2 + usize::from(args.guess.is_some());
     let mut failed = 0;
     let mut tell = |index: usize, input: &str, e: IoError| {
-        let (class, message) = (e.class(), e.to_string());
-        say::error(&message);
         failed += 1;
-        let input = Some(input.into());
-        printer.record("error", &ErrorRecord { index: Some(index), input, class, message, exit_code: None })
+        Refused::from(e).tell(printer, index, input)
     };
     let mut scans = [None, None];
     for (i, name) in [&args.source, &args.target].into_iter().enumerate() {

@@ -1,6 +1,8 @@
 //! What `pointmill ndt` takes. Its flags are explained here and nowhere else.
 
 use crate::args::ReadArgs;
+use crate::batch::{BatchArgs, ResumeArgs};
+use crate::device::OnOomArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use pointmill::ndt::{AlignParams, Covariance, NdtParams};
 use serde::Serialize;
@@ -81,6 +83,12 @@ pub(crate) struct BuildArgs {
     pub(crate) drop_zeros: bool,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
+    #[command(flatten)]
+    pub(crate) on_oom: OnOomArgs,
 
     /// Write the grid of all inputs: GRID.npz; or into a folder (one that exists, or a name ending in /) a grid NAME.npz for each input NAME.*
     #[arg(long, value_name = "PATH")]

@@ -4,7 +4,8 @@ use super::args::{MatchArgs, Model, RESOLUTION};
 use super::cloud::Cloud;
 use super::records::ParamsRecord;
 use super::table::edge;
-use super::{Refused, Trouble, blame, check, grid_file, moments_file, tell, warn_if_empty};
+use super::{check, grid_file, moments_file, warn_if_empty};
+use crate::batch::{Refused, Trouble};
 use crate::failure::Failure;
 use crate::inputs::{Inputs, STDIN, Source, load_one, require_format};
 use crate::interrupt;
@@ -67,7 +68,7 @@ impl<'a> Asked<'a> {
             Ok(scan) => Some(scan),
             Err(Trouble::Input(refused)) => {
                 failed += 1;
-                tell(printer, before, &self.args.scan, refused)?;
+                refused.tell(printer, before, &self.args.scan)?;
                 None
             }
             Err(Trouble::Fatal(failure)) => return Err(failure),
@@ -75,7 +76,7 @@ impl<'a> Asked<'a> {
         interrupt::check()?;
         let grid = self.grid(device, &mut warnings, &mut |index, name, refused| {
             failed += 1;
-            tell(printer, before + 1 + index, name, refused)
+            refused.tell(printer, before + 1 + index, name)
         })?;
         let (Some((scan, zeros)), Some(grid), 0) = (scan, grid, failed) else {
             return Err(Failure::Inputs { failed, inputs });
@@ -143,7 +144,7 @@ impl<'a> Asked<'a> {
             return Err(Failure::Usage(told).into());
         }
         let grid = NdtGrid::from_cells(cells, resolution, &device.stream()?);
-        let grid = grid.map_err(|e| blame(e, &path.to_string_lossy()))?;
+        let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &path.to_string_lossy()))?;
         if self.args.resolution.is_some() && self.nothing.lattice() != grid.lattice() {
             let (asked, found) = (edge(self.nothing.lattice().unit()), edge(grid.lattice().unit()));
             let told =
@@ -174,7 +175,7 @@ impl<'a> Asked<'a> {
                     pointmill::Error::Argument { argument: "resolution", .. } => {
                         Trouble::Fatal(Failure::Usage(pointmill_io::escape(&format!("{name}: {e}"))))
                     }
-                    e => blame(e, &name),
+                    e => Trouble::blame("BadValue", e, &name),
                 })
             }
             _ => {
@@ -185,7 +186,7 @@ impl<'a> Asked<'a> {
                     Some(builder) => builder,
                     None => builder.insert(start(RESOLUTION)?),
                 };
-                builder.add(cloud.view()?).map_err(|e| blame(e, &name))
+                builder.add(cloud.view()?).map_err(|e| Trouble::blame("BadValue", e, &name))
             }
         }
     }

@@ -4,7 +4,8 @@ use super::args::{MergeArgs, Model};
 use super::records::{MergeBegin, MergeSummary, ParamsRecord};
 use super::table::merge_lines;
 use super::targets::Files;
-use super::{Refused, args, check, moments_file, tell, warn_if_empty};
+use super::{args, check, moments_file, warn_if_empty};
+use crate::batch::Refused;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::printer::Printer;
@@ -110,7 +111,7 @@ fn sum(plus: Vec<Found>, minus: Vec<Found>, printer: &mut Printer) -> Result<Ndt
             Ok(moments) => moments,
             Err(refused) => {
                 failed += 1;
-                tell(printer, index, &name, refused)?;
+                refused.tell(printer, index, &name)?;
                 continue;
             }
         };

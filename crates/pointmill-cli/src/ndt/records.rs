@@ -122,6 +122,8 @@ pub(crate) struct BuildFrame {
     pub(crate) input: String,
     /// Its format, or `synthetic`.
     pub(crate) format: String,
+    /// The device it was done on: that of the command, or with `--on-oom cpu` the CPU.
+    pub(crate) device: String,
     /// The type of the coordinates that went in, `f32` or `f64`.
     pub(crate) element: &'static str,
     /// Its points.
@@ -152,6 +154,8 @@ pub(crate) struct BuildSummary {
     pub(crate) inputs: usize,
     /// Inputs that were done.
     pub(crate) done: usize,
+    /// Inputs that an earlier run has done; their points and voxels are not counted here.
+    pub(crate) kept: usize,
     /// Inputs that failed.
     pub(crate) failed: usize,
     /// Points of all inputs done that were added, those that are not finite among them.

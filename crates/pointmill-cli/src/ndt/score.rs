@@ -4,7 +4,8 @@ use super::args::ScoreArgs;
 use super::map::{Asked, Ready};
 use super::records::{MatchBegin, MatchSummary, ScoreFrame};
 use super::table::{match_line, score_head, score_row};
-use super::{pose, shown, tell};
+use super::{pose, shown};
+use crate::batch::Refused;
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::records::Run;
@@ -82,7 +83,7 @@ pub(super) fn poses(
             Ok(poses) => all.extend(poses.into_iter().map(|pose| (shown(path), pose))),
             Err(e) => {
                 failed += 1;
-                tell(printer, index, &shown(path), e.into())?;
+                Refused::from(e).tell(printer, index, &shown(path))?;
             }
         }
     }

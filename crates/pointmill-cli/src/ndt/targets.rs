@@ -2,6 +2,7 @@
 
 use super::args::BuildArgs;
 use super::{grid_file, moments_file, shown};
+use crate::batch::Ledger;
 use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::outputs::{Outputs, is_folder, plan_file_of};
@@ -63,6 +64,15 @@ impl Targets {
                 Some(Files { grid: file(grids), moments: file(moments) })
             }
         }
+    }
+
+    /// The manifest and the locks of the folders that the files of tiles go to.
+    pub(super) fn ledger(&self, parameters: &str, resume: bool) -> Result<Option<Ledger>, Failure> {
+        let outputs = match self {
+            Self::One(_) => vec![],
+            Self::Tiles { grids, moments, .. } => grids.iter().chain(moments).collect(),
+        };
+        Ledger::of(&outputs, parameters, resume)
     }
 
     /// What was asked for: files or folders.

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::inputs::{STDIN, load_one, require_format};
 use pointmill::roi_pool::Scene;
 use pointmill::{Error, Input, PointCloud, f16};
-use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, ReadOptions, Warning, read_npy};
+use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, Limits, ReadOptions, Warning, read_npy_within};
 use pointmill_synth::RoiScene;
 use std::path::{Path, PathBuf};
 
@@ -106,10 +106,10 @@ impl Sources {
         let mut warnings = Vec::new();
         let mut refused = Vec::new();
         let mut keep = |index: usize, error: IoError| refused.push(Refused { index, error });
-        let box_values = read_boxes(boxes, &mut warnings).map_err(|e| keep(0, e)).ok();
+        let box_values = read_boxes(boxes, &options.limits, &mut warnings).map_err(|e| keep(0, e)).ok();
         let scan = load_one(points, options)?.map_err(|e| keep(1, e)).ok();
         let rows = scan.as_ref().map(|scan| scan.cloud.len());
-        let features = features.as_deref().map(|path| read_features(path, rows, &mut warnings));
+        let features = features.as_deref().map(|path| read_features(path, &options.limits, rows, &mut warnings));
         let features = features.transpose().map_err(|e| keep(2, e)).ok();
         let (Some(boxes), Some(scan), Some(features)) = (box_values, scan, features) else { return Ok(Err(refused)) };
         warnings.extend(scan.warnings.iter().map(|warning| format!("{points}: {warning}")));
@@ -147,8 +147,8 @@ fn street(features: bool) -> Result<Loaded, Failure> {
     Ok(Loaded { boxes: scene.boxes, points, features, warnings: vec![] })
 }
 
-fn read_boxes(path: &Path, warnings: &mut Vec<String>) -> Result<Vec<f32>, IoError> {
-    let array = read_npy(path)?;
+fn read_boxes(path: &Path, limits: &Limits, warnings: &mut Vec<String>) -> Result<Vec<f32>, IoError> {
+    let array = read_npy_within(path, limits)?;
     array.expect_shape(&[None, Some(BOX_COLUMNS)])?;
     require_float(path, &array, warnings)?;
     if array.is_empty() {
@@ -162,8 +162,13 @@ fn read_boxes(path: &Path, warnings: &mut Vec<String>) -> Result<Vec<f32>, IoErr
 }
 
 /// Features of so many points, if that is known.
-fn read_features(path: &Path, points: Option<usize>, warnings: &mut Vec<String>) -> Result<Features, IoError> {
-    let array = read_npy(path)?;
+fn read_features(
+    path: &Path,
+    limits: &Limits,
+    points: Option<usize>,
+    warnings: &mut Vec<String>,
+) -> Result<Features, IoError> {
+    let array = read_npy_within(path, limits)?;
     let channels = match array.shape()[..] {
         [rows, channels] if channels > 0 && points.is_none_or(|n| n == rows) => channels,
         _ => {

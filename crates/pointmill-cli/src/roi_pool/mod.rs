@@ -12,9 +12,10 @@ pub(crate) use records::{Begin, Summary};
 pub(crate) use task::{Inside, Mode, Origin, Output};
 
 use crate::args::{Global, RoiPoolArgs};
+use crate::batch::{Refused, Trouble as Blamed};
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::records::{ErrorRecord, Run};
+use crate::records::Run;
 use crate::stats::milliseconds;
 use crate::{device, interrupt, outputs, say};
 use files::{Features, Loaded, Sources};
@@ -50,10 +51,13 @@ pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) ->
     input.warnings.iter().for_each(say::warning);
     tracing::info!("{} boxes, {} points of {} columns", input.num_boxes(), input.points.len(), input.points.columns());
     let summary = work(args, &task, lane, cpu, input, read_ms).map_err(|trouble| match trouble {
-        Trouble::Input { index, message } => {
+        Trouble::Input { index, error } => {
             let names = sources.names();
-            let message = pointmill_io::escape(&format!("{}: {message}", names[index]));
-            match refuse(printer, index, &names[index], "InvalidInput", message) {
+            let refused = match Blamed::blame("ShapeMismatch", error, &names[index]) {
+                Blamed::Input(refused) => refused,
+                Blamed::Fatal(failure) => return failure,
+            };
+            match refused.tell(printer, index, &names[index]) {
                 Ok(()) => Failure::Inputs { failed: 1, inputs: names.len() },
                 Err(failure) => failure,
             }
@@ -74,7 +78,7 @@ pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) ->
 /// Why there is no answer.
 enum Trouble {
     /// What the library says about an array, which is the input's fault, since the parameters are checked.
-    Input { index: usize, message: String },
+    Input { index: usize, error: Error },
     /// It is not.
     Fatal(Failure),
 }
@@ -92,23 +96,12 @@ fn load(sources: &Sources, printer: &mut Printer) -> Result<Loaded, Failure> {
         Err(refused) => refused,
     };
     let names = sources.names();
-    for e in &refused {
-        refuse(printer, e.index, &names[e.index], e.error.class(), e.error.to_string())?;
+    let failed = refused.len();
+    for e in refused {
+        let index = e.index;
+        Refused::from(e.error).tell(printer, index, &names[index])?;
     }
-    Err(Failure::Inputs { failed: refused.len(), inputs: names.len() })
-}
-
-/// Tells of an input that it cannot be used.
-fn refuse(
-    printer: &mut Printer,
-    index: usize,
-    name: &str,
-    class: &'static str,
-    message: String,
-) -> Result<(), Failure> {
-    say::error(&message);
-    let input = Some(name.to_owned());
-    printer.record("error", &ErrorRecord { index: Some(index), input, class, message, exit_code: None })
+    Err(Failure::Inputs { failed, inputs: names.len() })
 }
 
 /// From the inputs to the files.
@@ -120,7 +113,15 @@ fn work(
     input: Loaded,
     read_ms: f64,
 ) -> Result<Summary, Trouble> {
-    let ms = lane.run(&input).map_err(blame)?;
+    let ms = match lane.run(&input) {
+        Err(e) if args.on_oom.on_oom.redoes(&e, &lane.device) => {
+            device::say_redone(COMMAND, &e);
+            lane = Lane::new(Device::cpu(), task)?;
+            lane.run(&input)
+        }
+        done => done,
+    };
+    let ms = ms.map_err(blame)?;
     interrupt::check()?;
     let start = Instant::now();
     let answer = lane.answer(&input, args.out.is_some() || args.cpu)?;
@@ -179,5 +180,5 @@ fn blame(e: Error) -> Trouble {
         Error::Argument { .. } => 1,
         _ => return e.into(),
     };
-    Trouble::Input { index, message: e.to_string() }
+    Trouble::Input { index, error: e }
 }

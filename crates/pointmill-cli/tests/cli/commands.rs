@@ -34,6 +34,11 @@ fn devices_lists_the_cpu_first() {
     let cpu = &told.data("summary")[0]["devices"][0];
     assert_eq!(cpu["device"], "cpu");
     assert!(cpu["threads"].as_u64().unwrap() > 0);
+    let summary = told.data("summary").remove(0);
+    assert_eq!((&summary["ptx_target"], &summary["ptx_version"]), (&"sm_70".into(), &"7.8".into()));
+    let known =
+        ["compute_capability", "driver", "driver_cuda", "free_bytes", "memory_bytes", "multiprocessors", "name"];
+    assert!(known.iter().all(|key| cpu.get(key).is_some_and(serde_json::Value::is_null)), "{cpu}");
     assert!(run(folder.path(), "devices").expect(0).out.starts_with("cpu "));
 }
 

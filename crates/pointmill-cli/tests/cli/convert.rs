@@ -84,7 +84,10 @@ fn what_cannot_be_written_is_told_before_any_work() {
         assert_eq!(names(folder.path()), ["a.bin", "d.ply"], "{args}");
     }
     let told = run(folder.path(), "convert missing.bin --out b.ply --json").expect(3);
-    assert_eq!((&told.data("error")[0]["class"], &told.data("error")[1]["class"]), (&"Io".into(), &"Inputs".into()));
+    assert_eq!(
+        (&told.data("error")[0]["class"], &told.data("error")[1]["class"]),
+        (&"Io".into(), &"PartialFailure".into())
+    );
 }
 
 #[test]
@@ -145,5 +148,10 @@ fn what_compressed_data_may_unpack_to_is_limited() {
         run(folder.path(), &format!("{command} --max-decoded-bytes 12000")).expect(0);
         let told = run(folder.path(), &format!("{command} --max-decoded-bytes 11999")).expect(3);
         assert!(told.err.contains("a.pcd: data unpacked: wanted at most 11999 bytes"), "{}", told.err);
+        run(folder.path(), &format!("{command} --max-input-points 1000 --max-memory 24K")).expect(0);
+        let told = run(folder.path(), &format!("{command} --max-input-points 999")).expect(3);
+        assert!(told.err.contains("--max-input-points"), "{}", told.err);
+        let told = run(folder.path(), &format!("{command} --max-memory 23K")).expect(3);
+        assert!(told.err.contains("--max-memory"), "{}", told.err);
     }
 }

@@ -32,26 +32,45 @@ fn started(mut command: Command, lines: usize) -> (Child, BufReader<ChildStdout>
 }
 
 #[cfg(unix)]
-fn interrupt(child: &Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
 }
 
 #[cfg(unix)]
 #[test]
-fn interrupted_while_waiting_for_input() {
+fn signals_end_a_run_that_waits_for_input() {
     let folder = tempfile::tempdir().unwrap();
-    let mut waiting = command(folder.path(), "voxelize - --format kitti --out a.npz --json");
-    waiting.stdin(Stdio::piped());
-    let (mut child, _out) = started(waiting, 1);
-    // Keeps the pipe open until the end.
-    let _stdin = child.stdin.take();
-    let start = Instant::now();
-    interrupt(&child);
-    let told = child.wait_with_output().unwrap();
-    assert_eq!(told.status.code(), Some(130));
-    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
-    assert_eq!(String::from_utf8_lossy(&told.stderr), "error: interrupted\n");
-    assert!(names(folder.path()).is_empty());
+    for (name, code, told) in [("INT", 130, "interrupted"), ("TERM", 143, "terminated"), ("HUP", 129, "terminated")] {
+        let mut waiting = command(folder.path(), "voxelize - --format kitti --out a.npz --json");
+        waiting.stdin(Stdio::piped());
+        let (mut child, _out) = started(waiting, 1);
+        // Keeps the pipe open until the end.
+        let _stdin = child.stdin.take();
+        let start = Instant::now();
+        signal(&child, name);
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{name}");
+        assert!(start.elapsed() < Duration::from_secs(2), "{name}: {:?}", start.elapsed());
+        assert_eq!(String::from_utf8_lossy(&ended.stderr), format!("error: {told}\n"), "{name}");
+        assert!(names(folder.path()).is_empty());
+    }
+}
+
+/// Who starts a run with `nohup` means it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_that_is_ignored_stays_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut quiet = Command::new("sh");
+    let line = format!("trap '' HUP; exec {} voxelize - --format kitti --json", env!("CARGO_BIN_EXE_pointmill"));
+    quiet.current_dir(folder.path()).args(["-c", &(line + " --device cpu")]);
+    quiet.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let (mut child, out) = started(quiet, 1);
+    signal(&child, "HUP");
+    std::thread::sleep(Duration::from_millis(50));
+    drop(child.stdin.take());
+    let rest = std::io::read_to_string(out).unwrap();
+    assert!(child.wait().unwrap().success() && rest.contains("summary"), "{rest}");
 }
 
 #[cfg(unix)]
@@ -60,7 +79,7 @@ fn interrupted_at_work_leaves_whole_files_only() {
     let folder = tempfile::tempdir().unwrap();
     // Drawing makes it slow enough to be in the middle.
     let (mut child, out) = started(command(folder.path(), "voxelize --out o --visualize a.gif --json"), 2);
-    interrupt(&child);
+    signal(&child, "INT");
     let rest = std::io::read_to_string(out).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
     assert_eq!(names(folder.path()), ["o"]);

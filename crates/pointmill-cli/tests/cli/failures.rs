@@ -108,7 +108,7 @@ fn a_cloud_with_too_many_columns_is_the_inputs_fault() {
     fs::write(folder.path().join("a.bin"), [0; 400]).unwrap();
     let told = run(folder.path(), "voxelize a.bin --columns 100 --json").expect(3);
     assert!(told.err.contains("a.bin: points: expected 3 to 64 columns, got 100"), "{}", told.err);
-    assert_eq!(told.data("error")[0]["class"], "InvalidCloud");
+    assert_eq!(told.data("error")[0]["class"], "ShapeMismatch");
     assert!(told.data("summary")[0]["ms"].is_null());
 }
 
@@ -118,7 +118,7 @@ fn an_absent_device_is_4() {
     let told = run(folder.path(), "voxelize --device cuda:99 --out o --json").expect(4);
     assert!(told.err.contains("device cuda"), "{}", told.err);
     let error = told.data("error").remove(0);
-    assert_eq!((&error["class"], &error["exit_code"]), (&"NoDevice".into(), &4.into()));
+    assert_eq!((&error["class"], &error["exit_code"]), (&"DeviceUnavailable".into(), &4.into()));
     assert!(names(folder.path()).is_empty());
 }
 

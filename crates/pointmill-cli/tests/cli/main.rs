@@ -1,11 +1,15 @@
 //! The binary as a user runs it: arguments, files, exit codes, what is printed.
 
+mod batch;
 mod commands;
 mod config;
 mod convert;
 mod end;
 mod failures;
+mod faults;
 mod icp;
+mod json;
+mod las;
 mod ndt;
 mod roi_pool;
 mod voxelize;
@@ -84,10 +88,14 @@ fn write_cloud(folder: &Path, name: &str, n: usize) -> PathBuf {
     path
 }
 
-/// The names in a folder, sorted.
+/// The manifest in a folder of outputs.
+const MANIFEST: &str = ".pointmill.jsonl";
+
+/// The names in a folder, sorted, but for the manifest's.
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name != MANIFEST);
     names.sort();
     names
 }

@@ -201,7 +201,7 @@ fn moments_that_do_not_go_together_are_2() {
     fs::write(folder.path().join("d.arrow"), "text").unwrap();
     let told = run(folder.path(), "ndt merge a.arrow d.arrow none-*.arrow tiles --out o.npz --json").expect(3);
     let classes: Vec<_> = told.data("error").iter().map(|e| e["class"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(classes, ["BadHeader", "MissingField", "Io", "Inputs"]);
+    assert_eq!(classes, ["BadHeader", "MissingField", "Io", "PartialFailure"]);
     assert!(told.err.ends_with("error: 3 of 4 input(s) failed\n"), "{}", told.err);
     assert!(told.data("summary").is_empty() && !folder.path().join("o.npz").exists());
 }
@@ -218,8 +218,9 @@ fn a_bad_tile_is_skipped_and_the_rest_is_done() {
     assert_eq!(fields(&told.data("begin")[0]), "command device device_name inputs params tiles version");
     assert_eq!(
         fields(&told.data("frame")[0]),
-        "element format index input moments ms out points read_ms report warnings zeros"
+        "device element format index input moments ms out points read_ms report warnings zeros"
     );
+    assert_eq!(told.data("error")[1]["class"], "BadValue");
     assert!(
         told.data("error")[1]["message"]
             .as_str()
@@ -229,7 +230,7 @@ fn a_bad_tile_is_skipped_and_the_rest_is_done() {
     let summary = told.data("summary").remove(0);
     assert_eq!(
         fields(&summary),
-        "command device device_name done failed finish_ms inputs moments ms out picture points report resolution version voxels"
+        "command device device_name done failed finish_ms inputs kept moments ms out picture points report resolution version voxels"
     );
     assert_eq!((&summary["done"], &summary["failed"]), (&1.into(), &2.into()));
     let want = cells(&hall(), 2.0, &NdtParams::default());

@@ -119,10 +119,13 @@ fn json_lines_have_the_documented_fields() {
     assert_eq!(fields("begin"), "command device device_name inputs params version");
     assert_eq!(
         fields("frame"),
-        "columns cpu format in_range index input ms out points read_ms report voxels warnings write_ms"
+        "columns cpu device format in_range index input ms out points read_ms report voxels warnings write_ms"
     );
-    assert_eq!(fields("error"), "class exit_code index input message");
-    assert_eq!(fields("summary"), "command cpu device device_name done failed inputs ms picture points version voxels");
+    assert_eq!(fields("error"), "class exit_code file index input message offset");
+    assert_eq!(
+        fields("summary"),
+        "command cpu device device_name done failed inputs kept ms picture points version voxels"
+    );
     let begin = told.data("begin").remove(0);
     assert_eq!((&begin["device"], &begin["inputs"]), (&"cpu".into(), &3.into()));
     assert_eq!(begin["params"]["grid"], serde_json::json!([540, 540, 40]));
@@ -139,7 +142,7 @@ fn json_lines_have_the_documented_fields() {
     assert!(min <= p50 && p50 <= p95 && p95 <= max, "{ms}");
     let errors = told.data("error");
     assert_eq!((&errors[0]["input"], &errors[0]["class"]), (&"missing.bin".into(), &"Io".into()));
-    assert_eq!((&errors[1]["class"], &errors[1]["exit_code"]), (&"Inputs".into(), &3.into()));
+    assert_eq!((&errors[1]["class"], &errors[1]["exit_code"]), (&"PartialFailure".into(), &3.into()));
 }
 
 #[test]

@@ -7,7 +7,8 @@ pub(crate) use header::{Header, MAGIC, MAX_AXES};
 use crate::array::{Array, ArrayData, ArrayView, Values, check_shape};
 use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
-use crate::read::{Limits, Rows};
+use crate::limits::{Bounds, Limits};
+use crate::read::Rows;
 use crate::scan::Warning;
 use crate::source::Source;
 use crate::whole::write_whole;
@@ -15,7 +16,7 @@ use pointmill_core::half::f32_from_f16_bits;
 use std::io::Write;
 use std::path::Path;
 
-/// Reads an array from an `.npy` file.
+/// Reads an array from an `.npy` file, within [`Limits::default`].
 ///
 /// Arrays in Fortran order are transposed and big-endian values swapped: what comes back is in C order. Bytes after the
 /// data are ignored, as numpy does.
@@ -32,9 +33,28 @@ use std::path::Path;
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_npy(path: impl AsRef<Path>) -> Result<Array, IoError> {
+    read_npy_within(path, &Limits::default())
+}
+
+/// Reads an array from an `.npy` file as [`read_npy`] does, within limits of the caller's; of them [`Limits::max_memory`] counts.
+///
+/// # Errors
+/// As [`read_npy`].
+///
+/// ```
+/// use pointmill_io::{ArrayView, Limits, read_npy_within, write_npy};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-within.npy", std::process::id()));
+/// write_npy(&path, &ArrayView::i32(&[2, 2], &[1, 2, 3, 4]))?;
+/// let limits = Limits { max_memory: Some(15), ..Limits::default() };
+/// assert_eq!(read_npy_within(&path, &limits).unwrap_err().class(), "LimitExceeded");
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+pub fn read_npy_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Array, IoError> {
     let path = path.as_ref();
     let (mut file, length) = crate::read::open(path)?;
-    Ok(read_array(&mut Source::new(path, &mut file, length))?.named(path.into(), None))
+    let mut source = Source::new(path, &mut file, length).within(limits.max_memory);
+    Ok(read_array(&mut source)?.named(path.into(), None))
 }
 
 /// Writes an array as an `.npy` file, whole or not at all (see [`write_whole`]).
@@ -55,7 +75,10 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
     /// Reads the values and brings them into C order.
     macro_rules! data {
         ($variant:ident, $read:expr) => {
-            ArrayData::$variant(c_order($read?, &header))
+            ArrayData::$variant({
+                let values = $read?;
+                c_order(source, values, &header)?
+            })
         };
     }
     let data = match header.dtype {
@@ -76,7 +99,7 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
 }
 
 /// Reads the array that the source holds as the rows of a cloud.
-pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut header = Header::read(source)?;
     let columns = match header.shape[..] {
         [_, columns] if columns >= 3 => columns,
@@ -85,19 +108,24 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
             return Err(IoError::ShapeMismatch(source.detail("shape", "[N, C] with C of 3 or more", found)));
         }
     };
-    limits.check_columns(source, columns)?;
+    bounds.check_columns(source, columns)?;
     check_bytes(source, &header)?;
-    limits.check_points(source, header.shape[0] as u64)?;
+    bounds.check_points(source, header.shape[0] as u64)?;
     let (n, big) = (header.count, header.big_endian);
     let mut xyz_f64 = None;
     let data = match header.dtype {
         Dtype::F32 => source.values(n, big)?,
         Dtype::F64 => {
-            let values = c_order(source.values::<f64>(n, big)?, &header);
-            xyz_f64 = Some(values.chunks_exact(columns).flat_map(|row| &row[..3]).copied().collect());
+            let values = source.values::<f64>(n, big)?;
+            let values = c_order(source, values, &header)?;
+            let mut exact = source.room(3 * header.shape[0])?;
+            exact.extend(values.chunks_exact(columns).flat_map(|row| &row[..3]).copied());
+            xyz_f64 = Some(exact);
             // Put into C order before the columns could be told apart, and not again below.
             header.fortran = false;
-            values.into_iter().map(|v| v as f32).collect()
+            let mut cast = source.room(n)?;
+            cast.extend(values.into_iter().map(|v| v as f32));
+            cast
         }
         Dtype::F16 => source.mapped(n, big, f32_from_f16_bits)?,
         Dtype::I8 => source.mapped(n, big, |v: i8| v as f32)?,
@@ -112,7 +140,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
             return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", "bool")));
         }
     };
-    let data = c_order(data, &header);
+    let data = c_order(source, data, &header)?;
     let mut rest = [0; 4096];
     let rest = match source.left() {
         Some(left) => left,
@@ -134,11 +162,11 @@ fn check_bytes(source: &Source<'_>, header: &Header) -> Result<(), IoError> {
 }
 
 /// Brings values as stored into C order.
-fn c_order<T: Copy>(data: Vec<T>, header: &Header) -> Vec<T> {
+fn c_order<T: Copy>(source: &Source<'_>, data: Vec<T>, header: &Header) -> Result<Vec<T>, IoError> {
     let shape = &header.shape;
     // With one axis longer than 1 both orders are the same.
     if !header.fortran || data.is_empty() || shape.iter().filter(|&&n| n > 1).count() < 2 {
-        return data;
+        return Ok(data);
     }
     let mut strides = Vec::with_capacity(shape.len());
     let mut stride = 1;
@@ -147,7 +175,7 @@ fn c_order<T: Copy>(data: Vec<T>, header: &Header) -> Vec<T> {
         stride *= n;
     }
     let last = shape.len() - 1;
-    let mut out = Vec::with_capacity(data.len());
+    let mut out = source.room(data.len())?;
     let mut index = vec![0; last];
     let mut start = 0;
     loop {
@@ -156,7 +184,7 @@ fn c_order<T: Copy>(data: Vec<T>, header: &Header) -> Vec<T> {
         let mut axis = last;
         loop {
             if axis == 0 {
-                return out;
+                return Ok(out);
             }
             axis -= 1;
             index[axis] += 1;
@@ -226,9 +254,12 @@ mod tests {
             shape: shape.to_vec(),
             count: shape.iter().product(),
         };
-        assert_eq!(c_order(vec![1, 4, 2, 5, 3, 6], &header(&[2, 3])), [1, 2, 3, 4, 5, 6]);
-        assert_eq!(c_order(vec![1, 2, 3], &header(&[3, 1])), [1, 2, 3]);
-        assert_eq!(c_order(Vec::<i32>::new(), &header(&[0, 3])), []);
+        let mut none = [].as_slice();
+        let source = Source::new("a".as_ref(), &mut none, None);
+        let ordered = |data: Vec<i32>, shape: &[usize]| c_order(&source, data, &header(shape)).unwrap();
+        assert_eq!(ordered(vec![1, 4, 2, 5, 3, 6], &[2, 3]), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(ordered(vec![1, 2, 3], &[3, 1]), [1, 2, 3]);
+        assert_eq!(ordered(Vec::<i32>::new(), &[0, 3]), []);
         // Entry (i, j, k) of shape [2, 3, 4] is 100 i + 10 j + k.
         let shape = [2, 3, 4];
         let mut stored = vec![];
@@ -241,6 +272,6 @@ mod tests {
         }
         let mut wanted = stored.clone();
         wanted.sort_unstable();
-        assert_eq!(c_order(stored, &header(&shape)), wanted);
+        assert_eq!(ordered(stored, &shape), wanted);
     }
 }

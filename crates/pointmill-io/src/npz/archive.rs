@@ -1,6 +1,7 @@
 //! A zip archive read with care: what it claims is checked before it is believed.
 
 use crate::error::{Detail, IoError};
+use crate::limits::Limits;
 use crate::npy::Header;
 use crate::source::Source;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -22,11 +23,13 @@ pub(super) struct Archive<'a, R> {
     path: &'a Path,
     zip: ZipArchive<R>,
     length: u64,
+    /// Memory that members may still take, in bytes.
+    memory: Option<u64>,
 }
 
 impl<'a, R: Read + Seek> Archive<'a, R> {
-    /// Opens an archive; `most` is a limit on what all members may unpack to, beside that of their growth.
-    pub(super) fn open(path: &'a Path, mut reader: R, most: Option<u64>) -> Result<Self, IoError> {
+    /// Opens an archive of which all members together are to be read within the limits.
+    pub(super) fn open(path: &'a Path, mut reader: R, limits: &Limits) -> Result<Self, IoError> {
         let length = reader.seek(SeekFrom::End(0)).map_err(IoError::io(path, "seek"))?;
         if length == 0 {
             return Err(IoError::Truncated(Detail::new(path, "archive", "a zip archive", "an empty file")));
@@ -37,28 +40,20 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
             let wanted = format!("at most {MAX_MEMBERS}");
             return Err(IoError::LimitExceeded(Detail::new(path, "members", wanted, zip.len().to_string())));
         }
-        let mut archive = Self { path, zip, length };
-        archive.check_growth(most)?;
+        let mut archive = Self { path, zip, length, memory: limits.max_memory };
+        archive.check_growth(limits)?;
         Ok(archive)
     }
 
-    /// Checks what the members claim to be unpacked, all together, against the limit given and the length of the file.
-    fn check_growth(&mut self, limit: Option<u64>) -> Result<(), IoError> {
-        let growth = FREE_UNPACKED.max(self.length.saturating_mul(MAX_GROWTH));
-        let (most, whose) = match limit {
-            Some(limit) if limit < growth => (limit, "the limit `max_decoded_bytes`"),
-            _ => (growth, "100 times the file"),
-        };
+    /// Checks what the members claim to be unpacked, all together, against the limit given, else against the length of the file.
+    fn check_growth(&mut self, limits: &Limits) -> Result<(), IoError> {
         let mut sum = 0u64;
         for index in 0..self.zip.len() {
             let member = self.zip.by_index_data(index).map_err(|e| zip_error(self.path, "archive", e))?;
             sum = sum.saturating_add(member.size());
         }
-        if sum > most {
-            let wanted = format!("at most {most} bytes unpacked ({whose})");
-            return Err(IoError::LimitExceeded(Detail::new(self.path, "archive", wanted, format!("{sum} bytes"))));
-        }
-        Ok(())
+        let growth = FREE_UNPACKED.max(self.length.saturating_mul(MAX_GROWTH));
+        limits.check_decoded(|w, f| Detail::new(self.path, "archive unpacked", w, f), sum, growth, "100 times the file")
     }
 
     /// The arrays: index and name, in the archive's order.
@@ -95,8 +90,9 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
             let [wanted, found] = [member.compressed_size(), there].map(|n| format!("{n} bytes"));
             return Err(IoError::Truncated(Detail::new(path, field, wanted, found)));
         }
-        let mut source = Source::member(path, &mut member, size, stored, name);
+        let mut source = Source::member(path, &mut member, size, stored, name).within(self.memory);
         let value = read(&mut source)?;
+        self.memory = self.memory.map(|left| left.saturating_sub(source.taken()));
         if source.drain()? {
             return Ok(value);
         }

@@ -4,14 +4,15 @@ mod archive;
 
 use crate::array::{Array, ArrayView};
 use crate::error::{Detail, IoError};
+use crate::limits::{Bounds, Limits};
 use crate::named::NamedPoints;
 use crate::npy;
-use crate::read::{Limits, Rows};
+use crate::read::Rows;
 use crate::whole::write_whole;
 use archive::Archive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
@@ -24,12 +25,12 @@ const XYZ_F64: &str = "xyz_f64";
 /// From here on an archive's member needs 64-bit sizes.
 const LARGE: u64 = 0xff00_0000;
 
-/// Reads every array of an `.npz` archive, by name.
+/// Reads every array of an `.npz` archive, by name, within [`Limits::default`].
 ///
 /// Arrays come in C order, as from [`read_npy`](crate::read_npy). Members that are not `.npy` files are left out.
 ///
 /// # Limits
-/// 10,000 members; unpacked, 256 MiB or 100 times the file, whichever is more. Memory is taken as bytes come out of the
+/// 10,000 members; unpacked, 256 MiB or 100 times the file, whichever is more; [`Limits`]. Memory is taken as bytes come out of the
 /// archive, not as its headers claim.
 ///
 /// # Errors
@@ -46,9 +47,28 @@ const LARGE: u64 = 0xff00_0000;
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoError> {
+    read_npz_within(path, &Limits::default())
+}
+
+/// Reads every array of an `.npz` archive as [`read_npz`] does, within limits of the caller's; of them [`Limits::max_memory`] and
+/// [`Limits::max_decoded_bytes`] count.
+///
+/// # Errors
+/// As [`read_npz`].
+///
+/// ```
+/// use pointmill_io::{ArrayView, Limits, read_npz_within, write_npz};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-within.npz", std::process::id()));
+/// write_npz(&path, &[("a", ArrayView::u8(&[9], &[0; 9])), ("b", ArrayView::u8(&[9], &[0; 9]))])?;
+/// let limits = Limits { max_memory: Some(17), ..Limits::default() };
+/// assert_eq!(read_npz_within(&path, &limits).unwrap_err().class(), "LimitExceeded");
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+pub fn read_npz_within(path: impl AsRef<Path>, limits: &Limits) -> Result<BTreeMap<String, Array>, IoError> {
     let path = path.as_ref();
     let (file, _) = crate::read::open(path)?;
-    let mut archive = Archive::open(path, BufReader::new(file), None)?;
+    let mut archive = Archive::open(path, BufReader::new(file), limits)?;
     let mut arrays = BTreeMap::new();
     for (index, name) in archive.names()? {
         let array = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
@@ -78,6 +98,60 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, ArrayView<'_>)]) -> Re
 }
 
 fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
+    let mut out = UntilError { out, error: None, position: 0 };
+    let done = write_members(&mut out, arrays);
+    // The archive's writer wraps the system's answer in words of its own.
+    out.error.map_or(done, Err)
+}
+
+/// Keeps the first error, and takes what comes after it without a word: an archive that is dropped half written would complain on stderr.
+struct UntilError<'a> {
+    out: &'a mut BufWriter<File>,
+    error: Option<io::Error>,
+    /// Where in the archive the next byte goes; after an error, where it would.
+    position: u64,
+}
+
+impl UntilError<'_> {
+    fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        done.map_err(|e| {
+            let told = e.kind().into();
+            self.error = Some(e);
+            told
+        })
+    }
+}
+
+impl Write for UntilError<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = if self.error.is_some() { Ok(bytes.len()) } else { self.out.write(bytes) };
+        let written = self.keep(done)?;
+        self.position += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.error.is_some() {
+            return Ok(());
+        }
+        let done = self.out.flush();
+        self.keep(done)
+    }
+}
+
+impl Seek for UntilError<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let done = match to {
+            _ if self.error.is_none() => self.out.seek(to),
+            SeekFrom::Start(position) => Ok(position),
+            SeekFrom::Current(by) | SeekFrom::End(by) => Ok(self.position.saturating_add_signed(by)),
+        };
+        self.position = self.keep(done)?;
+        Ok(self.position)
+    }
+}
+
+fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
     let mut zip = ZipWriter::new(out);
     for (name, array) in arrays {
         let bytes = array.values().len() as u64 * array.dtype().bytes() as u64;
@@ -108,15 +182,15 @@ pub fn write_points_npz(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Resu
 }
 
 /// Reads the cloud of an archive: the array `points`, or the only one of two axes, and `xyz_f64` beside it.
-pub(crate) fn read_rows(path: &Path, reader: impl Read + Seek, limits: &Limits) -> Result<Rows, IoError> {
-    let mut archive = Archive::open(path, reader, limits.max_decoded_bytes)?;
+pub(crate) fn read_rows(path: &Path, reader: impl Read + Seek, bounds: &Bounds) -> Result<Rows, IoError> {
+    let mut archive = Archive::open(path, reader, &bounds.limits)?;
     let names = archive.names()?;
     let exact = names.iter().find(|(_, name)| name == XYZ_F64).cloned();
     let Some((index, name)) = names.iter().find(|(_, name)| name == POINTS).cloned() else {
         let (index, name) = archive.only_matrix(names, POINTS)?;
-        return archive.member(index, &name, |source| npy::read_rows(source, limits));
+        return archive.member(index, &name, |source| npy::read_rows(source, bounds));
     };
-    let mut rows = archive.member(index, &name, |source| npy::read_rows(source, limits))?;
+    let mut rows = archive.member(index, &name, |source| npy::read_rows(source, bounds))?;
     if let Some((index, name)) = exact {
         let exact = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
         exact.expect_shape(&[Some(rows.data.len() / rows.columns), Some(3)])?;

@@ -10,21 +10,22 @@ mod write;
 pub use write::write_pcd;
 
 use crate::error::IoError;
-use crate::read::{Limits, Rows};
+use crate::limits::Bounds;
+use crate::read::Rows;
 use crate::source::Source;
 use crate::table::{Columns, Entry, Order, Table, records, split};
 use crate::window::{WINDOW, Window};
 use header::{Encoding, Header};
 
 /// Reads the rows of a file.
-pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut window = Window::new(source);
     let header = Header::read(&mut window)?;
-    let mut table = Table::new(columns(&window, limits, &header)?);
+    let mut table = Table::new(columns(&window, bounds, &header)?);
     match header.encoding {
         Encoding::Ascii => {
             // Text takes memory as its lines come, and ends where they do.
-            limits.check_points(window.source(), header.points)?;
+            bounds.check_points(window.source(), header.points)?;
             text(&mut window, &header, &mut table)?;
         }
         Encoding::Binary => {
@@ -33,12 +34,12 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
             if let Some(left) = window.left().filter(|&left| u128::from(left) < size) {
                 return Err(short(&window, &header, left));
             }
-            limits.check_points(window.source(), header.points)?;
+            bounds.check_points(window.source(), header.points)?;
             records(&mut window, &mut table, header.points, header.record, false, |window, found| {
                 short(window, &header, found)
             })?;
         }
-        Encoding::Compressed => compressed(&mut window, limits, &header, &mut table)?,
+        Encoding::Compressed => compressed(&mut window, bounds, &header, &mut table)?,
     }
     let rest = match header.encoding {
         Encoding::Ascii => window.rest_of_text()?,
@@ -53,7 +54,7 @@ fn tokens(header: &Header) -> u64 {
 }
 
 /// A column for each number of each field but padding.
-fn columns(window: &Window<'_, '_>, limits: &Limits, header: &Header) -> Result<Columns, IoError> {
+fn columns(window: &Window<'_, '_>, bounds: &Bounds, header: &Header) -> Result<Columns, IoError> {
     let mut entries = vec![];
     let mut token = 0;
     for field in &header.fields {
@@ -66,7 +67,7 @@ fn columns(window: &Window<'_, '_>, limits: &Limits, header: &Header) -> Result<
         }
         token += field.count;
     }
-    Columns::new(window, limits, entries, header.record)
+    Columns::new(window, bounds, entries, header.record)
 }
 
 /// Fewer bytes than points need.
@@ -103,7 +104,7 @@ fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Resu
 }
 
 /// Reads points written field after field and compressed.
-fn compressed(window: &mut Window<'_, '_>, limits: &Limits, header: &Header, table: &mut Table) -> Result<(), IoError> {
+fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, table: &mut Table) -> Result<(), IoError> {
     // There is nothing to compress, and some writers then write no sizes either.
     if header.points == 0 && window.rest()? == 0 {
         return Ok(());
@@ -125,8 +126,8 @@ fn compressed(window: &mut Window<'_, '_>, limits: &Limits, header: &Header, tab
     if let Some(left) = window.left().filter(|&left| left < packed) {
         return Err(IoError::Truncated(window.detail("data", wanted, format!("{left} bytes"))));
     }
-    limits.check_decoded(window.source(), u64::from(declared))?;
-    limits.check_points(window.source(), points)?;
+    bounds.limits.check_decoded(|w, f| window.detail("data unpacked", w, f), u64::from(declared), u64::MAX, "")?;
+    bounds.check_points(window.source(), points)?;
     if u64::from(declared) > packed.saturating_mul(lzf::MAX_GROWTH) {
         let found = format!("{packed} bytes, which cannot give as many");
         return Err(IoError::Decompress(window.detail("data", format!("{declared} bytes uncompressed"), found)));
@@ -139,11 +140,10 @@ fn compressed(window: &mut Window<'_, '_>, limits: &Limits, header: &Header, tab
         if taken.is_empty() {
             return Err(IoError::Truncated(window.detail("data", wanted, format!("{} bytes", bytes.len()))));
         }
-        bytes.try_reserve(taken.len()).map_err(|_| window.source().out_of_memory(packed as usize))?;
+        window.source().reserve(&mut bytes, taken.len())?;
         bytes.extend_from_slice(window.at(&taken));
     }
-    let mut out = vec![];
-    out.try_reserve_exact(size).map_err(|_| window.source().out_of_memory(size))?;
+    let mut out = window.source().room(size)?;
     lzf::unpack(&bytes, size, &mut out)
         .map_err(|found| IoError::Decompress(window.detail("data", format!("LZF data of {size} bytes"), found)))?;
     drop(bytes);

@@ -9,7 +9,8 @@ pub use write::write_ply;
 
 use crate::dtype::Dtype;
 use crate::error::{IoError, excerpt};
-use crate::read::{Limits, Rows};
+use crate::limits::Bounds;
+use crate::read::Rows;
 use crate::source::Source;
 use crate::table::{Columns, Entry, Order, Table, records, split};
 use crate::window::Window;
@@ -20,7 +21,7 @@ use std::ops::Range;
 const VERTEX: &str = "vertex";
 
 /// Reads the rows of the element `vertex`.
-pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut window = Window::new(source);
     let header = Header::read(&mut window)?;
     let Some(vertex) = header.elements.iter().find(|e| e.name == VERTEX) else {
@@ -28,7 +29,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
         let found = if found.is_empty() { "no element".into() } else { found.join(", ") };
         return Err(IoError::MissingField(window.detail("element", format!("`{VERTEX}`"), found)));
     };
-    let mut table = Table::new(columns(&window, limits, vertex)?);
+    let mut table = Table::new(columns(&window, bounds, vertex)?);
     for element in &header.elements {
         // Before anything is taken or done for as many rows. Text takes memory as its lines come, and ends where they do.
         let each = element.least_bytes();
@@ -39,7 +40,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
         }
         let rows = (element.name == VERTEX).then_some(&mut table);
         if rows.is_some() {
-            limits.check_points(window.source(), element.count)?;
+            bounds.check_points(window.source(), element.count)?;
         }
         match header.encoding {
             Encoding::Ascii => text(&mut window, element, rows)?,
@@ -54,7 +55,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, limits: &Limits) -> Result<Rows
 }
 
 /// The scalar properties as columns. Their record is the row without its lists.
-fn columns(window: &Window<'_, '_>, limits: &Limits, vertex: &Element) -> Result<Columns, IoError> {
+fn columns(window: &Window<'_, '_>, bounds: &Bounds, vertex: &Element) -> Result<Columns, IoError> {
     let mut record = 0;
     let scalars = vertex.properties.iter().filter(|p| p.list.is_none());
     let entries = scalars.enumerate().map(|(token, p)| {
@@ -63,7 +64,7 @@ fn columns(window: &Window<'_, '_>, limits: &Limits, vertex: &Element) -> Result
         Entry { name: p.name.clone(), dtype: p.dtype, token, field, within: 0 }
     });
     let entries = entries.collect();
-    Columns::new(window, limits, entries, record)
+    Columns::new(window, bounds, entries, record)
 }
 
 /// Fewer bytes than rows need.

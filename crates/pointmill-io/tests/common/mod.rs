@@ -1,7 +1,10 @@
 //! What the tests share.
 #![allow(dead_code)] // Each test uses a part.
 
+pub(crate) mod damage;
 pub(crate) mod named;
+pub(crate) mod random;
+pub(crate) mod valid;
 
 use std::path::Path;
 

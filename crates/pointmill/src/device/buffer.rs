@@ -49,7 +49,10 @@ impl<T: Pod> Buffer<T> {
             // An allocation of nothing is an error to the driver.
             Queue::Cuda(q) => Memory::Cuda { pointer: q.gpu.alloc(q.raw, bytes.max(16))?, owned: true },
             #[cfg(feature = "twin")]
-            Queue::Twin(_) => Memory::Twin(super::twin::Memory::new(bytes)),
+            Queue::Twin(_) => {
+                super::twin::check(super::TwinFault::OutOfMemory, bytes)?;
+                Memory::Twin(super::twin::Memory::new(bytes))
+            }
         };
         Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
     }

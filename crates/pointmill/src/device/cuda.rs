@@ -275,7 +275,29 @@ fn describe_device(index: usize, free: Option<u64>) -> std::result::Result<Devic
         free_bytes: free.unwrap_or(memory_bytes),
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
         driver_cuda: (driver as u32 / 1000, driver as u32 % 1000 / 10),
+        driver: std::fs::read_to_string("/proc/driver/nvidia/version").ok().and_then(|text| version_in(&text)),
     })
+}
+
+/// The first number with dots in what the kernel's part of the driver says of itself.
+fn version_in(text: &str) -> Option<String> {
+    let is_version = |word: &&str| word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok());
+    text.split_whitespace().find(is_version).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_in;
+
+    #[test]
+    fn drivers_tell_their_version() {
+        let open = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (dvs-builder@U22)\n\
+                    GCC version:  gcc version 12.3.0\n";
+        assert_eq!(version_in(open).as_deref(), Some("580.65.06"));
+        let closed = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023";
+        assert_eq!(version_in(closed).as_deref(), Some("535.129.03"));
+        assert_eq!(version_in("no version. here"), None);
+    }
 }
 
 fn describe(e: DriverError) -> String {

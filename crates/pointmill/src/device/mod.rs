@@ -26,6 +26,8 @@ pub(crate) use order::Output;
 pub use stream::Stream;
 #[cfg(all(feature = "twin", test))]
 pub(crate) use twin::Step;
+#[cfg(feature = "twin")]
+pub use twin::TwinFault;
 pub(crate) use uploaded::Uploaded;
 
 use crate::{Error, Result};
@@ -70,6 +72,8 @@ pub struct DeviceInfo {
     pub multiprocessors: u32,
     /// The newest CUDA version that the driver serves, major and minor.
     pub driver_cuda: (u32, u32),
+    /// The driver's own version, such as `580.65.06`, where the system tells.
+    pub driver: Option<String>,
 }
 
 impl Device {
@@ -124,6 +128,23 @@ impl Device {
         Self(Kind::Twin)
     }
 
+    /// From now on, in this thread, the twin lets `good` more allocations or launches pass and then fails as a GPU does; `None` ends it. For tests.
+    ///
+    /// ```
+    /// use pointmill::{Device, Error, TwinFault};
+    /// let stream = Device::twin().stream()?;
+    /// Device::fail_twin(Some((TwinFault::OutOfMemory, 1)));
+    /// assert!(stream.alloc::<u32>(8).is_ok());
+    /// assert!(matches!(stream.alloc::<u32>(8), Err(Error::OutOfMemory { bytes: 32, .. })));
+    /// Device::fail_twin(None);
+    /// assert!(stream.alloc::<u32>(8).is_ok());
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    #[cfg(feature = "twin")]
+    pub fn fail_twin(fault: Option<(TwinFault, usize)>) {
+        twin::fail(fault);
+    }
+
     /// The GPUs that answer.
     ///
     /// # Errors
@@ -145,6 +166,19 @@ impl Device {
             Kind::Cuda(gpu) => gpu.info().map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// The oldest GPU that the kernels are compiled for, as PTX names it, and the version of PTX; newer GPUs translate them.
+    ///
+    /// ```
+    /// assert_eq!(pointmill::Device::ptx_target(), ("sm_70", "7.8"));
+    /// ```
+    pub fn ptx_target() -> (&'static str, &'static str) {
+        let of = |directive: &str| {
+            let line = pointmill_kernels::PTX.lines().find_map(|line| line.strip_prefix(directive));
+            line.map_or("", str::trim)
+        };
+        (of(".target "), of(".version "))
     }
 
     /// Whether work is done by the CPU path.

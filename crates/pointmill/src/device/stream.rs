@@ -175,6 +175,7 @@ impl Stream {
             Queue::Cuda(q) => unsafe { q.gpu.launch::<K>(q.raw, blocks, args) },
             #[cfg(feature = "twin")]
             Queue::Twin(q) => {
+                super::twin::check(super::TwinFault::Lost, 0)?;
                 #[cfg(test)]
                 q.note(super::Step::Kernel(K::NAME));
                 // SAFETY: the caller's promise.

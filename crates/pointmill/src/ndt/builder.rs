@@ -124,7 +124,7 @@ impl NdtBuilder {
     /// Out of memory, or whatever the device's work ran into.
     pub fn moments(&mut self) -> Result<NdtMoments> {
         match &mut self.path {
-            Path::Cpu(moments) => Ok(moments.clone()),
+            Path::Cpu(moments) => moments.copied(),
             Path::Gpu(table) => table.moments(),
         }
     }
@@ -138,7 +138,7 @@ impl NdtBuilder {
         match &mut self.path {
             Path::Cpu(moments) => {
                 let cells = self.stream.device().install(|| moments.finish(params))?;
-                Ok(NdtGrid::on_host(&self.stream, self.lattice, cells))
+                NdtGrid::on_host(&self.stream, self.lattice, cells)
             }
             Path::Gpu(table) => {
                 let mut grid = gpu::Grid::new(&self.stream)?;

@@ -1,8 +1,8 @@
 //! Cells as normal distributions.
 
 use super::{NdtMoments, NdtParams};
-use crate::Result;
-use pointmill_core::ndt::{CellStats, cell_of};
+use crate::{Result, memory};
+use pointmill_core::ndt::{CellStats, Moments, cell_of};
 use rayon::prelude::*;
 
 /// Cells as normal distributions, a row each; rows by (z, y, x) of the cell.
@@ -53,13 +53,14 @@ impl NdtCells {
     pub(super) fn new(moments: &NdtMoments, params: &NdtParams) -> Result<Self> {
         let stats_params = params.check()?;
         let lattice = moments.lattice();
-        let stats: Vec<Option<CellStats>> = moments
-            .sums()
-            .par_iter()
-            .with_min_len(1024)
-            .map(|(_, m)| (m.count >= params.min_points).then(|| CellStats::new(m, lattice, &stats_params)).flatten())
-            .collect();
+        let stat_of =
+            |m: &Moments| (m.count >= params.min_points).then(|| CellStats::new(m, lattice, &stats_params)).flatten();
+        let mut stats = Vec::new();
+        memory::resize_with(&mut stats, moments.len(), || None)?;
+        let each = stats.par_iter_mut().zip(moments.sums()).with_min_len(1024);
+        each.for_each(|(stats, (_, m))| *stats = stat_of(m));
         let mut cells = Self::default();
+        cells.room(stats.iter().flatten().count())?;
         let report = &mut cells.report;
         report.points = moments.points();
         report.nonfinite = moments.nonfinite();
@@ -87,6 +88,34 @@ impl NdtCells {
             cells.normal.push(stats.normal);
         }
         Ok(cells)
+    }
+
+    /// A copy.
+    pub(super) fn copied(&self) -> Result<Self> {
+        let Self { coords, counts, mean_local, mean, covariance, inverse, eigenvalues, normal, report } = self;
+        Ok(Self {
+            coords: memory::collect(coords.iter().copied())?,
+            counts: memory::collect(counts.iter().copied())?,
+            mean_local: memory::collect(mean_local.iter().copied())?,
+            mean: memory::collect(mean.iter().copied())?,
+            covariance: memory::collect(covariance.iter().copied())?,
+            inverse: memory::collect(inverse.iter().copied())?,
+            eigenvalues: memory::collect(eigenvalues.iter().copied())?,
+            normal: memory::collect(normal.iter().copied())?,
+            report: *report,
+        })
+    }
+
+    /// Makes room for so many rows.
+    fn room(&mut self, rows: usize) -> Result<()> {
+        memory::room(&mut self.coords, rows)?;
+        memory::room(&mut self.counts, rows)?;
+        memory::room(&mut self.mean_local, rows)?;
+        memory::room(&mut self.mean, rows)?;
+        memory::room(&mut self.covariance, rows)?;
+        memory::room(&mut self.inverse, rows)?;
+        memory::room(&mut self.eigenvalues, rows)?;
+        memory::room(&mut self.normal, rows)
     }
 
     /// The number of rows, V.

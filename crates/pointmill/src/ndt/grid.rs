@@ -71,9 +71,10 @@ pub(super) enum Place {
 }
 
 impl NdtGrid {
-    pub(super) fn on_host(stream: &Stream, lattice: NdtLattice, cells: NdtCells) -> Self {
+    pub(super) fn on_host(stream: &Stream, lattice: NdtLattice, cells: NdtCells) -> Result<Self> {
         let report = cells.report;
-        Self { stream: stream.clone(), lattice, report, place: Place::Host(Box::new(cpu::Grid::new(lattice, cells))) }
+        let place = Place::Host(Box::new(cpu::Grid::new(lattice, cells)?));
+        Ok(Self { stream: stream.clone(), lattice, report, place })
     }
 
     /// A grid of cells that were made before, such as those of a file; of their values, `coords`, `mean` and `inverse` are what searches, scores and alignments use.
@@ -85,7 +86,7 @@ impl NdtGrid {
         let lattice = lattice_of(resolution)?;
         check_cells(&cells, &lattice)?;
         if stream.device().is_cpu() {
-            return Ok(Self::on_host(stream, lattice, cells));
+            return Self::on_host(stream, lattice, cells);
         }
         let report = cells.report;
         let grid = gpu::Grid::upload(stream, &cells)?;
@@ -123,7 +124,7 @@ impl NdtGrid {
     /// Whatever the device's work ran into.
     pub fn read(&self) -> Result<NdtCells> {
         match &self.place {
-            Place::Host(grid) => Ok(grid.cells.clone()),
+            Place::Host(grid) => grid.cells.copied(),
             Place::Device(grid) => grid.read(self.report),
         }
     }

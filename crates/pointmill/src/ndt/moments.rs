@@ -3,7 +3,7 @@
 use super::cloud::NdtCloud;
 use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, STEPS, cell_of, in_lattice, key_of};
 
 /// Sums over the points of each occupied cell.
@@ -67,6 +67,12 @@ impl NdtMoments {
     /// Of sums by key, and so many points.
     pub(super) const fn of(lattice: NdtLattice, sums: Sums, points: u64, nonfinite: u64) -> Self {
         Self { lattice, sums, points, nonfinite }
+    }
+
+    /// A copy.
+    pub(super) fn copied(&self) -> Result<Self> {
+        let sums = memory::collect(self.sums.iter().copied())?;
+        Ok(Self { sums, ..Self::of(self.lattice, Sums::new(), self.points, self.nonfinite) })
     }
 
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.

@@ -6,8 +6,8 @@ pub(super) mod sum;
 use super::cloud::NdtCloud;
 use super::grid::Near;
 use super::{NdtCells, NdtNeighbours};
-use crate::Result;
 use crate::device::Stream;
+use crate::{Result, memory};
 use pointmill_core::ndt::{Line, NdtLattice, Rows, in_lattice, key_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ fn place_of(key: u64) -> [u32; 3] {
 }
 
 impl Lines {
-    fn new(lines: Vec<(u64, Line)>) -> Self {
+    fn new(lines: Vec<(u64, Line)>) -> Result<Self> {
         let (mut low, mut high) = ([u32::MAX; 3], [0; 3]);
         for (key, _) in &lines {
             let place = place_of(*key);
@@ -51,15 +51,19 @@ impl Lines {
             high = std::array::from_fn(|i| high[i].max(place[i]));
         }
         if lines.is_empty() || (0..3).map(|i| u64::from(high[i] - low[i]) + 1).product::<u64>() > MOST_LINES {
-            return Self::Table(lines.into_iter().collect());
+            let mut table = HashMap::default();
+            table.try_reserve(lines.len()).map_err(|_| memory::refused::<(u64, Line)>(lines.len()))?;
+            table.extend(lines);
+            return Ok(Self::Table(table));
         }
         let size: [u32; 3] = std::array::from_fn(|i| high[i] - low[i] + 1);
-        let mut all = vec![Line::default(); size.iter().product::<u32>() as usize];
+        let mut all = Vec::new();
+        memory::resize(&mut all, size.iter().product::<u32>() as usize, Line::default())?;
         for (key, line) in lines {
             let at = Self::at(low, size, key).expect("a line inside the box around all");
             all[at] = line;
         }
-        Self::Box { low, size, lines: all }
+        Ok(Self::Box { low, size, lines: all })
     }
 
     #[inline(always)]
@@ -87,9 +91,9 @@ struct Lists {
 }
 
 impl Grid {
-    pub(super) fn new(lattice: NdtLattice, cells: NdtCells) -> Self {
-        let lines = Lines::new(lines_of(&cells));
-        Self { lattice, cells, lines }
+    pub(super) fn new(lattice: NdtLattice, cells: NdtCells) -> Result<Self> {
+        let lines = Lines::new(lines_of(&cells)?)?;
+        Ok(Self { lattice, cells, lines })
     }
 
     pub(super) fn lookup(&self, cell: [i32; 3]) -> i32 {
@@ -155,14 +159,14 @@ impl Grid {
 }
 
 /// The lines of cells, by key.
-pub(super) fn lines_of(cells: &NdtCells) -> Vec<(u64, Line)> {
+pub(super) fn lines_of(cells: &NdtCells) -> Result<Vec<(u64, Line)>> {
     let mut lines: Vec<(u64, Line)> = Vec::new();
     for (row, cell) in cells.coords.iter().enumerate() {
         let (key, bit) = Line::of(key_of(*cell));
         match lines.last_mut() {
             Some((last, line)) if *last == key => line.mask |= 1 << bit,
-            _ => lines.push((key, Line { mask: 1 << bit, row: row as u32 })),
+            _ => memory::push(&mut lines, (key, Line { mask: 1 << bit, row: row as u32 }))?,
         }
     }
-    lines
+    Ok(lines)
 }

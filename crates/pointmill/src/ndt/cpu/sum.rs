@@ -1,7 +1,7 @@
 //! Points into sums, by cell.
 
 use crate::ndt::cloud::{Found, NdtCloud, each};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, cell_of, key_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -52,6 +52,8 @@ struct Table {
     outside: Option<(usize, [f64; 3])>,
     /// A cell with too many points.
     full: Option<u64>,
+    /// What of the memory was refused.
+    refused: Option<Error>,
 }
 
 impl Table {
@@ -65,7 +67,13 @@ impl Table {
                 Found::At(place) => {
                     let key = key_of(place.cell);
                     if key != last.0 {
-                        last = (key, table.place(key));
+                        match table.place(key) {
+                            Ok(place) => last = (key, place),
+                            Err(refused) => {
+                                table.refused = Some(refused);
+                                return;
+                            }
+                        }
                     }
                     let moments = &mut table.sums[last.1].1;
                     if moments.count < MAX_COUNT {
@@ -83,13 +91,16 @@ impl Table {
         table
     }
 
-    fn place(&mut self, key: u64) -> usize {
+    fn place(&mut self, key: u64) -> Result<usize> {
         let next = self.sums.len() as u32;
+        let len = self.places.len() + 1;
+        self.places.try_reserve(1).map_err(|_| memory::refused::<(u64, u32)>(len))?;
+        memory::room(&mut self.sums, len)?;
         let place = *self.places.entry(key).or_insert(next);
         if place == next {
             self.sums.push((key, Moments::default()));
         }
-        place as usize
+        Ok(place as usize)
     }
 }
 
@@ -103,6 +114,9 @@ pub(in crate::ndt) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<
         .collect();
     let mut all = Summed::default();
     for table in tables {
+        if let Some(refused) = table.refused {
+            return Err(refused);
+        }
         if let Some((index, p)) = table.outside {
             return Err(outside(lattice, index, p));
         }
@@ -117,7 +131,8 @@ pub(in crate::ndt) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<
 
 /// The sums of both.
 pub(in crate::ndt) fn merge(a: &Sums, b: &Sums) -> Result<Sums> {
-    let mut out = Vec::with_capacity(a.len() + b.len());
+    let mut out = Vec::new();
+    memory::room(&mut out, a.len() + b.len())?;
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {
         let ((key, left), (other, right)) = (a[i], b[j]);
@@ -139,7 +154,8 @@ pub(in crate::ndt) fn merge(a: &Sums, b: &Sums) -> Result<Sums> {
 
 /// What is left of `all` without `part`.
 pub(in crate::ndt) fn subtract(all: &Sums, part: &Sums) -> Result<Sums> {
-    let mut out = Vec::with_capacity(all.len());
+    let mut out = Vec::new();
+    memory::room(&mut out, all.len())?;
     let mut rest = part.iter().peekable();
     for &(key, moments) in all {
         match rest.next_if(|(other, _)| *other == key) {

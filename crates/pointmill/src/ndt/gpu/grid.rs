@@ -1,12 +1,12 @@
 //! Searching, scoring and aligning.
 
 use super::cells::Cells;
-use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::lines_of;
 use crate::ndt::grid::Near;
 use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
+use crate::{Result, memory};
 use pointmill_core::hash::first_slot;
 use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtLimits, NdtScore, PreparedPose, state};
 use pointmill_kernels::ndt as kernels;
@@ -68,9 +68,10 @@ impl Grid {
 
     pub(in crate::ndt) fn upload(stream: &Stream, cells: &NdtCells) -> Result<Self> {
         let mut grid = Self::new(stream)?;
-        let lines = lines_of(cells);
+        let lines = lines_of(cells)?;
         grid.mask = mask_for(lines.len());
-        let mut entries = vec![kernels::LinesEntry::default(); grid.mask as usize + 1];
+        let mut entries = Vec::new();
+        memory::resize(&mut entries, grid.mask as usize + 1, kernels::LinesEntry::default())?;
         for (key, line) in lines {
             let mut slot = first_slot(key, grid.mask);
             while entries[slot as usize].0 != [0; 4] {

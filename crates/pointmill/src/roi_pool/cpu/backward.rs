@@ -3,7 +3,7 @@
 use super::locate::{Located, Workspace};
 use crate::roi_pool::result::Shape;
 use crate::roi_pool::{FeatureBuffer, PoolMode, RoiLayout, RoiPooled};
-use crate::{Element, ElementType, Input, Result, bf16, f16};
+use crate::{Element, ElementType, Input, Result, bf16, f16, memory};
 use rayon::prelude::*;
 
 /// Points that a thread handles at a time.
@@ -25,13 +25,14 @@ impl Transposed {
     }
 
     /// Turns the lists round; rows stay in order.
-    fn make(&mut self, located: &Located, points: usize) {
-        if std::mem::replace(&mut self.known, true) {
-            return;
+    fn make(&mut self, located: &Located, points: usize) -> Result<()> {
+        if self.known {
+            return Ok(());
         }
-        let Self { starts, rows, .. } = self;
+        let Self { starts, rows, known } = self;
         starts.clear();
-        starts.resize(points + 1, 0);
+        memory::resize(starts, points + 1, 0)?;
+        memory::resize(rows, located.indices.len(), 0)?;
         // First the end of each point's rows; filling from the back moves it to the start.
         located.indices.iter().for_each(|&i| starts[i as usize] += 1);
         let mut end = 0;
@@ -39,13 +40,14 @@ impl Transposed {
             end += *start;
             *start = end;
         }
-        rows.resize(located.indices.len(), 0);
         for r in (0..located.rows.len()).rev() {
             for &i in located.list(r).iter().rev() {
                 starts[i as usize] -= 1;
                 rows[starts[i as usize]] = r as u32;
             }
         }
+        *known = true;
+        Ok(())
     }
 
     fn of(&self, i: usize) -> &[u32] {
@@ -62,7 +64,7 @@ impl Workspace {
     ) -> Result<()> {
         let shape = &pooled.shape;
         out.reserve(grad.element(), shape.points * shape.channels)?;
-        self.transposed.make(&self.located, shape.points);
+        self.transposed.make(&self.located, shape.points)?;
         let argmax = pooled.argmax.as_slice().expect("the CPU path has CPU buffers");
         let (located, transposed) = (&self.located, &self.transposed);
         match grad.element() {

@@ -2,7 +2,7 @@
 
 use crate::roi_pool::scene::BOX_COLUMNS;
 use crate::roi_pool::{BoxParams, RoiPoolParams, Scene};
-use crate::{Element, ElementType, Input, Result, bf16, f16};
+use crate::{Element, ElementType, Input, Result, bf16, f16, memory};
 use pointmill_core::OrientedBox;
 use pointmill_kernels::roi_pool::Totals;
 use rayon::prelude::*;
@@ -67,28 +67,25 @@ impl Located {
 
 impl Workspace {
     pub(in crate::roi_pool) fn locate(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
-        self.boxes = boxes(&scene.boxes, params.boxes());
-        self.points.load(&scene.points);
+        self.boxes = boxes(&scene.boxes, params.boxes())?;
+        self.points.load(&scene.points)?;
         let Self { points, boxes, chunks, located, transposed } = self;
         transposed.forget();
-        let sample_points: Vec<Range<usize>> = scene
-            .samples()
-            .enumerate()
-            .flat_map(|(sample, boxes)| boxes.map(move |_| sample))
-            .map(|sample| scene.points_of(sample))
-            .collect();
+        let sample_points = points_of_boxes(scene)?;
         // Several chunks a thread, because boxes differ in what they hold.
         let per_chunk = boxes.len().div_ceil(rayon::current_num_threads() * 8).max(1);
         let count = boxes.len().div_ceil(per_chunk);
-        chunks.resize_with(chunks.len().max(count), Chunk::default);
-        chunks[..count].par_iter_mut().enumerate().for_each(|(c, chunk)| {
+        let most = chunks.len().max(count);
+        memory::resize_with(chunks, most, Chunk::default)?;
+        chunks[..count].par_iter_mut().enumerate().try_for_each(|(c, chunk)| -> Result<()> {
             let first = c * per_chunk;
             chunk.clear();
             for b in first..boxes.len().min(first + per_chunk) {
-                chunk.add(b, &boxes[b], points, sample_points[b].clone(), params);
+                chunk.add(b, &boxes[b], points, sample_points[b].clone(), params)?;
             }
-        });
-        located.join(&chunks[..count]);
+            Ok(())
+        })?;
+        located.join(&chunks[..count])?;
         located.totals.empty_boxes = boxes.iter().filter(|b| b.is_empty()).count() as u64;
         Ok(())
     }
@@ -111,13 +108,13 @@ impl Chunk {
         points: &Coordinates,
         range: Range<usize>,
         params: &RoiPoolParams,
-    ) {
+    ) -> Result<()> {
         let grid = oriented.grid(params.out_size);
         let keys = &mut self.keys;
         keys.clear();
         points.each_inside(oriented, range, |i, p| {
-            keys.push(u64::from(grid.id(oriented.voxel(p, &grid))) << 32 | i as u64);
-        });
+            memory::push(keys, u64::from(grid.id(oriented.voxel(p, &grid))) << 32 | i as u64)
+        })?;
         self.inside += keys.len() as u64;
         let kept = params.max_points_per_voxel as usize - 1;
         // Keys are unique, and in point order within a voxel.
@@ -126,34 +123,36 @@ impl Chunk {
         if kept > 0 {
             for list in keys.chunk_by(|a, b| a >> 32 == b >> 32) {
                 let slot = (b as u64) * params.voxels() as u64 + (list[0] >> 32);
-                self.rows.push(Row { slot, start: self.indices.len() });
-                self.indices.extend(list.iter().take(kept).map(|&key| key as u32 as i32));
+                memory::push(&mut self.rows, Row { slot, start: self.indices.len() })?;
+                memory::extend(&mut self.indices, list.iter().take(kept).map(|&key| key as u32 as i32))?;
             }
         }
-        self.box_rows.push(self.rows.len() - first_row);
+        memory::push(&mut self.box_rows, self.rows.len() - first_row)
     }
 }
 
 impl Located {
-    fn join(&mut self, chunks: &[Chunk]) {
+    fn join(&mut self, chunks: &[Chunk]) -> Result<()> {
         let Self { rows, indices, box_rows, totals } = self;
         rows.clear();
         indices.clear();
         box_rows.clear();
-        box_rows.push(0);
+        memory::push(box_rows, 0)?;
         let mut inside = 0;
         for chunk in chunks {
             let start = indices.len();
             let mut end = rows.len();
-            box_rows.extend(chunk.box_rows.iter().map(|n| {
+            let ends = chunk.box_rows.iter().map(|n| {
                 end += n;
                 end
-            }));
-            rows.extend(chunk.rows.iter().map(|row| Row { start: row.start + start, ..*row }));
-            indices.extend_from_slice(&chunk.indices);
+            });
+            memory::extend(box_rows, ends)?;
+            memory::extend(rows, chunk.rows.iter().map(|row| Row { start: row.start + start, ..*row }))?;
+            memory::extend(indices, chunk.indices.iter().copied())?;
             inside += chunk.inside;
         }
         *totals = Totals { rows: rows.len() as u64, kept: indices.len() as u64, inside, ..Totals::default() };
+        Ok(())
     }
 }
 
@@ -166,54 +165,67 @@ pub(super) struct Coordinates {
 }
 
 impl Coordinates {
-    pub(super) fn of(points: &Input<'_>) -> Self {
+    pub(super) fn of(points: &Input<'_>) -> Result<Self> {
         let mut coordinates = Self::default();
-        coordinates.load(points);
-        coordinates
+        coordinates.load(points)?;
+        Ok(coordinates)
     }
 
-    fn load(&mut self, points: &Input<'_>) {
+    fn load(&mut self, points: &Input<'_>) -> Result<()> {
         match points.element() {
             ElementType::F32 => self.load_values::<f32>(points),
             ElementType::F16 => self.load_values::<f16>(points),
             ElementType::Bf16 => self.load_values::<bf16>(points),
-        }
+        }?;
         let [x, y, _] = &self.axes;
         self.bounds.clear();
-        self.bounds.extend(x.chunks(TILE).zip(y.chunks(TILE)).map(|(x, y)| {
+        let bounds = x.chunks(TILE).zip(y.chunks(TILE)).map(|(x, y)| {
             let low = |v: &[f32]| v.iter().copied().fold(f32::INFINITY, f32::min);
             let high = |v: &[f32]| v.iter().copied().fold(f32::NEG_INFINITY, f32::max);
             [[low(x), low(y)], [high(x), high(y)]]
-        }));
+        });
+        memory::extend(&mut self.bounds, bounds)
     }
 
-    fn load_values<E: Element>(&mut self, points: &Input<'_>) {
+    fn load_values<E: Element>(&mut self, points: &Input<'_>) -> Result<()> {
         let values = points.host::<E>().expect("values of the CPU");
         for (axis, all) in self.axes.iter_mut().enumerate() {
             all.clear();
-            all.extend(values.chunks_exact(points.columns()).map(|p| p[axis].widen()));
+            memory::extend(all, values.chunks_exact(points.columns()).map(|p| p[axis].widen()))?;
         }
+        Ok(())
     }
 
     pub(super) fn point(&self, i: usize) -> [f32; 3] {
         [self.axes[0][i], self.axes[1][i], self.axes[2][i]]
     }
 
-    /// Calls `found` with each point of `range` inside the box, in order.
-    pub(super) fn each_inside(&self, b: &OrientedBox, range: Range<usize>, mut found: impl FnMut(usize, [f32; 3])) {
+    /// Calls `found` with each point of `range` inside the box, in order, until it fails.
+    pub(super) fn each_inside(
+        &self,
+        b: &OrientedBox,
+        range: Range<usize>,
+        mut found: impl FnMut(usize, [f32; 3]) -> Result<()>,
+    ) -> Result<()> {
         let mut start = range.start;
         while start < range.end {
             let tile = start / TILE;
             let end = range.end.min((tile + 1) * TILE);
             let [low, high] = self.bounds[tile];
             if b.reach().may_meet(low, high) {
-                self.each_inside_tile(b, start..end, &mut found);
+                self.each_inside_tile(b, start..end, &mut found)?;
             }
             start = end;
         }
+        Ok(())
     }
 
-    fn each_inside_tile(&self, b: &OrientedBox, range: Range<usize>, found: &mut impl FnMut(usize, [f32; 3])) {
+    fn each_inside_tile(
+        &self,
+        b: &OrientedBox,
+        range: Range<usize>,
+        found: &mut impl FnMut(usize, [f32; 3]) -> Result<()>,
+    ) -> Result<()> {
         let [x, y, _] = &self.axes;
         let (start, reach) = (range.start, b.reach());
         for (g, (xs, ys)) in x[range.clone()].chunks(GROUP).zip(y[range].chunks(GROUP)).enumerate() {
@@ -223,16 +235,25 @@ impl Coordinates {
                 for i in start + g * GROUP..start + g * GROUP + xs.len() {
                     let p = self.point(i);
                     if b.contains(p) {
-                        found(i, p);
+                        found(i, p)?;
                     }
                 }
             }
         }
+        Ok(())
     }
 }
 
+/// The points that each box sees.
+pub(super) fn points_of_boxes(scene: &Scene<'_>) -> Result<Vec<Range<usize>>> {
+    let mut all = Vec::new();
+    memory::room(&mut all, scene.num_boxes())?;
+    all.extend(scene.samples().enumerate().flat_map(|(s, boxes)| boxes.map(move |_| scene.points_of(s))));
+    Ok(all)
+}
+
 /// The boxes, ready for tests.
-pub(super) fn boxes(boxes: &Input<'_>, params: BoxParams) -> Vec<OrientedBox> {
+pub(super) fn boxes(boxes: &Input<'_>, params: BoxParams) -> Result<Vec<OrientedBox>> {
     match boxes.element() {
         ElementType::F32 => boxes_of::<f32>(boxes, params),
         ElementType::F16 => boxes_of::<f16>(boxes, params),
@@ -240,8 +261,8 @@ pub(super) fn boxes(boxes: &Input<'_>, params: BoxParams) -> Vec<OrientedBox> {
     }
 }
 
-fn boxes_of<E: Element>(boxes: &Input<'_>, params: BoxParams) -> Vec<OrientedBox> {
+fn boxes_of<E: Element>(boxes: &Input<'_>, params: BoxParams) -> Result<Vec<OrientedBox>> {
     let values = boxes.host::<E>().expect("values of the CPU");
     let row = |b: &[E]| std::array::from_fn(|i| b[i].widen());
-    values.chunks_exact(BOX_COLUMNS).map(|b| OrientedBox::new(row(b), params.origin, params.margin)).collect()
+    memory::collect(values.chunks_exact(BOX_COLUMNS).map(|b| OrientedBox::new(row(b), params.origin, params.margin)))
 }

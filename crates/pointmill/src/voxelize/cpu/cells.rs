@@ -4,6 +4,7 @@ use super::keys::Key;
 use super::runs::{BLOCK, Run};
 use super::table::Table;
 use super::{NONE, Sample};
+use crate::{Result, memory};
 use std::sync::atomic::AtomicU32;
 
 /// What is kept of points besides counts.
@@ -49,23 +50,23 @@ pub(super) struct Cells<K> {
 
 impl<K: Key> Cells<K> {
     /// Forgets everything, for a call with up to `most` points.
-    pub(super) fn clear(&mut self, most: usize) {
-        self.table.clear(most);
+    pub(super) fn clear(&mut self, most: usize) -> Result<()> {
         self.counts.clear();
         self.sums.clear();
         self.members.clear();
+        self.table.clear(most)
     }
 
     /// Adds the points of up to [`BLOCK`] runs.
     #[inline]
-    pub(super) fn add(&mut self, sample: &Sample<'_>, wanted: Wanted, runs: &[Run<K>]) {
+    pub(super) fn add(&mut self, sample: &Sample<'_>, wanted: Wanted, runs: &[Run<K>]) -> Result<()> {
         let (mut rows, mut before) = ([0; BLOCK], [0; BLOCK]);
-        self.table.find(runs, &mut rows);
+        self.table.find(runs, &mut rows)?;
         let len = self.table.keys.len() + 1;
-        self.counts.resize(len, 0);
+        memory::resize(&mut self.counts, len, 0)?;
         self.count(runs, &rows, &mut before);
         let columns = if wanted.sums { sample.points.columns() } else { 0 };
-        self.sums.resize(len * columns, 0.0);
+        memory::resize(&mut self.sums, len * columns, 0.0)?;
         match columns {
             0 => {}
             3 => self.add_up::<3>(sample, runs, &rows, &before),
@@ -76,13 +77,15 @@ impl<K: Key> Cells<K> {
         }
         if wanted.point_rows || wanted.lists {
             let places = rows.iter().zip(&before);
-            self.members.extend(runs.iter().zip(places).map(|(run, (&cell, &before))| Member {
+            let members = runs.iter().zip(places).map(|(run, (&cell, &before))| Member {
                 cell,
                 first: run.first,
                 len: run.len,
                 before,
-            }));
+            });
+            memory::extend(&mut self.members, members)?;
         }
+        Ok(())
     }
 
     fn count(&mut self, runs: &[Run<K>], rows: &[u32; BLOCK], before: &mut [u32; BLOCK]) {
@@ -132,28 +135,30 @@ impl<K: Key> Cells<K> {
     }
 
     /// Does what can be done once all points are there.
-    pub(super) fn finish(&mut self, sample: &Sample<'_>, wanted: Wanted) {
+    pub(super) fn finish(&mut self, sample: &Sample<'_>, wanted: Wanted) -> Result<()> {
         if wanted.lists {
-            self.make_lists(sample.max_points);
+            self.make_lists(sample.max_points)?;
         }
         if sample.sorted {
-            self.sort(K::new(sample.grid.num_cells() - 1));
+            self.sort(K::new(sample.grid.num_cells() - 1))?;
         }
         if wanted.point_rows {
             self.rows.clear();
-            self.rows.resize_with(self.table.keys.len(), || AtomicU32::new(NONE));
+            memory::resize_with(&mut self.rows, self.table.keys.len(), || AtomicU32::new(NONE))?;
         }
+        Ok(())
     }
 
     /// Makes the lists of the points added.
-    fn make_lists(&mut self, max_points: u32) {
+    fn make_lists(&mut self, max_points: u32) -> Result<()> {
         self.starts.clear();
         let mut end = 0;
-        self.starts.extend(self.counts.iter().skip(1).map(|&n| {
+        let starts = self.counts.iter().skip(1).map(|&n| {
             end += n.min(max_points);
             end - n.min(max_points)
-        }));
-        self.lists.resize(end as usize, 0);
+        });
+        memory::extend(&mut self.starts, starts)?;
+        memory::resize(&mut self.lists, end as usize, 0)?;
         for m in &self.members {
             let kept = m.len.min(max_points.saturating_sub(m.before)) as usize;
             if m.cell != NONE && kept > 0 {
@@ -163,6 +168,7 @@ impl<K: Key> Cells<K> {
                 }
             }
         }
+        Ok(())
     }
 
     /// All points of a cell, kept or not.
@@ -183,12 +189,13 @@ impl<K: Key> Cells<K> {
     }
 
     /// Sorts the cells by key, eleven bits at a time from the low ones up.
-    fn sort(&mut self, most: K) {
+    fn sort(&mut self, most: K) -> Result<()> {
         const BITS: u32 = 11;
         let Self { by_key, sort_space, table, .. } = self;
         by_key.clear();
+        memory::room(by_key, table.keys.len())?;
         by_key.extend(table.keys.iter().copied().zip(0..));
-        sort_space.resize(by_key.len(), (K::NONE, 0));
+        memory::resize(sort_space, by_key.len(), (K::NONE, 0))?;
         let mut shift = 0;
         while shift < 64 && most.id() >> shift > 0 {
             let digit = |key: K| (key.id() >> shift) as usize % (1 << BITS);
@@ -208,5 +215,6 @@ impl<K: Key> Cells<K> {
             std::mem::swap(by_key, sort_space);
             shift += BITS;
         }
+        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::cells::Cells;
 use super::keys::Key;
+use crate::{Result, memory};
 
 /// Rows that a thread writes at a time.
 const ROWS: usize = if cfg!(test) { 16 } else { 4096 };
@@ -13,15 +14,17 @@ pub(super) fn append<K: Key>(
     num_points: &[i32],
     row_splits: &mut Vec<u32>,
     indices: &mut Vec<u32>,
-) {
+) -> Result<()> {
     let start = row_splits.last().copied().unwrap_or(0);
     let mut end = start;
-    row_splits.extend(num_points.iter().map(|&n| {
+    let ends = num_points.iter().map(|&n| {
         end += n as u32;
         end
-    }));
-    indices.resize(indices.len().max(end as usize), 0);
+    });
+    memory::extend(row_splits, ends)?;
+    memory::resize(indices, indices.len().max(end as usize), 0)?;
     write(parts, sources, num_points, &mut indices[start as usize..end as usize]);
+    Ok(())
 }
 
 fn write<K: Key>(parts: &[Cells<K>], sources: &[(u32, u32)], num_points: &[i32], indices: &mut [u32]) {

@@ -17,7 +17,7 @@ pub(super) use scatter::scatter;
 use super::result::{Lists, Mean, Shape};
 use super::{Job, Voxels};
 use crate::device::Buffer;
-use crate::{Points, Result, VoxelGrid};
+use crate::{Points, Result, VoxelGrid, memory};
 use cells::{Cells, Wanted};
 use keys::Key;
 use pointmill_core::half::f16_bits_from_f32;
@@ -78,6 +78,21 @@ struct Sample<'a> {
 }
 
 pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, out: &mut Voxels) -> Result<()> {
+    let mut splits = std::mem::take(host(&mut out.voxel_splits));
+    let done = fill(job, points, workspace, &mut splits, out);
+    // Of a call that failed nothing can be read, but buffers know their lengths.
+    *host(&mut out.voxel_splits) = splits;
+    out.sync_len();
+    done
+}
+
+fn fill(
+    job: &Job<'_>,
+    points: Points<'_>,
+    workspace: &mut Workspace,
+    splits: &mut Vec<u32>,
+    out: &mut Voxels,
+) -> Result<()> {
     let params = job.params;
     let shape = Shape {
         points: points.len(),
@@ -92,7 +107,6 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
 
     // Half-precision means are first made in single precision.
     let Workspace { narrow, wide, means, sources } = workspace;
-    let mut splits = std::mem::take(host(&mut out.voxel_splits));
     splits.clear();
     let mut output = Output {
         rows: 0,
@@ -104,10 +118,13 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
             Some(Mean::F32(b)) => Some(host(b)),
             Some(Mean::F16(_)) => Some(means),
         },
-        point_rows: out.point_to_voxel.as_mut().map(|b| {
-            host(b).resize(points.len(), 0);
-            bytemuck::cast_slice_mut(host(b))
-        }),
+        point_rows: match &mut out.point_to_voxel {
+            Some(b) => {
+                memory::resize(host(b), points.len(), 0)?;
+                Some(bytemuck::cast_slice_mut(host(b)))
+            }
+            None => None,
+        },
         lists: out.lists.as_mut(),
         sources,
         counters: Counters::default(),
@@ -129,33 +146,30 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
             max_points: params.max_points_per_voxel.unwrap_or(u32::MAX),
             range,
         };
-        splits.push(output.rows as u32);
+        memory::push(splits, output.rows as u32)?;
         if keys::narrow(job.grid) {
-            run_sample(&sample, narrow, &mut output, &out.shape);
+            run_sample(&sample, narrow, &mut output, &out.shape)?;
         } else {
-            run_sample(&sample, wide, &mut output, &out.shape);
+            run_sample(&sample, wide, &mut output, &out.shape)?;
         }
     }
     let rows = output.rows;
-    splits.push(rows as u32);
+    memory::push(splits, rows as u32)?;
     output.counters.voxels = rows as u32;
-    finish(&mut output, &out.shape);
+    finish(&mut output, &out.shape)?;
     let counters = output.counters;
 
-    *host(&mut out.voxel_splits) = splits;
     if let Some(Mean::F16(b)) = &mut out.mean {
         let half = host(b);
         half.clear();
-        half.extend(means.iter().map(|&m| f16_bits_from_f32(m)));
+        memory::extend(half, means.iter().map(|&m| f16_bits_from_f32(m)))?;
     }
     out.counters.write(&[counters])?;
-    out.for_host.write(&[ForHost { voxels: counters.voxels, lost: 0 }])?;
-    out.sync_len();
-    Ok(())
+    out.for_host.write(&[ForHost { voxels: counters.voxels, lost: 0 }])
 }
 
 /// Appends the rows of one sample.
-fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, shape: &Shape) {
+fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, shape: &Shape) -> Result<()> {
     let wanted = Wanted {
         sums: out.mean.is_some(),
         lists: out.voxels.is_some() || out.lists.is_some(),
@@ -167,30 +181,35 @@ fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>,
     w.parts.resize_with(parts.max(w.parts.len()), Cells::default);
     let parts = &mut w.parts[..parts];
     let outside = if in_parallel {
-        parallel::find(sample, wanted, &mut w.chunks, parts)
+        parallel::find(sample, wanted, &mut w.chunks, parts)?
     } else {
-        serial::find(sample, wanted, &mut parts[0])
+        serial::find(sample, wanted, &mut parts[0])?
     };
     let found = parts.iter().map(|part| part.table.keys.len()).sum::<usize>();
     let (first, end) = (out.rows, out.rows + found.min(sample.max_voxels));
     out.rows = end;
     let merge = Merge { sample, parts, wanted };
     if out.lists.is_some() {
-        out.sources.resize(out.sources.len().max(end - first), (0, 0));
+        let most = out.sources.len().max(end - first);
+        memory::resize(out.sources, most, (0, 0))?;
     }
     let rows = Rows {
         first,
-        coords: rows_mut(out.coords, shape.coord_columns, first..end),
-        num_points: rows_mut(out.num_points, 1, first..end),
-        mean: out.mean.as_mut().map(|all| rows_mut(all, shape.columns, first..end)),
-        voxels: out.voxels.as_mut().map(|all| rows_mut(all, shape.max_points * shape.columns, first..end)),
+        coords: rows_mut(out.coords, shape.coord_columns, first..end)?,
+        num_points: rows_mut(out.num_points, 1, first..end)?,
+        mean: out.mean.as_mut().map(|all| rows_mut(all, shape.columns, first..end)).transpose()?,
+        voxels: out
+            .voxels
+            .as_mut()
+            .map(|all| rows_mut(all, shape.max_points * shape.columns, first..end))
+            .transpose()?,
         sources: out.lists.is_some().then(|| &mut out.sources[..end - first]),
     };
     let order_end = if sample.sorted { sample.grid.num_cells() } else { sample.range.end as u64 };
     let in_rows = merge.write(0, order_end, rows);
     if let Some(lists) = &mut out.lists {
         let (row_splits, indices) = (host(&mut lists.row_splits), host(&mut lists.indices));
-        lists::append(parts, &out.sources[..end - first], &out.num_points[first..end], row_splits, indices);
+        lists::append(parts, &out.sources[..end - first], &out.num_points[first..end], row_splits, indices)?;
     }
     if let Some(point_rows) = &mut out.point_rows {
         let point_rows = &mut point_rows[sample.range.clone()];
@@ -206,36 +225,39 @@ fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>,
     counters.out_of_range += outside.out_of_range;
     let inside = sample.range.len() as u32 - outside.non_finite - outside.out_of_range;
     counters.dropped_voxel += inside - in_rows as u32;
+    Ok(())
 }
 
 /// Some rows of an array that grows if needed.
-fn rows_mut<T: bytemuck::Pod>(all: &mut Vec<T>, columns: usize, rows: Range<usize>) -> &mut [T] {
-    all.resize(all.len().max(rows.end * columns), T::zeroed());
-    &mut all[rows.start * columns..rows.end * columns]
+fn rows_mut<T: bytemuck::Pod>(all: &mut Vec<T>, columns: usize, rows: Range<usize>) -> Result<&mut [T]> {
+    memory::resize(all, all.len().max(rows.end * columns), T::zeroed())?;
+    Ok(&mut all[rows.start * columns..rows.end * columns])
 }
 
 /// Pads and counts what is done.
-fn finish(output: &mut Output<'_>, shape: &Shape) {
+fn finish(output: &mut Output<'_>, shape: &Shape) -> Result<()> {
     let rows = output.rows;
     output.counters.kept = output.num_points[..rows].iter().map(|&n| n as u32).sum();
     let padded = if shape.padded { shape.rows_bound } else { rows };
-    pad(output.coords, shape.coord_columns, rows..padded, -1);
-    pad(output.num_points, 1, rows..padded, 0);
+    pad(output.coords, shape.coord_columns, rows..padded, -1)?;
+    pad(output.num_points, 1, rows..padded, 0)?;
     if let Some(voxels) = &mut output.voxels {
-        pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0);
+        pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0)?;
     }
     if let Some(means) = &mut output.mean {
-        pad(means, shape.columns, rows..padded, 0.0);
+        pad(means, shape.columns, rows..padded, 0.0)?;
     }
     if let Some(lists) = &mut output.lists {
         host(&mut lists.indices).truncate(output.counters.kept as usize);
     }
+    Ok(())
 }
 
 /// Fills rows to the end of an array; of points these can be megabytes.
-fn pad<T: bytemuck::Pod + Send + Sync>(all: &mut Vec<T>, columns: usize, rows: Range<usize>, value: T) {
-    all.resize(rows.end * columns, value);
+fn pad<T: bytemuck::Pod + Send + Sync>(all: &mut Vec<T>, columns: usize, rows: Range<usize>, value: T) -> Result<()> {
+    memory::resize(all, rows.end * columns, value)?;
     all[rows.start * columns..].par_chunks_mut(1 << 16).for_each(|values| values.fill(value));
+    Ok(())
 }
 
 fn host<T: bytemuck::Pod>(buffer: &mut Buffer<T>) -> &mut Vec<T> {

@@ -11,6 +11,7 @@ use super::keys::{Key, Outside};
 use super::rows::{MAX_PARTS, write_members};
 use super::runs::{BLOCK, Run, find_runs};
 use super::{NONE, Sample};
+use crate::{Result, memory};
 use rayon::prelude::*;
 
 /// Points of a chunk.
@@ -47,22 +48,22 @@ impl<K> Default for Chunk<K> {
 }
 
 impl<K: Key> Chunk<K> {
-    fn deal(&mut self, sample: &Sample<'_>, c: usize, parts: usize) {
+    fn deal(&mut self, sample: &Sample<'_>, c: usize, parts: usize) -> Result<()> {
         let start = sample.range.start + c * CHUNK;
         let range = start..(start + CHUNK).min(sample.range.end);
-        self.keys.resize(range.len(), K::NONE);
+        memory::resize(&mut self.keys, range.len(), K::NONE)?;
         self.outside = sample.keys(range, &mut self.keys);
         self.all.clear();
         let mut runs = [Run::default(); BLOCK];
         for (keys, first) in self.keys.chunks(BLOCK).zip((start as u32..).step_by(BLOCK)) {
             let n = find_runs(keys, first, &mut runs);
-            self.all.extend_from_slice(&runs[..n]);
+            memory::extend(&mut self.all, runs[..n].iter().copied())?;
         }
         let part_of = |run: &Run<K>| if run.key == K::NONE { u8::MAX } else { run.key.part(parts) as u8 };
         self.part_of.clear();
-        self.part_of.extend(self.all.iter().map(part_of));
+        memory::extend(&mut self.part_of, self.all.iter().map(part_of))?;
         // A pass for each part: without branches and without counters in memory it takes a third of the time of a counting sort.
-        self.dealt.resize(self.all.len() + 1, Run::default());
+        memory::resize(&mut self.dealt, self.all.len() + 1, Run::default())?;
         let mut end = 0;
         for p in 0..parts {
             self.starts[p] = end as u32;
@@ -72,6 +73,7 @@ impl<K: Key> Chunk<K> {
             }
         }
         self.starts[parts] = end as u32;
+        Ok(())
     }
 
     fn part(&self, p: usize) -> &[Run<K>] {
@@ -85,9 +87,9 @@ pub(super) fn find<K: Key>(
     wanted: Wanted,
     chunks: &mut Vec<Chunk<K>>,
     parts: &mut [Cells<K>],
-) -> Outside {
-    chunks.resize_with(sample.range.len().div_ceil(CHUNK), Chunk::default);
-    chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| chunk.deal(sample, c, parts.len()));
+) -> Result<Outside> {
+    memory::resize_with(chunks, sample.range.len().div_ceil(CHUNK), Chunk::default)?;
+    chunks.par_iter_mut().enumerate().try_for_each(|(c, chunk)| chunk.deal(sample, c, parts.len()))?;
     let mut outside = Outside::default();
     let mut members = [0; MAX_PARTS];
     for chunk in chunks.iter_mut() {
@@ -97,16 +99,16 @@ pub(super) fn find<K: Key>(
             *n += chunk.part(p).len() as u32;
         }
     }
-    parts.par_iter_mut().enumerate().for_each(|(p, cells)| {
-        cells.clear(sample.range.len());
+    parts.par_iter_mut().enumerate().try_for_each(|(p, cells)| {
+        cells.clear(sample.range.len())?;
         for chunk in chunks.iter() {
             for runs in chunk.part(p).chunks(BLOCK) {
-                cells.add(sample, wanted, runs);
+                cells.add(sample, wanted, runs)?;
             }
         }
-        cells.finish(sample, wanted);
-    });
-    outside
+        cells.finish(sample, wanted)
+    })?;
+    Ok(outside)
 }
 
 /// Gives each point its row.

@@ -3,6 +3,7 @@
 use super::NONE;
 use super::keys::Key;
 use super::runs::{BLOCK, Run};
+use crate::{Result, memory};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry<K> {
@@ -35,7 +36,7 @@ impl<K> Default for Table<K> {
 
 impl<K: Key> Table<K> {
     /// Empties the table for `most` rows at the most.
-    pub(super) fn clear(&mut self, most: usize) {
+    pub(super) fn clear(&mut self, most: usize) -> Result<()> {
         self.base += self.keys.len() as u32;
         if u32::MAX - self.base <= most as u32 {
             self.entries.fill(Entry::default());
@@ -44,18 +45,22 @@ impl<K: Key> Table<K> {
         self.keys.clear();
         self.first.clear();
         if self.entries.is_empty() {
+            memory::resize(&mut self.entries, 1 << FIRST_BITS, Entry::default())?;
             self.bits = FIRST_BITS;
-            self.entries.resize(1 << FIRST_BITS, Entry::default());
         }
+        Ok(())
     }
 
     /// The rows of up to [`BLOCK`] runs; a new cell gets the next one, no cell gets [`NONE`].
     #[inline(always)]
-    pub(super) fn find(&mut self, runs: &[Run<K>], rows: &mut [u32; BLOCK]) {
+    pub(super) fn find(&mut self, runs: &[Run<K>], rows: &mut [u32; BLOCK]) -> Result<()> {
         // Half full at the most: probes stay short.
         while (self.keys.len() + runs.len()) * 2 > self.entries.len() {
-            self.grow();
+            self.grow()?;
         }
+        let most = self.keys.len() + runs.len();
+        memory::room(&mut self.keys, most)?;
+        memory::room(&mut self.first, most)?;
         let (base, bits, mask) = (self.base, self.bits, self.entries.len() - 1);
         // `slot & mask` tells the compiler that accesses are in bounds.
         let entries = &mut self.entries[..=mask];
@@ -97,12 +102,15 @@ impl<K: Key> Table<K> {
             };
             rows[usize::from(i)] = row - base;
         }
+        Ok(())
     }
 
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self) -> Result<()> {
+        let mask = (1usize << (self.bits + 2)) - 1;
+        // Where there is no room, the table stays as it is.
+        memory::room(&mut self.entries, mask + 1)?;
         self.bits += 2;
-        let mask = (1usize << self.bits) - 1;
         self.entries.clear();
         self.entries.resize(mask + 1, Entry::default());
         for (&key, row) in self.keys.iter().zip(self.base..) {
@@ -112,6 +120,7 @@ impl<K: Key> Table<K> {
             }
             self.entries[slot & mask] = Entry { key, row };
         }
+        Ok(())
     }
 }
 
@@ -124,7 +133,7 @@ mod tests {
         let mut found = Vec::new();
         for runs in runs.chunks(BLOCK) {
             let mut rows = [0; BLOCK];
-            table.find(runs, &mut rows);
+            table.find(runs, &mut rows).unwrap();
             found.extend_from_slice(&rows[..runs.len()]);
         }
         found
@@ -136,7 +145,7 @@ mod tests {
         for round in 0..4 {
             // The third round starts where the rows would pass 32 bits.
             table.base = if round == 2 { u32::MAX - 5000 } else { table.base };
-            table.clear(10_000);
+            table.clear(10_000).unwrap();
             let keys: Vec<u64> = (0..5000).flat_map(|k| [k * 977 + round, (k / 2) * 977 + round, u64::NONE]).collect();
             let rows: Vec<u32> = (0..5000).flat_map(|k| [k, k / 2, NONE]).collect();
             assert_eq!(find(&mut table, &keys), rows);

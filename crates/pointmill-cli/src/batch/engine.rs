@@ -1,0 +1,255 @@
+//! Inputs through lanes, one after the other or several at a time; what is told keeps the order of the inputs.
+
+use super::args::BatchArgs;
+use super::ledger::Ledger;
+use super::trouble::Trouble;
+use crate::failure::Failure;
+use crate::inputs::Source;
+use crate::printer::Printer;
+use crate::{interrupt, say};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+/// Many inputs of a command.
+#[derive(Debug)]
+pub(crate) struct Batch<'a> {
+    pub(crate) sources: &'a [Source],
+    pub(crate) args: BatchArgs,
+    /// Where outputs go to a folder.
+    pub(crate) ledger: Option<Ledger>,
+    /// Whether there are outputs beside what is printed.
+    pub(crate) writes: bool,
+}
+
+/// What came of the inputs, in numbers; those that were not begun are the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) inputs: usize,
+    pub(crate) done: usize,
+    /// Done by an earlier run.
+    pub(crate) kept: usize,
+    pub(crate) failed: usize,
+}
+
+impl Counts {
+    /// [`Failure::Inputs`] if any failed.
+    pub(crate) fn verdict(self) -> Result<(), Failure> {
+        let Self { inputs, failed, .. } = self;
+        if failed > 0 { Err(Failure::Inputs { failed, inputs }) } else { Ok(()) }
+    }
+}
+
+/// `kept`: an input that an earlier run has done.
+#[derive(Debug, Serialize)]
+struct Kept {
+    /// Its number, from 0.
+    index: usize,
+    /// Its name.
+    input: String,
+    /// The files made of it.
+    outputs: Vec<String>,
+}
+
+/// What comes of an input.
+enum Answer<F> {
+    Done(F),
+    Kept,
+}
+
+impl Batch<'_> {
+    /// Does `one` with every input, each lane with one at a time, and tells of those that were done.
+    ///
+    /// An input that cannot be used is told and the rest is done. `None` if nobody listens any more and nothing is written.
+    pub(crate) fn run<L: Send, F: Send>(
+        &self,
+        lanes: Vec<L>,
+        printer: &mut Printer,
+        one: impl Fn(&mut L, usize, &Source) -> Result<F, Trouble> + Sync,
+        mut tell: impl FnMut(&mut Printer, F) -> Result<(), Failure>,
+    ) -> Result<Option<(Vec<L>, Counts)>, Failure> {
+        let progress = say::progress(self.sources.len(), printer.json());
+        let mut counts = Counts { inputs: self.sources.len(), ..Counts::default() };
+        let stop = AtomicBool::new(false);
+        let answer = |lane: &mut L, index: usize| {
+            let answer = self.answer(lane, index, &one);
+            let ends = match &answer {
+                Ok(_) => false,
+                Err(Trouble::Input(_)) => self.args.fail_fast,
+                Err(Trouble::Fatal(_)) => true,
+            };
+            // Before anyone takes the next.
+            stop.fetch_or(ends, Ordering::Relaxed);
+            answer
+        };
+        let mut listen = |index: usize, answer: Result<Answer<F>, Trouble>| {
+            interrupt::check()?;
+            progress.suspend(|| match answer {
+                Ok(Answer::Done(done)) => {
+                    counts.done += 1;
+                    tell(printer, done)
+                }
+                Ok(Answer::Kept) => {
+                    counts.kept += 1;
+                    let ledger = self.ledger.as_ref();
+                    let outputs = ledger.map_or_else(Vec::new, |ledger| ledger.names(index));
+                    printer.record("kept", &Kept { index, input: self.sources[index].name(), outputs })
+                }
+                Err(Trouble::Input(refused)) => {
+                    counts.failed += 1;
+                    refused.tell(printer, index, &self.sources[index].name())
+                }
+                Err(Trouble::Fatal(failure)) => Err(failure),
+            })?;
+            progress.inc(1);
+            if printer.is_closed() && !self.writes {
+                stop.store(true, Ordering::Relaxed);
+            }
+            Ok(())
+        };
+        let lanes = in_order(lanes, self.sources.len(), &stop, answer, &mut listen)?;
+        interrupt::check()?;
+        progress.finish_and_clear();
+        if printer.is_closed() && !self.writes {
+            return Ok(None);
+        }
+        if counts.kept > 0 {
+            say::note(format_args!("{} of {} input(s) were done before", counts.kept, counts.inputs));
+        }
+        let left = counts.inputs - counts.done - counts.kept - counts.failed;
+        if left > 0 {
+            say::note(format_args!("{left} of {} input(s) were not begun", counts.inputs));
+        }
+        Ok(Some((lanes, counts)))
+    }
+
+    fn answer<L, F>(
+        &self,
+        lane: &mut L,
+        index: usize,
+        one: &impl Fn(&mut L, usize, &Source) -> Result<F, Trouble>,
+    ) -> Result<Answer<F>, Trouble> {
+        let source = &self.sources[index];
+        // Taken before the input is read: one that changes meanwhile is done again.
+        let Some((ledger, stamp)) = self.ledger.as_ref().and_then(|l| Some((l, l.stamp(index, source)?))) else {
+            return one(lane, index, source).map(Answer::Done);
+        };
+        if ledger.keeps(&stamp) {
+            return Ok(Answer::Kept);
+        }
+        let done = one(lane, index, source)?;
+        ledger.note(index, stamp)?;
+        Ok(Answer::Done(done))
+    }
+}
+
+/// Answers for `0..n`, made by the lanes and listened to in order on this thread, until `stop`.
+///
+/// What was begun when it stops is still listened to, so there are no gaps.
+fn in_order<L: Send, A: Send>(
+    mut lanes: Vec<L>,
+    n: usize,
+    stop: &AtomicBool,
+    answer: impl Fn(&mut L, usize) -> A + Sync,
+    listen: &mut dyn FnMut(usize, A) -> Result<(), Failure>,
+) -> Result<Vec<L>, Failure> {
+    let goes_on = || !stop.load(Ordering::Relaxed) && interrupt::check().is_ok();
+    if let [lane] = &mut lanes[..] {
+        for index in (0..n).take_while(|_| goes_on()) {
+            listen(index, answer(lane, index))?;
+        }
+        return Ok(lanes);
+    }
+    let next = AtomicUsize::new(0);
+    let (send, receive) = mpsc::channel();
+    let work = |mut lane: L, send: mpsc::Sender<(usize, A)>| {
+        while goes_on() {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= n || send.send((index, answer(&mut lane, index))).is_err() {
+                break;
+            }
+        }
+        lane
+    };
+    let work = &work;
+    thread::scope(|scope| {
+        let threads: Vec<_> = lanes
+            .drain(..)
+            .map(|lane| {
+                let send = send.clone();
+                scope.spawn(move || work(lane, send))
+            })
+            .collect();
+        drop(send);
+        let mut waiting = BTreeMap::new();
+        let mut turn = 0;
+        let mut told = Ok(());
+        for (index, answer) in &receive {
+            waiting.insert(index, answer);
+            while let (Ok(()), Some(answer)) = (&told, waiting.remove(&turn)) {
+                told = listen(turn, answer);
+                turn += 1;
+            }
+            if told.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        let lanes = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let lanes = lanes.collect();
+        told.map(|()| lanes)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Answers `0..n` with so many lanes, the even ones slower; what was listened to.
+    fn heard(lanes: usize, n: usize, stop_at: usize) -> (Vec<usize>, usize) {
+        let stop = AtomicBool::new(false);
+        let mut heard = Vec::new();
+        let answer = |done: &mut usize, index: usize| {
+            *done += 1;
+            stop.fetch_or(index == stop_at, Ordering::Relaxed);
+            thread::sleep(Duration::from_micros(if index.is_multiple_of(2) { 700 } else { 10 }));
+            index * 10
+        };
+        let lanes = in_order(vec![0; lanes], n, &stop, answer, &mut |index, answer| {
+            assert_eq!(answer, index * 10);
+            heard.push(index);
+            Ok(())
+        });
+        (heard, lanes.unwrap().iter().sum())
+    }
+
+    #[test]
+    fn answers_come_in_order_from_any_number_of_lanes() {
+        for lanes in [1, 2, 3, 8] {
+            assert_eq!(heard(lanes, 40, usize::MAX), ((0..40).collect(), 40), "{lanes} lanes");
+            assert_eq!(heard(lanes, 0, usize::MAX), (vec![], 0));
+        }
+    }
+
+    #[test]
+    fn a_stop_leaves_no_gap_and_begins_nothing_more() {
+        assert_eq!(heard(1, 40, 7), ((0..8).collect(), 8));
+        let (heard, done) = heard(4, 40, 7);
+        assert!(heard.iter().copied().eq(0..done) && (8..=11).contains(&done), "{heard:?}");
+    }
+
+    #[test]
+    fn a_failure_ends_all_lanes() {
+        for lanes in [1, 4] {
+            let stop = AtomicBool::new(false);
+            let mut heard = 0;
+            let told = in_order(vec![(); lanes], 1000, &stop, |(), index| index, &mut |index, _| {
+                heard = index;
+                if index == 5 { Err(Failure::Io("full".into())) } else { Ok(()) }
+            });
+            assert!(told.is_err() && heard == 5, "{lanes} lanes: {heard}");
+        }
+    }
+}

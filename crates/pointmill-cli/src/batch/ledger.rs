@@ -1,0 +1,156 @@
+//! Which inputs are done: what `--resume` asks of the manifest, and what goes into it.
+
+use super::manifest::{Entry, Manifest, Output, bytes_of};
+use crate::failure::Failure;
+use crate::inputs::Source;
+use crate::outputs::Outputs;
+use crate::records::VERSION;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// The outputs of every input, and which of them are done.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    manifest: Manifest,
+    /// Further folders are locked, and have no lines.
+    _others: Vec<Manifest>,
+    folder: PathBuf,
+    parameters: String,
+    /// The files of each input.
+    files: Vec<Vec<PathBuf>>,
+    resume: bool,
+}
+
+impl Ledger {
+    /// The ledger of outputs that go to folders; `None` where nothing does, and then there is nothing to resume.
+    pub(crate) fn of(outputs: &[&Outputs], parameters: &str, resume: bool) -> Result<Option<Self>, Failure> {
+        let folders: Vec<&Path> = outputs.iter().filter_map(|o| o.folder_of_all()).collect();
+        if folders.is_empty() {
+            return if resume {
+                Err(Failure::Usage("--resume: expected a folder that outputs go to, got none".into()))
+            } else {
+                Ok(None)
+            };
+        }
+        let inputs = outputs[0].len();
+        let files = (0..inputs).map(|i| outputs.iter().filter_map(|o| Some(o.of(i)?.into())).collect());
+        Self::open(&folders, parameters, files.collect(), resume).map(Some)
+    }
+
+    /// Locks the folders, of which the first holds the manifest, and reads what was done.
+    ///
+    /// `parameters` is the text of all that decides an output beside its input; `files` the outputs of each input.
+    fn open(folders: &[&Path], parameters: &str, files: Vec<Vec<PathBuf>>, resume: bool) -> Result<Self, Failure> {
+        let absolute = folders.iter().map(|f| f.canonicalize().map_err(Failure::io(f, "open")));
+        let mut absolute = absolute.collect::<Result<Vec<_>, _>>()?;
+        absolute.dedup();
+        let mut manifests = Vec::new();
+        for folder in &absolute {
+            manifests.push(Manifest::open(folder, resume || !manifests.is_empty())?);
+        }
+        let (folder, manifest) = (absolute.swap_remove(0), manifests.remove(0));
+        let parameters = fingerprint(&format!("{VERSION} {parameters}"));
+        Ok(Self { manifest, _others: manifests, folder, parameters, files, resume })
+    }
+
+    /// The file's state before it is read; `None` for what cannot be told again, which is always done.
+    pub(super) fn stamp(&self, index: usize, source: &Source) -> Option<Entry> {
+        let (input, input_bytes, input_modified_ns) = match source {
+            Source::File(path) => {
+                let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+                let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+                let path = path.canonicalize().ok()?.to_str()?.to_owned();
+                (path, meta.len(), u64::try_from(modified.as_nanos()).ok()?)
+            }
+            // The same in every run of a version.
+            Source::Sweep(_) => (format!("synthetic:{}", source.name()), 0, 0),
+            Source::Stdin | Source::Nothing(_) => return None,
+        };
+        let outputs = self.files[index].iter().map(|path| self.output(path)).collect::<Option<_>>()?;
+        Some(Entry { input, input_bytes, input_modified_ns, parameters: self.parameters.clone(), outputs })
+    }
+
+    /// An output as it is now; of none the size is that of no file.
+    fn output(&self, path: &Path) -> Option<Output> {
+        let absolute = path.parent()?.canonicalize().ok()?;
+        let name = path.file_name()?;
+        let file = if absolute == self.folder { PathBuf::from(name) } else { absolute.join(name) };
+        Some(Output { file: file.to_str()?.to_owned(), bytes: bytes_of(path).unwrap_or(u64::MAX) })
+    }
+
+    /// Whether the outputs are those of an earlier run, of the same file and parameters, and whole.
+    pub(super) fn keeps(&self, stamp: &Entry) -> bool {
+        self.resume && !stamp.outputs.is_empty() && self.manifest.done(&stamp.input) == Some(stamp)
+    }
+
+    /// Notes that an input is done: its outputs are whole now.
+    pub(super) fn note(&self, index: usize, stamp: Entry) -> Result<(), Failure> {
+        let outputs = self.files[index].iter().filter_map(|path| self.output(path)).collect();
+        self.manifest.append(&Entry { outputs, ..stamp })
+    }
+
+    /// The names of an input's outputs.
+    pub(super) fn names(&self, index: usize) -> Vec<String> {
+        self.files[index].iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+}
+
+/// 64 bits of a text in hexadecimal digits, by FNV-1a: the same on every machine, and nobody is kept out by it.
+fn fingerprint(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    #[test]
+    fn fingerprints_are_those_of_the_published_function() {
+        assert_eq!(fingerprint(""), "cbf29ce484222325");
+        assert_eq!(fingerprint("foobar"), "85944171f73967e8");
+    }
+
+    #[test]
+    fn only_what_is_unchanged_and_whole_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, output] = ["a.bin", "a.npz"].map(|name| folder.path().join(name));
+        fs::write(&input, "in").unwrap();
+        fs::write(&output, "out").unwrap();
+        let source = Source::File(input.clone());
+        let open = |parameters: &str, resume| {
+            Ledger::open(&[folder.path()], parameters, vec![vec![output.clone()]], resume).unwrap()
+        };
+        let keeps = |parameters: &str, resume| {
+            let ledger = open(parameters, resume);
+            ledger.stamp(0, &source).is_some_and(|stamp| ledger.keeps(&stamp))
+        };
+        let note = || {
+            let ledger = open("p", false);
+            ledger.note(0, ledger.stamp(0, &source).unwrap()).unwrap();
+        };
+        note();
+        assert!(keeps("p", true));
+        assert!(!keeps("q", true), "other parameters");
+        fs::write(&output, "longer").unwrap();
+        assert!(!keeps("p", true), "an output of another size");
+        fs::remove_file(&output).unwrap();
+        assert!(!keeps("p", true), "no output");
+        fs::write(&output, "out").unwrap();
+        assert!(keeps("p", true));
+        let later = SystemTime::now() + Duration::from_secs(1);
+        fs::File::options().write(true).open(&input).unwrap().set_modified(later).unwrap();
+        assert!(!keeps("p", true), "an input that was written again");
+        note();
+        assert!(keeps("p", true));
+        fs::write(&input, "other").unwrap();
+        fs::File::options().write(true).open(&input).unwrap().set_modified(later).unwrap();
+        assert!(!keeps("p", true), "an input of another size");
+        note();
+        assert!(!keeps("p", false), "a new run");
+    }
+}

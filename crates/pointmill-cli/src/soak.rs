@@ -1,0 +1,100 @@
+//! `pointmill bench soak`: many sweeps through one process, whose memory and bits must stay as they are.
+
+use crate::args::BenchArgs;
+use crate::device;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::printer::Printer;
+use crate::records::Run;
+use crate::table::grouped;
+use pointmill_bench::{Soak, SoakOperator, SoakPass};
+use serde::Serialize;
+
+/// Sweeps of each pass, where no flag says how many.
+const SWEEPS: u32 = 10_000;
+/// Threads that share the device.
+const THREADS: usize = 8;
+/// Memory that is flat grows by no more than this part of itself.
+const FLAT: f64 = 0.01;
+
+/// `begin` of `bench soak`.
+#[derive(Debug, Serialize)]
+struct Begin {
+    /// What runs, and where.
+    #[serde(flatten)]
+    run: Run,
+    /// Sweeps of each pass.
+    sweeps: usize,
+    /// Threads that share the device in the last pass of each operator.
+    threads: usize,
+}
+
+/// `summary` of `bench soak`.
+#[derive(Debug, Serialize)]
+struct Summary {
+    /// What runs, and where.
+    #[serde(flatten)]
+    run: Run,
+    /// Passes that were done.
+    passes: usize,
+    /// Passes whose memory, of host or GPU, grew by more than 1 % once it had settled.
+    grown: usize,
+    /// Passes with a result that was not that of one thread of the CPU.
+    different: usize,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
+    let device = device::open(name)?;
+    let sweeps = args.sweeps.unwrap_or(SWEEPS) as usize;
+    let run = || Run::new("bench soak", &device);
+    printer.record("begin", &Begin { run: run(), sweeps, threads: THREADS })?;
+    printer.text(&head())?;
+    let soak = Soak::new();
+    let mut summary = Summary { run: run(), passes: 0, grown: 0, different: 0 };
+    let goes_on = || interrupt::check().is_ok();
+    for operator in [SoakOperator::Voxelize, SoakOperator::RoiPool, SoakOperator::Ndt] {
+        soak.run(operator, &device, sweeps, THREADS, &goes_on, &mut |pass: &SoakPass| {
+            interrupt::check()?;
+            summary.passes += 1;
+            summary.grown += usize::from([pass.growth, pass.device_growth].into_iter().flatten().any(|g| g > FLAT));
+            summary.different += usize::from(pass.different > 0);
+            printer.record("soak", pass)?;
+            printer.text(&row(pass))
+        })?;
+        interrupt::check()?;
+    }
+    printer.record("summary", &summary)?;
+    let Summary { passes, grown, different, .. } = summary;
+    match (grown, different) {
+        (0, 0) => printer.text(&format!("{passes} passes: memory flat, all results equal")),
+        _ => Err(Failure::No(format!("of {passes} passes {grown} grew in memory, {different} had other results"))),
+    }
+}
+
+fn head() -> String {
+    line(
+        ["operator", "device", "threads", "sweeps", "points", "seconds", "MiB", "growth", "different"]
+            .map(str::to_owned),
+    )
+}
+
+fn row(pass: &SoakPass) -> String {
+    let percent = |growth: Option<f64>| growth.map_or_else(|| "-".into(), |g| format!("{:.2} %", 100.0 * g));
+    line([
+        format!("{:?}", pass.operator),
+        format!("{} ({})", pass.device, pass.device_threads),
+        pass.threads.to_string(),
+        grouped(pass.sweeps),
+        grouped(pass.points as usize),
+        format!("{:.1}", pass.seconds),
+        pass.settled_bytes.map_or_else(|| "-".into(), |bytes| format!("{:.1}", bytes as f64 / f64::from(1 << 20))),
+        percent(pass.growth),
+        grouped(pass.different),
+    ])
+}
+
+fn line(cells: [String; 9]) -> String {
+    let widths = [10, 14, 9, 9, 14, 10, 10, 10, 11];
+    cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect()
+}

@@ -1,0 +1,211 @@
+//! Disks, files and memory that fail: a named error, the right exit code, and whatever was finished is whole.
+#![cfg(target_os = "linux")]
+
+use crate::{Run, finished, names, run, write_cloud};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Runs a line of the shell in which `$POINTMILL` is the command.
+fn shell(folder: &Path, line: &str) -> Run {
+    let mut shell = Command::new("sh");
+    shell.current_dir(folder).args(["-c", line]).env("POINTMILL", env!("CARGO_BIN_EXE_pointmill"));
+    finished(shell.stdin(Stdio::null()).output().unwrap())
+}
+
+/// The record of what ended the command.
+fn end(told: &Run) -> Value {
+    told.data("error").pop().unwrap()
+}
+
+fn inputs(folder: &Path) {
+    fs::create_dir(folder.join("in")).unwrap();
+    for (i, n) in [200, 300, 60_000, 400].into_iter().enumerate() {
+        write_cloud(folder, &format!("in/{i}.bin"), n);
+    }
+}
+
+/// Every file of a folder is an archive that can be read.
+fn assert_whole(folder: &Path, wanted: &[&str]) {
+    assert_eq!(names(folder), wanted);
+    for name in wanted {
+        pointmill_io::read_npz(folder.join(name)).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+#[test]
+fn a_full_device_is_1() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 5);
+    for name in ["full.npz", "full.ply"] {
+        symlink("/dev/full", folder.path().join(name)).unwrap();
+    }
+    for args in ["voxelize a.bin --out full.npz --json", "convert a.bin --out full.ply --json"] {
+        let told = run(folder.path(), args).expect(1);
+        let end = end(&told);
+        assert_eq!((&end["class"], &end["exit_code"]), (&json!("Io"), &json!(1)), "{args}");
+        assert!(end["file"].as_str().unwrap().starts_with("full."), "{end}");
+        assert!(told.err.contains("No space left on device"), "{}", told.err);
+    }
+}
+
+/// A file system of 600 kB that nobody else sees; `None` where the system lets nobody make one.
+fn on_a_small_disk(folder: &Path, line: &str) -> Option<Run> {
+    fs::create_dir(folder.join("disk")).unwrap();
+    let mount = "mount -t tmpfs -o size=600k none disk";
+    let may = Command::new("unshare").current_dir(folder).args(["-rm", "sh", "-c", mount]).output();
+    if !may.is_ok_and(|may| may.status.success()) {
+        println!("no small disk here: unshare and mount are needed");
+        return None;
+    }
+    Some(shell(folder, &format!("unshare -rm sh -c '{mount} && {line}'")))
+}
+
+#[test]
+fn a_disk_that_is_full_leaves_what_was_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    inputs(folder.path());
+    // What was left on the disk, which goes away with its process, is copied.
+    let line = "\"$POINTMILL\" voxelize in --device cpu --out disk/o --json; code=$?; cp -r disk/o left; exit $code";
+    let Some(told) = on_a_small_disk(folder.path(), line) else { return };
+    let told = told.expect(1);
+    assert!(told.err.ends_with("error: disk/o/2.npz: write: No space left on device (os error 28)\n"), "{}", told.err);
+    assert!(!told.err.contains("archive"), "{}", told.err);
+    assert_eq!((&end(&told)["class"], &end(&told)["file"]), (&json!("Io"), &json!("disk/o/2.npz")));
+    assert_whole(&folder.path().join("left"), &["0.npz", "1.npz"]);
+    // With room it goes on from there.
+    let told = run(folder.path(), "voxelize in --out left --resume --json").expect(0);
+    let summary = told.data("summary").remove(0);
+    assert_eq!((&summary["kept"], &summary["done"]), (&json!(2), &json!(2)));
+    run(folder.path(), "voxelize in --out whole").expect(0);
+    for name in names(&folder.path().join("whole")) {
+        let [a, b] = ["whole", "left"].map(|o| fs::read(folder.path().join(o).join(&name)).unwrap());
+        assert!(a == b, "{name}");
+    }
+}
+
+#[test]
+fn a_limit_on_files_is_an_error_and_no_signal() {
+    let folder = tempfile::tempdir().unwrap();
+    inputs(folder.path());
+    let told = shell(folder.path(), "ulimit -f 1000; \"$POINTMILL\" voxelize in --device cpu --out o --json").expect(1);
+    assert!(told.err.contains("o/2.npz: write: File too large"), "{}", told.err);
+    assert_eq!(end(&told)["class"], "Io");
+    assert_whole(&folder.path().join("o"), &["0.npz", "1.npz"]);
+}
+
+#[test]
+fn a_target_that_cannot_be_written_is_1_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    inputs(folder.path());
+    let told = run(folder.path(), "voxelize in --out /proc/pointmill --json").expect(1);
+    assert!(told.err.contains("/proc/pointmill: make the folder"), "{}", told.err);
+    assert_eq!(told.data("frame").len(), 0);
+    // A folder that is there, on a file system that takes no changes.
+    let line =
+        "mkdir disk/o && mount -o remount,ro disk && \"$POINTMILL\" voxelize in --device cpu --out disk/o --json";
+    let Some(told) = on_a_small_disk(folder.path(), line) else { return };
+    let told = told.expect(1);
+    assert!(told.err.contains("disk/o/.pointmill.jsonl: open: Read-only file system"), "{}", told.err);
+    assert_eq!((told.data("frame").len(), &end(&told)["class"]), (0, &json!("Io")));
+}
+
+#[test]
+fn permissions_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    inputs(folder.path());
+    let mode =
+        |name: &str, mode| fs::set_permissions(folder.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
+    mode("", 0o755);
+    fs::create_dir(folder.path().join("o")).unwrap();
+    mode("o", 0o555);
+    mode("in/1.bin", 0);
+    // The system's owner may do everything: then it is somebody else who runs it.
+    let who = if File::open(folder.path().join("in/1.bin")).is_ok() {
+        "setpriv --reuid 65534 --regid 65534 --clear-groups "
+    } else {
+        ""
+    };
+    if !shell(folder.path(), &format!("{who}\"$POINTMILL\" --version")).out.starts_with("pointmill ") {
+        println!("nobody else can run this here: setpriv and a path that others may pass are needed");
+        return;
+    }
+    let told = shell(folder.path(), &format!("{who}\"$POINTMILL\" voxelize in --device cpu --json")).expect(3);
+    let error = told.data("error").remove(0);
+    assert_eq!((&error["class"], &error["file"]), (&json!("Io"), &json!("in/1.bin")));
+    assert!(told.err.contains("in/1.bin: open: Permission denied"), "{}", told.err);
+    assert_eq!(told.data("frame").len(), 3);
+    let told = shell(folder.path(), &format!("{who}\"$POINTMILL\" voxelize in --device cpu --out o --json")).expect(1);
+    assert!(told.err.contains("Permission denied"), "{}", told.err);
+    mode("o", 0o755);
+    assert!(names(&folder.path().join("o")).is_empty());
+}
+
+#[test]
+fn a_read_that_fails_is_3() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 5);
+    // The first page of a process is never there: reading it is an error of the device.
+    let told = run(folder.path(), "voxelize /proc/self/mem a.bin --format kitti --json").expect(3);
+    let error = told.data("error").remove(0);
+    assert_eq!((&error["class"], &error["file"]), (&json!("Io"), &json!("/proc/self/mem")));
+    assert!(told.err.contains("/proc/self/mem: read: Input/output error"), "{}", told.err);
+    assert_eq!(told.data("frame").len(), 1);
+}
+
+#[test]
+fn a_file_with_fewer_bytes_than_its_size_is_truncated() {
+    let folder = tempfile::tempdir().unwrap();
+    // Such files say 4096 and have a line.
+    let path = "/sys/kernel/uevent_seqnum";
+    if fs::metadata(path).is_ok_and(|m| m.len() == 4096) {
+        let told = run(folder.path(), &format!("info {path} --format kitti --json")).expect(3);
+        let error = told.data("error").remove(0);
+        assert_eq!((&error["class"], &error["file"]), (&json!("Truncated"), &json!(path)), "{error}");
+    }
+}
+
+/// A file that shrinks while it is read is whole or an error, and never the end of the process.
+#[test]
+fn a_file_that_shrinks_while_it_is_read_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.bin");
+    let mut short = 0;
+    for round in 0..12 {
+        File::create(&path).unwrap().set_len(64 << 20).unwrap();
+        let reading = crate::command(folder.path(), "info a.bin --json").spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(4 + 3 * round));
+        File::options().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
+        let told = finished(reading.wait_with_output().unwrap());
+        if told.code == 0 {
+            let points = &told.data("summary")[0]["points"];
+            assert!(points == 4 << 20 || points == 1 << 16, "{points}");
+            continue;
+        }
+        let error = told.expect(3).data("error").remove(0);
+        assert_eq!(error["class"], "Truncated", "{error}");
+        short += 1;
+    }
+    println!("{short} of 12 files were found to be short");
+}
+
+/// Memory that the system refuses is an input that fails, and the rest is done.
+#[test]
+fn memory_that_is_refused_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("in")).unwrap();
+    write_cloud(folder.path(), "in/a.bin", 10);
+    // Three gibibytes that take no room on the disk.
+    File::create(folder.path().join("in/b.bin")).unwrap().set_len(3 << 30).unwrap();
+    write_cloud(folder.path(), "in/c.bin", 10);
+    for command in ["voxelize", "info"] {
+        let line = format!("ulimit -v 2000000; \"$POINTMILL\" {command} in --device cpu --max-memory 8G --json");
+        let told = shell(folder.path(), &line).expect(3);
+        let error = told.data("error").remove(0);
+        assert_eq!((&error["class"], &error["index"]), (&json!("OutOfMemory"), &json!(1)), "{error}");
+        assert_eq!((told.data("frame").len(), &end(&told)["class"]), (2, &json!("PartialFailure")));
+    }
+}

@@ -1,0 +1,177 @@
+//! What `--json` prints, held against the schema in `docs/`: every line of every command, every field of every line.
+
+use crate::{Run, run, write_cloud};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// The part of JSON Schema that the committed one uses; another keyword is a mistake in it.
+struct Schema(Value);
+
+impl Schema {
+    fn read() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.schema.json");
+        Self(serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
+    }
+
+    /// Why the value is not what a rule says.
+    fn check(&self, rule: &Value, value: &Value, at: &str) -> Result<(), String> {
+        for (keyword, with) in rule.as_object().unwrap() {
+            let good = match keyword.as_str() {
+                "description" | "required" | "additionalProperties" => true,
+                "$ref" => {
+                    let rule = self.0.pointer(with.as_str().unwrap().strip_prefix('#').unwrap());
+                    self.check(rule.unwrap_or_else(|| panic!("{with}")), value, at)?;
+                    true
+                }
+                "anyOf" => {
+                    let told: Vec<_> = rules(with).map(|rule| self.check(rule, value, at)).collect();
+                    if told.iter().all(Result::is_err) {
+                        return told.into_iter().next_back().unwrap();
+                    }
+                    true
+                }
+                "type" => match with {
+                    Value::String(name) => is(value, name),
+                    names => rules(names).any(|name| is(value, name.as_str().unwrap())),
+                },
+                "properties" => {
+                    self.check_fields(rule, value, at)?;
+                    true
+                }
+                "items" => {
+                    for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+                        self.check(with, item, &format!("{at}[{i}]"))?;
+                    }
+                    true
+                }
+                "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= with.as_u64().unwrap()),
+                "maxItems" => value.as_array().is_none_or(|items| items.len() as u64 <= with.as_u64().unwrap()),
+                _ => panic!("{keyword} is not checked"),
+            };
+            if !good {
+                return Err(format!("{at}: expected {keyword} {with}, got {value}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_fields(&self, rule: &Value, value: &Value, at: &str) -> Result<(), String> {
+        let Some(fields) = value.as_object() else { return Ok(()) };
+        assert_eq!(rule["additionalProperties"], false, "{at}");
+        for (name, value) in fields {
+            let rule = rule["properties"].get(name).ok_or_else(|| format!("{at}.{name}: not in the schema"))?;
+            self.check(rule, value, &format!("{at}.{name}"))?;
+        }
+        let missing = rules(&rule["required"]).find(|name| !fields.contains_key(name.as_str().unwrap()));
+        missing.map_or(Ok(()), |name| Err(format!("{at}: {name} is missing")))
+    }
+
+    /// Checks all lines of a run; which ones there were.
+    fn check_run(&self, command: &str, told: &Run) -> BTreeSet<String> {
+        let mut seen = BTreeSet::new();
+        for (kind, data) in told.lines() {
+            let of = [command, "*"].into_iter().find(|c| self.0["x-lines"][c].get(&kind).is_some());
+            let of = of.unwrap_or_else(|| panic!("{command} {kind}: not in the schema"));
+            let at = format!("{of} {kind}");
+            self.check(&self.0["x-lines"][of][&kind], &data, &at).unwrap_or_else(|e| panic!("{e}\n{data}"));
+            seen.insert(at);
+        }
+        seen
+    }
+}
+
+fn rules(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().unwrap().iter()
+}
+
+fn is(value: &Value, name: &str) -> bool {
+    match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => panic!("{name} is no type"),
+    }
+}
+
+#[test]
+fn every_line_of_every_command_is_in_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::create_dir(at.join("in")).unwrap();
+    (0..3).for_each(|i| drop(write_cloud(at, &format!("in/{i}.bin"), 400 + i)));
+    fs::write(at.join("bad.bin"), [0; 15]).unwrap();
+    fs::write(at.join("pose.txt"), "0 0 0 0 0 0").unwrap();
+    let schema = Schema::read();
+    let mut seen = BTreeSet::new();
+    for (command, args, code) in [
+        ("voxelize", "voxelize in bad.bin --cpu --out v", 3),
+        ("voxelize", "voxelize in --out v --resume", 0),
+        ("voxelize", "voxelize in --dynamic --visualize a.png", 0),
+        ("voxelize", "voxelize --device cuda:77", 4),
+        ("roi-pool", "roi-pool --cpu --out-size 2 --max-points 4 --out r.npz", 0),
+        ("roi-pool", "roi-pool --inside part", 0),
+        ("ndt build", "ndt build in bad.bin --min-points 3 --out g.npz --moments g.arrow --visualize b.png", 3),
+        ("ndt build", "ndt build in --min-points 3 --out t/ --jobs 2", 0),
+        ("ndt merge", "ndt merge g.arrow g.arrow --minus g.arrow --min-points 3", 0),
+        ("ndt score", "ndt score --map g.npz --scan in/0.bin --pose pose.txt", 0),
+        ("ndt align", "ndt align --map g.npz --scan in/0.bin --max-iterations 2", 6),
+        ("info", "info in/0.bin", 0),
+        ("info", "info in bad.bin", 3),
+        ("convert", "convert in/0.bin --out c.ply", 0),
+        ("convert", "convert in --to pcd --out c", 0),
+        ("convert", "convert in --to pcd --out c --resume", 0),
+        ("devices", "devices", 0),
+        ("synth", "synth --out s --sweeps 1", 0),
+        ("bench", "bench voxelize --input in/0.bin --rounds 1", 0),
+        ("bench soak", "bench soak --sweeps 12", 0),
+    ] {
+        let told = run(at, &format!("{args} --json"));
+        assert!(told.code == code || (command == "ndt align" && told.code == 0), "{args}: {}", told.err);
+        seen.extend(schema.check_run(command, &told));
+    }
+    let wanted = schema.0["x-lines"].as_object().unwrap().iter();
+    let wanted =
+        wanted.flat_map(|(command, kinds)| kinds.as_object().unwrap().keys().map(move |k| format!("{command} {k}")));
+    assert_eq!(seen, wanted.collect(), "lines that are in the schema, and those that were printed");
+}
+
+/// Without this the other test could not fail.
+#[test]
+fn what_is_not_in_the_schema_is_told() {
+    let schema = Schema::read();
+    let told = |data: Value| schema.check(&json!({"$ref": "#/$defs/kept"}), &data, "kept");
+    let good = json!({"index": 1, "input": "a", "outputs": ["b"]});
+    assert_eq!(told(good.clone()), Ok(()));
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut data = good.clone();
+        change(&mut data);
+        told(data).unwrap_err()
+    };
+    assert_eq!(changed(&|d| d["more"] = json!(1)), "kept.more: not in the schema");
+    assert_eq!(changed(&|d| drop(d.as_object_mut().unwrap().remove("input"))), "kept: \"input\" is missing");
+    assert!(changed(&|d| d["index"] = json!("1")).starts_with("kept.index: expected type"));
+    assert!(changed(&|d| d["outputs"][0] = json!(null)).starts_with("kept.outputs[0]: expected type"));
+}
+
+/// The page has every field of the schema with its words.
+#[test]
+fn the_page_says_what_the_schema_says() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let page = fs::read_to_string(page).unwrap();
+    let schema = Schema::read();
+    for (name, rule) in schema.0["$defs"].as_object().unwrap() {
+        let section = page.split("\n### ").find(|s| s.starts_with(&format!("{name}\n")));
+        let section = section.unwrap_or_else(|| panic!("{name} has no section"));
+        for (field, rule) in rule["properties"].as_object().unwrap() {
+            let row = section.lines().find(|line| line.starts_with(&format!("| `{field}` |")));
+            let row = row.unwrap_or_else(|| panic!("{name}.{field} has no row"));
+            assert!(row.contains(rule["description"].as_str().unwrap()), "{name}.{field}: {row}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! LAS and LAZ files, and files of every format through the standard input.
+
+use crate::{command, finished, run};
+use pointmill_io::{ReadOptions, read};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/las")
+}
+
+#[test]
+fn las_and_laz_are_inputs_as_others() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["1.2_format3", "1.4_format7_extra"] {
+        let mut clouds = vec![];
+        for extension in ["las", "laz"] {
+            let file = format!("{name}.{extension}");
+            fs::copy(fixtures().join(&file), folder.path().join(&file)).unwrap();
+            let info = &run(folder.path(), &format!("info {file} --json")).expect(0).data("summary")[0];
+            assert_eq!((&info["format"], &info["points"]), (&"las".into(), &60.into()));
+            // On a map: told in full.
+            assert!(info["bounds"]["min"][1].as_f64().unwrap() > 5_329_000.0, "{info}");
+            run(folder.path(), &format!("convert {file} --out b.ply")).expect(0);
+            clouds.push(read(folder.path().join("b.ply"), &ReadOptions::default()).unwrap());
+        }
+        assert!(clouds[0] == clouds[1] && clouds[0].xyz_f64.is_some());
+    }
+}
+
+#[test]
+fn every_format_comes_through_the_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::copy(fixtures().join("1.2_format0.laz"), at("a.laz")).unwrap();
+    fs::copy(fixtures().join("1.2_format0.las"), at("a.las")).unwrap();
+    for out in ["a.ply", "a.pcd", "a.npy", "a.npz", "a.bin"] {
+        run(folder.path(), &format!("convert a.las --out {out}")).expect(0);
+    }
+    fs::copy(at("a.bin"), at("a.pcd.bin")).unwrap();
+    for (name, format) in [
+        ("a.las", "las"),
+        ("a.laz", "las"),
+        ("a.ply", "ply"),
+        ("a.pcd", "pcd"),
+        ("a.npy", "npy"),
+        ("a.npz", "npz"),
+        ("a.bin", "kitti --columns 11"),
+        ("a.pcd.bin", "nuscenes --columns 11"),
+        ("a.bin", "bin --columns 11"),
+    ] {
+        let args = format!("info - --json --format {format}");
+        let told =
+            finished(command(folder.path(), &args).stdin(File::open(at(name)).unwrap()).output().unwrap()).expect(0);
+        assert_eq!(told.data("summary")[0]["points"], 60, "{name}");
+        let half = fs::read(at(name)).unwrap();
+        fs::write(at("half"), &half[..half.len() / 2 + 1]).unwrap();
+        let told =
+            finished(command(folder.path(), &args).stdin(File::open(at("half")).unwrap()).output().unwrap()).expect(3);
+        assert!(told.err.contains("-: "), "{name}: {}", told.err);
+    }
+}
+
+#[test]
+fn damaged_laz_is_told_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = fs::read(fixtures().join("1.4_format10.laz")).unwrap();
+    let points = u32::from_le_bytes(good[96..100].try_into().unwrap()) as usize;
+    let (mut refused, mut wrong) = (0, 0);
+    for seed in 0..24u32 {
+        let mut bytes = good.clone();
+        // All behind the first point and the lengths of its layers is noise.
+        for (i, byte) in bytes[points + 8 + 67 + 4 + 48..].iter_mut().enumerate().take(900) {
+            *byte = ((i as u32 + 1).wrapping_mul(seed.wrapping_mul(2_654_435_761) | 1) >> 13) as u8;
+        }
+        fs::write(folder.path().join("a.laz"), bytes).unwrap();
+        let told = run(folder.path(), "info a.laz");
+        assert!(!told.err.contains("panicked"), "{}", told.err);
+        match told.code {
+            0 => wrong += 1,
+            code => {
+                assert_eq!(code, 3, "{}", told.err);
+                assert!(told.err.contains("a.laz: ") && told.err.contains("wanted"), "{}", told.err);
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0, "{refused} refused, {wrong} read");
+}

@@ -1,0 +1,200 @@
+//! The header of a LAS file: a fixed layout, all numbers little-endian.
+//!
+//! The texts in it (system, software) may be any bytes. Counts and offsets are compared with each other and with the file here;
+//! nothing is made or repeated by one of them before.
+
+use super::layout::least_record;
+use crate::error::{IoError, excerpt};
+use crate::window::Window;
+
+/// The first bytes of every LAS file.
+pub(crate) const MAGIC: &[u8] = b"LASF";
+
+/// Bytes of a header up to version 1.2, and of those of 1.3 and 1.4.
+const LEAST: usize = 227;
+const LEAST_1_3: usize = 235;
+const LEAST_1_4: usize = 375;
+/// Bytes of the head of a variable length record, and of an extended one, of which the data stand behind it.
+pub(super) const VLR_HEAD: usize = 54;
+pub(super) const EVLR_HEAD: usize = 60;
+
+/// What a header says.
+#[derive(Debug)]
+pub(super) struct Header {
+    /// Where the points start.
+    pub(super) offset: u64,
+    /// The number of variable length records before the points.
+    pub(super) vlrs: u64,
+    /// The point data record format, 0 to 10.
+    pub(super) format: u8,
+    /// Whether the points are compressed (LAZ).
+    pub(super) compressed: bool,
+    /// Bytes of a point.
+    pub(super) record: usize,
+    pub(super) points: u64,
+    /// A coordinate is its whole number times `scale`, plus `shift`, in metres or what the file's projection counts in.
+    pub(super) scale: [f64; 3],
+    pub(super) shift: [f64; 3],
+    /// The box that the points are said to lie in; it decides nothing.
+    pub(super) min: [f64; 3],
+    pub(super) max: [f64; 3],
+    /// Where extended records start behind the points, and how many there are.
+    pub(super) extended: Option<(u64, u64)>,
+    /// Whether wave forms may lie behind the points.
+    pub(super) waveforms: bool,
+}
+
+impl Header {
+    /// Reads the header and leaves the window behind it.
+    pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
+        let length = window.left();
+        let taken = window.bytes(LEAST)?;
+        let mut bytes = window.at(&taken).to_vec();
+        if !bytes.starts_with(&MAGIC[..MAGIC.len().min(bytes.len())]) {
+            let found = excerpt(&bytes[..MAGIC.len().min(bytes.len())]);
+            return Err(IoError::BadHeader(window.detail("signature", excerpt(MAGIC), found)));
+        }
+        if bytes.len() < LEAST {
+            return Err(short(window, LEAST, bytes.len()));
+        }
+        let (major, minor) = (bytes[24], bytes[25]);
+        let least = match (major, minor) {
+            (1, 0..=2) => LEAST,
+            (1, 3) => LEAST_1_3,
+            (1, 4) => LEAST_1_4,
+            _ => {
+                let found = format!("{major}.{minor}");
+                return Err(IoError::UnsupportedFormat(window.detail("version", "1.0 to 1.4", found)));
+            }
+        };
+        let size = usize::from(u16_at(&bytes, 94));
+        if size < least {
+            let wanted = format!("at least {least} bytes for version {major}.{minor}");
+            return Err(IoError::BadHeader(window.detail("header size", wanted, format!("{size} bytes"))));
+        }
+        let more = window.bytes(size - LEAST)?;
+        bytes.extend_from_slice(window.at(&more));
+        if bytes.len() < size {
+            return Err(short(window, size, bytes.len()));
+        }
+        let header = Self::parse(window, &bytes, minor)?;
+        header.check(window, size as u64, length)?;
+        Ok(header)
+    }
+
+    fn parse(window: &Window<'_, '_>, bytes: &[u8], minor: u8) -> Result<Self, IoError> {
+        let three = |at: usize| std::array::from_fn(|axis| f64_at(bytes, at + 8 * axis));
+        let bounds: [f64; 6] = std::array::from_fn(|i| f64_at(bytes, 179 + 8 * i));
+        let extended = (minor >= 4).then(|| (u64_at(bytes, 235), u64::from(u32_at(bytes, 243))));
+        // Compressors set the highest bit of the format, which is no format's.
+        let (format, compressed) = (bytes[104] & 0x7f, bytes[104] & 0x80 != 0);
+        let old = u64::from(u32_at(bytes, 107));
+        let points = match minor {
+            4 => {
+                // Formats before 6 have the number in both places, later ones 0 in the old one.
+                let points = u64_at(bytes, 247);
+                if old != 0 && old != points {
+                    let found = format!("{old} in the field of earlier versions");
+                    let wanted = format!("{points}, as the header declares");
+                    return Err(IoError::SizeMismatch(window.detail("number of points", wanted, found)));
+                }
+                points
+            }
+            _ => old,
+        };
+        Ok(Self {
+            offset: u64::from(u32_at(bytes, 96)),
+            vlrs: u64::from(u32_at(bytes, 100)),
+            format,
+            compressed,
+            record: usize::from(u16_at(bytes, 105)),
+            points,
+            scale: three(131),
+            shift: three(155),
+            min: [bounds[1], bounds[3], bounds[5]],
+            max: [bounds[0], bounds[2], bounds[4]],
+            extended: extended.filter(|&(_, count)| count > 0),
+            waveforms: minor >= 3 && u64_at(bytes, 227) > 0,
+        })
+    }
+
+    /// Compares the numbers with each other, with the header's size and with the file's length, if that is known.
+    fn check(&self, window: &Window<'_, '_>, size: u64, length: Option<u64>) -> Result<(), IoError> {
+        let bad =
+            |field: &str, wanted: String, found: String| Err(IoError::BadHeader(window.detail(field, wanted, found)));
+        let Some(least) = least_record(self.format) else {
+            let wanted = "a format from 0 to 10";
+            return Err(IoError::UnsupportedFormat(window.detail("point format", wanted, self.format.to_string())));
+        };
+        if self.record < least {
+            let wanted = format!("at least {least} bytes for point format {}", self.format);
+            return bad("point record length", wanted, format!("{} bytes", self.record));
+        }
+        if self.offset < size {
+            let wanted = format!("at least {size}, the header's size");
+            return bad("offset to point data", wanted, self.offset.to_string());
+        }
+        if let Some(length) = length.filter(|&length| length < self.offset) {
+            let wanted = format!("at most {length}, the file's length");
+            return Err(IoError::Truncated(window.detail("offset to point data", wanted, self.offset.to_string())));
+        }
+        // A count of 32 bits times 54: no overflow.
+        if self.vlrs * VLR_HEAD as u64 > self.offset - size {
+            let room = (self.offset - size) / VLR_HEAD as u64;
+            let wanted = format!("at most {room}, which fit before the points");
+            let field = "number of variable length records";
+            return Err(IoError::SizeMismatch(window.detail(field, wanted, self.vlrs.to_string())));
+        }
+        for axis in 0..3 {
+            let name = ["x", "y", "z"][axis];
+            let (scale, shift) = (self.scale[axis], self.shift[axis]);
+            if !scale.is_finite() || scale == 0.0 {
+                return bad(&format!("{name} scale factor"), "a finite number other than 0".into(), scale.to_string());
+            }
+            if !shift.is_finite() {
+                return bad(&format!("{name} offset"), "a finite number".into(), shift.to_string());
+            }
+        }
+        let Some((start, count)) = self.extended else { return Ok(()) };
+        if start < self.offset {
+            let wanted = format!("at least {}, the offset to point data", self.offset);
+            return bad("start of extended records", wanted, start.to_string());
+        }
+        let end = start.checked_add(count * EVLR_HEAD as u64);
+        if let Some(length) = length.filter(|&length| end.is_none_or(|end| end > length)) {
+            let wanted = format!("{count} from {start} on, {EVLR_HEAD} bytes or more each");
+            let found = format!("{} bytes", length.saturating_sub(start));
+            return Err(IoError::Truncated(window.detail("extended variable length records", wanted, found)));
+        }
+        Ok(())
+    }
+
+    /// Fewer bytes than the points need.
+    pub(super) fn short(&self, window: &Window<'_, '_>, found: u64) -> IoError {
+        let Self { points, record, .. } = self;
+        let wanted = u128::from(*points) * *record as u128;
+        let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
+        IoError::Truncated(window.detail("data", wanted, format!("{found} bytes ({} points)", found / *record as u64)))
+    }
+}
+
+fn short(window: &Window<'_, '_>, wanted: usize, found: usize) -> IoError {
+    let found = if found == 0 { "an empty file".into() } else { format!("{found} bytes") };
+    IoError::Truncated(window.detail("header", format!("{wanted} bytes"), found))
+}
+
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
+
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
+
+pub(super) fn f64_at(bytes: &[u8], at: usize) -> f64 {
+    f64::from_bits(u64_at(bytes, at))
+}

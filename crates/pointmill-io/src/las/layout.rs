@@ -1,0 +1,138 @@
+//! Where the values of a point lie in its record, by point format.
+
+use crate::dtype::Dtype;
+
+/// Bytes of a record without extra ones, by format.
+const RECORDS: [usize; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
+
+/// Degrees that one step of the scan angle of formats 6 to 10 is.
+const ANGLE_STEP: f64 = 0.006;
+
+/// A value of a point that becomes a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Column {
+    pub(super) name: &'static str,
+    /// The type in the file; of coordinates that of the metres they become.
+    pub(super) dtype: Dtype,
+    pub(super) place: Place,
+}
+
+/// Where a value is and how it is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Place {
+    /// A whole number that is scaled and shifted.
+    Coordinate(usize),
+    /// Bits of a byte: where the byte is, the lowest bit and how many.
+    Bits(usize, u8, u8),
+    /// A number of the column's type.
+    Number(usize),
+    /// Steps of an angle.
+    Angle(usize),
+}
+
+/// The fewest bytes of a record; `None` for a format that there is not.
+pub(super) fn least_record(format: u8) -> Option<usize> {
+    RECORDS.get(usize::from(format)).copied()
+}
+
+/// The columns of a format: x, y, z, then in the order of the record. Left out are the directions of the scan mirror, wave packets
+/// and extra bytes.
+pub(super) fn columns(format: u8) -> Vec<Column> {
+    use Place::{Angle, Bits, Coordinate, Number};
+    let mut columns = vec![];
+    let mut add = |name, dtype, place| columns.push(Column { name, dtype, place });
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+        add(name, Dtype::F64, Coordinate(axis));
+    }
+    add("intensity", Dtype::U16, Number(12));
+    let old = format < 6;
+    let (returns, flags) = if old { (3, Bits(15, 5, 3)) } else { (4, Bits(15, 0, 4)) };
+    add("return_number", Dtype::U8, Bits(14, 0, returns));
+    add("number_of_returns", Dtype::U8, Bits(14, returns, returns));
+    add("classification", Dtype::U8, if old { Bits(15, 0, 5) } else { Number(16) });
+    add("classification_flags", Dtype::U8, flags);
+    if old {
+        add("scan_angle", Dtype::I8, Number(16));
+        add("user_data", Dtype::U8, Number(17));
+        add("point_source_id", Dtype::U16, Number(18));
+    } else {
+        add("scanner_channel", Dtype::U8, Bits(15, 4, 2));
+        add("user_data", Dtype::U8, Number(17));
+        add("scan_angle", Dtype::F32, Angle(18));
+        add("point_source_id", Dtype::U16, Number(20));
+    }
+    if let Some(at) = match format {
+        1 | 3 | 4 | 5 => Some(20),
+        6.. => Some(22),
+        _ => None,
+    } {
+        add("gps_time", Dtype::F64, Number(at));
+    }
+    if let Some(at) = match format {
+        2 => Some(20),
+        3 | 5 => Some(28),
+        7 | 8 | 10 => Some(30),
+        _ => None,
+    } {
+        for (i, name) in ["red", "green", "blue"].into_iter().enumerate() {
+            add(name, Dtype::U16, Number(at + 2 * i));
+        }
+    }
+    if matches!(format, 8 | 10) {
+        add("nir", Dtype::U16, Number(36));
+    }
+    columns
+}
+
+impl Column {
+    /// The value, not of a coordinate, in a record that holds the format's bytes.
+    pub(super) fn value(&self, record: &[u8]) -> f32 {
+        macro_rules! number {
+            ($type:ty, $at:expr) => {
+                <$type>::from_le_bytes(std::array::from_fn(|i| record[$at + i]))
+            };
+        }
+        match (self.place, self.dtype) {
+            (Place::Bits(at, shift, count), _) => f32::from(record[at] >> shift & ((1 << count) - 1)),
+            (Place::Angle(at), _) => (f64::from(number!(i16, at)) * ANGLE_STEP) as f32,
+            (Place::Number(at), Dtype::I8) => f32::from(record[at] as i8),
+            (Place::Number(at), Dtype::U16) => f32::from(number!(u16, at)),
+            (Place::Number(at), Dtype::F64) => number!(f64, at) as f32,
+            (Place::Number(at), _) => f32::from(record[at]),
+            (Place::Coordinate(axis), _) => number!(i32, 4 * axis) as f32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_lie_within_the_record_and_do_not_overlap() {
+        for format in 0..=10 {
+            let record = least_record(format).unwrap();
+            let mut bits = vec![0u8; record];
+            for column in columns(format) {
+                let (at, length, mask) = match column.place {
+                    Place::Coordinate(axis) => (4 * axis, 4, 0xff),
+                    Place::Bits(at, shift, count) => (at, 1, ((1u16 << count) - 1 << shift) as u8),
+                    Place::Angle(at) => (at, 2, 0xff),
+                    Place::Number(at) => (at, column.dtype.bytes(), 0xff),
+                };
+                for byte in &mut bits[at..at + length] {
+                    assert_eq!(*byte & mask, 0, "format {format}: `{}`", column.name);
+                    *byte |= mask;
+                }
+            }
+            // Nothing but the mirror's two bits and wave packets is left out.
+            let mirror = if format < 6 { (14, 0xc0) } else { (15, 0xc0) };
+            let waves = if matches!(format, 4 | 5 | 9 | 10) { 29 } else { 0 };
+            for (at, byte) in bits[..record - waves].iter().enumerate() {
+                let left = if at == mirror.0 { mirror.1 } else { 0 };
+                assert_eq!(!byte, left, "format {format}: byte {at}");
+            }
+        }
+        assert_eq!(least_record(11), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! A chunk: its first point as it is, then what is different in the others.
+
+use super::guard::guarded;
+use super::packing::{Layout, Packing};
+use super::table::Chunk;
+use crate::error::IoError;
+use crate::las::header::u32_at;
+use crate::las::points::Points;
+use crate::window::{WINDOW, Window};
+use laz::record::{LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor};
+use std::io::Cursor;
+
+/// Unpacks the points of chunk `i`.
+pub(super) fn read(
+    window: &Window<'_, '_>,
+    packing: &Packing,
+    i: usize,
+    chunk: &Chunk,
+    bytes: &[u8],
+    points: &mut Points<'_>,
+) -> Result<(), IoError> {
+    let record = packing.record;
+    let source = window.source();
+    // There is nothing to decode; octrees have many such chunks.
+    if chunk.points == 1 && bytes.len() >= record {
+        return points.push(source, &bytes[..record]);
+    }
+    if packing.layout == Layout::Layers {
+        check_layers(window, packing, i, chunk, bytes)?;
+    }
+    let broken = |found: String| {
+        let wanted = format!("{} points of {record} bytes in {} bytes", chunk.points, bytes.len());
+        IoError::Decompress(window.detail(&format!("chunk {i}"), wanted, found))
+    };
+    let mut decoder = decoder(packing, bytes).map_err(broken)?;
+    let most = chunk.points.min((WINDOW / record) as u64);
+    let mut block = vec![0; most as usize * record];
+    let mut left = chunk.points;
+    while left > 0 {
+        let step = left.min(most);
+        let out = &mut block[..step as usize * record];
+        guarded(|| decoder.decompress_many(out).map_err(|e| e.to_string())).map_err(broken)?;
+        points.push(source, out)?;
+        left -= step;
+    }
+    Ok(())
+}
+
+fn decoder<'b>(
+    packing: &Packing,
+    bytes: &'b [u8],
+) -> Result<Box<dyn RecordDecompressor<Cursor<&'b [u8]>> + 'b>, String> {
+    let bytes = Cursor::new(bytes);
+    let mut decoder: Box<dyn RecordDecompressor<Cursor<&'b [u8]>> + 'b> = match packing.layout {
+        Layout::Layers => Box::new(LayeredPointRecordDecompressor::new(bytes)),
+        Layout::Whole | Layout::Points => Box::new(SequentialPointRecordDecompressor::new(bytes)),
+    };
+    decoder.set_fields_from(&packing.items).map_err(|e| e.to_string())?;
+    Ok(decoder)
+}
+
+/// Checks the lengths of the layers, for which memory is taken as they say.
+fn check_layers(
+    window: &Window<'_, '_>,
+    packing: &Packing,
+    i: usize,
+    chunk: &Chunk,
+    bytes: &[u8],
+) -> Result<(), IoError> {
+    let detail =
+        |field: &str, wanted: String, found: String| window.detail(&format!("chunk {i}: {field}"), wanted, found);
+    let head = packing.record + 4 + 4 * packing.layers;
+    if bytes.len() < head {
+        let found = format!("{} bytes", bytes.len());
+        return Err(IoError::Truncated(detail("head", format!("{head} bytes"), found)));
+    }
+    let count = u64::from(u32_at(bytes, packing.record));
+    if count != chunk.points {
+        let wanted = format!("{}, as the table of chunks says", chunk.points);
+        return Err(IoError::SizeMismatch(detail("number of points", wanted, count.to_string())));
+    }
+    let lengths = (0..packing.layers).map(|layer| u64::from(u32_at(bytes, packing.record + 4 + 4 * layer)));
+    let (sum, room) = (lengths.sum::<u64>(), (bytes.len() - head) as u64);
+    if sum > room {
+        return Err(IoError::Truncated(detail("layers", format!("{sum} bytes"), format!("{room} bytes"))));
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! The record that says how points are compressed.
+
+use crate::error::IoError;
+use crate::las::header::{Header, u16_at, u32_at};
+use crate::las::layout::least_record;
+use crate::window::Window;
+use laz::{LazItem, LazVlr};
+
+/// Bytes before the items, and of an item.
+const HEAD: usize = 34;
+const ITEM: usize = 6;
+
+/// The most extra bytes of a point. Each has models of its own, some kilobytes, which are made for every chunk.
+const MAX_EXTRA: usize = 512;
+
+/// Items of a point: the number of the type, and bytes.
+const POINT_10: (u16, usize) = (6, 20);
+const GPS_TIME: (u16, usize) = (7, 8);
+const RGB_12: (u16, usize) = (8, 6);
+const WAVE_13: (u16, usize) = (9, 29);
+const POINT_14: (u16, usize) = (10, 30);
+const RGB_14: (u16, usize) = (11, 6);
+const RGB_NIR_14: (u16, usize) = (12, 8);
+const WAVE_14: (u16, usize) = (13, 29);
+/// The types of extra bytes, of formats to 5 and of later ones.
+const EXTRA: u16 = 0;
+const EXTRA_14: u16 = 14;
+
+/// The chunk size that says that each chunk has a number of points of its own; some writers put 0.
+const VARIABLE: [u32; 2] = [u32::MAX, 0];
+
+/// How chunks are laid out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Layout {
+    /// Point after point, in one chunk without a table.
+    Whole,
+    /// Point after point, in chunks.
+    Points,
+    /// Field after field, in chunks.
+    Layers,
+}
+
+/// What the record says.
+#[derive(Debug)]
+pub(super) struct Packing {
+    pub(super) layout: Layout,
+    /// Points of a chunk; `None` if the table says it of each.
+    pub(super) chunk: Option<u64>,
+    pub(super) items: Vec<LazItem>,
+    /// Layers of a chunk, where there are any.
+    pub(super) layers: usize,
+    /// Bytes of a point.
+    pub(super) record: usize,
+}
+
+/// What a point of a format consists of: the number of the item's type and its bytes.
+fn items(format: u8, record: usize) -> Option<Vec<(u16, usize)>> {
+    let mut items = match format {
+        0 => vec![POINT_10],
+        1 => vec![POINT_10, GPS_TIME],
+        2 => vec![POINT_10, RGB_12],
+        3 => vec![POINT_10, GPS_TIME, RGB_12],
+        4 => vec![POINT_10, GPS_TIME, WAVE_13],
+        5 => vec![POINT_10, GPS_TIME, RGB_12, WAVE_13],
+        6 => vec![POINT_14],
+        7 => vec![POINT_14, RGB_14],
+        8 => vec![POINT_14, RGB_NIR_14],
+        9 => vec![POINT_14, WAVE_14],
+        10 => vec![POINT_14, RGB_NIR_14, WAVE_14],
+        _ => return None,
+    };
+    let extra = record - least_record(format)?;
+    if extra > 0 {
+        items.push((if format < 6 { EXTRA } else { EXTRA_14 }, extra));
+    }
+    Some(items)
+}
+
+impl Packing {
+    /// Takes the record apart; it must be about the points that the header has.
+    pub(super) fn parse(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<Self, IoError> {
+        let detail = |field: &str, wanted: String, found: String| {
+            window.detail(&format!("record about compression: {field}"), wanted, found)
+        };
+        let count = bytes.get(HEAD - 2..HEAD).map(|count| usize::from(u16_at(count, 0)));
+        let Some(count) = count.filter(|count| bytes.len() >= HEAD + ITEM * count) else {
+            let wanted = format!("{HEAD} bytes and {ITEM} for each item");
+            return Err(IoError::Truncated(detail("length", wanted, format!("{} bytes", bytes.len()))));
+        };
+        let (kind, coder) = (u16_at(bytes, 0), u16_at(bytes, 2));
+        if coder != 0 {
+            return Err(IoError::UnsupportedFormat(detail("coder", "0, arithmetic".into(), coder.to_string())));
+        }
+        let layout = match (kind, header.format) {
+            (1, 0..=5) => Layout::Whole,
+            (2, 0..=5) => Layout::Points,
+            (3, 6..) => Layout::Layers,
+            _ => {
+                let wanted = if header.format < 6 { "1 or 2" } else { "3" };
+                let wanted = format!("{wanted} for point format {}", header.format);
+                return Err(IoError::UnsupportedFormat(detail("compressor", wanted, kind.to_string())));
+            }
+        };
+        let told: Vec<_> = bytes[HEAD..HEAD + ITEM * count].chunks_exact(ITEM).map(item).collect();
+        let wanted = items(header.format, header.record).unwrap_or_default();
+        let kinds = told.iter().map(|&(kind, size, _)| (kind, size));
+        if !kinds.eq(wanted.iter().copied()) {
+            let shown: Vec<_> = told.iter().take(8).map(|(kind, size, _)| format!("({kind}, {size})")).collect();
+            let pairs: Vec<_> = wanted.iter().map(|(kind, size)| format!("({kind}, {size})")).collect();
+            let (format, record) = (header.format, header.record);
+            let wanted = format!("types and sizes {} for format {format} of {record} bytes", pairs.join(" "));
+            return Err(IoError::SizeMismatch(detail("items", wanted, shown.join(" "))));
+        }
+        let versions = if layout == Layout::Layers { 3..=4 } else { 1..=2 };
+        if let Some((kind, _, version)) = told.iter().find(|(_, _, version)| !versions.contains(version)) {
+            let wanted = format!("{} or {}", versions.start(), versions.end());
+            return Err(IoError::UnsupportedFormat(detail(
+                &format!("version of item {kind}"),
+                wanted,
+                version.to_string(),
+            )));
+        }
+        let extra = wanted.last().map_or(0, |&(kind, size)| if matches!(kind, EXTRA | EXTRA_14) { size } else { 0 });
+        if extra > MAX_EXTRA {
+            let wanted = format!("at most {MAX_EXTRA}, if they are compressed");
+            return Err(IoError::LimitExceeded(window.detail("extra bytes of a point", wanted, extra.to_string())));
+        }
+        let chunk = u32_at(bytes, 12);
+        let parsed = LazVlr::read_from(bytes)
+            .map_err(|e| IoError::BadHeader(detail("items", "known ones".into(), e.to_string())))?;
+        Ok(Self {
+            layout,
+            chunk: (!VARIABLE.contains(&chunk)).then_some(u64::from(chunk)),
+            items: parsed.items().clone(),
+            layers: if layout == Layout::Layers { wanted.iter().copied().map(layers).sum() } else { 0 },
+            record: header.record,
+        })
+    }
+}
+
+/// An item's type, size and version.
+fn item(bytes: &[u8]) -> (u16, usize, u16) {
+    (u16_at(bytes, 0), usize::from(u16_at(bytes, 2)), u16_at(bytes, 4))
+}
+
+/// Layers that an item of formats 6 to 10 is cut into.
+fn layers(item: (u16, usize)) -> usize {
+    match item {
+        // Channel, returns, x and y; z; classification; flags; intensity; angle; user data; source; time.
+        POINT_14 => 9,
+        // Colour and infrared.
+        RGB_NIR_14 => 2,
+        // One for each byte.
+        (EXTRA_14, size) => size,
+        _ => 1,
+    }
+}

@@ -1,0 +1,161 @@
+//! The table of chunks: how many bytes each has, and of chunks of different lengths how many points.
+
+use super::packing::{Layout, Packing};
+use crate::error::IoError;
+use crate::las::header::{Header, u32_at, u64_at};
+use crate::window::Window;
+use laz::decoders::ArithmeticDecoder;
+use laz::decompressors::IntegerDecompressorBuilder;
+use std::ops::Range;
+
+/// Bytes of the offset of the table, with which compressed points start, and of the head of the table.
+const OFFSET: usize = 8;
+const HEAD: usize = 8;
+
+/// Chunks that may always come, and bytes that further ones must have on average. A decoder starts afresh with each chunk, which
+/// takes it 0.5 ms whatever little is in it; writers make chunks of 50,000 points, and of octrees some of few.
+const FREE_CHUNKS: u64 = 1000;
+const LEAST_CHUNK: u64 = 1024;
+
+/// A chunk.
+#[derive(Debug, PartialEq)]
+pub(super) struct Chunk {
+    pub(super) points: u64,
+    /// Where it lies in the bytes behind the offset to point data.
+    pub(super) bytes: Range<usize>,
+}
+
+/// The chunks, which hold all points.
+#[derive(Debug)]
+pub(super) struct Chunks {
+    pub(super) entries: Vec<Chunk>,
+    /// Where the last one ends.
+    pub(super) end: usize,
+    /// Bytes between them and the table.
+    pub(super) rest: u64,
+}
+
+/// Reads the table of chunks of the points in `bytes`, which start at the header's offset.
+pub(super) fn read(
+    window: &Window<'_, '_>,
+    header: &Header,
+    packing: &Packing,
+    bytes: &[u8],
+) -> Result<Chunks, IoError> {
+    if header.points == 0 {
+        return Ok(Chunks { entries: vec![], end: 0, rest: 0 });
+    }
+    if packing.layout == Layout::Whole {
+        let end = header.extended.map_or(u64::MAX, |(start, _)| start.saturating_sub(header.offset));
+        let end = usize::try_from(end).unwrap_or(usize::MAX).min(bytes.len());
+        return Ok(Chunks { entries: vec![Chunk { points: header.points, bytes: 0..end }], end, rest: 0 });
+    }
+    let at = start(window, header, bytes)?;
+    let count = u64::from(u32_at(bytes, at + 4));
+    check_count(window, header, packing, count, (at - OFFSET) as u64)?;
+    let entries = entries(window, header, packing, count as usize, &bytes[at + HEAD..], at)?;
+    let end = entries.last().map_or(OFFSET, |chunk| chunk.bytes.end);
+    Ok(Chunks { end, rest: (at - end) as u64, entries })
+}
+
+/// Where the table is in `bytes`: as their first number says, or their last, if the writer could not go back.
+fn start(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<usize, IoError> {
+    let detail = |found: String| {
+        let (first, last) = (OFFSET, bytes.len().saturating_sub(HEAD));
+        let [first, last] = [first, last].map(|n| header.offset + n as u64);
+        window.detail("offset to the table of chunks", format!("{first} to {last}"), found)
+    };
+    if bytes.len() < OFFSET + HEAD {
+        return Err(IoError::Truncated(detail(format!("{} bytes of data", bytes.len()))));
+    }
+    let number = |at: usize| u64_at(bytes, at) as i64;
+    let first = number(0);
+    // Writers that cannot go back leave -1 here, others 0.
+    let told = if first <= header.offset as i64 { number(bytes.len() - OFFSET) } else { first };
+    let at =
+        u64::try_from(told).ok().and_then(|at| at.checked_sub(header.offset)).and_then(|at| usize::try_from(at).ok());
+    match at {
+        Some(at) if at >= OFFSET && at <= bytes.len() - HEAD => Ok(at),
+        Some(at) if at >= OFFSET => Err(IoError::Truncated(detail(told.to_string()))),
+        _ => Err(IoError::BadHeader(detail(told.to_string()))),
+    }
+}
+
+/// Checks the number of chunks before there is one, against the points and the bytes that they have.
+fn check_count(
+    window: &Window<'_, '_>,
+    header: &Header,
+    packing: &Packing,
+    count: u64,
+    room: u64,
+) -> Result<(), IoError> {
+    let detail = |wanted: String| window.detail("number of chunks", wanted, count.to_string());
+    if let Some(each) = packing.chunk {
+        let wanted = header.points.div_ceil(each);
+        if count != wanted {
+            let wanted = format!("{wanted} for {} points in chunks of {each}", header.points);
+            return Err(IoError::SizeMismatch(detail(wanted)));
+        }
+    }
+    // A chunk has a point, and starts with its record as it is.
+    let most = header.points.min(room / packing.record as u64);
+    if count == 0 || count > most {
+        let wanted = format!("1 to {most}, of at least {} bytes each in {room} bytes", packing.record);
+        return Err(IoError::SizeMismatch(detail(wanted)));
+    }
+    let most = FREE_CHUNKS + room / LEAST_CHUNK;
+    if count > most {
+        let wanted = format!("at most {most}, which is {FREE_CHUNKS} and one for each {LEAST_CHUNK} bytes");
+        return Err(IoError::LimitExceeded(detail(wanted)));
+    }
+    Ok(())
+}
+
+/// Decodes the table; its chunks lie one behind the other from the offset to `end`.
+fn entries(
+    window: &Window<'_, '_>,
+    header: &Header,
+    packing: &Packing,
+    count: usize,
+    packed: &[u8],
+    end: usize,
+) -> Result<Vec<Chunk>, IoError> {
+    // As all of it was written: numbers of 32 bits, each told by its difference to the one before.
+    let mut numbers = IntegerDecompressorBuilder::new().bits(32).contexts(2).build_initialized();
+    let mut decoder = ArithmeticDecoder::new(packed);
+    let broken = |e: std::io::Error| {
+        IoError::Decompress(window.detail("table of chunks", "a valid compressed table", e.to_string()))
+    };
+    decoder.read_init_bytes().map_err(broken)?;
+    let mut chunks = window.source().room(count)?;
+    let (mut from, mut left) = (OFFSET, header.points);
+    let (mut points_before, mut bytes_before) = (0, 0);
+    for i in 0..count {
+        let mut points = packing.chunk.unwrap_or(0).min(left);
+        if packing.chunk.is_none() {
+            points_before = numbers.decompress(&mut decoder, points_before, 0).map_err(broken)?;
+            points = u64::from(points_before as u32);
+        }
+        bytes_before = numbers.decompress(&mut decoder, bytes_before, 1).map_err(broken)?;
+        let bytes = bytes_before as u32 as usize;
+        if bytes < packing.record || bytes > end - from {
+            let wanted = format!("{} to {} bytes", packing.record, end - from);
+            let field = format!("table of chunks: chunk {i}");
+            return Err(IoError::SizeMismatch(window.detail(&field, wanted, format!("{bytes} bytes"))));
+        }
+        if points == 0 || points > left {
+            let field = format!("table of chunks: chunk {i}");
+            let wanted = format!("1 to {left} points");
+            return Err(IoError::SizeMismatch(window.detail(&field, wanted, format!("{points} points"))));
+        }
+        chunks.push(Chunk { points, bytes: from..from + bytes });
+        from += bytes;
+        left -= points;
+    }
+    if left > 0 {
+        let wanted = format!("{} points, as the header declares", header.points);
+        let found = format!("{} points", header.points - left);
+        return Err(IoError::SizeMismatch(window.detail("table of chunks", wanted, found)));
+    }
+    Ok(chunks)
+}

@@ -1,0 +1,88 @@
+//! LAS files of the versions 1.0 to 1.4, and compressed ones (LAZ) with the feature `laz`.
+//!
+//! A coordinate is a whole number of 32 bits, scaled and shifted; that is done in `f64`, and kept beside the cloud as
+//! [`Scan::xyz_f64`](crate::Scan::xyz_f64) where `f32` loses some of it, which on maps it does.
+//!
+//! The header, every variable length record and every extended one must lie in the file. The data of these records are not read, but
+//! for the one that says how points are compressed.
+
+mod header;
+mod layout;
+#[cfg(feature = "laz")]
+mod laz;
+mod points;
+mod vlr;
+
+pub(crate) use header::MAGIC;
+#[cfg(feature = "laz")]
+pub use laz::hush_decoder_panics;
+
+/// Does nothing: there is no decoder of LAZ without the feature `laz`.
+#[cfg(not(feature = "laz"))]
+pub fn hush_decoder_panics() {}
+
+use crate::error::IoError;
+use crate::limits::Bounds;
+use crate::read::Rows;
+use crate::source::Source;
+use crate::window::{WINDOW, Window};
+use header::Header;
+use points::Points;
+
+/// Reads the points of a file.
+pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
+    let mut window = Window::new(source);
+    let header = Header::read(&mut window)?;
+    let packing = vlr::read(&mut window, &header)?;
+    let mut points = Points::new(window.source(), bounds, &header)?;
+    if header.compressed {
+        return compressed(&mut window, bounds, &header, packing, points);
+    }
+    // Before anything is taken for as many points.
+    let size = u128::from(header.points) * header.record as u128;
+    if let Some(left) = window.left().filter(|&left| u128::from(left) < size) {
+        return Err(header.short(&window, left));
+    }
+    bounds.check_points(window.source(), header.points)?;
+    if window.left().is_some() {
+        points.reserve(window.source(), header.points)?;
+    }
+    let mut done = 0;
+    while done < header.points {
+        let step = (header.points - done).min((WINDOW / header.record) as u64);
+        let wanted = step as usize * header.record;
+        let taken = window.bytes(wanted)?;
+        if taken.len() < wanted {
+            return Err(header.short(&window, done * header.record as u64 + taken.len() as u64));
+        }
+        points.push(window.source(), window.at(&taken))?;
+        done += step;
+    }
+    // A product that was read does not overflow.
+    let end = header.offset + size as u64;
+    let rest = vlr::read_extended(&mut window, &header, end)?;
+    Ok(points.into_rows(rest))
+}
+
+#[cfg(feature = "laz")]
+fn compressed(
+    window: &mut Window<'_, '_>,
+    bounds: &Bounds,
+    header: &Header,
+    packing: Option<Vec<u8>>,
+    points: Points<'_>,
+) -> Result<Rows, IoError> {
+    laz::read_rows(window, bounds, header, packing, points)
+}
+
+#[cfg(not(feature = "laz"))]
+fn compressed(
+    window: &mut Window<'_, '_>,
+    _: &Bounds,
+    _: &Header,
+    _: Option<Vec<u8>>,
+    _: Points<'_>,
+) -> Result<Rows, IoError> {
+    let wanted = "points that are not compressed, or a build with the feature `laz`";
+    Err(IoError::UnsupportedFormat(window.detail("point format", wanted, "LAZ")))
+}

@@ -1,0 +1,99 @@
+//! Records into rows.
+
+use super::header::Header;
+use super::layout::{Column, columns};
+use crate::error::IoError;
+use crate::limits::Bounds;
+use crate::read::Rows;
+use crate::scan::{Field, Warning};
+use crate::source::Source;
+
+/// Rows as they come.
+#[derive(Debug)]
+pub(super) struct Points<'h> {
+    header: &'h Header,
+    columns: Vec<Column>,
+    data: Vec<f32>,
+    /// x, y, z of every row.
+    exact: Vec<f64>,
+    /// Points outside the box that the header gives, if it gives one.
+    outside: Option<usize>,
+    /// Rows of which the memory was counted.
+    counted: usize,
+}
+
+impl<'h> Points<'h> {
+    pub(super) fn new(source: &Source<'_>, bounds: &Bounds, header: &'h Header) -> Result<Self, IoError> {
+        let columns = columns(header.format);
+        bounds.check_columns(source, columns.len())?;
+        let boxed = (0..3).all(|axis| header.min[axis] <= header.max[axis]);
+        Ok(Self { header, columns, data: vec![], exact: vec![], outside: boxed.then_some(0), counted: 0 })
+    }
+
+    /// Takes memory for rows of which the bytes are known to be there.
+    pub(super) fn reserve(&mut self, source: &Source<'_>, rows: u64) -> Result<(), IoError> {
+        let (rows, width) = (usize::try_from(rows).unwrap_or(usize::MAX), self.columns.len());
+        self.count(source, rows)?;
+        let taken = self.data.try_reserve_exact(rows.saturating_mul(width));
+        let exact = self.exact.try_reserve_exact(rows.saturating_mul(3));
+        taken.and(exact).map_err(|_| source.out_of_memory(rows.saturating_mul(4 * width + 24)))
+    }
+
+    fn count(&mut self, source: &Source<'_>, rows: usize) -> Result<(), IoError> {
+        let each = 4 * self.columns.len() + 24;
+        source.take(rows.saturating_sub(self.counted).saturating_mul(each))?;
+        self.counted = self.counted.max(rows);
+        Ok(())
+    }
+
+    /// Adds a row for each record in `bytes`.
+    pub(super) fn push(&mut self, source: &Source<'_>, bytes: &[u8]) -> Result<(), IoError> {
+        let (records, width) = (bytes.chunks_exact(self.header.record), self.columns.len());
+        let (first, rows) = (self.exact.len() / 3, records.len());
+        self.count(source, first + rows)?;
+        let taken = self.data.try_reserve(rows * width).and(self.exact.try_reserve(3 * rows));
+        taken.map_err(|_| source.out_of_memory((first + rows) * (4 * width + 24)))?;
+        for record in records {
+            let xyz = self.header.coordinates(record);
+            if let Some(outside) = &mut self.outside {
+                *outside += usize::from(!self.header.holds(xyz));
+            }
+            self.exact.extend(xyz);
+            self.data.extend(xyz.map(|v| v as f32));
+            self.data.extend(self.columns[3..].iter().map(|column| column.value(record)));
+        }
+        Ok(())
+    }
+
+    /// The rows, with a warning for bytes behind them.
+    pub(super) fn into_rows(self, rest: u64) -> Rows {
+        let mut warnings = vec![];
+        if rest > 0 {
+            warnings.push(Warning::TrailingBytes { bytes: rest });
+        }
+        if let Some(count @ 1..) = self.outside {
+            warnings.push(Warning::OutsideBounds { count, points: self.exact.len() / 3 });
+        }
+        let columns = self.columns.len();
+        let fields = self.columns.into_iter().map(|c| Field { name: c.name.into(), dtype: c.dtype }).collect();
+        Rows { data: self.data, columns, fields: Some(fields), xyz_f64: Some(self.exact), warnings, ..Rows::EMPTY }
+    }
+}
+
+impl Header {
+    /// x, y, z of a record.
+    fn coordinates(&self, record: &[u8]) -> [f64; 3] {
+        std::array::from_fn(|axis| {
+            let whole = i32::from_le_bytes(std::array::from_fn(|i| record[4 * axis + i]));
+            f64::from(whole) * self.scale[axis] + self.shift[axis]
+        })
+    }
+
+    /// Whether a point lies in the header's box, or no further outside than writers round.
+    fn holds(&self, xyz: [f64; 3]) -> bool {
+        (0..3).all(|axis| {
+            let step = self.scale[axis].abs();
+            (self.min[axis] - step..=self.max[axis] + step).contains(&xyz[axis])
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! Variable length records, before the points, and extended ones, behind them: each a head that says how long its data are.
+
+use super::header::{EVLR_HEAD, Header, VLR_HEAD, u16_at, u64_at};
+use crate::error::IoError;
+use crate::window::Window;
+
+/// Who writes the record that says how points are compressed, and its number.
+const PACKING: (&[u8], u16) = (b"laszip encoded", 22204);
+
+/// Passes over the records before the points; the data of the one about compression, if there is one and the points need it.
+pub(super) fn read(window: &mut Window<'_, '_>, header: &Header) -> Result<Option<Vec<u8>>, IoError> {
+    let mut packing = None;
+    for i in 0..header.vlrs {
+        let told = |field: &str| format!("variable length record {i}: {field}");
+        // What is before the points, of which the header made sure that it is in the file.
+        let room = header.offset.saturating_sub(window.position());
+        let taken = window.bytes(VLR_HEAD)?;
+        if taken.len() < VLR_HEAD || room < VLR_HEAD as u64 {
+            let found = format!("{} bytes", room.min(taken.len() as u64));
+            return Err(IoError::Truncated(window.detail(&told("head"), format!("{VLR_HEAD} bytes"), found)));
+        }
+        let head = window.at(&taken);
+        let user = head[2..18].split(|&b| b == 0).next().unwrap_or_default();
+        let about_packing = (user, u16_at(head, 18)) == PACKING;
+        let length = u16_at(head, 20);
+        let room = room - VLR_HEAD as u64;
+        if u64::from(length) > room {
+            let wanted = format!("at most {room} bytes, which are left before the points");
+            return Err(IoError::SizeMismatch(window.detail(&told("length"), wanted, format!("{length} bytes"))));
+        }
+        if about_packing && header.compressed {
+            let taken = window.bytes(usize::from(length))?;
+            if packing.replace(window.at(&taken).to_vec()).is_some() {
+                return Err(IoError::BadHeader(window.detail(&told("kind"), "one about compression", "a second")));
+            }
+        } else {
+            window.skip(u64::from(length))?;
+        }
+    }
+    // What lies between the records and the points is nobody's. Of a stream it is seen only here whether so much comes.
+    let between = header.offset.saturating_sub(window.position());
+    let found = window.skip(between)?;
+    if found < between {
+        let wanted = format!("at most {}, the file's length", window.position());
+        return Err(IoError::Truncated(window.detail("offset to point data", wanted, header.offset.to_string())));
+    }
+    Ok(packing)
+}
+
+/// Passes over the records behind the points, which end at `end`, where the window is; the number of bytes that belong to nothing.
+pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u64) -> Result<u64, IoError> {
+    if let Some((start, count)) = header.extended {
+        if start < end {
+            let wanted = format!("at least {end}, where the points end");
+            return Err(IoError::BadHeader(window.detail("start of extended records", wanted, start.to_string())));
+        }
+        skip(window, start - end, "extended variable length records")?;
+        for i in 0..count {
+            let told = |field: &str| format!("extended variable length record {i}: {field}");
+            let taken = window.bytes(EVLR_HEAD)?;
+            if taken.len() < EVLR_HEAD {
+                let found = format!("{} bytes", taken.len());
+                return Err(IoError::Truncated(window.detail(&told("head"), format!("{EVLR_HEAD} bytes"), found)));
+            }
+            let length = u64_at(window.at(&taken), 20);
+            skip(window, length, &told("data"))?;
+        }
+    }
+    let rest = window.rest()?;
+    Ok(if header.waveforms { 0 } else { rest })
+}
+
+/// Passes over bytes that must be there.
+fn skip(window: &mut Window<'_, '_>, count: u64, field: &str) -> Result<(), IoError> {
+    if let Some(left) = window.left().filter(|&left| left < count) {
+        return Err(IoError::Truncated(window.detail(field, format!("{count} bytes"), format!("{left} bytes"))));
+    }
+    let found = window.skip(count)?;
+    if found < count {
+        return Err(IoError::Truncated(window.detail(field, format!("{count} bytes"), format!("{found} bytes"))));
+    }
+    Ok(())
+}

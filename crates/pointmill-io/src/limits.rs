@@ -1,0 +1,107 @@
+//! How much a reader may take, whatever a file says.
+
+use crate::error::{Detail, IoError};
+use crate::scan::ReadOptions;
+use crate::source::Source;
+use std::path::Path;
+
+/// The most columns a cloud may have. Far above any sensor's, it keeps a lie about them from counting.
+const MAX_COLUMNS: usize = 1024;
+
+/// What a read may take before it is refused with [`IoError::LimitExceeded`]; `None` takes a limit away.
+///
+/// They stand beside the comparison with the bytes that are there, which cannot be turned off: a file that says more than it holds
+/// is refused before any of these is asked.
+///
+/// ```
+/// use pointmill_io::{Format, Limits, ReadOptions, read_from};
+/// let limits = Limits { max_points: Some(1), ..Limits::default() };
+/// let options = ReadOptions { format: Some(Format::Bin), limits, ..ReadOptions::default() };
+/// let error = read_from(&[0u8; 32][..], "-", &options).unwrap_err();
+/// assert_eq!(error.class(), "LimitExceeded");
+/// assert_eq!(
+///     error.to_string(),
+///     "-: points: wanted at most 1 (the limit `max_points`, --max-input-points), found 2"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most points of a cloud, default 2^30, which is what an operator takes.
+    pub max_points: Option<u64>,
+    /// The most bytes of memory for the values that are read and for what is unpacked on the way to them, default 16 GiB. While a
+    /// stream of unknown length grows, up to twice as much may be held.
+    pub max_memory: Option<u64>,
+    /// The most bytes that compressed data may unpack to. By default what the format's own limit allows: of `.npz` 256 MiB or
+    /// 100 times the file, of `.laz` 16 MiB or 64 times the file, of `.pcd` 88 times the file, more than which its compression cannot
+    /// give. A number here takes the place of the first two.
+    pub max_decoded_bytes: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_points: Some(1 << 30), max_memory: Some(16 << 30), max_decoded_bytes: None }
+    }
+}
+
+impl Limits {
+    /// Checks what compressed data say they unpack to; without a limit given, against `most`, which is `whose`.
+    pub(crate) fn check_decoded(
+        &self,
+        detail: impl Fn(String, String) -> Box<Detail>,
+        bytes: u64,
+        most: u64,
+        whose: &str,
+    ) -> Result<(), IoError> {
+        let (most, whose) = match self.max_decoded_bytes {
+            Some(limit) => (limit, "the limit `max_decoded_bytes`, --max-decoded-bytes"),
+            None => (most, whose),
+        };
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(IoError::LimitExceeded(detail(format!("at most {most} bytes ({whose})"), format!("{bytes} bytes"))))
+    }
+}
+
+/// The options, checked.
+#[derive(Debug)]
+pub(crate) struct Bounds {
+    pub(crate) columns: Option<usize>,
+    pub(crate) limits: Limits,
+}
+
+impl Bounds {
+    pub(crate) fn new(path: &Path, options: &ReadOptions) -> Result<Self, IoError> {
+        if let Some(n) = options.columns
+            && !(3..=MAX_COLUMNS).contains(&n)
+        {
+            let wanted = format!("3 to {MAX_COLUMNS}");
+            return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
+        }
+        Ok(Self { columns: options.columns, limits: options.limits.clone() })
+    }
+
+    pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {
+        match self.columns {
+            Some(wanted) if wanted != columns => {
+                let [wanted, found] = [wanted, columns].map(|n| n.to_string());
+                Err(IoError::ShapeMismatch(source.detail("columns", format!("{wanted}, as asked for"), found)))
+            }
+            None if columns > MAX_COLUMNS => {
+                let wanted = format!("at most {MAX_COLUMNS}");
+                Err(IoError::LimitExceeded(source.detail("columns", wanted, columns.to_string())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_points(&self, source: &Source<'_>, points: u64) -> Result<(), IoError> {
+        match self.limits.max_points {
+            Some(max) if points > max => {
+                let wanted = format!("at most {max} (the limit `max_points`, --max-input-points)");
+                Err(IoError::LimitExceeded(source.detail("points", wanted, points.to_string())))
+            }
+            _ => Ok(()),
+        }
+    }
+}

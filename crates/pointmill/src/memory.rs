@@ -1,0 +1,79 @@
+//! Memory of the host that is sized by input: where it is refused that is an error, and not the end of the process.
+
+use crate::{Error, Result};
+
+/// Makes room for `len` elements in all.
+#[inline]
+pub(crate) fn room<T>(all: &mut Vec<T>, len: usize) -> Result<()> {
+    // The ordinary case, in loops over points, is that there is.
+    if len <= all.capacity() {
+        return Ok(());
+    }
+    grow(all, len)
+}
+
+#[cold]
+fn grow<T>(all: &mut Vec<T>, len: usize) -> Result<()> {
+    all.try_reserve(len - all.len()).map_err(|_| refused::<T>(len))
+}
+
+/// What was refused.
+pub(crate) fn refused<T>(len: usize) -> Error {
+    Error::OutOfMemory { device: "cpu".into(), bytes: len.saturating_mul(size_of::<T>()) as u64 }
+}
+
+/// As [`Vec::resize`].
+#[inline]
+pub(crate) fn resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+    room(all, len)?;
+    all.resize(len, value);
+    Ok(())
+}
+
+/// As [`Vec::resize_with`].
+pub(crate) fn resize_with<T>(all: &mut Vec<T>, len: usize, value: impl FnMut() -> T) -> Result<()> {
+    room(all, len)?;
+    all.resize_with(len, value);
+    Ok(())
+}
+
+/// As [`Vec::push`].
+#[inline]
+pub(crate) fn push<T>(all: &mut Vec<T>, value: T) -> Result<()> {
+    room(all, all.len() + 1)?;
+    all.push(value);
+    Ok(())
+}
+
+/// As [`Vec::extend`], of so many elements as the iterator says.
+#[inline]
+pub(crate) fn extend<T>(all: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Result<()> {
+    room(all, all.len() + more.len())?;
+    all.extend(more);
+    Ok(())
+}
+
+/// As [`Iterator::collect`].
+pub(crate) fn collect<T>(all: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut collected = Vec::new();
+    collected.try_reserve_exact(all.len()).map_err(|_| refused::<T>(all.len()))?;
+    collected.extend(all);
+    Ok(collected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_had_is_told_and_nothing_is_lost() {
+        let mut all = vec![1u64, 2, 3];
+        let told = room(&mut all, usize::MAX / 16).unwrap_err();
+        assert_eq!(told, Error::OutOfMemory { device: "cpu".into(), bytes: (usize::MAX / 16 * 8) as u64 });
+        assert!(resize(&mut all, usize::MAX / 8, 0).is_err() && collect(0..usize::MAX / 8).is_err());
+        push(&mut all, 4).unwrap();
+        extend(&mut all, [5, 6].into_iter()).unwrap();
+        resize(&mut all, 7, 7).unwrap();
+        assert_eq!(all, [1, 2, 3, 4, 5, 6, 7]);
+    }
+}

@@ -1,0 +1,250 @@
+//! Host memory that is refused is an error, wherever it is refused: each allocation of a call fails once.
+//!
+//! A refusal that is no error ends the process, and with it this test.
+
+use pointmill::ndt::{NdtBuilder, NdtCloud, NdtParams};
+use pointmill::roi_pool::{BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
+use pointmill::voxelize::{MeanType, Outputs, RowOrder, VoxelizeParams, Voxelizer};
+use pointmill::{Device, Error, Input, PointCloud};
+use pointmill_io::{
+    IoError, NamedPoints, ReadOptions, read, write_bin, write_npy, write_pcd, write_ply, write_points_npz,
+};
+use pointmill_synth::RoiScene;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// Smaller allocations are always given: they are not sized by the inputs of these tests. Of operators; readers have windows and buffers of 256 KiB.
+const LARGE: usize = 16 << 10;
+const LARGE_FOR_READERS: usize = (256 << 10) + 1;
+
+/// Large allocations that are still given; `usize::MAX` for all.
+static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// The smallest allocation that can be refused.
+static LEAST: AtomicUsize = AtomicUsize::new(LARGE);
+
+struct Failing;
+
+/// Whether an allocation of so many bytes is to be refused.
+fn refuses(bytes: usize) -> bool {
+    if bytes < LEAST.load(Ordering::Relaxed) {
+        return false;
+    }
+    let fewer = |left: usize| if left == usize::MAX { None } else { Some(left.wrapping_sub(1)) };
+    // The one after the last is refused, and then none.
+    LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer) == Ok(0)
+}
+
+// SAFETY: all memory comes from the system's allocator; a refusal is a null pointer, as the trait allows.
+unsafe impl GlobalAlloc for Failing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        if refuses(layout.size()) { std::ptr::null_mut() } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        if refuses(layout.size()) { std::ptr::null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn realloc(&self, old: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        if refuses(bytes) { std::ptr::null_mut() } else { unsafe { System.realloc(old, layout, bytes) } }
+    }
+
+    unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(old, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Failing = Failing;
+
+/// One test at a time: the allocator is everybody's.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Does the work again and again, each time with one large allocation refused, the first, the second and so on, until none is left to refuse.
+///
+/// Each refusal is told by `is_refusal`, and the work comes to the same as without any.
+fn each_refused<R: PartialEq, E: std::fmt::Display>(
+    what: &str,
+    work: impl Fn() -> Result<R, E>,
+    is_refusal: impl Fn(&E) -> bool,
+) {
+    let whole = work().unwrap_or_else(|e| panic!("{what}: {e}"));
+    let mut refused = 0;
+    for k in 0.. {
+        // A process that ends in the middle shall have said where.
+        eprintln!("{what}: allocation {k}");
+        LEFT.store(k, Ordering::Relaxed);
+        let done = work();
+        let asked = LEFT.swap(usize::MAX, Ordering::Relaxed) == usize::MAX;
+        match done {
+            Ok(done) => {
+                assert!(done == whole, "{what}: allocation {k} was refused, which changed the result");
+                assert!(!asked, "{what}: allocation {k} was refused, which nobody told");
+                break;
+            }
+            Err(e) => assert!(asked && is_refusal(&e), "{what}: allocation {k}: {e}"),
+        }
+        refused += 1;
+    }
+    assert!(refused > 0, "{what}: there was nothing to refuse");
+    println!("{what}: {refused} allocations refused");
+}
+
+fn out_of_memory(e: &Error) -> bool {
+    matches!(e, Error::OutOfMemory { .. })
+}
+
+fn cloud(n: usize) -> PointCloud {
+    let point = |i: usize| {
+        let at = i as f32 * 0.618;
+        [40.0 * at.sin(), 40.0 * (1.7 * at).cos(), -1.0 + (0.3 * at).sin(), 0.5]
+    };
+    PointCloud::new((0..n).flat_map(point).collect(), 4).unwrap()
+}
+
+/// Devices whose threads are this test's own: with others the k-th allocation is another one in each run.
+fn devices() -> Vec<Device> {
+    [1, 3].map(|threads| Device::cpu_with_threads(threads).unwrap()).into()
+}
+
+#[test]
+fn voxelize_tells_of_every_refusal() {
+    let _turn = turn();
+    let cloud = cloud(40_000);
+    for device in devices() {
+        for (order, mean) in [(RowOrder::FirstSeen, MeanType::F32), (RowOrder::Sorted, MeanType::F16)] {
+            let outputs = Outputs { lists: true, mean: Some(mean), ..Outputs::default() };
+            let params = VoxelizeParams { order, outputs, ..VoxelizeParams::default() };
+            let work = || {
+                let mut voxelizer = Voxelizer::new(&device.stream()?, &params)?;
+                let mut voxels = voxelizer.output()?;
+                voxelizer.run(&cloud, &mut voxels)?;
+                voxels.read()
+            };
+            each_refused(&format!("voxelize, {order:?}, {} threads", device.threads()), work, out_of_memory);
+        }
+    }
+}
+
+/// After a refusal a voxelizer and its result can be used as before.
+#[test]
+fn a_voxelizer_survives_a_refusal() {
+    let _turn = turn();
+    let (small, large) = (cloud(100), cloud(40_000));
+    let voxelizer = || -> Result<_, Error> {
+        let voxelizer = Voxelizer::new(&Device::cpu_with_threads(1)?.stream()?, &VoxelizeParams::default())?;
+        let voxels = voxelizer.output()?;
+        Ok((voxelizer, voxels))
+    };
+    let (mut fresh, mut wanted) = voxelizer().unwrap();
+    fresh.run(&large, &mut wanted).unwrap();
+    let wanted = wanted.read().unwrap();
+    let (mut used, mut voxels) = voxelizer().unwrap();
+    for k in 0.. {
+        used.run(&small, &mut voxels).unwrap();
+        LEFT.store(k, Ordering::Relaxed);
+        let done = used.run(&large, &mut voxels);
+        LEFT.store(usize::MAX, Ordering::Relaxed);
+        if done.is_ok() {
+            break;
+        }
+        // Whatever is read of it now is an error or a result, and no panic.
+        let _ = voxels.read();
+        used.run(&large, &mut voxels).unwrap();
+        assert!(voxels.read().unwrap() == wanted, "allocation {k}");
+        (used, voxels) = voxelizer().unwrap();
+    }
+}
+
+#[test]
+fn roi_pool_tells_of_every_refusal() {
+    let _turn = turn();
+    let scene = RoiScene::street(300, 20_000, 0);
+    let features = scene.features(8);
+    for device in devices() {
+        let stream = device.stream().unwrap();
+        for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
+            let params =
+                RoiPoolParams { layout, out_size: [3; 3], max_points_per_voxel: 8, ..RoiPoolParams::default() };
+            let work = || {
+                let input = || Ok::<_, Error>(Scene::new(Input::new(&scene.boxes, 7)?, Input::new(&scene.points, 3)?));
+                let mut pooler = RoiPooler::new(&stream, &params)?;
+                let mut pooled = pooler.output()?;
+                pooler.run(input()?, Input::new(&features, 8)?, &mut pooled)?;
+                pooled.read()
+            };
+            each_refused(&format!("roi_pool, {layout:?}, {} threads", device.threads()), work, out_of_memory);
+        }
+        let work = || {
+            let input = || Ok::<_, Error>(Scene::new(Input::new(&scene.boxes, 7)?, Input::new(&scene.points, 3)?));
+            let mut tester = PointsInBoxes::new(&stream, BoxParams::default())?;
+            let (mut part, mut lists) = (stream.alloc(0)?, tester.lists()?);
+            tester.part(input()?, &mut part)?;
+            tester.crop(input()?, &mut lists)?;
+            Ok((part.read(scene.points.len() / 3)?, lists.read()?))
+        };
+        each_refused(&format!("points in boxes, {} threads", device.threads()), work, out_of_memory);
+    }
+}
+
+#[test]
+fn ndt_tells_of_every_refusal() {
+    let _turn = turn();
+    let cloud = cloud(40_000);
+    for device in devices() {
+        let stream = device.stream().unwrap();
+        let work = || {
+            let mut builder = NdtBuilder::new(&stream, 1.0)?;
+            builder.add(NdtCloud::f32(cloud.data(), 4)?)?;
+            builder.add(NdtCloud::f32(&cloud.data()[..80_000], 4)?)?;
+            let grid = builder.finish(&NdtParams { min_points: 3, ..NdtParams::default() })?;
+            Ok((grid.read()?, builder.moments()?))
+        };
+        each_refused(&format!("ndt, {} threads", device.threads()), work, out_of_memory);
+    }
+}
+
+#[test]
+fn readers_tell_of_every_refusal() {
+    let _turn = turn();
+    let folder = std::env::temp_dir().join(format!("pointmill-refused-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let cloud = cloud(40_000);
+    let path = |name: &str| folder.join(name);
+    write_bin(path("a.bin"), cloud.points()).unwrap();
+    let scan = read(path("a.bin"), &ReadOptions::default()).unwrap();
+    write_npy(path("a.npy"), &pointmill_io::ArrayView::f32(&[40_000, 4], cloud.data())).unwrap();
+    let exact: Vec<f64> = cloud.data().iter().map(|&v| f64::from(v) + 1e-9).collect();
+    write_npy(path("b.npy"), &pointmill_io::ArrayView::f64(&[40_000, 4], &exact)).unwrap();
+    // As Fortran has it: columns first.
+    let mut columns = std::fs::read(path("b.npy")).unwrap();
+    let at = columns.windows(5).position(|w| w == b"False").unwrap();
+    columns[at..at + 5].copy_from_slice(b"True ");
+    std::fs::write(path("c.npy"), columns).unwrap();
+    write_points_npz(path("a.npz"), &NamedPoints::from(&scan)).unwrap();
+    write_ply(path("a.ply"), &(&scan).into()).unwrap();
+    write_pcd(path("a.pcd"), &(&scan).into()).unwrap();
+    let text: String = cloud.points().iter_xyz().map(|[x, y, z]| format!("{x} {y} {z}\n")).collect();
+    let header = "ply\nformat ascii 1.0\nelement vertex 40000\nproperty float x\nproperty float y\nproperty double z\nend_header\n";
+    std::fs::write(path("b.ply"), header.to_owned() + &text).unwrap();
+    let refusal = |e: &IoError| e.class() == "OutOfMemory";
+    LEAST.store(LARGE_FOR_READERS, Ordering::Relaxed);
+    for name in ["a.bin", "a.npy", "b.npy", "c.npy", "a.npz", "a.ply", "b.ply", "a.pcd"] {
+        each_refused(name, || read_whole(&path(name)), refusal);
+    }
+    LEAST.store(LARGE, Ordering::Relaxed);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn read_whole(path: &Path) -> Result<(PointCloud, Option<Vec<f64>>), IoError> {
+    read(path, &ReadOptions::default()).map(|scan| (scan.cloud, scan.xyz_f64))
+}

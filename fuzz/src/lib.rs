@@ -1,0 +1,117 @@
+//! What the targets share: values from bytes, and a reader given a file and a stream.
+
+use pointmill::Device;
+use pointmill_io::{Format, IoError, Limits, NamedPoints, ReadOptions, Scan, read, read_from, write_ply};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// Takes values off the front of the fuzzer's bytes; zeros when they are used up.
+#[derive(Debug)]
+pub struct Draw<'a>(pub &'a [u8]);
+
+impl Draw<'_> {
+    /// The next byte.
+    pub fn byte(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first
+    }
+
+    /// A number below `n`, at most 256.
+    pub fn below(&mut self, n: usize) -> usize {
+        usize::from(self.byte()) % n
+    }
+
+    /// Whether there is nothing left.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A value that is likely to be near others, or one of the odd ones.
+    pub fn value(&mut self) -> f32 {
+        const ODD: [f32; 8] =
+            [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, f32::MAX, f32::MIN_POSITIVE, 1e-45, 1e20];
+        match self.byte() {
+            kind @ 0..8 => ODD[usize::from(kind)],
+            8..24 => f32::from_bits(u32::from_le_bytes(std::array::from_fn(|_| self.byte()))),
+            kind => f32::from(kind as i8) * 0.25 + f32::from(self.byte()) / 512.0,
+        }
+    }
+
+    /// As many rows of `columns` values as there are bytes for, at most `most`.
+    pub fn rows(&mut self, columns: usize, most: usize) -> Vec<f32> {
+        let mut values = vec![];
+        while !self.is_empty() && values.len() < most * columns {
+            values.extend((0..columns).map(|_| self.value()));
+        }
+        values
+    }
+}
+
+/// The CPU with one thread or with two.
+pub fn cpu(two: bool) -> &'static Device {
+    static CPU: OnceLock<[Device; 2]> = OnceLock::new();
+    &CPU.get_or_init(|| [1, 2].map(|n| Device::cpu_with_threads(n).expect("a thread")))[usize::from(two)]
+}
+
+/// A file of this process to give to readers.
+pub fn file(extension: &str) -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let memory = PathBuf::from("/dev/shm");
+        if memory.is_dir() { memory } else { std::env::temp_dir() }
+    });
+    folder.join(format!("pointmill-fuzz-{}.{extension}", std::process::id()))
+}
+
+/// Reads the bytes as a file and as a stream: both must give the same points or both none; what was read is written and read again.
+pub fn reader(bytes: &[u8], format: Format, columns: Option<usize>) {
+    pointmill_io::hush_decoder_panics();
+    // So that a run is about the reader and not about clearing memory.
+    let limits = Limits { max_memory: Some(64 << 20), max_decoded_bytes: Some(1 << 20), ..Limits::default() };
+    let options = ReadOptions { format: Some(format), columns, limits };
+    let path = file("in");
+    std::fs::write(&path, bytes).expect("room for a file");
+    let file = read(&path, &options);
+    let stream = read_from(bytes, "stream", &options);
+    for e in [&file, &stream].into_iter().filter_map(|read| read.as_ref().err()) {
+        let told = e.to_string();
+        assert!(!told.chars().any(char::is_control), "{told:?}");
+        assert!(e.offset().is_none_or(|at| at <= bytes.len() as u64), "{told}");
+        assert!(!matches!(e, IoError::Io { .. } | IoError::OutOfMemory(_)), "{told}");
+    }
+    match (file, stream) {
+        (Ok(file), Ok(stream)) => {
+            assert!(same(&file, &stream) && file.warnings == stream.warnings);
+            again(&file);
+        }
+        (Err(_), Err(_)) => {}
+        // What a stream holds is counted too, and a file's length is compared with before anything else.
+        (Ok(_), Err(IoError::LimitExceeded(_))) => {}
+        (file, stream) => panic!("file {:?}, stream {:?}", file.map(drop), stream.map(drop)),
+    }
+}
+
+/// Writes a cloud and reads it again.
+fn again(scan: &Scan) {
+    let path = file("ply");
+    if write_ply(&path, &NamedPoints::from(scan)).is_ok() {
+        let back = read(&path, &ReadOptions::default()).expect("what was written can be read");
+        assert!(bits(&back) == bits(scan) || scan.xyz_f64.is_some(), "other values");
+        assert_eq!(back.cloud.len(), scan.cloud.len());
+    }
+}
+
+fn same(a: &Scan, b: &Scan) -> bool {
+    let exact = |scan: &Scan| scan.xyz_f64.as_ref().map(|xyz| xyz.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
+    bits(a) == bits(b) && a.fields == b.fields && exact(a) == exact(b)
+}
+
+/// The values as bits, of NaN that it is one.
+pub fn canonical(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| if v.is_nan() { 0x7fc0_0000 } else { v.to_bits() }).collect()
+}
+
+fn bits(scan: &Scan) -> Vec<u32> {
+    canonical(scan.cloud.data())
+}
