@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The longest that a file may take. The slowest are compressed points, of which 16 MiB may come out of anything.
-const LONGEST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// Panics that reached the hook. The decoder of LAZ has some, which are caught and hushed.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
