@@ -106,7 +106,8 @@ fn bad_files_are_refused_or_read() {
                 (seen, read) = (seen + 1, read + u64::from(saved(folder.path(), valid, &bytes)));
             }
             for _ in 0..wounds.div_ceil(of.len() as u64) {
-                let bytes = wounded(valid, *random.pick(&of), &mut random);
+                let other = random.pick(&of);
+                let bytes = wounded(valid, other, &mut random);
                 (seen, read) = (seen + 1, read + u64::from(saved(folder.path(), valid, &bytes)));
             }
         }

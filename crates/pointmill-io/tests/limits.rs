@@ -112,7 +112,8 @@ mod laz_files {
     fn equal(format: u8, record: usize, points: u32) -> Vec<u8> {
         let vlr = LazVlrBuilder::default().with_point_format(format, 0).unwrap().with_fixed_chunk_size(points).build();
         let mut compressor = LasZipCompressor::new(std::io::Cursor::new(vec![]), vlr).unwrap();
-        (0..points).for_each(|_| compressor.compress_one(&vec![0; record]).unwrap());
+        let point = vec![0; record];
+        (0..points).for_each(|_| compressor.compress_one(&point).unwrap());
         compressor.done().unwrap();
         let bytes = compressor.into_inner().into_inner();
         let end = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
@@ -149,7 +150,7 @@ mod laz_files {
             chunk[at..at + 4].copy_from_slice(&n.to_le_bytes());
             file(6, None, 5, &[&chunk], &[entry])
         };
-        let zeros = vec![0; 30];
+        let zeros = [0; 30];
         let many = vec![&zeros[..]; 2000];
         for (file, class, field) in [
             (with(30, 6), "SizeMismatch", "chunk 0: number of points"),

@@ -14,8 +14,9 @@ fn coordinate() -> impl Strategy<Value = f32> {
 }
 
 fn cloud() -> impl Strategy<Value = Vec<[f32; 4]>> {
-    let odd = prop_oneof![20 => coordinate(), 1 => Just(f32::NAN), 1 => Just(f32::INFINITY)];
-    prop::collection::vec([odd, coordinate(), coordinate(), coordinate()], 0..120)
+    let x = prop_oneof![20 => coordinate(), 1 => Just(f32::NAN), 1 => Just(f32::INFINITY)];
+    let point = (x, coordinate(), coordinate(), coordinate()).prop_map(|(x, y, z, i)| [x, y, z, i]);
+    prop::collection::vec(point, 0..120)
 }
 
 /// The points, and the same in another order with where each came from.

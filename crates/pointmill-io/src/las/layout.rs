@@ -116,7 +116,7 @@ mod tests {
             for column in columns(format) {
                 let (at, length, mask) = match column.place {
                     Place::Coordinate(axis) => (4 * axis, 4, 0xff),
-                    Place::Bits(at, shift, count) => (at, 1, ((1u16 << count) - 1 << shift) as u8),
+                    Place::Bits(at, shift, count) => (at, 1, (((1u16 << count) - 1) << shift) as u8),
                     Place::Angle(at) => (at, 2, 0xff),
                     Place::Number(at) => (at, column.dtype.bytes(), 0xff),
                 };
