@@ -12,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// Sweeps after which memory is expected to stay as it is.
+/// Sweeps after which memory is expected to stay as it is. They are all different, and then they come again: a workspace is as large as the largest of
+/// what it has seen, so that with new sweeps it would still grow a little now and then, and hide what leaks.
 pub const SETTLED: usize = 200;
 /// Sweeps whose sizes are all different; then the sizes come again, so that the largest comes before memory has settled.
 const SIZES: usize = 50;
@@ -97,11 +98,11 @@ impl Soak {
         // 23 and 50 have no common divisor: each size once in so many sweeps, and large ones between small ones.
         let size = i * 23 % SIZES;
         let len = (LEAST + (MOST - LEAST) * size / (SIZES - 1)).min(n);
-        (mix(i as u64) as usize % (n - len + 1), len)
+        (mix((i % SETTLED) as u64) as usize % (n - len + 1), len)
     }
 
     fn sweep(&self, i: usize) -> Points<'_> {
-        let cloud = &self.drive[mix(!(i as u64)) as usize % self.drive.len()];
+        let cloud = &self.drive[mix(!((i % SETTLED) as u64)) as usize % self.drive.len()];
         let (start, len) = Self::window(i, cloud.len());
         let columns = cloud.columns();
         Points::new(&cloud.data()[start * columns..(start + len) * columns], columns).expect("a part of a cloud")
@@ -366,13 +367,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_come_again_and_sweeps_do_not() {
+    fn sizes_come_again_and_later_the_sweeps_do() {
         let soak = Soak::new();
         let sizes: Vec<_> = (0..2 * SIZES).map(|i| soak.sweep(i).len()).collect();
         assert_eq!(sizes[..SIZES], sizes[SIZES..]);
         assert_eq!((sizes.iter().min(), sizes.iter().max()), (Some(&LEAST), Some(&MOST)));
         let first = |i: usize| hash_of(0, soak.sweep(i).data());
-        assert!((1..20).all(|k| first(0) != first(k * SIZES)));
+        assert!((1..SETTLED / SIZES).all(|k| first(0) != first(k * SIZES)));
+        assert_eq!(first(7), first(7 + SETTLED));
     }
 
     #[test]

@@ -285,6 +285,14 @@ fn version_in(text: &str) -> Option<String> {
     text.split_whitespace().find(is_version).map(str::to_owned)
 }
 
+fn describe(e: DriverError) -> String {
+    let text = |t: std::result::Result<&std::ffi::CStr, DriverError>| t.map(|s| s.to_string_lossy().into_owned());
+    match (text(e.error_name()), text(e.error_string())) {
+        (Ok(name), Ok(message)) => format!("{name}: {message}"),
+        _ => format!("driver error {}", e.0 as u32),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::version_in;
@@ -297,13 +305,5 @@ mod tests {
         let closed = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023";
         assert_eq!(version_in(closed).as_deref(), Some("535.129.03"));
         assert_eq!(version_in("no version. here"), None);
-    }
-}
-
-fn describe(e: DriverError) -> String {
-    let text = |t: std::result::Result<&std::ffi::CStr, DriverError>| t.map(|s| s.to_string_lossy().into_owned());
-    match (text(e.error_name()), text(e.error_string())) {
-        (Ok(name), Ok(message)) => format!("{name}: {message}"),
-        _ => format!("driver error {}", e.0 as u32),
     }
 }
