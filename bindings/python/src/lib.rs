@@ -1,0 +1,40 @@
+//! pointmill for Python: arrays in and out, one file an operator. What a call means is said in the library.
+
+mod args;
+mod arrays;
+mod cache;
+mod errors;
+mod interrupt;
+mod roi_pool;
+mod voxelize;
+
+/// The extension module of pointmill.
+#[pyo3::pymodule]
+mod _pointmill {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::arrays::DlpackArray;
+    #[pymodule_export]
+    use crate::roi_pool::{
+        RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
+        roi_aware_pool3d, roi_aware_pool3d_backward,
+    };
+    #[pymodule_export]
+    use crate::voxelize::{VoxelReport, Voxels, voxelize};
+
+    /// Lets go of the memory that operators keep between calls.
+    #[pyfunction]
+    fn clear_cache(py: Python<'_>) {
+        py.detach(|| {
+            crate::voxelize::CACHE.clear();
+            crate::roi_pool::CACHE.clear();
+            crate::roi_pool::INSIDE.clear();
+        });
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
