@@ -146,7 +146,6 @@ impl<'py> Array<'py> {
         &self.shape
     }
 
-
     /// Refuses an array that asks for a gradient where there is none.
     pub(crate) fn without_grad(self) -> PyResult<Self> {
         if self.wants_grad {

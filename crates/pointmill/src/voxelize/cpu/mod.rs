@@ -17,7 +17,7 @@ pub(super) use scatter::scatter;
 use super::result::{Lists, Mean, Shape};
 use super::{Job, Voxels};
 use crate::device::Buffer;
-use crate::{Points, Result, VoxelGrid};
+use crate::{Error, Points, Result, VoxelGrid};
 use cells::{Cells, Wanted};
 use keys::Key;
 use pointmill_core::half::f16_bits_from_f32;
@@ -131,15 +131,15 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
         };
         splits.push(output.rows as u32);
         if keys::narrow(job.grid) {
-            run_sample(&sample, narrow, &mut output, &out.shape);
+            run_sample(&sample, narrow, &mut output, &out.shape)?;
         } else {
-            run_sample(&sample, wide, &mut output, &out.shape);
+            run_sample(&sample, wide, &mut output, &out.shape)?;
         }
     }
     let rows = output.rows;
     splits.push(rows as u32);
     output.counters.voxels = rows as u32;
-    finish(&mut output, &out.shape);
+    finish(&mut output, &out.shape)?;
     let counters = output.counters;
 
     *host(&mut out.voxel_splits) = splits;
@@ -155,7 +155,7 @@ pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, 
 }
 
 /// Appends the rows of one sample.
-fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, shape: &Shape) {
+fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, shape: &Shape) -> Result<()> {
     let wanted = Wanted {
         sums: out.mean.is_some(),
         lists: out.voxels.is_some() || out.lists.is_some(),
@@ -180,10 +180,14 @@ fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>,
     }
     let rows = Rows {
         first,
-        coords: rows_mut(out.coords, shape.coord_columns, first..end),
-        num_points: rows_mut(out.num_points, 1, first..end),
-        mean: out.mean.as_mut().map(|all| rows_mut(all, shape.columns, first..end)),
-        voxels: out.voxels.as_mut().map(|all| rows_mut(all, shape.max_points * shape.columns, first..end)),
+        coords: rows_mut(out.coords, shape.coord_columns, first..end)?,
+        num_points: rows_mut(out.num_points, 1, first..end)?,
+        mean: out.mean.as_mut().map(|all| rows_mut(all, shape.columns, first..end)).transpose()?,
+        voxels: out
+            .voxels
+            .as_mut()
+            .map(|all| rows_mut(all, shape.max_points * shape.columns, first..end))
+            .transpose()?,
         sources: out.lists.is_some().then(|| &mut out.sources[..end - first]),
     };
     let order_end = if sample.sorted { sample.grid.num_cells() } else { sample.range.end as u64 };
@@ -206,36 +210,48 @@ fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>,
     counters.out_of_range += outside.out_of_range;
     let inside = sample.range.len() as u32 - outside.non_finite - outside.out_of_range;
     counters.dropped_voxel += inside - in_rows as u32;
+    Ok(())
 }
 
 /// Some rows of an array that grows if needed.
-fn rows_mut<T: bytemuck::Pod>(all: &mut Vec<T>, columns: usize, rows: Range<usize>) -> &mut [T] {
-    all.resize(all.len().max(rows.end * columns), T::zeroed());
-    &mut all[rows.start * columns..rows.end * columns]
+fn rows_mut<T: bytemuck::Pod>(all: &mut Vec<T>, columns: usize, rows: Range<usize>) -> Result<&mut [T]> {
+    resize(all, all.len().max(rows.end * columns), T::zeroed())?;
+    Ok(&mut all[rows.start * columns..rows.end * columns])
+}
+
+/// Makes an array of the result as long as this; results can be longer than there is memory.
+fn resize<T: bytemuck::Pod>(all: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+    let out_of_memory =
+        |_| Error::OutOfMemory { device: "cpu".into(), bytes: len.saturating_mul(size_of::<T>()) as u64 };
+    all.try_reserve(len.saturating_sub(all.len())).map_err(out_of_memory)?;
+    all.resize(len, value);
+    Ok(())
 }
 
 /// Pads and counts what is done.
-fn finish(output: &mut Output<'_>, shape: &Shape) {
+fn finish(output: &mut Output<'_>, shape: &Shape) -> Result<()> {
     let rows = output.rows;
     output.counters.kept = output.num_points[..rows].iter().map(|&n| n as u32).sum();
     let padded = if shape.padded { shape.rows_bound } else { rows };
-    pad(output.coords, shape.coord_columns, rows..padded, -1);
-    pad(output.num_points, 1, rows..padded, 0);
+    pad(output.coords, shape.coord_columns, rows..padded, -1)?;
+    pad(output.num_points, 1, rows..padded, 0)?;
     if let Some(voxels) = &mut output.voxels {
-        pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0);
+        pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0)?;
     }
     if let Some(means) = &mut output.mean {
-        pad(means, shape.columns, rows..padded, 0.0);
+        pad(means, shape.columns, rows..padded, 0.0)?;
     }
     if let Some(lists) = &mut output.lists {
         host(&mut lists.indices).truncate(output.counters.kept as usize);
     }
+    Ok(())
 }
 
 /// Fills rows to the end of an array; of points these can be megabytes.
-fn pad<T: bytemuck::Pod + Send + Sync>(all: &mut Vec<T>, columns: usize, rows: Range<usize>, value: T) {
-    all.resize(rows.end * columns, value);
+fn pad<T: bytemuck::Pod + Send + Sync>(all: &mut Vec<T>, columns: usize, rows: Range<usize>, value: T) -> Result<()> {
+    resize(all, rows.end.saturating_mul(columns), value)?;
     all[rows.start * columns..].par_chunks_mut(1 << 16).for_each(|values| values.fill(value));
+    Ok(())
 }
 
 fn host<T: bytemuck::Pod>(buffer: &mut Buffer<T>) -> &mut Vec<T> {
