@@ -24,24 +24,26 @@ unsafe impl DlpackStream for Consumer {
     }
 }
 
-/// The stream that the array's library works on now.
-fn current_stream(object: &Bound<'_, PyAny>) -> PyResult<usize> {
+/// The stream that the array's library works on now, if that can be known.
+fn current_stream(object: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
     let py = object.py();
     let module: String = object.get_type().getattr("__module__")?.extract()?;
     if module.split('.').next() == Some("cupy") {
-        return py.import("cupy.cuda")?.call_method0("get_current_stream")?.getattr("ptr")?.extract();
+        return py.import("cupy.cuda")?.call_method0("get_current_stream")?.getattr("ptr")?.extract().map(Some);
     }
-    Ok(0)
+    Ok(None)
 }
 
 /// Borrows an array; the producer makes it ready on the stream that is used here.
 pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Array<'py>> {
     let request = ImportRequest::new(object.as_borrowed())?;
     let device = request.device()?;
+    let known = if device.device_type == DLDeviceType::CUDA { current_stream(object)? } else { None };
     let (place, stream) = match device.device_type {
         DLDeviceType::CPU => (Place::Cpu, None),
         DLDeviceType::CUDA => {
-            let stream = current_stream(object)?;
+            // Else the legacy default stream.
+            let stream = known.unwrap_or(0);
             (Place::Cuda { index: device.device_id as usize, stream }, Some(Consumer(stream)))
         }
         other => return Err(value(name, "an array on the CPU or an NVIDIA GPU", format_args!("one on {other:?}"))),
@@ -68,6 +70,7 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
         contiguous,
         wants_grad: false,
         lease: Some(Arc::new(lease)),
+        await_work: device.device_type == DLDeviceType::CUDA && known.is_none(),
     })
 }
 

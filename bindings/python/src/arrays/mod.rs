@@ -108,6 +108,8 @@ pub(crate) struct Array<'py> {
     /// Whether a gradient of it is asked for.
     wants_grad: bool,
     lease: Option<Arc<ImportedDlpack>>,
+    /// Whether the array's library knows nothing of the stream that works on it here, and could use its memory again while that goes on.
+    await_work: bool,
 }
 
 impl<'py> Array<'py> {
@@ -216,6 +218,7 @@ impl<'py> Array<'py> {
             dtype: self.dtype.clone(),
             _object: self.object.clone().unbind(),
             _lease: self.lease.clone(),
+            finish: self.await_work.then(|| stream.clone()),
         })
     }
 }
@@ -226,6 +229,17 @@ pub(crate) struct Data {
     dtype: Dtype,
     _object: Py<PyAny>,
     _lease: Option<Arc<ImportedDlpack>>,
+    /// What is to be done before the array may be let go.
+    finish: Option<Stream>,
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        if let Some(stream) = &self.finish {
+            // An error of the device has nobody here to hear it; the next call will.
+            let _ = stream.synchronize();
+        }
+    }
 }
 
 enum Memory {
@@ -295,11 +309,12 @@ impl Data {
         }
     }
 
-    /// A buffer of whole numbers: that of the device, or a copy of the host's.
-    pub(crate) fn into_i32(self, stream: &Stream) -> Result<Buffer<i32>> {
-        match self.memory {
-            Memory::I32(buffer) => Ok(buffer),
-            Memory::Host { address, len } => stream.upload(self.host(address, len)),
+    /// A buffer of whole numbers: over those of the device, for as long as this lives, or a copy of the host's.
+    pub(crate) fn whole_numbers(&self, stream: &Stream) -> Result<Buffer<i32>> {
+        match &self.memory {
+            // SAFETY: the values of this array, which the caller keeps.
+            Memory::I32(b) => unsafe { Buffer::from_raw_cuda(stream, b.device_pointer(), b.len()) },
+            Memory::Host { address, len } => stream.upload(self.host(*address, *len)),
             _ => unreachable!("the type was checked"),
         }
     }

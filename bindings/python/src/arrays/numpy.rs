@@ -28,5 +28,6 @@ pub(super) fn read<'py>(array: &Bound<'py, PyUntypedArray>, name: &'static str) 
         contiguous: array.is_c_contiguous(),
         wants_grad: false,
         lease: None,
+        await_work: false,
     })
 }

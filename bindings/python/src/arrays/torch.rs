@@ -121,5 +121,6 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
         contiguous: object.call_method0(intern!(py, "is_contiguous"))?.is_truthy()?,
         wants_grad,
         lease: None,
+        await_work: false,
     }))
 }

@@ -26,14 +26,14 @@ impl Job {
     fn run(
         &self,
         worker: &mut Worker,
-        argmax: Option<Data>,
+        argmax: Option<&Data>,
         stream: &Stream,
         mut out: FeatureBuffer,
     ) -> Result<FeatureBuffer> {
         let Worker { pooler, pooled } = worker;
         pooled.exchange(RoiBuffers {
             pooled: no_features(stream, self.element)?,
-            argmax: argmax.map_or_else(|| nothing(stream), |argmax| argmax.into_i32(stream))?,
+            argmax: argmax.map_or_else(|| nothing(stream), |argmax| argmax.whole_numbers(stream))?,
             point_indices: nothing(stream)?,
             row_splits: nothing(stream)?,
             indices: nothing(stream)?,
@@ -108,7 +108,7 @@ pub(crate) fn roi_aware_pool3d_backward(
     };
     let long = place == Place::Cpu && boxes.saturating_mul(points) >= LONG;
     let out = interrupt::run(py, long, move || {
-        let out = job.run(&mut kept.worker, argmax, &stream, out);
+        let out = job.run(&mut kept.worker, argmax.as_ref(), &stream, out);
         CACHE.put(place, params, kept);
         out
     })?;

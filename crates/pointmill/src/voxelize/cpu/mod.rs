@@ -233,11 +233,12 @@ fn finish(output: &mut Output<'_>, shape: &Shape) -> Result<()> {
     let rows = output.rows;
     output.counters.kept = output.num_points[..rows].iter().map(|&n| n as u32).sum();
     let padded = if shape.padded { shape.rows_bound } else { rows };
-    pad(output.coords, shape.coord_columns, rows..padded, -1)?;
-    pad(output.num_points, 1, rows..padded, 0)?;
+    // The longest array first: filling others takes long if this one fails.
     if let Some(voxels) = &mut output.voxels {
         pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0)?;
     }
+    pad(output.coords, shape.coord_columns, rows..padded, -1)?;
+    pad(output.num_points, 1, rows..padded, 0)?;
     if let Some(means) = &mut output.mean {
         pad(means, shape.columns, rows..padded, 0.0)?;
     }
