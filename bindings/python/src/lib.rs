@@ -1,10 +1,16 @@
 //! pointmill for Python: arrays in and out, one file an operator. What a call means is said in the library.
 
+// Comments of functions and classes are Python's docstrings, in the words and marks of its readers.
+#![allow(clippy::doc_markdown, rustdoc::broken_intra_doc_links, rustdoc::invalid_rust_codeblocks)]
+
 mod args;
 mod arrays;
 mod cache;
 mod errors;
+mod icp;
 mod interrupt;
+mod ndt;
+mod poses;
 mod roi_pool;
 mod voxelize;
 
@@ -15,6 +21,10 @@ mod _pointmill {
 
     #[pymodule_export]
     use crate::arrays::DlpackArray;
+    #[pymodule_export]
+    use crate::icp::{IcpIteration, IcpRegistration, icp};
+    #[pymodule_export]
+    use crate::ndt::{NdtFit, NdtGrid, NdtRegistration, NdtReport};
     #[pymodule_export]
     use crate::roi_pool::{
         RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,

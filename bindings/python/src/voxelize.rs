@@ -294,7 +294,65 @@ impl Voxels {
     }
 }
 
-/// Bins points into voxels; see the stub for all of it.
+/// Bin points into voxels, the first step of LiDAR detectors.
+///
+/// The result has the same bits on every device, in every run and with any number of threads.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, ``[N, C]``
+///     x, y, z in metres, then whatever is carried along; 3 <= C <= 64, C-contiguous, of any library with DLPack or ``__array_interface__``, on the CPU or an NVIDIA GPU. It is used in place.
+/// voxel_size : 3 floats
+///     Edges along x, y, z in metres.
+/// point_cloud_range : 6 floats
+///     x_min, y_min, z_min, x_max, y_max, z_max in metres.
+/// max_num_points : int or None
+///     M, most points of a voxel: the first in input order stay. None keeps all (dynamic voxelization).
+/// max_voxels : int
+///     Most voxels of a sample: the first in the order of rows stay.
+/// order : {"first_seen", "sorted"}
+///     Rows by the smallest index of their points, or by cell.
+/// voxels : bool, optional
+///     Whether to make ``voxels``; yes, but for dynamic voxelization.
+/// mean : {None, "float32", "float16"}
+///     Whether to make ``mean``, and in which type.
+/// point_to_voxel : bool
+///     Whether to make ``point_to_voxel``.
+/// lists : bool
+///     Whether to make ``row_splits`` and ``indices``. On a GPU the call waits for their length.
+/// padded : bool
+///     Whether the arrays have ``max_voxels`` rows a sample; unused rows have coordinates -1 and zeros elsewhere. Then a GPU is never waited for.
+/// strict_range : bool
+///     Whether points must also lie in min <= p < max. It matters where the range is not a whole number of voxels.
+/// row_splits : ints, ``[B + 1]``, optional
+///     For a batch, where each sample's points start; the caps hold for each sample.
+/// report : bool
+///     Whether to wait for ``report`` on a GPU; on the CPU it is always there.
+///
+/// Returns
+/// -------
+/// Voxels
+///     Arrays of the library and on the device of `points`. A GPU's work is on the caller's current stream.
+///
+/// Raises
+/// ------
+/// ValueError, TypeError
+///     An argument that is none, by name, with what was expected and what was there.
+/// MemoryError
+///     No memory.
+/// RuntimeError
+///     A device that failed.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> points = np.array([[2.5, 0.5, 0.5], [2.6, 0.5, 0.5], [0.5, 0.5, 0.5], [9.0, 0.0, 0.0]], np.float32)
+/// >>> result = pointmill.voxelize(points, voxel_size=[1, 1, 1], point_cloud_range=[0, 0, 0, 4, 4, 1], max_num_points=1)
+/// >>> result.coords.tolist()
+/// [[0, 0, 2], [0, 0, 0]]
+/// >>> result.report.points_dropped_full_voxel, result.report.out_of_range
+/// (1, 1)
 #[pyfunction]
 #[pyo3(signature = (points, *, voxel_size, point_cloud_range, max_num_points = Some(10), max_voxels = 160_000, order = "first_seen", voxels = None, mean = None,
     point_to_voxel = false, lists = false, padded = false, strict_range = false, row_splits = None, report = false))]

@@ -1,12 +1,16 @@
 """LiDAR point-cloud operators on CPU and GPU, with the same bits on both."""
 
+from . import ndt
 from ._pointmill import (
     DlpackArray,
+    IcpIteration,
+    IcpRegistration,
     RoiPooled,
     VoxelReport,
     Voxels,
     __version__,
     clear_cache,
+    icp,
     points_in_boxes_all,
     points_in_boxes_count,
     points_in_boxes_crop,
@@ -17,11 +21,15 @@ from ._pointmill import (
 
 __all__ = [
     "DlpackArray",
+    "IcpIteration",
+    "IcpRegistration",
     "RoiPooled",
     "VoxelReport",
     "Voxels",
     "__version__",
     "clear_cache",
+    "icp",
+    "ndt",
     "points_in_boxes_all",
     "points_in_boxes_count",
     "points_in_boxes_crop",

@@ -321,7 +321,6 @@ class _Pool(torch.autograd.Function):
         return result.pooled
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx, grad):
         rois, pts, argmax = ctx.saved_tensors
         grad_features = _pointmill.roi_aware_pool3d_backward(

@@ -116,6 +116,21 @@ impl<'py> Home<'py> {
         }
         let mut values = buffer.into_vec().unwrap_or_default();
         values.truncate(len);
+        self.give_host(values, shape)
+    }
+
+    /// A few values of the host as an array of the caller's library, on its device.
+    pub(crate) fn give_values<T: Value>(&self, values: Vec<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        if self.place == Place::Cpu && self.library != Library::Other {
+            return self.give_host(values, shape);
+        }
+        let uploaded = self.place.stream().and_then(|stream| stream.upload(&values));
+        self.give(uploaded.map_err(|error| PyRuntimeError::new_err(error.to_string()))?, shape)
+    }
+
+    /// Values of the host as an array of numpy or torch there.
+    fn give_host<T: Value>(&self, values: Vec<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.object.py();
         let array = T::numpy(py, values)?.call_method1(intern!(py, "reshape"), (PyTuple::new(py, shape)?,))?;
         if self.library == Library::Numpy {
             return Ok(array);

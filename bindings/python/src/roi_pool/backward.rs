@@ -71,7 +71,7 @@ pub(crate) fn roi_aware_pool3d_backward(
     let [x, y, z] = params.out_size.map(|n| n as usize);
     let wanted = [Some(boxes), Some(x), Some(y), Some(z), None];
     let text = format!("[{boxes}, {x}, {y}, {z}, C]");
-    let grad = Array::read(grad, "grad")?.of(&FLOATS)?.shaped(&wanted, &text)?.beside(&rois)?;
+    let grad = Array::read(grad, "grad")?.without_grad()?.of(&FLOATS)?.shaped(&wanted, &text)?.beside(&rois)?;
     let channels = grad.shape()[4];
     if channels == 0 {
         return Err(value("grad", "at least one channel", 0));

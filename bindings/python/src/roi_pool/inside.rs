@@ -96,7 +96,32 @@ impl<'py> Call<'py> {
     }
 }
 
-/// The lowest box that holds each point.
+/// Find the lowest box that holds each point.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, float16 or bfloat16, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// boxes : array of the type of `points`, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+///
+/// Returns
+/// -------
+/// array of int32, ``[N]``
+///     The index of the box, -1 for none.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+/// >>> pointmill.points_in_boxes_part(points, boxes).tolist()
+/// [0, 1, -1]
 #[pyfunction]
 #[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
 pub(crate) fn points_in_boxes_part(
@@ -110,7 +135,31 @@ pub(crate) fn points_in_boxes_part(
     call.fill(py, call.len().1, PointsInBoxes::part)
 }
 
-/// How many points each box holds.
+/// Count the points in each box.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, float16 or bfloat16, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// boxes : array of the type of `points`, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+///
+/// Returns
+/// -------
+/// array of int32, ``[B]``
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+/// >>> pointmill.points_in_boxes_count(points, boxes).tolist()
+/// [1, 2]
 #[pyfunction]
 #[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
 pub(crate) fn points_in_boxes_count(
@@ -124,7 +173,37 @@ pub(crate) fn points_in_boxes_count(
     call.fill(py, call.len().0, PointsInBoxes::count)
 }
 
-/// All boxes that hold each point.
+/// Find all boxes that hold each point.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, float16 or bfloat16, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// boxes : array of the type of `points`, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+/// layout : {"csr", "bits"}
+///     Lists side by side, or bits. On a GPU lists wait for their length.
+///
+/// Returns
+/// -------
+/// (array of int64, ``[N + 1]``, array of int32, ``[K]``)
+///     Where each point's boxes start in the second array, ascending; or with bits an array of int32, ``[N, ceil(B / 32)]``, box b in bit b % 32 of word b // 32.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+/// >>> splits, indices = pointmill.points_in_boxes_all(points, boxes)
+/// >>> splits.tolist(), indices.tolist()
+/// ([0, 2, 3, 3], [0, 1, 1])
+/// >>> pointmill.points_in_boxes_all(points, boxes, layout="bits").tolist()
+/// [[3], [2], [0]]
 #[pyfunction]
 #[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0, layout = "csr"))]
 pub(crate) fn points_in_boxes_all<'py>(
@@ -147,7 +226,33 @@ pub(crate) fn points_in_boxes_all<'py>(
     call.home().give(bits, &[n, b.div_ceil(32)])
 }
 
-/// The points of each box.
+/// List the points in each box.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, float16 or bfloat16, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// boxes : array of the type of `points`, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+///
+/// Returns
+/// -------
+/// (array of int64, ``[B + 1]``, array of int32, ``[K]``)
+///     Where each box's points start in the second array, ascending. On a GPU the call waits for their number.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+/// >>> splits, indices = pointmill.points_in_boxes_crop(points, boxes)
+/// >>> splits.tolist(), indices.tolist()
+/// ([0, 1, 3], [0, 0, 1])
 #[pyfunction]
 #[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
 pub(crate) fn points_in_boxes_crop(

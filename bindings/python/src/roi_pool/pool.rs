@@ -133,7 +133,53 @@ pub(super) const fn element(dtype: &Dtype) -> ElementType {
     }
 }
 
-/// Pools the features of the points in each box; see the stub for all of it.
+/// Pool the features of the points in each box, binned into the box's voxels.
+///
+/// The result has the same bits on every device, in every run and with any number of threads. For gradients see ``pointmill.torch``.
+///
+/// Parameters
+/// ----------
+/// rois : array of float32, float16 or bfloat16, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians; the heading about +z, 0 along +x, counter-clockwise.
+/// pts : array of the type of `rois`, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// pts_feature : array of float32, float16 or bfloat16, ``[N, C]``
+///     What is pooled.
+/// out_size : int or 3 ints
+///     Voxels of a box along its length, width and height.
+/// max_pts_per_voxel : int
+///     M, one more than the points that a voxel keeps: the first in input order.
+/// mode : {"max", "mean"}
+///     How features are pooled; "avg" is another name of "mean".
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is: the centre of its bottom face, or its own.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+/// layout : {"dense", "csr", "sparse"}
+///     All voxels with padded lists, all voxels with lists side by side, or only voxels that are not empty. On a GPU the last two wait for the length of the lists.
+/// lists : bool
+///     Whether to list the kept points.
+///
+/// Returns
+/// -------
+/// RoiPooled
+///     Arrays of the library and on the device of `pts_feature`.
+///
+/// Raises
+/// ------
+/// ValueError, TypeError, MemoryError, RuntimeError
+///     As :func:`voxelize`.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> rois = np.array([[0, 0, 0, 4, 2, 2, 0]], np.float32)
+/// >>> pts = np.array([[1.5, 0.5, 0.5], [1.6, 0.4, 0.4], [3.0, 0.0, 0.0]], np.float32)
+/// >>> features = np.array([[1.0], [5.0], [7.0]], np.float32)
+/// >>> pooled = pointmill.roi_aware_pool3d(rois, pts, features, out_size=2, layout="sparse")
+/// >>> pooled.coords.tolist(), pooled.pooled.tolist(), pooled.argmax.tolist()
+/// ([[0, 1, 1, 0]], [[5.0]], [[1]])
 #[pyfunction]
 #[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 128, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true))]
 #[expect(clippy::too_many_arguments)]
