@@ -354,8 +354,12 @@ impl Voxels {
 /// >>> result.report.points_dropped_full_voxel, result.report.out_of_range
 /// (1, 1)
 #[pyfunction]
-#[pyo3(signature = (points, *, voxel_size, point_cloud_range, max_num_points = Some(10), max_voxels = 160_000, order = "first_seen", voxels = None, mean = None,
-    point_to_voxel = false, lists = false, padded = false, strict_range = false, row_splits = None, report = false))]
+#[pyo3(
+    signature = (points, *, voxel_size, point_cloud_range, max_num_points = Some(10), max_voxels = 160_000, order = "first_seen", voxels = None, mean = None,
+        point_to_voxel = false, lists = false, padded = false, strict_range = false, row_splits = None, report = false),
+    text_signature = "(points, *, voxel_size, point_cloud_range, max_num_points=10, max_voxels=160000, order='first_seen', voxels=None, mean=None, \
+        point_to_voxel=False, lists=False, padded=False, strict_range=False, row_splits=None, report=False)"
+)]
 #[expect(clippy::too_many_arguments)]
 pub(crate) fn voxelize(
     py: Python<'_>,

@@ -173,8 +173,8 @@ class Voxelization(nn.Module):
     >>> from pointmill.torch import Voxelization
     >>> module = Voxelization([1, 1, 1], [0, 0, 0, 4, 4, 1], max_num_points=2, max_voxels=(1, 8))
     >>> points = torch.tensor([[0.5, 0.5, 0.5], [2.5, 0.5, 0.5]])
-    >>> [len(m(points)[2]) for m in (module, module.eval())]
-    [1, 2]
+    >>> len(module(points)[2]), len(module.eval()(points)[2])
+    (1, 2)
     """
 
     def __init__(
