@@ -25,15 +25,22 @@ impl<V> Kept<V> {
     }
 }
 
+/// An operator that nobody uses at the moment.
+struct Idle<P, V> {
+    place: Place,
+    params: P,
+    kept: Kept<V>,
+}
+
 /// Operators that nobody uses at the moment, the last used last.
-pub(crate) struct Cache<P, V>(Mutex<VecDeque<((Place, P), Kept<V>)>>);
+pub(crate) struct Cache<P, V>(Mutex<VecDeque<Idle<P, V>>>);
 
 impl<P: PartialEq + Clone, V> Cache<P, V> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(VecDeque::new()))
     }
 
-    fn idle(&self) -> MutexGuard<'_, VecDeque<((Place, P), Kept<V>)>> {
+    fn idle(&self) -> MutexGuard<'_, VecDeque<Idle<P, V>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -45,9 +52,9 @@ impl<P: PartialEq + Clone, V> Cache<P, V> {
         make: impl FnOnce(&Stream) -> pointmill::Result<V>,
     ) -> pointmill::Result<Kept<V>> {
         let mut idle = self.idle();
-        let found = idle.iter().rposition(|((of, own), _)| *of == place && own == params);
-        if let Some((_, kept)) = found.and_then(|at| idle.remove(at)) {
-            return Ok(kept);
+        let found = idle.iter().rposition(|one| one.place == place && one.params == *params);
+        if let Some(one) = found.and_then(|at| idle.remove(at)) {
+            return Ok(one.kept);
         }
         drop(idle);
         let stream = place.stream()?;
@@ -62,17 +69,17 @@ impl<P: PartialEq + Clone, V> Cache<P, V> {
             return;
         }
         let mut idle = self.idle();
-        idle.push_back(((place, params), kept));
+        idle.push_back(Idle { place, params, kept });
         let oldest = if idle.len() > MOST { idle.pop_front() } else { None };
         drop(idle);
-        if let Some((_, oldest)) = oldest {
-            oldest.retire();
+        if let Some(oldest) = oldest {
+            oldest.kept.retire();
         }
     }
 
     /// Lets all operators go.
     pub(crate) fn clear(&self) {
         let all = std::mem::take(&mut *self.idle());
-        all.into_iter().for_each(|(_, kept)| kept.retire());
+        all.into_iter().for_each(|one| one.kept.retire());
     }
 }

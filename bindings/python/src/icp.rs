@@ -161,13 +161,13 @@ fn robust(object: Option<&Bound<'_, PyAny>>) -> PyResult<Robust> {
     let (name, width): (String, f64) = object
         .extract()
         .map_err(|_| kind("robust", expected, object.repr().map_or(String::new(), |r| r.to_string())))?;
-    let kernels: [(&str, fn(f64) -> Robust); 4] = [
-        ("huber", Robust::Huber),
-        ("cauchy", Robust::Cauchy),
-        ("geman_mcclure", Robust::GemanMcClure),
-        ("tukey", Robust::Tukey),
+    let kernels = [
+        ("huber", Robust::Huber(width)),
+        ("cauchy", Robust::Cauchy(width)),
+        ("geman_mcclure", Robust::GemanMcClure(width)),
+        ("tukey", Robust::Tukey(width)),
     ];
-    Ok(choice(&name, "robust", &kernels)?(width))
+    choice(&name, "robust", &kernels)
 }
 
 fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {

@@ -179,6 +179,7 @@ struct Done {
 
 /// Memory that the caller's library lends for a result; as long as any result can be.
 struct Lent<'py> {
+    rows: usize,
     coords: Bound<'py, PyAny>,
     num_points: Bound<'py, PyAny>,
     voxels: Option<Bound<'py, PyAny>>,
@@ -222,14 +223,14 @@ impl<'py> Lent<'py> {
             point_to_voxel: point_to_voxel_buffer,
             lists: None,
         };
-        Ok((Self { coords, num_points, voxels, mean, point_to_voxel }, buffers))
+        Ok((Self { rows, coords, num_points, voxels, mean, point_to_voxel }, buffers))
     }
 
     /// The arrays, cut to the rows that there are.
     fn cut(self, home: &Home<'py>, rows: Option<usize>) -> PyResult<Voxels> {
         let cut = |tensor: Bound<'py, PyAny>| match rows {
-            Some(rows) => home.first_rows(tensor, rows).map(Bound::unbind),
-            None => Ok(tensor.unbind()),
+            Some(rows) if rows < self.rows => home.first_rows(tensor, rows).map(Bound::unbind),
+            _ => Ok(tensor.unbind()),
         };
         Ok(Voxels {
             coords: cut(self.coords)?,
@@ -246,52 +247,49 @@ impl<'py> Lent<'py> {
     }
 }
 
-/// The arrays that a call made in memory of pointmill's own, in so many rows.
-fn give(
-    home: &Home<'_>,
-    buffers: VoxelBuffers,
-    job: &Shapes,
-    done_rows: usize,
-    kept_points: usize,
-) -> PyResult<Voxels> {
-    let (rows, columns) = (job.rows, job.columns);
-    Ok(Voxels {
-        coords: home.give(buffers.coords, &[rows, job.coord_columns])?.unbind(),
-        num_points: home.give(buffers.num_points, &[rows])?.unbind(),
-        voxels: buffers.voxels.map(|b| home.give(b, &[rows, job.max_points, columns])).transpose()?.map(Bound::unbind),
-        mean: match buffers.mean {
-            None => None,
-            Some(Mean::F32(b)) => Some(home.give(b, &[rows, columns])?.unbind()),
-            Some(Mean::F16(b)) => Some(home.give(b, &[rows, columns])?.unbind()),
-        },
-        point_to_voxel: buffers.point_to_voxel.map(|b| home.give(b, &[job.points])).transpose()?.map(Bound::unbind),
-        row_splits: None,
-        indices: None,
-        voxel_splits: None,
-        num_voxels: None,
-        report: None,
-    }
-    .with_lists(home, buffers.lists.filter(|_| job.lists), done_rows, kept_points)?)
-}
-
 /// The sizes of a result.
 struct Shapes {
+    /// Rows of the arrays.
     rows: usize,
     columns: usize,
     coord_columns: usize,
     max_points: usize,
     points: usize,
-    lists: bool,
+    /// Rows that lists have, and points in them; none if nobody asked for lists.
+    lists: Option<(usize, usize)>,
 }
 
-impl Voxels {
-    fn with_lists(mut self, home: &Home<'_>, lists: Option<Lists>, rows: usize, kept: usize) -> PyResult<Self> {
-        if let Some(Lists { row_splits, indices }) = lists {
-            self.row_splits = Some(home.give(row_splits, &[rows + 1])?.unbind());
-            self.indices = Some(home.give(indices, &[kept])?.unbind());
+/// The arrays that a call made in memory of pointmill's own.
+fn give(home: &Home<'_>, buffers: VoxelBuffers, shapes: &Shapes) -> PyResult<Voxels> {
+    let (rows, columns) = (shapes.rows, shapes.columns);
+    let (row_splits, indices) = match (buffers.lists, shapes.lists) {
+        (Some(Lists { row_splits, indices }), Some((rows, points))) => {
+            (Some(home.give(row_splits, &[rows + 1])?.unbind()), Some(home.give(indices, &[points])?.unbind()))
         }
-        Ok(self)
-    }
+        _ => (None, None),
+    };
+    Ok(Voxels {
+        coords: home.give(buffers.coords, &[rows, shapes.coord_columns])?.unbind(),
+        num_points: home.give(buffers.num_points, &[rows])?.unbind(),
+        voxels: buffers
+            .voxels
+            .map(|b| home.give(b, &[rows, shapes.max_points, columns]).map(Bound::unbind))
+            .transpose()?,
+        mean: match buffers.mean {
+            None => None,
+            Some(Mean::F32(b)) => Some(home.give(b, &[rows, columns])?.unbind()),
+            Some(Mean::F16(b)) => Some(home.give(b, &[rows, columns])?.unbind()),
+        },
+        point_to_voxel: buffers
+            .point_to_voxel
+            .map(|b| home.give(b, &[shapes.points]).map(Bound::unbind))
+            .transpose()?,
+        row_splits,
+        indices,
+        voxel_splits: None,
+        num_voxels: None,
+        report: None,
+    })
 }
 
 /// Bin points into voxels, the first step of LiDAR detectors.
@@ -438,9 +436,9 @@ pub(crate) fn voxelize(
                 coord_columns,
                 max_points: params.max_points_per_voxel.unwrap_or(0) as usize,
                 points: len,
-                lists,
+                lists: lists.then(|| (rows, done.report.map_or(0, |r| r.points_kept))),
             };
-            give(&home, buffers, &shapes, rows, done.report.map_or(0, |r| r.points_kept))?
+            give(&home, buffers, &shapes)?
         }
         (None, None) => unreachable!("results are lent or taken"),
     };

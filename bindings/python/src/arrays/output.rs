@@ -96,9 +96,6 @@ impl<'py> Home<'py> {
 
     /// The first rows of a result.
     pub(crate) fn first_rows(&self, tensor: Bound<'py, PyAny>, rows: usize) -> PyResult<Bound<'py, PyAny>> {
-        if tensor.len()? == rows {
-            return Ok(tensor);
-        }
         tensor.get_item(PySlice::new(tensor.py(), 0, rows as isize, 1))
     }
 
