@@ -112,6 +112,24 @@ def test_array_interface():
     assert result.coords.tolist() == [[0, 0, 0]]
 
 
+def test_dlpack_of_before_1_0():
+    class Old:
+        """Knows streams and no versions."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, *, stream=None):
+            return self.array.__dlpack__(stream=stream)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    points = np.array([[0.5, 0.5, 0.5]], np.float32)
+    result = pointmill.voxelize(Old(points), voxel_size=[1, 1, 1], point_cloud_range=[0, 0, 0, 4, 4, 1])
+    assert np.from_dlpack(result.coords).tolist() == [[0, 0, 0]]
+
+
 def test_dynamic_needs_no_voxels():
     points = np.array([[0.5, 0.5, 0.5], [0.6, 0.5, 0.5]], np.float32)
     params = dict(voxel_size=[1, 1, 1], point_cloud_range=[0, 0, 0, 4, 4, 1], max_num_points=None)

@@ -5,11 +5,14 @@ use crate::errors::value;
 use dlpark::ffi::{DLDataType, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
 use dlpark::metadata::Dynamic;
 use dlpark::python::consumer::stream;
-use dlpark::python::{DlpackExporter, DlpackStream, ExportRequest, ImportRequest, StreamArg, export_dlpack};
+use dlpark::python::{
+    DlpackExporter, DlpackStream, ExportRequest, ImportRequest, ImportedDlpack, StreamArg, export_dlpack,
+};
 use dlpark::{DlpackFlags, Managed, ManagedTensorBase};
 use pointmill::{Buffer, Stream};
-use pyo3::exceptions::{PyBufferError, PyRuntimeError};
+use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -34,6 +37,17 @@ fn current_stream(object: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
     Ok(None)
 }
 
+/// Borrows an array of a producer that knows nothing but streams.
+fn import_old(object: &Bound<'_, PyAny>, stream: Option<&Consumer>) -> PyResult<ImportedDlpack> {
+    let kwargs = PyDict::new(object.py());
+    if let Some(stream) = stream {
+        // The legacy default stream is 1 there.
+        kwargs.set_item("stream", stream.0.max(1))?;
+    }
+    let capsule = object.call_method("__dlpack__", (), Some(&kwargs))?;
+    ImportRequest::new(capsule.as_borrowed())?.import(None, None)
+}
+
 /// Borrows an array; the producer makes it ready on the stream that is used here.
 pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Array<'py>> {
     let request = ImportRequest::new(object.as_borrowed())?;
@@ -48,7 +62,11 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
         }
         other => return Err(value(name, "an array on the CPU or an NVIDIA GPU", format_args!("one on {other:?}"))),
     };
-    let lease = request.import(stream.as_ref().map(|s| s as &dyn DlpackStream), None)?;
+    let lease = match request.import(stream.as_ref().map(|s| s as &dyn DlpackStream), None) {
+        // Producers from before DLPack 1.0 do not know that versions can be asked for.
+        Err(error) if error.is_instance_of::<PyTypeError>(object.py()) => import_old(object, stream.as_ref())?,
+        imported => imported?,
+    };
     let invalid = |error: dlpark::tensor::Error| PyBufferError::new_err(format!("{name}: {error}"));
     let tensor = lease.validate().map_err(invalid)?;
     let address = if tensor.num_elements() == 0 {
