@@ -16,6 +16,15 @@ pub fn sqrt(x: f64) -> f64 {
     return libm::sqrt(x);
 }
 
+/// The square root of an `f32`, rounded once.
+#[inline(always)]
+pub fn sqrt_f32(x: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    return core::f32::math::sqrt(x);
+    #[cfg(not(target_arch = "nvptx64"))]
+    return libm::sqrtf(x);
+}
+
 /// e to the power of `x`, for `x` up to 700; 0 below -700. Off by less than 2^-51 of itself.
 ///
 /// Without a branch: neighbouring lanes and the two halves of a vector stay together.
@@ -74,5 +83,9 @@ mod tests {
     fn roots() {
         assert_eq!((sqrt(2.0), sqrt(0.0), sqrt(f64::INFINITY)), (core::f64::consts::SQRT_2, 0.0, f64::INFINITY));
         assert!(sqrt(-1.0).is_nan());
+        assert_eq!(
+            (sqrt_f32(2.0), sqrt_f32(0.0), sqrt_f32(f32::INFINITY)),
+            (core::f32::consts::SQRT_2, 0.0, f32::INFINITY)
+        );
     }
 }

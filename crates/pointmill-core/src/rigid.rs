@@ -1,6 +1,7 @@
 //! Rigid transforms, and how two of them are a small motion apart.
 
 use crate::linear::Square;
+use crate::trig::sin_cos_f64;
 
 /// Most that an entry of `R R^T` may be off, for a matrix to be taken as a rotation.
 const NEARLY: f64 = 1e-6;
@@ -84,7 +85,7 @@ pub fn is_rotation(r: &Square<3>) -> bool {
 
 /// The rotation by a rotation vector: its direction is the axis, its length the angle in radians.
 ///
-/// **Accuracy**: a few roundings for any angle below pi; sine and cosine are those of `libm`.
+/// **Accuracy**: a few roundings for any angle below pi. **Limits**: angles up to [`MAX_ANGLE`](crate::trig::MAX_ANGLE).
 ///
 /// ```
 /// use pointmill_core::rigid::exponential;
@@ -100,8 +101,8 @@ pub fn exponential(w: [f64; 3]) -> Square<3> {
     let (a, b) = if angle < 1e-4 {
         (1.0 - square / 6.0, 0.5 - square / 24.0)
     } else {
-        let half = libm::sin(0.5 * angle) / angle;
-        (libm::sin(angle) / angle, 2.0 * half * half)
+        let half = sin_cos_f64(0.5 * angle).0 / angle;
+        (sin_cos_f64(angle).0 / angle, 2.0 * half * half)
     };
     let [x, y, z] = w;
     // I + a [w] + b [w]^2; the square as w w^T - |w|^2.

@@ -17,7 +17,9 @@
 
 #[macro_use]
 mod kernel;
+pub mod icp;
 pub mod ndt;
+pub mod points;
 pub mod prim;
 pub mod roi_pool;
 pub mod simt;

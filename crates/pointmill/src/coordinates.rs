@@ -3,6 +3,7 @@
 use crate::device::{Buffer, Stream};
 use crate::{Error, Result};
 use bytemuck::Pod;
+use pointmill_kernels::points::{Points, kind};
 
 /// Points of `f32` or `f64`, on the host or on a GPU: rows of which the first three values are x, y, z.
 ///
@@ -155,6 +156,27 @@ impl<'a> Coordinates<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The cloud as kernels take it; one of the host is first copied to `staging`.
+    pub(crate) fn staged(&self, staging: &mut Buffer<u8>) -> Result<Points> {
+        let mut stage = |bytes: &[u8]| -> Result<*const u8> {
+            staging.reserve(bytes.len())?;
+            staging.write(bytes)?;
+            Ok(staging.pointer().cast_const())
+        };
+        let (values, double) = match self.values {
+            Values::F32(values) => (stage(bytemuck::cast_slice(values))?, false),
+            Values::F64(values) => (stage(bytemuck::cast_slice(values))?, true),
+            Values::Device { address, double, .. } => (address as *const u8, double),
+        };
+        let kind = match (double, self.origin) {
+            (true, _) => kind::F64,
+            (false, None) => kind::F32,
+            (false, Some(_)) => kind::ABOUT,
+        };
+        let origin = self.origin.unwrap_or_default();
+        Ok(Points { values, columns: self.columns as u32, n: self.len as u32, kind, origin })
     }
 
     /// Point `i` of the host's, in `f64`, exact but for the origin.

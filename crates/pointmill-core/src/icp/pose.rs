@@ -4,6 +4,7 @@ use super::pairs::{HEAD, Linearization, POINT_TERMS, STEP_TERMS};
 use crate::linear::{Square, cholesky, eigen, solve};
 use crate::rigid::{Rigid, cross, dot, multiply, rotate, subtract, transpose};
 use crate::svd::{perpendicular, svd};
+use crate::trig::MAX_ANGLE;
 
 /// A direction whose eigenvalue is at most this part of the largest says nothing of the pose: points within a ten-thousandth of a line's length say nothing of turns
 /// about it. Steps leave such directions alone.
@@ -177,8 +178,27 @@ pub fn step_hessian(terms: &[f64; STEP_TERMS]) -> Square<6> {
 /// The pose after a step of Gauss and Newton along the directions that the pairs determine; `None` if they determine none.
 #[inline(always)]
 pub fn stepped(terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
+    match stepped_if_determined(terms, at) {
+        Some(pose) => Some(pose),
+        None => {
+            let (h, b) = system(terms)?;
+            moved(at, &along_observable(&h, &b)?)
+        }
+    }
+}
+
+/// The pose after such a step, if it is proved that the pairs determine all directions.
+#[inline(always)]
+pub fn stepped_if_determined(terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
+    let (h, b) = system(terms)?;
+    moved(at, &determined(&h, &b)?)
+}
+
+/// The Hessian and the direction downhill, if they are numbers that say anything.
+#[inline(always)]
+fn system(terms: &[f64; STEP_TERMS]) -> Option<(Square<6>, [f64; 6])> {
     let h = step_hessian(terms);
-    let trace = h[0][0] + h[1][1] + h[2][2] + h[3][3] + h[4][4] + h[5][5];
+    let trace = trace(&h);
     if !trace.is_finite() || trace <= 0.0 {
         return None;
     }
@@ -188,28 +208,58 @@ pub fn stepped(terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
         b[i] = -terms[HEAD + 21 + i];
         i += 1;
     }
-    let x = match determined(&h, trace, &b) {
-        Some(x) => x,
-        None => along_observable(&h, &b)?,
-    };
+    Some((h, b))
+}
+
+#[inline(always)]
+fn trace(h: &Square<6>) -> f64 {
+    h[0][0] + h[1][1] + h[2][2] + h[3][3] + h[4][4] + h[5][5]
+}
+
+#[inline(always)]
+fn moved(at: &Linearization, x: &[f64; 6]) -> Option<Rigid> {
     let l = at.length;
-    let pose = at.pose.moved(&[x[0], x[1], x[2], x[3] / l, x[4] / l, x[5] / l], at.pivot);
+    let turn = [x[3] / l, x[4] / l, x[5] / l];
+    // A turn of more than that is none that a pair asked for, and sines are not made for it.
+    if dot(turn, turn) > MAX_ANGLE {
+        return None;
+    }
+    let pose = at.pose.moved(&[x[0], x[1], x[2], turn[0], turn[1], turn[2]], at.pivot);
     if finite(&pose) { Some(pose) } else { None }
 }
 
 /// The solution, if the traces of the matrix and of its inverse prove that every direction is observable: that is cheaper than eigenvalues, and the usual case.
 #[inline(always)]
-fn determined(h: &Square<6>, trace: f64, b: &[f64; 6]) -> Option<[f64; 6]> {
+fn determined(h: &Square<6>, b: &[f64; 6]) -> Option<[f64; 6]> {
     let lower = cholesky(h)?;
-    let mut inverse_trace = 0.0;
+    let inverse_trace = inverse_trace(&lower);
+    if trace(h) * inverse_trace * OBSERVABLE < 1.0 { Some(solve(&lower, b)) } else { None }
+}
+
+/// The trace of the inverse of a matrix with this triangle: the sum of the squares of the triangle's own inverse.
+#[inline(always)]
+fn inverse_trace(lower: &Square<6>) -> f64 {
+    let mut inverse = [[0.0; 6]; 6];
+    let mut trace = 0.0;
     let mut i = 0;
     while i < 6 {
-        let mut unit = [0.0; 6];
-        unit[i] = 1.0;
-        inverse_trace += solve(&lower, &unit)[i];
+        inverse[i][i] = 1.0 / lower[i][i];
+        trace += inverse[i][i] * inverse[i][i];
+        let mut j = 0;
+        while j < i {
+            let mut sum = 0.0;
+            let mut k = j;
+            while k < i {
+                sum += lower[i][k] * inverse[k][j];
+                k += 1;
+            }
+            inverse[i][j] = -sum * inverse[i][i];
+            trace += inverse[i][j] * inverse[i][j];
+            j += 1;
+        }
         i += 1;
     }
-    if trace * inverse_trace * OBSERVABLE < 1.0 { Some(solve(&lower, b)) } else { None }
+    trace
 }
 
 /// The solution within the span of the eigenvectors that are observable, if there is one.

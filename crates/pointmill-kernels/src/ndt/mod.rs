@@ -19,11 +19,15 @@ pub use records::{
     Totals,
 };
 pub use score::{
-    Advance, AdvanceArgs, Derive, DeriveArgs, Fold, FoldArgs, PointScores, PointScoresArgs, Points, SCORES, SEGMENTS,
-    Score, ScoreArgs, StoredAlignment, StoredPose, TREE, kind,
+    Advance, AdvanceArgs, Derive, DeriveArgs, Fold, FoldArgs, PointScores, PointScoresArgs, SCORES, Score, ScoreArgs,
+    StoredAlignment, StoredPose,
 };
 pub use search::{Count, Fill, Lookup, LookupArgs, Near, SearchArgs};
 
+use crate::points::Points;
+use crate::prim::sum::TREE;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use crate::prim::sum::{fold, write_tree};
 use crate::prim::{BLOCK, scan};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;

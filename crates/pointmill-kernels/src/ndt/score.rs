@@ -1,17 +1,10 @@
-//! How well scans fit a grid, and the next step of an alignment.
-//!
-//! Values of points are added in one tree, on every device: those of [`TREE`] points by halves of a warp and then its two warps, these sums in [`SEGMENTS`] chains, and the
-//! chains by halves.
+//! How well scans fit a grid, and the next step of an alignment. Values of points are added in the tree of [`crate::prim::sum`].
 
 use super::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::ndt::state;
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, PreparedPose, TERMS};
 
-/// Points whose values are added in one tree; threads of a block that does so.
-pub const TREE: u32 = 64;
-/// Chains in which the sums of trees are added: tree `b` belongs to chain `b % SEGMENTS`.
-pub const SEGMENTS: u32 = 8;
 /// Values that [`Score`] adds up: the terms, the largest of each point, and whether it has one.
 pub const SCORES: usize = 3;
 
@@ -41,57 +34,6 @@ const _: () = {
 
 /// Rows that a thread notes before it computes their terms. Lanes of a warp have rows in different lines; with notes, all that have another row compute at once.
 const NOTES: u32 = 27;
-
-/// What kind of values points have.
-pub mod kind {
-    /// `f32`.
-    pub const F32: u32 = 0;
-    /// `f64`.
-    pub const F64: u32 = 1;
-    /// `f32`, about an origin.
-    pub const ABOUT: u32 = 2;
-}
-
-/// Points of a scan.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Points {
-    /// `[n, columns]`, x, y, z first.
-    pub values: *const u8,
-    /// Values of a row.
-    pub columns: u32,
-    /// The number of points.
-    pub n: u32,
-    /// One of [`kind`].
-    pub kind: u32,
-    /// What is added to each point of [`kind::ABOUT`].
-    pub origin: [f64; 3],
-}
-
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-impl Points {
-    /// A point.
-    ///
-    /// # Safety
-    /// i < n.
-    #[inline(always)]
-    pub(super) unsafe fn get(&self, i: u32) -> [f64; 3] {
-        let at = i as usize * self.columns as usize;
-        // SAFETY: the caller's promise.
-        unsafe {
-            if self.kind == kind::F64 {
-                let row = self.values.cast::<f64>().add(at);
-                return [*row, *row.add(1), *row.add(2)];
-            }
-            let row = self.values.cast::<f32>().add(at);
-            let p = [*row as f64, *row.add(1) as f64, *row.add(2) as f64];
-            if self.kind == kind::F32 {
-                return p;
-            }
-            [self.origin[0] + p[0], self.origin[1] + p[1], self.origin[2] + p[2]]
-        }
-    }
-}
 
 /// Arguments of [`Score`].
 #[repr(C)]
@@ -170,30 +112,6 @@ unsafe fn scores_of(
     scores
 }
 
-/// Adds the values of a block's points and writes the sums. All threads of a block of [`TREE`] call; `shared` has 2 x K words.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-unsafe fn write_tree<const K: usize>(values: [f64; K], shared: Shared, to: *mut [f64; K]) {
-    let mut sums = values;
-    for k in 0..K {
-        sums[k] = warp_tree_sum(values[k]);
-    }
-    if thread_index() == WARP {
-        for k in 0..K {
-            shared.set(k as u32, sums[k].to_bits() as u32);
-            shared.set((K + k) as u32, (sums[k].to_bits() >> 32) as u32);
-        }
-    }
-    sync_block();
-    if thread_index() == 0 {
-        for k in 0..K {
-            let other = shared.get(k as u32) as u64 | (shared.get((K + k) as u32) as u64) << 32;
-            // SAFETY: the caller's promise.
-            unsafe { (*to)[k] = sums[k] + f64::from_bits(other) };
-        }
-    }
-}
-
 kernel! {
     /// Adds up the scores of a scan at poses. One block for each pose and tree, those of a pose side by side.
     Score = "ndt_score", block TREE, shared 2 * SCORES as u32 + NOTES * TREE, cooperative true,
@@ -245,33 +163,6 @@ pub struct FoldArgs {
     /// `[poses, SCORES]`.
     pub totals: *mut [f64; SCORES],
 }
-
-/// Adds the sums of trees; thread k gets value k. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-unsafe fn fold<const K: usize>(sums: *const [f64; K], trees: u32, shared: Shared) -> f64 {
-    let (segment, k) = (thread_index() / WARP, lane());
-    let mut sum = 0.0;
-    if k < K as u32 {
-        let mut tree = segment;
-        while tree < trees {
-            // SAFETY: tree < trees and k < K.
-            sum += unsafe { *sums.add(tree as usize).cast::<f64>().add(k as usize) };
-            tree += SEGMENTS;
-        }
-    }
-    shared.set(thread_index(), sum.to_bits() as u32);
-    shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
-    sync_block();
-    let value = |segment: u32| {
-        let at = segment * WARP + lane();
-        f64::from_bits(shared.get(at) as u64 | (shared.get(BLOCK + at) as u64) << 32)
-    };
-    let pair = |s: u32| value(s) + value(s + 4);
-    (pair(0) + pair(2)) + (pair(1) + pair(3))
-}
-
-const _: () = assert!(SEGMENTS * 32 == BLOCK && SEGMENTS == 8 && TREE == 64);
 
 kernel! {
     /// Adds up the scores of trees. One block a pose.

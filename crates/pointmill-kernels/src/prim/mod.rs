@@ -7,6 +7,7 @@ pub mod compact;
 pub mod hash;
 pub mod scan;
 pub mod sort;
+pub mod sum;
 
 /// Threads a block in the kernels of this module.
 pub const BLOCK: u32 = 256;

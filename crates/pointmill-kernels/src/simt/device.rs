@@ -184,6 +184,18 @@ impl Shared {
     }
 }
 
+/// `a * b + c`, rounded once.
+#[inline(always)]
+pub fn fused(a: f32, b: f32, c: f32) -> f32 {
+    let value: f32;
+    // SAFETY: register arithmetic.
+    unsafe {
+        asm!("fma.rn.f32 {}, {}, {}, {};", out(reg32) value, in(reg32) a, in(reg32) b, in(reg32) c,
+            options(pure, nomem, nostack, preserves_flags))
+    };
+    value
+}
+
 /// The value of an `f16`, exact; a NaN stays one.
 #[inline(always)]
 pub fn f32_from_f16(bits: u32) -> f32 {
@@ -206,6 +218,22 @@ pub fn f16_from_f32(value: f32) -> u32 {
             options(pure, nomem, nostack, preserves_flags))
     };
     if value.is_nan() { 0x7e00 } else { bits }
+}
+
+/// What this thread wrote before is seen, by whoever sees what it writes after.
+#[inline(always)]
+pub fn fence() {
+    // SAFETY: an order among accesses; nothing that this code touches.
+    unsafe { asm!("fence.acq_rel.gpu;", options(nostack, preserves_flags)) };
+}
+
+/// Nanoseconds of a clock that all blocks share.
+#[inline(always)]
+pub fn nanoseconds() -> u64 {
+    let now: u64;
+    // SAFETY: reads a special register.
+    unsafe { asm!("mov.u64 {}, %globaltimer;", out(reg64) now, options(nostack, preserves_flags)) };
+    now
 }
 
 /// Reads a word that other blocks write during this launch.

@@ -97,6 +97,17 @@ mod derived {
         value
     }
 
+    /// Sum over all lanes, in every lane, modulo 2^64.
+    #[inline(always)]
+    pub fn warp_sum_u64(mut value: u64) -> u64 {
+        let mut distance = WARP / 2;
+        while distance > 0 {
+            value = value.wrapping_add(shuffle_u64(value, lane() ^ distance));
+            distance /= 2;
+        }
+        value
+    }
+
     /// Sum over all lanes, in every lane.
     #[inline(always)]
     pub fn warp_sum(value: u32) -> u32 {

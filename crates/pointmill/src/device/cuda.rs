@@ -9,6 +9,10 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
 
+/// Part of a multiprocessor's memory that walks through trees get as shared memory; the rest is its cache. Left alone the driver makes room for as many blocks as could run, and
+/// nodes are read from afar: of 40, 60 and 100 percent 60 was the fastest on an H200, 0.0267 ms instead of 0.0311 for 40,000 queries.
+const SHARED_PERCENT_OF_WALKS: i32 = 60;
+
 /// An opened GPU: its primary context, the kernels, and a pool of memory.
 pub(crate) struct Gpu {
     pub(crate) index: usize,
@@ -82,6 +86,12 @@ impl Gpu {
             // SAFETY: the function was just found.
             unsafe { result::function::set_function_attribute(function, shared, MAX_SHARED_BYTES as i32) }
                 .map_err(|e| unavailable(format!("kernel {name}: {}", describe(e))))?;
+            if pointmill_kernels::icp::WALKS.contains(&name) {
+                let part = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+                // SAFETY: as above.
+                unsafe { result::function::set_function_attribute(function, part, SHARED_PERCENT_OF_WALKS) }
+                    .map_err(|e| unavailable(format!("kernel {name}: {}", describe(e))))?;
+            }
             kernels.insert(name, Function(function));
         }
         let pool = new_pool(index).map_err(|e| unavailable(format!("memory pool: {}", describe(e))))?;

@@ -24,9 +24,7 @@ impl Local {
     /// Takes the points of a cloud in order.
     pub(super) fn new(argument: &'static str, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<Self> {
         cloud.check_device(argument, &Device::cpu().stream()?)?;
-        if cloud.len() > MAX_POINTS {
-            return Err(Error::argument(argument, format!("at most {MAX_POINTS} points"), cloud.len()));
-        }
+        check_number(argument, cloud.len())?;
         let mut local = Self::default();
         let mut kept: Vec<[f64; 3]> = Vec::with_capacity(cloud.len());
         for i in 0..cloud.len() {
@@ -43,8 +41,7 @@ impl Local {
         let centre = local.centre;
         local.points = kept.par_iter().map(|p| [0, 1, 2].map(|i| (p[i] - centre[i]) as f32)).collect();
         if let Some(i) = local.points.iter().position(|p| p.iter().any(|x| f64::from(x.abs()) > FARTHEST)) {
-            let expected = format!("coordinates within {FARTHEST:e} m of the middle of the cloud");
-            return Err(Error::argument(argument, expected, format!("{:?}", kept[i])));
+            return Err(too_far(argument, i));
         }
         Ok(local)
     }
@@ -75,6 +72,20 @@ impl Local {
         means.sort_unstable_by_key(|(first, _)| *first);
         Ok(means.into_iter().map(|(_, mean)| mean).collect())
     }
+}
+
+/// Checks the number of points of a cloud.
+pub(super) fn check_number(argument: &'static str, n: usize) -> Result<()> {
+    if n > MAX_POINTS {
+        return Err(Error::argument(argument, format!("at most {MAX_POINTS} points"), n));
+    }
+    Ok(())
+}
+
+/// The error of a cloud with a point too far from its middle.
+pub(super) fn too_far(argument: &'static str, index: usize) -> Error {
+    let expected = format!("coordinates within {FARTHEST:e} m of the middle of the cloud");
+    Error::argument(argument, expected, format!("point {index} of those that are finite"))
 }
 
 /// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the middle of a box it stays where most points are when a few are far away.

@@ -31,7 +31,9 @@
 //! # Ok::<(), pointmill::Error>(())
 //! ```
 
+mod aligner;
 mod cloud;
+mod gpu;
 mod normals;
 mod pairs;
 mod params;
@@ -42,6 +44,7 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
+pub use aligner::Aligner;
 pub use normals::normals;
 pub use params::{IcpParams, Metric, Robust, Stage};
 pub use register::align;

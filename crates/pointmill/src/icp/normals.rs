@@ -31,6 +31,9 @@ pub fn normals(points: &[[f32; 3]], searcher: &Searcher, k: usize) -> Result<Vec
     if searcher.len() != points.len() {
         return Err(Error::argument("searcher", format!("one of these {} points", points.len()), searcher.len()));
     }
+    if let Some(on) = searcher.on_gpu() {
+        return on.normals(k);
+    }
     // Points of a group are near each other, so what a walk reads is still in the cache for the next.
     let found: Vec<Vec<(u32, [f32; 3])>> = (0..searcher.groups().div_ceil(GROUPS))
         .into_par_iter()

@@ -3,6 +3,7 @@
 use super::search::{MAX_NEIGHBOURS, Search};
 use crate::{Error, Result};
 pub use pointmill_core::icp::Kernel as Robust;
+use pointmill_core::icp::turn::Rules;
 use pointmill_core::rigid::Rigid;
 
 /// Fewest neighbours that normals are made from.
@@ -105,6 +106,13 @@ impl IcpParams {
             let expected = "a rigid transform: a rotation, a translation, and 0, 0, 0, 1";
             Error::argument("target_from_source", expected, format!("{m:?}"))
         })
+    }
+
+    /// What ends a stage.
+    pub(super) fn rules(&self) -> Rules {
+        let closed = self.metric == Metric::PointToPoint && self.robust == Robust::None;
+        let max_iterations = self.max_iterations as u64;
+        Rules { step_tolerance: self.step_tolerance, max_iterations, closed: closed.into() }
     }
 
     /// The stages, of which there is at least one.

@@ -1,20 +1,22 @@
 //! The loop: pairs at a pose, what they say, the next pose.
 
 use super::cloud::Local;
-use super::pairs::{Look, Pairs};
-use super::params::{IcpParams, Metric, Robust, Stage};
-use super::result::{Iteration, Observability, Registration, Status, Timing};
-use super::search::limit_of;
-use super::stage::{Clouds, Sums};
+use super::pairs::Looked;
+use super::params::{IcpParams, Metric, Stage};
+use super::result::{Dropped, Iteration, Observability, Registration, Status, Timing, covariance};
+use super::search::Search;
+use super::stage::Clouds;
 use crate::{Coordinates, Result};
 use pointmill_core::icp::pairs::Linearization;
+use pointmill_core::icp::pose::{point_hessian, step_hessian};
+use pointmill_core::icp::spread::{Spread, margin};
+use pointmill_core::icp::turn::{End, Sums};
+use pointmill_core::linear::Square;
 use pointmill_core::rigid::{Rigid, add, rotate, subtract};
 use std::time::Instant;
 
 /// Most poses of a circle.
 const LONGEST_CYCLE: usize = 8;
-/// A search looks farther than the nearest point by so many times the last step: steps become shorter, and points far from the pivot move more than most.
-const MARGIN: f64 = 3.0;
 
 /// The pose that brings `source` onto `target`.
 ///
@@ -54,29 +56,60 @@ const MARGIN: f64 = 3.0;
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 pub fn align(source: Coordinates<'_>, target: Coordinates<'_>, params: &IcpParams) -> Result<Registration> {
-    let guess = params.check()?;
     let start = Instant::now();
+    let guess = params.check()?;
     let source = Local::new("source", &source, params.drop_zeros)?;
     let target = Local::new("target", &target, params.drop_zeros)?;
     let frames = Frames { source: source.centre, target: target.centre };
-    let guess = frames.local(&guess);
+    let dropped = [source.dropped, target.dropped];
+    run(start, params, frames, &guess, dropped, &mut OnHost { source, target, params })
+}
+
+/// Both clouds on the host, whole.
+struct OnHost<'a> {
+    source: Local,
+    target: Local,
+    params: &'a IcpParams,
+}
+
+impl Grounds for OnHost<'_> {
+    type On<'s>
+        = Clouds
+    where
+        Self: 's;
+
+    fn prepare(&mut self, stage: &Stage) -> Result<Clouds> {
+        Clouds::new(&self.source, &self.target, stage, self.params)
+    }
+}
+
+/// All stages, one after the other. What went before began at `start`.
+pub(super) fn run(
+    start: Instant,
+    params: &IcpParams,
+    frames: Frames,
+    guess: &Rigid,
+    [source_dropped, target_dropped]: [Dropped; 2],
+    grounds: &mut impl Grounds,
+) -> Result<Registration> {
+    let guess = frames.local(guess);
     let mut run = Run { params, frames, guess, pose: guess, trace: Vec::new(), iterations: 0 };
     let mut prepare_ms = elapsed(start);
     let mut end = None;
     for (number, stage) in params.stages().iter().enumerate() {
         let start = Instant::now();
-        let clouds = Clouds::new(&source, &target, stage, params)?;
+        let mut on = grounds.prepare(stage)?;
         prepare_ms += elapsed(start);
-        tracing::debug!(stage = number, search = ?clouds.search(), source = clouds.source.len(), target = clouds.target.len());
-        let (status, at, sums) = run.stage(number, stage, &clouds)?;
+        tracing::debug!(stage = number, search = ?on.search(), points = ?on.points());
+        let (status, sums) = run.stage(number, &mut on)?;
         let lost = matches!(status, Status::NoPairs | Status::Degenerate);
-        end = Some((status, at, sums, clouds.source.len()));
+        end = Some((status, on.spread().at(run.pose), sums, on.points()[0]));
         if lost {
             break;
         }
     }
     let (status, at, sums, points) = end.expect("there is at least one stage");
-    let scaled = sums.hessian(&at);
+    let scaled = hessian_of(&sums, &at);
     let observability = Observability::of(&scaled, sums.pairs());
     // Turns are told in radians outside.
     let unit = |i: usize| if i < 3 { 1.0 } else { at.length };
@@ -90,26 +123,84 @@ pub fn align(source: Coordinates<'_>, target: Coordinates<'_>, params: &IcpParam
         fitness: if points > 0 { sums.pairs() / points as f64 } else { 0.0 },
         inlier_rmse: sums.rmse(),
         num_inliers: sums.pairs() as usize,
-        covariance: if determined { sums.covariance(&hessian, params.metric) } else { None },
+        covariance: if determined { covariance_of(&sums, &hessian, params.metric) } else { None },
         hessian,
         observability,
-        pivot: add(at.pivot, target.centre),
-        source_dropped: source.dropped,
-        target_dropped: target.dropped,
+        pivot: add(at.pivot, frames.target),
+        source_dropped,
+        target_dropped,
         trace: run.trace,
         prepare_ms,
     })
 }
 
+/// All six directions in metres.
+fn hessian_of(sums: &Sums, at: &Linearization) -> Square<6> {
+    match sums {
+        Sums::Points(terms) => point_hessian(terms, at),
+        Sums::Steps(terms) => step_hessian(terms),
+    }
+}
+
+/// The covariance of the pose, with the Hessian by metres and radians.
+fn covariance_of(sums: &Sums, hessian: &Square<6>, metric: Metric) -> Option<Square<6>> {
+    // A plane says one thing of a point, a point and a patch say three.
+    let each = if metric == Metric::PointToPlane { 1.0 } else { 3.0 };
+    let [pairs, _, squares, _] = sums.head();
+    covariance(hessian, squares, each * pairs - 6.0)
+}
+
+/// Both clouds on a device.
+pub(super) trait Grounds {
+    /// As a stage takes them.
+    type On<'s>: Ground
+    where
+        Self: 's;
+
+    /// Makes a stage ready.
+    fn prepare(&mut self, stage: &Stage) -> Result<Self::On<'_>>;
+}
+
+/// Both clouds of a stage on a device, and what they say at poses.
+pub(super) trait Ground {
+    /// Which search it is.
+    fn search(&self) -> Search;
+    /// Points of the source and the target.
+    fn points(&self) -> [usize; 2];
+    /// Where the source is; known after a turn.
+    fn spread(&self) -> &Spread;
+    /// The pairs at a pose, and what they say.
+    fn turn(&mut self, ask: &Ask) -> Result<Turn>;
+}
+
+/// Where a turn is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ask {
+    pub(super) pose: Rigid,
+    /// Metres by which searches look farther.
+    pub(super) margin: f32,
+    /// The step to this pose, and how many there were.
+    pub(super) step: f64,
+    pub(super) steps: usize,
+}
+
+/// What pairs at a pose say.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub(super) looked: Looked,
+    pub(super) sums: Sums,
+    pub(super) timing: Timing,
+}
+
 /// The centres of both clouds: poses within the loop are between points about them.
 #[derive(Clone, Copy, Debug)]
-struct Frames {
-    source: [f64; 3],
-    target: [f64; 3],
+pub(super) struct Frames {
+    pub(super) source: [f64; 3],
+    pub(super) target: [f64; 3],
 }
 
 impl Frames {
-    fn local(&self, pose: &Rigid) -> Rigid {
+    pub(super) fn local(&self, pose: &Rigid) -> Rigid {
         Rigid { translation: subtract(pose.apply(self.source), self.target), ..*pose }
     }
 
@@ -133,65 +224,50 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// One stage; the sums are those at the pose where it ends.
-    fn stage(&mut self, number: usize, stage: &Stage, clouds: &Clouds) -> Result<(Status, Linearization, Sums)> {
-        let params = self.params;
-        let mut pairs = Pairs::new(clouds.source.len(), limit_of(stage.max_distance)?);
-        let closed = params.metric == Metric::PointToPoint && params.robust == Robust::None;
+    fn stage(&mut self, number: usize, on: &mut impl Ground) -> Result<(Status, Sums)> {
+        let rules = self.params.rules();
         let mut seen = Vec::new();
-        let (mut steps, mut step, mut margin) = (0, f64::INFINITY, 0.0);
+        let mut ask = Ask { pose: self.pose, margin: 0.0, step: f64::INFINITY, steps: 0 };
         loop {
-            let mut timing = Timing::default();
+            let Turn { looked, sums, timing } = on.turn(&ask)?;
             let start = Instant::now();
-            let (target, searcher) = (&clouds.target[..], &clouds.searcher);
-            let looked = pairs.look(&clouds.source, &Look { pose: self.pose, target, searcher, margin });
-            timing.search_ms = elapsed(start);
-            let start = Instant::now();
-            let at = clouds.at(self.pose);
-            let sums = clouds.sums(&pairs, &at, params);
-            timing.reduce_ms = elapsed(start);
             seen.push(looked.hash);
             let mut entry = Iteration {
                 stage: number,
-                target_from_source: self.frames.matrix(&self.pose),
+                target_from_source: self.frames.matrix(&ask.pose),
                 pairs: sums.pairs() as usize,
-                changed: if steps == 0 { clouds.source.len() } else { looked.changed },
+                changed: if ask.steps == 0 { on.points()[0] } else { looked.changed },
                 searched: looked.searched,
                 rmse: sums.rmse(),
                 step: 0.0,
                 timing,
             };
-            let mut status = if sums.pairs() == 0.0 {
-                Some(Status::NoPairs)
-            } else if closed && steps > 0 && looked.changed == 0 {
-                Some(Status::Fixed)
-            } else if steps > 0 && step <= params.step_tolerance * clouds.size() {
-                Some(Status::StepBelow)
-            } else if is_cycle(&seen, closed) {
-                Some(Status::Cycle)
-            } else if steps == params.max_iterations {
-                Some(Status::MaxIterations)
-            } else {
-                None
+            let spread = on.spread();
+            let end = rules.end(sums.pairs(), looked.changed as u64, ask.steps as u64, ask.step, spread.size());
+            let mut status = match end {
+                Some(End::NoPairs) => Some(Status::NoPairs),
+                Some(End::Fixed) => Some(Status::Fixed),
+                Some(End::Step) => Some(Status::StepBelow),
+                _ if is_cycle(&seen, rules.closed != 0) => Some(Status::Cycle),
+                Some(End::Iterations) => Some(Status::MaxIterations),
+                None => None,
             };
             if status.is_none() {
-                let start = Instant::now();
-                match sums.next(&at, &self.guess) {
+                match sums.next(&ask.pose, spread, &self.guess) {
                     Some(next) => {
-                        step = clouds.motion(&self.pose, &next);
-                        entry.step = step;
-                        // Looking farther pays where steps are short beside the distances of points.
-                        margin = if MARGIN * step < sums.rmse() { (MARGIN * step) as f32 } else { 0.0 };
+                        entry.step = spread.motion(&ask.pose, &next);
+                        let margin = margin(entry.step, sums.rmse());
+                        ask = Ask { pose: next, margin, step: entry.step, steps: ask.steps + 1 };
                         self.pose = next;
                         self.iterations += 1;
-                        steps += 1;
                     }
                     None => status = Some(Status::Degenerate),
                 }
-                entry.timing.solve_ms = elapsed(start);
             }
+            entry.timing.solve_ms += elapsed(start);
             self.trace.push(entry);
             if let Some(status) = status {
-                return Ok((status, at, sums));
+                return Ok((status, sums));
             }
         }
     }
@@ -210,6 +286,6 @@ fn is_cycle(seen: &[u64], closed: bool) -> bool {
     })
 }
 
-fn elapsed(start: Instant) -> f64 {
+pub(super) fn elapsed(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }

@@ -1,6 +1,6 @@
 //! Sums in one order, whoever adds.
 
-use pointmill_kernels::ndt::{SEGMENTS, TREE};
+use pointmill_kernels::prim::sum::{SEGMENTS, TREE};
 use rayon::prelude::*;
 
 /// Values of a tree.

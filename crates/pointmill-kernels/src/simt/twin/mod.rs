@@ -311,11 +311,21 @@ pub mod machine {
         }
     }
 
+    pub fn fused(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
     pub fn f32_from_f16(bits: u32) -> f32 {
         pointmill_core::half::f32_from_f16_bits(bits as u16)
     }
     pub fn f16_from_f32(value: f32) -> u32 {
         u32::from(pointmill_core::half::f16_bits_from_f32(value))
+    }
+
+    /// The twin runs one thread at a time, in order.
+    pub fn fence() {}
+    pub fn nanoseconds() -> u64 {
+        static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+        START.elapsed().as_nanos() as u64
     }
 
     // SAFETY of all below: the caller promises a valid, aligned pointer; atomics make concurrent launches defined.

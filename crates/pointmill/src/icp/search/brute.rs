@@ -1,6 +1,7 @@
 //! Every point is looked at: what the trees are tested against.
 
-use super::tree::{Entry, Keep};
+use super::tree::Entry;
+use pointmill_core::icp::keep::Keep;
 use pointmill_core::icp::nearest::{key, squared_distance};
 
 /// Points that are looked at together.

@@ -12,11 +12,12 @@ pub(super) fn build(mut entries: Vec<Entry>) -> Tree {
 }
 
 /// Where a part splits: the first half has whole leaves, so that all leaves but the last are full.
-fn middle(len: usize) -> usize {
+pub(in crate::icp) fn middle(len: usize) -> usize {
     len.div_ceil(LEAF).div_ceil(2) * LEAF
 }
 
-fn order(entries: &mut [Entry]) {
+/// Puts entries in the order of the tree's leaves.
+pub(in crate::icp) fn order(entries: &mut [Entry]) {
     if entries.len() <= LEAF {
         return;
     }

@@ -2,6 +2,7 @@
 //!
 //! How points were put in order and split is the builder's; what is found does not depend on it.
 
+use pointmill_core::icp::keep::Keep;
 use pointmill_core::icp::nearest::{bound, key, squared_distance};
 
 /// Boxes of a node.
@@ -16,9 +17,9 @@ const WAITING: usize = 3 * 46 + WIDTH;
 
 /// A point and its index in the cloud.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub(super) point: [f32; 3],
-    pub(super) index: u32,
+pub(in crate::icp) struct Entry {
+    pub(in crate::icp) point: [f32; 3],
+    pub(in crate::icp) index: u32,
 }
 
 /// Boxes axis by axis, so that four are tested at a time. A box that is not there begins at infinity: its bound is above every limit.
@@ -40,16 +41,6 @@ struct Leaf {
 pub(super) struct Tree {
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
-}
-
-/// What a search keeps of the points that it is shown.
-pub(in crate::icp) trait Keep {
-    /// Squared distances above this are of no interest.
-    fn reach(&self) -> f32;
-    /// A point.
-    fn offer(&mut self, key: u64);
-    /// Points that nobody will look at, and a lower bound of their squared distances.
-    fn pass(&mut self, bound: f32);
 }
 
 /// Children that wait for their turn, each with its bound; kept between queries.

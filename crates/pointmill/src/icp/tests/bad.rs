@@ -1,14 +1,14 @@
 //! Input that has no answer, or only part of one.
 
 use super::super::*;
-use super::{cloud_of, f64_cloud, moved, off};
+use super::{align_everywhere, cloud_of, f64_cloud, moved, off};
 use crate::{Coordinates, Error};
 use pointmill_core::rigid::{Rigid, exponential};
 
 const METRICS: [Metric; 3] = [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp];
 
 fn run(source: &[f64], target: &[f64], params: &IcpParams) -> Registration {
-    let got = align(Coordinates::f64(source, 3).unwrap(), Coordinates::f64(target, 3).unwrap(), params).unwrap();
+    let got = align_everywhere(Coordinates::f64(source, 3).unwrap(), Coordinates::f64(target, 3).unwrap(), params);
     // Whatever comes in, what comes out is a rigid transform, and every number is one.
     let m = got.target_from_source;
     let rows = [0, 1, 2, 3].map(|i| [m[4 * i], m[4 * i + 1], m[4 * i + 2], m[4 * i + 3]]);

@@ -1,12 +1,13 @@
 mod align;
 mod bad;
 mod fixtures;
+mod parity;
 mod real;
 mod search;
 
-use super::{Registration, Timing};
-
-use crate::testing::Random;
+use super::{Aligner, IcpParams, Registration, Timing, align};
+use crate::Coordinates;
+use crate::testing::{Random, kernel_devices};
 use pointmill_core::rigid::Rigid;
 
 /// Points on a bumpy surface, so that neighbourhoods have normals.
@@ -50,5 +51,17 @@ fn off(got: &[f64; 16], truth: &Rigid) -> (f64, f64) {
 /// Without what depends on the search: which neighbours it can prove to be the same.
 fn without_searched(mut got: Registration) -> Registration {
     got.trace.iter_mut().for_each(|entry| entry.searched = 0);
+    got
+}
+
+/// An alignment on the CPU, after it was made sure that all devices give the same.
+fn align_everywhere(source: Coordinates<'_>, target: Coordinates<'_>, params: &IcpParams) -> Registration {
+    let got = align(source, target, params).unwrap();
+    let wanted = without_searched(strip(got.clone()));
+    for (name, device) in kernel_devices() {
+        let mut aligner = Aligner::new(&device.stream().unwrap()).unwrap();
+        let there = aligner.align(source, target, params).unwrap();
+        assert_eq!(without_searched(strip(there)), wanted, "{name}: {params:?}");
+    }
     got
 }

@@ -3,7 +3,7 @@
 use super::super::*;
 use super::{strip, without_searched};
 use crate::Coordinates;
-use crate::testing::repository;
+use crate::testing::{gpu, repository};
 use std::path::PathBuf;
 
 /// Where public clouds lie; beside the repository, or where `POINTMILL_TEST_DATA` says.
@@ -103,6 +103,34 @@ fn searches_agree_on_the_bunny() {
     let params = |search| IcpParams { metric: Metric::Gicp, search, ..IcpParams::default() };
     let run = |search| without_searched(strip(bunny.align(&params(search)).0));
     assert_eq!(run(Search::KdTree), run(Search::Lbvh));
+}
+
+#[test]
+fn a_gpu_aligns_the_bunny_as_the_cpu_does() {
+    let (Some(bunny), Some(device)) = (bunny(), gpu()) else { return };
+    let stream = device.stream().unwrap();
+    let points = |values: &[f32]| values.as_chunks::<3>().0.to_vec();
+    let (queries, target) = (points(&bunny.source), points(&bunny.target));
+    let cpu = Searcher::new(&target, Search::KdTree).unwrap();
+    let wanted = (cpu.nearest(&queries, None).unwrap(), cpu.neighbours(&queries, 20, Some(0.01)).unwrap());
+    let normal = normals(&target, &cpu, 20).unwrap();
+    for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
+        let there = Searcher::on(&stream, &target, search).unwrap();
+        assert!(there.nearest(&queries, None).unwrap() == wanted.0, "{search:?}");
+        assert!(there.neighbours(&queries, 20, Some(0.01)).unwrap() == wanted.1, "{search:?}");
+        assert!(normals(&target, &there, 20).unwrap() == normal, "{search:?}");
+    }
+    let mut aligner = Aligner::new(&stream).unwrap();
+    let cloud = |points| Coordinates::f32(points, 3).unwrap();
+    for metric in [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp] {
+        let params = IcpParams { metric, max_distance: Some(1.0), ..IcpParams::default() };
+        let wanted = without_searched(strip(bunny.align(&params).0));
+        for search in [Search::Auto, Search::Brute, Search::KdTree, Search::Lbvh] {
+            let params = IcpParams { search, ..params.clone() };
+            let got = aligner.align(cloud(&bunny.source), cloud(&bunny.target), &params).unwrap();
+            assert_eq!(without_searched(strip(got)), wanted, "{metric:?} {search:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{cloud_of, on_threads};
-use crate::testing::Random;
+use crate::testing::{Random, kernel_devices};
 use pointmill_core::icp::nearest::squared_distance;
 use proptest::prelude::*;
 
@@ -24,13 +24,22 @@ fn plain(points: &[[f32; 3]], q: [f32; 3], k: usize, max_distance: Option<f64>) 
 fn check(points: &[[f32; 3]], queries: &[[f32; 3]], what: &str) {
     for max_distance in [None, Some(0.0), Some(0.25), Some(1e30)] {
         let wanted: Vec<Vec<Neighbour>> = queries.iter().map(|q| plain(points, *q, 20, max_distance)).collect();
-        for search in TREES {
-            let searcher = Searcher::new(points, search).unwrap();
+        let searchers = TREES.iter().flat_map(|search| {
+            let cpu = Searcher::new(points, *search).unwrap();
+            // The twin takes its time; what is between the limits is the same code.
+            let some = if matches!(max_distance, None | Some(0.25)) { kernel_devices() } else { Vec::new() };
+            let there = some.into_iter().map(|(name, device)| {
+                (name, *search, Searcher::on(&device.stream().unwrap(), points, *search).unwrap())
+            });
+            std::iter::once(("cpu", *search, cpu)).chain(there)
+        });
+        for (device, search, searcher) in searchers {
+            assert_eq!(searcher.search(), search);
             let one = searcher.nearest(queries, max_distance).unwrap();
             let first: Vec<Option<Neighbour>> = wanted.iter().map(|w| w.first().copied()).collect();
-            assert_eq!(one, first, "{what}: {search:?} within {max_distance:?}");
+            assert_eq!(one, first, "{what}: {search:?} on {device} within {max_distance:?}");
             let many = searcher.neighbours(queries, 20, max_distance).unwrap();
-            assert!(many == wanted, "{what}: {search:?} within {max_distance:?}");
+            assert!(many == wanted, "{what}: {search:?} on {device} within {max_distance:?}");
         }
     }
 }
@@ -118,7 +127,7 @@ fn searchers_refuse_what_makes_no_sense() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn any_points_and_queries(
         points in prop::collection::vec(prop::array::uniform3(prop::num::f32::ANY), 0..120), whole in prop::collection::vec(prop::array::uniform3(-4i8..4), 0..200),

@@ -4,7 +4,8 @@ use super::Grid;
 use crate::ndt::cloud::NdtCloud;
 use crate::prim::sum;
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore, PreparedPose, TERMS, state};
-use pointmill_kernels::ndt::{SCORES, TREE};
+use pointmill_kernels::ndt::SCORES;
+use pointmill_kernels::prim::sum::TREE;
 use rayon::prelude::*;
 
 /// Points of a tree.

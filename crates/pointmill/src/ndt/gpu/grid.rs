@@ -1,7 +1,6 @@
 //! Searching, scoring and aligning.
 
 use super::cells::Cells;
-use super::points;
 use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::ndt::cloud::NdtCloud;
@@ -12,6 +11,7 @@ use pointmill_core::hash::first_slot;
 use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtLimits, NdtScore, PreparedPose, state};
 use pointmill_kernels::ndt as kernels;
 use pointmill_kernels::prim::scan::{self, Scan, ScanArgs, Tiles};
+use pointmill_kernels::prim::sum::TREE;
 use pointmill_kernels::prim::{BLOCK, Length};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -151,7 +151,7 @@ impl Grid {
         }
         let mut work = self.work();
         let n = cloud.len();
-        let points = points(cloud, &mut work.staging)?;
+        let points = cloud.staged(&mut work.staging)?;
         out.row_splits.reserve(n + 1)?;
         work.counts.reserve(n)?;
         let scan_blocks = n as u32 / scan::TILE + 1;
@@ -227,8 +227,8 @@ impl Grid {
             return Ok(sums);
         }
         let mut work = self.work();
-        let points = points(scan, &mut work.staging)?;
-        let trees = points.n.div_ceil(kernels::TREE);
+        let points = scan.staged(&mut work.staging)?;
+        let trees = points.n.div_ceil(TREE);
         for poses in poses.chunks((MAX_TREES / trees as usize).max(1)) {
             let stored: Vec<_> = poses.iter().map(|pose| kernels::StoredPose(*pose)).collect();
             work.poses.reserve(poses.len())?;
@@ -264,7 +264,7 @@ impl Grid {
             return Ok(vec![[0.0; 2]; scan.len()]);
         }
         let mut work = self.work();
-        let points = points(scan, &mut work.staging)?;
+        let points = scan.staged(&mut work.staging)?;
         work.poses.reserve(1)?;
         work.poses.write(&[kernels::StoredPose(*pose)])?;
         let scores = self.stream.alloc(scan.len())?;
@@ -293,8 +293,8 @@ impl Grid {
             return Ok(());
         }
         let mut work = self.work();
-        let points = points(scan, &mut work.staging)?;
-        let trees = points.n.div_ceil(kernels::TREE);
+        let points = scan.staged(&mut work.staging)?;
+        let trees = points.n.div_ceil(TREE);
         for some in alignments.chunks_mut((MAX_TREES / trees as usize).max(1)) {
             let mut stored: Vec<_> = some.iter().map(|one| kernels::StoredAlignment(*one)).collect();
             work.alignments.reserve(some.len())?;

@@ -1,6 +1,6 @@
 //! Points into sums, and sums into rows.
 
-use super::{Grid, points};
+use super::Grid;
 use crate::coordinates::Values;
 use crate::device::{Buffer, Stream};
 use crate::ndt::cloud::NdtCloud;
@@ -11,6 +11,7 @@ use crate::{Error, Result};
 use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
 use pointmill_kernels::Kernel;
 use pointmill_kernels::ndt as kernels;
+use pointmill_kernels::points::kind;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::{BLOCK, Length};
 use std::ptr::{null, null_mut};
@@ -121,7 +122,7 @@ impl Table {
         if cloud.is_empty() {
             return Ok(());
         }
-        let points = points(cloud, &mut self.staging)?;
+        let points = cloud.staged(&mut self.staging)?;
         let args = kernels::AccumulateArgs {
             points: points.values,
             columns: points.columns,
@@ -221,8 +222,8 @@ impl Table {
                     let args = kernels::AccumulateArgs { table, take_away, ..args };
                     let blocks = args.n.div_ceil(kernels::TILE * args.items);
                     match kind {
-                        kernels::kind::F32 => self.stream.launch::<kernels::AccumulateF32>(blocks, args),
-                        kernels::kind::F64 => self.stream.launch::<kernels::AccumulateF64>(blocks, args),
+                        kind::F32 => self.stream.launch::<kernels::AccumulateF32>(blocks, args),
+                        kind::F64 => self.stream.launch::<kernels::AccumulateF64>(blocks, args),
                         _ => self.stream.launch::<kernels::AccumulateAbout>(blocks, args),
                     }
                 }

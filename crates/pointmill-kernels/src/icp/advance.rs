@@ -1,0 +1,204 @@
+//! The next pose, and the end of the loop.
+//!
+//! The loop runs ahead of the host, which looks at its turns later and decides with the same arithmetic. So the device may stop too early, where a step takes more than it can do, but
+//! never goes another way.
+
+use super::spread::StoredSpread;
+use super::*;
+use pointmill_core::icp::{pairs::STEP_TERMS, turn::Rules};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::icp::{
+    pairs::{HEAD, Linearization, POINT_TERMS},
+    pose::{closest, stepped_if_determined},
+    spread::margin,
+    turn::rmse,
+};
+use pointmill_core::rigid::Rigid;
+
+/// Places where blocks tell of a turn.
+pub const TOLD: usize = crate::simt::WARP as usize;
+
+/// What blocks tell of a turn.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    /// Source points whose pair changed.
+    pub changed: u64,
+    /// Those that were searched for.
+    pub searched: u64,
+    /// What the pairs make together.
+    pub hash: u64,
+}
+
+/// Where the loop is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LoopState {
+    /// The pose to look at.
+    pub pose: Rigid,
+    /// The last step in metres.
+    pub step: f64,
+    /// Steps so far.
+    pub steps: u64,
+    /// What blocks tell of this turn, in one of many places each, so that few meet at one; zero before it.
+    pub told: [Told; TOLD],
+    /// Nanoseconds: when the search began, and the sums.
+    pub times: [u64; 2],
+    /// Metres by which searches look farther.
+    pub margin: f32,
+    /// Not zero until the end.
+    pub running: u32,
+    /// Not zero where nothing is known of pairs yet.
+    pub fresh: u32,
+    /// Turns that are noted.
+    pub turns: u32,
+}
+
+/// One look at a pose.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// The pose.
+    pub pose: Rigid,
+    /// The sums there; of point-to-point only the first are set.
+    pub terms: [f64; STEP_TERMS],
+    /// What blocks told.
+    pub told: Told,
+    /// Nanoseconds: when the search began, the sums, the solution, and when that was done.
+    pub times: [u64; 4],
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+const _: () = {
+    assert!(size_of::<LoopState>() == (12 + 4 + 3 * TOLD) * 8 + 16 && size_of::<Turn>() == (12 + STEP_TERMS + 7) * 8);
+    // SAFETY: numbers without a gap, valid whatever their bits are.
+    unsafe impl bytemuck::Zeroable for LoopState {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for LoopState {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Zeroable for Turn {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for Turn {}
+};
+
+/// Arguments of [`AdvancePoints`] and [`AdvanceSteps`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AdvanceArgs {
+    /// The loop.
+    pub state: *mut LoopState,
+    /// Room for the turns of a batch.
+    pub turns: *mut Turn,
+    /// What ends it.
+    pub rules: Rules,
+    /// Where the loop began: what pairs do not determine stays as it is there.
+    pub guess: Rigid,
+    /// Where the source is.
+    pub spread: *const StoredSpread,
+    /// Sums of trees.
+    pub sums: *const f64,
+    /// Trees.
+    pub trees: u32,
+}
+
+/// How the next pose follows from sums. (Closures are not inlined everywhere, and functions that are called need a stack.)
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+trait Next<const K: usize> {
+    fn next(a: &AdvanceArgs, terms: &[f64; K], at: &Linearization) -> Option<Rigid>;
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Next<POINT_TERMS> for AdvancePoints {
+    #[inline(always)]
+    fn next(a: &AdvanceArgs, terms: &[f64; POINT_TERMS], _: &Linearization) -> Option<Rigid> {
+        closest(terms, &a.guess)
+    }
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Next<STEP_TERMS> for AdvanceSteps {
+    #[inline(always)]
+    fn next(_: &AdvanceArgs, terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
+        stepped_if_determined(terms, at)
+    }
+}
+
+/// Adds up the trees, notes the turn, and sets the next pose or ends the loop. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
+    // SAFETY: the caller's promise about all pointers.
+    unsafe {
+        let state = a.state;
+        let turn = a.turns.add((*state).turns as usize);
+        if thread_index() == 0 {
+            (*turn).times[2] = nanoseconds();
+        }
+        // The first warp adds up what was told; the order of whole numbers does not matter.
+        let place = &raw mut (*state).told[lane() as usize];
+        let told = Told {
+            changed: warp_sum_u64((*place).changed),
+            searched: warp_sum_u64((*place).searched),
+            hash: warp_sum_u64((*place).hash),
+        };
+        let sum = fold::<K>(a.sums.cast::<[f64; K]>(), a.trees, shared);
+        if warp() == 0 {
+            *place = Told::default();
+        }
+        // The words of the first two warps are read no more once all threads are here.
+        sync_block();
+        if thread_index() < K as u32 {
+            shared.set(thread_index(), sum.to_bits() as u32);
+            shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
+            (*turn).terms[thread_index() as usize] = sum;
+        }
+        sync_block();
+        if thread_index() == 0 {
+            let mut terms = [0.0; K];
+            for k in 0..K {
+                terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
+            }
+            let mut head = [0.0; HEAD];
+            head.copy_from_slice(&terms[..HEAD]);
+            let pose = (*state).pose;
+            (*turn).pose = pose;
+            (*turn).told = told;
+            ((*turn).times[0], (*turn).times[1]) = ((*state).times[0], (*state).times[1]);
+            (*state).fresh = 0;
+            (*state).turns += 1;
+            let spread = &(*a.spread).0;
+            let end = a.rules.end(head[0], told.changed, (*state).steps, (*state).step, spread.size());
+            (*state).running = 0;
+            if end.is_none()
+                && let Some(next) = N::next(a, &terms, &spread.at(pose))
+            {
+                (*state).running = 1;
+                (*state).step = spread.motion(&pose, &next);
+                (*state).margin = margin((*state).step, rmse(&head));
+                (*state).steps += 1;
+                (*state).pose = next;
+            }
+            (*turn).times[3] = nanoseconds();
+        }
+    }
+}
+
+kernel! {
+    /// The next pose of point-to-point. One block.
+    AdvancePoints = "icp_advance_points", block BLOCK, shared 2 * BLOCK, cooperative true,
+    fn(a: AdvanceArgs) {
+        if (*a.state).running != 0 {
+            advance::<Self, POINT_TERMS>(&a, Shared::at(0));
+        }
+    }
+}
+
+kernel! {
+    /// The next pose of point-to-plane and GICP, if the pairs determine all of it. One block.
+    AdvanceSteps = "icp_advance_steps", block BLOCK, shared 2 * BLOCK, cooperative true,
+    fn(a: AdvanceArgs) {
+        if (*a.state).running != 0 {
+            advance::<Self, STEP_TERMS>(&a, Shared::at(0));
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Clouds as the loop takes them: finite points, in `f32`, about a centre.
+
+use super::*;
+use crate::points::Points;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use crate::prim::compact::rank_tile;
+use crate::prim::scan::{self, Tiles};
+
+/// Points that a centre is made from.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const SAMPLE: u32 = 1023;
+/// Points of a thread of [`Keep`], and of [`Centre`].
+const ITEMS: usize = 4;
+/// Points of a tile of [`Keep`].
+pub const KEEP_TILE: u32 = BLOCK * ITEMS as u32;
+/// Largest distance from the centre along an axis. Squares of such distances are still numbers.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const FARTHEST: f64 = 1e18;
+
+/// What is known of a cloud. All bits are set before [`Keep`], but for `zeros` and `nonfinite`, which are zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Head {
+    /// The median of sampled points.
+    pub centre: [f64; 3],
+    /// Points that stay.
+    pub kept: u32,
+    /// Points that are not finite.
+    pub nonfinite: u32,
+    /// Points at exactly zero that were left out.
+    pub zeros: u32,
+    /// The first point that stays and is too far from the centre.
+    pub far: u32,
+    /// Keys of the least coordinates of the box, and of the largest ones inverted: the smaller the farther out.
+    pub bounds: [u32; 6],
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+const _: () = {
+    assert!(size_of::<Head>() == 64);
+    // SAFETY: numbers without a gap, valid whatever their bits are.
+    unsafe impl bytemuck::Zeroable for Head {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for Head {}
+};
+
+#[cfg(not(target_arch = "nvptx64"))]
+impl Head {
+    /// A head that knows the box alone.
+    pub fn around(low: [f32; 3], high: [f32; 3]) -> Self {
+        let [a, b, c] = low.map(ordered);
+        let [d, e, f] = high.map(|x| !ordered(x));
+        Self { far: u32::MAX, bounds: [a, b, c, d, e, f], ..Self::default() }
+    }
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Head {
+    /// The box around the points.
+    #[inline(always)]
+    pub(super) fn corners(&self) -> ([f32; 3], [f32; 3]) {
+        let value = |key: u32| f32::from_bits(if key >> 31 == 0 { !key } else { key ^ 1 << 31 });
+        let b = &self.bounds;
+        ([value(b[0]), value(b[1]), value(b[2])], [value(!b[3]), value(!b[4]), value(!b[5])])
+    }
+}
+
+/// A number with the order of a float.
+#[inline(always)]
+fn ordered(x: f32) -> u32 {
+    let bits = x.to_bits();
+    if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
+}
+
+/// Arguments of [`Keep`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KeepArgs {
+    /// The cloud.
+    pub points: Points,
+    /// Not zero where points at zero are left out.
+    pub drop_zeros: u32,
+    /// Room for the indices of points that stay.
+    pub kept: *mut u32,
+    /// Where the counts go.
+    pub head: *mut Head,
+    /// State, zero before.
+    pub tiles: Tiles,
+}
+
+kernel! {
+    /// Lists the points that stay, in order. One block a tile of four points a thread.
+    Keep = "icp_keep", block BLOCK, shared scan::SHARED_WORDS, cooperative true,
+    fn(a: KeepArgs) {
+        let shared = Shared::at(0);
+        let tile = scan::take_tile(a.tiles, shared);
+        let (mut nonfinite, mut zeros) = (0, 0);
+        let start = crate::prim::compact::first_element::<ITEMS>(tile);
+        let mut stays = [false; ITEMS];
+        for j in 0..ITEMS {
+            let i = start + j as u32 * WARP;
+            if i < a.points.n {
+                let p = a.points.get(i);
+                let finite = p[0].is_finite() && p[1].is_finite() && p[2].is_finite();
+                let zero = a.drop_zeros != 0 && p[0] == 0.0 && p[1] == 0.0 && p[2] == 0.0;
+                nonfinite += if finite { 0 } else { 1 };
+                zeros += if finite && zero { 1 } else { 0 };
+                stays[j] = finite && !zero;
+            }
+        }
+        let r = rank_tile::<ITEMS>(a.tiles, tile, shared, |i| stays[((i - start) / WARP) as usize]);
+        for j in 0..ITEMS {
+            if r.flagged[j] {
+                *a.kept.add(r.rank[j] as usize) = r.start + j as u32 * WARP;
+            }
+        }
+        let (nonfinite, zeros) = (warp_sum(nonfinite), warp_sum(zeros));
+        if lane() == 0 && nonfinite > 0 {
+            atomic_add(&raw mut (*a.head).nonfinite, nonfinite);
+        }
+        if lane() == 0 && zeros > 0 {
+            atomic_add(&raw mut (*a.head).zeros, zeros);
+        }
+        if thread_index() == 0 && a.points.n <= (tile + 1) * KEEP_TILE {
+            (*a.head).kept = r.end;
+        }
+    }
+}
+
+/// Arguments of [`Centre`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CentreArgs {
+    /// The cloud.
+    pub points: Points,
+    /// The points that stay.
+    pub kept: *const u32,
+    /// Where the centre goes.
+    pub head: *mut Head,
+}
+
+kernel! {
+    /// The median of evenly spaced points, one axis a block of three: bit by bit from the highest, with [`BLOCK`] / 4 bits.
+    Centre = "icp_centre", block BLOCK, shared 1, cooperative true,
+    fn(a: CentreArgs) {
+        let (shared, axis, kept) = (Shared::at(0), block_index(), (*a.head).kept);
+        let n = if kept < SAMPLE { kept } else { SAMPLE };
+        // Keys with the total order of floats. A place that has no point is above all.
+        let mut keys = [u64::MAX; ITEMS];
+        for j in 0..ITEMS {
+            let i = j as u32 * BLOCK + thread_index();
+            if i < n {
+                let at = *a.kept.add((i as u64 * kept as u64 / n as u64) as usize);
+                let p = a.points.get(at);
+                let bits = if axis == 0 { p[0] } else if axis == 1 { p[1] } else { p[2] }.to_bits();
+                keys[j] = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
+            }
+        }
+        // A number that the compiler does not know: it would write out the loop over it.
+        let (mut prefix, mut rank, mut bit) = (0u64, n / 2, block_size() / 4);
+        while bit > 0 {
+            bit -= 1;
+            // Those that begin as the median does and go on with a zero.
+            let mut below = 0;
+            for j in 0..ITEMS {
+                below += ballot(keys[j] >> bit == prefix << 1).count_ones();
+            }
+            if thread_index() == 0 {
+                shared.set(0, 0);
+            }
+            sync_block();
+            if lane() == 0 {
+                shared.add(0, below);
+            }
+            sync_block();
+            let below = shared.get(0);
+            sync_block();
+            let upper = rank >= below;
+            prefix = prefix << 1 | if upper { 1 } else { 0 };
+            rank -= if upper { below } else { 0 };
+        }
+        if thread_index() == 0 {
+            let bits = if prefix >> 63 == 0 { !prefix } else { prefix ^ 1 << 63 };
+            let centre = (&raw mut (*a.head).centre).cast::<f64>();
+            *centre.add(axis as usize) = if n > 0 { f64::from_bits(bits) } else { 0.0 };
+        }
+    }
+}
+
+/// Arguments of [`Local`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LocalArgs {
+    /// The cloud.
+    pub points: Points,
+    /// The points that stay.
+    pub kept: *const u32,
+    /// What is known of the cloud.
+    pub head: *mut Head,
+    /// The points about the centre; each with its index.
+    pub local: *mut Place4,
+    /// Null where indices count the points that stay; else indices are rows of the cloud, and the points go here as well, by row.
+    pub by_row: *mut Place4,
+}
+
+kernel! {
+    /// Takes the centre off the points that stay, and finds the box around them. One thread a point.
+    Local = "icp_local", block BLOCK, shared 0, cooperative true,
+    fn(a: LocalArgs) {
+        let i = global_index();
+        let mut bounds = [u32::MAX; 6];
+        if i < (*a.head).kept {
+            let row = *a.kept.add(i as usize);
+            let (p, c) = (a.points.get(row), (*a.head).centre);
+            let q = narrow([p[0] - c[0], p[1] - c[1], p[2] - c[2]]);
+            let place = [q[0], q[1], q[2], f32::from_bits(if a.by_row.is_null() { i } else { row })];
+            *a.local.add(i as usize) = place;
+            if !a.by_row.is_null() {
+                *a.by_row.add(row as usize) = place;
+            }
+            let mut far = false;
+            for k in 0..3 {
+                bounds[k] = ordered(q[k]);
+                bounds[3 + k] = !ordered(q[k]);
+                far |= q[k].abs() as f64 > FARTHEST;
+            }
+            if far {
+                atomic_min(&raw mut (*a.head).far, i);
+            }
+        }
+        for k in 0..6 {
+            let mut least = bounds[k];
+            let mut distance = WARP / 2;
+            while distance > 0 {
+                let other = shuffle(least, lane() ^ distance);
+                least = if other < least { other } else { least };
+                distance /= 2;
+            }
+            if lane() == 0 && least < load_relaxed(&raw const (*a.head).bounds[k]) {
+                atomic_min(&raw mut (*a.head).bounds[k], least);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The pairs at a pose.
+
+use super::advance::LoopState;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::advance::TOLD;
+use super::tree::waiting_words;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::tree::walk;
+use super::*;
+use pointmill_core::icp::known::Known;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::icp::{
+    keep::Nearest,
+    known::hash,
+    nearest::{key, squared_distance},
+};
+
+/// A [`Known`] in memory of a device.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub struct StoredKnown(pub Known);
+
+#[cfg(not(target_arch = "nvptx64"))]
+const _: () = {
+    assert!(size_of::<Known>() == 32);
+    // SAFETY: numbers without a gap, valid whatever their bits are.
+    unsafe impl bytemuck::Zeroable for StoredKnown {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for StoredKnown {}
+};
+
+/// Arguments of [`Place`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PlaceArgs {
+    /// Points.
+    pub source: *const Place4,
+    /// The number of points.
+    pub n: u32,
+    /// Where the pose is.
+    pub state: *mut LoopState,
+    /// The key that neighbours are below.
+    pub limit: u64,
+    /// The target's points by their indices.
+    pub target: *const Place4,
+    /// `[n]`.
+    pub known: *const StoredKnown,
+    /// `[n]`: where the points are at the pose.
+    pub queries: *mut Place4,
+    /// `[n]`: the key of the last neighbour, where there is one below the limit; else that.
+    pub keys: *mut u64,
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn placed(source: *const Place4, i: u32, state: *const LoopState) -> [f32; 3] {
+    // SAFETY: the caller's promise.
+    unsafe { narrow((*state).pose.apply(wide(load4(source.add(i as usize)).0))) }
+}
+
+/// The key of the last neighbour, if it is below the limit: it is a point like others, and mostly near, so that what is beyond it needs no look.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn last_key(q: [f32; 3], last: u32, target: *const Place4, limit: u64) -> u64 {
+    if last == u32::MAX {
+        return limit;
+    }
+    // SAFETY: the caller's promise: the index is one of the target's.
+    let found = key(squared_distance(q, unsafe { load4(target.add(last as usize)) }.0), last);
+    if found < limit { found } else { limit }
+}
+
+kernel! {
+    /// Points at the pose of the loop, for a search that takes queries. One thread a point.
+    Place = "icp_place", block BLOCK, shared 0, cooperative false,
+    fn(a: PlaceArgs) {
+        let i = global_index();
+        if i < a.n && (*a.state).running != 0 {
+            if i == 0 {
+                (*a.state).times[0] = nanoseconds();
+            }
+            let q = placed(a.source, i, a.state);
+            *a.queries.add(i as usize) = [q[0], q[1], q[2], 0.0];
+            let last = if (*a.state).fresh != 0 { u32::MAX } else { (*a.known.add(i as usize)).0.nearest };
+            *a.keys.add(i as usize) = last_key(q, last, a.target, a.limit);
+        }
+    }
+}
+
+/// Arguments of [`Look`] and [`LookBrute`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LookArgs {
+    /// Points, along a curve.
+    pub source: *const Place4,
+    /// The number of points.
+    pub n: u32,
+    /// The key that neighbours are below.
+    pub limit: u64,
+    /// The target's points by their indices.
+    pub target: *const Place4,
+    /// The target's points as [`Look`] searches among them.
+    pub tree: Tree,
+    /// What [`LookBrute`] is told.
+    pub keys: *const u64,
+    /// `[n]`.
+    pub known: *mut StoredKnown,
+    /// The loop.
+    pub state: *mut LoopState,
+}
+
+/// Adds what the lanes of a warp found to the totals of the turn. All lanes call.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn tell(a: &LookArgs, changed: bool, searched: bool, hash: u64) {
+    let (changed, searched) = (ballot(changed).count_ones(), ballot(searched).count_ones());
+    let sum = warp_sum_u64(hash);
+    if lane() == 0 {
+        // SAFETY: the caller's promise about the state.
+        unsafe {
+            let place = &raw mut (*a.state).told[block_index() as usize % TOLD];
+            atomic_add_u64(&raw mut (*place).hash, sum);
+            if changed > 0 {
+                atomic_add_u64(&raw mut (*place).changed, changed as u64);
+            }
+            if searched > 0 {
+                atomic_add_u64(&raw mut (*place).searched, searched as u64);
+            }
+        }
+    }
+}
+
+kernel! {
+    /// The pair of each source point: kept where nothing can have changed, else searched for in a tree. One thread a point.
+    Look = "icp_look", block TREE, shared waiting_words(TREE), cooperative true,
+    fn(a: LookArgs) {
+        if (*a.state).running == 0 {
+            return;
+        }
+        if global_index() == 0 {
+            (*a.state).times[0] = nanoseconds();
+        }
+        let i = global_index();
+        let (mut changed, mut searched, mut print) = (false, false, 0);
+        if i < a.n {
+            let at = &mut (*a.known.add(i as usize)).0;
+            let mut known = if (*a.state).fresh != 0 { Known::nothing(a.limit) } else { *at };
+            let q = placed(a.source, i, a.state);
+            let before = known.index(a.limit);
+            let target = |index: u32| load4(a.target.add(index as usize)).0;
+            if !known.still(q, target, a.limit) {
+                searched = true;
+                let best = last_key(q, known.nearest, a.target, a.limit);
+                let mut nearest = Nearest::below(best, (*a.state).margin);
+                walk(&a.tree, q, &mut nearest, Shared::at(0));
+                known.found(q, &nearest, a.limit);
+            }
+            *at = known;
+            changed = known.index(a.limit) != before;
+            print = hash(i, known.index(a.limit));
+        }
+        tell(&a, changed, searched, print);
+    }
+}
+
+kernel! {
+    /// Takes the pairs that a search through all points found. One thread a point.
+    LookBrute = "icp_look_brute", block BLOCK, shared 0, cooperative true,
+    fn(a: LookArgs) {
+        if (*a.state).running == 0 {
+            return;
+        }
+        let i = global_index();
+        let (mut changed, mut print) = (false, 0);
+        if i < a.n {
+            let at = &mut (*a.known.add(i as usize)).0;
+            let mut known = if (*a.state).fresh != 0 { Known::nothing(a.limit) } else { *at };
+            let before = known.index(a.limit);
+            known.found_without_others([0.0; 3], *a.keys.add(i as usize), a.limit);
+            *at = known;
+            changed = known.index(a.limit) != before;
+            print = hash(i, known.index(a.limit));
+        }
+        tell(&a, changed, i < a.n, print);
+    }
+}

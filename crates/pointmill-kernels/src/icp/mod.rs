@@ -1,0 +1,68 @@
+//! Iterative closest point: clouds about a centre, trees of boxes along the Morton curve, exact neighbours, sums over pairs, and the next pose.
+//!
+//! [`Keep`], [`Centre`] and [`Local`] make a cloud ready; [`Codes`], a radix sort, [`Gather`] and [`Build`] a tree of it. [`NearestTree`], [`NearestBrute`] and [`Several`] search,
+//! [`Normals`] looks at neighbourhoods. A turn of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or
+//! [`AdvanceSteps`]; many are queued at once, and those behind the end do nothing. Neighbours are exact and sums are added in one tree, so that every run gives the same bits.
+
+mod advance;
+mod brute;
+mod cloud;
+mod curve;
+mod look;
+mod reduce;
+mod search;
+mod spread;
+mod tree;
+
+pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, LoopState, TOLD, Told, Turn};
+pub use brute::{NearestBrute, NearestBruteArgs, SPARSE};
+pub use cloud::{Centre, CentreArgs, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
+pub use curve::{Codes, CodesArgs, Gather, GatherArgs};
+pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredKnown};
+pub use reduce::{ReduceArgs, ReducePatches, ReducePlanes, ReducePoints, Weights};
+pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, SeveralArgs};
+pub use spread::{SpreadArgs, SpreadMean, SpreadMeanTotal, SpreadProducts, SpreadTotal, StoredSpread};
+pub use tree::{Build, BuildArgs, Half, IS_LEAF, LEAF, Node, Tree};
+
+use crate::Kernel;
+use crate::prim::BLOCK;
+use crate::prim::sum::TREE;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use crate::prim::sum::{fold, write_tree};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use crate::simt::*;
+
+/// The names of kernels that walk through trees.
+pub const WALKS: [&str; 4] = [Look::NAME, NearestTree::NAME, Several::NAME, Normals::NAME];
+
+/// A point or a normal, and behind it a word of its own: the index of a point in its cloud.
+pub type Place4 = [f32; 4];
+
+/// Reads a point and its word at once.
+///
+/// # Safety
+/// `p` is valid and aligned to 16 bytes.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn load4(p: *const Place4) -> ([f32; 3], u32) {
+    // SAFETY: the caller's promise; the type is as wide as its alignment here.
+    let v = unsafe { *p.cast::<Aligned>() };
+    ([v.0[0], v.0[1], v.0[2]], v.0[3].to_bits())
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Aligned(Place4);
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+const fn wide(p: [f32; 3]) -> [f64; 3] {
+    [p[0] as f64, p[1] as f64, p[2] as f64]
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+const fn narrow(p: [f64; 3]) -> [f32; 3] {
+    [p[0] as f32, p[1] as f32, p[2] as f32]
+}

@@ -1,0 +1,256 @@
+//! A binary tree of boxes over points in order, and the walk through it.
+//!
+//! A node stands between two neighbouring points, where its points part, and is stored at the index of the first of these; it holds the boxes of both parts. Parts of up to
+//! [`LEAF`] points are leaves. [`Build`] makes the tree over Morton codes; one made on the host, of whatever order, looks the same.
+//!
+//! Source: Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014.
+
+use super::*;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::icp::keep::Keep;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::icp::nearest::{bound, key, squared_distance};
+
+/// Most points of a leaf.
+pub const LEAF: u32 = 8;
+/// A child that is a leaf has this bit, and for the rest the index of its first point.
+pub const IS_LEAF: u32 = 1 << 31;
+/// Nodes that can wait, one for each level of the deepest tree: codes part at 63 bits, and equal codes at the 30 bits of their places, of which the last three are leaves.
+const WAITING: u32 = 63 + 27;
+/// Words of shared memory that the walks of a block of `threads` take.
+pub(super) const fn waiting_words(threads: u32) -> u32 {
+    WAITING * threads
+}
+/// A node that nobody has come to.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const NOBODY: u32 = u32::MAX;
+
+/// One part of a node: the box around it, and where it is.
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Half {
+    /// Least coordinates.
+    pub low: [f32; 3],
+    /// A node, or a leaf: see [`IS_LEAF`].
+    pub child: u32,
+    /// Largest ones.
+    pub high: [f32; 3],
+    /// Points of a leaf.
+    pub count: u32,
+}
+
+/// Both parts.
+pub type Node = [Half; 2];
+
+#[cfg(not(target_arch = "nvptx64"))]
+const _: () = {
+    assert!(size_of::<Half>() == 32);
+    // SAFETY: numbers without a gap, valid whatever their bits are.
+    unsafe impl bytemuck::Zeroable for Half {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for Half {}
+};
+
+/// A tree.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Tree {
+    /// `[n - 1]`, of which some are used.
+    pub nodes: *const Node,
+    /// Points in order, each with its index in the cloud.
+    pub points: *const Place4,
+    /// The first node or only leaf.
+    pub root: *const Half,
+    /// The number of points.
+    pub n: u32,
+}
+
+/// Arguments of [`Build`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BuildArgs {
+    /// Sorted.
+    pub codes: *const u64,
+    /// Points in the order of their codes.
+    pub points: *const Place4,
+    /// The number of points, at least one.
+    pub n: u32,
+    /// `[n - 1]`.
+    pub nodes: *mut Node,
+    /// `[n - 1]`, all bits set.
+    pub ends: *mut u32,
+    /// Where the first node goes.
+    pub root: *mut Half,
+}
+
+/// How far apart two neighbours are along the curve: their codes' differing bits, below them those of their places.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn gap(a: &BuildArgs, i: u32) -> (u64, u32) {
+    // SAFETY: the caller's promise: i + 1 < n.
+    unsafe { (*a.codes.add(i as usize) ^ *a.codes.add(i as usize + 1), i ^ (i + 1)) }
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn store_half(to: *mut Half, half: Half) {
+    let (l, h) = (half.low, half.high);
+    // SAFETY: the caller's promise that `to` is valid.
+    unsafe {
+        store_relaxed_x4(to.cast(), [l[0].to_bits(), l[1].to_bits(), l[2].to_bits(), half.child]);
+        store_relaxed_x4(to.cast::<u32>().add(4), [h[0].to_bits(), h[1].to_bits(), h[2].to_bits(), half.count]);
+    }
+}
+
+kernel! {
+    /// Makes the tree over sorted codes, from the points up. One thread a point: of two that meet at a node, the second goes on with both.
+    Build = "icp_build", block BLOCK, shared 0, cooperative false,
+    fn(a: BuildArgs) {
+        let i = global_index();
+        if i >= a.n {
+            return;
+        }
+        let (p, _) = load4(a.points.add(i as usize));
+        let mut part = Half { low: p, child: IS_LEAF | i, high: p, count: 1 };
+        // The first and the last point of the part.
+        let (mut first, mut last) = (i, i);
+        loop {
+            if first == 0 && last == a.n - 1 {
+                store_half(a.root, part);
+                return;
+            }
+            // The nearer neighbour is the other part.
+            let left = if first == 0 {
+                true
+            } else if last == a.n - 1 {
+                false
+            } else {
+                gap(&a, last) < gap(&a, first - 1)
+            };
+            let (node, end) = if left { (last, first) } else { (first - 1, last) };
+            let halves = a.nodes.add(node as usize).cast::<Half>();
+            store_half(halves.add(if left { 0 } else { 1 }), part);
+            fence();
+            let other_end = compare_and_swap(a.ends.add(node as usize), NOBODY, end);
+            if other_end == NOBODY {
+                return;
+            }
+            fence();
+            let other = halves.add(if left { 1 } else { 0 }).cast::<u32>().cast_const();
+            let (l, h) = (load_relaxed_x4(other), load_relaxed_x4(other.add(4)));
+            for k in 0..3 {
+                let (low, high) = (f32::from_bits(l[k]), f32::from_bits(h[k]));
+                part.low[k] = if low < part.low[k] { low } else { part.low[k] };
+                part.high[k] = if high > part.high[k] { high } else { part.high[k] };
+            }
+            if left {
+                last = other_end;
+            } else {
+                first = other_end;
+            }
+            part.count = last - first + 1;
+            part.child = if part.count <= LEAF { IS_LEAF | first } else { node };
+        }
+    }
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+fn bound_of(q: [f32; 3], half: &Half) -> f32 {
+    bound(q, half.low, half.high)
+}
+
+/// Shows `keep` every point within its reach, near ones first. `waiting` has [`waiting_words`] words.
+///
+/// # Safety
+/// The tree is valid and has a point.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waiting: Shared) {
+    if !(q[0].is_finite() && q[1].is_finite() && q[2].is_finite()) {
+        return;
+    }
+    let mut depth = 0;
+    // SAFETY: children are nodes or leaves of the tree, as the caller promised.
+    unsafe {
+        let mut at = (*tree.root).child;
+        let mut count = (*tree.root).count;
+        loop {
+            if at & IS_LEAF == 0 {
+                let (a, b) = ((*tree.nodes.add(at as usize))[0], (*tree.nodes.add(at as usize))[1]);
+                let (to_a, to_b) = (bound_of(q, &a), bound_of(q, &b));
+                let second = to_b < to_a;
+                let (near, far) = if second { (to_b, to_a) } else { (to_a, to_b) };
+                let reach = keep.reach();
+                if far <= reach {
+                    waiting.set(depth * block_size() + thread_index(), at << 1 | if second { 0 } else { 1 });
+                    depth += 1;
+                } else {
+                    keep.pass(far);
+                }
+                if near <= reach {
+                    (at, count) = if second { (b.child, b.count) } else { (a.child, a.count) };
+                    continue;
+                }
+                keep.pass(near);
+            } else {
+                leaf(tree, at & !IS_LEAF, count, q, keep);
+            }
+            loop {
+                if depth == 0 {
+                    return;
+                }
+                depth -= 1;
+                let entry = waiting.get(depth * block_size() + thread_index());
+                let half = (*tree.nodes.add((entry >> 1) as usize))[(entry & 1) as usize];
+                // The reach may be shorter than it was.
+                let bound = bound_of(q, &half);
+                if bound <= keep.reach() {
+                    (at, count) = (half.child, half.count);
+                    break;
+                }
+                keep.pass(bound);
+            }
+        }
+    }
+}
+
+/// Shows `keep` the points of a leaf.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl Keep) {
+    let mut squares = [f32::INFINITY; LEAF as usize];
+    let mut indices = [u32::MAX; LEAF as usize];
+    let mut least = f32::INFINITY;
+    // All reads first, so that they are in flight together; what is beyond the leaf is its last point once more, and not shown.
+    for k in 0..LEAF {
+        let at = first + if k < count { k } else { count - 1 };
+        // SAFETY: the caller's promise: a leaf has a point.
+        let (p, index) = unsafe { load4(tree.points.add(at as usize)) };
+        squares[k as usize] = squared_distance(q, p);
+        indices[k as usize] = index;
+        least = if squares[k as usize] < least { squares[k as usize] } else { least };
+    }
+    if least > keep.reach() {
+        keep.pass(least);
+        return;
+    }
+    for k in 0..LEAF {
+        if k < count {
+            keep.offer(key(squares[k as usize], indices[k as usize]));
+        }
+    }
+}
+
+/// Shows `keep` all points.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) unsafe fn all(tree: &Tree, q: [f32; 3], keep: &mut impl Keep) {
+    let mut i = 0;
+    while i < tree.n {
+        // SAFETY: the caller's promise: i < n.
+        let (p, index) = unsafe { load4(tree.points.add(i as usize)) };
+        keep.offer(key(squared_distance(q, p), index));
+        i += 1;
+    }
+}

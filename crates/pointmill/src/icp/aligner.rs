@@ -1,0 +1,69 @@
+//! Alignments on a device.
+
+use super::gpu::Work;
+use super::{IcpParams, Registration, align};
+use crate::device::Stream;
+use crate::{Coordinates, Result};
+use std::time::Instant;
+
+/// Aligns clouds on the device of a stream, and keeps its memory for the next time.
+///
+/// On a GPU the loop stays there: eight steps are queued at once, and the host looks at them afterwards. Clouds may be on the host or in memory of the device, and the result is
+/// that of [`align`], bit by bit, but for [`Iteration::searched`](super::Iteration::searched) and times. Stages with voxels are thinned out on the CPU, and a kd-tree is made
+/// there.
+///
+/// ```
+/// use pointmill::icp::{Aligner, IcpParams};
+/// use pointmill::{Coordinates, Device};
+/// let mut aligner = Aligner::new(&Device::auto().stream()?)?;
+/// let wave: Vec<f32> = (0..900).flat_map(|i| [(i % 30) as f32 * 0.1, (i / 30) as f32 * 0.1, ((i % 30) as f32).sin()]).collect();
+/// let cloud = Coordinates::f32(&wave, 3)?;
+/// let found = aligner.align(cloud, cloud, &IcpParams::default())?;
+/// assert!(found.converged() && found.fitness == 1.0);
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Aligner {
+    stream: Stream,
+    /// None on the CPU.
+    work: Option<Box<Work>>,
+}
+
+impl Aligner {
+    /// An aligner whose work goes to `stream`.
+    ///
+    /// # Errors
+    /// Out of memory, a lost device.
+    pub fn new(stream: &Stream) -> Result<Self> {
+        let work = if stream.device().is_cpu() { None } else { Some(Box::new(Work::new(stream)?)) };
+        Ok(Self { stream: stream.clone(), work })
+    }
+
+    /// The pose that brings `source` onto `target`, as [`align`].
+    ///
+    /// # Errors
+    /// As [`align`]; clouds in memory of another device, out of memory, a lost device.
+    pub fn align(
+        &mut self,
+        source: Coordinates<'_>,
+        target: Coordinates<'_>,
+        params: &IcpParams,
+    ) -> Result<Registration> {
+        let Some(work) = &mut self.work else {
+            return self.stream.device().install(|| align(source, target, params));
+        };
+        let start = Instant::now();
+        let guess = params.check()?;
+        for (cloud, argument) in [(&source, "source"), (&target, "target")] {
+            cloud.check_device(argument, &self.stream)?;
+            super::cloud::check_number(argument, cloud.len())?;
+        }
+        self.stream
+            .in_order(&[source.stream(), target.stream()], || work.align(start, [source, target], params, &guess))
+    }
+
+    /// The stream that the work goes to.
+    pub const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+}

@@ -1,0 +1,144 @@
+//! Neighbours of queries from the host.
+
+use super::super::search::Search;
+use super::chosen;
+use super::cloud::{Cloud, place};
+use super::tree::Tree;
+use crate::device::{Buffer, Stream};
+use crate::{Coordinates, Result};
+use pointmill_core::icp::nearest::FARTHEST;
+use pointmill_kernels::icp::{self as kernels, Place4};
+use pointmill_kernels::prim::sum::TREE;
+use std::sync::{Mutex, PoisonError};
+
+/// Points on a device, made ready for queries.
+#[derive(Debug)]
+pub(in crate::icp) struct Searcher {
+    stream: Stream,
+    /// All points by index, those that are not finite among them.
+    all: Buffer<Place4>,
+    cloud: Cloud,
+    search: Search,
+    tree: Tree,
+    len: usize,
+    work: Mutex<Work>,
+}
+
+/// Memory that calls use again.
+#[derive(Debug)]
+struct Work {
+    queries: Buffer<Place4>,
+    keys: Buffer<u64>,
+}
+
+impl Searcher {
+    pub(in crate::icp) fn new(stream: &Stream, search: Search) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            all: stream.alloc(0)?,
+            cloud: Cloud::new(stream)?,
+            search: chosen(search),
+            tree: Tree::new(stream)?,
+            len: 0,
+            work: Mutex::new(Work { queries: stream.alloc(0)?, keys: stream.alloc(0)? }),
+        })
+    }
+
+    /// Makes points ready, in the memory of those before.
+    pub(in crate::icp) fn take(&mut self, cloud: &Coordinates<'_>) -> Result<()> {
+        self.len = cloud.len();
+        self.cloud.take_rows(cloud, &mut self.all)?;
+        if self.cloud.len() > 0 {
+            if self.search == Search::Lbvh {
+                self.tree.curve.sort(&self.cloud)?;
+            }
+            self.tree.build(&self.cloud, self.search)?;
+        }
+        Ok(())
+    }
+
+    pub(in crate::icp) const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub(in crate::icp) const fn search(&self) -> Search {
+        self.search
+    }
+
+    /// The keys of the nearest points; the limit where there is none.
+    pub(in crate::icp) fn nearest(&self, queries: &[[f32; 3]], limit: u64) -> Result<Vec<u64>> {
+        let mut keys = vec![limit; queries.len()];
+        if self.cloud.len() == 0 || queries.is_empty() {
+            return Ok(keys);
+        }
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        work.take(queries)?;
+        work.keys.reserve(queries.len())?;
+        work.keys.write(&keys)?;
+        let (len, n) = (queries.len() as u32, self.cloud.len() as u32);
+        let (queries, to) = (work.queries.pointer().cast_const(), work.keys.pointer());
+        let tree = self.tree.get(&self.cloud);
+        // SAFETY: room was made for all queries, and the tree has points.
+        unsafe {
+            if self.search() == Search::Brute {
+                for stride in [kernels::SPARSE, 1] {
+                    let args = kernels::NearestBruteArgs { points: tree.points, n, queries, len, stride, keys: to };
+                    self.stream.launch::<kernels::NearestBrute>(args.blocks(), args)?;
+                }
+            } else {
+                let args = kernels::NearestTreeArgs { tree, queries, len, keys: to };
+                self.stream.launch::<kernels::NearestTree>(len.div_ceil(TREE), args)?;
+            }
+        }
+        work.keys.read_into(&mut keys)?;
+        Ok(keys)
+    }
+
+    /// The keys of the `k` nearest points of each query, ascending; the limit where there are fewer.
+    pub(in crate::icp) fn several(&self, queries: &[[f32; 3]], k: usize, limit: u64) -> Result<Vec<u64>> {
+        if self.cloud.len() == 0 || queries.is_empty() {
+            return Ok(vec![limit; queries.len() * k]);
+        }
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        work.take(queries)?;
+        work.keys.reserve(queries.len() * k)?;
+        let args = kernels::SeveralArgs {
+            tree: self.tree.get(&self.cloud),
+            k: k as u32,
+            limit,
+            queries: work.queries.pointer(),
+            len: queries.len() as u32,
+            keys: work.keys.pointer(),
+        };
+        // SAFETY: as above.
+        unsafe { self.stream.launch::<kernels::Several>(args.len.div_ceil(TREE), args) }?;
+        work.keys.read(queries.len() * k)
+    }
+
+    /// The normal of each point from its `k` nearest; zeros where there is none.
+    pub(in crate::icp) fn normals(&self, k: usize) -> Result<Vec<[f32; 3]>> {
+        let mut normals: Buffer<Place4> = self.stream.alloc(self.len.max(1))?;
+        normals.fill_words(0, self.len * 4)?;
+        if self.cloud.len() > 0 {
+            let args = kernels::NormalsArgs {
+                tree: self.tree.get(&self.cloud),
+                k: k as u32,
+                limit: FARTHEST,
+                cloud: self.all.pointer(),
+                in_order: 0,
+                normals: normals.pointer(),
+            };
+            // SAFETY: there is room for a normal of each point, and neighbours are among them.
+            unsafe { self.stream.launch::<kernels::Normals>(args.tree.n.div_ceil(TREE), args) }?;
+        }
+        Ok(normals.read(self.len)?.iter().map(|n| [n[0], n[1], n[2]]).collect())
+    }
+}
+
+impl Work {
+    fn take(&mut self, queries: &[[f32; 3]]) -> Result<()> {
+        let places: Vec<Place4> = queries.iter().map(|q| place(*q, 0)).collect();
+        self.queries.reserve(places.len())?;
+        self.queries.write(&places)
+    }
+}

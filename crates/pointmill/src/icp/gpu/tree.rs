@@ -1,0 +1,129 @@
+//! Trees of boxes on the device.
+
+use super::super::search::Search;
+use super::cloud::Cloud;
+use super::kdtree;
+use crate::Result;
+use crate::device::{Buffer, Stream};
+use crate::prim::{Pairs, Sorter};
+use pointmill_kernels::icp::{self as kernels, Half, Node, Place4};
+use pointmill_kernels::prim::{BLOCK, Length};
+use std::ptr::null_mut;
+
+/// Passes of a sort of codes: 63 bits, 8 a pass.
+const PASSES: u32 = 8;
+
+/// Points along the Morton curve.
+#[derive(Debug)]
+pub(super) struct Curve {
+    stream: Stream,
+    codes: Buffer<u64>,
+    pub(super) order: Buffer<u32>,
+    sorter: Sorter<u64>,
+    pub(super) points: Buffer<Place4>,
+}
+
+impl Curve {
+    pub(super) fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            codes: stream.alloc(0)?,
+            order: stream.alloc(0)?,
+            sorter: Sorter::new(stream)?,
+            points: stream.alloc(0)?,
+        })
+    }
+
+    /// Sorts the points of a cloud, of which there is at least one.
+    pub(super) fn sort(&mut self, cloud: &Cloud) -> Result<()> {
+        let n = cloud.len() as u32;
+        self.codes.reserve(n as usize)?;
+        self.order.reserve(n as usize)?;
+        self.points.reserve(n as usize)?;
+        self.sorter.reserve(n, PASSES)?;
+        let (codes, order) = (self.codes.pointer(), self.order.pointer());
+        let points = cloud.points.pointer().cast_const();
+        // SAFETY: room was made for n points, and the number of passes is even.
+        unsafe {
+            let args = kernels::CodesArgs { points, n, head: cloud.head(), codes };
+            self.stream.launch::<kernels::Codes>(n.div_ceil(BLOCK), args)?;
+            let input = Pairs { keys: codes, values: null_mut() };
+            self.sorter.enqueue(input, Pairs { keys: codes, values: order }, Length::known(n), PASSES)?;
+            let args = kernels::GatherArgs { points, order, n, sorted: self.points.pointer() };
+            self.stream.launch::<kernels::Gather>(n.div_ceil(BLOCK), args)
+        }
+    }
+}
+
+/// Points made ready for searches.
+#[derive(Debug)]
+pub(super) struct Tree {
+    pub(super) curve: Curve,
+    nodes: Buffer<Node>,
+    ends: Buffer<u32>,
+    root: Buffer<Half>,
+    /// Points of a tree that was made on the host.
+    uploaded: Buffer<Place4>,
+    search: Search,
+}
+
+impl Tree {
+    pub(super) fn new(stream: &Stream) -> Result<Self> {
+        Ok(Self {
+            curve: Curve::new(stream)?,
+            nodes: stream.alloc(0)?,
+            ends: stream.alloc(0)?,
+            root: stream.alloc(1)?,
+            uploaded: stream.alloc(0)?,
+            search: Search::Brute,
+        })
+    }
+
+    /// Makes a cloud ready, which has at least one point, and for a tree along the curve is sorted.
+    pub(super) fn build(&mut self, cloud: &Cloud, search: Search) -> Result<()> {
+        self.search = search;
+        match search {
+            Search::Brute => Ok(()),
+            Search::KdTree => self.upload(cloud),
+            _ => self.build_along_curve(cloud),
+        }
+    }
+
+    fn build_along_curve(&mut self, cloud: &Cloud) -> Result<()> {
+        let n = cloud.len() as u32;
+        // There is a pointer even where the only leaf has no node.
+        self.nodes.reserve(n as usize)?;
+        self.ends.reserve(n as usize)?;
+        self.ends.fill_words(u32::MAX, n as usize)?;
+        let args = kernels::BuildArgs {
+            codes: self.curve.codes.pointer(),
+            points: self.curve.points.pointer(),
+            n,
+            nodes: self.nodes.pointer(),
+            ends: self.ends.pointer(),
+            root: self.root.pointer(),
+        };
+        // SAFETY: room was made.
+        unsafe { self.root.stream().launch::<kernels::Build>(n.div_ceil(BLOCK), args) }
+    }
+
+    /// A kd-tree is made on the host.
+    fn upload(&mut self, cloud: &Cloud) -> Result<()> {
+        let made = kdtree::build(&cloud.points.read(cloud.len())?);
+        self.nodes.reserve(made.nodes.len().max(1))?;
+        self.nodes.write(&made.nodes)?;
+        self.uploaded.reserve(made.points.len())?;
+        self.uploaded.write(&made.points)?;
+        self.root.write(&[made.root])
+    }
+
+    /// The tree as kernels take it; without nodes, if every point is looked at.
+    pub(super) fn get(&self, cloud: &Cloud) -> kernels::Tree {
+        let (nodes, points) = match self.search {
+            Search::Brute => (null_mut(), &cloud.points),
+            Search::KdTree => (self.nodes.pointer(), &self.uploaded),
+            _ => (self.nodes.pointer(), &self.curve.points),
+        };
+        kernels::Tree { nodes, points: points.pointer(), root: self.root.pointer(), n: cloud.len() as u32 }
+    }
+}
