@@ -37,6 +37,7 @@ mod _pointmill {
     #[pyfunction]
     fn clear_cache(py: Python<'_>) {
         py.detach(|| {
+            crate::icp::CACHE.clear();
             crate::voxelize::CACHE.clear();
             crate::roi_pool::CACHE.clear();
             crate::roi_pool::INSIDE.clear();

@@ -4,6 +4,7 @@ Skipped where torch finds no GPU.
 """
 
 import gc
+import os
 import threading
 import time
 
@@ -364,6 +365,78 @@ def test_graphs():
         graph.replay()
         torch.cuda.synchronize()
         assert_same(result, pointmill.voxelize(cloud(seed=seed), **params))
+
+
+def test_icp_is_that_of_the_cpu():
+    for file in fixture_files("icp"):
+        case = dict(np.load(file.values[0]))
+        metric = ["point_to_point", "point_to_plane", "gicp"][int(case["metric"][0])]
+        for more in ({}, {"search": "brute"}, {"schedule": [(0.3, None), (0, None)]}):
+            params = dict(metric=metric, max_iterations=200, step_tolerance=1e-9, **more)
+            want = pointmill.icp(source=case["source"], target=case["target"], **params)
+            source, target = gpu(case["source"], case["target"])
+            got = pointmill.icp(source=source, target=target, **params)
+            assert got.target_from_source.device == GPU
+            assert (got.status, got.iterations, got.num_inliers) == (want.status, want.iterations, want.num_inliers)
+            for name in ("target_from_source", "hessian", "eigenvalues", "pivot"):
+                assert_bits(bits(getattr(got, name)), getattr(want, name), name)
+
+
+def test_ndt_is_that_of_the_cpu():
+    from pointmill import ndt
+
+    points = cloud(50_000)
+    guess = np.array([0.1, -0.1, 0.05, 0.0, 0.0, 0.02])
+    for dtype in (np.float32, np.float64):
+        scan = (points[::10, :3] * 0.999).astype(dtype)
+        want, got = (ndt.Grid(make(points[:, :3].astype(dtype)), resolution=2.0) for make in (np.ascontiguousarray, gpu))
+        for name in ("coords", "counts", "mean", "covariance", "inverse_covariance", "normal"):
+            assert getattr(got, name).device == GPU
+            assert_bits(bits(getattr(got, name)), getattr(want, name), name)
+        a, b = got.align(gpu(scan), guess), want.align(scan, guess)
+        assert (a.stop, a.iterations, a.score, a.nvtl) == (b.stop, b.iterations, b.score, b.nvtl)
+        assert a.pose.device == GPU
+        assert_bits(bits(a.target_from_source), b.target_from_source)
+        assert_bits(bits(got.score(gpu(scan), guess).nvtl), want.score(scan, guess).nvtl)
+        for x, y in zip(got.radius_search(gpu(scan), 1.5), want.radius_search(scan, 1.5)):
+            assert_bits(bits(x), y)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.cuda.current_stream().wait_stream(torch.cuda.default_stream())
+            assert_bits(bits(got.align(gpu(scan), guess).pose), b.pose)
+        with pytest.raises(ValueError, match="scan: expected an array on cuda:0, as the grid, got one on the CPU"):
+            got.align(scan)
+
+
+def test_cupy_and_jax():
+    """Libraries that torch shares the GPU with; whichever is there."""
+    want = pointmill.voxelize(cloud(), mean="float32", **GRID)
+    tried = 0
+    try:
+        import cupy
+    except ImportError:
+        pass
+    else:
+        tried += 1
+        for stream in (cupy.cuda.Stream.null, cupy.cuda.Stream(non_blocking=True)):
+            with stream:
+                result = pointmill.voxelize(cupy.asarray(cloud()), mean="float32", **GRID)
+                assert isinstance(result.mean, cupy.ndarray)
+                assert_bits(cupy.asnumpy(result.mean), want.mean)
+                assert_bits(cupy.asnumpy(result.coords), want.coords)
+    try:
+        # Or it takes most of the memory for itself.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        import jax
+    except ImportError:
+        pass
+    else:
+        tried += 1
+        result = pointmill.voxelize(jax.device_put(cloud()), mean="float32", **GRID)
+        assert isinstance(result.mean, jax.Array)
+        assert_bits(np.asarray(result.mean), want.mean)
+        assert_bits(np.asarray(result.coords), want.coords)
+    if not tried:
+        pytest.skip("neither cupy nor jax")
 
 
 def device_memory():
