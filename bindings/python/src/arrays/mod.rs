@@ -8,7 +8,7 @@ mod output;
 mod torch;
 
 pub(crate) use dlpack::DlpackArray;
-pub(crate) use output::{Home, Value};
+pub(crate) use output::{Home, KeptHome, Value};
 
 use crate::errors::{kind, value};
 use ::dlpark::python::ImportedDlpack;

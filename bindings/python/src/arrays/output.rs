@@ -70,7 +70,26 @@ pub(crate) struct Home<'py> {
     place: Place,
 }
 
+/// A [`Home`] to come back to, with an array of its library that is empty.
+pub(crate) struct KeptHome {
+    object: Py<PyAny>,
+    library: Library,
+    place: Place,
+}
+
+impl KeptHome {
+    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> Home<'py> {
+        Home::new(self.object.bind(py).clone(), self.library, self.place)
+    }
+}
+
 impl<'py> Home<'py> {
+    /// The same for later; none of the caller's memory is kept.
+    pub(crate) fn keep(&self) -> PyResult<KeptHome> {
+        let object = self.give_values(Vec::<f64>::new(), &[0])?.unbind();
+        Ok(KeptHome { object, library: self.library, place: self.place })
+    }
+
     pub(super) const fn new(object: Bound<'py, PyAny>, library: Library, place: Place) -> Self {
         Self { object, library, place }
     }

@@ -2,7 +2,7 @@
 
 use super::{Cloud, LONG, NAMES, NdtFit, NdtRegistration, NdtReport};
 use crate::args::{choice, whole};
-use crate::arrays::{Home, Place, Value};
+use crate::arrays::{Home, KeptHome, Place, Value};
 use crate::errors::{OrRaise, value};
 use crate::interrupt;
 use crate::poses::poses;
@@ -46,8 +46,8 @@ pub(crate) struct NdtGrid {
     grid: Arc<Grid>,
     resolution: f64,
     place: Place,
-    /// An array of the points' library, for which results are made.
-    like: Py<PyAny>,
+    /// The library of the points, for which results are made.
+    home: KeptHome,
     cells: OnceLock<NdtCells>,
 }
 
@@ -61,10 +61,6 @@ impl NdtGrid {
         Ok(self.cells.get_or_init(|| cells))
     }
 
-    fn home<'py>(&self, py: Python<'py>) -> PyResult<Home<'py>> {
-        Ok(crate::arrays::Array::read(self.like.bind(py), "points")?.home())
-    }
-
     /// Values of all rows.
     fn rows<T: Value>(
         &self,
@@ -73,7 +69,7 @@ impl NdtGrid {
         of: impl Fn(&NdtCells) -> Vec<T>,
     ) -> PyResult<Py<PyAny>> {
         let shape: Vec<usize> = std::iter::once(self.grid.len()).chain(columns.iter().copied()).collect();
-        Ok(self.home(py)?.give_values(of(self.cells()?), &shape)?.unbind())
+        Ok(self.home.bind(py).give_values(of(self.cells()?), &shape)?.unbind())
     }
 
     /// A scan that lies where the grid does.
@@ -160,9 +156,8 @@ impl NdtGrid {
             builder.finish(&params)
         })?;
         let grid = Arc::new(grid.or_raise(NAMES)?);
-        // No points of the caller's are kept.
-        let like = cloud.array.home().give_values(Vec::<f64>::new(), &[0])?.unbind();
-        Ok(Self { grid, resolution, place, like, cells: OnceLock::new() })
+        let home = cloud.array.home().keep()?;
+        Ok(Self { grid, resolution, place, home, cells: OnceLock::new() })
     }
 
     fn __len__(&self) -> usize {
