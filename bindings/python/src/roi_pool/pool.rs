@@ -79,7 +79,7 @@ pub(super) fn lend_features<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, FeatureBuffer)> {
     Ok(match element {
         ElementType::F32 => {
-            let (tensor, buffer) = home.lend(stream, shape)?;
+            let (tensor, buffer) = lend_even(home, stream, shape)?;
             (tensor, FeatureBuffer::F32(buffer))
         }
         ElementType::F16 => {
@@ -93,7 +93,7 @@ pub(super) fn lend_features<'py>(
     })
 }
 
-/// Kernels write halves in pairs: an odd number of them needs room for one more.
+/// The library wants room for an even number of values, because kernels write halves in pairs.
 fn lend_even<'py, T: Value>(
     home: &Home<'py>,
     stream: &Stream,
