@@ -83,6 +83,30 @@ def test_results_are_the_callers(library):
         assert_bits(to_numpy(result.coords), again.coords)
 
 
+def host_memory():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) * 1024
+
+
+def test_many_calls_with_flat_memory(library):
+    """Results that are dropped, and arguments that are refused, leave nothing behind."""
+    rng = np.random.default_rng(5)
+    points, wrong = library(rng.uniform(-10, 10, (2000, 4)).astype(np.float32)), library(np.zeros((3, 2), np.float32))
+    params = dict(voxel_size=[1, 1, 1], point_cloud_range=[-10, -10, -10, 10, 10, 10])
+
+    def calls(n):
+        for _ in range(n):
+            pointmill.voxelize(points, mean="float32", lists=True, point_to_voxel=True, **params)
+            with pytest.raises(ValueError):
+                pointmill.voxelize(wrong, **params)
+
+    calls(300)
+    before = host_memory()
+    calls(2000)
+    # A result is a third of a megabyte.
+    assert host_memory() - before < 16 << 20
+
+
 def test_results_can_be_written_to():
     points = np.array([[0.5, 0.5, 0.5]], np.float32)
     result = pointmill.voxelize(points, voxel_size=[1, 1, 1], point_cloud_range=[0, 0, 0, 4, 4, 1])

@@ -181,11 +181,15 @@ impl<'py> Array<'py> {
 
     /// Refuses an array that lies elsewhere than another.
     pub(crate) fn beside(self, other: &Array<'_>) -> PyResult<Self> {
-        if self.place != other.place {
-            let expected = format!("an array on {}, as {}", other.place, other.name);
-            return Err(value(self.name, expected, format_args!("one on {}", self.place)));
+        if self.place == other.place {
+            return Ok(self);
         }
-        Ok(self)
+        let (expected, got) = (other.place.to_string(), self.place.to_string());
+        if expected == got {
+            let expected = format!("an array whose library works on the stream of {}'s", other.name);
+            return Err(value(self.name, expected, "one of another stream"));
+        }
+        Err(value(self.name, format!("an array on {expected}, as {}", other.name), format_args!("one on {got}")))
     }
 
     /// Where results go that belong to this array.

@@ -123,8 +123,10 @@ impl<'py> Home<'py> {
         let py = self.object.py();
         let len = shape.iter().product();
         if self.lends_memory() {
-            let (tensor, mut lent) = self.lend(buffer.stream(), shape)?;
-            py.detach(|| lent.copy_from(&buffer, len)).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+            // torch lends memory in the order of the caller's stream, whichever stream the result was made on; a copy keeps both in order.
+            let failed = |error: pointmill::Error| PyRuntimeError::new_err(error.to_string());
+            let (tensor, mut lent) = self.lend(&self.place.stream().map_err(failed)?, shape)?;
+            py.detach(|| lent.copy_from(&buffer, len)).map_err(failed)?;
             return Ok(tensor);
         }
         if self.library == Library::Other || buffer.as_slice().is_none() {
