@@ -60,3 +60,16 @@ test-gpu:
 # Measure; `just bench voxelize --device cuda:0`, `just bench voxelize --input FILE --json`, `just bench roi-pool`
 bench *args:
     cargo run --release -- bench {{ args }}
+
+# A wheel for any Linux of the last years into target/wheels; needs python3, and pip once for maturin and zig's linker
+wheel:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    [ -e target/wheel-venv ] || python3 -m venv target/wheel-venv
+    target/wheel-venv/bin/pip install --quiet 'maturin>=1.9.4,<2' ziglang
+    PATH=$PWD/target/wheel-venv/bin:$PATH maturin build --release --zig --compatibility manylinux_2_28 --manifest-path bindings/python/Cargo.toml --out target/wheels
+
+# Install the Python package into the active environment and test it; needs maturin, pytest and numpy there, and torch for all of it
+test-python *args:
+    maturin develop --release --manifest-path bindings/python/Cargo.toml
+    python -m pytest bindings/python {{ args }}

@@ -134,7 +134,11 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("bench soak", "bench soak --sweeps 12", 0),
     ] {
         let told = run(at, &format!("{args} --json"));
-        assert!(told.code == code || (told.code == 0 && command == "ndt align") || (told.code == 6 && command == "icp"), "{args}: {}", told.err);
+        assert!(
+            told.code == code || (told.code == 0 && command == "ndt align") || (told.code == 6 && command == "icp"),
+            "{args}: {}",
+            told.err
+        );
         seen.extend(schema.check_run(command, &told));
     }
     let wanted = schema.0["x-lines"].as_object().unwrap().iter();

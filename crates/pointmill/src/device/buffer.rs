@@ -136,6 +136,17 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
+    /// The vector of a buffer in the CPU's memory; `None` for one of a GPU.
+    ///
+    /// ```
+    /// use pointmill::Device;
+    /// assert_eq!(Device::cpu().stream()?.upload(&[1, 2, 3])?.into_vec(), Some(vec![1, 2, 3]));
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    pub fn into_vec(mut self) -> Option<Vec<T>> {
+        self.host_mut().map(std::mem::take)
+    }
+
     /// The vector behind a CPU buffer; its length becomes the buffer's at the next [`Buffer::sync_len`].
     pub(crate) fn host_mut(&mut self) -> Option<&mut Vec<T>> {
         match &mut self.memory {
@@ -378,9 +389,12 @@ impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         #[cfg(feature = "cuda")]
         if let (Memory::Cuda { pointer, owned: true }, Queue::Cuda(q)) = (&self.memory, &self.stream.0) {
+            let retired = q.retired.load(std::sync::atomic::Ordering::Acquire);
             // An error here has nobody left to hear it.
-            // SAFETY: the memory came from this stream's pool and is freed once, after the work queued so far.
-            let _ = q.gpu.call("free memory", || unsafe { result::free_async(*pointer, q.raw) });
+            // SAFETY: the memory came from this stream's pool and is freed once, after the work queued so far: a retired stream's is done.
+            let _ = q.gpu.call("free memory", || unsafe {
+                if retired { result::free_sync(*pointer) } else { result::free_async(*pointer, q.raw) }
+            });
         }
     }
 }

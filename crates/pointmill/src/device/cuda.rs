@@ -44,7 +44,14 @@ impl Gpu {
         if let Some(gpu) = opened.get(&index) {
             return Ok(gpu.clone());
         }
-        let gpu = Arc::new(Self::open_new(index)?);
+        // Without a driver there is nothing to restore.
+        let before = require_driver().ok().and_then(|()| result::ctx::get_current().ok());
+        let gpu = Self::open_new(index);
+        if let Some(before) = before {
+            // An error of opening is told first, and this one by the next call.
+            let _ = make_current(before);
+        }
+        let gpu = Arc::new(gpu?);
         opened.insert(index, gpu.clone());
         Ok(gpu)
     }
@@ -95,20 +102,35 @@ impl Gpu {
         Ok(Self { index, context, kernels, pool, multiprocessors })
     }
 
-    /// Makes the GPU current in this thread and runs a driver call.
+    /// Runs a driver call with the GPU current in this thread.
     pub(crate) fn call<T>(
         &self,
         action: &'static str,
         call: impl FnOnce() -> std::result::Result<T, DriverError>,
     ) -> Result<T> {
-        self.context.bind_to_thread().and_then(|()| call()).map_err(|e| self.error(action, 0, e))
+        self.while_current(call).map_err(|e| self.error(action, 0, e))
+    }
+
+    /// Runs `work` with the GPU's context current. Another one that was current before is so again afterwards: for other libraries of the thread it says which GPU they work on.
+    fn while_current<T>(
+        &self,
+        work: impl FnOnce() -> std::result::Result<T, DriverError>,
+    ) -> std::result::Result<T, DriverError> {
+        let before = result::ctx::get_current()?;
+        if before == Some(self.context.cu_ctx()) {
+            return work();
+        }
+        self.context.bind_to_thread()?;
+        let done = work();
+        make_current(before)?;
+        done
     }
 
     /// `bytes` of memory, ordered with the stream's work.
     pub(crate) fn alloc(&self, stream: sys::CUstream, bytes: usize) -> Result<sys::CUdeviceptr> {
         // SAFETY: the pool lives as long as the process; the caller keeps the memory within the stream's order.
         let memory = || unsafe { result::mem_pool::alloc_async(self.pool, bytes, stream) };
-        self.context.bind_to_thread().and_then(|()| memory()).map_err(|e| self.error("allocate", bytes as u64, e))
+        self.while_current(memory).map_err(|e| self.error("allocate", bytes as u64, e))
     }
 
     /// Queues a kernel.
@@ -219,6 +241,12 @@ impl Drop for Pinned {
         // SAFETY: allocated by `malloc_host`, freed once; freeing waits for the GPU's work with it.
         let _ = self.gpu.call("free pinned memory", || unsafe { result::free_host(self.host.cast()) });
     }
+}
+
+/// Makes a context current in this thread; where there was none, the one that is stays.
+fn make_current(context: Option<sys::CUcontext>) -> std::result::Result<(), DriverError> {
+    // SAFETY: it was current in this thread a moment ago.
+    context.map_or(Ok(()), |context| unsafe { result::ctx::set_current(context) })
 }
 
 fn kernel_names() -> impl Iterator<Item = &'static str> {

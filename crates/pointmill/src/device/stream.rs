@@ -10,6 +10,8 @@ use pointmill_kernels::Kernel;
 use std::fmt;
 #[cfg(any(feature = "cuda", feature = "twin"))]
 use std::sync::Arc;
+#[cfg(feature = "cuda")]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A queue of work on a device; what is queued runs in order.
 ///
@@ -36,6 +38,8 @@ pub(super) struct CudaQueue {
     pub(super) gpu: Arc<Gpu>,
     pub(super) raw: sys::CUstream,
     owned: bool,
+    /// Whether memory of this queue is to be freed without it.
+    pub(super) retired: AtomicBool,
 }
 
 // SAFETY: a driver stream may be used from any thread whose current context is its own; `Gpu::call` sees to that.
@@ -68,7 +72,7 @@ impl Stream {
             Kind::Cuda(gpu) => {
                 let raw =
                     gpu.call("create a stream", || result::stream::create(result::stream::StreamKind::NonBlocking))?;
-                Queue::Cuda(Arc::new(CudaQueue { gpu: gpu.clone(), raw, owned: true }))
+                Queue::Cuda(Arc::new(CudaQueue { gpu: gpu.clone(), raw, owned: true, retired: AtomicBool::new(false) }))
             }
             #[cfg(feature = "twin")]
             Kind::Twin => Queue::Twin(Arc::default()),
@@ -86,7 +90,8 @@ impl Stream {
         match &device.0 {
             #[cfg(feature = "cuda")]
             Kind::Cuda(gpu) => {
-                Ok(Self(Queue::Cuda(Arc::new(CudaQueue { gpu: gpu.clone(), raw: raw as sys::CUstream, owned: false }))))
+                let (gpu, raw) = (gpu.clone(), raw as sys::CUstream);
+                Ok(Self(Queue::Cuda(Arc::new(CudaQueue { gpu, raw, owned: false, retired: AtomicBool::new(false) }))))
             }
             _ => {
                 let _ = raw;
@@ -116,6 +121,23 @@ impl Stream {
             #[cfg(feature = "cuda")]
             // SAFETY: the stream is alive while this handle is.
             Queue::Cuda(q) => q.gpu.call("synchronize", || unsafe { result::stream::synchronize(q.raw) }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits for all work of the device, and from then on frees the memory of this handle and its clones without the stream. For memory that was kept from call to call on a
+    /// stream of somebody else ([`Stream::from_raw_cuda`]), which may be gone when the memory is let go; nothing may be queued with it afterwards.
+    ///
+    /// # Errors
+    /// Whatever the device's work ran into.
+    pub fn retire(&self) -> Result<()> {
+        match &self.0 {
+            #[cfg(feature = "cuda")]
+            Queue::Cuda(q) => {
+                // First of all: after an error too nothing may be asked of the stream.
+                q.retired.store(true, Ordering::Release);
+                q.gpu.call("finish its work", result::ctx::synchronize)
+            }
             _ => Ok(()),
         }
     }

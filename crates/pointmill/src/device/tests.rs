@@ -72,3 +72,17 @@ fn captures_refuse_what_a_graph_cannot_hold() {
     let cpu = Device::cpu().stream().unwrap();
     assert!(cpu.capture(|| Ok(())).unwrap_err().to_string().starts_with("device: expected a GPU"));
 }
+
+/// Memory outlives the stream that it was made on, if that one is retired first. On a GPU the driver's checks are what this tests.
+#[test]
+fn memory_of_a_stream_that_is_gone_is_freed() {
+    for (name, device) in kernel_devices() {
+        let stream = device.stream().unwrap();
+        let mut buffer = stream.upload(&[1u32, 2, 3]).unwrap();
+        buffer.fill_words(7, 3).unwrap();
+        stream.retire().unwrap();
+        drop(buffer);
+        assert_eq!(device.stream().unwrap().upload(&[4u32]).unwrap().read(1).unwrap(), [4], "{name}");
+    }
+    Device::cpu().stream().unwrap().retire().unwrap();
+}

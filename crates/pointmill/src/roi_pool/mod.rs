@@ -31,7 +31,7 @@ mod tests;
 pub use arrays::RoiArrays;
 pub use inside::{BoxLists, PointsInBoxes};
 pub use params::{BoxParams, MAX_VOXELS, PoolMode, RoiLayout, RoiPoolParams};
-pub use result::{FeatureArray, FeatureBuffer, Report, RoiPooled};
+pub use result::{FeatureArray, FeatureBuffer, Report, RoiBuffers, RoiPooled};
 pub use scene::{MAX_COLUMNS, MAX_LEN, Scene};
 
 use crate::device::{Device, Stream};
@@ -216,6 +216,38 @@ impl RoiPooler {
         Ok(())
     }
 
+    /// The number of the scene that was located last, which no other scene of the process has; `None` if there is none.
+    pub const fn scene(&self) -> Option<u64> {
+        if self.scene == 0 { None } else { Some(self.scene) }
+    }
+
+    /// Makes `pooled` a result of the located scene again, of `channels` channels and without pooling: for the gradient of a result of a scene that was located before, whose
+    /// boxes and points have been located once more.
+    ///
+    /// Its `argmax` must be that of the result, put there with [`RoiPooled::exchange`]; nothing else of it is needed for [`RoiPooler::backward`] or looked at.
+    ///
+    /// # Errors
+    /// No located scene, a sparse layout, an argmax that is too short, no channels, a result on another device.
+    pub fn restore(&self, pooled: &mut RoiPooled, channels: usize, mode: PoolMode) -> Result<()> {
+        if self.scene == 0 {
+            return Err(Error::argument("scene", "a located scene (RoiPooler::locate)", "none"));
+        }
+        if self.params.layout == RoiLayout::Sparse {
+            return Err(Error::argument("layout", "dense or CSR", "sparse"));
+        }
+        if !(1..=i32::MAX as usize).contains(&channels) {
+            return Err(Error::argument("channels", format!("1 to {}", i32::MAX), channels));
+        }
+        check_same_device("pooled", pooled.stream(), &self.stream)?;
+        let shape = Shape { channels, mode, scene: self.scene, ..shape_of(&self.params, self.len) };
+        let values = if mode == PoolMode::Max { shape.voxels().saturating_mul(channels) } else { 0 };
+        if pooled.argmax.len() < values {
+            return Err(Error::argument("argmax", format!("{values} values"), pooled.argmax.len()));
+        }
+        pooled.shape = shape;
+        Ok(())
+    }
+
     /// The gradient of the features, `[N, C]`, from that of a result pooled from the located scene.
     ///
     /// **Shapes**: `grad_pooled` has the rows (`[B, ox, oy, oz, C]` or `[R, C]`) and the type of `pooled`.
@@ -274,16 +306,21 @@ impl RoiPooler {
     }
 }
 
-fn shape(params: &RoiPoolParams, (boxes, points): (usize, usize), features: &Input<'_>, mode: PoolMode) -> Shape {
+fn shape(params: &RoiPoolParams, len: (usize, usize), features: &Input<'_>, mode: PoolMode) -> Shape {
+    Shape { channels: features.columns(), mode, ..shape_of(params, len) }
+}
+
+/// The shape of a result without features.
+fn shape_of(params: &RoiPoolParams, (boxes, points): (usize, usize)) -> Shape {
     Shape {
         boxes,
         points,
-        channels: features.columns(),
+        channels: 1,
         out_size: params.out_size,
         max_points: params.max_points_per_voxel as usize,
         layout: params.layout,
         lists: params.lists,
-        mode,
+        mode: params.mode,
         scene: 0,
     }
 }

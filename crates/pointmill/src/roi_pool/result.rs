@@ -148,6 +148,47 @@ pub struct RoiPooled {
     pub(super) shape: Shape,
 }
 
+/// The arrays of a result, as [`RoiPooled::exchange`] gives and takes them; those that the parameters do not ask for are empty.
+#[derive(Debug)]
+pub struct RoiBuffers {
+    /// The pooled features.
+    pub pooled: FeatureBuffer,
+    /// The point that each maximum came from.
+    pub argmax: Buffer<i32>,
+    /// Dense layout: count and kept points.
+    pub point_indices: Buffer<i32>,
+    /// CSR and sparse layouts: where each row's points start.
+    pub row_splits: Buffer<i64>,
+    /// CSR and sparse layouts: the points of all rows.
+    pub indices: Buffer<i32>,
+    /// Sparse layout: box, ix, iy, iz.
+    pub coords: Buffer<i32>,
+}
+
+impl RoiBuffers {
+    /// Empty arrays, which a call makes as long as it needs.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn new(stream: &Stream, element: ElementType) -> Result<Self> {
+        Ok(Self {
+            pooled: FeatureBuffer::new(stream, element)?,
+            argmax: stream.alloc(0)?,
+            point_indices: stream.alloc(0)?,
+            row_splits: stream.alloc(0)?,
+            indices: stream.alloc(0)?,
+            coords: stream.alloc(0)?,
+        })
+    }
+
+    fn streams(&self) -> [&Stream; 6] {
+        let Self { pooled, argmax, point_indices, row_splits, indices, coords } = self;
+        let rest = [argmax.stream(), point_indices.stream(), row_splits.stream(), indices.stream(), coords.stream()];
+        let [a, b, c, d, e] = rest;
+        [pooled.stream(), a, b, c, d, e]
+    }
+}
+
 /// What the buffers of the last call hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
@@ -198,6 +239,31 @@ impl RoiPooled {
                 mode: params.mode,
                 scene: 0,
             },
+        })
+    }
+
+    /// Puts other arrays in place of those of this result and returns these: to take what a call made without a copy, or to have the next call write to memory of the
+    /// caller's ([`Buffer::from_raw_cuda`]). Until that call the result is that of no boxes and no points.
+    ///
+    /// **Shapes**: memory that is not pointmill's own must have room for all that a call can write, and `pooled` for an even number of values; own buffers grow.
+    ///
+    /// # Errors
+    /// Arrays of another stream; then the result is as it was.
+    pub fn exchange(&mut self, arrays: RoiBuffers) -> Result<RoiBuffers> {
+        let own = self.stream();
+        let foreign = |other: &&Stream| !(own.same_queue(other) && own.device().same_memory(&other.device()));
+        if arrays.streams().iter().any(foreign) {
+            return Err(Error::argument("arrays", "arrays of the stream of the result", "arrays of another one"));
+        }
+        self.clear();
+        let RoiBuffers { pooled, argmax, point_indices, row_splits, indices, coords } = arrays;
+        Ok(RoiBuffers {
+            pooled: std::mem::replace(&mut self.pooled, pooled),
+            argmax: std::mem::replace(&mut self.argmax, argmax),
+            point_indices: std::mem::replace(&mut self.point_indices, point_indices),
+            row_splits: std::mem::replace(&mut self.row_splits, row_splits),
+            indices: std::mem::replace(&mut self.indices, indices),
+            coords: std::mem::replace(&mut self.coords, coords),
         })
     }
 

@@ -23,7 +23,7 @@ mod tests;
 
 pub use arrays::{MeanArray, VoxelArrays};
 pub use params::{MeanType, Outputs, RowOrder, VoxelizeParams};
-pub use result::{Lists, Mean, Report, Voxels};
+pub use result::{Lists, Mean, Report, VoxelBuffers, Voxels};
 
 use crate::device::{Buffer, Device, Stream};
 use crate::{ElementType, Error, Input, Points, Result, VoxelGrid};
@@ -202,7 +202,9 @@ impl Voxelizer {
                 stream.device().install(|| cpu::run(&job, points, workspace, voxels))
             }
             Path::Gpu(workspace) => workspace.run(&job, voxels),
-        })
+        })?;
+        voxels.exchanged = false;
+        Ok(())
     }
 }
 
@@ -219,6 +221,9 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: Scatte
     let features = features.into();
     let lists =
         voxels.lists().ok_or_else(|| Error::argument("voxels", "a result with lists (Outputs::lists)", "none"))?;
+    if voxels.exchanged {
+        return Err(Error::argument("voxels", "a result that a call has filled", "one whose arrays were exchanged"));
+    }
     if features.len() != voxels.num_input_points() {
         return Err(Error::argument("features", format!("{} rows", voxels.num_input_points()), features.len()));
     }

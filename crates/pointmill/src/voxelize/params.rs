@@ -101,7 +101,7 @@ impl VoxelizeParams {
     }
 
     /// Whether lists are made: if asked for, and for the means of dynamic voxelization.
-    pub(super) fn needs_lists(&self) -> bool {
+    pub fn needs_lists(&self) -> bool {
         self.outputs.lists || (self.max_points_per_voxel.is_none() && self.outputs.mean.is_some())
     }
 

@@ -63,6 +63,25 @@ pub struct Voxels {
     pub(super) counters: Buffer<Counters>,
     pub(super) for_host: Buffer<ForHost>,
     pub(super) shape: Shape,
+    /// Whether the arrays are others than those that the last call filled.
+    pub(super) exchanged: bool,
+}
+
+/// The arrays of a result, as [`Voxels::exchange`] gives and takes them; which of them there are is what [`Outputs`](super::Outputs) asks for.
+#[derive(Debug)]
+pub struct VoxelBuffers {
+    /// Cells, z, y, x.
+    pub coords: Buffer<i32>,
+    /// Kept points of each row.
+    pub num_points: Buffer<i32>,
+    /// The kept points.
+    pub voxels: Option<Buffer<f32>>,
+    /// The means.
+    pub mean: Option<Mean>,
+    /// The row of each point.
+    pub point_to_voxel: Option<Buffer<i32>>,
+    /// The points of each row.
+    pub lists: Option<Lists>,
 }
 
 /// What the buffers of the last call hold.
@@ -97,14 +116,17 @@ pub struct Lists {
     pub indices: Buffer<u32>,
 }
 
-impl Voxels {
-    pub(super) fn new(stream: &Stream, params: &VoxelizeParams) -> Result<Self> {
+impl VoxelBuffers {
+    /// Empty arrays, which a call makes as long as it needs.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn new(stream: &Stream, params: &VoxelizeParams) -> Result<Self> {
         let outputs = &params.outputs;
-        let some = |wanted: bool| wanted.then(|| stream.alloc(0)).transpose();
         Ok(Self {
             coords: stream.alloc(0)?,
             num_points: stream.alloc(0)?,
-            voxels: some(outputs.voxels)?,
+            voxels: outputs.voxels.then(|| stream.alloc(0)).transpose()?,
             mean: match outputs.mean {
                 None => None,
                 Some(MeanType::F32) => Some(Mean::F32(stream.alloc(0)?)),
@@ -115,11 +137,96 @@ impl Voxels {
                 .needs_lists()
                 .then(|| Ok::<_, Error>(Lists { row_splits: stream.alloc(0)?, indices: stream.alloc(0)? }))
                 .transpose()?,
+        })
+    }
+
+    /// Which arrays there are.
+    const fn kinds(&self) -> [bool; 5] {
+        let Self { voxels, mean, point_to_voxel, lists, .. } = self;
+        kinds(voxels, mean, point_to_voxel, lists)
+    }
+
+    /// Whether all arrays belong to this stream.
+    fn belong_to(&self, stream: &Stream) -> bool {
+        let Self { coords, num_points, voxels, mean, point_to_voxel, lists } = self;
+        let own = |other: &Stream| stream.same_queue(other) && stream.device().same_memory(&other.device());
+        own(coords.stream())
+            && own(num_points.stream())
+            && voxels.iter().all(|b| own(b.stream()))
+            && mean.iter().all(|m| match m {
+                Mean::F32(b) => own(b.stream()),
+                Mean::F16(b) => own(b.stream()),
+            })
+            && point_to_voxel.iter().all(|b| own(b.stream()))
+            && lists.iter().all(|l| own(l.row_splits.stream()) && own(l.indices.stream()))
+    }
+}
+
+impl Voxels {
+    pub(super) fn new(stream: &Stream, params: &VoxelizeParams) -> Result<Self> {
+        let VoxelBuffers { coords, num_points, voxels, mean, point_to_voxel, lists } =
+            VoxelBuffers::new(stream, params)?;
+        Ok(Self {
+            coords,
+            num_points,
+            voxels,
+            mean,
+            point_to_voxel,
+            lists,
             voxel_splits: stream.alloc(0)?,
             counters: stream.upload(&[Counters::default()])?,
             for_host: no_voxels(stream)?,
             shape: Shape::default(),
+            exchanged: false,
         })
+    }
+
+    /// Puts other arrays in place of those of this result and returns these: to take what a call made without a copy, or to have the next call write to memory of the
+    /// caller's ([`Buffer::from_raw_cuda`]). Until that call the result has no rows.
+    ///
+    /// **Shapes**: memory that is not pointmill's own must have room for min(N, `max_voxels` for each sample) rows, padded results for `max_voxels` rows a sample; own buffers grow.
+    ///
+    /// ```
+    /// use pointmill::voxelize::{VoxelBuffers, VoxelizeParams, Voxelizer};
+    /// use pointmill::{Device, Points};
+    ///
+    /// let (stream, params) = (Device::cpu().stream()?, VoxelizeParams::default());
+    /// let mut voxelizer = Voxelizer::new(&stream, &params)?;
+    /// let mut voxels = voxelizer.output()?;
+    /// voxelizer.run(Points::new(&[1.0, 2.0, 0.0], 3)?, &mut voxels)?;
+    /// let made = voxels.exchange(VoxelBuffers::new(&stream, &params)?)?;
+    /// assert_eq!(made.num_points.into_vec(), Some(vec![1]));
+    /// assert_eq!(voxels.num_voxels()?, 0);
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Other arrays than the parameters ask for, or of another stream; then the result is as it was.
+    pub fn exchange(&mut self, arrays: VoxelBuffers) -> Result<VoxelBuffers> {
+        if !arrays.belong_to(self.stream()) {
+            return Err(Error::argument("arrays", "arrays of the stream of the result", "arrays of another one"));
+        }
+        if arrays.kinds() != self.kinds() {
+            return Err(Error::argument("arrays", "the arrays that the parameters ask for", "others"));
+        }
+        let own = VoxelBuffers {
+            coords: std::mem::replace(&mut self.coords, arrays.coords),
+            num_points: std::mem::replace(&mut self.num_points, arrays.num_points),
+            voxels: self.voxels.take(),
+            mean: self.mean.take(),
+            point_to_voxel: self.point_to_voxel.take(),
+            lists: self.lists.take(),
+        };
+        (self.voxels, self.mean) = (arrays.voxels, arrays.mean);
+        (self.point_to_voxel, self.lists) = (arrays.point_to_voxel, arrays.lists);
+        self.exchanged = true;
+        self.shape = Shape { points: 0, samples: 0, rows_bound: 0, ..self.shape };
+        Ok(own)
+    }
+
+    /// Which arrays there are.
+    const fn kinds(&self) -> [bool; 5] {
+        kinds(&self.voxels, &self.mean, &self.point_to_voxel, &self.lists)
     }
 
     /// The stream that the result belongs to.
@@ -137,6 +244,9 @@ impl Voxels {
     /// # Errors
     /// Whatever the queued work ran into.
     pub fn num_voxels(&self) -> Result<usize> {
+        if self.exchanged {
+            return Ok(0);
+        }
         let mut known = [ForHost::default()];
         self.for_host.read_into(&mut known)?;
         check_lost(known[0].lost)?;
@@ -153,6 +263,9 @@ impl Voxels {
     /// # Errors
     /// Whatever the queued work ran into.
     pub fn report(&self) -> Result<Report> {
+        if self.exchanged {
+            return Ok(Report::default());
+        }
         Ok(Report::new(self.shape.points, &self.counters()?))
     }
 
@@ -242,7 +355,12 @@ impl Voxels {
             lists: self
                 .lists
                 .as_ref()
-                .map(|l| Ok::<_, Error>((l.row_splits.read(report.voxels + 1)?, l.indices.read(report.points_kept)?)))
+                .map(|l| match self.exchanged {
+                    true => Ok((vec![0], Vec::new())),
+                    false => {
+                        Ok::<_, Error>((l.row_splits.read(report.voxels + 1)?, l.indices.read(report.points_kept)?))
+                    }
+                })
                 .transpose()?,
             voxel_splits: self.voxel_splits().map(|b| b.read(s.samples + 1)).transpose()?,
             report,
@@ -267,6 +385,7 @@ impl Output for Voxels {
             counters,
             for_host,
             shape: _,
+            exchanged: _,
         } = self;
         for buffer in [coords, num_points].into_iter().chain(point_to_voxel) {
             buffer.set_stream(stream);
@@ -285,6 +404,16 @@ impl Output for Voxels {
         counters.set_stream(stream);
         for_host.set_stream(stream);
     }
+}
+
+const fn kinds(
+    voxels: &Option<Buffer<f32>>,
+    mean: &Option<Mean>,
+    point_to_voxel: &Option<Buffer<i32>>,
+    lists: &Option<Lists>,
+) -> [bool; 5] {
+    let half = matches!(mean, Some(Mean::F16(_)));
+    [voxels.is_some(), mean.is_some(), half, point_to_voxel.is_some(), lists.is_some()]
 }
 
 fn no_voxels(stream: &Stream) -> Result<Buffer<ForHost>> {

@@ -108,3 +108,40 @@ fn memory_of_others_does_not_grow() {
         assert_eq!(tensor.read(300).unwrap(), [7.0; 300], "{name}");
     }
 }
+
+/// Pooled features go to memory of the caller's, which must have room for an even number of them; nothing behind is touched.
+#[test]
+fn pooled_features_go_to_memory_of_others() {
+    let arrays = arrays(5, 300);
+    let features: Vec<f32> = (0..300).map(|i| i as f32).collect();
+    let params = RoiPoolParams { out_size: [3, 1, 3], max_points_per_voxel: 4, ..RoiPoolParams::default() };
+    let input = || Input::new(&features, 1).unwrap();
+    let want = roi_pool(scene(&arrays), input(), &params, &Device::cpu()).unwrap().read().unwrap();
+    for (name, device) in kernel_devices() {
+        let stream = device.stream().unwrap();
+        let mut pooler = RoiPooler::new(&stream, &params).unwrap();
+        let mut pooled = pooler.output().unwrap();
+        let (values, argmax) = (stream.upload(&[-7.0f32; 50]).unwrap(), stream.upload(&[-7; 50]).unwrap());
+        let indices = stream.upload(&[-7; 200]).unwrap();
+        let nothing = RoiBuffers::new(&stream, ElementType::F32).unwrap();
+        let buffers = RoiBuffers {
+            pooled: FeatureBuffer::F32(borrowed(&stream, &values, 0, 46)),
+            argmax: borrowed(&stream, &argmax, 0, 45),
+            point_indices: borrowed(&stream, &indices, 0, 180),
+            ..nothing
+        };
+        pooled.exchange(buffers).unwrap();
+        for _ in 0..2 {
+            pooler.run(scene(&arrays), input(), &mut pooled).unwrap();
+            assert_eq!(pooled.read().unwrap(), want, "{name}");
+        }
+        assert_eq!(values.read(50).unwrap()[46..], [-7.0; 4], "{name}");
+        assert_eq!(argmax.read(50).unwrap()[45..], [-7; 5], "{name}");
+        assert_eq!(indices.read(200).unwrap()[180..], [-7; 20], "{name}");
+        let nothing = RoiBuffers::new(&stream, ElementType::F32).unwrap();
+        let short = RoiBuffers { pooled: FeatureBuffer::F32(borrowed(&stream, &values, 0, 45)), ..nothing };
+        pooled.exchange(short).unwrap();
+        let e = pooler.run(scene(&arrays), input(), &mut pooled).unwrap_err().to_string();
+        assert_eq!(e, "buffer: expected room for 46 elements in memory that is not pointmill's own, got 45", "{name}");
+    }
+}

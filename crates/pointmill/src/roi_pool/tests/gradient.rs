@@ -95,3 +95,64 @@ fn means_are_near_those_of_f64() {
         }
     }
 }
+
+/// A gradient that comes after another scene: boxes and points are located again, and of the result only the argmax is left.
+#[test]
+fn gradients_of_results_of_before() {
+    for mode in [PoolMode::Max, PoolMode::Mean] {
+        let case = case(mode);
+        let other = Case {
+            points: FeatureArray::F32(vec![0.25; 30]),
+            features: FeatureArray::F32(vec![1.0; 20]),
+            ..case.clone()
+        };
+        let weights: Vec<f32> = (0..6 * 12 * 2).map(|i| i as f32 * 0.25 - 9.0).collect();
+        for (name, device) in devices() {
+            for layout in [RoiLayout::Dense, RoiLayout::Csr] {
+                let mut pooler = case.pooler(&device, layout);
+                let mut out = pooler.output().unwrap();
+                assert_eq!(pooler.scene(), None);
+                assert!(
+                    pooler.restore(&mut out, 2, mode).unwrap_err().to_string().starts_with("scene: expected a located")
+                );
+                pooler.run(case.scene(), case.rows(&case.features), &mut out).unwrap();
+                let scene = pooler.scene();
+                let stream = out.stream().clone();
+                let mut want = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+                pooler.backward(&out, Input::new(&weights, 2).unwrap(), &mut want).unwrap();
+                let taken = out.exchange(RoiBuffers::new(&stream, ElementType::F32).unwrap()).unwrap();
+                assert_eq!(out.report().unwrap(), Report::default(), "{name}");
+                pooler.run(other.scene(), other.rows(&other.features), &mut out).unwrap();
+                assert!(pooler.scene() != scene);
+                pooler.locate(case.scene()).unwrap();
+                let none = RoiBuffers::new(&stream, ElementType::F32).unwrap();
+                out.exchange(RoiBuffers { argmax: taken.argmax, ..none }).unwrap();
+                pooler.restore(&mut out, 2, mode).unwrap();
+                let mut got = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+                pooler.backward(&out, Input::new(&weights, 2).unwrap(), &mut got).unwrap();
+                assert_eq!(bits(&got.read(240).unwrap()), bits(&want.read(240).unwrap()), "{name} {mode:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_restored_is_refused() {
+    let case = case(PoolMode::Max);
+    for (name, device) in devices() {
+        let mut sparse = case.pooler(&device, RoiLayout::Sparse);
+        let mut out = sparse.output().unwrap();
+        sparse.locate(case.scene()).unwrap();
+        let e = sparse.restore(&mut out, 2, PoolMode::Max).unwrap_err().to_string();
+        assert_eq!(e, "layout: expected dense or CSR, got sparse", "{name}");
+        let mut dense = case.pooler(&device, RoiLayout::Dense);
+        dense.locate(case.scene()).unwrap();
+        let e = dense.restore(&mut out, 2, PoolMode::Max).unwrap_err().to_string();
+        assert_eq!(e, "argmax: expected 144 values, got 0", "{name}");
+        let e = dense.restore(&mut out, 0, PoolMode::Mean).unwrap_err().to_string();
+        assert_eq!(e, "channels: expected 1 to 2147483647, got 0", "{name}");
+        let other = Device::twin().stream().unwrap();
+        let e = out.exchange(RoiBuffers::new(&other, ElementType::F32).unwrap()).unwrap_err().to_string();
+        assert_eq!(e, "arrays: expected arrays of the stream of the result, got arrays of another one", "{name}");
+    }
+}

@@ -244,6 +244,8 @@ fn finish(output: &mut Output<'_>, shape: &Shape) -> Result<()> {
     if let Some(voxels) = &mut output.voxels {
         pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0)?;
     }
+    pad(output.coords, shape.coord_columns, rows..padded, -1)?;
+    pad(output.num_points, 1, rows..padded, 0)?;
     if let Some(means) = &mut output.mean {
         pad(means, shape.columns, rows..padded, 0.0)?;
     }

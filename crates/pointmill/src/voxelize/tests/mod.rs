@@ -1,6 +1,7 @@
 //! Answers from outside, parity of all paths, and what must be refused.
 
 mod errors;
+mod exchange;
 mod fixtures;
 mod parity;
 

@@ -1,0 +1,50 @@
+"""LiDAR point-cloud operators on CPU and GPU, with the same bits on both.
+
+Arrays may be of numpy, torch, or any library with DLPack; results are of the same library, on the same device.
+
+Examples
+--------
+>>> import numpy as np
+>>> import pointmill
+>>> points = np.array([[0.05, 0.0, 0.0, 0.9], [0.15, 0.0, 0.0, 0.5], [7.0, 0.0, 0.0, 0.1]], np.float32)
+>>> pointmill.voxelize(points, voxel_size=[0.2] * 3, point_cloud_range=[-54, -54, -5, 54, 54, 3]).num_points.tolist()
+[2, 1]
+"""
+
+from . import ndt
+from ._pointmill import (
+    DlpackArray,
+    IcpIteration,
+    IcpRegistration,
+    RoiPooled,
+    VoxelReport,
+    Voxels,
+    __version__,
+    clear_cache,
+    icp,
+    points_in_boxes_all,
+    points_in_boxes_count,
+    points_in_boxes_crop,
+    points_in_boxes_part,
+    roi_aware_pool3d,
+    voxelize,
+)
+
+__all__ = [
+    "DlpackArray",
+    "IcpIteration",
+    "IcpRegistration",
+    "RoiPooled",
+    "VoxelReport",
+    "Voxels",
+    "__version__",
+    "clear_cache",
+    "icp",
+    "ndt",
+    "points_in_boxes_all",
+    "points_in_boxes_count",
+    "points_in_boxes_crop",
+    "points_in_boxes_part",
+    "roi_aware_pool3d",
+    "voxelize",
+]

@@ -1,0 +1,35 @@
+"""What the modules share."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .. import _pointmill
+
+
+def inside(points: Tensor, boxes: Tensor, origin: str, margin: float = 0.0) -> Tensor:
+    """Which boxes hold each point: ``[N, 3]``, ``[T, 7]`` to int32 ``[N, T]`` of 0 and 1."""
+    words = _pointmill.points_in_boxes_all(points, boxes, origin=origin, margin=margin, layout="bits")
+    bits = (words.unsqueeze(-1) >> torch.arange(32, dtype=torch.int32, device=words.device)) & 1
+    return bits.flatten(1)[:, : boxes.shape[0]].contiguous()
+
+
+def plain(tensor: Tensor) -> Tensor:
+    """The tensor as the extension takes it: contiguous, in single precision, without a gradient."""
+    return tensor.detach().float().contiguous()
+
+
+def xyz(points: Tensor) -> Tensor:
+    """The first three columns of what may have more."""
+    return plain(points[..., :3])
+
+
+def samples(points: Tensor, boxes: Tensor) -> None:
+    """Refuses what is not ``[B, M, 3]`` and ``[B, T, 7]``."""
+    if points.dim() != 3 or points.shape[2] != 3:
+        raise ValueError(f"points: expected an array of shape [B, M, 3], got shape {list(points.shape)}")
+    if boxes.dim() != 3 or boxes.shape[2] != 7:
+        raise ValueError(f"boxes: expected an array of shape [B, T, 7], got shape {list(boxes.shape)}")
+    if points.shape[0] != boxes.shape[0]:
+        raise ValueError(f"boxes: expected {points.shape[0]} samples, as points, got {boxes.shape[0]}")

@@ -1,0 +1,172 @@
+"""The names of OpenPCDet: of ``pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils``, and ``VoxelGeneratorWrapper`` of ``pcdet.datasets.processor.data_processor``.
+
+``from pointmill.compat import pcdet as roiaware_pool3d_utils`` is all that a change takes.
+
+Boxes have cz at their own centre. As in OpenPCDet they are 1e-5 m longer and wider on each side for pooling and :func:`points_in_boxes_gpu`, and 1e-2 m for
+:func:`points_in_boxes_cpu`.
+
+Equal bit by bit: voxels to the generator that it uses (spconv on the CPU, for points in single precision); lists and maxima of pooling for points farther than rounding
+from the faces of boxes and voxels; see :mod:`pointmill.compat.mmcv` for why. Different on purpose: points that are not finite are outside; empty input is valid; a
+refused call raises and does not end the process; gradients are the same in every run; all of it runs on the CPU too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .. import _pointmill
+from .. import torch as _torch
+from ._shared import inside, plain, samples, xyz
+
+__all__ = [
+    "RoIAwarePool3d",
+    "VoxelGeneratorWrapper",
+    "points_in_boxes_cpu",
+    "points_in_boxes_gpu",
+]
+
+_GPU_MARGIN = 1e-5
+_CPU_MARGIN = 1e-2
+
+
+def points_in_boxes_cpu(points: np.ndarray | Tensor, boxes: np.ndarray | Tensor) -> np.ndarray | Tensor:
+    """Find the points in each box.
+
+    Parameters
+    ----------
+    points : array or Tensor, ``[N, 3]`` or more columns
+    boxes : array or Tensor, ``[T, 7]``
+        cx, cy, cz, dx, dy, dz, heading.
+
+    Returns
+    -------
+    array or Tensor of int32, ``[T, N]``
+        1 where the box holds the point, else 0; an array of numpy if `points` is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointmill.compat.pcdet import points_in_boxes_cpu
+    >>> boxes = np.array([[0.0, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0]])
+    >>> points_in_boxes_cpu(np.array([[1.5, 0.5, 0.5], [3.0, 0.0, 0.0]]), boxes).tolist()
+    [[1, 0]]
+    """
+    from_numpy = isinstance(points, np.ndarray)
+    points, boxes = (torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in (points, boxes))
+    if boxes.dim() != 2 or boxes.shape[1] != 7:
+        raise ValueError(f"boxes: expected an array of shape [T, 7], got shape {list(boxes.shape)}")
+    found = inside(xyz(points), plain(boxes), "center", _CPU_MARGIN).T.contiguous()
+    return found.numpy() if from_numpy else found
+
+
+def points_in_boxes_gpu(points: Tensor, boxes: Tensor) -> Tensor:
+    """Find the lowest box that holds each point.
+
+    Parameters
+    ----------
+    points : Tensor, ``[B, M, 3]``
+    boxes : Tensor, ``[B, T, 7]``
+        cx, cy, cz, dx, dy, dz, heading.
+
+    Returns
+    -------
+    Tensor of int32, ``[B, M]``
+        The index of the box, -1 for none.
+    """
+    samples(points, boxes)
+    find = _pointmill.points_in_boxes_part
+    parts = [find(plain(p), plain(b), origin="center", margin=_GPU_MARGIN) for p, b in zip(points, boxes)]
+    return torch.stack(parts) if parts else points.new_empty(points.shape[:2], dtype=torch.int32)
+
+
+class RoIAwarePool3d(nn.Module):
+    """Pool the features of the points in each box, with a gradient for the features.
+
+    Parameters
+    ----------
+    out_size : int or 3 ints
+        Voxels of a box.
+    max_pts_each_voxel : int
+        One more than the points that a voxel keeps.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.pcdet import RoIAwarePool3d
+    >>> rois = torch.tensor([[0.0, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0]])
+    >>> pts = torch.tensor([[1.5, 0.5, 0.5], [1.6, 0.4, 0.4]])
+    >>> RoIAwarePool3d(1)(rois, pts, torch.tensor([[1.0], [5.0]]), pool_method="avg").item()
+    3.0
+    """
+
+    def __init__(self, out_size: int | tuple[int, int, int], max_pts_each_voxel: int = 128) -> None:
+        super().__init__()
+        self.out_size = out_size
+        self.max_pts_each_voxel = max_pts_each_voxel
+
+    def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor, pool_method: str = "max") -> Tensor:
+        """Pool ``[B, 7]``, ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]``."""
+        if pool_method not in ("max", "avg"):
+            raise ValueError(f"pool_method: expected 'max' or 'avg', got {pool_method!r}")
+        if rois.dim() != 2 or rois.shape[1] != 7:
+            raise ValueError(f"rois: expected an array of shape [B, 7], got shape {list(rois.shape)}")
+        return _torch.roi_aware_pool3d(
+            rois.detach().contiguous(),
+            pts.detach().contiguous(),
+            pts_feature.contiguous(),
+            self.out_size,
+            self.max_pts_each_voxel,
+            pool_method,
+            origin="center",
+            margin=_GPU_MARGIN,
+        )
+
+
+class VoxelGeneratorWrapper:
+    """Bin points of numpy into voxels, as the data loader does.
+
+    Parameters
+    ----------
+    vsize_xyz : 3 floats
+    coors_range_xyz : 6 floats
+    num_point_features : int
+        Columns that a point has.
+    max_num_points_per_voxel, max_num_voxels : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointmill.compat.pcdet import VoxelGeneratorWrapper
+    >>> generator = VoxelGeneratorWrapper([1, 1, 1], [0, 0, 0, 4, 4, 1], 3, 5, 100)
+    >>> voxels, coordinates, num_points = generator.generate(np.array([[2.5, 0.5, 0.5]], np.float32))
+    >>> coordinates.tolist(), num_points.tolist()
+    ([[0, 0, 2]], [1])
+    """
+
+    def __init__(
+        self,
+        vsize_xyz: Sequence[float],
+        coors_range_xyz: Sequence[float],
+        num_point_features: int,
+        max_num_points_per_voxel: int,
+        max_num_voxels: int,
+    ) -> None:
+        self._columns = num_point_features
+        self._params = {
+            "voxel_size": vsize_xyz,
+            "point_cloud_range": coors_range_xyz,
+            "max_num_points": max_num_points_per_voxel,
+            "max_voxels": max_num_voxels,
+        }
+
+    def generate(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Bin ``[N, C]`` into voxels ``[V, M, C]``, coordinates z, y, x ``[V, 3]`` and numbers of points ``[V]``."""
+        points = np.ascontiguousarray(points, dtype=np.float32)
+        if points.ndim != 2 or points.shape[1] != self._columns:
+            raise ValueError(f"points: expected an array of shape [N, {self._columns}], got shape {list(points.shape)}")
+        result = _pointmill.voxelize(points, **self._params)
+        return result.voxels, result.coords, result.num_points

@@ -1,0 +1,325 @@
+//! Arrays of callers: what they are, where they lie, and where results of theirs go.
+//!
+//! Tensors of torch and arrays of numpy are read by their own means, which takes a microsecond; everything else through `DLPack`. Nothing is copied.
+
+mod dlpack;
+mod numpy;
+mod output;
+mod torch;
+
+pub(crate) use dlpack::DlpackArray;
+pub(crate) use output::{Home, KeptHome, Value};
+
+use crate::errors::{kind, value};
+use ::dlpark::python::ImportedDlpack;
+use ::numpy::PyUntypedArray;
+use pointmill::{Buffer, Coordinates, Device, Input, Result, Stream, bf16, f16};
+use pyo3::prelude::*;
+use std::fmt;
+use std::sync::Arc;
+
+/// Whose array it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Library {
+    Numpy,
+    Torch,
+    /// Another library that speaks `DLPack`.
+    Other,
+}
+
+/// Where an array lies, and the queue that its work belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Cpu,
+    Cuda {
+        index: usize,
+        /// The caller's current stream, a `CUstream`.
+        stream: usize,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu => f.write_str("the CPU"),
+            Self::Cuda { index, .. } => write!(f, "cuda:{index}"),
+        }
+    }
+}
+
+impl Place {
+    /// A stream for the caller's work there.
+    pub(crate) fn stream(&self) -> Result<Stream> {
+        match *self {
+            Self::Cpu => Device::cpu().stream(),
+            // SAFETY: it is the stream that the caller's own library works on; what is kept beyond the call retires it first (see `cache`).
+            Self::Cuda { index, stream } => unsafe { Stream::from_raw_cuda(&Device::cuda(index)?, stream) },
+        }
+    }
+}
+
+/// The types of values that there are operators for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Dtype {
+    F16,
+    Bf16,
+    F32,
+    F64,
+    I32,
+    I64,
+    /// The name of another one.
+    Other(String),
+}
+
+impl Dtype {
+    /// The name that numpy and torch know it by.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::F16 => "float16",
+            Self::Bf16 => "bfloat16",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::I32 => "int32",
+            Self::I64 => "int64",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// A buffer without values, where a result has none.
+pub(crate) fn nothing<T: bytemuck::Pod>(stream: &Stream) -> Result<Buffer<T>> {
+    if stream.device().is_cpu() {
+        return stream.alloc(0);
+    }
+    // SAFETY: there is nothing at any address.
+    unsafe { Buffer::from_raw_cuda(stream, 0, 0) }
+}
+
+/// An array that was handed in.
+pub(crate) struct Array<'py> {
+    name: &'static str,
+    object: Bound<'py, PyAny>,
+    library: Library,
+    place: Place,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    address: usize,
+    contiguous: bool,
+    /// Whether a gradient of it is asked for.
+    wants_grad: bool,
+    lease: Option<Arc<ImportedDlpack>>,
+    /// Whether the array's library knows nothing of the stream that works on it here, and could use its memory again while that goes on.
+    await_work: bool,
+}
+
+impl<'py> Array<'py> {
+    /// Looks at an argument.
+    pub(crate) fn read(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyUntypedArray>() {
+            return numpy::read(array, name);
+        }
+        if let Some(array) = torch::read(object, name)? {
+            return Ok(array);
+        }
+        if object.hasattr("__dlpack__")? {
+            return dlpack::read(object, name);
+        }
+        if object.hasattr("__array_interface__")? {
+            let array = object.py().import("numpy")?.call_method1("asarray", (object,))?;
+            return numpy::read(array.cast()?, name);
+        }
+        let expected = "an array (numpy, torch, or anything with DLPack or __array_interface__)";
+        Err(kind(name, expected, object.get_type().name()?))
+    }
+
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) const fn place(&self) -> Place {
+        self.place
+    }
+
+    pub(crate) const fn dtype(&self) -> &Dtype {
+        &self.dtype
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Refuses an array that asks for a gradient where there is none.
+    pub(crate) fn without_grad(self) -> PyResult<Self> {
+        if self.wants_grad {
+            let expected = "a tensor that does not require grad (call detach() on it, or work under torch.no_grad())";
+            return Err(value(self.name, expected, "requires_grad=True"));
+        }
+        Ok(self)
+    }
+
+    /// Refuses values of other types.
+    pub(crate) fn of(self, dtypes: &[Dtype]) -> PyResult<Self> {
+        if dtypes.contains(&self.dtype) {
+            return Ok(self);
+        }
+        let names: Vec<&str> = dtypes.iter().map(Dtype::name).collect();
+        Err(kind(self.name, format!("values of type {}", names.join(" or ")), self.dtype.name()))
+    }
+
+    /// Refuses another shape; `None` is any size, and `text` tells all of it.
+    pub(crate) fn shaped(self, wanted: &[Option<usize>], text: &str) -> PyResult<Self> {
+        let fits = |(&have, &want): (&usize, &Option<usize>)| want.is_none_or(|want| have == want);
+        if self.shape.len() != wanted.len() || !self.shape.iter().zip(wanted).all(fits) {
+            return Err(value(self.name, format!("an array of shape {text}"), format_args!("shape {:?}", self.shape)));
+        }
+        if !self.contiguous {
+            let expected = "a C-contiguous array (pass .contiguous(), or numpy.ascontiguousarray of it)";
+            return Err(value(self.name, expected, format_args!("shape {:?} with other strides", self.shape)));
+        }
+        Ok(self)
+    }
+
+    /// Refuses an array that lies elsewhere than another.
+    pub(crate) fn beside(self, other: &Array<'_>) -> PyResult<Self> {
+        if self.place == other.place {
+            return Ok(self);
+        }
+        let (expected, got) = (other.place.to_string(), self.place.to_string());
+        if expected == got {
+            let expected = format!("an array whose library works on the stream of {}'s", other.name);
+            return Err(value(self.name, expected, "one of another stream"));
+        }
+        Err(value(self.name, format!("an array on {expected}, as {}", other.name), format_args!("one on {got}")))
+    }
+
+    /// Where results go that belong to this array.
+    pub(crate) fn home(&self) -> Home<'py> {
+        Home::new(self.object.clone(), self.library, self.place)
+    }
+
+    /// The values, kept alive, on the stream of the call.
+    pub(crate) fn data(&self, stream: &Stream) -> PyResult<Data> {
+        let len: usize = self.shape.iter().product();
+        let place = match self.place {
+            Place::Cpu => Memory::Host { address: self.address, len },
+            Place::Cuda { .. } => Memory::on_device(&self.dtype, stream, self.address, len)
+                .map_err(|error| crate::errors::from_library(error, &[]))?,
+        };
+        let size = match self.dtype {
+            Dtype::F16 | Dtype::Bf16 => 2,
+            Dtype::F32 | Dtype::I32 => 4,
+            _ => 8,
+        };
+        if len > 0 && !self.address.is_multiple_of(size) {
+            return Err(value(
+                self.name,
+                "values that are aligned for their type",
+                format_args!("address {:#x}", self.address),
+            ));
+        }
+        Ok(Data {
+            memory: place,
+            dtype: self.dtype.clone(),
+            _object: self.object.clone().unbind(),
+            _lease: self.lease.clone(),
+            finish: self.await_work.then(|| stream.clone()),
+        })
+    }
+}
+
+/// The values of an array, which cannot go away before this does.
+pub(crate) struct Data {
+    memory: Memory,
+    dtype: Dtype,
+    _object: Py<PyAny>,
+    _lease: Option<Arc<ImportedDlpack>>,
+    /// What is to be done before the array may be let go.
+    finish: Option<Stream>,
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        if let Some(stream) = &self.finish {
+            // An error of the device has nobody here to hear it; the next call will.
+            let _ = stream.synchronize();
+        }
+    }
+}
+
+enum Memory {
+    Host { address: usize, len: usize },
+    F16(Buffer<f16>),
+    Bf16(Buffer<bf16>),
+    F32(Buffer<f32>),
+    F64(Buffer<f64>),
+    I32(Buffer<i32>),
+}
+
+impl Memory {
+    fn on_device(dtype: &Dtype, stream: &Stream, address: usize, len: usize) -> Result<Self> {
+        let address = address as u64;
+        // SAFETY: the array says that so many values of its type are there, and `Data` keeps it. Work that is under way when it is let go comes first on the stream,
+        // before whatever the array's library has done there with memory that it takes back.
+        unsafe {
+            Ok(match dtype {
+                Dtype::F16 => Self::F16(Buffer::from_raw_cuda(stream, address, len)?),
+                Dtype::Bf16 => Self::Bf16(Buffer::from_raw_cuda(stream, address, len)?),
+                Dtype::F64 => Self::F64(Buffer::from_raw_cuda(stream, address, len)?),
+                Dtype::I32 => Self::I32(Buffer::from_raw_cuda(stream, address, len)?),
+                _ => Self::F32(Buffer::from_raw_cuda(stream, address, len)?),
+            })
+        }
+    }
+}
+
+impl Data {
+    /// The values on the host.
+    fn host<T: bytemuck::Pod>(&self, address: usize, len: usize) -> &[T] {
+        if len == 0 {
+            return &[];
+        }
+        // SAFETY: the array says that so many values of its type are there; address and type were checked, and `self` keeps it alive. That nobody writes to it meanwhile is
+        // for the caller to see to, as for every function of numpy that works without the lock of the interpreter.
+        unsafe { std::slice::from_raw_parts(address as *const T, len) }
+    }
+
+    /// The values as an operator takes them: `f32`, `f16` or `bf16`, in rows of so many.
+    pub(crate) fn input(&self, columns: usize) -> Result<Input<'_>> {
+        let rows = |len: usize| len / columns.max(1);
+        match &self.memory {
+            Memory::Host { address, len } => match self.dtype {
+                Dtype::F16 => Input::new::<f16>(self.host(*address, *len), columns),
+                Dtype::Bf16 => Input::new::<bf16>(self.host(*address, *len), columns),
+                _ => Input::new::<f32>(self.host(*address, *len), columns),
+            },
+            Memory::F16(b) => Input::on_device(b, rows(b.len()), columns),
+            Memory::Bf16(b) => Input::on_device(b, rows(b.len()), columns),
+            Memory::F32(b) => Input::on_device(b, rows(b.len()), columns),
+            Memory::F64(_) | Memory::I32(_) => unreachable!("the type was checked"),
+        }
+    }
+
+    /// The values as coordinates: `f32` or `f64`, in rows of so many.
+    pub(crate) fn coordinates(&self, columns: usize) -> Result<Coordinates<'_>> {
+        let rows = |len: usize| len / columns.max(1);
+        match &self.memory {
+            Memory::Host { address, len } => match self.dtype {
+                Dtype::F64 => Coordinates::f64(self.host(*address, *len), columns),
+                _ => Coordinates::f32(self.host(*address, *len), columns),
+            },
+            Memory::F32(b) => Coordinates::on_device(b, rows(b.len()), columns),
+            Memory::F64(b) => Coordinates::on_device(b, rows(b.len()), columns),
+            Memory::F16(_) | Memory::Bf16(_) | Memory::I32(_) => unreachable!("the type was checked"),
+        }
+    }
+
+    /// A buffer of whole numbers: over those of the device, for as long as this lives, or a copy of the host's.
+    pub(crate) fn whole_numbers(&self, stream: &Stream) -> Result<Buffer<i32>> {
+        match &self.memory {
+            // SAFETY: the values of this array, which the caller keeps.
+            Memory::I32(b) => unsafe { Buffer::from_raw_cuda(stream, b.device_pointer(), b.len()) },
+            Memory::Host { address, len } => stream.upload(self.host(*address, *len)),
+            _ => unreachable!("the type was checked"),
+        }
+    }
+}

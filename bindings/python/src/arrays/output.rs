@@ -1,0 +1,180 @@
+//! Results in arrays of the caller's library.
+
+use super::dlpack::DlpackArray;
+use super::torch::{Torch, torch};
+use super::{Library, Place};
+use bytemuck::Pod;
+use dlpark::ffi::DLDataType;
+use numpy::PyArray1;
+use pointmill::{Buffer, Stream, bf16, f16};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PySlice, PyTuple};
+use pyo3::{Bound, intern};
+
+/// A type of values that results can have.
+pub(crate) trait Value: Pod + Send + Sync {
+    /// Its name in `DLPack`.
+    const DLPACK: DLDataType;
+    /// Its name in torch.
+    fn torch(torch: &Torch) -> &Py<PyAny>;
+    /// Values as an array of numpy, of one axis; what numpy has no type for as whole numbers of its size.
+    fn numpy(py: Python<'_>, values: Vec<Self>) -> PyResult<Bound<'_, PyAny>>;
+}
+
+macro_rules! value {
+    ($type:ty, $dlpack:ident, $torch:ident) => {
+        impl Value for $type {
+            const DLPACK: DLDataType = DLDataType::$dlpack;
+            fn torch(torch: &Torch) -> &Py<PyAny> {
+                &torch.$torch
+            }
+            fn numpy(py: Python<'_>, values: Vec<Self>) -> PyResult<Bound<'_, PyAny>> {
+                Ok(PyArray1::from_vec(py, values).into_any())
+            }
+        }
+    };
+}
+value!(i32, I32, int32);
+value!(i64, I64, int64);
+value!(f32, F32, float32);
+value!(f64, F64, float64);
+
+/// Values that libraries know as others of the same size.
+macro_rules! value_as {
+    ($(#[$doc:meta])* $type:ty, $dlpack:ident, $torch:ident, $bits:ty, $view:literal) => {
+        $(#[$doc])*
+        impl Value for $type {
+            const DLPACK: DLDataType = DLDataType::$dlpack;
+            fn torch(torch: &Torch) -> &Py<PyAny> {
+                &torch.$torch
+            }
+            fn numpy(py: Python<'_>, values: Vec<Self>) -> PyResult<Bound<'_, PyAny>> {
+                let bits: Vec<$bits> = bytemuck::cast_vec(values);
+                PyArray1::from_vec(py, bits).call_method1(intern!(py, "view"), (intern!(py, $view),))
+            }
+        }
+    };
+}
+value_as!(f16, F16, float16, i16, "float16");
+// What numpy has no type for stays whole numbers there.
+value_as!(bf16, BF16, bfloat16, i16, "int16");
+// The library's name for the bits of f16.
+value_as!(u16, F16, float16, i16, "float16");
+// Rows and places in lists, all of them below 2^31: torch computes with no other 32-bit integers than signed ones.
+value_as!(u32, I32, int32, i32, "int32");
+/// Where results go: the library and the device of an array that was handed in.
+pub(crate) struct Home<'py> {
+    object: Bound<'py, PyAny>,
+    library: Library,
+    place: Place,
+}
+
+/// A [`Home`] to come back to, with an array of its library that is empty.
+pub(crate) struct KeptHome {
+    object: Py<PyAny>,
+    library: Library,
+    place: Place,
+}
+
+impl KeptHome {
+    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> Home<'py> {
+        Home::new(self.object.bind(py).clone(), self.library, self.place)
+    }
+}
+
+impl<'py> Home<'py> {
+    /// The same for later; none of the caller's memory is kept.
+    pub(crate) fn keep(&self) -> PyResult<KeptHome> {
+        let object = self.give_values(Vec::<f64>::new(), &[0])?.unbind();
+        Ok(KeptHome { object, library: self.library, place: self.place })
+    }
+
+    pub(super) const fn new(object: Bound<'py, PyAny>, library: Library, place: Place) -> Self {
+        Self { object, library, place }
+    }
+
+    /// Whether results on a GPU are made in memory of the caller's library.
+    pub(crate) fn lends_memory(&self) -> bool {
+        self.library == Library::Torch && self.place != Place::Cpu
+    }
+
+    /// Memory of torch for a result of this shape, and a buffer that writes to it. torch takes it back as it does its own, so that a result that is dropped costs nothing.
+    pub(crate) fn lend<T: Value>(&self, stream: &Stream, shape: &[usize]) -> PyResult<(Bound<'py, PyAny>, Buffer<T>)> {
+        let py = self.object.py();
+        let torch = torch(py)?.ok_or_else(|| PyRuntimeError::new_err("torch is gone"))?;
+        let kwargs = [(intern!(py, "dtype"), T::torch(torch))].into_py_dict(py)?;
+        let shape = PyTuple::new(py, shape)?;
+        let tensor = self.object.call_method(intern!(py, "new_empty"), (&shape,), Some(&kwargs))?;
+        let address = tensor.call_method0(intern!(py, "data_ptr"))?.extract()?;
+        let len = shape.iter().map(|n| n.extract::<usize>()).try_fold(1, |all, n| n.map(|n| all * n))?;
+        // SAFETY: torch made room for so many values on the stream's GPU. Who lets the tensor go while work is under way gives it back to the stream that the work is on.
+        let buffer = unsafe { Buffer::from_raw_cuda(stream, address, len) };
+        Ok((tensor, buffer.map_err(|error| PyRuntimeError::new_err(error.to_string()))?))
+    }
+
+    /// The first rows of a result.
+    pub(crate) fn first_rows(&self, tensor: Bound<'py, PyAny>, rows: usize) -> PyResult<Bound<'py, PyAny>> {
+        tensor.get_item(PySlice::new(tensor.py(), 0, rows as isize, 1))
+    }
+
+    /// A result of pointmill's own, of which the first values make up this shape, as an array of the caller's library.
+    pub(crate) fn give<T: Value>(&self, buffer: Buffer<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.object.py();
+        let len = shape.iter().product();
+        if self.lends_memory() {
+            // torch lends memory in the order of the caller's stream, whichever stream the result was made on; a copy keeps both in order.
+            let failed = |error: pointmill::Error| PyRuntimeError::new_err(error.to_string());
+            let (tensor, mut lent) = self.lend(&self.place.stream().map_err(failed)?, shape)?;
+            py.detach(|| lent.copy_from(&buffer, len)).map_err(failed)?;
+            return Ok(tensor);
+        }
+        if self.library == Library::Other || buffer.as_slice().is_none() {
+            return self.give_dlpack(buffer, shape);
+        }
+        let mut values = buffer.into_vec().unwrap_or_default();
+        values.truncate(len);
+        self.give_host(values, shape)
+    }
+
+    /// A few values of the host as an array of the caller's library, on its device.
+    pub(crate) fn give_values<T: Value>(&self, values: Vec<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        if self.place == Place::Cpu && self.library != Library::Other {
+            return self.give_host(values, shape);
+        }
+        let uploaded = self.place.stream().and_then(|stream| stream.upload(&values));
+        self.give(uploaded.map_err(|error| PyRuntimeError::new_err(error.to_string()))?, shape)
+    }
+
+    /// Values of the host as an array of numpy or torch there.
+    fn give_host<T: Value>(&self, values: Vec<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.object.py();
+        let array = T::numpy(py, values)?.call_method1(intern!(py, "reshape"), (PyTuple::new(py, shape)?,))?;
+        if self.library == Library::Numpy {
+            return Ok(array);
+        }
+        let torch = torch(py)?.ok_or_else(|| PyRuntimeError::new_err("torch is gone"))?;
+        let tensor = torch.from_numpy.bind(py).call1((array,))?;
+        if T::DLPACK == DLDataType::BF16 {
+            return tensor.call_method1(intern!(py, "view"), (&torch.bfloat16,));
+        }
+        Ok(tensor)
+    }
+
+    /// A result for a library that is not known by name.
+    fn give_dlpack<T: Value>(&self, buffer: Buffer<T>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.object.py();
+        let array = Bound::new(py, DlpackArray::new(buffer, self.place, T::DLPACK, shape))?.into_any();
+        if let Ok(namespace) = self.object.call_method0("__array_namespace__")
+            && let Ok(take) = namespace.getattr("from_dlpack")
+        {
+            return take.call1((array,));
+        }
+        let module: String = self.object.get_type().getattr("__module__")?.extract()?;
+        let root = module.split('.').next().unwrap_or_default();
+        match py.import(root).and_then(|module| module.getattr("from_dlpack")) {
+            Ok(take) => take.call1((array,)),
+            Err(_) => Ok(array),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Tensors of torch, read by attributes: the exchange through `DLPack` takes 13 us a tensor, this less than one.
+//!
+//! torch is never imported here: who hands in a tensor has done that.
+
+use super::{Array, Dtype, Library, Place};
+use crate::errors::{kind, value};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::{Py, intern};
+
+/// What is needed of torch.
+pub(crate) struct Torch {
+    tensor: Py<PyType>,
+    pub(super) float16: Py<PyAny>,
+    pub(super) bfloat16: Py<PyAny>,
+    pub(super) float32: Py<PyAny>,
+    pub(super) float64: Py<PyAny>,
+    pub(super) int32: Py<PyAny>,
+    pub(super) int64: Py<PyAny>,
+    strided: Py<PyAny>,
+    pub(super) from_numpy: Py<PyAny>,
+    is_grad_enabled: Py<PyAny>,
+    /// The raw current stream of a device; there is none in a torch without CUDA.
+    current_stream: Option<Py<PyAny>>,
+}
+
+static TORCH: PyOnceLock<Torch> = PyOnceLock::new();
+static MODULES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+
+/// torch, if somebody has imported it.
+pub(super) fn torch(py: Python<'_>) -> PyResult<Option<&'static Torch>> {
+    if let Some(torch) = TORCH.get(py) {
+        return Ok(Some(torch));
+    }
+    let modules = MODULES.get_or_try_init(py, || {
+        Ok::<_, PyErr>(py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind())
+    })?;
+    let Some(module) = modules.bind(py).get_item(intern!(py, "torch"))? else { return Ok(None) };
+    // A torch that is still being imported has no tensors yet.
+    if !module.hasattr("Tensor")? || !module.hasattr("from_numpy")? {
+        return Ok(None);
+    }
+    TORCH.get_or_try_init(py, || Torch::of(&module)).map(Some)
+}
+
+impl Torch {
+    fn of(module: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let get = |name: &str| module.getattr(name).map(Bound::unbind);
+        Ok(Self {
+            tensor: module.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
+            float16: get("float16")?,
+            bfloat16: get("bfloat16")?,
+            float32: get("float32")?,
+            float64: get("float64")?,
+            int32: get("int32")?,
+            int64: get("int64")?,
+            strided: get("strided")?,
+            from_numpy: get("from_numpy")?,
+            is_grad_enabled: get("is_grad_enabled")?,
+            current_stream: module.getattr("_C")?.getattr("_cuda_getCurrentRawStream").ok().map(Bound::unbind),
+        })
+    }
+
+    fn dtype(&self, dtype: &Bound<'_, PyAny>) -> Dtype {
+        let known = [
+            (&self.float32, Dtype::F32),
+            (&self.float16, Dtype::F16),
+            (&self.bfloat16, Dtype::Bf16),
+            (&self.float64, Dtype::F64),
+            (&self.int32, Dtype::I32),
+            (&self.int64, Dtype::I64),
+        ];
+        let found = known.into_iter().find(|(object, _)| dtype.is(object.bind(dtype.py())));
+        found.map_or_else(|| Dtype::Other(dtype.to_string().replace("torch.", "")), |(_, dtype)| dtype)
+    }
+
+    /// Where a tensor lies.
+    fn place(&self, tensor: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Place> {
+        let py = tensor.py();
+        if tensor.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
+            return Ok(Place::Cpu);
+        }
+        if let Some(stream) = &self.current_stream
+            && tensor.getattr(intern!(py, "is_cuda"))?.is_truthy()?
+        {
+            let index = tensor.call_method0(intern!(py, "get_device"))?;
+            return Ok(Place::Cuda { index: index.extract()?, stream: stream.bind(py).call1((index,))?.extract()? });
+        }
+        Err(value(name, "a tensor on the CPU or an NVIDIA GPU", format_args!("one on {}", tensor.getattr("device")?)))
+    }
+}
+
+/// The tensor, if it is one.
+pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Option<Array<'py>>> {
+    let py = object.py();
+    let Some(torch) = torch(py)? else { return Ok(None) };
+    let tensor = torch.tensor.bind(py);
+    if !object.get_type().is(tensor) && !object.is_instance(tensor)? {
+        return Ok(None);
+    }
+    let layout = object.getattr(intern!(py, "layout"))?;
+    if !layout.is(torch.strided.bind(py)) {
+        return Err(kind(name, "a dense tensor", format_args!("one of layout {layout}")));
+    }
+    if object.call_method0(intern!(py, "is_neg"))?.is_truthy()? {
+        return Err(value(name, "a tensor without its negative bit (call resolve_neg() on it)", "one with it"));
+    }
+    let shape = object.getattr(intern!(py, "shape"))?;
+    let shape = shape.cast::<PyTuple>()?.iter().map(|n| n.extract()).collect::<PyResult<Vec<usize>>>()?;
+    let wants_grad = object.getattr(intern!(py, "requires_grad"))?.is_truthy()?
+        && torch.is_grad_enabled.bind(py).call0()?.is_truthy()?;
+    Ok(Some(Array {
+        name,
+        object: object.clone(),
+        library: Library::Torch,
+        place: torch.place(object, name)?,
+        dtype: torch.dtype(&object.getattr(intern!(py, "dtype"))?),
+        shape,
+        address: object.call_method0(intern!(py, "data_ptr"))?.extract()?,
+        contiguous: object.call_method0(intern!(py, "is_contiguous"))?.is_truthy()?,
+        wants_grad,
+        lease: None,
+        await_work: false,
+    }))
+}

@@ -1,0 +1,85 @@
+//! Operators that keep their memory between calls.
+//!
+//! A call takes an operator of its place and parameters out of the cache and puts it back when its work is queued, so that calls that follow each other allocate nothing, and
+//! calls of several threads never wait for each other. The cache is short: what was not used for long goes.
+
+use crate::arrays::Place;
+use pointmill::Stream;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Operators of a kind that are kept at most.
+const MOST: usize = 16;
+
+/// An operator and the stream that it works on.
+pub(crate) struct Kept<V> {
+    pub(crate) worker: V,
+    pub(crate) stream: Stream,
+}
+
+impl<V> Kept<V> {
+    /// Lets an operator go. Its stream is the caller's, who may have destroyed it since.
+    fn retire(self) {
+        // An error of the device has nobody here to hear it; the next call will.
+        let _ = self.stream.retire();
+    }
+}
+
+/// An operator that nobody uses at the moment.
+struct Idle<P, V> {
+    place: Place,
+    params: P,
+    kept: Kept<V>,
+}
+
+/// Operators that nobody uses at the moment, the last used last.
+pub(crate) struct Cache<P, V>(Mutex<VecDeque<Idle<P, V>>>);
+
+impl<P: PartialEq + Clone, V> Cache<P, V> {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(VecDeque::new()))
+    }
+
+    fn idle(&self) -> MutexGuard<'_, VecDeque<Idle<P, V>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An operator for a place and parameters; a new one if there is none.
+    pub(crate) fn take(
+        &self,
+        place: Place,
+        params: &P,
+        make: impl FnOnce(&Stream) -> pointmill::Result<V>,
+    ) -> pointmill::Result<Kept<V>> {
+        let mut idle = self.idle();
+        let found = idle.iter().rposition(|one| one.place == place && one.params == *params);
+        if let Some(one) = found.and_then(|at| idle.remove(at)) {
+            return Ok(one.kept);
+        }
+        drop(idle);
+        let stream = place.stream()?;
+        Ok(Kept { worker: make(&stream)?, stream })
+    }
+
+    /// Puts an operator back.
+    pub(crate) fn put(&self, place: Place, params: P, kept: Kept<V>) {
+        if kept.stream.is_capturing().unwrap_or(true) {
+            // A graph may use its memory as long as the process lives; the next call makes another one.
+            std::mem::forget(kept);
+            return;
+        }
+        let mut idle = self.idle();
+        idle.push_back(Idle { place, params, kept });
+        let oldest = if idle.len() > MOST { idle.pop_front() } else { None };
+        drop(idle);
+        if let Some(oldest) = oldest {
+            oldest.kept.retire();
+        }
+    }
+
+    /// Lets all operators go.
+    pub(crate) fn clear(&self) {
+        let all = std::mem::take(&mut *self.idle());
+        all.into_iter().for_each(|one| one.kept.retire());
+    }
+}

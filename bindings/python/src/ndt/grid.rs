@@ -1,0 +1,409 @@
+//! The grid as a class.
+
+use super::{Cloud, LONG, NAMES, NdtFit, NdtRegistration, NdtReport};
+use crate::args::{choice, whole};
+use crate::arrays::{Home, KeptHome, Place, Value};
+use crate::errors::{OrRaise, value};
+use crate::interrupt;
+use crate::poses::poses;
+use pointmill::ndt::{
+    AlignParams, Covariance, NdtBuilder, NdtCells, NdtGrid as Grid, NdtNeighbours, NdtParams, Neighbourhood,
+};
+use pointmill::{Device, Result};
+use pyo3::prelude::*;
+use std::sync::{Arc, OnceLock};
+
+/// Cells of normal distributions: a map to match scans against.
+///
+/// Rows are in the order of their cells by (z, y, x). Arrays that come from the grid are of the library and on the device of the points it was made of; answers about a scan are
+/// of the library and on the device of the scan. All of it has the same bits on every device, for any number of threads and in any order of points.
+///
+/// Parameters
+/// ----------
+/// points : array of float32 or float64, ``[N, 3]``
+///     x, y, z in metres; further columns are not used. Points that are not finite are left out and counted.
+/// resolution : float
+///     Edge of a cell in metres. The lattice is anchored at zero of the points' frame.
+/// covariance : {"autoware", "unbiased", "population"}
+///     Which matrix is called the covariance of a cell.
+/// min_points : int
+///     Cells of fewer points are left out.
+/// eigen_ratio : float
+///     Eigenvalues below this part of the largest one are raised to it.
+/// origin : 3 floats, optional
+///     What is added to each point of float32; for maps far from zero.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from pointmill import ndt
+/// >>> points = np.array([[0.25 + 0.5 * (i % 3), 0.25 + 0.5 * (i // 3), 0.5] for i in range(9)])
+/// >>> grid = ndt.Grid(points, resolution=2.0)
+/// >>> len(grid), grid.mean.tolist(), grid.normal.tolist()
+/// (1, [[0.75, 0.75, 0.5]], [[0.0, 0.0, 1.0]])
+#[pyclass(frozen, name = "Grid", module = "pointmill.ndt")]
+pub(crate) struct NdtGrid {
+    grid: Arc<Grid>,
+    resolution: f64,
+    place: Place,
+    /// The library of the points, for which results are made.
+    home: KeptHome,
+    cells: OnceLock<NdtCells>,
+}
+
+impl NdtGrid {
+    /// The cells on the host, copied once.
+    fn cells(&self) -> PyResult<&NdtCells> {
+        if let Some(cells) = self.cells.get() {
+            return Ok(cells);
+        }
+        let cells = self.grid.read().or_raise(NAMES)?;
+        Ok(self.cells.get_or_init(|| cells))
+    }
+
+    /// Values of all rows.
+    fn rows<T: Value>(
+        &self,
+        py: Python<'_>,
+        columns: &[usize],
+        of: impl Fn(&NdtCells) -> Vec<T>,
+    ) -> PyResult<Py<PyAny>> {
+        let shape: Vec<usize> = std::iter::once(self.grid.len()).chain(columns.iter().copied()).collect();
+        Ok(self.home.bind(py).give_values(of(self.cells()?), &shape)?.unbind())
+    }
+
+    /// A scan that lies where the grid does.
+    fn scan<'py>(
+        &self,
+        object: &Bound<'py, PyAny>,
+        name: &'static str,
+        origin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Cloud<'py>> {
+        let cloud = Cloud::read(object, name, origin)?;
+        let same = match (self.place, cloud.array.place()) {
+            (Place::Cuda { index: a, .. }, Place::Cuda { index: b, .. }) => a == b,
+            (a, b) => a == b,
+        };
+        if !same {
+            let expected = format!("an array on {}, as the grid", self.place);
+            return Err(value(name, expected, format_args!("one on {}", cloud.array.place())));
+        }
+        Ok(cloud)
+    }
+
+    /// Runs `work` with the grid and the scan.
+    fn run<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        scan: &Cloud<'_>,
+        work: impl FnOnce(&Grid, pointmill::ndt::NdtCloud<'_>) -> Result<R> + Send + 'static,
+        times: usize,
+    ) -> PyResult<R> {
+        let (grid, data) = (self.grid.clone(), scan.data()?);
+        let long = self.place == Place::Cpu && scan.len().saturating_mul(times) >= LONG;
+        interrupt::run(py, long, move || data.cloud().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
+    }
+
+    fn lists(
+        &self,
+        home: &Home<'_>,
+        found: NdtNeighbours,
+        points: usize,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+        let len = found.len();
+        Ok((
+            home.give(found.row_splits, &[points + 1])?.unbind(),
+            home.give(found.rows, &[len])?.unbind(),
+            home.give(found.distance_squared, &[len])?.unbind(),
+        ))
+    }
+}
+
+#[pymethods]
+impl NdtGrid {
+    #[new]
+    #[pyo3(signature = (points, *, resolution, covariance = "autoware", min_points = 6, eigen_ratio = 0.01, origin = None))]
+    fn new(
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        resolution: f64,
+        covariance: &str,
+        min_points: i64,
+        eigen_ratio: f64,
+        origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let kinds = [
+            ("autoware", Covariance::Autoware),
+            ("unbiased", Covariance::Unbiased),
+            ("population", Covariance::Population),
+        ];
+        let params = NdtParams {
+            min_points: whole(min_points, 1, "min_points")?,
+            covariance: choice(covariance, "covariance", &kinds)?,
+            eigen_ratio,
+        };
+        let cloud = Cloud::read(points, "points", origin)?;
+        let (place, data) = (cloud.array.place(), cloud.data()?);
+        let long = place == Place::Cpu && cloud.len() >= LONG;
+        // A stream of its own: the grid may outlive that of the points.
+        let grid = interrupt::run(py, long, move || {
+            let device = match place {
+                Place::Cpu => Device::cpu(),
+                Place::Cuda { index, .. } => Device::cuda(index)?,
+            };
+            let mut builder = NdtBuilder::new(&device.stream()?, resolution)?;
+            builder.add(data.cloud()?)?;
+            builder.finish(&params)
+        })?;
+        let grid = Arc::new(grid.or_raise(NAMES)?);
+        let home = cloud.array.home().keep()?;
+        Ok(Self { grid, resolution, place, home, cells: OnceLock::new() })
+    }
+
+    fn __len__(&self) -> usize {
+        self.grid.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Grid({} cells of {} m on {})", self.grid.len(), self.resolution, self.place)
+    }
+
+    /// Edge of a cell in metres.
+    #[getter]
+    fn resolution(&self) -> f64 {
+        self.resolution
+    }
+
+    /// What became of points and cells.
+    #[getter]
+    fn report(&self) -> NdtReport {
+        self.grid.report().into()
+    }
+
+    /// ``[V, 3]`` int32: cells, along x, y, z.
+    #[getter]
+    fn coords(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.rows(py, &[3], |cells| cells.coords.as_flattened().to_vec())
+    }
+
+    /// ``[V]`` int64: points of each cell.
+    #[getter]
+    fn counts(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.rows(py, &[], |cells| cells.counts.iter().map(|&n| i64::from(n)).collect())
+    }
+
+    /// ``[V, 3]`` float64: means in metres.
+    #[getter]
+    fn mean(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.rows(py, &[3], |cells| cells.mean.as_flattened().to_vec())
+    }
+
+    /// ``[V, 3, 3]`` float64: covariances in square metres, with raised eigenvalues.
+    #[getter]
+    fn covariance(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.rows(py, &[3, 3], |cells| cells.covariance.iter().flat_map(full).collect())
+    }
+
+    /// ``[V, 3, 3]`` float64: their inverses.
+    #[getter]
+    fn inverse_covariance(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.rows(py, &[3, 3], |cells| cells.inverse.iter().flat_map(full).collect())
+    }
+
+    /// ``[V, 3]`` float64: eigenvalues of the covariances, ascending.
+    #[getter]
+    fn eigenvalues(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.rows(py, &[3], |cells| cells.eigenvalues.as_flattened().to_vec())
+    }
+
+    /// ``[V, 3]`` float64: the direction in which the points of each cell vary least.
+    #[getter]
+    fn normal(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.rows(py, &[3], |cells| cells.normal.as_flattened().to_vec())
+    }
+
+    /// Find the pose at which a scan fits best, near a guess.
+    ///
+    /// Parameters
+    /// ----------
+    /// scan : array of float32 or float64, ``[N, 3]``
+    ///     x, y, z in metres, in the sensor's frame, where the grid's points were.
+    /// guess : array, optional
+    ///     Identity, or poses of shape ``[6]`` or ``[P, 6]`` (x, y, z in metres, roll, pitch, yaw in radians; the rotation is Rx Ry Rz), or rigid transforms ``[4, 4]`` or ``[P, 4, 4]``.
+    /// step_size : float
+    ///     Longest step.
+    /// epsilon : float
+    ///     A shorter step ends it.
+    /// max_iterations : int
+    ///     Most steps.
+    /// origin : 3 floats, optional
+    ///     What is added to each point of float32.
+    ///
+    /// Returns
+    /// -------
+    /// NdtRegistration
+    ///     Or a list of them, for several guesses. An alignment that fails is a result that says so.
+    #[pyo3(signature = (scan, guess = None, *, step_size = 0.1, epsilon = 0.01, max_iterations = 30, origin = None))]
+    #[expect(clippy::too_many_arguments)]
+    fn align<'py>(
+        &self,
+        py: Python<'py>,
+        scan: &Bound<'py, PyAny>,
+        guess: Option<&Bound<'py, PyAny>>,
+        step_size: f64,
+        epsilon: f64,
+        max_iterations: i64,
+        origin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
+        let params = AlignParams { step_size, epsilon, max_iterations };
+        let (guesses, alone) = guess.map_or_else(|| Ok((vec![[0.0; 6]], true)), |guess| poses(guess, "guess"))?;
+        let scan = self.scan(scan, "scan", origin)?;
+        let times = guesses.len() * max_iterations;
+        let found = self.run(py, &scan, move |grid, cloud| grid.align(cloud, &guesses, &params), times)?;
+        let home = scan.array.home();
+        let found: PyResult<Vec<_>> = found.iter().map(|one| NdtRegistration::new(&home, one)).collect();
+        let mut found = found?;
+        match found.pop() {
+            Some(one) if alone => Ok(Bound::new(py, one)?.into_any()),
+            last => {
+                found.extend(last);
+                Ok(found.into_pyobject(py)?.into_any())
+            }
+        }
+    }
+
+    /// Tell how well a scan fits at each of some poses.
+    ///
+    /// Parameters
+    /// ----------
+    /// scan : array of float32 or float64, ``[N, 3]``
+    ///     As of :meth:`align`.
+    /// poses : array
+    ///     As `guess` of :meth:`align`.
+    /// origin : 3 floats, optional
+    ///     What is added to each point of float32.
+    ///
+    /// Returns
+    /// -------
+    /// NdtFit
+    ///     Arrays ``[P]``.
+    #[pyo3(signature = (scan, poses, *, origin = None))]
+    fn score<'py>(
+        &self,
+        py: Python<'py>,
+        scan: &Bound<'py, PyAny>,
+        poses: &Bound<'py, PyAny>,
+        origin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<NdtFit> {
+        let (poses, _) = crate::poses::poses(poses, "poses")?;
+        let scan = self.scan(scan, "scan", origin)?;
+        let times = poses.len();
+        let fits = self.run(py, &scan, move |grid, cloud| grid.score(cloud, &poses), times)?;
+        NdtFit::new(&scan.array.home(), &fits)
+    }
+
+    /// Tell how well each point of a scan fits at a pose.
+    ///
+    /// Parameters
+    /// ----------
+    /// scan : array of float32 or float64, ``[N, 3]``
+    ///     As of :meth:`align`.
+    /// pose : array, ``[6]`` or ``[4, 4]``, optional
+    ///     Identity, or a pose.
+    /// origin : 3 floats, optional
+    ///     What is added to each point of float32.
+    ///
+    /// Returns
+    /// -------
+    /// array of float64, ``[N, 2]``
+    ///     The sum of each point's terms, and the largest.
+    #[pyo3(signature = (scan, pose = None, *, origin = None))]
+    fn point_scores(
+        &self,
+        py: Python<'_>,
+        scan: &Bound<'_, PyAny>,
+        pose: Option<&Bound<'_, PyAny>>,
+        origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let (poses, _) = pose.map_or_else(|| Ok((vec![[0.0; 6]], true)), |pose| poses(pose, "pose"))?;
+        let [pose] = poses[..] else { return Err(value("pose", "one pose", poses.len())) };
+        let scan = self.scan(scan, "scan", origin)?;
+        let scores = self.run(py, &scan, move |grid, cloud| grid.point_scores(cloud, &pose), 1)?;
+        Ok(scan.array.home().give_values(scores.as_flattened().to_vec(), &[scores.len(), 2])?.unbind())
+    }
+
+    /// Find all rows whose mean lies strictly within a radius of each point.
+    ///
+    /// Parameters
+    /// ----------
+    /// points : array of float32 or float64, ``[N, 3]``
+    ///     x, y, z in metres.
+    /// radius : float
+    ///     Metres.
+    /// origin : 3 floats, optional
+    ///     What is added to each point of float32.
+    ///
+    /// Returns
+    /// -------
+    /// row_splits : array of int32, ``[N + 1]``
+    ///     Where each point's rows start.
+    /// rows : array of int32, ``[K]``
+    ///     The nearest row first.
+    /// distance_squared : array of float64, ``[K]``
+    ///     In square metres.
+    #[pyo3(signature = (points, radius, *, origin = None))]
+    fn radius_search(
+        &self,
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        radius: f64,
+        origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+        let points = self.scan(points, "points", origin)?;
+        let found = self.run(py, &points, move |grid, cloud| grid.radius_search(cloud, radius), 1)?;
+        self.lists(&points.array.home(), found, points.len())
+    }
+
+    /// Find the rows around the cell of each point.
+    ///
+    /// Parameters
+    /// ----------
+    /// points : array of float32 or float64, ``[N, 3]``
+    ///     x, y, z in metres.
+    /// cells : {1, 7, 27}
+    ///     The cell itself; and the six beside its faces; and all that touch it.
+    /// origin : 3 floats, optional
+    ///     What is added to each point of float32.
+    ///
+    /// Returns
+    /// -------
+    /// row_splits : array of int32, ``[N + 1]``
+    ///     Where each point's rows start.
+    /// rows : array of int32, ``[K]``
+    ///     Ascending.
+    #[pyo3(signature = (points, cells = 7, *, origin = None))]
+    fn neighbours(
+        &self,
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        cells: i64,
+        origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let near = match cells {
+            1 => Neighbourhood::One,
+            7 => Neighbourhood::Seven,
+            27 => Neighbourhood::TwentySeven,
+            other => return Err(value("cells", "1 or 7 or 27", other)),
+        };
+        let points = self.scan(points, "points", origin)?;
+        let found = self.run(py, &points, move |grid, cloud| grid.neighbours(cloud, near), 1)?;
+        let (home, len) = (points.array.home(), found.len());
+        Ok((home.give(found.row_splits, &[points.len() + 1])?.unbind(), home.give(found.rows, &[len])?.unbind()))
+    }
+}
+
+/// All nine entries of a symmetric matrix.
+fn full([xx, xy, xz, yy, yz, zz]: &[f64; 6]) -> [f64; 9] {
+    [*xx, *xy, *xz, *xy, *yy, *yz, *xz, *yz, *zz]
+}

@@ -1,0 +1,141 @@
+//! What grids answer.
+
+use crate::arrays::Home;
+use pointmill::ndt::{NdtRegistration as Registration, NdtReport as Report, Stop};
+use pyo3::prelude::*;
+
+/// What became of points and cells.
+#[pyclass(frozen, get_all, eq, module = "pointmill.ndt")]
+#[derive(PartialEq)]
+pub(crate) struct NdtReport {
+    /// Points that were added.
+    points: u64,
+    /// Of these, rows with a coordinate that is not finite: they are in no cell.
+    nonfinite: u64,
+    /// Occupied cells.
+    cells: usize,
+    /// Of these, cells of fewer points than asked for.
+    sparse: usize,
+    /// Cells without extent, or with too few points for their covariance.
+    degenerate: usize,
+    /// Cells that are left, V.
+    voxels: usize,
+    /// Of these, cells with a raised eigenvalue.
+    clamped: usize,
+}
+
+impl From<&Report> for NdtReport {
+    fn from(r: &Report) -> Self {
+        Self {
+            points: r.points,
+            nonfinite: r.nonfinite,
+            cells: r.cells,
+            sparse: r.sparse,
+            degenerate: r.degenerate,
+            voxels: r.voxels,
+            clamped: r.clamped,
+        }
+    }
+}
+
+#[pymethods]
+impl NdtReport {
+    fn __repr__(&self) -> String {
+        format!(
+            "NdtReport(points={}, nonfinite={}, cells={}, sparse={}, degenerate={}, voxels={}, clamped={})",
+            self.points, self.nonfinite, self.cells, self.sparse, self.degenerate, self.voxels, self.clamped
+        )
+    }
+}
+
+/// How well a scan fits at each of P poses; arrays of the scan's library and on its device.
+#[pyclass(frozen, get_all, module = "pointmill.ndt")]
+pub(crate) struct NdtFit {
+    /// ``[P]`` float64: the sum of all terms.
+    score: Py<PyAny>,
+    /// ``[P]`` float64: that by the number of points.
+    transform_probability: Py<PyAny>,
+    /// ``[P]`` float64: the mean of the largest term of each point that has one.
+    nvtl: Py<PyAny>,
+    /// ``[P]`` int64: points with a cell within reach.
+    hits: Py<PyAny>,
+}
+
+impl NdtFit {
+    pub(super) fn new(home: &Home<'_>, fits: &[pointmill::ndt::NdtFit]) -> PyResult<Self> {
+        let give = |of: fn(&pointmill::ndt::NdtFit) -> f64| {
+            home.give_values(fits.iter().map(of).collect(), &[fits.len()]).map(Bound::unbind)
+        };
+        Ok(Self {
+            score: give(|fit| fit.score)?,
+            transform_probability: give(|fit| fit.transform_probability)?,
+            nvtl: give(|fit| fit.nvtl)?,
+            hits: home.give_values(fits.iter().map(|fit| fit.hits as i64).collect(), &[fits.len()])?.unbind(),
+        })
+    }
+}
+
+#[pymethods]
+impl NdtFit {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("NdtFit(nvtl={})", self.nvtl.bind(py).str()?))
+    }
+}
+
+/// Where a scan lies in a map; arrays of the scan's library and on its device.
+#[pyclass(frozen, get_all, module = "pointmill.ndt")]
+pub(crate) struct NdtRegistration {
+    /// ``[6]`` float64: x, y, z in metres, roll, pitch, yaw in radians.
+    pose: Py<PyAny>,
+    /// ``[4, 4]`` float64: the pose as a rigid transform.
+    target_from_source: Py<PyAny>,
+    /// Why it ended: "converged", "max_iterations", "no_pairs" or "singular".
+    stop: &'static str,
+    /// Whether the last step was shorter than asked for.
+    converged: bool,
+    /// Steps that were made.
+    iterations: usize,
+    /// The sum of all terms at the pose.
+    score: f64,
+    /// That by the number of points.
+    transform_probability: f64,
+    /// The mean of the largest term of each point that has one.
+    nvtl: f64,
+    /// Points with a cell within reach.
+    hits: usize,
+    /// ``[6, 6]`` float64: second derivatives of minus the score by the pose.
+    hessian: Py<PyAny>,
+    /// ``[6, 6]`` float64: its inverse, ``None`` where it is not positive definite.
+    covariance: Option<Py<PyAny>>,
+}
+
+impl NdtRegistration {
+    pub(super) fn new(home: &Home<'_>, found: &Registration) -> PyResult<Self> {
+        let square = |m: &[[f64; 6]; 6]| home.give_values(m.as_flattened().to_vec(), &[6, 6]).map(Bound::unbind);
+        Ok(Self {
+            pose: home.give_values(found.pose.to_vec(), &[6])?.unbind(),
+            target_from_source: home.give_values(found.target_from_source.to_vec(), &[4, 4])?.unbind(),
+            stop: match found.stop {
+                Stop::Converged => "converged",
+                Stop::MaxIterations => "max_iterations",
+                Stop::NoPairs => "no_pairs",
+                Stop::Singular => "singular",
+            },
+            converged: found.converged(),
+            iterations: found.iterations,
+            score: found.fit.score,
+            transform_probability: found.fit.transform_probability,
+            nvtl: found.fit.nvtl,
+            hits: found.fit.hits,
+            hessian: square(&found.hessian)?,
+            covariance: found.covariance.as_ref().map(square).transpose()?,
+        })
+    }
+}
+
+#[pymethods]
+impl NdtRegistration {
+    fn __repr__(&self) -> String {
+        format!("NdtRegistration(stop={:?}, iterations={}, nvtl={:.4})", self.stop, self.iterations, self.nvtl)
+    }
+}

@@ -1,0 +1,54 @@
+//! Poses as callers give them.
+
+use crate::errors::{kind, value};
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pointmill::ndt::{Pose, pose_of};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// The numbers of a small array of the host, and its shape.
+fn numbers(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(Vec<f64>, Vec<usize>)> {
+    let py = object.py();
+    let kwargs = PyDict::new(py);
+    kwargs.set_item("dtype", "float64")?;
+    kwargs.set_item("order", "C")?;
+    let array = py.import("numpy")?.call_method("asarray", (object,), Some(&kwargs));
+    let told = || object.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    let array = array.map_err(|error| kind(name, expected, format_args!("{}: {error}", told())))?;
+    let array = array.cast::<PyArrayDyn<f64>>()?;
+    let shape = array.shape().to_vec();
+    let values = array.call_method0("ravel")?.cast_into::<numpy::PyArray1<f64>>()?;
+    Ok((values.to_vec().map_err(|error| kind(name, expected, error))?, shape))
+}
+
+/// A rigid transform, 4x4.
+pub(crate) fn matrix(object: &Bound<'_, PyAny>, name: &str) -> PyResult<[f64; 16]> {
+    let expected = "a rigid transform of shape [4, 4]";
+    let (values, shape) = numbers(object, name, expected)?;
+    if shape != [4, 4] {
+        return Err(value(name, expected, format_args!("shape {shape:?}")));
+    }
+    Ok(values.try_into().expect("sixteen values"))
+}
+
+/// Poses, and whether there is one alone: `[6]` or `[P, 6]` of x, y, z, roll, pitch, yaw, or `[4, 4]` or `[P, 4, 4]` of rigid transforms.
+pub(crate) fn poses(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<Pose>, bool)> {
+    let expected =
+        "poses of shape [6] or [P, 6] (x, y, z, roll, pitch, yaw), or rigid transforms of shape [4, 4] or [P, 4, 4]";
+    let (values, shape) = numbers(object, name, expected)?;
+    let matrices = || {
+        let (matrices, _) = values.as_chunks::<16>();
+        let pose = |m: &[f64; 16]| pose_of(m).map_err(|error| value(name, "rigid transforms", error));
+        matrices.iter().map(pose).collect::<PyResult<Vec<Pose>>>()
+    };
+    match shape[..] {
+        [6] | [_, 6] => Ok((values.as_chunks::<6>().0.to_vec(), shape.len() == 1)),
+        [4, 4] | [_, 4, 4] => Ok((matrices()?, shape.len() == 2)),
+        _ => Err(value(name, expected, format_args!("shape {shape:?}"))),
+    }
+}
+
+/// An origin of coordinates in single precision.
+pub(crate) fn origin(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<[f64; 3]>> {
+    object.map(|object| crate::args::numbers(object, "origin", "x, y, z in metres")).transpose()
+}

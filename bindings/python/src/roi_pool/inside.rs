@@ -1,0 +1,267 @@
+//! Which points lie in which box.
+
+use super::{LONG, box_params, boxes_and_points};
+use crate::args::choice;
+use crate::arrays::{Array, Data, Home, Place};
+use crate::cache::Cache;
+use crate::errors::{Names, OrRaise};
+use crate::interrupt;
+use pointmill::roi_pool::{BoxLists, BoxParams, PointsInBoxes, Scene};
+use pointmill::{Buffer, Result, Stream};
+use pyo3::prelude::*;
+
+const NAMES: Names = &[];
+
+pub(crate) static CACHE: Cache<BoxParams, PointsInBoxes> = Cache::new();
+
+/// The arguments of all functions here, looked at.
+struct Call<'py> {
+    boxes: Array<'py>,
+    points: Array<'py>,
+    params: BoxParams,
+}
+
+impl<'py> Call<'py> {
+    fn new(points: &Bound<'py, PyAny>, boxes: &Bound<'py, PyAny>, origin: &str, margin: f32) -> PyResult<Self> {
+        let (boxes, points) = boxes_and_points((boxes, "boxes"), (points, "points"))?;
+        Ok(Self { boxes, points, params: box_params(origin, margin)? })
+    }
+
+    fn len(&self) -> (usize, usize) {
+        (self.boxes.shape()[0], self.points.shape()[0])
+    }
+
+    fn home(&self) -> Home<'py> {
+        self.points.home()
+    }
+
+    /// Runs `work` with an operator and the scene.
+    fn run<R: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut PointsInBoxes, Scene<'_>, &Stream) -> Result<R> + Send + 'static,
+    ) -> PyResult<R> {
+        let (place, params) = (self.points.place(), self.params);
+        let mut kept = CACHE.take(place, &params, |stream| PointsInBoxes::new(stream, params)).or_raise(NAMES)?;
+        let (boxes, points): (Data, Data) = (self.boxes.data(&kept.stream)?, self.points.data(&kept.stream)?);
+        let columns = self.points.shape()[1];
+        let (b, n) = self.len();
+        let long = place == Place::Cpu && b.saturating_mul(n) >= LONG;
+        let done = interrupt::run(py, long, move || {
+            let done = boxes.input(7).and_then(|boxes| {
+                let scene = Scene::new(boxes, points.input(columns)?);
+                work(&mut kept.worker, scene, &kept.stream)
+            });
+            CACHE.put(place, params, kept);
+            done
+        })?;
+        done.or_raise(NAMES)
+    }
+
+    /// Runs `work`, which fills so many numbers.
+    fn fill(
+        &self,
+        py: Python<'_>,
+        len: usize,
+        work: fn(&mut PointsInBoxes, Scene<'_>, &mut Buffer<i32>) -> Result<()>,
+    ) -> PyResult<Py<PyAny>> {
+        let home = self.home();
+        if home.lends_memory() {
+            let stream = self.points.place().stream().or_raise(NAMES)?;
+            let (tensor, mut buffer) = home.lend(&stream, &[len])?;
+            self.run(py, move |inside, scene, _| work(inside, scene, &mut buffer))?;
+            return Ok(tensor.unbind());
+        }
+        let buffer = self.run(py, move |inside, scene, stream| {
+            let mut buffer = stream.alloc(0)?;
+            work(inside, scene, &mut buffer).map(|()| buffer)
+        })?;
+        Ok(home.give(buffer, &[len])?.unbind())
+    }
+
+    /// Runs `work`, which makes lists in so many rows.
+    fn lists(
+        &self,
+        py: Python<'_>,
+        rows: usize,
+        work: fn(&mut PointsInBoxes, Scene<'_>, &mut BoxLists) -> Result<()>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let lists = self.run(py, move |inside, scene, _| {
+            let mut lists = inside.lists()?;
+            work(inside, scene, &mut lists).map(|()| lists)
+        })?;
+        let (home, len) = (self.home(), lists.num_indices());
+        let BoxLists { row_splits, indices, .. } = lists;
+        Ok((home.give(row_splits, &[rows + 1])?.unbind(), home.give(indices, &[len])?.unbind()))
+    }
+}
+
+/// Find the lowest box that holds each point.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, float16 or bfloat16, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// boxes : array of the type of `points`, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+///
+/// Returns
+/// -------
+/// array of int32, ``[N]``
+///     The index of the box, -1 for none.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+/// >>> pointmill.points_in_boxes_part(points, boxes).tolist()
+/// [0, 1, -1]
+#[pyfunction]
+#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
+pub(crate) fn points_in_boxes_part(
+    py: Python<'_>,
+    points: &Bound<'_, PyAny>,
+    boxes: &Bound<'_, PyAny>,
+    origin: &str,
+    margin: f32,
+) -> PyResult<Py<PyAny>> {
+    let call = Call::new(points, boxes, origin, margin)?;
+    call.fill(py, call.len().1, PointsInBoxes::part)
+}
+
+/// Count the points in each box.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, float16 or bfloat16, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// boxes : array of the type of `points`, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+///
+/// Returns
+/// -------
+/// array of int32, ``[B]``
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+/// >>> pointmill.points_in_boxes_count(points, boxes).tolist()
+/// [1, 2]
+#[pyfunction]
+#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
+pub(crate) fn points_in_boxes_count(
+    py: Python<'_>,
+    points: &Bound<'_, PyAny>,
+    boxes: &Bound<'_, PyAny>,
+    origin: &str,
+    margin: f32,
+) -> PyResult<Py<PyAny>> {
+    let call = Call::new(points, boxes, origin, margin)?;
+    call.fill(py, call.len().0, PointsInBoxes::count)
+}
+
+/// Find all boxes that hold each point.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, float16 or bfloat16, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// boxes : array of the type of `points`, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+/// layout : {"csr", "bits"}
+///     Lists side by side, or bits. On a GPU lists wait for their length.
+///
+/// Returns
+/// -------
+/// (array of int64, ``[N + 1]``, array of int32, ``[K]``)
+///     Where each point's boxes start in the second array, ascending; or with bits an array of int32, ``[N, ceil(B / 32)]``, box b in bit b % 32 of word b // 32.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+/// >>> splits, indices = pointmill.points_in_boxes_all(points, boxes)
+/// >>> splits.tolist(), indices.tolist()
+/// ([0, 2, 3, 3], [0, 1, 1])
+/// >>> pointmill.points_in_boxes_all(points, boxes, layout="bits").tolist()
+/// [[3], [2], [0]]
+#[pyfunction]
+#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0, layout = "csr"))]
+pub(crate) fn points_in_boxes_all<'py>(
+    py: Python<'py>,
+    points: &Bound<'py, PyAny>,
+    boxes: &Bound<'py, PyAny>,
+    origin: &str,
+    margin: f32,
+    layout: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let call = Call::new(points, boxes, origin, margin)?;
+    let (b, n) = call.len();
+    if choice(layout, "layout", &[("csr", true), ("bits", false)])? {
+        return Ok(call.lists(py, n, PointsInBoxes::all)?.into_pyobject(py)?.into_any());
+    }
+    let bits: Buffer<u32> = call.run(py, |inside, scene, stream| {
+        let mut bits = stream.alloc(0)?;
+        inside.bits(scene, &mut bits).map(|()| bits)
+    })?;
+    call.home().give(bits, &[n, b.div_ceil(32)])
+}
+
+/// List the points in each box.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, float16 or bfloat16, ``[N, 3]``
+///     x, y, z in metres; up to 64 columns, of which the rest is not used.
+/// boxes : array of the type of `points`, ``[B, 7]``
+///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
+/// origin : {"bottom", "center"}
+///     Which point of a box cz is.
+/// margin : float
+///     Metres by which a box is longer and wider on each side.
+///
+/// Returns
+/// -------
+/// (array of int64, ``[B + 1]``, array of int32, ``[K]``)
+///     Where each box's points start in the second array, ascending. On a GPU the call waits for their number.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+/// >>> splits, indices = pointmill.points_in_boxes_crop(points, boxes)
+/// >>> splits.tolist(), indices.tolist()
+/// ([0, 1, 3], [0, 0, 1])
+#[pyfunction]
+#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
+pub(crate) fn points_in_boxes_crop(
+    py: Python<'_>,
+    points: &Bound<'_, PyAny>,
+    boxes: &Bound<'_, PyAny>,
+    origin: &str,
+    margin: f32,
+) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+    let call = Call::new(points, boxes, origin, margin)?;
+    call.lists(py, call.len().0, PointsInBoxes::crop)
+}

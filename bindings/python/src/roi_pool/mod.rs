@@ -1,0 +1,106 @@
+//! RoI-aware pooling, its gradient, and points in boxes.
+
+mod backward;
+mod inside;
+mod pool;
+
+pub(crate) use backward::roi_aware_pool3d_backward;
+pub(crate) use inside::{
+    CACHE as INSIDE, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
+};
+pub(crate) use pool::{RoiPooled, roi_aware_pool3d};
+
+use crate::args::{choice, numbers, whole};
+use crate::arrays::{Array, Dtype};
+use crate::cache::Cache;
+use crate::errors::{Names, kind, value};
+use pointmill::BoxOrigin;
+use pointmill::roi_pool::{BoxParams, PoolMode, RoiLayout, RoiPoolParams, RoiPooler};
+use pyo3::prelude::*;
+
+/// What the library calls the arguments.
+const NAMES: Names = &[
+    ("boxes", "rois"),
+    ("points", "pts"),
+    ("features", "pts_feature"),
+    ("max_points_per_voxel", "max_pts_per_voxel"),
+    ("grad_pooled", "grad"),
+];
+
+/// Pairs of a box and a point from which on the CPU takes a good part of a second.
+const LONG: usize = 1 << 28;
+
+pub(crate) static CACHE: Cache<RoiPoolParams, Worker> = Cache::new();
+
+/// An operator and a result that is filled again and again.
+pub(crate) struct Worker {
+    pooler: RoiPooler,
+    pooled: pointmill::roi_pool::RoiPooled,
+}
+
+impl Worker {
+    fn new(stream: &pointmill::Stream, params: &RoiPoolParams) -> pointmill::Result<Self> {
+        let pooler = RoiPooler::new(stream, params)?;
+        Ok(Self { pooled: pooler.output()?, pooler })
+    }
+}
+
+/// The arguments that forward and backward share.
+fn params(
+    out_size: &Bound<'_, PyAny>,
+    max_pts_per_voxel: i64,
+    mode: &str,
+    origin: &str,
+    margin: f32,
+) -> PyResult<RoiPoolParams> {
+    let sizes = match out_size.extract::<i64>() {
+        Ok(n) => [n; 3],
+        Err(_) => {
+            let sizes = numbers::<3>(out_size, "out_size", "voxels along x, y, z; or one for all")?;
+            if sizes.iter().any(|n| n.fract() != 0.0) {
+                return Err(value("out_size", "whole numbers", format_args!("{sizes:?}")));
+            }
+            sizes.map(|n| n as i64)
+        }
+    };
+    let [x, y, z] = sizes;
+    Ok(RoiPoolParams {
+        out_size: [whole(x, 1, "out_size")?, whole(y, 1, "out_size")?, whole(z, 1, "out_size")?],
+        max_points_per_voxel: whole(max_pts_per_voxel, 1, "max_pts_per_voxel")?,
+        mode: choice(mode, "mode", &[("max", PoolMode::Max), ("mean", PoolMode::Mean), ("avg", PoolMode::Mean)])?,
+        margin,
+        origin: box_origin(origin)?,
+        layout: RoiLayout::Dense,
+        lists: false,
+    })
+}
+
+fn box_origin(origin: &str) -> PyResult<BoxOrigin> {
+    choice(origin, "origin", &[("bottom", BoxOrigin::BottomCenter), ("center", BoxOrigin::Center)])
+}
+
+fn box_params(origin: &str, margin: f32) -> PyResult<BoxParams> {
+    Ok(BoxParams { origin: box_origin(origin)?, margin })
+}
+
+const FLOATS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
+
+/// Boxes `[B, 7]` and points `[N, 3 or more]`, of one type and on one device.
+fn boxes_and_points<'py>(
+    boxes: (&Bound<'py, PyAny>, &'static str),
+    points: (&Bound<'py, PyAny>, &'static str),
+) -> PyResult<(Array<'py>, Array<'py>)> {
+    let columns = "(cx, cy, cz, dx, dy, dz, heading)";
+    let boxes = Array::read(boxes.0, boxes.1)?.without_grad()?.of(&FLOATS)?;
+    let boxes = boxes.shaped(&[None, Some(7)], &format!("[B, 7] {columns}"))?;
+    let points = Array::read(points.0, points.1)?.without_grad()?.of(&FLOATS)?;
+    let points = points.shaped(&[None, None], "[N, 3]")?.beside(&boxes)?;
+    if points.dtype() != boxes.dtype() {
+        let expected = format!("values of type {}, as {}", boxes.dtype().name(), boxes.name());
+        return Err(kind(points.name(), expected, points.dtype().name()));
+    }
+    if points.shape()[1] < 3 {
+        return Err(value(points.name(), "3 to 64 columns (x, y, z first)", points.shape()[1]));
+    }
+    Ok((boxes, points))
+}

@@ -1,0 +1,451 @@
+//! Voxelization.
+
+use crate::args::{choice, singles, whole};
+use crate::arrays::{Array, Data, Dtype, Home, Place};
+use crate::cache::Cache;
+use crate::errors::{Names, OrRaise, value};
+use crate::interrupt;
+use pointmill::voxelize::{Lists, Mean, MeanType, Outputs, Report, RowOrder, VoxelBuffers, VoxelizeParams, Voxelizer};
+use pointmill::{Aabb, Buffer, Result, Stream};
+use pyo3::prelude::*;
+
+/// What the library calls the arguments.
+const NAMES: Names = &[
+    ("max_points_per_voxel", "max_num_points"),
+    ("outputs.voxels", "voxels"),
+    ("range", "point_cloud_range"),
+    ("grid", "point_cloud_range"),
+];
+/// From so many points on the CPU takes a good part of a second, and Ctrl-C must not wait for it.
+const LONG: usize = 1 << 21;
+
+pub(crate) static CACHE: Cache<VoxelizeParams, Worker> = Cache::new();
+
+/// An operator and a result that is filled again and again.
+pub(crate) struct Worker {
+    voxelizer: Voxelizer,
+    voxels: pointmill::voxelize::Voxels,
+}
+
+/// What a call counted; every input point is in exactly one of `points_kept`, `points_dropped_full_voxel`, `points_dropped_dropped_voxel`, `out_of_range` and `non_finite`.
+#[pyclass(frozen, get_all, eq, module = "pointmill")]
+#[derive(PartialEq)]
+pub(crate) struct VoxelReport {
+    /// Input points.
+    points: usize,
+    /// Rows of the result.
+    voxels: usize,
+    /// Cells with at least one point.
+    voxels_found: usize,
+    /// Cells that got no row because of ``max_voxels``.
+    voxels_dropped: usize,
+    /// Points that a row keeps.
+    points_kept: usize,
+    /// Points of a row that was full.
+    points_dropped_full_voxel: usize,
+    /// Points of a cell that got no row.
+    points_dropped_dropped_voxel: usize,
+    /// Finite points outside the grid.
+    out_of_range: usize,
+    /// Points with a NaN or an infinity in x, y or z.
+    non_finite: usize,
+}
+
+#[pymethods]
+impl VoxelReport {
+    fn __repr__(&self) -> String {
+        format!(
+            "VoxelReport(points={}, voxels={}, voxels_found={}, voxels_dropped={}, points_kept={}, points_dropped_full_voxel={}, \
+             points_dropped_dropped_voxel={}, out_of_range={}, non_finite={})",
+            self.points,
+            self.voxels,
+            self.voxels_found,
+            self.voxels_dropped,
+            self.points_kept,
+            self.points_dropped_full_voxel,
+            self.points_dropped_dropped_voxel,
+            self.out_of_range,
+            self.non_finite
+        )
+    }
+}
+
+impl From<Report> for VoxelReport {
+    fn from(r: Report) -> Self {
+        Self {
+            points: r.points,
+            voxels: r.voxels,
+            voxels_found: r.voxels_found,
+            voxels_dropped: r.voxels_dropped,
+            points_kept: r.points_kept,
+            points_dropped_full_voxel: r.points_dropped_full_voxel,
+            points_dropped_dropped_voxel: r.points_dropped_dropped_voxel,
+            out_of_range: r.out_of_range,
+            non_finite: r.non_finite,
+        }
+    }
+}
+
+/// The result of :func:`pointmill.voxelize`: arrays of the library and on the device of the points.
+///
+/// With V rows, M points a voxel and C columns a point; what was not asked for is ``None``.
+#[pyclass(frozen, get_all, module = "pointmill")]
+pub(crate) struct Voxels {
+    /// ``[V, 3]`` int32: the cell z, y, x; ``[V, 4]`` with the sample in front for batches.
+    coords: Py<PyAny>,
+    /// ``[V]`` int32: kept points.
+    num_points: Py<PyAny>,
+    /// ``[V, M, C]`` float32: the kept points, zeros behind them.
+    voxels: Option<Py<PyAny>>,
+    /// ``[V, C]`` float32 or float16: means of the kept points.
+    mean: Option<Py<PyAny>>,
+    /// ``[N]`` int32: the row of each point, -1 for none.
+    point_to_voxel: Option<Py<PyAny>>,
+    /// ``[V + 1]`` int32: where each row's points start in ``indices``.
+    row_splits: Option<Py<PyAny>>,
+    /// ``[K]`` int32: the kept points of all rows, ascending in each.
+    indices: Option<Py<PyAny>>,
+    /// For batches ``[B + 1]`` int32: where each sample's rows start.
+    voxel_splits: Option<Py<PyAny>>,
+    /// V, the number of rows; ``None`` for padded results on a GPU, where nobody waited for it.
+    num_voxels: Option<usize>,
+    /// What the call counted; ``None`` on a GPU unless asked for.
+    report: Option<Py<VoxelReport>>,
+}
+
+#[pymethods]
+impl Voxels {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let shape = self.coords.bind(py).getattr("shape")?.str()?;
+        Ok(format!("Voxels(num_voxels={}, coords={shape})", self.num_voxels.map_or("?".into(), |n| n.to_string())))
+    }
+}
+
+/// What a call needs besides the operator and its result.
+struct Job {
+    data: Data,
+    columns: usize,
+    row_splits: Option<Vec<usize>>,
+    /// Whether the caller wants to know what was counted.
+    report: bool,
+}
+
+impl Job {
+    fn samples(&self) -> usize {
+        self.row_splits.as_ref().map_or(1, |splits| splits.len().saturating_sub(1))
+    }
+
+    fn coord_columns(&self) -> usize {
+        if self.row_splits.is_some() { 4 } else { 3 }
+    }
+
+    /// Fills `buffers`, and waits for what must be known of them and no more.
+    fn run(&self, worker: &mut Worker, buffers: VoxelBuffers, take: bool) -> Result<Done> {
+        let Worker { voxelizer, voxels } = worker;
+        voxels.exchange(buffers)?;
+        let input = self.data.input(self.columns)?;
+        match &self.row_splits {
+            Some(splits) => voxelizer.run_batch(input, splits, voxels)?,
+            None => voxelizer.run(input, voxels)?,
+        }
+        let (params, stream) = (voxelizer.params(), voxels.stream().clone());
+        let report = stream.device().is_cpu() || self.report || params.outputs.lists;
+        let report = report.then(|| voxels.report()).transpose()?;
+        let rows = match report {
+            Some(report) => Some(report.voxels),
+            None if params.outputs.padded => None,
+            None => Some(voxels.num_voxels()?),
+        };
+        let voxel_splits = voxels
+            .voxel_splits()
+            .map(|splits| {
+                let mut copy = stream.alloc(self.samples() + 1)?;
+                copy.copy_from(splits, self.samples() + 1).map(|()| copy)
+            })
+            .transpose()?;
+        // Memory that was lent is the caller's already.
+        let buffers = take.then(|| voxels.exchange(VoxelBuffers::new(&stream, params)?)).transpose()?;
+        Ok(Done { rows, report, voxel_splits, buffers })
+    }
+}
+
+/// What the host knows and has after a call.
+struct Done {
+    rows: Option<usize>,
+    report: Option<Report>,
+    voxel_splits: Option<Buffer<u32>>,
+    buffers: Option<VoxelBuffers>,
+}
+
+/// Memory that the caller's library lends for a result; as long as any result can be.
+struct Lent<'py> {
+    rows: usize,
+    coords: Bound<'py, PyAny>,
+    num_points: Bound<'py, PyAny>,
+    voxels: Option<Bound<'py, PyAny>>,
+    mean: Option<Bound<'py, PyAny>>,
+    point_to_voxel: Option<Bound<'py, PyAny>>,
+}
+
+impl<'py> Lent<'py> {
+    fn new(
+        home: &Home<'py>,
+        stream: &Stream,
+        params: &VoxelizeParams,
+        job: &Job,
+        points: usize,
+    ) -> PyResult<(Self, VoxelBuffers)> {
+        let caps = job.samples().saturating_mul(params.max_voxels as usize);
+        let rows = if params.outputs.padded { caps } else { caps.min(points) };
+        let m = params.max_points_per_voxel.unwrap_or(0) as usize;
+        let (coords, coords_buffer) = home.lend(stream, &[rows, job.coord_columns()])?;
+        let (num_points, num_points_buffer) = home.lend(stream, &[rows])?;
+        let voxels = params.outputs.voxels.then(|| home.lend(stream, &[rows, m, job.columns])).transpose()?;
+        let (voxels, voxels_buffer) = voxels.unzip();
+        let (mean, mean_buffer) = match params.outputs.mean {
+            None => (None, None),
+            Some(MeanType::F32) => {
+                let (mean, buffer) = home.lend(stream, &[rows, job.columns])?;
+                (Some(mean), Some(Mean::F32(buffer)))
+            }
+            Some(MeanType::F16) => {
+                let (mean, buffer) = home.lend(stream, &[rows, job.columns])?;
+                (Some(mean), Some(Mean::F16(buffer)))
+            }
+        };
+        let point_to_voxel = params.outputs.point_to_voxel.then(|| home.lend(stream, &[points])).transpose()?;
+        let (point_to_voxel, point_to_voxel_buffer) = point_to_voxel.unzip();
+        let buffers = VoxelBuffers {
+            coords: coords_buffer,
+            num_points: num_points_buffer,
+            voxels: voxels_buffer,
+            mean: mean_buffer,
+            point_to_voxel: point_to_voxel_buffer,
+            lists: None,
+        };
+        Ok((Self { rows, coords, num_points, voxels, mean, point_to_voxel }, buffers))
+    }
+
+    /// The arrays, cut to the rows that there are.
+    fn cut(self, home: &Home<'py>, rows: Option<usize>) -> PyResult<Voxels> {
+        let cut = |tensor: Bound<'py, PyAny>| match rows {
+            Some(rows) if rows < self.rows => home.first_rows(tensor, rows).map(Bound::unbind),
+            _ => Ok(tensor.unbind()),
+        };
+        Ok(Voxels {
+            coords: cut(self.coords)?,
+            num_points: cut(self.num_points)?,
+            voxels: self.voxels.map(cut).transpose()?,
+            mean: self.mean.map(cut).transpose()?,
+            point_to_voxel: self.point_to_voxel.map(Bound::unbind),
+            row_splits: None,
+            indices: None,
+            voxel_splits: None,
+            num_voxels: None,
+            report: None,
+        })
+    }
+}
+
+/// The sizes of a result.
+struct Shapes {
+    /// Rows of the arrays.
+    rows: usize,
+    columns: usize,
+    coord_columns: usize,
+    max_points: usize,
+    points: usize,
+    /// Rows that lists have, and points in them; none if nobody asked for lists.
+    lists: Option<(usize, usize)>,
+}
+
+/// The arrays that a call made in memory of pointmill's own.
+fn give(home: &Home<'_>, buffers: VoxelBuffers, shapes: &Shapes) -> PyResult<Voxels> {
+    let (rows, columns) = (shapes.rows, shapes.columns);
+    let (row_splits, indices) = match (buffers.lists, shapes.lists) {
+        (Some(Lists { row_splits, indices }), Some((rows, points))) => {
+            (Some(home.give(row_splits, &[rows + 1])?.unbind()), Some(home.give(indices, &[points])?.unbind()))
+        }
+        _ => (None, None),
+    };
+    Ok(Voxels {
+        coords: home.give(buffers.coords, &[rows, shapes.coord_columns])?.unbind(),
+        num_points: home.give(buffers.num_points, &[rows])?.unbind(),
+        voxels: buffers
+            .voxels
+            .map(|b| home.give(b, &[rows, shapes.max_points, columns]).map(Bound::unbind))
+            .transpose()?,
+        mean: match buffers.mean {
+            None => None,
+            Some(Mean::F32(b)) => Some(home.give(b, &[rows, columns])?.unbind()),
+            Some(Mean::F16(b)) => Some(home.give(b, &[rows, columns])?.unbind()),
+        },
+        point_to_voxel: buffers
+            .point_to_voxel
+            .map(|b| home.give(b, &[shapes.points]).map(Bound::unbind))
+            .transpose()?,
+        row_splits,
+        indices,
+        voxel_splits: None,
+        num_voxels: None,
+        report: None,
+    })
+}
+
+/// Bin points into voxels, the first step of LiDAR detectors.
+///
+/// The result has the same bits on every device, in every run and with any number of threads.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, ``[N, C]``
+///     x, y, z in metres, then whatever is carried along; 3 <= C <= 64, C-contiguous, of any library with DLPack or ``__array_interface__``, on the CPU or an NVIDIA GPU. It is used in place.
+/// voxel_size : 3 floats
+///     Edges along x, y, z in metres.
+/// point_cloud_range : 6 floats
+///     x_min, y_min, z_min, x_max, y_max, z_max in metres.
+/// max_num_points : int or None
+///     M, most points of a voxel: the first in input order stay. None keeps all (dynamic voxelization).
+/// max_voxels : int
+///     Most voxels of a sample: the first in the order of rows stay.
+/// order : {"first_seen", "sorted"}
+///     Rows by the smallest index of their points, or by cell.
+/// voxels : bool, optional
+///     Whether to make ``voxels``; yes, but for dynamic voxelization.
+/// mean : {None, "float32", "float16"}
+///     Whether to make ``mean``, and in which type.
+/// point_to_voxel : bool
+///     Whether to make ``point_to_voxel``.
+/// lists : bool
+///     Whether to make ``row_splits`` and ``indices``. On a GPU the call waits for their length.
+/// padded : bool
+///     Whether the arrays have ``max_voxels`` rows a sample; unused rows have coordinates -1 and zeros elsewhere. Then a GPU is never waited for.
+/// strict_range : bool
+///     Whether points must also lie in min <= p < max. It matters where the range is not a whole number of voxels.
+/// row_splits : ints, ``[B + 1]``, optional
+///     For a batch, where each sample's points start; the caps hold for each sample.
+/// report : bool
+///     Whether to wait for ``report`` on a GPU; on the CPU it is always there.
+///
+/// Returns
+/// -------
+/// Voxels
+///     Arrays of the library and on the device of `points`. A GPU's work is on the caller's current stream.
+///
+/// Raises
+/// ------
+/// ValueError, TypeError
+///     An argument that is none, by name, with what was expected and what was there.
+/// MemoryError
+///     No memory.
+/// RuntimeError
+///     A device that failed.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> points = np.array([[2.5, 0.5, 0.5], [2.6, 0.5, 0.5], [0.5, 0.5, 0.5], [9.0, 0.0, 0.0]], np.float32)
+/// >>> result = pointmill.voxelize(points, voxel_size=[1, 1, 1], point_cloud_range=[0, 0, 0, 4, 4, 1], max_num_points=1)
+/// >>> result.coords.tolist()
+/// [[0, 0, 2], [0, 0, 0]]
+/// >>> result.report.points_dropped_full_voxel, result.report.out_of_range
+/// (1, 1)
+#[pyfunction]
+#[pyo3(
+    signature = (points, *, voxel_size, point_cloud_range, max_num_points = Some(10), max_voxels = 160_000, order = "first_seen", voxels = None, mean = None,
+        point_to_voxel = false, lists = false, padded = false, strict_range = false, row_splits = None, report = false),
+    text_signature = "(points, *, voxel_size, point_cloud_range, max_num_points=10, max_voxels=160000, order='first_seen', voxels=None, mean=None, \
+        point_to_voxel=False, lists=False, padded=False, strict_range=False, row_splits=None, report=False)"
+)]
+#[expect(clippy::too_many_arguments)]
+pub(crate) fn voxelize(
+    py: Python<'_>,
+    points: &Bound<'_, PyAny>,
+    voxel_size: &Bound<'_, PyAny>,
+    point_cloud_range: &Bound<'_, PyAny>,
+    max_num_points: Option<i64>,
+    max_voxels: i64,
+    order: &str,
+    voxels: Option<bool>,
+    mean: Option<&str>,
+    point_to_voxel: bool,
+    lists: bool,
+    padded: bool,
+    strict_range: bool,
+    row_splits: Option<Vec<usize>>,
+    report: bool,
+) -> PyResult<Voxels> {
+    let points = Array::read(points, "points")?.without_grad()?.of(&[Dtype::F32])?.shaped(&[None, None], "[N, C]")?;
+    let columns = points.shape()[1];
+    if columns < 3 {
+        return Err(value("points", "3 to 64 columns (x, y, z first)", columns));
+    }
+    let [x0, y0, z0, x1, y1, z1] =
+        singles(point_cloud_range, "point_cloud_range", "x_min, y_min, z_min, x_max, y_max, z_max")?;
+    let params = VoxelizeParams {
+        voxel_size: singles(voxel_size, "voxel_size", "x, y, z")?,
+        range: Aabb::new([x0, y0, z0], [x1, y1, z1]),
+        max_voxels: whole(max_voxels, 1, "max_voxels")?,
+        max_points_per_voxel: max_num_points.map(|n| whole(n, 1, "max_num_points")).transpose()?,
+        order: choice(order, "order", &[("first_seen", RowOrder::FirstSeen), ("sorted", RowOrder::Sorted)])?,
+        strict_range,
+        outputs: Outputs {
+            voxels: voxels.unwrap_or(max_num_points.is_some()),
+            mean: mean
+                .map(|m| choice(m, "mean", &[("float32", MeanType::F32), ("float16", MeanType::F16)]))
+                .transpose()?,
+            point_to_voxel,
+            lists,
+            padded,
+        },
+    };
+    let place = points.place();
+    let kept = CACHE.take(place, &params, |stream| {
+        let voxelizer = Voxelizer::new(stream, &params)?;
+        Ok(Worker { voxels: voxelizer.output()?, voxelizer })
+    });
+    let mut kept = kept.or_raise(NAMES)?;
+    let stream = kept.stream.clone();
+    let job = Job { data: points.data(&stream)?, columns, row_splits, report };
+    let (home, len) = (points.home(), points.shape()[0]);
+    // Lists are as long as the points that are kept, which is known when all is done.
+    let lends = home.lends_memory() && !params.needs_lists();
+    let (lent, buffers) = if lends {
+        let (lent, buffers) = Lent::new(&home, &stream, &params, &job, len)?;
+        (Some(lent), buffers)
+    } else {
+        (None, VoxelBuffers::new(&stream, &params).or_raise(NAMES)?)
+    };
+    let (coord_columns, samples, cache_params) = (job.coord_columns(), job.samples(), params.clone());
+    let long = place == Place::Cpu && len >= LONG;
+    let done = interrupt::run(py, long, move || {
+        let done = job.run(&mut kept.worker, buffers, !lends);
+        CACHE.put(place, cache_params, kept);
+        done
+    })?;
+    let done = done.or_raise(NAMES)?;
+    let padded_rows = params.outputs.padded.then_some(samples.saturating_mul(params.max_voxels as usize));
+    let mut result = match (lent, done.buffers) {
+        (Some(lent), _) => lent.cut(&home, if padded { None } else { done.rows })?,
+        (None, Some(buffers)) => {
+            let rows = done.rows.unwrap_or(0);
+            let shapes = Shapes {
+                rows: padded_rows.unwrap_or(rows),
+                columns,
+                coord_columns,
+                max_points: params.max_points_per_voxel.unwrap_or(0) as usize,
+                points: len,
+                lists: lists.then(|| (rows, done.report.map_or(0, |r| r.points_kept))),
+            };
+            give(&home, buffers, &shapes)?
+        }
+        (None, None) => unreachable!("results are lent or taken"),
+    };
+    result.voxel_splits =
+        done.voxel_splits.map(|splits| home.give(splits, &[samples + 1])).transpose()?.map(Bound::unbind);
+    result.num_voxels = done.rows;
+    let told = done.report.filter(|_| report || place == Place::Cpu);
+    result.report = told.map(|r| Py::new(py, VoxelReport::from(r))).transpose()?;
+    Ok(result)
+}

@@ -1,0 +1,42 @@
+"""The examples of docstrings and pages run, and every name has its documentation."""
+
+import doctest
+import importlib
+import pathlib
+
+import pytest
+from conftest import torch_or_none
+
+import pointmill
+
+ROOT = pathlib.Path(__file__).parents[3]
+MODULES = ["pointmill._pointmill", "pointmill", "pointmill.ndt"]
+PAGES = ["docs/python.md", "bindings/python/README.md"]
+if torch_or_none() is not None:
+    MODULES += ["pointmill.torch", *(f"pointmill.compat.{name}" for name in ("mmcv", "pcdet", "spconv"))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    module = importlib.import_module(name)
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    tests = [test for test in finder.find(module, name) if test.examples]
+    assert tests, f"no example in {name}"
+    for test in tests:
+        runner.run(test)
+    assert runner.failures == 0
+
+
+def test_functions_have_examples():
+    for name in ("voxelize", "roi_aware_pool3d", "points_in_boxes_part", "points_in_boxes_all", "points_in_boxes_count", "points_in_boxes_crop", "icp"):
+        text = getattr(pointmill, name).__doc__
+        assert ">>> " in text and "Parameters\n" in text and "Returns\n" in text, name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages(page):
+    if torch_or_none() is None:
+        pytest.skip("pages speak of torch")
+    failed, tried = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert tried and not failed

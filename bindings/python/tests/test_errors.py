@@ -1,0 +1,151 @@
+"""What must be refused, and how it is told."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import pointmill
+
+PARAMS = dict(voxel_size=[1, 1, 1], point_cloud_range=[-4, -4, -4, 4, 4, 4])
+POINTS = np.zeros((5, 4), np.float32)
+
+
+def refused(kind, message, points=POINTS, **more):
+    with pytest.raises(kind) as error:
+        pointmill.voxelize(points, **{**PARAMS, **more})
+    assert message in str(error.value), str(error.value)
+
+
+def test_arrays():
+    refused(TypeError, "points: expected an array (numpy, torch, or anything with DLPack or __array_interface__), got list", [[0.0]])
+    refused(TypeError, "got NoneType", None)
+    refused(TypeError, "points: expected values of type float32, got float64", POINTS.astype(np.float64))
+    refused(TypeError, "points: expected values of type float32, got int32", POINTS.astype(np.int32))
+    refused(TypeError, "points: expected values of type float32, got bool", POINTS.astype(bool))
+    refused(TypeError, "points: expected values of type float32, got >f4", POINTS.astype(">f4"))
+    refused(ValueError, "points: expected an array of shape [N, C], got shape [5]", POINTS[:, 0])
+    refused(ValueError, "points: expected an array of shape [N, C], got shape []", np.float32(1).reshape(()))
+    refused(ValueError, "points: expected an array of shape [N, C], got shape [1, 5, 4]", POINTS[None])
+    refused(ValueError, "points: expected 3 to 64 columns", POINTS[:, :2].copy())
+    refused(ValueError, "points: expected 3 to 64 columns, got 65", np.zeros((2, 65), np.float32))
+    refused(ValueError, "points: expected a C-contiguous array", POINTS[:, :3])
+    refused(ValueError, "points: expected a C-contiguous array", POINTS[::2])
+    refused(ValueError, "points: expected a C-contiguous array", POINTS.T.copy().T)
+    raw = np.zeros(4 * 12 + 1, np.uint8)[1:]
+    refused(ValueError, "points: expected values that are aligned for their type, got address", raw.view(np.float32).reshape(-1, 3))
+
+
+def test_parameters():
+    refused(ValueError, "voxel_size: expected 3 numbers (x, y, z), got [1, 1]", voxel_size=[1, 1])
+    refused(TypeError, "voxel_size: expected 3 numbers (x, y, z), got 1", voxel_size=1)
+    refused(TypeError, "voxel_size: expected 3 numbers (x, y, z), got ['a', 1, 1]", voxel_size=["a", 1, 1])
+    refused(ValueError, "voxel_size[1]: expected a finite size > 0 m, got -1", voxel_size=[1, -1, 1])
+    refused(ValueError, "voxel_size[0]: expected a finite size > 0 m, got NaN", voxel_size=[np.nan, 1, 1])
+    refused(ValueError, "point_cloud_range: expected 6 numbers", point_cloud_range=[0, 1])
+    refused(ValueError, "point_cloud_range[0]: expected finite min < max, got 4..-4", point_cloud_range=[4, -4, -4, -4, 4, 4])
+    refused(ValueError, "max_num_points: expected a whole number from 1 to 2147483647, got -1", max_num_points=-1)
+    refused(ValueError, "max_num_points: expected 1 to 1048575", max_num_points=1 << 30)
+    refused(ValueError, "max_voxels: expected a whole number from 1 to 2147483647, got 0", max_voxels=0)
+    refused(ValueError, 'order: expected "first_seen" or "sorted", got "z"', order="z")
+    refused(ValueError, 'mean: expected "float32" or "float16", got "float64"', mean="float64")
+    refused(ValueError, "row_splits: expected ascending values from 0 to 5, got [0, 4]", row_splits=[0, 4])
+    refused(ValueError, "row_splits: expected ascending values from 0 to 5, got nothing", row_splits=[])
+    many = dict(voxel_size=[1e-3] * 3, point_cloud_range=[-2000] * 3 + [2000] * 3)
+    refused(ValueError, "point_cloud_range: expected at most 2^63 cells", **many)
+    refused(MemoryError, "out of memory", max_voxels=1_000_000, max_num_points=1 << 19, padded=True)
+
+
+def test_boxes():
+    rois, pts, features = np.zeros((2, 7), np.float32), np.zeros((5, 3), np.float32), np.zeros((5, 2), np.float32)
+
+    def refused(kind, message, rois=rois, pts=pts, features=features, **more):
+        with pytest.raises(kind) as error:
+            pointmill.roi_aware_pool3d(rois, pts, features, **{"out_size": 2, **more})
+        assert message in str(error.value), str(error.value)
+
+    refused(ValueError, "rois: expected an array of shape [B, 7]", rois=rois[:, :6].copy())
+    refused(ValueError, "pts: expected an array of shape [N, 3]", pts=pts[0])
+    refused(ValueError, "pts: expected 3 to 64 columns", pts=pts[:, :2].copy())
+    refused(ValueError, "pts_feature: expected an array of shape [5, C], got shape [4, 2]", features=features[:4])
+    refused(ValueError, "pts_feature: expected a C-contiguous array", features=features.T.copy().T)
+    refused(ValueError, "values: expected", features=features[:, :0].copy())
+    refused(TypeError, "pts: expected values of type float32, as rois, got float16", pts=pts.astype(np.float16))
+    refused(TypeError, "pts_feature: expected values of type float32 or float16 or bfloat16, got int64", features=features.astype(np.int64))
+    refused(ValueError, "out_size: expected a whole number from 1", out_size=0)
+    refused(ValueError, "out_size: expected whole numbers", out_size=[1, 2, 2.5])
+    refused(ValueError, "out_size: expected 3 numbers", out_size=[1, 2])
+    refused(ValueError, "max_pts_per_voxel: expected a whole number from 1", max_pts_per_voxel=0)
+    refused(ValueError, 'mode: expected "max" or "mean"', mode="sum")
+    refused(ValueError, 'origin: expected "bottom" or "center", got "top"', origin="top")
+    refused(ValueError, "margin: expected a finite margin >= 0 m, got -1", margin=-1.0)
+    refused(ValueError, 'layout: expected "dense" or "csr" or "sparse"', layout="coo")
+    refused(MemoryError, "out of memory", rois=np.zeros((1000, 7), np.float32), out_size=1000)
+
+
+def test_nothing_is_something():
+    """Empty arrays are valid and give empty results."""
+    empty = np.zeros((0, 4), np.float32)
+    result = pointmill.voxelize(empty, mean="float32", lists=True, point_to_voxel=True, **PARAMS)
+    assert result.coords.shape == (0, 3) and result.voxels.shape == (0, 10, 4) and result.mean.shape == (0, 4)
+    assert result.row_splits.tolist() == [0] and result.num_voxels == 0 and result.report.points == 0
+    rois, pts = np.zeros((0, 7), np.float32), np.zeros((0, 3), np.float32)
+    assert pointmill.roi_aware_pool3d(rois, pts, pts, out_size=2).pooled.shape == (0, 2, 2, 2, 3)
+    assert pointmill.points_in_boxes_part(pts, rois).shape == (0,)
+
+
+def test_an_error_changes_nothing():
+    good = pointmill.voxelize(POINTS, **PARAMS)
+    for _ in range(50):
+        with pytest.raises(ValueError):
+            pointmill.voxelize(POINTS, row_splits=[0, 9], **PARAMS)
+    again = pointmill.voxelize(POINTS, **PARAMS)
+    assert (again.voxels == good.voxels).all()
+
+
+def test_threads():
+    """Eight threads at once, with clouds of their own, get what one gets."""
+    rng = np.random.default_rng(4)
+    clouds = [rng.uniform(-4, 4, (20_000, 4)).astype(np.float32) for _ in range(8)]
+    want = [pointmill.voxelize(cloud, **PARAMS).voxels for cloud in clouds]
+    wrong = []
+
+    def work(k):
+        for _ in range(20):
+            if not (pointmill.voxelize(clouds[k], **PARAMS).voxels == want[k]).all():
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_cache_can_be_cleared():
+    pointmill.voxelize(POINTS, **PARAMS)
+    pointmill.clear_cache()
+    assert pointmill.voxelize(POINTS, **PARAMS).num_voxels == 1
+
+
+def test_dlpack_arrays_can_be_taken_twice():
+    class Bare:
+        """Speaks DLPack and nothing else, so that results come as pointmill's own arrays."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **kwargs):
+            return self.array.__dlpack__(**kwargs)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    result = pointmill.voxelize(Bare(POINTS), **PARAMS)
+    assert isinstance(result.coords, pointmill.DlpackArray) and result.coords.shape == [1, 3]
+    first, second = np.from_dlpack(result.coords), np.from_dlpack(result.coords)
+    del result
+    assert first.tolist() == second.tolist() == [[4, 4, 4]]
+    with pytest.raises(BufferError):
+        pointmill.voxelize(Bare(POINTS), **PARAMS).coords.__dlpack__(copy=True)

@@ -1,0 +1,135 @@
+"""Iterative closest point against the repository's fixtures, for every library of arrays; and an answer to Ctrl-C."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import fixture_files, to_numpy
+
+import pointmill
+
+METRICS = ["point_to_point", "point_to_plane", "gicp"]
+KERNELS = [None, "huber", "cauchy", "geman_mcclure", "tukey"]
+
+
+@pytest.mark.parametrize("file", fixture_files("icp"))
+def test_fixtures(file, library):
+    case = dict(np.load(file))
+    limit = float(case["max_distance"][0])
+    kernel = KERNELS[int(case["kernel"][0])]
+    source = library(case["source"])
+    found = pointmill.icp(
+        source=source,
+        target=library(case["target"]),
+        metric=METRICS[int(case["metric"][0])],
+        max_distance=None if np.isinf(limit) else limit,
+        robust=None if kernel is None else (kernel, float(case["width"][0])),
+        max_iterations=500,
+        step_tolerance=1e-12,
+    )
+    assert found.converged and found.status in ("fixed", "step_below")
+    np.testing.assert_allclose(to_numpy(found.target_from_source, source), case["pose"], atol=2e-7)
+    assert found.num_inliers == case["pairs"][0] and abs(found.inlier_rmse - case["rmse"][0]) < 1e-7
+    assert len(found.trace) >= found.iterations and found.trace[-1].pairs == found.num_inliers
+    assert found.observable == [True] * 6 and to_numpy(found.covariance).shape == (6, 6)
+
+
+def sheet(n=50):
+    x, y = (g.ravel() * 0.04 for g in np.meshgrid(np.arange(n), np.arange(n)))
+    return np.stack([x, y, 0.2 * np.sin(3 * x) * np.cos(2 * y)], 1)
+
+
+def test_guesses_origins_and_schedules():
+    far = np.array([80_000.0, 42_000.0, 5.0])
+    moved = sheet() + [0.015, -0.01, 0.005]
+    found = pointmill.icp(source=moved, target=sheet(), metric="point_to_point")
+    assert found.status == "fixed" and found.fitness == 1.0
+    np.testing.assert_allclose(found.target_from_source[:3, 3], [-0.015, 0.01, -0.005], atol=1e-6)
+    again = pointmill.icp(
+        source=moved.astype(np.float32),
+        target=sheet().astype(np.float32),
+        source_origin=far,
+        target_origin=far,
+        metric="gicp",
+        target_from_source=np.eye(4),
+        schedule=[(0.2, 1.0), (0, None)],
+    )
+    assert again.converged and {one.stage for one in again.trace} == {0, 1}
+    centre = np.append(far + 1.0, 1.0)
+    np.testing.assert_allclose((again.target_from_source @ centre - centre)[:3], [-0.015, 0.01, -0.005], atol=1e-3)
+
+
+def test_alignments_that_fail_say_so():
+    plane = np.concatenate([sheet()[:, :2], np.zeros((2500, 1))], 1)
+    found = pointmill.icp(source=plane + [0.01, 0, 0.1], target=plane)
+    assert found.status == "degenerate" and not found.converged and found.covariance is None
+    assert sum(found.observable) == 3
+    found = pointmill.icp(source=np.zeros((0, 3)), target=plane)
+    assert found.status == "no_pairs" and np.isfinite(found.target_from_source).all()
+    nan = plane.copy()
+    nan[:10] = np.nan
+    assert pointmill.icp(source=nan, target=plane).source_dropped == (10, 0)
+
+
+def test_errors():
+    cloud = sheet()
+    call = lambda **more: pointmill.icp(**{"source": cloud, "target": cloud, **more})
+    for kind, message, more in (
+        (TypeError, "source: expected values of type float32 or float64, got int64", {"source": cloud.astype(int)}),
+        (ValueError, "target: expected an array of shape [N, 3]", {"target": cloud[0]}),
+        (ValueError, "target: expected 3 or more columns", {"target": cloud[:, :2].copy()}),
+        (ValueError, 'metric: expected "point_to_point" or "point_to_plane" or "gicp"', {"metric": "plane"}),
+        (ValueError, 'search: expected "auto"', {"search": "octree"}),
+        (TypeError, 'robust: expected None or a pair of "huber"', {"robust": 1.0}),
+        (ValueError, 'robust: expected "huber" or "cauchy"', {"robust": ("l1", 1.0)}),
+        (ValueError, "robust: expected a finite width > 0 m, got 0", {"robust": ("huber", 0.0)}),
+        (TypeError, "schedule: expected pairs", {"schedule": 3}),
+        (ValueError, "voxel_size: expected a finite size >= 0 m", {"schedule": [(-1.0, None)]}),
+        (ValueError, "neighbours: expected 3 to 32, got 2", {"neighbours": 2}),
+        (ValueError, "target_from_source: expected a rigid transform of shape [4, 4]", {"target_from_source": np.eye(3)}),
+        (ValueError, "target_from_source: expected a rigid transform", {"target_from_source": 2 * np.eye(4)}),
+        (ValueError, "source_origin: expected 3 numbers", {"source_origin": [1]}),
+        (ValueError, "max_iterations: expected a whole number", {"max_iterations": -1}),
+    ):
+        with pytest.raises(kind) as error:
+            call(**more)
+        assert message in str(error.value), str(error.value)
+
+
+SCRIPT = """
+import numpy as np, pointmill, signal, time
+# Shells start what runs in the background with SIGINT ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(0)
+a, b = rng.uniform(-1, 1, (150_000, 3)), rng.uniform(-1, 1, (150_000, 3))
+print("ready", flush=True)
+try:
+    pointmill.icp(source=a, target=b, search="brute", max_iterations=1000)
+except KeyboardInterrupt:
+    print("interrupted", time.time(), flush=True)
+    import os
+    os._exit(0)
+"""
+
+
+def test_interrupt():
+    """Ctrl-C during a call that would take minutes is answered within a second."""
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
+    watchdog = threading.Timer(60.0, process.kill)
+    watchdog.start()
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        sent = time.time()
+        process.send_signal(signal.SIGINT)
+        answer = process.stdout.readline().split()
+        assert answer and answer[0] == "interrupted", "no answer within a minute"
+        assert float(answer[1]) - sent < 1.0
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.wait()

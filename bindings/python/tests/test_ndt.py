@@ -1,0 +1,151 @@
+"""Grids of normal distributions against the repository's fixtures, for every library of arrays."""
+
+import numpy as np
+import pytest
+from conftest import assert_bits, fixture_files, to_numpy
+
+from pointmill import ndt
+
+MODELS = ["unbiased", "autoware", "population"]
+
+
+def full(six):
+    return six[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+
+
+def grid_of(case, library):
+    return ndt.Grid(
+        library(case["points"]),
+        resolution=float(case["resolution"][0]),
+        covariance=MODELS[int(case["covariance_model"][0])],
+        min_points=int(case["min_points"][0]),
+        eigen_ratio=float(case["eigen_ratio"][0]),
+        origin=case["origin"] if "origin" in case else None,
+    )
+
+
+@pytest.mark.parametrize("file", fixture_files("ndt"))
+def test_fixtures(file, library):
+    case = dict(np.load(file))
+    if file.stem.startswith("score") or any(name in case for name in ("splits", "repeat", "minus")):
+        pytest.skip("a scan, or a map of several parts")
+    if case["error"][0]:
+        with pytest.raises(ValueError, match="^points: expected "):
+            grid_of(case, library)
+        return
+    grid = grid_of(case, library)
+    get = lambda array: to_numpy(array, library(case["points"]))
+    assert len(grid) == len(case["coords"])
+    assert_bits(get(grid.coords), case["coords"], "coords")
+    assert_bits(get(grid.counts), case["counts"].astype(np.int64), "counts")
+    assert grid.report.points == case["accumulated"][0] and grid.report.nonfinite == case["accumulated"][1]
+    close = dict(rtol=1e-9, atol=1e-9 * max(1.0, float(case["resolution"][0])))
+    np.testing.assert_allclose(get(grid.mean), case["mean"], **close)
+    np.testing.assert_allclose(get(grid.covariance), full(case["covariance"]), **close)
+    np.testing.assert_allclose(get(grid.eigenvalues), case["eigenvalues"], **close)
+    inverse = full(case["inverse"])
+    scale = np.abs(inverse).max(initial=1.0)
+    np.testing.assert_allclose(get(grid.inverse_covariance), inverse, rtol=1e-6, atol=1e-9 * scale)
+    valid = case["normal_valid"].astype(bool)
+    np.testing.assert_allclose(get(grid.normal)[valid], case["normal"][valid], atol=1e-6)
+
+
+def room(n=60):
+    a, b = (grid.ravel() * 0.1 + 0.05 for grid in np.meshgrid(np.arange(n), np.arange(n)))
+    o = np.zeros_like(a)
+    return np.concatenate([np.stack(wall, 1) for wall in ((a, b, o), (o, a, b), (a, o, b))])
+
+
+def matrix(pose):
+    """Rx Ry Rz and the translation of a pose."""
+    x, y, z, roll, pitch, yaw = pose
+    c, s = np.cos, np.sin
+    rx = np.array([[1, 0, 0], [0, c(roll), -s(roll)], [0, s(roll), c(roll)]])
+    ry = np.array([[c(pitch), 0, s(pitch)], [0, 1, 0], [-s(pitch), 0, c(pitch)]])
+    rz = np.array([[c(yaw), -s(yaw), 0], [s(yaw), c(yaw), 0], [0, 0, 1]])
+    m = np.eye(4)
+    m[:3, :3], m[:3, 3] = rx @ ry @ rz, [x, y, z]
+    return m
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_align(library, dtype):
+    points = library(room().astype(dtype))
+    grid = ndt.Grid(points, resolution=1.0)
+    scan = library(room()[::7].astype(dtype))
+    guess = np.array([0.2, -0.15, 0.1, 0.0, 0.0, 0.03])
+    found = grid.align(scan, guess)
+    assert found.converged and found.stop == "converged" and found.iterations > 0 and found.hits == len(room()[::7])
+    pose, transform = to_numpy(found.pose, scan), to_numpy(found.target_from_source, scan)
+    assert np.abs(pose).max() < 0.02
+    np.testing.assert_allclose(transform, matrix(pose), atol=1e-12)
+    assert to_numpy(found.hessian, scan).shape == (6, 6) == to_numpy(found.covariance, scan).shape
+    # The same guess as a transform, and several at once.
+    by_matrix = grid.align(scan, matrix(guess))
+    np.testing.assert_allclose(to_numpy(by_matrix.pose), pose, atol=1e-9)
+    several = grid.align(scan, np.stack([guess, np.zeros(6)]))
+    assert isinstance(several, list) and len(several) == 2
+    assert_bits(to_numpy(several[0].pose), pose)
+    assert np.abs(to_numpy(grid.align(scan).pose)).max() < 0.02
+    fit = grid.score(scan, np.stack([guess, pose]))
+    nvtl = to_numpy(fit.nvtl, scan)
+    assert nvtl[1] > nvtl[0] and nvtl[1] == found.nvtl
+    assert to_numpy(fit.score)[1] == found.score and to_numpy(fit.hits)[1] == found.hits
+    scores = to_numpy(grid.point_scores(scan, pose), scan)
+    assert scores.shape == (len(room()[::7]), 2)
+    assert np.isclose(scores[:, 0].sum(), found.score)
+    assert np.isclose(scores[:, 1].sum() / found.hits, found.nvtl)
+
+
+def test_alignments_that_fail_say_so():
+    grid = ndt.Grid(room(), resolution=1.0)
+    far = grid.align(room() + 1000.0)
+    assert not far.converged and far.stop == "no_pairs" and far.hits == 0
+    assert grid.align(room(), max_iterations=1, epsilon=1e-9).stop == "max_iterations"
+    empty = ndt.Grid(np.zeros((0, 3)), resolution=1.0)
+    assert len(empty) == 0 and empty.align(room()).stop == "no_pairs" and empty.mean.shape == (0, 3)
+
+
+def test_searches(library):
+    points = room()
+    grid = ndt.Grid(library(points), resolution=1.0)
+    queries = library(points[::100])
+    splits, rows, squared = (to_numpy(a, queries) for a in grid.radius_search(queries, 1.0))
+    mean = to_numpy(grid.mean)
+    for k, query in enumerate(points[::100]):
+        distances = ((mean - query) ** 2).sum(1)
+        near = rows[splits[k] : splits[k + 1]]
+        assert sorted(near) == np.flatnonzero(distances < 1.0).tolist()
+        np.testing.assert_allclose(squared[splits[k] : splits[k + 1]], distances[near])
+    splits, rows = (to_numpy(a, queries) for a in grid.neighbours(queries, 27))
+    coords = to_numpy(grid.coords)
+    for k, query in enumerate(points[::100]):
+        around = np.abs(coords - np.floor(query)).max(1) <= 1
+        assert rows[splits[k] : splits[k + 1]].tolist() == np.flatnonzero(around).tolist()
+
+
+def test_errors():
+    points = room()
+    grid = ndt.Grid(points, resolution=1.0)
+    for kind, message, call in (
+        (TypeError, "points: expected values of type float32 or float64, got int64", lambda: ndt.Grid(points.astype(int), resolution=1.0)),
+        (ValueError, "points: expected an array of shape [N, 3]", lambda: ndt.Grid(points[0], resolution=1.0)),
+        (ValueError, "points: expected 3 or more columns", lambda: ndt.Grid(points[:, :2].copy(), resolution=1.0)),
+        (ValueError, "points: expected a C-contiguous array", lambda: ndt.Grid(points[::2], resolution=1.0)),
+        (ValueError, "resolution: expected", lambda: ndt.Grid(points, resolution=0.0)),
+        (ValueError, "min_points: expected a whole number from 1", lambda: ndt.Grid(points, resolution=1.0, min_points=0)),
+        (ValueError, "eigen_ratio: expected 0 or more, below 1, got 1", lambda: ndt.Grid(points, resolution=1.0, eigen_ratio=1.0)),
+        (ValueError, 'covariance: expected "autoware" or "unbiased" or "population"', lambda: ndt.Grid(points, resolution=1.0, covariance="x")),
+        (ValueError, "points: expected values of type f32 about an origin", lambda: ndt.Grid(points, resolution=1.0, origin=[0, 0, 0])),
+        (ValueError, "guess: expected poses of shape [6] or [P, 6]", lambda: grid.align(points, [1, 2, 3])),
+        (TypeError, "guess: expected poses of shape", lambda: grid.align(points, "pose")),
+        (ValueError, "guess: expected rigid transforms", lambda: grid.align(points, 2 * np.eye(4))),
+        (ValueError, "pose: expected one pose, got 2", lambda: grid.point_scores(points, np.zeros((2, 6)))),
+        (ValueError, "expected six finite numbers", lambda: grid.score(points, [np.nan] * 6)),
+        (ValueError, "step_size: expected a finite number > 0", lambda: grid.align(points, step_size=0.0)),
+        (ValueError, "radius: expected a finite radius > 0 m", lambda: grid.radius_search(points, -1.0)),
+        (ValueError, "cells: expected 1 or 7 or 27, got 6", lambda: grid.neighbours(points, 6)),
+    ):
+        with pytest.raises(kind) as error:
+            call()
+        assert message in str(error.value), str(error.value)

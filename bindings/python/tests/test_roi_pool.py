@@ -1,0 +1,106 @@
+"""RoI-aware pooling and points in boxes against the repository's fixtures, for every library of arrays."""
+
+import numpy as np
+import pytest
+from conftest import assert_bits, fixture_files, to_numpy, torch_or_none
+
+import pointmill
+
+TYPES = ["float32", "float16", "bfloat16"]
+
+
+def array(values, kind, library):
+    """Values of a fixture as an array of a library; skips what the library has no type for."""
+    name = TYPES[int(kind)]
+    if name == "bfloat16":
+        torch = torch_or_none()
+        if torch is None or not isinstance(library(np.zeros(1, np.float32)), torch.Tensor):
+            pytest.skip("only torch has bfloat16")
+        return torch.from_numpy(np.ascontiguousarray(values).view(np.int16)).view(torch.bfloat16)
+    return library(values.view(name))
+
+
+def params(case):
+    return dict(
+        origin=["bottom", "center"][int(case["origin"][0])],
+        margin=float(case["margin"][0]),
+    )
+
+
+def dense_only(case):
+    if "box_splits" in case:
+        pytest.skip("batches are pooled by one call a sample")
+
+
+@pytest.mark.parametrize("file", fixture_files("roi_pool"))
+def test_pooling(file, library):
+    case = dict(np.load(file))
+    dense_only(case)
+    arrays = (
+        array(case["boxes"], case["geometry_type"][0], library),
+        array(case["points"], case["geometry_type"][0], library),
+        array(case["features"], case["feature_type"][0], library),
+    )
+    more = dict(out_size=case["out_size"], max_pts_per_voxel=int(case["max_points"][0]), **params(case))
+    get = lambda result: to_numpy(result, arrays[2])
+    voxels = int(np.prod(case["out_size"].astype(np.int64)))
+    boxes, channels = len(case["boxes"]), case["features"].shape[1]
+    for mode in ("max", "mean"):
+        sparse = pointmill.roi_aware_pool3d(*arrays, mode=mode, layout="sparse", **more)
+        assert_bits(get(sparse.coords), case["coords"], "coords")
+        assert_bits(get(sparse.pooled), case[f"sparse_{mode}"], f"sparse {mode}")
+        assert_bits(get(sparse.row_splits), case["sparse_row_splits"], "sparse row_splits")
+        assert_bits(get(sparse.indices), case["indices"], "sparse indices")
+        if mode == "max":
+            assert_bits(get(sparse.argmax), case["sparse_argmax"], "sparse argmax")
+        if "row_splits" not in case:
+            continue
+        csr = pointmill.roi_aware_pool3d(*arrays, mode=mode, layout="csr", **more)
+        assert_bits(get(csr.row_splits), case["row_splits"], "row_splits")
+        assert_bits(get(csr.indices), case["indices"], "indices")
+        dense = pointmill.roi_aware_pool3d(*arrays, mode=mode, lists="point_indices" in case, **more)
+        shape = (boxes, *case["out_size"].tolist(), channels)
+        assert get(dense.pooled).shape == get(csr.pooled).shape == shape
+        flat = get(dense.pooled).reshape(boxes * voxels, channels)
+        at = case["coords"].astype(np.int64)
+        ox, oy, oz = case["out_size"].astype(np.int64)
+        rows = ((at[:, 0] * ox + at[:, 1]) * oy + at[:, 2]) * oz + at[:, 3]
+        assert_bits(flat[rows], case[f"sparse_{mode}"], f"dense {mode}")
+        assert not np.delete(flat, rows, 0).view(np.uint8).any(), "empty voxels"
+        assert_bits(get(csr.pooled), get(dense.pooled), "csr pooled")
+        assert (dense.argmax is None) == (mode == "mean")
+        if "point_indices" in case:
+            assert_bits(get(dense.point_indices), case["point_indices"], "point_indices")
+
+
+@pytest.mark.parametrize("file", fixture_files("roi_pool"))
+def test_points_in_boxes(file, library):
+    case = dict(np.load(file))
+    dense_only(case)
+    kind = case["geometry_type"][0]
+    points, boxes = array(case["points"], kind, library), array(case["boxes"], kind, library)
+    get = lambda result: to_numpy(result, points)
+    more = params(case)
+    assert_bits(get(pointmill.points_in_boxes_part(points, boxes, **more)), case["part"], "part")
+    assert_bits(get(pointmill.points_in_boxes_count(points, boxes, **more)), case["count"], "count")
+    splits, indices = pointmill.points_in_boxes_all(points, boxes, **more)
+    assert_bits(get(splits), case["all_splits"], "all splits")
+    assert_bits(get(indices), case["all_boxes"], "all boxes")
+    splits, indices = pointmill.points_in_boxes_crop(points, boxes, **more)
+    assert_bits(get(splits), case["crop_splits"], "crop splits")
+    assert_bits(get(indices), case["crop_indices"], "crop indices")
+    words = get(pointmill.points_in_boxes_all(points, boxes, layout="bits", **more))
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
+    assert_bits(bits[:, : len(case["boxes"])], case["all"], "all")
+
+
+def test_results_are_the_callers(library):
+    rng = np.random.default_rng(3)
+    pts = rng.uniform(-3, 3, (400, 3)).astype(np.float32)
+    features = [rng.normal(size=(400, 4)).astype(np.float32) for _ in range(20)]
+    rois = np.array([[0, 0, -2, 4, 3, 3, 0.3], [1, 1, -1, 2, 2, 2, -1.0]], np.float32)
+    pool = lambda make, f: pointmill.roi_aware_pool3d(make(rois), make(pts), make(f), out_size=4)
+    results = [pool(library, f) for f in features]
+    for f, result in zip(features, results):
+        assert_bits(to_numpy(result.pooled), pool(np.asarray, f).pooled)
+        assert_bits(to_numpy(result.point_indices), pool(np.asarray, f).point_indices)

@@ -1,0 +1,103 @@
+//! Arrays of results taken out, and arrays of others put in.
+
+use super::*;
+use crate::testing::{devices, kernel_devices};
+use crate::{Buffer, Stream};
+
+const POINTS: [f32; 15] = [0.5, 0.5, 0.5, 2.5, 0.5, 0.5, 0.6, 0.5, 0.5, 3.5, 0.5, 0.5, 2.6, 0.5, 0.5];
+
+fn params() -> VoxelizeParams {
+    let range = crate::Aabb::new([0.0; 3], [4.0, 4.0, 1.0]);
+    let outputs = Outputs { lists: true, ..Outputs::default() };
+    VoxelizeParams { outputs, max_points_per_voxel: Some(2), ..VoxelizeParams::new([1.0; 3], range) }
+}
+
+fn cloud() -> Points<'static> {
+    Points::new(&POINTS, 3).unwrap()
+}
+
+/// What a call made can be taken, and the result goes on with the arrays that came in its place.
+#[test]
+fn arrays_are_taken_and_made_anew() {
+    for (name, device) in devices() {
+        let stream = device.stream().unwrap();
+        let mut voxelizer = Voxelizer::new(&stream, &params()).unwrap();
+        let mut voxels = voxelizer.output().unwrap();
+        voxelizer.run(cloud(), &mut voxels).unwrap();
+        let want = voxels.read().unwrap();
+        let taken = voxels.exchange(VoxelBuffers::new(&stream, &params()).unwrap()).unwrap();
+        assert_eq!((voxels.num_voxels().unwrap(), voxels.report().unwrap()), (0, Report::default()), "{name}");
+        let empty = voxels.read().unwrap();
+        assert!(empty.coords.is_empty() && empty.point_to_voxel == Some(vec![]), "{name}");
+        assert_eq!(empty.lists, Some((vec![0], vec![])), "{name}");
+        let e = scatter(&voxels, Points::new(&[], 3).unwrap(), ScatterMode::Sum).unwrap_err().to_string();
+        let expected = "voxels: expected a result that a call has filled, got one whose arrays were exchanged";
+        assert_eq!(e, expected, "{name}");
+        // Another cloud into the new arrays leaves the old ones as they are.
+        voxelizer.run(Points::new(&[3.5, 3.5, 0.5], 3).unwrap(), &mut voxels).unwrap();
+        assert_eq!(voxels.read().unwrap().coords, [0, 3, 3], "{name}");
+        assert_eq!(taken.coords.read(want.coords.len()).unwrap(), want.coords, "{name}");
+        assert_eq!(taken.voxels.unwrap().read(18).unwrap(), want.voxels.unwrap(), "{name}");
+        assert_eq!(taken.point_to_voxel.unwrap().read(5).unwrap(), [0, 1, 0, 2, 1], "{name}");
+        assert_eq!(taken.lists.unwrap().indices.read(5).unwrap(), [0, 2, 1, 4, 3], "{name}");
+    }
+}
+
+/// The arrays of a result in memory that outlives them, as somebody else's.
+fn lent(stream: &Stream, memory: &VoxelBuffers, rows: usize) -> VoxelBuffers {
+    fn over<T: bytemuck::Pod>(stream: &Stream, memory: &Buffer<T>, len: usize) -> Buffer<T> {
+        assert!(len <= memory.len());
+        // SAFETY: the test keeps the memory, which has room.
+        unsafe { Buffer::from_raw_cuda(stream, memory.device_pointer(), len) }.unwrap()
+    }
+    let Some(Mean::F32(mean)) = &memory.mean else { panic!("means of f32") };
+    let lists = memory.lists.as_ref().unwrap();
+    VoxelBuffers {
+        coords: over(stream, &memory.coords, rows * 3),
+        num_points: over(stream, &memory.num_points, rows),
+        voxels: memory.voxels.as_ref().map(|b| over(stream, b, rows * 6)),
+        mean: Some(Mean::F32(over(stream, mean, rows * 3))),
+        point_to_voxel: memory.point_to_voxel.as_ref().map(|b| over(stream, b, 5)),
+        lists: Some(Lists {
+            row_splits: over(stream, &lists.row_splits, rows + 1),
+            indices: over(stream, &lists.indices, 5),
+        }),
+    }
+}
+
+/// Results go to memory of the caller's, which is never replaced.
+#[test]
+fn results_go_to_memory_of_others() {
+    for (name, device) in kernel_devices() {
+        let stream = device.stream().unwrap();
+        let mut voxelizer = Voxelizer::new(&stream, &params()).unwrap();
+        let mut voxels = voxelizer.output().unwrap();
+        voxelizer.run(cloud(), &mut voxels).unwrap();
+        let want = voxels.read().unwrap();
+        let memory = voxels.exchange(VoxelBuffers::new(&stream, &params()).unwrap()).unwrap();
+        for _ in 0..2 {
+            voxels.exchange(lent(&stream, &memory, 5)).unwrap();
+            voxelizer.run(cloud(), &mut voxels).unwrap();
+            assert_same(&voxels.read().unwrap(), &want, name);
+        }
+        assert_eq!(memory.coords.read(9).unwrap(), want.coords, "{name}");
+        // There may be five rows, and there is room for two.
+        voxels.exchange(lent(&stream, &memory, 2)).unwrap();
+        let e = voxelizer.run(cloud(), &mut voxels).unwrap_err().to_string();
+        assert_eq!(e, "buffer: expected room for 15 elements in memory that is not pointmill's own, got 6", "{name}");
+    }
+}
+
+#[test]
+fn arrays_that_do_not_fit_are_refused() {
+    let (a, b) = (Device::twin().stream().unwrap(), Device::twin().stream().unwrap());
+    let mut voxels = Voxelizer::new(&a, &params()).unwrap().output().unwrap();
+    let e = voxels.exchange(VoxelBuffers::new(&b, &params()).unwrap()).unwrap_err().to_string();
+    assert_eq!(e, "arrays: expected arrays of the stream of the result, got arrays of another one");
+    let mut half = params();
+    half.outputs.mean = Some(MeanType::F16);
+    for other in [VoxelizeParams::dynamic([1.0; 3], params().range), half] {
+        let e = voxels.exchange(VoxelBuffers::new(&a, &other).unwrap()).unwrap_err().to_string();
+        assert_eq!(e, "arrays: expected the arrays that the parameters ask for, got others");
+    }
+}
