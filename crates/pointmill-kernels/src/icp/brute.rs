@@ -52,6 +52,12 @@ impl NearestBruteArgs {
     pub const fn blocks(&self) -> u32 {
         self.len.div_ceil(THREADS * QUERIES as u32) * self.looked_at().div_ceil(SLICE)
     }
+
+    /// Queries of a launch at most, so that there are fewer blocks than a launch can have.
+    pub const fn most_queries(&self) -> u32 {
+        let tiles = (1 << 30) / self.looked_at().div_ceil(SLICE);
+        if tiles < 1 << 21 { tiles * (THREADS * QUERIES as u32) } else { 1 << 30 }
+    }
 }
 
 /// Squared distances up to which a point may be nearer than one at `square`.

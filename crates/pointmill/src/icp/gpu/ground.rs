@@ -4,9 +4,9 @@ use super::super::params::{IcpParams, Metric, Stage};
 use super::super::register::{Ask, Frames, Ground, Grounds, Turn, run};
 use super::super::result::{Registration, Timing};
 use super::super::search::{Search, limit_of};
-use super::chosen;
 use super::cloud::Cloud;
 use super::tree::Tree;
+use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
 use crate::icp::pairs::Looked;
 use crate::{Coordinates, Result};
@@ -276,16 +276,15 @@ impl<'a> OnDevice<'a> {
             let m = self.points[1] as u32;
             kernels::NearestBruteArgs { points, n: m, queries, len: n, stride, keys }
         };
-        for turn in 0..BATCH.min(self.params.max_iterations.saturating_sub(ask.steps) + 1) {
+        for turn in 0..BATCH.min(self.params.max_iterations.saturating_sub(ask.steps).saturating_add(1)) {
             // SAFETY: room was made for all of it, and both clouds have points.
             unsafe {
                 if self.search == Search::Brute {
                     work.stream.launch::<kernels::Place>(n.div_ceil(BLOCK), place)?;
                     if turn == 0 && !self.begun {
-                        work.stream
-                            .launch::<kernels::NearestBrute>(brute(kernels::SPARSE).blocks(), brute(kernels::SPARSE))?;
+                        nearest_brute(&work.stream, brute(kernels::SPARSE))?;
                     }
-                    work.stream.launch::<kernels::NearestBrute>(brute(1).blocks(), brute(1))?;
+                    nearest_brute(&work.stream, brute(1))?;
                     work.stream.launch::<kernels::LookBrute>(n.div_ceil(BLOCK), look)?;
                 } else {
                     work.stream.launch::<kernels::Look>(n.div_ceil(TREE), look)?;

@@ -1,9 +1,9 @@
 //! Neighbours of queries from the host.
 
 use super::super::search::Search;
-use super::chosen;
 use super::cloud::{Cloud, place};
 use super::tree::Tree;
+use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
 use crate::{Coordinates, Result};
 use pointmill_core::icp::nearest::FARTHEST;
@@ -83,7 +83,7 @@ impl Searcher {
             if self.search() == Search::Brute {
                 for stride in [kernels::SPARSE, 1] {
                     let args = kernels::NearestBruteArgs { points: tree.points, n, queries, len, stride, keys: to };
-                    self.stream.launch::<kernels::NearestBrute>(args.blocks(), args)?;
+                    nearest_brute(&self.stream, args)?;
                 }
             } else {
                 let args = kernels::NearestTreeArgs { tree, queries, len, keys: to };

@@ -86,7 +86,7 @@ fn clouds_of_every_kind_on_the_host_and_on_the_device() {
     };
     let (wide_source, wide_target) = (wide(&source), wide(&target));
     let origin = [4.1e5, 5.5e6, 7.0];
-    let params = IcpParams { metric: Metric::Gicp, ..IcpParams::default() };
+    let params = IcpParams { metric: Metric::Gicp, max_iterations: usize::MAX, ..IcpParams::default() };
     let double = (Coordinates::f64(&far_source, 3).unwrap(), Coordinates::f64(&far, 3).unwrap());
     let about = (
         Coordinates::f32(&wide_source, 5).unwrap().about(origin).unwrap(),
@@ -108,6 +108,16 @@ fn clouds_of_every_kind_on_the_host_and_on_the_device() {
             let got = strip(aligner.align(source, target, &params).unwrap());
             assert_eq!(got.target_from_source, wanted.target_from_source, "{name}");
         }
+    }
+}
+
+#[test]
+fn launches_of_brute_force_stay_below_the_most_blocks() {
+    for (n, stride) in [(1, 1), (2_049, 1), (100_000_000, 1), (100_000_000, 64), (u32::MAX >> 2, 1)] {
+        let (points, queries, keys) = (std::ptr::null(), std::ptr::null(), std::ptr::null_mut());
+        let all = pointmill_kernels::icp::NearestBruteArgs { points, n, queries, len: u32::MAX >> 2, stride, keys };
+        let part = pointmill_kernels::icp::NearestBruteArgs { len: all.most_queries().min(all.len), ..all };
+        assert!(part.len > 0 && part.blocks() <= 1 << 30, "{n} {stride}: {} queries", part.len);
     }
 }
 
