@@ -80,8 +80,8 @@ pub(crate) struct IcpArgs {
     /// Write the source in the frame of the target: all points with all columns, normals (nx, ny, nz) turned too
     #[arg(long, value_name = "ALIGNED.ply|.pcd|.npz")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a picture of the source moving onto the target: .gif pose by pose, .png before and after
-    #[arg(long, value_name = "OUT.gif|.png")]
+    /// Write a picture of the source moving onto the target: .gif pose by pose, .png before and after, .rrd for rerun (where it is built with the feature rerun)
+    #[arg(long, value_name = "OUT.gif|.png|.rrd")]
     pub(crate) visualize: Option<PathBuf>,
     /// Align once more with each search, and write a picture of the time of each iteration and of how far pairs are apart; brute force looks at part of large clouds, and makes few steps, unless --search asks for it
     #[arg(long, value_name = "OUT.svg|.png")]

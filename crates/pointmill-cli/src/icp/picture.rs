@@ -22,7 +22,13 @@ pub(super) struct Picture<'a> {
 enum Kind {
     Moving,
     Still,
+    #[cfg(feature = "rerun")]
+    Recording,
 }
+
+/// How to get what this build lacks.
+#[cfg(not(feature = "rerun"))]
+const WITHOUT: &str = "this build cannot write .rrd; expected .gif or .png, or a build with `--features rerun`";
 
 impl<'a> Picture<'a> {
     /// Checks that this build can write it, before any work.
@@ -30,11 +36,10 @@ impl<'a> Picture<'a> {
         let kind = match extension {
             "gif" => Kind::Moving,
             "png" => Kind::Still,
-            _ => {
-                let text = path.display();
-                let told = format!("--visualize {text}: this build cannot write .rrd; expected .gif or .png");
-                return Err(Failure::Usage(told));
-            }
+            #[cfg(feature = "rerun")]
+            _ => Kind::Recording,
+            #[cfg(not(feature = "rerun"))]
+            _ => return Err(Failure::Usage(format!("--visualize {}: {WITHOUT}", path.display()))),
         };
         Ok(Self { path, kind })
     }
@@ -60,6 +65,11 @@ impl<'a> Picture<'a> {
             Kind::Still => {
                 let picture = icp_picture(&source, &target, &looks);
                 Ok(undivided(|| picture.write_png(self.path))?)
+            }
+            #[cfg(feature = "rerun")]
+            Kind::Recording => {
+                let write = || pointmill_view::write_icp_recording(self.path, &source, &target, &looks);
+                Ok(undivided(write)?)
             }
         }
     }

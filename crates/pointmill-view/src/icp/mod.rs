@@ -3,9 +3,13 @@
 use crate::{Gif, Image};
 
 mod plot;
+#[cfg(feature = "rerun")]
+mod recording;
 mod scene;
 
 pub use plot::{IcpSeries, icp_plot};
+#[cfg(feature = "rerun")]
+pub use recording::write_icp_recording;
 
 use crate::caption::{grouped, shortened};
 use crate::legend::{FAINT, FRAME, INK, entry, scale_bar};
