@@ -37,7 +37,7 @@ impl Cloud {
 
     /// Queues all work on a cloud; [`Cloud::finish`] waits for it.
     pub(super) fn begin(&mut self, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<()> {
-        self.head.write(&[Head { far: u32::MAX, bounds: [u32::MAX; 6], ..Head::default() }])?;
+        self.reset()?;
         if cloud.is_empty() {
             return Ok(());
         }
@@ -51,7 +51,7 @@ impl Cloud {
 
     /// Takes points of device memory as they are, each with its row, and waits; they are put into `by_row` as well.
     pub(super) fn take_rows(&mut self, cloud: &Coordinates<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
-        self.head.write(&[Head { far: u32::MAX, bounds: [u32::MAX; 6], ..Head::default() }])?;
+        self.reset()?;
         by_row.reserve(cloud.len())?;
         if !cloud.is_empty() {
             let points = cloud.staged(&mut self.staging)?;
@@ -60,6 +60,11 @@ impl Cloud {
         }
         self.known = self.head.read(1)?[0];
         Ok(())
+    }
+
+    /// Forgets what is known of the cloud before.
+    fn reset(&mut self) -> Result<()> {
+        self.head.write(&[Head { far: u32::MAX, bounds: [u32::MAX; 6], ..Head::default() }])
     }
 
     /// Lists the points that stay.
@@ -94,20 +99,14 @@ impl Cloud {
         Ok(())
     }
 
-    /// Takes points of the host, as they are.
+    /// Takes finite points of the host, as they are.
     pub(super) fn upload(&mut self, points: &[[f32; 3]]) -> Result<()> {
         let places: Vec<Place4> = (0..).zip(points).map(|(i, p)| place(*p, i)).collect();
-        self.upload_places(&places)?;
-        Ok(())
-    }
-
-    /// Takes finite points of the host, each with its index.
-    pub(super) fn upload_places(&mut self, places: &[Place4]) -> Result<()> {
         self.points.reserve(places.len())?;
-        self.points.write(places)?;
+        self.points.write(&places)?;
         let mut low = [f32::INFINITY; 3];
         let mut high = [f32::NEG_INFINITY; 3];
-        for p in places {
+        for p in points {
             for axis in 0..3 {
                 low[axis] = low[axis].min(p[axis]);
                 high[axis] = high[axis].max(p[axis]);
@@ -117,14 +116,10 @@ impl Cloud {
         self.head.write(&[self.known])
     }
 
-    /// The points, read back.
-    pub(super) fn read(&self) -> Result<Vec<[f32; 3]>> {
-        Ok(self.points.read(self.len())?.iter().map(|p| [p[0], p[1], p[2]]).collect())
-    }
-
     /// The points on the host, to make fewer of them.
     pub(super) fn to_host(&self) -> Result<Local> {
-        Ok(Local { points: self.read()?, centre: self.centre(), dropped: self.dropped() })
+        let points = self.points.read(self.len())?.iter().map(|p| [p[0], p[1], p[2]]).collect();
+        Ok(Local { points, centre: self.centre(), dropped: self.dropped() })
     }
 
     pub(super) const fn len(&self) -> usize {

@@ -10,7 +10,6 @@ use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
 use crate::icp::pairs::Looked;
 use crate::{Coordinates, Result};
-use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_core::icp::pairs::STEP_TERMS;
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
@@ -191,16 +190,18 @@ impl<'a> OnDevice<'a> {
         }
         of_target.build(&clouds[1], self.search)?;
         if self.params.metric != Metric::PointToPoint {
-            normals(stream, of_target, &clouds[1], k, false, &mut work.normals[1])?;
+            work.normals[1].reserve(self.points[1])?;
+            of_target.normals(&clouds[1], &clouds[1].points, k, false, &work.normals[1])?;
         }
         if self.params.metric == Metric::Gicp {
             let search = chosen(self.params.search);
             of_source.build(&clouds[0], search)?;
+            work.normals[0].reserve(n)?;
             if search == Search::Lbvh {
-                normals(stream, of_source, &clouds[0], k, true, &mut work.normals[0])?;
+                of_source.normals(&clouds[0], &clouds[0].points, k, true, &work.normals[0])?;
             } else {
-                normals(stream, of_source, &clouds[0], k, false, &mut work.by_index)?;
-                work.normals[0].reserve(n)?;
+                work.by_index.reserve(n)?;
+                of_source.normals(&clouds[0], &clouds[0].points, k, false, &work.by_index)?;
                 let args = kernels::GatherArgs {
                     points: work.by_index.pointer(),
                     order: of_source.curve.order.pointer(),
@@ -348,26 +349,4 @@ impl Ground for OnDevice<'_> {
         let looked = Looked { changed: told.changed as usize, searched: told.searched as usize, hash: told.hash };
         Ok(Turn { looked, sums, timing })
     }
-}
-
-/// Queues the normals of a cloud, in the order of its tree or by index.
-fn normals(
-    stream: &Stream,
-    tree: &Tree,
-    cloud: &Cloud,
-    k: usize,
-    in_order: bool,
-    normals: &mut Buffer<Place4>,
-) -> Result<()> {
-    normals.reserve(cloud.len())?;
-    let args = kernels::NormalsArgs {
-        tree: tree.get(cloud),
-        k: k as u32,
-        limit: FARTHEST,
-        cloud: cloud.points.pointer(),
-        in_order: in_order.into(),
-        normals: normals.pointer(),
-    };
-    // SAFETY: there is room for a normal of each point.
-    unsafe { stream.launch::<kernels::Normals>(args.tree.n.div_ceil(TREE), args) }
 }

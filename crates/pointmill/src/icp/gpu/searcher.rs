@@ -6,7 +6,6 @@ use super::tree::Tree;
 use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
 use crate::{Coordinates, Result};
-use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::icp::{self as kernels, Place4};
 use pointmill_kernels::prim::sum::TREE;
 use std::sync::{Mutex, PoisonError};
@@ -120,16 +119,7 @@ impl Searcher {
         let mut normals: Buffer<Place4> = self.stream.alloc(self.len.max(1))?;
         normals.fill_words(0, self.len * 4)?;
         if self.cloud.len() > 0 {
-            let args = kernels::NormalsArgs {
-                tree: self.tree.get(&self.cloud),
-                k: k as u32,
-                limit: FARTHEST,
-                cloud: self.all.pointer(),
-                in_order: 0,
-                normals: normals.pointer(),
-            };
-            // SAFETY: there is room for a normal of each point, and neighbours are among them.
-            unsafe { self.stream.launch::<kernels::Normals>(args.tree.n.div_ceil(TREE), args) }?;
+            self.tree.normals(&self.cloud, &self.all, k, false, &normals)?;
         }
         Ok(normals.read(self.len)?.iter().map(|n| [n[0], n[1], n[2]]).collect())
     }

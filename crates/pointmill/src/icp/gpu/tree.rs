@@ -6,7 +6,9 @@ use super::kdtree;
 use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::prim::{Pairs, Sorter};
+use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::icp::{self as kernels, Half, Node, Place4};
+use pointmill_kernels::prim::sum::TREE;
 use pointmill_kernels::prim::{BLOCK, Length};
 use std::ptr::null_mut;
 
@@ -115,6 +117,27 @@ impl Tree {
         self.uploaded.reserve(made.points.len())?;
         self.uploaded.write(&made.points)?;
         self.root.write(&[made.root])
+    }
+
+    /// Queues the normals of the points, in the order of the tree or by index, with neighbours from an array by index. There is room for as many as there are indices.
+    pub(super) fn normals(
+        &self,
+        cloud: &Cloud,
+        by_index: &Buffer<Place4>,
+        k: usize,
+        in_order: bool,
+        normals: &Buffer<Place4>,
+    ) -> Result<()> {
+        let args = kernels::NormalsArgs {
+            tree: self.get(cloud),
+            k: k as u32,
+            limit: FARTHEST,
+            cloud: by_index.pointer(),
+            in_order: in_order.into(),
+            normals: normals.pointer(),
+        };
+        // SAFETY: the caller made room, and neighbours are among the points by index.
+        unsafe { self.root.stream().launch::<kernels::Normals>(args.tree.n.div_ceil(TREE), args) }
     }
 
     /// The tree as kernels take it; without nodes, if every point is looked at.

@@ -111,10 +111,14 @@ impl Searcher {
         if stream.device().is_cpu() {
             return stream.device().install(|| Self::new(points, search));
         }
+        Self::on_a_gpu(stream, &Coordinates::f32(points.as_flattened(), 3)?, search)
+    }
+
+    fn on_a_gpu(stream: &Stream, rows: &Coordinates<'_>, search: Search) -> Result<Self> {
+        check_number("points", rows.len())?;
         let mut on = gpu::Searcher::new(stream, search)?;
-        check_number("points", points.len())?;
-        on.take(&Coordinates::f32(points.as_flattened(), 3)?)?;
-        Ok(Self { search: on.search(), len: points.len(), kind: Kind::Gpu(Box::new(on)) })
+        on.take(rows)?;
+        Ok(Self { search: on.search(), len: rows.len(), kind: Kind::Gpu(Box::new(on)) })
     }
 
     /// Makes the first `len` rows of `columns` values of a buffer ready, on its device and stream; x, y, z come first, and indices are rows.
@@ -137,10 +141,7 @@ impl Searcher {
             let points: Vec<[f32; 3]> = values.chunks_exact(columns).take(len).map(|p| [p[0], p[1], p[2]]).collect();
             return Self::on(stream, &points, search);
         }
-        check_number("points", len)?;
-        let mut on = gpu::Searcher::new(stream, search)?;
-        on.take(&rows)?;
-        Ok(Self { search: on.search(), len, kind: Kind::Gpu(Box::new(on)) })
+        Self::on_a_gpu(stream, &rows, search)
     }
 
     /// Makes other points ready, as [`Searcher::of`], in the memory of those before where they are on the same GPU.
