@@ -28,7 +28,7 @@ impl Lane {
         self.voxelizer.grid().dims()
     }
 
-    /// Voxelizes a cloud; the milliseconds from the host's points to the number of voxels.
+    /// Voxelizes a cloud; the milliseconds from the host's points to the end of the work.
     pub(crate) fn run(&mut self, cloud: &PointCloud) -> Result<f64, Error> {
         if !self.warm {
             // The first call takes memory and wakes threads or the GPU, which says nothing about the next thousand.
@@ -44,7 +44,7 @@ impl Lane {
 
     fn call(&mut self, cloud: &PointCloud) -> Result<(), Error> {
         self.voxelizer.run(cloud, &mut self.voxels)?;
-        self.voxels.num_voxels().map(drop)
+        self.voxels.stream().synchronize()
     }
 }
 

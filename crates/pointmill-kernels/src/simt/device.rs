@@ -267,6 +267,15 @@ pub unsafe fn store_relaxed(p: *mut u32, value: u32) {
     };
 }
 
+/// Writes a double word that the host reads while the device goes on.
+#[inline(always)]
+pub unsafe fn store_for_host(p: *mut u64, value: u64) {
+    // SAFETY: the caller's promise that `p` is valid.
+    unsafe {
+        asm!("st.relaxed.sys.global.u64 [{}], {};", in(reg64) p, in(reg64) value, options(nostack, preserves_flags))
+    };
+}
+
 /// Reads four words that other blocks write during this launch; each word by itself is whole.
 #[inline(always)]
 pub unsafe fn load_relaxed_x4(p: *const u32) -> [u32; 4] {

@@ -66,15 +66,32 @@ pub struct Counters {
     pub lost: u32,
 }
 
-/// What the host waits for, in memory that it can read without a copy.
+/// Where the host is told the number of rows, while the rest of the call goes on: memory that it can read without a copy.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug)]
 pub struct ForHost {
-    /// See [`Counters`].
-    pub voxels: u32,
-    /// See [`Counters`].
-    pub lost: u32,
+    /// The number of the call in the upper half, by which the host knows that this call has written it; in the lower half the rows and, as the highest bit, whether points were lost.
+    pub word: *mut u64,
+    /// The number of the call.
+    pub call: u32,
+}
+
+/// The bit of [`ForHost::word`] that says that points were lost.
+pub const LOST: u32 = 1 << 31;
+
+impl ForHost {
+    /// What is told, a whole word at once.
+    pub const fn message(call: u32, voxels: u32, lost: u32) -> u64 {
+        (call as u64) << 32 | (voxels | if lost > 0 { LOST } else { 0 }) as u64
+    }
+
+    /// Tells the host. One thread.
+    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+    #[inline(always)]
+    unsafe fn tell(&self, voxels: u32, lost: u32) {
+        // SAFETY: the launcher's promise.
+        unsafe { store_for_host(self.word, Self::message(self.call, voxels, lost)) };
+    }
 }
 
 /// Words of [`Counters`].

@@ -17,7 +17,7 @@ pub struct SamplesArgs {
     /// Gets the number of rows kept.
     pub counters: *mut Counters,
     /// See [`ForHost`].
-    pub for_host: *mut ForHost,
+    pub for_host: ForHost,
 }
 
 kernel! {
@@ -57,7 +57,7 @@ kernel! {
         if thread_index() == 0 {
             *a.voxel_splits.add(a.batch.samples as usize) = kept_before;
             (*a.counters).voxels = kept_before;
-            *a.for_host = ForHost { voxels: kept_before, lost: (*a.counters).lost };
+            a.for_host.tell(kept_before, (*a.counters).lost);
         }
     }
 }

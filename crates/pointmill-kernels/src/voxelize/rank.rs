@@ -45,7 +45,7 @@ pub struct RowsArgs {
     /// `[rows, 3]` z, y, x.
     pub coords: *mut i32,
     /// See [`ForHost`].
-    pub for_host: *mut ForHost,
+    pub for_host: ForHost,
 }
 
 /// Words of shared memory of [`Rows`] and [`Rank`].
@@ -149,7 +149,7 @@ impl RowsArgs {
                 let voxels = if ranks.end < self.max_voxels { ranks.end } else { self.max_voxels };
                 (*p.counters).found = ranks.end;
                 (*p.counters).voxels = voxels;
-                *self.for_host = ForHost { voxels, lost: (*p.counters).lost };
+                self.for_host.tell(voxels, (*p.counters).lost);
             }
             // A row is opened in this tile or in one before, which has started: waiting for it cannot last.
             sync_block();

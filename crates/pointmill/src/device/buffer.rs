@@ -107,6 +107,25 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
+    /// Looks at the first element of memory that the device writes to, until `found` has what it wants of it or time is up; `None` at once where the host cannot see it.
+    #[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
+    pub(crate) fn look<R>(&self, found: impl Fn(T) -> Option<R>, time: std::time::Duration) -> Option<R> {
+        match &self.memory {
+            #[cfg(feature = "cuda")]
+            Memory::Pinned(memory) => {
+                let start = std::time::Instant::now();
+                loop {
+                    let value = found(memory.read_whole());
+                    if value.is_some() || start.elapsed() > time {
+                        return value;
+                    }
+                    std::hint::spin_loop();
+                }
+            }
+            _ => None,
+        }
+    }
+
     /// The number of elements.
     pub const fn len(&self) -> usize {
         self.len

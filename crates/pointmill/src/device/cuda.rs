@@ -228,6 +228,13 @@ impl Pinned {
         out.iter_mut().enumerate().for_each(|(i, o)| *o = unsafe { self.host.add(i).read_volatile() });
     }
 
+    /// The value at the front, in one access.
+    pub(crate) fn read_whole<T: bytemuck::Pod>(&self) -> T {
+        assert!(size_of::<T>() <= self.bytes && align_of::<T>() <= 16, "a read past pinned memory");
+        // SAFETY: in bounds, aligned, and any bits are a value; volatile, because the GPU writes it.
+        unsafe { self.host.cast::<T>().read_volatile() }
+    }
+
     pub(crate) fn write(&mut self, data: &[u8]) {
         assert!(data.len() <= self.bytes, "a write past pinned memory");
         // SAFETY: in bounds.

@@ -11,6 +11,7 @@ mod buffer;
 mod cuda;
 mod event;
 mod graph;
+mod notice;
 mod order;
 mod stream;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod uploaded;
 pub use buffer::Buffer;
 pub use event::Event;
 pub use graph::Graph;
+pub(crate) use notice::Notice;
 pub(crate) use order::Output;
 pub use stream::Stream;
 #[cfg(all(feature = "twin", test))]

@@ -74,7 +74,11 @@ impl Stream {
     }
 
     /// Calls `work`, which queues here what uses memory of `others`, in order with what they do before and after.
-    pub(crate) fn in_order<R>(&self, others: &[Option<&Self>], work: impl FnOnce() -> Result<R>) -> Result<R> {
+    pub(crate) fn in_order<R, E: From<Error>>(
+        &self,
+        others: &[Option<&Self>],
+        work: impl FnOnce() -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
         let foreign = || others.iter().flatten().filter(|other| !self.same_queue(other));
         foreign().try_for_each(|other| self.wait_for(other))?;
         let result = work();
@@ -84,12 +88,12 @@ impl Stream {
     }
 
     /// [`Stream::in_order`], with a result that belongs to this stream while `work` runs, so that all it allocates, frees and awaits is in order too.
-    pub(crate) fn in_order_with<O: Output, R>(
+    pub(crate) fn in_order_with<O: Output, R, E: From<Error>>(
         &self,
         inputs: &[Option<&Self>],
         out: &mut O,
-        work: impl FnOnce(&mut O) -> Result<R>,
-    ) -> Result<R> {
+        work: impl FnOnce(&mut O) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
         if self.same_queue(out.stream()) {
             return self.in_order(inputs, || work(out));
         }

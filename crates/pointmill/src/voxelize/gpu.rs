@@ -4,7 +4,7 @@ use super::result::{Lists, Mean, Shape};
 use super::{Job, RowOrder, ScatterMode, Voxels};
 use crate::device::{Buffer, Stream, Uploaded};
 use crate::prim::{Pairs, Sorter, passes_for};
-use crate::{Input, Result};
+use crate::{Error, Input, Result};
 use pointmill_kernels::prim::scan::{self, Tiles};
 use pointmill_kernels::prim::{BLOCK, Length};
 use pointmill_kernels::voxelize as kernels;
@@ -109,9 +109,21 @@ impl Workspace {
         })
     }
 
-    pub(super) fn run(&mut self, job: &Job<'_>, out: &mut Voxels) -> Result<()> {
+    /// Calls `arrays`, which may put other arrays into the result, when the device already works.
+    pub(super) fn run<E: From<Error>>(
+        &mut self,
+        job: &Job<'_>,
+        out: &mut Voxels,
+        arrays: impl FnOnce(&mut Voxels) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         let plan = Plan::new(job);
         self.reserve(&plan, job)?;
+        let points = job.input.address(&mut self.points)?;
+        let recorded = self.stream.is_capturing()?;
+        let clean = std::mem::replace(&mut self.clean, false);
+        // SAFETY: `reserve` made room for what the plan says.
+        unsafe { self.insert(&plan, job, points, out.counters.pointer()) }?;
+        arrays(out)?;
         reserve_output(&plan, job, out)?;
         out.shape = Shape {
             points: job.input.len(),
@@ -122,11 +134,8 @@ impl Workspace {
             rows_bound: plan.rows,
             padded: job.params.outputs.padded,
         };
-        let points = job.input.address(&mut self.points)?;
-        let recorded = self.stream.is_capturing()?;
-        let clean = std::mem::replace(&mut self.clean, false);
         // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
-        unsafe { self.enqueue(&plan, job, points, out) }?;
+        unsafe { self.enqueue(&plan, job, points, recorded, out) }?;
         // What is recorded has not run: it cleans up after itself only.
         self.clean = clean || !recorded;
         Ok(())
@@ -172,14 +181,57 @@ impl Workspace {
         Ok(())
     }
 
-    unsafe fn enqueue(&mut self, plan: &Plan, job: &Job<'_>, points: *const f32, out: &mut Voxels) -> Result<()> {
-        let stream = self.stream.clone();
-        let batch = kernels::Batch {
+    fn batch(&self, job: &Job<'_>) -> kernels::Batch {
+        kernels::Batch {
             row_splits: if job.row_splits.is_some() { self.row_splits.pointer() } else { null() },
             samples: job.samples() as u32,
             max_voxels: job.params.max_voxels,
+        }
+    }
+
+    fn table(&self, plan: &Plan) -> kernels::Table {
+        kernels::Table { entries: self.table.pointer(), mask: plan.mask, short: u32::from(plan.short_keys) }
+    }
+
+    /// Queues the first kernel, which needs nothing of the result but its counters.
+    unsafe fn insert(
+        &self,
+        plan: &Plan,
+        job: &Job<'_>,
+        points: *const f32,
+        counters: *mut kernels::Counters,
+    ) -> Result<()> {
+        let list_tiles = if job.params.needs_lists() { Tiles::words(plan.list_tiles) } else { 0 };
+        let args = kernels::InsertArgs {
+            points,
+            columns: plan.columns,
+            n: plan.n,
+            grid: *job.grid,
+            strict: u32::from(job.params.strict_range),
+            batch: self.batch(job),
+            table: self.table(plan),
+            slot_of_point: self.slot_of_point.pointer(),
+            zero: self.tiles.pointer(),
+            zero_words: Tiles::words(plan.rank_tiles) + list_tiles,
+            counters,
         };
+        // SAFETY: the caller's promise about the sizes.
+        unsafe { self.stream.launch::<kernels::Insert>(plan.n.div_ceil(BLOCK).max(1), args) }
+    }
+
+    /// Queues all others.
+    unsafe fn enqueue(
+        &mut self,
+        plan: &Plan,
+        job: &Job<'_>,
+        points: *const f32,
+        recorded: bool,
+        out: &mut Voxels,
+    ) -> Result<()> {
+        let stream = self.stream.clone();
+        let batch = self.batch(job);
         let counters = out.counters.pointer();
+        let for_host = kernels::ForHost { word: out.for_host.pointer(), call: out.for_host.next_call(recorded) };
         // SAFETY: both lengths are fields of the counters.
         let (voxels, found) = unsafe { (&raw const (*counters).voxels, &raw const (*counters).found) };
         let rows = Length { bound: plan.rows as u32, exact: voxels };
@@ -191,26 +243,12 @@ impl Workspace {
         let counts = if dynamic { out.num_points.pointer().cast::<u32>() } else { null_mut() };
         let lists = out.lists.is_some();
 
-        let table =
-            kernels::Table { entries: self.table.pointer(), mask: plan.mask, short: u32::from(plan.short_keys) };
+        let table = self.table(plan);
         let slots = kernels::Slots {
             first: self.first.pointer(),
             rest: if dynamic { null_mut() } else { self.slots.pointer() },
             stride: kernels::Slots::stride(plan.max_points),
             max_points: plan.max_points,
-        };
-        let insert = kernels::InsertArgs {
-            points,
-            columns: plan.columns,
-            n: plan.n,
-            grid: *job.grid,
-            strict: u32::from(job.params.strict_range),
-            batch,
-            table,
-            slot_of_point: self.slot_of_point.pointer(),
-            zero: self.tiles.pointer(),
-            zero_words: Tiles::words(plan.rank_tiles) + if lists { Tiles::words(plan.list_tiles) } else { 0 },
-            counters,
         };
         let assign = kernels::AssignArgs {
             slot_of_point: self.slot_of_point.pointer(),
@@ -228,11 +266,9 @@ impl Workspace {
         if dynamic {
             out.num_points.fill_words(0, plan.rows)?;
         }
-        // SAFETY: the caller's promise about the sizes.
-        unsafe { stream.launch::<kernels::Insert>(point_blocks, insert) }?;
         if plan.place {
-            // SAFETY: as above.
-            unsafe { self.place_rows(plan, job, batch, table, rank_tiles, found, out) }?;
+            // SAFETY: the caller's promise about the sizes.
+            unsafe { self.place_rows(plan, job, batch, table, rank_tiles, found, for_host, out) }?;
             // SAFETY: as above.
             unsafe { stream.launch::<kernels::Assign>(point_blocks, assign) }?;
         } else {
@@ -242,10 +278,10 @@ impl Workspace {
                 max_voxels: batch.max_voxels,
                 tiles: rank_tiles,
                 coords: out.coords.pointer(),
-                for_host: out.for_host.pointer(),
+                for_host,
             };
             if plan.many {
-                // SAFETY: as above.
+                // SAFETY: the caller's promise about the sizes.
                 unsafe { stream.launch::<kernels::RowsOfMany>(plan.rank_tiles, rows) }?;
             } else {
                 // SAFETY: as above.
@@ -323,6 +359,7 @@ impl Workspace {
         table: kernels::Table,
         tiles: Tiles,
         found: *const u32,
+        for_host: kernels::ForHost,
         out: &Voxels,
     ) -> Result<()> {
         let stream = self.stream.clone();
@@ -341,13 +378,8 @@ impl Workspace {
             row_slots: self.row_slots.pointer(),
             sample_found,
         };
-        let samples = kernels::SamplesArgs {
-            batch,
-            sample_found,
-            voxel_splits: out.voxel_splits.pointer(),
-            counters,
-            for_host: out.for_host.pointer(),
-        };
+        let samples =
+            kernels::SamplesArgs { batch, sample_found, voxel_splits: out.voxel_splits.pointer(), counters, for_host };
         // SAFETY: the caller's promise about the sizes.
         unsafe {
             stream.launch::<kernels::Rank>(plan.rank_tiles, rank)?;

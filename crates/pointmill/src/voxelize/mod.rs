@@ -166,7 +166,7 @@ impl Voxelizer {
     /// # Errors
     /// As [`voxelize`]; `voxels` from another device.
     pub fn run<'a>(&mut self, points: impl Into<Input<'a>>, voxels: &mut Voxels) -> Result<()> {
-        self.run_checked(points.into(), None, voxels)
+        self.run_checked(points.into(), None, voxels, |_| Ok(()))
     }
 
     /// Voxelizes several clouds in one call; the caps hold for each.
@@ -182,26 +182,64 @@ impl Voxelizer {
         row_splits: &[usize],
         voxels: &mut Voxels,
     ) -> Result<()> {
-        self.run_checked(points.into(), Some(row_splits), voxels)
+        self.run_checked(points.into(), Some(row_splits), voxels, |_| Ok(()))
     }
 
-    fn run_checked(&mut self, input: Input<'_>, row_splits: Option<&[usize]>, voxels: &mut Voxels) -> Result<()> {
+    /// [`Voxelizer::run`] or, with `row_splits`, [`Voxelizer::run_batch`], into arrays that `arrays` makes when a GPU already works on the points, so that their making takes
+    /// no time of its own. Returns those in whose place they come; see [`Voxels::exchange`]. They belong to the voxelizer's stream.
+    ///
+    /// ```
+    /// use pointmill::voxelize::{VoxelBuffers, VoxelizeParams, Voxelizer};
+    /// use pointmill::{Device, Error, Points};
+    ///
+    /// let (stream, params) = (Device::cpu().stream()?, VoxelizeParams::default());
+    /// let mut voxelizer = Voxelizer::new(&stream, &params)?;
+    /// let mut voxels = voxelizer.output()?;
+    /// let points = Points::new(&[1.0, 2.0, 0.0], 3)?;
+    /// voxelizer.run_into(points, None, &mut voxels, || VoxelBuffers::new(&stream, &params))?;
+    /// assert_eq!(voxels.num_voxels()?, 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Voxelizer::run`] and [`Voxels::exchange`], and those of `arrays`.
+    pub fn run_into<'a, E: From<Error>>(
+        &mut self,
+        points: impl Into<Input<'a>>,
+        row_splits: Option<&[usize]>,
+        voxels: &mut Voxels,
+        arrays: impl FnOnce() -> std::result::Result<VoxelBuffers, E>,
+    ) -> std::result::Result<VoxelBuffers, E> {
+        let mut before = None;
+        self.run_checked(points.into(), row_splits, voxels, |voxels| {
+            before = Some(voxels.exchange(arrays()?)?);
+            Ok::<(), E>(())
+        })?;
+        before.ok_or_else(|| Error::Internal { what: "a call that asked for no arrays".into() }.into())
+    }
+
+    /// Calls `arrays` once in the course of the call, before anything but counters is written to the result.
+    fn run_checked<E: From<Error>>(
+        &mut self,
+        input: Input<'_>,
+        row_splits: Option<&[usize]>,
+        voxels: &mut Voxels,
+        arrays: impl FnOnce(&mut Voxels) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         let Self { params, grid, stream, path } = self;
         let job = Job { input, row_splits, params, grid };
         check_input(&job, stream)?;
         if !voxels.stream().device().same_memory(&stream.device()) {
-            return Err(Error::argument(
-                "voxels",
-                format!("a result on {}", stream.device()),
-                voxels.stream().device(),
-            ));
+            let expected = format!("a result on {}", stream.device());
+            return Err(Error::argument("voxels", expected, voxels.stream().device()).into());
         }
         stream.in_order_with(&[input.stream()], voxels, |voxels| match path {
             Path::Cpu(workspace) => {
                 let points = host_points(&input)?;
-                stream.device().install(|| cpu::run(&job, points, workspace, voxels))
+                arrays(voxels)?;
+                Ok(stream.device().install(|| cpu::run(&job, points, workspace, voxels))?)
             }
-            Path::Gpu(workspace) => workspace.run(&job, voxels),
+            Path::Gpu(workspace) => workspace.run(&job, voxels, arrays),
         })?;
         voxels.exchanged = false;
         Ok(())

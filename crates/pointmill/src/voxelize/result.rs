@@ -1,9 +1,9 @@
 //! The result on its device.
 
 use super::{MeanArray, MeanType, VoxelArrays, VoxelizeParams};
-use crate::device::{Buffer, Output, Stream};
+use crate::device::{Buffer, Notice, Output, Stream};
 use crate::{Error, Result};
-use pointmill_kernels::voxelize::{Counters, ForHost};
+use pointmill_kernels::voxelize::{Counters, LOST};
 
 /// What a call counted. Every input point is in exactly one of `points_kept`, the two `points_dropped_..`, `out_of_range` and `non_finite`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub struct Voxels {
     pub(super) lists: Option<Lists>,
     pub(super) voxel_splits: Buffer<u32>,
     pub(super) counters: Buffer<Counters>,
-    pub(super) for_host: Buffer<ForHost>,
+    pub(super) for_host: Notice,
     pub(super) shape: Shape,
     /// Whether the arrays are others than those that the last call filled.
     pub(super) exchanged: bool,
@@ -175,7 +175,7 @@ impl Voxels {
             lists,
             voxel_splits: stream.alloc(0)?,
             counters: stream.upload(&[Counters::default()])?,
-            for_host: no_voxels(stream)?,
+            for_host: Notice::new(stream)?,
             shape: Shape::default(),
             exchanged: false,
         })
@@ -239,18 +239,21 @@ impl Voxels {
         self.shape.points
     }
 
-    /// The number of rows, V. On a GPU this waits for the call to finish; where that is not wanted, [`Voxels::num_voxels_device`] has it.
+    /// The number of rows, V. On a GPU this waits until the call has counted them, while it may still write them: whoever reads them does so in the stream's order, as always.
+    /// Where no wait is wanted, [`Voxels::num_voxels_device`] has it.
     ///
     /// # Errors
-    /// Whatever the queued work ran into.
+    /// Whatever the queued work ran into so far.
     pub fn num_voxels(&self) -> Result<usize> {
         if self.exchanged {
             return Ok(0);
         }
-        let mut known = [ForHost::default()];
-        self.for_host.read_into(&mut known)?;
-        check_lost(known[0].lost)?;
-        Ok(known[0].voxels as usize)
+        let told = self.for_host.wait()?;
+        // Only a report says how many.
+        if told & LOST > 0 {
+            self.counters()?;
+        }
+        Ok((told & !LOST) as usize)
     }
 
     /// The address on the device of the number of rows, a `u32`.
@@ -414,12 +417,6 @@ const fn kinds(
 ) -> [bool; 5] {
     let half = matches!(mean, Some(Mean::F16(_)));
     [voxels.is_some(), mean.is_some(), half, point_to_voxel.is_some(), lists.is_some()]
-}
-
-fn no_voxels(stream: &Stream) -> Result<Buffer<ForHost>> {
-    let mut for_host = Buffer::alloc_shared(stream, 1)?;
-    for_host.write(&[ForHost::default()])?;
-    Ok(for_host)
 }
 
 fn check_lost(lost: u32) -> Result<()> {

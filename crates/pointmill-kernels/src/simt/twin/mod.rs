@@ -341,6 +341,10 @@ pub mod machine {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p).store(value, Relaxed) }
     }
+    pub unsafe fn store_for_host(p: *mut u64, value: u64) {
+        // SAFETY: see above.
+        unsafe { AtomicU64::from_ptr(p).store(value, Relaxed) }
+    }
     pub unsafe fn load_relaxed_x4(p: *const u32) -> [u32; 4] {
         assert!(p.addr().is_multiple_of(16), "a read of four words that is not aligned");
         // SAFETY: see above.

@@ -21,7 +21,7 @@ use crate::{Points, Result, VoxelGrid, memory};
 use cells::{Cells, Wanted};
 use keys::Key;
 use pointmill_core::half::f16_bits_from_f32;
-use pointmill_kernels::voxelize::{Counters, ForHost};
+use pointmill_kernels::voxelize::Counters;
 use rayon::prelude::*;
 use rows::{MAX_PARTS, Merge, Rows};
 use std::ops::Range;
@@ -165,7 +165,7 @@ fn fill(
         memory::extend(half, means.iter().map(|&m| f16_bits_from_f32(m)))?;
     }
     out.counters.write(&[counters])?;
-    out.for_host.write(&[ForHost { voxels: counters.voxels, lost: 0 }])
+    out.for_host.tell(counters.voxels)
 }
 
 /// Appends the rows of one sample.

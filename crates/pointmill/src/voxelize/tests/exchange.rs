@@ -101,3 +101,52 @@ fn arrays_that_do_not_fit_are_refused() {
         assert_eq!(e, "arrays: expected the arrays that the parameters ask for, got others");
     }
 }
+
+/// An error of the caller's own.
+#[derive(Debug, PartialEq)]
+enum Trouble {
+    Library(String),
+    Own,
+}
+
+impl From<crate::Error> for Trouble {
+    fn from(error: crate::Error) -> Self {
+        Self::Library(error.to_string())
+    }
+}
+
+/// Arrays are asked for once, in the course of the call; where there are none the call fails, the result has no rows, and the next call starts clean though a kernel has run.
+#[test]
+fn arrays_may_be_made_in_the_course_of_a_call() {
+    let mut batch = params();
+    batch.order = RowOrder::Sorted;
+    for (name, device) in devices() {
+        let stream = device.stream().unwrap();
+        for (params, splits) in [(params(), None), (batch.clone(), Some([0, 2, 5].as_slice()))] {
+            let mut voxelizer = Voxelizer::new(&stream, &params).unwrap();
+            let mut voxels = voxelizer.output().unwrap();
+            match splits {
+                Some(splits) => voxelizer.run_batch(cloud(), splits, &mut voxels).unwrap(),
+                None => voxelizer.run(cloud(), &mut voxels).unwrap(),
+            }
+            let want = voxels.read().unwrap();
+            for _ in 0..2 {
+                let refused = voxelizer.run_into(cloud(), splits, &mut voxels, || Err(Trouble::Own));
+                assert_eq!(refused.unwrap_err(), Trouble::Own, "{name}");
+                let mut asked = 0;
+                let arrays = || {
+                    asked += 1;
+                    Ok::<_, Trouble>(VoxelBuffers::new(&stream, &params)?)
+                };
+                let before = voxelizer.run_into(cloud(), splits, &mut voxels, arrays).unwrap();
+                assert_eq!(asked, 1, "{name}");
+                assert_same(&voxels.read().unwrap(), &want, name);
+                assert_eq!(before.coords.read(want.coords.len()).unwrap(), want.coords, "{name}");
+            }
+            let other = VoxelizeParams::dynamic([1.0; 3], params.range);
+            let wrong = voxelizer.run_into(cloud(), splits, &mut voxels, || VoxelBuffers::new(&stream, &other));
+            let e = wrong.unwrap_err().to_string();
+            assert_eq!(e, "arrays: expected the arrays that the parameters ask for, got others", "{name}");
+        }
+    }
+}
