@@ -36,6 +36,8 @@ pub struct TransposeArgs {
     pub ranks: *const u32,
     /// See [`PointBoxesArgs`].
     pub offsets: *const u32,
+    /// See [`PointBoxesArgs`]; zero again afterwards.
+    pub scan: ScanState,
     /// The lists.
     pub lists: BoxLists,
     /// For each pair, by point and then by box, its row.
@@ -73,6 +75,7 @@ kernel! {
             }
             r += a.parts * (BLOCK / LANES);
         }
+        a.scan.clear();
     }
 }
 

@@ -48,7 +48,9 @@ pub use emit::{Emit, EmitArgs};
 pub use fill::{Fill, FillArgs, Region};
 pub use mark::{Mark, MarkArgs};
 pub use order::DIGIT_BITS;
-pub use points::{FirstBox, FirstBoxArgs, PointBoxes, PointBoxesArgs, PointLists, PointListsArgs, TILE as POINT_TILE};
+pub use points::{
+    FirstBox, FirstBoxArgs, PointBoxes, PointBoxesArgs, PointLists, PointListsArgs, ScanState, TILE as POINT_TILE,
+};
 pub use values::Values;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use values::*;

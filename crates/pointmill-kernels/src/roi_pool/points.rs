@@ -127,8 +127,32 @@ pub struct PointBoxesArgs {
     pub ranks: *mut u32,
     /// `[n + 1]`: how many pairs the points before have. Null if nobody asked.
     pub offsets: *mut u32,
-    /// State for the offsets, zero before.
-    pub scan: Tiles,
+    /// State for the offsets, zero before; whoever uses the offsets first clears it.
+    pub scan: ScanState,
+}
+
+/// Memory for a scan, and how much there is of it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ScanState {
+    /// The state.
+    pub tiles: Tiles,
+    /// Its words.
+    pub words: u32,
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl ScanState {
+    /// Makes the state zero again, by the threads of the whole launch. The scan must be done.
+    #[inline(always)]
+    pub(super) unsafe fn clear(&self) {
+        let mut w = global_index();
+        while w < self.words {
+            // SAFETY: the launcher's promise about the length.
+            unsafe { *self.tiles.words.add(w as usize) = 0 };
+            w += grid_size() * BLOCK;
+        }
+    }
 }
 
 kernel! {
@@ -137,7 +161,7 @@ kernel! {
     fn(a: PointBoxesArgs) {
         const BLOCKS_OF_TILE: u32 = super::TILE / TILE;
         let shared = Shared::at(0);
-        let block = if a.offsets.is_null() { block_index() } else { scan::take_tile(a.scan, shared) };
+        let block = if a.offsets.is_null() { block_index() } else { scan::take_tile(a.scan.tiles, shared) };
         let i = block * TILE + thread_index();
         // The points of a warp are one word of marks.
         let (tile, word_of_tile) = (block / BLOCKS_OF_TILE, block % BLOCKS_OF_TILE * (TILE / WARP) + warp());
@@ -186,7 +210,7 @@ kernel! {
         }
         if !a.offsets.is_null() {
             let inclusive = warp_inclusive_sum(count);
-            let (before, end) = scan::prefix_of_warp(a.scan, block, shuffle(inclusive, WARP - 1), shared);
+            let (before, end) = scan::prefix_of_warp(a.scan.tiles, block, shuffle(inclusive, WARP - 1), shared);
             if i < a.n {
                 *a.offsets.add(i as usize) = before + inclusive - count;
             }
@@ -209,6 +233,8 @@ pub struct PointListsArgs {
     pub words: *const u32,
     /// See [`PointBoxesArgs`].
     pub offsets: *const u32,
+    /// See [`PointBoxesArgs`]; zero again afterwards.
+    pub scan: ScanState,
     /// `[n + 1]`: where each point's boxes start.
     pub row_splits: *mut i64,
     /// The boxes of all points, ascending in each.
@@ -219,6 +245,7 @@ kernel! {
     /// Lists the boxes of each point. One thread a point, and one more.
     PointLists = "roi_point_lists", block BLOCK, shared 0, cooperative false,
     fn(a: PointListsArgs) {
+        a.scan.clear();
         let i = global_index();
         if i > a.n {
             return;

@@ -195,21 +195,53 @@ impl RoiPooler {
     /// # Errors
     /// As the two.
     pub fn run<'a>(&mut self, scene: Scene<'_>, features: impl Into<Input<'a>>, pooled: &mut RoiPooled) -> Result<()> {
-        let features = features.into();
+        self.run_checked(scene, features.into(), pooled, |_| Ok(()))
+    }
+
+    /// [`RoiPooler::run`] into arrays that `arrays` makes when a GPU already works on the scene, so that their making takes no time of its own. Returns those in whose place they
+    /// come; see [`RoiPooled::exchange`]. They belong to the pooler's stream.
+    ///
+    /// # Errors
+    /// As [`RoiPooler::run`] and [`RoiPooled::exchange`], and those of `arrays`.
+    pub fn run_into<'a, E: From<Error>>(
+        &mut self,
+        scene: Scene<'_>,
+        features: impl Into<Input<'a>>,
+        pooled: &mut RoiPooled,
+        arrays: impl FnOnce() -> std::result::Result<RoiBuffers, E>,
+    ) -> std::result::Result<RoiBuffers, E> {
+        let mut before = None;
+        self.run_checked(scene, features.into(), pooled, |pooled| {
+            before = Some(pooled.exchange(arrays()?)?);
+            Ok::<(), E>(())
+        })?;
+        before.ok_or_else(|| Error::Internal { what: "a call that asked for no arrays".into() }.into())
+    }
+
+    /// Calls `arrays` once in the course of the call, before anything is written to the result.
+    fn run_checked<E: From<Error>>(
+        &mut self,
+        scene: Scene<'_>,
+        features: Input<'_>,
+        pooled: &mut RoiPooled,
+        arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         scene.check(&self.stream)?;
         self.check_features(scene.num_points(), &features, pooled)?;
         let next = next_scene();
         let len = (scene.num_boxes(), scene.num_points());
         let shape = Shape { scene: next, ..shape(&self.params, len, &features, self.params.mode) };
         let Self { params, stream, path: Path::Gpu(workspace), scene: located, .. } = self else {
+            pooled.clear();
             self.locate(scene)?;
-            return self.pool(features, self.params.mode, pooled);
+            arrays(pooled)?;
+            return Ok(self.pool(features, self.params.mode, pooled)?);
         };
         let [boxes, points] = scene.streams();
         stream.in_order_with(&[boxes, points, features.stream()], pooled, |pooled| {
             *located = 0;
             pooled.clear();
-            workspace.run(&scene, params, &features, &shape, pooled)
+            workspace.run(&scene, params, &features, &shape, pooled, arrays)
         })?;
         (self.len, self.scene) = (len, next);
         pooled.shape = shape;
@@ -248,6 +280,19 @@ impl RoiPooler {
         Ok(())
     }
 
+    /// Queues what [`RoiPooler::backward`] of this result needs besides its gradient, on a GPU: for a caller who knows that it will come and does something else before.
+    ///
+    /// # Errors
+    /// A result that is not of the located scene; out of memory.
+    pub fn prepare_backward(&mut self, pooled: &RoiPooled) -> Result<()> {
+        self.check_scene(pooled)?;
+        let Self { stream, path, .. } = self;
+        match path {
+            Path::Cpu(_) => Ok(()),
+            Path::Gpu(workspace) => stream.in_order(&[Some(pooled.stream())], || workspace.prepare_backward(pooled)),
+        }
+    }
+
     /// The gradient of the features, `[N, C]`, from that of a result pooled from the located scene.
     ///
     /// **Shapes**: `grad_pooled` has the rows (`[B, ox, oy, oz, C]` or `[R, C]`) and the type of `pooled`.
@@ -265,10 +310,7 @@ impl RoiPooler {
     ) -> Result<()> {
         let grad = grad_pooled.into();
         let shape = &pooled.shape;
-        if self.scene == 0 || shape.scene != self.scene {
-            let expected = "a result pooled from the scene that was located last";
-            return Err(Error::argument("pooled", expected, "one of another scene"));
-        }
+        self.check_scene(pooled)?;
         grad.check_device("grad_pooled", &self.stream)?;
         check_same_device("grad_features", grad_features.stream(), &self.stream)?;
         if grad.columns() != shape.channels {
@@ -292,6 +334,14 @@ impl RoiPooler {
 
     fn shape(&self, features: &Input<'_>, mode: PoolMode) -> Shape {
         Shape { scene: self.scene, ..shape(&self.params, self.len, features, mode) }
+    }
+
+    fn check_scene(&self, pooled: &RoiPooled) -> Result<()> {
+        if self.scene == 0 || pooled.shape.scene != self.scene {
+            let expected = "a result pooled from the scene that was located last";
+            return Err(Error::argument("pooled", expected, "one of another scene"));
+        }
+        Ok(())
     }
 
     fn check_features(&self, points: usize, features: &Input<'_>, pooled: &RoiPooled) -> Result<()> {

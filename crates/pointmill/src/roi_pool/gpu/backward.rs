@@ -48,7 +48,7 @@ impl super::Workspace {
         out: &mut FeatureBuffer,
     ) -> Result<()> {
         let shape = &pooled.shape;
-        let keeps = self.located.keep > 0 && self.located.boxes > 0;
+        let keeps = self.keeps();
         // A graph makes its own entries: the lists may be others when it is launched, and until then nothing has run.
         let recorded = self.stream.is_capturing()?;
         if keeps && (recorded || !self.gradient.known) {
@@ -78,6 +78,21 @@ impl super::Workspace {
         unsafe { self.stream.launch::<kernels::Gradient>(blocks, args) }
     }
 
+    /// Queues what a gradient needs besides the pooled one, where that is of use: not in a graph, where the gradient makes it again.
+    pub(in crate::roi_pool) fn prepare_backward(&mut self, pooled: &RoiPooled) -> Result<()> {
+        if !self.keeps() || self.gradient.known || self.gradient.replayed || self.stream.is_capturing()? {
+            return Ok(());
+        }
+        self.transpose(pooled.shape.layout == RoiLayout::Sparse)?;
+        self.gradient.known = true;
+        Ok(())
+    }
+
+    /// Whether any voxel can keep a point.
+    const fn keeps(&self) -> bool {
+        self.located.keep > 0 && self.located.boxes > 0
+    }
+
     /// Queues the rows of each point in the order of the boxes.
     fn transpose(&mut self, sparse: bool) -> Result<()> {
         let located = self.located;
@@ -93,10 +108,13 @@ impl super::Workspace {
             words: self.gradient.words.pointer(),
             ranks: self.gradient.point_boxes.ranks(),
             offsets: self.gradient.point_boxes.offsets().pointer(),
+            scan: self.gradient.point_boxes.scan(located.points),
             lists: self.lists(),
             entries: self.gradient.entries.pointer().cast(),
         };
         // SAFETY: there is an entry for each pair; the lists of the located scene are queued before.
-        unsafe { self.stream.launch::<kernels::Transpose>(located.boxes * args.parts, args) }
+        unsafe { self.stream.launch::<kernels::Transpose>(located.boxes * args.parts, args) }?;
+        self.gradient.point_boxes.cleared();
+        Ok(())
     }
 }

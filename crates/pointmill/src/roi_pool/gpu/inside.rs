@@ -94,11 +94,14 @@ impl Workspace {
             boxes: boxes as u32,
             words: self.words.pointer(),
             offsets: self.point_boxes.offsets().pointer(),
+            scan: self.point_boxes.scan(n as u32),
             row_splits: out.row_splits.pointer(),
             indices: out.indices.pointer(),
         };
         // SAFETY: room was made for all pairs.
-        unsafe { self.stream.launch::<kernels::PointLists>(n as u32 / BLOCK + 1, args) }
+        unsafe { self.stream.launch::<kernels::PointLists>(n as u32 / BLOCK + 1, args) }?;
+        self.point_boxes.cleared();
+        Ok(())
     }
 
     pub(in crate::roi_pool) fn crop(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {

@@ -147,11 +147,21 @@ pub(super) struct PointBoxes {
     ranks: Buffer<u32>,
     offsets: Buffer<u32>,
     scan: Buffer<u32>,
+    /// Whether the scan's state is zero; false from a call on until the kernel is queued that clears it.
+    clean: bool,
+    /// Whether it is zero then: what a graph records has not run.
+    will_be_clean: bool,
 }
 
 impl PointBoxes {
     pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { ranks: stream.alloc(0)?, offsets: stream.alloc(0)?, scan: stream.alloc(0)? })
+        Ok(Self {
+            ranks: stream.alloc(0)?,
+            offsets: stream.alloc(0)?,
+            scan: stream.alloc(0)?,
+            clean: true,
+            will_be_clean: true,
+        })
     }
 
     /// Where each point's boxes start, and the number of pairs.
@@ -164,6 +174,16 @@ impl PointBoxes {
         self.ranks.pointer()
     }
 
+    /// The state of the scan that made the offsets for so many points, which the first kernel that uses them must clear, see [`PointBoxes::cleared`].
+    pub(super) fn scan(&self, n: u32) -> kernels::ScanState {
+        kernels::ScanState { tiles: Tiles { words: self.scan.pointer() }, words: Tiles::words(blocks(n)) }
+    }
+
+    /// Notes that a kernel is queued that clears the state.
+    pub(super) const fn cleared(&mut self) {
+        self.clean = self.will_be_clean;
+    }
+
     /// Queues turning the marks round into `words`.
     pub(super) fn enqueue(
         &mut self,
@@ -173,15 +193,17 @@ impl PointBoxes {
         offsets: bool,
         words: &mut Buffer<u32>,
     ) -> Result<()> {
-        let blocks = n.div_ceil(kernels::POINT_TILE).max(1);
         words.reserve(n as usize * boxes.div_ceil(BOXES) as usize)?;
         if offsets {
             self.offsets.reserve(n as usize + 1)?;
             self.ranks.reserve(words.len())?;
-            // Here and not by an earlier kernel: a graph may do this part again alone.
-            let state = Tiles::words(blocks) as usize;
-            self.scan.reserve(state)?;
-            self.scan.fill_words(0, state)?;
+            let grown = self.scan.reserve(Tiles::words(blocks(n)) as usize)?;
+            if grown || !self.clean {
+                let words = self.scan.len();
+                self.scan.fill_words(0, words)?;
+            }
+            self.will_be_clean = self.clean || !marks.stream.is_capturing()?;
+            self.clean = false;
         }
         let args = kernels::PointBoxesArgs {
             boxes,
@@ -191,9 +213,14 @@ impl PointBoxes {
             words: words.pointer(),
             ranks: if offsets { self.ranks.pointer() } else { null_mut() },
             offsets: if offsets { self.offsets.pointer() } else { null_mut() },
-            scan: Tiles { words: self.scan.pointer() },
+            scan: self.scan(n),
         };
         // SAFETY: room was made; the marks are queued before, on the same stream.
-        unsafe { marks.stream.launch::<kernels::PointBoxes>(blocks, args) }
+        unsafe { marks.stream.launch::<kernels::PointBoxes>(blocks(n), args) }
     }
+}
+
+/// Blocks that turn the marks of so many points round.
+fn blocks(n: u32) -> u32 {
+    n.div_ceil(kernels::POINT_TILE).max(1)
 }

@@ -96,22 +96,25 @@ impl Workspace {
         }
     }
 
-    /// Both; nothing waits between them.
-    pub(super) fn run(
+    /// Both; nothing waits between them. Calls `arrays`, which may put other arrays into the result, when the device already works.
+    pub(super) fn run<E: From<Error>>(
         &mut self,
         scene: &Scene<'_>,
         params: &RoiPoolParams,
         features: &Input<'_>,
         shape: &Shape,
         out: &mut RoiPooled,
-    ) -> Result<()> {
+        arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         self.reserve(scene, params)?;
+        self.enqueue_lists(scene, params)?;
+        arrays(out)?;
         loop {
-            self.enqueue_lists(scene, params)?;
             self.pool(features, shape, out)?;
             if !self.must_grow()? {
                 return Ok(());
             }
+            self.enqueue_lists(scene, params)?;
         }
     }
 

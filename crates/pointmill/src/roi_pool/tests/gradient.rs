@@ -156,3 +156,42 @@ fn what_cannot_be_restored_is_refused() {
         assert_eq!(e, "arrays: expected arrays of the stream of the result, got arrays of another one", "{name}");
     }
 }
+
+/// What a gradient needs may be made before it is there, and the arrays of the result in the course of the call: all is the same.
+#[test]
+fn a_gradient_may_be_prepared() {
+    for mode in [PoolMode::Max, PoolMode::Mean] {
+        let case = case(mode);
+        let weights: Vec<f32> = (0..6 * 12 * 2).map(|i| i as f32 * 0.25 - 9.0).collect();
+        for (name, device) in devices() {
+            let mut pooler = case.pooler(&device, RoiLayout::Dense);
+            let mut out = pooler.output().unwrap();
+            let e = pooler.prepare_backward(&out).unwrap_err().to_string();
+            assert_eq!(
+                e,
+                "pooled: expected a result pooled from the scene that was located last, got one of another scene"
+            );
+            pooler.run(case.scene(), case.rows(&case.features), &mut out).unwrap();
+            let (stream, want) = (out.stream().clone(), out.read().unwrap());
+            let mut gradients = Vec::new();
+            for prepare in [false, true, true] {
+                let refused = pooler.run_into(case.scene(), case.rows(&case.features), &mut out, || {
+                    Err(Error::argument("arrays", "some", "none"))
+                });
+                assert_eq!(refused.unwrap_err().to_string(), "arrays: expected some, got none", "{name}");
+                assert_eq!(out.report().unwrap(), Report::default(), "{name}: a failed call leaves nothing");
+                let arrays = || RoiBuffers::new(&stream, ElementType::F32);
+                pooler.run_into(case.scene(), case.rows(&case.features), &mut out, arrays).unwrap();
+                assert_eq!(out.read().unwrap(), want, "{name}");
+                if prepare {
+                    pooler.prepare_backward(&out).unwrap();
+                    pooler.prepare_backward(&out).unwrap();
+                }
+                let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+                pooler.backward(&out, Input::new(&weights, 2).unwrap(), &mut gradient).unwrap();
+                gradients.push(bits(&gradient.read(240).unwrap()));
+            }
+            assert!(gradients.windows(2).all(|pair| pair[0] == pair[1]), "{name} {mode:?}");
+        }
+    }
+}

@@ -155,6 +155,39 @@ fn a_recorded_gradient_follows_new_points() {
     }
 }
 
+/// What a gradient needs is not made for a graph, which makes it itself, and not taken for made after one.
+#[test]
+fn a_prepared_gradient_follows_new_points() {
+    for (name, device) in kernel_devices() {
+        let mut rig = Rig::new(&device);
+        rig.pooler.prepare_backward(&rig.out).unwrap();
+        rig.backward().unwrap();
+        let prepare = |rig: &mut Rig| rig.pooler.prepare_backward(&rig.out);
+        let graph = rig
+            .capture(|rig| {
+                rig.run(None)?;
+                prepare(rig)?;
+                rig.backward()
+            })
+            .unwrap();
+        let grad = rig.host[2].clone();
+        for seed in 4..7 {
+            let points = cloud(seed);
+            rig.points.write(&points).unwrap();
+            graph.launch().unwrap();
+            rig.assert_gradient(&points, &grad, name);
+            // Without the graph, and behind its back.
+            prepare(&mut rig).unwrap();
+            let points = cloud(seed + 10);
+            rig.points.write(&points).unwrap();
+            rig.run(None).unwrap();
+            prepare(&mut rig).unwrap();
+            rig.backward().unwrap();
+            rig.assert_gradient(&points, &grad, name);
+        }
+    }
+}
+
 /// Recording a gradient does not make it known: nothing has run.
 #[test]
 fn a_recorded_gradient_has_not_run() {
