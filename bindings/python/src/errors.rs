@@ -38,6 +38,26 @@ pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
     }
 }
 
+/// An error in work for which the interpreter's lock was let go and taken again.
+pub(crate) enum Trouble {
+    /// The library's.
+    Library(Error),
+    /// The interpreter's.
+    Python(PyErr),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<PyErr> for Trouble {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
 /// [`from_library`] for a whole result.
 pub(crate) trait OrRaise<T> {
     /// The value, or the error as Python's.
@@ -47,5 +67,14 @@ pub(crate) trait OrRaise<T> {
 impl<T> OrRaise<T> for pointmill::Result<T> {
     fn or_raise(self, names: Names) -> pyo3::PyResult<T> {
         self.map_err(|error| from_library(error, names))
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, Trouble> {
+    fn or_raise(self, names: Names) -> pyo3::PyResult<T> {
+        self.map_err(|trouble| match trouble {
+            Trouble::Library(error) => from_library(error, names),
+            Trouble::Python(error) => error,
+        })
     }
 }

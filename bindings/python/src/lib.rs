@@ -27,7 +27,7 @@ mod _pointmill {
     use crate::ndt::{NdtFit, NdtGrid, NdtRegistration, NdtReport};
     #[pymodule_export]
     use crate::roi_pool::{
-        RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
+        RoiGradient, RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
         roi_aware_pool3d, roi_aware_pool3d_backward,
     };
     #[pymodule_export]

@@ -1,12 +1,12 @@
 //! Voxelization.
 
 use crate::args::{choice, singles, whole};
-use crate::arrays::{Array, Data, Dtype, Home, Place};
+use crate::arrays::{Array, Data, Dtype, Home, KeptHome, LentArray, Place};
 use crate::cache::Cache;
-use crate::errors::{Names, OrRaise, value};
+use crate::errors::{Names, OrRaise, Trouble, value};
 use crate::interrupt;
 use pointmill::voxelize::{Lists, Mean, MeanType, Outputs, Report, RowOrder, VoxelBuffers, VoxelizeParams, Voxelizer};
-use pointmill::{Aabb, Buffer, Result, Stream};
+use pointmill::{Aabb, Buffer, Stream};
 use pyo3::prelude::*;
 
 /// What the library calls the arguments.
@@ -124,10 +124,13 @@ impl Voxels {
 /// What a call needs besides the operator and its result.
 struct Job {
     data: Data,
+    points: usize,
     columns: usize,
     row_splits: Option<Vec<usize>>,
     /// Whether the caller wants to know what was counted.
     report: bool,
+    /// Where arrays are lent, if they are.
+    lender: Option<KeptHome>,
 }
 
 impl Job {
@@ -139,16 +142,18 @@ impl Job {
         if self.row_splits.is_some() { 4 } else { 3 }
     }
 
-    /// Fills `buffers`, and waits for what must be known of them and no more.
-    fn run(&self, worker: &mut Worker, buffers: VoxelBuffers, take: bool) -> Result<Done> {
+    /// Fills new arrays, and waits for what must be known of them and no more.
+    fn run(&self, worker: &mut Worker) -> Result<Done, Trouble> {
         let Worker { voxelizer, voxels } = worker;
-        voxels.exchange(buffers)?;
-        let input = self.data.input(self.columns)?;
-        match &self.row_splits {
-            Some(splits) => voxelizer.run_batch(input, splits, voxels)?,
-            None => voxelizer.run(input, voxels)?,
-        }
-        let (params, stream) = (voxelizer.params(), voxels.stream().clone());
+        let (params, stream) = (voxelizer.params().clone(), voxels.stream().clone());
+        let mut lent = None;
+        let arrays = || -> Result<VoxelBuffers, Trouble> {
+            let Some(lender) = &self.lender else { return Ok(VoxelBuffers::new(&stream, &params)?) };
+            let (arrays, buffers) = Python::attach(|py| Lent::new(&lender.bind(py), &stream, &params, self))?;
+            lent = Some(arrays);
+            Ok(buffers)
+        };
+        voxelizer.run_into(self.data.input(self.columns)?, self.row_splits.as_deref(), voxels, arrays)?;
         let report = stream.device().is_cpu() || self.report || params.outputs.lists;
         let report = report.then(|| voxels.report()).transpose()?;
         let rows = match report {
@@ -163,9 +168,11 @@ impl Job {
                 copy.copy_from(splits, self.samples() + 1).map(|()| copy)
             })
             .transpose()?;
-        // Memory that was lent is the caller's already.
-        let buffers = take.then(|| voxels.exchange(VoxelBuffers::new(&stream, params)?)).transpose()?;
-        Ok(Done { rows, report, voxel_splits, buffers })
+        let arrays = match lent {
+            Some(lent) => Arrays::Lent(lent),
+            None => Arrays::Own(Box::new(voxels.exchange(VoxelBuffers::new(&stream, &params)?)?)),
+        };
+        Ok(Done { rows, report, voxel_splits, arrays })
     }
 }
 
@@ -174,29 +181,30 @@ struct Done {
     rows: Option<usize>,
     report: Option<Report>,
     voxel_splits: Option<Buffer<u32>>,
-    buffers: Option<VoxelBuffers>,
+    arrays: Arrays,
+}
+
+/// What a call filled.
+enum Arrays {
+    /// Memory of the caller's library.
+    Lent(Lent),
+    /// Memory of pointmill's own.
+    Own(Box<VoxelBuffers>),
 }
 
 /// Memory that the caller's library lends for a result; as long as any result can be.
-struct Lent<'py> {
-    rows: usize,
-    coords: Bound<'py, PyAny>,
-    num_points: Bound<'py, PyAny>,
-    voxels: Option<Bound<'py, PyAny>>,
-    mean: Option<Bound<'py, PyAny>>,
-    point_to_voxel: Option<Bound<'py, PyAny>>,
+struct Lent {
+    coords: LentArray,
+    num_points: LentArray,
+    voxels: Option<LentArray>,
+    mean: Option<LentArray>,
+    point_to_voxel: Option<LentArray>,
 }
 
-impl<'py> Lent<'py> {
-    fn new(
-        home: &Home<'py>,
-        stream: &Stream,
-        params: &VoxelizeParams,
-        job: &Job,
-        points: usize,
-    ) -> PyResult<(Self, VoxelBuffers)> {
+impl Lent {
+    fn new(home: &Home<'_>, stream: &Stream, params: &VoxelizeParams, job: &Job) -> PyResult<(Self, VoxelBuffers)> {
         let caps = job.samples().saturating_mul(params.max_voxels as usize);
-        let rows = if params.outputs.padded { caps } else { caps.min(points) };
+        let rows = if params.outputs.padded { caps } else { caps.min(job.points) };
         let m = params.max_points_per_voxel.unwrap_or(0) as usize;
         let (coords, coords_buffer) = home.lend(stream, &[rows, job.coord_columns()])?;
         let (num_points, num_points_buffer) = home.lend(stream, &[rows])?;
@@ -213,7 +221,7 @@ impl<'py> Lent<'py> {
                 (Some(mean), Some(Mean::F16(buffer)))
             }
         };
-        let point_to_voxel = params.outputs.point_to_voxel.then(|| home.lend(stream, &[points])).transpose()?;
+        let point_to_voxel = params.outputs.point_to_voxel.then(|| home.lend(stream, &[job.points])).transpose()?;
         let (point_to_voxel, point_to_voxel_buffer) = point_to_voxel.unzip();
         let buffers = VoxelBuffers {
             coords: coords_buffer,
@@ -223,21 +231,21 @@ impl<'py> Lent<'py> {
             point_to_voxel: point_to_voxel_buffer,
             lists: None,
         };
-        Ok((Self { rows, coords, num_points, voxels, mean, point_to_voxel }, buffers))
+        Ok((Self { coords, num_points, voxels, mean, point_to_voxel }, buffers))
     }
 
     /// The arrays, cut to the rows that there are.
-    fn cut(self, home: &Home<'py>, rows: Option<usize>) -> PyResult<Voxels> {
-        let cut = |tensor: Bound<'py, PyAny>| match rows {
-            Some(rows) if rows < self.rows => home.first_rows(tensor, rows).map(Bound::unbind),
-            _ => Ok(tensor.unbind()),
+    fn cut(self, py: Python<'_>, rows: Option<usize>) -> PyResult<Voxels> {
+        let cut = |array: LentArray| match rows {
+            Some(rows) => array.first_rows(py, rows),
+            None => Ok(array.whole()),
         };
         Ok(Voxels {
             coords: cut(self.coords)?,
             num_points: cut(self.num_points)?,
             voxels: self.voxels.map(cut).transpose()?,
             mean: self.mean.map(cut).transpose()?,
-            point_to_voxel: self.point_to_voxel.map(Bound::unbind),
+            point_to_voxel: self.point_to_voxel.map(LentArray::whole),
             row_splits: None,
             indices: None,
             voxel_splits: None,
@@ -407,28 +415,22 @@ pub(crate) fn voxelize(
     });
     let mut kept = kept.or_raise(NAMES)?;
     let stream = kept.stream.clone();
-    let job = Job { data: points.data(&stream)?, columns, row_splits, report };
     let (home, len) = (points.home(), points.shape()[0]);
     // Lists are as long as the points that are kept, which is known when all is done.
-    let lends = home.lends_memory() && !params.needs_lists();
-    let (lent, buffers) = if lends {
-        let (lent, buffers) = Lent::new(&home, &stream, &params, &job, len)?;
-        (Some(lent), buffers)
-    } else {
-        (None, VoxelBuffers::new(&stream, &params).or_raise(NAMES)?)
-    };
+    let lender = (home.lends_memory() && !params.needs_lists()).then(|| home.unbind());
+    let job = Job { data: points.data(&stream)?, points: len, columns, row_splits, report, lender };
     let (coord_columns, samples, cache_params) = (job.coord_columns(), job.samples(), params.clone());
     let long = place == Place::Cpu && len >= LONG;
     let done = interrupt::run(py, long, move || {
-        let done = job.run(&mut kept.worker, buffers, !lends);
+        let done = job.run(&mut kept.worker);
         CACHE.put(place, cache_params, kept);
         done
     })?;
     let done = done.or_raise(NAMES)?;
     let padded_rows = params.outputs.padded.then_some(samples.saturating_mul(params.max_voxels as usize));
-    let mut result = match (lent, done.buffers) {
-        (Some(lent), _) => lent.cut(&home, if padded { None } else { done.rows })?,
-        (None, Some(buffers)) => {
+    let mut result = match done.arrays {
+        Arrays::Lent(lent) => lent.cut(py, if padded { None } else { done.rows })?,
+        Arrays::Own(buffers) => {
             let rows = done.rows.unwrap_or(0);
             let shapes = Shapes {
                 rows: padded_rows.unwrap_or(rows),
@@ -438,9 +440,8 @@ pub(crate) fn voxelize(
                 points: len,
                 lists: lists.then(|| (rows, done.report.map_or(0, |r| r.points_kept))),
             };
-            give(&home, buffers, &shapes)?
+            give(&home, *buffers, &shapes)?
         }
-        (None, None) => unreachable!("results are lent or taken"),
     };
     result.voxel_splits =
         done.voxel_splits.map(|splits| home.give(splits, &[samples + 1])).transpose()?.map(Bound::unbind);

@@ -74,6 +74,53 @@ def test_pooling(file, library):
 
 
 @pytest.mark.parametrize("file", fixture_files("roi_pool"))
+def test_gradients(file, library):
+    """The gradient that a result makes, without torch too; while its boxes and points are located still, and after others were."""
+    case = dict(np.load(file))
+    dense_only(case)
+    if "grad_pooled" not in case or case["geometry_type"][0] or case["feature_type"][0]:
+        pytest.skip("no gradient of single precision in it")
+    shape = (len(case["boxes"]), *case["out_size"].astype(np.int64).tolist(), case["features"].shape[1])
+    if np.prod(shape) > 1 << 24:
+        pytest.skip("too large when dense")
+    rois, pts, features = (library(case[name]) for name in ("boxes", "points", "features"))
+    grad = np.zeros(shape, np.float32)
+    grad[tuple(case["coords"].T.astype(np.int64))] = case["grad_pooled"]
+    grad = library(grad)
+    more = dict(out_size=case["out_size"], max_pts_per_voxel=int(case["max_points"][0]), lists=False, **params(case))
+    for mode in ("max", "mean"):
+        result = pointmill.roi_aware_pool3d(rois, pts, features, mode=mode, for_gradient=True, **more)
+        for _ in range(2):
+            got = to_numpy(result.gradient(rois, pts, result.argmax, grad), features)
+            assert_bits(got, case[f"grad_{mode}"], mode)
+            elsewhere = library(case["points"][::-1].copy() + np.float32(0.5))
+            pointmill.roi_aware_pool3d(rois, elsewhere, features, mode=mode, **more)
+
+
+def test_gradients_are_of_their_pooling():
+    rois = np.array([[0, 0, 0, 4, 2, 2, 0]], np.float32)
+    pts, features = np.array([[1.5, 0.5, 0.5]], np.float32), np.ones((1, 2), np.float32)
+    pool = lambda **more: pointmill.roi_aware_pool3d(rois, pts, features, out_size=2, **more)
+    assert pool().gradient is None
+    for layout in ("csr", "sparse"):
+        with pytest.raises(ValueError, match=f'layout: expected "dense", where a gradient is asked for, got "{layout}"'):
+            pool(layout=layout, for_gradient=True)
+    result = pool(for_gradient=True)
+    grad = np.ones((1, 2, 2, 2, 2), np.float32)
+    assert result.gradient(rois, pts, result.argmax, grad).tolist() == [[1.0, 1.0]]
+    with pytest.raises(ValueError, match=r"grad: expected an array of shape \[1, 2, 2, 2, C\], got shape \[1, 8, 2\]"):
+        result.gradient(rois, pts, result.argmax, grad.reshape(1, 8, 2))
+    with pytest.raises(TypeError, match="argmax: expected that of the pooling, for maxima, got None"):
+        result.gradient(rois, pts, None, grad)
+    with pytest.raises(TypeError, match="argmax: expected values of type int32, got float32"):
+        result.gradient(rois, pts, grad, grad)
+    pointmill.clear_cache()
+    with pytest.raises(ValueError, match=r"pts: expected an array of shape \[1, 3\], got shape \[2, 3\]"):
+        result.gradient(rois, np.concatenate([pts, pts]), result.argmax, grad)
+    assert result.gradient(rois, pts, result.argmax, grad).tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize("file", fixture_files("roi_pool"))
 def test_points_in_boxes(file, library):
     case = dict(np.load(file))
     dense_only(case)

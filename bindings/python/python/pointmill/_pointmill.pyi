@@ -125,7 +125,11 @@ class RoiPooled:
     @property
     def coords(self) -> _Array | None: ...
     @property
-    def scene(self) -> int: ...
+    def gradient(self) -> RoiGradient | None: ...
+
+@final
+class RoiGradient:
+    def __call__(self, rois: _Array, pts: _Array, argmax: _Array | None, grad: _Array) -> _Array: ...
 
 def roi_aware_pool3d(
     rois: _Array,
@@ -139,6 +143,7 @@ def roi_aware_pool3d(
     margin: float = 0.0,
     layout: Literal["dense", "csr", "sparse"] | str = "dense",
     lists: bool = True,
+    for_gradient: bool = False,
 ) -> RoiPooled: ...
 def roi_aware_pool3d_backward(
     rois: _Array,
@@ -151,7 +156,6 @@ def roi_aware_pool3d_backward(
     mode: str,
     origin: str,
     margin: float,
-    scene: int = 0,
 ) -> _Array: ...
 def points_in_boxes_part(
     points: _Array,

@@ -313,20 +313,16 @@ class _Pool(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, rois, pts, pts_feature, params):
-        result = _pointmill.roi_aware_pool3d(rois, pts, pts_feature, lists=False, **params)
+        result = _pointmill.roi_aware_pool3d(rois, pts, pts_feature, lists=False, for_gradient=True, **params)
         ctx.save_for_backward(rois, pts, result.argmax)
-        ctx.params = params
         # While the operator has seen no other boxes and points, it need not look for them again.
-        ctx.scene = result.scene
+        ctx.gradient = result.gradient
         return result.pooled
 
     @staticmethod
     def backward(ctx, grad):
         rois, pts, argmax = ctx.saved_tensors
-        grad_features = _pointmill.roi_aware_pool3d_backward(
-            rois, pts, argmax, grad.contiguous(), scene=ctx.scene, **ctx.params
-        )
-        return None, None, grad_features, None
+        return None, None, ctx.gradient(rois, pts, argmax, grad.contiguous()), None
 
 
 def roi_aware_pool3d(

@@ -8,7 +8,7 @@ mod output;
 mod torch;
 
 pub(crate) use dlpack::DlpackArray;
-pub(crate) use output::{Home, KeptHome, Value};
+pub(crate) use output::{Home, KeptHome, LentArray, Value};
 
 use crate::errors::{kind, value};
 use ::dlpark::python::ImportedDlpack;
@@ -167,7 +167,7 @@ impl<'py> Array<'py> {
     }
 
     /// Refuses another shape; `None` is any size, and `text` tells all of it.
-    pub(crate) fn shaped(self, wanted: &[Option<usize>], text: &str) -> PyResult<Self> {
+    pub(crate) fn shaped(self, wanted: &[Option<usize>], text: impl fmt::Display) -> PyResult<Self> {
         let fits = |(&have, &want): (&usize, &Option<usize>)| want.is_none_or(|want| have == want);
         if self.shape.len() != wanted.len() || !self.shape.iter().zip(wanted).all(fits) {
             return Err(value(self.name, format!("an array of shape {text}"), format_args!("shape {:?}", self.shape)));

@@ -1,7 +1,7 @@
 //! Results in arrays of the caller's library.
 
 use super::dlpack::DlpackArray;
-use super::torch::{Torch, torch};
+use super::torch::{Torch, strides, torch};
 use super::{Library, Place};
 use bytemuck::Pod;
 use dlpark::ffi::DLDataType;
@@ -9,7 +9,7 @@ use numpy::PyArray1;
 use pointmill::{Buffer, Stream, bf16, f16};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PySlice, PyTuple};
+use pyo3::types::PyTuple;
 use pyo3::{Bound, intern};
 
 /// A type of values that results can have.
@@ -77,6 +77,38 @@ pub(crate) struct KeptHome {
     place: Place,
 }
 
+/// An array of torch's that the device fills, see [`Home::lend`].
+pub(crate) struct LentArray {
+    tensor: Py<PyAny>,
+    shape: Vec<usize>,
+}
+
+impl LentArray {
+    /// All of it.
+    pub(crate) fn whole(self) -> Py<PyAny> {
+        self.tensor
+    }
+
+    /// The first rows.
+    pub(crate) fn first_rows(mut self, py: Python<'_>, rows: usize) -> PyResult<Py<PyAny>> {
+        if self.shape[0] == rows {
+            return Ok(self.tensor);
+        }
+        self.shape[0] = rows;
+        Self::front(&self.tensor, py, &self.shape)
+    }
+
+    /// As many values from the front as this shape has, in it.
+    pub(crate) fn shaped(self, py: Python<'_>, shape: &[usize]) -> PyResult<Self> {
+        Ok(Self { tensor: Self::front(&self.tensor, py, shape)?, shape: shape.to_vec() })
+    }
+
+    fn front(tensor: &Py<PyAny>, py: Python<'_>, shape: &[usize]) -> PyResult<Py<PyAny>> {
+        let (sizes, strides) = (PyTuple::new(py, shape)?, PyTuple::new(py, strides(shape))?);
+        tensor.call_method1(py, intern!(py, "as_strided"), (sizes, strides))
+    }
+}
+
 impl KeptHome {
     pub(crate) fn bind<'py>(&self, py: Python<'py>) -> Home<'py> {
         Home::new(self.object.bind(py).clone(), self.library, self.place)
@@ -90,6 +122,11 @@ impl<'py> Home<'py> {
         Ok(KeptHome { object, library: self.library, place: self.place })
     }
 
+    /// The same, for when the interpreter's lock was let go in between; it keeps the array that was handed in.
+    pub(crate) fn unbind(&self) -> KeptHome {
+        KeptHome { object: self.object.clone().unbind(), library: self.library, place: self.place }
+    }
+
     pub(super) const fn new(object: Bound<'py, PyAny>, library: Library, place: Place) -> Self {
         Self { object, library, place }
     }
@@ -100,22 +137,17 @@ impl<'py> Home<'py> {
     }
 
     /// Memory of torch for a result of this shape, and a buffer that writes to it. torch takes it back as it does its own, so that a result that is dropped costs nothing.
-    pub(crate) fn lend<T: Value>(&self, stream: &Stream, shape: &[usize]) -> PyResult<(Bound<'py, PyAny>, Buffer<T>)> {
+    pub(crate) fn lend<T: Value>(&self, stream: &Stream, shape: &[usize]) -> PyResult<(LentArray, Buffer<T>)> {
         let py = self.object.py();
         let torch = torch(py)?.ok_or_else(|| PyRuntimeError::new_err("torch is gone"))?;
-        let kwargs = [(intern!(py, "dtype"), T::torch(torch))].into_py_dict(py)?;
-        let shape = PyTuple::new(py, shape)?;
-        let tensor = self.object.call_method(intern!(py, "new_empty"), (&shape,), Some(&kwargs))?;
+        let Place::Cuda { index, .. } = self.place else { unreachable!("memory is lent on a GPU") };
+        let tensor = torch.empty(&self.object, index, shape, T::torch(torch))?;
         let address = tensor.call_method0(intern!(py, "data_ptr"))?.extract()?;
-        let len = shape.iter().map(|n| n.extract::<usize>()).try_fold(1, |all, n| n.map(|n| all * n))?;
+        let len = shape.iter().product();
         // SAFETY: torch made room for so many values on the stream's GPU. Who lets the tensor go while work is under way gives it back to the stream that the work is on.
         let buffer = unsafe { Buffer::from_raw_cuda(stream, address, len) };
-        Ok((tensor, buffer.map_err(|error| PyRuntimeError::new_err(error.to_string()))?))
-    }
-
-    /// The first rows of a result.
-    pub(crate) fn first_rows(&self, tensor: Bound<'py, PyAny>, rows: usize) -> PyResult<Bound<'py, PyAny>> {
-        tensor.get_item(PySlice::new(tensor.py(), 0, rows as isize, 1))
+        let lent = LentArray { tensor: tensor.unbind(), shape: shape.to_vec() };
+        Ok((lent, buffer.map_err(|error| PyRuntimeError::new_err(error.to_string()))?))
     }
 
     /// A result of pointmill's own, of which the first values make up this shape, as an array of the caller's library.
@@ -125,9 +157,9 @@ impl<'py> Home<'py> {
         if self.lends_memory() {
             // torch lends memory in the order of the caller's stream, whichever stream the result was made on; a copy keeps both in order.
             let failed = |error: pointmill::Error| PyRuntimeError::new_err(error.to_string());
-            let (tensor, mut lent) = self.lend(&self.place.stream().map_err(failed)?, shape)?;
+            let (array, mut lent) = self.lend(&self.place.stream().map_err(failed)?, shape)?;
             py.detach(|| lent.copy_from(&buffer, len)).map_err(failed)?;
-            return Ok(tensor);
+            return Ok(array.whole().into_bound(py));
         }
         if self.library == Library::Other || buffer.as_slice().is_none() {
             return self.give_dlpack(buffer, shape);

@@ -6,7 +6,7 @@ use super::{Array, Dtype, Library, Place};
 use crate::errors::{kind, value};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{IntoPyDict, PyDict, PyTuple, PyType};
 use pyo3::{Py, intern};
 
 /// What is needed of torch.
@@ -23,6 +23,9 @@ pub(crate) struct Torch {
     is_grad_enabled: Py<PyAny>,
     /// The raw current stream of a device; there is none in a torch without CUDA.
     current_stream: Option<Py<PyAny>>,
+    /// The current device, and memory there without the dispatcher's detour, which takes twice as long: what torch's own compiled code calls.
+    current_device: Option<Py<PyAny>>,
+    empty_strided: Option<Py<PyAny>>,
 }
 
 static TORCH: PyOnceLock<Torch> = PyOnceLock::new();
@@ -47,6 +50,8 @@ pub(super) fn torch(py: Python<'_>) -> PyResult<Option<&'static Torch>> {
 impl Torch {
     fn of(module: &Bound<'_, PyAny>) -> PyResult<Self> {
         let get = |name: &str| module.getattr(name).map(Bound::unbind);
+        let inner = module.getattr("_C")?;
+        let guards = inner.getattr("_dynamo").and_then(|dynamo| dynamo.getattr("guards"));
         Ok(Self {
             tensor: module.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
             float16: get("float16")?,
@@ -58,7 +63,9 @@ impl Torch {
             strided: get("strided")?,
             from_numpy: get("from_numpy")?,
             is_grad_enabled: get("is_grad_enabled")?,
-            current_stream: module.getattr("_C")?.getattr("_cuda_getCurrentRawStream").ok().map(Bound::unbind),
+            current_stream: inner.getattr("_cuda_getCurrentRawStream").ok().map(Bound::unbind),
+            current_device: inner.getattr("_cuda_getDevice").ok().map(Bound::unbind),
+            empty_strided: guards.and_then(|guards| guards.getattr("_empty_strided_cuda")).ok().map(Bound::unbind),
         })
     }
 
@@ -75,20 +82,49 @@ impl Torch {
         found.map_or_else(|| Dtype::Other(dtype.to_string().replace("torch.", "")), |(_, dtype)| dtype)
     }
 
+    /// A tensor of this shape beside another one, which is on a GPU.
+    pub(super) fn empty<'py>(
+        &self,
+        beside: &Bound<'py, PyAny>,
+        index: usize,
+        shape: &[usize],
+        dtype: &Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = beside.py();
+        let sizes = PyTuple::new(py, shape)?;
+        if let (Some(current_device), Some(empty_strided)) = (&self.current_device, &self.empty_strided)
+            && beside.get_type().is(self.tensor.bind(py))
+            && current_device.bind(py).call0()?.extract::<usize>()? == index
+        {
+            return empty_strided.bind(py).call1((sizes, PyTuple::new(py, strides(shape))?, dtype));
+        }
+        let kwargs = [(intern!(py, "dtype"), dtype)].into_py_dict(py)?;
+        beside.call_method(intern!(py, "new_empty"), (sizes,), Some(&kwargs))
+    }
+
     /// Where a tensor lies.
     fn place(&self, tensor: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Place> {
         let py = tensor.py();
-        if tensor.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
-            return Ok(Place::Cpu);
-        }
         if let Some(stream) = &self.current_stream
             && tensor.getattr(intern!(py, "is_cuda"))?.is_truthy()?
         {
             let index = tensor.call_method0(intern!(py, "get_device"))?;
             return Ok(Place::Cuda { index: index.extract()?, stream: stream.bind(py).call1((index,))?.extract()? });
         }
+        if tensor.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
+            return Ok(Place::Cpu);
+        }
         Err(value(name, "a tensor on the CPU or an NVIDIA GPU", format_args!("one on {}", tensor.getattr("device")?)))
     }
+}
+
+/// Strides of an array in C order.
+pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].max(1);
+    }
+    strides
 }
 
 /// The tensor, if it is one.

@@ -2,55 +2,138 @@
 
 use super::pool::{element, give_features, lend_features, no_features};
 use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, params};
-use crate::arrays::{Array, Data, Dtype, Place, nothing};
-use crate::errors::{OrRaise, kind, value};
+use crate::arrays::{Array, Data, KeptHome, LentArray, Place, nothing};
+use crate::errors::{OrRaise, Trouble, kind, value};
 use crate::interrupt;
-use pointmill::roi_pool::{FeatureBuffer, PoolMode, RoiBuffers, Scene};
-use pointmill::{ElementType, Result, Stream};
+use pointmill::roi_pool::{FeatureBuffer, PoolMode, RoiBuffers, RoiPoolParams, Scene};
+use pointmill::{ElementType, Stream};
 use pyo3::prelude::*;
+
+/// What the gradient of a pooling needs to know of it; for ``pointmill.torch``.
+///
+/// Called with the boxes and points of the pooling, its ``argmax`` for maxima, and the gradient of what it pooled, it returns that of the features, ``[N, C]``.
+#[pyclass(frozen, module = "pointmill")]
+pub(crate) struct RoiGradient {
+    pub(super) params: RoiPoolParams,
+    pub(super) place: Place,
+    pub(super) boxes: usize,
+    pub(super) points: usize,
+    /// The scene of the pooling, which may be located still; zero for none.
+    pub(super) scene: u64,
+}
+
+#[pymethods]
+impl RoiGradient {
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        rois: &Bound<'_, PyAny>,
+        pts: &Bound<'_, PyAny>,
+        argmax: Option<&Bound<'_, PyAny>>,
+        grad: &Bound<'_, PyAny>,
+    ) -> PyResult<Py<PyAny>> {
+        let [x, y, z] = self.params.out_size.map(|n| n as usize);
+        let text = format_args!("[{}, {x}, {y}, {z}, C]", self.boxes);
+        let mut shape = [Some(self.boxes), Some(x), Some(y), Some(z), None];
+        let grad = Array::read(grad, "grad")?.without_grad()?.of(&FLOATS)?.shaped(&shape, text)?;
+        let channels = grad.shape()[4];
+        if channels == 0 {
+            return Err(value("grad", "at least one channel", 0));
+        }
+        shape[4] = Some(channels);
+        let argmax = match (self.params.mode, argmax) {
+            (PoolMode::Mean, _) => None,
+            (PoolMode::Max, None) => return Err(kind("argmax", "that of the pooling, for maxima", "None")),
+            (PoolMode::Max, Some(argmax)) => {
+                let text = format_args!("[{}, {x}, {y}, {z}, {channels}]", self.boxes);
+                Some(
+                    Array::read(argmax, "argmax")?
+                        .of(&[crate::arrays::Dtype::I32])?
+                        .shaped(&shape, text)?
+                        .beside(&grad)?,
+                )
+            }
+        };
+        let (place, home, element) = (grad.place(), grad.home(), element(grad.dtype()));
+        let mut kept = CACHE.take(place, &self.params, |stream| Worker::new(stream, &self.params)).or_raise(NAMES)?;
+        let stream = kept.stream.clone();
+        let located = self.scene > 0 && place == self.place && kept.worker.pooler.scene() == Some(self.scene);
+        let scene = if located {
+            None
+        } else {
+            let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
+            let rois = rois.shaped(&[Some(self.boxes), Some(7)], format_args!("[{}, 7]", self.boxes))?.beside(&grad)?;
+            let pts = pts.shaped(&[Some(self.points), None], format_args!("[{}, 3]", self.points))?;
+            Some((rois.data(&stream)?, pts.data(&stream)?, pts.shape()[1]))
+        };
+        let job = Job {
+            scene,
+            argmax: argmax.map(|argmax| argmax.data(&stream)).transpose()?,
+            grad: grad.data(&stream)?,
+            shape: [self.points, channels],
+            element,
+            mode: self.params.mode,
+            lender: home.lends_memory().then(|| home.unbind()),
+        };
+        let long = place == Place::Cpu && self.boxes.saturating_mul(self.points) >= LONG;
+        let params = self.params.clone();
+        let done = interrupt::run(py, long, move || {
+            let done = job.run(&mut kept.worker, &stream);
+            CACHE.put(place, params, kept);
+            done
+        })?;
+        match done.or_raise(NAMES)? {
+            (_, Some(lent)) => Ok(lent.whole()),
+            (out, None) => give_features(&home, out, &[self.points, channels]),
+        }
+    }
+}
 
 /// What a call needs besides the operator and its result.
 struct Job {
-    rois: Data,
-    pts: Data,
+    /// Boxes and points, and the columns of these, unless they are located still.
+    scene: Option<(Data, Data, usize)>,
+    argmax: Option<Data>,
     grad: Data,
-    pts_columns: usize,
-    channels: usize,
+    /// Points and channels.
+    shape: [usize; 2],
     element: ElementType,
-    /// The scene of the pooling, which may be located still.
-    scene: u64,
     mode: PoolMode,
+    /// Where the result is lent, if it is.
+    lender: Option<KeptHome>,
 }
 
 impl Job {
-    fn run(
-        &self,
-        worker: &mut Worker,
-        argmax: Option<&Data>,
-        stream: &Stream,
-        mut out: FeatureBuffer,
-    ) -> Result<FeatureBuffer> {
+    /// The gradient, and the array that it is in where that was lent.
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<(FeatureBuffer, Option<LentArray>), Trouble> {
         let Worker { pooler, pooled } = worker;
+        if let Some((rois, pts, columns)) = &self.scene {
+            pooler.locate(Scene::new(rois.input(7)?, pts.input(*columns)?))?;
+        }
         pooled.exchange(RoiBuffers {
             pooled: no_features(stream, self.element)?,
-            argmax: argmax.map_or_else(|| nothing(stream), |argmax| argmax.whole_numbers(stream))?,
+            argmax: self.argmax.as_ref().map_or_else(|| nothing(stream), |argmax| argmax.whole_numbers(stream))?,
             point_indices: nothing(stream)?,
             row_splits: nothing(stream)?,
             indices: nothing(stream)?,
             coords: nothing(stream)?,
         })?;
-        if pooler.scene() != Some(self.scene) {
-            pooler.locate(Scene::new(self.rois.input(7)?, self.pts.input(self.pts_columns)?))?;
-        }
-        pooler.restore(pooled, self.channels, self.mode)?;
-        pooler.backward(pooled, self.grad.input(self.channels)?, &mut out)?;
-        Ok(out)
+        let (mut out, lent) = match &self.lender {
+            None => (FeatureBuffer::new(stream, self.element)?, None),
+            Some(lender) => Python::attach(|py| {
+                let (lent, out) = lend_features(py, &lender.bind(py), stream, self.element, &self.shape)?;
+                Ok::<_, PyErr>((out, Some(lent)))
+            })?,
+        };
+        pooler.restore(pooled, self.shape[1], self.mode)?;
+        pooler.backward(pooled, self.grad.input(self.shape[1])?, &mut out)?;
+        Ok((out, lent))
     }
 }
 
 /// The gradient of the features, ``[N, C]``, from that of the pooled ones; for ``pointmill.torch``.
 #[pyfunction]
-#[pyo3(signature = (rois, pts, argmax, grad, *, out_size, max_pts_per_voxel, mode, origin, margin, scene = 0))]
+#[pyo3(signature = (rois, pts, argmax, grad, *, out_size, max_pts_per_voxel, mode, origin, margin))]
 #[expect(clippy::too_many_arguments)]
 pub(crate) fn roi_aware_pool3d_backward(
     py: Python<'_>,
@@ -63,58 +146,9 @@ pub(crate) fn roi_aware_pool3d_backward(
     mode: &str,
     origin: &str,
     margin: f32,
-    scene: u64,
 ) -> PyResult<Py<PyAny>> {
     let params = params(out_size, max_pts_per_voxel, mode, origin, margin)?;
-    let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
-    let (boxes, points) = (rois.shape()[0], pts.shape()[0]);
-    let [x, y, z] = params.out_size.map(|n| n as usize);
-    let wanted = [Some(boxes), Some(x), Some(y), Some(z), None];
-    let text = format!("[{boxes}, {x}, {y}, {z}, C]");
-    let grad = Array::read(grad, "grad")?.without_grad()?.of(&FLOATS)?.shaped(&wanted, &text)?.beside(&rois)?;
-    let channels = grad.shape()[4];
-    if channels == 0 {
-        return Err(value("grad", "at least one channel", 0));
-    }
-    let wanted = [Some(boxes), Some(x), Some(y), Some(z), Some(channels)];
-    let argmax = match (params.mode, argmax) {
-        (PoolMode::Mean, _) => None,
-        (PoolMode::Max, None) => return Err(kind("argmax", "that of the pooling, for maxima", "None")),
-        (PoolMode::Max, Some(argmax)) => {
-            let argmax = Array::read(argmax, "argmax")?.of(&[Dtype::I32])?;
-            Some(argmax.shaped(&wanted, &text.replace('C', &channels.to_string()))?.beside(&rois)?)
-        }
-    };
-    let (place, home, element) = (rois.place(), grad.home(), element(grad.dtype()));
-    let mut kept = CACHE.take(place, &params, |stream| Worker::new(stream, &params)).or_raise(NAMES)?;
-    let stream = kept.stream.clone();
-    let job = Job {
-        rois: rois.data(&stream)?,
-        pts: pts.data(&stream)?,
-        grad: grad.data(&stream)?,
-        pts_columns: pts.shape()[1],
-        channels,
-        element,
-        scene,
-        mode: params.mode,
-    };
-    let argmax = argmax.map(|argmax| argmax.data(&stream)).transpose()?;
-    let shape = [points, channels];
-    let (lent, out) = if home.lends_memory() {
-        let (lent, out) = lend_features(&home, &stream, element, &shape)?;
-        (Some(lent), out)
-    } else {
-        (None, FeatureBuffer::new(&stream, element).or_raise(NAMES)?)
-    };
-    let long = place == Place::Cpu && boxes.saturating_mul(points) >= LONG;
-    let out = interrupt::run(py, long, move || {
-        let out = job.run(&mut kept.worker, argmax.as_ref(), &stream, out);
-        CACHE.put(place, params, kept);
-        out
-    })?;
-    let out = out.or_raise(NAMES)?;
-    match lent {
-        Some(lent) => Ok(lent.unbind()),
-        None => give_features(&home, out, &shape),
-    }
+    let (boxes, points) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
+    let (place, boxes, points) = (boxes.place(), boxes.shape()[0], points.shape()[0]);
+    RoiGradient { params, place, boxes, points, scene: 0 }.__call__(py, rois, pts, argmax, grad)
 }

@@ -68,9 +68,9 @@ impl<'py> Call<'py> {
         let home = self.home();
         if home.lends_memory() {
             let stream = self.points.place().stream().or_raise(NAMES)?;
-            let (tensor, mut buffer) = home.lend(&stream, &[len])?;
+            let (array, mut buffer) = home.lend(&stream, &[len])?;
             self.run(py, move |inside, scene, _| work(inside, scene, &mut buffer))?;
-            return Ok(tensor.unbind());
+            return Ok(array.whole());
         }
         let buffer = self.run(py, move |inside, scene, stream| {
             let mut buffer = stream.alloc(0)?;

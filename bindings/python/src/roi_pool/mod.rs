@@ -4,7 +4,7 @@ mod backward;
 mod inside;
 mod pool;
 
-pub(crate) use backward::roi_aware_pool3d_backward;
+pub(crate) use backward::{RoiGradient, roi_aware_pool3d_backward};
 pub(crate) use inside::{
     CACHE as INSIDE, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
 };
@@ -92,7 +92,7 @@ fn boxes_and_points<'py>(
 ) -> PyResult<(Array<'py>, Array<'py>)> {
     let columns = "(cx, cy, cz, dx, dy, dz, heading)";
     let boxes = Array::read(boxes.0, boxes.1)?.without_grad()?.of(&FLOATS)?;
-    let boxes = boxes.shaped(&[None, Some(7)], &format!("[B, 7] {columns}"))?;
+    let boxes = boxes.shaped(&[None, Some(7)], format_args!("[B, 7] {columns}"))?;
     let points = Array::read(points.0, points.1)?.without_grad()?.of(&FLOATS)?;
     let points = points.shaped(&[None, None], "[N, 3]")?.beside(&boxes)?;
     if points.dtype() != boxes.dtype() {

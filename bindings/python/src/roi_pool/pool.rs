@@ -1,9 +1,10 @@
 //! Features into the voxels of boxes.
 
+use super::backward::RoiGradient;
 use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, params};
 use crate::args::choice;
-use crate::arrays::{Array, Data, Dtype, Home, Place, Value, nothing};
-use crate::errors::OrRaise;
+use crate::arrays::{Array, Data, Dtype, Home, KeptHome, LentArray, Place, Value, nothing};
+use crate::errors::{OrRaise, Trouble, value};
 use crate::interrupt;
 use pointmill::roi_pool::{FeatureBuffer, PoolMode, Report, RoiBuffers, RoiLayout, RoiPoolParams, Scene};
 use pointmill::{Buffer, ElementType, Result, Stream, bf16, f16};
@@ -26,8 +27,8 @@ pub(crate) struct RoiPooled {
     indices: Option<Py<PyAny>>,
     /// Sparse: ``[R, 4]`` int32, box, ix, iy, iz.
     coords: Option<Py<PyAny>>,
-    /// A number by which a gradient knows that boxes and points are located still.
-    scene: u64,
+    /// What makes the gradient, if asked for.
+    gradient: Option<Py<RoiGradient>>,
 }
 
 #[pymethods]
@@ -43,8 +44,12 @@ struct Job {
     pts: Data,
     features: Data,
     pts_columns: usize,
-    channels: usize,
+    shape: Shape,
     element: ElementType,
+    /// Whether a gradient will be asked for.
+    for_gradient: bool,
+    /// Where arrays are lent, if they are.
+    lender: Option<KeptHome>,
 }
 
 /// What there is after a call.
@@ -52,59 +57,80 @@ struct Done {
     scene: u64,
     /// Counted where lists or rows are as long as that.
     report: Option<Report>,
-    /// The arrays, unless they are the caller's already.
-    buffers: Option<RoiBuffers>,
+    arrays: Arrays,
+}
+
+/// What a call filled.
+enum Arrays {
+    /// Memory of the caller's library.
+    Lent(RoiPooled),
+    /// Memory of pointmill's own.
+    Own(Box<RoiBuffers>),
 }
 
 impl Job {
-    fn run(&self, worker: &mut Worker, buffers: RoiBuffers, take: bool) -> Result<Done> {
+    fn run(&self, worker: &mut Worker) -> Result<Done, Trouble> {
         let Worker { pooler, pooled } = worker;
-        pooled.exchange(buffers)?;
+        let (params, stream) = (pooler.params().clone(), pooled.stream().clone());
+        let mut lent = None;
+        let arrays = || -> Result<RoiBuffers, Trouble> {
+            let Some(lender) = &self.lender else { return Ok(RoiBuffers::new(&stream, self.element)?) };
+            let (arrays, buffers) =
+                Python::attach(|py| self.shape.lend(py, &lender.bind(py), &stream, &params, self.element))?;
+            lent = Some(arrays);
+            Ok(buffers)
+        };
         let scene = Scene::new(self.rois.input(7)?, self.pts.input(self.pts_columns)?);
-        pooler.run(scene, self.features.input(self.channels)?, pooled)?;
-        let stream = pooled.stream().clone();
-        let counted = pooler.params().layout != RoiLayout::Dense;
-        let report = counted.then(|| pooled.report()).transpose()?;
-        let buffers = take.then(|| pooled.exchange(RoiBuffers::new(&stream, self.element)?)).transpose()?;
-        Ok(Done { scene: pooler.scene().unwrap_or(0), report, buffers })
+        pooler.run_into(scene, self.features.input(self.shape.channels)?, pooled, arrays)?;
+        if self.for_gradient {
+            pooler.prepare_backward(pooled)?;
+        }
+        let report = (params.layout != RoiLayout::Dense).then(|| pooled.report()).transpose()?;
+        let arrays = match lent {
+            Some(lent) => Arrays::Lent(lent),
+            None => Arrays::Own(Box::new(pooled.exchange(RoiBuffers::new(&stream, self.element)?)?)),
+        };
+        Ok(Done { scene: pooler.scene().unwrap_or(0), report, arrays })
     }
 }
 
 /// Memory of the caller's library for values of the features' type.
-pub(super) fn lend_features<'py>(
-    home: &Home<'py>,
+pub(super) fn lend_features(
+    py: Python<'_>,
+    home: &Home<'_>,
     stream: &Stream,
     element: ElementType,
     shape: &[usize],
-) -> PyResult<(Bound<'py, PyAny>, FeatureBuffer)> {
+) -> PyResult<(LentArray, FeatureBuffer)> {
     Ok(match element {
         ElementType::F32 => {
-            let (tensor, buffer) = lend_even(home, stream, shape)?;
-            (tensor, FeatureBuffer::F32(buffer))
+            let (array, buffer) = lend_even(py, home, stream, shape)?;
+            (array, FeatureBuffer::F32(buffer))
         }
         ElementType::F16 => {
-            let (tensor, buffer) = lend_even(home, stream, shape)?;
-            (tensor, FeatureBuffer::F16(buffer))
+            let (array, buffer) = lend_even(py, home, stream, shape)?;
+            (array, FeatureBuffer::F16(buffer))
         }
         ElementType::Bf16 => {
-            let (tensor, buffer) = lend_even(home, stream, shape)?;
-            (tensor, FeatureBuffer::Bf16(buffer))
+            let (array, buffer) = lend_even(py, home, stream, shape)?;
+            (array, FeatureBuffer::Bf16(buffer))
         }
     })
 }
 
 /// The library wants room for an even number of values, because kernels write halves in pairs.
-fn lend_even<'py, T: Value>(
-    home: &Home<'py>,
+fn lend_even<T: Value>(
+    py: Python<'_>,
+    home: &Home<'_>,
     stream: &Stream,
     shape: &[usize],
-) -> PyResult<(Bound<'py, PyAny>, Buffer<T>)> {
+) -> PyResult<(LentArray, Buffer<T>)> {
     let len = shape.iter().product::<usize>();
     if len.is_multiple_of(2) {
         return home.lend(stream, shape);
     }
-    let (tensor, buffer) = home.lend(stream, &[len + 1])?;
-    Ok((home.first_rows(tensor, len)?.call_method1("view", (shape.to_vec(),))?, buffer))
+    let (array, buffer) = home.lend(stream, &[len + 1])?;
+    Ok((array.shaped(py, shape)?, buffer))
 }
 
 pub(super) fn give_features(home: &Home<'_>, buffer: FeatureBuffer, shape: &[usize]) -> PyResult<Py<PyAny>> {
@@ -159,6 +185,8 @@ pub(super) const fn element(dtype: &Dtype) -> ElementType {
 ///     All voxels with padded lists, all voxels with lists side by side, or only voxels that are not empty. On a GPU the last two wait for the length of the lists.
 /// lists : bool
 ///     Whether to list the kept points.
+/// for_gradient : bool
+///     Whether to make ``gradient``, and what it needs as soon as the pooling is queued; the layout must be dense.
 ///
 /// Returns
 /// -------
@@ -181,7 +209,8 @@ pub(super) const fn element(dtype: &Dtype) -> ElementType {
 /// >>> pooled.coords.tolist(), pooled.pooled.tolist(), pooled.argmax.tolist()
 /// ([[0, 1, 1, 0]], [[5.0]], [[1]])
 #[pyfunction]
-#[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 128, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true))]
+#[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 128, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true,
+    for_gradient = false))]
 #[expect(clippy::too_many_arguments)]
 pub(crate) fn roi_aware_pool3d(
     py: Python<'_>,
@@ -195,6 +224,7 @@ pub(crate) fn roi_aware_pool3d(
     margin: f32,
     layout: &str,
     lists: bool,
+    for_gradient: bool,
 ) -> PyResult<RoiPooled> {
     let layouts = [("dense", RoiLayout::Dense), ("csr", RoiLayout::Csr), ("sparse", RoiLayout::Sparse)];
     let params = RoiPoolParams {
@@ -202,46 +232,48 @@ pub(crate) fn roi_aware_pool3d(
         lists,
         ..params(out_size, max_pts_per_voxel, mode, origin, margin)?
     };
+    if for_gradient && params.layout != RoiLayout::Dense {
+        return Err(value("layout", "\"dense\", where a gradient is asked for", format_args!("{layout:?}")));
+    }
     let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
     let features = Array::read(pts_feature, "pts_feature")?.without_grad()?.of(&FLOATS)?;
     let features =
-        features.shaped(&[Some(pts.shape()[0]), None], &format!("[{}, C]", pts.shape()[0]))?.beside(&rois)?;
+        features.shaped(&[Some(pts.shape()[0]), None], format_args!("[{}, C]", pts.shape()[0]))?.beside(&rois)?;
     let (boxes, channels, element) = (rois.shape()[0], features.shape()[1], element(features.dtype()));
     let place = rois.place();
     let mut kept = CACHE.take(place, &params, |stream| Worker::new(stream, &params)).or_raise(NAMES)?;
     let stream = kept.stream.clone();
+    let home = features.home();
+    let shape = Shape::new(&params, boxes, channels);
+    let lends = home.lends_memory() && params.layout == RoiLayout::Dense && channels > 0;
     let job = Job {
         rois: rois.data(&stream)?,
         pts: pts.data(&stream)?,
         features: features.data(&stream)?,
         pts_columns: pts.shape()[1],
-        channels,
+        shape,
         element,
-    };
-    let home = features.home();
-    let shape = Shape::new(&params, boxes, channels);
-    let lends = home.lends_memory() && params.layout == RoiLayout::Dense && channels > 0;
-    let (lent, buffers) = if lends {
-        let (lent, buffers) = shape.lend(&home, &stream, &params, element)?;
-        (Some(lent), buffers)
-    } else {
-        (None, RoiBuffers::new(&stream, element).or_raise(NAMES)?)
+        for_gradient,
+        lender: lends.then(|| home.unbind()),
     };
     let (kept_params, long) = (params.clone(), place == Place::Cpu && boxes.saturating_mul(pts.shape()[0]) >= LONG);
     let done = interrupt::run(py, long, move || {
-        let done = job.run(&mut kept.worker, buffers, !lends);
+        let done = job.run(&mut kept.worker);
         CACHE.put(place, kept_params, kept);
         done
     })?;
     let done = done.or_raise(NAMES)?;
-    match (lent, done.buffers) {
-        (Some(lent), _) => Ok(RoiPooled { scene: done.scene, ..lent }),
-        (None, Some(buffers)) => shape.give(&home, &params, buffers, done.report.unwrap_or_default(), done.scene),
-        (None, None) => unreachable!("results are lent or taken"),
-    }
+    let pooled = match done.arrays {
+        Arrays::Lent(lent) => lent,
+        Arrays::Own(buffers) => shape.give(&home, &params, *buffers, done.report.unwrap_or_default())?,
+    };
+    let gradient = RoiGradient { params, place, boxes, points: pts.shape()[0], scene: done.scene };
+    let gradient = for_gradient.then(|| Py::new(py, gradient)).transpose()?;
+    Ok(RoiPooled { gradient, ..pooled })
 }
 
 /// The sizes of a result.
+#[derive(Clone, Copy)]
 struct Shape {
     boxes: usize,
     out: [usize; 3],
@@ -260,14 +292,15 @@ impl Shape {
         [self.boxes, x, y, z, last]
     }
 
-    fn lend<'py>(
+    fn lend(
         &self,
-        home: &Home<'py>,
+        py: Python<'_>,
+        home: &Home<'_>,
         stream: &Stream,
         params: &RoiPoolParams,
         element: ElementType,
     ) -> PyResult<(RoiPooled, RoiBuffers)> {
-        let (pooled, pooled_buffer) = lend_features(home, stream, element, &self.dense(self.channels))?;
+        let (pooled, pooled_buffer) = lend_features(py, home, stream, element, &self.dense(self.channels))?;
         let empty = || nothing::<i32>(stream).or_raise(NAMES);
         let (argmax, argmax_buffer) = match params.mode {
             PoolMode::Max => {
@@ -291,13 +324,13 @@ impl Shape {
             coords: empty()?,
         };
         let lent = RoiPooled {
-            pooled: pooled.unbind(),
-            argmax: argmax.map(Bound::unbind),
-            point_indices: point_indices.map(Bound::unbind),
+            pooled: pooled.whole(),
+            argmax: argmax.map(LentArray::whole),
+            point_indices: point_indices.map(LentArray::whole),
             row_splits: None,
             indices: None,
             coords: None,
-            scene: 0,
+            gradient: None,
         };
         Ok((lent, buffers))
     }
@@ -308,7 +341,6 @@ impl Shape {
         params: &RoiPoolParams,
         buffers: RoiBuffers,
         report: Report,
-        scene: u64,
     ) -> PyResult<RoiPooled> {
         let (dense, sparse) = (params.layout == RoiLayout::Dense, params.layout == RoiLayout::Sparse);
         let rows = if sparse { report.voxels } else { self.out.iter().product::<usize>() * self.boxes };
@@ -324,7 +356,7 @@ impl Shape {
             row_splits: lists.then(|| home.give(buffers.row_splits, &[rows + 1]).map(Bound::unbind)).transpose()?,
             indices: give(lists, buffers.indices, &[report.kept])?,
             coords: give(sparse, buffers.coords, &[rows, 4])?,
-            scene,
+            gradient: None,
         })
     }
 }
