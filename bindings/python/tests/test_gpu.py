@@ -4,7 +4,9 @@ Skipped where torch finds no GPU.
 """
 
 import gc
+import importlib.util
 import os
+import shutil
 import threading
 import time
 
@@ -165,6 +167,44 @@ def test_operators():
     features.requires_grad_()
     args = (rois, pts, features, [4, 4, 4], 8, "max", "bottom", 0.0)
     torch.library.opcheck(torch.ops.pointmill.roi_aware_pool3d.default, args)
+
+
+class Network(torch.nn.Module):
+    """A mean of each voxel and a layer; and a pooling beside it."""
+
+    def __init__(self):
+        super().__init__()
+        self.voxelize = pt.Voxelization(SIZE, RANGE, max_num_points=3, max_voxels=900, padded=True)
+        self.pool = pt.RoIAwarePool3d(4, 8)
+        self.layer = torch.nn.Linear(4, 3)
+
+    def forward(self, points, rois):
+        voxels, _, num_points = self.voxelize(points)
+        mean = voxels.sum(1) / num_points.clamp(min=1)[:, None]
+        pooled = self.pool(rois, points[:, :3].contiguous(), self.layer(points))
+        return self.layer(mean).square().mean() + pooled.square().mean()
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compile(backend):
+    if backend == "inductor" and not (importlib.util.find_spec("triton") and shutil.which("gcc")):
+        pytest.skip("inductor compiles for GPUs by triton, which needs gcc")
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    module, rois = Network().to(GPU), gpu(*scene())[0]
+    compiled = torch.compile(module, backend=backend, fullgraph=True, dynamic=False)
+    for seed in range(2):
+        points = gpu(cloud(4000, seed=seed))
+        module.zero_grad()
+        want = module(points, rois)
+        want.backward()
+        grads = [p.grad.clone() for p in module.parameters()]
+        module.zero_grad()
+        got = compiled(points, rois)
+        got.backward()
+        torch.testing.assert_close(got, want)
+        for p, grad in zip(module.parameters(), grads):
+            torch.testing.assert_close(p.grad, grad)
 
 
 def test_results_are_made_in_torchs_memory():

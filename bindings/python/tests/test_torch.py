@@ -1,6 +1,7 @@
 """pointmill.torch on the CPU: modules, operators, gradients and compilation."""
 
 import gc
+import shutil
 
 import numpy as np
 import pytest
@@ -178,9 +179,11 @@ class Small(torch.nn.Module):
         return self.layer(mean).sum() + self.pool(rois, points[:, :3].contiguous(), features).sum()
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 @pytest.mark.parametrize("padded", [True, False])
 def test_compile(backend, padded):
+    if backend == "inductor" and shutil.which("g++") is None:
+        pytest.skip("inductor compiles C++")
     torch.manual_seed(0)
     torch._dynamo.reset()
     module, (rois, _, _) = Small(padded), scene()
