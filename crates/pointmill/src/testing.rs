@@ -3,6 +3,10 @@
 use crate::device::Step;
 use crate::{Device, Stream};
 use std::path::{Path, PathBuf};
+use std::sync::RwLock;
+
+/// Held for reading by who captures, and for writing by a test that waits for the whole device, which the driver allows nobody meanwhile.
+pub(crate) static CAPTURES: RwLock<()> = RwLock::new(());
 
 /// The devices that can be tested here: the CPU with one thread and with several, the host twin, and a GPU where `POINTMILL_TEST_GPU` is set, which
 /// then must answer.

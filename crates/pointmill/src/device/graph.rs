@@ -21,6 +21,8 @@ impl Stream {
     /// A device without graphs, a stream that is being captured, what `queue_work` returns, or a recording that the driver refuses.
     #[cfg_attr(not(any(feature = "cuda", feature = "twin")), expect(unused_variables))]
     pub fn capture(&self, queue_work: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        #[cfg(test)]
+        let _together = crate::testing::CAPTURES.read();
         self.check_not_capturing("stream", "one that records nothing else", "another recording")?;
         match &self.0 {
             #[cfg(feature = "cuda")]

@@ -128,8 +128,10 @@ impl Stream {
     /// Waits for all work of the device, and from then on frees the memory of this handle and its clones without the stream. For memory that was kept from call to call on a
     /// stream of somebody else ([`Stream::from_raw_cuda`]), which may be gone when the memory is let go; nothing may be queued with it afterwards.
     ///
+    /// CUDA does not allow it while any thread captures a graph on that GPU, and breaks that capture off.
+    ///
     /// # Errors
-    /// Whatever the device's work ran into.
+    /// Whatever the device's work ran into; a capture.
     pub fn retire(&self) -> Result<()> {
         match &self.0 {
             #[cfg(feature = "cuda")]

@@ -80,7 +80,9 @@ fn memory_of_a_stream_that_is_gone_is_freed() {
         let stream = device.stream().unwrap();
         let mut buffer = stream.upload(&[1u32, 2, 3]).unwrap();
         buffer.fill_words(7, 3).unwrap();
+        let alone = crate::testing::CAPTURES.write();
         stream.retire().unwrap();
+        drop(alone);
         drop(buffer);
         assert_eq!(device.stream().unwrap().upload(&[4u32]).unwrap().read(1).unwrap(), [4], "{name}");
     }
