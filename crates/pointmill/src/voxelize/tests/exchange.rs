@@ -109,8 +109,8 @@ enum Trouble {
     Own,
 }
 
-impl From<crate::Error> for Trouble {
-    fn from(error: crate::Error) -> Self {
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
         Self::Library(error.to_string())
     }
 }
