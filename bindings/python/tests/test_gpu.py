@@ -7,6 +7,8 @@ import gc
 import importlib.util
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 
@@ -326,6 +328,40 @@ def test_a_stream_that_is_gone():
     runtime.cudaStreamDestroy(int(handle))
     pointmill.clear_cache()
     assert_same(pointmill.voxelize(points, **GRID), pointmill.voxelize(cloud(), **GRID))
+
+
+LOST = """
+import torch, pointmill
+grid = dict(voxel_size=[0.5] * 3, point_cloud_range=[-10, -10, -2, 10, 10, 2])
+points = torch.rand((1000, 4), device="cuda")
+boxes = torch.tensor([[0.0, 0, 0, 4, 4, 4, 0]], device="cuda")
+assert pointmill.voxelize(points, **grid).num_voxels > 0
+# A kernel of torch's reads past an array: that assertion is the end of the context.
+torch.zeros(3, device="cuda")[torch.tensor([1 << 30], device="cuda")]
+calls = [
+    lambda: pointmill.voxelize(points, **grid),
+    lambda: pointmill.voxelize(points, padded=True, **grid),
+    lambda: pointmill.points_in_boxes_count(points[:, :3].contiguous(), boxes),
+]
+for call in calls:
+    for _ in range(2):
+        try:
+            call()
+            torch.cuda.synchronize()
+        except Exception as error:
+            print("told:", type(error).__name__, error)
+pointmill.clear_cache()
+print("cpu:", pointmill.voxelize(points.new_zeros((1, 4), device="cpu").numpy(), **grid).num_voxels)
+"""
+
+
+def test_a_lost_gpu_is_told():
+    """After an error that ends the context each call is an error, none a crash or a wait without an end, and the CPU goes on."""
+    done = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, timeout=120, check=False)
+    told = [line for line in done.stdout.splitlines() if line.startswith("told:")]
+    assert len(told) == 6 and all("Error" in line for line in told), done.stdout + done.stderr
+    assert any("CUDA_ERROR_ASSERT" in line or "device-side assert" in line for line in told), told
+    assert "cpu: 1" in done.stdout and done.returncode == 0, done.stdout + done.stderr
 
 
 def test_other_libraries():
