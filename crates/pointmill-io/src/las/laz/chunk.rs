@@ -1,5 +1,6 @@
 //! A chunk: its first point as it is, then what is different in the others.
 
+use super::fields::decoder;
 use super::guard::guarded;
 use super::packing::{Layout, Packing};
 use super::table::Chunk;
@@ -7,8 +8,6 @@ use crate::error::IoError;
 use crate::las::header::u32_at;
 use crate::las::points::Points;
 use crate::window::{WINDOW, Window};
-use laz::record::{LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor};
-use std::io::Cursor;
 
 /// Unpacks the points of chunk `i`.
 pub(super) fn read(
@@ -32,7 +31,7 @@ pub(super) fn read(
         let wanted = format!("{} points of {record} bytes in {} bytes", chunk.points, bytes.len());
         IoError::Decompress(window.detail(&format!("chunk {i}"), wanted, found))
     };
-    let mut decoder = decoder(packing, bytes).map_err(broken)?;
+    let mut decoder = decoder(packing, bytes).map_err(|e| broken(e.to_string()))?;
     let most = chunk.points.min((WINDOW / record) as u64);
     let mut block = vec![0; most as usize * record];
     let mut left = chunk.points;
@@ -44,19 +43,6 @@ pub(super) fn read(
         left -= step;
     }
     Ok(())
-}
-
-fn decoder<'b>(
-    packing: &Packing,
-    bytes: &'b [u8],
-) -> Result<Box<dyn RecordDecompressor<Cursor<&'b [u8]>> + 'b>, String> {
-    let bytes = Cursor::new(bytes);
-    let mut decoder: Box<dyn RecordDecompressor<Cursor<&'b [u8]>> + 'b> = match packing.layout {
-        Layout::Layers => Box::new(LayeredPointRecordDecompressor::new(bytes)),
-        Layout::Whole | Layout::Points => Box::new(SequentialPointRecordDecompressor::new(bytes)),
-    };
-    decoder.set_fields_from(&packing.items).map_err(|e| e.to_string())?;
-    Ok(decoder)
 }
 
 /// Checks the lengths of the layers, for which memory is taken as they say.

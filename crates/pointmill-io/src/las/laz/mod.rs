@@ -6,9 +6,14 @@
 //! The format has no checksum: wrong points may come out of a damaged file.
 
 mod chunk;
+mod fields;
+mod gps;
 mod guard;
 mod packing;
+mod point14;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use guard::hush_decoder_panics;
 

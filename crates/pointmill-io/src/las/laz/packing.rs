@@ -54,7 +54,7 @@ pub(super) struct Packing {
 }
 
 /// What a point of a format consists of: the number of the item's type and its bytes.
-fn items(format: u8, record: usize) -> Option<Vec<(u16, usize)>> {
+pub(super) fn items(format: u8, record: usize) -> Option<Vec<(u16, usize)>> {
     let mut items = match format {
         0 => vec![POINT_10],
         1 => vec![POINT_10, GPS_TIME],

@@ -1,0 +1,52 @@
+//! The decoders of a point's fields: those of the crate `laz`, but for GPS times, which are our own.
+
+use super::gps::{GpsTime1, GpsTime2};
+use super::packing::{Layout, Packing};
+use super::point14::Point14;
+use laz::record::{LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor};
+use laz::{LasZipError, LazItem, LazItemType};
+use std::io::Cursor;
+
+/// A chunk's bytes, as its decoder reads them.
+type Bytes<'b> = Cursor<&'b [u8]>;
+
+/// Makes the decoder of a chunk.
+pub(super) fn decoder<'b>(
+    packing: &Packing,
+    bytes: &'b [u8],
+) -> Result<Box<dyn RecordDecompressor<Bytes<'b>> + 'b>, LasZipError> {
+    let bytes = Cursor::new(bytes);
+    Ok(match packing.layout {
+        Layout::Layers => Box::new(layers(&packing.items, bytes)?),
+        Layout::Whole | Layout::Points => Box::new(points(&packing.items, bytes)?),
+    })
+}
+
+fn points<'b>(
+    items: &[LazItem],
+    bytes: Bytes<'b>,
+) -> Result<SequentialPointRecordDecompressor<'b, Bytes<'b>>, LasZipError> {
+    let mut decoder = SequentialPointRecordDecompressor::new(bytes);
+    for item in items {
+        match (item.item_type(), item.version()) {
+            (LazItemType::GpsTime, 1) => decoder.add_field_decompressor(GpsTime1::new()),
+            (LazItemType::GpsTime, 2) => decoder.add_field_decompressor(GpsTime2::new()),
+            _ => decoder.set_fields_from(&vec![*item])?,
+        }
+    }
+    Ok(decoder)
+}
+
+fn layers<'b>(
+    items: &[LazItem],
+    bytes: Bytes<'b>,
+) -> Result<LayeredPointRecordDecompressor<'b, Bytes<'b>>, LasZipError> {
+    let mut decoder = LayeredPointRecordDecompressor::new(bytes);
+    for item in items {
+        match (item.item_type(), item.version()) {
+            (LazItemType::Point14, version @ 3..=4) => decoder.add_field_decompressor(Point14::new(version)),
+            _ => decoder.set_fields_from(&vec![*item])?,
+        }
+    }
+    Ok(decoder)
+}

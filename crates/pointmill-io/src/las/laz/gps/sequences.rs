@@ -1,0 +1,140 @@
+//! Times of up to four interleaved sequences, as version 2 of the field and point formats 6 to 10 code them.
+
+use super::Sequence;
+use laz::decoders::ArithmeticDecoder;
+use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};
+use laz::models::{ArithmeticModel, ArithmeticModelBuilder};
+use std::io::{Error, ErrorKind, Read, Result};
+
+const SEQUENCES: usize = 4;
+
+/// The range of factors. Those below 0 have codes behind the largest.
+const MOST: u32 = 500;
+const LEAST: i32 = -10;
+/// The number of codes for factors.
+const FACTORS: u32 = MOST + LEAST.unsigned_abs() + 1;
+
+/// What a code says of a time.
+enum Code {
+    /// It is the one before.
+    Same,
+    /// A difference of 32 bits comes, the first of its sequence.
+    First,
+    /// A difference comes, near so many times the last.
+    Factor(u32),
+    /// All of the time comes, and starts a sequence.
+    New,
+    /// It belongs to the sequence that is so many after this one.
+    Other(usize),
+}
+
+/// The last times of four sequences, and the models of their codes.
+pub(in crate::las::laz) struct Sequences {
+    /// 1 where a code says that a time is that of the point before, else 0: points of formats 6 to 10 say it elsewhere.
+    same: u32,
+    /// Codes where the last difference is 0, and where it is not.
+    firsts: ArithmeticModel,
+    factors: ArithmeticModel,
+    differences: IntegerDecompressor,
+    sequences: [Sequence; SEQUENCES],
+    current: usize,
+    newest: usize,
+}
+
+impl Sequences {
+    /// Starts with the time of the first point. `same` says whether there is a code for a time that stays.
+    pub(in crate::las::laz) fn new(same: bool, time: i64) -> Self {
+        let (same, others) = (u32::from(same), SEQUENCES as u32 - 1);
+        let mut sequences = [Sequence::default(); SEQUENCES];
+        sequences[0].time = time;
+        Self {
+            same,
+            firsts: ArithmeticModelBuilder::new(same + 2 + others).build(),
+            factors: ArithmeticModelBuilder::new(FACTORS + same + 1 + others).build(),
+            differences: IntegerDecompressorBuilder::new().bits(32).contexts(9).build_initialized(),
+            sequences,
+            current: 0,
+            newest: 0,
+        }
+    }
+
+    /// Decodes the next time.
+    pub(in crate::las::laz) fn next(&mut self, decoder: &mut ArithmeticDecoder<impl Read>) -> Result<i64> {
+        let mut code = self.code(decoder)?;
+        if let Code::Other(ahead) = code {
+            self.current = (self.current + ahead) % SEQUENCES;
+            code = self.code(decoder)?;
+        }
+        let sequence = &mut self.sequences[self.current];
+        match code {
+            Code::Same => {}
+            Code::First => {
+                sequence.difference = self.differences.decompress(decoder, 0, 0)?;
+                sequence.advance(sequence.difference);
+                sequence.strained = 0;
+            }
+            Code::Factor(code) => {
+                let (factor, context) = factor(code);
+                let near = sequence.difference.wrapping_mul(factor);
+                let difference = self.differences.decompress(decoder, near, context)?;
+                sequence.advance(difference);
+                match code {
+                    1 => sequence.strained = 0,
+                    _ if factor == 0 || factor == MOST as i32 || factor == LEAST => sequence.strain(difference),
+                    _ => {}
+                }
+            }
+            Code::New => {
+                let upper = self.differences.decompress(decoder, (sequence.time >> 32) as i32, 8)?;
+                let time = i64::from(upper) << 32 | i64::from(decoder.read_int()?);
+                self.newest = (self.newest + 1) % SEQUENCES;
+                self.current = self.newest;
+                self.sequences[self.current] = Sequence { time, ..Sequence::default() };
+            }
+            Code::Other(_) => {
+                return Err(Error::new(ErrorKind::InvalidData, "a GPS time that changes its sequence twice"));
+            }
+        }
+        Ok(self.sequences[self.current].time)
+    }
+
+    /// Decodes a code; the two models number them differently.
+    fn code(&mut self, decoder: &mut ArithmeticDecoder<impl Read>) -> Result<Code> {
+        let (symbol, new) = if self.sequences[self.current].difference == 0 {
+            let symbol = decoder.decode_symbol(&mut self.firsts)?;
+            if symbol < self.same {
+                return Ok(Code::Same);
+            }
+            if symbol == self.same {
+                return Ok(Code::First);
+            }
+            (symbol, self.same + 1)
+        } else {
+            let symbol = decoder.decode_symbol(&mut self.factors)?;
+            if symbol < FACTORS {
+                return Ok(Code::Factor(symbol));
+            }
+            (symbol, FACTORS + self.same)
+        };
+        Ok(match symbol.checked_sub(new) {
+            None => Code::Same,
+            Some(0) => Code::New,
+            Some(ahead) => Code::Other(ahead as usize),
+        })
+    }
+}
+
+/// The factor of a code, and the context of the difference that comes with it.
+fn factor(code: u32) -> (i32, u32) {
+    let factor = if code <= MOST { code as i32 } else { MOST as i32 - code as i32 };
+    let context = match factor {
+        0 => 7,
+        1 => 1,
+        2..10 => 2,
+        10..500 => 3,
+        500.. => 4,
+        LEAST => 6,
+        _ => 5,
+    };
+    (factor, context)
+}
