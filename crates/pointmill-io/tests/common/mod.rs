@@ -3,6 +3,7 @@
 
 pub(crate) mod damage;
 pub(crate) mod named;
+pub(crate) mod points;
 pub(crate) mod random;
 pub(crate) mod valid;
 

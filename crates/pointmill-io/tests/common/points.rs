@@ -63,7 +63,7 @@ pub(crate) fn records(format: u8, extra: usize, n: usize, resting: u32, random: 
             place.copy_from_slice(&value.to_le_bytes());
         }
         // Others change in every third point, so that each changes alone and with others.
-        let mut change = |field: u32, place: &mut [u8], random: &mut Random| {
+        let change = |field: u32, place: &mut [u8], random: &mut Random| {
             if moves(field) && random.below(3) == 0 {
                 match random.below(3) {
                     0 => place[0] = place[0].wrapping_add(1),

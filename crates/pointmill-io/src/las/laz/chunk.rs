@@ -1,5 +1,6 @@
 //! A chunk: its first point as it is, then what is different in the others.
 
+use super::NO_CODE;
 use super::fields::decoder;
 use super::guard::guarded;
 use super::packing::{Layout, Packing};
@@ -31,6 +32,9 @@ pub(super) fn read(
         let wanted = format!("{} points of {record} bytes in {} bytes", chunk.points, bytes.len());
         IoError::Decompress(window.detail(&format!("chunk {i}"), wanted, found))
     };
+    if packing.layout != Layout::Layers && bytes[record.min(bytes.len())..].starts_with(&NO_CODE) {
+        return Err(broken(format!("codes that start with {NO_CODE:02x?}")));
+    }
     let mut decoder = decoder(packing, bytes).map_err(|e| broken(e.to_string()))?;
     let most = chunk.points.min((WINDOW / record) as u64);
     let mut block = vec![0; most as usize * record];
@@ -45,7 +49,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Checks the lengths of the layers, for which memory is taken as they say.
+/// Checks the lengths of the layers, for some of which memory is taken as they say, and how they start.
 fn check_layers(
     window: &Window<'_, '_>,
     packing: &Packing,
@@ -65,10 +69,19 @@ fn check_layers(
         let wanted = format!("{}, as the table of chunks says", chunk.points);
         return Err(IoError::SizeMismatch(detail("number of points", wanted, count.to_string())));
     }
-    let lengths = (0..packing.layers).map(|layer| u64::from(u32_at(bytes, packing.record + 4 + 4 * layer)));
-    let (sum, room) = (lengths.sum::<u64>(), (bytes.len() - head) as u64);
+    let lengths = || (0..packing.layers).map(|layer| u32_at(bytes, packing.record + 4 + 4 * layer));
+    let (sum, room) = (lengths().map(u64::from).sum::<u64>(), (bytes.len() - head) as u64);
     if sum > room {
         return Err(IoError::Truncated(detail("layers", format!("{sum} bytes"), format!("{room} bytes"))));
+    }
+    let mut at = head;
+    for (layer, length) in lengths().enumerate() {
+        let end = at + length as usize;
+        if bytes[at..end].starts_with(&NO_CODE) {
+            let (field, found) = (format!("layer {layer}"), format!("{NO_CODE:02x?} at its start"));
+            return Err(IoError::Decompress(detail(&field, "arithmetic codes".into(), found)));
+        }
+        at = end;
     }
     Ok(())
 }

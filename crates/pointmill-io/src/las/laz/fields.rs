@@ -1,8 +1,9 @@
-//! The decoders of a point's fields: those of the crate `laz`, but for GPS times, which are our own.
+//! The decoders of a point's fields: those of the crate `laz`, and our own where the crate's recurse without an end or give wrong values.
 
 use super::gps::{GpsTime1, GpsTime2};
 use super::packing::{Layout, Packing};
 use super::point14::Point14;
+use super::version1::{Colour1, Extra1};
 use laz::record::{LayeredPointRecordDecompressor, RecordDecompressor, SequentialPointRecordDecompressor};
 use laz::{LasZipError, LazItem, LazItemType};
 use std::io::Cursor;
@@ -30,6 +31,8 @@ fn points<'b>(
     for item in items {
         match (item.item_type(), item.version()) {
             (LazItemType::GpsTime, 1) => decoder.add_field_decompressor(GpsTime1::new()),
+            (LazItemType::RGB12, 1) => decoder.add_field_decompressor(Colour1::new()),
+            (LazItemType::Byte(count), 1) => decoder.add_field_decompressor(Extra1::new(count)),
             (LazItemType::GpsTime, 2) => decoder.add_field_decompressor(GpsTime2::new()),
             _ => decoder.set_fields_from(&vec![*item])?,
         }

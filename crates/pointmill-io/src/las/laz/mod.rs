@@ -14,6 +14,7 @@ mod point14;
 mod table;
 #[cfg(test)]
 mod tests;
+mod version1;
 
 pub use guard::hush_decoder_panics;
 
@@ -26,6 +27,10 @@ use crate::read::Rows;
 use crate::source::Source;
 use crate::window::Window;
 use packing::Packing;
+
+/// What no codes start with: a number is coded as one below the length of the first interval, and that length is this. A decoder that starts
+/// with it would look up its tables past their end.
+const NO_CODE: [u8; 4] = [0xff; 4];
 
 /// What a file may always unpack to, in bytes, and by which factor it may otherwise grow. Sweeps and tiles shrink to a
 /// quarter or a tenth; equal points shrink to nothing, and so would be any number of them.

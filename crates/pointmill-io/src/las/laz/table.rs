@@ -1,11 +1,13 @@
 //! The table of chunks: how many bytes each has, and of chunks of different lengths how many points.
 
+use super::NO_CODE;
 use super::packing::{Layout, Packing};
 use crate::error::IoError;
 use crate::las::header::{Header, u32_at, u64_at};
 use crate::window::Window;
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::IntegerDecompressorBuilder;
+use std::io::ErrorKind;
 use std::ops::Range;
 
 /// Bytes of the offset of the table, with which compressed points start, and of the head of the table.
@@ -127,6 +129,9 @@ fn entries(
         IoError::Decompress(window.detail("table of chunks", "a valid compressed table", e.to_string()))
     };
     decoder.read_init_bytes().map_err(broken)?;
+    if packed.starts_with(&NO_CODE) {
+        return Err(broken(ErrorKind::InvalidData.into()));
+    }
     let mut chunks = window.source().room(count)?;
     let (mut from, mut left) = (OFFSET, header.points);
     let (mut points_before, mut bytes_before) = (0, 0);

@@ -11,9 +11,9 @@ mod predict;
 mod record;
 
 use channel::{Channel, changed};
+use layers::Layers;
 use laz::DecompressionSelection;
 use laz::record::LayeredFieldDecompressor;
-use layers::Layers;
 use record::{Point, SIZE};
 use std::io::{Error, ErrorKind, Read, Result, Seek};
 

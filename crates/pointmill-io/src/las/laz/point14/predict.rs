@@ -90,7 +90,7 @@ mod tests {
                 median.get()
             })
             .to_vec();
-        assert_eq!(after, [0, 0, 0, 5, 5, 7, 7, 5, -9, -9, -9, -9]);
+        assert_eq!(after, [0, 0, 0, 0, 5, 7, 7, 5, -9, -9, -9, -9]);
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! Decoders of our own against the crate's compressors and the records that these were given.
 
-mod crafted;
 mod equal;
 #[path = "../../../../tests/common/points.rs"]
 mod points;
+#[allow(dead_code)] // Others use all of it.
 #[path = "../../../../tests/common/random.rs"]
 mod random;
+mod version1;
 
 use super::fields::decoder;
 use super::packing::{Layout, Packing, items};
-use laz::LazVlr;
 use laz::record::{LayeredPointRecordCompressor, RecordCompressor, SequentialPointRecordCompressor};
+use laz::{LazItemType, LazVlr};
+use version1::BytesCoder;
 
 /// What a file says of points of a format, with all items of one version.
 fn packing(format: u8, extra: usize, version: u16) -> Packing {
@@ -26,19 +28,27 @@ fn packing(format: u8, extra: usize, version: u16) -> Packing {
     Packing { layout, chunk: None, items, layers: 0, record }
 }
 
-/// Packs a chunk with the crate.
+/// Packs a chunk with the crate, and with our own coders what it does not write as the format has it.
 fn packed(packing: &Packing, records: &[u8]) -> Vec<u8> {
-    fn with(mut compressor: impl RecordCompressor<Vec<u8>>, packing: &Packing, records: &[u8]) -> Vec<u8> {
-        compressor.set_fields_from(&packing.items).unwrap();
+    fn pack(mut compressor: impl RecordCompressor<Vec<u8>>, records: &[u8]) -> Vec<u8> {
         compressor.compress_many(records).unwrap();
         compressor.done().unwrap();
         compressor.into_inner()
     }
     if packing.layout == Layout::Layers {
-        with(LayeredPointRecordCompressor::new(vec![]), packing, records)
-    } else {
-        with(SequentialPointRecordCompressor::new(vec![]), packing, records)
+        let mut compressor = LayeredPointRecordCompressor::new(vec![]);
+        compressor.set_fields_from(&packing.items).unwrap();
+        return pack(compressor, records);
     }
+    let mut compressor = SequentialPointRecordCompressor::new(vec![]);
+    for item in &packing.items {
+        match (item.item_type(), item.version()) {
+            (LazItemType::RGB12, 1) => compressor.add_field_compressor(BytesCoder::new(6, true)),
+            (LazItemType::Byte(n), 1) => compressor.add_field_compressor(BytesCoder::new(n.into(), false)),
+            _ => compressor.set_fields_from(&vec![*item]).unwrap(),
+        }
+    }
+    pack(compressor, records)
 }
 
 /// Unpacks `n` points, or as many as can be decoded, and says what was wrong with the next.
