@@ -64,11 +64,6 @@ pub fn file(extension: &str) -> PathBuf {
     folder.join(format!("pointmill-fuzz-{}.{extension}", std::process::id()))
 }
 
-/// Whether a LAS file says that its points are compressed: by the upper bits of its point format.
-pub fn is_laz(bytes: &[u8]) -> bool {
-    bytes.get(104).is_some_and(|format| format & 0xc0 != 0)
-}
-
 /// Reads the bytes as a file and as a stream: both must give the same points or both none; what was read is written and read again.
 pub fn reader(bytes: &[u8], format: Format, columns: Option<usize>) {
     pointmill_io::hush_decoder_panics();
