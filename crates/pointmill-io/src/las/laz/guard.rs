@@ -1,7 +1,8 @@
 //! The last guard around the crate `laz`.
 //!
-//! On damaged data its arithmetic looks up tables past their end, and where overflows are checked, stops at sums that are to wrap around.
-//! These are panics, of which nothing that is known about a chunk beforehand can keep it.
+//! Its arithmetic asserts, in builds with assertions, what damaged data do not keep, and where overflows are checked, stops at sums that are to
+//! wrap around. These are panics, of which nothing that is known about a chunk beforehand can keep it. In release builds none is
+//! known any more; the guard stays for those that are not known.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

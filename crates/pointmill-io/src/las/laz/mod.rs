@@ -1,8 +1,10 @@
 //! Compressed points: chunks that start afresh each, and a table of how long they are.
 //!
-//! The crate `laz` does the arithmetic decoding and nothing else. It believes what it is given: it takes memory for as many chunks and
-//! as long layers as are claimed, and panics where a list of items is empty. So the record about compression, the table and the head of
-//! each chunk are read here, compared with the bytes that are there, and a chunk's bytes are all that its decoder gets.
+//! The crate `laz` does the arithmetic decoding, and has decoders of most fields. It believes what it is given: it takes memory for as many
+//! chunks and as long layers as are claimed, and panics where a list of items is empty. So the record about compression, the table and the
+//! head of each chunk are read here, compared with the bytes that are there, and a chunk's bytes are all that its decoder gets.
+//! Decoders of our own stand in where those of the crate recurse without an end (times, and points of formats 6 to 10, of which they are a
+//! part) or give wrong values (colours and extra bytes of version 1).
 //! The format has no checksum: wrong points may come out of a damaged file.
 
 mod chunk;
