@@ -53,7 +53,7 @@ pub(super) struct GpsTime2(Sequences);
 
 impl GpsTime2 {
     pub(super) fn new() -> Self {
-        Self(Sequences::new(true, 0))
+        Self(Sequences::new(true))
     }
 }
 
@@ -64,7 +64,7 @@ impl<R: Read> FieldDecompressor<R> for GpsTime2 {
 
     fn decompress_first(&mut self, src: &mut R, first_point: &mut [u8]) -> Result<()> {
         src.read_exact(first_point)?;
-        self.0 = Sequences::new(true, u64_at(first_point, 0) as i64);
+        self.0.start(u64_at(first_point, 0) as i64);
         Ok(())
     }
 

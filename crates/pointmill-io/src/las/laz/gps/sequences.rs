@@ -42,20 +42,23 @@ pub(in crate::las::laz) struct Sequences {
 }
 
 impl Sequences {
-    /// Starts with the time of the first point. `same` says whether there is a code for a time that stays.
-    pub(in crate::las::laz) fn new(same: bool, time: i64) -> Self {
+    /// Makes the models. `same` says whether there is a code for a time that stays.
+    pub(in crate::las::laz) fn new(same: bool) -> Self {
         let (same, others) = (u32::from(same), SEQUENCES as u32 - 1);
-        let mut sequences = [Sequence::default(); SEQUENCES];
-        sequences[0].time = time;
         Self {
             same,
             firsts: ArithmeticModelBuilder::new(same + 2 + others).build(),
             factors: ArithmeticModelBuilder::new(FACTORS + same + 1 + others).build(),
             differences: IntegerDecompressorBuilder::new().bits(32).contexts(9).build_initialized(),
-            sequences,
+            sequences: Default::default(),
             current: 0,
             newest: 0,
         }
+    }
+
+    /// Starts with the time of the first point.
+    pub(in crate::las::laz) fn start(&mut self, time: i64) {
+        self.sequences[0].time = time;
     }
 
     /// Decodes the next time.
@@ -71,7 +74,6 @@ impl Sequences {
             Code::First => {
                 sequence.difference = self.differences.decompress(decoder, 0, 0)?;
                 sequence.advance(sequence.difference);
-                sequence.strained = 0;
             }
             Code::Factor(code) => {
                 let (factor, context) = factor(code);

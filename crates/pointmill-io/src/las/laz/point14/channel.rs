@@ -71,6 +71,8 @@ impl Channel {
     pub(super) fn new(point: &Point) -> Self {
         let differences =
             |bits, contexts| IntegerDecompressorBuilder::new().bits(bits).contexts(contexts).build_initialized();
+        let mut times = Sequences::new(false);
+        times.start(point.time);
         Self {
             last: *point,
             time_changed: false,
@@ -92,7 +94,7 @@ impl Channel {
             intensity: differences(16, 4),
             angle: differences(16, 2),
             source: differences(16, 1),
-            times: Sequences::new(false, point.time),
+            times,
         }
     }
 

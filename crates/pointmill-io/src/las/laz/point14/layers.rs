@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn memory_is_taken_for_bytes_and_not_for_lengths() {
-        let mut head = vec![0; 4 * LAYERS];
+        let mut head = [0; 4 * LAYERS];
         head[32..].fill(0xff);
         let mut layers = Layers::default();
         layers.read_lengths(&mut &head[..]).unwrap();
