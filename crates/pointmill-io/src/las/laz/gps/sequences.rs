@@ -9,10 +9,10 @@ use std::io::{Error, ErrorKind, Read, Result};
 const SEQUENCES: usize = 4;
 
 /// The range of factors. Those below 0 have codes behind the largest.
-const MOST: u32 = 500;
+const MOST: i32 = 500;
 const LEAST: i32 = -10;
 /// The number of codes for factors.
-const FACTORS: u32 = MOST + LEAST.unsigned_abs() + 1;
+const FACTORS: u32 = (MOST - LEAST + 1) as u32;
 
 /// What a code says of a time.
 enum Code {
@@ -80,9 +80,9 @@ impl Sequences {
                 let near = sequence.difference.wrapping_mul(factor);
                 let difference = self.differences.decompress(decoder, near, context)?;
                 sequence.advance(difference);
-                match code {
+                match factor {
                     1 => sequence.strained = 0,
-                    _ if factor == 0 || factor == MOST as i32 || factor == LEAST => sequence.strain(difference),
+                    0 | MOST | LEAST => sequence.strain(difference),
                     _ => {}
                 }
             }
@@ -126,15 +126,16 @@ impl Sequences {
     }
 }
 
-/// The factor of a code, and the context of the difference that comes with it.
+/// The factor of a code, which is below `FACTORS`, and the context of the difference that comes with it.
 fn factor(code: u32) -> (i32, u32) {
-    let factor = if code <= MOST { code as i32 } else { MOST as i32 - code as i32 };
+    let code = code as i32;
+    let factor = if code <= MOST { code } else { MOST - code };
     let context = match factor {
         0 => 7,
         1 => 1,
         2..10 => 2,
-        10..500 => 3,
-        500.. => 4,
+        10..MOST => 3,
+        MOST.. => 4,
         LEAST => 6,
         _ => 5,
     };
