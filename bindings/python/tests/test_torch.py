@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 import pointmill
 import pointmill.torch as pt
 from conftest import assert_bits, fixture_files
+from network import Small
 
 RANGE = [-10.0, -10.0, -2.0, 10.0, 10.0, 2.0]
 SIZE = [1.0, 1.0, 1.0]
@@ -163,22 +164,6 @@ def test_changed_in_place_is_noticed():
         pooled.sum().backward()
 
 
-class Small(torch.nn.Module):
-    """Voxelize, a mean of each voxel, a layer; and a pooling beside it."""
-
-    def __init__(self, padded):
-        super().__init__()
-        self.voxelize = pt.Voxelization(SIZE, RANGE, max_num_points=3, max_voxels=64, padded=padded)
-        self.pool = pt.RoIAwarePool3d(2, 8)
-        self.layer = torch.nn.Linear(4, 3)
-
-    def forward(self, points, rois):
-        voxels, _, num_points = self.voxelize(points)
-        mean = voxels.sum(1) / num_points.clamp(min=1)[:, None]
-        features = self.layer(points)
-        return self.layer(mean).sum() + self.pool(rois, points[:, :3].contiguous(), features).sum()
-
-
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 @pytest.mark.parametrize("padded", [True, False])
 def test_compile(backend, padded):
@@ -186,7 +171,7 @@ def test_compile(backend, padded):
         pytest.skip("inductor compiles C++")
     torch.manual_seed(0)
     torch._dynamo.reset()
-    module, (rois, _, _) = Small(padded), scene()
+    module, (rois, _, _) = Small(SIZE, RANGE, max_voxels=64, padded=padded), scene()
     compiled = torch.compile(module, backend=backend, fullgraph=padded, dynamic=False)
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
         for points in (cloud(), cloud(seed=1)):
