@@ -1,6 +1,7 @@
 //! Memory of the host that is sized by input: where it is refused that is an error, and not the end of the process.
 
 use crate::{Error, Result};
+use rayon::prelude::*;
 
 /// Makes room for `len` elements in all.
 #[inline]
@@ -28,6 +29,13 @@ pub(crate) fn resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Result
     room(all, len)?;
     all.resize(len, value);
     Ok(())
+}
+
+/// As `vec![value; len]`.
+pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    resize(&mut all, len, value)?;
+    Ok(all)
 }
 
 /// As [`Vec::resize_with`].
@@ -61,6 +69,15 @@ pub(crate) fn collect<T>(all: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>
     Ok(collected)
 }
 
+/// As [`collect`], on all threads; the memory that rayon takes for its own work is small and does not grow with the elements.
+pub(crate) fn collect_parallel<T: Send>(all: impl IndexedParallelIterator<Item = T>) -> Result<Vec<T>> {
+    let mut collected = Vec::new();
+    collected.try_reserve_exact(all.len()).map_err(|_| refused::<T>(all.len()))?;
+    // There is room for all, so this takes no memory.
+    all.collect_into_vec(&mut collected);
+    Ok(collected)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +88,8 @@ mod tests {
         let told = room(&mut all, usize::MAX / 16).unwrap_err();
         assert_eq!(told, Error::OutOfMemory { device: "cpu".into(), bytes: (usize::MAX / 16 * 8) as u64 });
         assert!(resize(&mut all, usize::MAX / 8, 0).is_err() && collect(0..usize::MAX / 8).is_err());
+        let many = rayon::iter::repeat_n(0u64, usize::MAX / 8);
+        assert!(collect_parallel(many).is_err() && collect_parallel((0..3usize).into_par_iter()).unwrap() == [0, 1, 2]);
         push(&mut all, 4).unwrap();
         extend(&mut all, [5, 6].into_iter()).unwrap();
         resize(&mut all, 7, 7).unwrap();

@@ -2,10 +2,11 @@
 //!
 //! A refusal that is no error ends the process, and with it this test.
 
-use pointmill::ndt::{NdtBuilder, NdtCloud, NdtParams};
+use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher, Stage, Timing, normals};
+use pointmill::ndt::{AlignParams, NdtBuilder, NdtCloud, NdtMoments, NdtParams, Neighbourhood, ndt_grid};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
 use pointmill::voxelize::{MeanType, Outputs, RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Device, Error, Input, PointCloud};
+use pointmill::{Coordinates, Device, Error, Input, PointCloud};
 use pointmill_io::{
     IoError, NamedPoints, ReadOptions, read, write_bin, write_npy, write_pcd, write_ply, write_points_npz,
 };
@@ -211,6 +212,119 @@ fn ndt_tells_of_every_refusal() {
         };
         each_refused(&format!("ndt, {} threads", device.threads()), work, out_of_memory);
     }
+}
+
+#[test]
+fn ndt_searches_and_alignments_tell_of_every_refusal() {
+    let _turn = turn();
+    let cloud = cloud(48_000);
+    let scan = cloud.data();
+    for device in devices() {
+        let params = NdtParams { min_points: 3, ..NdtParams::default() };
+        let grid = ndt_grid(NdtCloud::f32(cloud.data(), 4).unwrap(), 1.0, &params, &device).unwrap();
+        let cells = grid.read().unwrap();
+        let guess = [0.05, -0.03, 0.02, 0.0, 0.0, 0.002];
+        // Of many poses and cells the lists are large too.
+        let (poses, places) = (vec![guess; 1000], cells.coords.repeat(8));
+        let few = &scan[..4 * 5];
+        let threads = device.threads();
+        let points = || NdtCloud::f32(scan, 4);
+        each_refused(
+            &format!("ndt search, {threads} threads"),
+            || Ok((grid.radius_search(points()?, 2.0)?.read()?, grid.lookup(&places)?)),
+            out_of_memory,
+        );
+        each_refused(
+            &format!("ndt neighbours, {threads} threads"),
+            || grid.neighbours(points()?, Neighbourhood::TwentySeven)?.read(),
+            out_of_memory,
+        );
+        each_refused(
+            &format!("ndt scores, {threads} threads"),
+            || {
+                let fits = grid.score(NdtCloud::f32(few, 4)?, &poses)?;
+                Ok((grid.score(points()?, &[guess])?, grid.point_scores(points()?, &guess)?, fits))
+            },
+            out_of_memory,
+        );
+        each_refused(
+            &format!("ndt align, {threads} threads"),
+            || {
+                let params = AlignParams { max_iterations: 2, ..AlignParams::default() };
+                let many = grid.align(NdtCloud::f32(few, 4)?, &poses, &AlignParams { max_iterations: 0, ..params })?;
+                Ok((grid.align(points()?, &[guess], &params)?, many))
+            },
+            out_of_memory,
+        );
+        let moments = || -> Result<_, Error> {
+            let mut moments = NdtMoments::new(1.0)?;
+            moments.add(NdtCloud::f32(cloud.data(), 4)?)?;
+            Ok(moments)
+        };
+        let moments = moments().unwrap();
+        let sums: Vec<_> = moments.cells().map(|(cell, sums)| (cell, *sums)).collect();
+        let (lattice, points, nonfinite) = (*moments.lattice(), moments.points(), moments.nonfinite());
+        each_refused("moments of cells", || NdtMoments::from_cells(lattice, &sums, points, nonfinite), out_of_memory);
+    }
+}
+
+#[test]
+fn icp_tells_of_every_refusal() {
+    let _turn = turn();
+    let target = cloud(6_000);
+    let source: Vec<f32> =
+        target.data().chunks_exact(4).flat_map(|p| [p[0] + 0.01, p[1] - 0.02, p[2] + 0.01]).collect();
+    let searches = [Search::Brute, Search::KdTree, Search::Lbvh];
+    for device in devices() {
+        for (metric, search, voxel_size) in [
+            (Metric::PointToPoint, Search::KdTree, 0.0),
+            (Metric::PointToPlane, Search::Lbvh, 0.05),
+            (Metric::Gicp, Search::KdTree, 0.0),
+            (Metric::Gicp, Search::Brute, 0.1),
+        ] {
+            let schedule = vec![Stage { voxel_size, max_distance: Some(0.5) }];
+            let params = IcpParams { metric, search, schedule, max_iterations: 2, ..IcpParams::default() };
+            let work = || {
+                let (source, target) = (Coordinates::f32(&source, 3)?, Coordinates::f32(target.data(), 4)?);
+                Aligner::new(&device.stream()?)?.align(source, target, &params).map(without_times)
+            };
+            each_refused(&format!("icp, {metric:?}, {search:?}, {} threads", device.threads()), work, out_of_memory);
+        }
+        let points: Vec<[f32; 3]> = target.points().iter_xyz().collect();
+        let stream = device.stream().unwrap();
+        let buffer = stream.upload(target.data()).unwrap();
+        for search in searches {
+            let work = || {
+                let searcher = Searcher::of(&buffer, points.len(), 4, search)?;
+                let found = (searcher.nearest(&points, Some(1.0))?, searcher.neighbours(&points, 3, None)?);
+                Ok((found, normals(&points, &searcher, 8)?))
+            };
+            each_refused(&format!("neighbours, {search:?}, {} threads", device.threads()), work, out_of_memory);
+        }
+    }
+}
+
+/// A trace grows with the looks; of many stages it is long.
+#[test]
+fn a_long_trace_tells_of_every_refusal() {
+    let _turn = turn();
+    let wave = |z: f32| -> Vec<f32> { (0..60).flat_map(|i| [0.1 * i as f32, (0.3 * i as f32).sin(), z]).collect() };
+    let (source, target) = (wave(0.0), wave(0.3));
+    let schedule = vec![Stage { voxel_size: 0.0, max_distance: None }; 150];
+    let params = IcpParams { metric: Metric::PointToPoint, schedule, ..IcpParams::default() };
+    let device = Device::cpu_with_threads(1).unwrap();
+    let work = || {
+        let (source, target) = (Coordinates::f32(&source, 3)?, Coordinates::f32(&target, 3)?);
+        Aligner::new(&device.stream()?)?.align(source, target, &params).map(without_times)
+    };
+    assert!(work().unwrap().trace.len() >= 150);
+    each_refused("a long trace", work, out_of_memory);
+}
+
+fn without_times(mut found: Registration) -> Registration {
+    found.prepare_ms = 0.0;
+    found.trace.iter_mut().for_each(|look| look.timing = Timing::default());
+    found
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::result::Dropped;
 use super::search::{MAX_POINTS, order_along_curve};
-use crate::{Coordinates, Device, Error, Result};
+use crate::{Coordinates, Device, Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
 use rayon::prelude::*;
 
@@ -26,7 +26,8 @@ impl Local {
         cloud.check_device(argument, &Device::cpu().stream()?)?;
         check_number(argument, cloud.len())?;
         let mut local = Self::default();
-        let mut kept: Vec<[f64; 3]> = Vec::with_capacity(cloud.len());
+        let mut kept: Vec<[f64; 3]> = Vec::new();
+        memory::room(&mut kept, cloud.len())?;
         for i in 0..cloud.len() {
             let p = cloud.point(i);
             if !p.iter().all(|x| x.is_finite()) {
@@ -39,7 +40,7 @@ impl Local {
         }
         local.centre = centre(&kept);
         let centre = local.centre;
-        local.points = kept.par_iter().map(|p| [0, 1, 2].map(|i| (p[i] - centre[i]) as f32)).collect();
+        local.points = memory::collect_parallel(kept.par_iter().map(|p| [0, 1, 2].map(|i| (p[i] - centre[i]) as f32)))?;
         if let Some(i) = local.points.iter().position(|p| p.iter().any(|x| f64::from(x.abs()) > FARTHEST)) {
             return Err(too_far(argument, i));
         }
@@ -50,7 +51,8 @@ impl Local {
     pub(super) fn downsampled(&self, argument: &'static str, size: f64) -> Result<Vec<[f32; 3]>> {
         let lattice = NdtLattice::new(size)
             .map_err(|_| Error::argument("voxel_size", "0, or a size whose reciprocal is a normal f32", size))?;
-        let mut cells: Vec<([i32; 3], u32)> = Vec::with_capacity(self.points.len());
+        let mut cells: Vec<([i32; 3], u32)> = Vec::new();
+        memory::room(&mut cells, self.points.len())?;
         for (p, i) in self.points.iter().zip(0..) {
             let Some(place) = lattice.place(*p) else {
                 let expected = format!("a cloud of at most {MAX_CELL} cells of {size} m each way");
@@ -59,18 +61,16 @@ impl Local {
             cells.push((place.cell, i));
         }
         cells.par_sort_unstable();
-        let mut means: Vec<(u32, [f32; 3])> = cells
-            .chunk_by(|a, b| a.0 == b.0)
-            .map(|cell| {
-                let mut sum = [0.0; 3];
-                for (_, i) in cell {
-                    (0..3).for_each(|axis| sum[axis] += f64::from(self.points[*i as usize][axis]));
-                }
-                (cell[0].1, sum.map(|x| (x / cell.len() as f64) as f32))
-            })
-            .collect();
+        let mut means: Vec<(u32, [f32; 3])> = Vec::new();
+        for cell in cells.chunk_by(|a, b| a.0 == b.0) {
+            let mut sum = [0.0; 3];
+            for (_, i) in cell {
+                (0..3).for_each(|axis| sum[axis] += f64::from(self.points[*i as usize][axis]));
+            }
+            memory::push(&mut means, (cell[0].1, sum.map(|x| (x / cell.len() as f64) as f32)))?;
+        }
         means.sort_unstable_by_key(|(first, _)| *first);
-        Ok(means.into_iter().map(|(_, mean)| mean).collect())
+        memory::collect(means.into_iter().map(|(_, mean)| mean))
     }
 }
 
@@ -94,13 +94,15 @@ fn centre(points: &[[f64; 3]]) -> [f64; 3] {
         return [0.0; 3];
     }
     let n = points.len().min(SAMPLE);
+    let mut values = [0.0; SAMPLE];
     [0, 1, 2].map(|axis| {
-        let mut values: Vec<f64> = (0..n).map(|i| points[i * points.len() / n][axis]).collect();
+        let values = &mut values[..n];
+        values.iter_mut().enumerate().for_each(|(i, value)| *value = points[i * points.len() / n][axis]);
         *values.select_nth_unstable_by(n / 2, f64::total_cmp).1
     })
 }
 
 /// Points in the order of the Morton curve, with what belongs to each.
-pub(super) fn along_curve(points: &[[f32; 3]]) -> Vec<u32> {
-    order_along_curve(points.len(), |i| points[i]).into_iter().map(|(_, i)| i).collect()
+pub(super) fn along_curve(points: &[[f32; 3]]) -> Result<Vec<u32>> {
+    memory::collect(order_along_curve(points.len(), |i| points[i])?.into_iter().map(|(_, i)| i))
 }

@@ -1,7 +1,7 @@
 //! Normals of clouds.
 
 use super::search::{MAX_NEIGHBOURS, Scratch, Searcher, Several};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use pointmill_core::icp::nearest::{FARTHEST, index_of};
 use pointmill_core::icp::neighbourhood::Neighbourhood;
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ const GROUPS: usize = 32;
 /// along a line), or that is not finite, has zeros. **Determinism**: the same bits for any number of threads and any search.
 ///
 /// # Errors
-/// A `k` that is not 1 to [`MAX_NEIGHBOURS`].
+/// A `k` that is not 1 to [`MAX_NEIGHBOURS`], a searcher of other points; out of memory.
 ///
 /// ```
 /// use pointmill::icp::{Search, Searcher, normals};
@@ -35,18 +35,22 @@ pub fn normals(points: &[[f32; 3]], searcher: &Searcher, k: usize) -> Result<Vec
         return on.normals(k);
     }
     // Points of a group are near each other, so what a walk reads is still in the cache for the next.
-    let found: Vec<Vec<(u32, [f32; 3])>> = (0..searcher.groups().div_ceil(GROUPS))
-        .into_par_iter()
-        .map_init(Scratch::default, |scratch, part| {
-            let mut found = Vec::new();
-            for group in part * GROUPS..searcher.groups().min((part + 1) * GROUPS) {
-                searcher.each_of(group, |p, index| found.push((index, normal(points, searcher, p, k, scratch))));
-            }
-            found
-        })
-        .collect();
-    let mut normals = vec![[0.0; 3]; points.len()];
-    found.into_iter().flatten().for_each(|(index, normal)| normals[index as usize] = normal);
+    let parts = (0..searcher.groups().div_ceil(GROUPS)).into_par_iter().map_init(Scratch::default, |scratch, part| {
+        let mut found = Vec::new();
+        let mut told = Ok(());
+        for group in part * GROUPS..searcher.groups().min((part + 1) * GROUPS) {
+            searcher.each_of(group, |p, index| {
+                if let Err(refused) = memory::push(&mut found, (index, normal(points, searcher, p, k, scratch))) {
+                    told = Err(refused);
+                }
+            });
+        }
+        told.map(|()| found)
+    });
+    let mut normals = memory::filled(points.len(), [0.0; 3])?;
+    for part in memory::collect_parallel(parts)? {
+        part?.into_iter().for_each(|(index, normal)| normals[index as usize] = normal);
+    }
     Ok(normals)
 }
 

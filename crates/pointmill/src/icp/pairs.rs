@@ -2,6 +2,7 @@
 
 use super::search::{Scratch, Searcher};
 use crate::prim::BLOCK;
+use crate::{Result, memory};
 use pointmill_core::icp::keep::Nearest;
 use pointmill_core::icp::known::{Known, hash};
 use pointmill_core::icp::nearest::{key, squared_distance};
@@ -34,8 +35,8 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// For `n` source points, and target points below a key.
-    pub(super) fn new(n: usize, limit: u64) -> Self {
-        Self { known: vec![Known::nothing(limit); n], limit }
+    pub(super) fn new(n: usize, limit: u64) -> Result<Self> {
+        Ok(Self { known: memory::filled(n, Known::nothing(limit))?, limit })
     }
 
     /// The index of the target point of a source point, if it has one.
@@ -48,8 +49,7 @@ impl Pairs {
     /// Finds the pairs of all source points.
     pub(super) fn look(&mut self, source: &[[f32; 3]], from: &Look<'_>) -> Looked {
         let limit = self.limit;
-        let blocks: Vec<Looked> = self
-            .known
+        self.known
             .par_chunks_mut(BLOCK)
             .zip(source.par_chunks(BLOCK))
             .enumerate()
@@ -70,12 +70,12 @@ impl Pairs {
                 }
                 looked
             })
-            .collect();
-        blocks.iter().fold(Looked::default(), |all, block| Looked {
-            changed: all.changed + block.changed,
-            searched: all.searched + block.searched,
-            hash: all.hash.wrapping_add(block.hash),
-        })
+            // Of whole numbers, so that any order of blocks gives the same.
+            .reduce(Looked::default, |all, block| Looked {
+                changed: all.changed + block.changed,
+                searched: all.searched + block.searched,
+                hash: all.hash.wrapping_add(block.hash),
+            })
     }
 }
 

@@ -6,7 +6,7 @@ use super::params::{IcpParams, Metric, Stage};
 use super::result::{Dropped, Iteration, Observability, Registration, Status, Timing, covariance};
 use super::search::Search;
 use super::stage::Clouds;
-use crate::{Coordinates, Result};
+use crate::{Coordinates, Result, memory};
 use pointmill_core::icp::pairs::Linearization;
 use pointmill_core::icp::pose::{point_hessian, step_hessian};
 use pointmill_core::icp::spread::{Spread, margin};
@@ -32,7 +32,7 @@ const LONGEST_CYCLE: usize = 8;
 /// **Limits**: fewer than 2^30 points a cloud, within 1e18 m of its middle. Points that are not finite are left out and counted.
 ///
 /// # Errors
-/// Parameters out of range, a guess that is not rigid, clouds beyond the limits. Clouds that cannot be aligned are no error: the status says why.
+/// Parameters out of range, a guess that is not rigid, clouds beyond the limits; out of memory. Clouds that cannot be aligned are no error: the status says why.
 ///
 /// ```
 /// use pointmill::Coordinates;
@@ -231,7 +231,7 @@ impl Run<'_> {
         loop {
             let Turn { looked, sums, timing } = on.turn(&ask)?;
             let start = Instant::now();
-            seen.push(looked.hash);
+            memory::push(&mut seen, looked.hash)?;
             let mut entry = Iteration {
                 stage: number,
                 target_from_source: self.frames.matrix(&ask.pose),
@@ -265,7 +265,7 @@ impl Run<'_> {
                 }
             }
             entry.timing.solve_ms += elapsed(start);
-            self.trace.push(entry);
+            memory::push(&mut self.trace, entry)?;
             if let Some(status) = status {
                 return Ok((status, sums));
             }

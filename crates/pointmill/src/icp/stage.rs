@@ -7,8 +7,8 @@ use super::params::{IcpParams, Metric, Robust, Stage};
 use super::register::{Ask, Ground, Turn, elapsed};
 use super::result::Timing;
 use super::search::{Search, Searcher, limit_of};
-use crate::Result;
 use crate::prim::sum;
+use crate::{Result, memory};
 use pointmill_core::icp::pairs::{Linearization, POINT_TERMS, STEP_TERMS, generalized, point_to_plane, point_to_point};
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
@@ -34,7 +34,7 @@ pub(super) struct Clouds {
 impl Clouds {
     pub(super) fn new(source: &Local, target: &Local, stage: &Stage, params: &IcpParams) -> Result<Self> {
         let points = |argument, cloud: &Local| match stage.voxel_size {
-            0.0 => Ok(cloud.points.clone()),
+            0.0 => memory::collect(cloud.points.iter().copied()),
             size => cloud.downsampled(argument, size),
         };
         let of_source = || -> Result<_> {
@@ -43,13 +43,14 @@ impl Clouds {
                 Metric::Gicp => normals(&points, &Searcher::new(&points, params.search)?, params.neighbours)?,
                 _ => Vec::new(),
             };
-            let order = along_curve(&points);
-            let along = |values: &[[f32; 3]]| -> Vec<[f32; 3]> {
-                if values.is_empty() { Vec::new() } else { order.iter().map(|i| values[*i as usize]).collect() }
+            let order = along_curve(&points)?;
+            let along = |values: &[[f32; 3]]| {
+                let order = if values.is_empty() { &[] } else { &order[..] };
+                memory::collect(order.iter().map(|i| values[*i as usize]))
             };
-            let points = along(&points);
-            let spread = spread_of(&points);
-            Ok((points, along(&normals), spread))
+            let points = along(&points)?;
+            let spread = spread_of(&points)?;
+            Ok((points, along(&normals)?, spread))
         };
         let of_target = || -> Result<_> {
             let points = points("target", target)?;
@@ -62,34 +63,34 @@ impl Clouds {
         };
         let (of_source, of_target) = rayon::join(of_source, of_target);
         let ((source, source_normals, spread), (target, target_normals, searcher)) = (of_source?, of_target?);
-        let pairs = Pairs::new(source.len(), limit_of(stage.max_distance)?);
+        let pairs = Pairs::new(source.len(), limit_of(stage.max_distance)?)?;
         let (metric, robust) = (params.metric, params.robust);
         Ok(Self { metric, robust, source, source_normals, target, target_normals, searcher, spread, pairs })
     }
 
     /// What the pairs say at a pose.
-    fn sums(&self, at: &Linearization) -> Sums {
+    fn sums(&self, at: &Linearization) -> Result<Sums> {
         let n = self.source.len();
         let wide = |p: [f32; 3]| p.map(f64::from);
         let (source, target, pairs) = (&self.source, &self.target, &self.pairs);
         let kernel = &self.robust;
-        match self.metric {
+        Ok(match self.metric {
             Metric::PointToPoint => Sums::Points(sum(n, |i| match pairs.target(i) {
                 Some(j) => point_to_point(&at.pose, kernel, wide(source[i]), wide(target[j])),
                 None => [0.0; POINT_TERMS],
-            })),
+            })?),
             Metric::PointToPlane => Sums::Steps(sum(n, |i| match pairs.target(i) {
                 Some(j) => point_to_plane(at, kernel, wide(source[i]), wide(target[j]), self.target_normals[j]),
                 None => [0.0; STEP_TERMS],
-            })),
+            })?),
             Metric::Gicp => Sums::Steps(sum(n, |i| match pairs.target(i) {
                 Some(j) => {
                     let normals = [self.source_normals[i], self.target_normals[j]];
                     generalized(at, kernel, wide(source[i]), wide(target[j]), normals)
                 }
                 None => [0.0; STEP_TERMS],
-            })),
-        }
+            })?),
+        })
     }
 }
 
@@ -113,23 +114,23 @@ impl Ground for Clouds {
         let looked = self.pairs.look(&self.source, &look);
         timing.search_ms = elapsed(start);
         let start = Instant::now();
-        let sums = self.sums(&self.spread.at(ask.pose));
+        let sums = self.sums(&self.spread.at(ask.pose))?;
         timing.reduce_ms = elapsed(start);
         Ok(Turn { looked, sums, timing })
     }
 }
 
 /// The spread of points.
-fn spread_of(points: &[[f32; 3]]) -> Spread {
+fn spread_of(points: &[[f32; 3]]) -> Result<Spread> {
     if points.is_empty() {
-        return Spread::NONE;
+        return Ok(Spread::NONE);
     }
     let n = points.len() as f64;
-    let mean = sum(points.len(), |i| points[i].map(f64::from)).map(|x| x / n);
+    let mean = sum(points.len(), |i| points[i].map(f64::from))?.map(|x| x / n);
     // A second pass, so that a small cloud far from zero keeps its digits.
     let products: [f64; 9] = sum(points.len(), |i| {
         let d = subtract(points[i].map(f64::from), mean);
         std::array::from_fn(|e| d[e / 3] * d[e % 3])
-    });
-    Spread { mean, covariance: std::array::from_fn(|i| std::array::from_fn(|j| products[3 * i + j] / n)) }
+    })?;
+    Ok(Spread { mean, covariance: std::array::from_fn(|i| std::array::from_fn(|j| products[3 * i + j] / n)) })
 }

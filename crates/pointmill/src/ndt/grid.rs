@@ -4,7 +4,7 @@ use super::fit::check;
 use super::moments::lattice_of;
 use super::{AlignParams, NdtCells, NdtCloud, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use pointmill_core::eigen::eigen;
 use pointmill_core::ndt::{NdtAlignment, NdtLattice, Pose, PreparedPose, in_lattice, key_of};
 
@@ -135,7 +135,7 @@ impl NdtGrid {
     /// Out of memory, or whatever the device's work ran into.
     pub fn lookup(&self, cells: &[[i32; 3]]) -> Result<Vec<i32>> {
         match &self.place {
-            Place::Host(grid) => Ok(cells.iter().map(|cell| grid.lookup(*cell)).collect()),
+            Place::Host(grid) => memory::collect(cells.iter().map(|cell| grid.lookup(*cell))),
             Place::Device(grid) => grid.lookup(&self.lattice, cells),
         }
     }
@@ -187,16 +187,21 @@ impl NdtGrid {
     pub fn score(&self, scan: NdtCloud<'_>, poses: &[Pose]) -> Result<Vec<NdtFit>> {
         poses.iter().try_for_each(check)?;
         scan.check_device("scan", &self.stream)?;
-        let prepared: Vec<PreparedPose> = poses.iter().map(PreparedPose::new).collect();
+        let prepared = memory::collect(poses.iter().map(PreparedPose::new))?;
         let sums = match &self.place {
-            Place::Host(grid) => {
-                self.device().install(|| prepared.iter().map(|pose| grid.score(&scan, pose)).collect())
-            }
+            Place::Host(grid) => self.device().install(|| -> Result<_> {
+                let mut sums = Vec::new();
+                memory::room(&mut sums, prepared.len())?;
+                for pose in &prepared {
+                    sums.push(grid.score(&scan, pose)?);
+                }
+                Ok(sums)
+            })?,
             Place::Device(grid) => {
                 self.stream.in_order(&[scan.stream()], || grid.score(&self.lattice, &scan, &prepared))?
             }
         };
-        Ok(sums.into_iter().map(|sums| NdtFit::new(scan.len(), sums)).collect())
+        memory::collect(sums.into_iter().map(|sums| NdtFit::new(scan.len(), sums)))
     }
 
     /// The sum of each point's terms at a pose, and the largest; zeros for a point without a cell within reach.
@@ -208,7 +213,7 @@ impl NdtGrid {
         scan.check_device("scan", &self.stream)?;
         let pose = PreparedPose::new(pose);
         match &self.place {
-            Place::Host(grid) => Ok(self.device().install(|| grid.point_scores(&scan, &pose))),
+            Place::Host(grid) => self.device().install(|| grid.point_scores(&scan, &pose)),
             Place::Device(grid) => {
                 self.stream.in_order(&[scan.stream()], || grid.point_scores(&self.lattice, &scan, &pose))
             }
@@ -226,17 +231,17 @@ impl NdtGrid {
         let limits = params.check()?;
         guesses.iter().try_for_each(check)?;
         scan.check_device("scan", &self.stream)?;
-        let mut alignments: Vec<NdtAlignment> = guesses.iter().map(NdtAlignment::new).collect();
+        let mut alignments = memory::collect(guesses.iter().map(NdtAlignment::new))?;
         match &self.place {
             Place::Host(grid) => {
-                self.device().install(|| alignments.iter_mut().for_each(|one| grid.align(&scan, one, &limits)));
+                self.device().install(|| alignments.iter_mut().try_for_each(|one| grid.align(&scan, one, &limits)))?;
             }
             Place::Device(grid) => {
                 self.stream
                     .in_order(&[scan.stream()], || grid.align(&self.lattice, &scan, &mut alignments, &limits))?;
             }
         }
-        Ok(alignments.iter().map(|one| NdtRegistration::new(one, scan.len())).collect())
+        memory::collect(alignments.iter().map(|one| NdtRegistration::new(one, scan.len())))
     }
 }
 

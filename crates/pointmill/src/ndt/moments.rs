@@ -44,7 +44,8 @@ impl NdtMoments {
     /// # Ok::<(), pointmill::Error>(())
     /// ```
     pub fn from_cells(lattice: NdtLattice, cells: &[([i32; 3], Moments)], points: u64, nonfinite: u64) -> Result<Self> {
-        let mut sums = Sums::with_capacity(cells.len());
+        let mut sums = Sums::new();
+        memory::room(&mut sums, cells.len())?;
         let mut counted = 0;
         for (cell, moments) in cells {
             check_cell(*cell, moments)?;

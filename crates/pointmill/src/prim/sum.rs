@@ -1,5 +1,6 @@
 //! Sums in one order, whoever adds.
 
+use crate::{Result, memory};
 use pointmill_kernels::prim::sum::{SEGMENTS, TREE};
 use rayon::prelude::*;
 
@@ -7,25 +8,26 @@ use rayon::prelude::*;
 pub(crate) const BLOCK: usize = TREE as usize;
 
 /// Sums over `n` values, in the order of the kernels: each half of a warp's values is added to the other, then those of the two warps of a tree; the trees in chains, and these by halves.
-pub(crate) fn sum<const K: usize>(n: usize, of: impl Fn(usize) -> [f64; K] + Sync) -> [f64; K] {
-    let trees: Vec<[f64; K]> = (0..n.div_ceil(BLOCK))
-        .into_par_iter()
-        .map(|tree| {
-            let mut values = [[0.0; K]; BLOCK];
-            for (i, value) in (tree * BLOCK..n.min((tree + 1) * BLOCK)).zip(&mut values) {
-                *value = of(i);
-            }
-            values.chunks_exact_mut(32).for_each(halve);
-            plus(values[0], &values[32])
-        })
-        .collect();
+///
+/// # Errors
+/// Memory for the sums of trees that is refused.
+pub(crate) fn sum<const K: usize>(n: usize, of: impl Fn(usize) -> [f64; K] + Sync) -> Result<[f64; K]> {
+    let trees = (0..n.div_ceil(BLOCK)).into_par_iter().map(|tree| {
+        let mut values = [[0.0; K]; BLOCK];
+        for (i, value) in (tree * BLOCK..n.min((tree + 1) * BLOCK)).zip(&mut values) {
+            *value = of(i);
+        }
+        values.chunks_exact_mut(32).for_each(halve);
+        plus(values[0], &values[32])
+    });
+    let trees = memory::collect_parallel(trees)?;
     let mut chains = [[0.0; K]; SEGMENTS as usize];
     for (tree, value) in trees.iter().enumerate() {
         let chain = &mut chains[tree % SEGMENTS as usize];
         *chain = plus(*chain, value);
     }
     halve(&mut chains);
-    chains[0]
+    Ok(chains[0])
 }
 
 /// Adds the upper half to the lower one until the first element has the sum.

@@ -3,7 +3,7 @@
 use super::super::cloud::{Local, too_far};
 use super::super::result::Dropped;
 use crate::device::{Buffer, Stream};
-use crate::{Coordinates, Result};
+use crate::{Coordinates, Result, memory};
 use pointmill_kernels::icp::{self as kernels, Head, Place4};
 use pointmill_kernels::points::Points;
 use pointmill_kernels::prim::BLOCK;
@@ -101,7 +101,7 @@ impl Cloud {
 
     /// Takes finite points of the host, as they are.
     pub(super) fn upload(&mut self, points: &[[f32; 3]]) -> Result<()> {
-        let places: Vec<Place4> = (0..).zip(points).map(|(i, p)| place(*p, i)).collect();
+        let places: Vec<Place4> = memory::collect(points.iter().enumerate().map(|(i, p)| place(*p, i as u32)))?;
         self.points.reserve(places.len())?;
         self.points.write(&places)?;
         let mut low = [f32::INFINITY; 3];
@@ -118,7 +118,7 @@ impl Cloud {
 
     /// The points on the host, to make fewer of them.
     pub(super) fn to_host(&self) -> Result<Local> {
-        let points = self.points.read(self.len())?.iter().map(|p| [p[0], p[1], p[2]]).collect();
+        let points = memory::collect(self.points.read(self.len())?.iter().map(|p| [p[0], p[1], p[2]]))?;
         Ok(Local { points, centre: self.centre(), dropped: self.dropped() })
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::search::{Entry, middle, order};
 use super::cloud::place;
+use crate::{Result, memory};
 use pointmill_kernels::icp::{Half, IS_LEAF, LEAF, Node, Place4};
 
 /// What is made.
@@ -13,18 +14,19 @@ pub(super) struct Made {
 }
 
 /// The tree over points, at least one, each with its index.
-pub(super) fn build(places: &[Place4]) -> Made {
-    let mut entries: Vec<Entry> =
-        places.iter().map(|p| Entry { point: [p[0], p[1], p[2]], index: p[3].to_bits() }).collect();
+pub(super) fn build(places: &[Place4]) -> Result<Made> {
+    let entry = |p: &Place4| Entry { point: [p[0], p[1], p[2]], index: p[3].to_bits() };
+    let mut entries = memory::collect(places.iter().map(entry))?;
     order(&mut entries);
-    let mut made = Made { points: entries.iter().map(|e| place(e.point, e.index)).collect(), ..Made::default() };
-    made.root = made.part(&entries, 0);
-    made
+    let points = memory::collect(entries.iter().map(|e| place(e.point, e.index)))?;
+    let mut made = Made { points, ..Made::default() };
+    made.root = made.part(&entries, 0)?;
+    Ok(made)
 }
 
 impl Made {
     /// The part of entries that start at a place, with its box.
-    fn part(&mut self, entries: &[Entry], first: u32) -> Half {
+    fn part(&mut self, entries: &[Entry], first: u32) -> Result<Half> {
         if entries.len() <= LEAF as usize {
             let mut half = Half {
                 low: [f32::INFINITY; 3],
@@ -35,16 +37,16 @@ impl Made {
             for entry in entries {
                 widen(&mut half, entry.point, entry.point);
             }
-            return half;
+            return Ok(half);
         }
         let node = self.nodes.len();
-        self.nodes.push(Node::default());
+        memory::push(&mut self.nodes, Node::default())?;
         let (left, right) = entries.split_at(middle(entries.len()));
-        let both = [self.part(left, first), self.part(right, first + left.len() as u32)];
+        let both = [self.part(left, first)?, self.part(right, first + left.len() as u32)?];
         self.nodes[node] = both;
         let mut half = Half { child: node as u32, count: entries.len() as u32, ..both[0] };
         widen(&mut half, both[1].low, both[1].high);
-        half
+        Ok(half)
     }
 }
 

@@ -5,7 +5,7 @@ use super::cloud::{Cloud, place};
 use super::tree::Tree;
 use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
-use crate::{Coordinates, Result};
+use crate::{Coordinates, Result, memory};
 use pointmill_kernels::icp::{self as kernels, Place4};
 use pointmill_kernels::prim::sum::TREE;
 use std::sync::{Mutex, PoisonError};
@@ -66,7 +66,7 @@ impl Searcher {
 
     /// The keys of the nearest points; the limit where there is none.
     pub(in crate::icp) fn nearest(&self, queries: &[[f32; 3]], limit: u64) -> Result<Vec<u64>> {
-        let mut keys = vec![limit; queries.len()];
+        let mut keys = memory::filled(queries.len(), limit)?;
         if self.cloud.len() == 0 || queries.is_empty() {
             return Ok(keys);
         }
@@ -96,7 +96,7 @@ impl Searcher {
     /// The keys of the `k` nearest points of each query, ascending; the limit where there are fewer.
     pub(in crate::icp) fn several(&self, queries: &[[f32; 3]], k: usize, limit: u64) -> Result<Vec<u64>> {
         if self.cloud.len() == 0 || queries.is_empty() {
-            return Ok(vec![limit; queries.len() * k]);
+            return memory::filled(queries.len() * k, limit);
         }
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         work.take(queries)?;
@@ -121,13 +121,13 @@ impl Searcher {
         if self.cloud.len() > 0 {
             self.tree.normals(&self.cloud, &self.all, k, false, &normals)?;
         }
-        Ok(normals.read(self.len)?.iter().map(|n| [n[0], n[1], n[2]]).collect())
+        memory::collect(normals.read(self.len)?.iter().map(|n| [n[0], n[1], n[2]]))
     }
 }
 
 impl Work {
     fn take(&mut self, queries: &[[f32; 3]]) -> Result<()> {
-        let places: Vec<Place4> = queries.iter().map(|q| place(*q, 0)).collect();
+        let places: Vec<Place4> = memory::collect(queries.iter().map(|q| place(*q, 0)))?;
         self.queries.reserve(places.len())?;
         self.queries.write(&places)
     }

@@ -111,7 +111,7 @@ impl Tree {
 
     /// A kd-tree is made on the host.
     fn upload(&mut self, cloud: &Cloud) -> Result<()> {
-        let made = kdtree::build(&cloud.points.read(cloud.len())?);
+        let made = kdtree::build(&cloud.points.read(cloud.len())?)?;
         self.nodes.reserve(made.nodes.len().max(1))?;
         self.nodes.write(&made.nodes)?;
         self.uploaded.reserve(made.points.len())?;

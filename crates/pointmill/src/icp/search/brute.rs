@@ -1,6 +1,7 @@
 //! Every point is looked at: what the trees are tested against.
 
 use super::tree::{Entry, Looks};
+use crate::{Result, memory};
 use pointmill_core::icp::nearest::{key, squared_distance};
 
 /// Points that are looked at together.
@@ -15,8 +16,11 @@ pub(super) struct Brute {
 }
 
 impl Brute {
-    pub(super) fn new(entries: &[Entry]) -> Self {
+    pub(super) fn new(entries: &[Entry]) -> Result<Self> {
         let mut brute = Self::default();
+        let groups = entries.len().div_ceil(LANES);
+        memory::room(&mut brute.groups, groups)?;
+        memory::room(&mut brute.index, groups)?;
         for part in entries.chunks(LANES) {
             let mut group = [[f32::INFINITY; LANES]; 3];
             let mut index = [u32::MAX; LANES];
@@ -27,7 +31,7 @@ impl Brute {
             brute.groups.push(group);
             brute.index.push(index);
         }
-        brute
+        Ok(brute)
     }
 
     /// Shows `keep` every group that has a point within its reach.

@@ -1,12 +1,13 @@
 //! A kd-tree: parts of equal size, split at the median of their widest axis.
 
 use super::tree::{Entry, LEAF, Tree};
+use crate::Result;
 
 /// Parts of fewer points are not worth another thread.
 const ALONE: usize = 4096;
 
 /// The tree over some points. Its boxes are tight around the points: where these lie on surfaces, most of the room between splitting planes is empty.
-pub(super) fn build(mut entries: Vec<Entry>) -> Tree {
+pub(super) fn build(mut entries: Vec<Entry>) -> Result<Tree> {
     order(&mut entries);
     Tree::new(&entries, &|first, end| first + middle(end - first))
 }

@@ -17,11 +17,12 @@ use super::gpu;
 use crate::Coordinates;
 use crate::device::{Buffer, Stream};
 use crate::prim::BLOCK;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use brute::Brute;
 use pointmill_core::icp::keep::Nearest;
 use pointmill_core::icp::nearest::{FARTHEST, distance_of, index_of, limit};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tree::{Tree, Waiting};
 
 /// Most points of a search.
@@ -84,20 +85,22 @@ impl Searcher {
     /// Makes points ready on the CPU.
     ///
     /// # Errors
-    /// Too many points.
+    /// Too many points; out of memory.
     pub fn new(points: &[[f32; 3]], search: Search) -> Result<Self> {
         check_number("points", points.len())?;
         let finite = |p: &[f32; 3]| p.iter().all(|x| x.is_finite());
-        let entries: Vec<Entry> =
-            (0..).zip(points).filter(|(_, p)| finite(p)).map(|(index, point)| Entry { point: *point, index }).collect();
+        let mut entries: Vec<Entry> = Vec::new();
+        memory::room(&mut entries, points.len())?;
+        let all = (0..).zip(points).filter(|(_, p)| finite(p));
+        entries.extend(all.map(|(index, point)| Entry { point: *point, index }));
         let search = match search {
             Search::Auto => Search::KdTree,
             asked => asked,
         };
         let kind = match search {
-            Search::Brute => Kind::Brute(Brute::new(&entries)),
-            Search::Lbvh => Kind::Tree(lbvh::build(entries)),
-            _ => Kind::Tree(kdtree::build(entries)),
+            Search::Brute => Kind::Brute(Brute::new(&entries)?),
+            Search::Lbvh => Kind::Tree(lbvh::build(&entries)?),
+            _ => Kind::Tree(kdtree::build(entries)?),
         };
         Ok(Self { kind, search, len: points.len() })
     }
@@ -138,7 +141,7 @@ impl Searcher {
         let rows = Coordinates::on_device(points, len, columns)?;
         let stream = points.stream();
         if let Some(values) = points.as_slice() {
-            let points: Vec<[f32; 3]> = values.chunks_exact(columns).take(len).map(|p| [p[0], p[1], p[2]]).collect();
+            let points = memory::collect(values.chunks_exact(columns).take(len).map(|p| [p[0], p[1], p[2]]))?;
             return Self::on(stream, &points, search);
         }
         Self::on_a_gpu(stream, &rows, search)
@@ -180,14 +183,14 @@ impl Searcher {
     /// The nearest point of each query, within an inclusive distance in metres if there is one. The order is that of the queries.
     ///
     /// # Errors
-    /// A distance that is negative or NaN.
+    /// A distance that is negative or NaN; out of memory.
     pub fn nearest(&self, queries: &[[f32; 3]], max_distance: Option<f64>) -> Result<Vec<Option<Neighbour>>> {
         let limit = limit_of(max_distance)?;
         if let Kind::Gpu(on) = &self.kind {
             let keys = on.nearest(queries, limit)?;
-            return Ok(keys.into_iter().map(|key| (key < limit).then(|| neighbour(key))).collect());
+            return memory::collect(keys.into_iter().map(|key| (key < limit).then(|| neighbour(key))));
         }
-        let mut found = vec![None; queries.len()];
+        let mut found = memory::filled(queries.len(), None)?;
         let parts = found.par_chunks_mut(BLOCK).zip(queries.par_chunks(BLOCK));
         parts.for_each_init(Scratch::default, |scratch, (found, queries)| {
             for (found, q) in found.iter_mut().zip(queries) {
@@ -202,7 +205,7 @@ impl Searcher {
     /// The `k` nearest points of each query, the nearest first; fewer where there are fewer within the inclusive distance. The order is that of the queries.
     ///
     /// # Errors
-    /// A `k` that is not 1 to [`MAX_NEIGHBOURS`], or a distance that is negative or NaN.
+    /// A `k` that is not 1 to [`MAX_NEIGHBOURS`], or a distance that is negative or NaN; out of memory.
     pub fn neighbours(&self, queries: &[[f32; 3]], k: usize, max_distance: Option<f64>) -> Result<Vec<Vec<Neighbour>>> {
         let limit = limit_of(max_distance)?;
         if !(1..=MAX_NEIGHBOURS).contains(&k) {
@@ -210,15 +213,24 @@ impl Searcher {
         }
         if let Kind::Gpu(on) = &self.kind {
             let keys = on.several(queries, k, limit)?;
-            let found = |keys: &[u64]| keys.iter().take_while(|key| **key < limit).map(|key| neighbour(*key)).collect();
-            return Ok(keys.chunks_exact(k).map(found).collect());
+            let mut found = Vec::new();
+            memory::room(&mut found, queries.len())?;
+            for keys in keys.chunks_exact(k) {
+                found.push(list(keys.iter().copied().take_while(|key| *key < limit), k)?);
+            }
+            return Ok(found);
         }
+        let refused = AtomicBool::new(false);
         let found = queries.par_iter().with_min_len(BLOCK).map_init(Scratch::default, |scratch, q| {
             let mut several = Several::below(limit, k);
             self.find(*q, &mut several, scratch);
-            several.found().map(neighbour).collect()
+            list(several.found(), k).unwrap_or_else(|_| {
+                refused.store(true, Ordering::Relaxed);
+                Vec::new()
+            })
         });
-        Ok(found.collect())
+        let found = memory::collect_parallel(found)?;
+        if refused.into_inner() { Err(memory::refused::<Neighbour>(k)) } else { Ok(found) }
     }
 
     /// The searcher of a GPU, if it is one.
@@ -261,6 +273,14 @@ impl Searcher {
 /// What a thread keeps between queries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch(Waiting);
+
+/// At most `k` neighbours.
+fn list(keys: impl Iterator<Item = u64>, k: usize) -> Result<Vec<Neighbour>> {
+    let mut found = Vec::new();
+    memory::room(&mut found, k)?;
+    found.extend(keys.map(neighbour));
+    Ok(found)
+}
 
 fn neighbour(key: u64) -> Neighbour {
     Neighbour { index: index_of(key), distance_squared: distance_of(key) }

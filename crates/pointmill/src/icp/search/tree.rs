@@ -3,6 +3,7 @@
 //! How points were put in order and split is the builder's; what is found does not depend on it.
 
 use super::Several;
+use crate::{Result, memory};
 use pointmill_core::icp::keep::{Keep, Nearest};
 use pointmill_core::icp::nearest::{bound, key, squared_distance};
 
@@ -73,19 +74,25 @@ impl Default for Waiting {
 
 impl Tree {
     /// A tree over entries in their order; `split(first, end)` is where more than [`LEAF`] of them part.
-    pub(super) fn new(entries: &[Entry], split: &impl Fn(usize, usize) -> usize) -> Self {
+    pub(super) fn new(entries: &[Entry], split: &impl Fn(usize, usize) -> usize) -> Result<Self> {
         let mut tree = Self::default();
         if !entries.is_empty() {
-            tree.node(entries, 0, entries.len(), split);
+            tree.node(entries, 0, entries.len(), split)?;
         }
-        tree
+        Ok(tree)
     }
 
     /// The node of some entries, and their box.
-    fn node(&mut self, entries: &[Entry], first: usize, end: usize, split: &impl Fn(usize, usize) -> usize) -> u32 {
+    fn node(
+        &mut self,
+        entries: &[Entry],
+        first: usize,
+        end: usize,
+        split: &impl Fn(usize, usize) -> usize,
+    ) -> Result<u32> {
         let at = self.nodes.len();
         let (far, none) = ([f32::INFINITY; WIDTH], [f32::NEG_INFINITY; WIDTH]);
-        self.nodes.push(Node { low: [far; 3], high: [none; 3], child: [u32::MAX; WIDTH] });
+        memory::push(&mut self.nodes, Node { low: [far; 3], high: [none; 3], child: [u32::MAX; WIDTH] })?;
         // One split makes two parts, and each that is too large for a leaf is split once more.
         let mut cuts = [first; WIDTH + 1];
         let mut parts = 0;
@@ -107,9 +114,9 @@ impl Tree {
         for part in 0..parts {
             let (first, end) = (cuts[part], cuts[part + 1]);
             let child = if end - first > LEAF {
-                self.node(entries, first, end, split)
+                self.node(entries, first, end, split)?
             } else {
-                self.leaf(&entries[first..end])
+                self.leaf(&entries[first..end])?
             };
             // The box of a node is that of its children's boxes, so each point is looked at once.
             let (low, high) = self.bounds(child);
@@ -119,17 +126,17 @@ impl Tree {
                 (node.low[axis][part], node.high[axis][part]) = (low[axis], high[axis]);
             }
         }
-        at as u32
+        Ok(at as u32)
     }
 
-    fn leaf(&mut self, entries: &[Entry]) -> u32 {
+    fn leaf(&mut self, entries: &[Entry]) -> Result<u32> {
         let mut leaf = Leaf { axes: [[f32::INFINITY; LEAF]; 3], index: [u32::MAX; LEAF] };
         for (lane, entry) in entries.iter().enumerate() {
             leaf.index[lane] = entry.index;
             (0..3).for_each(|axis| leaf.axes[axis][lane] = entry.point[axis]);
         }
-        self.leaves.push(leaf);
-        (self.leaves.len() - 1) as u32 | IS_LEAF
+        memory::push(&mut self.leaves, leaf)?;
+        Ok((self.leaves.len() - 1) as u32 | IS_LEAF)
     }
 
     fn bounds(&self, child: u32) -> ([f32; 3], [f32; 3]) {

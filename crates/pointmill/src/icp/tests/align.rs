@@ -71,7 +71,7 @@ fn skipped_searches_change_nothing() {
         assert!((fresh.inlier_rmse - entry.rmse).abs() < 1e-12);
     }
     // A look through memory equals one without, to the bit.
-    let mut pairs = pairs::Pairs::new(2_000, search::limit_of(Some(0.05)).unwrap());
+    let mut pairs = pairs::Pairs::new(2_000, search::limit_of(Some(0.05)).unwrap()).unwrap();
     let points = cloud_of(2_500, 5);
     let queries = cloud_of(2_000, 4);
     let searcher = Searcher::new(&points, Search::KdTree).unwrap();

@@ -12,6 +12,7 @@ use pointmill_core::ndt::{Line, NdtLattice, Rows, in_lattice, key_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::ops::Range;
 
 /// Points that a thread takes at least.
 const CHUNK: usize = 256;
@@ -113,45 +114,56 @@ impl Grid {
         }
     }
 
-    pub(super) fn search(&self, points: &NdtCloud<'_>, near: Near, stream: &Stream) -> Result<NdtNeighbours> {
-        let chunks: Vec<Lists> = (0..points.len().div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|c| {
-                let mut lists = Lists::default();
-                let mut found: Vec<(f64, u32)> = Vec::new();
-                for i in c * CHUNK..points.len().min((c + 1) * CHUNK) {
-                    found.clear();
-                    match near {
-                        Near::Within(radius) => {
-                            self.rows()
-                                .each_within(points.point(i), radius, |row, distance| found.push((distance, row)));
-                            // Rows come ascending, and the sort is stable.
-                            found.sort_by(|a, b| a.0.total_cmp(&b.0));
-                        }
-                        Near::Around(cells) => {
-                            self.rows().each_around(points.point(i), cells, |row| found.push((0.0, row)));
-                        }
-                    }
-                    lists.counts.push(found.len() as u32);
-                    lists.rows.extend(found.iter().map(|f| f.1));
-                    if matches!(near, Near::Within(_)) {
-                        lists.distances.extend(found.iter().map(|f| f.0));
-                    }
+    /// The rows near some of the points.
+    fn lists(&self, points: &NdtCloud<'_>, some: Range<usize>, near: Near) -> Result<Lists> {
+        let mut lists = Lists::default();
+        memory::room(&mut lists.counts, some.len())?;
+        let mut found: Vec<(f64, u32)> = Vec::new();
+        for i in some {
+            found.clear();
+            let mut told = Ok(());
+            let mut keep = |distance, row| {
+                if let Err(refused) = memory::push(&mut found, (distance, row)) {
+                    told = Err(refused);
                 }
-                lists
-            })
-            .collect();
+            };
+            match near {
+                Near::Within(radius) => {
+                    self.rows().each_within(points.point(i), radius, |row, distance| keep(distance, row));
+                }
+                Near::Around(cells) => self.rows().each_around(points.point(i), cells, |row| keep(0.0, row)),
+            }
+            told?;
+            if matches!(near, Near::Within(_)) {
+                // By distance and row. A stable sort would take memory.
+                found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                memory::extend(&mut lists.distances, found.iter().map(|f| f.0))?;
+            }
+            lists.counts.push(found.len() as u32);
+            memory::extend(&mut lists.rows, found.iter().map(|f| f.1))?;
+        }
+        Ok(lists)
+    }
+
+    pub(super) fn search(&self, points: &NdtCloud<'_>, near: Near, stream: &Stream) -> Result<NdtNeighbours> {
+        let chunks = (0..points.len().div_ceil(CHUNK)).into_par_iter();
+        let chunks = chunks.map(|c| self.lists(points, c * CHUNK..points.len().min((c + 1) * CHUNK), near));
+        let mut chunks = memory::collect_parallel(chunks)?;
         let mut all = NdtNeighbours::new(stream)?;
         let mut total = 0u64;
-        let mut splits = vec![0];
+        let mut splits = Vec::new();
+        memory::room(&mut splits, points.len() + 1)?;
+        splits.push(0);
         let (mut rows, mut distances) = (Vec::new(), Vec::new());
-        for lists in chunks {
+        for lists in &mut chunks {
+            // Given back at once, since all rows together take as much again.
+            let lists = std::mem::replace(lists, Ok(Lists::default()))?;
             for count in lists.counts {
                 total += u64::from(count);
                 splits.push(NdtNeighbours::checked(total)?);
             }
-            rows.extend(lists.rows);
-            distances.extend(lists.distances);
+            memory::extend(&mut rows, lists.rows.into_iter())?;
+            memory::extend(&mut distances, lists.distances.into_iter())?;
         }
         all.set(stream, points.len(), &splits, &rows, &distances)?;
         Ok(all)

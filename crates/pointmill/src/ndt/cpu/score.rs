@@ -3,6 +3,7 @@
 use super::Grid;
 use crate::ndt::cloud::NdtCloud;
 use crate::prim::sum;
+use crate::{Result, memory};
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore, PreparedPose, TERMS, state};
 use pointmill_kernels::ndt::SCORES;
 use pointmill_kernels::prim::sum::TREE;
@@ -13,7 +14,7 @@ const BLOCK: usize = TREE as usize;
 
 impl Grid {
     /// The sums of a scan's scores at a pose.
-    pub(in crate::ndt) fn score(&self, scan: &NdtCloud<'_>, pose: &PreparedPose) -> [f64; SCORES] {
+    pub(in crate::ndt) fn score(&self, scan: &NdtCloud<'_>, pose: &PreparedPose) -> Result<[f64; SCORES]> {
         let score = NdtScore::new(self.lattice.unit());
         sum(scan.len(), |i| {
             let [all, largest] = self.scores_of(&score, pose, scan.point(i));
@@ -22,13 +23,10 @@ impl Grid {
     }
 
     /// The sum of each point's terms, and the largest.
-    pub(in crate::ndt) fn point_scores(&self, scan: &NdtCloud<'_>, pose: &PreparedPose) -> Vec<[f64; 2]> {
+    pub(in crate::ndt) fn point_scores(&self, scan: &NdtCloud<'_>, pose: &PreparedPose) -> Result<Vec<[f64; 2]>> {
         let score = NdtScore::new(self.lattice.unit());
-        (0..scan.len())
-            .into_par_iter()
-            .with_min_len(BLOCK)
-            .map(|i| self.scores_of(&score, pose, scan.point(i)))
-            .collect()
+        let points = (0..scan.len()).into_par_iter().with_min_len(BLOCK);
+        memory::collect_parallel(points.map(|i| self.scores_of(&score, pose, scan.point(i))))
     }
 
     fn scores_of(&self, score: &NdtScore, pose: &PreparedPose, p: [f64; 3]) -> [f64; 2] {
@@ -45,7 +43,12 @@ impl Grid {
     }
 
     /// Runs an alignment to its end.
-    pub(in crate::ndt) fn align(&self, scan: &NdtCloud<'_>, alignment: &mut NdtAlignment, limits: &NdtLimits) {
+    pub(in crate::ndt) fn align(
+        &self,
+        scan: &NdtCloud<'_>,
+        alignment: &mut NdtAlignment,
+        limits: &NdtLimits,
+    ) -> Result<()> {
         let score = NdtScore::new(self.lattice.unit());
         while alignment.state == state::RUNNING {
             let terms = sum(scan.len(), |i| {
@@ -56,8 +59,9 @@ impl Grid {
                     point.add(&score, self.cells.mean[row], &self.cells.inverse[row], &mut terms);
                 });
                 terms
-            });
+            })?;
             alignment.advance(&terms, limits);
         }
+        Ok(())
     }
 }

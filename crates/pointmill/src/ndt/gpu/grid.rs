@@ -129,7 +129,7 @@ impl Grid {
 
     pub(in crate::ndt) fn lookup(&self, lattice: &NdtLattice, cells: &[[i32; 3]]) -> Result<Vec<i32>> {
         if cells.is_empty() || self.len == 0 {
-            return Ok(vec![-1; cells.len()]);
+            return memory::filled(cells.len(), -1);
         }
         let (input, rows) = (self.stream.upload(cells)?, self.stream.alloc(cells.len())?);
         let n = cells.len() as u32;
@@ -147,7 +147,7 @@ impl Grid {
     ) -> Result<NdtNeighbours> {
         let mut out = NdtNeighbours::new(&self.stream)?;
         if cloud.is_empty() || self.len == 0 {
-            out.set(&self.stream, cloud.len(), &vec![0; cloud.len() + 1], &[], &[])?;
+            out.set(&self.stream, cloud.len(), &memory::filled(cloud.len() + 1, 0)?, &[], &[])?;
             return Ok(out);
         }
         let mut work = self.work();
@@ -222,16 +222,16 @@ impl Grid {
         scan: &NdtCloud<'_>,
         poses: &[PreparedPose],
     ) -> Result<Vec<[f64; kernels::SCORES]>> {
-        let mut sums = Vec::with_capacity(poses.len());
         if scan.is_empty() || self.len == 0 {
-            sums.resize(poses.len(), [0.0; kernels::SCORES]);
-            return Ok(sums);
+            return memory::filled(poses.len(), [0.0; kernels::SCORES]);
         }
+        let mut sums = Vec::new();
+        memory::room(&mut sums, poses.len())?;
         let mut work = self.work();
         let points = scan.staged(&mut work.staging)?;
         let trees = points.n.div_ceil(TREE);
         for poses in poses.chunks((MAX_TREES / trees as usize).max(1)) {
-            let stored: Vec<_> = poses.iter().map(|pose| kernels::StoredPose(*pose)).collect();
+            let stored = memory::collect(poses.iter().map(|pose| kernels::StoredPose(*pose)))?;
             work.poses.reserve(poses.len())?;
             work.poses.write(&stored)?;
             work.scores.reserve(poses.len() * trees as usize)?;
@@ -262,7 +262,7 @@ impl Grid {
         pose: &PreparedPose,
     ) -> Result<Vec<[f64; 2]>> {
         if scan.is_empty() || self.len == 0 {
-            return Ok(vec![[0.0; 2]; scan.len()]);
+            return memory::filled(scan.len(), [0.0; 2]);
         }
         let mut work = self.work();
         let points = scan.staged(&mut work.staging)?;
@@ -297,7 +297,7 @@ impl Grid {
         let points = scan.staged(&mut work.staging)?;
         let trees = points.n.div_ceil(TREE);
         for some in alignments.chunks_mut((MAX_TREES / trees as usize).max(1)) {
-            let mut stored: Vec<_> = some.iter().map(|one| kernels::StoredAlignment(*one)).collect();
+            let mut stored = memory::collect(some.iter().map(|one| kernels::StoredAlignment(*one)))?;
             work.alignments.reserve(some.len())?;
             work.alignments.write(&stored)?;
             work.terms.reserve(some.len() * trees as usize)?;

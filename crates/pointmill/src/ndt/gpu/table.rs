@@ -7,7 +7,7 @@ use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::sum::outside;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, SortKey, Sorter, passes_for};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
 use pointmill_kernels::Kernel;
 use pointmill_kernels::ndt as kernels;
@@ -153,7 +153,7 @@ impl Table {
 
     pub(in crate::ndt) fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
         if !moments.is_empty() {
-            let records: Vec<kernels::Record> = moments.sums().iter().map(|(key, m)| record(*key, m)).collect();
+            let records = memory::collect(moments.sums().iter().map(|(key, m)| record(*key, m)))?;
             let source = self.stream.upload(&records)?;
             let args = kernels::AddRecordsArgs {
                 source: source.pointer(),
@@ -343,7 +343,8 @@ impl Table {
             let words = u64::from(n) * (size_of::<kernels::Record>() / 8) as u64;
             // SAFETY: room was made.
             unsafe { self.stream.launch::<kernels::CopyRecords>(words.div_ceil(u64::from(BLOCK)) as u32, args) }?;
-            sums = to.read(n as usize)?.iter().map(moments_of).filter(|(_, m)| m.count > 0).collect();
+            memory::room(&mut sums, n as usize)?;
+            sums.extend(to.read(n as usize)?.iter().map(moments_of).filter(|(_, m)| m.count > 0));
         }
         Ok(NdtMoments::of(self.lattice, sums, self.points, self.nonfinite))
     }

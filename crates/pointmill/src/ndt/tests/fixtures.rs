@@ -191,7 +191,7 @@ fn terms(grid: &NdtGrid, scan: NdtCloud<'_>, pose: &Pose) -> NdtAlignment {
     let limits = NdtLimits { step_size: 1.0, epsilon: 1.0, max_iterations: 0 };
     let mut one = [NdtAlignment::new(pose)];
     match &grid.place {
-        Place::Host(host) => host.align(&scan, &mut one[0], &limits),
+        Place::Host(host) => host.align(&scan, &mut one[0], &limits).unwrap(),
         Place::Device(device) => device.align(grid.lattice(), &scan, &mut one, &limits).unwrap(),
     }
     one[0]
