@@ -258,17 +258,21 @@ impl VoxelizeArgs {
 /// `pointmill roi-pool`
 #[derive(Debug, Args)]
 pub(crate) struct RoiPoolArgs {
-    /// Boxes: an .npy array [B, 7] of f32 or f16, cx, cy, cz, dx, dy, dz in metres and the heading about z in radians
-    #[arg(long, value_name = "B.npy")]
+    /// Boxes: an .npy array [B, 7] of f32 or f16, cx, cy, cz, dx, dy, dz in metres and the heading about z in radians; of several scenes a folder or a quoted pattern, or one file for all
+    #[arg(long, value_name = "B.npy|DIR")]
     pub(crate) boxes: Option<PathBuf>,
-    /// Points: a file of any format that `info` knows, or - for the standard input (with --format); x, y, z in metres come first
-    #[arg(long, value_name = "FILE")]
+    /// Points: a file of any format that `info` knows, or - for the standard input (with --format); x, y, z in metres come first. A folder or a quoted pattern for several scenes, whose files are matched by their names without extension
+    #[arg(long, value_name = "FILE|DIR")]
     pub(crate) points: Option<String>,
-    /// Features: an .npy array [N, C] of f32 or f16, a row for each point; what is pooled has its type
-    #[arg(long, value_name = "F.npy", conflicts_with = "inside")]
+    /// Features: an .npy array [N, C] of f32 or f16, a row for each point; what is pooled has its type. A folder or a quoted pattern where --points is one
+    #[arg(long, value_name = "F.npy|DIR", conflicts_with = "inside")]
     pub(crate) features: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
     #[command(flatten)]
     pub(crate) on_oom: OnOomArgs,
 
@@ -295,8 +299,8 @@ pub(crate) struct RoiPoolArgs {
     #[arg(long, value_enum)]
     pub(crate) inside: Option<Inside>,
 
-    /// Write the arrays
-    #[arg(long, value_name = "OUT.npz")]
+    /// Write the arrays: OUT.npz for one scene, else a folder that gets NAME.npz for each scene NAME
+    #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Write a picture of the boxes and the voxels of their points
     #[arg(long, value_name = "OUT.png", conflicts_with = "inside")]

@@ -165,7 +165,7 @@ pub(crate) fn require_format(options: &ReadOptions) -> Result<(), Failure> {
 }
 
 /// The error once more: they cannot be cloned.
-fn again(e: &IoError) -> IoError {
+pub(crate) fn again(e: &IoError) -> IoError {
     match e {
         IoError::Io { path, action, source } => IoError::io(path, action)(source.kind().into()),
         IoError::MissingField(detail) => IoError::MissingField(detail.clone()),
@@ -196,7 +196,7 @@ impl Source {
 }
 
 /// A file's name without the extension of its format, or without its last one.
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let nuscenes = Format::from_name(path) == Some(Format::Nuscenes);
     let dots = if nuscenes { 2 } else { 1 };

@@ -25,7 +25,7 @@ impl Outputs {
     pub(crate) fn plan(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
         let Some(out) = out else { return Ok(Self { files: vec![None; sources.len()], folder: None }) };
         let text = out.to_string_lossy();
-        let npz = out.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) && !text.ends_with('/');
+        let npz = has_extension(out, "npz");
         let usage = |expected: &str| Err(Failure::Usage(format!("--out {text}: expected {expected}")));
         if !out.is_dir() && sources.len() == 1 && npz {
             let plan = Self { files: vec![Some(out.into())], folder: None };
@@ -40,6 +40,14 @@ impl Outputs {
             return usage(&format!("a folder, since there are {} inputs", sources.len()));
         }
         Self::folder("--out", out, "npz", sources)
+    }
+
+    /// As [`Outputs::plan`], where a folder or a pattern was given: a name that does not end in `.npz` is a folder, however many files were found.
+    pub(crate) fn of_many(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
+        match out {
+            Some(folder) if !has_extension(folder, "npz") => Self::folder("--out", folder, "npz", sources),
+            out => Self::plan(out, sources),
+        }
     }
 
     /// A file for each input in a folder, which is made.
@@ -63,6 +71,11 @@ impl Outputs {
     /// The manifest and the lock of the folder that the files go to; `None` where there is one file alone or none.
     pub(crate) fn ledger(&self, parameters: &str, resume: bool) -> Result<Option<Ledger>, Failure> {
         Ledger::of(&[self], parameters, resume)
+    }
+
+    /// Refuses an output that is one of the files beside the inputs, which would lose it.
+    pub(crate) fn spare<'a>(&self, beside: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
+        spare(self.files.iter().flatten(), beside)
     }
 
     /// The number of inputs.
@@ -110,6 +123,11 @@ pub(crate) fn plan_file_of<'a>(
     spare(std::iter::once(out), inputs.iter().copied())?;
     require_folder_of(out)?;
     Ok(known)
+}
+
+/// Whether a path is a name with this extension.
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension)) && !path.to_string_lossy().ends_with('/')
 }
 
 /// Whether a path means a folder: one that exists, or a name ending in `/`.

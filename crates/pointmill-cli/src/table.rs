@@ -1,6 +1,7 @@
 //! The table for people.
 
-use crate::records::{Frame, Summary};
+use crate::records::{Frame, Summary, SummaryCpu};
+use crate::stats::Times;
 use pointmill_io::escape;
 
 /// Up to this many inputs each gets a line.
@@ -77,21 +78,27 @@ pub(crate) fn summary_lines(summary: &Summary) -> Vec<String> {
             short(ms.p95),
         ));
         if let Some(cpu) = &summary.cpu {
-            let threads = if cpu.threads == 1 { "1 thread".into() } else { format!("{} threads", cpu.threads) };
-            lines.push(format!(
-                "mean {} ms on {}, {} ms on the cpu with {threads}: {:.2} times as fast, {}",
-                short(ms.mean),
-                summary.run.device_name,
-                short(cpu.ms.mean),
-                cpu.ratio,
-                if cpu.equal { "all arrays equal" } else { "ARRAYS DIFFER" },
-            ));
+            lines.push(cpu.line(ms, &summary.run.device_name));
         }
     }
     if let Some(picture) = &summary.picture {
         lines.push(format!("picture: {}", escape(picture)));
     }
     lines
+}
+
+impl SummaryCpu {
+    /// The CPU beside a device, for people.
+    pub(crate) fn line(&self, ms: &Times, device_name: &str) -> String {
+        let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+        format!(
+            "mean {} ms on {device_name}, {} ms on the cpu with {threads}: {:.2} times as fast, {}",
+            short(ms.mean),
+            short(self.ms.mean),
+            self.ratio,
+            if self.equal { "all arrays equal" } else { "ARRAYS DIFFER" },
+        )
+    }
 }
 
 /// A number with commas.

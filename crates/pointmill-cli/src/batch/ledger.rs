@@ -18,6 +18,8 @@ pub(crate) struct Ledger {
     parameters: String,
     /// The files of each input.
     files: Vec<Vec<PathBuf>>,
+    /// The files that an input is worked on with, of each; none where the input is all there is.
+    beside: Vec<Vec<PathBuf>>,
     resume: bool,
 }
 
@@ -50,24 +52,31 @@ impl Ledger {
         }
         let (folder, manifest) = (absolute.swap_remove(0), manifests.remove(0));
         let parameters = fingerprint(&format!("{VERSION} {parameters}"));
-        Ok(Self { manifest, _others: manifests, folder, parameters, files, resume })
+        Ok(Self { manifest, _others: manifests, folder, parameters, files, beside: Vec::new(), resume })
+    }
+
+    /// With the files beside each input, which decide its outputs too: where one of them changes, the input is done again.
+    pub(crate) fn with_beside(self, beside: Vec<Vec<PathBuf>>) -> Self {
+        Self { beside, ..self }
     }
 
     /// The file's state before it is read; `None` for what cannot be told again, which is always done.
     pub(super) fn stamp(&self, index: usize, source: &Source) -> Option<Entry> {
         let (input, input_bytes, input_modified_ns) = match source {
-            Source::File(path) => {
-                let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-                let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-                let path = path.canonicalize().ok()?.to_str()?.to_owned();
-                (path, meta.len(), u64::try_from(modified.as_nanos()).ok()?)
-            }
+            Source::File(path) => state_of(path)?,
             // The same in every run of a version.
             Source::Sweep(_) => (format!("synthetic:{}", source.name()), 0, 0),
             Source::Stdin | Source::Nothing(_) => return None,
         };
         let outputs = self.files[index].iter().map(|path| self.output(path)).collect::<Option<_>>()?;
-        Some(Entry { input, input_bytes, input_modified_ns, parameters: self.parameters.clone(), outputs })
+        let parameters = match self.beside.get(index) {
+            None => self.parameters.clone(),
+            Some(beside) => {
+                let beside = beside.iter().map(|path| state_of(path)).collect::<Option<Vec<_>>>()?;
+                fingerprint(&format!("{} {beside:?}", self.parameters))
+            }
+        };
+        Some(Entry { input, input_bytes, input_modified_ns, parameters, outputs })
     }
 
     /// An output as it is now; of none the size is that of no file.
@@ -93,6 +102,14 @@ impl Ledger {
     pub(super) fn names(&self, index: usize) -> Vec<String> {
         self.files[index].iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
+}
+
+/// A file's absolute path, its bytes, and when it was last changed in nanoseconds since 1970; `None` of what is no file.
+pub(crate) fn state_of(path: &Path) -> Option<(String, u64, u64)> {
+    let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let path = path.canonicalize().ok()?.to_str()?.to_owned();
+    Some((path, meta.len(), u64::try_from(modified.as_nanos()).ok()?))
 }
 
 /// 64 bits of a text in hexadecimal digits, by FNV-1a: the same on every machine, and nobody is kept out by it.

@@ -1,14 +1,15 @@
-//! `pointmill roi-pool`: features pooled in boxes, or points in boxes; one scene, one answer.
+//! `pointmill roi-pool`: features pooled in boxes, or points in boxes; one scene and one answer, or many.
 
 mod answer;
+mod batch;
 mod files;
 mod lane;
 mod picture;
 mod records;
+mod scenes;
 mod table;
 mod task;
 
-pub(crate) use records::{Begin, Summary};
 pub(crate) use task::{Inside, Mode, Origin, Output};
 
 use crate::args::{Global, RoiPoolArgs};
@@ -18,10 +19,12 @@ use crate::printer::Printer;
 use crate::records::Run;
 use crate::stats::milliseconds;
 use crate::{device, interrupt, outputs, say};
+use answer::Answer;
 use files::{Features, Loaded, Sources};
 use lane::Lane;
 use pointmill::{Device, Error};
-use records::{ArrayRecord, CpuRecord, ParamsRecord};
+use records::{ArrayRecord, Begin, CpuRecord, ParamsRecord, Summary};
+use scenes::Scenes;
 use std::path::Path;
 use std::time::Instant;
 use task::Task;
@@ -35,9 +38,16 @@ pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) ->
     // The CPU checks parameters at once; a GPU takes a while to wake.
     Lane::new(Device::cpu(), &task)?;
     let sources = Sources::of(args)?;
+    let device = global.device.as_deref().unwrap_or("auto");
+    if let Some(scenes) = Scenes::of(&sources)? {
+        return batch::run(args, &task, scenes, device, printer);
+    }
+    if args.resume.resume {
+        return Err(Failure::Usage("--resume: expected a folder that outputs go to, got one scene".into()));
+    }
     args.visualize.as_deref().map(picture::plan).transpose()?;
     args.out.as_deref().map(|out| outputs::plan_file(out, &["npz"], &sources.paths())).transpose()?;
-    let device = device::open(global.device.as_deref().unwrap_or("auto"))?;
+    let device = device::open(device)?;
     let cpu = if args.cpu { Some(Lane::new(device::cpu_beside(&device)?, &task)?) } else { None };
     let lane = Lane::new(device, &task)?;
     printer.record(
@@ -130,30 +140,18 @@ fn work(
     if let Some(out) = &args.out {
         answer.write(out)?;
         write_ms = Some(milliseconds(start.elapsed()));
-        arrays = Some(answer.arrays.iter().map(|(name, array)| ArrayRecord::new(name, array)).collect());
+        arrays = Some(arrays_of(&answer));
     }
-    let mut beside = None;
-    if let Some(mut lane) = cpu {
+    let mut compared = None;
+    if let Some(mut cpu) = cpu {
         interrupt::check()?;
-        let cpu_ms = lane.run(&input)?;
-        let differs = answer.differences(&lane.answer(&input, true)?);
-        beside = Some(CpuRecord {
-            threads: lane.device.threads(),
-            ms: cpu_ms,
-            ratio: (1e4 * cpu_ms / ms).round() / 1e4,
-            equal: differs.is_empty(),
-            differs,
-        });
+        compared = Some(beside(&mut cpu, &input, &answer, ms)?);
     }
     if let (Some(path), Task::Pool(params)) = (&args.visualize, task) {
         interrupt::check()?;
         picture::write(path, &input, params, &lane.device)?;
     }
-    let (channels, element) = match &input.features {
-        Some(Features::F32(_, channels)) => (Some(*channels), Some("f32")),
-        Some(Features::F16(_, channels)) => (Some(*channels), Some("f16")),
-        None => (None, None),
-    };
+    let (channels, element) = features_of(&input);
     let shown = |path: &Path| path.to_string_lossy().into_owned();
     Ok(Summary {
         run: Run::new(COMMAND, &lane.device),
@@ -166,19 +164,53 @@ fn work(
         out: args.out.as_deref().map(shown),
         arrays,
         warnings: input.warnings,
-        cpu: beside,
+        cpu: compared,
         picture: args.visualize.as_deref().map(shown),
     })
 }
 
+/// The CPU's answer beside that of a device, which took `ms`.
+fn beside(cpu: &mut Lane, input: &Loaded, answer: &Answer, ms: f64) -> Result<CpuRecord, Error> {
+    let cpu_ms = cpu.run(input)?;
+    let differs = answer.differences(&cpu.answer(input, true)?);
+    Ok(CpuRecord {
+        threads: cpu.device.threads(),
+        ms: cpu_ms,
+        ratio: (1e4 * cpu_ms / ms).round() / 1e4,
+        equal: differs.is_empty(),
+        differs,
+    })
+}
+
+/// Values a feature has, and their type.
+const fn features_of(input: &Loaded) -> (Option<usize>, Option<&'static str>) {
+    match &input.features {
+        Some(Features::F32(_, channels)) => (Some(*channels), Some("f32")),
+        Some(Features::F16(_, channels)) => (Some(*channels), Some("f16")),
+        None => (None, None),
+    }
+}
+
+/// What is written, without the report.
+fn arrays_of(answer: &Answer) -> Vec<ArrayRecord> {
+    answer.arrays.iter().map(|(name, array)| ArrayRecord::new(name, array)).collect()
+}
+
 /// Whose fault an error of a call is.
 fn blame(e: Error) -> Trouble {
-    let index = match &e {
-        Error::Argument { argument: "boxes", .. } => 0,
-        Error::Argument { argument: "features", .. } => 2,
+    match file_of(&e) {
+        Some(index) => Trouble::Input { index, error: e },
+        None => e.into(),
+    }
+}
+
+/// The number of the file that an error of a call is about: 0 for boxes, 1 for points, 2 for features.
+fn file_of(e: &Error) -> Option<usize> {
+    match e {
+        Error::Argument { argument: "boxes", .. } => Some(0),
+        Error::Argument { argument: "features", .. } => Some(2),
         // Of the points alone, or of the points in the boxes.
-        Error::Argument { .. } => 1,
-        _ => return e.into(),
-    };
-    Trouble::Input { index, error: e }
+        Error::Argument { .. } => Some(1),
+        _ => None,
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::task::{Inside, Mode, Origin, Output};
 use crate::args::RoiPoolArgs;
-use crate::records::Run;
+use crate::records::{Run, SummaryCpu};
+use crate::stats::Times;
 use pointmill::roi_pool::Report;
 use pointmill_io::Array;
 use serde::Serialize;
@@ -15,6 +16,20 @@ pub(crate) struct Begin {
     pub(crate) run: Run,
     /// Boxes, points and, if they are pooled, features: files, `-`, or `synthetic`.
     pub(crate) inputs: Vec<String>,
+    /// The parameters in effect.
+    pub(crate) params: ParamsRecord,
+}
+
+/// `begin` of several scenes: what will be done.
+#[derive(Debug, Serialize)]
+pub(crate) struct BatchBegin {
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    /// Boxes, points and, if they are pooled, features, as they were given.
+    pub(crate) inputs: Vec<String>,
+    /// The number of scenes.
+    pub(crate) scenes: usize,
     /// The parameters in effect.
     pub(crate) params: ParamsRecord,
 }
@@ -86,6 +101,16 @@ impl From<&Report> for PoolReport {
     }
 }
 
+impl ReportRecord {
+    /// Boxes and points.
+    pub(crate) const fn sizes(&self) -> [usize; 2] {
+        match self {
+            Self::Pool(report) => [report.boxes, report.points],
+            Self::Inside(report) => [report.boxes, report.points],
+        }
+    }
+}
+
 /// What the answer to `--inside` tells about numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct InsideReport {
@@ -127,6 +152,63 @@ pub(crate) struct Summary {
     pub(crate) cpu: Option<CpuRecord>,
     /// The picture that was written; null without `--visualize`.
     pub(crate) picture: Option<String>,
+}
+
+/// `frame` of several scenes: a scene that was done.
+#[derive(Debug, Serialize)]
+pub(crate) struct Frame {
+    /// Its number, from 0, failed ones counted.
+    pub(crate) index: usize,
+    /// The file that names it: its points where there are several, else its boxes, else its features.
+    pub(crate) input: String,
+    /// The files of boxes, points and, if they are pooled, features.
+    pub(crate) files: Vec<String>,
+    /// The device it was done on: that of the command, or with `--on-oom cpu` the CPU.
+    pub(crate) device: String,
+    /// Values a feature has; null if nothing is pooled.
+    pub(crate) channels: Option<usize>,
+    /// The type of the features, `f32` or `f16`; null if nothing is pooled.
+    pub(crate) element: Option<&'static str>,
+    /// What was counted.
+    pub(crate) report: ReportRecord,
+    /// Upload, call, and waiting for its end.
+    pub(crate) ms: f64,
+    /// Reading the files.
+    pub(crate) read_ms: f64,
+    /// Reading the arrays back and writing them; null without `--out`.
+    pub(crate) write_ms: Option<f64>,
+    /// The file that was written; null without `--out`.
+    pub(crate) out: Option<String>,
+    /// The arrays in it, but for the report; null without `--out`.
+    pub(crate) arrays: Option<Vec<ArrayRecord>>,
+    /// What is odd about the files.
+    pub(crate) warnings: Vec<String>,
+    /// The CPU beside it; null without `--cpu`.
+    pub(crate) cpu: Option<CpuRecord>,
+}
+
+/// `summary` of several scenes.
+#[derive(Debug, Serialize)]
+pub(crate) struct BatchSummary {
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    /// The number of scenes.
+    pub(crate) inputs: usize,
+    /// Scenes that were done.
+    pub(crate) done: usize,
+    /// Scenes that an earlier run has done; their boxes and points are not counted here.
+    pub(crate) kept: usize,
+    /// Scenes that failed.
+    pub(crate) failed: usize,
+    /// Boxes of all scenes done.
+    pub(crate) boxes: usize,
+    /// Points of all scenes done.
+    pub(crate) points: usize,
+    /// Times of the scenes' `ms`; null if none was done. Before the first one of each job there is a call that is not timed.
+    pub(crate) ms: Option<Times>,
+    /// The CPU beside it; null without `--cpu`.
+    pub(crate) cpu: Option<SummaryCpu>,
 }
 
 /// An array that was written.

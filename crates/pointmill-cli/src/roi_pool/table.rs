@@ -1,17 +1,14 @@
-//! The answer for people: a table of one line, and what there is to add.
+//! The answer for people: a table of one line or of a line for each scene, and what there is to add.
 
-use super::records::{InsideReport, PoolReport, ReportRecord, Summary};
+use super::records::{BatchSummary, Frame, InsideReport, PoolReport, ReportRecord, Summary};
 use crate::args::RoiPoolArgs;
-use crate::table::{grouped, short};
+use crate::table::{LINES, grouped, short, shortened};
 use clap::ValueEnum;
 use pointmill_io::escape;
 
 /// All lines.
 pub(crate) fn lines(summary: &Summary, args: &RoiPoolArgs) -> Vec<String> {
-    let mut cells = match &summary.report {
-        ReportRecord::Pool(report) => pooled(report),
-        ReportRecord::Inside(report) => inside(report),
-    };
+    let mut cells = counted(&summary.report);
     cells.push(("ms", short(summary.ms)));
     let mut equal = "";
     if let Some(cpu) = &summary.cpu {
@@ -41,6 +38,68 @@ pub(crate) fn lines(summary: &Summary, args: &RoiPoolArgs) -> Vec<String> {
         lines.push(format!("picture: {}", escape(picture)));
     }
     lines
+}
+
+/// A line for each scene, under titles; where there are too many scenes none.
+#[derive(Debug)]
+pub(super) struct SceneTable {
+    shown: bool,
+    name: usize,
+    titled: bool,
+}
+
+impl SceneTable {
+    /// A table for scenes of these names.
+    pub(super) fn new(names: &[String]) -> Self {
+        let name = names.iter().map(|n| shortened(n).chars().count()).max().unwrap_or(0).max("input".len());
+        Self { shown: names.len() <= LINES, name, titled: false }
+    }
+
+    /// The line of a scene, and before the first the titles.
+    pub(super) fn rows(&mut self, frame: &Frame) -> Vec<String> {
+        if !self.shown {
+            return Vec::new();
+        }
+        let mut cells = counted(&frame.report);
+        cells.push(("ms", short(frame.ms)));
+        let mut equal = "";
+        if let Some(cpu) = &frame.cpu {
+            cells.push(("cpu ms", short(cpu.ms)));
+            equal = if cpu.equal { "  equal" } else { "  DIFFERENT" };
+        }
+        let (titles, cells): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
+        let width = self.name;
+        let wide = |text: &str| format!("{text:>14}");
+        let row =
+            format!("{:<width$}", shortened(&frame.input)) + &cells.iter().map(|c| wide(c)).collect::<String>() + equal;
+        if std::mem::replace(&mut self.titled, true) {
+            return vec![row];
+        }
+        vec![format!("{:<width$}", "input") + &titles.into_iter().map(wide).collect::<String>(), row]
+    }
+}
+
+/// The summary of several scenes.
+pub(super) fn batch_lines(summary: &BatchSummary) -> Vec<String> {
+    let Some(ms) = &summary.ms else { return Vec::new() };
+    let (done, boxes, points) = (summary.done, grouped(summary.boxes), grouped(summary.points));
+    let mut lines = vec![format!(
+        "{done} scene{}, {boxes} boxes, {points} points on {}: p50 {} ms, p95 {} ms",
+        if done == 1 { "" } else { "s" },
+        summary.run.device_name,
+        short(ms.p50),
+        short(ms.p95),
+    )];
+    lines.extend(summary.cpu.as_ref().map(|cpu| cpu.line(ms, &summary.run.device_name)));
+    lines
+}
+
+/// What was counted, under its titles.
+fn counted(report: &ReportRecord) -> Vec<(&'static str, String)> {
+    match report {
+        ReportRecord::Pool(report) => pooled(report),
+        ReportRecord::Inside(report) => inside(report),
+    }
 }
 
 fn pooled(report: &PoolReport) -> Vec<(&'static str, String)> {

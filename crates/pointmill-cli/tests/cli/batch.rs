@@ -1,6 +1,6 @@
 //! Many inputs: folders, what fails among them, what is kept, several at a time, and runs that are killed.
 
-use crate::{MANIFEST, command, finished, names, run, write_cloud};
+use crate::{MANIFEST, command, finished, names, run, write_boxes, write_cloud};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,8 +8,9 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// `in/` with clouds `0.bin`, `1.bin`, ... of different sizes.
+/// `in/` with clouds `0.bin`, `1.bin`, ... of different sizes, and boxes beside it.
 fn inputs(folder: &Path, n: usize) {
+    write_boxes(folder);
     fs::create_dir(folder.join("in")).unwrap();
     (0..n).for_each(|i| drop(write_cloud(folder, &format!("in/{i}.bin"), 100 + 700 * (i % 7))));
 }
@@ -20,8 +21,12 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The commands that make a file of each input, with the folder they write to.
-const COMMANDS: [&str; 3] =
-    ["voxelize in --out OUT", "ndt build in --out OUT/ --min-points 3", "convert in --to ply --out OUT"];
+const COMMANDS: [&str; 4] = [
+    "voxelize in --out OUT",
+    "ndt build in --out OUT/ --min-points 3",
+    "convert in --to ply --out OUT",
+    "roi-pool --inside crop --points in --boxes b.npy --out OUT",
+];
 
 fn into(template: &str, out: &str) -> String {
     template.replace("OUT", out)
@@ -131,8 +136,8 @@ fn resume_does_what_is_new_changed_or_not_whole() {
         assert_eq!(done(&format!("{args} --resume --jobs 3")), (vec![1, 2, 4], vec![0, 3, 5]), "{template}");
         assert!(contents(&path("o")) == whole, "{template}");
         // Other parameters make other files, and a run that does not resume begins anew.
-        let other = ["voxelize", "ndt", "convert"].map(|c| template.starts_with(c));
-        let more = ["--max-points 3", "--eigen-ratio 0.5", "--columns 4"];
+        let other = ["voxelize", "ndt", "convert", "roi-pool"].map(|c| template.starts_with(c));
+        let more = ["--max-points 3", "--eigen-ratio 0.5", "--columns 4", "--margin 0.5"];
         let more = more[other.iter().position(|&x| x).unwrap()];
         assert_eq!(done(&format!("{args} --resume {more}")).0.len(), 6, "{template}");
         assert_eq!(done(&args).0.len(), 6, "{template}");
@@ -179,7 +184,7 @@ fn what_does_not_go_with_a_batch_is_refused() {
     ] {
         let told_by = run(folder.path(), args).expect(2);
         assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert_eq!(names(folder.path()), ["in"], "{args}");
+        assert_eq!(names(folder.path()), ["b.npy", "in"], "{args}");
     }
 }
 

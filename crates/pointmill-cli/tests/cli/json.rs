@@ -1,6 +1,6 @@
 //! What `--json` prints, held against the schema in `docs/`: every line of every command, every field of every line.
 
-use crate::{Run, run, write_cloud};
+use crate::{Run, run, write_boxes, write_cloud};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -107,6 +107,7 @@ fn every_line_of_every_command_is_in_the_schema() {
     (0..3).for_each(|i| drop(write_cloud(at, &format!("in/{i}.bin"), 400 + i)));
     fs::write(at.join("bad.bin"), [0; 15]).unwrap();
     fs::write(at.join("pose.txt"), "0 0 0 0 0 0").unwrap();
+    write_boxes(at);
     let schema = Schema::read();
     let mut seen = BTreeSet::new();
     for (command, args, code) in [
@@ -116,6 +117,9 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("voxelize", "voxelize --device cuda:77", 4),
         ("roi-pool", "roi-pool --cpu --out-size 2 --max-points 4 --out r.npz", 0),
         ("roi-pool", "roi-pool --inside part", 0),
+        ("roi-pool", "roi-pool --inside crop --points in --boxes b.npy --cpu --out p", 0),
+        ("roi-pool", "roi-pool --inside crop --points in --boxes b.npy --out p --resume", 0),
+        ("roi-pool", "roi-pool --points in --boxes b.npy --features in/*.bin --out q", 3),
         ("ndt build", "ndt build in bad.bin --min-points 3 --out g.npz --moments g.arrow --visualize b.png", 3),
         ("ndt build", "ndt build in --min-points 3 --out t/ --jobs 2", 0),
         ("ndt merge", "ndt merge g.arrow g.arrow --minus g.arrow --min-points 3", 0),

@@ -11,6 +11,7 @@ mod icp;
 mod json;
 mod las;
 mod ndt;
+mod roi_batch;
 mod roi_pool;
 mod voxelize;
 
@@ -86,6 +87,12 @@ fn write_cloud(folder: &Path, name: &str, n: usize) -> PathBuf {
     let path = folder.join(name);
     pointmill_io::write_bin(&path, cloud(n).points()).unwrap();
     path
+}
+
+/// `b.npy`: two boxes that hold points of [`cloud`].
+fn write_boxes(folder: &Path) {
+    let boxes = [0.0, 1.0, -2.0, 30.0, 30.0, 4.0, 0.3, 10.0, 2.0, -2.0, 5.0, 5.0, 4.0, 0.0];
+    pointmill_io::write_npy(folder.join("b.npy"), &pointmill_io::ArrayView::f32(&[2, 7], &boxes)).unwrap();
 }
 
 /// The manifest in a folder of outputs.

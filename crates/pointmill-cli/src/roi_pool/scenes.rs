@@ -1,0 +1,230 @@
+//! Many scenes: files of folders and patterns that belong together by their names without extension.
+
+use super::files::Sources;
+use crate::failure::Failure;
+use crate::inputs::{STDIN, Source, again, one_file, stem};
+use pointmill_io::{Detail, IoError, ReadOptions, find_inputs, natural_order};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What files are for, in the order in which they are told.
+const ROLES: [&str; 3] = ["boxes", "points", "features"];
+const POINTS: usize = 1;
+const FEATURES: usize = 2;
+
+/// Scenes by their names, naturally ordered.
+#[derive(Debug)]
+pub(super) struct Scenes {
+    /// The file that names each scene: its points where there are several, else its boxes, else its features.
+    pub(super) sources: Vec<Source>,
+    scenes: Vec<Scene>,
+    /// What was given for each role.
+    given: Vec<String>,
+    options: ReadOptions,
+}
+
+/// The files of a scene, by role; those of roles that were not asked for are missing too.
+#[derive(Clone, Debug, Default)]
+struct Scene {
+    name: String,
+    files: [Option<PathBuf>; 3],
+}
+
+/// What an argument means.
+enum Given {
+    /// A file that serves every scene.
+    One(PathBuf),
+    /// Files of scenes, by their names.
+    Several(BTreeMap<String, PathBuf>),
+    /// A folder or a pattern without a file.
+    Nothing(IoError),
+}
+
+impl Scenes {
+    /// The scenes, if an argument is a folder or a pattern; `None` for one scene.
+    ///
+    /// A plain file serves every scene, but for features: their rows belong to the points of one file.
+    pub(super) fn of(sources: &Sources) -> Result<Option<Self>, Failure> {
+        let Sources::Files { boxes, points, features, options } = sources else { return Ok(None) };
+        let shown = |path: &Path| path.to_string_lossy().into_owned();
+        let given: Vec<String> =
+            [shown(boxes), points.clone()].into_iter().chain(features.as_deref().map(shown)).collect();
+        let several: Vec<bool> = given.iter().map(|arg| one_file(std::slice::from_ref(arg)).is_none()).collect();
+        if !several.contains(&true) {
+            return Ok(None);
+        }
+        if points == STDIN {
+            let told = "--points -: expected a file, a folder or a pattern where there are several scenes";
+            return Err(Failure::Usage(told.into()));
+        }
+        if several[POINTS] && several.get(FEATURES) == Some(&false) {
+            let told = "expected a folder or a pattern, as for --points: a row of features belongs to a point";
+            return Err(Failure::Usage(format!("--features {}: {told}", given[FEATURES])));
+        }
+        let roles = given.iter().zip(several).zip(ROLES);
+        let found = roles.map(|((arg, several), role)| Given::of(arg, several, role)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(Self::matched(found, given, options.clone())))
+    }
+
+    fn matched(found: Vec<Given>, given: Vec<String>, options: ReadOptions) -> Self {
+        let mut scenes: BTreeMap<String, Scene> = BTreeMap::new();
+        for (role, given) in found.iter().enumerate() {
+            let Given::Several(files) = given else { continue };
+            for (name, file) in files {
+                let scene = scenes.entry(name.clone()).or_default();
+                scene.files[role] = Some(file.clone());
+            }
+        }
+        let naming = |scene: &Scene| {
+            let roles =
+                [POINTS, 0, FEATURES].into_iter().filter(|&role| matches!(found.get(role), Some(Given::Several(_))));
+            roles.filter_map(|role| scene.files[role].clone()).next().expect("a scene has a file")
+        };
+        let mut scenes: Vec<Scene> = scenes.into_iter().map(|(name, scene)| Scene { name, ..scene }).collect();
+        scenes.sort_by(|a, b| natural_order(Path::new(&a.name), Path::new(&b.name)));
+        let mut sources: Vec<Source> = scenes.iter().map(|scene| Source::File(naming(scene))).collect();
+        for (role, given) in found.iter().enumerate() {
+            if let Given::One(file) = given {
+                scenes.iter_mut().for_each(|scene| scene.files[role] = Some(file.clone()));
+            }
+        }
+        // Without any file of a role no scene is whole: that alone is told.
+        let nothing: Vec<Source> = found
+            .into_iter()
+            .filter_map(|given| if let Given::Nothing(e) = given { Some(Source::Nothing(e)) } else { None })
+            .collect();
+        if !nothing.is_empty() {
+            scenes = vec![Scene::default(); nothing.len()];
+            sources = nothing;
+        }
+        Self { sources, scenes, given, options }
+    }
+
+    /// What was given for boxes, points and, if they are pooled, features.
+    pub(super) fn given(&self) -> &[String] {
+        &self.given
+    }
+
+    /// The files of a scene, if none is missing.
+    pub(super) fn files(&self, index: usize, source: &Source) -> Result<Sources, IoError> {
+        if let Source::Nothing(e) = source {
+            return Err(again(e));
+        }
+        let Scene { name, files } = &self.scenes[index];
+        if let ([Some(boxes), Some(points), features], true) = (files, self.is_whole(index)) {
+            let points = points.to_string_lossy().into_owned();
+            return Ok(Sources::Files {
+                boxes: boxes.clone(),
+                points,
+                features: features.clone(),
+                options: self.options.clone(),
+            });
+        }
+        let missing = ROLES.iter().zip(files).zip(&self.given).filter(|((_, file), _)| file.is_none());
+        let (roles, given): (Vec<_>, Vec<_>) = missing.map(|((role, _), given)| (*role, given.as_str())).unzip();
+        let wanted = format!("a file {name}.* of {}", given.join(", and one of "));
+        Err(IoError::MissingField(Detail::new(source.name(), roles.join(" and "), wanted, "none")))
+    }
+
+    fn is_whole(&self, index: usize) -> bool {
+        self.scenes[index].files.iter().take(self.given.len()).all(Option::is_some)
+    }
+
+    /// The files of each scene beside the one that names it.
+    pub(super) fn beside(&self, sources: &[Source]) -> Vec<Vec<PathBuf>> {
+        let each = self.scenes.iter().zip(sources);
+        each.map(|(scene, source)| {
+            let naming = if let Source::File(path) = source { Some(path) } else { None };
+            scene.files.iter().flatten().filter(|file| Some(*file) != naming).cloned().collect()
+        })
+        .collect()
+    }
+}
+
+impl Given {
+    fn of(arg: &str, several: bool, role: &str) -> Result<Self, Failure> {
+        if !several {
+            return Ok(Self::One(arg.into()));
+        }
+        let arrays = role != ROLES[POINTS] && Path::new(arg).is_dir();
+        let found = find_inputs(&[arg.to_owned()]).and_then(|mut files| {
+            // A folder of other files may have arrays among them.
+            files.retain(|file| !arrays || file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")));
+            if files.is_empty() {
+                return Err(IoError::MissingField(Detail::new(arg, "folder", "files ending in .npy", "none")));
+            }
+            Ok(files)
+        });
+        let files = match found {
+            Ok(files) => files,
+            Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
+            Err(e) => return Ok(Self::Nothing(e)),
+        };
+        let mut by_name: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for file in files {
+            let name = stem(&file);
+            if let Some(other) = by_name.get(&name) {
+                let (a, b) = (other.display(), file.display());
+                let told = format!("files with names of their own; {a} and {b} would both be of scene {name}");
+                return Err(Failure::Usage(format!("--{role} {arg}: expected {told}")));
+            }
+            by_name.insert(name, file);
+        }
+        Ok(Self::Several(by_name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// The names of scenes with the files that they have, of arguments for boxes, points and features.
+    fn matched(folder: &Path, args: [&str; 3]) -> Result<Vec<(String, Vec<String>)>, String> {
+        let at = |arg: &str| folder.join(arg);
+        let sources = Sources::Files {
+            boxes: at(args[0]),
+            points: at(args[1]).to_str().unwrap().into(),
+            features: Some(at(args[2])),
+            options: ReadOptions::default(),
+        };
+        let scenes = Scenes::of(&sources).map_err(|e| e.to_string())?.expect("several scenes");
+        let shown = |path: &PathBuf| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+        let told = |scene: &Scene| (scene.name.clone(), scene.files.iter().flatten().map(shown).collect());
+        Ok(scenes.scenes.iter().map(told).collect())
+    }
+
+    #[test]
+    fn files_are_matched_by_their_names_in_natural_order() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in [
+            "b/2.npy",
+            "b/10.npy",
+            "b/note.bin",
+            "p/10.bin",
+            "p/2.pcd.bin",
+            "f/2.npy",
+            "f/10.npy",
+            "f/3.npy",
+            "one.npy",
+        ] {
+            fs::create_dir_all(folder.path().join(file).parent().unwrap()).unwrap();
+            fs::write(folder.path().join(file), "").unwrap();
+        }
+        let told = |args| matched(folder.path(), args).unwrap();
+        let all = told(["b", "p/*", "f"]);
+        let names: Vec<_> = all.iter().map(|(name, files)| (name.as_str(), files.len())).collect();
+        assert_eq!(names, [("2", 3), ("3", 1), ("10", 3)]);
+        assert_eq!(all[0].1, ["b/2.npy", "p/2.pcd.bin", "f/2.npy"]);
+        assert_eq!(told(["one.npy", "p", "f"])[1].1, ["one.npy", "f/3.npy"]);
+        assert_eq!(
+            told(["b", "one.npy", "one.npy"])[1],
+            ("10".into(), vec!["b/10.npy".into(), "one.npy".into(), "one.npy".into()])
+        );
+        assert!(
+            matched(folder.path(), ["b", "p", "one.npy"]).unwrap_err().contains("a row of features belongs to a point")
+        );
+        fs::write(folder.path().join("p/2.bin"), "").unwrap();
+        assert!(matched(folder.path(), ["b", "p", "f"]).unwrap_err().contains("would both be of scene 2"));
+    }
+}
