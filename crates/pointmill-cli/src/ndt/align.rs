@@ -4,6 +4,7 @@ use super::args::AlignArgs;
 use super::map::{Asked, Ready};
 use super::picture::{self, Before};
 use super::records::{AlignFrame, AlignRecord, MatchBegin, MatchSummary};
+use super::scans::{self, Found, Scans};
 use super::score::{highest, poses};
 use super::shown;
 use super::table::{align_head, align_row, match_line};
@@ -31,6 +32,10 @@ pub(super) fn run(
     let params = AlignParams { step_size, epsilon, max_iterations };
     asked.nothing.align(NdtCloud::f32(&[], 3)?, &[], &params)?;
     args.visualize.as_deref().map(|path| picture::plan(path, &["png", "gif"])).transpose()?;
+    let record = AlignRecord { max_iterations, step_size, epsilon };
+    if scans::are_many(&args.matched) {
+        return many(args, asked, &params, record, open, printer);
+    }
     let device = open()?;
     printer.record(
         "begin",
@@ -39,7 +44,7 @@ pub(super) fn run(
             map: args.matched.map.clone(),
             scan: args.matched.scan.clone(),
             params: asked.params(),
-            align: Some(AlignRecord { max_iterations, step_size, epsilon }),
+            align: Some(record),
         },
     )?;
     let start = Instant::now();
@@ -57,11 +62,11 @@ pub(super) fn run(
     let ms = milliseconds(start.elapsed());
     interrupt::check()?;
     let mut stops = Vec::new();
-    printer.text(&align_head())?;
+    printer.text(&align_head("guess"))?;
     for (index, ((name, _), one)) in guesses.iter().zip(&found).enumerate() {
         let frame = AlignFrame::new(index, name, one);
         printer.record("frame", &frame)?;
-        printer.text(&align_row(&frame, one))?;
+        printer.text(&align_row(&frame.guess, &frame, one))?;
         stops.push(frame.stop);
     }
     let best = highest(found.iter().map(|one| one.converged().then_some(one.fit.score)));
@@ -97,4 +102,32 @@ pub(super) fn run(
         return Err(Failure::No(format!("not converged: {}", stops.join(", "))));
     }
     Ok(())
+}
+
+/// Many scans, each from every guess.
+fn many(
+    args: &AlignArgs,
+    asked: Asked<'_>,
+    params: &AlignParams,
+    record: AlignRecord,
+    open: impl FnOnce() -> Result<Device, Failure>,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    if let Some(path) = &args.visualize {
+        let told = format!("--visualize {}: expected one scan, got a folder or a pattern", path.display());
+        return Err(Failure::Usage(told));
+    }
+    let matched = &args.matched;
+    let (batch, poses, head) = (matched.batch, &args.guess, align_head("scan"));
+    let scans = Scans { command: COMMAND, args: matched, batch, asked, poses, head, align: Some(record) };
+    scans.run(&open()?, printer, |grid, scan, guesses, name| {
+        let values: Vec<Pose> = guesses.iter().map(|(_, pose)| *pose).collect();
+        let found = grid.align(scan.view()?, &values, params)?;
+        let best = highest(found.iter().map(|one| one.converged().then_some(one.fit.score)));
+        let each = guesses.iter().zip(&found).enumerate();
+        let poses: Vec<AlignFrame> = each.map(|(i, ((guess, _), one))| AlignFrame::new(i, guess, one)).collect();
+        // Where none converged the first one says why.
+        let shown = best.unwrap_or(0);
+        Ok(Found { row: align_row(name, &poses[shown], &found[shown]), poses, best })
+    })
 }

@@ -131,8 +131,8 @@ pub(crate) struct MatchArgs {
     /// The map: a grid (.npz), moments (.arrow), or clouds: a file, a folder of tiles, or a quoted pattern
     #[arg(long, value_name = "MAP")]
     pub(crate) map: String,
-    /// The scan: a file of any format that `info` knows, or - for the standard input (with --format); in metres, in the frame of the sensor
-    #[arg(long, value_name = "SCAN")]
+    /// The scan: a file of any format that `info` knows, or - for the standard input (with --format); in metres, in the frame of the sensor. A folder or a quoted pattern for many scans, each matched at all poses
+    #[arg(long, value_name = "SCAN|DIR")]
     pub(crate) scan: String,
 
     /// Edge of a cell in metres, where the map is made of clouds [default: 2]
@@ -148,6 +148,8 @@ pub(crate) struct MatchArgs {
     pub(crate) drop_zeros: bool,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
 }
 
 /// `pointmill ndt score`

@@ -85,6 +85,28 @@ impl<'a> Asked<'a> {
         Ok(Ready { grid, scan, zeros, warnings })
     }
 
+    /// Reads the map alone and makes its grid, for so many scans that are read later; else as [`Asked::load`].
+    pub(super) fn load_map(
+        &self,
+        device: &Device,
+        before: usize,
+        mut failed: usize,
+        scans: usize,
+        printer: &mut Printer,
+    ) -> Result<(NdtGrid, Vec<String>), Failure> {
+        let mut warnings = Vec::new();
+        let grid = self.grid(device, &mut warnings, &mut |index, name, refused| {
+            failed += 1;
+            refused.tell(printer, before + index, name)
+        })?;
+        interrupt::check()?;
+        let (Some(grid), 0) = (grid, failed) else {
+            return Err(Failure::Inputs { failed, inputs: before + self.inputs.sources.len() + scans });
+        };
+        warn_if_empty(&self.args.map, &grid);
+        Ok((grid, warnings))
+    }
+
     fn scan(&self, warnings: &mut Vec<String>) -> Result<(Cloud, usize), Trouble> {
         let read = load_one(&self.args.scan, &self.args.read.options())?;
         let mut read = crate::inputs::Exact::from(read?);

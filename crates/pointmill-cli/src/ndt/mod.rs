@@ -11,6 +11,7 @@ mod moments_file;
 mod picture;
 mod pose;
 pub(crate) mod records;
+mod scans;
 mod score;
 mod table;
 mod targets;

@@ -217,6 +217,83 @@ impl From<&NdtFit> for FitRecord {
     }
 }
 
+/// `begin` of `score` and `align` of many scans.
+#[derive(Debug, Serialize)]
+pub(crate) struct MatchBatchBegin {
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    /// The map.
+    pub(crate) map: String,
+    /// The folder or the pattern of the scans.
+    pub(crate) scan: String,
+    /// The number of scans.
+    pub(crate) inputs: usize,
+    /// Parameters of a map that is made of clouds or moments.
+    pub(crate) params: ParamsRecord,
+    /// Those of the alignment; null for `score`.
+    pub(crate) align: Option<AlignRecord>,
+}
+
+/// `frame` of `score` and `align` of many scans: a scan.
+#[derive(Debug, Serialize)]
+pub(crate) struct ScanFrame<T> {
+    /// Its number, from 0, failed ones counted.
+    pub(crate) index: usize,
+    /// Its file.
+    pub(crate) input: String,
+    /// Its format.
+    pub(crate) format: String,
+    /// Its points.
+    pub(crate) points: usize,
+    /// Points at (0, 0, 0) that were left out; 0 without `--drop-zeros`.
+    pub(crate) zeros: usize,
+    /// What came of each pose or guess.
+    pub(crate) poses: Vec<T>,
+    /// Whether it converged from a guess; null for `score`.
+    pub(crate) converged: Option<bool>,
+    /// The pose of the highest score, of `align` among those that converged; null if there is none.
+    pub(crate) best: Option<usize>,
+    /// All poses or guesses.
+    pub(crate) ms: f64,
+    /// Reading the file.
+    pub(crate) read_ms: f64,
+    /// What is odd about it.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// `summary` of `score` and `align` of many scans.
+#[derive(Debug, Serialize)]
+pub(crate) struct MatchBatchSummary {
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    /// Cells of the map.
+    pub(crate) voxels: usize,
+    /// Edge of a cell in metres.
+    pub(crate) resolution: f64,
+    /// The number of scans.
+    pub(crate) inputs: usize,
+    /// Scans that were done.
+    pub(crate) done: usize,
+    /// Scans that an earlier run has done: none, since nothing is written.
+    pub(crate) kept: usize,
+    /// Scans that failed.
+    pub(crate) failed: usize,
+    /// Points of all scans done.
+    pub(crate) points: usize,
+    /// Poses or guesses of each scan.
+    pub(crate) poses: usize,
+    /// Scans that converged from a guess; null for `score`.
+    pub(crate) converged: Option<usize>,
+    /// Times of the scans' `ms`; null if none was done.
+    pub(crate) ms: Option<Times>,
+    /// Reading poses and map, and making the map.
+    pub(crate) read_ms: f64,
+    /// What is odd about the map.
+    pub(crate) warnings: Vec<String>,
+}
+
 /// `frame` of `score`: a pose.
 #[derive(Debug, Serialize)]
 pub(crate) struct ScoreFrame {

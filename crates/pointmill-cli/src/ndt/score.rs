@@ -3,6 +3,7 @@
 use super::args::ScoreArgs;
 use super::map::{Asked, Ready};
 use super::records::{MatchBegin, MatchSummary, ScoreFrame};
+use super::scans::{self, Found, Scans};
 use super::table::{match_line, score_head, score_row};
 use super::{pose, shown};
 use crate::batch::Refused;
@@ -12,7 +13,7 @@ use crate::records::Run;
 use crate::stats::milliseconds;
 use crate::{interrupt, say};
 use pointmill::Device;
-use pointmill::ndt::{NdtGrid, Pose, matrix_of};
+use pointmill::ndt::{NdtFit, NdtGrid, Pose, matrix_of};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -26,6 +27,9 @@ pub(super) fn run(
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     let asked = Asked::new(&args.matched)?;
+    if scans::are_many(&args.matched) {
+        return many(args, asked, &open()?, printer);
+    }
     let device = open()?;
     printer.record(
         "begin",
@@ -47,9 +51,9 @@ pub(super) fn run(
     let values: Vec<Pose> = poses.iter().map(|(_, pose)| *pose).collect();
     let fits = grid.score(scan.view()?, &values)?;
     let ms = milliseconds(start.elapsed());
-    printer.text(&score_head())?;
+    printer.text(&score_head("pose"))?;
     for (index, ((name, pose), fit)) in poses.iter().zip(&fits).enumerate() {
-        let frame = ScoreFrame { index, pose: name.clone(), target_from_source: matrix_of(pose), fit: fit.into() };
+        let frame = frame(index, name, pose, fit);
         printer.record("frame", &frame)?;
         printer.text(&score_row(name, fit))?;
     }
@@ -69,6 +73,25 @@ pub(super) fn run(
     };
     printer.record("summary", &summary)?;
     printer.text(&match_line(&summary))
+}
+
+/// Many scans, each at every pose.
+fn many(args: &ScoreArgs, asked: Asked<'_>, device: &Device, printer: &mut Printer) -> Result<(), Failure> {
+    let matched = &args.matched;
+    let (batch, poses, head) = (matched.batch, &args.pose, score_head("scan"));
+    let scans = Scans { command: COMMAND, args: matched, batch, asked, poses, head, align: None };
+    scans.run(device, printer, |grid, scan, poses, name| {
+        let values: Vec<Pose> = poses.iter().map(|(_, pose)| *pose).collect();
+        let fits = grid.score(scan.view()?, &values)?;
+        let best = highest(fits.iter().map(|fit| Some(fit.score)));
+        let row = score_row(name, &fits[best.unwrap_or(0)]);
+        let each = poses.iter().zip(&fits).enumerate();
+        Ok(Found { poses: each.map(|(i, ((file, pose), fit))| frame(i, file, pose, fit)).collect(), best, row })
+    })
+}
+
+fn frame(index: usize, file: &str, pose: &Pose, fit: &NdtFit) -> ScoreFrame {
+    ScoreFrame { index, pose: file.into(), target_from_source: matrix_of(pose), fit: fit.into() }
 }
 
 /// The poses of all files with their files' names, and how many files cannot be used, each of which is told.

@@ -1,6 +1,8 @@
 //! The answers for people.
 
-use super::records::{AlignFrame, BuildFrame, BuildSummary, MatchSummary, MergeSummary, ReportRecord};
+use super::records::{
+    AlignFrame, BuildFrame, BuildSummary, MatchBatchSummary, MatchSummary, MergeSummary, ReportRecord,
+};
 use crate::table::{LINES, grouped, short, shortened};
 use pointmill::ndt::{NdtFit, NdtRegistration, NdtReport};
 use pointmill_io::escape;
@@ -103,8 +105,8 @@ fn written(out: &Option<String>, moments: &Option<String>) -> Vec<String> {
 }
 
 /// The titles of `score`.
-pub(super) fn score_head() -> String {
-    format!("{:>24}{:>12}{:>12}  pose", "transform probability", "nvtl", "hits")
+pub(super) fn score_head(of: &str) -> String {
+    format!("{:>24}{:>12}{:>12}  {of}", "transform probability", "nvtl", "hits")
 }
 
 /// The line of a pose.
@@ -114,15 +116,32 @@ pub(super) fn score_row(name: &str, fit: &NdtFit) -> String {
 }
 
 /// The titles of `align`.
-pub(super) fn align_head() -> String {
-    format!("{:>16}{:>12}{:>24}{:>12}  guess", "stop", "iterations", "transform probability", "nvtl")
+pub(super) fn align_head(of: &str) -> String {
+    format!("{:>16}{:>12}{:>24}{:>12}  {of}", "stop", "iterations", "transform probability", "nvtl")
 }
 
-/// The line of a guess.
-pub(super) fn align_row(frame: &AlignFrame, found: &NdtRegistration) -> String {
+/// The line of a guess, or under the name of a scan of its best.
+pub(super) fn align_row(name: &str, frame: &AlignFrame, found: &NdtRegistration) -> String {
     let NdtFit { transform_probability, nvtl, .. } = found.fit;
     let (stop, n) = (frame.stop, frame.iterations);
-    format!("{stop:>16}{n:>12}{transform_probability:>24.6}{nvtl:>12.6}  {}", shortened(&frame.guess))
+    format!("{stop:>16}{n:>12}{transform_probability:>24.6}{nvtl:>12.6}  {}", shortened(name))
+}
+
+/// The end of `score` and `align` of many scans.
+pub(super) fn scans_line(summary: &MatchBatchSummary) -> String {
+    let converged = summary.converged.map_or_else(String::new, |n| format!(", {n} converged"));
+    let ms = summary.ms.map_or_else(String::new, |ms| format!(": p50 {} ms, p95 {} ms", short(ms.p50), short(ms.p95)));
+    format!(
+        "{} scan{}{converged}, {} points on {} voxels of {} m, {} pose{} each on {}{ms}",
+        summary.done,
+        if summary.done == 1 { "" } else { "s" },
+        grouped(summary.points),
+        grouped(summary.voxels),
+        edge(summary.resolution),
+        summary.poses,
+        if summary.poses == 1 { "" } else { "s" },
+        summary.run.device_name,
+    )
 }
 
 /// The end of `score` and `align`.

@@ -125,6 +125,8 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("ndt merge", "ndt merge g.arrow g.arrow --minus g.arrow --min-points 3", 0),
         ("ndt score", "ndt score --map g.npz --scan in/0.bin --pose pose.txt", 0),
         ("ndt align", "ndt align --map g.npz --scan in/0.bin --max-iterations 2", 6),
+        ("ndt score", "ndt score --map g.npz --scan in --pose pose.txt", 0),
+        ("ndt align", "ndt align --map g.npz --scan in --max-iterations 2", 6),
         ("icp", "icp in/0.bin in/1.bin --schedule 1:2,0:1 --out o.ply --plot p.svg --visualize q.png", 0),
         ("icp", "icp in/0.bin bad.bin", 3),
         ("info", "info in/0.bin", 0),

@@ -11,6 +11,7 @@ mod icp;
 mod json;
 mod las;
 mod ndt;
+mod ndt_batch;
 mod roi_batch;
 mod roi_pool;
 mod voxelize;
