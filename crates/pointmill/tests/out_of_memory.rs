@@ -2,7 +2,7 @@
 //!
 //! A refusal that is no error ends the process, and with it this test.
 
-use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher, Stage, Timing, normals};
+use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher, Stage, Target, Timing, normals};
 use pointmill::ndt::{AlignParams, NdtBuilder, NdtCloud, NdtMoments, NdtParams, Neighbourhood, ndt_grid};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
 use pointmill::voxelize::{MeanType, Outputs, RowOrder, VoxelizeParams, Voxelizer};
@@ -289,6 +289,11 @@ fn icp_tells_of_every_refusal() {
                 Aligner::new(&device.stream()?)?.align(source, target, &params).map(without_times)
             };
             each_refused(&format!("icp, {metric:?}, {search:?}, {} threads", device.threads()), work, out_of_memory);
+            let work = || {
+                let onto = Target::new(&device.stream()?, Coordinates::f32(target.data(), 4)?, &params)?;
+                onto.align(Coordinates::f32(&source, 3)?).map(without_times)
+            };
+            each_refused(&format!("icp onto a target, {metric:?}, {} threads", device.threads()), work, out_of_memory);
         }
         let points: Vec<[f32; 3]> = target.points().iter_xyz().collect();
         let stream = device.stream().unwrap();

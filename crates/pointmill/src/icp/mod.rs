@@ -1,7 +1,7 @@
 //! Iterative closest point: the pose that brings one cloud onto another.
 //!
 //! [`align`] does it, with one of three [`Metric`]s, weights against outliers, and stages from coarse to fine; a [`Registration`] says where it ended, why, and which
-//! directions are in doubt. Below it stand exact neighbours, [`Searcher`], and [`normals`].
+//! directions are in doubt. A [`Target`] is made ready once for many sources. Below it stand exact neighbours, [`Searcher`], and [`normals`].
 //!
 //! **Units and frames**: metres; `target_from_source` takes points of the source's frame to the target's.
 //!
@@ -41,6 +41,7 @@ mod register;
 mod result;
 mod search;
 mod stage;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -50,3 +51,4 @@ pub use params::{IcpParams, Metric, Robust, Stage};
 pub use register::align;
 pub use result::{Dropped, Iteration, Observability, Registration, Status, Timing};
 pub use search::{MAX_NEIGHBOURS, MAX_POINTS, Neighbour, Search, Searcher};
+pub use target::Target;

@@ -5,7 +5,7 @@ use super::pairs::Looked;
 use super::params::{IcpParams, Metric, Stage};
 use super::result::{Dropped, Iteration, Observability, Registration, Status, Timing, covariance};
 use super::search::Search;
-use super::stage::Clouds;
+use super::stage::{Clouds, Onto};
 use crate::{Coordinates, Result, memory};
 use pointmill_core::icp::pairs::Linearization;
 use pointmill_core::icp::pose::{point_hessian, step_hessian};
@@ -13,6 +13,8 @@ use pointmill_core::icp::spread::{Spread, margin};
 use pointmill_core::icp::turn::{End, Sums};
 use pointmill_core::linear::Square;
 use pointmill_core::rigid::{Rigid, add, rotate, subtract};
+use std::slice;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Most poses of a circle.
@@ -62,14 +64,38 @@ pub fn align(source: Coordinates<'_>, target: Coordinates<'_>, params: &IcpParam
     let target = Local::new("target", &target, params.drop_zeros)?;
     let frames = Frames { source: source.centre, target: target.centre };
     let dropped = [source.dropped, target.dropped];
-    run(start, params, frames, &guess, dropped, &mut OnHost { source, target, params })
+    run(start, params, frames, &guess, dropped, &mut OnHost { source, target: Of::Cloud(target), params })
 }
 
-/// Both clouds on the host, whole.
+/// Aligns onto a target whose stages are ready; of the whole target there are its centre and what was left out.
+pub(super) fn align_onto(
+    source: &Coordinates<'_>,
+    whole: &Local,
+    stages: &[Arc<Onto>],
+    params: &IcpParams,
+    guess: &Rigid,
+) -> Result<Registration> {
+    let start = Instant::now();
+    let source = Local::new("source", source, params.drop_zeros)?;
+    let frames = Frames { source: source.centre, target: whole.centre };
+    let dropped = [source.dropped, whole.dropped];
+    let target = Of::Stages(stages.iter());
+    run(start, params, frames, guess, dropped, &mut OnHost { source, target, params })
+}
+
+/// Both clouds on the host.
 struct OnHost<'a> {
     source: Local,
-    target: Local,
+    target: Of<'a>,
     params: &'a IcpParams,
+}
+
+/// Where the target of a stage comes from.
+enum Of<'a> {
+    /// A whole cloud.
+    Cloud(Local),
+    /// Those that are ready, in the order of the stages.
+    Stages(slice::Iter<'a, Arc<Onto>>),
 }
 
 impl Grounds for OnHost<'_> {
@@ -79,7 +105,16 @@ impl Grounds for OnHost<'_> {
         Self: 's;
 
     fn prepare(&mut self, stage: &Stage) -> Result<Clouds> {
-        Clouds::new(&self.source, &self.target, stage, self.params)
+        match &mut self.target {
+            Of::Cloud(target) => {
+                let target = &*target;
+                Clouds::new(&self.source, || Onto::new(target, stage, self.params), stage, self.params)
+            }
+            Of::Stages(ready) => {
+                let ready = ready.next().expect("a target for each stage").clone();
+                Clouds::new(&self.source, || Ok(ready), stage, self.params)
+            }
+        }
     }
 }
 

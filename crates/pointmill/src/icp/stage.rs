@@ -13,6 +13,7 @@ use pointmill_core::icp::pairs::{Linearization, POINT_TERMS, STEP_TERMS, general
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
 use pointmill_core::rigid::subtract;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Clouds of one stage.
@@ -23,22 +24,51 @@ pub(super) struct Clouds {
     /// Along the Morton curve, so that queries that follow each other walk the same way.
     source: Vec<[f32; 3]>,
     source_normals: Vec<[f32; 3]>,
-    /// In the order of the cloud, which decides between equally near points.
-    target: Vec<[f32; 3]>,
-    target_normals: Vec<[f32; 3]>,
-    searcher: Searcher,
+    onto: Arc<Onto>,
     spread: Spread,
     pairs: Pairs,
 }
 
-impl Clouds {
-    pub(super) fn new(source: &Local, target: &Local, stage: &Stage, params: &IcpParams) -> Result<Self> {
-        let points = |argument, cloud: &Local| match stage.voxel_size {
-            0.0 => memory::collect(cloud.points.iter().copied()),
-            size => cloud.downsampled(argument, size),
+/// The target of a stage.
+#[derive(Debug)]
+pub(super) struct Onto {
+    /// In the order of the cloud, which decides between equally near points.
+    points: Vec<[f32; 3]>,
+    normals: Vec<[f32; 3]>,
+    searcher: Searcher,
+}
+
+/// The points that a stage takes.
+fn points_of(argument: &'static str, cloud: &Local, stage: &Stage) -> Result<Vec<[f32; 3]>> {
+    match stage.voxel_size {
+        0.0 => memory::collect(cloud.points.iter().copied()),
+        size => cloud.downsampled(argument, size),
+    }
+}
+
+impl Onto {
+    /// Of a whole target.
+    pub(super) fn new(target: &Local, stage: &Stage, params: &IcpParams) -> Result<Arc<Self>> {
+        let points = points_of("target", target, stage)?;
+        let searcher = Searcher::new(&points, params.search)?;
+        let normals = match params.metric {
+            Metric::PointToPoint => Vec::new(),
+            _ => normals(&points, &searcher, params.neighbours)?,
         };
+        Ok(Arc::new(Self { points, normals, searcher }))
+    }
+}
+
+impl Clouds {
+    /// Makes the source ready, and beside it the target.
+    pub(super) fn new(
+        source: &Local,
+        onto: impl FnOnce() -> Result<Arc<Onto>> + Send,
+        stage: &Stage,
+        params: &IcpParams,
+    ) -> Result<Self> {
         let of_source = || -> Result<_> {
-            let points = points("source", source)?;
+            let points = points_of("source", source, stage)?;
             let normals = match params.metric {
                 Metric::Gicp => normals(&points, &Searcher::new(&points, params.search)?, params.neighbours)?,
                 _ => Vec::new(),
@@ -52,27 +82,19 @@ impl Clouds {
             let spread = spread_of(&points)?;
             Ok((points, along(&normals)?, spread))
         };
-        let of_target = || -> Result<_> {
-            let points = points("target", target)?;
-            let searcher = Searcher::new(&points, params.search)?;
-            let normals = match params.metric {
-                Metric::PointToPoint => Vec::new(),
-                _ => normals(&points, &searcher, params.neighbours)?,
-            };
-            Ok((points, normals, searcher))
-        };
-        let (of_source, of_target) = rayon::join(of_source, of_target);
-        let ((source, source_normals, spread), (target, target_normals, searcher)) = (of_source?, of_target?);
+        let (of_source, onto) = rayon::join(of_source, onto);
+        let ((source, source_normals, spread), onto) = (of_source?, onto?);
         let pairs = Pairs::new(source.len(), limit_of(stage.max_distance)?)?;
         let (metric, robust) = (params.metric, params.robust);
-        Ok(Self { metric, robust, source, source_normals, target, target_normals, searcher, spread, pairs })
+        Ok(Self { metric, robust, source, source_normals, onto, spread, pairs })
     }
 
     /// What the pairs say at a pose.
     fn sums(&self, at: &Linearization) -> Result<Sums> {
         let n = self.source.len();
         let wide = |p: [f32; 3]| p.map(f64::from);
-        let (source, target, pairs) = (&self.source, &self.target, &self.pairs);
+        let (source, pairs) = (&self.source, &self.pairs);
+        let Onto { points: target, normals: target_normals, .. } = &*self.onto;
         let kernel = &self.robust;
         Ok(match self.metric {
             Metric::PointToPoint => Sums::Points(sum(n, |i| match pairs.target(i) {
@@ -80,12 +102,12 @@ impl Clouds {
                 None => [0.0; POINT_TERMS],
             })?),
             Metric::PointToPlane => Sums::Steps(sum(n, |i| match pairs.target(i) {
-                Some(j) => point_to_plane(at, kernel, wide(source[i]), wide(target[j]), self.target_normals[j]),
+                Some(j) => point_to_plane(at, kernel, wide(source[i]), wide(target[j]), target_normals[j]),
                 None => [0.0; STEP_TERMS],
             })?),
             Metric::Gicp => Sums::Steps(sum(n, |i| match pairs.target(i) {
                 Some(j) => {
-                    let normals = [self.source_normals[i], self.target_normals[j]];
+                    let normals = [self.source_normals[i], target_normals[j]];
                     generalized(at, kernel, wide(source[i]), wide(target[j]), normals)
                 }
                 None => [0.0; STEP_TERMS],
@@ -96,11 +118,11 @@ impl Clouds {
 
 impl Ground for Clouds {
     fn search(&self) -> Search {
-        self.searcher.search()
+        self.onto.searcher.search()
     }
 
     fn points(&self) -> [usize; 2] {
-        [self.source.len(), self.target.len()]
+        [self.source.len(), self.onto.points.len()]
     }
 
     fn spread(&self) -> &Spread {
@@ -110,7 +132,8 @@ impl Ground for Clouds {
     fn turn(&mut self, ask: &Ask) -> Result<Turn> {
         let mut timing = Timing::default();
         let start = Instant::now();
-        let look = Look { pose: ask.pose, target: &self.target, searcher: &self.searcher, margin: ask.margin };
+        let look =
+            Look { pose: ask.pose, target: &self.onto.points, searcher: &self.onto.searcher, margin: ask.margin };
         let looked = self.pairs.look(&self.source, &look);
         timing.search_ms = elapsed(start);
         let start = Instant::now();

@@ -27,12 +27,14 @@ const BATCH: usize = 8;
 #[derive(Debug)]
 pub(in crate::icp) struct Work {
     stream: Stream,
-    /// The clouds as they came, and as a stage has thinned them out.
+    /// The clouds as they came.
     whole: [Cloud; 2],
-    thin: [Cloud; 2],
-    /// Of the source, which is taken along the curve, and of the target.
-    trees: [Tree; 2],
-    normals: [Buffer<Place4>; 2],
+    /// The source as a stage has thinned it out, its tree along the curve, and its normals.
+    thin: Cloud,
+    tree: Tree,
+    normals: Buffer<Place4>,
+    /// The target as stages take it: of a target that stays one for each stage, else one for all.
+    targets: Vec<Onto>,
     /// Normals of the source by index, where its tree is of another order than the curve.
     by_index: Buffer<Place4>,
     known: Buffer<StoredKnown>,
@@ -44,15 +46,34 @@ pub(in crate::icp) struct Work {
     turns: Buffer<kernels::Turn>,
 }
 
+/// The target of a stage.
+#[derive(Debug)]
+struct Onto {
+    /// Where the stage has voxels.
+    thin: Cloud,
+    tree: Tree,
+    normals: Buffer<Place4>,
+    /// Whether it is that of the target at hand.
+    made: bool,
+}
+
+impl Onto {
+    fn new(stream: &Stream) -> Result<Self> {
+        let (thin, tree) = (Cloud::new(stream)?, Tree::new(stream)?);
+        Ok(Self { thin, tree, normals: stream.alloc(0)?, made: false })
+    }
+}
+
 impl Work {
     pub(in crate::icp) fn new(stream: &Stream) -> Result<Self> {
         let cloud = || Cloud::new(stream);
         Ok(Self {
             stream: stream.clone(),
             whole: [cloud()?, cloud()?],
-            thin: [cloud()?, cloud()?],
-            trees: [Tree::new(stream)?, Tree::new(stream)?],
-            normals: [stream.alloc(0)?, stream.alloc(0)?],
+            thin: cloud()?,
+            tree: Tree::new(stream)?,
+            normals: stream.alloc(0)?,
+            targets: vec![Onto::new(stream)?],
             by_index: stream.alloc(0)?,
             known: stream.alloc(0)?,
             queries: stream.alloc(0)?,
@@ -77,10 +98,40 @@ impl Work {
         for (cloud, argument) in self.whole.iter_mut().zip(["source", "target"]) {
             cloud.finish(argument)?;
         }
+        self.run(start, params, guess, false)
+    }
+
+    /// Takes a target that stays for many sources.
+    pub(in crate::icp) fn take_target(&mut self, target: &Coordinates<'_>, params: &IcpParams) -> Result<()> {
+        self.whole[1].begin(target, params.drop_zeros)?;
+        self.whole[1].finish("target")?;
+        let stages = params.stages().len();
+        while self.targets.len() < stages {
+            self.targets.push(Onto::new(&self.stream)?);
+        }
+        self.targets.iter_mut().for_each(|onto| onto.made = false);
+        Ok(())
+    }
+
+    /// Aligns onto the target that was taken, with the same parameters.
+    pub(in crate::icp) fn align_onto(
+        &mut self,
+        start: Instant,
+        source: &Coordinates<'_>,
+        params: &IcpParams,
+        guess: &Rigid,
+    ) -> Result<Registration> {
+        self.whole[0].begin(source, params.drop_zeros)?;
+        self.whole[0].finish("source")?;
+        self.run(start, params, guess, true)
+    }
+
+    fn run(&mut self, start: Instant, params: &IcpParams, guess: &Rigid, stays: bool) -> Result<Registration> {
         let frames = Frames { source: self.whole[0].centre(), target: self.whole[1].centre() };
         let dropped = [self.whole[0].dropped(), self.whole[1].dropped()];
         let local = frames.local(guess);
-        run(start, params, frames, guess, dropped, &mut Both { work: self, params, guess: local })
+        let mut both = Both { work: self, params, guess: local, stays, stage: 0 };
+        run(start, params, frames, guess, dropped, &mut both)
     }
 }
 
@@ -89,6 +140,10 @@ struct Both<'a> {
     work: &'a mut Work,
     params: &'a IcpParams,
     guess: Rigid,
+    /// Whether the target is that of the call before.
+    stays: bool,
+    /// The next stage.
+    stage: usize,
 }
 
 impl Grounds for Both<'_> {
@@ -98,7 +153,10 @@ impl Grounds for Both<'_> {
         Self: 's;
 
     fn prepare(&mut self, stage: &Stage) -> Result<OnDevice<'_>> {
-        OnDevice::new(self.work, stage, self.params, self.guess)
+        let slot = if self.stays { self.stage } else { 0 };
+        self.stage += 1;
+        self.work.targets[slot].made &= self.stays;
+        OnDevice::new(self.work, stage, slot, self.params, self.guess)
     }
 }
 
@@ -107,6 +165,8 @@ struct OnDevice<'a> {
     work: &'a mut Work,
     params: &'a IcpParams,
     thinned: bool,
+    /// Which of the targets it is.
+    slot: usize,
     guess: Rigid,
     limit: u64,
     search: Search,
@@ -118,21 +178,24 @@ struct OnDevice<'a> {
 }
 
 impl<'a> OnDevice<'a> {
-    fn new(work: &'a mut Work, stage: &Stage, params: &'a IcpParams, guess: Rigid) -> Result<Self> {
+    fn new(work: &'a mut Work, stage: &Stage, slot: usize, params: &'a IcpParams, guess: Rigid) -> Result<Self> {
         let thinned = stage.voxel_size > 0.0;
         if thinned {
-            for ((thin, whole), argument) in work.thin.iter_mut().zip(&work.whole).zip(["source", "target"]) {
-                thin.upload(&whole.to_host()?.downsampled(argument, stage.voxel_size)?)?;
+            work.thin.upload(&work.whole[0].to_host()?.downsampled("source", stage.voxel_size)?)?;
+            let onto = &mut work.targets[slot];
+            if !onto.made {
+                onto.thin.upload(&work.whole[1].to_host()?.downsampled("target", stage.voxel_size)?)?;
             }
         }
-        let clouds = if thinned { &work.thin } else { &work.whole };
-        let points = [clouds[0].len(), clouds[1].len()];
+        let points = if thinned { [&work.thin, &work.targets[slot].thin] } else { work.whole.each_ref() };
+        let points = points.map(Cloud::len);
         let limit = limit_of(stage.max_distance)?;
         let search = chosen(params.search);
         let mut on = Self {
             work,
             params,
             thinned,
+            slot,
             guess,
             limit,
             search,
@@ -159,12 +222,12 @@ impl<'a> OnDevice<'a> {
     fn place_source(&mut self) -> Result<()> {
         let n = self.points[0] as u32;
         let work = &mut *self.work;
-        let cloud = if self.thinned { &work.thin[0] } else { &work.whole[0] };
-        work.trees[0].curve.sort(cloud)?;
+        let cloud = if self.thinned { &work.thin } else { &work.whole[0] };
+        work.tree.curve.sort(cloud)?;
         let trees = n.div_ceil(TREE);
         work.sums.reserve(trees as usize * STEP_TERMS)?;
         let args = kernels::SpreadArgs {
-            points: work.trees[0].curve.points.pointer(),
+            points: work.tree.curve.points.pointer(),
             n,
             sums: work.sums.pointer(),
             spread: work.spread.pointer(),
@@ -178,35 +241,39 @@ impl<'a> OnDevice<'a> {
         }
     }
 
-    /// Makes trees and normals.
+    /// Makes trees and normals; those of a target that stays once.
     fn prepare(&mut self) -> Result<()> {
         let (n, k) = (self.points[0], self.params.neighbours);
         let work = &mut *self.work;
-        let clouds = if self.thinned { &work.thin } else { &work.whole };
         let stream = &work.stream;
-        let [of_source, of_target] = &mut work.trees;
-        if self.search == Search::Lbvh {
-            of_target.curve.sort(&clouds[1])?;
-        }
-        of_target.build(&clouds[1], self.search)?;
-        if self.params.metric != Metric::PointToPoint {
-            work.normals[1].reserve(self.points[1])?;
-            of_target.normals(&clouds[1], &clouds[1].points, k, false, &work.normals[1])?;
+        let onto = &mut work.targets[self.slot];
+        if !onto.made {
+            let cloud = if self.thinned { &onto.thin } else { &work.whole[1] };
+            if self.search == Search::Lbvh {
+                onto.tree.curve.sort(cloud)?;
+            }
+            onto.tree.build(cloud, self.search)?;
+            if self.params.metric != Metric::PointToPoint {
+                onto.normals.reserve(self.points[1])?;
+                onto.tree.normals(cloud, &cloud.points, k, false, &onto.normals)?;
+            }
+            onto.made = true;
         }
         if self.params.metric == Metric::Gicp {
+            let cloud = if self.thinned { &work.thin } else { &work.whole[0] };
             let search = chosen(self.params.search);
-            of_source.build(&clouds[0], search)?;
-            work.normals[0].reserve(n)?;
+            work.tree.build(cloud, search)?;
+            work.normals.reserve(n)?;
             if search == Search::Lbvh {
-                of_source.normals(&clouds[0], &clouds[0].points, k, true, &work.normals[0])?;
+                work.tree.normals(cloud, &cloud.points, k, true, &work.normals)?;
             } else {
                 work.by_index.reserve(n)?;
-                of_source.normals(&clouds[0], &clouds[0].points, k, false, &work.by_index)?;
+                work.tree.normals(cloud, &cloud.points, k, false, &work.by_index)?;
                 let args = kernels::GatherArgs {
                     points: work.by_index.pointer(),
-                    order: of_source.curve.order.pointer(),
+                    order: work.tree.curve.order.pointer(),
                     n: n as u32,
-                    sorted: work.normals[0].pointer(),
+                    sorted: work.normals.pointer(),
                 };
                 // SAFETY: there is a normal for each point, and room for as many.
                 unsafe { stream.launch::<kernels::Gather>(args.n.div_ceil(BLOCK), args) }?;
@@ -236,10 +303,10 @@ impl<'a> OnDevice<'a> {
         };
         work.state.write(&[state])?;
         let n = self.points[0] as u32;
-        let target = if self.thinned { &work.thin[1] } else { &work.whole[1] };
-        let (source, state, limit) =
-            (work.trees[0].curve.points.pointer().cast_const(), work.state.pointer(), self.limit);
-        let tree = work.trees[1].get(target);
+        let onto = &work.targets[self.slot];
+        let target = if self.thinned { &onto.thin } else { &work.whole[1] };
+        let (source, state, limit) = (work.tree.curve.points.pointer().cast_const(), work.state.pointer(), self.limit);
+        let tree = onto.tree.get(target);
         let look = kernels::LookArgs {
             source,
             n,
@@ -251,8 +318,8 @@ impl<'a> OnDevice<'a> {
             state,
         };
         let reduce = kernels::ReduceArgs {
-            source: [source, work.normals[0].pointer()],
-            target: [target.points.pointer(), work.normals[1].pointer()],
+            source: [source, work.normals.pointer()],
+            target: [target.points.pointer(), onto.normals.pointer()],
             n,
             limit,
             known: work.known.pointer(),

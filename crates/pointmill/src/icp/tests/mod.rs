@@ -4,6 +4,7 @@ mod fixtures;
 mod parity;
 mod real;
 mod search;
+mod target;
 mod visits;
 
 use super::{Aligner, IcpParams, Registration, Timing, align};
