@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::outputs::Outputs;
 use crate::records::VERSION;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 /// The outputs of every input, and which of them are done.
@@ -20,6 +22,8 @@ pub(crate) struct Ledger {
     files: Vec<Vec<PathBuf>>,
     /// The files that an input is worked on with, of each; none where the input is all there is.
     beside: Vec<Vec<PathBuf>>,
+    /// Inputs that are done again by a run that resumes.
+    left: Mutex<HashSet<usize>>,
     resume: bool,
 }
 
@@ -52,7 +56,16 @@ impl Ledger {
         }
         let (folder, manifest) = (absolute.swap_remove(0), manifests.remove(0));
         let parameters = fingerprint(&format!("{VERSION} {parameters}"));
-        Ok(Self { manifest, _others: manifests, folder, parameters, files, beside: Vec::new(), resume })
+        Ok(Self {
+            manifest,
+            _others: manifests,
+            folder,
+            parameters,
+            files,
+            beside: Vec::new(),
+            left: Mutex::default(),
+            resume,
+        })
     }
 
     /// With the files beside each input, which decide its outputs too: where one of them changes, the input is done again.
@@ -92,8 +105,16 @@ impl Ledger {
         self.resume && !stamp.outputs.is_empty() && self.manifest.done(&stamp.input) == Some(stamp)
     }
 
+    /// Leaves an input to be done again, so that its answer is told again.
+    pub(crate) fn leave(&self, index: usize) {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
+    }
+
     /// Notes that an input is done: its outputs are whole now.
     pub(super) fn note(&self, index: usize, stamp: Entry) -> Result<(), Failure> {
+        if self.left.lock().unwrap_or_else(PoisonError::into_inner).contains(&index) {
+            return Ok(());
+        }
         let outputs = self.files[index].iter().filter_map(|path| self.output(path)).collect();
         self.manifest.append(&Entry { outputs, ..stamp })
     }

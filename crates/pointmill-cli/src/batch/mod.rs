@@ -12,5 +12,5 @@ mod trouble;
 
 pub(crate) use args::{BatchArgs, ResumeArgs};
 pub(crate) use engine::{Batch, Counts};
-pub(crate) use ledger::Ledger;
+pub(crate) use ledger::{Ledger, state_of};
 pub(crate) use trouble::{Refused, Trouble};

@@ -1,6 +1,7 @@
 //! What `pointmill icp` takes. Its flags are explained here and nowhere else.
 
 use crate::args::ReadArgs;
+use crate::batch::{BatchArgs, ResumeArgs};
 use clap::{Args, ValueEnum};
 use pointmill::icp::{IcpParams, Metric, Robust, Search, Stage};
 use serde::Serialize;
@@ -40,10 +41,10 @@ pub(crate) struct Schedule(Vec<Stage>);
 /// `pointmill icp`
 #[derive(Debug, Args)]
 pub(crate) struct IcpArgs {
-    /// The cloud that is moved: a file of any format that `info` knows, or - for the standard input (with --format); in metres
+    /// The cloud that is moved: a file of any format that `info` knows, or - for the standard input (with --format); in metres. A folder or a quoted pattern for many, each of which is brought onto the target
     #[arg(value_name = "SOURCE")]
     pub(crate) source: String,
-    /// The cloud that it is brought onto, likewise
+    /// The cloud that it is brought onto: a file, or -
     #[arg(value_name = "TARGET")]
     pub(crate) target: String,
 
@@ -76,9 +77,13 @@ pub(crate) struct IcpArgs {
     pub(crate) drop_zeros: bool,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
+    #[command(flatten)]
+    pub(crate) resume: ResumeArgs,
 
-    /// Write the source in the frame of the target: all points with all columns, normals (nx, ny, nz) turned too
-    #[arg(long, value_name = "ALIGNED.ply|.pcd|.npz")]
+    /// Write the source in the frame of the target: all points with all columns, normals (nx, ny, nz) turned too; of many sources a folder that gets NAME.ply for each source NAME.*
+    #[arg(long, value_name = "ALIGNED.ply|.pcd|.npz|DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write a picture of the source moving onto the target: .gif pose by pose, .png before and after, .rrd for rerun (where it is built with the feature rerun)
     #[arg(long, value_name = "OUT.gif|.png|.rrd")]

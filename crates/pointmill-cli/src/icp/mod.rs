@@ -1,6 +1,7 @@
-//! `pointmill icp`: the pose that brings one cloud onto another.
+//! `pointmill icp`: the pose that brings one cloud onto another, or each of many onto one.
 
 mod args;
+mod batch;
 mod cloud;
 mod picture;
 mod plot;
@@ -12,7 +13,7 @@ pub(crate) use args::IcpArgs;
 use crate::args::Global;
 use crate::batch::Refused;
 use crate::failure::Failure;
-use crate::inputs::{STDIN, load_one, require_format};
+use crate::inputs::{STDIN, load_one, one_file, require_format};
 use crate::interrupt::{self, undivided};
 use crate::outputs::plan_file_of;
 use crate::pose::{self, Written};
@@ -46,9 +47,16 @@ struct Targets<'a> {
 /// Runs the command.
 pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Result<(), Failure> {
     let (options, mut params) = (args.read.options(), args.params());
+    let device = global.device.as_deref().unwrap_or("auto");
+    if one_file(std::slice::from_ref(&args.source)).is_none() {
+        return batch::run(args, params, device, printer);
+    }
+    if args.resume.resume {
+        return Err(Failure::Usage("--resume: expected a folder that outputs go to, got one source".into()));
+    }
     let targets = Targets::plan(args, &options)?;
     check(&params)?;
-    let device = device::open(global.device.as_deref().unwrap_or("auto"))?;
+    let device = device::open(device)?;
     printer.record(
         "begin",
         &Begin {

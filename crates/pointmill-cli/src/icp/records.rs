@@ -2,6 +2,7 @@
 
 use super::args::{IcpArgs, MetricName, SearchName};
 use crate::records::Run;
+use crate::stats::Times;
 use pointmill::icp::{Dropped, IcpParams, Iteration, Observability, Registration, Robust, Status};
 use serde::Serialize;
 
@@ -17,6 +18,78 @@ pub(crate) struct Begin {
     pub(crate) target: String,
     /// The parameters in effect.
     pub(crate) params: ParamsRecord,
+}
+
+/// `begin` of `icp` of many sources: what will be done.
+#[derive(Debug, Serialize)]
+pub(crate) struct BatchBegin {
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    /// The folder or the pattern of the sources.
+    pub(crate) source: String,
+    /// The cloud that they are brought onto.
+    pub(crate) target: String,
+    /// The number of sources.
+    pub(crate) inputs: usize,
+    /// The parameters in effect.
+    pub(crate) params: ParamsRecord,
+}
+
+/// `frame` of `icp` of many sources: where one ended.
+#[derive(Debug, Serialize)]
+pub(crate) struct Frame {
+    /// Its number, from 0, failed ones counted.
+    pub(crate) index: usize,
+    /// Its file.
+    pub(crate) input: String,
+    /// The pose and what is known of it.
+    #[serde(flatten)]
+    pub(crate) found: FoundRecord,
+    /// Points of the source, those that were left out among them.
+    pub(crate) source_points: usize,
+    /// The alignment, the target being ready.
+    pub(crate) ms: f64,
+    /// Reading the file.
+    pub(crate) read_ms: f64,
+    /// Moving and writing it; null without `--out`.
+    pub(crate) write_ms: Option<f64>,
+    /// What is odd about it.
+    pub(crate) warnings: Vec<String>,
+    /// The aligned source that was written; null without `--out`.
+    pub(crate) out: Option<String>,
+}
+
+/// `summary` of `icp` of many sources.
+#[derive(Debug, Serialize)]
+pub(crate) struct BatchSummary {
+    /// What runs, and where.
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    /// The number of sources.
+    pub(crate) inputs: usize,
+    /// Sources that were done.
+    pub(crate) done: usize,
+    /// Sources that an earlier run has done; all of them converged, and their points are not counted here.
+    pub(crate) kept: usize,
+    /// Sources that failed.
+    pub(crate) failed: usize,
+    /// Of those that were done, sources that converged.
+    pub(crate) converged: usize,
+    /// Points of all sources done.
+    pub(crate) points: usize,
+    /// Points of the target, those that were left out among them.
+    pub(crate) target_points: usize,
+    /// Times of the sources' `ms`; null if none was done.
+    pub(crate) ms: Option<Times>,
+    /// Making the target ready: on the CPU its index and its normals, which a GPU makes with the first source.
+    pub(crate) target_ms: f64,
+    /// Reading target and guess.
+    pub(crate) read_ms: f64,
+    /// What is odd about the target.
+    pub(crate) warnings: Vec<String>,
+    /// The folder of aligned sources; null without `--out`.
+    pub(crate) out: Option<String>,
 }
 
 /// Parameters of the alignment.
@@ -113,7 +186,7 @@ pub(crate) struct FoundRecord {
     /// Why it ended: `fixed`, `step-below`, `cycle`, `max-iterations`, `no-pairs` or `degenerate`.
     pub(super) status: &'static str,
     /// Whether the pose is an answer.
-    converged: bool,
+    pub(super) converged: bool,
     /// Steps that were made.
     pub(super) iterations: usize,
     /// Pairs by source points.

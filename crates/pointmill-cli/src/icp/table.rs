@@ -1,7 +1,7 @@
 //! The answer for people.
 
-use super::records::Summary;
-use crate::table::{LINES, grouped, short};
+use super::records::{BatchSummary, Frame, Summary};
+use crate::table::{LINES, grouped, short, shortened};
 use pointmill::icp::{Iteration, Registration};
 use pointmill_io::escape;
 
@@ -70,6 +70,62 @@ pub(super) fn summary_lines(summary: &Summary, found: &Registration) -> Vec<Stri
     let files = [("aligned", &summary.out), ("picture", &summary.picture), ("plot", &summary.plot)];
     lines.extend(files.iter().filter_map(|(kind, path)| Some(format!("{kind}: {}", escape(path.as_deref()?)))));
     lines
+}
+
+/// A line for each of many sources.
+#[derive(Debug)]
+pub(super) struct SourceTable {
+    shown: bool,
+    name: usize,
+}
+
+impl SourceTable {
+    /// A table for sources of these names.
+    pub(super) fn new(names: &[String]) -> Self {
+        let name = names.iter().map(|n| shortened(n).chars().count()).max().unwrap_or(0).max("source".len());
+        Self { shown: names.len() <= LINES, name }
+    }
+
+    /// The titles; `None` for a table that is not shown.
+    pub(super) fn head(&self) -> Option<String> {
+        self.line("source", ["points", "status", "iterations", "fitness", "rmse m", "ms"])
+    }
+
+    /// The line of a source.
+    pub(super) fn row(&self, frame: &Frame) -> Option<String> {
+        let at = &frame.found;
+        let cells = [
+            &grouped(frame.source_points),
+            at.status,
+            &at.iterations.to_string(),
+            &format!("{:.4}", at.fitness),
+            &metres(at.inlier_rmse),
+            &short(frame.ms),
+        ];
+        self.line(&frame.input, cells)
+    }
+
+    fn line(&self, name: &str, cells: [&str; 6]) -> Option<String> {
+        let widths = [12, 16, 12, 10, 14, 10];
+        let cells: String = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        self.shown.then(|| format!("{:<width$}{cells}", shortened(name), width = self.name))
+    }
+}
+
+/// The end of many sources.
+pub(super) fn batch_line(summary: &BatchSummary) -> String {
+    let times =
+        summary.ms.map_or_else(String::new, |ms| format!(": p50 {} ms, p95 {} ms", short(ms.p50), short(ms.p95)));
+    format!(
+        "{} source{}, {} converged, {} points onto {} on {}{times}; the target {} ms",
+        summary.done,
+        if summary.done == 1 { "" } else { "s" },
+        summary.converged,
+        grouped(summary.points),
+        grouped(summary.target_points),
+        summary.run.device_name,
+        short(summary.target_ms),
+    )
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Many inputs: folders, what fails among them, what is kept, several at a time, and runs that are killed.
 
-use crate::{MANIFEST, command, finished, names, run, write_boxes, write_cloud};
+use crate::{MANIFEST, cloud, command, finished, names, run, write_boxes, write_cloud};
+use pointmill_io::{ArrayView, write_npy};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,9 +9,11 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// `in/` with clouds `0.bin`, `1.bin`, ... of different sizes, and boxes beside it.
+/// `in/` with clouds `0.bin`, `1.bin`, ... of different sizes; boxes and a target beside it.
 fn inputs(folder: &Path, n: usize) {
     write_boxes(folder);
+    let target = cloud(300);
+    write_npy(folder.join("t.npy"), &ArrayView::f32(&[300, 4], target.data())).unwrap();
     fs::create_dir(folder.join("in")).unwrap();
     (0..n).for_each(|i| drop(write_cloud(folder, &format!("in/{i}.bin"), 100 + 700 * (i % 7))));
 }
@@ -21,11 +24,12 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// The commands that make a file of each input, with the folder they write to.
-const COMMANDS: [&str; 4] = [
+const COMMANDS: [&str; 5] = [
     "voxelize in --out OUT",
     "ndt build in --out OUT/ --min-points 3",
     "convert in --to ply --out OUT",
     "roi-pool --inside crop --points in --boxes b.npy --out OUT",
+    "icp in t.npy --metric point-to-point --out OUT",
 ];
 
 fn into(template: &str, out: &str) -> String {
@@ -136,8 +140,8 @@ fn resume_does_what_is_new_changed_or_not_whole() {
         assert_eq!(done(&format!("{args} --resume --jobs 3")), (vec![1, 2, 4], vec![0, 3, 5]), "{template}");
         assert!(contents(&path("o")) == whole, "{template}");
         // Other parameters make other files, and a run that does not resume begins anew.
-        let other = ["voxelize", "ndt", "convert", "roi-pool"].map(|c| template.starts_with(c));
-        let more = ["--max-points 3", "--eigen-ratio 0.5", "--columns 4", "--margin 0.5"];
+        let other = ["voxelize", "ndt", "convert", "roi-pool", "icp"].map(|c| template.starts_with(c));
+        let more = ["--max-points 3", "--eigen-ratio 0.5", "--columns 4", "--margin 0.5", "--max-distance 400"];
         let more = more[other.iter().position(|&x| x).unwrap()];
         assert_eq!(done(&format!("{args} --resume {more}")).0.len(), 6, "{template}");
         assert_eq!(done(&args).0.len(), 6, "{template}");
@@ -184,7 +188,7 @@ fn what_does_not_go_with_a_batch_is_refused() {
     ] {
         let told_by = run(folder.path(), args).expect(2);
         assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert_eq!(names(folder.path()), ["b.npy", "in"], "{args}");
+        assert_eq!(names(folder.path()), ["b.npy", "in", "t.npy"], "{args}");
     }
 }
 

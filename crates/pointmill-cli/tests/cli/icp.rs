@@ -16,7 +16,7 @@ const TURN: f64 = 0.01;
 const SHIFT: [f64; 3] = [0.015, -0.01, 0.02];
 
 /// A bumpy sheet of 2 m x 2 m, `n` points a side.
-fn sheet(n: usize) -> Vec<[f64; 3]> {
+pub(crate) fn sheet(n: usize) -> Vec<[f64; 3]> {
     let at = |i: usize| 2.0 * i as f64 / n as f64 - 1.0;
     let points = (0..n * n).map(|k| (at(k % n), at(k / n)));
     points.map(|(x, y)| [x, y, 0.2 * (3.0 * x).sin() * (2.0 * y).cos() + 0.1 * x * y]).collect()
@@ -40,7 +40,7 @@ fn moved(points: &[[f64; 3]], m: &[f64; 16]) -> Vec<[f64; 3]> {
     points.iter().map(|p| [row(0, p), row(4, p), row(8, p)]).collect()
 }
 
-fn write_points(folder: &Path, name: &str, points: &[[f64; 3]]) {
+pub(crate) fn write_points(folder: &Path, name: &str, points: &[[f64; 3]]) {
     write_npy(folder.join(name), &ArrayView::f64(&[points.len(), 3], points.as_flattened())).unwrap();
 }
 

@@ -129,6 +129,7 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("ndt align", "ndt align --map g.npz --scan in --max-iterations 2", 6),
         ("icp", "icp in/0.bin in/1.bin --schedule 1:2,0:1 --out o.ply --plot p.svg --visualize q.png", 0),
         ("icp", "icp in/0.bin bad.bin", 3),
+        ("icp", "icp in in/1.bin --max-distance 2 --max-iterations 9 --out i", 6),
         ("info", "info in/0.bin", 0),
         ("info", "info in bad.bin", 3),
         ("convert", "convert in/0.bin --out c.ply", 0),

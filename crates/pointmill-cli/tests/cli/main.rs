@@ -8,6 +8,7 @@ mod end;
 mod failures;
 mod faults;
 mod icp;
+mod icp_batch;
 mod json;
 mod las;
 mod ndt;
