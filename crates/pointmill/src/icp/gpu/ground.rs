@@ -101,7 +101,7 @@ impl Work {
         self.run(start, params, guess, false)
     }
 
-    /// Takes a target that stays for many sources.
+    /// Takes a target that stays for many sources; once, since what is made of it is kept.
     pub(in crate::icp) fn take_target(&mut self, target: &Coordinates<'_>, params: &IcpParams) -> Result<()> {
         self.whole[1].begin(target, params.drop_zeros)?;
         self.whole[1].finish("target")?;
@@ -109,7 +109,6 @@ impl Work {
         while self.targets.len() < stages {
             self.targets.push(Onto::new(&self.stream)?);
         }
-        self.targets.iter_mut().for_each(|onto| onto.made = false);
         Ok(())
     }
 
