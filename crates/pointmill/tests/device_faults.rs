@@ -1,10 +1,11 @@
 //! Device memory that is refused, and a device that is lost, on the host twin: each is told as what it is, wherever it comes, and what can be
 //! used afterwards gives the same bits as before.
 
+use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Stage, Target, Timing};
 use pointmill::ndt::{NdtBuilder, NdtCloud, NdtParams};
 use pointmill::roi_pool::{RoiPoolParams, RoiPooler, Scene};
 use pointmill::voxelize::{RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Device, Error, Input, PointCloud, Stream, TwinFault};
+use pointmill::{Coordinates, Device, Error, Input, PointCloud, Stream, TwinFault};
 use pointmill_synth::RoiScene;
 
 fn cloud(n: usize) -> PointCloud {
@@ -111,4 +112,42 @@ fn ndt_tells_of_every_fault_and_keeps_what_it_had() {
         },
     );
     println!("ndt: {counts:?}");
+}
+
+fn without_times(mut found: Registration) -> Registration {
+    found.prepare_ms = 0.0;
+    found.trace.iter_mut().for_each(|look| look.timing = Timing::default());
+    found
+}
+
+/// An aligner and a target that a call failed on align as before.
+#[test]
+fn icp_tells_of_every_fault() {
+    let (first, second, onto) = (cloud(30), cloud(20), cloud(40));
+    let rows = |cloud: &PointCloud| cloud.data().to_vec();
+    let (first, second, onto) = (rows(&first), rows(&second), rows(&onto));
+    let stage = |voxel_size| Stage { voxel_size, max_distance: None };
+    let params = IcpParams {
+        metric: Metric::Gicp,
+        search: Search::Lbvh,
+        max_iterations: 0,
+        neighbours: 3,
+        ..IcpParams::default()
+    };
+    let counts = each_fails(Aligner::new, |aligner, _| {
+        let (first, onto) = (Coordinates::f32(&first, 4)?, Coordinates::f32(&onto, 4)?);
+        aligner.align(first, onto, &params).map(without_times)
+    });
+    println!("icp: {counts:?}");
+    // Of two stages, whose targets are made one after the other.
+    let schedule = vec![stage(4.0), stage(0.0)];
+    let params = IcpParams { metric: Metric::PointToPlane, search: Search::KdTree, schedule, ..params };
+    let counts = each_fails(
+        |stream| Target::new(stream, Coordinates::f32(&onto, 4)?, &params),
+        |target, _| {
+            let [first, second] = [&first, &second].map(|rows| target.align(Coordinates::f32(rows, 4)?));
+            Ok([without_times(first?), without_times(second?)])
+        },
+    );
+    println!("icp onto a target: {counts:?}");
 }

@@ -103,17 +103,17 @@ fn points_in_boxes_and_one_file_for_all_scenes() {
 fn a_scene_that_is_not_whole_or_bad_is_told_and_the_rest_is_done() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    scenes(at, 6);
+    scenes(at, 7);
     fs::remove_file(at.join("b/2.npy")).unwrap();
     fs::remove_file(at.join("f/2.npy")).unwrap();
     fs::remove_file(at.join("p/3.npy")).unwrap();
     fs::write(at.join("b/4.npy"), "text").unwrap();
     fs::copy(at.join("f/1.npy"), at.join("f/5.npy")).unwrap();
-    // A value that only the library looks at.
+    fs::remove_file(at.join("f/7.npy")).unwrap();
     write_npy(at.join("p/6.npy"), &ArrayView::f32(&[300, 2], &[0.0; 600])).unwrap();
     for args in [format!("{ALL} {SMALL}"), format!("--points p/* --boxes b/* --features f/* {SMALL}")] {
         let told = pool(at, &format!("{args} --out o")).expect(3);
-        assert_eq!(counts(&told), [6, 1, 0, 5]);
+        assert_eq!(counts(&told), [7, 1, 0, 6]);
         let errors = told.data("error");
         let of = |i: usize| ["index", "class", "input", "file"].map(|key| errors[i][key].clone());
         assert_eq!(of(0), [json!(1), json!("MissingField"), json!("p/2.npy"), json!("p/2.npy")]);
@@ -129,12 +129,13 @@ fn a_scene_that_is_not_whole_or_bad_is_told_and_the_rest_is_done() {
         assert_eq!(of(2)[3], "b/4.npy");
         assert_eq!((&of(3)[1], &of(3)[3]), (&json!("ShapeMismatch"), &json!("f/5.npy")));
         assert_eq!((&of(4)[1], &of(4)[3]), (&json!("ShapeMismatch"), &json!("p/6.npy")));
-        assert_eq!((&errors[5]["class"], &errors[5]["exit_code"]), (&json!("PartialFailure"), &json!(3)));
+        assert!(errors[5]["message"].as_str().unwrap().starts_with("p/7.npy: features: wanted a file 7.* of f"));
+        assert_eq!((&errors[6]["class"], &errors[6]["exit_code"]), (&json!("PartialFailure"), &json!(3)));
         assert_eq!(names(&at.join("o")), ["1.npz"]);
     }
     let told = pool(at, &format!("{ALL} {SMALL} --out o2 --fail-fast")).expect(3);
-    assert_eq!(counts(&told), [6, 1, 0, 1]);
-    assert!(told.err.contains("4 of 6 input(s) were not begun"), "{}", told.err);
+    assert_eq!(counts(&told), [7, 1, 0, 1]);
+    assert!(told.err.contains("5 of 7 input(s) were not begun"), "{}", told.err);
     // Without any file of a kind no scene is whole, and that is told once.
     fs::create_dir(at.join("empty")).unwrap();
     for (boxes, found) in

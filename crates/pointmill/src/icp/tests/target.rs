@@ -2,6 +2,7 @@
 
 use super::super::*;
 use super::{cloud_of, strip, without_searched};
+use crate::device::Step;
 use crate::testing::kernel_devices;
 use crate::{Coordinates, Device, Error};
 use std::thread;
@@ -79,4 +80,25 @@ fn what_is_wrong_is_told_and_leaves_the_target_as_it_was() {
         assert_eq!(strip(target.align(source).unwrap()), wanted);
         assert_eq!(target.params(), &IcpParams::default());
     }
+}
+
+/// Trees and normals of each stage are made with the first source, and not again.
+#[test]
+fn a_target_is_made_once() {
+    let (onto, source) = (cloud_of(700, 7), cloud_of(400, 1));
+    let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
+    let stage = |voxel_size| Stage { voxel_size, max_distance: None };
+    let schedule = vec![stage(0.3), stage(0.15), stage(0.0)];
+    let params = IcpParams { search: Search::Lbvh, schedule, max_iterations: 2, ..IcpParams::default() };
+    let stream = Device::twin().stream().unwrap();
+    let target = Target::new(&stream, Coordinates::f32(onto.as_flattened(), 3).unwrap(), &params).unwrap();
+    let made = || {
+        stream.take_steps();
+        target.align(source).unwrap();
+        let steps = stream.take_steps();
+        ["icp_build", "icp_normals", "icp_look"].map(|name| steps.iter().filter(|s| **s == Step::Kernel(name)).count())
+    };
+    let (first, again) = (made(), made());
+    assert_eq!((first[0], first[1], again[0], again[1]), (3, 3, 0, 0));
+    assert!(first[2] > 0 && again[2] == first[2]);
 }
