@@ -42,7 +42,9 @@ class Foreign:
 class ForeignNamespace:
     @staticmethod
     def from_dlpack(array):
-        return Foreign(np.from_dlpack(array))
+        array = np.from_dlpack(array)
+        # numpy before 2 takes arrays as read-only, and hands on none of those.
+        return Foreign(array if array.flags.writeable else array.copy())
 
 
 def _numpy(values):

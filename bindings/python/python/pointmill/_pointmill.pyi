@@ -17,6 +17,7 @@ __all__ = [
     "NdtFit",
     "NdtRegistration",
     "NdtReport",
+    "RoiGradient",
     "RoiPooled",
     "VoxelReport",
     "Voxels",
