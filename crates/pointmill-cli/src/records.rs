@@ -5,7 +5,7 @@ use crate::config::{Mean, Order};
 use crate::device;
 use crate::failure::Failure;
 use crate::printer::Printer;
-use crate::stats::Times;
+use crate::stats::{Times, ratio};
 use crate::table::grouped;
 use pointmill::Device;
 use pointmill::voxelize::Report;
@@ -191,14 +191,9 @@ pub(crate) struct Summary {
     /// What runs, and where.
     #[serde(flatten)]
     pub(crate) run: Run,
-    /// The number of inputs.
-    pub(crate) inputs: usize,
-    /// Inputs that were done.
-    pub(crate) done: usize,
-    /// Inputs that an earlier run has done; their points and voxels are not counted here.
-    pub(crate) kept: usize,
-    /// Inputs that failed.
-    pub(crate) failed: usize,
+    /// What came of the inputs.
+    #[serde(flatten)]
+    pub(crate) counts: Counts,
     /// Points of all inputs done.
     pub(crate) points: usize,
     /// Voxels of all inputs done.
@@ -222,6 +217,13 @@ pub(crate) struct SummaryCpu {
     pub(crate) ratio: f64,
     /// Whether everything was the same, bit for bit.
     pub(crate) equal: bool,
+}
+
+impl SummaryCpu {
+    /// The CPU of so many threads beside a device with these times.
+    pub(crate) fn new(threads: usize, ms: Times, device: &Times, equal: bool) -> Self {
+        Self { threads, ms, ratio: ratio(ms.mean, device.mean), equal }
+    }
 }
 
 /// `begin` of `info` and `convert` of many files.
@@ -248,28 +250,23 @@ pub(crate) struct BatchSummary {
     command: &'static str,
     /// The version of this program.
     version: &'static str,
-    /// The number of inputs.
-    inputs: usize,
-    /// Inputs that were done.
-    done: usize,
-    /// Inputs that an earlier run has done; their points are not counted here.
-    kept: usize,
-    /// Inputs that failed.
-    failed: usize,
+    /// What came of the inputs.
+    #[serde(flatten)]
+    counts: Counts,
     /// Points of all inputs done.
     points: usize,
 }
 
 impl BatchSummary {
     pub(crate) const fn new(command: &'static str, counts: Counts, points: usize) -> Self {
-        let Counts { inputs, done, kept, failed } = counts;
-        Self { command, version: VERSION, inputs, done, kept, failed, points }
+        Self { command, version: VERSION, counts, points }
     }
 
     /// For machines and for people.
     pub(crate) fn tell(&self, printer: &mut Printer) -> Result<(), Failure> {
         printer.record("summary", self)?;
-        let s = if self.done == 1 { "" } else { "s" };
-        printer.text(&format!("{} input{s}, {} points", self.done, grouped(self.points)))
+        let done = self.counts.done;
+        let s = if done == 1 { "" } else { "s" };
+        printer.text(&format!("{done} input{s}, {} points", grouped(self.points)))
     }
 }

@@ -8,6 +8,11 @@ pub(crate) fn milliseconds(time: Duration) -> f64 {
     rounded(time.as_secs_f64() * 1e3)
 }
 
+/// A time by another one, to four places.
+pub(crate) fn ratio(ms: f64, by: f64) -> f64 {
+    (1e4 * ms / by).round() / 1e4
+}
+
 fn rounded(ms: f64) -> f64 {
     (ms * 1e4).round() / 1e4
 }

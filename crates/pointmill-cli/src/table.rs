@@ -69,7 +69,7 @@ impl Table {
 pub(crate) fn summary_lines(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(ms) = &summary.ms {
-        let (done, points, voxels) = (summary.done, grouped(summary.points), grouped(summary.voxels));
+        let (done, points, voxels) = (summary.counts.done, grouped(summary.points), grouped(summary.voxels));
         lines.push(format!(
             "{done} input{}, {points} points, {voxels} voxels on {}: p50 {} ms, p95 {} ms",
             if done == 1 { "" } else { "s" },

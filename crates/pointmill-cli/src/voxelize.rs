@@ -234,18 +234,11 @@ impl Plan {
         };
         let ms = times(&|station| Some(&station.lane));
         let beside = stations[0].cpu.as_ref().zip(times(&|station| station.cpu.as_ref())).zip(ms);
-        let cpu = beside.map(|((lane, cpu), ms)| SummaryCpu {
-            threads: lane.device.threads(),
-            ms: cpu,
-            ratio: (1e4 * cpu.mean / ms.mean).round() / 1e4,
-            equal: totals.different == 0,
-        });
+        let equal = totals.different == 0;
+        let cpu = beside.map(|((lane, cpu), ms)| SummaryCpu::new(lane.device.threads(), cpu, &ms, equal));
         let summary = Summary {
             run: Run::new("voxelize", &stations[0].lane.device),
-            inputs: counts.inputs,
-            done: counts.done,
-            kept: counts.kept,
-            failed: counts.failed,
+            counts,
             points: totals.points,
             voxels: totals.voxels,
             ms,

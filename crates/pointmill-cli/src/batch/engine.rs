@@ -24,13 +24,16 @@ pub(crate) struct Batch<'a> {
     pub(crate) writes: bool,
 }
 
-/// What came of the inputs, in numbers; those that were not begun are the rest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What came of the inputs, in numbers; those that were not begun are the rest. Fields of every `summary` of many inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
+    /// The number of inputs.
     pub(crate) inputs: usize,
+    /// Inputs that were done.
     pub(crate) done: usize,
-    /// Done by an earlier run.
+    /// Inputs that an earlier run has done; what is counted else is without them.
     pub(crate) kept: usize,
+    /// Inputs that failed.
     pub(crate) failed: usize,
 }
 

@@ -216,10 +216,7 @@ impl Plan<'_> {
         let onto = self.target;
         let summary = BatchSummary {
             run: Run::new(COMMAND, self.device),
-            inputs: counts.inputs,
-            done: counts.done,
-            kept: counts.kept,
-            failed: counts.failed,
+            counts,
             converged: totals.converged,
             points: totals.points,
             target_points: onto.scan.cloud.len(),

@@ -1,6 +1,7 @@
 //! The data of the JSON lines of `icp`, field by field; [`printer`](crate::printer) says when each is printed.
 
 use super::args::{IcpArgs, MetricName, SearchName};
+use crate::batch::Counts;
 use crate::records::Run;
 use crate::stats::Times;
 use pointmill::icp::{Dropped, IcpParams, Iteration, Observability, Registration, Robust, Status};
@@ -66,14 +67,9 @@ pub(crate) struct BatchSummary {
     /// What runs, and where.
     #[serde(flatten)]
     pub(crate) run: Run,
-    /// The number of sources.
-    pub(crate) inputs: usize,
-    /// Sources that were done.
-    pub(crate) done: usize,
-    /// Sources that an earlier run has done; all of them converged, and their points are not counted here.
-    pub(crate) kept: usize,
-    /// Sources that failed.
-    pub(crate) failed: usize,
+    /// What came of the inputs.
+    #[serde(flatten)]
+    pub(crate) counts: Counts,
     /// Of those that were done, sources that converged.
     pub(crate) converged: usize,
     /// Points of all sources done.

@@ -118,8 +118,8 @@ pub(super) fn batch_line(summary: &BatchSummary) -> String {
         summary.ms.map_or_else(String::new, |ms| format!(": p50 {} ms, p95 {} ms", short(ms.p50), short(ms.p95)));
     format!(
         "{} source{}, {} converged, {} points onto {} on {}{times}; the target {} ms",
-        summary.done,
-        if summary.done == 1 { "" } else { "s" },
+        summary.counts.done,
+        if summary.counts.done == 1 { "" } else { "s" },
         summary.converged,
         grouped(summary.points),
         grouped(summary.target_points),

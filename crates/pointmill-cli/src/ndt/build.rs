@@ -216,10 +216,7 @@ impl Plan {
         let [out, moments] = written;
         let summary = BuildSummary {
             run: Run::new(COMMAND, &self.device),
-            inputs: counts.inputs,
-            done: counts.done,
-            kept: counts.kept,
-            failed: counts.failed,
+            counts,
             points: totals.points,
             resolution: builder.lattice().unit(),
             voxels: totals.voxels,

@@ -1,6 +1,7 @@
 //! The data of the JSON lines of `ndt`, field by field; [`printer`](crate::printer) says when each is printed.
 
 use super::args::{CellArgs, Model};
+use crate::batch::Counts;
 use crate::records::Run;
 use crate::stats::Times;
 use pointmill::ndt::{NdtFit, NdtRegistration, NdtReport, Stop};
@@ -150,14 +151,9 @@ pub(crate) struct BuildSummary {
     /// What runs, and where.
     #[serde(flatten)]
     pub(crate) run: Run,
-    /// The number of inputs.
-    pub(crate) inputs: usize,
-    /// Inputs that were done.
-    pub(crate) done: usize,
-    /// Inputs that an earlier run has done; their points and voxels are not counted here.
-    pub(crate) kept: usize,
-    /// Inputs that failed.
-    pub(crate) failed: usize,
+    /// What came of the inputs.
+    #[serde(flatten)]
+    pub(crate) counts: Counts,
     /// Points of all inputs done that were added, those that are not finite among them.
     pub(crate) points: usize,
     /// Edge of a cell in metres, as the lattice has it.
@@ -272,14 +268,9 @@ pub(crate) struct MatchBatchSummary {
     pub(crate) voxels: usize,
     /// Edge of a cell in metres.
     pub(crate) resolution: f64,
-    /// The number of scans.
-    pub(crate) inputs: usize,
-    /// Scans that were done.
-    pub(crate) done: usize,
-    /// Scans that an earlier run has done: none, since nothing is written.
-    pub(crate) kept: usize,
-    /// Scans that failed.
-    pub(crate) failed: usize,
+    /// What came of the inputs.
+    #[serde(flatten)]
+    pub(crate) counts: Counts,
     /// Points of all scans done.
     pub(crate) points: usize,
     /// Poses or guesses of each scan.

@@ -49,7 +49,7 @@ impl BuildTable {
 pub(super) fn build_lines(summary: &BuildSummary) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(ms) = &summary.ms {
-        let (done, points, voxels) = (summary.done, grouped(summary.points), grouped(summary.voxels));
+        let (done, points, voxels) = (summary.counts.done, grouped(summary.points), grouped(summary.voxels));
         lines.push(format!(
             "{done} input{}, {points} points, {voxels} voxels of {} m on {}: p50 {} ms, p95 {} ms{}",
             if done == 1 { "" } else { "s" },
@@ -133,8 +133,8 @@ pub(super) fn scans_line(summary: &MatchBatchSummary) -> String {
     let ms = summary.ms.map_or_else(String::new, |ms| format!(": p50 {} ms, p95 {} ms", short(ms.p50), short(ms.p95)));
     format!(
         "{} scan{}{converged}, {} points on {} voxels of {} m, {} pose{} each on {}{ms}",
-        summary.done,
-        if summary.done == 1 { "" } else { "s" },
+        summary.counts.done,
+        if summary.counts.done == 1 { "" } else { "s" },
         grouped(summary.points),
         grouped(summary.voxels),
         edge(summary.resolution),

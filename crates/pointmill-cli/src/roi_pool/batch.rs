@@ -195,18 +195,11 @@ impl Plan<'_> {
             Times::of(&all)
         };
         let ms = times(0);
-        let cpu = stations[0].cpu.as_ref().zip(times(1)).zip(ms).map(|((lane, cpu), ms)| SummaryCpu {
-            threads: lane.device.threads(),
-            ms: cpu,
-            ratio: (1e4 * cpu.mean / ms.mean).round() / 1e4,
-            equal: totals.different == 0,
-        });
+        let (beside, equal) = (stations[0].cpu.as_ref().zip(times(1)).zip(ms), totals.different == 0);
+        let cpu = beside.map(|((lane, cpu), ms)| SummaryCpu::new(lane.device.threads(), cpu, &ms, equal));
         let summary = BatchSummary {
             run: Run::new(COMMAND, &stations[0].lane.device),
-            inputs: counts.inputs,
-            done: counts.done,
-            kept: counts.kept,
-            failed: counts.failed,
+            counts,
             boxes: totals.boxes,
             points: totals.points,
             ms,

@@ -17,7 +17,7 @@ use crate::batch::{Refused, Trouble as Blamed};
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::records::Run;
-use crate::stats::milliseconds;
+use crate::stats::{milliseconds, ratio};
 use crate::{device, interrupt, outputs, say};
 use answer::Answer;
 use files::{Features, Loaded, Sources};
@@ -176,7 +176,7 @@ fn beside(cpu: &mut Lane, input: &Loaded, answer: &Answer, ms: f64) -> Result<Cp
     Ok(CpuRecord {
         threads: cpu.device.threads(),
         ms: cpu_ms,
-        ratio: (1e4 * cpu_ms / ms).round() / 1e4,
+        ratio: ratio(cpu_ms, ms),
         equal: differs.is_empty(),
         differs,
     })

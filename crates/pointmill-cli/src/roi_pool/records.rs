@@ -2,6 +2,7 @@
 
 use super::task::{Inside, Mode, Origin, Output};
 use crate::args::RoiPoolArgs;
+use crate::batch::Counts;
 use crate::records::{Run, SummaryCpu};
 use crate::stats::Times;
 use pointmill::roi_pool::Report;
@@ -193,14 +194,9 @@ pub(crate) struct BatchSummary {
     /// What runs, and where.
     #[serde(flatten)]
     pub(crate) run: Run,
-    /// The number of scenes.
-    pub(crate) inputs: usize,
-    /// Scenes that were done.
-    pub(crate) done: usize,
-    /// Scenes that an earlier run has done; their boxes and points are not counted here.
-    pub(crate) kept: usize,
-    /// Scenes that failed.
-    pub(crate) failed: usize,
+    /// What came of the inputs.
+    #[serde(flatten)]
+    pub(crate) counts: Counts,
     /// Boxes of all scenes done.
     pub(crate) boxes: usize,
     /// Points of all scenes done.

@@ -82,7 +82,7 @@ impl SceneTable {
 /// The summary of several scenes.
 pub(super) fn batch_lines(summary: &BatchSummary) -> Vec<String> {
     let Some(ms) = &summary.ms else { return Vec::new() };
-    let (done, boxes, points) = (summary.done, grouped(summary.boxes), grouped(summary.points));
+    let (done, boxes, points) = (summary.counts.done, grouped(summary.boxes), grouped(summary.points));
     let mut lines = vec![format!(
         "{done} scene{}, {boxes} boxes, {points} points on {}: p50 {} ms, p95 {} ms",
         if done == 1 { "" } else { "s" },

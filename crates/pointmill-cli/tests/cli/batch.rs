@@ -1,9 +1,8 @@
 //! Many inputs: folders, what fails among them, what is kept, several at a time, and runs that are killed.
 
-use crate::{MANIFEST, cloud, command, finished, names, run, write_boxes, write_cloud};
+use crate::{MANIFEST, cloud, command, contents, counts, finished, names, run, write_boxes, write_cloud};
 use pointmill_io::{ArrayView, write_npy};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::thread::sleep;
@@ -16,11 +15,6 @@ fn inputs(folder: &Path, n: usize) {
     write_npy(folder.join("t.npy"), &ArrayView::f32(&[300, 4], target.data())).unwrap();
     fs::create_dir(folder.join("in")).unwrap();
     (0..n).for_each(|i| drop(write_cloud(folder, &format!("in/{i}.bin"), 100 + 700 * (i % 7))));
-}
-
-/// The files of a folder with their bytes, but for the manifest.
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    names(folder).into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect()
 }
 
 /// The commands that make a file of each input, with the folder they write to.
@@ -51,9 +45,7 @@ fn every_command_takes_folders_and_patterns_and_leaves_out_what_is_bad() {
             assert_eq!((&error["index"], &error["class"]), (&json!(1), &json!("SizeMismatch")), "{template}");
             assert_eq!((&error["file"], &error["offset"]), (&json!("in/1.bin"), &json!(0)), "{template}");
             assert!(told.err.contains("in/1.bin: length: wanted a multiple of 16 bytes"), "{}", told.err);
-            let summary = told.data("summary").remove(0);
-            let counts = ["inputs", "done", "kept", "failed"].map(|key| summary[key].as_u64().unwrap());
-            assert_eq!(counts, [3, 2, 0, 1], "{template}");
+            assert_eq!(counts(&told), [3, 2, 0, 1], "{template}");
             assert_eq!(told.data("error")[1]["exit_code"], 3);
             if template.contains("OUT") {
                 assert_eq!(names(&folder.path().join("o")).len(), 2, "{template}");

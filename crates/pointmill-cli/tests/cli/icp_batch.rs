@@ -1,9 +1,8 @@
 //! `icp` of many sources onto one target.
 
 use crate::icp::{sheet, write_points};
-use crate::{MANIFEST, Run, names, run};
+use crate::{MANIFEST, Run, contents, indices, names, run};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -21,11 +20,6 @@ fn source(folder: &Path, i: usize, by: f64) {
     write_points(folder, &format!("s/{i}.npy"), &points);
 }
 
-/// The files of a folder with their bytes, but for the manifest.
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    names(folder).into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect()
-}
-
 /// What is found of a source, without times and names.
 fn found(data: &Value) -> Value {
     let mut found = data.clone();
@@ -41,13 +35,8 @@ fn found(data: &Value) -> Value {
 }
 
 fn counts(told: &Run) -> [u64; 5] {
-    let summary = told.data("summary").remove(0);
-    ["inputs", "done", "kept", "failed", "converged"].map(|key| summary[key].as_u64().unwrap())
-}
-
-/// Numbers of the sources that were done, and of those that were kept.
-fn indices(told: &Run) -> [Vec<u64>; 2] {
-    ["frame", "kept"].map(|kind| told.data(kind).iter().map(|d| d["index"].as_u64().unwrap()).collect())
+    let [inputs, done, kept, failed] = crate::counts(told);
+    [inputs, done, kept, failed, told.data("summary")[0]["converged"].as_u64().unwrap()]
 }
 
 const ICP: &str = "icp s t.npy --max-distance 0.3 --json";

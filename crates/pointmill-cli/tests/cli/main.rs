@@ -19,6 +19,8 @@ mod voxelize;
 
 use pointmill::PointCloud;
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -102,11 +104,27 @@ const MANIFEST: &str = ".pointmill.jsonl";
 
 /// The names in a folder, sorted, but for the manifest's.
 fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap();
+    let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.retain(|name| name != MANIFEST);
     names.sort();
     names
+}
+
+/// The files of a folder with their bytes, but for the manifest.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    names(folder).into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect()
+}
+
+/// Inputs, those done, kept and failed, as the summary counts them.
+fn counts(told: &Run) -> [u64; 4] {
+    let summary = told.data("summary").remove(0);
+    ["inputs", "done", "kept", "failed"].map(|key| summary[key].as_u64().unwrap())
+}
+
+/// Numbers of the inputs that were done, and of those that were kept.
+fn indices(told: &Run) -> [Vec<u64>; 2] {
+    ["frame", "kept"].map(|kind| told.data(kind).iter().map(|d| d["index"].as_u64().unwrap()).collect())
 }
 
 /// The names of a line's fields, sorted.

@@ -1,6 +1,6 @@
 //! `ndt score` and `ndt align` of many scans against one map.
 
-use crate::{Run, names, run};
+use crate::{Run, counts, names, run};
 use pointmill_io::{ArrayView, write_npy};
 use serde_json::{Value, json};
 use std::fs;
@@ -48,11 +48,6 @@ fn frames(told: &Run) -> Vec<Value> {
         assert!(fields.remove("ms").is_some() && fields.remove("read_ms").is_some());
     }
     frames
-}
-
-fn counts(told: &Run) -> [u64; 4] {
-    let summary = told.data("summary").remove(0);
-    ["inputs", "done", "kept", "failed"].map(|key| summary[key].as_u64().unwrap())
 }
 
 #[test]

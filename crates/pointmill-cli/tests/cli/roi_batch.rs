@@ -1,10 +1,9 @@
 //! `roi-pool` of many scenes: what belongs together, what fails among them, what is kept, several at a time.
 
-use crate::{MANIFEST, Run, names, run};
+use crate::{MANIFEST, Run, contents, counts, indices, names, run};
 use pointmill_io::{ArrayView, write_bin, write_npy};
 use pointmill_synth::RoiScene;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -31,23 +30,8 @@ fn scene(folder: &Path, i: usize) {
     write_npy(folder.join(format!("f/{i}.npy")), &ArrayView::f32(&[points, CHANNELS], &features)).unwrap();
 }
 
-/// The files of a folder with their bytes, but for the manifest.
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    names(folder).into_iter().map(|name| (name.clone(), fs::read(folder.join(name)).unwrap())).collect()
-}
-
 fn pool(folder: &Path, args: &str) -> Run {
     run(folder, &format!("roi-pool {args} --json"))
-}
-
-fn counts(told: &Run) -> [u64; 4] {
-    let summary = told.data("summary").remove(0);
-    ["inputs", "done", "kept", "failed"].map(|key| summary[key].as_u64().unwrap())
-}
-
-/// Numbers of the scenes that were done, and of those that were kept.
-fn indices(told: &Run) -> [Vec<u64>; 2] {
-    ["frame", "kept"].map(|kind| told.data(kind).iter().map(|d| d["index"].as_u64().unwrap()).collect())
 }
 
 #[test]
