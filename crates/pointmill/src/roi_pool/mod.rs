@@ -210,22 +210,17 @@ impl RoiPooler {
         pooled: &mut RoiPooled,
         arrays: impl FnOnce() -> std::result::Result<RoiBuffers, E>,
     ) -> std::result::Result<RoiBuffers, E> {
-        let mut before = None;
-        self.run_checked(scene, features.into(), pooled, |pooled| {
-            before = Some(pooled.exchange(arrays()?)?);
-            Ok::<(), E>(())
-        })?;
-        before.ok_or_else(|| Error::Internal { what: "a call that asked for no arrays".into() }.into())
+        self.run_checked(scene, features.into(), pooled, |pooled| Ok(pooled.exchange(arrays()?)?))
     }
 
-    /// Calls `arrays` once in the course of the call, before anything is written to the result.
-    fn run_checked<E: From<Error>>(
+    /// Calls `arrays` once in the course of the call, before anything is written to the result, and returns what it does.
+    fn run_checked<R, E: From<Error>>(
         &mut self,
         scene: Scene<'_>,
         features: Input<'_>,
         pooled: &mut RoiPooled,
-        arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
+        arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
         scene.check(&self.stream)?;
         self.check_features(scene.num_points(), &features, pooled)?;
         let next = next_scene();
@@ -234,18 +229,19 @@ impl RoiPooler {
         let Self { params, stream, path: Path::Gpu(workspace), scene: located, .. } = self else {
             pooled.clear();
             self.locate(scene)?;
-            arrays(pooled)?;
-            return Ok(self.pool(features, self.params.mode, pooled)?);
+            let made = arrays(pooled)?;
+            self.pool(features, self.params.mode, pooled)?;
+            return Ok(made);
         };
         let [boxes, points] = scene.streams();
-        stream.in_order_with(&[boxes, points, features.stream()], pooled, |pooled| {
+        let made = stream.in_order_with(&[boxes, points, features.stream()], pooled, |pooled| {
             *located = 0;
             pooled.clear();
             workspace.run(&scene, params, &features, &shape, pooled, arrays)
         })?;
         (self.len, self.scene) = (len, next);
         pooled.shape = shape;
-        Ok(())
+        Ok(made)
     }
 
     /// The number of the scene that was located last, which no other scene of the process has; `None` if there is none.

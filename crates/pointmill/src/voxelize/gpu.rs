@@ -109,13 +109,13 @@ impl Workspace {
         })
     }
 
-    /// Calls `arrays`, which may put other arrays into the result, when the device already works.
-    pub(super) fn run<E: From<Error>>(
+    /// Calls `arrays`, which may put other arrays into the result, when the device already works, and returns what it does.
+    pub(super) fn run<R, E: From<Error>>(
         &mut self,
         job: &Job<'_>,
         out: &mut Voxels,
-        arrays: impl FnOnce(&mut Voxels) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
+        arrays: impl FnOnce(&mut Voxels) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
         let plan = Plan::new(job);
         self.reserve(&plan, job)?;
         let points = job.input.address(&mut self.points)?;
@@ -123,7 +123,7 @@ impl Workspace {
         let clean = std::mem::replace(&mut self.clean, false);
         // SAFETY: `reserve` made room for what the plan says.
         unsafe { self.insert(&plan, job, points, out.counters.pointer()) }?;
-        arrays(out)?;
+        let made = arrays(out)?;
         reserve_output(&plan, job, out)?;
         out.shape = Shape {
             points: job.input.len(),
@@ -138,7 +138,7 @@ impl Workspace {
         unsafe { self.enqueue(&plan, job, points, recorded, out) }?;
         // What is recorded has not run: it cleans up after itself only.
         self.clean = clean || !recorded;
-        Ok(())
+        Ok(made)
     }
 
     fn reserve(&mut self, plan: &Plan, job: &Job<'_>) -> Result<()> {

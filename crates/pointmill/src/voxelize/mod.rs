@@ -210,22 +210,17 @@ impl Voxelizer {
         voxels: &mut Voxels,
         arrays: impl FnOnce() -> std::result::Result<VoxelBuffers, E>,
     ) -> std::result::Result<VoxelBuffers, E> {
-        let mut before = None;
-        self.run_checked(points.into(), row_splits, voxels, |voxels| {
-            before = Some(voxels.exchange(arrays()?)?);
-            Ok::<(), E>(())
-        })?;
-        before.ok_or_else(|| Error::Internal { what: "a call that asked for no arrays".into() }.into())
+        self.run_checked(points.into(), row_splits, voxels, |voxels| Ok(voxels.exchange(arrays()?)?))
     }
 
-    /// Calls `arrays` once in the course of the call, before anything but counters is written to the result.
-    fn run_checked<E: From<Error>>(
+    /// Calls `arrays` once in the course of the call, before anything but counters is written to the result, and returns what it does.
+    fn run_checked<R, E: From<Error>>(
         &mut self,
         input: Input<'_>,
         row_splits: Option<&[usize]>,
         voxels: &mut Voxels,
-        arrays: impl FnOnce(&mut Voxels) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
+        arrays: impl FnOnce(&mut Voxels) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
         let Self { params, grid, stream, path } = self;
         let job = Job { input, row_splits, params, grid };
         check_input(&job, stream)?;
@@ -233,16 +228,17 @@ impl Voxelizer {
             let expected = format!("a result on {}", stream.device());
             return Err(Error::argument("voxels", expected, voxels.stream().device()).into());
         }
-        stream.in_order_with(&[input.stream()], voxels, |voxels| match path {
+        let made = stream.in_order_with(&[input.stream()], voxels, |voxels| match path {
             Path::Cpu(workspace) => {
                 let points = host_points(&input)?;
-                arrays(voxels)?;
-                Ok(stream.device().install(|| cpu::run(&job, points, workspace, voxels))?)
+                let made = arrays(voxels)?;
+                stream.device().install(|| cpu::run(&job, points, workspace, voxels))?;
+                Ok(made)
             }
             Path::Gpu(workspace) => workspace.run(&job, voxels, arrays),
         })?;
         voxels.exchanged = false;
-        Ok(())
+        Ok(made)
     }
 }
 

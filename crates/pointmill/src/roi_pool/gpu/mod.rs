@@ -96,23 +96,23 @@ impl Workspace {
         }
     }
 
-    /// Both; nothing waits between them. Calls `arrays`, which may put other arrays into the result, when the device already works.
-    pub(super) fn run<E: From<Error>>(
+    /// Both; nothing waits between them. Calls `arrays`, which may put other arrays into the result, when the device already works, and returns what it does.
+    pub(super) fn run<R, E: From<Error>>(
         &mut self,
         scene: &Scene<'_>,
         params: &RoiPoolParams,
         features: &Input<'_>,
         shape: &Shape,
         out: &mut RoiPooled,
-        arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
+        arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
         self.reserve(scene, params)?;
         self.enqueue_lists(scene, params)?;
-        arrays(out)?;
+        let made = arrays(out)?;
         loop {
             self.pool(features, shape, out)?;
             if !self.must_grow()? {
-                return Ok(());
+                return Ok(made);
             }
             self.enqueue_lists(scene, params)?;
         }
