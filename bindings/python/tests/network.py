@@ -19,3 +19,14 @@ class Small(torch.nn.Module):
         mean = voxels.sum(1) / num_points.clamp(min=1)[:, None]
         features = self.layer(points)
         return self.layer(mean).sum() + self.pool(rois, points[:, :3].contiguous(), features).sum()
+
+
+def both(module, compiled, *inputs):
+    """The loss and the gradients of a compiled module, each beside that of the module itself."""
+    runs = []
+    for call in (compiled, module):
+        module.zero_grad()
+        loss = call(*inputs)
+        loss.backward()
+        runs.append([loss.detach(), *(p.grad.clone() for p in module.parameters())])
+    return list(zip(*runs))

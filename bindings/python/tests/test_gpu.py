@@ -22,7 +22,7 @@ if not torch.cuda.is_available():
 import pointmill
 import pointmill.torch as pt
 from conftest import assert_bits, fixture_files
-from network import Small
+from network import Small, both
 
 RANGE = [-10.0, -10.0, -2.0, 10.0, 10.0, 2.0]
 SIZE = [0.5, 0.5, 0.5]
@@ -182,16 +182,10 @@ def test_compile(backend):
     compiled = torch.compile(module, backend=backend, fullgraph=True, dynamic=False)
     for seed in range(2):
         points = gpu(cloud(4000, seed=seed))
-        module.zero_grad()
-        want = module(points, rois)
-        want.backward()
-        grads = [p.grad.clone() for p in module.parameters()]
-        module.zero_grad()
-        got = compiled(points, rois)
-        got.backward()
-        torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-3)
-        for p, grad in zip(module.parameters(), grads):
-            torch.testing.assert_close(p.grad, grad, rtol=1e-4, atol=1e-2)
+        (loss, want), *grads = both(module, compiled, points, rois)
+        torch.testing.assert_close(loss, want, rtol=1e-4, atol=1e-3)
+        for got, want in grads:
+            torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-2)
 
 
 def test_results_are_made_in_torchs_memory():

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 import pointmill
 import pointmill.torch as pt
 from conftest import assert_bits, fixture_files
-from network import Small
+from network import Small, both
 
 RANGE = [-10.0, -10.0, -2.0, 10.0, 10.0, 2.0]
 SIZE = [1.0, 1.0, 1.0]
@@ -175,16 +175,8 @@ def test_compile(backend, padded):
     compiled = torch.compile(module, backend=backend, fullgraph=padded, dynamic=False)
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
         for points in (cloud(), cloud(seed=1)):
-            module.zero_grad()
-            want = module(points, rois)
-            want.backward()
-            grads = [p.grad.clone() for p in module.parameters()]
-            module.zero_grad()
-            got = compiled(points, rois)
-            got.backward()
-            assert torch.allclose(got, want)
-            for p, grad in zip(module.parameters(), grads):
-                assert torch.allclose(p.grad, grad)
+            for got, want in both(module, compiled, points, rois):
+                assert torch.allclose(got, want)
 
 
 def test_fake_tensors():
