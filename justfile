@@ -16,7 +16,7 @@ lint:
     cargo clippy --workspace --all-targets --features {{ features }} -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --features {{ features }}
 
-# Compile the kernels to crates/pointmill-kernels/src/kernels.ptx
+# Compile the kernels to a kernels.ptx beside each operator's sources
 ptx:
     rustup component add rust-src
     cargo xtask ptx

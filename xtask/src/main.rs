@@ -1,13 +1,14 @@
 //! Tasks of the project. `cargo xtask ptx` compiles the kernels to PTX; `cargo xtask ptx --check` compares instead.
 
+mod modules;
 mod ptx;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask ptx [--check]
 
-  ptx           compile crates/pointmill-kernels to src/kernels.ptx (needs: rustup component add rust-src)
-  ptx --check   compile and compare with the committed file";
+  ptx           compile crates/pointmill-kernels to a kernels.ptx for each module (needs: rustup component add rust-src)
+  ptx --check   compile and compare with the committed files";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

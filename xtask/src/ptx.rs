@@ -1,5 +1,7 @@
 //! Kernels to PTX with the stock compiler: rustc's own `nvptx64` target and a `core` built for it.
 
+use crate::modules;
+use pointmill_kernels::{MODULES, Module};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,44 +16,39 @@ const RUSTFLAGS: &str = "-C target-cpu=sm_70 -C target-feature=+ptx78 -C llvm-ar
     -C llvm-args=-unroll-threshold=4000 -C no-prepopulate-passes -C passes=always-inline,default<O3> \
     -Zmir-enable-passes=-JumpThreading -C panic=immediate-abort -Zunstable-options --emit=asm";
 
-/// Kernels that need several blocks at once to hide their waits: their threads, and the number of blocks that shall fit a multiprocessor, which limits their registers.
-/// On an H200 it takes `voxelize` of 271k points from 58.5 to 56 us.
-const BLOCKS_AT_ONCE: &[(&str, u32, u32)] = &[
-    ("voxelize_rows", 256, 8),
-    ("roi_collect", 512, 2),
-    ("roi_emit", 256, 4),
-    ("roi_mark_and_collect", 512, 1),
-    ("roi_gradient", 256, 5),
-];
-
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
 }
 
-fn committed() -> PathBuf {
-    root().join("crates/pointmill-kernels/src/kernels.ptx")
+/// Where the text of a module is committed.
+fn committed(module: &Module) -> PathBuf {
+    root().join("crates/pointmill-kernels/src").join(module.folder).join("kernels.ptx")
 }
 
-/// Compiles and writes the file.
+/// Compiles and writes the files.
 pub(crate) fn write() -> Result<String, String> {
-    let path = committed();
-    let text = build()?;
-    std::fs::write(&path, &text).map_err(|e| format!("{}: {e}", path.display()))?;
-    Ok(format!("{}: {} kernels, {} bytes", path.display(), text.matches("\n.visible .entry").count(), text.len()))
-}
-
-/// Compiles and compares with the file.
-pub(crate) fn check() -> Result<String, String> {
-    let path = committed();
-    let old = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    if build()? == old {
-        Ok(format!("{} is what today's kernels make", path.display()))
-    } else {
-        Err(format!("{} is stale: run `cargo xtask ptx` and commit it", path.display()))
+    let mut lines = Vec::new();
+    for (module, text) in MODULES.iter().zip(build()?) {
+        let path = committed(module);
+        std::fs::write(&path, &text).map_err(|e| format!("{}: {e}", path.display()))?;
+        lines.push(format!("{}: {} kernels, {} bytes", path.display(), module.kernels.len(), text.len()));
     }
+    Ok(lines.join("\n"))
 }
 
-fn build() -> Result<String, String> {
+/// Compiles and compares with the files.
+pub(crate) fn check() -> Result<String, String> {
+    for (module, text) in MODULES.iter().zip(build()?) {
+        if text != module.ptx {
+            let path = committed(module);
+            return Err(format!("{} is stale: run `cargo xtask ptx` and commit it", path.display()));
+        }
+    }
+    Ok(format!("the PTX of {} modules is what today's kernels make", MODULES.len()))
+}
+
+/// The text of each module.
+fn build() -> Result<Vec<String>, String> {
     let root = root();
     let target = root.join("target/ptx");
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -81,23 +78,12 @@ fn build() -> Result<String, String> {
         })
         .max_by_key(|f| f.metadata().and_then(|m| m.modified()).ok())
         .ok_or_else(|| format!("{}: no PTX of pointmill_kernels", deps.display()))?;
-    let mut text = std::fs::read_to_string(newest.path()).map_err(|e| format!("{}: {e}", newest.path().display()))?;
-    for (kernel, threads, blocks) in BLOCKS_AT_ONCE {
-        limit_registers(&mut text, kernel, *threads, *blocks)?;
-    }
-    Ok(format!(
-        "// pointmill kernels, sources {:016x}. Made by `cargo xtask ptx`; do not edit.\n{text}",
+    let text = std::fs::read_to_string(newest.path()).map_err(|e| format!("{}: {e}", newest.path().display()))?;
+    let first = format!(
+        "// pointmill kernels, sources {:016x}. Made by `cargo xtask ptx`; do not edit.\n",
         source_hash(&root)?
-    ))
-}
-
-/// Puts the performance directives behind the parameters of a kernel; rustc has no attribute for them.
-fn limit_registers(text: &mut String, kernel: &str, threads: u32, blocks: u32) -> Result<(), String> {
-    let entry =
-        text.find(&format!(".visible .entry {kernel}(")).ok_or_else(|| format!("no kernel {kernel} in the PTX"))?;
-    let body = text[entry..].find("\n{").ok_or_else(|| format!("kernel {kernel} has no body"))?;
-    text.insert_str(entry + body, &format!("\n.maxntid {threads}, 1, 1\n.minnctapersm {blocks}"));
-    Ok(())
+    );
+    Ok(modules::split(&text)?.into_iter().map(|text| first.clone() + &text).collect())
 }
 
 /// A hash of the sources of the kernels: FNV-1a over names and texts of the Rust files of
@@ -138,9 +124,14 @@ mod tests {
     /// Fast and on any toolchain; `--check`, which needs the sources of core, compares the text itself.
     #[test]
     fn the_committed_ptx_is_of_todays_sources() {
-        let text = std::fs::read_to_string(committed()).unwrap();
         let hash = format!("sources {:016x}.", source_hash(&root()).unwrap());
-        let first = text.lines().next().unwrap_or_default();
-        assert!(first.contains(&hash), "stale: run `cargo xtask ptx`; wanted {hash}, found: {first}");
+        for module in &MODULES {
+            let first = module.ptx.lines().next().unwrap_or_default();
+            assert!(
+                first.contains(&hash),
+                "{} is stale: run `cargo xtask ptx`; wanted {hash}, found: {first}",
+                module.folder
+            );
+        }
     }
 }

@@ -15,6 +15,12 @@ pub trait Kernel {
     const SHARED_WORDS: u32;
     /// Whether threads meet: barriers, warp operations or shared memory. The host twin runs other kernels as plain loops.
     const COOPERATIVE: bool;
+    /// How many blocks must fit a multiprocessor at once, which limits the registers of a thread.
+    const MIN_BLOCKS: Option<u32>;
+    /// Percent of a multiprocessor's memory that becomes shared memory; the rest is cache. The driver chooses where this is `None`.
+    const CARVEOUT: Option<u32>;
+    /// The index in [`MODULES`](crate::MODULES) of the module that holds the kernel.
+    const MODULE: usize = crate::module::index_of(Self::NAME);
 
     /// What one thread does.
     ///
@@ -25,11 +31,47 @@ pub trait Kernel {
     unsafe fn body(args: Self::Args);
 }
 
-/// Declares a kernel: a unit type with [`Kernel`], and on the GPU target the entry point.
+/// What a loader must know of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Properties {
+    /// [`Kernel::NAME`].
+    pub name: &'static str,
+    /// [`Kernel::BLOCK`].
+    pub block: u32,
+    /// [`Kernel::MIN_BLOCKS`].
+    pub min_blocks: Option<u32>,
+    /// [`Kernel::CARVEOUT`].
+    pub carveout: Option<u32>,
+}
+
+impl Properties {
+    /// The properties of a kernel.
+    pub const fn of<K: Kernel>() -> Self {
+        Self { name: K::NAME, block: K::BLOCK, min_blocks: K::MIN_BLOCKS, carveout: K::CARVEOUT }
+    }
+}
+
+/// The properties of some kernels.
+macro_rules! properties {
+    ($($Kernel:ident),+ $(,)?) => { &[$($crate::kernel::Properties::of::<$Kernel>()),+] };
+}
+
+/// A property that may be left out.
+macro_rules! given {
+    () => {
+        None
+    };
+    ($value:literal) => {
+        Some($value)
+    };
+}
+
+/// Declares a kernel: a unit type with [`Kernel`], and on the GPU target the entry point. Behind `cooperative` may stand `min_blocks` and `carveout`, in this order.
 macro_rules! kernel {
     (
         $(#[$doc:meta])*
-        $Name:ident = $symbol:literal, block $block:expr, shared $words:expr, cooperative $cooperative:literal,
+        $Name:ident = $symbol:literal, block $block:expr, shared $words:expr, cooperative $cooperative:literal
+        $(, min_blocks $min_blocks:literal)? $(, carveout $carveout:literal)?,
         fn($args:ident: $Args:ty) $body:block
     ) => {
         $(#[$doc])*
@@ -44,6 +86,8 @@ macro_rules! kernel {
             const BLOCK: u32 = $block;
             const SHARED_WORDS: u32 = $words;
             const COOPERATIVE: bool = $cooperative;
+            const MIN_BLOCKS: Option<u32> = given!($($min_blocks)?);
+            const CARVEOUT: Option<u32> = given!($($carveout)?);
 
             #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
             #[inline(always)]

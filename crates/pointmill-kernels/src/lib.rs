@@ -1,13 +1,13 @@
 //! The GPU kernels of pointmill, in plain Rust.
 //!
 //! `rustc` compiles this crate three ways:
-//! - for `nvptx64`: every kernel becomes an entry of [`PTX`], which is committed and embedded (`cargo xtask ptx` makes it);
+//! - for `nvptx64`: every kernel becomes an entry of the PTX of its [`Module`], which is committed and embedded (`cargo xtask ptx` makes it);
 //! - for the host: only what a launcher needs, the names, block sizes and argument structs;
 //! - for the host with the feature `twin`: the kernel bodies as well, run by `simt::twin` with every GPU thread a fiber.
 //!
 //! A kernel takes one `repr(C)` struct by value, so that both launchers pass the same thing. Layout: [`simt`] is the
-//! machine (threads, barriers, warp operations, shared memory, atomics), [`prim`] the parallel primitives, and one file
-//! per operator holds that operator's kernels.
+//! machine (threads, barriers, warp operations, shared memory, atomics), [`prim`] the parallel primitives, and one folder
+//! per operator holds that operator's kernels, their PTX beside them.
 #![cfg_attr(
     target_arch = "nvptx64",
     no_std,
@@ -18,6 +18,7 @@
 #[macro_use]
 mod kernel;
 pub mod icp;
+mod module;
 pub mod ndt;
 pub mod points;
 pub mod prim;
@@ -25,8 +26,6 @@ pub mod roi_pool;
 pub mod simt;
 pub mod voxelize;
 
-pub use kernel::{Kernel, MAX_SHARED_BYTES};
-
-/// The kernels as PTX text for compute capability 7.0 and later; the driver translates it for the GPU at hand.
+pub use kernel::{Kernel, MAX_SHARED_BYTES, Properties};
 #[cfg(not(target_arch = "nvptx64"))]
-pub const PTX: &str = include_str!("kernels.ptx");
+pub use module::{MODULES, Module};

@@ -132,7 +132,7 @@ unsafe fn tell(a: &LookArgs, changed: bool, searched: bool, hash: u64) {
 
 kernel! {
     /// The pair of each source point: kept where nothing can have changed, else searched for in a tree. One thread a point.
-    Look = "icp_look", block TREE, shared waiting_words(TREE), cooperative true,
+    Look = "icp_look", block TREE, shared waiting_words(TREE), cooperative true, carveout 60,
     fn(a: LookArgs) {
         if (*a.state).running == 0 {
             return;

@@ -24,7 +24,6 @@ pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, Se
 pub use spread::{SpreadArgs, SpreadMean, SpreadMeanTotal, SpreadProducts, SpreadTotal, StoredSpread};
 pub use tree::{Build, BuildArgs, Half, IS_LEAF, LEAF, Node, Tree};
 
-use crate::Kernel;
 use crate::prim::BLOCK;
 use crate::prim::sum::TREE;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -32,8 +31,31 @@ use crate::prim::sum::{fold, write_tree};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
-/// The names of kernels that walk through trees.
-pub const WALKS: [&str; 4] = [Look::NAME, NearestTree::NAME, Several::NAME, Normals::NAME];
+/// The kernels of this module.
+pub const KERNELS: &[crate::Properties] = properties![
+    Keep,
+    Centre,
+    Local,
+    Codes,
+    Gather,
+    Build,
+    NearestTree,
+    NearestBrute,
+    Several,
+    Normals,
+    SpreadMean,
+    SpreadMeanTotal,
+    SpreadProducts,
+    SpreadTotal,
+    Look,
+    LookBrute,
+    Place,
+    ReducePoints,
+    ReducePlanes,
+    ReducePatches,
+    AdvancePoints,
+    AdvanceSteps,
+];
 
 /// A point or a normal, and behind it a word of its own: the index of a point in its cloud.
 pub type Place4 = [f32; 4];

@@ -69,7 +69,7 @@ pub struct NearestTreeArgs {
 
 kernel! {
     /// The nearest point of each query. One thread a query.
-    NearestTree = "icp_nearest_tree", block TREE, shared waiting_words(TREE), cooperative true,
+    NearestTree = "icp_nearest_tree", block TREE, shared waiting_words(TREE), cooperative true, carveout 60,
     fn(a: NearestTreeArgs) {
         let i = global_index();
         if i < a.len {
@@ -116,7 +116,7 @@ unsafe fn sorted(tree: &Tree, q: [f32; 3], limit: u64, k: u32) -> Sorted {
 
 kernel! {
     /// The nearest points of each query. One thread a query.
-    Several = "icp_several", block TREE, shared waiting_words(TREE), cooperative true,
+    Several = "icp_several", block TREE, shared waiting_words(TREE), cooperative true, carveout 60,
     fn(a: SeveralArgs) {
         let i = global_index();
         if i < a.len {
@@ -152,7 +152,7 @@ pub struct NormalsArgs {
 
 kernel! {
     /// The normal of each point of a tree. One thread a point.
-    Normals = "icp_normals", block TREE, shared waiting_words(TREE), cooperative true,
+    Normals = "icp_normals", block TREE, shared waiting_words(TREE), cooperative true, carveout 60,
     fn(a: NormalsArgs) {
         let i = global_index();
         if i < a.tree.n {

@@ -32,3 +32,25 @@ use crate::prim::{BLOCK, scan};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 use pointmill_core::ndt::{NdtLattice, NdtScore};
+
+/// The kernels of this module.
+pub const KERNELS: &[crate::Properties] = properties![
+    AccumulateF32,
+    AccumulateF64,
+    AccumulateAbout,
+    AddRecords,
+    Clear,
+    CopyRecords,
+    Full,
+    SortKeysShort,
+    SortKeysLong,
+    Finish,
+    Lookup,
+    Count,
+    Fill,
+    Score,
+    PointScores,
+    Fold,
+    Derive,
+    Advance,
+];

@@ -9,6 +9,15 @@ pub mod scan;
 pub mod sort;
 pub mod sum;
 
+/// The kernels of this module.
+pub const KERNELS: &[crate::Properties] = {
+    use compact::Compact;
+    use hash::{InsertU32, InsertU64};
+    use scan::Scan;
+    use sort::{CountU32, CountU64, PassU32, PassU64, Starts};
+    properties![Scan, Compact, InsertU32, InsertU64, CountU32, CountU64, Starts, PassU32, PassU64]
+};
+
 /// Threads a block in the kernels of this module.
 pub const BLOCK: u32 = 256;
 /// Warps a block.

@@ -105,7 +105,7 @@ pub struct GradientArgs {
 
 kernel! {
     /// Adds the terms of each point. Any number of blocks.
-    Gradient = "roi_gradient", block BLOCK, shared 0, cooperative false,
+    Gradient = "roi_gradient", block BLOCK, shared 0, cooperative false, min_blocks 5,
     fn(a: GradientArgs) {
         if a.quads != 0 {
             a.run::<4, 2>();

@@ -84,7 +84,7 @@ pub struct CollectArgs {
 
 kernel! {
     /// Makes the lists of each box. One block a box.
-    Collect = "roi_collect", block THREADS, shared WORDS, cooperative true,
+    Collect = "roi_collect", block THREADS, shared WORDS, cooperative true, min_blocks 2,
     fn(a: CollectArgs) {
         a.collect::<false>(block_index());
     }
@@ -92,7 +92,7 @@ kernel! {
 
 kernel! {
     /// [`Mark`] and [`Collect`] in one, for few points: each block tests all points with its box. One block a box; there is a point.
-    MarkAndCollect = "roi_mark_and_collect", block THREADS, shared WORDS, cooperative true,
+    MarkAndCollect = "roi_mark_and_collect", block THREADS, shared WORDS, cooperative true, min_blocks 1,
     fn(a: CollectArgs) {
         a.collect::<true>(block_index());
     }

@@ -58,7 +58,7 @@ pub struct EmitArgs {
 
 kernel! {
     /// Pools and lists. `boxes * parts` blocks, at least one.
-    Emit = "roi_emit", block BLOCK, shared WORDS, cooperative true,
+    Emit = "roi_emit", block BLOCK, shared WORDS, cooperative true, min_blocks 4,
     fn(a: EmitArgs) {
         let (b, part) = (block_index() / a.parts, block_index() % a.parts);
         if b < a.boxes {

@@ -55,6 +55,22 @@ pub use values::Values;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use values::*;
 
+/// The kernels of this module.
+pub const KERNELS: &[crate::Properties] = properties![
+    Mark,
+    Collect,
+    MarkAndCollect,
+    Emit,
+    Fill,
+    FirstBox,
+    BoxTotals,
+    Crop,
+    PointBoxes,
+    PointLists,
+    Transpose,
+    Gradient,
+];
+
 /// Points of a tile.
 pub const TILE: u32 = 512;
 /// Words of marks that a tile has for each box.

@@ -36,6 +36,10 @@ pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use rank::{LARGE_TILE, Rank, RankArgs, Rows, RowsArgs, RowsOfMany, TILE};
 pub use scatter::{RowKeys, RowKeysArgs, Scatter, ScatterArgs, ScatterMode};
 
+/// The kernels of this module.
+pub const KERNELS: &[crate::Properties] =
+    properties![Insert, Rank, Rows, RowsOfMany, Lists, Emit, EmitPoints, Samples, Place, Assign, RowKeys, Scatter,];
+
 /// An empty slot, and no row.
 pub const NONE: u32 = u32::MAX;
 /// A row that is not known yet.

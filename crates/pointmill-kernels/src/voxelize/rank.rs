@@ -110,7 +110,7 @@ unsafe fn rank_next_tile<const ITEMS: usize>(
 
 kernel! {
     /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`TILE`], at least one.
-    Rows = "voxelize_rows", block BLOCK, shared SHARED_WORDS, cooperative true,
+    Rows = "voxelize_rows", block BLOCK, shared SHARED_WORDS, cooperative true, min_blocks 8,
     fn(a: RowsArgs) { a.rows::<FEW>() }
 }
 

@@ -4,30 +4,35 @@ use super::DeviceInfo;
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
-use pointmill_kernels::{Kernel, MAX_SHARED_BYTES, PTX};
+use pointmill_kernels::{Kernel, MAX_SHARED_BYTES, MODULES, Module};
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
-/// Part of a multiprocessor's memory that walks through trees get as shared memory; the rest is its cache. Left alone the driver makes room for as many blocks as could run, and
-/// nodes are read from afar: of 40, 60 and 100 percent 60 was the fastest on an H200, 0.0267 ms instead of 0.0311 for 40,000 queries.
-const SHARED_PERCENT_OF_WALKS: i32 = 60;
+/// The oldest CUDA whose drivers know the version of the PTX, 7.8. Kernels are loaded when they are needed, so that an older driver must be found out before.
+const CUDA_OF_PTX: (u32, u32) = (11, 8);
 
-/// An opened GPU: its primary context, the kernels, and a pool of memory.
+/// An opened GPU: its primary context, the kernels of the operators that were used so far, and a pool of memory.
 pub(crate) struct Gpu {
     pub(crate) index: usize,
     context: Arc<CudaContext>,
-    kernels: HashMap<&'static str, Function>,
+    modules: [OnceLock<Kernels>; MODULES.len()],
+    /// Held while a module is loaded, so that each is loaded once.
+    loading: Mutex<()>,
     pool: sys::CUmemoryPool,
     pub(crate) multiprocessors: u32,
 }
+
+/// The kernels of a module by name.
+type Kernels = HashMap<&'static str, Function>;
 
 #[derive(Clone, Copy)]
 struct Function(sys::CUfunction);
 
 // SAFETY: driver handles may be used from any thread whose current context is theirs; `Gpu::bind` sees to that.
 unsafe impl Send for Gpu {}
-// SAFETY: as above; nothing here changes after opening.
+// SAFETY: as above; modules are loaded under a lock.
 unsafe impl Sync for Gpu {}
 // SAFETY: as above.
 unsafe impl Send for Function {}
@@ -71,35 +76,19 @@ impl Gpu {
                 "compute capability 7.0 or later is needed, this GPU has {major}.{minor}"
             )));
         }
-        let text = CString::new(PTX).expect("PTX is text without NUL");
-        // SAFETY: the image is NUL-terminated PTX text.
-        let module = unsafe { result::module::load_data(text.as_ptr().cast::<c_void>()) }
-            .map_err(|e| unavailable(format!("the driver refuses the kernels: {}", describe(e))))?;
-        let mut kernels = HashMap::new();
-        for name in kernel_names() {
-            let symbol = CString::new(name).expect("kernel names are text without NUL");
-            // SAFETY: the module was just loaded and is never unloaded.
-            let function = unsafe { result::module::get_function(module, symbol) }
-                .map_err(|e| unavailable(format!("kernel {name}: {}", describe(e))))?;
-            // More than 48 KiB of shared memory must be asked for; every GPU since 7.0 has as much.
-            let shared = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: the function was just found.
-            unsafe { result::function::set_function_attribute(function, shared, MAX_SHARED_BYTES as i32) }
-                .map_err(|e| unavailable(format!("kernel {name}: {}", describe(e))))?;
-            if pointmill_kernels::icp::WALKS.contains(&name) {
-                let part = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-                // SAFETY: as above.
-                unsafe { result::function::set_function_attribute(function, part, SHARED_PERCENT_OF_WALKS) }
-                    .map_err(|e| unavailable(format!("kernel {name}: {}", describe(e))))?;
-            }
-            kernels.insert(name, Function(function));
+        let (known_major, known_minor) = driver_cuda().map_err(|e| unavailable(describe(e)))?;
+        if (known_major, known_minor) < CUDA_OF_PTX {
+            let (wanted_major, wanted_minor) = CUDA_OF_PTX;
+            return Err(unavailable(format!(
+                "a driver for CUDA {wanted_major}.{wanted_minor} or later is needed, this one serves {known_major}.{known_minor}"
+            )));
         }
         let pool = new_pool(index).map_err(|e| unavailable(format!("memory pool: {}", describe(e))))?;
         let multiprocessors = context
             .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(|e| unavailable(describe(e)))? as u32;
-        tracing::debug!("opened cuda:{index}, {} kernels", kernels.len());
-        Ok(Self { index, context, kernels, pool, multiprocessors })
+        tracing::debug!("opened cuda:{index}");
+        Ok(Self { index, context, modules: Default::default(), loading: Mutex::default(), pool, multiprocessors })
     }
 
     /// Runs a driver call with the GPU current in this thread.
@@ -138,8 +127,11 @@ impl Gpu {
     /// # Safety
     /// Pointers in `args` are valid on this GPU for what `K` reads and writes, until the stream has run it.
     pub(crate) unsafe fn launch<K: Kernel>(&self, stream: sys::CUstream, blocks: u32, mut args: K::Args) -> Result<()> {
-        let function = self
-            .kernels
+        let kernels = match self.modules[K::MODULE].get() {
+            Some(kernels) => kernels,
+            None => self.load(K::MODULE)?,
+        };
+        let function = kernels
             .get(K::NAME)
             .ok_or_else(|| Error::Internal { what: format!("kernel {} is not among the loaded ones", K::NAME) })?;
         let mut params = [(&raw mut args).cast::<c_void>()];
@@ -156,6 +148,27 @@ impl Gpu {
                 )
             }
         })
+    }
+
+    /// Loads a module, unless another thread just did.
+    #[cold]
+    fn load(&self, index: usize) -> Result<&Kernels> {
+        let _one_at_a_time = self.loading.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if self.modules[index].get().is_none() {
+            let start = Instant::now();
+            let module = &MODULES[index];
+            let kernels = self.call("load its kernels", || uncaptured(|| load(module)))?;
+            tracing::debug!(
+                "cuda:{}: {} kernels of {} in {:?}",
+                self.index,
+                kernels.len(),
+                module.folder,
+                start.elapsed()
+            );
+            // The lock is held, so nobody was faster.
+            let _ = self.modules[index].set(kernels);
+        }
+        self.modules[index].get().ok_or_else(|| Error::Internal { what: "a module was loaded and is gone".into() })
     }
 
     pub(crate) fn info(&self) -> Result<DeviceInfo> {
@@ -256,8 +269,39 @@ fn make_current(context: Option<sys::CUcontext>) -> std::result::Result<(), Driv
     context.map_or(Ok(()), |context| unsafe { result::ctx::set_current(context) })
 }
 
-fn kernel_names() -> impl Iterator<Item = &'static str> {
-    PTX.lines().filter_map(|line| line.strip_prefix(".visible .entry ")?.split('(').next())
+/// Loads a module into the current context for good.
+fn load(module: &Module) -> std::result::Result<Kernels, DriverError> {
+    let text = CString::new(module.ptx).expect("PTX is text without NUL");
+    // SAFETY: the image is NUL-terminated PTX text.
+    let loaded = unsafe { result::module::load_data(text.as_ptr().cast::<c_void>()) }?;
+    let mut kernels = HashMap::new();
+    for kernel in module.kernels {
+        let symbol = CString::new(kernel.name).expect("kernel names are text without NUL");
+        // SAFETY: the module was just loaded and is never unloaded.
+        let function = unsafe { result::module::get_function(loaded, symbol) }?;
+        // More than 48 KiB of shared memory must be asked for; every GPU since 7.0 has as much.
+        let shared = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function was just found.
+        unsafe { result::function::set_function_attribute(function, shared, MAX_SHARED_BYTES as i32) }?;
+        if let Some(percent) = kernel.carveout {
+            let carveout = sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+            // SAFETY: as above.
+            unsafe { result::function::set_function_attribute(function, carveout, percent as i32) }?;
+        }
+        kernels.insert(kernel.name, Function(function));
+    }
+    Ok(kernels)
+}
+
+/// Runs `work`, which queues nothing, although a stream of this thread may record a graph: in that state the driver refuses calls that could wait.
+fn uncaptured<T>(work: impl FnOnce() -> std::result::Result<T, DriverError>) -> std::result::Result<T, DriverError> {
+    let mut mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+    // SAFETY: the call swaps the mode of this thread with the given one.
+    unsafe { sys::cuThreadExchangeStreamCaptureMode(&raw mut mode) }.result()?;
+    let done = work();
+    // SAFETY: as above; the old mode comes back.
+    unsafe { sys::cuThreadExchangeStreamCaptureMode(&raw mut mode) }.result()?;
+    done
 }
 
 /// A pool that keeps what is freed for the next allocation, instead of giving it back at every synchronization.
@@ -294,9 +338,6 @@ fn describe_device(index: usize, free: Option<u64>) -> std::result::Result<Devic
     let device = result::device::get(index as i32)?;
     // SAFETY: a device handle the driver just gave.
     let attribute = |a| unsafe { result::device::get_attribute(device, a) };
-    let mut driver = 0;
-    // SAFETY: writes one integer.
-    unsafe { sys::cuDriverGetVersion(&raw mut driver) }.result()?;
     // SAFETY: a device handle the driver just gave.
     let memory_bytes = unsafe { result::device::total_mem(device) }? as u64;
     Ok(DeviceInfo {
@@ -309,9 +350,17 @@ fn describe_device(index: usize, free: Option<u64>) -> std::result::Result<Devic
         memory_bytes,
         free_bytes: free.unwrap_or(memory_bytes),
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
-        driver_cuda: (driver as u32 / 1000, driver as u32 % 1000 / 10),
+        driver_cuda: driver_cuda()?,
         driver: std::fs::read_to_string("/proc/driver/nvidia/version").ok().and_then(|text| version_in(&text)),
     })
+}
+
+/// The newest CUDA that the driver serves.
+fn driver_cuda() -> std::result::Result<(u32, u32), DriverError> {
+    let mut version = 0;
+    // SAFETY: writes one integer.
+    unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
+    Ok((version as u32 / 1000, version as u32 % 1000 / 10))
 }
 
 /// The first number with dots in what the kernel's part of the driver says of itself.
@@ -331,6 +380,13 @@ fn describe(e: DriverError) -> String {
 #[cfg(test)]
 mod tests {
     use super::version_in;
+
+    #[test]
+    fn old_drivers_are_known_by_the_version_of_the_ptx() {
+        let (major, minor) = super::CUDA_OF_PTX;
+        // CUDA 11.n came with PTX 7.n.
+        assert_eq!(crate::Device::ptx_target().1, format!("{}.{minor}", major - 4));
+    }
 
     #[test]
     fn drivers_tell_their_version() {

@@ -101,8 +101,7 @@ impl Device {
 
     /// The NVIDIA GPU with this number.
     ///
-    /// Opening it for the first time takes a few tenths of a second: the driver translates the kernels and keeps the result in
-    /// its cache. The device's primary context is used, the one that other CUDA libraries in the process use too.
+    /// The first call of an operator takes longer: the driver translates the operator's kernels and keeps the result in its cache. The device's primary context is used, the one that other CUDA libraries in the process use too.
     ///
     /// # Errors
     /// No driver, no such GPU, or one older than compute capability 7.0.
@@ -177,7 +176,7 @@ impl Device {
     /// ```
     pub fn ptx_target() -> (&'static str, &'static str) {
         let of = |directive: &str| {
-            let line = pointmill_kernels::PTX.lines().find_map(|line| line.strip_prefix(directive));
+            let line = pointmill_kernels::MODULES[0].ptx.lines().find_map(|line| line.strip_prefix(directive));
             line.map_or("", str::trim)
         };
         (of(".target "), of(".version "))
