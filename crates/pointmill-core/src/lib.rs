@@ -56,3 +56,8 @@ pub use cloud::{CloudError, Points};
 pub use element::ElementType;
 pub use grid::{GridError, VoxelGrid};
 pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -62,3 +62,8 @@ pub use ply::write_ply;
 pub use read::{read, read_from};
 pub use scan::{Field, ReadOptions, Scan, Warning};
 pub use whole::{abandon_writes, remove_abandoned, write_whole};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -38,3 +38,8 @@ pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream};
 pub use error::{Error, Result};
 pub use input::{Element, Input, bf16, f16};
 pub use pointmill_core::{Aabb, BoxOrigin, ElementType, PointCloud, Points, VoxelGrid};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -1,0 +1,33 @@
+//! Pools features in boxes and takes gradients back to the points: `cargo run --release -p pointmill --example roi_pool_gradient`.
+
+use pointmill::roi_pool::{FeatureArray, FeatureBuffer, PoolMode, RoiLayout, RoiPoolParams, RoiPooler, Scene};
+use pointmill::{Device, ElementType, Input, Result};
+use pointmill_synth::RoiScene;
+
+fn main() -> Result<()> {
+    let scene = RoiScene::street(32, 4_000, 0);
+    let channels = 4;
+    let features: Vec<f32> = (0..scene.points.len() / 3 * channels).map(|i| (i % 101) as f32 * 0.01).collect();
+
+    let stream = Device::auto().stream()?;
+    let params = RoiPoolParams { out_size: [6, 6, 6], layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
+    let mut pooler = RoiPooler::new(&stream, &params)?;
+    // Boxes: [B, 7] as cx, cy, cz, dx, dy, dz, heading. Points: [N, 3]. The scene is located once for both modes.
+    let (boxes, points) = (Input::new(&scene.boxes, 7)?, Input::new(&scene.points, 3)?);
+    pooler.locate(Scene::new(boxes, points))?;
+    for mode in [PoolMode::Max, PoolMode::Mean] {
+        let mut pooled = pooler.output()?;
+        pooler.pool(Input::new(&features, channels)?, mode, &mut pooled)?;
+        let rows = pooled.num_voxels()?;
+
+        // The gradient of the sum of all pooled values.
+        let ones = vec![1.0f32; rows * channels];
+        let mut gradient = FeatureBuffer::new(&stream, ElementType::F32)?;
+        pooler.backward(&pooled, Input::new(&ones, channels)?, &mut gradient)?;
+        let FeatureArray::F32(gradient) = gradient.read(features.len())? else { unreachable!("features are f32") };
+        let sum: f32 = gradient.iter().sum();
+        let touched = gradient.chunks_exact(channels).filter(|row| row.iter().any(|g| *g != 0.0)).count();
+        println!("{mode:?}: {rows} voxels with points, the gradient reaches {touched} points, its sum is {sum}");
+    }
+    Ok(())
+}
