@@ -13,6 +13,7 @@ mod event;
 mod graph;
 mod notice;
 mod order;
+mod retire;
 mod stream;
 #[cfg(test)]
 mod tests;
