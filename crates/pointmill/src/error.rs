@@ -49,14 +49,14 @@ pub enum Error {
         /// What the driver says.
         reason: String,
     },
-    /// Any other refusal of the driver.
+    /// Any other refusal of the driver, or of the system.
     #[error("device {device}: failed to {action}: {reason}")]
     Device {
         /// The device.
         device: String,
         /// What was being done.
         action: &'static str,
-        /// What the driver says.
+        /// What the driver or the system says.
         reason: String,
     },
     /// A state that the library promises never to reach.

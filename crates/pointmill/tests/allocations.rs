@@ -1,8 +1,9 @@
-//! A voxelizer that has seen its largest sweep allocates nothing.
+//! What calls allocate: a voxelizer that has seen its largest sweep nothing, points in boxes no more than the size of the result.
 
 use allocation_counter::measure;
+use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
 use pointmill::voxelize::{Outputs, RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Device, Result};
+use pointmill::{Device, Input, Result};
 use pointmill_synth::{Drive, DriveParams};
 
 /// Counted on this thread, so with one thread: waking others is rayon's business.
@@ -32,5 +33,28 @@ fn a_warm_voxelizer_allocates_nothing() -> Result<()> {
         })?;
         assert_eq!(allocations, 0, "{order:?}");
     }
+    Ok(())
+}
+
+/// Boxes that all hold all points: memory follows boxes and points, and not the pairs of both.
+#[test]
+fn points_in_boxes_take_no_memory_for_pairs() -> Result<()> {
+    let _pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().expect("a pool");
+    let (boxes, points) = (400, 10_000);
+    let rows: Vec<f32> = (0..boxes).flat_map(|i| [0.0, 0.0, -2.0, 8.0, 8.0, 4.0, i as f32 * 0.01]).collect();
+    let xyz: Vec<f32> = (0..points).flat_map(|i| [(i as f32).sin(), (i as f32).cos(), 0.0]).collect();
+    let scene = Scene::new(Input::new(&rows, 7)?, Input::new(&xyz, 3)?);
+    let stream = Device::cpu().stream()?;
+    let mut inside = PointsInBoxes::new(&stream, BoxParams::default())?;
+    let (mut part, mut count, mut bits) = (stream.alloc(0)?, stream.alloc(0)?, stream.alloc(0)?);
+    let of_part = measure(|| inside.part(scene, &mut part).expect("a valid scene")).bytes_max;
+    let of_count = measure(|| inside.count(scene, &mut count).expect("a valid scene")).bytes_max;
+    let of_bits = measure(|| inside.bits(scene, &mut bits).expect("a valid scene")).bytes_max;
+    assert_eq!(part.read(points)?, vec![0; points]);
+    assert_eq!(count.read(boxes)?, vec![points as i32; boxes]);
+    // 64 bytes a box and its range, three coordinates and the result a point; a list of pairs would have 16 MB.
+    let most = 128 * (boxes + points) as u64;
+    assert!(of_part < most && of_count < most, "{of_part} and {of_count} bytes of at most {most}");
+    assert!(of_bits < most + (points * boxes.div_ceil(32) * 4) as u64, "{of_bits} bytes");
     Ok(())
 }

@@ -47,7 +47,7 @@ impl<T: Pod> Buffer<T> {
             }
             #[cfg(feature = "cuda")]
             // An allocation of nothing is an error to the driver.
-            Queue::Cuda(q) => Memory::Cuda { pointer: q.gpu.alloc(q.raw, bytes.max(16))?, owned: true },
+            Queue::Cuda(q) => Memory::Cuda { pointer: q.alloc(bytes.max(16))?, owned: true },
             #[cfg(feature = "twin")]
             Queue::Twin(_) => {
                 super::twin::check(super::TwinFault::OutOfMemory, bytes)?;
@@ -249,7 +249,7 @@ impl<T: Pod> Buffer<T> {
                 let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
                 if !data.is_empty() {
                     // SAFETY: room was checked; the driver has copied pageable memory aside when the call returns.
-                    q.gpu.call("copy to the device", || unsafe { result::memcpy_htod_async(*pointer, data, q.raw) })?;
+                    q.call("copy to the device", |raw| unsafe { result::memcpy_htod_async(*pointer, data, raw) })?;
                 }
             }
             #[cfg(feature = "twin")]
@@ -277,11 +277,13 @@ impl<T: Pod> Buffer<T> {
         if len > most {
             return Err(Error::argument("len", format!("at most {most}"), len));
         }
-        let foreign =
-            !self.stream.same_queue(&other.stream) && self.stream.device().same_memory(&other.stream.device());
-        if foreign {
-            self.stream.wait_for(&other.stream)?;
-        }
+        // Memory of another device is refused below.
+        let same = self.stream.device().same_memory(&other.stream.device());
+        self.stream.clone().in_order(&[same.then_some(&other.stream)], || self.copy_queued(other, start, len))
+    }
+
+    /// Queues a copy of elements that are there.
+    fn copy_queued(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
         match (&mut self.memory, &other.memory) {
             (Memory::Host(to), Memory::Host(from)) => to[..len].copy_from_slice(&from[start..start + len]),
             #[cfg(feature = "cuda")]
@@ -291,15 +293,15 @@ impl<T: Pod> Buffer<T> {
                 let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
                 let from = *from + (start * size_of::<T>()) as u64;
                 // SAFETY: both have room.
-                let copy = || unsafe { result::memcpy_dtod_async(*to, from, len * size_of::<T>(), q.raw) };
-                q.gpu.call("copy on the device", copy)?;
+                let copy = |raw| unsafe { result::memcpy_dtod_async(*to, from, len * size_of::<T>(), raw) };
+                q.call("copy on the device", copy)?;
             }
             #[cfg(feature = "twin")]
             (Memory::Twin(to), Memory::Twin(from)) => {
                 // SAFETY: `other` has so many elements.
                 let (from, to) = (unsafe { from.pointer().cast::<T>().add(start) }, to.pointer().cast::<T>());
                 // SAFETY: both have room; the twin runs nothing at the same time.
-                self.stream.on_twin(move || unsafe { std::ptr::copy(from, to, len) });
+                self.stream.on_twin(move || unsafe { std::ptr::copy(from, to, len) })?;
             }
             #[cfg(any(feature = "cuda", feature = "twin"))]
             _ => {
@@ -309,9 +311,6 @@ impl<T: Pod> Buffer<T> {
                     other.stream.device(),
                 ));
             }
-        }
-        if foreign {
-            other.stream.wait_for(&self.stream)?;
         }
         Ok(())
     }
@@ -335,8 +334,8 @@ impl<T: Pod> Buffer<T> {
                 if words > 0 {
                     // SAFETY: room was checked.
                     let fill =
-                        || unsafe { cudarc::driver::sys::cuMemsetD32Async(*pointer, value, words, q.raw).result() };
-                    q.gpu.call("fill memory", fill)?;
+                        |raw| unsafe { cudarc::driver::sys::cuMemsetD32Async(*pointer, value, words, raw).result() };
+                    q.call("fill memory", fill)?;
                 }
             }
             #[cfg(feature = "twin")]
@@ -345,7 +344,7 @@ impl<T: Pod> Buffer<T> {
                 self.stream.note(super::Step::Fill);
                 let memory = memory.pointer().cast::<u32>();
                 // SAFETY: room was checked; the twin runs nothing at the same time.
-                self.stream.on_twin(move || unsafe { std::slice::from_raw_parts_mut(memory, words) }.fill(value));
+                self.stream.on_twin(move || unsafe { std::slice::from_raw_parts_mut(memory, words) }.fill(value))?;
             }
         }
         Ok(())
@@ -387,11 +386,11 @@ impl<T: Pod> Buffer<T> {
             Memory::Cuda { pointer, .. } => {
                 let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
                 // SAFETY: room was checked, and the copy is awaited before `out` is used.
-                q.gpu.call("copy from the device", || unsafe {
+                q.call("copy from the device", |raw| unsafe {
                     if !out.is_empty() {
-                        result::memcpy_dtoh_async(out, *pointer, q.raw)?;
+                        result::memcpy_dtoh_async(out, *pointer, raw)?;
                     }
-                    result::stream::synchronize(q.raw)
+                    result::stream::synchronize(raw)
                 })?;
             }
             #[cfg(feature = "twin")]
@@ -408,12 +407,9 @@ impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
         #[cfg(feature = "cuda")]
         if let (Memory::Cuda { pointer, owned: true }, Queue::Cuda(q)) = (&self.memory, &self.stream.0) {
-            let retired = q.retired.load(std::sync::atomic::Ordering::Acquire);
             // An error here has nobody left to hear it.
-            // SAFETY: the memory came from this stream's pool and is freed once, after the work queued so far: a retired stream's is done.
-            let _ = q.gpu.call("free memory", || unsafe {
-                if retired { result::free_sync(*pointer) } else { result::free_async(*pointer, q.raw) }
-            });
+            // SAFETY: the memory came from this stream's pool and is freed once; who used it on another stream had this one wait for that.
+            let _ = unsafe { q.free(*pointer) };
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Marks in a stream, to measure the time between them.
 
-#[cfg(feature = "cuda")]
-use super::stream::Queue;
-use super::stream::Stream;
+use super::stream::{Queue, Stream};
 use crate::Result;
 #[cfg(feature = "cuda")]
 use cudarc::driver::{result, sys};
@@ -29,17 +27,22 @@ impl Stream {
     /// Queues a mark.
     ///
     /// # Errors
-    /// A device that refuses.
+    /// A device that refuses; a stream that was retired.
     pub fn mark(&self) -> Result<Event> {
         let mark = match &self.0 {
             #[cfg(feature = "cuda")]
-            Queue::Cuda(q) => Mark::Cuda(q.gpu.call("record an event", || {
+            Queue::Cuda(q) => Mark::Cuda(q.call("record an event", |raw| {
                 let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)?;
                 // SAFETY: event and stream are alive.
-                unsafe { result::event::record(event, q.raw) }?;
-                Ok(event)
+                let recorded = unsafe { result::event::record(event, raw) };
+                recorded.map(|()| event).inspect_err(|_| {
+                    // SAFETY: nobody else has the event. An error here says less than that of the mark.
+                    let _ = unsafe { result::event::destroy(event) };
+                })
             })?),
-            _ => Mark::Host(Instant::now()),
+            #[cfg(feature = "twin")]
+            Queue::Twin(q) => q.gate.pass(|| Ok(Mark::Host(Instant::now())))?,
+            Queue::Cpu(_) => Mark::Host(Instant::now()),
         };
         Ok(Event { stream: self.clone(), mark })
     }

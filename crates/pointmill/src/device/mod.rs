@@ -13,9 +13,11 @@ mod event;
 mod graph;
 mod notice;
 mod order;
+mod retire;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod threads;
 #[cfg(feature = "twin")]
 mod twin;
 mod uploaded;
@@ -26,6 +28,7 @@ pub use graph::Graph;
 pub(crate) use notice::Notice;
 pub(crate) use order::Output;
 pub use stream::Stream;
+pub(crate) use threads::ensure_pool;
 #[cfg(all(feature = "twin", test))]
 pub(crate) use twin::Step;
 #[cfg(feature = "twin")]
@@ -79,7 +82,8 @@ pub struct DeviceInfo {
 }
 
 impl Device {
-    /// The CPU, with as many threads as rayon's current pool has.
+    /// The CPU, with as many threads as rayon's current pool has. Where the system refuses the threads of rayon's global pool, the calling thread does all the work, with the same bits; a warning
+    /// ([`tracing`]) tells it once.
     pub const fn cpu() -> Self {
         Self(Kind::Cpu(None))
     }
@@ -92,10 +96,11 @@ impl Device {
         if threads == 0 {
             return Err(Error::argument("threads", "at least 1", threads));
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|e| Error::DeviceUnavailable { device: "cpu".into(), reason: e.to_string() })?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| Error::Device {
+            device: "cpu".into(),
+            action: "start its threads",
+            reason: format!("{threads} were asked for: {e}"),
+        })?;
         Ok(Self(Kind::Cpu(Some(Arc::new(pool)))))
     }
 
@@ -191,7 +196,10 @@ impl Device {
     pub fn threads(&self) -> usize {
         match &self.0 {
             Kind::Cpu(Some(pool)) => pool.current_num_threads(),
-            Kind::Cpu(None) => rayon::current_num_threads(),
+            Kind::Cpu(None) => {
+                ensure_pool();
+                rayon::current_num_threads()
+            }
             #[cfg(any(feature = "cuda", feature = "twin"))]
             _ => 1,
         }
@@ -209,7 +217,10 @@ impl Device {
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.0 {
             Kind::Cpu(Some(pool)) => pool.install(work),
-            _ => work(),
+            _ => {
+                ensure_pool();
+                work()
+            }
         }
     }
 

@@ -1,11 +1,11 @@
 //! Work on several streams of a device, in order.
 
-#[cfg(any(feature = "cuda", feature = "twin"))]
 use super::stream::Queue;
 use super::{Buffer, Stream};
 use crate::{Error, Result};
 #[cfg(feature = "cuda")]
 use cudarc::driver::{result, sys};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What an operator fills: memory that belongs to a stream.
 pub(crate) trait Output {
@@ -30,17 +30,19 @@ impl Stream {
     pub fn same_queue(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             #[cfg(feature = "cuda")]
-            (Queue::Cuda(a), Queue::Cuda(b)) => a.gpu.index == b.gpu.index && a.raw == b.raw,
+            (Queue::Cuda(a), Queue::Cuda(b)) => a.is(b),
             #[cfg(feature = "twin")]
             (Queue::Twin(a), Queue::Twin(b)) => std::sync::Arc::ptr_eq(a, b),
-            _ => self.device().is_cpu() && other.device().is_cpu(),
+            (Queue::Cpu(_), Queue::Cpu(_)) => true,
+            #[cfg(any(feature = "cuda", feature = "twin"))]
+            _ => false,
         }
     }
 
     /// Queues a wait: what is queued here from now on begins once all that was queued on `other` until now is done. The host does not wait.
     ///
     /// # Errors
-    /// A stream of another device; one of two streams that is being captured; a device that refuses.
+    /// A stream of another device; one of two streams that is being captured or was retired; a device that refuses.
     pub fn wait_for(&self, other: &Self) -> Result<()> {
         if self.same_queue(other) {
             return Ok(());
@@ -53,16 +55,20 @@ impl Stream {
         }
         match (&self.0, &other.0) {
             #[cfg(feature = "cuda")]
-            (Queue::Cuda(own), Queue::Cuda(first)) => own.gpu.call("wait for another stream", || {
-                let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
-                // SAFETY: event and streams are alive. The driver keeps a destroyed event until nobody waits for it.
-                unsafe {
-                    let wait = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-                    let queued = result::event::record(event, first.raw)
-                        .and_then(|()| result::stream::wait_event(own.raw, event, wait));
-                    result::event::destroy(event).and(queued)
-                }
-            }),
+            (Queue::Cuda(own), Queue::Cuda(first)) => {
+                const ACTION: &str = "wait for another stream";
+                let disable_timing = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+                let event = own.gpu.call(ACTION, || result::event::create(disable_timing))?;
+                // SAFETY: the event is alive, and so is the stream that the call gives.
+                let recorded = first.call(ACTION, |raw| unsafe { result::event::record(event, raw) });
+                let wait = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+                // SAFETY: as above.
+                let queued = || own.call(ACTION, |raw| unsafe { result::stream::wait_event(raw, event, wait) });
+                let queued = recorded.and_then(|()| queued());
+                // SAFETY: this is the only handle. The driver keeps a destroyed event until nobody waits for it.
+                let destroyed = own.gpu.call(ACTION, || unsafe { result::event::destroy(event) });
+                queued.and(destroyed)
+            }
             #[cfg(all(feature = "twin", test))]
             (Queue::Twin(own), Queue::Twin(first)) => {
                 own.note(super::Step::WaitFor(std::sync::Arc::as_ptr(first) as usize));
@@ -73,17 +79,23 @@ impl Stream {
         }
     }
 
+    /// Has `other`, whose memory was used here, wait for what is queued here. Where it cannot, as one that was retired meanwhile, the host waits, or the memory could be freed too early.
+    fn hand_back(&self, other: &Self) -> Result<()> {
+        other.wait_for(self).inspect_err(|_| drop(self.synchronize()))
+    }
+
     /// Calls `work`, which queues here what uses memory of `others`, in order with what they do before and after.
     pub(crate) fn in_order<R, E: From<Error>>(
         &self,
         others: &[Option<&Self>],
         work: impl FnOnce() -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
-        let foreign = || others.iter().flatten().filter(|other| !self.same_queue(other));
-        foreign().try_for_each(|other| self.wait_for(other))?;
-        let result = work();
-        // After an error too: part of the work may be queued.
-        foreign().try_for_each(|other| other.wait_for(self))?;
+        others.iter().flatten().try_for_each(|other| self.wait_for(other))?;
+        let result = catch_unwind(AssertUnwindSafe(work));
+        // After an error or a panic too: part of the work may be queued. To each, whatever comes of the others.
+        let handed_back = others.iter().flatten().map(|other| self.hand_back(other)).fold(Ok(()), Result::and);
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+        handed_back?;
         result
     }
 
@@ -94,15 +106,18 @@ impl Stream {
         out: &mut O,
         work: impl FnOnce(&mut O) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
-        if self.same_queue(out.stream()) {
-            return self.in_order(inputs, || work(out));
-        }
         let home = out.stream().clone();
         self.wait_for(&home)?;
-        out.set_stream(self);
-        let result = self.in_order(inputs, || work(out));
-        out.set_stream(&home);
-        home.wait_for(self)?;
+        if !self.same_queue(&home) {
+            out.set_stream(self);
+        }
+        let result = catch_unwind(AssertUnwindSafe(|| self.in_order(inputs, || work(&mut *out))));
+        if !self.same_queue(&home) {
+            out.set_stream(&home);
+        }
+        let handed_back = self.hand_back(&home);
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
+        handed_back?;
         result
     }
 

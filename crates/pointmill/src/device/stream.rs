@@ -2,16 +2,16 @@
 
 #[cfg(feature = "cuda")]
 use super::cuda::Gpu;
+#[cfg(feature = "cuda")]
+use super::retire::Gate;
 use super::{Buffer, Device, Kind};
 use crate::Result;
 #[cfg(feature = "cuda")]
-use cudarc::driver::{result, sys};
+use cudarc::driver::{DriverError, result, sys};
 use pointmill_kernels::Kernel;
 use std::fmt;
 #[cfg(any(feature = "cuda", feature = "twin"))]
 use std::sync::Arc;
-#[cfg(feature = "cuda")]
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A queue of work on a device; what is queued runs in order.
 ///
@@ -36,10 +36,10 @@ pub(super) enum Queue {
 #[cfg(feature = "cuda")]
 pub(super) struct CudaQueue {
     pub(super) gpu: Arc<Gpu>,
-    pub(super) raw: sys::CUstream,
+    raw: sys::CUstream,
     owned: bool,
-    /// Whether memory of this queue is to be freed without it.
-    pub(super) retired: AtomicBool,
+    /// Open until the queue is retired.
+    pub(super) gate: Gate,
 }
 
 // SAFETY: a driver stream may be used from any thread whose current context is its own; `Gpu::call` sees to that.
@@ -48,6 +48,45 @@ unsafe impl Send for CudaQueue {}
 // SAFETY: as above; the driver serializes calls on a stream.
 #[cfg(feature = "cuda")]
 unsafe impl Sync for CudaQueue {}
+
+#[cfg(feature = "cuda")]
+impl CudaQueue {
+    fn of(gpu: &Arc<Gpu>, raw: sys::CUstream, owned: bool) -> Queue {
+        Queue::Cuda(Arc::new(Self { gpu: gpu.clone(), raw, owned, gate: Gate::default() }))
+    }
+
+    /// Calls the driver with the stream, unless it was retired.
+    pub(super) fn call<T>(
+        &self,
+        action: &'static str,
+        call: impl FnOnce(sys::CUstream) -> std::result::Result<T, DriverError>,
+    ) -> Result<T> {
+        self.gate.pass(|| self.gpu.call(action, || call(self.raw)))
+    }
+
+    /// `bytes` of memory, ordered with the stream's work.
+    pub(super) fn alloc(&self, bytes: usize) -> Result<sys::CUdeviceptr> {
+        self.gate.pass(|| self.gpu.alloc(self.raw, bytes))
+    }
+
+    /// Gives memory back behind the work queued so far.
+    ///
+    /// # Safety
+    /// The memory came from this queue's [`CudaQueue::alloc`] and is freed once; other streams that use it are awaited by this one.
+    pub(super) unsafe fn free(&self, memory: sys::CUdeviceptr) -> Result<()> {
+        // SAFETY: the caller's promise; the stream is alive, or was retired and is not used.
+        let queued = || self.gpu.call("free memory", || unsafe { result::free_async(memory, self.raw) });
+        // SAFETY: the caller's promise; all work of the device was done when the stream was retired, and none has used the memory since.
+        let at_once = || self.gpu.call("free memory", || unsafe { result::free_sync(memory) });
+        self.gate.open_or_done(queued, at_once)
+    }
+
+    /// Whether both are the same stream of the driver. A retired one may be gone, and its address that of a new one.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let alike = self.gpu.index == other.gpu.index && self.raw == other.raw;
+        alike && (std::ptr::eq(self, other) || (self.gate.is_open() && other.gate.is_open()))
+    }
+}
 
 #[cfg(feature = "cuda")]
 impl Drop for CudaQueue {
@@ -72,7 +111,7 @@ impl Stream {
             Kind::Cuda(gpu) => {
                 let raw =
                     gpu.call("create a stream", || result::stream::create(result::stream::StreamKind::NonBlocking))?;
-                Queue::Cuda(Arc::new(CudaQueue { gpu: gpu.clone(), raw, owned: true, retired: AtomicBool::new(false) }))
+                CudaQueue::of(gpu, raw, true)
             }
             #[cfg(feature = "twin")]
             Kind::Twin => Queue::Twin(Arc::default()),
@@ -82,17 +121,14 @@ impl Stream {
     /// A CUDA stream that somebody else made, such as the current stream of a tensor library. Zero is the legacy default stream.
     ///
     /// # Safety
-    /// `raw` is a `CUstream` of the device's primary context and outlives the result and all buffers made on it.
+    /// `raw` is a `CUstream` of the device's primary context. It outlives the result, its clones and all buffers made on them, or is there until [`Stream::retire`] has returned.
     ///
     /// # Errors
     /// A device that is not a GPU.
     pub unsafe fn from_raw_cuda(device: &Device, raw: usize) -> Result<Self> {
         match &device.0 {
             #[cfg(feature = "cuda")]
-            Kind::Cuda(gpu) => {
-                let (gpu, raw) = (gpu.clone(), raw as sys::CUstream);
-                Ok(Self(Queue::Cuda(Arc::new(CudaQueue { gpu, raw, owned: false, retired: AtomicBool::new(false) }))))
-            }
+            Kind::Cuda(gpu) => Ok(Self(CudaQueue::of(gpu, raw as sys::CUstream, false))),
             _ => {
                 let _ = raw;
                 Err(crate::Error::argument("device", "a GPU", device))
@@ -120,26 +156,7 @@ impl Stream {
         match &self.0 {
             #[cfg(feature = "cuda")]
             // SAFETY: the stream is alive while this handle is.
-            Queue::Cuda(q) => q.gpu.call("synchronize", || unsafe { result::stream::synchronize(q.raw) }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Waits for all work of the device, and from then on frees the memory of this handle and its clones without the stream. For memory that was kept from call to call on a
-    /// stream of somebody else ([`Stream::from_raw_cuda`]), which may be gone when the memory is let go; nothing may be queued with it afterwards.
-    ///
-    /// CUDA does not allow it while any thread captures a graph on that GPU, and breaks that capture off.
-    ///
-    /// # Errors
-    /// Whatever the device's work ran into; a capture.
-    pub fn retire(&self) -> Result<()> {
-        match &self.0 {
-            #[cfg(feature = "cuda")]
-            Queue::Cuda(q) => {
-                // First of all: after an error too nothing may be asked of the stream.
-                q.retired.store(true, Ordering::Release);
-                q.gpu.call("finish its work", result::ctx::synchronize)
-            }
+            Queue::Cuda(q) => q.call("synchronize", |raw| unsafe { result::stream::synchronize(raw) }),
             _ => Ok(()),
         }
     }
@@ -164,9 +181,10 @@ impl Stream {
 
     /// Runs what is no kernel on the twin, or records it.
     #[cfg(feature = "twin")]
-    pub(super) fn on_twin(&self, work: impl Fn() + 'static) {
-        if let Queue::Twin(q) = &self.0 {
-            q.queue(work);
+    pub(super) fn on_twin(&self, work: impl Fn() + 'static) -> Result<()> {
+        match &self.0 {
+            Queue::Twin(q) => q.queue(work),
+            _ => Ok(()),
         }
     }
 
@@ -196,15 +214,14 @@ impl Stream {
         match &self.0 {
             #[cfg(feature = "cuda")]
             // SAFETY: the caller's promise.
-            Queue::Cuda(q) => unsafe { q.gpu.launch::<K>(q.raw, blocks, args) },
+            Queue::Cuda(q) => q.gate.pass(|| unsafe { q.gpu.launch::<K>(q.raw, blocks, args) }),
             #[cfg(feature = "twin")]
             Queue::Twin(q) => {
                 super::twin::check(super::TwinFault::Lost, 0)?;
                 #[cfg(test)]
                 q.note(super::Step::Kernel(K::NAME));
                 // SAFETY: the caller's promise.
-                q.queue(move || unsafe { pointmill_kernels::simt::twin::launch::<K>(blocks, args) });
-                Ok(())
+                q.queue(move || unsafe { pointmill_kernels::simt::twin::launch::<K>(blocks, args) })
             }
             Queue::Cpu(_) => Err(crate::Error::Internal { what: format!("kernel {} launched on the CPU", K::NAME) }),
         }

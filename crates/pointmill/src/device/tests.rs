@@ -39,7 +39,8 @@ fn graphs_run_when_they_are_launched() {
         assert_eq!(to.read(3).unwrap(), [0; 3], "{name}");
         for values in [[1, 2, 3], [4, 5, 6]] {
             from.write(&values).unwrap();
-            graph.launch().unwrap();
+            // SAFETY: what the graph uses is alive, has not grown, and is this test's alone.
+            unsafe { graph.launch() }.unwrap();
             assert_eq!(to.read(3).unwrap(), values, "{name}");
         }
     }
@@ -87,4 +88,97 @@ fn memory_of_a_stream_that_is_gone_is_freed() {
         assert_eq!(device.stream().unwrap().upload(&[4u32]).unwrap().read(1).unwrap(), [4], "{name}");
     }
     Device::cpu().stream().unwrap().retire().unwrap();
+}
+
+/// A retired stream refuses whatever would be queued on it, so that memory may be freed without it; what it did before is done.
+#[test]
+fn a_retired_stream_refuses_all_work() {
+    use crate::voxelize::{VoxelizeParams, Voxelizer};
+    for (name, device) in kernel_devices() {
+        let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+        let (mut buffer, mut theirs) = (stream.upload(&[1u32, 2, 3]).unwrap(), other.upload(&[4u32, 5, 6]).unwrap());
+        let graph = stream.capture(|| buffer.fill_words(7, 3)).unwrap();
+        let points = stream.upload(&[0.5f32; 4]).unwrap();
+        let mut voxelizer = Voxelizer::new(&stream, &VoxelizeParams::default()).unwrap();
+        let mut voxels = voxelizer.output().unwrap();
+        let alone = crate::testing::CAPTURES.write();
+        stream.clone().retire().unwrap();
+        stream.retire().unwrap();
+        drop(alone);
+        // SAFETY: the buffer is alive and this test's alone.
+        let launched = unsafe { graph.launch() };
+        let refusals = [
+            launched,
+            stream.alloc::<u32>(3).map(drop),
+            stream.upload(&[1u32]).map(drop),
+            buffer.write(&[1]),
+            buffer.read(3).map(drop),
+            buffer.copy_from(&theirs, 3),
+            theirs.copy_from(&buffer, 3),
+            buffer.fill_words(1, 3),
+            stream.wait_for(&other),
+            other.wait_for(&stream),
+            stream.synchronize(),
+            stream.is_capturing().map(drop),
+            stream.capture(|| Ok(())).map(drop),
+            stream.mark().map(drop),
+            Voxelizer::new(&stream, &VoxelizeParams::default()).map(drop),
+            voxelizer.run(crate::Input::on_device(&points, 1, 4).unwrap(), &mut voxels),
+        ];
+        for (i, refused) in refusals.into_iter().enumerate() {
+            let told = refused.expect_err(&format!("{name}: {i}")).to_string();
+            assert_eq!(told, "stream: expected one that is still in use, got one that was retired", "{name}: {i}");
+        }
+        assert_eq!(theirs.read(3).unwrap(), [4, 5, 6], "{name}");
+    }
+}
+
+/// Who uses memory of a stream that is retired meanwhile hears of it: nobody waits for that work before the memory is freed.
+#[test]
+fn a_stream_that_is_retired_on_the_way_is_told() {
+    for (name, device) in kernel_devices() {
+        let (own, other) = (device.stream().unwrap(), device.stream().unwrap());
+        let alone = crate::testing::CAPTURES.write();
+        let told = own.in_order(&[Some(&other)], || other.retire()).unwrap_err().to_string();
+        drop(alone);
+        assert!(told.ends_with("got one that was retired"), "{name}: {told}");
+    }
+}
+
+/// A panic in the course of a recording ends it: the stream is as good as before.
+#[test]
+fn a_panic_ends_a_recording() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    for (name, device) in kernel_devices() {
+        let stream = device.stream().unwrap();
+        let mut buffer = stream.upload(&[1u32, 2, 3]).unwrap();
+        let work = || {
+            buffer.fill_words(7, 3)?;
+            panic!("in the course of a recording")
+        };
+        catch_unwind(AssertUnwindSafe(|| stream.capture(work))).unwrap_err();
+        assert!(!stream.is_capturing().unwrap(), "{name}");
+        assert_eq!(buffer.read(3).unwrap(), [1, 2, 3], "{name}");
+        let graph = stream.capture(|| buffer.fill_words(8, 3)).unwrap();
+        // SAFETY: the buffer is alive and this test's alone.
+        unsafe { graph.launch() }.unwrap();
+        assert_eq!(buffer.read(3).unwrap(), [8; 3], "{name}");
+    }
+}
+
+/// A panic between two streams leaves arrays and results with their own, in order with what was queued.
+#[test]
+fn a_panic_leaves_streams_in_order() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let [own, arrays, results] = [0; 3].map(|_| Device::twin().stream().unwrap());
+    let mut out = results.alloc::<u32>(3).unwrap();
+    [&own, &arrays, &results].iter().for_each(|stream| drop(stream.take_steps()));
+    let work = |out: &mut Buffer<u32>| -> Result<()> {
+        out.fill_words(1, 3)?;
+        panic!("between two streams")
+    };
+    catch_unwind(AssertUnwindSafe(|| own.in_order_with(&[Some(&arrays)], &mut out, work))).unwrap_err();
+    assert!(out.stream().same_queue(&results));
+    assert_eq!(own.take_steps(), [results.awaited(), arrays.awaited(), Step::Fill]);
+    assert_eq!((arrays.take_steps(), results.take_steps()), (vec![own.awaited()], vec![own.awaited()]));
 }

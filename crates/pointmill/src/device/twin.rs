@@ -48,6 +48,7 @@ pub(super) fn check(kind: TwinFault, bytes: usize) -> Result<()> {
 /// A queue of work.
 #[derive(Default)]
 pub(super) struct Queue {
+    pub(super) gate: super::retire::Gate,
     recording: Mutex<Option<Vec<Work>>>,
     #[cfg(test)]
     steps: Mutex<Vec<Step>>,
@@ -75,16 +76,19 @@ pub(crate) enum Step {
 
 impl Queue {
     /// Runs the work, or keeps it for a graph.
-    pub(super) fn queue(&self, work: impl Fn() + 'static) {
-        if let Some(recorded) = &mut *lock(&self.recording) {
-            recorded.push(Work(Box::new(work)));
-            return;
-        }
-        work();
+    pub(super) fn queue(&self, work: impl Fn() + 'static) -> Result<()> {
+        self.gate.pass(|| {
+            if let Some(recorded) = &mut *lock(&self.recording) {
+                recorded.push(Work(Box::new(work)));
+                return Ok(());
+            }
+            work();
+            Ok(())
+        })
     }
 
-    pub(super) fn is_capturing(&self) -> bool {
-        lock(&self.recording).is_some()
+    pub(super) fn is_capturing(&self) -> Result<bool> {
+        self.gate.pass(|| Ok(lock(&self.recording).is_some()))
     }
 
     pub(super) fn begin_capture(&self) {

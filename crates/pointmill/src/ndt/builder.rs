@@ -78,7 +78,7 @@ impl NdtBuilder {
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
     ///
     /// # Errors
-    /// A cloud on another device, a point outside of the lattice, too many in a cell; nothing was added then. Out of memory, a lost device.
+    /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then. Out of memory, a lost device.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
         cloud.check_device("points", &self.stream)?;
         match &mut self.path {
@@ -90,7 +90,7 @@ impl NdtBuilder {
     /// Adds the points of moments, wherever they were made.
     ///
     /// # Errors
-    /// Moments of another lattice, or too many points in a cell; nothing was added then. Out of memory, a lost device.
+    /// Moments of another lattice, too many points in a cell, 2^64 points or more in all; nothing was added then. Out of memory, a lost device.
     pub fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
         same(&self.lattice, moments.lattice())?;
         match &mut self.path {
@@ -164,6 +164,7 @@ impl NdtBuilder {
                 grid.lattice = self.lattice;
                 // Should the call fail, there are no rows.
                 grid.report = super::NdtReport::default();
+                cells.set_len(0);
                 grid.report = table.finish(params.min_points, stats, cells)?;
             }
             // Memory of the CPU or of another stream is not used again.

@@ -1,6 +1,7 @@
 //! Cells as normal distributions.
 
 use super::{NdtMoments, NdtParams};
+use crate::device::ensure_pool;
 use crate::{Result, memory};
 use pointmill_core::ndt::{CellStats, Moments, cell_of};
 use rayon::prelude::*;
@@ -52,6 +53,7 @@ pub struct NdtReport {
 impl NdtCells {
     pub(super) fn new(moments: &NdtMoments, params: &NdtParams) -> Result<Self> {
         let stats_params = params.check()?;
+        ensure_pool();
         let lattice = moments.lattice();
         let stat_of =
             |m: &Moments| (m.count >= params.min_points).then(|| CellStats::new(m, lattice, &stats_params)).flatten();

@@ -3,6 +3,7 @@
 use super::cloud::NdtCloud;
 use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams};
+use crate::device::ensure_pool;
 use crate::{Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, STEPS, cell_of, in_lattice, key_of};
 
@@ -79,25 +80,26 @@ impl NdtMoments {
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
     ///
     /// # Errors
-    /// A point outside of the lattice, or too many in a cell; nothing was added then.
+    /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
         cloud.check_device("points", &crate::Device::cpu().stream()?)?;
+        ensure_pool();
         let summed = sum::sum(&cloud, &self.lattice)?;
+        let points = more_points([self.points, self.nonfinite], [cloud.len() as u64, summed.nonfinite])?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
-        self.points += cloud.len() as u64;
-        self.nonfinite += summed.nonfinite;
+        [self.points, self.nonfinite] = points;
         Ok(())
     }
 
     /// Adds the points of others.
     ///
     /// # Errors
-    /// Moments of another lattice, or too many points in a cell; nothing was added then.
+    /// Moments of another lattice, too many points in a cell, 2^64 points or more in all; nothing was added then.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.same_lattice(other)?;
+        let points = more_points([self.points, self.nonfinite], [other.points, other.nonfinite])?;
         self.sums = sum::merge(&self.sums, &other.sums)?;
-        self.points += other.points;
-        self.nonfinite += other.nonfinite;
+        [self.points, self.nonfinite] = points;
         Ok(())
     }
 
@@ -191,6 +193,15 @@ pub(super) fn lattice_of(resolution: f64) -> Result<NdtLattice> {
     NdtLattice::new(resolution).map_err(|_| {
         let expected = "a finite size > 0 m whose reciprocal is a normal f32";
         Error::argument("resolution", expected, resolution)
+    })
+}
+
+/// Numbers of points, and of those that are not finite, with more of both. Those of a file can be anything.
+pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> {
+    let [points, nonfinite] = [0, 1].map(|i| before[i].checked_add(more[i]));
+    points.zip(nonfinite).map(|(points, nonfinite)| [points, nonfinite]).ok_or_else(|| {
+        let got = format!("{} and {}", before[0], more[0]);
+        Error::argument("points", "fewer than 2^64 in all", got)
     })
 }
 

@@ -36,7 +36,7 @@ pub struct PointsInBoxes {
     gpu: Option<Box<gpu::InsideWorkspace>>,
 }
 
-/// Lists of different lengths.
+/// Lists of different lengths. After a call that failed on the way there are none.
 #[derive(Debug)]
 pub struct BoxLists {
     /// `[rows + 1]`: where each row starts.
@@ -45,21 +45,23 @@ pub struct BoxLists {
     pub indices: Buffer<i32>,
     rows: usize,
     len: usize,
+    /// Whether a call filled the arrays. Else there are no rows, whatever is in them.
+    filled: bool,
 }
 
 impl BoxLists {
     fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self { row_splits: stream.upload(&[0])?, indices: stream.alloc(0)?, rows: 0, len: 0 })
+        Ok(Self { row_splits: stream.upload(&[0])?, indices: stream.alloc(0)?, rows: 0, len: 0, filled: false })
     }
 
     /// The number of rows.
     pub const fn num_rows(&self) -> usize {
-        self.rows
+        if self.filled { self.rows } else { 0 }
     }
 
     /// The number of elements of all rows.
     pub const fn num_indices(&self) -> usize {
-        self.len
+        if self.filled { self.len } else { 0 }
     }
 
     /// Copies both arrays to the host.
@@ -67,6 +69,9 @@ impl BoxLists {
     /// # Errors
     /// Whatever the queued work ran into, or no memory.
     pub fn read(&self) -> Result<(Vec<i64>, Vec<i32>)> {
+        if !self.filled {
+            return Ok((vec![0], Vec::new()));
+        }
         Ok((self.row_splits.read(self.rows + 1)?, self.indices.read(self.len)?))
     }
 
@@ -145,7 +150,10 @@ impl PointsInBoxes {
     pub fn all(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
         self.check_lists(&scene, out)?;
         let params = self.params;
-        self.run(&scene, out, |gpu, out| gpu.all(&scene, params, out), |out| cpu::all(&scene, params, out))
+        out.filled = false;
+        self.run(&scene, out, |gpu, out| gpu.all(&scene, params, out), |out| cpu::all(&scene, params, out))?;
+        out.filled = true;
+        Ok(())
     }
 
     /// The points of each box: a row for each box. On a GPU this waits, to learn how long the lists are.
@@ -155,7 +163,10 @@ impl PointsInBoxes {
     pub fn crop(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
         self.check_lists(&scene, out)?;
         let params = self.params;
-        self.run(&scene, out, |gpu, out| gpu.crop(&scene, params, out), |out| cpu::crop(&scene, params, out))
+        out.filled = false;
+        self.run(&scene, out, |gpu, out| gpu.crop(&scene, params, out), |out| cpu::crop(&scene, params, out))?;
+        out.filled = true;
+        Ok(())
     }
 
     /// Runs one of two paths, in order with the streams of the arrays.

@@ -344,7 +344,7 @@ impl RoiPooled {
         let s = &self.shape;
         let report = self.report()?;
         let rows = s.rows(report.voxels);
-        let values = rows.checked_mul(s.channels).ok_or_else(too_large)?;
+        let values = values_of(rows, s.channels)?;
         // The splits of a result that no call has filled are not written.
         let splits = |splits: &Buffer<i64>| if s.scene == 0 { Ok(vec![0]) } else { splits.read(rows + 1) };
         Ok(RoiArrays {
@@ -355,10 +355,7 @@ impl RoiPooled {
             layout: s.layout,
             pooled: self.pooled.read(values)?,
             argmax: self.argmax().map(|b| b.read(values)).transpose()?,
-            point_indices: self
-                .point_indices()
-                .map(|b| b.read(rows.checked_mul(s.max_points).ok_or_else(too_large)?))
-                .transpose()?,
+            point_indices: self.point_indices().map(|b| b.read(values_of(rows, s.max_points)?)).transpose()?,
             row_splits: self.lists().map(|(buffer, _)| splits(buffer)).transpose()?,
             indices: self.lists().map(|(_, indices)| indices.read(report.kept)).transpose()?,
             coords: self.coords().map(|b| b.read(rows * 4)).transpose()?,
@@ -393,6 +390,13 @@ impl Output for RoiPooled {
     }
 }
 
-fn too_large() -> Error {
-    Error::OutOfMemory { device: "cpu".into(), bytes: u64::MAX }
+/// The number of values of an array of the result.
+///
+/// # Errors
+/// More than an array can have on any device.
+pub(super) fn values_of(rows: usize, of_row: usize) -> Result<usize> {
+    rows.checked_mul(of_row).filter(|n| *n < usize::MAX / 8).ok_or_else(|| {
+        let got = format!("{rows} rows of {of_row}");
+        Error::argument("scene", format!("a result of fewer than {} values", usize::MAX / 8), got)
+    })
 }

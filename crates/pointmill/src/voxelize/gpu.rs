@@ -109,13 +109,13 @@ impl Workspace {
         })
     }
 
-    /// Calls `arrays`, which may put other arrays into the result, when the device already works, and returns what it does.
+    /// Calls `arrays`, which may put other arrays into the result, when the device already works, and returns what it does, and the shape of the result.
     pub(super) fn run<R, E: From<Error>>(
         &mut self,
         job: &Job<'_>,
         out: &mut Voxels,
         arrays: impl FnOnce(&mut Voxels) -> std::result::Result<R, E>,
-    ) -> std::result::Result<R, E> {
+    ) -> std::result::Result<(R, Shape), E> {
         let plan = Plan::new(job);
         self.reserve(&plan, job)?;
         let points = job.input.address(&mut self.points)?;
@@ -125,7 +125,11 @@ impl Workspace {
         unsafe { self.insert(&plan, job, points, out.counters.pointer()) }?;
         let made = arrays(out)?;
         reserve_output(&plan, job, out)?;
-        out.shape = Shape {
+        // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
+        unsafe { self.enqueue(&plan, job, points, recorded, out) }?;
+        // What is recorded has not run: it cleans up after itself only.
+        self.clean = clean || !recorded;
+        let shape = Shape {
             points: job.input.len(),
             columns: job.input.columns(),
             max_points: plan.max_points as usize,
@@ -134,11 +138,7 @@ impl Workspace {
             rows_bound: plan.rows,
             padded: job.params.outputs.padded,
         };
-        // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
-        unsafe { self.enqueue(&plan, job, points, recorded, out) }?;
-        // What is recorded has not run: it cleans up after itself only.
-        self.clean = clean || !recorded;
-        Ok(made)
+        Ok((made, shape))
     }
 
     fn reserve(&mut self, plan: &Plan, job: &Job<'_>) -> Result<()> {

@@ -228,16 +228,20 @@ impl Voxelizer {
             let expected = format!("a result on {}", stream.device());
             return Err(Error::argument("voxels", expected, voxels.stream().device()).into());
         }
-        let made = stream.in_order_with(&[input.stream()], voxels, |voxels| match path {
-            Path::Cpu(workspace) => {
-                let points = host_points(&input)?;
-                let made = arrays(voxels)?;
-                stream.device().install(|| cpu::run(&job, points, workspace, voxels))?;
-                Ok(made)
+        let (made, shape) = stream.in_order_with(&[input.stream()], voxels, |voxels| {
+            // Until all is done nothing can be read of it.
+            voxels.clear();
+            match path {
+                Path::Cpu(workspace) => {
+                    let points = host_points(&input)?;
+                    let made = arrays(voxels)?;
+                    let shape = stream.device().install(|| cpu::run(&job, points, workspace, voxels))?;
+                    Ok((made, shape))
+                }
+                Path::Gpu(workspace) => workspace.run(&job, voxels, arrays),
             }
-            Path::Gpu(workspace) => workspace.run(&job, voxels, arrays),
         })?;
-        voxels.exchanged = false;
+        (voxels.shape, voxels.filled) = (shape, true);
         Ok(made)
     }
 }
@@ -255,8 +259,8 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: Scatte
     let features = features.into();
     let lists =
         voxels.lists().ok_or_else(|| Error::argument("voxels", "a result with lists (Outputs::lists)", "none"))?;
-    if voxels.exchanged {
-        return Err(Error::argument("voxels", "a result that a call has filled", "one whose arrays were exchanged"));
+    if !voxels.filled {
+        return Err(Error::argument("voxels", "a result that a call has filled", "one without rows"));
     }
     if features.len() != voxels.num_input_points() {
         return Err(Error::argument("features", format!("{} rows", voxels.num_input_points()), features.len()));

@@ -50,7 +50,7 @@ impl Report {
 ///
 /// **Shapes**: with V rows, M points a voxel and C columns: `coords` `[V, 3]` z, y, x or `[V, 4]` with the sample in front, `num_points` `[V]`, `voxels`
 /// `[V, M, C]` zero-padded, `mean` `[V, C]`, `point_to_voxel` `[N]` with -1 for points without a row, lists: `row_splits` `[V + 1]` and `indices`. The buffers
-/// can be longer than that: they are used again by later calls.
+/// can be longer than that: they are used again by later calls. After a call that failed on the way the result has no rows and is of no points.
 #[derive(Debug)]
 pub struct Voxels {
     pub(super) coords: Buffer<i32>,
@@ -63,8 +63,8 @@ pub struct Voxels {
     pub(super) counters: Buffer<Counters>,
     pub(super) for_host: Notice,
     pub(super) shape: Shape,
-    /// Whether the arrays are others than those that the last call filled.
-    pub(super) exchanged: bool,
+    /// Whether a call filled the arrays. Else the result has no rows, whatever is in them.
+    pub(super) filled: bool,
 }
 
 /// The arrays of a result, as [`Voxels::exchange`] gives and takes them; which of them there are is what [`Outputs`](super::Outputs) asks for.
@@ -177,7 +177,7 @@ impl Voxels {
             counters: stream.upload(&[Counters::default()])?,
             for_host: Notice::new(stream)?,
             shape: Shape::default(),
-            exchanged: false,
+            filled: false,
         })
     }
 
@@ -219,9 +219,14 @@ impl Voxels {
         };
         (self.voxels, self.mean) = (arrays.voxels, arrays.mean);
         (self.point_to_voxel, self.lists) = (arrays.point_to_voxel, arrays.lists);
-        self.exchanged = true;
-        self.shape = Shape { points: 0, samples: 0, rows_bound: 0, ..self.shape };
+        self.clear();
         Ok(own)
+    }
+
+    /// From here on the result has no rows and is of no points, until a call has succeeded.
+    pub(super) const fn clear(&mut self) {
+        self.filled = false;
+        (self.shape.points, self.shape.samples, self.shape.rows_bound) = (0, 0, 0);
     }
 
     /// Which arrays there are.
@@ -245,7 +250,7 @@ impl Voxels {
     /// # Errors
     /// Whatever the queued work ran into so far.
     pub fn num_voxels(&self) -> Result<usize> {
-        if self.exchanged {
+        if !self.filled {
             return Ok(0);
         }
         let told = self.for_host.wait()?;
@@ -266,7 +271,7 @@ impl Voxels {
     /// # Errors
     /// Whatever the queued work ran into.
     pub fn report(&self) -> Result<Report> {
-        if self.exchanged {
+        if !self.filled {
             return Ok(Report::default());
         }
         Ok(Report::new(self.shape.points, &self.counters()?))
@@ -358,14 +363,17 @@ impl Voxels {
             lists: self
                 .lists
                 .as_ref()
-                .map(|l| match self.exchanged {
-                    true => Ok((vec![0], Vec::new())),
-                    false => {
+                .map(|l| match self.filled {
+                    false => Ok((vec![0], Vec::new())),
+                    true => {
                         Ok::<_, Error>((l.row_splits.read(report.voxels + 1)?, l.indices.read(report.points_kept)?))
                     }
                 })
                 .transpose()?,
-            voxel_splits: self.voxel_splits().map(|b| b.read(s.samples + 1)).transpose()?,
+            voxel_splits: self
+                .voxel_splits()
+                .map(|b| if self.filled { b.read(s.samples + 1) } else { Ok(vec![0]) })
+                .transpose()?,
             report,
         })
     }
@@ -388,7 +396,7 @@ impl Output for Voxels {
             counters,
             for_host,
             shape: _,
-            exchanged: _,
+            filled: _,
         } = self;
         for buffer in [coords, num_points].into_iter().chain(point_to_voxel) {
             buffer.set_stream(stream);

@@ -62,6 +62,11 @@ impl Cloud {
         Ok(())
     }
 
+    /// From here on there are no points.
+    pub(super) fn forget(&mut self) {
+        self.known = Head::default();
+    }
+
     /// Forgets what is known of the cloud before.
     fn reset(&mut self) -> Result<()> {
         self.head.write(&[Head { far: u32::MAX, bounds: [u32::MAX; 6], ..Head::default() }])

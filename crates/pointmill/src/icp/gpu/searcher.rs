@@ -43,9 +43,17 @@ impl Searcher {
         })
     }
 
-    /// Makes points ready, in the memory of those before.
+    /// Makes points ready, in the memory of those before. Where that fails there are no points.
     pub(in crate::icp) fn take(&mut self, cloud: &Coordinates<'_>) -> Result<()> {
         self.len = cloud.len();
+        self.take_all(cloud).inspect_err(|_| {
+            // What there is now belongs partly to these points and partly to those before: no walk may begin.
+            self.len = 0;
+            self.cloud.forget();
+        })
+    }
+
+    fn take_all(&mut self, cloud: &Coordinates<'_>) -> Result<()> {
         self.cloud.take_rows(cloud, &mut self.all)?;
         if self.cloud.len() > 0 {
             if self.search == Search::Lbvh {

@@ -15,7 +15,7 @@ pub(super) use tree::{Entry, Looks};
 use super::cloud::check_number;
 use super::gpu;
 use crate::Coordinates;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, ensure_pool};
 use crate::prim::BLOCK;
 use crate::{Error, Result, memory};
 use brute::Brute;
@@ -88,6 +88,7 @@ impl Searcher {
     /// Too many points; out of memory.
     pub fn new(points: &[[f32; 3]], search: Search) -> Result<Self> {
         check_number("points", points.len())?;
+        ensure_pool();
         let finite = |p: &[f32; 3]| p.iter().all(|x| x.is_finite());
         let mut entries: Vec<Entry> = Vec::new();
         memory::room(&mut entries, points.len())?;
@@ -150,13 +151,14 @@ impl Searcher {
     /// Makes other points ready, as [`Searcher::of`], in the memory of those before where they are on the same GPU.
     ///
     /// # Errors
-    /// As [`Searcher::of`].
+    /// As [`Searcher::of`]. Where the device failed there are no points then.
     pub fn update(&mut self, points: &Buffer<f32>, len: usize, columns: usize) -> Result<()> {
         if let Kind::Gpu(on) = &mut self.kind {
             let rows = Coordinates::on_device(points, len, columns)?;
             check_number("points", len)?;
             rows.check_device("points", on.stream())?;
             let stream = on.stream().clone();
+            self.len = 0;
             stream.in_order(&[rows.stream()], || on.take(&rows))?;
             (self.search, self.len) = (on.search(), len);
             return Ok(());
@@ -190,6 +192,7 @@ impl Searcher {
             let keys = on.nearest(queries, limit)?;
             return memory::collect(keys.into_iter().map(|key| (key < limit).then(|| neighbour(key))));
         }
+        ensure_pool();
         let mut found = memory::filled(queries.len(), None)?;
         let parts = found.par_chunks_mut(BLOCK).zip(queries.par_chunks(BLOCK));
         parts.for_each_init(Scratch::default, |scratch, (found, queries)| {
@@ -220,6 +223,7 @@ impl Searcher {
             }
             return Ok(found);
         }
+        ensure_pool();
         let refused = AtomicBool::new(false);
         let found = queries.par_iter().with_min_len(BLOCK).map_init(Scratch::default, |scratch, q| {
             let mut several = Several::below(limit, k);

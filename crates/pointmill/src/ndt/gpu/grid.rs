@@ -104,7 +104,7 @@ impl Grid {
         kernels::Lines { entries: self.lines.pointer(), mask: self.mask }
     }
 
-    pub(super) fn set_len(&mut self, len: usize) {
+    pub(in crate::ndt) fn set_len(&mut self, len: usize) {
         self.len = len as u32;
     }
 

@@ -5,6 +5,7 @@ use crate::coordinates::Values;
 use crate::device::{Buffer, Stream};
 use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::sum::outside;
+use crate::ndt::moments::more_points;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, SortKey, Sorter, passes_for};
 use crate::{Error, Result, memory};
@@ -122,6 +123,7 @@ impl Table {
         if cloud.is_empty() {
             return Ok(());
         }
+        let [after, _] = more_points([self.points, 0], [cloud.len() as u64, 0])?;
         let points = cloud.staged(&mut self.staging)?;
         let args = kernels::AccumulateArgs {
             points: points.values,
@@ -146,12 +148,13 @@ impl Table {
                 _ => outside(&self.lattice, index, cloud.point(index)),
             });
         }
-        self.points += cloud.len() as u64;
-        self.nonfinite += u64::from(totals.nonfinite);
+        // Of the points that are not finite there are no more than points.
+        (self.points, self.nonfinite) = (after, self.nonfinite + u64::from(totals.nonfinite));
         Ok(())
     }
 
     pub(in crate::ndt) fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
+        let after = more_points([self.points, self.nonfinite], [moments.points(), moments.nonfinite()])?;
         if !moments.is_empty() {
             let records = memory::collect(moments.sums().iter().map(|(key, m)| record(*key, m)))?;
             let source = self.stream.upload(&records)?;
@@ -164,8 +167,7 @@ impl Table {
             };
             self.add_part(Part::Records(args), records.len(), moments.points())?;
         }
-        self.points += moments.points();
-        self.nonfinite += moments.nonfinite();
+        [self.points, self.nonfinite] = after;
         Ok(())
     }
 

@@ -191,3 +191,36 @@ fn moments_come_back_from_their_cells() {
     }
     assert!(again(&vec![([0; 3], Moments::of(one))], 1, 0).is_ok());
 }
+
+/// Numbers of points that a file may have, near 2^64: more is refused, on every device, and nothing is added; what is there can be taken away.
+#[test]
+fn numbers_of_points_do_not_wrap() {
+    const MOST: u64 = u64::MAX;
+    let lattice = *NdtMoments::new(1.0).unwrap().lattice();
+    let many = NdtMoments::from_cells(lattice, &[], MOST - 1, MOST - 1).unwrap();
+    let one = moments(1.0, &[0.5, 0.5, 0.5]);
+    let points = [0.5, 0.5, 0.5, f64::NAN, 0.0, 0.0];
+    let two = NdtCloud::f64(&points, 3).unwrap();
+    let refused = |told: Result<(), Error>, more: u64| {
+        let told = told.unwrap_err().to_string();
+        assert_eq!(told, format!("points: expected fewer than 2^64 in all, got {} and {more}", MOST - 1));
+    };
+    let mut all = many.clone();
+    refused(all.merge(&many), MOST - 1);
+    refused(all.add(two), 2);
+    assert_eq!(all, many);
+    all.merge(&one).unwrap();
+    assert_eq!((all.points(), all.nonfinite(), all.len()), (MOST, MOST - 1, 1));
+    all.subtract(&many).unwrap();
+    assert_eq!(all, one);
+    assert!(all.subtract(&many).is_err() && all == one);
+    for (name, device) in crate::testing::devices() {
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+        builder.merge(&many).unwrap();
+        refused(builder.merge(&many), MOST - 1);
+        refused(builder.add(two), 2);
+        assert_eq!(builder.moments().unwrap(), many, "{name}");
+        builder.merge(&one).unwrap();
+        assert_eq!(builder.moments().unwrap().points(), MOST, "{name}");
+    }
+}

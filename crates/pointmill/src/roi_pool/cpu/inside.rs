@@ -1,7 +1,7 @@
 //! Points in boxes on the CPU.
 
 use super::host;
-use super::locate::{Coordinates, boxes, points_of_boxes};
+use super::locate::{Coordinates, GROUP, TILE, boxes, points_of_boxes};
 use crate::device::Buffer;
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
 use crate::{Result, memory};
@@ -21,22 +21,64 @@ fn lists_of_boxes(scene: &Scene<'_>, params: BoxParams) -> Result<Vec<Vec<i32>>>
     Ok(lists)
 }
 
+/// Calls `found` with each box of each point, in the order of the boxes, and the point's `width` values of `out`. Threads share the points, so that there is nothing to put together and no
+/// memory but that of the result.
+fn each_box_of_points<T: Send>(
+    scene: &Scene<'_>,
+    params: BoxParams,
+    (out, width): (&mut [T], usize),
+    found: impl Fn(&mut [T], usize) + Sync,
+) -> Result<()> {
+    let (boxes, points) = (boxes(&scene.boxes, params)?, Coordinates::of(&scene.points)?);
+    let ranges = points_of_boxes(scene)?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    let per_chunk = points_per_chunk(scene.num_points(), rayon::current_num_threads());
+    out.par_chunks_mut(per_chunk * width).enumerate().try_for_each(|(c, out)| {
+        let (first, end) = (c * per_chunk, c * per_chunk + out.len() / width);
+        for (b, (oriented, range)) in boxes.iter().zip(&ranges).enumerate() {
+            points.each_inside(oriented, range.start.max(first)..range.end.min(end), |i, _| {
+                found(&mut out[(i - first) * width..(i - first + 1) * width], b);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// Points that a thread takes at a time: several parts a thread, because parts differ in how many boxes are near, and whole tiles, or where these are too few groups.
+fn points_per_chunk(points: usize, threads: usize) -> usize {
+    if threads == 1 {
+        return points;
+    }
+    let part = points.div_ceil(threads * 4);
+    part.next_multiple_of(if part < TILE { GROUP } else { TILE })
+}
+
 pub(in crate::roi_pool) fn part(scene: &Scene<'_>, params: BoxParams, out: &mut Buffer<i32>) -> Result<()> {
     out.reserve(scene.num_points())?;
     let part = &mut host(out)[..scene.num_points()];
     part.fill(-1);
-    // From the last box to the first, which then stays.
-    for (b, list) in lists_of_boxes(scene, params)?.iter().enumerate().rev() {
-        list.iter().for_each(|&i| part[i as usize] = b as i32);
-    }
-    Ok(())
+    each_box_of_points(scene, params, (part, 1), |lowest, b| {
+        if lowest[0] < 0 {
+            lowest[0] = b as i32;
+        }
+    })
 }
 
 pub(in crate::roi_pool) fn count(scene: &Scene<'_>, params: BoxParams, out: &mut Buffer<i32>) -> Result<()> {
-    out.reserve(scene.num_boxes())?;
-    let counts = host(out).iter_mut();
-    counts.zip(lists_of_boxes(scene, params)?).for_each(|(count, list)| *count = list.len() as i32);
-    Ok(())
+    let (boxes, points) = (boxes(&scene.boxes, params)?, Coordinates::of(&scene.points)?);
+    let ranges = points_of_boxes(scene)?;
+    out.reserve(boxes.len())?;
+    let counts = host(out)[..boxes.len()].par_iter_mut();
+    counts.zip(&boxes).zip(&ranges).try_for_each(|((count, b), range)| {
+        *count = 0;
+        points.each_inside(b, range.clone(), |_, _| {
+            *count += 1;
+            Ok(())
+        })
+    })
 }
 
 pub(in crate::roi_pool) fn bits(scene: &Scene<'_>, params: BoxParams, out: &mut Buffer<u32>) -> Result<()> {
@@ -45,10 +87,7 @@ pub(in crate::roi_pool) fn bits(scene: &Scene<'_>, params: BoxParams, out: &mut 
     out.reserve(len)?;
     let bits = &mut host(out)[..len];
     bits.fill(0);
-    for (b, list) in lists_of_boxes(scene, params)?.iter().enumerate() {
-        list.iter().for_each(|&i| bits[i as usize * words + b / 32] |= 1 << (b % 32));
-    }
-    Ok(())
+    each_box_of_points(scene, params, (bits, words), |of_point, b| of_point[b / 32] |= 1 << (b % 32))
 }
 
 pub(in crate::roi_pool) fn all(scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Points that are tested against a box together, if they come near it at all.
-const TILE: usize = 128;
+pub(super) const TILE: usize = 128;
 /// Points that share one look at whether any of them comes near.
-const GROUP: usize = 16;
+pub(super) const GROUP: usize = 16;
 
 /// What a call leaves for those after it, and memory that calls use again.
 #[derive(Debug, Default)]

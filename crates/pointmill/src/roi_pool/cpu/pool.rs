@@ -2,9 +2,9 @@
 
 use super::host;
 use super::locate::{Located, Row, Workspace};
-use crate::roi_pool::result::Shape;
+use crate::roi_pool::result::{Shape, values_of};
 use crate::roi_pool::{PoolMode, RoiLayout, RoiPooled};
-use crate::{Element, ElementType, Error, Input, Result, bf16, f16};
+use crate::{Element, ElementType, Input, Result, bf16, f16};
 use rayon::prelude::*;
 
 /// Rows that a thread handles at a time.
@@ -14,8 +14,7 @@ impl Workspace {
     pub(in crate::roi_pool) fn pool(&mut self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
         let located = &self.located;
         let rows = shape.rows(located.rows.len());
-        let too_large = || Error::OutOfMemory { device: "cpu".into(), bytes: u64::MAX };
-        let values = rows.checked_mul(shape.channels).ok_or_else(too_large)?;
+        let values = values_of(rows, shape.channels)?;
         out.pooled.reserve(features.element(), values)?;
         if shape.mode == PoolMode::Max {
             out.argmax.reserve(values)?;
@@ -27,7 +26,7 @@ impl Workspace {
         }
         match shape.layout {
             RoiLayout::Dense if shape.lists => {
-                out.point_indices.reserve(rows.checked_mul(shape.max_points).ok_or_else(too_large)?)?;
+                out.point_indices.reserve(values_of(rows, shape.max_points)?)?;
                 dense_lists(located, shape, host(&mut out.point_indices));
             }
             RoiLayout::Dense => {}

@@ -1,9 +1,9 @@
 //! Room for the result, and what makes it.
 
 use super::NOTHING_TO_FILL;
-use crate::roi_pool::result::Shape;
+use crate::roi_pool::result::{Shape, values_of};
 use crate::roi_pool::{PoolMode, RoiLayout, RoiPooled};
-use crate::{Error, Input, Result};
+use crate::{Input, Result};
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
 
@@ -13,9 +13,8 @@ const FIRST_ROWS: usize = if cfg!(test) { 50 } else { 1 << 18 };
 impl super::Workspace {
     /// Makes room for the result. Returns whether kernels can write empty rows beside others; where they cannot it queues writing them first.
     fn reserve_output(&self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<bool> {
-        let too_large = || Error::OutOfMemory { device: self.stream.device().to_string(), bytes: u64::MAX };
         let rows = shape.rows(self.rows_capacity(shape, out));
-        let values = rows.checked_mul(shape.channels).filter(|n| *n < usize::MAX / 8).ok_or_else(too_large)?;
+        let values = values_of(rows, shape.channels)?;
         // Whole words, for halves too.
         out.pooled.reserve(features.element(), values.next_multiple_of(2))?;
         let sparse = shape.layout == RoiLayout::Sparse;
@@ -34,7 +33,7 @@ impl super::Workspace {
             out.coords.reserve(rows * 4)?;
         }
         if shape.lists && shape.layout == RoiLayout::Dense {
-            let slots = rows.checked_mul(shape.max_points).filter(|n| *n < usize::MAX / 8).ok_or_else(too_large)?;
+            let slots = values_of(rows, shape.max_points)?;
             out.point_indices.reserve(slots)?;
             add(2, out.point_indices.pointer().cast(), shape.max_points * 4, 0);
         } else if shape.lists {

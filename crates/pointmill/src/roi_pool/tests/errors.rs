@@ -250,3 +250,18 @@ fn pairs_that_nothing_keeps_need_no_room() {
         assert_eq!((got.report.inside, got.report.kept, got.report.dropped), ((1 << 20) + 4, 0, (1 << 20) + 4));
     }
 }
+
+/// A result that has more values than any array is an argument that makes no sense, and not memory that is missing.
+#[test]
+fn impossible_sizes_are_arguments() {
+    let (boxes, points, features) = (BOX.repeat(1 << 10), [0.5f32, 0.5, 0.5], vec![1.0f32; 1 << 20]);
+    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let params = RoiPoolParams { out_size: [1 << 16, 1 << 15, 1], ..RoiPoolParams::default() };
+    for device in devices() {
+        let mut pooler = RoiPooler::new(&device.stream().unwrap(), &params).unwrap();
+        let mut out = pooler.output().unwrap();
+        let told = pooler.run(scene, Input::new(&features, 1 << 20).unwrap(), &mut out).unwrap_err().to_string();
+        let expected = "scene: expected a result of fewer than 2305843009213693951 values";
+        assert_eq!(told, format!("{expected}, got 2199023255552 rows of 1048576"), "{device}");
+    }
+}

@@ -77,7 +77,8 @@ struct Sample<'a> {
     max_points: u32,
 }
 
-pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, out: &mut Voxels) -> Result<()> {
+/// Fills the arrays of the result, and returns its shape.
+pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, out: &mut Voxels) -> Result<Shape> {
     let mut splits = std::mem::take(host(&mut out.voxel_splits));
     let done = fill(job, points, workspace, &mut splits, out);
     // Of a call that failed nothing can be read, but buffers know their lengths.
@@ -92,7 +93,7 @@ fn fill(
     workspace: &mut Workspace,
     splits: &mut Vec<u32>,
     out: &mut Voxels,
-) -> Result<()> {
+) -> Result<Shape> {
     let params = job.params;
     let shape = Shape {
         points: points.len(),
@@ -103,7 +104,6 @@ fn fill(
         rows_bound: job.rows_bound(),
         padded: params.outputs.padded,
     };
-    out.shape = shape;
 
     // Half-precision means are first made in single precision.
     let Workspace { narrow, wide, means, sources } = workspace;
@@ -148,15 +148,15 @@ fn fill(
         };
         memory::push(splits, output.rows as u32)?;
         if keys::narrow(job.grid) {
-            run_sample(&sample, narrow, &mut output, &out.shape)?;
+            run_sample(&sample, narrow, &mut output, &shape)?;
         } else {
-            run_sample(&sample, wide, &mut output, &out.shape)?;
+            run_sample(&sample, wide, &mut output, &shape)?;
         }
     }
     let rows = output.rows;
     memory::push(splits, rows as u32)?;
     output.counters.voxels = rows as u32;
-    finish(&mut output, &out.shape)?;
+    finish(&mut output, &shape)?;
     let counters = output.counters;
 
     if let Some(Mean::F16(b)) = &mut out.mean {
@@ -165,7 +165,8 @@ fn fill(
         memory::extend(half, means.iter().map(|&m| f16_bits_from_f32(m)))?;
     }
     out.counters.write(&[counters])?;
-    out.for_host.tell(counters.voxels)
+    out.for_host.tell(counters.voxels)?;
+    Ok(shape)
 }
 
 /// Appends the rows of one sample.

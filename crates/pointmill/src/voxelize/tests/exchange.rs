@@ -31,7 +31,7 @@ fn arrays_are_taken_and_made_anew() {
         assert!(empty.coords.is_empty() && empty.point_to_voxel == Some(vec![]), "{name}");
         assert_eq!(empty.lists, Some((vec![0], vec![])), "{name}");
         let e = scatter(&voxels, Points::new(&[], 3).unwrap(), ScatterMode::Sum).unwrap_err().to_string();
-        let expected = "voxels: expected a result that a call has filled, got one whose arrays were exchanged";
+        let expected = "voxels: expected a result that a call has filled, got one without rows";
         assert_eq!(e, expected, "{name}");
         // Another cloud into the new arrays leaves the old ones as they are.
         voxelizer.run(Points::new(&[3.5, 3.5, 0.5], 3).unwrap(), &mut voxels).unwrap();
@@ -148,5 +148,25 @@ fn arrays_may_be_made_in_the_course_of_a_call() {
             let e = wrong.unwrap_err().to_string();
             assert_eq!(e, "arrays: expected the arrays that the parameters ask for, got others", "{name}");
         }
+    }
+}
+
+/// A panic in the course of a call leaves a result without rows, on its own stream, and the voxelizer clean.
+#[test]
+fn a_panic_in_the_course_of_a_call_leaves_an_empty_result() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    for (name, device) in devices() {
+        let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut voxelizer = Voxelizer::new(&stream, &params()).unwrap();
+        let mut voxels = Voxelizer::new(&other, &params()).unwrap().output().unwrap();
+        voxelizer.run(cloud(), &mut voxels).unwrap();
+        let want = voxels.read().unwrap();
+        let panics = || -> Result<VoxelBuffers> { panic!("in the course of a call") };
+        catch_unwind(AssertUnwindSafe(|| voxelizer.run_into(cloud(), None, &mut voxels, panics))).unwrap_err();
+        assert!(voxels.stream().same_queue(&other), "{name}");
+        assert_eq!((voxels.num_voxels().unwrap(), voxels.report().unwrap()), (0, Report::default()), "{name}");
+        assert!(voxels.read().unwrap().coords.is_empty(), "{name}");
+        voxelizer.run(cloud(), &mut voxels).unwrap();
+        assert_same(&voxels.read().unwrap(), &want, name);
     }
 }
