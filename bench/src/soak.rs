@@ -1,10 +1,11 @@
 //! Many sweeps through one process: whether its memory stays as it is, and whether threads that share a device get the bits of one alone.
 
 use bytemuck::{NoUninit, Pod, cast_slice};
+use pointmill::icp::{Aligner, IcpParams};
 use pointmill::ndt::{NdtBuilder, NdtCloud, NdtGrid, NdtParams};
 use pointmill::roi_pool::{FeatureArray, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene};
 use pointmill::voxelize::{Mean, VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Buffer, Device, Input, Points, Result, Stream};
+use pointmill::{Buffer, Coordinates, Device, Input, Points, Result, Stream};
 use pointmill_synth::{Drive, DriveParams, RoiScene};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +24,9 @@ const MOST: usize = 20_000;
 /// Boxes, and values a feature has.
 const BOXES: usize = 48;
 const CHANNELS: usize = 8;
+/// Of icp: every so many-th point of a sweep is in one cloud, and one halfway between in the other; and the most steps.
+const EVERY: usize = 8;
+const MOST_STEPS: usize = 3;
 
 /// An operator that takes sweep after sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +38,13 @@ pub enum SoakOperator {
     RoiPool,
     /// A grid of normal distributions of each sweep.
     Ndt,
+    /// A part of each sweep brought onto another part of it.
+    Icp,
+}
+
+impl SoakOperator {
+    /// Every operator.
+    pub const ALL: [Self; 4] = [Self::Voxelize, Self::RoiPool, Self::Ndt, Self::Icp];
 }
 
 /// The sweeps of a soak: windows of a synthetic drive and of a street with boxes, of many sizes, the same in every run.
@@ -262,6 +273,8 @@ enum Lane {
     Voxelize(Box<(Voxelizer, Voxels)>),
     RoiPool(Box<(RoiPooler, RoiPooled)>),
     Ndt(Box<(NdtBuilder, NdtGrid)>, NdtParams),
+    /// With x, y, z of the points of both clouds.
+    Icp(Aligner, Box<IcpParams>, [Vec<f32>; 2]),
 }
 
 impl Lane {
@@ -283,6 +296,15 @@ impl Lane {
                 let mut builder = NdtBuilder::new(stream, 2.0)?;
                 let grid = builder.finish(&params)?;
                 Self::Ndt(Box::new((builder, grid)), params)
+            }
+            SoakOperator::Icp => {
+                let params = IcpParams {
+                    max_distance: Some(2.0),
+                    neighbours: 8,
+                    max_iterations: MOST_STEPS,
+                    ..IcpParams::default()
+                };
+                Self::Icp(Aligner::new(stream)?, Box::new(params), [Vec::new(), Vec::new()])
             }
         })
     }
@@ -335,6 +357,24 @@ impl Lane {
                 let hash = hash_of(hash_of(hash_of(0, &cells.coords), &cells.counts), &cells.mean);
                 let hash = hash_of(hash_of(hash, &cells.covariance), &cells.inverse);
                 Ok((hash_of(hash_of(hash, &cells.eigenvalues), &cells.normal), sweep.len()))
+            }
+            Self::Icp(aligner, params, clouds) => {
+                let sweep = soak.sweep(i);
+                for (k, cloud) in clouds.iter_mut().enumerate() {
+                    cloud.clear();
+                    cloud.extend((k * EVERY / 2..sweep.len()).step_by(EVERY).flat_map(|i| sweep.xyz(i)));
+                }
+                let [source, target] = &*clouds;
+                let found = aligner.align(Coordinates::f32(source, 3)?, Coordinates::f32(target, 3)?, params)?;
+                let looks =
+                    found.trace.iter().map(|look| (look.target_from_source, [look.rmse, look.step], look.pairs));
+                let hash = looks.fold(0, |hash, (pose, lengths, pairs)| {
+                    hash_of(hash_of(hash_of(hash, &pose), &lengths), &[pairs as u64])
+                });
+                Ok((
+                    hash_of(hash_of(hash, found.hessian.as_flattened()), &[found.fitness, found.inlier_rmse]),
+                    sweep.len(),
+                ))
             }
         }
     }
@@ -400,7 +440,7 @@ mod tests {
     /// A short soak: [`Soak::run`] has its passes told, and all agree.
     #[test]
     fn threads_that_share_the_cpu_give_the_bits_of_one() {
-        for operator in [SoakOperator::Voxelize, SoakOperator::RoiPool, SoakOperator::Ndt] {
+        for operator in SoakOperator::ALL {
             let mut passes = Vec::new();
             let mut tell = |pass: &SoakPass| {
                 passes.push(pass.clone());

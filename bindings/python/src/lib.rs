@@ -1,4 +1,4 @@
-//! pointmill for Python: arrays in and out, one file an operator. What a call means is said in the library.
+//! pointmill for Python: arrays in and out, one file or folder an operator. What a call means is said in the library.
 
 // Comments of functions and classes are Python's docstrings, in the words and marks of its readers.
 #![allow(clippy::doc_markdown, rustdoc::broken_intra_doc_links, rustdoc::invalid_rust_codeblocks)]

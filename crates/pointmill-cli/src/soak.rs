@@ -53,7 +53,7 @@ pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result
     let soak = Soak::new();
     let mut summary = Summary { run: run(), passes: 0, grown: 0, different: 0 };
     let goes_on = || interrupt::check().is_ok();
-    for operator in [SoakOperator::Voxelize, SoakOperator::RoiPool, SoakOperator::Ndt] {
+    for operator in SoakOperator::ALL {
         soak.run(operator, &device, sweeps, THREADS, &goes_on, &mut |pass: &SoakPass| {
             interrupt::check()?;
             summary.passes += 1;

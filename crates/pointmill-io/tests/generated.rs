@@ -5,6 +5,7 @@
 mod common;
 
 use common::damage::{cuts, extremes, wounded};
+use common::ends::many_ends;
 use common::random::Random;
 use common::valid::{Valid, all};
 use pointmill_io::{Format, ReadOptions, read, read_from};
@@ -118,4 +119,15 @@ fn bad_files_are_refused_or_read() {
     }
     println!("{}", table.join("\n"));
     assert_eq!(PANICS.load(Ordering::Relaxed), 0, "panics that would be seen");
+}
+
+/// What a list costs is not paid for each record that says where it is.
+#[test]
+fn archives_with_many_end_records_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut valid = all().into_iter().find(|valid| valid.format == Format::Npz).unwrap();
+    for (length, ends) in [(300, 1), (1 << 16, 8), (1 << 18, 9), (1 << 20, 2979)] {
+        valid.bytes = many_ends(length, ends);
+        assert!(!saved(folder.path(), &valid, &valid.bytes), "{ends} end records");
+    }
 }

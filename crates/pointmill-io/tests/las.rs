@@ -100,8 +100,23 @@ fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
     bytes[at..at + new.len()].copy_from_slice(new);
 }
 
+#[test]
+fn a_version_has_no_format_of_a_later_one() {
+    let version = |name: &str, minor: u8| with(name, |bytes| bytes[25] = minor);
+    for (name, minor, newest) in [("1.4_format6.las", 2, 3), ("1.3_format4.las", 2, 3), ("1.4_format6.las", 3, 5)] {
+        // Version 1.3 needs no more of the header than is there; its points are counted in the older field.
+        let e = version(name, minor).unwrap_err();
+        let wanted = format!("point format: wanted at most {newest}, the newest of version 1.{minor}, found");
+        assert!(e.class() == "BadHeader" && e.to_string().contains(&wanted), "{e}");
+    }
+    // Colours were in use before version 1.2 had them.
+    for minor in 0..3 {
+        assert_eq!(version("1.2_format3.las", minor).unwrap().cloud.len(), 60);
+    }
+}
+
 /// Changes of a header that must be told, where, and how: at, bytes, class, field.
-const WRONG: [(usize, &[u8], &str, &str); 13] = [
+const WRONG: [(usize, &[u8], &str, &str); 14] = [
     (0, b"LASG", "BadHeader", "signature"),
     (24, &[2, 0], "UnsupportedFormat", "version"),
     (25, &[5], "UnsupportedFormat", "version"),
@@ -113,6 +128,8 @@ const WRONG: [(usize, &[u8], &str, &str); 13] = [
     (104, &[11], "UnsupportedFormat", "point format"),
     (105, &[33, 0], "BadHeader", "point record length"),
     (131, &[0; 8], "BadHeader", "x scale factor"),
+    // 1e300, with which whole numbers of 32 bits become infinite.
+    (139, &[0x9c, 0x75, 0x00, 0x88, 0x3c, 0xe4, 0x37, 0x7e], "BadHeader", "y scale factor"),
     (155 + 8, &[0, 0, 0, 0, 0, 0, 0xf0, 0x7f], "BadHeader", "y offset"),
     (107, &[61, 0, 0, 0], "Truncated", "data"),
 ];

@@ -3,7 +3,7 @@
 //! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic;
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes;
 //! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away again; scoring and aligning scans;
-//! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest neighbours; on the CPU.
+//! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest neighbours.
 //!
 //! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
 //!

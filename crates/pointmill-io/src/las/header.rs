@@ -3,7 +3,7 @@
 //! The texts in it (system, software) may be any bytes. Counts and offsets are compared with each other and with the file here;
 //! nothing is made or repeated by one of them before.
 
-use super::layout::least_record;
+use super::layout::{least_record, newest_format};
 use crate::error::{IoError, excerpt};
 use crate::window::Window;
 
@@ -25,6 +25,8 @@ pub(super) struct Header {
     pub(super) offset: u64,
     /// The number of variable length records before the points.
     pub(super) vlrs: u64,
+    /// The version, 1 and this.
+    pub(super) minor: u8,
     /// The point data record format, 0 to 10.
     pub(super) format: u8,
     /// Whether the points are compressed (LAZ).
@@ -105,6 +107,7 @@ impl Header {
         Ok(Self {
             offset: u64::from(u32_at(bytes, 96)),
             vlrs: u64::from(u32_at(bytes, 100)),
+            minor,
             format,
             compressed,
             record: usize::from(u16_at(bytes, 105)),
@@ -126,6 +129,11 @@ impl Header {
             let wanted = "a format from 0 to 10";
             return Err(IoError::UnsupportedFormat(window.detail("point format", wanted, self.format.to_string())));
         };
+        let newest = newest_format(self.minor);
+        if self.format > newest {
+            let wanted = format!("at most {newest}, the newest of version 1.{}", self.minor);
+            return bad("point format", wanted, self.format.to_string());
+        }
         if self.record < least {
             let wanted = format!("at least {least} bytes for point format {}", self.format);
             return bad("point record length", wanted, format!("{} bytes", self.record));
@@ -153,6 +161,12 @@ impl Header {
             }
             if !shift.is_finite() {
                 return bad(&format!("{name} offset"), "a finite number".into(), shift.to_string());
+            }
+            // What any whole number becomes: above the largest f64 it would be infinite.
+            let farthest = f64::from(i32::MIN).abs() * scale.abs() + shift.abs();
+            if !farthest.is_finite() {
+                let wanted = "one that makes finite coordinates of whole numbers of 32 bits".into();
+                return bad(&format!("{name} scale factor"), wanted, format!("{scale:e}"));
             }
         }
         let Some((start, count)) = self.extended else { return Ok(()) };

@@ -35,6 +35,16 @@ pub(super) fn least_record(format: u8) -> Option<usize> {
     RECORDS.get(usize::from(format)).copied()
 }
 
+/// The newest format that a minor version of LAS 1 has. Those before it are older, or were in use before a version had them: there are
+/// files of version 1.1 with colours.
+pub(super) const fn newest_format(minor: u8) -> u8 {
+    match minor {
+        0..=2 => 3,
+        3 => 5,
+        _ => 10,
+    }
+}
+
 /// The columns of a format: x, y, z, then in the order of the record. Left out are the directions of the scan mirror, wave packets
 /// and extra bytes.
 pub(super) fn columns(format: u8) -> Vec<Column> {

@@ -12,6 +12,13 @@ use zip::{CompressionMethod, ZipArchive};
 /// The most members of an archive.
 const MAX_MEMBERS: usize = 10_000;
 
+/// The most end records that are tried. Writers make one; a comment or a member may hold the bytes of another. Each that is tried may
+/// cost as much as reading the whole file.
+const MAX_ENDS: usize = 8;
+/// Bytes of an end record, and how it begins.
+const END: usize = 22;
+const END_MAGIC: &[u8] = b"PK\x05\x06";
+
 /// What an archive may always hold unpacked, in bytes, and by which factor it may otherwise grow. Measured, sweeps of KITTI
 /// and nuScenes deflate by 1.8 and 2.5, their padded voxels by 3.9 and 7.7; a file of zeros, the "zip bomb", deflates by a
 /// thousand, and members that share their bytes by any factor.
@@ -157,13 +164,13 @@ fn zip_error(path: &Path, field: &str, e: ZipError) -> IoError {
     }
 }
 
-/// Checks the end records of an archive with 64-bit sizes. The zip crate takes memory for as many members as they claim, up
-/// to ten times the length of the file, before it has seen one.
+/// Checks the end records, before the zip crate sees them. It takes memory for as many members as 64-bit ones claim, up to ten times the
+/// length of the file, before it has seen one; and it tries one end record after the other, from the last, until the members of one
+/// can be listed.
 fn check_end(path: &Path, reader: &mut (impl Read + Seek), length: u64) -> Result<(), IoError> {
     // Before the end record, which a comment of up to 65535 bytes may follow, stands a locator, and before that its record.
     const RECORD: usize = 56;
     const LOCATOR: usize = 20;
-    const END: usize = 22;
     let tail_length = length.min((RECORD + LOCATOR + END + 0xffff) as u64);
     let tail_start = length - tail_length;
     reader.seek(SeekFrom::Start(tail_start)).map_err(IoError::io(path, "seek"))?;
@@ -188,5 +195,102 @@ fn check_end(path: &Path, reader: &mut (impl Read + Seek), length: u64) -> Resul
             return Err(IoError::LimitExceeded(Detail::new(path, "members", wanted, members.to_string())));
         }
     }
+    let mut tried = 0;
+    for at in (0..tail.len().saturating_sub(END - 1)).rev().filter(|&at| tail[at..].starts_with(END_MAGIC)) {
+        tried += 1;
+        if tried > MAX_ENDS {
+            let wanted = format!("at most {MAX_ENDS}");
+            return Err(IoError::LimitExceeded(Detail::new(path, "end records", wanted, "more")));
+        }
+        if ends_search(path, reader, &tail[at..], tail_start + at as u64)? {
+            break;
+        }
+    }
     Ok(())
+}
+
+/// Whether the zip crate goes past an end record at `at` in no case: one of 32-bit sizes whose comment is whole, with the list of members
+/// right before it.
+fn ends_search(path: &Path, reader: &mut (impl Read + Seek), record: &[u8], at: u64) -> Result<bool, IoError> {
+    let two = |at: usize| u16::from_le_bytes(std::array::from_fn(|i| record[at + i]));
+    let four = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| record[at + i]));
+    let (disks, members, [size, offset]) = ([two(4), two(6)], [two(8), two(10)], [four(12), four(16)]);
+    let plain = disks == [0, 0] && members[0] == members[1] && (1..u16::MAX).contains(&members[0]);
+    let placed = size < u32::MAX && offset < u32::MAX && u64::from(offset) + u64::from(size) == at && size > 0;
+    if !plain || !placed || END + usize::from(two(20)) > record.len() {
+        return Ok(false);
+    }
+    let mut first = [0; 4];
+    reader.seek(SeekFrom::Start(offset.into())).map_err(IoError::io(path, "seek"))?;
+    reader.read_exact(&mut first).map_err(IoError::io(path, "read"))?;
+    Ok(first == *b"PK\x01\x02")
+}
+
+/// What makes bad archives for other tests too.
+#[cfg(test)]
+#[path = "../../tests/common/ends.rs"]
+mod ends;
+
+#[cfg(test)]
+mod tests {
+    use super::ends::{end, many_ends};
+    use super::*;
+    use std::io::Cursor;
+
+    /// A reader that counts the bytes that were read.
+    struct Counted(Cursor<Vec<u8>>, u64);
+
+    impl Read for Counted {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let got = self.0.read(out)?;
+            self.1 += got as u64;
+            Ok(got)
+        }
+    }
+
+    impl Seek for Counted {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    /// Opens an archive; the error, if there is one, and the bytes that were read.
+    fn open(bytes: Vec<u8>) -> (Option<IoError>, u64) {
+        let mut reader = Counted(Cursor::new(bytes), 0);
+        let opened = Archive::open(Path::new("a.npz"), &mut reader, &Limits::default()).map(drop);
+        (opened.err(), reader.1)
+    }
+
+    #[test]
+    fn many_end_records_are_refused_before_the_list_of_members_is_read() {
+        let bytes = many_ends(1 << 20, 1000);
+        let length = bytes.len() as u64;
+        let (e, read) = open(bytes);
+        let told = e.unwrap().to_string();
+        assert!(told.contains("end records: wanted at most 8, found more"), "{told}");
+        assert!(read < 2 * length, "{read} of {length} bytes");
+        // As many as are allowed cost their number of times, and no more.
+        let bytes = many_ends(1 << 20, MAX_ENDS);
+        let (e, read) = open(bytes);
+        assert!(e.is_some());
+        assert!(read < 2 * MAX_ENDS as u64 * length, "{read} of {length} bytes");
+    }
+
+    #[test]
+    fn end_records_inside_of_a_member_are_nobodys() {
+        let mut zip = zip::ZipWriter::new(Cursor::new(vec![]));
+        let stored = zip::write::SimpleFileOptions::DEFAULT.compression_method(CompressionMethod::Stored);
+        zip.start_file("bytes.npy", stored).unwrap();
+        io::Write::write_all(&mut zip, &end(1, 46, 0, 0).repeat(100)).unwrap();
+        let bytes = zip.finish().unwrap().into_inner();
+        assert!(open(bytes.clone()).0.is_none());
+        // With a comment behind the true one, in which it stands more than the allowed number of times.
+        let at = bytes.len() - 22;
+        let strays = end(1, 46, 0, 0).repeat(MAX_ENDS);
+        let mut commented = bytes[..at].to_vec();
+        commented.extend(&bytes[at..at + 20]);
+        commented.extend((strays.len() as u16).to_le_bytes());
+        commented.extend(&strays);
+        assert_eq!(open(commented).0.unwrap().class(), "LimitExceeded");
+    }
 }

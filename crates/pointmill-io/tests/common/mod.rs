@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each test uses a part.
 
 pub(crate) mod damage;
+pub(crate) mod ends;
 pub(crate) mod named;
 pub(crate) mod points;
 pub(crate) mod random;

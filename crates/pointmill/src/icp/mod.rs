@@ -6,7 +6,8 @@
 //! **Units and frames**: metres; `target_from_source` takes points of the source's frame to the target's.
 //!
 //! **Determinism**: the same bits for any number of threads and any search. Neighbours are decided by squared distances in `f32`, of equal ones by the lowest index; sums are
-//! `f64`, added in one tree. All of it runs on the CPU, on the threads of rayon's current pool.
+//! `f64`, added in one tree. [`align`] and [`normals`] run on the CPU, on the threads of rayon's current pool; [`Aligner`], [`Target`] and [`Searcher::on`] run on the
+//! device of a stream, with the same bits.
 //!
 //! **Source**: Besl and McKay, A Method for Registration of 3-D Shapes, 1992; Chen and Medioni, Object Modelling by Registration of Multiple Range Images, 1992; Segal, Haehnel
 //! and Thrun, Generalized-ICP, 2009.
