@@ -194,7 +194,7 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 /// metric : {"point_to_point", "point_to_plane", "gicp"}
 ///     What is made small: distances of pairs, of points from planes, or of surface patches.
 /// target_from_source : array, ``[4, 4]``, optional
-///     Where to start; identity.
+///     Where to start; identity. Entries of the rotation may be up to 1e-3 off the nearest rotation, which then counts.
 /// max_distance : float, optional
 ///     Pairs that are farther apart than these metres do not count.
 /// max_iterations : int

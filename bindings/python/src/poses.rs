@@ -2,6 +2,7 @@
 
 use crate::errors::{kind, value};
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pointmill::Error;
 use pointmill::ndt::{Pose, pose_of};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,7 +39,12 @@ pub(crate) fn poses(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<Pose
     let (values, shape) = numbers(object, name, expected)?;
     let matrices = || {
         let (matrices, _) = values.as_chunks::<16>();
-        let pose = |m: &[f64; 16]| pose_of(m).map_err(|error| value(name, "rigid transforms", error));
+        let pose = |m: &[f64; 16]| {
+            pose_of(m).map_err(|error| match error {
+                Error::Argument { expected, got, .. } => value(name, expected, got),
+                error => value(name, "rigid transforms", error),
+            })
+        };
         matrices.iter().map(pose).collect::<PyResult<Vec<Pose>>>()
     };
     match shape[..] {
