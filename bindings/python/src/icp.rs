@@ -194,7 +194,7 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 /// metric : {"point_to_point", "point_to_plane", "gicp"}
 ///     What is made small: distances of pairs, of points from planes, or of surface patches.
 /// target_from_source : array, ``[4, 4]``, optional
-///     Where to start; identity.
+///     Where to start; identity. Entries of the rotation may be up to 1e-3 off the nearest rotation, which then counts.
 /// max_distance : float, optional
 ///     Pairs that are farther apart than these metres do not count.
 /// max_iterations : int
@@ -213,6 +213,9 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 ///     How neighbours are searched for; the result does not depend on it.
 /// source_origin, target_origin : 3 floats, optional
 ///     What is added to each point of a cloud of float32.
+/// target_normals : array, ``[M, 3]``, optional
+///     Normals of the target's points, of any length and sign, in place of those that "point_to_plane" and "gicp" make from neighbours. Pairs with a point whose
+///     normal is zero or not finite do not count; stages with cells make their own. An array of a GPU is copied to the host.
 ///
 /// Returns
 /// -------
@@ -235,7 +238,8 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 /// ('fixed', 1.0, True)
 #[pyfunction]
 #[pyo3(signature = (*, source, target, metric = "point_to_plane", target_from_source = None, max_distance = None, max_iterations = 100, step_tolerance = 1e-6,
-    robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None))]
+    robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None,
+    target_normals = None))]
 #[expect(clippy::too_many_arguments)]
 pub(crate) fn icp(
     py: Python<'_>,
@@ -253,6 +257,7 @@ pub(crate) fn icp(
     search: &str,
     source_origin: Option<&Bound<'_, PyAny>>,
     target_origin: Option<&Bound<'_, PyAny>>,
+    target_normals: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<IcpRegistration> {
     let metrics =
         [("point_to_point", Metric::PointToPoint), ("point_to_plane", Metric::PointToPlane), ("gicp", Metric::Gicp)];
@@ -280,13 +285,18 @@ pub(crate) fn icp(
         (origin(source_origin, "source_origin")?, origin(target_origin, "target_origin")?);
     let source = cloud(source, "source")?;
     let target = cloud(target, "target")?.beside(&source)?;
+    let normals = target_normals.map(|object| poses::rows(object, "target_normals")).transpose()?;
     let place = source.place();
     let mut kept = CACHE.take(place, &(), Aligner::new).or_raise(NAMES)?;
     let (source_data, target_data) = (source.data(&kept.stream)?, target.data(&kept.stream)?);
     let (source_columns, target_columns) = (source.shape()[1], target.shape()[1]);
     let found = interrupt::run(py, place == Place::Cpu, move || {
         let found = coordinates(&source_data, source_columns, source_origin).and_then(|source| {
-            kept.worker.align(source, coordinates(&target_data, target_columns, target_origin)?, &params)
+            let target = coordinates(&target_data, target_columns, target_origin)?;
+            match &normals {
+                Some(normals) => kept.worker.align_with_normals(source, target, normals, &params),
+                None => kept.worker.align(source, target, &params),
+            }
         });
         CACHE.put(place, (), kept);
         found

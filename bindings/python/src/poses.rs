@@ -2,6 +2,7 @@
 
 use crate::errors::{kind, value};
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pointmill::Error;
 use pointmill::ndt::{Pose, pose_of};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -31,6 +32,27 @@ pub(crate) fn matrix(object: &Bound<'_, PyAny>, name: &str) -> PyResult<[f64; 16
     Ok(values.try_into().expect("sixteen values"))
 }
 
+/// Rows of three numbers in single precision, of an array of the host or of a GPU.
+pub(crate) fn rows(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f32; 3]>> {
+    let expected = "an array of shape [N, 3]";
+    let has = |attribute: &str| object.hasattr(attribute);
+    let object = if has("detach")? {
+        // A tensor of torch; it comes to the host by methods of its own, as an array of cupy does.
+        object.call_method0("detach")?.call_method0("cpu")?
+    } else if has("__cuda_array_interface__")? && has("get")? {
+        object.call_method0("get")?
+    } else if has("__dlpack__")? && !has("__array__")? {
+        object.py().import("numpy")?.call_method1("from_dlpack", (object,))?
+    } else {
+        object.clone()
+    };
+    let (values, shape) = numbers(&object, name, expected)?;
+    if shape.len() != 2 || shape[1] != 3 {
+        return Err(value(name, expected, format_args!("shape {shape:?}")));
+    }
+    Ok(values.as_chunks::<3>().0.iter().map(|row| row.map(|x| x as f32)).collect())
+}
+
 /// Poses, and whether there is one alone: `[6]` or `[P, 6]` of x, y, z, roll, pitch, yaw, or `[4, 4]` or `[P, 4, 4]` of rigid transforms.
 pub(crate) fn poses(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<Pose>, bool)> {
     let expected =
@@ -38,7 +60,12 @@ pub(crate) fn poses(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<Pose
     let (values, shape) = numbers(object, name, expected)?;
     let matrices = || {
         let (matrices, _) = values.as_chunks::<16>();
-        let pose = |m: &[f64; 16]| pose_of(m).map_err(|error| value(name, "rigid transforms", error));
+        let pose = |m: &[f64; 16]| {
+            pose_of(m).map_err(|error| match error {
+                Error::Argument { expected, got, .. } => value(name, expected, got),
+                error => value(name, "rigid transforms", error),
+            })
+        };
         matrices.iter().map(pose).collect::<PyResult<Vec<Pose>>>()
     };
     match shape[..] {

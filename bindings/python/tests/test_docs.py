@@ -11,9 +11,11 @@ import pointmill
 
 ROOT = pathlib.Path(__file__).parents[3]
 MODULES = ["pointmill._pointmill", "pointmill", "pointmill.ndt"]
-PAGES = ["docs/python.md", "bindings/python/README.md"]
+PAGES = ["docs/python.md", "docs/migration.md", "bindings/python/README.md"]
 if torch_or_none() is not None:
-    MODULES += ["pointmill.torch", *(f"pointmill.compat.{name}" for name in ("mmcv", "pcdet", "spconv"))]
+    MODULES += ["pointmill.torch", "pointmill._scatter"]
+    COMPAT = ("mmcv", "mmdet3d", "bevfusion", "pcdet", "spconv", "torch_scatter", "_dynamic", "_generators")
+    MODULES += [f"pointmill.compat.{name}" for name in COMPAT]
 
 
 @pytest.mark.parametrize("name", MODULES)

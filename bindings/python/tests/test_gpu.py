@@ -437,6 +437,59 @@ def test_icp_is_that_of_the_cpu():
                 assert_bits(bits(getattr(got, name)), getattr(want, name), name)
 
 
+def test_normals_of_the_caller_are_those_of_the_cpu():
+    x, y = (g.ravel() * 0.04 for g in np.meshgrid(np.arange(50), np.arange(50)))
+    sheet = np.stack([x, y, 0.2 * np.sin(3 * x) * np.cos(2 * y)], 1)
+    normals = np.stack([-0.6 * np.cos(3 * x) * np.cos(2 * y), 0.4 * np.sin(3 * x) * np.sin(2 * y), np.ones_like(x)], 1)
+    source = sheet + [0.015, -0.01, 0.005]
+    on_gpu = gpu(source, sheet, normals)
+    for metric in ("point_to_plane", "gicp"):
+        want = pointmill.icp(source=source, target=sheet, target_normals=normals, metric=metric)
+        for given in (normals, on_gpu[2]):
+            got = pointmill.icp(source=on_gpu[0], target=on_gpu[1], target_normals=given, metric=metric)
+            assert_bits(got.target_from_source.cpu().numpy(), want.target_from_source)
+            assert got.status == want.status and got.converged
+
+
+def test_compat_is_that_of_the_cpu():
+    """Scatter and what is made of it, types and generators: the same bits on both, forward and backward, in every run."""
+    from pointmill.compat import bevfusion, mmcv, mmdet3d, torch_scatter
+
+    def everything(device):
+        points = torch.from_numpy(cloud(5000)).to(device)
+        rois, pts, features = (torch.from_numpy(a).to(device) for a in scene())
+        coors = mmcv.voxelization(points, SIZE, RANGE, -1, -1)
+        found = [coors, mmdet3d.VoxelizationByGridShape(RANGE, -1, grid_shape=[41, 41, 9]).to(device)(points)]
+        for dtype in (torch.float64, torch.float16):
+            found += [*bevfusion.voxelization(points.to(dtype), SIZE, RANGE, 3, 2000)]
+        found += [mmcv.voxelization(points.double(), SIZE, RANGE, -1, -1)]
+        generator = torch.Generator().manual_seed(0)
+        for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+            feats = torch.randn(len(points), 7, generator=generator, dtype=torch.float64).to(dtype).to(device)
+            for mode in ("sum", "mean", "max"):
+                leaf = feats.clone().requires_grad_()
+                reduced, cells = mmcv.dynamic_scatter(leaf, coors, mode)
+                (reduced * reduced).sum().backward()
+                found += [reduced.detach(), cells, leaf.grad]
+        found += [*torch_scatter.scatter_max(points, coors[:, 2].clamp(min=0), dim=0)]
+        found += [pt.scatter(points[:, 3:].contiguous(), coors[:, 1].contiguous(), 60)]
+        for mode in ("max", "avg"):
+            leaf = features.double().requires_grad_()
+            pooled = mmcv.RoIAwarePool3d(4, 20, mode)(rois.double(), pts.double(), leaf)
+            (pooled * pooled).sum().backward()
+            found += [pooled.detach(), leaf.grad]
+        leaf = features.clone().requires_grad_()
+        pooled, empty = mmcv.RoIPointPool3d(33)(pts[None], leaf[None], rois[None])
+        (pooled * pooled).sum().backward()
+        return [*found, pooled.detach(), empty, leaf.grad]
+
+    want = everything("cpu")
+    for _ in range(3):
+        for i, (got, wanted) in enumerate(zip(everything(GPU), want, strict=True)):
+            assert got.is_cuda and got.dtype == wanted.dtype, i
+            assert_bits(bits(got), bits(wanted), f"result {i}")
+
+
 def test_ndt_is_that_of_the_cpu():
     from pointmill import ndt
 

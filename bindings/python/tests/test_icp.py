@@ -63,6 +63,62 @@ def test_guesses_origins_and_schedules():
     np.testing.assert_allclose((again.target_from_source @ centre - centre)[:3], [-0.015, 0.01, -0.005], atol=1e-3)
 
 
+TUTORIAL = np.array(
+    [[0.862, 0.011, -0.507, 0.5], [-0.139, 0.967, -0.215, 0.7], [0.487, 0.255, 0.835, -1.4], [0, 0, 0, 1]]
+)
+
+
+def test_guesses_of_three_digits():
+    """A rotation of three digits is taken as the nearest one; what is farther off is told with how far."""
+    u, _, v = np.linalg.svd(TUTORIAL[:3, :3])
+    exact = TUTORIAL.copy()
+    exact[:3, :3] = u @ v
+    assert 1e-4 < np.abs(exact - TUTORIAL).max() < 1e-3
+    source = (sheet() - exact[:3, 3]) @ exact[:3, :3]
+    for guess in (TUTORIAL, TUTORIAL.astype(np.float32), exact, TUTORIAL.tolist()):
+        found = pointmill.icp(source=source, target=sheet(), metric="point_to_point", target_from_source=guess)
+        assert found.converged
+        np.testing.assert_allclose(found.target_from_source, exact, atol=2e-6)
+    # A thousand poses of single precision, one after the other.
+    step, chain = exact[:3, :3].astype(np.float32), np.eye(4, dtype=np.float32)
+    for _ in range(1000):
+        chain[:3, :3] = chain[:3, :3] @ step
+    assert pointmill.icp(source=source, target=sheet(), target_from_source=chain, max_iterations=0).trace
+    far = TUTORIAL.copy()
+    far[0, 0] += 0.02
+    with pytest.raises(ValueError, match=r"target_from_source: expected a rigid transform: a rotation to 0.001, .* got an entry that is 1\.\d\de-2 off") as error:
+        pointmill.icp(source=source, target=sheet(), target_from_source=far)
+    assert "U V^T" in str(error.value)
+
+
+def test_normals_of_the_caller(library):
+    x, y = (g.ravel() * 0.04 for g in np.meshgrid(np.arange(50), np.arange(50)))
+    normals = np.stack([-0.6 * np.cos(3 * x) * np.cos(2 * y), 0.4 * np.sin(3 * x) * np.sin(2 * y), np.ones_like(x)], 1)
+    source, target = library(sheet() + [0.015, -0.01, 0.005]), library(sheet())
+    for metric in ("point_to_plane", "gicp"):
+        call = lambda rows: pointmill.icp(source=source, target=target, metric=metric, target_normals=rows)
+        found = call(library(normals))
+        assert found.converged
+        moved = to_numpy(found.target_from_source, source)
+        # As good as with normals that are made, or better: those at the rim of the sheet lean.
+        np.testing.assert_allclose(moved[:3, 3], [-0.015, 0.01, -0.005], atol=1e-4)
+        for other in (-3 * normals.astype(np.float32), normals.tolist()):
+            np.testing.assert_allclose(to_numpy(call(other).target_from_source, source), moved, atol=1e-6)
+        flat = call(np.tile([0.0, 0.0, 1.0], (2500, 1)))
+        assert not np.array_equal(to_numpy(flat.target_from_source, source), moved)
+    flat = pointmill.icp(source=source, target=target, target_normals=np.tile([0.0, 0.0, 1.0], (2500, 1)))
+    assert flat.status == "degenerate" and sum(flat.observable) == 3
+    for message, rows in (
+        ("target_normals: expected 2500 rows, as the target, got 2499", normals[1:]),
+        ("target_normals: expected an array of shape [N, 3], got shape [2500, 2]", normals[:, :2]),
+    ):
+        with pytest.raises(ValueError) as error:
+            pointmill.icp(source=source, target=target, target_normals=rows)
+        assert message in str(error.value)
+    with pytest.raises(ValueError, match="target_normals: expected none: point-to-point does not use normals"):
+        pointmill.icp(source=source, target=target, metric="point_to_point", target_normals=normals)
+
+
 def test_alignments_that_fail_say_so():
     plane = np.concatenate([sheet()[:, :2], np.zeros((2500, 1))], 1)
     found = pointmill.icp(source=plane + [0.01, 0, 0.1], target=plane)

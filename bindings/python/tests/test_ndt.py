@@ -124,6 +124,22 @@ def test_searches(library):
         assert rows[splits[k] : splits[k + 1]].tolist() == np.flatnonzero(around).tolist()
 
 
+def test_guesses_of_three_digits():
+    """A rotation of three digits is taken as the nearest one, alone and among others."""
+    points = room()
+    grid = ndt.Grid(points, resolution=1.0)
+    angle = 0.02
+    exact = np.eye(4)
+    exact[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    rounded = exact.round(3)
+    # The nearest rotation turns by nearly the same angle.
+    nearest = np.arctan2(rounded[1, 0], rounded[0, 0])
+    assert 1e-6 < abs(rounded[0] @ rounded[0] - 1) < 1e-3
+    want = grid.score(points, [0, 0, 0, 0, 0, nearest])
+    for got in (grid.score(points, rounded), grid.score(points, np.stack([rounded, exact]))):
+        np.testing.assert_allclose(np.atleast_1d(got.score)[0], want.score, rtol=1e-12)
+
+
 def test_errors():
     points = room()
     grid = ndt.Grid(points, resolution=1.0)
@@ -139,7 +155,8 @@ def test_errors():
         (ValueError, "points: expected values of type f32 about an origin", lambda: ndt.Grid(points, resolution=1.0, origin=[0, 0, 0])),
         (ValueError, "guess: expected poses of shape [6] or [P, 6]", lambda: grid.align(points, [1, 2, 3])),
         (TypeError, "guess: expected poses of shape", lambda: grid.align(points, "pose")),
-        (ValueError, "guess: expected rigid transforms", lambda: grid.align(points, 2 * np.eye(4))),
+        (ValueError, "guess: expected a rigid transform: a rotation to 0.001", lambda: grid.align(points, 2 * np.eye(4))),
+        (ValueError, "got a mirroring", lambda: grid.align(points, np.diag([1.0, 1.0, -1.0, 1.0]))),
         (ValueError, "pose: expected one pose, got 2", lambda: grid.point_scores(points, np.zeros((2, 6)))),
         (ValueError, "expected six finite numbers", lambda: grid.score(points, [np.nan] * 6)),
         (ValueError, "step_size: expected a finite number > 0", lambda: grid.align(points, step_size=0.0)),

@@ -1,10 +1,41 @@
 //! Rigid transforms, and how two of them are a small motion apart.
 
 use crate::linear::Square;
+use crate::svd::svd;
 use crate::trig::sin_cos_f64;
+use thiserror::Error;
 
-/// Most that an entry of `R R^T` may be off, for a matrix to be taken as a rotation.
+/// Most that an entry of `R R^T` may be off, for a matrix to be a rotation as it stands.
 const NEARLY: f64 = 1e-6;
+
+/// Most that an entry of a matrix may be off the nearest rotation, for the matrix to be taken as that rotation.
+pub const TOLERANCE: f64 = 1e-3;
+
+/// Why a 4x4 matrix is not taken as a rigid transform.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum NotRigid {
+    /// An entry is NaN or infinite.
+    #[error("{got} in row {row}, column {column}")]
+    NotFinite {
+        /// Counted from 0.
+        row: usize,
+        /// Counted from 0.
+        column: usize,
+        /// The entry.
+        got: f64,
+    },
+    /// The last row is not 0, 0, 0, 1.
+    #[error("a last row of {0:?}")]
+    LastRow([f64; 4]),
+    /// The determinant is negative.
+    #[error("a mirroring: the determinant of the 3x3 part is negative")]
+    Mirrored,
+    /// The 3x3 part is farther from the nearest rotation than [`TOLERANCE`].
+    #[error(
+        "an entry that is {0:.2e} off the nearest rotation; U V^T is that rotation, if U S V^T is the singular value decomposition of the 3x3 part"
+    )]
+    Off(f64),
+}
 
 /// A rotation and a translation: `x' = R x + t`.
 #[repr(C)]
@@ -59,15 +90,47 @@ impl Rigid {
         [row(0), row(1), row(2), [0.0, 0.0, 0.0, 1.0]]
     }
 
-    /// The transform of a 4x4 matrix; `None` if it is not finite, its last row is not 0, 0, 0, 1, or its rotation is none, by more than a millionth. What is left
-    /// of that millionth is taken away; an exact rotation stays as it is.
-    pub fn from_matrix(m: &[[f64; 4]; 4]) -> Option<Self> {
-        let rotation = [0, 1, 2].map(|i| [m[i][0], m[i][1], m[i][2]]);
-        let finite = m.iter().flatten().all(|x| x.is_finite());
-        if !finite || m[3] != [0.0, 0.0, 0.0, 1.0] || !is_rotation(&rotation) {
-            return None;
+    /// The transform of a 4x4 matrix, rows first, whose rotation may be off by what [`TOLERANCE`] allows. An exact rotation stays as it is.
+    ///
+    /// # Errors
+    /// What [`nearly`](Self::nearly) refuses.
+    pub fn from_matrix(m: &[f64; 16]) -> Result<Self, NotRigid> {
+        let Self { rotation, translation } = Self::nearly(m)?;
+        Ok(Self { rotation: orthonormal(&rotation), translation })
+    }
+
+    /// As [`from_matrix`](Self::from_matrix), but a rotation that is one to a millionth keeps every bit. Only one that is farther off becomes [the nearest](nearest_rotation).
+    ///
+    /// # Errors
+    /// A matrix that is not finite, whose last row is not 0, 0, 0, 1, that mirrors, or that has an entry farther than [`TOLERANCE`] from the nearest rotation.
+    ///
+    /// ```
+    /// use pointmill_core::rigid::{NotRigid, Rigid};
+    /// let mut m = [1.0, 0.0, 0.0, 5.0, /**/ 0.0, 1.0, 0.0, 0.0, /**/ 0.0, 0.0, 1.0, 0.0, /**/ 0.0, 0.0, 0.0, 1.0];
+    /// m[0] = 0.9995;
+    /// assert_eq!(Rigid::nearly(&m)?.rotation, Rigid::IDENTITY.rotation);
+    /// m[0] = 0.99;
+    /// assert!(matches!(Rigid::nearly(&m), Err(NotRigid::Off(off)) if (off - 0.01).abs() < 1e-12));
+    /// # Ok::<(), NotRigid>(())
+    /// ```
+    pub fn nearly(m: &[f64; 16]) -> Result<Self, NotRigid> {
+        if let Some(i) = m.iter().position(|x| !x.is_finite()) {
+            return Err(NotRigid::NotFinite { row: i / 4, column: i % 4, got: m[i] });
         }
-        Some(Self { rotation: orthonormal(&rotation), translation: [m[0][3], m[1][3], m[2][3]] })
+        let last = [m[12], m[13], m[14], m[15]];
+        if last != [0.0, 0.0, 0.0, 1.0] {
+            return Err(NotRigid::LastRow(last));
+        }
+        let given = [0, 4, 8].map(|i| [m[i], m[i + 1], m[i + 2]]);
+        let translation = [m[3], m[7], m[11]];
+        if is_rotation(&given) {
+            return Ok(Self { rotation: given, translation });
+        }
+        let (rotation, off) = nearest_rotation(&given);
+        if off <= TOLERANCE {
+            return Ok(Self { rotation, translation });
+        }
+        Err(if dot(cross(given[0], given[1]), given[2]) < 0.0 { NotRigid::Mirrored } else { NotRigid::Off(off) })
     }
 }
 
@@ -81,6 +144,25 @@ pub fn is_rotation(r: &Square<3>) -> bool {
         }
     }
     good && dot(cross(r[0], r[1]), r[2]) > 0.0
+}
+
+/// The rotation with the smallest sum of squared differences from a finite matrix, and the largest difference of an entry.
+///
+/// **Source**: Kabsch, A discussion of the solution for the best rotation to relate two sets of vectors, 1978.
+///
+/// ```
+/// use pointmill_core::rigid::nearest_rotation;
+/// let (rotation, off) = nearest_rotation(&[[0.0, -1.25, 0.0], [1.25, 0.0, 0.0], [0.0, 0.0, 1.25]]);
+/// assert_eq!((rotation, off), ([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 0.25));
+/// ```
+pub fn nearest_rotation(m: &Square<3>) -> (Square<3>, f64) {
+    let largest = m.as_flattened().iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    // The rotation is the same for any multiple; squares of what is far from one overflow or vanish.
+    let scale = if largest > 2.0 || largest < 0.25 && largest > 0.0 { largest } else { 1.0 };
+    let of = svd(&m.map(|row| row.map(|x| x / scale)));
+    let rotation = multiply(&transpose(&of.left), &of.right);
+    let pairs = m.as_flattened().iter().zip(rotation.as_flattened());
+    (rotation, pairs.fold(0.0, |most, (a, b)| most.max((a - b).abs())))
 }
 
 /// The rotation by a rotation vector: its direction is the axis, its length the angle in radians.
@@ -113,12 +195,14 @@ pub fn exponential(w: [f64; 3]) -> Square<3> {
     ]
 }
 
+/// The direction of a vector, of length one; not numbers for a vector of length zero.
+pub fn unit(v: [f64; 3]) -> [f64; 3] {
+    let length = crate::float::sqrt(dot(v, v));
+    v.map(|x| x / length)
+}
+
 /// The rows made orthogonal and of length one, one after the other.
 fn orthonormal(r: &Square<3>) -> Square<3> {
-    let unit = |v: [f64; 3]| {
-        let length = crate::float::sqrt(dot(v, v));
-        v.map(|x| x / length)
-    };
     let x = unit(r[0]);
     let along = dot(x, r[1]);
     let y = unit([r[1][0] - along * x[0], r[1][1] - along * x[1], r[1][2] - along * x[2]]);
@@ -209,10 +293,50 @@ mod tests {
             // The pivot itself is only translated.
             let at = a.inverse().apply(p);
             prop_assert!(near(b.apply(at), add(p, [0.5, -1.0, 2.0])));
-            prop_assert_eq!(Rigid::from_matrix(&Rigid::IDENTITY.matrix()), Some(Rigid::IDENTITY));
-            let again = Rigid::from_matrix(&a.matrix()).unwrap();
+            prop_assert_eq!(Rigid::from_matrix(&flat(&Rigid::IDENTITY)), Ok(Rigid::IDENTITY));
+            let again = Rigid::from_matrix(&flat(&a)).unwrap();
             prop_assert!(close(&again.rotation, &a.rotation, 1e-15 * 4.0) && again.translation == t);
+            prop_assert_eq!(Rigid::nearly(&flat(&a)), Ok(a));
         }
+
+        /// Of all rotations near it: no small turn makes the sum of squares smaller.
+        #[test]
+        fn the_nearest_rotation_is_the_nearest(
+            w in prop::array::uniform3(-2f64..2.0), noise in prop::array::uniform9(-1f64..1.0), power in -30i32..-2, scale in -300i32..300
+        ) {
+            let exact = exponential(w);
+            let size = libm::scalbn(1.0, power);
+            let given = [0, 1, 2].map(|i| [0, 1, 2].map(|j| exact[i][j] + size * noise[3 * i + j]));
+            let (nearest, off) = nearest_rotation(&given);
+            prop_assert!(close(&multiply(&nearest, &transpose(&nearest)), &Rigid::IDENTITY.rotation, 1e-15 * 4.0));
+            prop_assert!(dot(cross(nearest[0], nearest[1]), nearest[2]) > 0.0);
+            let largest = |r: &Square<3>| given.as_flattened().iter().zip(r.as_flattened()).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
+            prop_assert_eq!(off, largest(&nearest));
+            // The sum of squares is least where the sum of products is greatest.
+            let fit = |r: &Square<3>| -> f64 { given.as_flattened().iter().zip(r.as_flattened()).map(|(a, b)| a * b).sum() };
+            for axis in 0..3 {
+                for angle in [1e-3, -1e-3] {
+                    let mut turn = [0.0; 3];
+                    turn[axis] = angle;
+                    prop_assert!(fit(&multiply(&exponential(turn), &nearest)) < fit(&nearest));
+                }
+            }
+            // Nothing overflows or vanishes.
+            let (same, _) = nearest_rotation(&given.map(|row| row.map(|x| libm::scalbn(x, scale))));
+            prop_assert!(close(&same, &nearest, 1e-14));
+        }
+
+        #[test]
+        fn rotations_of_three_digits_are_taken(w in prop::array::uniform3(-2f64..2.0)) {
+            let exact = Rigid { rotation: exponential(w), translation: [1.0, 2.0, 3.0] };
+            let three = flat(&exact).map(|x| libm::round(x * 1e3) / 1e3);
+            let taken = Rigid::from_matrix(&three).unwrap();
+            prop_assert!(is_rotation(&taken.rotation) && close(&taken.rotation, &exact.rotation, 1.5e-3));
+        }
+    }
+
+    fn flat(of: &Rigid) -> [f64; 16] {
+        of.matrix().as_flattened().try_into().unwrap()
     }
 
     #[test]
@@ -225,22 +349,62 @@ mod tests {
 
     #[test]
     fn what_is_no_rigid_transform() {
-        let good = Rigid { rotation: exponential([0.1, 0.2, 0.3]), translation: [1.0, 2.0, 3.0] }.matrix();
-        let with = |i: usize, j: usize, x: f64| {
+        let good = flat(&Rigid { rotation: exponential([0.1, 0.2, 0.3]), translation: [1.0, 2.0, 3.0] });
+        let with = |i: usize, x: f64| {
             let mut m = good;
-            m[i][j] = x;
+            m[i] = x;
             Rigid::from_matrix(&m)
         };
-        assert!(Rigid::from_matrix(&good).is_some());
-        for bad in [with(0, 0, f64::NAN), with(1, 3, f64::INFINITY), with(3, 0, 1.0), with(3, 3, 2.0), with(0, 0, 1.5)]
-        {
-            assert_eq!(bad, None);
+        assert!(Rigid::from_matrix(&good).is_ok());
+        let infinite = with(7, f64::INFINITY).unwrap_err();
+        assert_eq!(infinite, NotRigid::NotFinite { row: 1, column: 3, got: f64::INFINITY });
+        assert!(matches!(with(0, f64::NAN), Err(NotRigid::NotFinite { row: 0, column: 0, .. })));
+        assert_eq!(with(12, 1.0), Err(NotRigid::LastRow([1.0, 0.0, 0.0, 1.0])));
+        assert_eq!(with(15, 2.0), Err(NotRigid::LastRow([0.0, 0.0, 0.0, 2.0])));
+        for (factor, wanted) in [(1.5, 0.5), (2.0, 1.0), (1e300, 1e300), (1e-300, 1.0), (0.0, 1.0)] {
+            let mut scaled = flat(&Rigid::IDENTITY).map(|x| x * factor);
+            scaled[15] = 1.0;
+            let Err(NotRigid::Off(off)) = Rigid::from_matrix(&scaled) else { panic!("{factor}") };
+            assert!((off - wanted).abs() <= 1e-12 * wanted, "{factor}: {off}");
         }
         let mut mirrored = good;
-        (0..3).for_each(|j| mirrored[2][j] = -mirrored[2][j]);
-        assert_eq!(Rigid::from_matrix(&mirrored), None);
-        // A little off is put right.
-        let off = with(0, 0, good[0][0] + 3e-7).unwrap();
-        assert!(close(&multiply(&off.rotation, &transpose(&off.rotation)), &Rigid::IDENTITY.rotation, 1e-15));
+        (8..11).for_each(|i| mirrored[i] = -mirrored[i]);
+        assert_eq!(Rigid::from_matrix(&mirrored), Err(NotRigid::Mirrored));
+    }
+
+    #[test]
+    fn what_is_a_little_off_is_put_right() {
+        let exact = flat(&Rigid { rotation: exponential([0.1, 0.2, 0.3]), translation: [1.0, 2.0, 3.0] });
+        let grown = |by: f64| {
+            let mut m = exact;
+            [0, 1, 2, 4, 5, 6, 8, 9, 10].iter().for_each(|i| m[*i] *= 1.0 + by);
+            m
+        };
+        let rotation = |m: &[f64; 16]| [0, 4, 8].map(|i| [m[i], m[i + 1], m[i + 2]]);
+        // To a millionth every bit stays, and rows are made orthogonal one after the other.
+        let given = grown(4e-7);
+        assert_eq!(Rigid::nearly(&given).unwrap().rotation, rotation(&given));
+        assert_eq!(Rigid::from_matrix(&given).unwrap().rotation, orthonormal(&rotation(&given)));
+        // Beyond it the nearest rotation counts, up to the tolerance.
+        for by in [1e-6, 1e-4, 9.9e-4] {
+            let taken = Rigid::nearly(&grown(by)).unwrap();
+            assert!(close(&taken.rotation, &rotation(&exact), 1e-15 * 4.0), "{by}");
+        }
+        assert!(matches!(Rigid::nearly(&grown(2e-3)), Err(NotRigid::Off(off)) if off > TOLERANCE));
+        // The rotation of a tutorial, with three digits.
+        let three = [
+            0.862, 0.011, -0.507, 0.5, /**/ -0.139, 0.967, -0.215, 0.7, /**/ 0.487, 0.255, 0.835, -1.4,
+            /**/ 0.0, 0.0, 0.0, 1.0,
+        ];
+        assert!(!is_rotation(&rotation(&three)) && is_rotation(&Rigid::from_matrix(&three).unwrap().rotation));
+        // A thousand poses of single precision, one after the other.
+        let step = exponential([0.01, -0.02, 0.015]).map(|row| row.map(|x| x as f32));
+        let mut chain = [[1.0f32, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        for _ in 0..1000 {
+            chain = chain.map(|row| [0, 1, 2].map(|j| row[0] * step[0][j] + row[1] * step[1][j] + row[2] * step[2][j]));
+        }
+        let mut chained = exact;
+        (0..9).for_each(|i| chained[i / 3 * 4 + i % 3] = f64::from(chain[i / 3][i % 3]));
+        assert!(!is_rotation(&rotation(&chained)) && is_rotation(&Rigid::from_matrix(&chained).unwrap().rotation));
     }
 }

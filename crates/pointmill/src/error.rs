@@ -1,5 +1,6 @@
 //! What can go wrong, told with argument, expected and got.
 
+use pointmill_core::rigid::{NotRigid, TOLERANCE};
 use pointmill_core::{CloudError, GridError};
 use thiserror::Error;
 
@@ -71,6 +72,12 @@ impl Error {
     /// An [`Error::Argument`].
     pub(crate) fn argument(argument: &'static str, expected: impl Into<String>, got: impl ToString) -> Self {
         Self::Argument { argument, expected: expected.into(), got: got.to_string() }
+    }
+
+    /// An [`Error::Argument`] of a matrix that is no rigid transform.
+    pub(crate) fn not_rigid(argument: &'static str, why: NotRigid) -> Self {
+        let expected = format!("a rigid transform: a rotation to {TOLERANCE}, a translation, and 0, 0, 0, 1");
+        Self::argument(argument, expected, why)
     }
 }
 

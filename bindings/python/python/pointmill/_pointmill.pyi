@@ -367,5 +367,6 @@ def icp(
     search: Literal["auto", "brute", "kdtree", "lbvh"] | str = "auto",
     source_origin: _Numbers | None = None,
     target_origin: _Numbers | None = None,
+    target_normals: _Array | None = None,
 ) -> IcpRegistration: ...
 def clear_cache() -> None: ...

@@ -14,12 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from . import _pointmill
+from ._scatter import scatter
 
 __all__ = [
     "RoIAwarePool3d",
     "Voxelization",
     "points_in_boxes_part",
     "roi_aware_pool3d",
+    "scatter",
     "voxelize",
 ]
 

@@ -229,7 +229,8 @@ impl NdtGrid {
     /// scan : array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres, in the sensor's frame, where the grid's points were.
     /// guess : array, optional
-    ///     Identity, or poses of shape ``[6]`` or ``[P, 6]`` (x, y, z in metres, roll, pitch, yaw in radians; the rotation is Rx Ry Rz), or rigid transforms ``[4, 4]`` or ``[P, 4, 4]``.
+    ///     Identity, or poses of shape ``[6]`` or ``[P, 6]`` (x, y, z in metres, roll, pitch, yaw in radians; the rotation is Rx Ry Rz), or rigid transforms ``[4, 4]`` or ``[P, 4, 4]``, whose
+    ///     rotations may have entries up to 1e-3 off the nearest rotation, which then counts.
     /// step_size : float
     ///     Longest step.
     /// epsilon : float

@@ -157,7 +157,7 @@ pub(crate) struct MatchArgs {
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
-    /// Poses that take the scan to the map: 16 numbers, a 4x4 matrix row by row, or 6: x y z in metres, roll pitch yaw in radians; or one such pose a line
+    /// Poses that take the scan to the map: 16 numbers, a 4x4 matrix row by row, or 6: x y z in metres, roll pitch yaw in radians; or one such pose a line. Entries of a rotation may be 0.001 off the nearest rotation, which then counts
     #[arg(long, value_name = "POSE.txt", required = true, num_args = 1..)]
     pub(crate) pose: Vec<PathBuf>,
 }

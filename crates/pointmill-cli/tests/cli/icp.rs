@@ -132,6 +132,17 @@ fn the_answer_is_that_of_the_library() {
     fs::write(folder.path().join("true.txt"), text.join(" ")).unwrap();
     let told = run(folder.path(), &args.replace("guess.txt", "true.txt")).expect(0);
     assert!(told.data("summary")[0]["iterations"].as_u64().unwrap() <= 2);
+    // Three digits of it are taken as the nearest rotation; a hundredth off is told with how far off it is.
+    let rounded: Vec<_> = truth().iter().map(|x| format!("{x:.3}")).collect();
+    fs::write(folder.path().join("rounded.txt"), rounded.join(" ")).unwrap();
+    let told = run(folder.path(), &args.replace("guess.txt", "rounded.txt")).expect(0);
+    assert_eq!(told.data("summary")[0]["converged"], Value::Bool(true));
+    let mut far = guess();
+    far[0] = 1.01;
+    fs::write(folder.path().join("far.txt"), far.map(|x| x.to_string()).join(" ")).unwrap();
+    let told = run(folder.path(), "icp a.npy b.npy --guess far.txt").expect(3);
+    let wanted = "far.txt: pose 1: wanted a rigid transform: a rotation to 0.001, a translation, and 0, 0, 0, 1, found an entry that is 1.00e-2 off";
+    assert!(told.err.contains(wanted), "{}", told.err);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Alignments on a device.
 
+use super::cloud::{check_normals, check_number};
 use super::gpu::Work;
-use super::{IcpParams, Registration, align};
+use super::{IcpParams, Registration, Target, align};
 use crate::device::Stream;
 use crate::{Coordinates, Result};
 use std::time::Instant;
@@ -49,17 +50,47 @@ impl Aligner {
         target: Coordinates<'_>,
         params: &IcpParams,
     ) -> Result<Registration> {
-        let Some(work) = &mut self.work else {
+        if self.work.is_none() {
             return self.stream.device().install(|| align(source, target, params));
-        };
+        }
+        self.on_gpu(source, target, None, params)
+    }
+
+    /// As [`Aligner::align`], with the caller's normals of the target, as [`Target::with_normals`] takes them.
+    ///
+    /// # Errors
+    /// As [`Aligner::align`] and [`Target::with_normals`].
+    pub fn align_with_normals(
+        &mut self,
+        source: Coordinates<'_>,
+        target: Coordinates<'_>,
+        target_normals: &[[f32; 3]],
+        params: &IcpParams,
+    ) -> Result<Registration> {
+        check_normals(&target, target_normals, params.metric)?;
+        if self.work.is_none() {
+            return Target::with_normals(&self.stream, target, target_normals, params)?.align(source);
+        }
+        self.on_gpu(source, target, Some(target_normals), params)
+    }
+
+    fn on_gpu(
+        &mut self,
+        source: Coordinates<'_>,
+        target: Coordinates<'_>,
+        normals: Option<&[[f32; 3]]>,
+        params: &IcpParams,
+    ) -> Result<Registration> {
+        let work = self.work.as_mut().expect("a GPU");
         let start = Instant::now();
         let guess = params.check()?;
         for (cloud, argument) in [(&source, "source"), (&target, "target")] {
             cloud.check_device(argument, &self.stream)?;
-            super::cloud::check_number(argument, cloud.len())?;
+            check_number(argument, cloud.len())?;
         }
-        self.stream
-            .in_order(&[source.stream(), target.stream()], || work.align(start, [source, target], params, &guess))
+        self.stream.in_order(&[source.stream(), target.stream()], || {
+            work.align(start, [source, target], normals, params, &guess)
+        })
     }
 
     /// The stream that the work goes to.

@@ -1,9 +1,11 @@
 //! Clouds about a centre of their own, in `f32`.
 
+use super::Metric;
 use super::result::Dropped;
 use super::search::{MAX_POINTS, order_along_curve};
 use crate::{Coordinates, Device, Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
+use pointmill_core::rigid::unit;
 use rayon::prelude::*;
 
 /// Points that a centre is made from.
@@ -15,6 +17,8 @@ const FARTHEST: f64 = 1e18;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Local {
     pub(super) points: Vec<[f32; 3]>,
+    /// The caller's normals of these points; empty if there are none.
+    pub(super) normals: Vec<[f32; 3]>,
     /// What was taken off, in metres.
     pub(super) centre: [f64; 3],
     pub(super) dropped: Dropped,
@@ -45,6 +49,22 @@ impl Local {
             return Err(too_far(argument, i));
         }
         Ok(local)
+    }
+
+    /// Takes the caller's normals, one for each point of `cloud`, which this was made of.
+    pub(super) fn take_normals(
+        &mut self,
+        cloud: &Coordinates<'_>,
+        normals: &[[f32; 3]],
+        drop_zeros: bool,
+    ) -> Result<()> {
+        let stays = |i: &usize| {
+            let p = cloud.point(*i);
+            p.iter().all(|x| x.is_finite()) && !(drop_zeros && p == [0.0; 3])
+        };
+        memory::room(&mut self.normals, self.points.len())?;
+        self.normals.extend((0..cloud.len()).filter(stays).map(|i| unit_normal(normals[i])));
+        Ok(())
     }
 
     /// One point, their mean, for the points of each cube of `size` metres; in the order of the first points of cubes.
@@ -80,6 +100,24 @@ pub(super) fn check_number(argument: &'static str, n: usize) -> Result<()> {
         return Err(Error::argument(argument, format!("at most {MAX_POINTS} points"), n));
     }
     Ok(())
+}
+
+/// Checks the caller's normals of a target.
+pub(super) fn check_normals(cloud: &Coordinates<'_>, normals: &[[f32; 3]], metric: Metric) -> Result<()> {
+    if metric == Metric::PointToPoint {
+        let expected = "none: point-to-point does not use normals";
+        return Err(Error::argument("target_normals", expected, format!("{} normals", normals.len())));
+    }
+    if normals.len() != cloud.len() {
+        return Err(Error::argument("target_normals", format!("{} rows, as the target", cloud.len()), normals.len()));
+    }
+    Ok(())
+}
+
+/// A normal of length one; zeros, which is none, for what has no direction.
+pub(super) fn unit_normal(normal: [f32; 3]) -> [f32; 3] {
+    let unit = unit(normal.map(f64::from));
+    if unit.iter().all(|x| x.is_finite()) { unit.map(|x| x as f32) } else { [0.0; 3] }
 }
 
 /// The error of a cloud with a point too far from its middle.

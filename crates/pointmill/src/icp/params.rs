@@ -47,7 +47,7 @@ pub struct IcpParams {
     pub search: Search,
     /// Pairs that are farther apart than these metres do not count; a pair at the distance does. Default none.
     pub max_distance: Option<f64>,
-    /// Where to start: a rigid transform, 4x4, rows first; default identity.
+    /// Where to start: a rigid transform, 4x4, rows first; default identity. A rotation that is a millionth to a thousandth off is taken as the nearest rotation.
     pub target_from_source: [f64; 16],
     /// How pairs are weighed by their residuals, with a width in metres; default alike.
     pub robust: Robust,
@@ -100,12 +100,7 @@ impl IcpParams {
             let expected = format!("{FEWEST_NEIGHBOURS} to {MAX_NEIGHBOURS}");
             return Err(Error::argument("neighbours", expected, self.neighbours));
         }
-        let m = &self.target_from_source;
-        let rows = [0, 1, 2, 3].map(|i| [m[4 * i], m[4 * i + 1], m[4 * i + 2], m[4 * i + 3]]);
-        Rigid::from_matrix(&rows).ok_or_else(|| {
-            let expected = "a rigid transform: a rotation, a translation, and 0, 0, 0, 1";
-            Error::argument("target_from_source", expected, format!("{m:?}"))
-        })
+        Rigid::from_matrix(&self.target_from_source).map_err(|e| Error::not_rigid("target_from_source", e))
     }
 
     /// What ends a stage.

@@ -53,6 +53,10 @@ impl Onto {
         let searcher = Searcher::new(&points, params.search)?;
         let normals = match params.metric {
             Metric::PointToPoint => Vec::new(),
+            // The means of a stage with voxels are other points, and have normals of their own.
+            _ if stage.voxel_size == 0.0 && !target.normals.is_empty() => {
+                memory::collect(target.normals.iter().copied())?
+            }
             _ => normals(&points, &searcher, params.neighbours)?,
         };
         Ok(Arc::new(Self { points, normals, searcher }))

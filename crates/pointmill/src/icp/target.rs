@@ -1,6 +1,6 @@
 //! A target that many sources are aligned to.
 
-use super::cloud::{Local, check_number};
+use super::cloud::{Local, check_normals, check_number};
 use super::gpu::Work;
 use super::register::align_onto;
 use super::stage::Onto;
@@ -48,14 +48,53 @@ impl Target {
     /// # Errors
     /// As [`align`](super::align); a cloud in memory of another device, a lost device.
     pub fn new(stream: &Stream, cloud: Coordinates<'_>, params: &IcpParams) -> Result<Self> {
+        Self::made(stream, cloud, None, params)
+    }
+
+    /// As [`Target::new`], with the caller's normals in place of those that would be made: `[N]` rows, one for each point of `cloud`.
+    ///
+    /// Normals are scaled to length one, and their sign does not matter. Pairs with a point whose normal is zero or not finite do not count. Stages with voxels
+    /// make normals of their own, because their points are means.
+    ///
+    /// # Errors
+    /// As [`Target::new`]; another number of normals than points, or point-to-point, which uses none.
+    ///
+    /// ```
+    /// use pointmill::icp::{IcpParams, Target};
+    /// use pointmill::{Coordinates, Device};
+    /// // A floor and two walls, each with the normal that it was made with.
+    /// let (mut room, mut normals) = (Vec::new(), Vec::new());
+    /// for i in 0..900 {
+    ///     let (a, b) = ((i % 30) as f32 * 0.1, (i / 30) as f32 * 0.1);
+    ///     room.extend([[a, b, 0.0], [0.0, a, b], [a, 0.0, b]]);
+    ///     normals.extend([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
+    /// }
+    /// let cloud = Coordinates::f32(room.as_flattened(), 3)?;
+    /// let target = Target::with_normals(&Device::auto().stream()?, cloud, &normals, &IcpParams::default())?;
+    /// assert!(target.align(cloud)?.inlier_rmse < 1e-6);
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    pub fn with_normals(
+        stream: &Stream,
+        cloud: Coordinates<'_>,
+        normals: &[[f32; 3]],
+        params: &IcpParams,
+    ) -> Result<Self> {
+        Self::made(stream, cloud, Some(normals), params)
+    }
+
+    fn made(stream: &Stream, cloud: Coordinates<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Self> {
         let guess = params.check()?;
         cloud.check_device("target", stream)?;
         check_number("target", cloud.len())?;
+        if let Some(normals) = normals {
+            check_normals(&cloud, normals, params.metric)?;
+        }
         let side = if stream.device().is_cpu() {
-            stream.device().install(|| host(&cloud, params))?
+            stream.device().install(|| host(&cloud, normals, params))?
         } else {
             let mut work = Box::new(Work::new(stream)?);
-            stream.in_order(&[cloud.stream()], || work.take_target(&cloud, params))?;
+            stream.in_order(&[cloud.stream()], || work.take_target(&cloud, normals, params))?;
             Side::Device(Mutex::new(work))
         };
         Ok(Self { stream: stream.clone(), params: params.clone(), guess, side })
@@ -88,11 +127,14 @@ impl Target {
     }
 }
 
-fn host(cloud: &Coordinates<'_>, params: &IcpParams) -> Result<Side> {
-    let whole = Local::new("target", cloud, params.drop_zeros)?;
+fn host(cloud: &Coordinates<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Side> {
+    let mut whole = Local::new("target", cloud, params.drop_zeros)?;
+    if let Some(normals) = normals {
+        whole.take_normals(cloud, normals, params.drop_zeros)?;
+    }
     let mut stages = Vec::new();
     for stage in &params.stages() {
         memory::push(&mut stages, Onto::new(&whole, stage, params)?)?;
     }
-    Ok(Side::Host(Local { points: Vec::new(), ..whole }, stages))
+    Ok(Side::Host(Local { points: Vec::new(), normals: Vec::new(), ..whole }, stages))
 }

@@ -4,7 +4,7 @@ use super::NdtFit;
 use crate::{Error, Result};
 use pointmill_core::linear::inverse;
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, Pose, PreparedPose, state};
-use pointmill_core::rigid::is_rotation;
+use pointmill_core::rigid::Rigid;
 
 /// How a scan is aligned.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,18 +120,14 @@ pub fn matrix_of(pose: &Pose) -> [f64; 16] {
     m
 }
 
-/// The pose of a rigid transform, a 4x4 matrix with rows first; pitch within +-90 degrees.
+/// The pose of a rigid transform, a 4x4 matrix with rows first; pitch within +-90 degrees. A rotation that is a millionth to a thousandth off is taken as the nearest
+/// rotation.
 ///
 /// # Errors
-/// A matrix that is not finite, whose last row is not 0, 0, 0, 1, or whose rotation is none, by more than a millionth.
+/// A matrix that is not finite, whose last row is not 0, 0, 0, 1, that mirrors, or that has an entry more than a thousandth off the nearest rotation.
 pub fn pose_of(matrix: &[f64; 16]) -> Result<Pose> {
-    let r = |i: usize, j: usize| matrix[i * 4 + j];
-    let rotation = [0, 1, 2].map(|i| [r(i, 0), r(i, 1), r(i, 2)]);
-    let finite = matrix.iter().all(|x| x.is_finite());
-    if !finite || matrix[12..] != [0.0, 0.0, 0.0, 1.0] || !is_rotation(&rotation) {
-        let expected = "a rigid transform: a rotation, a translation, and 0, 0, 0, 1";
-        return Err(Error::argument("matrix", expected, format!("{matrix:?}")));
-    }
+    let Rigid { rotation, translation } = Rigid::nearly(matrix).map_err(|e| Error::not_rigid("matrix", e))?;
+    let r = |i: usize, j: usize| rotation[i][j];
     let pitch = r(0, 2).clamp(-1.0, 1.0).asin();
     let (roll, yaw) = if r(0, 2).abs() < 1.0 - 1e-12 {
         ((-r(1, 2)).atan2(r(2, 2)), (-r(0, 1)).atan2(r(0, 0)))
@@ -139,5 +135,6 @@ pub fn pose_of(matrix: &[f64; 16]) -> Result<Pose> {
         // Straight up or down, roll and yaw turn about one axis.
         (r(2, 1).atan2(r(1, 1)), 0.0)
     };
-    Ok([r(0, 3), r(1, 3), r(2, 3), roll, pitch, yaw])
+    let [x, y, z] = translation;
+    Ok([x, y, z, roll, pitch, yaw])
 }

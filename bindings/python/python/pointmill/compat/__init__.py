@@ -1,8 +1,11 @@
 """Names, argument orders and output conventions of other packages, so that a change of imports is all a change takes.
 
 - :mod:`pointmill.compat.mmcv`: ``mmcv.ops``
+- :mod:`pointmill.compat.mmdet3d`: ``mmdet3d.models.data_preprocessors.voxelize`` of mmdet3d 1.x
+- :mod:`pointmill.compat.bevfusion`: ``mmdet3d.ops.voxel`` of BEVFusion, whose coordinates are x, y, z
 - :mod:`pointmill.compat.pcdet`: ``pcdet.ops.roiaware_pool3d.roiaware_pool3d_utils`` and the voxel generator of ``pcdet.datasets``
-- :mod:`pointmill.compat.spconv`: ``spconv.pytorch.utils``
+- :mod:`pointmill.compat.spconv`: ``spconv.pytorch.utils`` and ``spconv.utils``
+- :mod:`pointmill.compat.torch_scatter`: what detectors call of ``torch_scatter``
 
-What is equal bit by bit, and where pointmill differs on purpose, is said in each module and in the package's README.
+What is equal bit by bit, and where pointmill differs on purpose, is said in each module and in the package's README; docs/migration.md says what to change.
 """

@@ -5,11 +5,13 @@ Equal bit by bit to mmcv on finite input:
 - :func:`voxelization` and :class:`Voxelization` to its deterministic CUDA operator and its CPU operator; ``deterministic=False`` gives the same here, where mmcv's result differs
   from run to run;
 - with ``max_points=-1`` to its CPU operator (its CUDA operator leaves 0 in some rows of points outside);
-- the argmax and lists behind :class:`RoIAwarePool3d`, and so its result for ``mode="max"``, for points farther than rounding from the faces of boxes and voxels. mmcv contracts products
+- :func:`voxelization` of points in double precision to its CPU operator, which finds cells in double precision too;
+- :func:`dynamic_scatter` and :class:`DynamicScatter`: rows, coordinates, maxima; sums and means to rounding, for mmcv adds by atomics, and its result differs from run to run;
+- the argmax and lists behind :class:`RoIAwarePool3d`, and so its result for ``mode="max"``, for points farther than rounding from the faces of boxes and voxels; the points behind :class:`RoIPointPool3d` likewise. mmcv contracts products
   and sums and takes sine and cosine in single precision; means are added in the same order.
 
 Different on purpose: points that are not finite are in no voxel and no box; empty input is valid; a voxel index below zero is 0 and not the last; gradients are the same in every run;
-the CPU pools too.
+the CPU pools too; :class:`RoIPointPool3d` has a gradient; of equal maxima in :func:`dynamic_scatter` the first point gets the gradient, as in mmcv, and NaN never wins.
 """
 
 from __future__ import annotations
@@ -20,19 +22,22 @@ import torch
 from torch import Tensor, nn
 
 from .. import _pointmill
-from .. import torch as _torch
+from ._dynamic import DynamicScatter, dynamic_scatter
+from ._pooling import pool_points, pool_voxels
 from ._shared import inside, plain, samples
+from ._voxels import dynamic, hard, pair
 
 __all__ = [
+    "DynamicScatter",
     "RoIAwarePool3d",
+    "RoIPointPool3d",
     "Voxelization",
+    "dynamic_scatter",
     "points_in_boxes_all",
     "points_in_boxes_cpu",
     "points_in_boxes_part",
     "voxelization",
 ]
-
-_ALL = (1 << 30) - 1
 
 
 def voxelization(
@@ -47,8 +52,9 @@ def voxelization(
 
     Parameters
     ----------
-    points : Tensor of float32, ``[N, C]``
-        x, y, z, then whatever is carried along.
+    points : Tensor of float32, float64, float16 or bfloat16, ``[N, C]``
+        x, y, z, then whatever is carried along. Cells of float64 are found in double precision, as mmcv's CPU operator finds them; `voxel_size` and `coors_range` are
+        of single precision for all types.
     voxel_size : 3 floats
         Edges along x, y, z.
     coors_range : 6 floats
@@ -62,7 +68,7 @@ def voxelization(
 
     Returns
     -------
-    voxels : Tensor of float32, ``[V, max_points, C]``
+    voxels : Tensor of the points' type, ``[V, max_points, C]``
     coors : Tensor of int32, ``[V, 3]``
         z, y, x.
     num_points_per_voxel : Tensor of int32, ``[V]``
@@ -78,27 +84,9 @@ def voxelization(
     >>> voxelization(points, [1, 1, 1], [0, 0, 0, 4, 4, 1], -1, -1).tolist()
     [[0, 0, 0], [0, 0, 2], [-1, -1, -1]]
     """
-    points = plain(points)
     if max_points == -1 or max_voxels == -1:
-        result = _pointmill.voxelize(
-            points,
-            voxel_size=voxel_size,
-            point_cloud_range=coors_range,
-            max_num_points=None,
-            max_voxels=_ALL,
-            point_to_voxel=True,
-        )
-        # A row for points of no voxel, which -1 finds at the end.
-        outside = points.new_full((1, 3), -1, dtype=torch.int32)
-        return torch.cat([result.coords, outside])[result.point_to_voxel.long()]
-    result = _pointmill.voxelize(
-        points,
-        voxel_size=voxel_size,
-        point_cloud_range=coors_range,
-        max_num_points=max_points,
-        max_voxels=max_voxels,
-    )
-    return result.voxels, result.coords, result.num_points
+        return dynamic(points, voxel_size, coors_range)
+    return hard(points, voxel_size, coors_range, max_points, max_voxels)
 
 
 class Voxelization(nn.Module):
@@ -116,19 +104,21 @@ class Voxelization(nn.Module):
         Without effect: results always are.
     """
 
+    _voxelize = staticmethod(voxelization)
+
     def __init__(
         self,
         voxel_size: Sequence[float],
         point_cloud_range: Sequence[float],
         max_num_points: int,
-        max_voxels: tuple[int, int] | int = 20000,
+        max_voxels: int | Sequence[int] = 20000,
         deterministic: bool = True,
     ) -> None:
         super().__init__()
         self.voxel_size = voxel_size
         self.point_cloud_range = point_cloud_range
         self.max_num_points = max_num_points
-        self.max_voxels = max_voxels if isinstance(max_voxels, tuple) else (max_voxels, max_voxels)
+        self.max_voxels = pair(max_voxels)
         self.deterministic = deterministic
         limits = torch.tensor(point_cloud_range, dtype=torch.float32)
         sizes = torch.tensor(voxel_size, dtype=torch.float32)
@@ -138,7 +128,7 @@ class Voxelization(nn.Module):
 
     def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor, Tensor]:
         """Bin points ``[N, C]`` into voxels."""
-        return voxelization(
+        return self._voxelize(
             input,
             self.voxel_size,
             self.point_cloud_range,
@@ -184,15 +174,50 @@ class RoIAwarePool3d(nn.Module):
         self.mode = mode
 
     def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor) -> Tensor:
-        """Pool ``[B, 7]`` (cz of the bottom face), ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]``."""
-        return _torch.roi_aware_pool3d(
-            rois.detach().contiguous(),
-            pts.detach().contiguous(),
-            pts_feature.contiguous(),
-            self.out_size,
-            self.max_pts_per_voxel,
-            self.mode,
-        )
+        """Pool ``[B, 7]`` (cz of the bottom face), ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]`` of the features' type.
+
+        Boxes and points of float64 are rounded to float32, which decides the voxel of a point; features of float64 are pooled in float64.
+        """
+        return pool_voxels(rois, pts, pts_feature, self.out_size, self.max_pts_per_voxel, self.mode)
+
+
+class RoIPointPool3d(nn.Module):
+    """List the points in each box with their features, as ``mmcv.ops.RoIPointPool3d``, with a gradient for the features.
+
+    Parameters
+    ----------
+    num_sampled_points : int
+        Points of a box: the first in input order, again and again where a box has fewer.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.mmcv import RoIPointPool3d
+    >>> points = torch.tensor([[[1.5, 0.5, 0.5], [9.0, 0.0, 0.0], [1.0, 0.0, 0.5]]])
+    >>> boxes = torch.tensor([[[0.0, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0], [5.0, 5.0, 0.0, 1.0, 1.0, 1.0, 0.0]]])
+    >>> pooled, empty = RoIPointPool3d(3)(points, torch.tensor([[[7.0], [8.0], [9.0]]]), boxes)
+    >>> pooled[0, 0, :, 3].tolist(), empty.tolist()
+    ([7.0, 9.0, 7.0], [[0, 1]])
+    """
+
+    def __init__(self, num_sampled_points: int = 512) -> None:
+        super().__init__()
+        if num_sampled_points < 1:
+            raise ValueError(f"num_sampled_points: expected 1 or more, got {num_sampled_points}")
+        self.num_sampled_points = num_sampled_points
+
+    def forward(self, points: Tensor, point_features: Tensor, boxes3d: Tensor) -> tuple[Tensor, Tensor]:
+        """Pool ``[B, N, 3]``, ``[B, N, C]``, ``[B, M, 7]`` (cz of the bottom face) to ``[B, M, S, 3 + C]``, x, y, z first and zeros for boxes without points, and int32 ``[B, M]``, 1 for those."""
+        samples(points, boxes3d)
+        if point_features.dim() != 3 or point_features.shape[:2] != points.shape[:2]:
+            wanted, got = f"[{points.shape[0]}, {points.shape[1]}, C]", list(point_features.shape)
+            raise ValueError(f"point_features: expected an array of shape {wanted}, got shape {got}")
+        each = [pool_points(*sample, self.num_sampled_points) for sample in zip(points, point_features, boxes3d)]
+        if not each:
+            shape = (0, boxes3d.shape[1], self.num_sampled_points, 3 + point_features.shape[2])
+            return point_features.new_empty(shape), point_features.new_empty(shape[:2], dtype=torch.int32)
+        pooled, empty = zip(*each)
+        return torch.stack(pooled), torch.stack(empty)
 
 
 def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import _pointmill
-from .. import torch as _torch
+from ._pooling import pool_voxels
 from ._shared import inside, plain, samples, xyz
 
 __all__ = [
@@ -114,15 +114,8 @@ class RoIAwarePool3d(nn.Module):
             raise ValueError(f"pool_method: expected 'max' or 'avg', got {pool_method!r}")
         if rois.dim() != 2 or rois.shape[1] != 7:
             raise ValueError(f"rois: expected an array of shape [B, 7], got shape {list(rois.shape)}")
-        return _torch.roi_aware_pool3d(
-            rois.detach().contiguous(),
-            pts.detach().contiguous(),
-            pts_feature.contiguous(),
-            self.out_size,
-            self.max_pts_each_voxel,
-            pool_method,
-            origin="center",
-            margin=_GPU_MARGIN,
+        return pool_voxels(
+            rois, pts, pts_feature, self.out_size, self.max_pts_each_voxel, pool_method, "center", _GPU_MARGIN
         )
 
 

@@ -1,10 +1,11 @@
-"""The names of ``spconv.pytorch.utils``: ``from pointmill.compat.spconv import PointToVoxel``.
+"""The names of ``spconv.pytorch.utils``: ``from pointmill.compat.spconv import PointToVoxel``; and of ``spconv.utils``: ``Point2VoxelCPU3d`` of spconv 2, ``VoxelGenerator`` and ``VoxelGeneratorV2`` of spconv 1.
 
-Equal bit by bit to spconv's CPU generator on finite points in single precision: rows in the order of their first points, the first points of each voxel, ``pc_voxel_id`` with the row of a
+Equal bit by bit to spconv's CPU generators on finite points in single precision: rows in the order of their first points, the first points of each voxel, ``pc_voxel_id`` with the row of a
 point also where its voxel was full. On a GPU spconv's rows, and the points that full voxels keep, differ from run to run; here they are those of the CPU.
 
 Different on purpose: points that are not finite are outside; no points are valid, and none in range too; memory is not that of the whole grid; unused slots are always zero, whatever
-``clear_voxels`` says; ``empty_mean`` on the CPU fills in the mean of the same voxel.
+``clear_voxels`` says; ``empty_mean`` on the CPU fills in the mean of the same voxel. :class:`VoxelGenerator` and :class:`VoxelGeneratorV2` are those of spconv 1.1 and 1.2, with points of double
+precision too; spconv 1.0 stops at the first point beyond ``max_voxels``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import torch
 from torch import Tensor
 
 from .. import _pointmill
+from ._generators import Point2VoxelCPU3d, VoxelGenerator, VoxelGeneratorV2
 from ._shared import plain
 
-__all__ = ["PointToVoxel", "gather_features_by_pc_voxel_id"]
+__all__ = ["Point2VoxelCPU3d", "PointToVoxel", "VoxelGenerator", "VoxelGeneratorV2", "gather_features_by_pc_voxel_id"]
 
 
 class PointToVoxel:

@@ -1,6 +1,6 @@
 //! Clouds about a centre of their own, on the device.
 
-use super::super::cloud::{Local, too_far};
+use super::super::cloud::{Local, too_far, unit_normal};
 use super::super::result::Dropped;
 use crate::device::{Buffer, Stream};
 use crate::{Coordinates, Result, memory};
@@ -124,7 +124,13 @@ impl Cloud {
     /// The points on the host, to make fewer of them.
     pub(super) fn to_host(&self) -> Result<Local> {
         let points = memory::collect(self.points.read(self.len())?.iter().map(|p| [p[0], p[1], p[2]]))?;
-        Ok(Local { points, centre: self.centre(), dropped: self.dropped() })
+        Ok(Local { points, centre: self.centre(), dropped: self.dropped(), ..Local::default() })
+    }
+
+    /// The caller's normals of the points that stayed, of one for each point that there was.
+    pub(super) fn normals_of(&self, normals: &[[f32; 3]]) -> Result<Vec<Place4>> {
+        let kept = if self.len() == 0 { Vec::new() } else { self.kept.read(self.len())? };
+        memory::collect(kept.into_iter().map(|i| place(unit_normal(normals[i as usize]), 0)))
     }
 
     pub(super) const fn len(&self) -> usize {

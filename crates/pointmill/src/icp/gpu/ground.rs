@@ -33,6 +33,8 @@ pub(in crate::icp) struct Work {
     thin: Cloud,
     tree: Tree,
     normals: Buffer<Place4>,
+    /// The caller's normals of the target; empty if there are none.
+    own_normals: Vec<Place4>,
     /// The target as stages take it: of a target that stays one for each stage, else one for all.
     targets: Vec<Onto>,
     /// Normals of the source by index, where its tree is of another order than the curve.
@@ -73,6 +75,7 @@ impl Work {
             thin: cloud()?,
             tree: Tree::new(stream)?,
             normals: stream.alloc(0)?,
+            own_normals: Vec::new(),
             targets: vec![Onto::new(stream)?],
             by_index: stream.alloc(0)?,
             known: stream.alloc(0)?,
@@ -89,6 +92,7 @@ impl Work {
         &mut self,
         start: Instant,
         clouds: [Coordinates<'_>; 2],
+        normals: Option<&[[f32; 3]]>,
         params: &IcpParams,
         guess: &Rigid,
     ) -> Result<Registration> {
@@ -98,17 +102,30 @@ impl Work {
         for (cloud, argument) in self.whole.iter_mut().zip(["source", "target"]) {
             cloud.finish(argument)?;
         }
+        self.take_normals(normals)?;
         self.run(start, params, guess, false)
     }
 
     /// Takes a target that stays for many sources; once, since what is made of it is kept.
-    pub(in crate::icp) fn take_target(&mut self, target: &Coordinates<'_>, params: &IcpParams) -> Result<()> {
+    pub(in crate::icp) fn take_target(
+        &mut self,
+        target: &Coordinates<'_>,
+        normals: Option<&[[f32; 3]]>,
+        params: &IcpParams,
+    ) -> Result<()> {
         self.whole[1].begin(target, params.drop_zeros)?;
         self.whole[1].finish("target")?;
+        self.take_normals(normals)?;
         let stages = params.stages().len();
         while self.targets.len() < stages {
             self.targets.push(Onto::new(&self.stream)?);
         }
+        Ok(())
+    }
+
+    /// The caller's normals of the target that was taken, or none.
+    fn take_normals(&mut self, normals: Option<&[[f32; 3]]>) -> Result<()> {
+        self.own_normals = normals.map_or(Ok(Vec::new()), |normals| self.whole[1].normals_of(normals))?;
         Ok(())
     }
 
@@ -254,7 +271,11 @@ impl<'a> OnDevice<'a> {
             onto.tree.build(cloud, self.search)?;
             if self.params.metric != Metric::PointToPoint {
                 onto.normals.reserve(self.points[1])?;
-                onto.tree.normals(cloud, &cloud.points, k, false, &onto.normals)?;
+                if work.own_normals.is_empty() || self.thinned {
+                    onto.tree.normals(cloud, &cloud.points, k, false, &onto.normals)?;
+                } else {
+                    onto.normals.write(&work.own_normals)?;
+                }
             }
             onto.made = true;
         }

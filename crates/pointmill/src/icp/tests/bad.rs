@@ -11,8 +11,8 @@ fn run(source: &[f64], target: &[f64], params: &IcpParams) -> Registration {
     let got = align_everywhere(Coordinates::f64(source, 3).unwrap(), Coordinates::f64(target, 3).unwrap(), params);
     // Whatever comes in, what comes out is a rigid transform, and every number is one.
     let m = got.target_from_source;
-    let rows = [0, 1, 2, 3].map(|i| [m[4 * i], m[4 * i + 1], m[4 * i + 2], m[4 * i + 3]]);
-    assert!(Rigid::from_matrix(&rows).is_some(), "{m:?}");
+    // It stands as it is, which only a rotation to a millionth does.
+    assert_eq!(off(&m, &Rigid::nearly(&m).unwrap()), (0.0, 0.0), "{m:?}");
     let numbers = [got.fitness, got.inlier_rmse];
     let all = numbers.iter().chain(got.hessian.as_flattened()).chain(&got.observability.eigenvalues).chain(&got.pivot);
     assert!(all.chain(got.covariance.iter().flatten().flatten()).all(|x| x.is_finite()), "{got:?}");
@@ -168,6 +168,26 @@ fn few_iterations_are_no_success() {
     }
 }
 
+/// Three digits of a rotation are no rotation; the result is that of the nearest.
+#[test]
+fn a_guess_that_is_a_little_off_becomes_a_rotation() {
+    let target = f64_cloud(&cloud_of(2_000, 3));
+    let truth = Rigid { rotation: exponential([0.4, -0.3, 0.2]), translation: [0.3, 0.1, 0.2] };
+    let source = moved(&target, &truth.inverse());
+    let flat = |of: &Rigid| <[f64; 16]>::try_from(of.matrix().as_flattened()).unwrap();
+    let three = flat(&truth).map(|x| (x * 1e3).round() / 1e3);
+    assert_ne!(off(&three, &Rigid::nearly(&three).unwrap()), (0.0, 0.0));
+    for metric in METRICS {
+        let from = |target_from_source| {
+            run(&source, &target, &IcpParams { metric, target_from_source, ..IcpParams::default() })
+        };
+        let got = from(three);
+        assert!(got.converged() && off(&got.target_from_source, &truth).0 < 1e-6, "{metric:?} {got:?}");
+        let exact = from(flat(&Rigid::nearly(&three).unwrap()));
+        assert_eq!(got.target_from_source, exact.target_from_source);
+    }
+}
+
 #[test]
 fn errors_name_argument_expected_and_got() {
     let cloud = f64_cloud(&cloud_of(20, 7));
@@ -207,6 +227,11 @@ fn errors_name_argument_expected_and_got() {
     for bad in [with(0, 2.0), with(0, -1.0), with(3, f64::NAN), with(7, f64::INFINITY), with(12, 0.5), with(1, 0.1)] {
         assert!(bad.starts_with("target_from_source: expected a rigid transform"), "{bad}");
     }
+    assert_eq!(
+        with(0, 1.25),
+        "target_from_source: expected a rigid transform: a rotation to 0.001, a translation, and 0, 0, 0, 1, \
+         got an entry that is 2.50e-1 off the nearest rotation; U V^T is that rotation, if U S V^T is the singular value decomposition of the 3x3 part"
+    );
     let far = [0.0, 0.0, 0.0, 1e19, 0.0, 0.0, 0.1, 0.0, 0.0];
     let error =
         align(Coordinates::f64(&far, 3).unwrap(), Coordinates::f64(&cloud, 3).unwrap(), &defaults()).unwrap_err();

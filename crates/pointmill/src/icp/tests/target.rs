@@ -102,3 +102,63 @@ fn a_target_is_made_once() {
     assert_eq!((first[0], first[1], again[0], again[1]), (3, 3, 0, 0));
     assert!(first[2] > 0 && again[2] == first[2]);
 }
+
+/// Normals of the caller count in place of those that would be made, on every device; points that are left out take theirs along.
+#[test]
+fn normals_of_the_caller_are_used() {
+    let params = |metric| IcpParams { metric, drop_zeros: true, max_iterations: 8, ..IcpParams::default() };
+    // Three planes; before and among their points some that are left out, whose normals are wrong.
+    let (mut room, mut good) = (vec![[0.0f32; 3], [f32::NAN, 0.0, 0.0]], vec![[1.0f32, 1.0, 1.0]; 2]);
+    for i in 0..400 {
+        let (a, b) = ((i % 20) as f32 * 0.1 + 0.05, (i / 20) as f32 * 0.1 + 0.05);
+        room.extend([[a, b, 0.0], [0.0, a, b], [a, 0.0, b], [0.0; 3]]);
+        // Of any length and sign.
+        good.extend([[0.0, 0.0, 2.0], [-1e-3, 0.0, 0.0], [0.0, 1e20, 0.0], [1.0, 1.0, 1.0]]);
+    }
+    let source: Vec<[f32; 3]> =
+        room.iter().map(|p| [p[0] + 0.02, p[1] - 0.01, p[2] + 0.015]).skip(2).step_by(3).collect();
+    let (onto, source) =
+        (Coordinates::f32(room.as_flattened(), 3).unwrap(), Coordinates::f32(source.as_flattened(), 3).unwrap());
+    let run = |device: &Device, metric, normals: &[[f32; 3]]| {
+        let target = Target::with_normals(&device.stream().unwrap(), onto, normals, &params(metric)).unwrap();
+        without_searched(strip(target.align(source).unwrap()))
+    };
+    for metric in [Metric::PointToPlane, Metric::Gicp] {
+        let wanted = run(&Device::cpu(), metric, &good);
+        assert!(wanted.converged() && (wanted.target_from_source[3] + 0.02).abs() < 1e-5, "{wanted:?}");
+        // All planes lie flat: heights and tilts are all that is known, as without the walls.
+        let flat = vec![[0.0, 0.0, 1.0]; room.len()];
+        let none = vec![[0.0, f32::NAN, 0.0]; room.len()];
+        for device in devices() {
+            assert_eq!(run(&device, metric, &good), wanted, "{device}");
+            // An aligner does the same, and forgets the normals afterwards.
+            let mut aligner = Aligner::new(&device.stream().unwrap()).unwrap();
+            let got = aligner.align_with_normals(source, onto, &good, &params(metric)).unwrap();
+            assert_eq!(without_searched(strip(got)), wanted, "{device}");
+            let made = without_searched(strip(align(source, onto, &params(metric)).unwrap()));
+            assert_eq!(
+                without_searched(strip(aligner.align(source, onto, &params(metric)).unwrap())),
+                made,
+                "{device}"
+            );
+            if metric == Metric::PointToPlane {
+                let seen = run(&device, metric, &flat);
+                assert!(seen.status == Status::Degenerate && seen.observability.rank() == 3, "{device}: {seen:?}");
+                assert_eq!(run(&device, metric, &none).observability.rank(), 0, "{device}");
+            }
+            // Stages with voxels make their own.
+            let schedule = vec![Stage { voxel_size: 0.3, max_distance: None }];
+            let thin = IcpParams { schedule, ..params(metric) };
+            let stream = device.stream().unwrap();
+            let own = Target::with_normals(&stream, onto, &flat, &thin).unwrap().align(source).unwrap();
+            let made = Target::new(&stream, onto, &thin).unwrap().align(source).unwrap();
+            assert_eq!(without_searched(strip(own)), without_searched(strip(made)), "{device}");
+        }
+    }
+    let refused = |metric, normals: &[[f32; 3]]| {
+        Target::with_normals(&Device::cpu().stream().unwrap(), onto, normals, &params(metric)).unwrap_err().to_string()
+    };
+    assert_eq!(refused(Metric::Gicp, &good[1..]), "target_normals: expected 1602 rows, as the target, got 1601");
+    let none = "target_normals: expected none: point-to-point does not use normals, got 1602 normals";
+    assert_eq!(refused(Metric::PointToPoint, &good), none);
+}

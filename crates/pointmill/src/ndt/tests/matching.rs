@@ -184,7 +184,26 @@ fn matrices_that_are_no_pose() {
     }
     let mut mirrored = rigid;
     (0..3).for_each(|j| mirrored[8 + j] = -mirrored[8 + j]);
-    assert!(pose_of(&mirrored).is_err());
+    assert!(
+        pose_of(&mirrored)
+            .unwrap_err()
+            .to_string()
+            .ends_with("got a mirroring: the determinant of the 3x3 part is negative")
+    );
+    // Three digits of a rotation are taken as the nearest one, and a millionth is left as it is.
+    let rounded = |digits: f64| rigid.map(|x| (x * digits).round() / digits);
+    for (pose, within) in [(pose_of(&rounded(1e3)), 1.5e-3), (pose_of(&rounded(1e6)), 1.5e-6)] {
+        let pose = pose.unwrap();
+        for (got, wanted) in pose.iter().zip([1.0, 2.0, 3.0, 0.1, 0.2, 0.3]) {
+            assert!((got - wanted).abs() < within, "{pose:?}");
+        }
+    }
+    assert_eq!(
+        with(0, 2.0).unwrap_err().to_string().split(" off ").next(),
+        Some(
+            "matrix: expected a rigid transform: a rotation to 0.001, a translation, and 0, 0, 0, 1, got an entry that is 1.03e0"
+        )
+    );
     for up in [1.0, -1.0] {
         let steep = matrix_of(&[0.0, 0.0, 0.0, 0.4, up * std::f64::consts::FRAC_PI_2, 0.3]);
         let again = matrix_of(&pose_of(&steep).unwrap());

@@ -1,0 +1,89 @@
+"""Pooling in boxes for features of any floating type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .. import _pointmill
+from .. import torch as _torch
+from .._scatter import reduce_lists, scatter_rows
+from ._shared import plain
+
+
+def pool_voxels(
+    rois: Tensor,
+    pts: Tensor,
+    features: Tensor,
+    out_size: int | Sequence[int],
+    max_points: int,
+    mode: str,
+    origin: str = "bottom",
+    margin: float = 0.0,
+) -> Tensor:
+    """``[B, 7]``, ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]`` of the features' type.
+
+    Boxes and points of double precision are rounded to single precision, which decides which points a voxel has; features of double precision are pooled as they are,
+    in the order that the others are pooled in.
+    """
+    geometry = {"origin": origin, "margin": margin}
+    if torch.float64 in (rois.dtype, pts.dtype):
+        rois, pts = plain(rois), plain(pts)
+    rois, pts, features = rois.detach().contiguous(), pts.detach().contiguous(), features.contiguous()
+    if features.dtype != torch.float64:
+        return _torch.roi_aware_pool3d(rois, pts, features, out_size, max_points, mode, **geometry)
+    if features.dim() != 2 or features.shape[0] != pts.shape[0]:
+        raise ValueError(f"pts_feature: expected an array of shape [{len(pts)}, C], got shape {list(features.shape)}")
+    sizes = (out_size,) * 3 if isinstance(out_size, int) else tuple(out_size)
+    found = _pointmill.roi_aware_pool3d(
+        rois,
+        pts,
+        pts.new_zeros((len(pts), 1)),
+        out_size=sizes,
+        max_pts_per_voxel=max_points,
+        mode="mean",
+        layout="sparse",
+        **geometry,
+    )
+    if mode == "max":
+        # Minus infinity never wins, as NaN; where nothing wins there are zeros.
+        features = torch.where(features == -torch.inf, torch.nan, features)
+    reduced, argmax = reduce_lists(features, found.indices.long(), found.row_splits, "max" if mode == "max" else "mean")
+    if mode == "max":
+        reduced = torch.where(argmax < 0, 0.0, reduced)
+    box, x, y, z = found.coords.long().unbind(1)
+    rows = ((box * sizes[0] + x) * sizes[1] + y) * sizes[2] + z
+    dense = features.new_zeros((len(rois) * sizes[0] * sizes[1] * sizes[2], features.shape[1]))
+    return dense.index_copy(0, rows, reduced).view(len(rois), *sizes, features.shape[1])
+
+
+class _Gather(torch.autograd.Function):
+    """Rows of a tensor, with a gradient that has the same bits in every run."""
+
+    @staticmethod
+    def forward(ctx, values, indices):
+        ctx.save_for_backward(indices)
+        ctx.rows = values.shape[0]
+        return values[indices]
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        (indices,) = ctx.saved_tensors
+        return scatter_rows(grad, indices, ctx.rows), None
+
+
+def pool_points(points: Tensor, features: Tensor, boxes: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The first `count` points of each box, again and again where it has fewer: ``[N, 3]``, ``[N, C]``, ``[M, 7]`` to ``[M, count, 3 + C]`` and whether it has none."""
+    splits, indices = _pointmill.points_in_boxes_crop(plain(points), plain(boxes))
+    found = splits[1:] - splits[:-1]
+    empty = found == 0
+    slots = torch.arange(count, device=points.device) % found.clamp(min=1)[:, None]
+    # Boxes without points look at the end, where a row of zeros is.
+    places = torch.where(empty[:, None], len(indices), splits[:-1, None] + slots)
+    chosen = torch.cat([indices.long(), indices.new_full((1,), len(points), dtype=torch.int64)])[places]
+    rows = torch.cat([points.detach().to(features.dtype), features], 1)
+    rows = torch.cat([rows, rows.new_zeros((1, rows.shape[1]))])
+    return _Gather.apply(rows, chosen.flatten()).view(*chosen.shape, rows.shape[1]), empty.int()

@@ -1,0 +1,104 @@
+"""The names of ``mmdet3d.models.data_preprocessors.voxelize`` of mmdet3d 1.x.
+
+mmdet3d 1.x calls mmcv's compiled operators itself and does not use ``mmcv.ops.Voxelization``. One line before the model is built gives it those of pointmill, for hard, dynamic and
+cylindrical voxelization::
+
+    mmdet3d.models.data_preprocessors.voxelize.voxelization = pointmill.compat.mmdet3d.voxelization
+
+What is equal is said in :mod:`pointmill.compat.mmcv`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from ._dynamic import DynamicScatter, scatter_cells
+from ._voxels import pair
+from .mmcv import voxelization
+
+__all__ = ["DynamicScatter3D", "VoxelizationByGridShape", "dynamic_scatter_3d", "voxelization"]
+
+
+class VoxelizationByGridShape(nn.Module):
+    """Bin points into voxels whose size may follow from the shape of the grid.
+
+    Parameters
+    ----------
+    point_cloud_range : 6 floats
+    max_num_points : int
+        Most points of a voxel; -1 gives the cell of each point.
+    voxel_size : 3 floats
+        Edges of a voxel; or empty.
+    grid_shape : 3 ints
+        Cells along each axis, the last of which begins at the end of the range: an edge is the range by one cell less. Or empty.
+    max_voxels : int or (int, int)
+        Most voxels; a pair is for training and for evaluation.
+    deterministic : bool
+        Without effect: results always are.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.compat.mmdet3d import VoxelizationByGridShape
+    >>> module = VoxelizationByGridShape([0, 0, 0, 4, 4, 2], -1, grid_shape=[5, 5, 3])
+    >>> module.voxel_size, module(torch.tensor([[2.5, 0.5, 0.5], [9.0, 0.0, 0.0]])).tolist()
+    ([1.0, 1.0, 1.0], [[0, 0, 2], [-1, -1, -1]])
+    """
+
+    def __init__(
+        self,
+        point_cloud_range: Sequence[float],
+        max_num_points: int,
+        voxel_size: Sequence[float] = (),
+        grid_shape: Sequence[int] = (),
+        max_voxels: int | Sequence[int] = 20000,
+        deterministic: bool = True,
+    ) -> None:
+        super().__init__()
+        if bool(len(voxel_size)) == bool(len(grid_shape)):
+            got = f"{voxel_size!r} and {grid_shape!r}"
+            raise ValueError(f"voxel_size, grid_shape: expected one of them, got {got}")
+        self.point_cloud_range = point_cloud_range
+        self.max_num_points = max_num_points
+        self.max_voxels = pair(max_voxels)
+        self.deterministic = deterministic
+        limits = torch.tensor(point_cloud_range, dtype=torch.float32)
+        if len(voxel_size):
+            self.voxel_size = voxel_size
+            cells = (limits[3:] - limits[:3]) / torch.tensor(voxel_size, dtype=torch.float32)
+            self.grid_shape = torch.round(cells).long().tolist()
+        else:
+            cells = torch.tensor(grid_shape, dtype=torch.float32)
+            self.voxel_size = ((limits[3:] - limits[:3]) / (cells - 1)).tolist()
+            self.grid_shape = list(grid_shape)
+
+    def forward(self, input: Tensor) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+        """Bin points ``[N, C]`` into voxels."""
+        most = self.max_voxels[0 if self.training else 1]
+        return voxelization(
+            input, self.voxel_size, self.point_cloud_range, self.max_num_points, most, self.deterministic
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"voxel_size={self.voxel_size}, grid_shape={self.grid_shape}, point_cloud_range={self.point_cloud_range}, "
+            f"max_num_points={self.max_num_points}, max_voxels={self.max_voxels}, deterministic={self.deterministic}"
+        )
+
+
+def dynamic_scatter_3d(
+    feats: Tensor, coors: Tensor, reduce_type: str = "max", return_map: bool = False
+) -> tuple[Tensor, ...]:
+    """Reduce the features of points with equal coordinates; see :func:`pointmill.compat.mmcv.dynamic_scatter`.
+
+    With `return_map` there is a third tensor, int32 ``[N]``: the row of each point, -1 for none.
+    """
+    reduced, cells, place = scatter_cells(feats, coors, reduce_type)
+    return (reduced, cells, place.int()) if return_map else (reduced, cells)
+
+
+class DynamicScatter3D(DynamicScatter):
+    """Another name of :class:`pointmill.compat.mmcv.DynamicScatter`."""
