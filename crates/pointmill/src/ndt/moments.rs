@@ -3,6 +3,7 @@
 use super::cloud::NdtCloud;
 use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams};
+use crate::device::on_threads;
 use crate::{Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, STEPS, cell_of, in_lattice, key_of};
 
@@ -82,7 +83,7 @@ impl NdtMoments {
     /// A point outside of the lattice, or too many in a cell; nothing was added then.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
         cloud.check_device("points", &crate::Device::cpu().stream()?)?;
-        let summed = sum::sum(&cloud, &self.lattice)?;
+        let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
         self.points += cloud.len() as u64;
         self.nonfinite += summed.nonfinite;

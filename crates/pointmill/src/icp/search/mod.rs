@@ -15,7 +15,7 @@ pub(super) use tree::{Entry, Looks};
 use super::cloud::check_number;
 use super::gpu;
 use crate::Coordinates;
-use crate::device::{Buffer, Stream};
+use crate::device::{Buffer, Stream, on_threads};
 use crate::prim::BLOCK;
 use crate::{Error, Result, memory};
 use brute::Brute;
@@ -97,11 +97,13 @@ impl Searcher {
             Search::Auto => Search::KdTree,
             asked => asked,
         };
-        let kind = match search {
-            Search::Brute => Kind::Brute(Brute::new(&entries)?),
-            Search::Lbvh => Kind::Tree(lbvh::build(&entries)?),
-            _ => Kind::Tree(kdtree::build(entries)?),
-        };
+        let kind = on_threads(|| {
+            Ok::<_, Error>(match search {
+                Search::Brute => Kind::Brute(Brute::new(&entries)?),
+                Search::Lbvh => Kind::Tree(lbvh::build(&entries)?),
+                _ => Kind::Tree(kdtree::build(entries)?),
+            })
+        })?;
         Ok(Self { kind, search, len: points.len() })
     }
 
@@ -192,13 +194,14 @@ impl Searcher {
         }
         let mut found = memory::filled(queries.len(), None)?;
         let parts = found.par_chunks_mut(BLOCK).zip(queries.par_chunks(BLOCK));
-        parts.for_each_init(Scratch::default, |scratch, (found, queries)| {
+        let work = |scratch: &mut Scratch, (found, queries): (&mut [Option<Neighbour>], &[[f32; 3]])| {
             for (found, q) in found.iter_mut().zip(queries) {
                 let mut nearest = Nearest::below(limit, 0.0);
                 self.find(*q, &mut nearest, scratch);
                 *found = (nearest.best < limit).then(|| neighbour(nearest.best));
             }
-        });
+        };
+        on_threads(|| parts.for_each_init(Scratch::default, work));
         Ok(found)
     }
 
@@ -229,7 +232,7 @@ impl Searcher {
                 Vec::new()
             })
         });
-        let found = memory::collect_parallel(found)?;
+        let found = on_threads(|| memory::collect_parallel(found))?;
         if refused.into_inner() { Err(memory::refused::<Neighbour>(k)) } else { Ok(found) }
     }
 
