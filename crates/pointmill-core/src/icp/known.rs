@@ -1,6 +1,6 @@
 //! The pair of a source point, kept from pose to pose.
 
-use super::keep::Nearest;
+use super::keep::NearestAndOthers;
 use super::nearest::{distance_of, index_of, key, squared_distance};
 use crate::float::sqrt;
 
@@ -17,7 +17,8 @@ pub struct Known {
     pub pair: u64,
     /// The nearest point at the last search, or `u32::MAX`.
     pub nearest: u32,
-    /// A lower bound of the squared distances of all points but the nearest, from where the point was at the last search.
+    /// A lower bound of the squared distances of all points but the nearest and its copies, from where the point was at the last search. Copies have higher indices, or they
+    /// would be the nearest, and are as far from everywhere: none of them ever is.
     others: f32,
     /// Where it was.
     from: [f32; 3],
@@ -62,9 +63,9 @@ impl Known {
 
     /// Takes what a search from `q` found.
     #[inline(always)]
-    pub fn found(&mut self, q: [f32; 3], nearest: &Nearest, limit: u64) {
-        self.found_without_others(q, nearest.best, limit);
-        self.others = nearest.others;
+    pub fn found<P>(&mut self, q: [f32; 3], found: &NearestAndOthers<P>, limit: u64) {
+        self.found_without_others(q, found.best, limit);
+        self.others = found.others;
     }
 
     /// Takes the key that a search from `q` found, which says nothing of other points: the next pose needs a search again.

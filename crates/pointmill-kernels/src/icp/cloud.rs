@@ -5,6 +5,9 @@ use crate::points::Points;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::compact::rank_tile;
 use crate::prim::scan::{self, Tiles};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::icp::morton::from_ordered;
+use pointmill_core::icp::morton::ordered;
 
 /// Points that a centre is made from.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -59,17 +62,43 @@ impl Head {
     /// The box around the points.
     #[inline(always)]
     pub(super) fn corners(&self) -> ([f32; 3], [f32; 3]) {
-        let value = |key: u32| f32::from_bits(if key >> 31 == 0 { !key } else { key ^ 1 << 31 });
-        let b = &self.bounds;
-        ([value(b[0]), value(b[1]), value(b[2])], [value(!b[3]), value(!b[4]), value(!b[5])])
+        corners(&self.bounds)
     }
 }
 
-/// A number with the order of a float.
+/// The corners of a box from the keys of [`Head::bounds`].
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-fn ordered(x: f32) -> u32 {
-    let bits = x.to_bits();
-    if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
+pub(super) fn corners(b: &[u32; 6]) -> ([f32; 3], [f32; 3]) {
+    let (low, high) = ([b[0], b[1], b[2]], [!b[3], !b[4], !b[5]]);
+    (
+        [from_ordered(low[0]), from_ordered(low[1]), from_ordered(low[2])],
+        [from_ordered(high[0]), from_ordered(high[1]), from_ordered(high[2])],
+    )
+}
+
+/// Makes a box, as [`Head::bounds`] has it, larger by a point.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) fn widen(bounds: &mut [u32; 6], p: [f32; 3]) {
+    for k in 0..3 {
+        let key = ordered(p[k]);
+        bounds[k] = if key < bounds[k] { key } else { bounds[k] };
+        bounds[3 + k] = if !key < bounds[3 + k] { !key } else { bounds[3 + k] };
+    }
+}
+
+/// The least number of a warp. All lanes call.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) fn warp_least(mut least: u32) -> u32 {
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        let other = shuffle(least, lane() ^ distance);
+        least = if other < least { other } else { least };
+        distance /= 2;
+    }
+    least
 }
 
 /// Arguments of [`Keep`].
@@ -219,9 +248,8 @@ kernel! {
                 *a.by_row.add(row as usize) = place;
             }
             let mut far = false;
+            widen(&mut bounds, q);
             for k in 0..3 {
-                bounds[k] = ordered(q[k]);
-                bounds[3 + k] = !ordered(q[k]);
                 far |= q[k].abs() as f64 > FARTHEST;
             }
             if far {
@@ -229,13 +257,7 @@ kernel! {
             }
         }
         for k in 0..6 {
-            let mut least = bounds[k];
-            let mut distance = WARP / 2;
-            while distance > 0 {
-                let other = shuffle(least, lane() ^ distance);
-                least = if other < least { other } else { least };
-                distance /= 2;
-            }
+            let least = warp_least(bounds[k]);
             if lane() == 0 && least < load_relaxed(&raw const (*a.head).bounds[k]) {
                 atomic_min(&raw mut (*a.head).bounds[k], least);
             }

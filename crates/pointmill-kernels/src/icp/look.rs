@@ -10,7 +10,7 @@ use super::*;
 use pointmill_core::icp::known::Known;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
-    keep::Nearest,
+    keep::NearestAndOthers,
     known::hash,
     nearest::{key, squared_distance},
 };
@@ -151,7 +151,7 @@ kernel! {
             if !known.still(q, target, a.limit) {
                 searched = true;
                 let best = last_key(q, known.nearest, a.target, a.limit);
-                let mut nearest = Nearest::below(best, (*a.state).margin);
+                let mut nearest = NearestAndOthers::below(best, (*a.state).margin, target);
                 walk(&a.tree, q, &mut nearest, Shared::at(0));
                 known.found(q, &nearest, a.limit);
             }

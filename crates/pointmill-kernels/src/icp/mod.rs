@@ -1,6 +1,6 @@
 //! Iterative closest point: clouds about a centre, trees of boxes along the Morton curve, exact neighbours, sums over pairs, and the next pose.
 //!
-//! [`Keep`], [`Centre`] and [`Local`] make a cloud ready; [`Codes`], a radix sort, [`Gather`] and [`Build`] a tree of it. [`NearestTree`], [`NearestBrute`] and [`Several`] search,
+//! [`Keep`], [`Centre`] and [`Local`] make a cloud ready; [`Codes`], a radix sort, [`Gather`], [`OrderCubes`] and [`Build`] a tree of it. [`NearestTree`], [`NearestBrute`] and [`Several`] search,
 //! [`Normals`] looks at neighbourhoods. A turn of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or
 //! [`AdvanceSteps`]; many are queued at once, and those behind the end do nothing. Neighbours are exact and sums are added in one tree, so that every run gives the same bits.
 
@@ -17,12 +17,12 @@ mod tree;
 pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, LoopState, TOLD, Told, Turn};
 pub use brute::{NearestBrute, NearestBruteArgs, SPARSE};
 pub use cloud::{Centre, CentreArgs, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
-pub use curve::{Codes, CodesArgs, Gather, GatherArgs};
+pub use curve::{Codes, CodesArgs, Gather, GatherArgs, OrderCubes, OrderCubesArgs};
 pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredKnown};
 pub use reduce::{ReduceArgs, ReducePatches, ReducePlanes, ReducePoints, Weights};
 pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, SeveralArgs};
 pub use spread::{SpreadArgs, SpreadMean, SpreadMeanTotal, SpreadProducts, SpreadTotal, StoredSpread};
-pub use tree::{Build, BuildArgs, Half, IS_LEAF, LEAF, Node, Tree};
+pub use tree::{Build, BuildArgs, Half, LEAF, Node, Tree};
 
 use crate::prim::BLOCK;
 use crate::prim::sum::TREE;

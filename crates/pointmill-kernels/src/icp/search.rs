@@ -7,7 +7,7 @@ use super::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
     keep::{Keep, MAX_NEIGHBOURS, Nearest},
-    nearest::{distance_of, index_of},
+    nearest::{distance_of, index_of, key},
     neighbourhood::Neighbourhood,
 };
 
@@ -51,6 +51,11 @@ impl Keep for Sorted {
 
     #[inline(always)]
     fn pass(&mut self, _: f32) {}
+
+    #[inline(always)]
+    fn enters(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+        key(bound, lowest) < self.0[MAX_NEIGHBOURS - 1]
+    }
 }
 
 /// Arguments of [`NearestTree`].
@@ -74,7 +79,7 @@ kernel! {
         let i = global_index();
         if i < a.len {
             let (q, _) = load4(a.queries.add(i as usize));
-            let mut nearest = Nearest::below(*a.keys.add(i as usize), 0.0);
+            let mut nearest = Nearest::below(*a.keys.add(i as usize));
             walk(&a.tree, q, &mut nearest, Shared::at(0));
             *a.keys.add(i as usize) = nearest.best;
         }
@@ -144,9 +149,7 @@ pub struct NormalsArgs {
     pub limit: u64,
     /// The points by their indices.
     pub cloud: *const Place4,
-    /// Not zero where normals go in the order of the tree's points, zero where they go by index.
-    pub in_order: u32,
-    /// The normals.
+    /// The normals by index.
     pub normals: *mut Place4,
 }
 
@@ -167,8 +170,7 @@ kernel! {
                 }
             }
             let n = around.normal();
-            let to = if a.in_order != 0 { i } else { index };
-            *a.normals.add(to as usize) = [n[0], n[1], n[2], 0.0];
+            *a.normals.add(index as usize) = [n[0], n[1], n[2], 0.0];
         }
     }
 }

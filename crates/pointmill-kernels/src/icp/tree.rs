@@ -13,8 +13,11 @@ use pointmill_core::icp::nearest::{bound, key, squared_distance};
 
 /// Most points of a leaf.
 pub const LEAF: u32 = 8;
-/// A child that is a leaf has this bit, and for the rest the index of its first point.
-pub const IS_LEAF: u32 = 1 << 31;
+/// A child that is a leaf has this bit.
+const IS_LEAF: u32 = 1 << 31;
+/// Bits of a place and of an index: there are fewer than 2^30 points. Those above them hold the rest.
+const PLACE_BITS: u32 = 30;
+const PLACE: u32 = (1 << PLACE_BITS) - 1;
 /// Nodes that can wait, one for each level of the deepest tree: codes part at 63 bits, and equal codes at the 30 bits of their places, of which the last three are leaves.
 const WAITING: u32 = 63 + 27;
 /// Words of shared memory that the walks of a block of `threads` take.
@@ -25,18 +28,46 @@ pub(super) const fn waiting_words(threads: u32) -> u32 {
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const NOBODY: u32 = u32::MAX;
 
-/// One part of a node: the box around it, and where it is.
+/// One part of a node: the box around it, where it is, and the lowest index of its points, which decides between equally near ones.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Half {
     /// Least coordinates.
     pub low: [f32; 3],
-    /// A node, or a leaf: see [`IS_LEAF`].
-    pub child: u32,
-    /// Largest ones.
+    /// A node; or [`IS_LEAF`], below it the highest bit of the number of points less one, and the place of the first.
+    child: u32,
+    /// Largest coordinates.
     pub high: [f32; 3],
-    /// Points of a leaf.
-    pub count: u32,
+    /// The two other bits of that number, and the lowest index.
+    lowest: u32,
+}
+
+impl Half {
+    /// A part that is a node, with a box.
+    #[inline(always)]
+    pub const fn of_node(low: [f32; 3], high: [f32; 3], node: u32, lowest: u32) -> Self {
+        Self { low, child: node, high, lowest }
+    }
+
+    /// A part of 1 to [`LEAF`] points, with a box.
+    #[inline(always)]
+    pub const fn of_leaf(low: [f32; 3], high: [f32; 3], first: u32, count: u32, lowest: u32) -> Self {
+        let less = count - 1;
+        Self { low, child: IS_LEAF | less >> 2 << PLACE_BITS | first, high, lowest: less << PLACE_BITS | lowest }
+    }
+
+    /// The lowest index of its points.
+    #[inline(always)]
+    pub const fn lowest(&self) -> u32 {
+        self.lowest & PLACE
+    }
+
+    /// Whether all its points lie at one place.
+    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+    #[inline(always)]
+    fn is_one_place(&self) -> bool {
+        self.low[0] == self.high[0] && self.low[1] == self.high[1] && self.low[2] == self.high[2]
+    }
 }
 
 /// Both parts.
@@ -98,7 +129,7 @@ unsafe fn store_half(to: *mut Half, half: Half) {
     // SAFETY: the caller's promise that `to` is valid.
     unsafe {
         store_relaxed_x4(to.cast(), [l[0].to_bits(), l[1].to_bits(), l[2].to_bits(), half.child]);
-        store_relaxed_x4(to.cast::<u32>().add(4), [h[0].to_bits(), h[1].to_bits(), h[2].to_bits(), half.count]);
+        store_relaxed_x4(to.cast::<u32>().add(4), [h[0].to_bits(), h[1].to_bits(), h[2].to_bits(), half.lowest]);
     }
 }
 
@@ -110,8 +141,8 @@ kernel! {
         if i >= a.n {
             return;
         }
-        let (p, _) = load4(a.points.add(i as usize));
-        let mut part = Half { low: p, child: IS_LEAF | i, high: p, count: 1 };
+        let (p, index) = load4(a.points.add(i as usize));
+        let mut part = Half::of_leaf(p, p, i, 1, index);
         // The first and the last point of the part.
         let (mut first, mut last) = (i, i);
         loop {
@@ -148,8 +179,13 @@ kernel! {
             } else {
                 first = other_end;
             }
-            part.count = last - first + 1;
-            part.child = if part.count <= LEAF { IS_LEAF | first } else { node };
+            let lowest = if h[3] & PLACE < part.lowest() { h[3] & PLACE } else { part.lowest() };
+            let count = last - first + 1;
+            part = if count <= LEAF {
+                Half::of_leaf(part.low, part.high, first, count, lowest)
+            } else {
+                Half::of_node(part.low, part.high, node, lowest)
+            };
         }
     }
 }
@@ -160,7 +196,7 @@ fn bound_of(q: [f32; 3], half: &Half) -> f32 {
     bound(q, half.low, half.high)
 }
 
-/// Shows `keep` every point within its reach, near ones first. `waiting` has [`waiting_words`] words.
+/// Shows `keep` every point that may count for it, near ones first. `waiting` has [`waiting_words`] words.
 ///
 /// # Safety
 /// The tree is valid and has a point.
@@ -173,28 +209,28 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
     let mut depth = 0;
     // SAFETY: children are nodes or leaves of the tree, as the caller promised.
     unsafe {
-        let mut at = (*tree.root).child;
-        let mut count = (*tree.root).count;
+        // Of a part only these words are kept: where it is, and how many points it has.
+        let (mut at, mut rest) = ((*tree.root).child, (*tree.root).lowest);
         loop {
             if at & IS_LEAF == 0 {
+                note_looks(2);
                 let (a, b) = ((*tree.nodes.add(at as usize))[0], (*tree.nodes.add(at as usize))[1]);
                 let (to_a, to_b) = (bound_of(q, &a), bound_of(q, &b));
-                let second = to_b < to_a;
-                let (near, far) = if second { (to_b, to_a) } else { (to_a, to_b) };
-                let reach = keep.reach();
-                if far <= reach {
+                let second = key(to_b, b.lowest()) < key(to_a, a.lowest());
+                let (near, near_lowest) = if second { (to_b, b.lowest()) } else { (to_a, a.lowest()) };
+                let (far, far_lowest) = if second { (to_a, a.lowest()) } else { (to_b, b.lowest()) };
+                if keep.enters(far, far_lowest, || if second { a.is_one_place() } else { b.is_one_place() }) {
                     waiting.set(depth * block_size() + thread_index(), at << 1 | if second { 0 } else { 1 });
                     depth += 1;
-                } else {
-                    keep.pass(far);
                 }
-                if near <= reach {
-                    (at, count) = if second { (b.child, b.count) } else { (a.child, a.count) };
+                if keep.enters(near, near_lowest, || if second { b.is_one_place() } else { a.is_one_place() }) {
+                    (at, rest) = if second { (b.child, b.lowest) } else { (a.child, a.lowest) };
                     continue;
                 }
-                keep.pass(near);
             } else {
-                leaf(tree, at & !IS_LEAF, count, q, keep);
+                note_looks(LEAF);
+                let count = (at >> PLACE_BITS & 1) << 2 | rest >> PLACE_BITS;
+                leaf(tree, at & PLACE, count + 1, q, keep);
             }
             loop {
                 if depth == 0 {
@@ -203,13 +239,11 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
                 depth -= 1;
                 let entry = waiting.get(depth * block_size() + thread_index());
                 let half = (*tree.nodes.add((entry >> 1) as usize))[(entry & 1) as usize];
-                // The reach may be shorter than it was.
-                let bound = bound_of(q, &half);
-                if bound <= keep.reach() {
-                    (at, count) = (half.child, half.count);
+                // What counts may be less than it was.
+                if keep.enters(bound_of(q, &half), half.lowest(), || half.is_one_place()) {
+                    (at, rest) = (half.child, half.lowest);
                     break;
                 }
-                keep.pass(bound);
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::search::{Scratch, Searcher};
 use crate::prim::BLOCK;
 use crate::{Result, memory};
-use pointmill_core::icp::keep::Nearest;
+use pointmill_core::icp::keep::NearestAndOthers;
 use pointmill_core::icp::known::{Known, hash};
 use pointmill_core::icp::nearest::{key, squared_distance};
 use pointmill_core::rigid::Rigid;
@@ -86,7 +86,7 @@ fn search(known: &mut Known, q: [f32; 3], from: &Look<'_>, limit: u64, hint: u32
         None => limit,
     };
     let best = limit.min(key_of(known.nearest)).min(key_of(hint));
-    let mut nearest = Nearest::below(best, from.margin);
+    let mut nearest = NearestAndOthers::below(best, from.margin, |index| from.target[index as usize]);
     from.searcher.find(q, &mut nearest, scratch);
     known.found(q, &nearest, limit);
 }

@@ -79,11 +79,17 @@ thread_local! {
     static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(std::ptr::null()) };
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
     static ORDER_SEED: Cell<u64> = const { Cell::new(0) };
+    static LOOKS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Seeds the order in which this OS thread runs the blocks of a launch; 0 is ascending.
 pub fn set_block_order(seed: u64) {
     ORDER_SEED.set(seed);
+}
+
+/// How many boxes and points the searches of this OS thread have looked at since the last call, for tests of how work grows.
+pub fn take_looks() -> u64 {
+    LOOKS.replace(0)
 }
 
 fn block_order(grid: u32) -> Vec<u32> {
@@ -222,7 +228,7 @@ impl Block {
 pub mod machine {
     #![allow(clippy::missing_safety_doc, missing_docs)]
     use super::races::Access;
-    use super::{BLOCK, BLOCK_BARRIER, PLACE, wait};
+    use super::{BLOCK, BLOCK_BARRIER, LOOKS, PLACE, wait};
     use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
     pub fn thread_index() -> u32 {
@@ -323,6 +329,10 @@ pub mod machine {
 
     /// The twin runs one thread at a time, in order.
     pub fn fence() {}
+    /// Counts boxes and points that a search looks at; on a GPU it is nothing.
+    pub fn note_looks(n: u32) {
+        LOOKS.set(LOOKS.get() + u64::from(n));
+    }
     pub fn nanoseconds() -> u64 {
         static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
         START.elapsed().as_nanos() as u64

@@ -18,6 +18,7 @@ use pointmill_kernels::icp::{self as kernels, LoopState, Place4, StoredKnown, St
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::sum::TREE;
 use std::collections::VecDeque;
+use std::ptr::{null, null_mut};
 use std::time::Instant;
 
 /// Turns that are queued before the host looks at them.
@@ -37,7 +38,7 @@ pub(in crate::icp) struct Work {
     own_normals: Vec<Place4>,
     /// The target as stages take it: of a target that stays one for each stage, else one for all.
     targets: Vec<Onto>,
-    /// Normals of the source by index, where its tree is of another order than the curve.
+    /// Normals of the source by index.
     by_index: Buffer<Place4>,
     known: Buffer<StoredKnown>,
     queries: Buffer<Place4>,
@@ -272,7 +273,7 @@ impl<'a> OnDevice<'a> {
             if self.params.metric != Metric::PointToPoint {
                 onto.normals.reserve(self.points[1])?;
                 if work.own_normals.is_empty() || self.thinned {
-                    onto.tree.normals(cloud, &cloud.points, k, false, &onto.normals)?;
+                    onto.tree.normals(cloud, &cloud.points, k, &onto.normals)?;
                 } else {
                     onto.normals.write(&work.own_normals)?;
                 }
@@ -284,19 +285,21 @@ impl<'a> OnDevice<'a> {
             let search = chosen(self.params.search);
             work.tree.build(cloud, search)?;
             work.normals.reserve(n)?;
+            work.by_index.reserve(n)?;
+            work.tree.normals(cloud, &cloud.points, k, &work.by_index)?;
+            let args = kernels::GatherArgs {
+                points: work.by_index.pointer(),
+                order: work.tree.curve.order.pointer(),
+                n: n as u32,
+                sorted: work.normals.pointer(),
+                codes: null(),
+                mixed: null_mut(),
+            };
+            // SAFETY: there is a normal for each point, and room for as many.
+            unsafe { stream.launch::<kernels::Gather>(args.n.div_ceil(BLOCK), args) }?;
             if search == Search::Lbvh {
-                work.tree.normals(cloud, &cloud.points, k, true, &work.normals)?;
-            } else {
-                work.by_index.reserve(n)?;
-                work.tree.normals(cloud, &cloud.points, k, false, &work.by_index)?;
-                let args = kernels::GatherArgs {
-                    points: work.by_index.pointer(),
-                    order: work.tree.curve.order.pointer(),
-                    n: n as u32,
-                    sorted: work.normals.pointer(),
-                };
-                // SAFETY: there is a normal for each point, and room for as many.
-                unsafe { stream.launch::<kernels::Gather>(args.n.div_ceil(BLOCK), args) }?;
+                // The tree may have put them into an order of its own.
+                work.tree.curve.gather(cloud)?;
             }
         }
         work.known.reserve(n)?;

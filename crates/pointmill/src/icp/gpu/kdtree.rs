@@ -4,7 +4,7 @@ use super::super::search::{Entry, middle, order};
 use super::cloud::place;
 use crate::device::on_threads;
 use crate::{Result, memory};
-use pointmill_kernels::icp::{Half, IS_LEAF, LEAF, Node, Place4};
+use pointmill_kernels::icp::{Half, LEAF, Node, Place4};
 
 /// What is made.
 #[derive(Debug, Default)]
@@ -29,31 +29,26 @@ impl Made {
     /// The part of entries that start at a place, with its box.
     fn part(&mut self, entries: &[Entry], first: u32) -> Result<Half> {
         if entries.len() <= LEAF as usize {
-            let mut half = Half {
-                low: [f32::INFINITY; 3],
-                high: [f32::NEG_INFINITY; 3],
-                child: IS_LEAF | first,
-                count: entries.len() as u32,
-            };
+            let (mut low, mut high, mut lowest) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3], u32::MAX);
             for entry in entries {
-                widen(&mut half, entry.point, entry.point);
+                widen(&mut low, &mut high, (entry.point, entry.point));
+                lowest = lowest.min(entry.index);
             }
-            return Ok(half);
+            return Ok(Half::of_leaf(low, high, first, entries.len() as u32, lowest));
         }
         let node = self.nodes.len();
         memory::push(&mut self.nodes, Node::default())?;
         let (left, right) = entries.split_at(middle(entries.len()));
         let both = [self.part(left, first)?, self.part(right, first + left.len() as u32)?];
         self.nodes[node] = both;
-        let mut half = Half { child: node as u32, count: entries.len() as u32, ..both[0] };
-        widen(&mut half, both[1].low, both[1].high);
-        Ok(half)
+        let [Half { mut low, mut high, .. }, other] = both;
+        widen(&mut low, &mut high, (other.low, other.high));
+        Ok(Half::of_node(low, high, node as u32, both[0].lowest().min(other.lowest())))
     }
 }
 
-fn widen(half: &mut Half, low: [f32; 3], high: [f32; 3]) {
+fn widen(low: &mut [f32; 3], high: &mut [f32; 3], by: ([f32; 3], [f32; 3])) {
     for axis in 0..3 {
-        half.low[axis] = half.low[axis].min(low[axis]);
-        half.high[axis] = half.high[axis].max(high[axis]);
+        (low[axis], high[axis]) = (low[axis].min(by.0[axis]), high[axis].max(by.1[axis]));
     }
 }

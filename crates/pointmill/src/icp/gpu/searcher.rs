@@ -127,7 +127,7 @@ impl Searcher {
         let mut normals: Buffer<Place4> = self.stream.alloc(self.len.max(1))?;
         normals.fill_words(0, self.len * 4)?;
         if self.cloud.len() > 0 {
-            self.tree.normals(&self.cloud, &self.all, k, false, &normals)?;
+            self.tree.normals(&self.cloud, &self.all, k, &normals)?;
         }
         memory::collect(normals.read(self.len)?.iter().map(|n| [n[0], n[1], n[2]]))
     }

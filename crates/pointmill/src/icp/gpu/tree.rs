@@ -21,6 +21,8 @@ pub(super) struct Curve {
     stream: Stream,
     codes: Buffer<u64>,
     pub(super) order: Buffer<u32>,
+    /// Whether points of one code are to be put in order.
+    mixed: Buffer<u32>,
     sorter: Sorter<u64>,
     pub(super) points: Buffer<Place4>,
 }
@@ -31,6 +33,7 @@ impl Curve {
             stream: stream.clone(),
             codes: stream.alloc(0)?,
             order: stream.alloc(0)?,
+            mixed: stream.alloc(1)?,
             sorter: Sorter::new(stream)?,
             points: stream.alloc(0)?,
         })
@@ -47,13 +50,26 @@ impl Curve {
         let points = cloud.points.pointer().cast_const();
         // SAFETY: room was made for n points, and the number of passes is even.
         unsafe {
-            let args = kernels::CodesArgs { points, n, head: cloud.head(), codes };
+            let args = kernels::CodesArgs { points, n, head: cloud.head(), codes, mixed: self.mixed.pointer() };
             self.stream.launch::<kernels::Codes>(n.div_ceil(BLOCK), args)?;
             let input = Pairs { keys: codes, values: null_mut() };
             self.sorter.enqueue(input, Pairs { keys: codes, values: order }, Length::known(n), PASSES)?;
-            let args = kernels::GatherArgs { points, order, n, sorted: self.points.pointer() };
-            self.stream.launch::<kernels::Gather>(n.div_ceil(BLOCK), args)
         }
+        self.gather(cloud)
+    }
+
+    /// Puts the points of the cloud that was sorted in the order of their codes, of one code in that of their indices.
+    pub(super) fn gather(&self, cloud: &Cloud) -> Result<()> {
+        let args = kernels::GatherArgs {
+            points: cloud.points.pointer(),
+            order: self.order.pointer(),
+            n: cloud.len() as u32,
+            sorted: self.points.pointer(),
+            codes: self.codes.pointer(),
+            mixed: self.mixed.pointer(),
+        };
+        // SAFETY: room was made for all points.
+        unsafe { self.stream.launch::<kernels::Gather>(args.n.div_ceil(BLOCK), args) }
     }
 }
 
@@ -81,7 +97,7 @@ impl Tree {
         })
     }
 
-    /// Makes a cloud ready, which has at least one point, and for a tree along the curve is sorted.
+    /// Makes a cloud ready, which has at least one point, and for a tree along the curve is sorted. Its points along the curve may then have another order.
     pub(super) fn build(&mut self, cloud: &Cloud, search: Search) -> Result<()> {
         self.search = search;
         match search {
@@ -97,6 +113,15 @@ impl Tree {
         self.nodes.reserve(n as usize)?;
         self.ends.reserve(n as usize)?;
         self.ends.fill_words(u32::MAX, n as usize)?;
+        let stream = self.root.stream();
+        let cubes = kernels::OrderCubesArgs {
+            codes: self.curve.codes.pointer(),
+            n,
+            points: self.curve.points.pointer(),
+            mixed: self.curve.mixed.pointer(),
+        };
+        // SAFETY: the points were put in order.
+        unsafe { stream.launch::<kernels::OrderCubes>(n.div_ceil(BLOCK), cubes) }?;
         let args = kernels::BuildArgs {
             codes: self.curve.codes.pointer(),
             points: self.curve.points.pointer(),
@@ -106,7 +131,7 @@ impl Tree {
             root: self.root.pointer(),
         };
         // SAFETY: room was made.
-        unsafe { self.root.stream().launch::<kernels::Build>(n.div_ceil(BLOCK), args) }
+        unsafe { stream.launch::<kernels::Build>(n.div_ceil(BLOCK), args) }
     }
 
     /// A kd-tree is made on the host.
@@ -119,13 +144,12 @@ impl Tree {
         self.root.write(&[made.root])
     }
 
-    /// Queues the normals of the points, in the order of the tree or by index, with neighbours from an array by index. There is room for as many as there are indices.
+    /// Queues the normals of the points by index, with neighbours from an array by index. There is room for as many as there are indices.
     pub(super) fn normals(
         &self,
         cloud: &Cloud,
         by_index: &Buffer<Place4>,
         k: usize,
-        in_order: bool,
         normals: &Buffer<Place4>,
     ) -> Result<()> {
         let args = kernels::NormalsArgs {
@@ -133,7 +157,6 @@ impl Tree {
             k: k as u32,
             limit: FARTHEST,
             cloud: by_index.pointer(),
-            in_order: in_order.into(),
             normals: normals.pointer(),
         };
         // SAFETY: the caller made room, and neighbours are among the points by index.

@@ -32,7 +32,11 @@ pub(in crate::icp) fn order(entries: &mut [Entry]) {
     let width = |axis: usize| high[axis] - low[axis];
     let axis = (1..3).fold(0, |widest, axis| if width(axis) > width(widest) { axis } else { widest });
     let middle = middle(entries.len());
-    entries.select_nth_unstable_by(middle, |a, b| a.point[axis].total_cmp(&b.point[axis]));
+    // What is equal along the axis is split along the others, and copies by their indices: so parts do not lie in each other, and of copies the lowest indices lie together.
+    entries.select_nth_unstable_by(middle, |a, b| {
+        let along = |k: usize| a.point[(axis + k) % 3].total_cmp(&b.point[(axis + k) % 3]);
+        along(0).then_with(|| along(1)).then_with(|| along(2)).then_with(|| a.index.cmp(&b.index))
+    });
     let (left, right) = entries.split_at_mut(middle);
     if left.len() + right.len() < ALONE {
         order(left);

@@ -2,7 +2,7 @@
 
 use pointmill_core::icp::keep::Keep;
 pub use pointmill_core::icp::keep::MAX_NEIGHBOURS;
-use pointmill_core::icp::nearest::{distance_of, index_of};
+use pointmill_core::icp::nearest::{distance_of, index_of, key};
 
 /// The k nearest points, the nearest first.
 #[derive(Clone, Debug)]
@@ -46,4 +46,8 @@ impl Keep for Several {
 
     #[inline]
     fn pass(&mut self, _: f32) {}
+    #[inline]
+    fn enters(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+        key(bound, lowest) < self.keys[self.k - 1]
+    }
 }

@@ -197,7 +197,7 @@ impl Searcher {
         let parts = found.par_chunks_mut(BLOCK).zip(queries.par_chunks(BLOCK));
         let work = |scratch: &mut Scratch, (found, queries): (&mut [Option<Neighbour>], &[[f32; 3]])| {
             for (found, q) in found.iter_mut().zip(queries) {
-                let mut nearest = Nearest::below(limit, 0.0);
+                let mut nearest = Nearest::below(limit);
                 self.find(*q, &mut nearest, scratch);
                 *found = (nearest.best < limit).then(|| neighbour(nearest.best));
             }

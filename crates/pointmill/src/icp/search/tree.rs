@@ -4,8 +4,8 @@
 
 use super::Several;
 use crate::{Result, memory};
-use pointmill_core::icp::keep::{Keep, Nearest};
-use pointmill_core::icp::nearest::{bound, key, squared_distance};
+use pointmill_core::icp::keep::{Keep, Nearest, NearestAndOthers};
+use pointmill_core::icp::nearest::{bound, distance_of, index_of, key, squared_distance};
 
 /// Boxes of a node.
 const WIDTH: usize = 4;
@@ -13,6 +13,8 @@ const WIDTH: usize = 4;
 pub(super) const LEAF: usize = 8;
 /// A child that is a leaf has this bit.
 const IS_LEAF: u32 = 1 << 31;
+/// A child whose points lie at one place has this one. There are fewer nodes, and fewer leaves, than it counts.
+const ONE_PLACE: u32 = 1 << 30;
 /// Most children that wait. The deepest tree is one over Morton codes that all differ in their last bits, with copies below: 63 + 27 splits, two a node, and each node
 /// leaves three children behind.
 const WAITING: usize = 3 * 46 + WIDTH;
@@ -24,16 +26,20 @@ pub(in crate::icp) struct Entry {
     pub(in crate::icp) index: u32,
 }
 
-/// Boxes axis by axis, so that four are tested at a time. A box that is not there begins at infinity: its bound is above every limit.
+/// Boxes axis by axis, so that four are tested at a time. A box that is not there begins at infinity: its bound is above every limit. Two lines of the cache.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Node {
     low: [[f32; WIDTH]; 3],
     high: [[f32; WIDTH]; 3],
+    /// The lowest index of the points in each: of equally near points it decides.
+    lowest: [u32; WIDTH],
     child: [u32; WIDTH],
 }
 
-/// Points axis by axis; those that are not there lie at infinity.
+/// Points axis by axis; those that are not there lie at infinity. Two lines of the cache.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Leaf {
     axes: [[f32; LEAF]; 3],
     index: [u32; LEAF],
@@ -57,18 +63,27 @@ pub(in crate::icp) trait Looks: Keep {
 
 impl Looks for Nearest {}
 
+impl<P: Fn(u32) -> [f32; 3]> Looks for NearestAndOthers<P> {}
+
 impl Looks for Several {}
 
-/// Children that wait for their turn, each with its bound; kept between queries.
+/// The box around some points, and the lowest of their indices.
+struct Around {
+    low: [f32; 3],
+    high: [f32; 3],
+    lowest: u32,
+}
+
+/// Children that wait for their turn, each with its bound and its lowest index as a key; kept between queries.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    entries: [(f32, u32); WAITING],
+    entries: [(u64, u32); WAITING],
     len: usize,
 }
 
 impl Default for Waiting {
     fn default() -> Self {
-        Self { entries: [(0.0, 0); WAITING], len: 0 }
+        Self { entries: [(0, 0); WAITING], len: 0 }
     }
 }
 
@@ -92,7 +107,10 @@ impl Tree {
     ) -> Result<u32> {
         let at = self.nodes.len();
         let (far, none) = ([f32::INFINITY; WIDTH], [f32::NEG_INFINITY; WIDTH]);
-        memory::push(&mut self.nodes, Node { low: [far; 3], high: [none; 3], child: [u32::MAX; WIDTH] })?;
+        memory::push(
+            &mut self.nodes,
+            Node { low: [far; 3], high: [none; 3], lowest: [u32::MAX; WIDTH], child: [u32::MAX; WIDTH] },
+        )?;
         // One split makes two parts, and each that is too large for a leaf is split once more.
         let mut cuts = [first; WIDTH + 1];
         let mut parts = 0;
@@ -119,11 +137,12 @@ impl Tree {
                 self.leaf(&entries[first..end])?
             };
             // The box of a node is that of its children's boxes, so each point is looked at once.
-            let (low, high) = self.bounds(child);
+            let around = self.around(child);
             let node = &mut self.nodes[at];
-            node.child[part] = child;
+            node.child[part] = child | if around.low == around.high { ONE_PLACE } else { 0 };
+            node.lowest[part] = around.lowest;
             for axis in 0..3 {
-                (node.low[axis][part], node.high[axis][part]) = (low[axis], high[axis]);
+                (node.low[axis][part], node.high[axis][part]) = (around.low[axis], around.high[axis]);
             }
         }
         Ok(at as u32)
@@ -139,16 +158,20 @@ impl Tree {
         Ok((self.leaves.len() - 1) as u32 | IS_LEAF)
     }
 
-    fn bounds(&self, child: u32) -> ([f32; 3], [f32; 3]) {
+    fn around(&self, child: u32) -> Around {
         let least = |values: &[f32]| values.iter().copied().fold(f32::INFINITY, f32::min);
         let most = |values: &[f32]| values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let lowest = |indices: &[u32]| indices.iter().copied().fold(u32::MAX, u32::min);
         if child & IS_LEAF == 0 {
             let node = &self.nodes[child as usize];
-            return (node.low.each_ref().map(|x| least(x)), node.high.each_ref().map(|x| most(x)));
+            let (low, high) = (node.low.each_ref().map(|x| least(x)), node.high.each_ref().map(|x| most(x)));
+            return Around { low, high, lowest: lowest(&node.lowest) };
         }
         let leaf = &self.leaves[(child & !IS_LEAF) as usize];
         let there = leaf.index.iter().filter(|i| **i != u32::MAX).count();
-        (leaf.axes.each_ref().map(|x| least(&x[..there])), leaf.axes.each_ref().map(|x| most(&x[..there])))
+        let (low, high) =
+            (leaf.axes.each_ref().map(|x| least(&x[..there])), leaf.axes.each_ref().map(|x| most(&x[..there])));
+        Around { low, high, lowest: lowest(&leaf.index) }
     }
 
     /// The number of leaves.
@@ -163,7 +186,7 @@ impl Tree {
         (0..LEAF).map(entry).filter(|e| e.index != u32::MAX)
     }
 
-    /// Shows `keep` every point that is within its reach, near ones first, without recursion.
+    /// Shows `keep` every point that may count for it, near ones first, without recursion.
     #[inline]
     pub(super) fn walk(&self, q: [f32; 3], keep: &mut impl Looks, waiting: &mut Waiting) {
         if self.nodes.is_empty() || !q.iter().all(|x| x.is_finite()) {
@@ -172,31 +195,31 @@ impl Tree {
         waiting.len = 0;
         let mut at = 0u32;
         loop {
+            let place = (at & !(IS_LEAF | ONE_PLACE)) as usize;
             if at & IS_LEAF == 0 {
                 keep.boxes(WIDTH);
-                self.nodes[at as usize].visit(q, keep, waiting);
+                self.nodes[place].visit(q, keep, waiting);
             } else {
                 keep.points(LEAF);
-                self.leaves[(at & !IS_LEAF) as usize].visit(q, keep);
+                self.leaves[place].visit(q, keep);
             }
             loop {
                 if waiting.len == 0 {
                     return;
                 }
                 waiting.len -= 1;
-                let (bound, child) = waiting.entries[waiting.len];
-                if bound <= keep.reach() {
+                let (least, child) = waiting.entries[waiting.len];
+                if keep.enters(distance_of(least), index_of(least), || child & ONE_PLACE != 0) {
                     at = child;
                     break;
                 }
-                keep.pass(bound);
             }
         }
     }
 }
 
 impl Node {
-    /// Lets the children wait that are within reach, the nearest on top.
+    /// Lets the children wait that are to be looked into, on top the nearest, of equally near ones that of the lowest index.
     #[inline]
     fn visit(&self, q: [f32; 3], keep: &mut impl Keep, waiting: &mut Waiting) {
         let bounds: [f32; WIDTH] = std::array::from_fn(|i| {
@@ -206,19 +229,18 @@ impl Node {
                 [self.high[0][i], self.high[1][i], self.high[2][i]],
             )
         });
-        let (first, reach) = (waiting.len, keep.reach());
+        let first = waiting.len;
         for i in 0..WIDTH {
-            let bound = bounds[i];
-            if bound <= reach {
+            let child = self.child[i];
+            if keep.enters(bounds[i], self.lowest[i], || child & ONE_PLACE != 0) {
+                let least = key(bounds[i], self.lowest[i]);
                 let mut at = waiting.len;
                 waiting.len += 1;
-                while at > first && waiting.entries[at - 1].0 < bound {
+                while at > first && waiting.entries[at - 1].0 < least {
                     waiting.entries[at] = waiting.entries[at - 1];
                     at -= 1;
                 }
-                waiting.entries[at] = (bound, self.child[i]);
-            } else {
-                keep.pass(bound);
+                waiting.entries[at] = (least, child);
             }
         }
     }

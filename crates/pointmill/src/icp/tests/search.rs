@@ -1,9 +1,12 @@
 //! All searches find the same.
 
+use super::super::pairs::{Look, Pairs};
+use super::super::search::limit_of;
 use super::super::*;
 use super::{cloud_of, on_threads};
 use crate::testing::{Random, kernel_devices};
-use pointmill_core::icp::nearest::squared_distance;
+use pointmill_core::icp::nearest::{FARTHEST, squared_distance};
+use pointmill_core::rigid::Rigid;
 use proptest::prelude::*;
 
 const TREES: [Search; 3] = [Search::Brute, Search::KdTree, Search::Lbvh];
@@ -22,8 +25,12 @@ fn plain(points: &[[f32; 3]], q: [f32; 3], k: usize, max_distance: Option<f64>) 
 }
 
 fn check(points: &[[f32; 3]], queries: &[[f32; 3]], what: &str) {
+    check_of(points, queries, 20, what);
+}
+
+fn check_of(points: &[[f32; 3]], queries: &[[f32; 3]], k: usize, what: &str) {
     for max_distance in [None, Some(0.0), Some(0.25), Some(1e30)] {
-        let wanted: Vec<Vec<Neighbour>> = queries.iter().map(|q| plain(points, *q, 20, max_distance)).collect();
+        let wanted: Vec<Vec<Neighbour>> = queries.iter().map(|q| plain(points, *q, k, max_distance)).collect();
         let searchers = TREES.iter().flat_map(|search| {
             let cpu = Searcher::new(points, *search).unwrap();
             // The twin takes its time; what is between the limits is the same code.
@@ -38,8 +45,8 @@ fn check(points: &[[f32; 3]], queries: &[[f32; 3]], what: &str) {
             let one = searcher.nearest(queries, max_distance).unwrap();
             let first: Vec<Option<Neighbour>> = wanted.iter().map(|w| w.first().copied()).collect();
             assert_eq!(one, first, "{what}: {search:?} on {device} within {max_distance:?}");
-            let many = searcher.neighbours(queries, 20, max_distance).unwrap();
-            assert!(many == wanted, "{what}: {search:?} on {device} within {max_distance:?}");
+            let many = searcher.neighbours(queries, k, max_distance).unwrap();
+            assert!(many == wanted, "{what}: {search:?} on {device}, {k} within {max_distance:?}");
         }
     }
 }
@@ -97,6 +104,89 @@ fn copies_and_clouds_that_are_not_finite() {
         (0..63).map(|i| [2f32.powi(-i / 3), 2f32.powi(-(i + 1) / 3), 2f32.powi(-(i + 2) / 3)]).collect();
     deep.extend(vec![[0.0; 3]; 3_000]);
     check(&deep, &queries, "deep");
+}
+
+#[test]
+fn of_equally_near_points_the_lowest_indices_count() {
+    let mut random = Random(21);
+    let mut whole = |n: usize, of: u64| -> Vec<[f32; 3]> {
+        (0..n).map(|_| [0; 3].map(|_| random.below(of) as f32 - 1.0)).collect()
+    };
+    let (cubes, few, queries) = (whole(900, 5), whole(700, 2), whole(12, 6));
+    let halves: Vec<[f32; 3]> = whole(12, 9).iter().map(|p| p.map(|x| x * 0.5)).collect();
+    let zeros: Vec<[f32; 3]> = few.iter().map(|p| p.map(|x| x * 0.0)).collect();
+    let ring: Vec<[f32; 3]> = few
+        .iter()
+        .enumerate()
+        .map(|(i, p)| if i % 3 == 0 { [0.0; 3] } else { [p[0] + 5.0, p[1] * 0.1, p[2]] })
+        .collect();
+    let scaled = |by: f32| -> Vec<[f32; 3]> { cubes.iter().map(|p| p.map(|x| (x + p[0] * 0.1) * by)).collect() };
+    let far = |by: f32| -> Vec<[f32; 3]> {
+        cubes.iter().enumerate().map(|(i, p)| [p[0] + if i % 2 == 0 { by } else { 0.0 }, p[1] * 0.1, p[2]]).collect()
+    };
+    let clouds = [
+        ("lattice", cubes.clone()),
+        ("corners of a cube", few),
+        ("one place", vec![[5.0, -1.0, 0.5]; 300]),
+        ("zeros of both signs", zeros),
+        ("a third at zero", ring),
+        ("squares vanish", scaled(1e-30)),
+        ("squares are of few kinds", scaled(1e-22)),
+        ("half far away", far(1e9)),
+        ("half out of sight", far(1e30)),
+    ];
+    for (what, points) in clouds {
+        let mut all = [&queries[..], &halves].concat();
+        all.extend(points.iter().step_by(points.len() / 9));
+        all.extend([[0.0; 3], [-0.0; 3], [1e-23, 0.0, -1e-23]]);
+        for k in [1, 20, 32] {
+            check_of(&points, &all, k, what);
+        }
+    }
+}
+
+/// Pairs that are kept from pose to pose because nothing can have changed are those that a search finds, however many points are equally near.
+#[test]
+fn pairs_that_are_kept_are_those_of_a_search() {
+    let cloud = cloud_of(400, 22);
+    let twice: Vec<[f32; 3]> = cloud.iter().chain(cloud.iter().rev()).copied().collect();
+    let zeros: Vec<[f32; 3]> =
+        cloud.iter().enumerate().map(|(i, p)| if i % 3 == 1 { [0.0, -0.0, 0.0] } else { p.map(|x| x + 1.0) }).collect();
+    let lattice: Vec<[f32; 3]> = cloud.iter().map(|p| p.map(|x| (x * 3.0).round() / 3.0)).collect();
+    let small: Vec<[f32; 3]> = cloud.iter().map(|p| p.map(|x| x * 1e-22)).collect();
+    let source: Vec<[f32; 3]> =
+        cloud_of(150, 23).into_iter().chain(vec![[0.01, 0.0, -0.01]; 30]).chain(cloud[..20].to_vec()).collect();
+    for (what, target) in
+        [("alone", &cloud), ("twice", &twice), ("zeros", &zeros), ("lattice", &lattice), ("small", &small)]
+    {
+        for search in TREES {
+            for (limit, step, margin) in
+                [(FARTHEST, 1e-4, 0.0), (FARTHEST, 1e-3, 3e-3), (limit_of(Some(0.2)).unwrap(), 1e-3, 0.5)]
+            {
+                let searcher = Searcher::new(target, search).unwrap();
+                let mut pairs = Pairs::new(source.len(), limit).unwrap();
+                let mut searched = Vec::new();
+                for pose in 0..12 {
+                    let translation = [step * f64::from(pose), -step * f64::from(pose % 3), 0.0];
+                    let pose = Rigid { translation, ..Rigid::IDENTITY };
+                    let look = pairs.look(&source, &Look { pose, target, searcher: &searcher, margin });
+                    searched.push(look.searched);
+                    for (i, s) in source.iter().enumerate() {
+                        let q = pose.apply(s.map(f64::from)).map(|x| x as f32);
+                        let wanted = plain(target, q, 1, Some(0.2).filter(|_| limit < FARTHEST))
+                            .first()
+                            .map(|n| n.index as usize);
+                        assert_eq!(pairs.target(i), wanted, "{what} {search:?} at {:?}: {i}", pose.translation);
+                    }
+                }
+                // That points are there twice, or a third of them at one place, does not make it search more.
+                if matches!(what, "alone" | "twice" | "zeros") {
+                    let all: usize = searched[1..].iter().sum();
+                    assert!(all < 11 * source.len() / 4, "{what} {search:?} {margin}: {searched:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
