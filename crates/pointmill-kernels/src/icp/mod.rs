@@ -38,6 +38,7 @@ pub const KERNELS: &[crate::Properties] = properties![
     Local,
     Codes,
     Gather,
+    OrderCubes,
     Build,
     NearestTree,
     NearestBrute,
