@@ -402,7 +402,7 @@ fn parse_one_or_three<T: FromStr + Copy>(text: &str, kind: &str) -> Result<[T; 3
 }
 
 /// A number of bytes, the suffixes in 1024s.
-fn parse_bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (&text[..at], 10),
         Some((at, 'M' | 'm')) => (&text[..at], 20),
@@ -423,6 +423,19 @@ fn parse_values<T: FromStr, const N: usize>(text: &str, kind: &str) -> Result<[T
     let values = values.map_err(|_| format!("expected {}", expected()))?;
     let count = values.len();
     values.try_into().map_err(|_| format!("expected {}, got {count}", expected()))
+}
+
+/// Whether the arguments ask for JSON lines, where they cannot be parsed.
+pub(crate) fn ask_for_json() -> bool {
+    std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json")
+}
+
+/// What is wrong with the arguments, in one line and without the usage that people get too.
+pub(crate) fn told(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
+    let told = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    told.strip_prefix("error: ").map_or_else(|| told.clone(), str::to_owned)
 }
 
 /// Prints help, or what is wrong with the arguments; control bytes in these stay harmless.

@@ -17,7 +17,11 @@ use pointmill::Aabb;
 use pointmill::voxelize::{MAX_POINTS, MeanType, RowOrder, VoxelizeParams};
 use pointmill_io::ReadOptions;
 use serde::{Deserialize, Serialize};
+use std::io::Read;
 use std::path::Path;
+
+/// The most bytes of a file.
+const MOST: u64 = 1 << 20;
 
 /// `--order`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -78,8 +82,16 @@ pub(crate) struct Settings {
 impl Config {
     /// Reads a file; a key that does not exist is an error, since it is a mistyped one.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = std::fs::read_to_string(path).map_err(Failure::io(path, "read"))?;
         let name = path.display();
+        let usage =
+            |found: &str| Failure::Usage(format!("{name}: expected a text of at most {MOST} bytes, got {found}"));
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).map_err(Failure::io(path, "read"))?;
+        file.take(MOST + 1).read_to_end(&mut bytes).map_err(Failure::io(path, "read"))?;
+        if bytes.len() as u64 > MOST {
+            return Err(usage("more"));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| usage("bytes that are not UTF-8"))?;
         let config: Self = toml::from_str(&text).map_err(|e| {
             let before = e.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             Failure::Usage(format!("{name}: line {}: {}", before.matches('\n').count() + 1, e.message()))

@@ -12,7 +12,8 @@ use crate::say;
 use crate::stats::milliseconds;
 use crate::table::{LINES, grouped};
 use pointmill_io::{
-    ArrayView, NamedPoints, Scan, Warning, escape, write_bin, write_npy, write_pcd, write_ply, write_points_npz,
+    ArrayView, Destination, NamedPoints, Scan, Warning, escape, write_bin, write_npy, write_pcd, write_ply,
+    write_points_npz,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -91,9 +92,9 @@ fn many(args: &ConvertArgs, to: &str, printer: &mut Printer) -> Result<(), Failu
         let scan = inputs.scan(source)?;
         let read_ms = milliseconds(start.elapsed());
         interrupt::check()?;
-        let out = outputs.of(index).expect("an input that is read has an output");
         let start = Instant::now();
-        undivided(|| write(out, to, &scan)).map_err(Failure::from)?;
+        let place = outputs.place(index).expect("an input that is read has an output");
+        undivided(|| write(place, to, &scan)).map_err(Failure::from)?;
         let write_ms = milliseconds(start.elapsed());
         let name = source.name();
         tracing::info!(
@@ -101,7 +102,7 @@ fn many(args: &ConvertArgs, to: &str, printer: &mut Printer) -> Result<(), Failu
             scan.cloud.len(),
             scan.format
         );
-        Ok(Converted::new(Some(index), &name, out, to, &scan))
+        Ok(Converted::new(Some(index), &name, place.path, to, &scan))
     };
     let ran = batch.run(lanes, printer, convert, |printer, converted: Converted| {
         points += converted.points;
@@ -145,7 +146,7 @@ impl Converted {
 }
 
 /// Writes a cloud in the format of an ending.
-pub(crate) fn write(out: &Path, extension: &str, scan: &Scan) -> Result<(), pointmill_io::IoError> {
+pub(crate) fn write(out: impl Destination, extension: &str, scan: &Scan) -> Result<(), pointmill_io::IoError> {
     let points = scan.cloud.points();
     match extension {
         "ply" => write_ply(out, &scan.into()),

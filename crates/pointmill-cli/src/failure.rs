@@ -121,6 +121,9 @@ impl From<IoError> for Failure {
 
 impl From<ViewError> for Failure {
     fn from(e: ViewError) -> Self {
-        Self::Io(e.to_string())
+        match e {
+            ViewError::OutOfMemory { .. } => Self::OutOfMemory(e.to_string()),
+            e => Self::Io(e.to_string()),
+        }
     }
 }

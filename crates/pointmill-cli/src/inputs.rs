@@ -6,6 +6,7 @@ use crate::printer::Printer;
 use pointmill::PointCloud;
 use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The name of the standard input.
@@ -28,7 +29,7 @@ pub(crate) enum Source {
     Stdin,
     /// A sweep of the built-in drive.
     Sweep(usize),
-    /// A folder without a cloud, a pattern without a match: an input that fails when its turn comes.
+    /// A folder without a cloud, a pattern without a match, what is no regular file in a folder: an input that fails when its turn comes.
     Nothing(IoError),
 }
 
@@ -75,7 +76,7 @@ impl Inputs {
                 continue;
             }
             match find_inputs(std::slice::from_ref(arg)) {
-                Ok(paths) => sources.extend(paths.into_iter().map(Source::File)),
+                Ok(found) => sources.extend(found.into_iter().map(|f| f.map_or_else(Source::Nothing, Source::File))),
                 Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
                 Err(e) => sources.push(Source::Nothing(e)),
             }
@@ -132,6 +133,16 @@ pub(crate) fn one_file(args: &[String]) -> Option<&str> {
     (!path.is_dir() && (path.exists() || !arg.contains(['*', '?', '[']))).then_some(arg)
 }
 
+/// Whether arguments may mean any number of files: then a name that is no file's stands for a folder of outputs, however many inputs are found.
+/// What is not there is taken for a folder if its name is no cloud's.
+pub(crate) fn may_be_many(args: &[String]) -> bool {
+    match one_file(args) {
+        Some(STDIN) => false,
+        Some(path) => !Path::new(path).exists() && Format::from_name(path).is_none(),
+        None => !args.is_empty(),
+    }
+}
+
 /// Reads the one input of a command; one that cannot be read is told, and ends it.
 pub(crate) fn load_or_tell(input: &str, options: &ReadOptions, printer: &mut Printer) -> Result<Scan, Failure> {
     match load_one(input, options)? {
@@ -169,6 +180,7 @@ pub(crate) fn again(e: &IoError) -> IoError {
     match e {
         IoError::Io { path, action, source } => IoError::io(path, action)(source.kind().into()),
         IoError::MissingField(detail) => IoError::MissingField(detail.clone()),
+        IoError::UnsupportedFormat(detail) => IoError::UnsupportedFormat(detail.clone()),
         other => IoError::io(other.path(), "find")(std::io::Error::other(other.to_string())),
     }
 }
@@ -185,26 +197,29 @@ impl Source {
     }
 
     /// The name without folder and extension, for the file that is made of it; `None` if nothing will be.
-    pub(crate) fn stem(&self) -> Option<String> {
+    pub(crate) fn stem(&self) -> Option<OsString> {
         match self {
             Self::File(path) => Some(stem(path)),
             Self::Stdin => Some("stdin".into()),
-            Self::Sweep(_) => Some(self.name()),
+            Self::Sweep(_) => Some(self.name().into()),
             Self::Nothing(_) => None,
         }
     }
 }
 
-/// A file's name without the extension of its format, or without its last one.
-pub(crate) fn stem(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+/// A file's name without the extension of its format, or without its last one; byte for byte, so that names that are not UTF-8 differ too.
+pub(crate) fn stem(path: &Path) -> OsString {
+    let name = path.file_name().unwrap_or_default();
     let nuscenes = Format::from_name(path) == Some(Format::Nuscenes);
     let dots = if nuscenes { 2 } else { 1 };
-    let mut parts: Vec<_> = name.rsplitn(dots + 1, '.').collect();
-    match parts.pop() {
-        Some(stem) if parts.len() == dots && !stem.is_empty() => stem.into(),
-        _ => name.into_owned(),
+    let mut stem = Path::new(name);
+    for _ in 0..dots {
+        match stem.file_stem() {
+            Some(shorter) if shorter != stem => stem = Path::new(shorter),
+            _ => return name.to_owned(),
+        }
     }
+    stem.as_os_str().to_owned()
 }
 
 #[cfg(test)]

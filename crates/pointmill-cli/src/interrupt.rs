@@ -1,8 +1,11 @@
 //! Signals that ask for an end: the work stops between two steps, or is stopped between two writes; a file is there whole or not at all.
 
 use crate::failure::Failure;
-use std::sync::RwLock;
+use crate::line;
+use crate::records::ErrorRecord;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{RwLock, mpsc};
 use std::time::{Duration, Instant};
 
 /// How long the work may take to come to its next step by itself.
@@ -10,6 +13,11 @@ const GRACE: Duration = Duration::from_millis(1000);
 /// How long writes that are under way may then take to be finished.
 const WRITE_GRACE: Duration = Duration::from_millis(700);
 
+/// How long the last line may take to be printed.
+const PRINT_GRACE: Duration = Duration::from_millis(200);
+
+/// Whether machines read what is printed.
+static JSON: AtomicBool = AtomicBool::new(false);
 /// The signal that came; 0 for none.
 static REQUESTED: AtomicU8 = AtomicU8::new(0);
 /// From now on no write is begun.
@@ -17,8 +25,9 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 /// Held in common by what writes, so that the process does not end in the middle of it.
 static WRITING: RwLock<()> = RwLock::new(());
 
-/// Takes over the signals that ask for an end.
-pub(crate) fn install() {
+/// Takes over the signals that ask for an end; with `json` the last line tells of it.
+pub(crate) fn install(json: bool) {
+    JSON.store(json, Ordering::Relaxed);
     if let Err(e) = listen() {
         tracing::warn!("signals keep their default meaning: {e}");
     }
@@ -89,6 +98,21 @@ pub(crate) fn undivided<T>(write: impl FnOnce() -> T) -> T {
     write()
 }
 
+/// The last JSON line. A reader that takes nothing is not waited for.
+fn print_end(failure: &Failure) {
+    let line = line::of("error", &ErrorRecord::end(failure));
+    let (done, wait) = mpsc::channel();
+    let print = move || {
+        let mut out = std::io::stdout().lock();
+        let _ = line.map(|line| out.write_all(&line).and_then(|()| out.flush()));
+        let _ = done.send(());
+    };
+    // Where the system refuses a thread there is no line.
+    if std::thread::Builder::new().spawn(print).is_ok() {
+        let _ = wait.recv_timeout(PRINT_GRACE);
+    }
+}
+
 fn end() -> ! {
     ENDING.store(true, Ordering::Relaxed);
     let deadline = Instant::now() + WRITE_GRACE;
@@ -101,5 +125,9 @@ fn end() -> ! {
     pointmill_io::abandon_writes();
     let failure = Failure::Interrupted(REQUESTED.load(Ordering::Relaxed));
     crate::say::error(&failure);
+    // A line that is half written would run into this one.
+    if held.is_ok() && JSON.load(Ordering::Relaxed) {
+        print_end(&failure);
+    }
     std::process::exit(failure.exit_code().into())
 }

@@ -17,6 +17,7 @@ mod icp;
 mod info;
 mod inputs;
 mod interrupt;
+mod line;
 mod ndt;
 mod outputs;
 mod picture;
@@ -43,13 +44,18 @@ use tracing_subscriber::filter::LevelFilter;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return args::explain(&error),
+        Err(error) => {
+            if error.use_stderr() && args::ask_for_json() {
+                Printer::new(true).failure(&Failure::Usage(args::told(&error)));
+            }
+            return args::explain(&error);
+        }
     };
     say::set_quiet(cli.global.quiet);
     let level = [LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE];
     let level = level[usize::from(cli.global.logs).min(3)];
     tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
-    interrupt::install();
+    interrupt::install(cli.global.json);
     pointmill_io::hush_decoder_panics();
     let mut printer = Printer::new(cli.global.json);
     // Whatever was interrupted is told as interrupted, even if it came to an end meanwhile.

@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::interrupt::undivided;
 use crate::records::ReportRecord;
+use crate::say;
 use pointmill::voxelize::{MeanArray, VoxelArrays};
-use pointmill_io::{ArrayView, write_npz};
+use pointmill_io::{ArrayView, Destination, Place, write_npz};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ impl Outputs {
         let usage = |expected: &str| Err(Failure::Usage(format!("--out {text}: expected {expected}")));
         if !out.is_dir() && sources.len() == 1 && npz {
             let plan = Self { files: vec![Some(out.into())], folder: None };
-            plan.spare_inputs(sources)?;
+            plan.spare_inputs("--out", sources)?;
             require_folder_of(out)?;
             return Ok(plan);
         }
@@ -52,7 +53,12 @@ impl Outputs {
 
     /// A file for each input in a folder, which is made.
     pub(crate) fn folder(flag: &str, out: &Path, extension: &str, sources: &[Source]) -> Result<Self, Failure> {
-        let files = sources.iter().map(|s| Some(out.join(format!("{}.{extension}", s.stem()?)))).collect();
+        let file = |source: &Source| {
+            let mut name = source.stem()?;
+            name.push(format!(".{extension}"));
+            Some(out.join(name))
+        };
+        let files = sources.iter().map(file).collect();
         let plan = Self { files, folder: Some(out.into()) };
         let mut first: HashMap<&Path, &Source> = HashMap::new();
         for (path, source) in plan.files.iter().zip(sources) {
@@ -63,7 +69,7 @@ impl Outputs {
                 return Err(Failure::Usage(format!("{flag} {text}: expected {told}")));
             }
         }
-        plan.spare_inputs(sources)?;
+        plan.spare_inputs(flag, sources)?;
         fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
         Ok(plan)
     }
@@ -75,7 +81,7 @@ impl Outputs {
 
     /// Refuses an output that is one of the files beside the inputs, which would lose it.
     pub(crate) fn spare<'a>(&self, beside: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
-        spare(self.files.iter().flatten(), beside)
+        spare("--out", self.files.iter().flatten(), beside)
     }
 
     /// The number of inputs.
@@ -93,9 +99,14 @@ impl Outputs {
         self.files[i].as_deref()
     }
 
-    fn spare_inputs(&self, sources: &[Source]) -> Result<(), Failure> {
+    /// Where the file of input `i` is written: in a folder a symbolic link of its name is replaced, while one that a user named is followed.
+    pub(crate) fn place(&self, i: usize) -> Option<Place<'_>> {
+        Some(Place { path: self.of(i)?, follow_links: self.folder.is_none() })
+    }
+
+    fn spare_inputs(&self, flag: &str, sources: &[Source]) -> Result<(), Failure> {
         let inputs = sources.iter().filter_map(|s| if let Source::File(p) = s { Some(p.as_path()) } else { None });
-        spare(self.files.iter().flatten(), inputs)
+        spare(flag, self.files.iter().flatten(), inputs)
     }
 }
 
@@ -120,13 +131,13 @@ pub(crate) fn plan_file_of<'a>(
         let expected = format!("expected a file's name ending in {}", expected.join(", "));
         return Err(Failure::Usage(format!("{flag} {}: {expected}", out.display())));
     };
-    spare(std::iter::once(out), inputs.iter().copied())?;
+    spare(flag, std::iter::once(out), inputs.iter().copied())?;
     require_folder_of(out)?;
     Ok(known)
 }
 
 /// Whether a path is a name with this extension.
-fn has_extension(path: &Path, extension: &str) -> bool {
+pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension)) && !path.to_string_lossy().ends_with('/')
 }
 
@@ -137,6 +148,7 @@ pub(crate) fn is_folder(path: &Path) -> bool {
 
 /// An output that is an input would lose it.
 fn spare<'a, P: AsRef<Path>>(
+    flag: &str,
     outputs: impl Iterator<Item = P>,
     inputs: impl Iterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
@@ -144,24 +156,37 @@ fn spare<'a, P: AsRef<Path>>(
     for path in outputs {
         let path = path.as_ref();
         if path.canonicalize().is_ok_and(|p| inputs.contains(&p)) {
-            return Err(Failure::Usage(format!("--out: {} is an input, which would be lost", path.display())));
+            return Err(Failure::Usage(format!("{flag}: {} is an input, which would be lost", path.display())));
         }
     }
     Ok(())
 }
 
-/// Fails now rather than after the work if the folder of a file to be written is not there.
+/// Fails now rather than after the work if the folder of a file to be written is not there; and clears what killed runs left unfinished in it.
 pub(crate) fn require_folder_of(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match fs::metadata(folder) {
-        Ok(folder) if folder.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_dir() => {
+            // A folder that may be written but not read is no reason to stop.
+            clear_unfinished(folder).ok();
+            Ok(())
+        }
         Ok(_) => Err(Failure::io(path, "write")(std::io::ErrorKind::NotADirectory.into())),
         Err(e) => Err(Failure::io(path, "open the folder")(e)),
     }
 }
 
+/// Removes the unfinished files that killed runs left in a folder, and says so.
+pub(crate) fn clear_unfinished(folder: &Path) -> Result<(), Failure> {
+    let removed = pointmill_io::remove_abandoned(folder)?;
+    if removed > 0 {
+        say::note(format_args!("{}: removed {removed} unfinished file(s) of an earlier run", folder.display()));
+    }
+    Ok(())
+}
+
 /// Writes the arrays of one input.
-pub(crate) fn write_arrays(path: &Path, arrays: &VoxelArrays) -> Result<(), Failure> {
+pub(crate) fn write_arrays(to: impl Destination, arrays: &VoxelArrays) -> Result<(), Failure> {
     let (v, m, c) = (arrays.num_voxels, arrays.max_points, arrays.columns);
     let report = serde_json::to_vec(&ReportRecord::from(&arrays.report)).expect("a report is plain numbers");
     let mut members = vec![
@@ -180,5 +205,5 @@ pub(crate) fn write_arrays(path: &Path, arrays: &VoxelArrays) -> Result<(), Fail
         members.push(("point_to_voxel", ArrayView::i32(&[rows.len()], rows)));
     }
     members.push(("report", ArrayView::u8(&[report.len()], &report)));
-    Ok(undivided(|| write_npz(path, &members))?)
+    Ok(undivided(|| write_npz(to, &members))?)
 }

@@ -6,13 +6,26 @@ use crate::outputs::require_folder_of;
 use crate::table::grouped;
 use pointmill::voxelize::{MeanArray, VoxelArrays, VoxelizeParams};
 use pointmill::{PointCloud, Points};
-use pointmill_view::{Gif, Image, voxelization_picture};
+use pointmill_io::write_whole;
+use pointmill_view::{Gif, Image, ViewError, require_memory, voxelization_picture};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Frames of an animation are held in memory, about 5 MB each.
 const MAX_FRAMES: usize = 300;
 /// Spinning sensors turn ten times a second.
 const FRAME_MS: u32 = 100;
+
+/// Encodes so many frames and writes them, whole or not at all.
+pub(crate) fn save(
+    path: &Path,
+    frames: usize,
+    encode: impl FnOnce() -> Result<Vec<u8>, ViewError>,
+) -> Result<(), Failure> {
+    require_memory(frames, 0)?;
+    let bytes = encode()?;
+    Ok(undivided(|| write_whole(path, |out| out.write_all(&bytes)))?)
+}
 
 /// A picture in the making.
 #[derive(Debug)]
@@ -61,6 +74,7 @@ impl Picture {
         arrays: &VoxelArrays,
         params: &VoxelizeParams,
     ) -> Result<(), Failure> {
+        require_memory(1, cloud.len() + arrays.num_voxels)?;
         let cast;
         let means = match &arrays.mean {
             Some(MeanArray::F32(mean)) => Points::new(mean, arrays.columns),
@@ -88,8 +102,8 @@ impl Picture {
         match &self.kind {
             Kind::Png(None) => return Ok(None),
             Kind::Gif(gif) if gif.is_empty() => return Ok(None),
-            Kind::Png(Some(image)) => undivided(|| image.write_png(&self.path))?,
-            Kind::Gif(gif) => undivided(|| gif.write(&self.path))?,
+            Kind::Png(Some(image)) => save(&self.path, 1, || Ok(image.encode_png()))?,
+            Kind::Gif(gif) => save(&self.path, gif.len(), || gif.encode())?,
         }
         Ok(Some(&self.path))
     }

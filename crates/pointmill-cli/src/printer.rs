@@ -1,12 +1,13 @@
 //! The answer on stdout: text for people, or JSON lines for machines.
 //!
-//! With `--json` every line is `{"type": T, "data": {...}}`. Times are in milliseconds; a field without a value is `null`.
+//! With `--json` every line (see [`line`](crate::line)) is `{"type": T, "data": {...}}`. Times are in milliseconds; a field without a value is `null`.
 //!
 //! `docs/json.md` has every line of every command, field by field, and `docs/json.schema.json` the same for machines; a test holds the output
 //! against them. The records are in [`records`](crate::records) and in the rooms of their commands.
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
+use crate::line;
 use crate::records::ErrorRecord;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
@@ -36,18 +37,7 @@ impl Printer {
 
     /// A JSON line, for machines only.
     pub(crate) fn record(&mut self, kind: &'static str, data: &impl Serialize) -> Result<(), Failure> {
-        #[derive(Serialize)]
-        struct Line<'a, T> {
-            r#type: &'static str,
-            data: &'a T,
-        }
-        if !self.json {
-            return Ok(());
-        }
-        let mut line =
-            serde_json::to_vec(&Line { r#type: kind, data }).map_err(|e| Failure::Io(format!("json: {e}")))?;
-        line.push(b'\n');
-        self.plain(&line)
+        if self.json { self.plain(&line::of(kind, data)?) } else { Ok(()) }
     }
 
     /// A line for people only.
@@ -72,16 +62,7 @@ impl Printer {
 
     /// The failure that ends the command, for machines; people have read it on stderr.
     pub(crate) fn failure(&mut self, failure: &Failure) {
-        let record = ErrorRecord {
-            index: None,
-            input: None,
-            file: failure.file().map(|file| file.to_string_lossy().into_owned()),
-            offset: None,
-            class: failure.class(),
-            message: pointmill_io::escape(&failure.to_string()),
-            exit_code: Some(failure.exit_code()),
-        };
         // The command fails already.
-        let _ = self.record("error", &record);
+        let _ = self.record("error", &ErrorRecord::end(failure));
     }
 }

@@ -185,6 +185,21 @@ pub(crate) struct ErrorRecord {
     pub(crate) exit_code: Option<u8>,
 }
 
+impl ErrorRecord {
+    /// What ends the command.
+    pub(crate) fn end(failure: &Failure) -> Self {
+        Self {
+            index: None,
+            input: None,
+            file: failure.file().map(|file| file.to_string_lossy().into_owned()),
+            offset: None,
+            class: failure.class(),
+            message: pointmill_io::escape(&failure.to_string()),
+            exit_code: Some(failure.exit_code()),
+        }
+    }
+}
+
 /// `summary` of `voxelize`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
@@ -198,7 +213,7 @@ pub(crate) struct Summary {
     pub(crate) points: usize,
     /// Voxels of all inputs done.
     pub(crate) voxels: usize,
-    /// Times of the inputs' `ms`; null if none was done. Before the first one there is a call that is not timed.
+    /// Times of the inputs' `ms`; null if none was done. With `--cpu` there is a call before the first one that is not timed.
     pub(crate) ms: Option<Times>,
     /// The CPU beside it; null without `--cpu`.
     pub(crate) cpu: Option<SummaryCpu>,

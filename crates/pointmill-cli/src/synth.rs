@@ -7,7 +7,7 @@ use crate::outputs::{is_folder, require_folder_of};
 use crate::printer::Printer;
 use crate::table::grouped;
 use pointmill::PointCloud;
-use pointmill_io::{ArrayView, NamedPoints, write_bin, write_npy, write_ply, write_whole};
+use pointmill_io::{ArrayView, NamedPoints, Place, write_bin, write_npy, write_ply, write_whole};
 use pointmill_synth::{Drive, DriveParams, RabbitScans};
 use serde::Serialize;
 use std::io::Write;
@@ -71,11 +71,12 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     let mut points = 0;
     for (index, (name, cloud)) in [("source", &scans.source), ("target", &scans.target)].into_iter().enumerate() {
         interrupt::check()?;
-        points += write(cloud, &out.join(format!("{name}.{}", format.extension())), format, index, printer)?;
+        let path = out.join(format!("{name}.{}", format.extension()));
+        points += write(cloud, in_folder(&path), format, index, printer)?;
     }
     let pose = out.join(POSE);
     undivided(|| {
-        write_whole(&pose, |file| {
+        write_whole(in_folder(&pose), |file| {
             scans.target_from_source.iter().try_for_each(|row| {
                 let row: Vec<_> = row.iter().map(f64::to_string).collect();
                 writeln!(file, "{}", row.join(" "))
@@ -109,7 +110,7 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         require_folder_of(out)?;
         // The sweep is the first of the whole drive's.
         let drive = Drive::new(DriveParams { seed: args.seed, ..default });
-        let points = write(&drive.sweep(0), out, named, 0, printer)?;
+        let points = write(&drive.sweep(0), Place { path: out, follow_links: true }, named, 0, printer)?;
         let summary = Summary { sweeps: 1, seed: args.seed, points, columns: &COLUMNS, poses: None };
         return finish(&summary, named, "", printer);
     }
@@ -121,11 +122,12 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     let mut points = 0;
     for i in 0..drive.len() {
         interrupt::check()?;
-        points += write(&drive.sweep(i), &out.join(format!("sweep_{i:03}.{extension}")), format, i, printer)?;
+        let path = out.join(format!("sweep_{i:03}.{extension}"));
+        points += write(&drive.sweep(i), in_folder(&path), format, i, printer)?;
     }
     let poses = out.join(POSES);
     undivided(|| {
-        write_whole(&poses, |file| {
+        write_whole(in_folder(&poses), |file| {
             (0..drive.len()).try_for_each(|i| {
                 let row: Vec<_> = drive.world_from_sensor(i).as_flattened().iter().map(f64::to_string).collect();
                 writeln!(file, "{}", row.join(" "))
@@ -137,19 +139,24 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
 }
 
+/// A file of a folder, where a symbolic link is replaced.
+const fn in_folder(path: &Path) -> Place<'_> {
+    Place { path, follow_links: false }
+}
+
 fn write(
     cloud: &PointCloud,
-    path: &Path,
+    to: Place<'_>,
     format: SynthFormat,
     index: usize,
     printer: &mut Printer,
 ) -> Result<usize, Failure> {
     undivided(|| match format {
-        SynthFormat::Bin => write_bin(path, cloud.points()),
-        SynthFormat::Ply => write_ply(path, &NamedPoints::new(cloud.points(), &COLUMNS[..cloud.columns()])),
-        SynthFormat::Npy => write_npy(path, &ArrayView::f32(&[cloud.len(), cloud.columns()], cloud.data())),
+        SynthFormat::Bin => write_bin(to, cloud.points()),
+        SynthFormat::Ply => write_ply(to, &NamedPoints::new(cloud.points(), &COLUMNS[..cloud.columns()])),
+        SynthFormat::Npy => write_npy(to, &ArrayView::f32(&[cloud.len(), cloud.columns()], cloud.data())),
     })?;
-    let written = Written { index, out: path.to_string_lossy().into_owned(), points: cloud.len() };
+    let written = Written { index, out: to.path.to_string_lossy().into_owned(), points: cloud.len() };
     printer.record("frame", &written)?;
     printer.text(&format!("{}  {} points", pointmill_io::escape(&written.out), grouped(written.points)))?;
     Ok(cloud.len())

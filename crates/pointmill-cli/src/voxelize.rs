@@ -6,7 +6,7 @@ use crate::compare::{Lane, differences};
 use crate::config::{Config, Mean, Order, Settings};
 use crate::device::OnOom;
 use crate::failure::Failure;
-use crate::inputs::{Inputs, Loaded, Source};
+use crate::inputs::{Inputs, Loaded, Source, may_be_many};
 use crate::outputs::{Outputs, write_arrays};
 use crate::picture::Picture;
 use crate::printer::Printer;
@@ -68,7 +68,8 @@ pub(crate) fn run(args: &VoxelizeArgs, global: &Global, printer: &mut Printer) -
     let picture = args.visualize.as_deref().map(|path| Picture::plan(path, sources.len())).transpose()?;
     args.batch.check(args.resume.resume, args.visualize.is_some())?;
     let device = device::open(device)?;
-    let outputs = Outputs::plan(args.out.as_deref(), &sources)?;
+    let plan = if may_be_many(&args.inputs) { Outputs::of_many } else { Outputs::plan };
+    let outputs = plan(args.out.as_deref(), &sources)?;
     let ledger = outputs.ledger(&decides, args.resume.resume)?;
     let lanes = args.batch.lanes(sources.len());
     let stations = (0..lanes).map(|_| Station::new(&device, &params, args.cpu)).collect::<Result<_, _>>()?;
@@ -80,8 +81,8 @@ pub(crate) fn run(args: &VoxelizeArgs, global: &Global, printer: &mut Printer) -
 
 impl Station {
     fn new(device: &Device, params: &VoxelizeParams, beside: bool) -> Result<Self, Failure> {
-        let cpu = if beside { Some(Lane::new(device::cpu_beside(device)?, params)?) } else { None };
-        Ok(Self { lane: Lane::new(device.clone(), params)?, cpu, spare: None })
+        let cpu = if beside { Some(Lane::new(device::cpu_beside(device)?, params, true)?) } else { None };
+        Ok(Self { lane: Lane::new(device.clone(), params, beside)?, cpu, spare: None })
     }
 }
 
@@ -135,9 +136,9 @@ impl Plan {
         let mut write_ms = None;
         if out.is_some() || drawn.is_some() || beside.is_some() {
             let arrays = lane.voxels.read().map_err(blame)?;
-            if let Some(path) = out {
+            if let Some(to) = self.outputs.place(index) {
                 interrupt::check()?;
-                write_arrays(path, &arrays)?;
+                write_arrays(to, &arrays)?;
                 write_ms = Some(milliseconds(start.elapsed()));
             }
             if let Some(lane) = beside {
@@ -191,7 +192,7 @@ impl Plan {
         }
         let spare = match spare {
             Some(spare) => spare,
-            none => none.insert(Lane::new(Device::cpu(), &self.params)?),
+            none => none.insert(Lane::new(Device::cpu(), &self.params, false)?),
         };
         Ok((spare.run(cloud)?, spare))
     }

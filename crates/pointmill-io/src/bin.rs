@@ -1,18 +1,18 @@
 //! Raw rows of little-endian `f32`, without a header: KITTI's `.bin`, nuScenes' `.pcd.bin`.
 
+use crate::destination::Destination;
 use crate::error::IoError;
 use crate::limits::Bounds;
 use crate::npy::write_values;
 use crate::read::Rows;
 use crate::source::Source;
-use crate::whole::write_whole;
+use crate::whole::write_to;
 use pointmill_core::Points;
-use std::path::Path;
 
 /// Columns that sensors have; named in the error for a length that does not fit.
 const USUAL_COLUMNS: std::ops::RangeInclusive<u64> = 3..=8;
 
-/// Writes the rows of a cloud as raw little-endian `f32`, whole or not at all (see [`write_whole`]).
+/// Writes the rows of a cloud as raw little-endian `f32`, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// # Errors
 /// What the system refuses.
@@ -22,8 +22,8 @@ const USUAL_COLUMNS: std::ops::RangeInclusive<u64> = 3..=8;
 /// pointmill_io::write_bin("sweep.bin", Points::new(&[1.0, 2.0, 3.0, 0.5], 4)?)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn write_bin(path: impl AsRef<Path>, points: Points<'_>) -> Result<(), IoError> {
-    write_whole(path, |out| write_values(out, points.data(), f32::to_le_bytes))
+pub fn write_bin(to: impl Destination, points: Points<'_>) -> Result<(), IoError> {
+    write_to(&to, |out| write_values(out, points.data(), f32::to_le_bytes))
 }
 
 /// Reads rows of `columns` values to the end.

@@ -180,14 +180,23 @@ impl fmt::Display for Detail {
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        // Beside control characters, those that reverse the direction of the text after them.
-        if c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
-            out.extend(c.escape_default());
-        } else {
+        if is_plain(c) {
             out.push(c);
+        } else {
+            out.extend(c.escape_default());
         }
     }
     out
+}
+
+/// Whether [`escape`] leaves a character as it is: all but control characters, the separators of lines and paragraphs, and those that
+/// reverse the direction of the text after them.
+///
+/// ```
+/// assert!(pointmill_io::is_plain('\u{e9}') && !pointmill_io::is_plain('\u{85}') && !pointmill_io::is_plain('\u{202e}'));
+/// ```
+pub fn is_plain(c: char) -> bool {
+    !c.is_control() && !matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The first bytes of `bytes` as quoted text for a message.

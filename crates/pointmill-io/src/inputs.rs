@@ -2,16 +2,20 @@
 
 use crate::error::{Detail, IoError};
 use crate::format::Format;
-use std::cmp::Ordering;
-use std::ffi::OsStr;
-use std::fs;
+use crate::order::natural_order;
+use crate::pattern;
+use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 /// The files that arguments mean, in the order of the arguments.
 ///
-/// - a folder means the point-cloud files directly in it, told by their extensions, hidden ones left out;
-/// - a pattern (`*`, `?`, `[..]`) means the files it matches, whatever their extensions;
-/// - anything else means itself, be it there or not: a file that is missing fails when it is read, so that a batch goes on.
+/// - a folder means the point-cloud files directly in it, found by their extensions, without hidden ones;
+/// - a pattern (`*`, `?`, `[..]`, `**` for folders at any depth) means the files it matches, whatever their extensions;
+/// - anything else means itself, whether it exists or not: a file that is missing fails when it is read, so that a batch goes on.
+///
+/// In folders and patterns only regular files count. A FIFO, a device, a socket, a symbolic link that leads out of the folder or to
+/// nothing, and a folder that cannot be read are errors in their places. The folder of a pattern is the part before its first wildcard.
+/// Folders, and symbolic links to them, are not entered but by `**` and by further parts of a pattern, and these do not follow links.
 ///
 /// # Order
 /// Within a folder and a pattern natural: `2.bin` before `10.bin`.
@@ -20,12 +24,12 @@ use std::path::{Path, PathBuf};
 /// A folder without such a file, a pattern without a match or with a mistake, a folder that cannot be read.
 ///
 /// ```
-/// use std::path::PathBuf;
-/// assert_eq!(pointmill_io::find_inputs(&["missing.bin".into()])?, [PathBuf::from("missing.bin")]);
+/// let found = pointmill_io::find_inputs(&["missing.bin".into()])?;
+/// assert_eq!(found[0].as_deref().unwrap(), std::path::Path::new("missing.bin"));
 /// assert!(pointmill_io::find_inputs(&["missing-*.bin".into()]).is_err());
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
-pub fn find_inputs(args: &[String]) -> Result<Vec<PathBuf>, IoError> {
+pub fn find_inputs(args: &[String]) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
     let mut inputs = Vec::new();
     for arg in args {
         let path = Path::new(arg);
@@ -34,104 +38,100 @@ pub fn find_inputs(args: &[String]) -> Result<Vec<PathBuf>, IoError> {
         } else if arg.contains(['*', '?', '[']) && !path.exists() {
             inputs.extend(matching(arg)?);
         } else {
-            inputs.push(path.to_path_buf());
+            inputs.push(Ok(path.to_path_buf()));
         }
     }
     Ok(inputs)
 }
 
-fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, IoError> {
+fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(IoError::io(folder, "open"))? {
         let path = entry.map_err(IoError::io(folder, "read"))?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if !hidden && Format::from_name(&path).is_some() && !path.is_dir() {
-            files.push(path);
+        if !hidden && Format::from_name(&path).is_some() {
+            files.extend(regular(path, folder));
         }
     }
     if files.is_empty() {
         let wanted = format!("files ending in {}", Format::extensions());
         return Err(IoError::MissingField(Detail::new(folder, "folder", wanted, "none")));
     }
-    files.sort_by(|a, b| natural_order(a, b));
+    sort(&mut files);
     Ok(files)
 }
 
-fn matching(pattern: &str) -> Result<Vec<PathBuf>, IoError> {
-    let paths = glob::glob(pattern)
-        .map_err(|e| IoError::InvalidArgument(Detail::new(pattern, "pattern", "a valid pattern", e.to_string())))?;
-    let mut files = Vec::new();
-    for path in paths {
-        let path = path.map_err(|e| IoError::io(e.path(), "read")(e.error().kind().into()))?;
-        if !path.is_dir() {
-            files.push(path);
-        }
-    }
+fn matching(pattern: &str) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
+    let found = pattern::expand(pattern)?;
+    let mut files = found.refused.into_iter().map(Err).collect::<Vec<_>>();
+    files.extend(found.paths.into_iter().filter_map(|path| regular(path, &found.folder)));
     if files.is_empty() {
         return Err(IoError::MissingField(Detail::new(pattern, "pattern", "a file that matches", "none")));
     }
-    files.sort_by(|a, b| natural_order(a, b));
+    sort(&mut files);
     Ok(files)
 }
 
-/// Compares paths part by part, and in each part runs of digits by their value: `a/2.bin` before `a/10.bin`.
-///
-/// ```
-/// use std::cmp::Ordering;
-/// use std::path::Path;
-/// assert_eq!(pointmill_io::natural_order(Path::new("2.bin"), Path::new("10.bin")), Ordering::Less);
-/// ```
-pub fn natural_order(a: &Path, b: &Path) -> Ordering {
-    let parts = |path: &Path| path.components().map(|c| c.as_os_str().to_owned()).collect::<Vec<_>>();
-    let (a_parts, b_parts) = (parts(a), parts(b));
-    let by_parts = a_parts.iter().zip(&b_parts).map(|(a, b)| natural_part(a, b)).find(|o| o.is_ne());
-    // `1` and `01` are alike so far; the order must still be one.
-    by_parts.unwrap_or_else(|| a_parts.len().cmp(&b_parts.len())).then_with(|| a.cmp(b))
+fn sort(files: &mut [Result<PathBuf, IoError>]) {
+    let path = |file: &Result<PathBuf, IoError>| match file {
+        Ok(path) => path.clone(),
+        Err(e) => e.path().to_path_buf(),
+    };
+    files.sort_by(|a, b| natural_order(&path(a), &path(b)));
 }
 
-fn natural_part(a: &OsStr, b: &OsStr) -> Ordering {
-    let (mut a, mut b) = (a.as_encoded_bytes(), b.as_encoded_bytes());
-    loop {
-        let (Some(x), Some(y)) = (a.first(), b.first()) else { return a.len().cmp(&b.len()) };
-        if x.is_ascii_digit() && y.is_ascii_digit() {
-            let (m, n) = (take_number(&mut a), take_number(&mut b));
-            // Numbers of any length: the longer is larger, of equally long ones the first different digit decides.
-            match m.len().cmp(&n.len()).then_with(|| m.cmp(n)) {
-                Ordering::Equal => {}
-                unequal => return unequal,
-            }
-        } else if x == y {
-            (a, b) = (&a[1..], &b[1..]);
-        } else {
-            return x.cmp(y);
+/// The path, if it is a regular file, or a link to one in the folder; `None` for a folder. All else may never end, or is not of the folder.
+fn regular(path: PathBuf, folder: &Path) -> Option<Result<PathBuf, IoError>> {
+    let refuse = |found: String| {
+        let wanted = format!("a regular file, or a link to one in {}", folder.display());
+        Some(Err(IoError::UnsupportedFormat(Detail::new(&path, "file", wanted, found))))
+    };
+    let itself = match fs::symlink_metadata(&path) {
+        Ok(metadata) => metadata.file_type(),
+        Err(e) => return Some(Err(IoError::io(&path, "stat")(e))),
+    };
+    let target = match fs::metadata(&path) {
+        Ok(metadata) => metadata.file_type(),
+        Err(e) => return Some(Err(IoError::io(&path, "open")(e))),
+    };
+    if target.is_dir() {
+        return None;
+    }
+    if !target.is_file() {
+        return refuse(kind(target).into());
+    }
+    if itself.is_symlink() {
+        let inside = path.canonicalize().and_then(|path| Ok(path.starts_with(folder.canonicalize()?)));
+        if !inside.unwrap_or(false) {
+            let target = fs::read_link(&path).unwrap_or_default();
+            return refuse(format!("a symbolic link to {}", target.display()));
         }
     }
+    Some(Ok(path))
 }
 
-/// Takes a run of digits off the front; its digits without leading zeros.
-fn take_number<'a>(text: &mut &'a [u8]) -> &'a [u8] {
-    let end = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
-    let (number, rest) = text.split_at(end);
-    *text = rest;
-    &number[number.iter().take_while(|&&b| b == b'0').count()..]
+/// What is neither a file nor a folder.
+fn kind(of: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if of.is_fifo() {
+            return "a FIFO";
+        }
+        if of.is_socket() {
+            return "a socket";
+        }
+        if of.is_char_device() || of.is_block_device() {
+            return "a device";
+        }
+    }
+    let _ = of;
+    "something else"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_sort_by_value() {
-        let sorted =
-            ["", "a", "a1", "a01", "a2", "a2b", "a10", "a10/x", "a18446744073709551616", "a18446744073709551617", "b"];
-        let mut paths: Vec<_> = sorted.iter().rev().map(Path::new).collect();
-        paths.sort_by(|a, b| natural_order(a, b));
-        let at = |name: &str| paths.iter().position(|p| *p == Path::new(name)).unwrap();
-        assert!(at("a1").abs_diff(at("a01")) == 1);
-        let without: Vec<_> = paths.iter().filter(|p| **p != Path::new("a01")).collect();
-        let wanted: Vec<_> = sorted.iter().filter(|p| **p != "a01").map(Path::new).collect();
-        assert!(without.into_iter().copied().eq(wanted));
-    }
 
     #[test]
     fn folders_patterns_and_files_are_found() {
@@ -144,7 +144,11 @@ mod tests {
         let find = |args: &[&str]| {
             let args: Vec<_> = args.iter().map(|a| root.join(a).to_str().unwrap().to_string()).collect();
             find_inputs(&args).map(|found| {
-                let names = found.iter().map(|p| p.strip_prefix(root).unwrap().to_str().unwrap().to_string());
+                let shown = |p: &Path| p.strip_prefix(root).unwrap().to_str().unwrap().to_string();
+                let names = found.iter().map(|file| match file {
+                    Ok(path) => shown(path),
+                    Err(e) => format!("!{}", shown(e.path())),
+                });
                 names.collect::<Vec<_>>().join(" ")
             })
         };
@@ -161,6 +165,64 @@ mod tests {
         assert_eq!(find(&["*.las"]).unwrap_err().class(), "MissingField");
         assert_eq!(find(&["a[.bin"]).unwrap_err().class(), "InvalidArgument");
         assert!(find_inputs(&[]).unwrap().is_empty());
-        assert_eq!(find_inputs(&["-".into()]).unwrap(), [PathBuf::from("-")]);
+        assert_eq!(find_inputs(&["-".into()]).unwrap()[0].as_deref().unwrap(), Path::new("-"));
+    }
+
+    /// The names that arguments mean in a folder, those that are errors with `!` before them.
+    #[cfg(unix)]
+    fn found(root: &Path, arg: &str) -> Result<String, IoError> {
+        let shown = |path: &Path| path.strip_prefix(root).unwrap().to_str().unwrap().to_string();
+        let name = |file: &Result<PathBuf, IoError>| match file {
+            Ok(path) => shown(path),
+            Err(e) => format!("!{}", shown(e.path())),
+        };
+        let files = find_inputs(&[root.join(arg).to_str().unwrap().into()])?;
+        Ok(files.iter().map(name).collect::<Vec<_>>().join(" "))
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_of_a_folder_count_and_all_else_is_refused_without_opening_it() {
+        use std::os::unix::fs::symlink;
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = folder.path();
+        fs::write(root.join("a.bin"), "").unwrap();
+        fs::write(other.path().join("secret.bin"), "").unwrap();
+        symlink("a.bin", root.join("b.bin")).unwrap();
+        symlink(other.path().join("secret.bin"), root.join("c.bin")).unwrap();
+        symlink("/dev/zero", root.join("d.bin")).unwrap();
+        symlink("nowhere", root.join("e.bin")).unwrap();
+        symlink("f.bin", root.join("f.bin")).unwrap();
+        symlink(other.path(), root.join("g.bin")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(root.join("h.bin")).unwrap();
+        let wanted = "a.bin b.bin !c.bin !d.bin !e.bin !f.bin !h.bin";
+        assert_eq!((found(root, "").unwrap().as_str(), found(root, "*.bin").unwrap().as_str()), (wanted, wanted));
+        let told = |arg: &str| {
+            find_inputs(&[root.join(arg).to_str().unwrap().into()]).unwrap().remove(0).unwrap_err().to_string()
+        };
+        assert!(told("d*").ends_with(&format!("or a link to one in {}, found a device", root.display())));
+        assert!(told("h*").ends_with("found a socket"));
+        assert!(told("c*").ends_with(&format!("found a symbolic link to {}/secret.bin", other.path().display())));
+        // By its name each may be read.
+        assert_eq!(found(root, "c.bin").unwrap(), "c.bin");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_folders_are_not_followed_and_loops_end() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("g/s/t")).unwrap();
+        ["g/1.bin", "g/s/2.bin", "g/s/t/3.bin"].iter().for_each(|name| fs::write(root.join(name), "").unwrap());
+        for link in ["g/l1", "g/l2", "g/s/l3"] {
+            symlink(root.join("g"), root.join(link)).unwrap();
+        }
+        assert_eq!(found(root, "g/**/*.bin").unwrap(), "g/1.bin g/s/2.bin g/s/t/3.bin");
+        assert_eq!(found(root, "g/**/**/t/**/*.bin").unwrap(), "g/s/t/3.bin");
+        assert_eq!(found(root, "g/*/*.bin").unwrap(), "g/s/2.bin");
+        // What stands before the first wildcard was named.
+        assert_eq!(found(root, "g/l1/*.bin").unwrap(), "g/l1/1.bin");
+        assert_eq!(found(root, "g/**").unwrap_err().class(), "MissingField");
     }
 }

@@ -22,8 +22,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod abandoned;
 mod array;
 mod bin;
+mod destination;
 mod dtype;
 mod error;
 mod format;
@@ -35,6 +37,9 @@ mod moments;
 mod named;
 mod npy;
 mod npz;
+mod order;
+mod own;
+mod pattern;
 mod pcd;
 mod ply;
 mod read;
@@ -44,23 +49,29 @@ mod table;
 mod whole;
 mod window;
 
+pub use abandoned::{abandon_writes, remove_abandoned};
 pub use array::{Array, ArrayData, ArrayView};
 pub use bin::write_bin;
+pub use destination::{Destination, Place};
 pub use dtype::Dtype;
-pub use error::{Detail, IoError, escape};
+pub use error::{Detail, IoError, escape, is_plain};
 pub use format::{Format, UnknownFormat};
-pub use inputs::{find_inputs, natural_order};
+pub use inputs::find_inputs;
 pub use las::hush_decoder_panics;
 pub use limits::Limits;
 #[cfg(feature = "arrow")]
-pub use moments::{NdtMomentsTable, read_ndt_moments, write_ndt_moments};
+pub use moments::{NdtMomentsTable, read_ndt_moments, read_ndt_moments_within, write_ndt_moments};
 pub use named::NamedPoints;
 pub use npy::{read_npy, read_npy_within, write_npy};
-pub use npz::{read_npz, read_npz_within, write_npz, write_points_npz};
+pub use npz::{read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
+pub use order::natural_order;
+pub use own::open_own;
 pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use read::{read, read_from};
 pub use scan::{Field, ReadOptions, Scan, Warning};
+pub use whole::write_whole;
+
 pub use whole::{abandon_writes, remove_abandoned, write_whole};
 
 /// The examples of the README are tests.

@@ -1,23 +1,23 @@
 //! Files written whole or not at all.
 
+use crate::abandoned::{UNFINISHED, UnderWay, claim};
+use crate::destination::Destination;
 use crate::error::{Detail, IoError};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-/// How the names of unfinished files begin and end.
-const UNFINISHED: [&str; 2] = [".pointmill-", ".tmp"];
 /// Small writes are gathered up to this size; larger ones go straight through.
 const BUFFER: usize = 256 << 10;
 
 /// Writes a file whole or not at all.
 ///
-/// What `write` gives goes to a new file in the folder of `path`, which is synced and then renamed; so nothing is ever seen
-/// under `path` but an earlier file or the complete new one, and after an error nothing new remains. A new file gets the
-/// permissions of any file the process makes, a replaced one keeps its own; a symbolic link is followed. What is no ordinary
+/// What `write` gives goes to a new file in the folder of the path, which is synced and then renamed; so nothing is ever seen
+/// under the path but an earlier file or the complete new one, and after an error nothing new remains. A new file gets the
+/// permissions of any file the process makes, a replaced one keeps its own but for the bits that lend a user or a group; a symbolic
+/// link is followed, unless the [`Place`](crate::Place) says otherwise. What is no ordinary
 /// file (a pipe, `/dev/null`) gets the bytes once they are all made. A process that is killed leaves its new file behind:
-/// [`remove_abandoned`] finds it.
+/// [`remove_abandoned`](crate::remove_abandoned) finds it.
 ///
 /// # Errors
 /// What the system refuses, and what `write` returns, as [`IoError::Io`]; a path without a file's name.
@@ -31,29 +31,37 @@ const BUFFER: usize = 256 << 10;
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn write_whole(
-    path: impl AsRef<Path>,
+    to: impl Destination,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), IoError> {
-    let path = path.as_ref();
+    write_to(&to, write)
+}
+
+/// As [`write_whole`].
+pub(crate) fn write_to(
+    to: &impl Destination,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), IoError> {
+    let (path, follows) = (to.path(), to.follows_links());
     let target = match path.canonicalize() {
-        Ok(target) => target,
-        Err(_) => path.to_path_buf(), // Not there yet: the ordinary case.
+        Ok(target) if follows => target,
+        _ => path.to_path_buf(), // Not there yet: the ordinary case.
     };
-    let earlier = fs::metadata(&target).ok();
+    let earlier = if follows { fs::metadata(&target) } else { fs::symlink_metadata(&target) }.ok();
     if earlier.as_ref().is_some_and(fs::Metadata::is_dir) {
         return Err(IoError::io(path, "write")(ErrorKind::IsADirectory.into()));
     }
     if target.file_name().is_none() {
         return Err(IoError::InvalidArgument(Detail::new(path, "path", "a file's name", "none")));
     }
-    if earlier.as_ref().is_some_and(|m| !m.is_file()) {
+    if follows && earlier.as_ref().is_some_and(|m| !m.is_file()) {
         return write_special(path, &target, write);
     }
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    // Told here, in the system's words; the temporary file's name would mean nothing to a user.
+    // Found here, in the system's words; the temporary file's name would mean nothing to a user.
     fs::metadata(&folder).map_err(IoError::io(path, "open the folder"))?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(UNFINISHED[0]).suffix(UNFINISHED[1]);
@@ -70,8 +78,9 @@ pub fn write_whole(
         }
     };
     let _under_way = UnderWay::new(file.path());
-    if let Some(earlier) = earlier {
-        file.as_file().set_permissions(earlier.permissions()).map_err(IoError::io(path, "set permissions"))?;
+    if let Some(earlier) = earlier.filter(fs::Metadata::is_file) {
+        let permissions = without_lent_rights(earlier.permissions());
+        file.as_file().set_permissions(permissions).map_err(IoError::io(path, "set permissions"))?;
     }
     let handle = file.as_file_mut().try_clone().map_err(IoError::io(path, "create"))?;
     // A temporary file that is dropped on the way out of an error is removed.
@@ -84,110 +93,34 @@ pub fn write_whole(
     Ok(())
 }
 
+/// Permissions without those that run a file as its owner or its group: they were meant for other bytes.
+fn without_lent_rights(permissions: fs::Permissions) -> fs::Permissions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::Permissions::from_mode(permissions.mode() & 0o777)
+    }
+    #[cfg(not(unix))]
+    permissions
+}
+
 /// Writes to what is no ordinary file, which cannot be replaced or sought in, by way of an unnamed file.
 fn write_special(
     path: &Path,
     target: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), IoError> {
-    let made = tempfile::tempfile().and_then(|file| fill(file, write));
-    let copied = made.and_then(|mut file| {
+    let unnamed = tempfile::tempfile().map_err(IoError::io(&std::env::temp_dir(), "make a temporary file"))?;
+    let copied = fill(unnamed, write).and_then(|mut file| {
         file.rewind()?;
         io::copy(&mut file, &mut File::options().write(true).open(target)?)
     });
     copied.map(drop).map_err(IoError::io(path, "write"))
 }
 
-/// Marks a new file as one that is being written, for [`remove_abandoned`]; whether that came in time.
-fn claim(file: &File) -> bool {
-    // A file system without locks has no marks either, and there nothing is removed.
-    let locked = file.lock().is_ok();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        // Whoever held the lock before has taken it for a file left behind.
-        !(locked && file.metadata().is_ok_and(|m| m.nlink() == 0))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = locked;
-        true
-    }
-}
-
-/// The unfinished files of this process.
-static ALL_UNDER_WAY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// An unfinished file, until it is dropped.
-struct UnderWay(PathBuf);
-
-impl UnderWay {
-    fn new(path: &Path) -> Self {
-        ALL_UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
-        Self(path.into())
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        ALL_UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
-    }
-}
-
-/// Removes the unfinished files of all calls of [`write_whole`] that are under way in this process, which then fail.
-///
-/// For a process that is about to end and cannot wait for them.
-///
-/// ```
-/// use std::io::Write;
-/// let path = std::env::temp_dir().join(format!("pointmill-doc-abandoned-{}.txt", std::process::id()));
-/// let written = pointmill_io::write_whole(&path, |out| {
-///     pointmill_io::abandon_writes();
-///     writeln!(out, "nothing comes of it")
-/// });
-/// assert!(written.is_err() && !path.exists());
-/// ```
-pub fn abandon_writes() {
-    for path in ALL_UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        fs::remove_file(path).ok();
-    }
-}
-
-/// Removes the unfinished files that killed processes left in a folder; their number.
-///
-/// A file that somebody still writes is told by its lock and stays; where the file system knows no locks, every file stays.
-///
-/// # Errors
-/// A folder that cannot be read.
-///
-/// ```
-/// let folder = std::env::temp_dir().join(format!("pointmill-doc-left-{}", std::process::id()));
-/// std::fs::create_dir_all(&folder).unwrap();
-/// std::fs::write(folder.join(".pointmill-x1y2z3.tmp"), "half a file").unwrap();
-/// assert_eq!(pointmill_io::remove_abandoned(&folder)?, 1);
-/// # std::fs::remove_dir(&folder).unwrap();
-/// # Ok::<(), pointmill_io::IoError>(())
-/// ```
-pub fn remove_abandoned(folder: impl AsRef<Path>) -> Result<usize, IoError> {
-    let folder = folder.as_ref();
-    let mut removed = 0;
-    for entry in fs::read_dir(folder).map_err(IoError::io(folder, "open"))? {
-        let path = entry.map_err(IoError::io(folder, "read"))?.path();
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        let [front, back] = UNFINISHED.map(str::as_bytes);
-        if !name.starts_with(front) || !name.ends_with(back) {
-            continue;
-        }
-        // One that goes away by itself, or is not ours to remove, is nobody's trouble.
-        let Ok(file) = File::options().read(true).write(true).open(&path) else { continue };
-        if file.try_lock().is_ok() && fs::remove_file(&path).is_ok() {
-            removed += 1;
-        }
-    }
-    Ok(removed)
-}
-
 fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<File> {
+    // What is refused here is an error; a refusal to the buffer, and to what a format holds beside it, would end the process.
+    Vec::<u8>::new().try_reserve_exact(2 * BUFFER).map_err(|_| ErrorKind::OutOfMemory)?;
     let mut out = BufWriter::with_capacity(BUFFER, file);
     write(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)
@@ -196,6 +129,7 @@ fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::destination::Place;
     use std::io::Write;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -222,26 +156,6 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_removed_and_what_is_written_stays() {
-        let folder = tempfile::tempdir().unwrap();
-        let left = folder.path().join(".pointmill-x1y2z3.tmp");
-        fs::write(&left, "half").unwrap();
-        fs::write(folder.path().join(".pointmill.tmp"), "another's").unwrap();
-        let path = folder.path().join("a.npz");
-        write_whole(&path, |out| {
-            out.write_all(b"whole")?;
-            assert_eq!(remove_abandoned(folder.path()).unwrap(), 1);
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(
-            (names(folder.path()), fs::read(&path).unwrap()),
-            (vec![".pointmill.tmp".into(), "a.npz".into()], b"whole".to_vec())
-        );
-        assert!(remove_abandoned(folder.path().join("no")).is_err());
-    }
-
-    #[test]
     fn odd_targets_are_named_errors() {
         let folder = tempfile::tempdir().unwrap();
         let ok = |out: &mut BufWriter<File>| out.write_all(b"x");
@@ -252,6 +166,39 @@ mod tests {
         assert!(e.to_string().contains("no/a.npz: open the folder: No such file"), "{e}");
         assert_eq!(write_whole("", ok).unwrap_err().class(), "InvalidArgument");
         assert!(names(folder.path()).is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_is_not_followed_is_replaced() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let [victim, link, device] = ["victim", "link", "device"].map(|n| folder.path().join(n));
+        fs::write(&victim, "mine").unwrap();
+        fs::set_permissions(&victim, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&victim, &link).unwrap();
+        symlink("/dev/full", &device).unwrap();
+        for path in [&link, &device] {
+            write_whole(Place { path, follow_links: false }, |out| out.write_all(b"new")).unwrap();
+            let metadata = fs::symlink_metadata(path).unwrap();
+            assert!(metadata.is_file() && metadata.permissions().mode() & 0o777 != 0o600);
+            assert_eq!(fs::read(path).unwrap(), b"new");
+        }
+        assert_eq!(fs::read(&victim).unwrap(), b"mine");
+        let e = write_whole(Place { path: folder.path(), follow_links: false }, |_| Ok(())).unwrap_err();
+        assert!(matches!(&e, IoError::Io { source, .. } if source.kind() == ErrorKind::IsADirectory), "{e}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_lends_no_rights() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o6751)).unwrap();
+        write_whole(&path, |out| out.write_all(b"1")).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o751);
     }
 
     #[cfg(unix)]

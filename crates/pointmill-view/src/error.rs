@@ -28,6 +28,12 @@ pub enum ViewError {
     /// An animation without a frame.
     #[error("animation: expected at least 1 frame, got 0")]
     NoFrames,
+    /// Memory for a picture was refused.
+    #[error("picture: expected {bytes} bytes of memory, got a refusal")]
+    OutOfMemory {
+        /// The bytes asked for.
+        bytes: usize,
+    },
     /// The file could not be written. What was there before is untouched.
     #[error("{}: cannot write: {source}", path.display())]
     Write {

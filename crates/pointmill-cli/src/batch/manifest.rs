@@ -5,16 +5,21 @@
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
+use crate::outputs::clear_unfinished;
 use crate::say;
+use pointmill_io::open_own;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The manifest's name in its folder.
 pub(crate) const NAME: &str = ".pointmill.jsonl";
+
+/// The longest line: some thousand times what an entry has.
+const MAX_LINE: u64 = 1 << 20;
 
 /// An input that is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,29 +58,24 @@ pub(super) struct Manifest {
 
 impl Manifest {
     /// Locks the folder against other runs and clears what a killed one left unfinished; what was done before is kept in mind or forgotten.
+    ///
+    /// What stands there under the manifest's name and is no file of a run's own is left alone, and ends the command.
     pub(super) fn open(folder: &Path, keep: bool) -> Result<Self, Failure> {
         let path = folder.join(NAME);
         let mut file = lock(folder, &path)?;
-        let removed = pointmill_io::remove_abandoned(folder)?;
-        if removed > 0 {
-            say::note(format_args!("{}: removed {removed} unfinished file(s) of an earlier run", folder.display()));
-        }
-        let mut text = Vec::new();
+        clear_unfinished(folder)?;
+        let mut lines = Lines::default();
         if keep {
-            file.read_to_end(&mut text).map_err(Failure::io(&path, "read"))?;
+            lines.read(&file, &path)?;
         }
         // A line without its end was being written when the process ended.
-        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
-        file.set_len(whole as u64).map_err(Failure::io(&path, "write"))?;
-        file.seek(SeekFrom::Start(whole as u64)).map_err(Failure::io(&path, "write"))?;
-        let lines = text[..whole].split(|&b| b == b'\n').filter(|line| !line.is_empty());
-        let entries: Vec<Option<Entry>> = lines.map(|line| serde_json::from_slice(line).ok()).collect();
-        let unknown = entries.iter().filter(|entry| entry.is_none()).count();
-        if unknown > 0 {
+        file.set_len(lines.whole).map_err(Failure::io(&path, "write"))?;
+        file.seek(SeekFrom::Start(lines.whole)).map_err(Failure::io(&path, "write"))?;
+        if lines.unknown > 0 {
+            let unknown = lines.unknown;
             say::warning(format_args!("{}: {unknown} line(s) are not of a manifest; left alone", path.display()));
         }
-        let done = entries.into_iter().flatten().map(|entry| (entry.input.clone(), entry)).collect();
-        Ok(Self { path, done, file: Mutex::new(file) })
+        Ok(Self { path, done: lines.done, file: Mutex::new(file) })
     }
 
     /// What was done of an input by earlier runs.
@@ -93,10 +93,43 @@ impl Manifest {
     }
 }
 
+/// What the lines of a manifest say.
+#[derive(Default)]
+struct Lines {
+    done: HashMap<String, Entry>,
+    /// Lines that are no entry.
+    unknown: usize,
+    /// Bytes of lines that have an end.
+    whole: u64,
+}
+
+impl Lines {
+    /// Reads line after line, so that memory is taken for entries and not for what else there is.
+    fn read(&mut self, file: &File, path: &Path) -> Result<(), Failure> {
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(Failure::io(path, "read"))?;
+            if line.len() as u64 == MAX_LINE {
+                let told =
+                    format!("{}: expected lines shorter than {MAX_LINE} bytes, got a longer one", path.display());
+                return Err(Failure::File { message: pointmill_io::escape(&told), file: path.into() });
+            }
+            let Some(text) = line.strip_suffix(b"\n") else { return Ok(()) };
+            self.whole += line.len() as u64;
+            match serde_json::from_slice::<Entry>(text) {
+                Ok(entry) => drop(self.done.insert(entry.input.clone(), entry)),
+                Err(_) if text.is_empty() => {}
+                Err(_) => self.unknown += 1,
+            }
+        }
+    }
+}
+
 /// The manifest's file, locked until it is closed, which the system does however the process ends.
 fn lock(folder: &Path, path: &Path) -> Result<File, Failure> {
-    let options = || File::options().read(true).write(true).create(true).truncate(false).clone();
-    let file = options().open(path).map_err(Failure::io(path, "open"))?;
+    let file = open_own(path, true)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
@@ -110,9 +143,9 @@ fn lock(folder: &Path, path: &Path) -> Result<File, Failure> {
     }
 }
 
-/// The bytes of a file, if it is one.
+/// The bytes of a file, if it is one and no link to one.
 pub(super) fn bytes_of(path: &Path) -> Option<u64> {
-    fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len())
+    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file).map(|m| m.len())
 }
 
 #[cfg(test)]
@@ -145,6 +178,40 @@ mod tests {
         fs::write(&path, [&whole[..first], &[0; 40]].concat()).unwrap();
         assert!(Manifest::open(folder.path(), true).unwrap().done("a").is_some());
         assert_eq!(fs::read(&path).unwrap(), &whole[..first]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_manifest_of_ours_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, victim] = [NAME, "victim"].map(|name| folder.path().join(name));
+        let refused = |found: &str| {
+            for keep in [false, true] {
+                let e = Manifest::open(folder.path(), keep).unwrap_err();
+                assert!(e.exit_code() == 1 && e.to_string().ends_with(found), "{e}");
+            }
+            assert!(!victim.exists() || fs::read(&victim).unwrap() == b"mine");
+            fs::remove_file(&path).unwrap();
+        };
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        refused("found a symbolic link");
+        fs::write(&victim, "mine").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        refused("found a symbolic link");
+        fs::hard_link(&victim, &path).unwrap();
+        refused("found one with 2 names");
+        // One that nobody writes to would be waited for.
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        refused("found something else");
+        Manifest::open(folder.path(), true).unwrap();
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_read_into_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        File::create(folder.path().join(NAME)).unwrap().set_len(1 << 40).unwrap();
+        let e = Manifest::open(folder.path(), true).unwrap_err();
+        assert!(e.exit_code() == 1 && e.to_string().contains("expected lines shorter than 1048576 bytes"), "{e}");
     }
 
     #[test]

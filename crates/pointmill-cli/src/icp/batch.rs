@@ -193,9 +193,9 @@ impl Plan<'_> {
         interrupt::check()?;
         let start = Instant::now();
         let out = self.outputs.of(index);
-        if let Some(path) = out {
+        if let Some(to) = self.outputs.place(index) {
             let aligned = cloud::aligned(&scan, &self.target.scan, &found.target_from_source).map_err(blame)?;
-            undivided(|| convert::write(path, ALIGNED, &aligned)).map_err(|e: IoError| Failure::from(e))?;
+            undivided(|| convert::write(to, ALIGNED, &aligned)).map_err(|e: IoError| Failure::from(e))?;
         }
         let write_ms = out.map(|_| milliseconds(start.elapsed()));
         tracing::info!("{name}: {} points; read {read_ms} ms, aligned {ms} ms", scan.cloud.len());

@@ -2,10 +2,12 @@
 
 use super::cloud::xyz;
 use crate::failure::Failure;
+#[cfg(feature = "rerun")]
 use crate::interrupt::undivided;
+use crate::picture::save;
 use pointmill::icp::Registration;
 use pointmill_io::Scan;
-use pointmill_view::{IcpLook, icp_animation, icp_picture};
+use pointmill_view::{IcpLook, icp_animation, icp_picture, require_memory};
 use std::path::Path;
 
 /// The endings of pictures.
@@ -46,6 +48,8 @@ impl<'a> Picture<'a> {
 
     /// Draws all poses on the way.
     pub(super) fn write(&self, source: &Scan, target: &Scan, found: &Registration) -> Result<(), Failure> {
+        let frames = if matches!(self.kind, Kind::Still) { 1 } else { found.trace.len() };
+        require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
         let (source, target) = (xyz(source), xyz(target));
         let looks: Vec<IcpLook> = found
             .trace
@@ -60,11 +64,11 @@ impl<'a> Picture<'a> {
         match self.kind {
             Kind::Moving => {
                 let gif = icp_animation(&source, &target, &looks);
-                Ok(undivided(|| gif.write(self.path))?)
+                save(self.path, gif.len(), || gif.encode())
             }
             Kind::Still => {
                 let picture = icp_picture(&source, &target, &looks);
-                Ok(undivided(|| picture.write_png(self.path))?)
+                save(self.path, 1, || Ok(picture.encode_png()))
             }
             #[cfg(feature = "rerun")]
             Kind::Recording => {

@@ -3,12 +3,13 @@
 use super::align_on;
 use super::cloud::{coordinates, xyz};
 use crate::failure::Failure;
-use crate::interrupt::{self, undivided};
+use crate::interrupt;
+use crate::picture::save;
 use crate::table::grouped;
 use pointmill::icp::{IcpParams, Registration, Search};
 use pointmill::{Coordinates, Device};
 use pointmill_io::Scan;
-use pointmill_view::{IcpSeries, icp_plot};
+use pointmill_view::{IcpSeries, icp_plot, require_memory};
 use std::path::Path;
 
 /// Most pairs of points that brute force looks at in an iteration on the CPU, unless it is asked for: a few seconds.
@@ -43,7 +44,9 @@ pub(super) fn write(
     let rmse: Vec<f64> = found.trace.iter().map(|look| look.rmse).collect();
     let title = format!("{} points onto {}", grouped(source.cloud.len()), grouped(target.cloud.len()));
     let plot = icp_plot(&title, &series, &rmse);
-    Ok(undivided(|| if extension == "svg" { plot.write_svg(path) } else { plot.write_png(path) })?)
+    require_memory(1, rmse.len())?;
+    let encode = || if extension == "svg" { plot.encode_svg().into_bytes() } else { plot.image().encode_png() };
+    save(path, 1, || Ok(encode()))
 }
 
 /// One alignment; brute force on the CPU is bounded unless it is `asked` for.

@@ -1,10 +1,11 @@
 //! What `pointmill ndt` takes. Its flags are explained here and nowhere else.
 
-use crate::args::ReadArgs;
+use crate::args::{ReadArgs, parse_bytes};
 use crate::batch::{BatchArgs, ResumeArgs};
 use crate::device::OnOomArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use pointmill::ndt::{AlignParams, Covariance, NdtParams};
+use pointmill_io::Limits;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -90,7 +91,7 @@ pub(crate) struct BuildArgs {
     #[command(flatten)]
     pub(crate) on_oom: OnOomArgs,
 
-    /// Write the grid of all inputs: GRID.npz; or into a folder (one that exists, or a name ending in /) a grid NAME.npz for each input NAME.*
+    /// Write the grid of all inputs: GRID.npz; or into a folder (one that exists, a name ending in /, or of a folder's or a pattern's files any name without .npz) a grid NAME.npz for each input NAME.*
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Write the sums that can be merged: OUT.arrow, or into a folder NAME.arrow for each input NAME.*
@@ -116,6 +117,9 @@ pub(crate) struct MergeArgs {
     pub(crate) covariance: Option<Model>,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
+    /// Most bytes of memory for what is read of an input; K, M and G count in 1024s [default: 16G]
+    #[arg(long, value_name = "N[K|M|G]", value_parser = parse_bytes)]
+    pub(crate) max_memory: Option<u64>,
 
     /// Write the grid
     #[arg(long, value_name = "GRID.npz")]
@@ -123,6 +127,14 @@ pub(crate) struct MergeArgs {
     /// Write the sums
     #[arg(long, value_name = "OUT.arrow")]
     pub(crate) moments: Option<PathBuf>,
+}
+
+impl MergeArgs {
+    /// How much a read may take.
+    pub(crate) fn limits(&self) -> Limits {
+        let default = Limits::default();
+        Limits { max_memory: self.max_memory.or(default.max_memory), ..default }
+    }
 }
 
 /// A map, and what is to be matched with it.

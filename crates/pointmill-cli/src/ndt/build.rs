@@ -250,9 +250,9 @@ impl Drawing {
     /// Keeps the points; of grids for each input the first is drawn at once.
     fn add(&mut self, cloud: &Cloud, grid: Option<&NdtGrid>) -> Result<(), Failure> {
         match grid {
-            None => self.picture.add_points(cloud),
+            None => self.picture.add_points(cloud)?,
             Some(grid) if !self.drawn => {
-                self.picture.add_points(cloud);
+                self.picture.add_points(cloud)?;
                 self.picture.write(grid)?;
                 self.drawn = true;
             }

@@ -4,15 +4,19 @@ use super::records::ReportRecord;
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use pointmill::ndt::{NdtCells, NdtLattice};
-use pointmill_io::{Array, ArrayView, Detail, IoError, read_npz, write_npz};
+use pointmill_io::{Array, ArrayView, Destination, Detail, IoError, Limits, read_npz_only, write_npz};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The array that tells a grid from a cloud.
 const MARK: &str = "inv_covariance";
 
+/// All arrays that are read back.
+const ARRAYS: [&str; 9] =
+    ["coords", "mean", "covariance", MARK, "counts", "eigenvalues", "normal", "resolution", "report"];
+
 /// Writes the cells of a grid.
-pub(super) fn write(path: &Path, cells: &NdtCells, lattice: &NdtLattice) -> Result<(), Failure> {
+pub(super) fn write(to: impl Destination, cells: &NdtCells, lattice: &NdtLattice) -> Result<(), Failure> {
     let v = cells.len();
     let report = serde_json::to_vec(&ReportRecord::from(&cells.report)).expect("a report is plain numbers");
     let [covariance, inverse] = [&cells.covariance, &cells.inverse].map(|rows| full(rows));
@@ -28,12 +32,12 @@ pub(super) fn write(path: &Path, cells: &NdtCells, lattice: &NdtLattice) -> Resu
         ("resolution", ArrayView::f64(&[1], &resolution)),
         ("report", ArrayView::u8(&[report.len()], &report)),
     ];
-    Ok(undivided(|| write_npz(path, &members))?)
+    Ok(undivided(|| write_npz(to, &members))?)
 }
 
-/// Reads the cells of a grid and their edge in metres; `None` for an archive that holds something else, such as a cloud.
-pub(super) fn read(path: &Path) -> Result<Option<(NdtCells, f64)>, IoError> {
-    let arrays = read_npz(path)?;
+/// Reads the cells of a grid and their edge in metres, within the limits; `None` for an archive that holds something else, such as a cloud.
+pub(super) fn read(path: &Path, limits: &Limits) -> Result<Option<(NdtCells, f64)>, IoError> {
+    let arrays = read_npz_only(path, &ARRAYS, limits)?;
     if !arrays.contains_key(MARK) {
         return Ok(None);
     }
@@ -106,6 +110,7 @@ fn full(rows: &[[f64; 6]]) -> Vec<f64> {
 mod tests {
     use super::*;
     use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams};
+    use pointmill_io::read_npz;
 
     fn cells() -> (NdtCells, NdtLattice) {
         let points: Vec<f64> = (0..400).map(|i| 4.0 * (f64::from(i) * 0.7).sin() + 80_000.0).collect();
@@ -121,7 +126,7 @@ mod tests {
         let (cells, lattice) = cells();
         assert!(cells.len() > 5, "{}", cells.len());
         write(&path, &cells, &lattice).unwrap();
-        let (mut back, resolution) = read(&path).unwrap().unwrap();
+        let (mut back, resolution) = read(&path, &Limits::default()).unwrap().unwrap();
         assert_eq!(NdtLattice::new(resolution), Ok(lattice));
         for (a, b) in back.mean_local.iter().flatten().zip(cells.mean_local.iter().flatten()) {
             assert!((a - b).abs() < 1e-10, "{a} {b}");
@@ -130,7 +135,26 @@ mod tests {
         assert_eq!(back, cells);
         let points = [1.0, 2.0, 3.0];
         write_npz(&path, &[("points", ArrayView::f32(&[1, 3], &points))]).unwrap();
-        assert!(read(&path).unwrap().is_none());
+        assert!(read(&path, &Limits::default()).unwrap().is_none());
+    }
+
+    /// What is no part of a grid is not read, and takes no memory.
+    #[test]
+    fn limits_hold_and_only_a_grids_arrays_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("g.npz");
+        let (cells, lattice) = cells();
+        write(&path, &cells, &lattice).unwrap();
+        let arrays = read_npz(&path).unwrap();
+        let zeros = vec![0; 1 << 20];
+        let others = arrays.iter().map(|(name, array)| (name.as_str(), array.view()));
+        let members: Vec<_> = others.chain([("beside", ArrayView::u8(&[zeros.len()], &zeros))]).collect();
+        write_npz(&path, &members).unwrap();
+        let memory = |bytes| Limits { max_memory: Some(bytes), ..Limits::default() };
+        assert_eq!(read(&path, &memory(1 << 18)).unwrap().unwrap().0.counts, cells.counts);
+        assert_eq!(read(&path, &memory(1000)).unwrap_err().class(), "LimitExceeded");
+        let limits = Limits { max_decoded_bytes: Some(1000), ..Limits::default() };
+        assert_eq!(read(&path, &limits).unwrap_err().class(), "LimitExceeded");
     }
 
     #[test]
@@ -153,7 +177,7 @@ mod tests {
             let others = arrays.iter().filter(|(other, _)| *other != name).map(|(name, a)| (name.as_str(), a.view()));
             let members: Vec<_> = others.chain(replaced.map(|view| (name, view))).collect();
             write_npz(&path, &members).unwrap();
-            assert_eq!(read(&path).unwrap_err().class(), class, "{name}");
+            assert_eq!(read(&path, &Limits::default()).unwrap_err().class(), class, "{name}");
         }
     }
 }

@@ -155,7 +155,7 @@ impl<'a> Asked<'a> {
 
     /// A grid from its file; `None` if the file holds a cloud.
     fn ready_made(&self, path: &Path, device: &Device) -> Result<Option<NdtGrid>, Trouble> {
-        let Some((cells, resolution)) = grid_file::read(path)? else { return Ok(None) };
+        let Some((cells, resolution)) = grid_file::read(path, &self.args.read.limits())? else { return Ok(None) };
         let given = [
             ("--covariance", self.args.covariance.is_some()),
             ("--min-points", self.args.cells.min_points.is_some()),
@@ -188,7 +188,7 @@ impl<'a> Asked<'a> {
         let start = |resolution: f64| NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution));
         match source {
             Source::File(path) if moments_file::is_named_so(path) => {
-                let moments: NdtMoments = moments_file::read(path)?;
+                let moments: NdtMoments = moments_file::read(path, &self.args.read.limits())?;
                 let builder = match builder {
                     Some(builder) => builder,
                     None => builder.insert(start(moments.lattice().unit())?),

@@ -13,7 +13,7 @@ use crate::records::Run;
 use crate::stats::milliseconds;
 use pointmill::ndt::{NdtBuilder, NdtMoments};
 use pointmill::{Device, Error};
-use pointmill_io::{IoError, escape, find_inputs};
+use pointmill_io::{IoError, Limits, escape, find_inputs};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ pub(super) fn run(
     let params = args.cells.params(model);
     check(args::RESOLUTION, &params)?;
     let (plus, minus) = (find(&args.inputs)?, find(&args.minus)?);
-    let files = Files { grid: args.out.clone(), moments: args.moments.clone() };
+    let files = Files { of_folder: false, grid: args.out.clone(), moments: args.moments.clone() };
     let all: Vec<&Path> = plus.iter().chain(&minus).filter_map(|found| found.as_deref().ok()).collect();
     files.check(&all)?;
     let device = open()?;
@@ -48,7 +48,7 @@ pub(super) fn run(
         },
     )?;
     let start = Instant::now();
-    let moments = sum(plus, minus, printer)?;
+    let moments = sum(plus, minus, &args.limits(), printer)?;
     let read_ms = milliseconds(start.elapsed());
     interrupt::check()?;
     let start = Instant::now();
@@ -83,7 +83,8 @@ fn find(args: &[String]) -> Result<Vec<Found>, Failure> {
             continue;
         }
         match find_inputs(std::slice::from_ref(arg)) {
-            Ok(paths) => all.extend(paths.into_iter().map(Ok)),
+            Ok(found) => all
+                .extend(found.into_iter().map(|f| f.map_err(|e| (e.path().to_string_lossy().into_owned(), e.into())))),
             Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
             Err(e) => all.push(Err((arg.clone(), e.into()))),
         }
@@ -99,14 +100,14 @@ fn name(found: &Found) -> std::borrow::Cow<'_, str> {
 }
 
 /// Adds all and takes away all. Without one of them the rest would look like a whole map: then there is no answer.
-fn sum(plus: Vec<Found>, minus: Vec<Found>, printer: &mut Printer) -> Result<NdtMoments, Failure> {
+fn sum(plus: Vec<Found>, minus: Vec<Found>, limits: &Limits, printer: &mut Printer) -> Result<NdtMoments, Failure> {
     let (inputs, added) = (plus.len() + minus.len(), plus.len());
     let mut total: Option<(NdtMoments, String)> = None;
     let mut failed = 0;
     for (index, found) in plus.into_iter().chain(minus).enumerate() {
         interrupt::check()?;
         let name = name(&found).into_owned();
-        let read = found.map_err(|(_, refused)| refused).and_then(|path| Ok(moments_file::read(&path)?));
+        let read = found.map_err(|(_, refused)| refused).and_then(|path| Ok(moments_file::read(&path, limits)?));
         let moments = match read {
             Ok(moments) => moments,
             Err(refused) => {

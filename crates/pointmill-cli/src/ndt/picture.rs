@@ -3,11 +3,13 @@
 use super::cloud::Cloud;
 use super::table::edge;
 use crate::failure::Failure;
-use crate::interrupt::undivided;
 use crate::outputs::require_folder_of;
+use crate::picture::save;
 use crate::table::grouped;
 use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration, Pose, matrix_of};
-use pointmill_view::{Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
+use pointmill_view::{
+    Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture, require_memory,
+};
 use std::path::{Path, PathBuf};
 
 /// How long each side of an alignment is shown.
@@ -43,17 +45,20 @@ impl MapPicture {
     }
 
     /// Keeps points to be drawn.
-    pub(super) fn add_points(&mut self, cloud: &Cloud) {
+    pub(super) fn add_points(&mut self, cloud: &Cloud) -> Result<(), Failure> {
+        require_memory(0, self.points.len() + cloud.len())?;
         self.points.extend(cloud.xyz());
+        Ok(())
     }
 
     /// Draws the cells over the points.
     pub(super) fn write(&self, grid: &NdtGrid) -> Result<(), Failure> {
         let cells = grid.read()?;
+        require_memory(1, self.points.len() + cells.len())?;
         let left = format!("{} points", grouped(self.points.len()));
         let right = format!("{} cells of {} m", grouped(cells.len()), edge(grid.lattice().unit()));
         let picture = ndt_map_picture(&self.points, ellipsoids(&cells), [&left, &right]);
-        Ok(undivided(|| picture.write_png(&self.path))?)
+        save(&self.path, 1, || Ok(picture.encode_png()))
     }
 }
 
@@ -76,6 +81,7 @@ pub(super) fn write_alignment(
     let note =
         |fit: &NdtFit| NdtFitNote { nvtl: fit.nvtl, transform_probability: fit.transform_probability, error: None };
     let notes = [note(&before.fit), note(&found.fit)];
+    require_memory(2, 3 * scan.len() + cells.len())?;
     let points = scan.xyz();
     let [before, after] = [matrix_of(&before.pose), found.target_from_source].map(|m| moved(&points, &m));
     if has(path, "gif") {
@@ -83,10 +89,10 @@ pub(super) fn write_alignment(
         for frame in ndt_alignment_frames(ellipsoids(&cells), &before, &after, notes) {
             gif.push(frame)?;
         }
-        return Ok(undivided(|| gif.write(path))?);
+        return save(path, gif.len(), || gif.encode());
     }
     let picture = ndt_alignment_picture(ellipsoids(&cells), &before, &after, notes);
-    Ok(undivided(|| picture.write_png(path))?)
+    save(path, 1, || Ok(picture.encode_png()))
 }
 
 fn ellipsoids(cells: &NdtCells) -> NdtEllipsoids<'_> {

@@ -4,9 +4,10 @@ use super::args::BuildArgs;
 use super::{grid_file, moments_file, shown};
 use crate::batch::Ledger;
 use crate::failure::Failure;
-use crate::inputs::Source;
-use crate::outputs::{Outputs, is_folder, plan_file_of};
+use crate::inputs::{Source, may_be_many};
+use crate::outputs::{Outputs, has_extension, is_folder, plan_file_of};
 use pointmill::ndt::{NdtBuilder, NdtGrid};
+use pointmill_io::Place;
 use std::path::{Path, PathBuf};
 
 /// The files of `build`, settled before any work.
@@ -21,13 +22,19 @@ pub(super) enum Targets {
 /// A grid's file and the file of its sums, as far as they are asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Files {
+    /// Whether they are of a folder of many, where symbolic links are replaced and not followed.
+    pub(super) of_folder: bool,
     pub(super) grid: Option<PathBuf>,
     pub(super) moments: Option<PathBuf>,
 }
 
 /// Whether the flags ask for a grid for each input.
 pub(super) fn tiles(args: &BuildArgs) -> Result<bool, Failure> {
-    let folders = [&args.out, &args.moments].map(|path| path.as_deref().map(is_folder));
+    let many = may_be_many(&args.inputs);
+    let folder = |path: &Option<PathBuf>, extension: &str| {
+        path.as_deref().map(|path| is_folder(path) || many && !has_extension(path, extension))
+    };
+    let folders = [folder(&args.out, "npz"), folder(&args.moments, moments_file::EXTENSION)];
     match (folders, &args.moments) {
         ([Some(grids), Some(moments)], Some(path)) if grids != moments => {
             let (expected, out) = if grids { ("a folder", "one") } else { ("a file", "a file") };
@@ -40,7 +47,7 @@ pub(super) fn tiles(args: &BuildArgs) -> Result<bool, Failure> {
 impl Targets {
     /// Decides where everything goes, and makes folders.
     pub(super) fn plan(args: &BuildArgs, tiles: bool, sources: &[Source]) -> Result<Self, Failure> {
-        let files = Files { grid: args.out.clone(), moments: args.moments.clone() };
+        let files = Files { of_folder: tiles, grid: args.out.clone(), moments: args.moments.clone() };
         if tiles {
             let folder = |flag, path: &Option<PathBuf>, extension| {
                 path.as_deref().map(|path| Outputs::folder(flag, path, extension, sources)).transpose()
@@ -61,7 +68,7 @@ impl Targets {
             Self::One(_) => None,
             Self::Tiles { grids, moments, .. } => {
                 let file = |outputs: &Option<Outputs>| outputs.as_ref().and_then(|o| o.of(i)).map(Path::to_path_buf);
-                Some(Files { grid: file(grids), moments: file(moments) })
+                Some(Files { of_folder: true, grid: file(grids), moments: file(moments) })
             }
         }
     }
@@ -103,12 +110,16 @@ impl Files {
     /// Writes what is asked for.
     pub(super) fn write(&self, builder: &mut NdtBuilder, grid: &NdtGrid) -> Result<(), Failure> {
         if let Some(path) = &self.grid {
-            grid_file::write(path, &grid.read()?, grid.lattice())?;
+            grid_file::write(self.place(path), &grid.read()?, grid.lattice())?;
         }
         if let Some(path) = &self.moments {
-            moments_file::write(path, &builder.moments()?)?;
+            moments_file::write(self.place(path), &builder.moments()?)?;
         }
         Ok(())
+    }
+
+    fn place<'a>(&self, path: &'a Path) -> Place<'a> {
+        Place { path, follow_links: !self.of_folder }
     }
 
     /// The names of grid and moments.

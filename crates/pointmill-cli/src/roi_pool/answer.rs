@@ -5,8 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt::undivided;
 use pointmill::Error;
 use pointmill::roi_pool::{FeatureArray, Report, RoiArrays, RoiLayout};
-use pointmill_io::{Array, ArrayData, ArrayView, write_npz};
-use std::path::Path;
+use pointmill_io::{Array, ArrayData, ArrayView, Destination, write_npz};
 
 /// What came of a task.
 #[derive(Clone, Debug)]
@@ -121,14 +120,14 @@ impl Answer {
     }
 
     /// Writes the arrays, and of a pooling the report.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+    pub(crate) fn write(&self, to: impl Destination) -> Result<(), Failure> {
         let mut members: Vec<_> = self.arrays.iter().map(|(name, array)| (*name, array.view())).collect();
         let report = match &self.report {
             ReportRecord::Pool(counted) => Some(serde_json::to_vec(counted).expect("a report is plain numbers")),
             ReportRecord::Inside(_) => None,
         };
         members.extend(report.as_deref().map(|text| ("report", ArrayView::u8(&[text.len()], text))));
-        Ok(undivided(|| write_npz(path, &members))?)
+        Ok(undivided(|| write_npz(to, &members))?)
     }
 }
 

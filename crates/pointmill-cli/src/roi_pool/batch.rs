@@ -81,8 +81,8 @@ pub(super) fn run(
 
 impl Station {
     fn new(device: &Device, task: &Task, beside: bool) -> Result<Self, Failure> {
-        let cpu = if beside { Some(Lane::new(device::cpu_beside(device)?, task)?) } else { None };
-        Ok(Self { lane: Lane::new(device.clone(), task)?, cpu, spare: None, times: [Vec::new(), Vec::new()] })
+        let cpu = if beside { Some(Lane::new(device::cpu_beside(device)?, task, true)?) } else { None };
+        Ok(Self { lane: Lane::new(device.clone(), task, beside)?, cpu, spare: None, times: [Vec::new(), Vec::new()] })
     }
 }
 
@@ -124,9 +124,9 @@ impl Plan<'_> {
         let out = self.outputs.of(index);
         let answer = lane.answer(&input, out.is_some() || cpu.is_some()).map_err(blame)?;
         let mut write_ms = None;
-        if let Some(out) = out {
+        if let Some(to) = self.outputs.place(index) {
             interrupt::check()?;
-            answer.write(out)?;
+            answer.write(to)?;
             write_ms = Some(milliseconds(start.elapsed()));
         }
         let mut equal = None;
@@ -178,7 +178,7 @@ impl Plan<'_> {
         }
         let spare = match spare {
             Some(spare) => spare,
-            none => none.insert(Lane::new(Device::cpu(), self.task)?),
+            none => none.insert(Lane::new(Device::cpu(), self.task, false)?),
         };
         Ok((spare.run(input)?, spare))
     }

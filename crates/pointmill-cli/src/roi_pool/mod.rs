@@ -36,7 +36,7 @@ const COMMAND: &str = "roi-pool";
 pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) -> Result<(), Failure> {
     let task = Task::of(args);
     // The CPU checks parameters at once; a GPU takes a while to wake.
-    Lane::new(Device::cpu(), &task)?;
+    Lane::new(Device::cpu(), &task, false)?;
     let sources = Sources::of(args)?;
     let device = global.device.as_deref().unwrap_or("auto");
     if let Some(scenes) = Scenes::of(&sources)? {
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &RoiPoolArgs, global: &Global, printer: &mut Printer) ->
     args.visualize.as_deref().map(picture::plan).transpose()?;
     args.out.as_deref().map(|out| outputs::plan_file(out, &["npz"], &sources.paths())).transpose()?;
     let device = device::open(device)?;
-    let cpu = if args.cpu { Some(Lane::new(device::cpu_beside(&device)?, &task)?) } else { None };
-    let lane = Lane::new(device, &task)?;
+    let cpu = if args.cpu { Some(Lane::new(device::cpu_beside(&device)?, &task, true)?) } else { None };
+    let lane = Lane::new(device, &task, args.cpu)?;
     printer.record(
         "begin",
         &Begin { run: Run::new(COMMAND, &lane.device), inputs: sources.names(), params: ParamsRecord::from(args) },
@@ -126,7 +126,7 @@ fn work(
     let ms = match lane.run(&input) {
         Err(e) if args.on_oom.on_oom.redoes(&e, &lane.device) => {
             device::say_redone(COMMAND, &e);
-            lane = Lane::new(Device::cpu(), task)?;
+            lane = Lane::new(Device::cpu(), task, args.cpu)?;
             lane.run(&input)
         }
         done => done,

@@ -2,12 +2,12 @@
 
 use super::files::Loaded;
 use crate::failure::Failure;
-use crate::interrupt::undivided;
 use crate::outputs::require_folder_of;
+use crate::picture::save;
 use crate::table::grouped;
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams, roi_pool};
 use pointmill::{BoxOrigin, Device, Input};
-use pointmill_view::roi_picture;
+use pointmill_view::{require_memory, roi_picture};
 use std::cmp::Reverse;
 use std::path::Path;
 
@@ -22,6 +22,7 @@ pub(crate) fn plan(path: &Path) -> Result<(), Failure> {
 
 /// Draws the input and writes the picture.
 pub(crate) fn write(path: &Path, input: &Loaded, params: &RoiPoolParams, device: &Device) -> Result<(), Failure> {
+    require_memory(1, 2 * input.points.len() + input.num_boxes())?;
     let voxel_of_point = voxel_of_point(input, params, device)?;
     let boxes: Vec<[f32; 7]> = input.boxes.as_chunks().0.iter().map(|row| centred(*row, params.origin)).collect();
     let [x, y, z] = params.out_size;
@@ -30,7 +31,7 @@ pub(crate) fn write(path: &Path, input: &Loaded, params: &RoiPoolParams, device:
     let right = format!("{} points in boxes, {x} x {y} x {z} voxels each", grouped(drawn));
     let points = input.points.points();
     let picture = roi_picture(points, &boxes, &voxel_of_point, params.out_size, [&left, &right]);
-    Ok(undivided(|| picture.write_png(path))?)
+    save(path, 1, || Ok(picture.encode_png()))
 }
 
 /// The box and voxel that each kept point is drawn in: of several boxes the one that keeps most points, so that each object has one grid.

@@ -137,7 +137,7 @@ pub(crate) struct Summary {
     pub(crate) element: Option<&'static str>,
     /// What was counted.
     pub(crate) report: ReportRecord,
-    /// Upload, call, and waiting for its end. Before it there is a call that is not timed.
+    /// Upload, call, and waiting for its end. With `--cpu` there is a call before it that is not timed.
     pub(crate) ms: f64,
     /// Reading the inputs, or making the street.
     pub(crate) read_ms: f64,
@@ -201,7 +201,7 @@ pub(crate) struct BatchSummary {
     pub(crate) boxes: usize,
     /// Points of all scenes done.
     pub(crate) points: usize,
-    /// Times of the scenes' `ms`; null if none was done. Before the first one of each job there is a call that is not timed.
+    /// Times of the scenes' `ms`; null if none was done. With `--cpu` there is a call before the first one of each job that is not timed.
     pub(crate) ms: Option<Times>,
     /// The CPU beside it; null without `--cpu`.
     pub(crate) cpu: Option<SummaryCpu>,

@@ -34,8 +34,8 @@ struct Scene {
 enum Given {
     /// A file that serves every scene.
     One(PathBuf),
-    /// Files of scenes, by their names.
-    Several(BTreeMap<String, PathBuf>),
+    /// Files of scenes, by their names, and what of a folder or a pattern is no regular file.
+    Several(BTreeMap<String, PathBuf>, Vec<IoError>),
     /// A folder or a pattern without a file.
     Nothing(IoError),
 }
@@ -69,7 +69,7 @@ impl Scenes {
     fn matched(found: Vec<Given>, given: Vec<String>, options: ReadOptions) -> Self {
         let mut scenes: BTreeMap<String, Scene> = BTreeMap::new();
         for (role, given) in found.iter().enumerate() {
-            let Given::Several(files) = given else { continue };
+            let Given::Several(files, _) = given else { continue };
             for (name, file) in files {
                 let scene = scenes.entry(name.clone()).or_default();
                 scene.files[role] = Some(file.clone());
@@ -77,7 +77,7 @@ impl Scenes {
         }
         let naming = |scene: &Scene| {
             let roles =
-                [POINTS, 0, FEATURES].into_iter().filter(|&role| matches!(found.get(role), Some(Given::Several(_))));
+                [POINTS, 0, FEATURES].into_iter().filter(|&role| matches!(found.get(role), Some(Given::Several(..))));
             roles.filter_map(|role| scene.files[role].clone()).next().expect("a scene has a file")
         };
         let mut scenes: Vec<Scene> = scenes.into_iter().map(|(name, scene)| Scene { name, ..scene }).collect();
@@ -88,15 +88,20 @@ impl Scenes {
                 scenes.iter_mut().for_each(|scene| scene.files[role] = Some(file.clone()));
             }
         }
-        // Without any file of a role no scene is whole: that alone is told.
-        let nothing: Vec<Source> = found
-            .into_iter()
-            .filter_map(|given| if let Given::Nothing(e) = given { Some(Source::Nothing(e)) } else { None })
-            .collect();
-        if !nothing.is_empty() {
-            scenes = vec![Scene::default(); nothing.len()];
-            sources = nothing;
+        let (mut nothing, mut refused) = (Vec::new(), Vec::new());
+        for given in found {
+            match given {
+                Given::Nothing(e) => nothing.push(Source::Nothing(e)),
+                Given::Several(_, others) => refused.extend(others.into_iter().map(Source::Nothing)),
+                Given::One(_) => {}
+            }
         }
+        // Without any file of a role no scene is whole: that alone is told.
+        if !nothing.is_empty() {
+            (scenes, sources) = (Vec::new(), nothing);
+        }
+        sources.append(&mut refused);
+        scenes.resize(sources.len(), Scene::default());
         Self { sources, scenes, given, options }
     }
 
@@ -147,22 +152,30 @@ impl Given {
             return Ok(Self::One(arg.into()));
         }
         let arrays = role != ROLES[POINTS] && Path::new(arg).is_dir();
-        let found = find_inputs(&[arg.to_owned()]).and_then(|mut files| {
-            // A folder of other files may have arrays among them.
-            files.retain(|file| !arrays || file.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy")));
-            if files.is_empty() {
+        // A folder of other files may have arrays among them.
+        let fits = |path: &Path| !arrays || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
+        let found = find_inputs(&[arg.to_owned()]).and_then(|found| {
+            let (mut files, mut refused) = (Vec::new(), Vec::new());
+            for file in found {
+                match file {
+                    Ok(path) if fits(&path) => files.push(path),
+                    Err(e) if fits(e.path()) => refused.push(e),
+                    _ => {}
+                }
+            }
+            if files.is_empty() && refused.is_empty() {
                 return Err(IoError::MissingField(Detail::new(arg, "folder", "files ending in .npy", "none")));
             }
-            Ok(files)
+            Ok((files, refused))
         });
-        let files = match found {
+        let (files, refused) = match found {
             Ok(files) => files,
             Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
             Err(e) => return Ok(Self::Nothing(e)),
         };
         let mut by_name: BTreeMap<String, PathBuf> = BTreeMap::new();
         for file in files {
-            let name = stem(&file);
+            let name = stem(&file).to_string_lossy().into_owned();
             if let Some(other) = by_name.get(&name) {
                 let (a, b) = (other.display(), file.display());
                 let told = format!("files with names of their own; {a} and {b} would both be of scene {name}");
@@ -170,7 +183,7 @@ impl Given {
             }
             by_name.insert(name, file);
         }
-        Ok(Self::Several(by_name))
+        Ok(Self::Several(by_name, refused))
     }
 }
 

@@ -49,3 +49,18 @@ fn mistakes_in_the_file_are_2_and_told_with_their_line() {
         assert!(run.err.contains(told), "{text}: {}", run.err);
     }
 }
+
+#[test]
+fn a_file_that_is_no_text_is_a_usage_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("c.toml"), [0xff, 0xfe]).unwrap();
+    fs::write(folder.path().join("long.toml"), vec![b'\n'; (1 << 20) + 1]).unwrap();
+    for (name, found) in [("c.toml", "got bytes that are not UTF-8"), ("long.toml", "got more")] {
+        let told = run(folder.path(), &format!("voxelize --config {name}")).expect(2);
+        assert!(
+            told.err.contains(&format!("{name}: expected a text of at most 1048576 bytes, {found}")),
+            "{}",
+            told.err
+        );
+    }
+}

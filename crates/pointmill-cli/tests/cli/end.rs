@@ -46,7 +46,7 @@ fn signals_end_a_run_that_waits_for_input() {
         }
         let mut waiting = command(folder.path(), "voxelize - --format kitti --out a.npz --json");
         waiting.stdin(Stdio::piped());
-        let (mut child, _out) = started(waiting, 1);
+        let (mut child, out) = started(waiting, 1);
         // Keeps the pipe open until the end.
         let _stdin = child.stdin.take();
         let start = Instant::now();
@@ -56,6 +56,13 @@ fn signals_end_a_run_that_waits_for_input() {
         assert!(start.elapsed() < Duration::from_secs(2), "{name}: {:?}", start.elapsed());
         assert_eq!(String::from_utf8_lossy(&ended.stderr), format!("error: {told}\n"), "{name}");
         assert!(names(folder.path()).is_empty());
+        let last: serde_json::Value = serde_json::from_str(&std::io::read_to_string(out).unwrap()).unwrap();
+        assert_eq!(last["type"], "error", "{name}");
+        assert_eq!(
+            (&last["data"]["class"], &last["data"]["exit_code"]),
+            (&"Interrupted".into(), &code.into()),
+            "{name}"
+        );
     }
 }
 

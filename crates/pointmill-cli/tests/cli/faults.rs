@@ -209,3 +209,37 @@ fn memory_that_is_refused_is_told() {
         assert_eq!((told.data("frame").len(), &end(&told)["class"]), (2, &json!("PartialFailure")));
     }
 }
+
+/// Memory that the system refuses to a picture is an error, and not the end of the process in the middle of it.
+#[test]
+fn memory_that_is_refused_to_a_picture_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    write_cloud(folder.path(), "a.bin", 20_000);
+    let within = |kib: u64, more: &str| {
+        let line = format!("ulimit -v {kib}; exec \"$POINTMILL\" voxelize a.bin --device cpu --json {more}");
+        let mut shell = Command::new("sh");
+        shell.current_dir(folder.path()).args(["-c", &line]).env("POINTMILL", env!("CARGO_BIN_EXE_pointmill"));
+        shell.stdin(Stdio::null()).output().unwrap()
+    };
+    // The least that the work itself takes, which depends on the machine's cores.
+    let (mut few, mut enough) = (30_000u64, 60_000_000);
+    while few + 1000 < enough {
+        let kib = few.midpoint(enough);
+        if within(kib, "").status.success() { enough = kib } else { few = kib }
+    }
+    let mut refused = 0;
+    for kib in (enough + 4000..enough + 150_000).step_by(12_000) {
+        let told = within(kib, "--visualize a.png");
+        let code = told.status.code().unwrap_or_else(|| panic!("{kib} KiB: {}", String::from_utf8_lossy(&told.stderr)));
+        assert!([0, 1, 3].contains(&code), "{kib} KiB: {}", String::from_utf8_lossy(&told.stderr));
+        if code > 0 {
+            let told = finished(told);
+            assert_eq!(told.data("error")[0]["class"], "OutOfMemory", "{kib} KiB: {}", told.err);
+            assert_eq!(names(folder.path()), ["a.bin"]);
+            refused += u32::from(told.err.contains("picture: expected"));
+        }
+        fs::remove_file(folder.path().join("a.png")).ok();
+    }
+    assert!(refused > 0);
+    assert!(within(enough + 2_000_000, "--visualize a.png").status.success());
+}

@@ -154,6 +154,38 @@ fn every_line_of_every_command_is_in_the_schema() {
     assert_eq!(seen, wanted.collect(), "lines that are in the schema, and those that were printed");
 }
 
+/// Machines learn of every end, of arguments that cannot be parsed too.
+#[test]
+fn usage_errors_are_the_last_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = Schema::read();
+    for args in ["voxelize --json --max-points x", "--json nothing", "info --json", "bench --json --rounds 0"] {
+        let told = run(folder.path(), args).expect(2);
+        schema.check_run("*", &told);
+        let [(kind, data)] = &told.lines()[..] else { panic!("{args}: {}", told.out) };
+        assert_eq!(
+            (kind.as_str(), &data["class"], &data["exit_code"]),
+            ("error", &json!("InvalidArgument"), &json!(2))
+        );
+        let message = data["message"].as_str().unwrap();
+        assert!(told.err.contains(&message[..20]) && !message.contains("Usage"), "{args}: {data}");
+    }
+    assert_eq!(run(folder.path(), "voxelize --max-points x").expect(2).out, "");
+    assert!(run(folder.path(), "voxelize --help --json").expect(0).out.starts_with("Bin sweeps"));
+}
+
+/// Names come as they are, and no line has a character in it that ends lines, or that a terminal obeys.
+#[test]
+fn odd_names_are_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("in")).unwrap();
+    let name = "in/a\u{7f}\u{85}\u{2028}\u{202e}.bin";
+    write_cloud(folder.path(), name, 5);
+    let told = run(folder.path(), "info in --json").expect(0);
+    assert_eq!(told.data("frame")[0]["input"], name);
+    assert!(told.out.trim_end().lines().all(|line| line.chars().all(pointmill_io::is_plain)), "{:?}", told.out);
+}
+
 /// Without this the other test could not fail.
 #[test]
 fn what_is_not_in_the_schema_is_told() {

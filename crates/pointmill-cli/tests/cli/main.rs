@@ -7,6 +7,7 @@ mod convert;
 mod end;
 mod failures;
 mod faults;
+mod folders;
 mod icp;
 mod icp_batch;
 mod json;

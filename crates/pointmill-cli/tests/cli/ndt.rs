@@ -1,6 +1,6 @@
 //! `ndt`: grids and moments, scores and alignments, tables, lines, pictures, and what goes wrong.
 
-use crate::{fields, finished, matrix, names, run, shared};
+use crate::{fields, finished, matrix, names, run, shared, write_cloud};
 use pointmill::Device;
 use pointmill::ndt::{AlignParams, Covariance, NdtCells, NdtCloud, NdtMoments, NdtParams, ndt_grid};
 use pointmill_io::{ArrayView, Dtype, read_ndt_moments, read_npz, write_npy};
@@ -519,4 +519,35 @@ fn a_real_pair_is_aligned() {
     let trace: f64 = (0..3).flat_map(|i| (0..3).map(move |j| 4 * i + j)).map(|k| found[k] * truth[k]).sum();
     let degrees = ((trace - 1.0) / 2.0).min(1.0).acos().to_degrees();
     assert!(metres < 0.03 && degrees < 0.5, "{metres} m, {degrees} degrees");
+}
+
+#[test]
+fn limits_hold_for_maps_and_moments() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_cloud(at, "a.bin", 3000);
+    fs::write(at.join("pose.txt"), "0 0 0 0 0 0").unwrap();
+    run(at, "ndt build a.bin --min-points 3 --out g.npz --moments g.arrow").expect(0);
+    let score = |map: &str, more: &str| format!("ndt score --map {map} --scan a.bin --pose pose.txt --json {more}");
+    let refused = |args: &str, flag: &str| {
+        let told = run(at, args).expect(3);
+        assert_eq!(told.data("error")[0]["class"], "LimitExceeded", "{args}");
+        assert!(told.err.contains(flag), "{args}: {}", told.err);
+    };
+    // The scan alone takes 48,000 bytes.
+    let more = fs::metadata(at.join("g.arrow")).unwrap().len().max(200_000);
+    run(at, &score("g.npz", "")).expect(0);
+    run(at, &score("g.arrow", &format!("--max-memory {}", 4 * more))).expect(0);
+    refused(&score("g.npz", "--max-memory 1K"), "g.npz: array");
+    refused(&score("g.npz", "--max-decoded-bytes 1000"), "g.npz: archive unpacked");
+    refused(
+        &score("g.arrow", "--max-memory 1K"),
+        "g.arrow: memory: wanted at most 1024 bytes (the limit `max_memory`, --max-memory)",
+    );
+    refused("ndt merge g.arrow --max-memory 1K --json", "g.arrow: memory");
+    run(at, "ndt merge g.arrow --max-memory 1G --json").expect(0);
+    // What cannot be such a file is seen before it is read, however long it is.
+    fs::File::create(at.join("long.arrow")).unwrap().set_len(1 << 40).unwrap();
+    let told = run(at, "ndt merge long.arrow --json").expect(3);
+    assert!(told.err.contains("long.arrow: magic: wanted `ARROW1`"), "{}", told.err);
 }

@@ -5,7 +5,7 @@ mod columns;
 mod read;
 mod write;
 
-pub use read::read_ndt_moments;
+pub use read::{read_ndt_moments, read_ndt_moments_within};
 pub use write::write_ndt_moments;
 
 use pointmill_core::ndt::{Moments, NdtLattice};

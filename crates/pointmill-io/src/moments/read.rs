@@ -4,6 +4,7 @@ use super::check::{Rows, Wrong};
 use super::columns::{self, COLUMNS};
 use super::{NdtMomentsTable, columns::KEYS};
 use crate::error::{Detail, IoError, excerpt};
+use crate::limits::Limits;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt32Type};
@@ -13,7 +14,7 @@ use arrow_ipc::{Block, Footer, MessageHeader, MetadataVersion, root_as_footer, r
 use arrow_schema::DataType;
 use pointmill_core::ndt::{Moments, NdtLattice};
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
@@ -32,17 +33,46 @@ const PADDING: u64 = 64;
 /// Files of other programs are read too, if they have these columns and this metadata, in one record batch or several; compressed ones are not.
 ///
 /// # Limits
-/// Memory is taken for the file's bytes and once more for its rows, 96 bytes for each of 88 in the file; a claim never makes it more.
+/// Memory is taken for the file's bytes and once more for its rows, 96 bytes for each of 88 in the file; a claim never makes it more, and
+/// [`Limits::default`] no more than 16 GiB. Both ends of the file are looked at before the rest is read.
 ///
 /// # Errors
 /// Any class of [`IoError`] about files: what is no such file, ends early, has another column, a null, cells out of order or out of the lattice, or sums that no points have.
 pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoError> {
+    read_ndt_moments_within(path, &Limits::default())
+}
+
+/// Reads the sums of an Arrow IPC file as [`read_ndt_moments`] does, within limits of the caller's; of them [`Limits::max_memory`] counts:
+/// for the file's bytes, which are not read if they are more, and for its rows.
+///
+/// # Errors
+/// As [`read_ndt_moments`].
+///
+/// ```
+/// use pointmill_core::ndt::NdtLattice;
+/// use pointmill_io::{Limits, NdtMomentsTable, read_ndt_moments_within, write_ndt_moments};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-within.arrow", std::process::id()));
+/// let table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 0, nonfinite: 0, cells: vec![] };
+/// write_ndt_moments(&path, &table)?;
+/// let limits = Limits { max_memory: Some(100), ..Limits::default() };
+/// assert_eq!(read_ndt_moments_within(&path, &limits).unwrap_err().class(), "LimitExceeded");
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read_ndt_moments_within(path: impl AsRef<Path>, limits: &Limits) -> Result<NdtMomentsTable, IoError> {
     let path = path.as_ref();
-    let (file, length) = crate::read::open(path)?;
+    let (mut file, length) = crate::read::open(path)?;
     let Some(length) = length else {
         let found = "an empty file, or a stream";
         return Err(IoError::Truncated(Detail::new(path, "length", "an Arrow IPC file", found)));
     };
+    let told = |(class, Wrong { field, wanted, found }): Failure| class(Detail::new(path, field, wanted, found));
+    // Whether it can be such a file at all is seen at its ends, before the rest is read.
+    check_ends(&mut file, length).map_err(IoError::io(path, "read"))?.map_err(told)?;
+    let most = limits.max_memory.unwrap_or(u64::MAX);
+    if length > most {
+        return Err(told(above(most, length)));
+    }
     let mut bytes = Vec::new();
     let taken = usize::try_from(length).ok().and_then(|n| bytes.try_reserve_exact(n).ok());
     if taken.is_none() {
@@ -50,8 +80,24 @@ pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoErr
         return Err(IoError::OutOfMemory(Detail::new(path, "length", wanted, "none")));
     }
     file.take(length).read_to_end(&mut bytes).map_err(IoError::io(path, "read"))?;
-    let parsed = parse(Buffer::from_vec(bytes));
-    parsed.map_err(|(class, Wrong { field, wanted, found })| class(Detail::new(path, field, wanted, found)))
+    parse(Buffer::from_vec(bytes), most).map_err(told)
+}
+
+/// More memory than the limit.
+fn above(most: u64, found: u64) -> Failure {
+    let wanted = format!("at most {most} bytes (the limit `max_memory`, --max-memory)");
+    (IoError::LimitExceeded, Wrong::new("memory", wanted, format!("{found} bytes or more")))
+}
+
+/// Looks at the first and the last bytes of a file of so many, and leaves it at its start.
+fn check_ends(file: &mut (impl Read + Seek), length: u64) -> io::Result<Parsed<()>> {
+    let mut first = Vec::new();
+    file.by_ref().take(HEAD as u64).read_to_end(&mut first)?;
+    let mut last = Vec::new();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL as u64)))?;
+    file.by_ref().take(TAIL as u64).read_to_end(&mut last)?;
+    file.rewind()?;
+    Ok(footer_length(&first, &last, length).map(drop))
 }
 
 /// A class of errors, and what is wrong.
@@ -66,7 +112,7 @@ fn unsupported(field: impl Into<String>, wanted: impl Into<String>, found: impl 
     (IoError::UnsupportedFormat, Wrong::new(field, wanted, found))
 }
 
-fn parse(file: Buffer) -> Parsed<NdtMomentsTable> {
+fn parse(file: Buffer, most: u64) -> Parsed<NdtMomentsTable> {
     let footer_at = footer_range(&file)?;
     let footer = root_as_footer(&file[footer_at.clone()]).map_err(|e| bad("footer", "a valid table", e))?;
     if !matches!(footer.version(), MetadataVersion::V4 | MetadataVersion::V5) {
@@ -90,6 +136,11 @@ fn parse(file: Buffer) -> Parsed<NdtMomentsTable> {
         let failed = |e: String| bad(format!("batch {i}"), "a valid record batch", e);
         let batch = decoder.read_record_batch(block, &bytes).map_err(|e| failed(e.to_string()))?;
         let batch = batch.ok_or_else(|| failed("none".into()))?;
+        let rows_bytes = (table.cells.len() + batch.num_rows()) * size_of::<([i32; 3], Moments)>();
+        let taken = (file.len() + rows_bytes) as u64;
+        if taken > most {
+            return Err(above(most, taken));
+        }
         push(&mut table.cells, &mut rows, &batch)?;
     }
     rows.end(table.points, table.nonfinite).map_err(|w| (IoError::SizeMismatch as _, w))?;
@@ -98,24 +149,30 @@ fn parse(file: Buffer) -> Parsed<NdtMomentsTable> {
 
 /// Where the footer is.
 fn footer_range(file: &[u8]) -> Parsed<Range<usize>> {
-    if !file.starts_with(MAGIC) {
-        return Err(bad("magic", "`ARROW1`", excerpt(&file[..file.len().min(MAGIC.len())])));
+    let tail = file.len().saturating_sub(TAIL);
+    let length = footer_length(file, &file[tail..], file.len() as u64)?;
+    Ok(tail - length..tail)
+}
+
+/// Bytes of the footer of a file of so many, by how it begins and by its last bytes.
+fn footer_length(first: &[u8], last: &[u8], length: u64) -> Parsed<usize> {
+    if !first.starts_with(MAGIC) {
+        return Err(bad("magic", "`ARROW1`", excerpt(&first[..first.len().min(MAGIC.len())])));
     }
     let truncated =
         |wanted: String, found: String| -> Failure { (IoError::Truncated, Wrong::new("end", wanted, found)) };
-    if file.len() < HEAD + TAIL {
-        return Err(truncated(format!("at least {} bytes", HEAD + TAIL), format!("{} bytes", file.len())));
+    if length < (HEAD + TAIL) as u64 || last.len() < TAIL {
+        return Err(truncated(format!("at least {} bytes", HEAD + TAIL), format!("{length} bytes")));
     }
-    let (body, tail) = file.split_at(file.len() - TAIL);
-    let (length, magic) = tail.split_at(4);
+    let (footer, magic) = last.split_at(4);
     if magic != MAGIC {
         return Err(truncated("`ARROW1` at the end".into(), excerpt(magic)));
     }
-    let length = i32::from_le_bytes(std::array::from_fn(|i| length[i]));
-    let most = (body.len() - HEAD).min(MAX_FOOTER);
-    match usize::try_from(length) {
-        Ok(n) if n <= most => Ok(body.len() - n..body.len()),
-        _ => Err(bad("footer: length", format!("0 to {most} bytes"), length)),
+    let footer = i32::from_le_bytes(std::array::from_fn(|i| footer[i]));
+    let most = (length - (HEAD + TAIL) as u64).min(MAX_FOOTER as u64);
+    match usize::try_from(footer) {
+        Ok(n) if n as u64 <= most => Ok(n),
+        _ => Err(bad("footer: length", format!("0 to {most} bytes"), footer)),
     }
 }
 

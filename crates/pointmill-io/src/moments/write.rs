@@ -2,8 +2,9 @@
 
 use super::check::{Rows, Wrong};
 use super::{NdtMomentsTable, columns};
+use crate::destination::Destination;
 use crate::error::{Detail, IoError};
-use crate::whole::write_whole;
+use crate::whole::write_to;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
@@ -11,7 +12,6 @@ use arrow_schema::{ArrowError, Schema};
 use pointmill_core::ndt::Moments;
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Rows of a record batch: columns are copied by so many, not all at once.
@@ -19,14 +19,14 @@ const BATCH: usize = 1 << 16;
 /// Bytes that columns start at multiples of, as the format advises. Said here, so that another default of the crate changes no file.
 const ALIGNMENT: usize = 64;
 
-/// Writes sums as an Arrow IPC file, whole or not at all (see [`write_whole`]).
+/// Writes sums as an Arrow IPC file, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// # Errors
 /// A table that [`read_ndt_moments`](crate::read_ndt_moments) would refuse, as [`IoError::InvalidArgument`]; what the system refuses.
-pub fn write_ndt_moments(path: impl AsRef<Path>, table: &NdtMomentsTable) -> Result<(), IoError> {
-    let path = path.as_ref();
+pub fn write_ndt_moments(to: impl Destination, table: &NdtMomentsTable) -> Result<(), IoError> {
+    let path = to.path();
     check(table).map_err(|w| IoError::InvalidArgument(Detail::new(path, w.field, w.wanted, w.found)))?;
-    write_whole(path, |out| write(out, table).map_err(io_error))
+    write_to(&to, |out| write(out, table).map_err(io_error))
 }
 
 fn check(table: &NdtMomentsTable) -> Result<(), Wrong> {

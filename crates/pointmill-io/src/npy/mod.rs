@@ -5,13 +5,14 @@ mod header;
 pub(crate) use header::{Header, MAGIC, MAX_AXES};
 
 use crate::array::{Array, ArrayData, ArrayView, Values, check_shape};
+use crate::destination::Destination;
 use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
 use crate::limits::{Bounds, Limits};
 use crate::read::Rows;
 use crate::scan::Warning;
 use crate::source::Source;
-use crate::whole::write_whole;
+use crate::whole::write_to;
 use pointmill_core::half::f32_from_f16_bits;
 use std::io::Write;
 use std::path::Path;
@@ -57,14 +58,14 @@ pub fn read_npy_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Array,
     Ok(read_array(&mut source)?.named(path.into(), None))
 }
 
-/// Writes an array as an `.npy` file, whole or not at all (see [`write_whole`]).
+/// Writes an array as an `.npy` file, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// # Errors
 /// A shape that does not hold the values; what the system refuses.
-pub fn write_npy(path: impl AsRef<Path>, array: &ArrayView<'_>) -> Result<(), IoError> {
-    let path = path.as_ref();
+pub fn write_npy(to: impl Destination, array: &ArrayView<'_>) -> Result<(), IoError> {
+    let path = to.path();
     check_view(path, "", array)?;
-    write_whole(path, |out| write_array(out, array))
+    write_to(&to, |out| write_array(out, array))
 }
 
 /// Reads the array that the source holds.

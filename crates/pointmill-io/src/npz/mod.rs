@@ -3,12 +3,13 @@
 mod archive;
 
 use crate::array::{Array, ArrayView};
+use crate::destination::{Destination, Place};
 use crate::error::{Detail, IoError};
 use crate::limits::{Bounds, Limits};
 use crate::named::NamedPoints;
 use crate::npy;
 use crate::read::Rows;
-use crate::whole::write_whole;
+use crate::whole::write_to;
 use archive::Archive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -66,26 +67,54 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoErr
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_npz_within(path: impl AsRef<Path>, limits: &Limits) -> Result<BTreeMap<String, Array>, IoError> {
-    let path = path.as_ref();
+    read_some(path.as_ref(), limits, |_| true)
+}
+
+/// Reads those arrays of an `.npz` archive that have one of the names given, as [`read_npz_within`] does; others are passed over.
+///
+/// # Limits
+/// As [`read_npz_within`]. What all members unpack to is compared with the limit, those that are passed over too.
+///
+/// # Errors
+/// As [`read_npz`]; a name that is not there is none.
+///
+/// ```
+/// use pointmill_io::{ArrayView, Limits, read_npz_only, write_npz};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-only.npz", std::process::id()));
+/// write_npz(&path, &[("a", ArrayView::u8(&[9], &[0; 9])), ("b", ArrayView::u8(&[9], &[0; 9]))])?;
+/// let arrays = read_npz_only(&path, &["b", "c"], &Limits::default())?;
+/// assert_eq!(arrays.keys().collect::<Vec<_>>(), ["b"]);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+pub fn read_npz_only(
+    path: impl AsRef<Path>,
+    names: &[&str],
+    limits: &Limits,
+) -> Result<BTreeMap<String, Array>, IoError> {
+    read_some(path.as_ref(), limits, |name| names.contains(&name))
+}
+
+fn read_some(path: &Path, limits: &Limits, wanted: impl Fn(&str) -> bool) -> Result<BTreeMap<String, Array>, IoError> {
     let (file, _) = crate::read::open(path)?;
     let mut archive = Archive::open(path, BufReader::new(file), limits)?;
     let mut arrays = BTreeMap::new();
-    for (index, name) in archive.names()? {
+    for (index, name) in archive.names()?.into_iter().filter(|(_, name)| wanted(name)) {
         let array = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
         arrays.insert(name, array);
     }
     Ok(arrays)
 }
 
-/// Writes arrays as an `.npz` archive, whole or not at all (see [`write_whole`]).
+/// Writes arrays as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// The arrays are stored without compression, in the order given, and without the time of day: the same arrays give the
 /// same bytes.
 ///
 /// # Errors
 /// An empty name or one given twice; a shape that does not hold its values; what the system refuses.
-pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, ArrayView<'_>)]) -> Result<(), IoError> {
-    let path = path.as_ref();
+pub fn write_npz(to: impl Destination, arrays: &[(&str, ArrayView<'_>)]) -> Result<(), IoError> {
+    let path = to.path();
     let mut names = BTreeSet::new();
     for (name, array) in arrays {
         if name.is_empty() || name.contains('\0') || !names.insert(name) {
@@ -94,7 +123,7 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, ArrayView<'_>)]) -> Re
         }
         npy::check_view(path, &format!("array `{name}`: "), array)?;
     }
-    write_whole(path, |out| write_archive(out, arrays))
+    write_to(&to, |out| write_archive(out, arrays))
 }
 
 fn write_archive(out: &mut BufWriter<File>, arrays: &[(&str, ArrayView<'_>)]) -> io::Result<()> {
@@ -167,18 +196,18 @@ fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> 
     Ok(())
 }
 
-/// Writes a cloud as an `.npz` archive, whole or not at all (see [`write_whole`]): the array `points`, `f32` of shape `[N, C]`, and where
+/// Writes a cloud as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)): the array `points`, `f32` of shape `[N, C]`, and where
 /// the cloud has it `xyz_f64`, of shape `[N, 3]`. [`read`](crate::read) takes both.
 ///
 /// # Errors
 /// Parts of the cloud that do not go together; what the system refuses.
-pub fn write_points_npz(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
-    let path = path.as_ref();
+pub fn write_points_npz(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    let path = to.path();
     cloud.check(path)?;
     let (n, columns) = (cloud.points.len(), cloud.points.columns());
     let mut arrays = vec![(POINTS, ArrayView::f32(&[n, columns], cloud.points.data()))];
     arrays.extend(cloud.xyz_f64.map(|xyz| (XYZ_F64, ArrayView::f64(&[n, 3], xyz))));
-    write_npz(path, &arrays)
+    write_npz(Place::of(&to), &arrays)
 }
 
 /// Reads the cloud of an archive: the array `points`, or the only one of two axes, and `xyz_f64` beside it.

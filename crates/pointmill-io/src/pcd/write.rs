@@ -1,14 +1,14 @@
 //! Clouds into PCD files.
 
 use super::header::PADDING;
+use crate::destination::Destination;
 use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
 use crate::named::NamedPoints;
-use crate::whole::write_whole;
+use crate::whole::write_to;
 use std::io::Write as _;
-use std::path::Path;
 
-/// Writes a cloud as a PCD file, version 0.7, binary, in one row of points, whole or not at all (see [`write_whole`]).
+/// Writes a cloud as a PCD file, version 0.7, binary, in one row of points, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// The same points give the same bytes. NaN of `f32` keep their bits, as colours have that are packed into one.
 ///
@@ -24,8 +24,8 @@ use std::path::Path;
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn write_pcd(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
-    let path = path.as_ref();
+pub fn write_pcd(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    let path = to.path();
     cloud.check(path)?;
     if cloud.fields.iter().any(|f| f.name == PADDING) {
         let wanted = "names other than that of padding";
@@ -41,7 +41,7 @@ pub fn write_pcd(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<(), 
         each(&|j| type_letter(dtypes[j]).into()),
         each(&|_| "1".into()),
     );
-    write_whole(path, |out| {
+    write_to(&to, |out| {
         out.write_all(header.as_bytes())?;
         cloud.write_rows(out, &dtypes)
     })

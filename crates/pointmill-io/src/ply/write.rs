@@ -1,14 +1,14 @@
 //! Clouds into PLY files.
 
+use crate::destination::Destination;
 use crate::dtype::Dtype;
 use crate::error::IoError;
 use crate::named::NamedPoints;
-use crate::whole::write_whole;
+use crate::whole::write_to;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
 
-/// Writes a cloud as a PLY file, binary in little-endian order, whole or not at all (see [`write_whole`]).
+/// Writes a cloud as a PLY file, binary in little-endian order, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// The same points give the same bytes. NaN of `f32` keep their bits; in coordinates written as `f64` they stay NaN.
 ///
@@ -30,8 +30,8 @@ use std::path::Path;
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn write_ply(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
-    let path = path.as_ref();
+pub fn write_ply(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    let path = to.path();
     cloud.check(path)?;
     let dtypes = cloud.dtypes();
     let mut header = format!("ply\nformat binary_little_endian 1.0\nelement vertex {}\n", cloud.points.len());
@@ -39,7 +39,7 @@ pub fn write_ply(path: impl AsRef<Path>, cloud: &NamedPoints<'_>) -> Result<(), 
         let _ = writeln!(header, "property {} {}", type_name(dtype), field.name); // A string takes everything.
     }
     header += "end_header\n";
-    write_whole(path, |out| {
+    write_to(&to, |out| {
         out.write_all(header.as_bytes())?;
         cloud.write_rows(out, &dtypes)
     })

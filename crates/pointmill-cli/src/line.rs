@@ -1,0 +1,77 @@
+//! A JSON line: one line whatever is in it, and no end of the process where there is no memory for it.
+
+use crate::failure::Failure;
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+use std::io::{self, ErrorKind, Write};
+
+/// The line of a type and its data, with its end.
+pub(crate) fn of(kind: &'static str, data: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    #[derive(Serialize)]
+    struct Line<'a, T> {
+        r#type: &'static str,
+        data: &'a T,
+    }
+    let mut line = Growing(Vec::new());
+    let written = Line { r#type: kind, data }.serialize(&mut Serializer::with_formatter(&mut line, OneLine));
+    let written = written.map_err(io::Error::from).and_then(|()| line.write_all(b"\n"));
+    match written {
+        Ok(()) => Ok(line.0),
+        Err(e) if e.kind() == ErrorKind::OutOfMemory => Err(Failure::OutOfMemory(format!(
+            "json: expected memory for more than {} bytes, got a refusal",
+            line.0.len()
+        ))),
+        Err(e) => Err(Failure::Io(format!("json: {e}"))),
+    }
+}
+
+/// Bytes that become more as long as there is memory.
+struct Growing(Vec<u8>);
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_reserve(bytes.len()).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes what is no plain text as `\uXXXX`: the same string to who parses it, and nothing that a terminal obeys or that ends a line for others.
+struct OneLine;
+
+impl Formatter for OneLine {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut plain = 0;
+        for (at, c) in fragment.char_indices() {
+            if pointmill_io::is_plain(c) {
+                continue;
+            }
+            out.write_all(&fragment.as_bytes()[plain..at])?;
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}"))?;
+            plain = at + c.len_utf8();
+        }
+        out.write_all(&fragment.as_bytes()[plain..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_and_are_one_line() {
+        let name = "a\n\x1b\x7f\u{85}\u{2028}\u{202e}\"\\\u{e9}\u{1f980}";
+        let line = String::from_utf8(of("t", &[name]).unwrap()).unwrap();
+        assert_eq!(
+            line,
+            "{\"type\":\"t\",\"data\":[\"a\\n\\u001b\\u007f\\u0085\\u2028\\u202e\\\"\\\\\u{e9}\u{1f980}\"]}\n"
+        );
+        let back: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(back["data"][0], name);
+    }
+}

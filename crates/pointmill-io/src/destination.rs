@@ -1,0 +1,57 @@
+//! Where a file is written, and whether a symbolic link there is followed.
+
+use std::path::Path;
+
+/// Where the functions that write put a file: any path, whose symbolic link is followed, or a [`Place`].
+pub trait Destination {
+    /// The path.
+    fn path(&self) -> &Path;
+
+    /// Whether a symbolic link at the path is followed; else it is replaced.
+    fn follows_links(&self) -> bool {
+        true
+    }
+}
+
+impl<P: AsRef<Path>> Destination for P {
+    fn path(&self) -> &Path {
+        self.as_ref()
+    }
+}
+
+/// A path to write to, and what is done with a symbolic link there.
+///
+/// In a folder that others may write into, a link may lead to any file of the user who runs the program. There it is not followed: the
+/// new file takes its place, and what it leads to stays as it is. So it is with FIFOs and devices.
+///
+/// ```
+/// use pointmill_io::{ArrayView, Place, write_npy};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-place.npy", std::process::id()));
+/// write_npy(Place { path: &path, follow_links: false }, &ArrayView::u8(&[1], &[7]))?;
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The path.
+    pub path: &'a Path,
+    /// Whether a symbolic link at the path is followed, or replaced.
+    pub follow_links: bool,
+}
+
+impl<'a> Place<'a> {
+    /// The place of any destination.
+    pub(crate) fn of(to: &'a impl Destination) -> Self {
+        Self { path: to.path(), follow_links: to.follows_links() }
+    }
+}
+
+impl Destination for Place<'_> {
+    fn path(&self) -> &Path {
+        self.path
+    }
+
+    fn follows_links(&self) -> bool {
+        self.follow_links
+    }
+}
