@@ -69,7 +69,7 @@ TUTORIAL = np.array(
 
 
 def test_guesses_of_three_digits():
-    """A rotation of three digits is taken as the nearest one; what is farther off is told with how far."""
+    """A rotation of three digits is taken as the nearest one; the error of a matrix that is farther off says how far."""
     u, _, v = np.linalg.svd(TUTORIAL[:3, :3])
     exact = TUTORIAL.copy()
     exact[:3, :3] = u @ v

@@ -23,7 +23,7 @@ def scatter(
     features : Tensor of a floating type, ``[N, F]``
         What is reduced; of half precision in single precision.
     point_to_voxel : Tensor of int32 or int64, ``[N]``
-        The voxel of each point, -1 for none, as :func:`pointmill.voxelize` tells it.
+        The voxel of each point, -1 for none, as ``point_to_voxel`` of :func:`pointmill.voxelize` has it.
     num_voxels : int, optional
         V; one more than the largest of `point_to_voxel`.
     reduce : {"sum", "mean", "max"}
@@ -175,7 +175,7 @@ def _largest(values: Tensor, splits: Tensor) -> tuple[Tensor, Tensor]:
     row = torch.repeat_interleave(torch.arange(len(counts), device=values.device), counts, output_size=size)
     # The first place is the largest of numbers that fall. They are whole, and exact in double precision.
     falling = torch.arange(size, 0, -1, dtype=torch.float64, device=values.device)
-    hits = torch.where(number & (values == best[row]), falling[:, None], 0.0)
+    hits = torch.where(values == best[row], falling[:, None], 0.0)
     place = size - _segment(hits, splits, "max", 0.0).long()
     none = place == size
     place = torch.where(none, -1, place)

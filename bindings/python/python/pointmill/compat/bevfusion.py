@@ -1,6 +1,6 @@
 """The names of ``mmdet3d.ops.voxel`` of BEVFusion, and of ``projects.BEVFusion`` in mmdet3d.
 
-BEVFusion's voxelization gives coordinates as **x, y, z**, where mmcv and :mod:`pointmill.compat.mmcv` give z, y, x. An exchange of one for the other raises no error and mirrors the map.
+BEVFusion's voxelization gives coordinates as **x, y, z**, where mmcv and :mod:`pointmill.compat.mmcv` give z, y, x. Where one is called for the other no error is raised, and x and z change places.
 All else is as said in :mod:`pointmill.compat.mmcv`.
 """
 

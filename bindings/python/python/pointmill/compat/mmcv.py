@@ -6,12 +6,12 @@ Equal bit by bit to mmcv on finite input:
   from run to run;
 - with ``max_points=-1`` to its CPU operator (its CUDA operator leaves 0 in some rows of points outside);
 - :func:`voxelization` of points in double precision to its CPU operator, which finds cells in double precision too;
-- :func:`dynamic_scatter` and :class:`DynamicScatter`: rows, coordinates, maxima; sums and means to rounding, for mmcv adds by atomics, and its result differs from run to run;
+- rows, coordinates and maxima of :func:`dynamic_scatter` and :class:`DynamicScatter`; sums and means are equal to rounding, because mmcv adds by atomics in an order that differs from run to run;
 - the argmax and lists behind :class:`RoIAwarePool3d`, and so its result for ``mode="max"``, for points farther than rounding from the faces of boxes and voxels; the points behind :class:`RoIPointPool3d` likewise. mmcv contracts products
   and sums and takes sine and cosine in single precision; means are added in the same order.
 
 Different on purpose: points that are not finite are in no voxel and no box; empty input is valid; a voxel index below zero is 0 and not the last; gradients are the same in every run;
-the CPU pools too; :class:`RoIPointPool3d` has a gradient; of equal maxima in :func:`dynamic_scatter` the first point gets the gradient, as in mmcv, and NaN never wins.
+the CPU pools too; :class:`RoIPointPool3d` has a gradient; NaN never wins a maximum of :func:`dynamic_scatter`.
 """
 
 from __future__ import annotations
