@@ -34,7 +34,7 @@ pub mod voxelize;
 pub use coordinates::{Coordinate, Coordinates};
 #[cfg(feature = "twin")]
 pub use device::TwinFault;
-pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream};
+pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream, num_threads, set_num_threads};
 pub use error::{Error, Result};
 pub use input::{Element, Input, bf16, f16};
 pub use pointmill_core::{Aabb, BoxOrigin, ElementType, PointCloud, Points, VoxelGrid};

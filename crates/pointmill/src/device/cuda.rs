@@ -1,17 +1,25 @@
 //! NVIDIA GPUs through the driver API.
 
 use super::DeviceInfo;
+use super::process::{claim, generation};
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
 use pointmill_kernels::{Kernel, MAX_SHARED_BYTES, PTX};
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Part of a multiprocessor's memory that walks through trees get as shared memory; the rest is its cache. Left alone the driver makes room for as many blocks as could run, and
 /// nodes are read from afar: of 40, 60 and 100 percent 60 was the fastest on an H200, 0.0267 ms instead of 0.0311 for 40,000 queries.
 const SHARED_PERCENT_OF_WALKS: i32 = 60;
+
+/// Why a child of a process that has used CUDA cannot.
+const FORKED: &str = "CUDA cannot be used in a process that was forked from one that has used it (start processes by the method spawn or forkserver)";
+
+/// The process that uses the driver, by its generation; 0 before the first use.
+static USER: AtomicUsize = AtomicUsize::new(0);
 
 /// An opened GPU: its primary context, the kernels, and a pool of memory.
 pub(crate) struct Gpu {
@@ -20,6 +28,8 @@ pub(crate) struct Gpu {
     kernels: HashMap<&'static str, Function>,
     pool: sys::CUmemoryPool,
     pub(crate) multiprocessors: u32,
+    /// The process that opened it.
+    generation: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -39,13 +49,14 @@ static OPENED: OnceLock<Mutex<HashMap<usize, Arc<Gpu>>>> = OnceLock::new();
 
 impl Gpu {
     pub(crate) fn open(index: usize) -> Result<Arc<Self>> {
+        // Before the lock, which another thread of the parent may have held when it forked.
+        use_driver(&format!("cuda:{index}"))?;
         let opened = OPENED.get_or_init(Mutex::default);
         let mut opened = opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(gpu) = opened.get(&index) {
             return Ok(gpu.clone());
         }
-        // Without a driver there is nothing to restore.
-        let before = require_driver().ok().and_then(|()| result::ctx::get_current().ok());
+        let before = result::ctx::get_current().ok();
         let gpu = Self::open_new(index);
         if let Some(before) = before {
             // An error of opening is told first, and this one by the next call.
@@ -58,7 +69,6 @@ impl Gpu {
 
     fn open_new(index: usize) -> Result<Self> {
         let unavailable = |reason: String| Error::DeviceUnavailable { device: format!("cuda:{index}"), reason };
-        require_driver().map_err(|reason| unavailable(reason.into()))?;
         let count = CudaContext::device_count().map_err(|e| unavailable(describe(e)))?;
         if index >= count as usize {
             return Err(unavailable(format!("the driver sees {count} GPU(s)")));
@@ -99,7 +109,7 @@ impl Gpu {
             .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(|e| unavailable(describe(e)))? as u32;
         tracing::debug!("opened cuda:{index}, {} kernels", kernels.len());
-        Ok(Self { index, context, kernels, pool, multiprocessors })
+        Ok(Self { index, context, kernels, pool, multiprocessors, generation: generation() })
     }
 
     /// Runs a driver call with the GPU current in this thread.
@@ -108,7 +118,16 @@ impl Gpu {
         action: &'static str,
         call: impl FnOnce() -> std::result::Result<T, DriverError>,
     ) -> Result<T> {
+        self.check_process()?;
         self.while_current(call).map_err(|e| self.error(action, 0, e))
+    }
+
+    /// Refuses a process that was forked from the one that opened the GPU: there the driver's calls may do anything, and what is dropped belongs to the parent.
+    pub(super) fn check_process(&self) -> Result<()> {
+        if self.generation == generation() {
+            return Ok(());
+        }
+        Err(Error::DeviceUnavailable { device: format!("cuda:{}", self.index), reason: FORKED.into() })
     }
 
     /// Runs `work` with the GPU's context current. Another one that was current before is so again afterwards: for other libraries of the thread it says which GPU they work on.
@@ -128,6 +147,7 @@ impl Gpu {
 
     /// `bytes` of memory, ordered with the stream's work.
     pub(crate) fn alloc(&self, stream: sys::CUstream, bytes: usize) -> Result<sys::CUdeviceptr> {
+        self.check_process()?;
         // SAFETY: the pool lives as long as the process; the caller keeps the memory within the stream's order.
         let memory = || unsafe { result::mem_pool::alloc_async(self.pool, bytes, stream) };
         self.while_current(memory).map_err(|e| self.error("allocate", bytes as u64, e))
@@ -282,10 +302,17 @@ fn require_driver() -> std::result::Result<(), &'static str> {
     if unsafe { sys::is_culib_present() } { Ok(()) } else { Err("no NVIDIA driver (libcuda) on this machine") }
 }
 
+/// Says that this process uses the driver from now on.
+fn use_driver(device: &str) -> Result<()> {
+    let unavailable = |reason: &str| Error::DeviceUnavailable { device: device.into(), reason: reason.into() };
+    require_driver().map_err(unavailable)?;
+    if claim(&USER, generation()) { Ok(()) } else { Err(unavailable(FORKED)) }
+}
+
 /// The GPUs that answer.
 pub(crate) fn list() -> Result<Vec<DeviceInfo>> {
     let unavailable = |reason: String| Error::DeviceUnavailable { device: "cuda".into(), reason };
-    require_driver().map_err(|reason| unavailable(reason.into()))?;
+    use_driver("cuda")?;
     let count = CudaContext::device_count().map_err(|e| unavailable(describe(e)))?;
     (0..count as usize).map(|index| Gpu::open(index)?.info()).collect()
 }

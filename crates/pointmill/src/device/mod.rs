@@ -13,6 +13,7 @@ mod event;
 mod graph;
 mod notice;
 mod order;
+mod process;
 mod retire;
 mod stream;
 #[cfg(test)]
@@ -27,8 +28,10 @@ pub use event::Event;
 pub use graph::Graph;
 pub(crate) use notice::Notice;
 pub(crate) use order::Output;
+pub use process::{PerProcess, count_forks};
 pub use stream::Stream;
-pub(crate) use threads::ensure_pool;
+pub(crate) use threads::on_threads;
+pub use threads::{num_threads, set_num_threads};
 #[cfg(all(feature = "twin", test))]
 pub(crate) use twin::Step;
 #[cfg(feature = "twin")]
@@ -52,8 +55,8 @@ pub struct Device(pub(crate) Kind);
 
 #[derive(Clone)]
 pub(crate) enum Kind {
-    /// The CPU, with the threads of this pool, or of rayon's current one.
-    Cpu(Option<Arc<rayon::ThreadPool>>),
+    /// The CPU, with the threads of this pool, or those that [`set_num_threads`] tells of.
+    Cpu(Option<Arc<threads::Threads>>),
     #[cfg(feature = "cuda")]
     Cuda(Arc<cuda::Gpu>),
     #[cfg(feature = "twin")]
@@ -82,8 +85,11 @@ pub struct DeviceInfo {
 }
 
 impl Device {
-    /// The CPU, with as many threads as rayon's current pool has. Where the system refuses the threads of rayon's global pool, the calling thread does all the work, with the same bits; a warning
-    /// ([`tracing`]) tells it once.
+    /// The CPU, with as many threads as rayon's current pool has, or as [`set_num_threads`] was asked for.
+    ///
+    /// A process may fork: a child has threads of its own, one unless a number was set.
+    ///
+    /// Where the system refuses threads that nobody asked for, the calling thread does all the work, with the same bits; a warning ([`tracing`]) tells it once.
     pub const fn cpu() -> Self {
         Self(Kind::Cpu(None))
     }
@@ -96,12 +102,7 @@ impl Device {
         if threads == 0 {
             return Err(Error::argument("threads", "at least 1", threads));
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| Error::Device {
-            device: "cpu".into(),
-            action: "start its threads",
-            reason: format!("{threads} were asked for: {e}"),
-        })?;
-        Ok(Self(Kind::Cpu(Some(Arc::new(pool)))))
+        Ok(Self(Kind::Cpu(Some(Arc::new(threads::Threads::new(threads)?)))))
     }
 
     /// The NVIDIA GPU with this number.
@@ -110,7 +111,7 @@ impl Device {
     /// its cache. The device's primary context is used, the one that other CUDA libraries in the process use too.
     ///
     /// # Errors
-    /// No driver, no such GPU, or one older than compute capability 7.0.
+    /// No driver, no such GPU, or one older than compute capability 7.0; a process that was forked from one that has used CUDA here, where CUDA does not work.
     pub fn cuda(index: usize) -> Result<Self> {
         #[cfg(feature = "cuda")]
         return Ok(Self(Kind::Cuda(cuda::Gpu::open(index)?)));
@@ -196,11 +197,8 @@ impl Device {
     /// The number of CPU threads that operators use; 1 on other devices.
     pub fn threads(&self) -> usize {
         match &self.0 {
-            Kind::Cpu(Some(pool)) => pool.current_num_threads(),
-            Kind::Cpu(None) => {
-                ensure_pool();
-                rayon::current_num_threads()
-            }
+            Kind::Cpu(Some(threads)) => threads.number(),
+            Kind::Cpu(None) => num_threads(),
             #[cfg(any(feature = "cuda", feature = "twin"))]
             _ => 1,
         }
@@ -214,14 +212,11 @@ impl Device {
         Stream::new(self)
     }
 
-    /// Runs `work` on the device's own threads, if it has some.
+    /// Runs `work` on the device's own threads of the CPU, or on those of the process.
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.0 {
-            Kind::Cpu(Some(pool)) => pool.install(work),
-            _ => {
-                ensure_pool();
-                work()
-            }
+            Kind::Cpu(Some(threads)) => threads.install(work),
+            _ => on_threads(work),
         }
     }
 

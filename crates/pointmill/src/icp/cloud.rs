@@ -2,6 +2,7 @@
 
 use super::result::Dropped;
 use super::search::{MAX_POINTS, order_along_curve};
+use crate::device::on_threads;
 use crate::{Coordinates, Device, Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
 use rayon::prelude::*;
@@ -60,7 +61,7 @@ impl Local {
             };
             cells.push((place.cell, i));
         }
-        cells.par_sort_unstable();
+        on_threads(|| cells.par_sort_unstable());
         let mut means: Vec<(u32, [f32; 3])> = Vec::new();
         for cell in cells.chunk_by(|a, b| a.0 == b.0) {
             let mut sum = [0.0; 3];

@@ -1,7 +1,7 @@
 //! Normals of clouds.
 
 use super::search::{MAX_NEIGHBOURS, Scratch, Searcher, Several};
-use crate::device::ensure_pool;
+use crate::device::on_threads;
 use crate::{Error, Result, memory};
 use pointmill_core::icp::nearest::{FARTHEST, index_of};
 use pointmill_core::icp::neighbourhood::Neighbourhood;
@@ -35,7 +35,10 @@ pub fn normals(points: &[[f32; 3]], searcher: &Searcher, k: usize) -> Result<Vec
     if let Some(on) = searcher.on_gpu() {
         return on.normals(k);
     }
-    ensure_pool();
+    on_threads(|| on_cpu(points, searcher, k))
+}
+
+fn on_cpu(points: &[[f32; 3]], searcher: &Searcher, k: usize) -> Result<Vec<[f32; 3]>> {
     // Points of a group are near each other, so what a walk reads is still in the cache for the next.
     let parts = (0..searcher.groups().div_ceil(GROUPS)).into_par_iter().map_init(Scratch::default, |scratch, part| {
         let mut found = Vec::new();

@@ -6,7 +6,7 @@ use super::params::{IcpParams, Metric, Stage};
 use super::result::{Dropped, Iteration, Observability, Registration, Status, Timing, covariance};
 use super::search::Search;
 use super::stage::{Clouds, Onto};
-use crate::device::ensure_pool;
+use crate::device::on_threads;
 use crate::{Coordinates, Result, memory};
 use pointmill_core::icp::pairs::Linearization;
 use pointmill_core::icp::pose::{point_hessian, step_hessian};
@@ -61,12 +61,13 @@ const LONGEST_CYCLE: usize = 8;
 pub fn align(source: Coordinates<'_>, target: Coordinates<'_>, params: &IcpParams) -> Result<Registration> {
     let start = Instant::now();
     let guess = params.check()?;
-    ensure_pool();
-    let source = Local::new("source", &source, params.drop_zeros)?;
-    let target = Local::new("target", &target, params.drop_zeros)?;
-    let frames = Frames { source: source.centre, target: target.centre };
-    let dropped = [source.dropped, target.dropped];
-    run(start, params, frames, &guess, dropped, &mut OnHost { source, target: Of::Cloud(target), params })
+    on_threads(|| {
+        let source = Local::new("source", &source, params.drop_zeros)?;
+        let target = Local::new("target", &target, params.drop_zeros)?;
+        let frames = Frames { source: source.centre, target: target.centre };
+        let dropped = [source.dropped, target.dropped];
+        run(start, params, frames, &guess, dropped, &mut OnHost { source, target: Of::Cloud(target), params })
+    })
 }
 
 /// Aligns onto a target whose stages are ready; of the whole target there are its centre and what was left out.

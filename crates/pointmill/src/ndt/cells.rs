@@ -1,7 +1,7 @@
 //! Cells as normal distributions.
 
 use super::{NdtMoments, NdtParams};
-use crate::device::ensure_pool;
+use crate::device::on_threads;
 use crate::{Result, memory};
 use pointmill_core::ndt::{CellStats, Moments, cell_of};
 use rayon::prelude::*;
@@ -53,14 +53,15 @@ pub struct NdtReport {
 impl NdtCells {
     pub(super) fn new(moments: &NdtMoments, params: &NdtParams) -> Result<Self> {
         let stats_params = params.check()?;
-        ensure_pool();
         let lattice = moments.lattice();
         let stat_of =
             |m: &Moments| (m.count >= params.min_points).then(|| CellStats::new(m, lattice, &stats_params)).flatten();
         let mut stats = Vec::new();
         memory::resize_with(&mut stats, moments.len(), || None)?;
-        let each = stats.par_iter_mut().zip(moments.sums()).with_min_len(1024);
-        each.for_each(|(stats, (_, m))| *stats = stat_of(m));
+        on_threads(|| {
+            let each = stats.par_iter_mut().zip(moments.sums()).with_min_len(1024);
+            each.for_each(|(stats, (_, m))| *stats = stat_of(m));
+        });
         let mut cells = Self::default();
         cells.room(stats.iter().flatten().count())?;
         let report = &mut cells.report;

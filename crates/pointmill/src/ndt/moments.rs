@@ -3,7 +3,7 @@
 use super::cloud::NdtCloud;
 use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams};
-use crate::device::ensure_pool;
+use crate::device::on_threads;
 use crate::{Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, STEPS, cell_of, in_lattice, key_of};
 
@@ -83,8 +83,7 @@ impl NdtMoments {
     /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
         cloud.check_device("points", &crate::Device::cpu().stream()?)?;
-        ensure_pool();
-        let summed = sum::sum(&cloud, &self.lattice)?;
+        let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
         let points = more_points([self.points, self.nonfinite], [cloud.len() as u64, summed.nonfinite])?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
         [self.points, self.nonfinite] = points;

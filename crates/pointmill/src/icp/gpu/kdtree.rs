@@ -2,6 +2,7 @@
 
 use super::super::search::{Entry, middle, order};
 use super::cloud::place;
+use crate::device::on_threads;
 use crate::{Result, memory};
 use pointmill_kernels::icp::{Half, IS_LEAF, LEAF, Node, Place4};
 
@@ -17,7 +18,7 @@ pub(super) struct Made {
 pub(super) fn build(places: &[Place4]) -> Result<Made> {
     let entry = |p: &Place4| Entry { point: [p[0], p[1], p[2]], index: p[3].to_bits() };
     let mut entries = memory::collect(places.iter().map(entry))?;
-    order(&mut entries);
+    on_threads(|| order(&mut entries));
     let points = memory::collect(entries.iter().map(|e| place(e.point, e.index)))?;
     let mut made = Made { points, ..Made::default() };
     made.root = made.part(&entries, 0)?;

@@ -4,7 +4,7 @@ use super::super::search::Search;
 use super::cloud::Cloud;
 use super::kdtree;
 use crate::Result;
-use crate::device::{Buffer, Stream, ensure_pool};
+use crate::device::{Buffer, Stream};
 use crate::prim::{Pairs, Sorter};
 use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::icp::{self as kernels, Half, Node, Place4};
@@ -111,7 +111,6 @@ impl Tree {
 
     /// A kd-tree is made on the host.
     fn upload(&mut self, cloud: &Cloud) -> Result<()> {
-        ensure_pool();
         let made = kdtree::build(&cloud.points.read(cloud.len())?)?;
         self.nodes.reserve(made.nodes.len().max(1))?;
         self.nodes.write(&made.nodes)?;

@@ -15,7 +15,7 @@ pub(super) use tree::{Entry, Looks};
 use super::cloud::check_number;
 use super::gpu;
 use crate::Coordinates;
-use crate::device::{Buffer, Stream, ensure_pool};
+use crate::device::{Buffer, Stream, on_threads};
 use crate::prim::BLOCK;
 use crate::{Error, Result, memory};
 use brute::Brute;
@@ -88,7 +88,6 @@ impl Searcher {
     /// Too many points; out of memory.
     pub fn new(points: &[[f32; 3]], search: Search) -> Result<Self> {
         check_number("points", points.len())?;
-        ensure_pool();
         let finite = |p: &[f32; 3]| p.iter().all(|x| x.is_finite());
         let mut entries: Vec<Entry> = Vec::new();
         memory::room(&mut entries, points.len())?;
@@ -98,11 +97,13 @@ impl Searcher {
             Search::Auto => Search::KdTree,
             asked => asked,
         };
-        let kind = match search {
-            Search::Brute => Kind::Brute(Brute::new(&entries)?),
-            Search::Lbvh => Kind::Tree(lbvh::build(&entries)?),
-            _ => Kind::Tree(kdtree::build(entries)?),
-        };
+        let kind = on_threads(|| {
+            Ok::<_, Error>(match search {
+                Search::Brute => Kind::Brute(Brute::new(&entries)?),
+                Search::Lbvh => Kind::Tree(lbvh::build(&entries)?),
+                _ => Kind::Tree(kdtree::build(entries)?),
+            })
+        })?;
         Ok(Self { kind, search, len: points.len() })
     }
 
@@ -192,16 +193,16 @@ impl Searcher {
             let keys = on.nearest(queries, limit)?;
             return memory::collect(keys.into_iter().map(|key| (key < limit).then(|| neighbour(key))));
         }
-        ensure_pool();
         let mut found = memory::filled(queries.len(), None)?;
         let parts = found.par_chunks_mut(BLOCK).zip(queries.par_chunks(BLOCK));
-        parts.for_each_init(Scratch::default, |scratch, (found, queries)| {
+        let work = |scratch: &mut Scratch, (found, queries): (&mut [Option<Neighbour>], &[[f32; 3]])| {
             for (found, q) in found.iter_mut().zip(queries) {
                 let mut nearest = Nearest::below(limit, 0.0);
                 self.find(*q, &mut nearest, scratch);
                 *found = (nearest.best < limit).then(|| neighbour(nearest.best));
             }
-        });
+        };
+        on_threads(|| parts.for_each_init(Scratch::default, work));
         Ok(found)
     }
 
@@ -223,7 +224,6 @@ impl Searcher {
             }
             return Ok(found);
         }
-        ensure_pool();
         let refused = AtomicBool::new(false);
         let found = queries.par_iter().with_min_len(BLOCK).map_init(Scratch::default, |scratch, q| {
             let mut several = Several::below(limit, k);
@@ -233,7 +233,7 @@ impl Searcher {
                 Vec::new()
             })
         });
-        let found = memory::collect_parallel(found)?;
+        let found = on_threads(|| memory::collect_parallel(found))?;
         if refused.into_inner() { Err(memory::refused::<Neighbour>(k)) } else { Ok(found) }
     }
 
