@@ -72,8 +72,6 @@ pub use read::{read, read_from};
 pub use scan::{Field, ReadOptions, Scan, Warning};
 pub use whole::write_whole;
 
-pub use whole::{abandon_writes, remove_abandoned, write_whole};
-
 /// The examples of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

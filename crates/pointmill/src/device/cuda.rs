@@ -113,7 +113,7 @@ impl Gpu {
     }
 
     /// Refuses a process that was forked from the one that opened the GPU: there the driver's calls may do anything, and what is dropped belongs to the parent.
-    fn check_process(&self) -> Result<()> {
+    pub(super) fn check_process(&self) -> Result<()> {
         if self.generation == generation() {
             return Ok(());
         }

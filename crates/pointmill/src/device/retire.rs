@@ -89,7 +89,10 @@ impl Stream {
     pub fn retire(&self) -> Result<()> {
         match &self.0 {
             #[cfg(feature = "cuda")]
-            Queue::Cuda(q) => q.gate.close(|| q.gpu.call("finish its work", result::ctx::synchronize)),
+            Queue::Cuda(q) => {
+                q.gpu.check_process()?;
+                q.gate.close(|| q.gpu.call("finish its work", result::ctx::synchronize))
+            }
             #[cfg(feature = "twin")]
             Queue::Twin(q) => q.gate.close(|| Ok(())),
             Queue::Cpu(_) => Ok(()),

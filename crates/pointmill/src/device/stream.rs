@@ -55,18 +55,25 @@ impl CudaQueue {
         Queue::Cuda(Arc::new(Self { gpu: gpu.clone(), raw, owned, gate: Gate::default() }))
     }
 
+    /// Uses the stream, unless it was retired.
+    pub(super) fn pass<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        // Before the gate, whose lock another thread may have held when the process was forked.
+        self.gpu.check_process()?;
+        self.gate.pass(work)
+    }
+
     /// Calls the driver with the stream, unless it was retired.
     pub(super) fn call<T>(
         &self,
         action: &'static str,
         call: impl FnOnce(sys::CUstream) -> std::result::Result<T, DriverError>,
     ) -> Result<T> {
-        self.gate.pass(|| self.gpu.call(action, || call(self.raw)))
+        self.pass(|| self.gpu.call(action, || call(self.raw)))
     }
 
     /// `bytes` of memory, ordered with the stream's work.
     pub(super) fn alloc(&self, bytes: usize) -> Result<sys::CUdeviceptr> {
-        self.gate.pass(|| self.gpu.alloc(self.raw, bytes))
+        self.pass(|| self.gpu.alloc(self.raw, bytes))
     }
 
     /// Gives memory back behind the work queued so far.
@@ -78,6 +85,7 @@ impl CudaQueue {
         let queued = || self.gpu.call("free memory", || unsafe { result::free_async(memory, self.raw) });
         // SAFETY: the caller's promise; all work of the device was done when the stream was retired, and none has used the memory since.
         let at_once = || self.gpu.call("free memory", || unsafe { result::free_sync(memory) });
+        self.gpu.check_process()?;
         self.gate.open_or_done(queued, at_once)
     }
 
@@ -214,7 +222,7 @@ impl Stream {
         match &self.0 {
             #[cfg(feature = "cuda")]
             // SAFETY: the caller's promise.
-            Queue::Cuda(q) => q.gate.pass(|| unsafe { q.gpu.launch::<K>(q.raw, blocks, args) }),
+            Queue::Cuda(q) => q.pass(|| unsafe { q.gpu.launch::<K>(q.raw, blocks, args) }),
             #[cfg(feature = "twin")]
             Queue::Twin(q) => {
                 super::twin::check(super::TwinFault::Lost, 0)?;

@@ -4,7 +4,6 @@ use super::process::{PerProcess, generation};
 use crate::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::HashMap;
-use std::error::Error as _;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
@@ -52,8 +51,7 @@ pub fn num_threads() -> usize {
     })
 }
 
-/// Runs `work` with the threads of this process. In a process that was not forked, and asked for no number, that is the caller's thread with rayon's current pool. Where the system refuses
-/// threads, the caller's thread does all of it.
+/// Runs `work` with the threads of this process. In a process that was not forked, and asked for no number, that is the caller's thread with rayon's current pool.
 pub(crate) fn on_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match own_number() {
         None => {
@@ -62,27 +60,6 @@ pub(crate) fn on_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
         }
         Some(threads) => on_pool(threads, work),
     }
-}
-
-/// Sees to it that rayon has a current pool. The first use of its global pool starts threads; where the system refuses them, which to rayon is a panic, the calling thread becomes a pool.
-fn ensure_pool() {
-    // Threads of a pool need no other one.
-    if rayon::current_thread_index().is_none()
-        && let Some(reason) = refused()
-    {
-        alone(reason);
-    }
-}
-
-/// Why the system gave no threads for the global pool; `None` where there is one. rayon itself tries only once.
-fn refused() -> Option<&'static str> {
-    static REFUSED: OnceLock<Option<String>> = OnceLock::new();
-    let refused = REFUSED.get_or_init(|| {
-        let error = ThreadPoolBuilder::new().build_global().err()?;
-        // One without a source says that the pool was there before.
-        error.source().map(ToString::to_string)
-    });
-    refused.as_deref()
 }
 
 /// The number of threads of a pool of this process's own; none where work goes to rayon's current pool.
@@ -95,25 +72,46 @@ fn own_number() -> Option<usize> {
     rayon::current_thread_index().is_none().then_some(number)
 }
 
+/// Sees to it that rayon has a current pool. The first use of rayon's global pool starts its threads; where the system refuses them, which to rayon is a panic, the calling thread works alone.
+fn ensure_pool() {
+    // Threads of a pool need no other one.
+    if rayon::current_thread_index().is_none()
+        && let Some(reason) = refused()
+    {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| {
+            tracing::warn!("the system refuses threads ({reason}): each call works on its own thread alone");
+        });
+        alone();
+    }
+}
+
+/// Why the system gave no threads for rayon's global pool; `None` where there is one. rayon itself tries only once.
+fn refused() -> Option<&'static str> {
+    static REFUSED: OnceLock<Option<String>> = OnceLock::new();
+    let refused = REFUSED.get_or_init(|| {
+        let error = ThreadPoolBuilder::new().build_global().err()?;
+        // One without a source says that the pool was there before.
+        std::error::Error::source(&error).map(ToString::to_string)
+    });
+    refused.as_deref()
+}
+
 fn on_pool<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     match pool(threads) {
         Ok(pool) => pool.install(work),
         Err(why) => {
-            alone(&why.to_string());
+            tracing::warn!("work on one thread: {why}");
+            alone();
             work()
         }
     }
 }
 
-/// Makes the current thread a pool by itself, which takes no new thread, for the rest of its life.
-fn alone(reason: &str) {
-    static TOLD: Once = Once::new();
-    TOLD.call_once(|| tracing::warn!("the system refuses threads ({reason}): each call works on its own thread alone"));
+/// Makes the current thread a pool by itself, which takes no new thread.
+fn alone() {
     // It fails where the thread belongs to a pool already, and is as good then.
-    if let Ok(pool) = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
-        // A few kilobytes, once a thread; the thread stays in the pool.
-        std::mem::forget(pool);
-    }
+    let _ = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
 }
 
 /// The pool of so many threads of this process.
@@ -210,7 +208,7 @@ mod tests {
     #[test]
     fn a_thread_can_work_alone() {
         let work = || {
-            alone("a test");
+            alone();
             let here = std::thread::current().id();
             let (a, b) = rayon::join(|| std::thread::current().id(), || std::thread::current().id());
             assert_eq!([a, b], [here; 2]);
