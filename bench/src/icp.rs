@@ -140,5 +140,10 @@ fn on_threads<T: Send>(stream: &Stream, work: impl FnOnce() -> Result<T> + Send)
     }
     let threads = stream.device().threads();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|e| Error::Internal { what: format!("{threads} threads: {e}") })?.install(work)
+    let refused = |e| Error::Device {
+        device: "cpu".into(),
+        action: "start its threads",
+        reason: format!("{threads} were asked for: {e}"),
+    };
+    pool.map_err(refused)?.install(work)
 }

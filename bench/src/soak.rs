@@ -5,13 +5,13 @@ use pointmill::icp::{Aligner, IcpParams};
 use pointmill::ndt::{NdtBuilder, NdtCloud, NdtGrid, NdtParams};
 use pointmill::roi_pool::{FeatureArray, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene};
 use pointmill::voxelize::{Mean, VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Buffer, Coordinates, Device, Input, Points, Result, Stream};
+use pointmill::{Buffer, Coordinates, Device, Error, Input, Points, Result, Stream};
 use pointmill_synth::{Drive, DriveParams, RoiScene};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
+use std::{io, thread};
 
 /// Sweeps after which memory is expected to stay as it is. They are all different, and then they come again: a workspace is as large as the largest of
 /// what it has seen, so that with new sweeps it would still grow a little now and then, and hide what leaks.
@@ -124,7 +124,7 @@ impl Soak {
     ///
     /// # Errors
     /// Out of memory, a lost device, or what `tell` returns; whatever was found until `goes_on` says no.
-    pub fn run<E: From<pointmill::Error>>(
+    pub fn run<E: From<Error>>(
         &self,
         operator: SoakOperator,
         device: &Device,
@@ -177,9 +177,16 @@ impl Soak {
         };
         let done: Vec<Vec<(u64, usize)>> = thread::scope(|scope| {
             let guarded = &guarded;
-            let all: Vec<_> = (0..threads).map(|t| scope.spawn(move || guarded(t))).collect();
-            let all = all.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            all.collect::<Result<_>>()
+            let start = |t| thread::Builder::new().spawn_scoped(scope, move || guarded(t));
+            let refused = |e: io::Error| {
+                failed.store(true, Ordering::Relaxed);
+                let reason = format!("{threads} were asked for: {e}");
+                Error::Device { device: device.to_string(), action: "start its threads", reason }
+            };
+            let all: Vec<_> = (0..threads).map(|t| start(t).map_err(refused)).collect();
+            let join =
+                |t: thread::ScopedJoinHandle<'_, _>| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            all.into_iter().map(|t| t.and_then(join)).collect::<Result<_>>()
         })?;
         let total: usize = done.iter().map(Vec::len).sum();
         // Sweep i is the i / threads-th of its thread.

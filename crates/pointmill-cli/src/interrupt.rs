@@ -39,16 +39,22 @@ fn listen() -> std::io::Result<()> {
     use signal_hook::iterator::Signals;
     // A write above the limit of a file's size shall be an error that is told, not the end of the process.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    // The thread first: without one nobody would hear of signals that have lost their default meaning.
+    let (send, receive) = std::sync::mpsc::channel::<Signals>();
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for mut signals in receive {
+            for signal in &mut signals {
+                request(signal as u8);
+            }
+        }
+    })?;
+    let signals = Signals::new([SIGINT, SIGTERM])?;
     // `nohup` has this one ignored, and then means it.
     if !is_ignored(SIGHUP) {
         signals.add_signal(SIGHUP)?;
     }
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in &mut signals {
-            request(signal as u8);
-        }
-    })?;
+    // It waits for them.
+    let _ = send.send(signals);
     Ok(())
 }
 
@@ -72,10 +78,14 @@ fn request(signal: u8) {
         end();
     }
     // A read from a silent pipe or a long call has no next step soon.
-    std::thread::spawn(|| {
+    let force = || {
         std::thread::sleep(GRACE);
-        end();
-    });
+        end()
+    };
+    if std::thread::Builder::new().spawn(force).is_err() {
+        // Without another thread this one waits, and hears of no second signal meanwhile.
+        force();
+    }
 }
 
 /// [`Failure::Interrupted`] if an end was asked for.

@@ -150,7 +150,7 @@ impl Batch<'_> {
 
 /// Answers for `0..n`, made by the lanes and listened to in order on this thread, until `stop`.
 ///
-/// What was begun when it stops is still listened to, so there are no gaps.
+/// What was begun when it stops is still listened to, so there are no gaps. Where the system refuses a thread for a lane, no further input is begun, and that is the failure.
 fn in_order<L: Send, A: Send>(
     mut lanes: Vec<L>,
     n: usize,
@@ -167,6 +167,7 @@ fn in_order<L: Send, A: Send>(
     }
     let next = AtomicUsize::new(0);
     let (send, receive) = mpsc::channel();
+    let wanted = lanes.len();
     let work = |mut lane: L, send: mpsc::Sender<(usize, A)>| {
         while goes_on() {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -178,13 +179,20 @@ fn in_order<L: Send, A: Send>(
     };
     let work = &work;
     thread::scope(|scope| {
-        let threads: Vec<_> = lanes
-            .drain(..)
-            .map(|lane| {
-                let send = send.clone();
-                scope.spawn(move || work(lane, send))
-            })
-            .collect();
+        let mut threads = Vec::new();
+        let mut refused = Ok(());
+        for lane in lanes.drain(..) {
+            let send = send.clone();
+            match thread::Builder::new().spawn_scoped(scope, move || work(lane, send)) {
+                Ok(thread) => threads.push(thread),
+                Err(e) => {
+                    stop.store(true, Ordering::Relaxed);
+                    let got = format!("{} of them: {e}", threads.len());
+                    refused = Err(Failure::Io(format!("--jobs: expected {wanted} threads, the system gave {got}")));
+                    break;
+                }
+            }
+        }
         drop(send);
         let mut waiting = BTreeMap::new();
         let mut turn = 0;
@@ -201,7 +209,7 @@ fn in_order<L: Send, A: Send>(
         }
         let lanes = threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         let lanes = lanes.collect();
-        told.map(|()| lanes)
+        told.and(refused).map(|()| lanes)
     })
 }
 

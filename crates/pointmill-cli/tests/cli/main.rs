@@ -16,6 +16,7 @@ mod ndt;
 mod ndt_batch;
 mod roi_batch;
 mod roi_pool;
+mod threads;
 mod voxelize;
 
 use pointmill::PointCloud;

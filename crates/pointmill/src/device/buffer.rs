@@ -80,7 +80,8 @@ impl<T: Pod> Buffer<T> {
     /// As a result it must have room for all of it: a buffer of pointmill's own grows as needed, this one is an error where it is too short.
     ///
     /// # Safety
-    /// `pointer` is valid for `len` elements on the stream's GPU, aligned for `T`, and outlives the result and the work queued with it.
+    /// `pointer` is valid for `len` elements on the stream's GPU, aligned for `T`, and outlives the result and the work queued with it. Until that work is done nobody else uses the memory, unless in
+    /// the order of the stream.
     ///
     /// # Errors
     /// A stream that is not of a GPU.

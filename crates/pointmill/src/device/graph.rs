@@ -197,7 +197,7 @@ impl Graph {
                 work.iter().for_each(super::twin::Work::run);
                 Ok(())
             }),
-            #[cfg(any(feature = "cuda", not(feature = "twin")))]
+            // A graph is of the kind of its stream.
             _ => Ok(()),
         }
     }
