@@ -61,6 +61,11 @@ def read_ply(path: Path) -> Cloud:
     return np.stack([table[axis].astype(np.float64) for axis in "xyz"], axis=1)
 
 
+def with_returns(cloud: Cloud) -> Cloud:
+    """The points that are not at exactly (0, 0, 0), which some sensors give where nothing came back."""
+    return np.ascontiguousarray(cloud[(cloud != 0.0).any(axis=1)])
+
+
 def open3d_jobs(source: Cloud, target: Cloud, distance: float) -> list[Job]:
     import open3d
 
@@ -133,6 +138,7 @@ def main() -> int:
     parser.add_argument("target", type=Path, help="a PLY file")
     parser.add_argument("--truth", type=Path, help="the true pose, 16 numbers row by row; left out, errors are not told")
     parser.add_argument("--max-distance", type=float, default=1.0, help="of a pair in metres (default 1)")
+    parser.add_argument("--drop-zeros", action="store_true", help="leave out points at exactly (0, 0, 0); else every package gets them")
     parser.add_argument("--threads", type=int, default=2, help="of small_gicp (default 2)")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--pointmill", type=Path, help="our binary; left out, only the packages run")
@@ -141,6 +147,9 @@ def main() -> int:
 
     about = machine("numpy", "small_gicp", "open3d")
     source, target = read_ply(options.source), read_ply(options.target)
+    zeros = [len(cloud) - len(with_returns(cloud)) for cloud in (source, target)]
+    if options.drop_zeros:
+        source, target = with_returns(source), with_returns(target)
     truth = np.loadtxt(options.truth).reshape(4, 4) if options.truth else None
     jobs: list[Job] = []
     for name, make in [
@@ -163,6 +172,7 @@ def main() -> int:
         for job in ours:
             files = [str(options.source), str(options.target)]
             flags = ["--metric", job.metric, "--max-distance", str(options.max_distance), "--device", "cpu", "--json"]
+            flags += ["--drop-zeros"] if options.drop_zeros else []
             data = pointmill_lines([str(options.pointmill.resolve()), "icp", *files, *flags], "summary", (0, 6))[0]
             job.pose, job.steps = np.array(data["target_from_source"]).reshape(4, 4), int(data["iterations"])
             if round_ >= 0:
@@ -170,6 +180,7 @@ def main() -> int:
 
     rows = []
     print(f"\n{options.source.name} onto {options.target.name}, {len(source)} and {len(target)} points, {options.rounds} rounds")
+    print(f"{zeros[0]} and {zeros[1]} points at (0, 0, 0) {'left out' if options.drop_zeros else 'among them'}")
     print("| metric | what | steps | median ms | p95 ms | min ms | rotation off | displacement off |\n|---|---|---|---|---|---|---|---|")
     for job in sorted(jobs + ours, key=lambda job: (METRICS.index(job.metric), float(np.median(job.samples_ms)))):
         degrees, metres = off(source, job.pose, truth) if truth is not None else (math.nan, math.nan)
@@ -181,7 +192,8 @@ def main() -> int:
         print(f"| {job.metric} | {job.name} | {steps} | {median:.1f} | {p95:.1f} | {min(job.samples_ms):.1f} | {error} |")
     load_after(about)
     if options.json:
-        options.json.write_text(json.dumps({"machine": about, "source": options.source.name, "rows": rows}, indent=1) + "\n")
+        head = {"machine": about, "source": options.source.name, "zeros": zeros, "drop_zeros": options.drop_zeros}
+        options.json.write_text(json.dumps(head | {"rows": rows}, indent=1) + "\n")
     return 0
 
 

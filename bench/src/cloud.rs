@@ -161,7 +161,8 @@ impl IcpCase {
     }
 }
 
-/// Pairs that need no file, of about 4 and 40 thousand points each: two scans of a small figure from 32 degrees apart.
+/// Pairs that need no file, of about 4 and 40 thousand points each: two scans of a small figure from 32 degrees apart. The larger ones also with copies, in both clouds: a tenth and
+/// half of their rows at zero, as sensors give where nothing came back, and each point twice.
 pub fn icp_pairs() -> Vec<IcpCase> {
     let pair = |name: &str, scans: RabbitScans| IcpCase {
         name: name.into(),
@@ -169,5 +170,49 @@ pub fn icp_pairs() -> Vec<IcpCase> {
         target: scans.target.points().iter_xyz().collect(),
         target_from_source: std::array::from_fn(|i| scans.target_from_source[i / 4][i % 4]),
     };
-    vec![pair("rabbit, 4 k", RabbitScans::with_spacing(0.001_85, 0)), pair("rabbit, 40 k", RabbitScans::new(0))]
+    let large = pair("rabbit, 40 k", RabbitScans::new(0));
+    let changed = |name: &str, [source, target]: [Vec<[f32; 3]>; 2]| IcpCase {
+        name: format!("{}, {name}", large.name),
+        source,
+        target,
+        ..large.clone()
+    };
+    let both = [&large.source, &large.target];
+    let zeros = [("10 % at zero", 9), ("50 % at zero", 1)]
+        .map(|(name, every)| changed(name, both.map(|cloud| with_zeros(cloud, every))));
+    let twice = changed("50 %, each point twice", both.map(|cloud| [&cloud[..], cloud].concat()));
+    let small = pair("rabbit, 4 k", RabbitScans::with_spacing(0.001_85, 0));
+    [small, large].into_iter().chain(zeros).chain([twice]).collect()
+}
+
+/// A point at zero in front of every so many.
+fn with_zeros(points: &[[f32; 3]], every: usize) -> Vec<[f32; 3]> {
+    points.chunks(every).flat_map(|part| std::iter::once([0.0; 3]).chain(part.iter().copied())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_have_the_copies_that_their_names_say() {
+        let pairs = icp_pairs();
+        let share = |cloud: &[[f32; 3]]| {
+            let mut places: Vec<[u32; 3]> = cloud.iter().map(|p| p.map(f32::to_bits)).collect();
+            places.sort_unstable();
+            places.dedup();
+            (
+                1.0 - places.len() as f64 / cloud.len() as f64,
+                cloud.iter().filter(|p| **p == [0.0; 3]).count() as f64 / cloud.len() as f64,
+            )
+        };
+        let wanted = [(0.0, 0.0), (0.0, 0.0), (0.1, 0.1), (0.5, 0.5), (0.5, 0.0)];
+        for (pair, wanted) in pairs.iter().zip(wanted) {
+            for cloud in [&pair.source, &pair.target] {
+                let got = share(cloud);
+                assert!((got.0 - wanted.0).abs() < 1e-3 && (got.1 - wanted.1).abs() < 1e-3, "{}: {got:?}", pair.name);
+            }
+        }
+        assert_eq!(pairs.len(), wanted.len());
+    }
 }

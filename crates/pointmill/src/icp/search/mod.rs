@@ -55,6 +55,8 @@ pub struct Neighbour {
 ///
 /// **Exactness**: the nearest point is the one of smallest squared distance `(dx*dx + dy*dy) + dz*dz` in `f32`, of equal ones that of the lowest index; all searches give
 /// the same, bit by bit. **Limits**: fewer than 2^30 points. Points and queries that are not finite have no neighbours, nor have distances whose square overflows.
+/// **Time**: by a tree a query looks at a number of points that grows with the logarithm of their number, also where many of them are copies or some are far away. A query that is equally far
+/// from all points but for rounding, such as the centre of a sphere, looks at all of them.
 ///
 /// ```
 /// use pointmill::icp::{Search, Searcher};
