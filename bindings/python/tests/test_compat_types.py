@@ -297,6 +297,11 @@ def test_spconv_generators_of_double_precision():
     assert found[0].dtype == np.float64 and (found[0][found[2] == 1, 3] == found[0][found[2] == 1, 0]).all()
 
 
+def test_grids_that_are_no_whole_number_of_cells():
+    """Halves are rounded up, as spconv 2 does."""
+    assert spconv.Point2VoxelCPU3d([1] * 3, [0, 0, 0, 2.5, 3.45, 3.55], 3, 1, 1).grid_size == [4, 3, 3]
+
+
 def test_errors_of_generators():
     generator = spconv.Point2VoxelCPU3d(SIZE, LIMITS, 4, 10, 5)
     for kind, message, call in (
