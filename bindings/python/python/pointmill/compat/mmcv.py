@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from .. import _pointmill
 from .. import torch as _torch
-from ._shared import inside, plain, samples
+from ._shared import inside, plain, samples, tensors
 
 __all__ = [
     "RoIAwarePool3d",
@@ -35,6 +35,7 @@ __all__ = [
 _ALL = (1 << 30) - 1
 
 
+@tensors("points")
 def voxelization(
     points: Tensor,
     voxel_size: Sequence[float] | Tensor,
@@ -183,6 +184,7 @@ class RoIAwarePool3d(nn.Module):
         self.max_pts_per_voxel = max_pts_per_voxel
         self.mode = mode
 
+    @tensors("rois", "pts", "pts_feature")
     def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor) -> Tensor:
         """Pool ``[B, 7]`` (cz of the bottom face), ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]``."""
         return _torch.roi_aware_pool3d(
@@ -195,6 +197,7 @@ class RoIAwarePool3d(nn.Module):
         )
 
 
+@tensors("points", "boxes")
 def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
     """Find the lowest box that holds each point, as ``mmcv.ops.points_in_boxes_part``.
 
@@ -214,6 +217,7 @@ def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
     return torch.stack(parts) if parts else points.new_empty(points.shape[:2], dtype=torch.int32)
 
 
+@tensors("points", "boxes")
 def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
     """Find all boxes that hold each point, as ``mmcv.ops.points_in_boxes_all``.
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from .. import _pointmill
-from ._shared import plain
+from ._shared import plain, tensors
 
 __all__ = ["PointToVoxel", "gather_features_by_pc_voxel_id"]
 
@@ -74,12 +74,14 @@ class PointToVoxel:
             "max_voxels": max_num_voxels,
         }
 
+    @tensors("pc")
     def __call__(
         self, pc: Tensor, clear_voxels: bool = True, empty_mean: bool = False
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Bin ``[N, C]`` into voxels ``[V, M, C]``, indices z, y, x ``[V, 3]`` and numbers of points ``[V]``."""
         return self._generate(pc, empty_mean, False)[:3]
 
+    @tensors("pc")
     def generate_voxel_with_id(
         self, pc: Tensor, clear_voxels: bool = True, empty_mean: bool = False
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
