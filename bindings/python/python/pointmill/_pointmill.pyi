@@ -1,6 +1,7 @@
 """The extension module of pointmill; its names are those of :mod:`pointmill` and :mod:`pointmill.ndt`."""
 
 from collections.abc import Sequence
+from types import GenericAlias
 from typing import Any, Generic, Literal, SupportsIndex, TypeAlias, final, overload
 
 from typing_extensions import TypeVar
@@ -84,6 +85,8 @@ _Rows = TypeVar("_Rows", bound=int | None, default=int | None, covariant=True)
 
 @final
 class Voxels(Generic[_Rows]):
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
     def coords(self) -> _Array: ...
     @property
