@@ -29,6 +29,11 @@ pub(crate) fn whole(number: i64, least: u32, name: &str) -> PyResult<u32> {
     fits.ok_or_else(|| value(name, format_args!("a whole number from {least} to {}", i32::MAX), number))
 }
 
+/// The word of a choice.
+pub(crate) fn word_of<T: PartialEq>(choice: T, choices: &[(&'static str, T)]) -> Option<&'static str> {
+    choices.iter().find(|(_, known)| *known == choice).map(|(word, _)| *word)
+}
+
 /// One of some words.
 pub(crate) fn choice<T: Copy>(word: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     if let Some((_, choice)) = choices.iter().find(|(known, _)| *known == word) {

@@ -5,6 +5,7 @@
 
 use crate::arrays::Place;
 use pointmill::Stream;
+use pointmill::device::PerProcess;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -32,21 +33,22 @@ struct Idle<P, V> {
     kept: Kept<V>,
 }
 
-/// Operators that nobody uses at the moment, the last used last.
-pub(crate) struct Cache<P, V>(Mutex<VecDeque<Idle<P, V>>>);
+/// Operators that nobody uses at the moment, the last used last. A forked process begins with none: those of its parent may be in the hands of a thread that it has not, and
+/// those of a GPU are not its own.
+pub(crate) struct Cache<P: 'static, V: 'static>(PerProcess<Mutex<VecDeque<Idle<P, V>>>>);
 
-impl<P: PartialEq + Clone, V> Cache<P, V> {
+impl<P: PartialEq + Clone + Send, V: Send> Cache<P, V> {
     pub(crate) const fn new() -> Self {
-        Self(Mutex::new(VecDeque::new()))
+        Self(PerProcess::new(Mutex::default))
     }
 
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Idle<P, V>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&'static self) -> MutexGuard<'static, VecDeque<Idle<P, V>>> {
+        self.0.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An operator for a place and parameters; a new one if there is none.
     pub(crate) fn take(
-        &self,
+        &'static self,
         place: Place,
         params: &P,
         make: impl FnOnce(&Stream) -> pointmill::Result<V>,
@@ -62,7 +64,7 @@ impl<P: PartialEq + Clone, V> Cache<P, V> {
     }
 
     /// Puts an operator back.
-    pub(crate) fn put(&self, place: Place, params: P, kept: Kept<V>) {
+    pub(crate) fn put(&'static self, place: Place, params: P, kept: Kept<V>) {
         if kept.stream.is_capturing().unwrap_or(true) {
             // A graph may use its memory as long as the process lives; the next call makes another one.
             std::mem::forget(kept);
@@ -78,7 +80,7 @@ impl<P: PartialEq + Clone, V> Cache<P, V> {
     }
 
     /// Lets all operators go.
-    pub(crate) fn clear(&self) {
+    pub(crate) fn clear(&'static self) {
         let all = std::mem::take(&mut *self.idle());
         all.into_iter().for_each(|one| one.kept.retire());
     }

@@ -4,10 +4,12 @@ use crate::args::{choice, numbers, whole};
 use crate::arrays::{Array, Data, Dtype, Home, Place};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise, kind, value};
+use crate::pickle::{self, Fields, Reduced};
 use crate::{interrupt, poses};
 use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Robust, Search, Stage, Status};
 use pointmill::{Coordinates, Result};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 
 const NAMES: Names = &[];
 
@@ -36,6 +38,8 @@ pub(crate) struct IcpIteration {
     solve_ms: f64,
 }
 
+pickle::fields!(IcpIteration { stage, target_from_source, pairs, changed, rmse, step, search_ms, reduce_ms, solve_ms });
+
 #[pymethods]
 impl IcpIteration {
     fn __repr__(&self) -> String {
@@ -43,6 +47,15 @@ impl IcpIteration {
             "IcpIteration(stage={}, pairs={}, rmse={:.6}, step={:.6})",
             self.stage, self.pairs, self.rmse, self.step
         )
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
     }
 }
 
@@ -52,7 +65,7 @@ pub(crate) struct IcpRegistration {
     /// ``[4, 4]`` float64: the pose, always finite and rigid.
     target_from_source: Py<PyAny>,
     /// Why it ended: "fixed", "step_below", "cycle", "max_iterations", "no_pairs" or "degenerate".
-    status: &'static str,
+    status: String,
     /// Whether the pose is an answer.
     converged: bool,
     /// Steps that were made, in all stages.
@@ -85,6 +98,26 @@ pub(crate) struct IcpRegistration {
     prepare_ms: f64,
 }
 
+pickle::fields!(IcpRegistration {
+    target_from_source,
+    status,
+    converged,
+    iterations,
+    fitness,
+    inlier_rmse,
+    num_inliers,
+    hessian,
+    covariance,
+    eigenvalues,
+    directions,
+    observable,
+    pivot,
+    source_dropped,
+    target_dropped,
+    trace,
+    prepare_ms
+});
+
 #[pymethods]
 impl IcpRegistration {
     fn __repr__(&self) -> String {
@@ -92,6 +125,15 @@ impl IcpRegistration {
             "IcpRegistration(status={:?}, iterations={}, fitness={:.4}, inlier_rmse={:.6})",
             self.status, self.iterations, self.fitness, self.inlier_rmse
         )
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
     }
 }
 
@@ -122,7 +164,8 @@ impl IcpRegistration {
                 Status::MaxIterations => "max_iterations",
                 Status::NoPairs => "no_pairs",
                 Status::Degenerate => "degenerate",
-            },
+            }
+            .to_owned(),
             converged: found.converged(),
             iterations: found.iterations,
             fitness: found.fitness,
@@ -290,9 +333,10 @@ pub(crate) fn icp(
     let mut kept = CACHE.take(place, &(), Aligner::new).or_raise(NAMES)?;
     let (source_data, target_data) = (source.data(&kept.stream)?, target.data(&kept.stream)?);
     let (source_columns, target_columns) = (source.shape()[1], target.shape()[1]);
-    let found = interrupt::run(py, place == Place::Cpu, move || {
-        let found = coordinates(&source_data, source_columns, source_origin).and_then(|source| {
-            let target = coordinates(&target_data, target_columns, target_origin)?;
+    let held = (source_data, target_data);
+    let found = interrupt::run(py, place == Place::Cpu, held, move |(source_data, target_data)| {
+        let found = coordinates(source_data, source_columns, source_origin).and_then(|source| {
+            let target = coordinates(target_data, target_columns, target_origin)?;
             match &normals {
                 Some(normals) => kept.worker.align_with_normals(source, target, normals, &params),
                 None => kept.worker.align(source, target, &params),

@@ -10,6 +10,7 @@ mod errors;
 mod icp;
 mod interrupt;
 mod ndt;
+mod pickle;
 mod poses;
 mod roi_pool;
 mod voxelize;
@@ -17,6 +18,8 @@ mod voxelize;
 /// The extension module of pointmill.
 #[pyo3::pymodule]
 mod _pointmill {
+    use crate::args::whole;
+    use crate::errors::OrRaise;
     use pyo3::prelude::*;
 
     #[pymodule_export]
@@ -44,8 +47,48 @@ mod _pointmill {
         });
     }
 
+    /// Set the number of threads that operators work with on the CPU, in this process and in those that it forks afterwards.
+    ///
+    /// Without it a process has as many as there are cores, or as the environment variable ``RAYON_NUM_THREADS`` says when the first work begins; a process that was forked after
+    /// ``import pointmill`` has one, or as many as that variable says. Results never depend on the number.
+    ///
+    /// Parameters
+    /// ----------
+    /// threads : int
+    ///     At least 1.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import pointmill
+    /// >>> pointmill.set_num_threads(2)
+    /// >>> pointmill.num_threads()
+    /// 2
+    #[pyfunction]
+    fn set_num_threads(py: Python<'_>, threads: i64) -> PyResult<()> {
+        let threads = whole(threads, 1, "threads")? as usize;
+        py.detach(|| pointmill::set_num_threads(threads)).or_raise(&[])
+    }
+
+    /// The number of threads that operators work with on the CPU; see :func:`set_num_threads`.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///
+    /// Examples
+    /// --------
+    /// >>> import pointmill
+    /// >>> pointmill.num_threads() >= 1
+    /// True
+    #[pyfunction]
+    fn num_threads(py: Python<'_>) -> usize {
+        py.detach(pointmill::num_threads)
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Forks are counted from here on.
+        pointmill::device::count_forks();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

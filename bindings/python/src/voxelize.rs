@@ -5,9 +5,11 @@ use crate::arrays::{Array, Data, Dtype, Home, KeptHome, LentArray, Place};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise, Trouble, value};
 use crate::interrupt;
+use crate::pickle::{self, Fields, Reduced};
 use pointmill::voxelize::{Lists, Mean, MeanType, Outputs, Report, RowOrder, VoxelBuffers, VoxelizeParams, Voxelizer};
 use pointmill::{Aabb, Buffer, Stream};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 
 /// What the library calls the arguments.
 const NAMES: Names = &[
@@ -51,6 +53,18 @@ pub(crate) struct VoxelReport {
     non_finite: usize,
 }
 
+pickle::fields!(VoxelReport {
+    points,
+    voxels,
+    voxels_found,
+    voxels_dropped,
+    points_kept,
+    points_dropped_full_voxel,
+    points_dropped_dropped_voxel,
+    out_of_range,
+    non_finite
+});
+
 #[pymethods]
 impl VoxelReport {
     fn __repr__(&self) -> String {
@@ -67,6 +81,15 @@ impl VoxelReport {
             self.out_of_range,
             self.non_finite
         )
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
     }
 }
 
@@ -89,7 +112,7 @@ impl From<Report> for VoxelReport {
 /// The result of :func:`pointmill.voxelize`: arrays of the library and on the device of the points.
 ///
 /// With V rows, M points a voxel and C columns a point; what was not asked for is ``None``.
-#[pyclass(frozen, get_all, module = "pointmill")]
+#[pyclass(frozen, get_all, generic, module = "pointmill")]
 pub(crate) struct Voxels {
     /// ``[V, 3]`` int32: the cell z, y, x; ``[V, 4]`` with the sample in front for batches.
     coords: Py<PyAny>,
@@ -113,11 +136,33 @@ pub(crate) struct Voxels {
     report: Option<Py<VoxelReport>>,
 }
 
+pickle::fields!(Voxels {
+    coords,
+    num_points,
+    voxels,
+    mean,
+    point_to_voxel,
+    row_splits,
+    indices,
+    voxel_splits,
+    num_voxels,
+    report
+});
+
 #[pymethods]
 impl Voxels {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let shape = self.coords.bind(py).getattr("shape")?.str()?;
         Ok(format!("Voxels(num_voxels={}, coords={shape})", self.num_voxels.map_or("?".into(), |n| n.to_string())))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
     }
 }
 
@@ -421,7 +466,7 @@ pub(crate) fn voxelize(
     let job = Job { data: points.data(&stream)?, points: len, columns, row_splits, report, lender };
     let (coord_columns, samples, cache_params) = (job.coord_columns(), job.samples(), params.clone());
     let long = place == Place::Cpu && len >= LONG;
-    let done = interrupt::run(py, long, move || {
+    let done = interrupt::run(py, long, job, move |job| {
         let done = job.run(&mut kept.worker);
         CACHE.put(place, cache_params, kept);
         done

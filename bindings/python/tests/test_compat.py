@@ -148,3 +148,26 @@ def test_spconv_features_of_points():
     assert got.tolist() == [[3, 4], [-5, -5], [1, 2]]
     with pytest.raises(ValueError, match=r"pc: expected an array of shape \[N, 4\], got shape \[2, 3\]"):
         spconv.PointToVoxel([1] * 3, [0, 0, 0, 4, 4, 4], 4, 10, 5)(torch.zeros(2, 3))
+
+
+def test_arrays_that_are_no_tensors():
+    """Where tensors are asked for, other arrays are refused by name."""
+    points, boxes = np.zeros((1, 5, 3), np.float32), np.zeros((1, 2, 7), np.float32)
+    tensors = torch.from_numpy(points), torch.from_numpy(boxes)
+    scene = [boxes[0], points[0], points[0]]
+    calls = [
+        ("points", lambda: mmcv.voxelization(points[0], [1, 1, 1], [0, 0, 0, 4, 4, 1])),
+        ("points", lambda: mmcv.voxelization(points=points[0], voxel_size=[1] * 3, coors_range=[0, 0, 0, 4, 4, 1])),
+        ("points", lambda: mmcv.Voxelization([1, 1, 1], [0, 0, 0, 4, 4, 1], 5)(points[0])),
+        ("points", lambda: mmcv.points_in_boxes_part(points, tensors[1])),
+        ("boxes", lambda: mmcv.points_in_boxes_all(tensors[0], boxes)),
+        ("boxes", lambda: mmcv.points_in_boxes_cpu(tensors[0], boxes=boxes)),
+        ("rois", lambda: mmcv.RoIAwarePool3d(2)(*scene)),
+        ("pts", lambda: pcdet.RoIAwarePool3d(2)(tensors[1][0], *scene[1:])),
+        ("points", lambda: pcdet.points_in_boxes_gpu(points, tensors[1])),
+        ("pc", lambda: spconv.PointToVoxel([1] * 3, [0, 0, 0, 4, 4, 1], 3, 9, 5)(points[0])),
+        ("pc", lambda: spconv.PointToVoxel([1] * 3, [0, 0, 0, 4, 4, 1], 3, 9, 5).generate_voxel_with_id(points[0])),
+    ]
+    for name, refused in calls:
+        with pytest.raises(TypeError, match=f"^{name}: expected a torch.Tensor .*, got numpy.ndarray$"):
+            refused()

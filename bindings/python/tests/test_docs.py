@@ -36,6 +36,16 @@ def test_functions_have_examples():
         assert ">>> " in text and "Parameters\n" in text and "Returns\n" in text, name
 
 
+def test_readme_runs_without_a_gpu():
+    if torch_or_none() is None:
+        pytest.skip("the README speaks of torch")
+    section = (ROOT / "README.md").read_text().split("## From Python")[1].split("\n## ")[0]
+    code = section.split("```python\n")[1].split("```")[0]
+    names = {}
+    exec(code, names)
+    assert len(names["voxels"]) == len(names["coords"]) == len(names["num_points"]) > 0
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_pages(page):
     if torch_or_none() is None:

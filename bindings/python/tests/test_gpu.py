@@ -3,9 +3,11 @@
 Skipped where torch finds no GPU.
 """
 
+import copy
 import gc
 import importlib.util
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -23,6 +25,7 @@ import pointmill
 import pointmill.torch as pt
 from conftest import assert_bits, fixture_files
 from network import Small, both
+from processes import forked
 
 RANGE = [-10.0, -10.0, -2.0, 10.0, 10.0, 2.0]
 SIZE = [0.5, 0.5, 0.5]
@@ -664,3 +667,94 @@ def test_host_time_of_a_call():
         torch.cuda.synchronize()
     print(f"host time of a padded call: {np.median(times) * 1e6:.1f} us")
     assert np.median(times) < 60e-6
+
+
+FORKED = "CUDA cannot be used in a process that was forked from one that has used it"
+
+
+def test_forked_children():
+    """A child of a process that has used the GPU works on the CPU, and is told that it cannot on the GPU; what it drops harms nobody."""
+    sweep, (rois, pts, features) = cloud(), scene()
+    tensors = gpu(sweep), *gpu(rois, pts, features)
+    want = pointmill.voxelize(sweep, **GRID)
+    result = pointmill.voxelize(tensors[0], padded=True, **GRID)
+    pooled = pointmill.roi_aware_pool3d(*tensors[1:], out_size=3, for_gradient=True)
+    grid = pointmill.ndt.Grid(tensors[2], resolution=2.0)
+    torch.cuda.synchronize()
+
+    def child():
+        assert (pointmill.voxelize(sweep, **GRID).voxels == want.voxels).all()
+        assert len(pointmill.roi_aware_pool3d(rois, pts, features, out_size=3).pooled) == len(rois)
+        assert pointmill.icp(source=pts, target=pts, metric="point_to_point").converged
+        calls = [
+            lambda: pointmill.voxelize(tensors[0], **GRID),
+            lambda: pointmill.roi_aware_pool3d(*tensors[1:], out_size=3),
+            lambda: pooled.gradient(tensors[1], tensors[2], pooled.argmax, pooled.pooled),
+            lambda: pointmill.points_in_boxes_part(tensors[2], tensors[1]),
+            lambda: pointmill.ndt.Grid(tensors[2], resolution=2.0),
+            lambda: grid.align(tensors[2]),
+            lambda: grid.mean,
+            lambda: pointmill.icp(source=tensors[2], target=tensors[2]),
+        ]
+        for call in calls:
+            with pytest.raises(RuntimeError, match=FORKED):
+                call()
+        pointmill.clear_cache()
+        gc.collect()
+
+    for _ in range(3):
+        forked(child)
+    # The parent goes on as before.
+    assert_same(pointmill.voxelize(tensors[0], **GRID), want)
+    assert torch.equal(pointmill.voxelize(tensors[0], padded=True, **GRID).voxels, result.voxels)
+    assert len(grid.mean) == len(grid)
+
+
+def test_a_child_may_use_the_gpu_first():
+    """A parent that has worked on the CPU alone, and a child that works on the GPU."""
+    code = """
+import numpy as np, pointmill, processes
+
+def child():
+    import torch
+    points = np.random.default_rng(0).uniform(-5, 5, (40_000, 3)).astype("f4")
+    size = dict(voxel_size=[1] * 3, point_cloud_range=[-5] * 3 + [5] * 3)
+    got = pointmill.voxelize(torch.from_numpy(points).cuda(), **size).voxels
+    assert (got.cpu().numpy() == pointmill.voxelize(points, **size).voxels).all()
+    x = torch.from_numpy(points[:2000]).cuda()
+    assert pointmill.icp(source=x, target=x, search="kdtree", schedule=[(0.2, None), (0, None)]).converged
+
+processes.answers()
+processes.forked(child)
+"""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *filter(None, sys.path)])}
+    subprocess.run([sys.executable, "-c", code], env=env, check=True, timeout=300)
+
+
+def test_results_pickle_on_their_device():
+    sweep, (rois, pts, features) = gpu(cloud()), gpu(*scene())
+    result = pickle.loads(pickle.dumps(pointmill.voxelize(sweep, report=True, **GRID)))
+    assert_same(result, pointmill.voxelize(cloud(), **GRID))
+    pooled = pointmill.roi_aware_pool3d(rois, pts, features, out_size=3, for_gradient=True)
+    again = copy.deepcopy(pooled)
+    args = rois, pts, pooled.argmax, torch.ones_like(pooled.pooled)
+    assert torch.equal(again.gradient(*args), pooled.gradient(*args))
+    grid = pointmill.ndt.Grid(pts, resolution=2.0)
+    again = pickle.loads(pickle.dumps(grid))
+    assert again.mean.device == GPU and torch.equal(again.mean, grid.mean)
+    assert torch.equal(again.align(pts).pose, grid.align(pts).pose)
+
+
+def test_transforms_and_traces():
+    """Where torch transforms or traces, the results are those of eager mode."""
+    rois, pts, features = gpu(*scene())
+    pool = lambda f: pt.roi_aware_pool3d(rois, pts, f, 3)
+    leaf = features.clone().requires_grad_()
+    (want,) = torch.autograd.grad(pool(leaf).square().sum(), leaf, create_graph=True)
+    assert torch.equal(torch.func.grad(lambda f: pool(f).square().sum())(features), want.detach())
+    (second,) = torch.autograd.grad(want.square().sum(), leaf)
+    assert second.abs().sum() > 0
+    stacked = torch.vmap(pool)(torch.stack([features, -features]))
+    assert torch.equal(stacked, torch.stack([pool(features), pool(-features)]))
+    traced = torch.jit.trace(pool, (features,))
+    assert torch.equal(traced(-features), pool(-features))

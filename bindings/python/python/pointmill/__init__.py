@@ -23,11 +23,13 @@ from ._pointmill import (
     __version__,
     clear_cache,
     icp,
+    num_threads,
     points_in_boxes_all,
     points_in_boxes_count,
     points_in_boxes_crop,
     points_in_boxes_part,
     roi_aware_pool3d,
+    set_num_threads,
     voxelize,
 )
 
@@ -43,10 +45,12 @@ __all__ = [
     "clear_cache",
     "icp",
     "ndt",
+    "num_threads",
     "points_in_boxes_all",
     "points_in_boxes_count",
     "points_in_boxes_crop",
     "points_in_boxes_part",
     "roi_aware_pool3d",
+    "set_num_threads",
     "voxelize",
 ]

@@ -1,11 +1,19 @@
 """The extension module of pointmill; its names are those of :mod:`pointmill` and :mod:`pointmill.ndt`."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, final
+from types import GenericAlias
+from typing import Any, Generic, Literal, SupportsIndex, TypeAlias, final, overload
+
+from typing_extensions import TypeVar
 
 # An array of any library: numpy, torch, cupy, jax, or whatever else speaks DLPack. Results are arrays of the library that was handed in.
 _Array: TypeAlias = Any
+# An array of a result, or None where the arguments did not ask for it.
+_Asked: TypeAlias = Any
 _Numbers: TypeAlias = Sequence[float] | _Array
+_Origin: TypeAlias = Literal["bottom", "center"]
+_Mode: TypeAlias = Literal["max", "mean", "avg"]
+_Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | _Array
 
 __version__: str
 
@@ -24,12 +32,14 @@ __all__ = [
     "__version__",
     "clear_cache",
     "icp",
+    "num_threads",
     "points_in_boxes_all",
     "points_in_boxes_count",
     "points_in_boxes_crop",
     "points_in_boxes_part",
     "roi_aware_pool3d",
     "roi_aware_pool3d_backward",
+    "set_num_threads",
     "voxelize",
 ]
 
@@ -70,63 +80,87 @@ class VoxelReport:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
+# int, or int | None where the rows of a padded result were not counted.
+_Rows = TypeVar("_Rows", bound=int | None, default=int | None, covariant=True)
+
 @final
-class Voxels:
+class Voxels(Generic[_Rows]):
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
     def coords(self) -> _Array: ...
     @property
     def num_points(self) -> _Array: ...
     @property
-    def voxels(self) -> _Array | None: ...
+    def voxels(self) -> _Asked: ...
     @property
-    def mean(self) -> _Array | None: ...
+    def mean(self) -> _Asked: ...
     @property
-    def point_to_voxel(self) -> _Array | None: ...
+    def point_to_voxel(self) -> _Asked: ...
     @property
-    def row_splits(self) -> _Array | None: ...
+    def row_splits(self) -> _Asked: ...
     @property
-    def indices(self) -> _Array | None: ...
+    def indices(self) -> _Asked: ...
     @property
-    def voxel_splits(self) -> _Array | None: ...
+    def voxel_splits(self) -> _Asked: ...
     @property
-    def num_voxels(self) -> int | None: ...
+    def num_voxels(self) -> _Rows: ...
     @property
-    def report(self) -> VoxelReport | None: ...
+    def report(self) -> VoxelReport | Any: ...
 
+@overload
 def voxelize(
     points: _Array,
     *,
     voxel_size: _Numbers,
     point_cloud_range: _Numbers,
-    max_num_points: int | None = 10,
-    max_voxels: int = 160000,
-    order: Literal["first_seen", "sorted"] | str = "first_seen",
+    max_num_points: SupportsIndex | None = 10,
+    max_voxels: SupportsIndex = 160000,
+    order: Literal["first_seen", "sorted"] = "first_seen",
     voxels: bool | None = None,
-    mean: Literal["float32", "float16"] | str | None = None,
+    mean: Literal["float32", "float16"] | None = None,
+    point_to_voxel: bool = False,
+    lists: bool = False,
+    padded: Literal[False] = False,
+    strict_range: bool = False,
+    row_splits: Sequence[SupportsIndex] | _Array | None = None,
+    report: bool = False,
+) -> Voxels[int]: ...
+@overload
+def voxelize(
+    points: _Array,
+    *,
+    voxel_size: _Numbers,
+    point_cloud_range: _Numbers,
+    max_num_points: SupportsIndex | None = 10,
+    max_voxels: SupportsIndex = 160000,
+    order: Literal["first_seen", "sorted"] = "first_seen",
+    voxels: bool | None = None,
+    mean: Literal["float32", "float16"] | None = None,
     point_to_voxel: bool = False,
     lists: bool = False,
     padded: bool = False,
     strict_range: bool = False,
-    row_splits: Sequence[int] | None = None,
+    row_splits: Sequence[SupportsIndex] | _Array | None = None,
     report: bool = False,
-) -> Voxels: ...
+) -> Voxels[int | None]: ...
 
 @final
 class RoiPooled:
     @property
     def pooled(self) -> _Array: ...
     @property
-    def argmax(self) -> _Array | None: ...
+    def argmax(self) -> _Asked: ...
     @property
-    def point_indices(self) -> _Array | None: ...
+    def point_indices(self) -> _Asked: ...
     @property
-    def row_splits(self) -> _Array | None: ...
+    def row_splits(self) -> _Asked: ...
     @property
-    def indices(self) -> _Array | None: ...
+    def indices(self) -> _Asked: ...
     @property
-    def coords(self) -> _Array | None: ...
+    def coords(self) -> _Asked: ...
     @property
-    def gradient(self) -> RoiGradient | None: ...
+    def gradient(self) -> RoiGradient | Any: ...
 
 @final
 class RoiGradient:
@@ -137,12 +171,12 @@ def roi_aware_pool3d(
     pts: _Array,
     pts_feature: _Array,
     *,
-    out_size: int | Sequence[int] | _Array,
-    max_pts_per_voxel: int = 128,
-    mode: Literal["max", "mean", "avg"] | str = "max",
-    origin: Literal["bottom", "center"] | str = "bottom",
+    out_size: _Sizes,
+    max_pts_per_voxel: SupportsIndex = 128,
+    mode: _Mode = "max",
+    origin: _Origin = "bottom",
     margin: float = 0.0,
-    layout: Literal["dense", "csr", "sparse"] | str = "dense",
+    layout: Literal["dense", "csr", "sparse"] = "dense",
     lists: bool = True,
     for_gradient: bool = False,
 ) -> RoiPooled: ...
@@ -152,39 +186,49 @@ def roi_aware_pool3d_backward(
     argmax: _Array | None,
     grad: _Array,
     *,
-    out_size: int | Sequence[int] | _Array,
-    max_pts_per_voxel: int,
-    mode: str,
-    origin: str,
+    out_size: _Sizes,
+    max_pts_per_voxel: SupportsIndex,
+    mode: _Mode,
+    origin: _Origin,
     margin: float,
 ) -> _Array: ...
 def points_in_boxes_part(
     points: _Array,
     boxes: _Array,
     *,
-    origin: Literal["bottom", "center"] | str = "bottom",
+    origin: _Origin = "bottom",
     margin: float = 0.0,
 ) -> _Array: ...
 def points_in_boxes_count(
     points: _Array,
     boxes: _Array,
     *,
-    origin: Literal["bottom", "center"] | str = "bottom",
+    origin: _Origin = "bottom",
     margin: float = 0.0,
 ) -> _Array: ...
+@overload
 def points_in_boxes_all(
     points: _Array,
     boxes: _Array,
     *,
-    origin: Literal["bottom", "center"] | str = "bottom",
+    origin: _Origin = "bottom",
     margin: float = 0.0,
-    layout: Literal["csr", "bits"] | str = "csr",
-) -> _Array | tuple[_Array, _Array]: ...
+    layout: Literal["csr"] = "csr",
+) -> tuple[_Array, _Array]: ...
+@overload
+def points_in_boxes_all(
+    points: _Array,
+    boxes: _Array,
+    *,
+    origin: _Origin = "bottom",
+    margin: float = 0.0,
+    layout: Literal["bits"],
+) -> _Array: ...
 def points_in_boxes_crop(
     points: _Array,
     boxes: _Array,
     *,
-    origin: Literal["bottom", "center"] | str = "bottom",
+    origin: _Origin = "bottom",
     margin: float = 0.0,
 ) -> tuple[_Array, _Array]: ...
 
@@ -250,8 +294,8 @@ class Grid:
         points: _Array,
         *,
         resolution: float,
-        covariance: Literal["autoware", "unbiased", "population"] | str = "autoware",
-        min_points: int = 6,
+        covariance: Literal["autoware", "unbiased", "population"] = "autoware",
+        min_points: SupportsIndex = 6,
         eigen_ratio: float = 0.01,
         origin: _Numbers | None = None,
     ) -> Grid: ...
@@ -274,22 +318,34 @@ class Grid:
     def eigenvalues(self) -> _Array: ...
     @property
     def normal(self) -> _Array: ...
+    @overload
     def align(
         self,
         scan: _Array,
-        guess: _Numbers | None = None,
+        guess: Sequence[float] | None = None,
         *,
         step_size: float = 0.1,
         epsilon: float = 0.01,
-        max_iterations: int = 30,
+        max_iterations: SupportsIndex = 30,
         origin: _Numbers | None = None,
-    ) -> Any: ...
+    ) -> NdtRegistration: ...
+    @overload
+    def align(
+        self,
+        scan: _Array,
+        guess: Sequence[Sequence[float]] | Sequence[Sequence[Sequence[float]]] | _Array,
+        *,
+        step_size: float = 0.1,
+        epsilon: float = 0.01,
+        max_iterations: SupportsIndex = 30,
+        origin: _Numbers | None = None,
+    ) -> NdtRegistration | list[NdtRegistration]: ...
     def score(self, scan: _Array, poses: _Numbers, *, origin: _Numbers | None = None) -> NdtFit: ...
     def point_scores(self, scan: _Array, pose: _Numbers | None = None, *, origin: _Numbers | None = None) -> _Array: ...
     def radius_search(
         self, points: _Array, radius: float, *, origin: _Numbers | None = None
     ) -> tuple[_Array, _Array, _Array]: ...
-    def neighbours(self, points: _Array, cells: int = 7, *, origin: _Numbers | None = None) -> tuple[_Array, _Array]: ...
+    def neighbours(self, points: _Array, cells: Literal[1, 7, 27] = 7, *, origin: _Numbers | None = None) -> tuple[_Array, _Array]: ...
 
 @final
 class IcpIteration:
@@ -355,18 +411,20 @@ def icp(
     *,
     source: _Array,
     target: _Array,
-    metric: Literal["point_to_point", "point_to_plane", "gicp"] | str = "point_to_plane",
+    metric: Literal["point_to_point", "point_to_plane", "gicp"] = "point_to_plane",
     target_from_source: _Numbers | None = None,
     max_distance: float | None = None,
-    max_iterations: int = 100,
+    max_iterations: SupportsIndex = 100,
     step_tolerance: float = 1e-06,
-    robust: tuple[str, float] | None = None,
-    neighbours: int = 20,
+    robust: tuple[Literal["huber", "cauchy", "geman_mcclure", "tukey"], float] | None = None,
+    neighbours: SupportsIndex = 20,
     schedule: Sequence[tuple[float, float | None]] | None = None,
     drop_zeros: bool = False,
-    search: Literal["auto", "brute", "kdtree", "lbvh"] | str = "auto",
+    search: Literal["auto", "brute", "kdtree", "lbvh"] = "auto",
     source_origin: _Numbers | None = None,
     target_origin: _Numbers | None = None,
     target_normals: _Array | None = None,
 ) -> IcpRegistration: ...
 def clear_cache() -> None: ...
+def set_num_threads(threads: SupportsIndex) -> None: ...
+def num_threads() -> int: ...

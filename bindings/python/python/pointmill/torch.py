@@ -2,16 +2,20 @@
 
 The same results as those of :mod:`pointmill`, for tensors on the CPU or a GPU. On a GPU work is queued on the current stream.
 
-In eager mode calls go straight to the extension, which takes a few microseconds; where torch traces (``torch.compile``, fake tensors, ``torch.export``) they become the
-operators ``torch.ops.pointmill.*``, which are registered with shapes and gradients.
+In eager mode calls go straight to the extension, which takes a few microseconds; where torch traces or transforms (``torch.compile``, ``torch.export``, ``torch.jit.trace``,
+``make_fx``, fake tensors, ``torch.func``) they become the operators ``torch.ops.pointmill.*``, which are registered with shapes and gradients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
+from types import MappingProxyType
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from . import _pointmill
 from ._scatter import scatter
@@ -26,14 +30,48 @@ __all__ = [
 ]
 
 
+# What says that torch records, transforms or intercepts operators: modes such as FakeTensorMode and that of make_fx, torch.func, torch.jit.trace. Each is one call of a builtin
+# function.
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_function_modes = torch._C._len_torch_function_stack
+_transforms = torch._C._functorch.peek_interpreter_stack
+_is_tracing = torch._C._is_tracing
+_FUNCTIONALIZE = torch._C._functorch.TransformType.Functionalize
+# What torch.autograd.grad with is_grads_batched=True hands to the backward pass.
+_is_batched = torch._C._functorch.is_legacy_batchedtensor
+
+
 def _eager(*tensors: Tensor) -> bool:
     """Whether all tensors have memory and nobody traces."""
     if torch.compiler.is_compiling():
         return False
-    return all(type(t) is Tensor or type(t) is nn.Parameter for t in tensors)
+    for tensor in tensors:
+        kind = type(tensor)
+        if kind is not Tensor and kind is not nn.Parameter:
+            return False
+    # Not by way of _transformed: a call of Python's takes as long as two of these.
+    if _dispatch_modes() or _is_tracing() or _transforms() is not None or forward_ad._current_level >= 0:
+        return False
+    # make_fx with pre_dispatch has a stack of modes of its own, and a function mode beside it.
+    return not _function_modes() or not torch._ops._len_torch_dispatch_stack_pre_dispatch()
 
 
-def _refuse_grad(name: str, tensor: Tensor) -> None:
+def _transformed() -> bool:
+    """Whether a call is one of torch.func, or takes derivatives forwards."""
+    return _transforms() is not None or forward_ad._current_level >= 0
+
+
+def _expect_tensor(name: str, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        raise TypeError(f"{name}: expected a torch.Tensor (the functions of pointmill itself take other arrays), got {kind}")
+
+
+def _refuse_grad(name: str, tensor: Tensor, eager: bool) -> None:
+    if not eager and not torch.compiler.is_compiling():
+        _expect_tensor(name, tensor)
+        if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+            raise ValueError(f"{name}: expected a tensor without a tangent (call detach() on it), got one with it")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise ValueError(
             f"{name}: expected a tensor that does not require grad "
@@ -101,6 +139,17 @@ def _(points, voxel_size, point_cloud_range, max_num_points, max_voxels, order, 
     )
 
 
+def _voxelize_each(info, in_dims, points, *params):
+    # Of as many rows in each sample, or there is nothing to stack.
+    if not params[6]:
+        raise ValueError("padded: expected True under torch.vmap, where all samples have as many rows, got False")
+    return _each(info, in_dims, _voxelize_op, (points, *params))
+
+
+if hasattr(_voxelize_op, "register_vmap"):  # from torch 2.5 on; before, vmap does the same with a warning
+    _voxelize_op.register_vmap(_voxelize_each)
+
+
 def voxelize(
     points: Tensor,
     voxel_size: Sequence[float],
@@ -108,7 +157,7 @@ def voxelize(
     max_num_points: int = 10,
     max_voxels: int = 160_000,
     *,
-    order: str = "first_seen",
+    order: Literal["first_seen", "sorted"] = "first_seen",
     mean: bool = False,
     padded: bool = False,
     row_splits: Sequence[int] | None = None,
@@ -154,9 +203,24 @@ def voxelize(
     >>> coords.tolist(), num_points.tolist()
     ([[0, 0, 0], [0, 0, 2]], [2, 1])
     """
-    _refuse_grad("points", points)
-    call = _voxelize if _eager(points) else _voxelize_op
-    return call(points, voxel_size, point_cloud_range, max_num_points, max_voxels, order, mean, padded, row_splits)
+    eager = _eager(points)
+    _refuse_grad("points", points, eager)
+    if eager:
+        return _voxelize(
+            points, voxel_size, point_cloud_range, max_num_points, max_voxels, order, mean, padded, row_splits
+        )
+    # Operators take numbers and lists of Python's own.
+    return _voxelize_op(
+        points,
+        [float(v) for v in voxel_size],
+        [float(v) for v in point_cloud_range],
+        index(max_num_points),
+        index(max_voxels),
+        order,
+        mean,
+        padded,
+        None if row_splits is None else [index(k) for k in row_splits],
+    )
 
 
 class Voxelization(nn.Module):
@@ -184,19 +248,20 @@ class Voxelization(nn.Module):
         voxel_size: Sequence[float],
         point_cloud_range: Sequence[float],
         max_num_points: int = 10,
-        max_voxels: int | tuple[int, int] = 160_000,
+        max_voxels: int | Sequence[int] = 160_000,
         *,
-        order: str = "first_seen",
+        order: Literal["first_seen", "sorted"] = "first_seen",
         mean: bool = False,
         padded: bool = False,
     ) -> None:
         super().__init__()
         self.voxel_size = [float(v) for v in voxel_size]
         self.point_cloud_range = [float(v) for v in point_cloud_range]
-        self.max_num_points = max_num_points
-        self.max_voxels = (max_voxels, max_voxels) if isinstance(max_voxels, int) else tuple(max_voxels)
-        if len(self.max_voxels) != 2:
+        self.max_num_points = index(max_num_points)
+        pair = max_voxels if hasattr(max_voxels, "__len__") else (max_voxels, max_voxels)
+        if len(pair) != 2:
             raise ValueError(f"max_voxels: expected a number or a pair (training, evaluation), got {max_voxels!r}")
+        self.max_voxels = tuple(index(number) for number in pair)
         self.order = order
         self.mean = mean
         self.padded = padded
@@ -226,8 +291,10 @@ class Voxelization(nn.Module):
 
 
 def _triple(out_size: int | Sequence[int]) -> tuple[int, int, int]:
-    x, y, z = (out_size,) * 3 if isinstance(out_size, int) else out_size
-    return x, y, z
+    if isinstance(out_size, int) or not hasattr(out_size, "__len__"):
+        out_size = (out_size,) * 3
+    x, y, z = out_size
+    return index(x), index(y), index(z)
 
 
 @torch.library.custom_op("pointmill::roi_aware_pool3d", mutates_args=())
@@ -310,6 +377,30 @@ def _pool_backward(ctx, grad, _):
 _pool_op.register_autograd(_pool_backward, setup_context=_pool_setup)
 
 
+def _gradient_setup(ctx, inputs, output):
+    rois, pts, argmax, _, *ctx.params = inputs
+    ctx.save_for_backward(rois, pts, argmax)
+
+
+def _gradient_backward(ctx, grad_features):
+    grad = _derivative(*ctx.saved_tensors, grad_features, *ctx.params)
+    return None, None, None, grad, None, None, None, None, None
+
+
+_pool_backward_op.register_autograd(_gradient_backward, setup_context=_gradient_setup)
+
+
+def _derivative(rois, pts, argmax, values, out_size, max_pts_per_voxel, mode, origin, margin):
+    """The derivative of a pooling by its features, which is linear: maxima take the values of their points, and means are those of values."""
+    if mode == "mean":
+        values = values.contiguous()
+        return roi_aware_pool3d(rois, pts, values, out_size, max_pts_per_voxel, "mean", origin=origin, margin=margin)
+    if not len(values):
+        return values.new_zeros(argmax.shape)
+    rows = argmax.flatten(0, 3).clamp(min=0).long()
+    return torch.where(argmax >= 0, values.gather(0, rows).reshape(argmax.shape), 0)
+
+
 class _Pool(torch.autograd.Function):
     """The gradient in eager mode, without the dispatcher's detour."""
 
@@ -319,12 +410,84 @@ class _Pool(torch.autograd.Function):
         ctx.save_for_backward(rois, pts, result.argmax)
         # While the operator has seen no other boxes and points, it need not look for them again.
         ctx.gradient = result.gradient
+        ctx.params = params
         return result.pooled
 
     @staticmethod
     def backward(ctx, grad):
         rois, pts, argmax = ctx.saved_tensors
-        return None, None, ctx.gradient(rois, pts, argmax, grad.contiguous()), None
+        derived = grad.requires_grad and torch.is_grad_enabled()
+        if not derived and _transforms() is None and not _is_batched(grad):
+            return None, None, ctx.gradient(rois, pts, argmax, grad.contiguous()), None
+        argmax = pts.new_empty((0,), dtype=torch.int32) if argmax is None else argmax
+        if derived or _transforms() is not None:
+            # create_graph=True asks for derivatives of the gradient.
+            return None, None, _TransformedGradient.apply(rois, pts, argmax, grad, MappingProxyType(ctx.params)), None
+        return None, None, _pool_backward_op(rois, pts, argmax, grad, **ctx.params), None
+
+
+def _each(info, in_dims, function, inputs):
+    """One call for each sample of a batch."""
+    results = []
+    for k in range(info.batch_size):
+        sample = [x.select(dim, k).contiguous() if isinstance(dim, int) else x for x, dim in zip(inputs, in_dims)]
+        results.append(function(*sample))
+    if isinstance(results[0], Tensor):
+        return torch.stack(results), 0
+    return tuple(map(torch.stack, zip(*results))), (0,) * len(results[0])
+
+
+class _TransformedPool(torch.autograd.Function):
+    """Pooling as torch.func takes it, and derivatives that are taken forwards."""
+
+    @staticmethod
+    def forward(rois, pts, pts_feature, params):
+        return _pool_op(rois, pts, pts_feature, **params)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        rois, pts, _, ctx.params = inputs
+        ctx.save_for_backward(rois, pts, output[1])
+        ctx.save_for_forward(rois, pts, output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, grad, _):
+        return None, None, _TransformedGradient.apply(*ctx.saved_tensors, grad, ctx.params), None
+
+    @staticmethod
+    def jvp(ctx, _rois, _pts, tangent, _):
+        return _derivative(*ctx.saved_tensors, tangent, **ctx.params), None
+
+    @staticmethod
+    def vmap(info, in_dims, *inputs):
+        return _each(info, in_dims, _TransformedPool.apply, inputs)
+
+
+class _TransformedGradient(torch.autograd.Function):
+    """The gradient, with derivatives of its own."""
+
+    @staticmethod
+    def forward(rois, pts, argmax, grad, params):
+        return _pool_backward_op(rois, pts, argmax, grad, **params)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        *saved, _, ctx.params = inputs
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
+
+    @staticmethod
+    def backward(ctx, values):
+        return None, None, None, _derivative(*ctx.saved_tensors, values, **ctx.params), None
+
+    @staticmethod
+    def jvp(ctx, _rois, _pts, _argmax, tangent, _):
+        return _TransformedGradient.apply(*ctx.saved_tensors, tangent, ctx.params)
+
+    @staticmethod
+    def vmap(info, in_dims, *inputs):
+        return _each(info, in_dims, _TransformedGradient.apply, inputs)
 
 
 def roi_aware_pool3d(
@@ -333,9 +496,9 @@ def roi_aware_pool3d(
     pts_feature: Tensor,
     out_size: int | Sequence[int],
     max_pts_per_voxel: int = 128,
-    mode: str = "max",
+    mode: Literal["max", "mean", "avg"] = "max",
     *,
-    origin: str = "bottom",
+    origin: Literal["bottom", "center"] = "bottom",
     margin: float = 0.0,
 ) -> Tensor:
     """Pool the features of the points in each box, with a gradient for the features.
@@ -375,19 +538,24 @@ def roi_aware_pool3d(
     >>> features.grad.flatten().tolist()
     [0.0, 1.0, 0.0]
     """
-    _refuse_grad("rois", rois)
-    _refuse_grad("pts", pts)
-    sizes = _triple(out_size)
-    mode = "mean" if mode == "avg" else mode
-    if not _eager(rois, pts, pts_feature):
-        return _pool_op(rois, pts, pts_feature, sizes, max_pts_per_voxel, mode, origin, margin)[0]
+    eager = _eager(rois, pts, pts_feature)
+    _refuse_grad("rois", rois, eager)
+    _refuse_grad("pts", pts, eager)
     params = {
-        "out_size": sizes,
-        "max_pts_per_voxel": max_pts_per_voxel,
-        "mode": mode,
+        "out_size": _triple(out_size),
+        "max_pts_per_voxel": index(max_pts_per_voxel),
+        "mode": "mean" if mode == "avg" else mode,
         "origin": origin,
-        "margin": margin,
+        "margin": float(margin),
     }
+    if not eager:
+        if torch.compiler.is_compiling():
+            return _pool_op(rois, pts, pts_feature, **params)[0]
+        _expect_tensor("pts_feature", pts_feature)
+        top = _transforms()
+        if not _transformed() or (top is not None and top.key() == _FUNCTIONALIZE):
+            return _pool_op(rois, pts, pts_feature, **params)[0]
+        return _TransformedPool.apply(rois, pts, pts_feature, MappingProxyType(params))[0]
     if pts_feature.requires_grad and torch.is_grad_enabled():
         return _Pool.apply(rois, pts, pts_feature, params)
     return _pointmill.roi_aware_pool3d(rois, pts, pts_feature, lists=False, **params).pooled
@@ -415,14 +583,14 @@ class RoIAwarePool3d(nn.Module):
         self,
         out_size: int | Sequence[int],
         max_pts_per_voxel: int = 128,
-        mode: str = "max",
+        mode: Literal["max", "mean", "avg"] = "max",
         *,
-        origin: str = "bottom",
+        origin: Literal["bottom", "center"] = "bottom",
         margin: float = 0.0,
     ) -> None:
         super().__init__()
         self.out_size = _triple(out_size)
-        self.max_pts_per_voxel = max_pts_per_voxel
+        self.max_pts_per_voxel = index(max_pts_per_voxel)
         self.mode = mode
         self.origin = origin
         self.margin = margin
@@ -457,7 +625,17 @@ def _(points, boxes, origin, margin):
     return points.new_empty((points.shape[0],), dtype=torch.int32)
 
 
-def points_in_boxes_part(points: Tensor, boxes: Tensor, *, origin: str = "bottom", margin: float = 0.0) -> Tensor:
+def _part_each(info, in_dims, *inputs):
+    return _each(info, in_dims, _part_op, inputs)
+
+
+if hasattr(_part_op, "register_vmap"):  # as for voxels
+    _part_op.register_vmap(_part_each)
+
+
+def points_in_boxes_part(
+    points: Tensor, boxes: Tensor, *, origin: Literal["bottom", "center"] = "bottom", margin: float = 0.0
+) -> Tensor:
     """Find the lowest box that holds each point.
 
     Parameters
@@ -482,8 +660,9 @@ def points_in_boxes_part(points: Tensor, boxes: Tensor, *, origin: str = "bottom
     >>> points_in_boxes_part(torch.tensor([[1.5, 0.5, 0.5], [3.0, 0.0, 0.0]]), boxes).tolist()
     [0, -1]
     """
-    _refuse_grad("points", points)
-    _refuse_grad("boxes", boxes)
-    if not _eager(points, boxes):
-        return _part_op(points, boxes, origin, margin)
+    eager = _eager(points, boxes)
+    _refuse_grad("points", points, eager)
+    _refuse_grad("boxes", boxes, eager)
+    if not eager:
+        return _part_op(points, boxes, origin, float(margin))
     return _pointmill.points_in_boxes_part(points, boxes, origin=origin, margin=margin)

@@ -196,6 +196,11 @@ impl DlpackArray {
         export_dlpack(slf.get(), slf.py(), ExportRequest::parse(stream.as_ref(), max_version, dl_device, copy)?)
     }
 
+    fn __reduce__(&self) -> PyResult<()> {
+        let take = "take it with from_dlpack of an array library, and pickle or copy that array";
+        Err(PyTypeError::new_err(format!("DlpackArray: cannot be pickled or copied ({take})")))
+    }
+
     fn __repr__(&self) -> String {
         format!("DlpackArray(shape={:?}, device={:?})", self.shape, <(u32, i32)>::from(self.device))
     }

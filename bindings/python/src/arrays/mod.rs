@@ -200,6 +200,11 @@ impl<'py> Array<'py> {
     /// The values, kept alive, on the stream of the call.
     pub(crate) fn data(&self, stream: &Stream) -> PyResult<Data> {
         let len: usize = self.shape.iter().product();
+        if len > 0 && self.address == 0 {
+            let expected =
+                "an array with memory (in pointmill.torch are operators for tensors that torch traces or wraps)";
+            return Err(value(self.name, expected, format_args!("one of shape {:?} at address 0", self.shape)));
+        }
         let place = match self.place {
             Place::Cpu => Memory::Host { address: self.address, len },
             Place::Cuda { .. } => Memory::on_device(&self.dtype, stream, self.address, len)

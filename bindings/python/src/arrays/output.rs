@@ -131,6 +131,11 @@ impl<'py> Home<'py> {
         Self { object, library, place }
     }
 
+    /// The array of the caller's library.
+    pub(crate) const fn object(&self) -> &Bound<'py, PyAny> {
+        &self.object
+    }
+
     /// Whether results on a GPU are made in memory of the caller's library.
     pub(crate) fn lends_memory(&self) -> bool {
         self.library == Library::Torch && self.place != Place::Cpu

@@ -21,6 +21,9 @@ pub(crate) struct Torch {
     strided: Py<PyAny>,
     pub(super) from_numpy: Py<PyAny>,
     is_grad_enabled: Py<PyAny>,
+    /// Whether `torch.jit.trace` is at work, and how many modes see each operator.
+    is_tracing: Py<PyAny>,
+    modes: Py<PyAny>,
     /// The raw current stream of a device; there is none in a torch without CUDA.
     current_stream: Option<Py<PyAny>>,
     /// The current device, and memory there without the dispatcher's detour, which takes twice as long: what torch's own compiled code calls.
@@ -44,7 +47,9 @@ pub(super) fn torch(py: Python<'_>) -> PyResult<Option<&'static Torch>> {
     if !module.hasattr("Tensor")? || !module.hasattr("from_numpy")? {
         return Ok(None);
     }
-    TORCH.get_or_try_init(py, || Torch::of(&module)).map(Some)
+    // Made before the cell is touched: a fork meanwhile leaves no cell that is half made.
+    let made = Torch::of(&module)?;
+    Ok(Some(TORCH.get_or_init(py, || made)))
 }
 
 impl Torch {
@@ -63,6 +68,8 @@ impl Torch {
             strided: get("strided")?,
             from_numpy: get("from_numpy")?,
             is_grad_enabled: get("is_grad_enabled")?,
+            is_tracing: inner.getattr("_is_tracing")?.unbind(),
+            modes: inner.getattr("_len_torch_dispatch_stack")?.unbind(),
             current_stream: inner.getattr("_cuda_getCurrentRawStream").ok().map(Bound::unbind),
             current_device: inner.getattr("_cuda_getDevice").ok().map(Bound::unbind),
             empty_strided: guards.and_then(|guards| guards.getattr("_empty_strided_cuda")).ok().map(Bound::unbind),
@@ -102,6 +109,20 @@ impl Torch {
         beside.call_method(intern!(py, "new_empty"), (sizes,), Some(&kwargs))
     }
 
+    /// Whether torch records operators with real tensors (`torch.jit.trace`, `make_fx`). It would take what a call returns for a constant; the operators of `pointmill.torch`
+    /// get here unrecorded.
+    fn records(&self, py: Python<'_>) -> PyResult<bool> {
+        if self.is_tracing.bind(py).call0()?.is_truthy()? {
+            return Ok(true);
+        }
+        if !self.modes.bind(py).call0()?.is_truthy()? {
+            return Ok(false);
+        }
+        let modules = py.import("sys")?.getattr("modules")?;
+        let proxies = modules.call_method1("get", ("torch.fx.experimental.proxy_tensor",))?;
+        Ok(!proxies.is_none() && !proxies.call_method0("get_proxy_mode")?.is_none())
+    }
+
     /// Where a tensor lies.
     fn place(&self, tensor: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Place> {
         let py = tensor.py();
@@ -134,6 +155,11 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
     let tensor = torch.tensor.bind(py);
     if !object.get_type().is(tensor) && !object.is_instance(tensor)? {
         return Ok(None);
+    }
+    if torch.records(py)? {
+        let expected =
+            "a tensor of a call that torch does not record (in pointmill.torch are operators that it can record)";
+        return Err(value(name, expected, "one under torch.jit.trace or make_fx"));
     }
     let layout = object.getattr(intern!(py, "layout"))?;
     if !layout.is(torch.strided.bind(py)) {

@@ -2,15 +2,17 @@
 
 use super::{Cloud, LONG, NAMES, NdtFit, NdtRegistration, NdtReport};
 use crate::args::{choice, whole};
-use crate::arrays::{Home, KeptHome, Place, Value};
+use crate::arrays::{Array, Home, KeptHome, Place, Value};
 use crate::errors::{OrRaise, value};
 use crate::interrupt;
+use crate::pickle::{self, Reduced, field};
 use crate::poses::poses;
 use pointmill::ndt::{
     AlignParams, Covariance, NdtBuilder, NdtCells, NdtGrid as Grid, NdtNeighbours, NdtParams, Neighbourhood,
 };
-use pointmill::{Device, Result};
+use pointmill::{Device, Result, Stream};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyType};
 use std::sync::{Arc, OnceLock};
 
 /// Cells of normal distributions: a map to match scans against.
@@ -101,7 +103,7 @@ impl NdtGrid {
     ) -> PyResult<R> {
         let (grid, data) = (self.grid.clone(), scan.data()?);
         let long = self.place == Place::Cpu && scan.len().saturating_mul(times) >= LONG;
-        interrupt::run(py, long, move || data.cloud().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
+        interrupt::run(py, long, data, move |data| data.cloud().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
     }
 
     fn lists(
@@ -145,19 +147,55 @@ impl NdtGrid {
         let cloud = Cloud::read(points, "points", origin)?;
         let (place, data) = (cloud.array.place(), cloud.data()?);
         let long = place == Place::Cpu && cloud.len() >= LONG;
-        // A stream of its own: the grid may outlive that of the points.
-        let grid = interrupt::run(py, long, move || {
-            let device = match place {
-                Place::Cpu => Device::cpu(),
-                Place::Cuda { index, .. } => Device::cuda(index)?,
-            };
-            let mut builder = NdtBuilder::new(&device.stream()?, resolution)?;
+        let grid = interrupt::run(py, long, data, move |data| {
+            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution)?;
             builder.add(data.cloud()?)?;
             builder.finish(&params)
         })?;
         let grid = Arc::new(grid.or_raise(NAMES)?);
         let home = cloud.array.home().keep()?;
         Ok(Self { grid, resolution, place, home, cells: OnceLock::new() })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let (py, grid) = (slf.py(), slf.get());
+        let cells = grid.cells()?;
+        let fields = PyDict::new(py);
+        fields.set_item("resolution", grid.resolution)?;
+        // An empty array, which says the library and the device.
+        fields.set_item("home", grid.home.bind(py).object())?;
+        fields.set_item("report", grid.report())?;
+        fields.set_item("coords", bytes(py, &cells.coords))?;
+        fields.set_item("counts", bytes(py, &cells.counts))?;
+        fields.set_item("mean_local", bytes(py, &cells.mean_local))?;
+        fields.set_item("mean", bytes(py, &cells.mean))?;
+        fields.set_item("covariance", bytes(py, &cells.covariance))?;
+        fields.set_item("inverse", bytes(py, &cells.inverse))?;
+        fields.set_item("eigenvalues", bytes(py, &cells.eigenvalues))?;
+        fields.set_item("normal", bytes(py, &cells.normal))?;
+        pickle::way_back(slf, fields)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let home: Bound<'_, PyAny> = field(fields, "home")?;
+        let report: Py<NdtReport> = field(fields, "report")?;
+        let cells = NdtCells {
+            coords: values(fields, "coords")?,
+            counts: values(fields, "counts")?,
+            mean_local: values(fields, "mean_local")?,
+            mean: values(fields, "mean")?,
+            covariance: values(fields, "covariance")?,
+            inverse: values(fields, "inverse")?,
+            eigenvalues: values(fields, "eigenvalues")?,
+            normal: values(fields, "normal")?,
+            report: report.get().into(),
+        };
+        let array = Array::read(&home, "home")?;
+        let (place, resolution) = (array.place(), field(fields, "resolution")?);
+        let grid = own_stream(place).and_then(|stream| Grid::from_cells(cells, resolution, &stream));
+        let home = array.home().keep()?;
+        Ok(Self { grid: Arc::new(grid.or_raise(NAMES)?), resolution, place, home, cells: OnceLock::new() })
     }
 
     fn __len__(&self) -> usize {
@@ -402,6 +440,29 @@ impl NdtGrid {
         let (home, len) = (points.array.home(), found.len());
         Ok((home.give(found.row_splits, &[points.len() + 1])?.unbind(), home.give(found.rows, &[len])?.unbind()))
     }
+}
+
+/// A stream of a grid's own, which may outlive that of its points.
+fn own_stream(place: Place) -> Result<Stream> {
+    match place {
+        Place::Cpu => Device::cpu().stream(),
+        Place::Cuda { index, .. } => Device::cuda(index)?.stream(),
+    }
+}
+
+/// Values as they lie in memory.
+fn bytes<'py, T: bytemuck::NoUninit>(py: Python<'py>, values: &[T]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, bytemuck::cast_slice(values))
+}
+
+/// Values of a field that was written by [`bytes`].
+fn values<T: bytemuck::Pod>(fields: &Bound<'_, PyDict>, name: &'static str) -> PyResult<Vec<T>> {
+    let bytes: Bound<'_, PyBytes> = field(fields, name)?;
+    let bytes = bytes.as_bytes();
+    if !bytes.len().is_multiple_of(size_of::<T>()) {
+        return Err(value(name, format_args!("a multiple of {} bytes", size_of::<T>()), bytes.len()));
+    }
+    Ok(bytemuck::pod_collect_to_vec(bytes))
 }
 
 /// All nine entries of a symmetric matrix.

@@ -1,8 +1,10 @@
 //! What grids answer.
 
 use crate::arrays::Home;
+use crate::pickle::{self, Fields, Reduced};
 use pointmill::ndt::{NdtRegistration as Registration, NdtReport as Report, Stop};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 
 /// What became of points and cells.
 #[pyclass(frozen, get_all, eq, module = "pointmill.ndt")]
@@ -22,6 +24,22 @@ pub(crate) struct NdtReport {
     voxels: usize,
     /// Of these, cells with a raised eigenvalue.
     clamped: usize,
+}
+
+pickle::fields!(NdtReport { points, nonfinite, cells, sparse, degenerate, voxels, clamped });
+
+impl From<&NdtReport> for Report {
+    fn from(r: &NdtReport) -> Self {
+        Self {
+            points: r.points,
+            nonfinite: r.nonfinite,
+            cells: r.cells,
+            sparse: r.sparse,
+            degenerate: r.degenerate,
+            voxels: r.voxels,
+            clamped: r.clamped,
+        }
+    }
 }
 
 impl From<&Report> for NdtReport {
@@ -46,6 +64,15 @@ impl NdtReport {
             self.points, self.nonfinite, self.cells, self.sparse, self.degenerate, self.voxels, self.clamped
         )
     }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
+    }
 }
 
 /// How well a scan fits at each of P poses; arrays of the scan's library and on its device.
@@ -60,6 +87,8 @@ pub(crate) struct NdtFit {
     /// ``[P]`` int64: points with a cell within reach.
     hits: Py<PyAny>,
 }
+
+pickle::fields!(NdtFit { score, transform_probability, nvtl, hits });
 
 impl NdtFit {
     pub(super) fn new(home: &Home<'_>, fits: &[pointmill::ndt::NdtFit]) -> PyResult<Self> {
@@ -80,6 +109,15 @@ impl NdtFit {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("NdtFit(nvtl={})", self.nvtl.bind(py).str()?))
     }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
+    }
 }
 
 /// Where a scan lies in a map; arrays of the scan's library and on its device.
@@ -90,7 +128,7 @@ pub(crate) struct NdtRegistration {
     /// ``[4, 4]`` float64: the pose as a rigid transform.
     target_from_source: Py<PyAny>,
     /// Why it ended: "converged", "max_iterations", "no_pairs" or "singular".
-    stop: &'static str,
+    stop: String,
     /// Whether the last step was shorter than asked for.
     converged: bool,
     /// Steps that were made.
@@ -109,6 +147,20 @@ pub(crate) struct NdtRegistration {
     covariance: Option<Py<PyAny>>,
 }
 
+pickle::fields!(NdtRegistration {
+    pose,
+    target_from_source,
+    stop,
+    converged,
+    iterations,
+    score,
+    transform_probability,
+    nvtl,
+    hits,
+    hessian,
+    covariance
+});
+
 impl NdtRegistration {
     pub(super) fn new(home: &Home<'_>, found: &Registration) -> PyResult<Self> {
         let square = |m: &[[f64; 6]; 6]| home.give_values(m.as_flattened().to_vec(), &[6, 6]).map(Bound::unbind);
@@ -120,7 +172,8 @@ impl NdtRegistration {
                 Stop::MaxIterations => "max_iterations",
                 Stop::NoPairs => "no_pairs",
                 Stop::Singular => "singular",
-            },
+            }
+            .to_owned(),
             converged: found.converged(),
             iterations: found.iterations,
             score: found.fit.score,
@@ -137,5 +190,14 @@ impl NdtRegistration {
 impl NdtRegistration {
     fn __repr__(&self) -> String {
         format!("NdtRegistration(stop={:?}, iterations={}, nvtl={:.4})", self.stop, self.iterations, self.nvtl)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
     }
 }

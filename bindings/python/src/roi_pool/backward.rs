@@ -1,17 +1,21 @@
 //! The gradient of the features.
 
 use super::pool::{element, give_features, lend_features, no_features};
-use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, params};
+use super::{CACHE, FLOATS, LONG, MODES, NAMES, ORIGINS, Worker, boxes_and_points, params};
+use crate::args::word_of;
 use crate::arrays::{Array, Data, KeptHome, LentArray, Place, nothing};
 use crate::errors::{OrRaise, Trouble, kind, value};
 use crate::interrupt;
+use crate::pickle::{self, Reduced, field};
 use pointmill::roi_pool::{FeatureBuffer, PoolMode, RoiBuffers, RoiPoolParams, Scene};
 use pointmill::{ElementType, Stream};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 
 /// What the gradient of a pooling needs to know of it; for ``pointmill.torch``.
 ///
-/// Called with the boxes and points of the pooling, its ``argmax`` for maxima, and the gradient of what it pooled, it returns that of the features, ``[N, C]``.
+/// Called with the boxes and points of the pooling, its ``argmax`` for maxima, and the gradient of what it pooled, it returns that of the features, ``[N, C]``. One that was pickled or
+/// copied returns the same, and looks for the points of the boxes again.
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct RoiGradient {
     pub(super) params: RoiPoolParams,
@@ -24,6 +28,39 @@ pub(crate) struct RoiGradient {
 
 #[pymethods]
 impl RoiGradient {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let Self { params, boxes, points, .. } = slf.get();
+        let fields = PyDict::new(slf.py());
+        fields.set_item("out_size", params.out_size)?;
+        fields.set_item("max_pts_per_voxel", params.max_points_per_voxel)?;
+        fields.set_item("mode", word_of(params.mode, &MODES))?;
+        fields.set_item("origin", word_of(params.origin, &ORIGINS))?;
+        fields.set_item("margin", params.margin)?;
+        fields.set_item("lists", params.lists)?;
+        fields.set_item("boxes", boxes)?;
+        fields.set_item("points", points)?;
+        pickle::way_back(slf, fields)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let out_size: Bound<'_, PyAny> = field(fields, "out_size")?;
+        let (mode, origin): (String, String) = (field(fields, "mode")?, field(fields, "origin")?);
+        let most = field(fields, "max_pts_per_voxel")?;
+        let params = RoiPoolParams {
+            lists: field(fields, "lists")?,
+            ..params(&out_size, most, &mode, &origin, field(fields, "margin")?)?
+        };
+        // Of no scene, which is another process's or another result's.
+        Ok(Self {
+            params,
+            place: Place::Cpu,
+            boxes: field(fields, "boxes")?,
+            points: field(fields, "points")?,
+            scene: 0,
+        })
+    }
+
     fn __call__(
         &self,
         py: Python<'_>,
@@ -77,7 +114,7 @@ impl RoiGradient {
         };
         let long = place == Place::Cpu && self.boxes.saturating_mul(self.points) >= LONG;
         let params = self.params.clone();
-        let done = interrupt::run(py, long, move || {
+        let done = interrupt::run(py, long, job, move |job| {
             let done = job.run(&mut kept.worker, &stream);
             CACHE.put(place, params, kept);
             done

@@ -47,7 +47,7 @@ impl<'py> Call<'py> {
         let columns = self.points.shape()[1];
         let (b, n) = self.len();
         let long = place == Place::Cpu && b.saturating_mul(n) >= LONG;
-        let done = interrupt::run(py, long, move || {
+        let done = interrupt::run(py, long, (boxes, points), move |(boxes, points)| {
             let done = boxes.input(7).and_then(|boxes| {
                 let scene = Scene::new(boxes, points.input(columns)?);
                 work(&mut kept.worker, scene, &kept.stream)

@@ -67,7 +67,7 @@ fn params(
     Ok(RoiPoolParams {
         out_size: [whole(x, 1, "out_size")?, whole(y, 1, "out_size")?, whole(z, 1, "out_size")?],
         max_points_per_voxel: whole(max_pts_per_voxel, 1, "max_pts_per_voxel")?,
-        mode: choice(mode, "mode", &[("max", PoolMode::Max), ("mean", PoolMode::Mean), ("avg", PoolMode::Mean)])?,
+        mode: choice(mode, "mode", &MODES)?,
         margin,
         origin: box_origin(origin)?,
         layout: RoiLayout::Dense,
@@ -75,8 +75,11 @@ fn params(
     })
 }
 
+const MODES: [(&str, PoolMode); 3] = [("max", PoolMode::Max), ("mean", PoolMode::Mean), ("avg", PoolMode::Mean)];
+const ORIGINS: [(&str, BoxOrigin); 2] = [("bottom", BoxOrigin::BottomCenter), ("center", BoxOrigin::Center)];
+
 fn box_origin(origin: &str) -> PyResult<BoxOrigin> {
-    choice(origin, "origin", &[("bottom", BoxOrigin::BottomCenter), ("center", BoxOrigin::Center)])
+    choice(origin, "origin", &ORIGINS)
 }
 
 fn box_params(origin: &str, margin: f32) -> PyResult<BoxParams> {

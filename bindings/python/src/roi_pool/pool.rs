@@ -6,9 +6,11 @@ use crate::args::choice;
 use crate::arrays::{Array, Data, Dtype, Home, KeptHome, LentArray, Place, Value, nothing};
 use crate::errors::{OrRaise, Trouble, value};
 use crate::interrupt;
+use crate::pickle::{self, Fields, Reduced};
 use pointmill::roi_pool::{FeatureBuffer, PoolMode, Report, RoiBuffers, RoiLayout, RoiPoolParams, Scene};
 use pointmill::{Buffer, ElementType, Result, Stream, bf16, f16};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 
 /// The result of :func:`pointmill.roi_aware_pool3d`: arrays of the library and on the device of the features.
 ///
@@ -31,10 +33,21 @@ pub(crate) struct RoiPooled {
     gradient: Option<Py<RoiGradient>>,
 }
 
+pickle::fields!(RoiPooled { pooled, argmax, point_indices, row_splits, indices, coords, gradient });
+
 #[pymethods]
 impl RoiPooled {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("RoiPooled(pooled={})", self.pooled.bind(py).getattr("shape")?.str()?))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
     }
 }
 
@@ -257,7 +270,7 @@ pub(crate) fn roi_aware_pool3d(
         lender: lends.then(|| home.unbind()),
     };
     let (kept_params, long) = (params.clone(), place == Place::Cpu && boxes.saturating_mul(pts.shape()[0]) >= LONG);
-    let done = interrupt::run(py, long, move || {
+    let done = interrupt::run(py, long, job, move |job| {
         let done = job.run(&mut kept.worker);
         CACHE.put(place, kept_params, kept);
         done

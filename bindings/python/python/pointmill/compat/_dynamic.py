@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from .._scatter import reduce_rows
+from ._shared import tensors
 
 # Keys below this are added to and multiplied without overflow.
 _MOST = 1 << 62
@@ -39,6 +40,7 @@ def unique_rows(coors: Tensor) -> tuple[Tensor, Tensor]:
     return rows.to(coors.dtype), place
 
 
+@tensors("feats", "coors")
 def scatter_cells(feats: Tensor, coors: Tensor, reduce: str) -> tuple[Tensor, Tensor, Tensor]:
     """Features of cells, their coordinates, and the cell of each point."""
     if feats.dim() != 2 or coors.dim() != 2 or len(coors) != len(feats):

@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import torch
 from torch import Tensor
 
 from .. import _pointmill
+from ..torch import _expect_tensor
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def tensors(*names: str) -> Callable[[_Function], _Function]:
+    """Makes a function refuse arguments that are no tensors, by name."""
+
+    def of(function: _Function) -> _Function:
+        known = list(inspect.signature(function).parameters)
+        places = [(name, known.index(name)) for name in names]
+
+        @functools.wraps(function)
+        def checked(*args, **kwargs):
+            for name, place in places:
+                if place < len(args):
+                    _expect_tensor(name, args[place])
+                elif name in kwargs:
+                    _expect_tensor(name, kwargs[name])
+            return function(*args, **kwargs)
+
+        return checked
+
+    return of
 
 
 def inside(points: Tensor, boxes: Tensor, origin: str, margin: float = 0.0) -> Tensor:

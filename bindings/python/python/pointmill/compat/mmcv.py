@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from .. import _pointmill
 from ._dynamic import DynamicScatter, dynamic_scatter
 from ._pooling import pool_points, pool_voxels
-from ._shared import inside, plain, samples
+from ._shared import inside, plain, samples, tensors
 from ._voxels import dynamic, hard, pair
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 
+@tensors("points")
 def voxelization(
     points: Tensor,
     voxel_size: Sequence[float] | Tensor,
@@ -173,6 +174,7 @@ class RoIAwarePool3d(nn.Module):
         self.max_pts_per_voxel = max_pts_per_voxel
         self.mode = mode
 
+    @tensors("rois", "pts", "pts_feature")
     def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor) -> Tensor:
         """Pool ``[B, 7]`` (cz of the bottom face), ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]`` of the features' type.
 
@@ -206,6 +208,7 @@ class RoIPointPool3d(nn.Module):
             raise ValueError(f"num_sampled_points: expected 1 or more, got {num_sampled_points}")
         self.num_sampled_points = num_sampled_points
 
+    @tensors("points", "point_features", "boxes3d")
     def forward(self, points: Tensor, point_features: Tensor, boxes3d: Tensor) -> tuple[Tensor, Tensor]:
         """Pool ``[B, N, 3]``, ``[B, N, C]``, ``[B, M, 7]`` (cz of the bottom face) to ``[B, M, S, 3 + C]``, x, y, z first and zeros for boxes without points, and int32 ``[B, M]``, 1 for those."""
         samples(points, boxes3d)
@@ -220,6 +223,7 @@ class RoIPointPool3d(nn.Module):
         return torch.stack(pooled), torch.stack(empty)
 
 
+@tensors("points", "boxes")
 def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
     """Find the lowest box that holds each point, as ``mmcv.ops.points_in_boxes_part``.
 
@@ -239,6 +243,7 @@ def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
     return torch.stack(parts) if parts else points.new_empty(points.shape[:2], dtype=torch.int32)
 
 
+@tensors("points", "boxes")
 def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
     """Find all boxes that hold each point, as ``mmcv.ops.points_in_boxes_all``.
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from .. import _pointmill
 from ._pooling import pool_voxels
-from ._shared import inside, plain, samples, xyz
+from ._shared import inside, plain, samples, tensors, xyz
 
 __all__ = [
     "RoIAwarePool3d",
@@ -63,6 +63,7 @@ def points_in_boxes_cpu(points: np.ndarray | Tensor, boxes: np.ndarray | Tensor)
     return found.numpy() if from_numpy else found
 
 
+@tensors("points", "boxes")
 def points_in_boxes_gpu(points: Tensor, boxes: Tensor) -> Tensor:
     """Find the lowest box that holds each point.
 
@@ -108,6 +109,7 @@ class RoIAwarePool3d(nn.Module):
         self.out_size = out_size
         self.max_pts_each_voxel = max_pts_each_voxel
 
+    @tensors("rois", "pts", "pts_feature")
     def forward(self, rois: Tensor, pts: Tensor, pts_feature: Tensor, pool_method: str = "max") -> Tensor:
         """Pool ``[B, 7]``, ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]``."""
         if pool_method not in ("max", "avg"):

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from .. import _pointmill
 from ._generators import Point2VoxelCPU3d, VoxelGenerator, VoxelGeneratorV2
-from ._shared import plain
+from ._shared import plain, tensors
 
 __all__ = ["Point2VoxelCPU3d", "PointToVoxel", "VoxelGenerator", "VoxelGeneratorV2", "gather_features_by_pc_voxel_id"]
 
@@ -76,12 +76,14 @@ class PointToVoxel:
             "max_voxels": max_num_voxels,
         }
 
+    @tensors("pc")
     def __call__(
         self, pc: Tensor, clear_voxels: bool = True, empty_mean: bool = False
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Bin ``[N, C]`` into voxels ``[V, M, C]``, indices z, y, x ``[V, 3]`` and numbers of points ``[V]``."""
         return self._generate(pc, empty_mean, False)[:3]
 
+    @tensors("pc")
     def generate_voxel_with_id(
         self, pc: Tensor, clear_voxels: bool = True, empty_mean: bool = False
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:

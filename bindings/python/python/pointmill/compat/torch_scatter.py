@@ -13,10 +13,12 @@ import torch
 from torch import Tensor
 
 from .._scatter import reduce_rows
+from ._shared import tensors
 
 __all__ = ["scatter", "scatter_add", "scatter_max", "scatter_mean", "scatter_sum"]
 
 
+@tensors("src", "index")
 def _reduce(src: Tensor, index: Tensor, dim: int, out: Tensor | None, dim_size: int | None, reduce: str):
     if out is not None:
         raise ValueError("out: expected None, got a tensor")

@@ -1,0 +1,43 @@
+"""What type checkers must find and must not, for mypy with --strict: an error that it does not report is an error here, an ignore without one too."""
+
+from typing import Any, assert_type
+
+import numpy as np
+
+import pointmill
+from pointmill import ndt
+
+points = np.zeros((5, 4), np.float32)
+boxes = np.zeros((2, 7), np.float32)
+pts = points[:, :3].copy()
+size, limits = [1, 1, 1], [-4, -4, -4, 4, 4, 4]
+
+# What depends on flags.
+assert_type(pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits).num_voxels, int)
+assert_type(pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, padded=True).num_voxels, int | None)
+grid = ndt.Grid(pts, resolution=2.0)
+assert_type(grid.align(pts), ndt.NdtRegistration)
+assert_type(grid.align(pts, [0.0] * 6), ndt.NdtRegistration)
+assert_type(grid.align(pts, [[0.0] * 6]), ndt.NdtRegistration | list[ndt.NdtRegistration])
+splits, indices = pointmill.points_in_boxes_all(pts, boxes)
+assert_type(pointmill.points_in_boxes_all(pts, boxes, layout="bits"), Any)
+pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits).report.points
+
+# Whole numbers of numpy.
+pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, max_num_points=np.int64(3), max_voxels=np.int32(9))
+pointmill.roi_aware_pool3d(boxes, pts, points, out_size=np.int64(2), max_pts_per_voxel=np.int64(9))
+pointmill.set_num_threads(np.int64(2))
+
+# Typos.
+pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, order="sortd")  # type: ignore[call-overload]
+pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, mean="float23")  # type: ignore[call-overload]
+pointmill.roi_aware_pool3d(boxes, pts, points, out_size=2, mode="maximum")  # type: ignore[arg-type]
+pointmill.roi_aware_pool3d(boxes, pts, points, out_size=2, layout="coo")  # type: ignore[arg-type]
+pointmill.points_in_boxes_part(pts, boxes, origin="centre")  # type: ignore[arg-type]
+pointmill.points_in_boxes_all(pts, boxes, layout="bit")  # type: ignore[call-overload]
+pointmill.icp(source=pts, target=pts, metric="plane")  # type: ignore[arg-type]
+pointmill.icp(source=pts, target=pts, search="kd_tree")  # type: ignore[arg-type]
+pointmill.icp(source=pts, target=pts, robust=("hubert", 0.1))  # type: ignore[arg-type]
+ndt.Grid(pts, resolution=2.0, covariance="autowear")  # type: ignore[arg-type]
+grid.neighbours(pts, 9)  # type: ignore[arg-type]
+grid.align(pts).poses  # type: ignore[attr-defined]
