@@ -1,3 +1,4 @@
+mod faults;
 mod fixtures;
 mod matching;
 mod parity;
