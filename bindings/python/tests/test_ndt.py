@@ -1,5 +1,7 @@
 """Grids of normal distributions against the repository's fixtures, for every library of arrays."""
 
+import inspect
+
 import numpy as np
 import pytest
 from conftest import assert_bits, fixture_files, to_numpy
@@ -138,6 +140,18 @@ def test_guesses_of_three_digits():
     want = grid.score(points, [0, 0, 0, 0, 0, nearest])
     for got in (grid.score(points, rounded), grid.score(points, np.stack([rounded, exact]))):
         np.testing.assert_allclose(np.atleast_1d(got.score)[0], want.score, rtol=1e-12)
+
+
+def test_defaults():
+    """What the signature says is what the library does, and what the command does without flags."""
+    shown = inspect.signature(ndt.Grid).parameters
+    shown = {name: shown[name].default for name in ("covariance", "min_points", "eigen_ratio")}
+    assert shown == {"covariance": "autoware", "min_points": 6, "eigen_ratio": 0.01}
+    points = room()
+    grid = ndt.Grid(points, resolution=1.0)
+    assert_bits(to_numpy(grid.covariance), to_numpy(ndt.Grid(points, resolution=1.0, **shown).covariance), "covariance")
+    unbiased = ndt.Grid(points, resolution=1.0, covariance="unbiased")
+    assert not np.array_equal(to_numpy(grid.covariance), to_numpy(unbiased.covariance))
 
 
 def test_errors():

@@ -121,10 +121,23 @@ impl NdtGrid {
     }
 }
 
+/// Names of covariances.
+const COVARIANCES: [(&str, Covariance); 3] =
+    [("autoware", Covariance::Autoware), ("unbiased", Covariance::Unbiased), ("population", Covariance::Population)];
+
+/// The name of the library's default.
+fn default_covariance() -> &'static str {
+    let default = NdtParams::default().covariance;
+    COVARIANCES.iter().find(|(_, kind)| *kind == default).map_or("", |(name, _)| name)
+}
+
 #[pymethods]
 impl NdtGrid {
     #[new]
-    #[pyo3(signature = (points, *, resolution, covariance = "autoware", min_points = 6, eigen_ratio = 0.01, origin = None))]
+    #[pyo3(
+        signature = (points, *, resolution, covariance = default_covariance(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, origin = None),
+        text_signature = "(points, *, resolution, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, origin=None)"
+    )]
     fn new(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
@@ -134,14 +147,9 @@ impl NdtGrid {
         eigen_ratio: f64,
         origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let kinds = [
-            ("autoware", Covariance::Autoware),
-            ("unbiased", Covariance::Unbiased),
-            ("population", Covariance::Population),
-        ];
         let params = NdtParams {
             min_points: whole(min_points, 1, "min_points")?,
-            covariance: choice(covariance, "covariance", &kinds)?,
+            covariance: choice(covariance, "covariance", &COVARIANCES)?,
             eigen_ratio,
         };
         let cloud = Cloud::read(points, "points", origin)?;

@@ -37,6 +37,23 @@ pub(crate) enum Model {
     Population,
 }
 
+impl Model {
+    /// The model of the library's parameters.
+    pub(crate) const fn of(covariance: Covariance) -> Self {
+        match covariance {
+            Covariance::Unbiased => Self::Unbiased,
+            Covariance::Autoware => Self::Autoware,
+            Covariance::Population => Self::Population,
+        }
+    }
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self::of(NdtParams::default().covariance)
+    }
+}
+
 /// Which cells there are.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct CellArgs {
@@ -74,7 +91,7 @@ pub(crate) struct BuildArgs {
     /// Edge of a cell in metres
     #[arg(long, value_name = "M", default_value_t = RESOLUTION, allow_negative_numbers = true)]
     pub(crate) resolution: f64,
-    /// Which matrix is called a cell's covariance [default: unbiased]
+    /// Which matrix is called a cell's covariance [default: autoware]
     #[arg(long, value_enum)]
     pub(crate) covariance: Option<Model>,
     #[command(flatten)]
@@ -112,7 +129,7 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "C.arrow")]
     pub(crate) minus: Vec<String>,
 
-    /// Which matrix is called a cell's covariance [default: unbiased]
+    /// Which matrix is called a cell's covariance [default: autoware]
     #[arg(long, value_enum)]
     pub(crate) covariance: Option<Model>,
     #[command(flatten)]
@@ -150,7 +167,7 @@ pub(crate) struct MatchArgs {
     /// Edge of a cell in metres, where the map is made of clouds [default: 2]
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) resolution: Option<f64>,
-    /// Which matrix is called a cell's covariance, where the map is no grid yet [default: autoware, from which matching converges best; `ndt build` has unbiased]
+    /// Which matrix is called a cell's covariance, where the map is no grid yet [default: autoware]
     #[arg(long, value_enum)]
     pub(crate) covariance: Option<Model>,
     #[command(flatten)]

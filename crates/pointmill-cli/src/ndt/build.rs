@@ -1,6 +1,6 @@
 //! `pointmill ndt build`: clouds into a grid, or each into one of its own.
 
-use super::args::{BuildArgs, Model};
+use super::args::BuildArgs;
 use super::cloud::Cloud;
 use super::picture::{self, MapPicture};
 use super::records::{BuildBegin, BuildFrame, BuildSummary, ParamsRecord};
@@ -62,7 +62,7 @@ pub(super) fn run(
     open: impl FnOnce() -> Result<Device, Failure>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let model = args.covariance.unwrap_or(Model::Unbiased);
+    let model = args.covariance.unwrap_or_default();
     let params = args.cells.params(model);
     check(args.resolution, &params)?;
     let mut inputs = Inputs::find(&args.inputs, args.read.options())?;

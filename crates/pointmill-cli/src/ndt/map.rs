@@ -35,7 +35,7 @@ pub(super) struct Ready {
 impl<'a> Asked<'a> {
     /// Checks what can be checked before any work.
     pub(super) fn new(args: &'a MatchArgs) -> Result<Self, Failure> {
-        let model = args.covariance.unwrap_or(Model::Autoware);
+        let model = args.covariance.unwrap_or_default();
         let params = args.cells.params(model);
         let nothing = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
         let options = args.read.options();

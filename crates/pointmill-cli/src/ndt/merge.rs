@@ -1,6 +1,6 @@
 //! `pointmill ndt merge`: sums that were made apart, added up and taken away.
 
-use super::args::{MergeArgs, Model};
+use super::args::MergeArgs;
 use super::records::{MergeBegin, MergeSummary, ParamsRecord};
 use super::table::merge_lines;
 use super::targets::Files;
@@ -29,7 +29,7 @@ pub(super) fn run(
     open: impl FnOnce() -> Result<Device, Failure>,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let model = args.covariance.unwrap_or(Model::Unbiased);
+    let model = args.covariance.unwrap_or_default();
     let params = args.cells.params(model);
     check(args::RESOLUTION, &params)?;
     let (plus, minus) = (find(&args.inputs)?, find(&args.minus)?);

@@ -142,6 +142,31 @@ fn tiles_become_grids_and_moments_of_their_own() {
     assert_eq!(names(&folder.path().join("m")), ["0.arrow", "0.npz", "1.arrow", "2.arrow"]);
 }
 
+/// Where no covariance is asked for, all commands make that of the library's default.
+#[test]
+fn one_default_covariance_for_all_commands() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = write_tiles(folder.path());
+    fs::write(folder.path().join("pose.txt"), "0 0 0 0 0 0").unwrap();
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(NdtParams::default().covariance, Covariance::Autoware);
+    let told = run(folder.path(), "ndt build tiles --out build.npz --moments m.arrow --json").expect(0);
+    assert_eq!(told.data("begin")[0]["params"]["covariance"], "autoware");
+    let got = read_npz(folder.path().join("build.npz")).unwrap();
+    let want = cells(&points, 2.0, &NdtParams::default());
+    assert_eq!(got["eigenvalues"].as_f64().unwrap(), want.eigenvalues.as_flattened());
+    run(folder.path(), "ndt build tiles --covariance autoware --out asked.npz").expect(0);
+    run(folder.path(), "ndt merge m.arrow --out merge.npz").expect(0);
+    assert!(read("build.npz") == read("asked.npz") && read("merge.npz") == read("asked.npz"));
+    run(folder.path(), "ndt build tiles --covariance unbiased --out other.npz").expect(0);
+    assert!(read("other.npz") != read("asked.npz"));
+    let fits = ["asked.npz", "m.arrow", "tiles"].map(|map| {
+        let args = format!("ndt score --map {map} --scan tiles/0.npy --pose pose.txt --json");
+        run(folder.path(), &args).expect(0).data("frame")
+    });
+    assert!(fits[0] == fits[1] && fits[0] == fits[2], "{fits:?}");
+}
+
 #[test]
 fn moments_of_shards_merge_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();

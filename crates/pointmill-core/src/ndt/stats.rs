@@ -8,9 +8,10 @@ use crate::eigen::{ENTRIES, Symmetric, eigen};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Covariance {
     /// `S / (n - 1)`, without bias.
-    #[default]
     Unbiased,
-    /// `(I + S) / (n - 1)` with I in square metres, as Autoware makes it: cells of few points are wide, and matching converges from farther away.
+    /// `(I + S) / (n - 1)` with I in square metres, as Autoware makes it: cells of few points are wide, and matching converges from farther away. The default
+    /// everywhere.
+    #[default]
     Autoware,
     /// `S / n`.
     Population,

@@ -34,6 +34,9 @@ pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device
 
 /// Adds up clouds on a device, and makes grids of the sums; keeps its memory between clouds.
 ///
+/// A call that fails for its arguments or for memory adds nothing, and the builder has what it had. Where a device fails in the middle of a call, the builder may hold a part of its points: all
+/// calls but [`NdtBuilder::clear`] then return an error.
+///
 /// ```
 /// use pointmill::Device;
 /// use pointmill::ndt::{NdtBuilder, NdtCloud, NdtMoments};
@@ -78,7 +81,8 @@ impl NdtBuilder {
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
     ///
     /// # Errors
-    /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then. Out of memory, a lost device.
+    /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points or more in all, out of memory; nothing was added then. A lost device; a builder that a call
+    /// failed on half-way.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
         cloud.check_device("points", &self.stream)?;
         match &mut self.path {
@@ -90,7 +94,7 @@ impl NdtBuilder {
     /// Adds the points of moments, wherever they were made.
     ///
     /// # Errors
-    /// Moments of another lattice, too many points in a cell, 2^64 points or more in all; nothing was added then. Out of memory, a lost device.
+    /// Moments of another lattice, too many points in a cell, 2^64 points or more in all, out of memory; nothing was added then. A lost device; a builder that a call failed on half-way.
     pub fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
         same(&self.lattice, moments.lattice())?;
         match &mut self.path {
@@ -104,7 +108,7 @@ impl NdtBuilder {
         &self.lattice
     }
 
-    /// Forgets all points.
+    /// Forgets all points, also those of a call that failed half-way.
     ///
     /// # Errors
     /// Whatever the device's work ran into.
@@ -121,7 +125,7 @@ impl NdtBuilder {
     /// What the points add up to, on the host.
     ///
     /// # Errors
-    /// Out of memory, or whatever the device's work ran into.
+    /// Out of memory, or whatever the device's work ran into; a builder that a call failed on half-way.
     pub fn moments(&mut self) -> Result<NdtMoments> {
         match &mut self.path {
             Path::Cpu(moments) => moments.copied(),
@@ -132,7 +136,7 @@ impl NdtBuilder {
     /// The grid of the points so far, on the builder's device.
     ///
     /// # Errors
-    /// Parameters out of range; out of memory, a lost device.
+    /// Parameters out of range; out of memory, a lost device; a builder that a call failed on half-way.
     pub fn finish(&mut self, params: &NdtParams) -> Result<NdtGrid> {
         let stats = params.check()?;
         match &mut self.path {

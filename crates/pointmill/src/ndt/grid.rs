@@ -34,7 +34,7 @@ pub(super) enum Near {
 ///
 /// ```
 /// use pointmill::Device;
-/// use pointmill::ndt::{AlignParams, Covariance, NdtBuilder, NdtCloud, NdtParams};
+/// use pointmill::ndt::{AlignParams, NdtBuilder, NdtCloud, NdtParams};
 ///
 /// // A corner of a room: a floor and two walls, a point every ten centimetres.
 /// let mut points = Vec::new();
@@ -46,7 +46,7 @@ pub(super) enum Near {
 /// }
 /// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0)?;
 /// builder.add(NdtCloud::f32(&points, 3)?)?;
-/// let grid = builder.finish(&NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() })?;
+/// let grid = builder.finish(&NdtParams::default())?;
 ///
 /// // A scan of it that thinks that it stands elsewhere.
 /// let scan: Vec<f32> = points.chunks_exact(3).step_by(7).flatten().copied().collect();

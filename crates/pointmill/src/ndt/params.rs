@@ -8,15 +8,16 @@ use pointmill_core::ndt::{Covariance, StatsParams};
 pub struct NdtParams {
     /// Cells of fewer points are left out. At least 1; default 6.
     pub min_points: u32,
-    /// Which matrix is called the covariance. Default unbiased.
+    /// Which matrix is called the covariance. Default Autoware's, from which matching converges from farther away.
     pub covariance: Covariance,
     /// Eigenvalues below this part of the largest one are raised to it; 0 or more, below 1. Default 0.01.
     pub eigen_ratio: f64,
 }
 
+/// The defaults of all who make cells: this library, the command and the Python package.
 impl Default for NdtParams {
     fn default() -> Self {
-        Self { min_points: 6, covariance: Covariance::Unbiased, eigen_ratio: 0.01 }
+        Self { min_points: 6, covariance: Covariance::default(), eigen_ratio: 0.01 }
     }
 }
 

@@ -8,7 +8,9 @@ use crate::ndt::cpu::sum::outside;
 use crate::ndt::moments::more_points;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, SortKey, Sorter, passes_for};
+use crate::seed::seed;
 use crate::{Error, Result, memory};
+use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
 use pointmill_kernels::Kernel;
 use pointmill_kernels::ndt as kernels;
@@ -26,18 +28,29 @@ pub(in crate::ndt) struct Table {
     stream: Stream,
     lattice: NdtLattice,
     staging: Buffer<u8>,
+    seed: Seed,
     records: Buffer<kernels::Record>,
     list: Buffer<u32>,
     totals: Buffer<kernels::Totals>,
     /// The totals after the last call.
     known: kernels::Totals,
-    /// Whether table and totals are what `known` says; false while a call is under way, and after one that failed on the device.
-    clean: bool,
+    state: State,
     points: u64,
     nonfinite: u64,
     sort: Sort,
     finish_totals: Buffer<kernels::FinishTotals>,
     tiles: Buffer<u32>,
+}
+
+/// What records and totals are.
+#[derive(Clone, Debug)]
+enum State {
+    /// What `known` says.
+    Whole,
+    /// Nothing in particular: no point was added since the table was made or emptied.
+    Unused,
+    /// Some points of a call may be in them and others not, because it did not come to its end; with the reason, once it is known.
+    Partial(Option<Error>),
 }
 
 /// Cells in order.
@@ -101,11 +114,12 @@ impl Table {
             stream: stream.clone(),
             lattice,
             staging: stream.alloc(0)?,
+            seed: seed(),
             records: stream.alloc(0)?,
             list: stream.alloc(0)?,
             totals: stream.alloc(1)?,
             known: kernels::Totals::default(),
-            clean: false,
+            state: State::Unused,
             points: 0,
             nonfinite: 0,
             sort: Sort {
@@ -120,6 +134,7 @@ impl Table {
     }
 
     pub(in crate::ndt) fn add(&mut self, cloud: &NdtCloud<'_>) -> Result<()> {
+        self.check_whole()?;
         if cloud.is_empty() {
             return Ok(());
         }
@@ -154,6 +169,7 @@ impl Table {
     }
 
     pub(in crate::ndt) fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
+        self.check_whole()?;
         let after = more_points([self.points, self.nonfinite], [moments.points(), moments.nonfinite()])?;
         if !moments.is_empty() {
             let records = memory::collect(moments.sums().iter().map(|(key, m)| record(*key, m)))?;
@@ -171,52 +187,76 @@ impl Table {
         Ok(())
     }
 
+    /// The number of records, with cells and without.
+    #[cfg(test)]
+    pub(in crate::ndt) const fn room(&self) -> usize {
+        self.records.len()
+    }
+
     /// Adds a part of so many points, which may have so many cells; if it does not fit, with more room; if it cannot be added, the table is as before, and the totals or an error say why.
+    /// Where the device fails meanwhile, the table is [`State::Partial`].
     fn add_part(&mut self, part: Part, cells: usize, points: u64) -> Result<kernels::Totals> {
         let before = self.known.cells as usize;
         let mut room = (self.records.len() / 2).max(before + cells.max(LEAST_CELLS));
         loop {
             self.make_room(room)?;
-            self.clean = false;
-            self.totals.fill_words(0, kernels::Totals::WORDS_OF_A_CALL)?;
-            // SAFETY: room was made, and the part's arrays are the caller's.
-            unsafe { self.launch(part, false) }?;
-            if self.points + points > u64::from(MAX_COUNT) {
-                // SAFETY: the table is valid.
-                unsafe { self.count_full() }?;
-            }
-            let totals = self.totals.read(1)?[0];
-            if totals.lost == 0 && totals.outside == 0 && totals.full == 0 {
-                (self.known, self.clean) = (totals, true);
-                return Ok(totals);
-            }
-            // Integers: what was added can be taken away again.
-            // SAFETY: as above.
-            unsafe { self.launch(part, true) }?;
+            self.state = State::Partial(None);
+            let added = self.try_part(part, points);
+            self.state = match &added {
+                Ok(_) => State::Whole,
+                Err(error) => State::Partial(Some(error.clone())),
+            };
+            let totals = added?;
             self.known = totals;
-            self.clean = true;
-            if totals.outside != 0 {
-                return Ok(totals);
-            }
-            if totals.full != 0 {
+            if totals.outside == 0 && totals.full != 0 {
                 let expected = format!("at most {MAX_COUNT} points in a cell");
                 return Err(Error::argument("points", expected, format!("more in {} cells", totals.full)));
             }
+            if totals.lost == 0 || totals.outside != 0 {
+                return Ok(totals);
+            }
             room = self.records.len() * 2;
         }
+    }
+
+    /// Adds a part, and takes it away again where it does not fit or cannot be added, as the totals say.
+    fn try_part(&mut self, part: Part, points: u64) -> Result<kernels::Totals> {
+        self.totals.fill_words(0, kernels::Totals::WORDS_OF_A_CALL)?;
+        // SAFETY: room was made, and the part's arrays are the caller's.
+        unsafe { self.launch(part, self.table(), false) }?;
+        if self.points + points > u64::from(MAX_COUNT) {
+            // SAFETY: the table is valid.
+            unsafe { self.count_full() }?;
+        }
+        let totals = self.totals.read(1)?[0];
+        if totals.lost != 0 || totals.outside != 0 || totals.full != 0 {
+            // Integers: what was added can be taken away again.
+            // SAFETY: as above.
+            unsafe { self.launch(part, self.table(), true) }?;
+        }
+        Ok(totals)
+    }
+
+    /// Refuses to go on with sums that a call left unfinished.
+    fn check_whole(&self) -> Result<()> {
+        let State::Partial(reason) = &self.state else { return Ok(()) };
+        let reason = reason.as_ref().map_or_else(|| "it did not end".to_owned(), Error::to_string);
+        let got = format!("one that holds a part of the points of a call that failed: {reason}");
+        Err(Error::argument("builder", "one whose sums are whole; `clear` empties it", got))
     }
 
     fn table(&self) -> kernels::Records {
         kernels::Records {
             records: self.records.pointer(),
             mask: (self.records.len().max(1) - 1) as u32,
+            seed: self.seed,
             list: self.list.pointer(),
             totals: self.totals.pointer(),
         }
     }
 
-    unsafe fn launch(&mut self, part: Part, take_away: bool) -> Result<()> {
-        let (table, take_away) = (self.table(), u32::from(take_away));
+    unsafe fn launch(&self, part: Part, table: kernels::Records, take_away: bool) -> Result<()> {
+        let take_away = u32::from(take_away);
         // SAFETY: the caller's promise.
         unsafe {
             match part {
@@ -245,62 +285,64 @@ impl Table {
         unsafe { self.stream.launch::<kernels::Full>(cells.div_ceil(BLOCK).max(1), args) }
     }
 
-    /// Makes the table half empty with so many cells, and clean.
+    /// Makes the table half empty with so many cells, and whole. Where that fails it is what it was.
     fn make_room(&mut self, cells: usize) -> Result<()> {
-        let wanted = (cells * 2).next_power_of_two().max(4);
-        if u32::try_from(wanted).is_err() {
-            let bytes = (wanted * size_of::<kernels::Record>()) as u64;
-            return Err(Error::OutOfMemory { device: self.stream.device().to_string(), bytes });
+        let mut wanted = (cells * 2).next_power_of_two().max(4);
+        if wanted <= self.records.len() {
+            if matches!(self.state, State::Unused) {
+                empty(&mut self.records, &mut self.totals)?;
+                self.state = State::Whole;
+            }
+            return Ok(());
         }
-        let keep = self.known.cells > 0 && self.clean;
-        if wanted > self.records.len() {
-            let mut list = self.stream.alloc(wanted)?;
+        loop {
+            if u32::try_from(wanted).is_err() {
+                let bytes = (wanted * size_of::<kernels::Record>()) as u64;
+                return Err(Error::OutOfMemory { device: self.stream.device().to_string(), bytes });
+            }
+            let list = self.stream.alloc(wanted)?;
             let mut records = self.stream.alloc(wanted)?;
-            records.fill_words(0, wanted * size_of::<kernels::Record>() / 4)?;
-            std::mem::swap(&mut self.list, &mut list);
-            std::mem::swap(&mut self.records, &mut records);
-            self.totals.fill_words(0, size_of::<kernels::Totals>() / 4)?;
-            if keep {
-                let args = kernels::AddRecordsArgs {
-                    source: records.pointer(),
-                    source_list: list.pointer(),
-                    n: self.known.cells,
-                    to: self.table(),
-                    take_away: 0,
-                };
-                self.clean = false;
+            let mut totals = self.stream.alloc(1)?;
+            empty(&mut records, &mut totals)?;
+            let mut known = kernels::Totals::default();
+            if self.known.cells > 0 {
+                let (old, mask) = (self.table(), (wanted - 1) as u32);
+                let (records, list, totals_of) = (records.pointer(), list.pointer(), totals.pointer());
+                let to = kernels::Records { records, mask, seed: self.seed, list, totals: totals_of };
+                let (source, source_list, n) = (old.records, old.list, self.known.cells);
+                let args = kernels::AddRecordsArgs { source, source_list, n, to, take_away: 0 };
                 // SAFETY: the old table is valid until its memory is given back, behind this kernel; the new one is larger.
-                unsafe { self.launch(Part::Records(args), false) }?;
+                unsafe { self.launch(Part::Records(args), to, false) }?;
+                known = totals.read(1)?[0];
             }
-            self.known = kernels::Totals::default();
-            if keep {
-                self.known = self.totals.read(1)?[0];
-                if self.known.lost > 0 {
-                    return Err(Error::Internal { what: "cells that a larger table has no room for".into() });
-                }
+            if known.lost == 0 {
+                (self.list, self.records, self.totals, self.known) = (list, records, totals, known);
+                self.state = State::Whole;
+                return Ok(());
             }
-        } else if !self.clean {
-            self.records.fill_words(0, self.records.len() * size_of::<kernels::Record>() / 4)?;
-            self.totals.fill_words(0, size_of::<kernels::Totals>() / 4)?;
-            self.known = kernels::Totals::default();
-            (self.points, self.nonfinite) = (0, 0);
+            // A search for a free record ends early; in a table that is less full it finds one.
+            wanted *= 2;
         }
-        self.clean = true;
-        Ok(())
     }
 
+    /// Forgets all points, also those that a call left when it failed.
     pub(in crate::ndt) fn clear(&mut self) -> Result<()> {
-        if self.clean && self.known.cells > 0 {
-            self.clean = false;
-            let args = kernels::ClearArgs { table: self.table(), n: self.known.cells };
-            let words = self.known.cells * (size_of::<kernels::Record>() / 8) as u32;
+        let cells = self.known.cells;
+        let whole = matches!(self.state, State::Whole);
+        self.known = kernels::Totals::default();
+        (self.points, self.nonfinite) = (0, 0);
+        // Until it is known to be empty.
+        self.state = State::Unused;
+        if whole && cells > 0 {
+            let args = kernels::ClearArgs { table: self.table(), n: cells };
+            let words = cells * (size_of::<kernels::Record>() / 8) as u32;
             // SAFETY: the list has as many records.
             unsafe { self.stream.launch::<kernels::Clear>(words.div_ceil(BLOCK), args) }?;
             self.totals.fill_words(0, size_of::<kernels::Totals>() / 4)?;
-            self.clean = true;
         }
-        self.known = kernels::Totals::default();
-        (self.points, self.nonfinite) = (0, 0);
+        if whole {
+            self.state = State::Whole;
+        }
         Ok(())
     }
 
@@ -329,13 +371,8 @@ impl Table {
         Ok(sorted)
     }
 
-    /// Empties a table that a failed call left behind.
-    fn ready(&mut self) -> Result<()> {
-        if self.clean || self.records.is_empty() { Ok(()) } else { self.make_room(0) }
-    }
-
     pub(in crate::ndt) fn moments(&mut self) -> Result<NdtMoments> {
-        self.ready()?;
+        self.check_whole()?;
         let n = self.known.cells;
         let mut sums = Vec::new();
         if n > 0 {
@@ -357,7 +394,7 @@ impl Table {
         params: StatsParams,
         grid: &mut Grid,
     ) -> Result<NdtReport> {
-        self.ready()?;
+        self.check_whole()?;
         let n = self.known.cells;
         let mut totals = kernels::FinishTotals::default();
         grid.reserve(n)?;
@@ -394,6 +431,12 @@ impl Table {
             clamped: totals.clamped as usize,
         })
     }
+}
+
+/// Makes a table without cells of memory that holds anything.
+fn empty(records: &mut Buffer<kernels::Record>, totals: &mut Buffer<kernels::Totals>) -> Result<()> {
+    records.fill_words(0, records.len() * size_of::<kernels::Record>() / 4)?;
+    totals.fill_words(0, size_of::<kernels::Totals>() / 4)
 }
 
 /// Points that a lane takes: several where there are enough of them to keep all multiprocessors busy.

@@ -1,6 +1,8 @@
+mod faults;
 mod fixtures;
 mod matching;
 mod parity;
+mod seeds;
 
 use super::*;
 use crate::Device;
@@ -131,6 +133,28 @@ fn errors_name_argument_expected_and_got() {
     assert_eq!(
         told(some.subtract(&two).unwrap_err()),
         "part: expected at most 1 points, 0 of them not finite, got 2, 0"
+    );
+}
+
+/// What Autoware makes is what matching converges best with, and what the command and the Python package make too.
+#[test]
+fn the_default_covariance_is_that_of_autoware() {
+    let params = NdtParams::default();
+    assert_eq!(params, NdtParams { min_points: 6, covariance: Covariance::Autoware, eigen_ratio: 0.01 });
+    let sums = moments(1.0, &street(3_000, 11));
+    let trace = |covariance| {
+        let cells = sums.finish(&NdtParams { covariance, eigen_ratio: 0.0, ..params }).unwrap();
+        cells
+            .covariance
+            .iter()
+            .zip(&cells.counts)
+            .map(|(c, n)| (c[0] + c[3] + c[5]) * f64::from(n - 1))
+            .collect::<Vec<_>>()
+    };
+    let (unbiased, default) = (trace(Covariance::Unbiased), trace(params.covariance));
+    // The identity, in square metres, is in the sum.
+    assert!(
+        !default.is_empty() && default.iter().zip(&unbiased).all(|(with, without)| (with - without - 3.0).abs() < 1e-9)
     );
 }
 

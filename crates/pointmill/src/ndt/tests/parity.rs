@@ -234,7 +234,7 @@ fn grids_of_cells_are_those_that_were_built() {
     // Oblique planes, of which nothing but rounding gives the least eigenvalue.
     let planes: Vec<f64> =
         points.chunks_exact(3).flat_map(|p| [p[0], p[1], p[0] * 0.37 + p[1] * 0.21]).map(f64::from).collect();
-    let flat = NdtParams { eigen_ratio: 0.0, ..params };
+    let flat = NdtParams { covariance: Covariance::Unbiased, eigen_ratio: 0.0, ..params };
     let cells = ndt_grid(NdtCloud::f64(&planes, 3).unwrap(), 1.0, &flat, &Device::cpu()).unwrap().read().unwrap();
     assert!(cells.eigenvalues.iter().any(|e| e[0] < 1e-9 * e[2]));
     assert!(NdtGrid::from_cells(cells, 1.0, &stream).is_ok());
