@@ -38,7 +38,7 @@ fn any_seed_gives_the_same_bits() {
     }
 }
 
-/// Cells chosen against a function without a secret: on a GPU too they come to rows, and no search goes far, or this would take minutes on the twin.
+/// Cells chosen against the function that the CPU's table begins with: the rows are those of the other devices, before and after the table goes over to the secret.
 #[test]
 fn cells_that_were_chosen_get_their_rows() {
     let params = VoxelizeParams::default();
