@@ -27,6 +27,7 @@ mod memory;
 pub mod ndt;
 pub mod prim;
 pub mod roi_pool;
+mod seed;
 #[cfg(test)]
 mod testing;
 pub mod voxelize;

@@ -1,6 +1,7 @@
 //! The table by which rows are found.
 
 use super::*;
+use pointmill_core::hash::Seed;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::ndt::{Line, Rows};
 
@@ -18,6 +19,8 @@ pub struct Lines {
     pub entries: *mut LinesEntry,
     /// Entries minus one; entries are a power of two, at least 4, and more than there are lines.
     pub mask: u32,
+    /// By which keys are spread.
+    pub seed: Seed,
 }
 
 /// A grid as kernels search it.
@@ -45,7 +48,7 @@ impl Lines {
     pub(super) unsafe fn enter(&self, key: u64, row: u32) {
         let (line, bit) = Line::of(key);
         let stored = line + 1;
-        let mut slot = pointmill_core::hash::first_slot(line, self.mask);
+        let mut slot = pointmill_core::hash::first_slot(line, self.mask, self.seed);
         loop {
             let entry = unsafe { self.entries.add(slot as usize) }.cast::<u32>();
             let mut found = unsafe { load_relaxed_u64(entry.cast()) };
@@ -67,7 +70,7 @@ impl Lines {
     #[inline(always)]
     pub(super) unsafe fn get(&self, line: u64) -> Line {
         let stored = line + 1;
-        let mut slot = pointmill_core::hash::first_slot(line, self.mask);
+        let mut slot = pointmill_core::hash::first_slot(line, self.mask, self.seed);
         loop {
             let LinesEntry([low, high, mask, row]) = unsafe { *self.entries.add(slot as usize) };
             let found = low as u64 | (high as u64) << 32;

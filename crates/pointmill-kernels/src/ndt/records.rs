@@ -1,6 +1,7 @@
 //! The table of sums: a record for each occupied cell.
 
 use super::*;
+use pointmill_core::hash::Seed;
 
 /// Values of a record that are added up: the count, three sums and six products.
 pub const SUMS: usize = 10;
@@ -22,6 +23,8 @@ pub struct Records {
     pub records: *mut Record,
     /// Records minus one; records are a power of two, at least 4.
     pub mask: u32,
+    /// By which keys are spread.
+    pub seed: Seed,
     /// `[mask + 1]`: which records have cells, in no order.
     pub list: *mut u32,
     /// What was counted.
@@ -66,7 +69,7 @@ impl Records {
     #[inline(always)]
     pub(super) unsafe fn enter(&self, key: u64) -> (Option<u32>, bool) {
         let stored = key + 1;
-        let mut slot = pointmill_core::hash::first_slot(key, self.mask);
+        let mut slot = pointmill_core::hash::first_slot(key, self.mask, self.seed);
         let mut probe = 0;
         while probe < MAX_PROBES {
             let entry = unsafe { self.word(slot, 0) };

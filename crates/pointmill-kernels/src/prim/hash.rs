@@ -6,6 +6,7 @@
 use super::BLOCK;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
+use pointmill_core::hash::Seed;
 
 /// No slot.
 pub const NONE: u32 = u32::MAX;
@@ -20,6 +21,8 @@ pub struct InsertArgs<K> {
     pub table: *mut K,
     /// Entries minus one; entries are a power of two, at least 4.
     pub mask: u32,
+    /// By which keys are spread.
+    pub seed: Seed,
     /// The slot of each key, or [`NONE`] where the table was full.
     pub slots: *mut u32,
     /// The number of keys.
@@ -91,8 +94,8 @@ mod device {
     /// # Safety
     /// `table` has `mask + 1` entries of `stride` keys.
     #[inline(always)]
-    pub unsafe fn find_or_insert<K: TableKey>(table: *mut K, stride: usize, mask: u32, key: K) -> u32 {
-        let mut slot = first_slot(key.bits(), mask);
+    pub unsafe fn find_or_insert<K: TableKey>(table: *mut K, stride: usize, mask: u32, seed: Seed, key: K) -> u32 {
+        let mut slot = first_slot(key.bits(), mask, seed);
         let mut left = mask;
         loop {
             // SAFETY: slot <= mask.
@@ -127,7 +130,7 @@ mod device {
         let i = global_index();
         if i < a.n {
             // SAFETY: i < n, and the caller's promise.
-            unsafe { *a.slots.add(i as usize) = find_or_insert(a.table, 1, a.mask, *a.keys.add(i as usize)) };
+            unsafe { *a.slots.add(i as usize) = find_or_insert(a.table, 1, a.mask, a.seed, *a.keys.add(i as usize)) };
         }
     }
 }

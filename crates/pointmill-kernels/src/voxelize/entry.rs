@@ -4,6 +4,7 @@
 use super::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::hash;
+use pointmill_core::hash::Seed;
 
 /// An entry of the table, all ones when empty: 16 bytes, so that all of it comes with one 32-byte sector.
 ///
@@ -22,6 +23,8 @@ pub struct Table {
     pub entries: *mut Entry,
     /// Entries minus one; entries are a power of two, at least 4.
     pub mask: u32,
+    /// By which keys are spread.
+    pub seed: Seed,
     /// Nonzero: all keys fit 32 bits.
     pub short: u32,
 }
@@ -55,7 +58,7 @@ impl Table {
     #[inline(always)]
     unsafe fn enter_short(&self, key: u32, i: u32) -> u32 {
         let packed = (key as u64) << 32 | i as u64;
-        let mut slot = pointmill_core::hash::first_slot(key as u64, self.mask);
+        let mut slot = pointmill_core::hash::first_slot(key as u64, self.mask, self.seed);
         let mut left = self.mask;
         loop {
             let entry = unsafe { self.word(slot, 0) }.cast::<u64>();
@@ -84,7 +87,7 @@ impl Table {
 
     #[inline(always)]
     unsafe fn enter_long(&self, key: u64, i: u32) -> u32 {
-        let slot = unsafe { hash::find_or_insert(self.entries.cast::<u64>(), 2, self.mask, key) };
+        let slot = unsafe { hash::find_or_insert(self.entries.cast::<u64>(), 2, self.mask, self.seed, key) };
         if slot != hash::NONE {
             unsafe {
                 // All that enter write the same.

@@ -30,6 +30,8 @@ pub struct InsertArgs {
     pub zero_words: u32,
     /// Zeroed here.
     pub counters: *mut Counters,
+    /// Points that find the table full are counted here: zero before, and again once [`Lost::take`] has taken it.
+    pub lost: Lost,
 }
 
 kernel! {
@@ -71,7 +73,7 @@ kernel! {
         if key != u64::MAX && lane() == leader {
             slot = a.table.enter(key, i);
             if slot == hash::NONE {
-                atomic_add(&raw mut (*a.counters).lost, 1);
+                atomic_add(a.lost.0, 1);
             }
         }
         let shared = shuffle(slot, leader);

@@ -66,6 +66,29 @@ pub struct Counters {
     pub lost: u32,
 }
 
+/// A word that counts lost points in the kernel that enters them, and no longer than that: blocks may count before the one that zeroes [`Counters`] runs, so it
+/// is none of those.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Lost(pub *mut u32);
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Lost {
+    /// What was counted, which goes to the counters; the word is zero again. One thread, of a later kernel.
+    #[inline(always)]
+    unsafe fn take(self, counters: *mut Counters) -> u32 {
+        // SAFETY: the launcher's promise about the pointers.
+        unsafe {
+            let lost = *self.0;
+            if lost > 0 {
+                *self.0 = 0;
+                (*counters).lost = lost;
+            }
+            lost
+        }
+    }
+}
+
 /// Where the host is told the number of rows, while the rest of the call goes on: memory that it can read without a copy.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -16,6 +16,8 @@ pub struct SamplesArgs {
     pub voxel_splits: *mut u32,
     /// Gets the number of rows kept.
     pub counters: *mut Counters,
+    /// From [`Insert`]; zeroed here.
+    pub lost: Lost,
     /// See [`ForHost`].
     pub for_host: ForHost,
 }
@@ -57,7 +59,7 @@ kernel! {
         if thread_index() == 0 {
             *a.voxel_splits.add(a.batch.samples as usize) = kept_before;
             (*a.counters).voxels = kept_before;
-            a.for_host.tell(kept_before, (*a.counters).lost);
+            a.for_host.tell(kept_before, a.lost.take(a.counters));
         }
     }
 }

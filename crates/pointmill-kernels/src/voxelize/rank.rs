@@ -44,6 +44,8 @@ pub struct RowsArgs {
     pub tiles: scan::Tiles,
     /// `[rows, 3]` z, y, x.
     pub coords: *mut i32,
+    /// From [`Insert`]; zeroed here.
+    pub lost: Lost,
     /// See [`ForHost`].
     pub for_host: ForHost,
 }
@@ -149,7 +151,7 @@ impl RowsArgs {
                 let voxels = if ranks.end < self.max_voxels { ranks.end } else { self.max_voxels };
                 (*p.counters).found = ranks.end;
                 (*p.counters).voxels = voxels;
-                self.for_host.tell(voxels, (*p.counters).lost);
+                self.for_host.tell(voxels, self.lost.take(p.counters));
             }
             // A row is opened in this tile or in one before, which has started: waiting for it cannot last.
             sync_block();

@@ -52,6 +52,7 @@ pub fn hash_slots<K: HashKey>(keys: &Buffer<K>, n: usize, capacity: usize) -> Re
         keys: keys.pointer(),
         table: table.pointer(),
         mask: capacity as u32 - 1,
+        seed: crate::seed::seed(),
         slots: slots.pointer(),
         n: n as u32,
     };

@@ -4,7 +4,9 @@ use super::result::{Lists, Mean, Shape};
 use super::{Job, RowOrder, ScatterMode, Voxels};
 use crate::device::{Buffer, Stream, Uploaded};
 use crate::prim::{Pairs, Sorter, passes_for};
+use crate::seed::seed;
 use crate::{Error, Input, Result};
+use pointmill_core::hash::Seed;
 use pointmill_kernels::prim::scan::{self, Tiles};
 use pointmill_kernels::prim::{BLOCK, Length};
 use pointmill_kernels::voxelize as kernels;
@@ -21,10 +23,16 @@ pub(super) struct Workspace {
     stream: Stream,
     points: Buffer<u8>,
     table: Buffer<kernels::Entry>,
+    seed: Seed,
     slots: Buffer<u32>,
     first: Buffer<u32>,
-    /// Whether table and slots are empty; false while a call is under way, and after one that failed.
+    /// Zero between calls.
+    lost: Buffer<u32>,
+    /// Whether table and slots are empty, and nothing is lost; false while a call is under way, and after one that failed.
     clean: bool,
+    /// Entries minus one of a table that is too small.
+    #[cfg(test)]
+    pub(super) mask: Option<u32>,
     slot_of_point: Buffer<u32>,
     tiles: Buffer<u32>,
     row_splits: Uploaded,
@@ -93,9 +101,13 @@ impl Workspace {
             stream: stream.clone(),
             points: stream.alloc(0)?,
             table: stream.alloc(0)?,
+            seed: seed(),
             slots: stream.alloc(0)?,
             first: stream.alloc(0)?,
+            lost: stream.upload(&[0])?,
             clean: true,
+            #[cfg(test)]
+            mask: None,
             slot_of_point: stream.alloc(0)?,
             tiles: stream.alloc(0)?,
             row_splits: Uploaded::new(stream)?,
@@ -116,7 +128,12 @@ impl Workspace {
         out: &mut Voxels,
         arrays: impl FnOnce(&mut Voxels) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
-        let plan = Plan::new(job);
+        #[cfg_attr(not(test), expect(unused_mut))]
+        let mut plan = Plan::new(job);
+        #[cfg(test)]
+        if let Some(mask) = self.mask {
+            plan.mask = mask;
+        }
         self.reserve(&plan, job)?;
         let points = job.input.address(&mut self.points)?;
         let recorded = self.stream.is_capturing()?;
@@ -155,6 +172,9 @@ impl Workspace {
             let words = self.slots.len();
             self.slots.fill_words(u32::MAX, words)?;
         }
+        if !self.clean {
+            self.lost.fill_words(0, 1)?;
+        }
         self.slot_of_point.reserve(n)?;
         self.tiles.reserve((Tiles::words(plan.rank_tiles) + Tiles::words(plan.list_tiles)) as usize)?;
         if plan.place {
@@ -190,7 +210,8 @@ impl Workspace {
     }
 
     fn table(&self, plan: &Plan) -> kernels::Table {
-        kernels::Table { entries: self.table.pointer(), mask: plan.mask, short: u32::from(plan.short_keys) }
+        let (entries, short) = (self.table.pointer(), u32::from(plan.short_keys));
+        kernels::Table { entries, mask: plan.mask, seed: self.seed, short }
     }
 
     /// Queues the first kernel, which needs nothing of the result but its counters.
@@ -214,6 +235,7 @@ impl Workspace {
             zero: self.tiles.pointer(),
             zero_words: Tiles::words(plan.rank_tiles) + list_tiles,
             counters,
+            lost: kernels::Lost(self.lost.pointer()),
         };
         // SAFETY: the caller's promise about the sizes.
         unsafe { self.stream.launch::<kernels::Insert>(plan.n.div_ceil(BLOCK).max(1), args) }
@@ -278,6 +300,7 @@ impl Workspace {
                 max_voxels: batch.max_voxels,
                 tiles: rank_tiles,
                 coords: out.coords.pointer(),
+                lost: kernels::Lost(self.lost.pointer()),
                 for_host,
             };
             if plan.many {
@@ -378,8 +401,9 @@ impl Workspace {
             row_slots: self.row_slots.pointer(),
             sample_found,
         };
-        let samples =
-            kernels::SamplesArgs { batch, sample_found, voxel_splits: out.voxel_splits.pointer(), counters, for_host };
+        let lost = kernels::Lost(self.lost.pointer());
+        let voxel_splits = out.voxel_splits.pointer();
+        let samples = kernels::SamplesArgs { batch, sample_found, voxel_splits, counters, lost, for_host };
         // SAFETY: the caller's promise about the sizes.
         unsafe {
             stream.launch::<kernels::Rank>(plan.rank_tiles, rank)?;

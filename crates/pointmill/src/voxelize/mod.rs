@@ -136,7 +136,7 @@ impl Voxelizer {
         params.check()?;
         let grid = VoxelGrid::new(params.voxel_size, params.range)?;
         let path = if stream.device().is_cpu() {
-            Path::Cpu(Box::default())
+            Path::Cpu(Box::new(cpu::Workspace::new()))
         } else {
             Path::Gpu(Box::new(gpu::Workspace::new(stream)?))
         };

@@ -11,7 +11,6 @@ use crate::{Result, memory};
 use pointmill_core::ndt::{Line, NdtLattice, Rows, in_lattice, key_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::ops::Range;
 
 /// Points that a thread takes at least.
@@ -29,7 +28,7 @@ pub(super) struct Grid {
 #[derive(Clone, Debug)]
 enum Lines {
     Box { low: [u32; 3], size: [u32; 3], lines: Vec<Line> },
-    Table(HashMap<u64, Line, BuildHasherDefault<sum::Spread>>),
+    Table(HashMap<u64, Line, sum::Spread>),
 }
 
 /// Most lines of a [`Lines::Box`].
@@ -52,7 +51,7 @@ impl Lines {
             high = std::array::from_fn(|i| high[i].max(place[i]));
         }
         if lines.is_empty() || (0..3).map(|i| u64::from(high[i] - low[i]) + 1).product::<u64>() > MOST_LINES {
-            let mut table = HashMap::default();
+            let mut table = HashMap::with_hasher(sum::Spread(crate::seed::seed()));
             table.try_reserve(lines.len()).map_err(|_| memory::refused::<(u64, Line)>(lines.len()))?;
             table.extend(lines);
             return Ok(Self::Table(table));

@@ -1,11 +1,13 @@
 //! Points into sums, by cell.
 
 use crate::ndt::cloud::{Found, NdtCloud, each};
+use crate::seed::seed;
 use crate::{Error, Result, memory};
+use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, cell_of, key_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasher, Hasher};
 
 /// Points that a thread takes at least; with fewer it costs more to put tables together.
 const CHUNK: usize = 16_384;
@@ -20,30 +22,47 @@ pub(in crate::ndt) struct Summed {
     pub(in crate::ndt) nonfinite: u64,
 }
 
-/// Spreads keys that differ in few bits.
-#[derive(Clone, Default)]
-pub(in crate::ndt) struct Spread(u64);
+/// Spreads keys by a secret.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::ndt) struct Spread(pub(in crate::ndt) Seed);
 
-impl Hasher for Spread {
+/// A key as [`Spread`] takes it.
+#[derive(Debug)]
+pub(in crate::ndt) struct Spreading {
+    seed: Seed,
+    spread: u32,
+}
+
+impl BuildHasher for Spread {
+    type Hasher = Spreading;
+
+    #[inline]
+    fn build_hasher(&self) -> Spreading {
+        Spreading { seed: self.0, spread: 0 }
+    }
+}
+
+impl Hasher for Spreading {
+    /// The same bits twice: a table takes some from above and some from below.
+    #[inline]
     fn finish(&self) -> u64 {
-        self.0
+        u64::from(self.spread) << 32 | u64::from(self.spread)
     }
 
     fn write(&mut self, _: &[u8]) {
         unreachable!("keys are u64")
     }
 
+    #[inline]
     fn write_u64(&mut self, key: u64) {
-        let spread = (key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = spread ^ spread >> 29;
+        self.spread = self.seed.spread(key);
     }
 }
 
 /// A number for each cell.
-pub(in crate::ndt) type Keyed = HashMap<u64, u32, BuildHasherDefault<Spread>>;
+type Keyed = HashMap<u64, u32, Spread>;
 
 /// Sums of one thread: moments as they come, and where each cell's are.
-#[derive(Default)]
 struct Table {
     places: Keyed,
     sums: Sums,
@@ -57,8 +76,13 @@ struct Table {
 }
 
 impl Table {
-    fn of(cloud: &NdtCloud<'_>, first: usize, end: usize, lattice: &NdtLattice) -> Self {
-        let mut table = Self::default();
+    fn new(seed: Seed) -> Self {
+        let places = HashMap::with_hasher(Spread(seed));
+        Self { places, sums: Sums::new(), nonfinite: 0, outside: None, full: None, refused: None }
+    }
+
+    fn of(cloud: &NdtCloud<'_>, first: usize, end: usize, lattice: &NdtLattice, seed: Seed) -> Self {
+        let mut table = Self::new(seed);
         let mut index = first;
         // Points that follow each other mostly share a cell.
         let mut last = (u64::MAX, 0);
@@ -106,11 +130,11 @@ impl Table {
 
 /// The sums of a cloud.
 pub(in crate::ndt) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<Summed> {
-    let n = cloud.len();
+    let (n, seed) = (cloud.len(), seed());
     let chunk = n.div_ceil(rayon::current_num_threads()).max(CHUNK);
     let tables: Vec<Table> = (0..n.div_ceil(chunk))
         .into_par_iter()
-        .map(|c| Table::of(cloud, c * chunk, n.min((c + 1) * chunk), lattice))
+        .map(|c| Table::of(cloud, c * chunk, n.min((c + 1) * chunk), lattice, seed))
         .collect();
     let mut all = Summed::default();
     for table in tables {
@@ -190,4 +214,89 @@ fn too_many(key: u64) -> Error {
 fn not_in_it(key: u64) -> Error {
     let [x, y, z] = cell_of(key);
     Error::argument("part", "moments of points that were added", format!("others in cell ({x}, {y}, {z})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seed::tests::with_seed;
+    use std::cell::Cell;
+    use std::hash::Hash;
+
+    thread_local! {
+        static COMPARED: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A key that counts with how many others it is compared.
+    #[derive(Clone, Copy, Debug, Eq)]
+    struct Counted(u64);
+
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Self) -> bool {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    impl Hash for Counted {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            state.write_u64(self.0);
+        }
+    }
+
+    /// Comparisons that a table of these keys takes.
+    fn compared(keys: &[u64], seed: Seed) -> u64 {
+        let mut table = HashMap::with_hasher(Spread(seed));
+        COMPARED.set(0);
+        for key in keys {
+            table.entry(Counted(*key)).or_insert(0);
+        }
+        COMPARED.get()
+    }
+
+    /// Keys of cells that a function without a secret puts into one place of a table of up to 2^24 places, with equal upper bits, so that all are compared.
+    pub(in crate::ndt) fn meeting(n: usize) -> Vec<u64> {
+        let factor = 0x9e37_79b9_7f4a_7c15u64;
+        let inverse = (0..6).fold(factor, |x, _| x.wrapping_mul(2u64.wrapping_sub(factor.wrapping_mul(x))));
+        let unspread = |spread: u64| {
+            let key = (spread ^ spread >> 29 ^ spread >> 58).wrapping_mul(inverse);
+            key ^ key >> 32
+        };
+        let wanted = (1u64..).map(|i| (0x55 << 57) | ((i.wrapping_mul(0x9_e377_79b1) % (1 << 33)) << 24) | 0x12_3456);
+        let keys: Vec<u64> = wanted.map(unspread).filter(|key| key >> 63 == 0).take(n).collect();
+        let spread = |key: u64| {
+            let spread = (key ^ key >> 32).wrapping_mul(factor);
+            spread ^ spread >> 29
+        };
+        assert!(keys.iter().all(|&key| spread(key) << 40 == 0x12_3456 << 40 && spread(key) >> 57 == 0x55));
+        keys
+    }
+
+    #[test]
+    fn cells_that_were_chosen_do_not_meet() {
+        let keys = meeting(8000);
+        for number in 0..20 {
+            let seed = Seed::new(number);
+            let compared = compared(&keys, seed);
+            assert!(compared < keys.len() as u64 / 4, "seed {number}: {compared} comparisons");
+        }
+        // Were they chosen by one who knows the seed, they would; so what is counted is what it should be.
+        let seed = Seed::new(3);
+        let meet = |key: &u64| seed.spread(*key) & 0xfe00_0fff == 0;
+        let known: Vec<u64> = (0..1 << 25).filter(meet).take(100).collect();
+        assert!(known.len() > 40 && compared(&known, seed) > 700, "{}", compared(&known, seed));
+    }
+
+    /// Sums do not depend on the seed.
+    #[test]
+    fn any_seed_gives_the_same_sums() {
+        let lattice = crate::ndt::moments::lattice_of(1.0).unwrap();
+        let center = |key| cell_of(key).map(|c| f64::from(c) + 0.5);
+        let mut points: Vec<f64> = meeting(300).into_iter().flat_map(center).collect();
+        points.extend((0..3000).map(|i| f64::from(i % 97) * 0.31));
+        let cloud = NdtCloud::f64(&points, 3).unwrap();
+        let sums = |number| with_seed(number, || sum(&cloud, &lattice).unwrap().sums);
+        let first = sums(0);
+        assert!(first.len() > 300 && (1..12).all(|number| sums(number) == first));
+    }
 }

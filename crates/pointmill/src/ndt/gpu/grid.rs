@@ -6,8 +6,9 @@ use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::lines_of;
 use crate::ndt::grid::Near;
 use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
+use crate::seed::seed;
 use crate::{Result, memory};
-use pointmill_core::hash::first_slot;
+use pointmill_core::hash::{Seed, first_slot};
 use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtLimits, NdtScore, PreparedPose, state};
 use pointmill_kernels::ndt as kernels;
 use pointmill_kernels::prim::scan::{self, Scan, ScanArgs, Tiles};
@@ -29,6 +30,7 @@ pub(in crate::ndt) struct Grid {
     cells: Cells,
     lines: Buffer<kernels::LinesEntry>,
     mask: u32,
+    seed: Seed,
     work: Mutex<Work>,
 }
 
@@ -53,6 +55,7 @@ impl Grid {
             cells: Cells::new(stream)?,
             lines: stream.alloc(0)?,
             mask: 0,
+            seed: seed(),
             work: Mutex::new(Work {
                 staging: stream.alloc(0)?,
                 poses: stream.alloc(0)?,
@@ -73,7 +76,7 @@ impl Grid {
         let mut entries = Vec::new();
         memory::resize(&mut entries, grid.mask as usize + 1, kernels::LinesEntry::default())?;
         for (key, line) in lines {
-            let mut slot = first_slot(key, grid.mask);
+            let mut slot = first_slot(key, grid.mask, grid.seed);
             while entries[slot as usize].0 != [0; 4] {
                 slot = (slot + 1) & grid.mask;
             }
@@ -101,7 +104,7 @@ impl Grid {
     }
 
     pub(super) fn lines(&self) -> kernels::Lines {
-        kernels::Lines { entries: self.lines.pointer(), mask: self.mask }
+        kernels::Lines { entries: self.lines.pointer(), mask: self.mask, seed: self.seed }
     }
 
     pub(super) fn set_len(&mut self, len: usize) {

@@ -7,7 +7,9 @@ use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::sum::outside;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, SortKey, Sorter, passes_for};
+use crate::seed::seed;
 use crate::{Error, Result, memory};
+use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
 use pointmill_kernels::Kernel;
 use pointmill_kernels::ndt as kernels;
@@ -25,6 +27,7 @@ pub(in crate::ndt) struct Table {
     stream: Stream,
     lattice: NdtLattice,
     staging: Buffer<u8>,
+    seed: Seed,
     records: Buffer<kernels::Record>,
     list: Buffer<u32>,
     totals: Buffer<kernels::Totals>,
@@ -110,6 +113,7 @@ impl Table {
             stream: stream.clone(),
             lattice,
             staging: stream.alloc(0)?,
+            seed: seed(),
             records: stream.alloc(0)?,
             list: stream.alloc(0)?,
             totals: stream.alloc(1)?,
@@ -181,6 +185,12 @@ impl Table {
         Ok(())
     }
 
+    /// The number of records, with cells and without.
+    #[cfg(test)]
+    pub(in crate::ndt) const fn room(&self) -> usize {
+        self.records.len()
+    }
+
     /// Adds a part of so many points, which may have so many cells; if it does not fit, with more room; if it cannot be added, the table is as before, and the totals or an error say why.
     /// Where the device fails meanwhile, the table is [`State::Partial`].
     fn add_part(&mut self, part: Part, cells: usize, points: u64) -> Result<kernels::Totals> {
@@ -237,6 +247,7 @@ impl Table {
         kernels::Records {
             records: self.records.pointer(),
             mask: (self.records.len().max(1) - 1) as u32,
+            seed: self.seed,
             list: self.list.pointer(),
             totals: self.totals.pointer(),
         }
@@ -295,7 +306,7 @@ impl Table {
             if self.known.cells > 0 {
                 let (old, mask) = (self.table(), (wanted - 1) as u32);
                 let (records, list, totals_of) = (records.pointer(), list.pointer(), totals.pointer());
-                let to = kernels::Records { records, mask, list, totals: totals_of };
+                let to = kernels::Records { records, mask, seed: self.seed, list, totals: totals_of };
                 let (source, source_list, n) = (old.records, old.list, self.known.cells);
                 let args = kernels::AddRecordsArgs { source, source_list, n, to, take_away: 0 };
                 // SAFETY: the old table is valid until its memory is given back, behind this kernel; the new one is larger.

@@ -2,6 +2,7 @@ mod faults;
 mod fixtures;
 mod matching;
 mod parity;
+mod seeds;
 
 use super::*;
 use crate::Device;

@@ -49,12 +49,12 @@ pub(super) struct Cells<K> {
 }
 
 impl<K: Key> Cells<K> {
-    /// Forgets everything, for a call with up to `most` points.
-    pub(super) fn clear(&mut self, most: usize) -> Result<()> {
+    /// Forgets everything, for the points of a sample.
+    pub(super) fn clear(&mut self, sample: &Sample<'_>) -> Result<()> {
         self.counts.clear();
         self.sums.clear();
         self.members.clear();
-        self.table.clear(most)
+        self.table.clear(sample.range.len(), sample.seed)
     }
 
     /// Adds the points of up to [`BLOCK`] runs.

@@ -2,12 +2,11 @@
 
 use super::Sample;
 use pointmill_core::VoxelGrid;
+use pointmill_core::hash::{RUN, Seed, first_slot};
 use std::ops::Range;
 
 /// Points whose cells are found together.
 const LANES: usize = 64;
-/// Neighbouring keys, along x, that share one run of a table's slots: with eight bytes a slot, half a cache line.
-const RUN: u64 = 4;
 
 /// A cell's id: 32 bits where the grid allows it, because a table of half the size misses the cache less often.
 pub(super) trait Key: Copy + Default + Eq + Ord + Send + Sync + std::fmt::Debug {
@@ -18,23 +17,25 @@ pub(super) trait Key: Copy + Default + Eq + Ord + Send + Sync + std::fmt::Debug 
     /// Keys of points, coordinate after coordinate.
     fn find(grid: &VoxelGrid, points: &[[f32; LANES]; 3], keys: &mut [Self; LANES]);
 
-    /// Scattered bits, the same for all keys of a run. One multiplication is a third of what a finalizer costs; the upper half of the product
-    /// depends on most bits of the key.
+    /// Which of `parts` parts the key is dealt to, the same for all keys of a run: by a secret factor, with which the parts' tables have nothing to do.
     #[inline(always)]
-    fn hash(self) -> u64 {
-        (self.id() / RUN).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    fn part(self, parts: usize, seed: Seed) -> usize {
+        let place = (self.id() / RUN).wrapping_mul(seed.factor()) >> 48;
+        ((place * parts as u64) >> 16) as usize
     }
 
-    /// Which of `parts` parts the key is dealt to: by other bits than those that the parts' tables use.
+    /// Where a table of `1 << bits` slots starts looking. Runs are scattered by the golden ratio: of cells side by side, along any axis, it makes
+    /// neighbours in the table less often than chance does, and needs one multiplication. Who knows it can choose cells that it leaves in one place.
     #[inline(always)]
-    fn part(self, parts: usize) -> usize {
-        ((((self.hash() >> 16) & 0xffff) * parts as u64) >> 16) as usize
+    fn even_slot(self, bits: u32) -> usize {
+        let scattered = (self.id() / RUN).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (scattered >> (64 - bits)) as usize & !(RUN as usize - 1) | (self.id() % RUN) as usize
     }
 
-    /// Where a table of `1 << bits` slots starts looking.
+    /// The same by a secret: what a table does once too many keys met in one place.
     #[inline(always)]
-    fn slot(self, bits: u32) -> usize {
-        (self.hash() >> (64 - bits)) as usize & !(RUN as usize - 1) | (self.id() % RUN) as usize
+    fn secret_slot(self, bits: u32, seed: Seed) -> usize {
+        first_slot(self.id(), ((1u64 << bits) - 1) as u32, seed) as usize
     }
 }
 
@@ -201,8 +202,8 @@ mod tests {
 
     fn sample<'a>(grid: &'a VoxelGrid, data: &'a [f32]) -> Sample<'a> {
         let points = crate::Points::new(data, 3).unwrap();
-        let (range, max_voxels, max_points) = (0..points.len(), 1, 1);
-        Sample { points, range, batch_index: None, grid, strict: false, sorted: false, max_voxels, max_points }
+        let (range, max_voxels, max_points, seed) = (0..points.len(), 1, 1, Seed::new(1));
+        Sample { points, range, batch_index: None, grid, strict: false, sorted: false, max_voxels, max_points, seed }
     }
 
     proptest! {

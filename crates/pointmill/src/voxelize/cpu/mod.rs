@@ -11,6 +11,8 @@ mod runs;
 mod scatter;
 mod serial;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(super) use scatter::scatter;
 
@@ -21,6 +23,7 @@ use crate::{Points, Result, VoxelGrid, memory};
 use cells::{Cells, Wanted};
 use keys::Key;
 use pointmill_core::half::f16_bits_from_f32;
+use pointmill_core::hash::Seed;
 use pointmill_kernels::voxelize::Counters;
 use rayon::prelude::*;
 use rows::{MAX_PARTS, Merge, Rows};
@@ -32,14 +35,22 @@ const NONE: u32 = u32::MAX;
 const PARALLEL_POINTS: usize = if cfg!(test) { 1 } else { 16_384 };
 
 /// Memory that calls use again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Workspace {
+    seed: Seed,
     narrow: Cpu<u32>,
     wide: Cpu<u64>,
     /// Single-precision means of half-precision results.
     means: Vec<f32>,
     /// Part and cell of each row of a sample.
     sources: Vec<(u32, u32)>,
+}
+
+impl Workspace {
+    pub(super) fn new() -> Self {
+        let (narrow, wide) = (Cpu::default(), Cpu::default());
+        Self { seed: crate::seed::seed(), narrow, wide, means: Vec::new(), sources: Vec::new() }
+    }
 }
 
 /// Memory for one type of keys.
@@ -75,6 +86,8 @@ struct Sample<'a> {
     max_voxels: usize,
     /// M, or no limit.
     max_points: u32,
+    /// Of the tables of cells.
+    seed: Seed,
 }
 
 pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, out: &mut Voxels) -> Result<()> {
@@ -106,7 +119,7 @@ fn fill(
     out.shape = shape;
 
     // Half-precision means are first made in single precision.
-    let Workspace { narrow, wide, means, sources } = workspace;
+    let Workspace { seed, narrow, wide, means, sources } = workspace;
     splits.clear();
     let mut output = Output {
         rows: 0,
@@ -144,6 +157,7 @@ fn fill(
             sorted: params.order == super::RowOrder::Sorted,
             max_voxels: params.max_voxels as usize,
             max_points: params.max_points_per_voxel.unwrap_or(u32::MAX),
+            seed: *seed,
             range,
         };
         memory::push(splits, output.rows as u32)?;
@@ -244,8 +258,6 @@ fn finish(output: &mut Output<'_>, shape: &Shape) -> Result<()> {
     if let Some(voxels) = &mut output.voxels {
         pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0)?;
     }
-    pad(output.coords, shape.coord_columns, rows..padded, -1)?;
-    pad(output.num_points, 1, rows..padded, 0)?;
     if let Some(means) = &mut output.mean {
         pad(means, shape.columns, rows..padded, 0.0)?;
     }
@@ -255,8 +267,16 @@ fn finish(output: &mut Output<'_>, shape: &Shape) -> Result<()> {
     Ok(())
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often [`pad`] was called in this thread.
+    static PADDED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Fills rows to the end of an array; of points these can be megabytes.
 fn pad<T: bytemuck::Pod + Send + Sync>(all: &mut Vec<T>, columns: usize, rows: Range<usize>, value: T) -> Result<()> {
+    #[cfg(test)]
+    PADDED.set(PADDED.get() + 1);
     memory::resize(all, rows.end * columns, value)?;
     all[rows.start * columns..].par_chunks_mut(1 << 16).for_each(|values| values.fill(value));
     Ok(())

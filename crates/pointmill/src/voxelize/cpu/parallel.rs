@@ -59,7 +59,7 @@ impl<K: Key> Chunk<K> {
             let n = find_runs(keys, first, &mut runs);
             memory::extend(&mut self.all, runs[..n].iter().copied())?;
         }
-        let part_of = |run: &Run<K>| if run.key == K::NONE { u8::MAX } else { run.key.part(parts) as u8 };
+        let part_of = |run: &Run<K>| if run.key == K::NONE { u8::MAX } else { run.key.part(parts, sample.seed) as u8 };
         self.part_of.clear();
         memory::extend(&mut self.part_of, self.all.iter().map(part_of))?;
         // A pass for each part: without branches and without counters in memory it takes a third of the time of a counting sort.
@@ -100,7 +100,7 @@ pub(super) fn find<K: Key>(
         }
     }
     parts.par_iter_mut().enumerate().try_for_each(|(p, cells)| {
-        cells.clear(sample.range.len())?;
+        cells.clear(sample)?;
         for chunk in chunks.iter() {
             for runs in chunk.part(p).chunks(BLOCK) {
                 cells.add(sample, wanted, runs)?;

@@ -12,7 +12,7 @@ pub(super) fn find<K: Key>(sample: &Sample<'_>, wanted: Wanted, cells: &mut Cell
     let mut outside = Outside::default();
     let mut keys = [K::NONE; BLOCK];
     let mut runs = [Run::default(); BLOCK];
-    cells.clear(sample.range.len())?;
+    cells.clear(sample)?;
     for start in sample.range.clone().step_by(BLOCK) {
         let keys = &mut keys[..BLOCK.min(sample.range.end - start)];
         outside += sample.keys(start..start + keys.len(), keys);

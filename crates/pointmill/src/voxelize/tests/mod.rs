@@ -4,6 +4,7 @@ mod errors;
 mod exchange;
 mod fixtures;
 mod parity;
+mod seeds;
 
 use super::*;
 
