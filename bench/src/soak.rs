@@ -451,7 +451,7 @@ mod tests {
             let mut passes = Vec::new();
             let mut tell = |pass: &SoakPass| {
                 passes.push(pass.clone());
-                Ok::<(), pointmill::Error>(())
+                Ok::<(), Error>(())
             };
             Soak::new().run(operator, &Device::cpu(), 60, 8, &|| true, &mut tell).unwrap();
             let told = |p: &SoakPass| (p.threads, p.sweeps, p.different, p.points);

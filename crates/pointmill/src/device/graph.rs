@@ -115,6 +115,8 @@ impl Drop for CudaGraph {
 }
 
 impl Recorded {
+    // Without a device that records there is nothing to make ready.
+    #[cfg_attr(not(any(feature = "cuda", feature = "twin")), expect(unreachable_code, unused_variables))]
     fn ready(self, stream: &Stream) -> Result<Graph> {
         let work = match self {
             #[cfg(feature = "cuda")]
