@@ -216,17 +216,22 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
                 note_looks(2);
                 let (a, b) = ((*tree.nodes.add(at as usize))[0], (*tree.nodes.add(at as usize))[1]);
                 let (to_a, to_b) = (bound_of(q, &a), bound_of(q, &b));
-                let second = key(to_b, b.lowest()) < key(to_a, a.lowest());
-                let (near, near_lowest) = if second { (to_b, b.lowest()) } else { (to_a, a.lowest()) };
-                let (far, far_lowest) = if second { (to_a, a.lowest()) } else { (to_b, b.lowest()) };
-                if keep.enters(far, far_lowest, || if second { a.is_one_place() } else { b.is_one_place() }) {
+                // Of equally near parts the one with the lowest index comes first.
+                let second = (to_b < to_a) | ((to_b == to_a) & (b.lowest() < a.lowest()));
+                let (near, far) = if second { (to_b, to_a) } else { (to_a, to_b) };
+                let reach = keep.reach();
+                // Indices are looked at when a part that waits gets its turn: doing so here too made passes a quarter slower on an H200, and copies wait once a level.
+                if far <= reach {
                     waiting.set(depth * block_size() + thread_index(), at << 1 | if second { 0 } else { 1 });
                     depth += 1;
+                } else {
+                    keep.pass(far);
                 }
-                if keep.enters(near, near_lowest, || if second { b.is_one_place() } else { a.is_one_place() }) {
+                if near <= reach {
                     (at, rest) = if second { (b.child, b.lowest) } else { (a.child, a.lowest) };
                     continue;
                 }
+                keep.pass(near);
             } else {
                 note_looks(LEAF);
                 let count = (at >> PLACE_BITS & 1) << 2 | rest >> PLACE_BITS;

@@ -86,15 +86,11 @@ impl<K: Key> Table<K> {
         // Without a branch that depends on what was found, and with little else in the loop, the loads of many runs are under way at the same
         // time, which is what counts once the table is larger than the cache.
         let (mut slots, mut seen) = ([0; BLOCK], [Entry::default(); BLOCK]);
+        for (slot, run) in slots.iter_mut().zip(runs) {
+            *slot = run.key.even_slot(bits) as u32;
+        }
         if self.secret {
-            let seed = self.seed;
-            for (slot, run) in slots.iter_mut().zip(runs) {
-                *slot = run.key.secret_slot(bits, seed) as u32;
-            }
-        } else {
-            for (slot, run) in slots.iter_mut().zip(runs) {
-                *slot = run.key.even_slot(bits) as u32;
-            }
+            secret_slots(runs, bits, self.seed, &mut slots);
         }
         for (entry, &slot) in seen[..runs.len()].iter_mut().zip(&slots) {
             *entry = entries[slot as usize & mask];
@@ -108,9 +104,7 @@ impl<K: Key> Table<K> {
             misses += usize::from(!found & (run.key != K::NONE));
         }
         // What is not in its first slot is looked for in order.
-        self.most_steps += runs.len() as u64 * STEPS;
-        let most_steps = if self.secret { u64::MAX } else { self.most_steps };
-        let (mut steps, mut done) = (self.steps, 0);
+        let mut steps = 0;
         let mut next = base + self.keys.len() as u32;
         for &i in &missed[..misses] {
             let run = runs[usize::from(i)];
@@ -131,19 +125,12 @@ impl<K: Key> Table<K> {
                 slot += 1;
             };
             rows[usize::from(i)] = row - base;
-            done += 1;
-            steps += (slot - start) as u64;
-            if steps > most_steps {
-                break;
-            }
+            steps += slot - start;
         }
-        self.steps = steps;
-        if done < misses {
-            // Once at most: by the secret no search gives up.
+        self.steps += steps as u64;
+        self.most_steps += runs.len() as u64 * STEPS;
+        if self.steps > self.most_steps && !self.secret {
             self.scatter_by_secret();
-            for &i in &missed[done..misses] {
-                rows[usize::from(i)] = self.find_one(runs[usize::from(i)]) - base;
-            }
         }
         Ok(())
     }
@@ -152,27 +139,6 @@ impl<K: Key> Table<K> {
     #[cfg(test)]
     pub(super) const fn steps_taken(&self) -> (bool, u64) {
         (self.secret, self.steps)
-    }
-
-    /// The number in the entry of a run's cell, which gets one if it has none. There is room.
-    fn find_one(&mut self, run: Run<K>) -> u32 {
-        let mask = self.entries.len() - 1;
-        let mut slot = run.key.secret_slot(self.bits, self.seed);
-        loop {
-            let entry = &mut self.entries[slot & mask];
-            if entry.row < self.base {
-                let row = self.base + self.keys.len() as u32;
-                *entry = Entry { key: run.key, row };
-                self.keys.push(run.key);
-                self.first.push(run.first);
-                return row;
-            }
-            if entry.key == run.key {
-                return entry.row;
-            }
-            self.steps += 1;
-            slot += 1;
-        }
     }
 
     #[cold]
@@ -214,6 +180,15 @@ impl<K: Key> Table<K> {
             }
         }
         true
+    }
+}
+
+/// Where searches start by the secret. Apart, so that the loop of honest clouds stays small.
+#[cold]
+#[inline(never)]
+fn secret_slots<K: Key>(runs: &[Run<K>], bits: u32, seed: Seed, slots: &mut [u32; BLOCK]) {
+    for (slot, run) in slots.iter_mut().zip(runs) {
+        *slot = run.key.secret_slot(bits, seed) as u32;
     }
 }
 
