@@ -40,7 +40,7 @@ fn listen() -> std::io::Result<()> {
     // A write above the limit of a file's size shall be an error that is told, not the end of the process.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
     // The thread first: without one nobody would hear of signals that have lost their default meaning.
-    let (send, receive) = std::sync::mpsc::channel::<Signals>();
+    let (send, receive) = mpsc::channel::<Signals>();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for mut signals in receive {
             for signal in &mut signals {

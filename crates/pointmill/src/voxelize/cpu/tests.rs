@@ -23,7 +23,8 @@ fn looks(grid: &VoxelGrid, params: &VoxelizeParams, ids: &[u64], stream: &Stream
     let mut out = Voxels::new(stream, params).unwrap();
     let mut workspace = Workspace::new();
     let job = Job { input: points.into(), row_splits: None, params, grid };
-    device.install(|| run(&job, points, &mut workspace, &mut out)).unwrap();
+    let shape = device.install(|| run(&job, points, &mut workspace, &mut out)).unwrap();
+    (out.shape, out.filled) = (shape, true);
     assert_eq!(out.num_voxels().unwrap(), ids.len().min(params.max_voxels as usize));
     let [x, y, z] = grid.cell_of_id(ids[ids.len() / 2]).map(|c| c as i32);
     assert_eq!(out.read().unwrap().coords[ids.len() / 2 * 3..][..3], [z, y, x]);
