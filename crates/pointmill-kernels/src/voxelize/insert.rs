@@ -30,7 +30,7 @@ pub struct InsertArgs {
     pub zero_words: u32,
     /// Zeroed here.
     pub counters: *mut Counters,
-    /// Points that find the table full are counted here: zero before, and again once [`Lost::take`] has taken it.
+    /// Points that find the table full are counted here: zero before, and again once the next kernel has taken it.
     pub lost: Lost,
 }
 
