@@ -100,12 +100,13 @@ pub fn remove_abandoned(folder: impl AsRef<Path>) -> Result<usize, IoError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::write_whole;
     use std::io::Write;
 
-    fn names(folder: &Path) -> Vec<String> {
+    /// The names in a folder, sorted.
+    pub(crate) fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> =
             fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();

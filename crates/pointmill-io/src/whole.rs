@@ -129,15 +129,9 @@ fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abandoned::tests::names;
     use crate::destination::Place;
     use std::io::Write;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
 
     #[test]
     fn errors_leave_nothing_and_the_earlier_file() {
