@@ -4,7 +4,7 @@ use super::cloud::NdtCloud;
 use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams};
 use crate::device::on_threads;
-use crate::{Error, Result, memory};
+use crate::{Argument, Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, STEPS, cell_of, in_lattice, key_of};
 
 /// Sums over the points of each occupied cell.
@@ -53,7 +53,7 @@ impl NdtMoments {
             let key = key_of(*cell);
             if let Some((last, _)) = sums.last().filter(|(last, _)| *last >= key) {
                 let got = format!("{cell:?} after {:?}", cell_of(*last));
-                return Err(Error::argument("cells", "coordinates that ascend by (z, y, x)", got));
+                return Err(Error::argument(Argument::Cells, "coordinates that ascend by (z, y, x)", got));
             }
             counted += u64::from(moments.count);
             sums.push((key, *moments));
@@ -61,7 +61,7 @@ impl NdtMoments {
         // Not by addition, which a number from outside could take past 2^64.
         if points.checked_sub(nonfinite) != Some(counted) {
             let expected = format!("{counted} in cells and {nonfinite} that are not finite");
-            return Err(Error::argument("points", expected, format!("{points} of both")));
+            return Err(Error::argument(Argument::Points, expected, format!("{points} of both")));
         }
         Ok(Self { lattice, sums, points, nonfinite })
     }
@@ -82,7 +82,7 @@ impl NdtMoments {
     /// # Errors
     /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
-        cloud.check_device("points", &crate::Device::cpu().stream()?)?;
+        cloud.check_device(Argument::Points, &crate::Device::cpu().stream()?)?;
         let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
         let points = more_points([self.points, self.nonfinite], [cloud.len() as u64, summed.nonfinite])?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
@@ -110,7 +110,7 @@ impl NdtMoments {
         self.same_lattice(part)?;
         if part.points > self.points || part.nonfinite > self.nonfinite {
             let expected = format!("at most {} points, {} of them not finite", self.points, self.nonfinite);
-            return Err(Error::argument("part", expected, format!("{}, {}", part.points, part.nonfinite)));
+            return Err(Error::argument(Argument::Part, expected, format!("{}, {}", part.points, part.nonfinite)));
         }
         self.sums = sum::subtract(&self.sums, &part.sums)?;
         self.points -= part.points;
@@ -169,11 +169,11 @@ impl NdtMoments {
 fn check_cell(cell: [i32; 3], moments: &Moments) -> Result<()> {
     if !in_lattice(cell) {
         let expected = format!("coordinates from {} to {}", -MAX_CELL, MAX_CELL - 1);
-        return Err(Error::argument("cells", expected, format!("{cell:?}")));
+        return Err(Error::argument(Argument::Cells, expected, format!("{cell:?}")));
     }
     if !(1..=MAX_COUNT).contains(&moments.count) {
         let got = format!("{} in cell {cell:?}", moments.count);
-        return Err(Error::argument("cells", format!("1 to {MAX_COUNT} points"), got));
+        return Err(Error::argument(Argument::Cells, format!("1 to {MAX_COUNT} points"), got));
     }
     // An offset reaches half an edge to each side, so that no sum of them has more, and nothing computed of them overflows.
     let (half, count) = (STEPS as i64 / 2, i64::from(moments.count));
@@ -182,7 +182,7 @@ fn check_cell(cell: [i32; 3], moments: &Moments) -> Result<()> {
     let products = moments.products.iter().all(|p| p.unsigned_abs() <= (half * half * count) as u64);
     if !(squares && sums && products) {
         let got = format!("{:?} and {:?} in cell {cell:?}", moments.sum, moments.products);
-        return Err(Error::argument("cells", format!("sums of offsets of {count} points"), got));
+        return Err(Error::argument(Argument::Cells, format!("sums of offsets of {count} points"), got));
     }
     Ok(())
 }
@@ -191,7 +191,7 @@ fn check_cell(cell: [i32; 3], moments: &Moments) -> Result<()> {
 pub(super) fn lattice_of(resolution: f64) -> Result<NdtLattice> {
     NdtLattice::new(resolution).map_err(|_| {
         let expected = "a finite size > 0 m whose reciprocal is a normal f32";
-        Error::argument("resolution", expected, resolution)
+        Error::argument(Argument::Resolution, expected, resolution)
     })
 }
 
@@ -200,7 +200,7 @@ pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> 
     let [points, nonfinite] = [0, 1].map(|i| before[i].checked_add(more[i]));
     points.zip(nonfinite).map(|(points, nonfinite)| [points, nonfinite]).ok_or_else(|| {
         let got = format!("{} and {}", before[0], more[0]);
-        Error::argument("points", "fewer than 2^64 in all", got)
+        Error::argument(Argument::Points, "fewer than 2^64 in all", got)
     })
 }
 
@@ -208,7 +208,7 @@ pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> 
 pub(super) fn same(lattice: &NdtLattice, other: &NdtLattice) -> Result<()> {
     if lattice != other {
         let cells = |lattice: &NdtLattice| format!("cells of {} m", lattice.unit());
-        return Err(Error::argument("resolution", cells(lattice), cells(other)));
+        return Err(Error::argument(Argument::Resolution, cells(lattice), cells(other)));
     }
     Ok(())
 }
