@@ -1,19 +1,21 @@
 //! `pointmill bench`: what the operators take on this machine, beside the fewest bytes they must move.
 
-use crate::args::{BenchArgs, Operator};
 use crate::device;
 use crate::failure::Failure;
-use crate::inputs::load_one;
+use crate::flags::{ReadArgs, parse_voxel_size};
+use crate::inputs::{STDIN, read_cloud, require_format};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::say;
 use crate::soak;
-use crate::table::grouped;
+use crate::text::grouped;
+use clap::{Args, ValueEnum};
 use pointmill::{Device, Stream};
 use pointmill_bench::{
     IcpCase, Measurement, NdtCase, RoiCase, Sweep, builtin, copy_rate, icp, icp_pairs, ndt_align, ndt_build, ndt_maps,
     ndt_search, replicated, roi_pool, roi_scenes, sort, voxelize,
 };
+use pointmill_io::Scan;
 use serde::Serialize;
 
 /// The commit this was built from, if it was built in a repository.
@@ -22,9 +24,53 @@ const COMMIT: &str = match option_env!("POINTMILL_COMMIT") {
     None => "unknown",
 };
 
+/// `bench`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// What to measure
+    #[arg(value_enum, default_value = "voxelize")]
+    operator: Operator,
+    /// A point cloud instead of the built-in synthetic ones
+    #[arg(long, value_name = "FILE")]
+    input: Option<String>,
+    /// icp: the target of the alignment
+    #[arg(long, value_name = "FILE", requires = "input")]
+    target: Option<String>,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
+    #[arg(long, value_name = "X[,Y,Z]", value_parser = parse_voxel_size)]
+    voxel_size: Option<[f32; 3]>,
+    /// Repeat the cloud, each copy moved a little, up to this many points
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    points: Option<u32>,
+    /// Runs for the medians; a fourth of them on the CPU
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rounds: u32,
+    /// soak: sweeps of each pass [default: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    sweeps: Option<u32>,
+}
+
+/// What `bench` measures.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Operator {
+    /// Voxelization, and the sort that it uses
+    Voxelize,
+    /// Pooling in oriented boxes, its gradient, and points in boxes; on built-in scenes
+    RoiPool,
+    /// Grids of normal distributions: building, searching, scoring, aligning; on built-in maps
+    Ndt,
+    /// Alignment: searches, normals, whole alignments; on built-in pairs, or --input onto --target
+    Icp,
+    /// Checks that memory stays flat and results stay equal over many sweeps, on one thread and on eight that share the device; exit 6 if not
+    Soak,
+}
+
 /// `begin` of `bench`.
 #[derive(Debug, Serialize)]
-struct Begin {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Begin {
     /// The device and what is behind it.
     device: String,
     /// Measured rate of a large copy, bytes read plus written, in TB/s.
@@ -124,6 +170,18 @@ fn refuse(given: &[(&str, bool)], operator: &str) -> Result<(), Failure> {
     }
 }
 
+/// Reads one of so many inputs.
+fn load(input: &str, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
+    let options = read.options();
+    if input == STDIN {
+        require_format(&options)?;
+    }
+    read_cloud(input, &options).map_err(|e| {
+        say::error(&e);
+        Failure::Inputs { failed: 1, inputs }
+    })
+}
+
 /// The pairs of clouds to align: the given files or the built-in ones.
 fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
     refuse(&[("--voxel-size", args.voxel_size.is_some()), ("--points", args.points.is_some())], "icp")?;
@@ -133,10 +191,7 @@ fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
         (Some(source), Some(target)) => (source, target),
     };
     let read = |input: &str| -> Result<Vec<[f32; 3]>, Failure> {
-        let scan = load_one(input, &args.read.options())?.map_err(|e| {
-            say::error(&e);
-            Failure::Inputs { failed: 1, inputs: 2 }
-        })?;
+        let scan = load(input, &args.read, 2)?;
         Ok(scan.cloud.points().iter_xyz().filter(|p| p.iter().all(|x| x.is_finite())).collect())
     };
     let name = source.rsplit('/').next().unwrap_or(source).to_owned();
@@ -147,7 +202,7 @@ fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
 pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
     if matches!(args.operator, Operator::Soak) {
         refuse_clouds(args, "soak")?;
-        return soak::run(args, name, printer);
+        return soak::run(args.sweeps, name, printer);
     }
     if args.sweeps.is_some() {
         return Err(Failure::Usage("--sweeps: only bench soak counts sweeps, expected no --sweeps".into()));
@@ -186,10 +241,7 @@ fn sweeps(args: &BenchArgs) -> Result<Vec<Sweep>, Failure> {
     let sweeps = match &args.input {
         None => builtin(),
         Some(input) => {
-            let scan = load_one(input, &args.read.options())?.map_err(|e| {
-                say::error(&e);
-                Failure::Inputs { failed: 1, inputs: 1 }
-            })?;
+            let scan = load(input, &args.read, 1)?;
             let name = input.rsplit('/').next().unwrap_or(input).to_owned();
             // Merged sweeps carry a fifth column, and detectors cut them finer.
             let fine = scan.cloud.columns() == 5;

@@ -1,14 +1,15 @@
 //! `pointmill devices`: what `--device` can name.
 
 use crate::failure::Failure;
+use crate::json::VERSION;
 use crate::printer::Printer;
-use crate::records::VERSION;
 use pointmill::{Device, DeviceInfo};
 use serde::Serialize;
 
 /// `summary` of `devices`.
 #[derive(Debug, Serialize)]
-struct Devices {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Devices {
     /// The version of this program.
     version: &'static str,
     /// The CPU and the GPUs.
@@ -23,7 +24,8 @@ struct Devices {
 
 /// A device; what a CPU does not have is null.
 #[derive(Debug, Serialize)]
-struct Entry {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Entry {
     /// As `--device` takes it.
     device: String,
     /// The product's name.
@@ -45,7 +47,7 @@ struct Entry {
 }
 
 /// Runs the command.
-pub(crate) fn run(printer: &mut Printer) -> Result<(), Failure> {
+pub(crate) fn run(_verbose: bool, printer: &mut Printer) -> Result<(), Failure> {
     let (gpus, cuda_error) = match Device::list_cuda() {
         Ok(gpus) => (gpus, None),
         Err(e) => (Vec::new(), Some(e.to_string())),

@@ -1,8 +1,8 @@
 //! Signals that ask for an end: the work stops between two steps, or is stopped between two writes; a file is there whole or not at all.
 
 use crate::failure::Failure;
+use crate::json::ErrorRecord;
 use crate::line;
-use crate::records::ErrorRecord;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{RwLock, mpsc};

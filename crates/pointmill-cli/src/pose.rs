@@ -1,6 +1,8 @@
 //! Poses from text files.
 
-use pointmill::Error;
+use pointmill::icp::{IcpParams, align};
+use pointmill::ndt::{NdtCloud, NdtGrid, Pose, matrix_of, pose_of};
+use pointmill::{Coordinates, Error};
 use pointmill_io::{Detail, IoError};
 use std::fs::File;
 use std::io::Read;
@@ -10,17 +12,48 @@ use std::path::Path;
 const LIMIT: u64 = 16 << 20;
 const WANTED: &str = "16 numbers, a matrix row by row, or 6: x y z roll pitch yaw; or one such pose a line";
 
-/// A pose as a file has it; whether it makes sense is the library's to say.
+/// A pose as a file has it; the library checks it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Written {
+enum Written {
     /// x, y, z in metres, roll, pitch, yaw in radians.
     Six([f64; 6]),
     /// A 4x4 matrix, rows first.
     Matrix([f64; 16]),
 }
 
+/// Reads the one pose of a file, as `icp` takes it: a 4x4 matrix, rows first.
+pub(crate) fn read_guess(path: &Path, params: &IcpParams) -> Result<[f64; 16], IoError> {
+    let poses = read(path)?;
+    let [written] = poses[..] else {
+        return Err(IoError::BadValue(Detail::new(path, "text", "one pose", poses.len().to_string())));
+    };
+    let target_from_source = match written {
+        Written::Six(pose) => matrix_of(&pose),
+        Written::Matrix(matrix) => matrix,
+    };
+    let tried = IcpParams { target_from_source, ..params.clone() };
+    // Clouds without points cost nothing.
+    let checked = || align(Coordinates::f32(&[], 3)?, Coordinates::f32(&[], 3)?, &tried);
+    checked().map_err(|e| refused(path, 0, &e))?;
+    Ok(target_from_source)
+}
+
+/// Reads the poses of a file, as maps take them; `grid` checks them.
+pub(crate) fn read_all(path: &Path, grid: &NdtGrid) -> Result<Vec<Pose>, IoError> {
+    let taken = read(path)?.into_iter().enumerate().map(|(i, written)| {
+        let pose = match written {
+            Written::Six(pose) => Ok(pose),
+            Written::Matrix(matrix) => pose_of(&matrix),
+        };
+        // A scan without points costs nothing.
+        let checked = pose.and_then(|pose| grid.score(NdtCloud::f32(&[], 3)?, &[pose]).map(|_| pose));
+        checked.map_err(|e| refused(path, i, &e))
+    });
+    taken.collect()
+}
+
 /// Reads the poses of a file, of which there is at least one.
-pub(crate) fn read(path: &Path) -> Result<Vec<Written>, IoError> {
+fn read(path: &Path) -> Result<Vec<Written>, IoError> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(IoError::io(path, "open"))?;
     file.take(LIMIT + 1).read_to_end(&mut bytes).map_err(IoError::io(path, "read"))?;
@@ -57,8 +90,8 @@ fn pose(path: &Path, i: usize, numbers: &[f64]) -> Result<Written, IoError> {
     Ok(Written::Matrix(matrix?))
 }
 
-/// What the library says against pose `i` of a file.
-pub(crate) fn refused(path: &Path, i: usize, e: &Error) -> IoError {
+/// The library's error about pose `i` of a file.
+fn refused(path: &Path, i: usize, e: &Error) -> IoError {
     match e {
         Error::Argument { expected, got, .. } => {
             IoError::BadValue(Detail::new(path, format!("pose {}", i + 1), expected, got))

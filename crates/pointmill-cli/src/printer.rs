@@ -7,8 +7,8 @@
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
+use crate::json::ErrorRecord;
 use crate::line;
-use crate::records::ErrorRecord;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
 

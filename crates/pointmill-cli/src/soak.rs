@@ -1,12 +1,11 @@
 //! `pointmill bench soak`: many sweeps through one process, whose memory and bits must stay as they are.
 
-use crate::args::BenchArgs;
 use crate::device;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::json::Run;
 use crate::printer::Printer;
-use crate::records::Run;
-use crate::table::grouped;
+use crate::text::grouped;
 use pointmill_bench::{Soak, SoakOperator, SoakPass};
 use serde::Serialize;
 
@@ -19,7 +18,8 @@ const FLAT: f64 = 0.01;
 
 /// `begin` of `bench soak`.
 #[derive(Debug, Serialize)]
-struct Begin {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Begin {
     /// What runs, and where.
     #[serde(flatten)]
     run: Run,
@@ -31,7 +31,8 @@ struct Begin {
 
 /// `summary` of `bench soak`.
 #[derive(Debug, Serialize)]
-struct Summary {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Summary {
     /// What runs, and where.
     #[serde(flatten)]
     run: Run,
@@ -44,10 +45,10 @@ struct Summary {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
+pub(crate) fn run(sweeps: Option<u32>, name: &str, printer: &mut Printer) -> Result<(), Failure> {
     let device = device::open(name)?;
-    let sweeps = args.sweeps.unwrap_or(SWEEPS) as usize;
-    let run = || Run::new("bench soak", &device);
+    let sweeps = sweeps.unwrap_or(SWEEPS) as usize;
+    let run = || Run::new("bench soak", Some(&device));
     printer.record("begin", &Begin { run: run(), sweeps, threads: THREADS })?;
     printer.text(&head())?;
     let soak = Soak::new();

@@ -1,10 +1,10 @@
-//! Which inputs are done: what `--resume` asks of the manifest, and what goes into it.
+//! Which inputs are done: reads and writes the manifest for `--resume`.
 
 use super::manifest::{Entry, Manifest, Output, bytes_of};
 use crate::failure::Failure;
 use crate::inputs::Source;
+use crate::json::VERSION;
 use crate::outputs::Outputs;
-use crate::records::VERSION;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -78,7 +78,7 @@ impl Ledger {
         let (input, input_bytes, input_modified_ns) = match source {
             Source::File(path) => state_of(path)?,
             // The same in every run of a version.
-            Source::Sweep(_) => (format!("synthetic:{}", source.name()), 0, 0),
+            Source::Sweep(_) | Source::Street => (format!("synthetic:{}", source.name()), 0, 0),
             Source::Stdin | Source::Nothing(_) => return None,
         };
         let outputs = self.files[index].iter().map(|path| self.output(path)).collect::<Option<_>>()?;

@@ -1,4 +1,4 @@
-//! Clouds as alignment takes them, with every bit that their file has; and the source at the pose that was found.
+//! Clouds with every bit of their files, and the source moved to the pose that was found.
 
 use pointmill::{Coordinates, Error, PointCloud};
 use pointmill_io::{Dtype, Scan, Warning};
@@ -19,15 +19,15 @@ pub(super) fn xyz(scan: &Scan) -> Vec<[f64; 3]> {
     }
 }
 
-/// What is odd about a cloud; that `f32` would lose something of it is not, since nothing is lost.
-pub(super) fn warnings<'a>(name: &'a str, scan: &'a Scan) -> impl Iterator<Item = String> + 'a {
-    let odd = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
-    odd.map(move |warning| format!("{}: {warning}", pointmill_io::escape(name)))
+/// What is unusual about a cloud. A cast to `f32` is not, since alignment uses the `f64`.
+pub(super) fn warnings(scan: &Scan) -> Vec<String> {
+    let unusual = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
+    unusual.map(ToString::to_string).collect()
 }
 
 /// The source in the frame of the target: every point, finite or not, in order, with all of its columns.
 ///
-/// Coordinates are `f64` if those of either file are. Columns that are called as normals are turned.
+/// Coordinates are `f64` if either file has `f64`. Columns with the names of normals are rotated.
 pub(super) fn aligned(source: &Scan, target: &Scan, pose: &[f64; 16]) -> Result<Scan, Error> {
     let wide = |scan: &Scan| scan.xyz_f64.is_some() || scan.fields[..3].iter().any(|f| f.dtype == Dtype::F64);
     let turned = |v: [f64; 3]| [0, 4, 8].map(|i| pose[i] * v[0] + pose[i + 1] * v[1] + pose[i + 2] * v[2]);

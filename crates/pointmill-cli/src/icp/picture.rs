@@ -1,4 +1,4 @@
-//! `--visualize`: the source moving onto the target.
+//! `--visualize` of `icp`: the source moving onto the target.
 
 use super::cloud::xyz;
 use crate::failure::Failure;

@@ -1,12 +1,11 @@
-//! `--plot`: the same alignment by each search, and what each iteration took.
+//! `--plot`: the same alignment with each search, and the time of each iteration.
 
-use super::align_on;
 use super::cloud::{coordinates, xyz};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::picture::save;
-use crate::table::grouped;
-use pointmill::icp::{IcpParams, Registration, Search};
+use crate::text::grouped;
+use pointmill::icp::{Aligner, IcpParams, Registration, Search};
 use pointmill::{Coordinates, Device};
 use pointmill_io::Scan;
 use pointmill_view::{IcpSeries, icp_plot, require_memory};
@@ -72,6 +71,15 @@ fn measure(device: &Device, search: Search, [source, target]: [&Scan; 2], asked:
     };
     let ms = found.trace.iter().map(|look| look.timing).map(|t| t.search_ms + t.reduce_ms + t.solve_ms);
     Ok(Line { name: format!("{name}, {device}{part}"), ms: ms.collect() })
+}
+
+fn align_on(
+    device: &Device,
+    source: Coordinates<'_>,
+    target: Coordinates<'_>,
+    params: &IcpParams,
+) -> Result<Registration, Failure> {
+    Ok(Aligner::new(&device.stream()?)?.align(source, target, params)?)
 }
 
 /// The least stride at which two clouds have no more than the most pairs.

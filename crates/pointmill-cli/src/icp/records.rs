@@ -1,121 +1,93 @@
-//! The data of the JSON lines of `icp`, field by field; [`printer`](crate::printer) says when each is printed.
+//! The fields of `icp` in its JSON lines.
 
 use super::args::{IcpArgs, MetricName, SearchName};
-use crate::batch::Counts;
-use crate::records::Run;
-use crate::stats::Times;
+use crate::text::shown;
 use pointmill::icp::{Dropped, IcpParams, Iteration, Observability, Registration, Robust, Status};
 use serde::Serialize;
 
-/// `begin` of `icp`: what will be done.
+/// `begin` of `icp`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Begin {
-    /// What runs, and where.
-    #[serde(flatten)]
-    pub(crate) run: Run,
-    /// The cloud that is moved.
-    pub(crate) source: String,
-    /// The cloud that it is brought onto.
-    pub(crate) target: String,
+    /// The source: a file, a folder or a pattern.
+    pub(super) source: String,
+    /// The target.
+    pub(super) target: String,
     /// The parameters in effect.
-    pub(crate) params: ParamsRecord,
+    pub(super) params: ParamsRecord,
 }
 
-/// `begin` of `icp` of many sources: what will be done.
+/// `frame` of `icp`: a source.
 #[derive(Debug, Serialize)]
-pub(crate) struct BatchBegin {
-    /// What runs, and where.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Row {
+    /// The pose and how well it fits.
     #[serde(flatten)]
-    pub(crate) run: Run,
-    /// The folder or the pattern of the sources.
-    pub(crate) source: String,
-    /// The cloud that they are brought onto.
-    pub(crate) target: String,
-    /// The number of sources.
-    pub(crate) inputs: usize,
-    /// The parameters in effect.
-    pub(crate) params: ParamsRecord,
+    pub(super) found: FoundRecord,
+    /// Points of the source, those that were left out included.
+    pub(super) source_points: usize,
+    /// Points of the target, those that were left out included.
+    pub(super) target_points: usize,
 }
 
-/// `frame` of `icp` of many sources: where one ended.
-#[derive(Debug, Serialize)]
-pub(crate) struct Frame {
-    /// Its number, from 0, failed ones counted.
-    pub(crate) index: usize,
-    /// Its file.
-    pub(crate) input: String,
-    /// The pose and what is known of it.
-    #[serde(flatten)]
-    pub(crate) found: FoundRecord,
-    /// Points of the source, those that were left out among them.
-    pub(crate) source_points: usize,
-    /// The alignment, the target being ready.
-    pub(crate) ms: f64,
-    /// Reading the file.
-    pub(crate) read_ms: f64,
-    /// Moving and writing it; null without `--out`.
-    pub(crate) write_ms: Option<f64>,
-    /// What is odd about it.
-    pub(crate) warnings: Vec<String>,
-    /// The aligned source that was written; null without `--out`.
-    pub(crate) out: Option<String>,
-}
-
-/// `summary` of `icp` of many sources.
-#[derive(Debug, Serialize)]
-pub(crate) struct BatchSummary {
-    /// What runs, and where.
-    #[serde(flatten)]
-    pub(crate) run: Run,
-    /// What came of the inputs.
-    #[serde(flatten)]
-    pub(crate) counts: Counts,
-    /// Of those that were done, sources that converged.
-    pub(crate) converged: usize,
-    /// Points of all sources done.
-    pub(crate) points: usize,
-    /// Points of the target, those that were left out among them.
-    pub(crate) target_points: usize,
-    /// Times of the sources' `ms`; null if none was done.
-    pub(crate) ms: Option<Times>,
-    /// Making the target ready: on the CPU its index and its normals, which a GPU makes with the first source.
-    pub(crate) target_ms: f64,
-    /// Reading target and guess.
-    pub(crate) read_ms: f64,
-    /// What is odd about the target.
-    pub(crate) warnings: Vec<String>,
-    /// The folder of aligned sources; null without `--out`.
-    pub(crate) out: Option<String>,
+/// `summary` of `icp`.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Totals {
+    /// Sources that converged.
+    pub(super) converged: usize,
+    /// Points of all sources that were done.
+    pub(super) points: usize,
+    /// Points of the target, those that were left out included.
+    pub(super) target_points: usize,
+    /// Time to prepare the target. On the CPU these are its index and its normals; a GPU makes them with the first source.
+    pub(super) target_ms: f64,
+    /// Time to read target and guess.
+    pub(super) target_read_ms: f64,
+    /// What is unusual about the target.
+    pub(super) target_warnings: Vec<String>,
+    /// The plot that was written; null without `--plot`.
+    pub(super) plot: Option<String>,
+    /// Why the last source ended.
+    #[serde(skip)]
+    pub(super) status: &'static str,
 }
 
 /// Parameters of the alignment.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ParamsRecord {
+    /// Error metric.
     metric: MetricName,
+    /// Search for neighbours.
     search: SearchName,
-    /// Metres; null without one, or where stages have their own.
+    /// The largest distance of a pair in metres; null without one, or if stages have their own.
     max_distance: Option<f64>,
-    /// The file of the pose to begin at; null for the identity.
+    /// The file of the pose to start from; null for the identity.
     guess: Option<String>,
     /// `none`, `huber`, `cauchy`, `geman-mcclure` or `tukey`.
     robust: &'static str,
-    /// Its width in metres; null for `none`.
+    /// The width of the robust kernel in metres; null for `none`.
     robust_width: Option<f64>,
+    /// Most iterations of a stage.
     max_iterations: usize,
+    /// A shorter step ends a stage.
     step_tolerance: f64,
-    /// Points that a normal is made from.
+    /// Points that a normal is estimated from.
     neighbours: usize,
+    /// Whether points at (0, 0, 0) are left out.
     drop_zeros: bool,
-    /// Empty for one stage of all points.
+    /// The stages; empty for one stage of all points.
     schedule: Vec<StageRecord>,
 }
 
 /// A stage.
 #[derive(Debug, Serialize)]
-struct StageRecord {
-    /// Metres; 0 for all points.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct StageRecord {
+    /// Edge of the cells whose points are merged, in metres; 0 for all points.
     voxel_size: f64,
-    /// Metres; null without one.
+    /// The largest distance of a pair in metres; null without one.
     max_distance: Option<f64>,
 }
 
@@ -125,7 +97,7 @@ impl ParamsRecord {
             metric: args.metric,
             search: args.search,
             max_distance: params.max_distance,
-            guess: args.guess.as_deref().map(|path| path.to_string_lossy().into_owned()),
+            guess: args.guess.as_deref().map(shown),
             robust: match params.robust {
                 Robust::None => "none",
                 Robust::Huber(_) => "huber",
@@ -147,111 +119,90 @@ impl ParamsRecord {
     }
 }
 
-/// `summary` of `icp`: where it ended.
+/// A pose and how well it fits.
 #[derive(Debug, Serialize)]
-pub(crate) struct Summary {
-    /// What runs, and where.
-    #[serde(flatten)]
-    pub(crate) run: Run,
-    /// The pose and what is known of it.
-    #[serde(flatten)]
-    pub(crate) found: FoundRecord,
-    /// Points of the source, those that were left out among them.
-    pub(crate) source_points: usize,
-    /// Points of the target, likewise.
-    pub(crate) target_points: usize,
-    /// The whole alignment.
-    pub(crate) ms: f64,
-    /// Reading the files.
-    pub(crate) read_ms: f64,
-    /// What is odd about the clouds.
-    pub(crate) warnings: Vec<String>,
-    /// The aligned source that was written; null without `--out`.
-    pub(crate) out: Option<String>,
-    /// The picture that was written; null without `--visualize`.
-    pub(crate) picture: Option<String>,
-    /// The plot that was written; null without `--plot`.
-    pub(crate) plot: Option<String>,
-}
-
-/// An alignment, in the field names of the library.
-#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct FoundRecord {
     /// The pose as a 4x4 matrix, rows first.
-    target_from_source: [f64; 16],
+    pub(super) target_from_source: [f64; 16],
     /// Why it ended: `fixed`, `step-below`, `cycle`, `max-iterations`, `no-pairs` or `degenerate`.
     pub(super) status: &'static str,
-    /// Whether the pose is an answer.
+    /// Whether the alignment converged.
     pub(super) converged: bool,
-    /// Steps that were made.
+    /// Iterations that were made.
     pub(super) iterations: usize,
-    /// Pairs by source points.
+    /// Pairs divided by source points.
     pub(super) fitness: f64,
     /// Root mean square distance of the pairs in metres.
     pub(super) inlier_rmse: f64,
     /// Pairs at the pose.
     pub(super) num_inliers: usize,
-    /// By a translation in metres and a rotation vector in radians about the pivot.
+    /// The Hessian of the error by a translation in metres and a rotation vector in radians about the pivot.
     hessian: [[f64; 6]; 6],
-    /// Of the same six; null where a direction is not determined.
+    /// The covariance of the same six numbers; null if a direction is not determined.
     covariance: Option<[[f64; 6]; 6]>,
     /// Which directions the pairs determine.
-    observability: ObservabilityRecord,
+    pub(super) observability: ObservabilityRecord,
     /// The mean of the source points at the pose.
     pivot: [f64; 3],
     /// Source points that were left out.
-    source_dropped: DroppedRecord,
+    pub(super) source_dropped: DroppedRecord,
     /// Target points that were left out.
-    target_dropped: DroppedRecord,
-    /// Reading both clouds, sorting, trees and normals.
-    prepare_ms: f64,
-    /// Every pose on the way.
-    trace: Vec<IterationRecord>,
+    pub(super) target_dropped: DroppedRecord,
+    /// Time for sorting, trees and normals.
+    pub(super) prepare_ms: f64,
+    /// The iterations.
+    pub(super) trace: Vec<IterationRecord>,
 }
 
+/// Which directions the pairs determine.
 #[derive(Debug, Serialize)]
-struct ObservabilityRecord {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ObservabilityRecord {
     /// How many directions are determined.
-    rank: usize,
-    /// How stiff the fit is in each direction, ascending.
+    pub(super) rank: usize,
+    /// Stiffness of the fit in each direction, ascending.
     eigenvalues: [f64; 6],
-    /// Translation along x, y, z, then turns about them in metres.
+    /// The directions: translation along x, y, z, then rotation about them, in metres.
     directions: [[f64; 6]; 6],
-    /// Whether each is determined.
+    /// Whether each direction is determined.
     observable: [bool; 6],
 }
 
+/// Points that were left out.
 #[derive(Debug, Serialize)]
-struct DroppedRecord {
-    /// With a coordinate that is not finite.
-    nonfinite: usize,
-    /// At (0, 0, 0); 0 without `--drop-zeros`.
-    zeros: usize,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct DroppedRecord {
+    /// Points with a coordinate that is not finite.
+    pub(super) nonfinite: usize,
+    /// Points at (0, 0, 0); 0 without `--drop-zeros`.
+    pub(super) zeros: usize,
 }
 
-/// One look at a pose, and the step from there.
+/// One iteration: the pairs at a pose, and the step from there.
 #[derive(Debug, Serialize)]
-struct IterationRecord {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct IterationRecord {
     /// The stage of the schedule.
-    stage: usize,
+    pub(super) stage: usize,
     /// The pose that pairs were searched at.
-    target_from_source: [f64; 16],
+    pub(super) target_from_source: [f64; 16],
     /// The number of pairs.
-    pairs: usize,
+    pub(super) pairs: usize,
     /// Source points with another pair than before.
-    changed: usize,
+    pub(super) changed: usize,
     /// Source points whose neighbour had to be searched for.
-    searched: usize,
+    pub(super) searched: usize,
     /// Root mean square distance of the pairs in metres.
-    rmse: f64,
+    pub(super) rmse: f64,
     /// Root mean square motion of the source points to the next pose, in metres.
-    step: f64,
-    /// Transforming the source and finding neighbours.
-    search_ms: f64,
-    /// Adding up what pairs say.
-    reduce_ms: f64,
-    /// The next pose.
-    solve_ms: f64,
+    pub(super) step: f64,
+    /// Time to transform the source and to find neighbours.
+    pub(super) search_ms: f64,
+    /// Time to sum up the equations of the pairs.
+    pub(super) reduce_ms: f64,
+    /// Time to solve for the next pose.
+    pub(super) solve_ms: f64,
 }
 
 /// The name of a status.

@@ -1,35 +1,42 @@
-//! The map that scans are matched with: a grid, or made of moments and clouds.
+//! The map that scans are matched with: a grid, or one made of moments and clouds.
 
 use super::args::{MatchArgs, Model, RESOLUTION};
 use super::cloud::Cloud;
+use super::grid::{check, edge, warn_if_empty};
 use super::records::ParamsRecord;
-use super::table::edge;
-use super::{check, grid_file, moments_file, warn_if_empty};
+use super::{grid_file, moments_file};
 use crate::batch::{Refused, Trouble};
 use crate::failure::Failure;
-use crate::inputs::{Inputs, STDIN, Source, load_one, require_format};
-use crate::interrupt;
+use crate::inputs::{Inputs, STDIN, Source, require_format};
+use crate::pose::read_all;
 use crate::printer::Printer;
+use crate::stats::milliseconds;
+use crate::text::shown;
+use crate::{interrupt, say};
 use pointmill::Device;
-use pointmill::ndt::{NdtBuilder, NdtGrid, NdtMoments, NdtParams};
-use std::path::Path;
+use pointmill::ndt::{NdtBuilder, NdtGrid, NdtMoments, NdtParams, Pose};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
 
-/// Map and scan as they are asked for.
+/// The map as it was asked for.
 pub(super) struct Asked<'a> {
     args: &'a MatchArgs,
     inputs: Inputs,
     model: Model,
     params: NdtParams,
-    /// Takes poses before there is a map.
+    /// Checks poses before there is a map.
     pub(super) nothing: NdtGrid,
 }
 
-/// Map and scan.
-pub(super) struct Ready {
-    pub(super) grid: NdtGrid,
-    pub(super) scan: Cloud,
-    pub(super) zeros: usize,
+/// The map and the poses, which all scans share.
+pub(super) struct Map {
+    pub(super) grid: Arc<NdtGrid>,
+    /// Poses with the names of their files.
+    pub(super) poses: Vec<(String, Pose)>,
     pub(super) warnings: Vec<String>,
+    /// Time to read poses and map, and to make the map.
+    pub(super) ms: f64,
 }
 
 impl<'a> Asked<'a> {
@@ -54,64 +61,39 @@ impl<'a> Asked<'a> {
         ParamsRecord::new(self.args.resolution, self.model, &self.args.cells)
     }
 
-    /// Reads scan and map, and makes the map's grid; what cannot be used is told, and there is no answer then. So many inputs were read before, and so many of them failed.
+    /// Reads poses and map, and makes the grid of the map. Each file that cannot be used is reported after so many scans, and then no scan is matched.
     pub(super) fn load(
         &self,
+        files: &[PathBuf],
         device: &Device,
-        before: usize,
-        mut failed: usize,
-        printer: &mut Printer,
-    ) -> Result<Ready, Failure> {
-        let mut warnings = Vec::new();
-        let inputs = before + 1 + self.inputs.sources.len();
-        let scan = match self.scan(&mut warnings) {
-            Ok(scan) => Some(scan),
-            Err(Trouble::Input(refused)) => {
-                failed += 1;
-                refused.tell(printer, before, &self.args.scan)?;
-                None
-            }
-            Err(Trouble::Fatal(failure)) => return Err(failure),
-        };
-        interrupt::check()?;
-        let grid = self.grid(device, &mut warnings, &mut |index, name, refused| {
-            failed += 1;
-            refused.tell(printer, before + 1 + index, name)
-        })?;
-        let (Some((scan, zeros)), Some(grid), 0) = (scan, grid, failed) else {
-            return Err(Failure::Inputs { failed, inputs });
-        };
-        warn_if_empty(&self.args.map, &grid);
-        Ok(Ready { grid, scan, zeros, warnings })
-    }
-
-    /// Reads the map alone and makes its grid, for so many scans that are read later; else as [`Asked::load`].
-    pub(super) fn load_map(
-        &self,
-        device: &Device,
-        before: usize,
-        mut failed: usize,
         scans: usize,
         printer: &mut Printer,
-    ) -> Result<(NdtGrid, Vec<String>), Failure> {
-        let mut warnings = Vec::new();
-        let grid = self.grid(device, &mut warnings, &mut |index, name, refused| {
+    ) -> Result<Map, Failure> {
+        let start = Instant::now();
+        let mut failed = 0;
+        let mut refuse = |index: usize, name: &str, refused: Refused| {
             failed += 1;
-            refused.tell(printer, before + index, name)
-        })?;
+            refused.tell(printer, scans + index, name)
+        };
+        let mut poses = Vec::new();
+        for (index, path) in files.iter().enumerate() {
+            match read_all(path, &self.nothing) {
+                Ok(found) => poses.extend(found.into_iter().map(|pose| (shown(path), pose))),
+                Err(e) => refuse(index, &shown(path), e.into())?,
+            }
+        }
+        if files.is_empty() {
+            poses.push(("identity".into(), Pose::default()));
+        }
+        let mut warnings = Vec::new();
+        let grid = self.grid(device, &mut warnings, &mut |index, name, e| refuse(files.len() + index, name, e))?;
         interrupt::check()?;
         let (Some(grid), 0) = (grid, failed) else {
-            return Err(Failure::Inputs { failed, inputs: before + self.inputs.sources.len() + scans });
+            return Err(Failure::Inputs { failed, inputs: scans + files.len() + self.inputs.sources.len() });
         };
         warn_if_empty(&self.args.map, &grid);
-        Ok((grid, warnings))
-    }
-
-    fn scan(&self, warnings: &mut Vec<String>) -> Result<(Cloud, usize), Trouble> {
-        let read = load_one(&self.args.scan, &self.args.read.options())?;
-        let mut read = crate::inputs::Exact::from(read?);
-        warnings.extend(read.warnings.drain(..).map(|warning| format!("{}: {warning}", self.args.scan)));
-        Ok(Cloud::new(read, self.args.drop_zeros)?)
+        warnings.iter().for_each(say::warning);
+        Ok(Map { grid: Arc::new(grid), poses, warnings, ms: milliseconds(start.elapsed()) })
     }
 
     /// The grid, if every part of the map can be used.
@@ -128,7 +110,7 @@ impl<'a> Asked<'a> {
                 Ok(None) => {}
                 Ok(Some(grid)) => return Ok(Some(grid)),
                 Err(Trouble::Input(refused)) => {
-                    refuse(0, &self.args.map, refused)?;
+                    refused.into_iter().try_for_each(|refused| refuse(0, &self.args.map, refused))?;
                     return Ok(None);
                 }
                 Err(Trouble::Fatal(failure)) => return Err(failure),
@@ -142,7 +124,7 @@ impl<'a> Asked<'a> {
                 Ok(()) => {}
                 Err(Trouble::Input(refused)) => {
                     whole = false;
-                    refuse(index, &source.name(), refused)?;
+                    refused.into_iter().try_for_each(|refused| refuse(index, &source.name(), refused))?;
                 }
                 Err(Trouble::Fatal(failure)) => return Err(failure),
             }
@@ -153,7 +135,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// A grid from its file; `None` if the file holds a cloud.
+    /// The grid of a file; `None` if the file holds a cloud.
     fn ready_made(&self, path: &Path, device: &Device) -> Result<Option<NdtGrid>, Trouble> {
         let Some((cells, resolution)) = grid_file::read(path, &self.args.read.limits())? else { return Ok(None) };
         let given = [
@@ -176,7 +158,7 @@ impl<'a> Asked<'a> {
         Ok(Some(grid))
     }
 
-    /// Adds a part of the map; the first one tells the resolution, if no flag does.
+    /// Adds a part of the map. Without a flag the first part decides the resolution.
     fn add(
         &self,
         builder: &mut Option<NdtBuilder>,

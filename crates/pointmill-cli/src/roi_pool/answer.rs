@@ -1,4 +1,4 @@
-//! The arrays of an answer with their names, what was counted, and two answers side by side.
+//! The arrays of an answer with their names, what was counted, and the comparison of two answers.
 
 use super::records::{InsideReport, PoolReport, ReportRecord};
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use pointmill::Error;
 use pointmill::roi_pool::{FeatureArray, Report, RoiArrays, RoiLayout};
 use pointmill_io::{Array, ArrayData, ArrayView, Destination, write_npz};
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     /// By the names that they have in a file.
@@ -46,7 +46,7 @@ impl From<RoiArrays> for Answer {
 }
 
 impl Answer {
-    /// What a pooling counted, without its arrays.
+    /// The report of a pooling without its arrays.
     pub(crate) fn counted(report: &Report) -> Self {
         Self { arrays: vec![], report: ReportRecord::Pool(PoolReport::from(report)) }
     }
@@ -98,7 +98,7 @@ impl Answer {
     }
 
     fn push(&mut self, name: &'static str, shape: Vec<usize>, data: ArrayData) {
-        let array = Array::new(shape, data).expect("as many values as the library says");
+        let array = Array::new(shape, data).expect("the library returns as many values as the shape has");
         self.arrays.push((name, array));
     }
 
@@ -107,8 +107,8 @@ impl Answer {
         self.push("indices", vec![indices.len()], ArrayData::I32(indices));
     }
 
-    /// The names of what is not the same in another answer to the same task, bit for bit.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
+    /// The names of the arrays that differ in any bit from another answer to the same task.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let same = |name: &str, array: &Array| {
             other
                 .arrays
@@ -116,7 +116,7 @@ impl Answer {
                 .any(|(n, b)| *n == name && array.shape() == b.shape() && same_bits(array.data(), b.data()))
         };
         let arrays = self.arrays.iter().filter(|(name, array)| !same(name, array)).map(|&(name, _)| name);
-        arrays.chain((self.report != other.report).then_some("report")).collect()
+        arrays.chain((self.report != other.report).then_some("report")).map(str::to_owned).collect()
     }
 
     /// Writes the arrays, and of a pooling the report.
@@ -131,7 +131,7 @@ impl Answer {
     }
 }
 
-/// Equality of floats would take NaN for different from itself, and 0 for -0.
+/// Compares bits: as numbers, NaN would differ from itself, and 0 would equal -0.
 fn same_bits(a: &ArrayData, b: &ArrayData) -> bool {
     match (a, b) {
         (ArrayData::F32(a), ArrayData::F32(b)) => {

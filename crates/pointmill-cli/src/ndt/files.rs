@@ -1,11 +1,12 @@
-//! Where grids and moments go: into one file each, or into a folder with files for each input.
+//! Output files: a grid and moments of all inputs, or folders with files for each input.
 
 use super::args::BuildArgs;
-use super::{grid_file, moments_file, shown};
+use super::{grid_file, moments_file};
 use crate::batch::Ledger;
 use crate::failure::Failure;
 use crate::inputs::{Source, may_be_many};
-use crate::outputs::{Outputs, has_extension, is_folder, plan_file_of};
+use crate::outputs::{Outputs, has_extension, is_folder, plan_file};
+use crate::text::shown;
 use pointmill::ndt::{NdtBuilder, NdtGrid};
 use pointmill_io::Place;
 use std::path::{Path, PathBuf};
@@ -94,10 +95,10 @@ impl Files {
     /// Checks names, before any work.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
         if let Some(grid) = &self.grid {
-            plan_file_of("--out", grid, &["npz"], inputs)?;
+            plan_file("--out", grid, &["npz"], inputs)?;
         }
         if let Some(moments) = &self.moments {
-            plan_file_of("--moments", moments, &[moments_file::EXTENSION], inputs)?;
+            plan_file("--moments", moments, &[moments_file::EXTENSION], inputs)?;
         }
         Ok(())
     }
