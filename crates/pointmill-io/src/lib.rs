@@ -58,7 +58,7 @@ pub use inputs::find_inputs;
 pub use las::hush_decoder_panics;
 pub use limits::Limits;
 #[cfg(feature = "arrow")]
-pub use moments::{NdtMomentsTable, read_ndt_moments, read_ndt_moments_within, write_ndt_moments};
+pub use moments::{read_ndt_moments, read_ndt_moments_within, write_ndt_moments};
 pub use named::NamedPoints;
 pub use npy::{read_npy, read_npy_within, write_npy};
 pub use npz::{read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
@@ -67,6 +67,7 @@ pub use own::open_own;
 pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
+pub use pointmill_core::ndt::NdtMomentsTable;
 pub use read::{read, read_from};
 pub use scan::{Field, ReadOptions, Scan, Warning};
 pub use whole::write_whole;
