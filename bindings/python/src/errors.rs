@@ -1,6 +1,6 @@
 //! The library's errors as Python's.
 
-use pointmill::Error;
+use pointmill::{Argument, Error};
 use pyo3::PyErr;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 
@@ -15,14 +15,14 @@ pub(crate) fn kind(argument: &str, expected: impl std::fmt::Display, got: impl s
 }
 
 /// The library's name of an argument and the one that Python's callers know.
-pub(crate) type Names = &'static [(&'static str, &'static str)];
+pub(crate) type Names = &'static [(Argument, &'static str)];
 
 /// An error of the library, with arguments under the names of the function that was called.
 pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
     let text = match &error {
         Error::Argument { argument, expected, got } => {
             let known = names.iter().find(|(library, _)| library == argument);
-            return value(known.map_or(argument, |(_, python)| python), expected, got);
+            return value(known.map_or(argument.as_str(), |(_, python)| python), expected, got);
         }
         other => other.to_string(),
     };
@@ -30,7 +30,7 @@ pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
         Error::Grid(_) | Error::Cloud(_) => {
             // "range[0]: ..." and such: the name is what stands before the first bracket or colon.
             let end = text.find(['[', ':']).unwrap_or(0);
-            let known = names.iter().find(|(library, _)| *library == &text[..end]);
+            let known = names.iter().find(|(library, _)| library.as_str() == &text[..end]);
             PyValueError::new_err(known.map_or_else(|| text.clone(), |(_, python)| format!("{python}{}", &text[end..])))
         }
         Error::OutOfMemory { .. } => PyMemoryError::new_err(text),

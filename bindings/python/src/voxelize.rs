@@ -7,16 +7,16 @@ use crate::errors::{Names, OrRaise, Trouble, value};
 use crate::interrupt;
 use crate::pickle::{self, Fields, Reduced};
 use pointmill::voxelize::{Lists, Mean, MeanType, Outputs, Report, RowOrder, VoxelBuffers, VoxelizeParams, Voxelizer};
-use pointmill::{Aabb, Buffer, Stream};
+use pointmill::{Aabb, Argument, Buffer, Stream};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
 /// What the library calls the arguments.
 const NAMES: Names = &[
-    ("max_points_per_voxel", "max_num_points"),
-    ("outputs.voxels", "voxels"),
-    ("range", "point_cloud_range"),
-    ("grid", "point_cloud_range"),
+    (Argument::MaxPointsPerVoxel, "max_num_points"),
+    (Argument::OutputsVoxels, "voxels"),
+    (Argument::Range, "point_cloud_range"),
+    (Argument::Grid, "point_cloud_range"),
 ];
 /// From so many points on the CPU takes a good part of a second, and Ctrl-C must not wait for it.
 const LONG: usize = 1 << 21;

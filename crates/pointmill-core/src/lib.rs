@@ -5,6 +5,8 @@
 //!
 //! - [`PointCloud`] and [`Points`]: `[N, C]` rows of `f32`, the first three columns x, y, z in metres;
 //! - [`Aabb`]: an axis-aligned box;
+//! - [`Pose`]: where a frame lies in another: matrix, quaternion, angles, composition, interpolation;
+//! - [`names!`]: one spelling for each variant of an enum;
 //! - [`VoxelGrid`]: which cell a point falls into, and the 64-bit id of that cell;
 //! - [`OrientedBox`]: a box at a heading, what is inside it, and in which of its voxels;
 //! - [`trig`], [`float`]: sine and cosine of an angle, powers and roots;
@@ -46,8 +48,10 @@ pub mod hash;
 pub mod icp;
 pub mod linear;
 pub mod mean;
+mod names;
 pub mod ndt;
 mod oriented_box;
+mod pose;
 pub mod rigid;
 pub mod svd;
 pub mod trig;
@@ -58,7 +62,16 @@ pub use cloud::PointCloud;
 pub use cloud::{CloudError, Points};
 pub use element::ElementType;
 pub use grid::{GridError, VoxelGrid};
+#[cfg(feature = "alloc")]
+pub use names::UnknownName;
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use names::serde_names;
 pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
+pub use pose::Pose;
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use serde;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

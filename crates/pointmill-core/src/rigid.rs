@@ -35,6 +35,20 @@ pub enum NotRigid {
         "an entry that is {0:.2e} off the nearest rotation; U V^T is that rotation, if U S V^T is the singular value decomposition of the 3x3 part"
     )]
     Off(f64),
+    /// A number of a pose is NaN or infinite.
+    #[error("{got} as number {index}")]
+    Number {
+        /// Counted from 0.
+        index: usize,
+        /// The number.
+        got: f64,
+    },
+    /// The length of a quaternion is farther than [`TOLERANCE`] from one.
+    #[error("a quaternion of length {0}")]
+    Quaternion(f64),
+    /// An angle is beyond [`MAX_ANGLE`](crate::trig::MAX_ANGLE).
+    #[error("an angle of {0} rad")]
+    Angle(f64),
 }
 
 /// A rotation and a translation: `x' = R x + t`.
@@ -95,8 +109,12 @@ impl Rigid {
     /// # Errors
     /// What [`nearly`](Self::nearly) refuses.
     pub fn from_matrix(m: &[f64; 16]) -> Result<Self, NotRigid> {
-        let Self { rotation, translation } = Self::nearly(m)?;
-        Ok(Self { rotation: orthonormal(&rotation), translation })
+        Ok(Self::nearly(m)?.orthonormal())
+    }
+
+    /// This, with rows made orthogonal and of length one, one after the other.
+    pub fn orthonormal(&self) -> Self {
+        Self { rotation: orthonormal(&self.rotation), translation: self.translation }
     }
 
     /// As [`from_matrix`](Self::from_matrix), but a rotation that is one to a millionth keeps every bit. Only one that is farther off becomes [the nearest](nearest_rotation).

@@ -1,7 +1,7 @@
 //! Clouds of which only x, y and z matter, in the precision that they have.
 
 use crate::device::{Buffer, Stream};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use bytemuck::Pod;
 use pointmill_kernels::points::{Points, kind};
 
@@ -74,7 +74,7 @@ impl<'a> Coordinates<'a> {
     fn new<T: Coordinate>(points: &'a [T], columns: usize) -> Result<Self> {
         if columns >= 3 && !points.len().is_multiple_of(columns) {
             let got = format!("{} values", points.len());
-            return Err(Error::argument("points", format!("whole rows of {columns} values"), got));
+            return Err(Error::argument(Argument::Points, format!("whole rows of {columns} values"), got));
         }
         Self { values: Values::host(points), origin: None, len: points.len() / columns.max(1), columns }.checked()
     }
@@ -85,7 +85,7 @@ impl<'a> Coordinates<'a> {
     /// Fewer than three columns, a buffer that has fewer values, or 2^31 points and more.
     pub fn on_device<T: Coordinate>(buffer: &'a Buffer<T>, len: usize, columns: usize) -> Result<Self> {
         if len.checked_mul(columns).is_none_or(|values| values > buffer.len()) {
-            return Err(Error::argument("buffer", format!("{len} x {columns} values"), buffer.len()));
+            return Err(Error::argument(Argument::Buffer, format!("{len} x {columns} values"), buffer.len()));
         }
         let values = match buffer.as_slice() {
             Some(values) => Values::host(&values[..len * columns]),
@@ -96,10 +96,10 @@ impl<'a> Coordinates<'a> {
 
     fn checked(self) -> Result<Self> {
         if self.columns < 3 {
-            return Err(Error::argument("columns", "at least 3: x, y, z first", self.columns));
+            return Err(Error::argument(Argument::Columns, "at least 3: x, y, z first", self.columns));
         }
         if self.len >= 1 << 31 {
-            return Err(Error::argument("points", "fewer than 2^31 points", self.len));
+            return Err(Error::argument(Argument::Points, "fewer than 2^31 points", self.len));
         }
         Ok(self)
     }
@@ -110,10 +110,10 @@ impl<'a> Coordinates<'a> {
     /// An origin that is not finite; points that are `f64` already.
     pub fn about(self, origin: [f64; 3]) -> Result<Self> {
         if !origin.iter().all(|o| o.is_finite()) {
-            return Err(Error::argument("origin", "three finite numbers", format!("{origin:?}")));
+            return Err(Error::argument(Argument::Origin, "three finite numbers", format!("{origin:?}")));
         }
         if matches!(self.values, Values::F64(_) | Values::Device { double: true, .. }) {
-            return Err(Error::argument("points", "values of type f32 about an origin", "f64"));
+            return Err(Error::argument(Argument::Points, "values of type f32 about an origin", "f64"));
         }
         Ok(Self { origin: Some(origin), ..self })
     }
@@ -149,7 +149,7 @@ impl<'a> Coordinates<'a> {
     }
 
     /// Checks that work on `stream` can reach the values.
-    pub(crate) fn check_device(&self, argument: &'static str, stream: &Stream) -> Result<()> {
+    pub(crate) fn check_device(&self, argument: Argument, stream: &Stream) -> Result<()> {
         match self.values {
             Values::Device { stream: own, .. } if !own.device().same_memory(&stream.device()) => {
                 Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))

@@ -1,5 +1,6 @@
 //! What can go wrong, told with argument, expected and got.
 
+use crate::Argument;
 use pointmill_core::rigid::{NotRigid, TOLERANCE};
 use pointmill_core::{CloudError, GridError};
 use thiserror::Error;
@@ -12,7 +13,7 @@ pub enum Error {
     #[error("{argument}: expected {expected}, got {got}")]
     Argument {
         /// The argument's name.
-        argument: &'static str,
+        argument: Argument,
         /// What it should be.
         expected: String,
         /// What it is.
@@ -70,12 +71,12 @@ pub enum Error {
 
 impl Error {
     /// An [`Error::Argument`].
-    pub(crate) fn argument(argument: &'static str, expected: impl Into<String>, got: impl ToString) -> Self {
+    pub(crate) fn argument(argument: Argument, expected: impl Into<String>, got: impl ToString) -> Self {
         Self::Argument { argument, expected: expected.into(), got: got.to_string() }
     }
 
     /// An [`Error::Argument`] of a matrix that is no rigid transform.
-    pub(crate) fn not_rigid(argument: &'static str, why: NotRigid) -> Self {
+    pub(crate) fn not_rigid(argument: Argument, why: NotRigid) -> Self {
         let expected = format!("a rigid transform: a rotation to {TOLERANCE}, a translation, and 0, 0, 0, 1");
         Self::argument(argument, expected, why)
     }

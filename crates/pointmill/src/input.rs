@@ -1,7 +1,7 @@
 //! Arrays as operators take them.
 
 use crate::device::{Buffer, Stream};
-use crate::{Error, PointCloud, Points, Result};
+use crate::{Argument, Error, PointCloud, Points, Result};
 use bytemuck::Pod;
 pub use half::{bf16, f16};
 use pointmill_core::ElementType;
@@ -88,7 +88,7 @@ impl<'a> Input<'a> {
     pub fn new<E: Element>(values: &'a [E], columns: usize) -> Result<Self> {
         if columns == 0 || !values.len().is_multiple_of(columns) {
             let expected = format!("a multiple of {columns} values ([N, {columns}] row-major)");
-            return Err(Error::argument("values", expected, values.len()));
+            return Err(Error::argument(Argument::Values, expected, values.len()));
         }
         let len = values.len() / columns;
         Ok(Self { element: E::TYPE, place: Place::Host(bytemuck::cast_slice(values)), len, columns })
@@ -100,7 +100,7 @@ impl<'a> Input<'a> {
     /// No columns, or a buffer that has fewer values.
     pub fn on_device<E: Element>(buffer: &'a Buffer<E>, len: usize, columns: usize) -> Result<Self> {
         if columns == 0 || len.checked_mul(columns).is_none_or(|values| values > buffer.len()) {
-            return Err(Error::argument("buffer", format!("{len} x {columns} values"), buffer.len()));
+            return Err(Error::argument(Argument::Buffer, format!("{len} x {columns} values"), buffer.len()));
         }
         let place = match buffer.as_slice() {
             Some(values) => Place::Host(bytemuck::cast_slice(&values[..len * columns])),
@@ -152,7 +152,7 @@ impl<'a> Input<'a> {
     }
 
     /// Checks that work on `stream` can reach the values, when a graph is launched too.
-    pub(crate) fn check_device(&self, argument: &'static str, stream: &Stream) -> Result<()> {
+    pub(crate) fn check_device(&self, argument: Argument, stream: &Stream) -> Result<()> {
         match self.place {
             Place::Device { stream: own, .. } if !own.device().same_memory(&stream.device()) => {
                 Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))

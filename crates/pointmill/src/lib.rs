@@ -18,6 +18,7 @@
 //! # Ok::<(), pointmill::Error>(())
 //! ```
 
+mod argument;
 mod coordinates;
 pub mod device;
 mod error;
@@ -32,13 +33,17 @@ mod seed;
 mod testing;
 pub mod voxelize;
 
+pub use argument::Argument;
 pub use coordinates::{Coordinate, Coordinates};
 #[cfg(feature = "twin")]
 pub use device::TwinFault;
 pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream, num_threads, set_num_threads};
 pub use error::{Error, Result};
 pub use input::{Element, Input, bf16, f16};
-pub use pointmill_core::{Aabb, BoxOrigin, ElementType, PointCloud, Points, VoxelGrid};
+pub use pointmill_core::rigid::NotRigid;
+pub use pointmill_core::{
+    Aabb, BoxOrigin, CloudError, ElementType, GridError, OrientedBox, PointCloud, Points, Pose, UnknownName, VoxelGrid,
+};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

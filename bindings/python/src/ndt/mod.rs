@@ -9,10 +9,10 @@ pub(crate) use result::{NdtFit, NdtRegistration, NdtReport};
 use crate::arrays::{Array, Data, Dtype};
 use crate::errors::{Names, OrRaise, value};
 use pointmill::ndt::NdtCloud;
-use pointmill::{Result, Stream};
+use pointmill::{Argument, Result, Stream};
 use pyo3::prelude::*;
 
-const NAMES: Names = &[("matrix", "poses"), ("pose", "poses")];
+const NAMES: Names = &[(Argument::Matrix, "poses"), (Argument::Pose, "poses")];
 /// Points of which a sum, or poses times points of which a score, takes a good part of a second on the CPU.
 const LONG: usize = 1 << 21;
 

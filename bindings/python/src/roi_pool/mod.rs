@@ -14,17 +14,18 @@ use crate::args::{choice, numbers, whole};
 use crate::arrays::{Array, Dtype};
 use crate::cache::Cache;
 use crate::errors::{Names, kind, value};
+use pointmill::Argument;
 use pointmill::BoxOrigin;
 use pointmill::roi_pool::{BoxParams, PoolMode, RoiLayout, RoiPoolParams, RoiPooler};
 use pyo3::prelude::*;
 
 /// What the library calls the arguments.
 const NAMES: Names = &[
-    ("boxes", "rois"),
-    ("points", "pts"),
-    ("features", "pts_feature"),
-    ("max_points_per_voxel", "max_pts_per_voxel"),
-    ("grad_pooled", "grad"),
+    (Argument::Boxes, "rois"),
+    (Argument::Points, "pts"),
+    (Argument::Features, "pts_feature"),
+    (Argument::MaxPointsPerVoxel, "max_pts_per_voxel"),
+    (Argument::GradPooled, "grad"),
 ];
 
 /// Pairs of a box and a point from which on the CPU takes a good part of a second.

@@ -194,7 +194,7 @@ impl<'a> Asked<'a> {
                     None => builder.insert(start(moments.lattice().unit())?),
                 };
                 builder.merge(&moments).map_err(|e| match e {
-                    pointmill::Error::Argument { argument: "resolution", .. } => {
+                    pointmill::Error::Argument { argument: pointmill::Argument::Resolution, .. } => {
                         Trouble::Fatal(Failure::Usage(pointmill_io::escape(&format!("{name}: {e}"))))
                     }
                     e => Trouble::blame("BadValue", e, &name),

@@ -12,7 +12,7 @@ use crate::printer::Printer;
 use crate::records::Run;
 use crate::stats::milliseconds;
 use pointmill::ndt::{NdtBuilder, NdtMoments};
-use pointmill::{Device, Error};
+use pointmill::{Argument, Device, Error};
 use pointmill_io::{IoError, Limits, escape, find_inputs};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -141,7 +141,7 @@ fn sum(plus: Vec<Found>, minus: Vec<Found>, limits: &Limits, printer: &mut Print
 /// Moments that do not go together.
 fn refuse(e: Error, first: &str, name: &str) -> Failure {
     match e {
-        Error::Argument { argument: "resolution", .. } => {
+        Error::Argument { argument: Argument::Resolution, .. } => {
             Failure::Usage(escape(&format!("{name}: {e}, beside {first}")))
         }
         Error::Argument { .. } => Failure::Usage(escape(&format!("{name}: {e}"))),

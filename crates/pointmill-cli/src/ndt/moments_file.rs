@@ -25,7 +25,9 @@ pub(super) fn write(to: impl Destination, moments: &NdtMoments) -> Result<(), Fa
 pub(super) fn read(path: &Path, limits: &Limits) -> Result<NdtMoments, IoError> {
     let table = read_ndt_moments_within(path, limits)?;
     NdtMoments::from_table(&table).map_err(|e| match e {
-        Error::Argument { argument, expected, got } => IoError::BadValue(Detail::new(path, argument, expected, got)),
+        Error::Argument { argument, expected, got } => {
+            IoError::BadValue(Detail::new(path, argument.as_str(), expected, got))
+        }
         e => IoError::BadValue(Detail::new(path, "cells", "moments", e.to_string())),
     })
 }

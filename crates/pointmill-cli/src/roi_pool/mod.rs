@@ -22,7 +22,7 @@ use crate::{device, interrupt, outputs, say};
 use answer::Answer;
 use files::{Features, Loaded, Sources};
 use lane::Lane;
-use pointmill::{Device, Error};
+use pointmill::{Argument, Device, Error};
 use records::{ArrayRecord, Begin, CpuRecord, ParamsRecord, Summary};
 use scenes::Scenes;
 use std::path::Path;
@@ -207,8 +207,8 @@ fn blame(e: Error) -> Trouble {
 /// The number of the file that an error of a call is about: 0 for boxes, 1 for points, 2 for features.
 fn file_of(e: &Error) -> Option<usize> {
     match e {
-        Error::Argument { argument: "boxes", .. } => Some(0),
-        Error::Argument { argument: "features", .. } => Some(2),
+        Error::Argument { argument: Argument::Boxes, .. } => Some(0),
+        Error::Argument { argument: Argument::Features, .. } => Some(2),
         // Of the points alone, or of the points in the boxes.
         Error::Argument { .. } => Some(1),
         _ => None,

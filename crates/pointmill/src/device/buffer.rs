@@ -1,7 +1,7 @@
 //! Memory on a device.
 
 use super::stream::{Queue, Stream};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use bytemuck::Pod;
 #[cfg(feature = "cuda")]
 use cudarc::driver::result;
@@ -37,7 +37,11 @@ impl<T: Pod> Buffer<T> {
     pub(super) fn alloc(stream: &Stream, len: usize) -> Result<Self> {
         let out_of_memory = |bytes| Error::OutOfMemory { device: stream.device().to_string(), bytes };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| out_of_memory(u64::MAX))?;
-        stream.check_not_capturing("memory", "enough from a call before", format_args!("{bytes} bytes more"))?;
+        stream.check_not_capturing(
+            Argument::Memory,
+            "enough from a call before",
+            format_args!("{bytes} bytes more"),
+        )?;
         let memory = match &stream.0 {
             Queue::Cpu(_) => {
                 let mut data = Vec::new();
@@ -103,7 +107,7 @@ impl<T: Pod> Buffer<T> {
             }),
             Queue::Cpu(_) => {
                 let _ = (pointer, len);
-                Err(Error::argument("stream", "one of a GPU", stream.device()))
+                Err(Error::argument(Argument::Stream, "one of a GPU", stream.device()))
             }
         }
     }
@@ -222,7 +226,7 @@ impl<T: Pod> Buffer<T> {
         }
         if self.is_foreign() {
             let expected = format!("room for {len} elements in memory that is not pointmill's own");
-            return Err(Error::argument("buffer", expected, self.len));
+            return Err(Error::argument(Argument::Buffer, expected, self.len));
         }
         *self = self.stream.alloc(len)?;
         Ok(true)
@@ -234,10 +238,10 @@ impl<T: Pod> Buffer<T> {
     /// More elements than the buffer has, a stream that is being captured, or a failed copy.
     pub fn write(&mut self, data: &[T]) -> Result<()> {
         if data.len() > self.len {
-            return Err(Error::argument("data", format!("at most {} elements", self.len), data.len()));
+            return Err(Error::argument(Argument::Data, format!("at most {} elements", self.len), data.len()));
         }
         let got = format_args!("{} elements", data.len());
-        self.stream.check_not_capturing("data", "nothing from the host", got)?;
+        self.stream.check_not_capturing(Argument::Data, "nothing from the host", got)?;
         match &mut self.memory {
             Memory::Host(memory) => memory[..data.len()].copy_from_slice(data),
             #[cfg(feature = "cuda")]
@@ -276,7 +280,7 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn copy_part(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
         let most = self.len.min(other.len.saturating_sub(start));
         if len > most {
-            return Err(Error::argument("len", format!("at most {most}"), len));
+            return Err(Error::argument(Argument::Len, format!("at most {most}"), len));
         }
         // Memory of another device is refused below.
         let same = self.stream.device().same_memory(&other.stream.device());
@@ -307,7 +311,7 @@ impl<T: Pod> Buffer<T> {
             #[cfg(any(feature = "cuda", feature = "twin"))]
             _ => {
                 return Err(Error::argument(
-                    "other",
+                    Argument::Other,
                     format!("memory of {}", self.stream.device()),
                     other.stream.device(),
                 ));
@@ -357,7 +361,7 @@ impl<T: Pod> Buffer<T> {
     /// More elements than the buffer has, whatever the earlier work ran into, or host memory that is not there.
     pub fn read(&self, len: usize) -> Result<Vec<T>> {
         if len > self.len {
-            return Err(Error::argument("len", format!("at most {}", self.len), len));
+            return Err(Error::argument(Argument::Len, format!("at most {}", self.len), len));
         }
         let mut out = Vec::new();
         let bytes = (len * size_of::<T>()) as u64;
@@ -373,9 +377,9 @@ impl<T: Pod> Buffer<T> {
     /// As [`Buffer::read`].
     pub fn read_into(&self, out: &mut [T]) -> Result<()> {
         if out.len() > self.len {
-            return Err(Error::argument("len", format!("at most {}", self.len), out.len()));
+            return Err(Error::argument(Argument::Len, format!("at most {}", self.len), out.len()));
         }
-        self.stream.check_not_capturing("buffer", "one that can be awaited", "a read")?;
+        self.stream.check_not_capturing(Argument::Buffer, "one that can be awaited", "a read")?;
         match &self.memory {
             Memory::Host(data) => out.copy_from_slice(&data[..out.len()]),
             #[cfg(feature = "cuda")]

@@ -1,7 +1,7 @@
 //! Marks in a stream, to measure the time between them.
 
 use super::stream::{Queue, Stream};
-use crate::Result;
+use crate::{Argument, Result};
 #[cfg(feature = "cuda")]
 use cudarc::driver::{result, sys};
 use std::fmt;
@@ -69,7 +69,7 @@ impl Event {
                 })
             }
             #[cfg(feature = "cuda")]
-            _ => Err(crate::Error::argument("earlier", "a mark of the same device", earlier.stream.device())),
+            _ => Err(crate::Error::argument(Argument::Earlier, "a mark of the same device", earlier.stream.device())),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Stream;
 use super::stream::Queue;
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 #[cfg(feature = "cuda")]
 use cudarc::driver::{result, sys};
 use std::fmt;
@@ -24,7 +24,7 @@ impl Stream {
     pub fn capture(&self, queue_work: impl FnOnce() -> Result<()>) -> Result<Graph> {
         #[cfg(test)]
         let _together = crate::testing::CAPTURES.read();
-        self.check_not_capturing("stream", "one that records nothing else", "another recording")?;
+        self.check_not_capturing(Argument::Stream, "one that records nothing else", "another recording")?;
         self.begin_capture()?;
         let queued = catch_unwind(AssertUnwindSafe(queue_work));
         // Whatever became of the work: while it is captured a stream is of no other use.
@@ -46,7 +46,7 @@ impl Stream {
                 q.begin_capture();
                 Ok(())
             }
-            Queue::Cpu(_) => Err(Error::argument("device", "a GPU (only GPUs record graphs)", self.device())),
+            Queue::Cpu(_) => Err(Error::argument(Argument::Device, "a GPU (only GPUs record graphs)", self.device())),
         }
     }
 
@@ -83,7 +83,7 @@ impl Stream {
     }
 
     /// Refuses what a graph cannot hold.
-    pub(crate) fn check_not_capturing(&self, argument: &'static str, expected: &str, got: impl ToString) -> Result<()> {
+    pub(crate) fn check_not_capturing(&self, argument: Argument, expected: &str, got: impl ToString) -> Result<()> {
         if !self.is_capturing()? {
             return Ok(());
         }

@@ -38,7 +38,7 @@ pub(crate) use twin::Step;
 pub use twin::TwinFault;
 pub(crate) use uploaded::Uploaded;
 
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl Device {
     /// Zero threads, or threads that the system refuses.
     pub fn cpu_with_threads(threads: usize) -> Result<Self> {
         if threads == 0 {
-            return Err(Error::argument("threads", "at least 1", threads));
+            return Err(Error::argument(Argument::Threads, "at least 1", threads));
         }
         Ok(Self(Kind::Cpu(Some(Arc::new(threads::Threads::new(threads)?)))))
     }

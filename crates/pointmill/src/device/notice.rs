@@ -1,7 +1,7 @@
 //! A number that a kernel tells the host, while the device goes on.
 
 use super::{Buffer, Stream};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use std::time::Duration;
 
 /// How long the host itself looks for the number. A longer wait is left to the driver, which also hears of errors.
@@ -49,7 +49,7 @@ impl Notice {
     /// # Errors
     /// Whatever the work that was queued ran into.
     pub(crate) fn wait(&self) -> Result<u32> {
-        self.word.stream().check_not_capturing("buffer", "one that can be awaited", "a read")?;
+        self.word.stream().check_not_capturing(Argument::Buffer, "one that can be awaited", "a read")?;
         let told = |word: u64| (word >> 32 == u64::from(self.call)).then_some(word as u32);
         if !self.recorded
             && let Some(value) = self.word.look(told, LOOK)

@@ -2,7 +2,7 @@
 
 use super::stream::Queue;
 use super::{Buffer, Stream};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 #[cfg(feature = "cuda")]
 use cudarc::driver::{result, sys};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -48,10 +48,10 @@ impl Stream {
             return Ok(());
         }
         if !self.device().same_memory(&other.device()) {
-            return Err(Error::argument("other", format!("a stream of {}", self.device()), other.device()));
+            return Err(Error::argument(Argument::Other, format!("a stream of {}", self.device()), other.device()));
         }
         for stream in [self, other] {
-            stream.check_not_capturing("stream", "memory of one stream only", "memory of another stream")?;
+            stream.check_not_capturing(Argument::Stream, "memory of one stream only", "memory of another stream")?;
         }
         match (&self.0, &other.0) {
             #[cfg(feature = "cuda")]

@@ -1,7 +1,7 @@
 //! Streams that are used no longer, though memory of them is still there.
 
 use super::stream::{Queue, Stream};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 #[cfg(feature = "cuda")]
 use cudarc::driver::result;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -36,7 +36,7 @@ impl Gate {
         if self.is_open() {
             return work();
         }
-        Err(Error::argument("stream", "one that is still in use", "one that was retired"))
+        Err(Error::argument(Argument::Stream, "one that is still in use", "one that was retired"))
     }
 
     /// Closes the gate for good, then waits with `finish` for what was queued.

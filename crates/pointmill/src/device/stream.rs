@@ -5,7 +5,7 @@ use super::cuda::Gpu;
 #[cfg(feature = "cuda")]
 use super::retire::Gate;
 use super::{Buffer, Device, Kind};
-use crate::Result;
+use crate::{Argument, Result};
 #[cfg(feature = "cuda")]
 use cudarc::driver::{DriverError, result, sys};
 use pointmill_kernels::Kernel;
@@ -139,7 +139,7 @@ impl Stream {
             Kind::Cuda(gpu) => Ok(Self(CudaQueue::of(gpu, raw as sys::CUstream, false))),
             _ => {
                 let _ = raw;
-                Err(crate::Error::argument("device", "a GPU", device))
+                Err(crate::Error::argument(Argument::Device, "a GPU", device))
             }
         }
     }
@@ -160,7 +160,7 @@ impl Stream {
     /// # Errors
     /// Whatever the queued work ran into; a stream that is being captured.
     pub fn synchronize(&self) -> Result<()> {
-        self.check_not_capturing("stream", "one that queued work can be awaited on", "a wait")?;
+        self.check_not_capturing(Argument::Stream, "one that queued work can be awaited on", "a wait")?;
         match &self.0 {
             #[cfg(feature = "cuda")]
             // SAFETY: the stream is alive while this handle is.

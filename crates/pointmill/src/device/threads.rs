@@ -1,7 +1,7 @@
 //! The threads of the CPU: rayon's in the process that loads the library, and a pool of its own in each forked one.
 
 use super::process::{PerProcess, generation};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
@@ -36,7 +36,7 @@ static FORKED: PerProcess<usize> = PerProcess::new(|| {
 /// ```
 pub fn set_num_threads(threads: usize) -> Result<()> {
     if threads == 0 {
-        return Err(Error::argument("threads", "at least 1", threads));
+        return Err(Error::argument(Argument::Threads, "at least 1", threads));
     }
     pool(threads)?;
     ASKED.store(threads, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Words that the host keeps on a device.
 
 use super::{Buffer, Stream};
-use crate::Result;
+use crate::{Argument, Result};
 
 /// Words on a device that are copied there only when they change, so that calls with the same ones can be recorded.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Uploaded {
     ///
     /// # Errors
     /// Other words than before while the stream is captured; out of memory; a failed copy.
-    pub(crate) fn set(&mut self, argument: &'static str, words: impl Iterator<Item = u32> + Clone) -> Result<()> {
+    pub(crate) fn set(&mut self, argument: Argument, words: impl Iterator<Item = u32> + Clone) -> Result<()> {
         let stream = self.words.stream();
         let same = self.host.iter().copied().eq(words.clone());
         if !same {

@@ -4,7 +4,7 @@ use super::cloud::{check_normals, check_number};
 use super::gpu::Work;
 use super::{IcpParams, Registration, Target, align};
 use crate::device::Stream;
-use crate::{Coordinates, Result};
+use crate::{Argument, Coordinates, Result};
 use std::time::Instant;
 
 /// Aligns clouds on the device of a stream, and keeps its memory for the next time.
@@ -84,7 +84,7 @@ impl Aligner {
         let work = self.work.as_mut().expect("a GPU");
         let start = Instant::now();
         let guess = params.check()?;
-        for (cloud, argument) in [(&source, "source"), (&target, "target")] {
+        for (cloud, argument) in [(&source, Argument::Source), (&target, Argument::Target)] {
             cloud.check_device(argument, &self.stream)?;
             check_number(argument, cloud.len())?;
         }

@@ -4,7 +4,7 @@ use super::Metric;
 use super::result::Dropped;
 use super::search::{MAX_POINTS, order_along_curve};
 use crate::device::on_threads;
-use crate::{Coordinates, Device, Error, Result, memory};
+use crate::{Argument, Coordinates, Device, Error, Result, memory};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
 use pointmill_core::rigid::unit;
 use rayon::prelude::*;
@@ -27,7 +27,7 @@ pub(super) struct Local {
 
 impl Local {
     /// Takes the points of a cloud in order.
-    pub(super) fn new(argument: &'static str, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<Self> {
+    pub(super) fn new(argument: Argument, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<Self> {
         cloud.check_device(argument, &Device::cpu().stream()?)?;
         check_number(argument, cloud.len())?;
         let mut local = Self::default();
@@ -69,9 +69,9 @@ impl Local {
     }
 
     /// One point, their mean, for the points of each cube of `size` metres; in the order of the first points of cubes.
-    pub(super) fn downsampled(&self, argument: &'static str, size: f64) -> Result<Vec<[f32; 3]>> {
+    pub(super) fn downsampled(&self, argument: Argument, size: f64) -> Result<Vec<[f32; 3]>> {
         let lattice = NdtLattice::new(size)
-            .map_err(|_| Error::argument("voxel_size", "0, or a size whose reciprocal is a normal f32", size))?;
+            .map_err(|_| Error::argument(Argument::VoxelSize, "0, or a size whose reciprocal is a normal f32", size))?;
         let mut cells: Vec<([i32; 3], u32)> = Vec::new();
         memory::room(&mut cells, self.points.len())?;
         for (p, i) in self.points.iter().zip(0..) {
@@ -96,7 +96,7 @@ impl Local {
 }
 
 /// Checks the number of points of a cloud.
-pub(super) fn check_number(argument: &'static str, n: usize) -> Result<()> {
+pub(super) fn check_number(argument: Argument, n: usize) -> Result<()> {
     if n > MAX_POINTS {
         return Err(Error::argument(argument, format!("at most {MAX_POINTS} points"), n));
     }
@@ -107,10 +107,14 @@ pub(super) fn check_number(argument: &'static str, n: usize) -> Result<()> {
 pub(super) fn check_normals(cloud: &Coordinates<'_>, normals: &[[f32; 3]], metric: Metric) -> Result<()> {
     if metric == Metric::PointToPoint {
         let expected = "none: point-to-point does not use normals";
-        return Err(Error::argument("target_normals", expected, format!("{} normals", normals.len())));
+        return Err(Error::argument(Argument::TargetNormals, expected, format!("{} normals", normals.len())));
     }
     if normals.len() != cloud.len() {
-        return Err(Error::argument("target_normals", format!("{} rows, as the target", cloud.len()), normals.len()));
+        return Err(Error::argument(
+            Argument::TargetNormals,
+            format!("{} rows, as the target", cloud.len()),
+            normals.len(),
+        ));
     }
     Ok(())
 }
@@ -122,7 +126,7 @@ pub(super) fn unit_normal(normal: [f32; 3]) -> [f32; 3] {
 }
 
 /// The error of a cloud with a point too far from its middle.
-pub(super) fn too_far(argument: &'static str, index: usize) -> Error {
+pub(super) fn too_far(argument: Argument, index: usize) -> Error {
     let expected = format!("coordinates within {FARTHEST:e} m of the middle of the cloud");
     Error::argument(argument, expected, format!("point {index} of those that are finite"))
 }

@@ -2,7 +2,7 @@
 
 use super::search::{MAX_NEIGHBOURS, Scratch, Searcher, Several};
 use crate::device::on_threads;
-use crate::{Error, Result, memory};
+use crate::{Argument, Error, Result, memory};
 use pointmill_core::icp::nearest::{FARTHEST, index_of};
 use pointmill_core::icp::neighbourhood::Neighbourhood;
 use rayon::prelude::*;
@@ -27,10 +27,14 @@ const GROUPS: usize = 32;
 /// ```
 pub fn normals(points: &[[f32; 3]], searcher: &Searcher, k: usize) -> Result<Vec<[f32; 3]>> {
     if !(1..=MAX_NEIGHBOURS).contains(&k) {
-        return Err(Error::argument("k", format!("1 to {MAX_NEIGHBOURS}"), k));
+        return Err(Error::argument(Argument::K, format!("1 to {MAX_NEIGHBOURS}"), k));
     }
     if searcher.len() != points.len() {
-        return Err(Error::argument("searcher", format!("one of these {} points", points.len()), searcher.len()));
+        return Err(Error::argument(
+            Argument::Searcher,
+            format!("one of these {} points", points.len()),
+            searcher.len(),
+        ));
     }
     if let Some(on) = searcher.on_gpu() {
         return on.normals(k);

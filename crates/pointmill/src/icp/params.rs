@@ -1,7 +1,7 @@
 //! How clouds are aligned.
 
 use super::search::{MAX_NEIGHBOURS, Search};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 pub use pointmill_core::icp::Kernel as Robust;
 use pointmill_core::icp::turn::Rules;
 use pointmill_core::rigid::Rigid;
@@ -87,20 +87,20 @@ impl IcpParams {
         for stage in self.stages() {
             super::search::limit_of(stage.max_distance)?;
             if !(stage.voxel_size.is_finite() && stage.voxel_size >= 0.0) {
-                return Err(Error::argument("voxel_size", "a finite size >= 0 m", stage.voxel_size));
+                return Err(Error::argument(Argument::VoxelSize, "a finite size >= 0 m", stage.voxel_size));
             }
         }
         if let Some(width) = self.robust.width().filter(|width| !(width.is_finite() && *width > 0.0)) {
-            return Err(Error::argument("robust", "a finite width > 0 m", width));
+            return Err(Error::argument(Argument::Robust, "a finite width > 0 m", width));
         }
         if self.step_tolerance.is_nan() || self.step_tolerance < 0.0 {
-            return Err(Error::argument("step_tolerance", "0 or more", self.step_tolerance));
+            return Err(Error::argument(Argument::StepTolerance, "0 or more", self.step_tolerance));
         }
         if !(FEWEST_NEIGHBOURS..=MAX_NEIGHBOURS).contains(&self.neighbours) {
             let expected = format!("{FEWEST_NEIGHBOURS} to {MAX_NEIGHBOURS}");
-            return Err(Error::argument("neighbours", expected, self.neighbours));
+            return Err(Error::argument(Argument::Neighbours, expected, self.neighbours));
         }
-        Rigid::from_matrix(&self.target_from_source).map_err(|e| Error::not_rigid("target_from_source", e))
+        Rigid::from_matrix(&self.target_from_source).map_err(|e| Error::not_rigid(Argument::TargetFromSource, e))
     }
 
     /// What ends a stage.

@@ -7,7 +7,7 @@ use super::result::{Dropped, Iteration, Observability, Registration, Status, Tim
 use super::search::Search;
 use super::stage::{Clouds, Onto};
 use crate::device::on_threads;
-use crate::{Coordinates, Result, memory};
+use crate::{Argument, Coordinates, Result, memory};
 use pointmill_core::icp::pairs::Linearization;
 use pointmill_core::icp::pose::{point_hessian, step_hessian};
 use pointmill_core::icp::spread::{Spread, margin};
@@ -62,8 +62,8 @@ pub fn align(source: Coordinates<'_>, target: Coordinates<'_>, params: &IcpParam
     let start = Instant::now();
     let guess = params.check()?;
     on_threads(|| {
-        let source = Local::new("source", &source, params.drop_zeros)?;
-        let target = Local::new("target", &target, params.drop_zeros)?;
+        let source = Local::new(Argument::Source, &source, params.drop_zeros)?;
+        let target = Local::new(Argument::Target, &target, params.drop_zeros)?;
         let frames = Frames { source: source.centre, target: target.centre };
         let dropped = [source.dropped, target.dropped];
         run(start, params, frames, &guess, dropped, &mut OnHost { source, target: Of::Cloud(target), params })
@@ -79,7 +79,7 @@ pub(super) fn align_onto(
     guess: &Rigid,
 ) -> Result<Registration> {
     let start = Instant::now();
-    let source = Local::new("source", source, params.drop_zeros)?;
+    let source = Local::new(Argument::Source, source, params.drop_zeros)?;
     let frames = Frames { source: source.centre, target: whole.centre };
     let dropped = [source.dropped, whole.dropped];
     let target = Of::Stages(stages.iter());

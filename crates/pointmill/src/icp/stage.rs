@@ -8,7 +8,7 @@ use super::register::{Ask, Ground, Turn, elapsed};
 use super::result::Timing;
 use super::search::{Search, Searcher, limit_of};
 use crate::prim::sum;
-use crate::{Result, memory};
+use crate::{Argument, Result, memory};
 use pointmill_core::icp::pairs::{Linearization, POINT_TERMS, STEP_TERMS, generalized, point_to_plane, point_to_point};
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
@@ -39,7 +39,7 @@ pub(super) struct Onto {
 }
 
 /// The points that a stage takes.
-fn points_of(argument: &'static str, cloud: &Local, stage: &Stage) -> Result<Vec<[f32; 3]>> {
+fn points_of(argument: Argument, cloud: &Local, stage: &Stage) -> Result<Vec<[f32; 3]>> {
     match stage.voxel_size {
         0.0 => memory::collect(cloud.points.iter().copied()),
         size => cloud.downsampled(argument, size),
@@ -49,7 +49,7 @@ fn points_of(argument: &'static str, cloud: &Local, stage: &Stage) -> Result<Vec
 impl Onto {
     /// Of a whole target.
     pub(super) fn new(target: &Local, stage: &Stage, params: &IcpParams) -> Result<Arc<Self>> {
-        let points = points_of("target", target, stage)?;
+        let points = points_of(Argument::Target, target, stage)?;
         let searcher = Searcher::new(&points, params.search)?;
         let normals = match params.metric {
             Metric::PointToPoint => Vec::new(),
@@ -72,7 +72,7 @@ impl Clouds {
         params: &IcpParams,
     ) -> Result<Self> {
         let of_source = || -> Result<_> {
-            let points = points_of("source", source, stage)?;
+            let points = points_of(Argument::Source, source, stage)?;
             let normals = match params.metric {
                 Metric::Gicp => normals(&points, &Searcher::new(&points, params.search)?, params.neighbours)?,
                 _ => Vec::new(),

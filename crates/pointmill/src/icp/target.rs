@@ -6,7 +6,7 @@ use super::register::align_onto;
 use super::stage::Onto;
 use super::{IcpParams, Registration};
 use crate::device::Stream;
-use crate::{Coordinates, Result, memory};
+use crate::{Argument, Coordinates, Result, memory};
 use pointmill_core::rigid::Rigid;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -85,8 +85,8 @@ impl Target {
 
     fn made(stream: &Stream, cloud: Coordinates<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Self> {
         let guess = params.check()?;
-        cloud.check_device("target", stream)?;
-        check_number("target", cloud.len())?;
+        cloud.check_device(Argument::Target, stream)?;
+        check_number(Argument::Target, cloud.len())?;
         if let Some(normals) = normals {
             check_normals(&cloud, normals, params.metric)?;
         }
@@ -106,8 +106,8 @@ impl Target {
     /// A source beyond the limits, or in memory of another device; out of memory, a lost device. The target stays as it is.
     pub fn align(&self, source: Coordinates<'_>) -> Result<Registration> {
         let start = Instant::now();
-        source.check_device("source", &self.stream)?;
-        check_number("source", source.len())?;
+        source.check_device(Argument::Source, &self.stream)?;
+        check_number(Argument::Source, source.len())?;
         let (params, guess) = (&self.params, &self.guess);
         match &self.side {
             Side::Host(whole, stages) => {
@@ -128,7 +128,7 @@ impl Target {
 }
 
 fn host(cloud: &Coordinates<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Side> {
-    let mut whole = Local::new("target", cloud, params.drop_zeros)?;
+    let mut whole = Local::new(Argument::Target, cloud, params.drop_zeros)?;
     if let Some(normals) = normals {
         whole.take_normals(cloud, normals, params.drop_zeros)?;
     }

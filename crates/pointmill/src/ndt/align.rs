@@ -1,7 +1,7 @@
 //! Aligning a scan to a grid.
 
 use super::NdtFit;
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use pointmill_core::linear::inverse;
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, Pose, PreparedPose, state};
 use pointmill_core::rigid::Rigid;
@@ -92,10 +92,10 @@ impl AlignParams {
             }
             Err(Error::argument(argument, "a finite number > 0", value))
         };
-        positive("step_size", self.step_size)?;
-        positive("epsilon", self.epsilon)?;
+        positive(Argument::StepSize, self.step_size)?;
+        positive(Argument::Epsilon, self.epsilon)?;
         let max_iterations = u32::try_from(self.max_iterations)
-            .map_err(|_| Error::argument("max_iterations", "fewer than 2^32", self.max_iterations))?;
+            .map_err(|_| Error::argument(Argument::MaxIterations, "fewer than 2^32", self.max_iterations))?;
         Ok(NdtLimits { step_size: self.step_size, epsilon: self.epsilon, max_iterations })
     }
 }
@@ -126,7 +126,7 @@ pub fn matrix_of(pose: &Pose) -> [f64; 16] {
 /// # Errors
 /// A matrix that is not finite, whose last row is not 0, 0, 0, 1, that mirrors, or that has an entry more than a thousandth off the nearest rotation.
 pub fn pose_of(matrix: &[f64; 16]) -> Result<Pose> {
-    let Rigid { rotation, translation } = Rigid::nearly(matrix).map_err(|e| Error::not_rigid("matrix", e))?;
+    let Rigid { rotation, translation } = Rigid::nearly(matrix).map_err(|e| Error::not_rigid(Argument::Matrix, e))?;
     let r = |i: usize, j: usize| rotation[i][j];
     let pitch = r(0, 2).clamp(-1.0, 1.0).asin();
     let (roll, yaw) = if r(0, 2).abs() < 1.0 - 1e-12 {

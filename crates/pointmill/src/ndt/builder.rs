@@ -3,8 +3,8 @@
 use super::grid::Place;
 use super::moments::{lattice_of, same};
 use super::{NdtCloud, NdtGrid, NdtMoments, NdtParams, gpu};
-use crate::Result;
 use crate::device::{Device, Stream};
+use crate::{Argument, Result};
 use pointmill_core::ndt::NdtLattice;
 
 /// The grid of a cloud in cells of `resolution` metres.
@@ -84,7 +84,7 @@ impl NdtBuilder {
     /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points or more in all, out of memory; nothing was added then. A lost device; a builder that a call
     /// failed on half-way.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
-        cloud.check_device("points", &self.stream)?;
+        cloud.check_device(Argument::Points, &self.stream)?;
         match &mut self.path {
             Path::Cpu(moments) => self.stream.device().install(|| moments.add(cloud)),
             Path::Gpu(table) => self.stream.in_order(&[cloud.stream()], || table.add(&cloud)),
@@ -161,7 +161,7 @@ impl NdtBuilder {
         let stats = params.check()?;
         if !grid.stream.device().same_memory(&self.stream.device()) {
             let expected = format!("a grid on {}", self.stream.device());
-            return Err(crate::Error::argument("grid", expected, grid.stream.device()));
+            return Err(crate::Error::argument(Argument::Grid, expected, grid.stream.device()));
         }
         match (&mut self.path, &mut grid.place) {
             (Path::Gpu(table), Place::Device(cells)) if self.stream.same_queue(&grid.stream) => {

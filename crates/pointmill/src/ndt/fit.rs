@@ -1,6 +1,6 @@
 //! How well a scan fits.
 
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use pointmill_core::ndt::Pose;
 use pointmill_core::trig::MAX_ANGLE;
 
@@ -30,5 +30,9 @@ pub(super) fn check(pose: &Pose) -> Result<()> {
     if pose.iter().all(|x| x.is_finite()) && pose[3..].iter().all(|a| a.abs() <= MAX_ANGLE) {
         return Ok(());
     }
-    Err(Error::argument("pose", format!("six finite numbers, angles within {MAX_ANGLE} rad"), format!("{pose:?}")))
+    Err(Error::argument(
+        Argument::Pose,
+        format!("six finite numbers, angles within {MAX_ANGLE} rad"),
+        format!("{pose:?}"),
+    ))
 }

@@ -4,7 +4,7 @@ use super::fit::check;
 use super::moments::lattice_of;
 use super::{AlignParams, NdtCells, NdtCloud, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
-use crate::{Error, Result, memory};
+use crate::{Argument, Error, Result, memory};
 use pointmill_core::eigen::eigen;
 use pointmill_core::ndt::{NdtAlignment, NdtLattice, Pose, PreparedPose, in_lattice, key_of};
 
@@ -163,13 +163,13 @@ impl NdtGrid {
     /// A radius that is not finite and positive; points on another device; too many rows; out of memory.
     pub fn radius_search(&self, points: NdtCloud<'_>, radius: f64) -> Result<NdtNeighbours> {
         if !(radius.is_finite() && radius > 0.0) {
-            return Err(Error::argument("radius", "a finite radius > 0 m", radius));
+            return Err(Error::argument(Argument::Radius, "a finite radius > 0 m", radius));
         }
         self.search(points, Near::Within(radius))
     }
 
     fn search(&self, points: NdtCloud<'_>, near: Near) -> Result<NdtNeighbours> {
-        points.check_device("points", &self.stream)?;
+        points.check_device(Argument::Points, &self.stream)?;
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.search(&points, near, &self.stream)),
             Place::Device(grid) => {
@@ -186,7 +186,7 @@ impl NdtGrid {
     /// A pose that is not finite, or with an angle beyond 2^17 rad; a scan on another device; out of memory.
     pub fn score(&self, scan: NdtCloud<'_>, poses: &[Pose]) -> Result<Vec<NdtFit>> {
         poses.iter().try_for_each(check)?;
-        scan.check_device("scan", &self.stream)?;
+        scan.check_device(Argument::Scan, &self.stream)?;
         let prepared = memory::collect(poses.iter().map(PreparedPose::new))?;
         let sums = match &self.place {
             Place::Host(grid) => self.device().install(|| -> Result<_> {
@@ -210,7 +210,7 @@ impl NdtGrid {
     /// As [`NdtGrid::score`].
     pub fn point_scores(&self, scan: NdtCloud<'_>, pose: &Pose) -> Result<Vec<[f64; 2]>> {
         check(pose)?;
-        scan.check_device("scan", &self.stream)?;
+        scan.check_device(Argument::Scan, &self.stream)?;
         let pose = PreparedPose::new(pose);
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.point_scores(&scan, &pose)),
@@ -230,7 +230,7 @@ impl NdtGrid {
     pub fn align(&self, scan: NdtCloud<'_>, guesses: &[Pose], params: &AlignParams) -> Result<Vec<NdtRegistration>> {
         let limits = params.check()?;
         guesses.iter().try_for_each(check)?;
-        scan.check_device("scan", &self.stream)?;
+        scan.check_device(Argument::Scan, &self.stream)?;
         let mut alignments = memory::collect(guesses.iter().map(NdtAlignment::new))?;
         match &self.place {
             Place::Host(grid) => {
@@ -260,16 +260,16 @@ fn check_cells(cells: &NdtCells, lattice: &NdtLattice) -> Result<()> {
         [cells.counts.len(), cells.mean_local.len(), cells.mean.len(), cells.covariance.len(), cells.inverse.len()];
     let others = [cells.eigenvalues.len(), cells.normal.len()];
     if let Some(other) = lengths.iter().chain(&others).find(|other| **other != len) {
-        return Err(Error::argument("cells", format!("arrays of {len} rows"), format!("one of {other}")));
+        return Err(Error::argument(Argument::Cells, format!("arrays of {len} rows"), format!("one of {other}")));
     }
     if cells.report.voxels != len {
-        return Err(Error::argument("cells", format!("a report of {len} voxels"), cells.report.voxels));
+        return Err(Error::argument(Argument::Cells, format!("a report of {len} voxels"), cells.report.voxels));
     }
     if let Some(cell) = cells.coords.iter().find(|cell| !in_lattice(**cell)) {
-        return Err(Error::argument("cells", "coordinates from -2^20 to below 2^20", format!("{cell:?}")));
+        return Err(Error::argument(Argument::Cells, "coordinates from -2^20 to below 2^20", format!("{cell:?}")));
     }
     if let Some(pair) = cells.coords.windows(2).find(|pair| key_of(pair[0]) >= key_of(pair[1])) {
-        return Err(Error::argument("cells", "coordinates that ascend by (z, y, x)", format!("{pair:?}")));
+        return Err(Error::argument(Argument::Cells, "coordinates that ascend by (z, y, x)", format!("{pair:?}")));
     }
     // Searches look for a mean in its own cell.
     let edge = lattice.unit();
@@ -278,7 +278,11 @@ fn check_cells(cells: &NdtCells, lattice: &NdtLattice) -> Result<()> {
         let inside = (0..3).all(|i| (cells.mean[row][i] - center[i]).abs() <= edge * 0.500_000_1);
         if !inside || !is_inverse(&cells.inverse[row], edge) {
             let got = format!("mean {:?}, inverse {:?} in cell {cell:?}", cells.mean[row], cells.inverse[row]);
-            return Err(Error::argument("cells", "means within their cells, and positive definite inverses", got));
+            return Err(Error::argument(
+                Argument::Cells,
+                "means within their cells, and positive definite inverses",
+                got,
+            ));
         }
     }
     Ok(())

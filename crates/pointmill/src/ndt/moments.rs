@@ -4,7 +4,7 @@ use super::cloud::NdtCloud;
 use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams, cells};
 use crate::device::on_threads;
-use crate::{Error, Result, memory};
+use crate::{Argument, Error, Result, memory};
 use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, cell_of, key_of};
 
 /// Sums over the points of each occupied cell.
@@ -42,8 +42,10 @@ impl NdtMoments {
     /// # Ok::<(), pointmill::Error>(())
     /// ```
     pub fn from_table(table: &NdtMomentsTable) -> Result<Self> {
-        table.check_cells().map_err(|e| Error::argument("cells", e.expected, format!("{} in {}", e.got, e.field)))?;
-        table.check_points().map_err(|e| Error::argument("points", e.expected, e.got))?;
+        table
+            .check_cells()
+            .map_err(|e| Error::argument(Argument::Cells, e.expected, format!("{} in {}", e.got, e.field)))?;
+        table.check_points().map_err(|e| Error::argument(Argument::Points, e.expected, e.got))?;
         let sums = memory::collect(table.cells.iter().map(|(cell, moments)| (key_of(*cell), *moments)))?;
         Ok(Self::of(table.lattice, sums, table.points, table.nonfinite))
     }
@@ -73,7 +75,7 @@ impl NdtMoments {
     /// # Errors
     /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
-        cloud.check_device("points", &crate::Device::cpu().stream()?)?;
+        cloud.check_device(Argument::Points, &crate::Device::cpu().stream()?)?;
         let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
         let points = more_points([self.points, self.nonfinite], [cloud.len() as u64, summed.nonfinite])?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
@@ -101,7 +103,7 @@ impl NdtMoments {
         self.same_lattice(part)?;
         if part.points > self.points || part.nonfinite > self.nonfinite {
             let expected = format!("at most {} points, {} of them not finite", self.points, self.nonfinite);
-            return Err(Error::argument("part", expected, format!("{}, {}", part.points, part.nonfinite)));
+            return Err(Error::argument(Argument::Part, expected, format!("{}, {}", part.points, part.nonfinite)));
         }
         self.sums = sum::subtract(&self.sums, &part.sums)?;
         self.points -= part.points;
@@ -160,7 +162,7 @@ impl NdtMoments {
 pub(super) fn lattice_of(resolution: f64) -> Result<NdtLattice> {
     NdtLattice::new(resolution).map_err(|_| {
         let expected = "a finite size > 0 m whose reciprocal is a normal f32";
-        Error::argument("resolution", expected, resolution)
+        Error::argument(Argument::Resolution, expected, resolution)
     })
 }
 
@@ -169,7 +171,7 @@ pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> 
     let [points, nonfinite] = [0, 1].map(|i| before[i].checked_add(more[i]));
     points.zip(nonfinite).map(|(points, nonfinite)| [points, nonfinite]).ok_or_else(|| {
         let got = format!("{} and {}", before[0], more[0]);
-        Error::argument("points", "fewer than 2^64 in all", got)
+        Error::argument(Argument::Points, "fewer than 2^64 in all", got)
     })
 }
 
@@ -177,7 +179,7 @@ pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> 
 pub(super) fn same(lattice: &NdtLattice, other: &NdtLattice) -> Result<()> {
     if lattice != other {
         let cells = |lattice: &NdtLattice| format!("cells of {} m", lattice.unit());
-        return Err(Error::argument("resolution", cells(lattice), cells(other)));
+        return Err(Error::argument(Argument::Resolution, cells(lattice), cells(other)));
     }
     Ok(())
 }

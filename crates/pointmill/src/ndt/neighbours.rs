@@ -1,7 +1,7 @@
 //! Rows near points.
 
 use crate::device::{Buffer, Stream};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 
 /// Rows of a grid near points, as lists side by side, on the grid's device.
 ///
@@ -66,7 +66,7 @@ impl NdtNeighbours {
         if total < 1 << 30 {
             return Ok(total as u32);
         }
-        Err(Error::argument("points", "fewer than 2^30 rows near them in all", total))
+        Err(Error::argument(Argument::Points, "fewer than 2^30 rows near them in all", total))
     }
 
     /// The number of elements of all lists.

@@ -1,6 +1,6 @@
 //! Parameters of statistics.
 
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use pointmill_core::ndt::{Covariance, StatsParams};
 
 /// How cells become normal distributions.
@@ -25,10 +25,10 @@ impl NdtParams {
     /// The parameters, if they are in range.
     pub(super) fn check(&self) -> Result<StatsParams> {
         if self.min_points == 0 {
-            return Err(Error::argument("min_points", "at least 1", 0));
+            return Err(Error::argument(Argument::MinPoints, "at least 1", 0));
         }
         if !(0.0..1.0).contains(&self.eigen_ratio) {
-            return Err(Error::argument("eigen_ratio", "0 or more, below 1", self.eigen_ratio));
+            return Err(Error::argument(Argument::EigenRatio, "0 or more, below 1", self.eigen_ratio));
         }
         Ok(StatsParams { covariance: self.covariance, eigen_ratio: self.eigen_ratio })
     }

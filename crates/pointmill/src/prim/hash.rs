@@ -1,7 +1,7 @@
 //! Hash tables.
 
 use crate::device::Buffer;
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use bytemuck::Pod;
 use pointmill_kernels::Kernel;
 use pointmill_kernels::prim::{BLOCK, hash as kernels};
@@ -33,16 +33,16 @@ mod sealed {
 /// A buffer shorter than `n`, a capacity that is no power of two from 4 to 2^31, the CPU as device, out of memory.
 pub fn hash_slots<K: HashKey>(keys: &Buffer<K>, n: usize, capacity: usize) -> Result<(Buffer<u32>, Buffer<K>)> {
     if keys.len() < n {
-        return Err(Error::argument("keys", format!("at least {n} elements"), keys.len()));
+        return Err(Error::argument(Argument::Keys, format!("at least {n} elements"), keys.len()));
     }
     if !capacity.is_power_of_two() || !(4..=1 << 31).contains(&capacity) {
-        return Err(Error::argument("capacity", "a power of two from 4 to 2^31", capacity));
+        return Err(Error::argument(Argument::Capacity, "a power of two from 4 to 2^31", capacity));
     }
     if n >= 1 << 31 {
-        return Err(Error::argument("n", "below 2^31", n));
+        return Err(Error::argument(Argument::N, "below 2^31", n));
     }
     if keys.stream().device().is_cpu() {
-        return Err(Error::argument("keys", "a buffer on a GPU", "cpu"));
+        return Err(Error::argument(Argument::Keys, "a buffer on a GPU", "cpu"));
     }
     let stream = keys.stream();
     let mut table = stream.alloc::<K>(capacity)?;

@@ -1,7 +1,7 @@
 //! Prefix sums and compaction.
 
 use crate::device::Buffer;
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::{Length, compact as compact_kernel, scan as scan_kernel};
 
@@ -53,13 +53,13 @@ pub fn compact(flags: &Buffer<u32>, n: usize) -> Result<(Buffer<u32>, Buffer<u32
 
 fn check(input: &Buffer<u32>, n: usize) -> Result<()> {
     if input.len() < n {
-        return Err(Error::argument("input", format!("at least {n} elements"), input.len()));
+        return Err(Error::argument(Argument::Input, format!("at least {n} elements"), input.len()));
     }
     if n >= scan_kernel::MAX_SUM as usize {
-        return Err(Error::argument("n", format!("below {}", scan_kernel::MAX_SUM), n));
+        return Err(Error::argument(Argument::N, format!("below {}", scan_kernel::MAX_SUM), n));
     }
     if input.stream().device().is_cpu() {
-        return Err(Error::argument("input", "a buffer on a GPU", "cpu"));
+        return Err(Error::argument(Argument::Input, "a buffer on a GPU", "cpu"));
     }
     Ok(())
 }

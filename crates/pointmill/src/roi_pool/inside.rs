@@ -2,7 +2,7 @@
 
 use super::{BoxParams, Scene, cpu, gpu};
 use crate::device::{Buffer, Output, Stream};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 
 /// Answers which points lie in which box, and keeps its memory between calls.
 ///
@@ -191,7 +191,7 @@ impl PointsInBoxes {
         if out.row_splits.stream().same_queue(out.indices.stream()) {
             return Ok(());
         }
-        Err(Error::argument("out", "row_splits and indices of one stream", "two streams"))
+        Err(Error::argument(Argument::Out, "row_splits and indices of one stream", "two streams"))
     }
 
     fn check(&self, scene: &Scene<'_>, out: &Stream) -> Result<()> {
@@ -199,6 +199,6 @@ impl PointsInBoxes {
         if out.device().same_memory(&self.stream.device()) {
             return Ok(());
         }
-        Err(Error::argument("out", format!("memory of {}", self.stream.device()), out.device()))
+        Err(Error::argument(Argument::Out, format!("memory of {}", self.stream.device()), out.device()))
     }
 }

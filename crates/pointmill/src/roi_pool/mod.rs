@@ -35,7 +35,7 @@ pub use result::{FeatureArray, FeatureBuffer, Report, RoiBuffers, RoiPooled};
 pub use scene::{MAX_COLUMNS, MAX_LEN, Scene};
 
 use crate::device::{Device, Stream};
-use crate::{Error, Input, Result};
+use crate::{Argument, Error, Input, Result};
 use result::Shape;
 
 /// Pools the features of the points in each box.
@@ -174,7 +174,7 @@ impl RoiPooler {
     pub fn pool<'a>(&mut self, features: impl Into<Input<'a>>, mode: PoolMode, pooled: &mut RoiPooled) -> Result<()> {
         let features = features.into();
         if self.scene == 0 {
-            return Err(Error::argument("scene", "a located scene (RoiPooler::locate)", "none"));
+            return Err(Error::argument(Argument::Scene, "a located scene (RoiPooler::locate)", "none"));
         }
         self.check_features(self.len.1, &features, pooled)?;
         let shape = self.shape(&features, mode);
@@ -258,19 +258,19 @@ impl RoiPooler {
     /// No located scene, a sparse layout, an argmax that is too short, no channels, a result on another device.
     pub fn restore(&self, pooled: &mut RoiPooled, channels: usize, mode: PoolMode) -> Result<()> {
         if self.scene == 0 {
-            return Err(Error::argument("scene", "a located scene (RoiPooler::locate)", "none"));
+            return Err(Error::argument(Argument::Scene, "a located scene (RoiPooler::locate)", "none"));
         }
         if self.params.layout == RoiLayout::Sparse {
-            return Err(Error::argument("layout", "dense or CSR", "sparse"));
+            return Err(Error::argument(Argument::Layout, "dense or CSR", "sparse"));
         }
         if !(1..=i32::MAX as usize).contains(&channels) {
-            return Err(Error::argument("channels", format!("1 to {}", i32::MAX), channels));
+            return Err(Error::argument(Argument::Channels, format!("1 to {}", i32::MAX), channels));
         }
-        check_same_device("pooled", pooled.stream(), &self.stream)?;
+        check_same_device(Argument::Pooled, pooled.stream(), &self.stream)?;
         let shape = Shape { channels, mode, scene: self.scene, ..shape_of(&self.params, self.len) };
         let values = if mode == PoolMode::Max { shape.voxels().saturating_mul(channels) } else { 0 };
         if pooled.argmax.len() < values {
-            return Err(Error::argument("argmax", format!("{values} values"), pooled.argmax.len()));
+            return Err(Error::argument(Argument::Argmax, format!("{values} values"), pooled.argmax.len()));
         }
         pooled.shape = shape;
         Ok(())
@@ -307,19 +307,19 @@ impl RoiPooler {
         let grad = grad_pooled.into();
         let shape = &pooled.shape;
         self.check_scene(pooled)?;
-        grad.check_device("grad_pooled", &self.stream)?;
-        check_same_device("grad_features", grad_features.stream(), &self.stream)?;
+        grad.check_device(Argument::GradPooled, &self.stream)?;
+        check_same_device(Argument::GradFeatures, grad_features.stream(), &self.stream)?;
         if grad.columns() != shape.channels {
-            return Err(Error::argument("grad_pooled", format!("{} channels", shape.channels), grad.columns()));
+            return Err(Error::argument(Argument::GradPooled, format!("{} channels", shape.channels), grad.columns()));
         }
         if grad.element() != pooled.pooled.element() {
             let expected = format!("values of type {}", pooled.pooled.element().name());
-            return Err(Error::argument("grad_pooled", expected, grad.element().name()));
+            return Err(Error::argument(Argument::GradPooled, expected, grad.element().name()));
         }
         // A sparse result's rows are counted on the device; a longer gradient is as good.
         let rows = if shape.layout == RoiLayout::Sparse { pooled.num_voxels()? } else { shape.voxels() };
         if grad.len() < rows || (shape.layout != RoiLayout::Sparse && grad.len() > rows) {
-            return Err(Error::argument("grad_pooled", format!("{rows} rows"), grad.len()));
+            return Err(Error::argument(Argument::GradPooled, format!("{rows} rows"), grad.len()));
         }
         let Self { stream, path, .. } = self;
         stream.in_order_with(&[grad.stream(), Some(pooled.stream())], grad_features, |out| match path {
@@ -335,20 +335,24 @@ impl RoiPooler {
     fn check_scene(&self, pooled: &RoiPooled) -> Result<()> {
         if self.scene == 0 || pooled.shape.scene != self.scene {
             let expected = "a result pooled from the scene that was located last";
-            return Err(Error::argument("pooled", expected, "one of another scene"));
+            return Err(Error::argument(Argument::Pooled, expected, "one of another scene"));
         }
         Ok(())
     }
 
     fn check_features(&self, points: usize, features: &Input<'_>, pooled: &RoiPooled) -> Result<()> {
         if features.len() != points {
-            return Err(Error::argument("features", format!("{points} rows, one for each point"), features.len()));
+            return Err(Error::argument(
+                Argument::Features,
+                format!("{points} rows, one for each point"),
+                features.len(),
+            ));
         }
         if i32::try_from(features.columns()).is_err() {
-            return Err(Error::argument("features", "fewer than 2^31 channels", features.columns()));
+            return Err(Error::argument(Argument::Features, "fewer than 2^31 channels", features.columns()));
         }
-        features.check_device("features", &self.stream)?;
-        check_same_device("pooled", pooled.stream(), &self.stream)
+        features.check_device(Argument::Features, &self.stream)?;
+        check_same_device(Argument::Pooled, pooled.stream(), &self.stream)
     }
 }
 
@@ -378,7 +382,7 @@ fn next_scene() -> u64 {
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-fn check_same_device(argument: &'static str, own: &Stream, stream: &Stream) -> Result<()> {
+fn check_same_device(argument: Argument, own: &Stream, stream: &Stream) -> Result<()> {
     if own.device().same_memory(&stream.device()) {
         return Ok(());
     }

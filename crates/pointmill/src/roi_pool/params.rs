@@ -1,6 +1,6 @@
 //! What to do.
 
-use crate::{BoxOrigin, Error, Result};
+use crate::{Argument, BoxOrigin, Error, Result};
 pub use pointmill_kernels::roi_pool::PoolMode;
 
 /// Most voxels of a box.
@@ -70,7 +70,7 @@ impl RoiPoolParams {
 
     /// Everything that does not depend on boxes and points.
     pub(super) fn check(&self) -> Result<()> {
-        const AXES: [&str; 3] = ["out_size[0]", "out_size[1]", "out_size[2]"];
+        const AXES: [Argument; 3] = [Argument::OutSizeX, Argument::OutSizeY, Argument::OutSizeZ];
         for (axis, &n) in self.out_size.iter().enumerate() {
             if !(1..=i32::MAX as u32).contains(&n) {
                 return Err(Error::argument(AXES[axis], format!("1 to {}", i32::MAX), n));
@@ -78,11 +78,11 @@ impl RoiPoolParams {
         }
         if self.out_size.iter().map(|&n| u128::from(n)).product::<u128>() > u128::from(MAX_VOXELS) {
             let got = self.out_size.map(|n| n.to_string()).join(" x ");
-            return Err(Error::argument("out_size", format!("at most {MAX_VOXELS} voxels a box"), got));
+            return Err(Error::argument(Argument::OutSize, format!("at most {MAX_VOXELS} voxels a box"), got));
         }
         if !(1..=i32::MAX as u32).contains(&self.max_points_per_voxel) {
             let expected = format!("1 to {} (one more than a voxel keeps)", i32::MAX);
-            return Err(Error::argument("max_points_per_voxel", expected, self.max_points_per_voxel));
+            return Err(Error::argument(Argument::MaxPointsPerVoxel, expected, self.max_points_per_voxel));
         }
         self.boxes().check()
     }
@@ -100,7 +100,7 @@ pub struct BoxParams {
 impl BoxParams {
     pub(super) fn check(&self) -> Result<()> {
         if !(self.margin.is_finite() && self.margin >= 0.0) {
-            return Err(Error::argument("margin", "a finite margin >= 0 m", self.margin));
+            return Err(Error::argument(Argument::Margin, "a finite margin >= 0 m", self.margin));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::{PoolMode, RoiArrays, RoiLayout, RoiPoolParams};
 use crate::device::{Buffer, Output, Stream};
-use crate::{Element, ElementType, Error, Result, bf16, f16};
+use crate::{Argument, Element, ElementType, Error, Result, bf16, f16};
 use pointmill_kernels::roi_pool::Totals;
 
 /// What a call counted.
@@ -114,7 +114,7 @@ impl FeatureBuffer {
         if self.element() != element {
             if each!(self, b => b.is_foreign()) {
                 let expected = format!("memory of type {}, as it is not pointmill's own", element.name());
-                return Err(Error::argument("buffer", expected, self.element().name()));
+                return Err(Error::argument(Argument::Buffer, expected, self.element().name()));
             }
             *self = Self::new(self.stream(), element)?;
         }
@@ -253,7 +253,11 @@ impl RoiPooled {
         let own = self.stream();
         let foreign = |other: &&Stream| !(own.same_queue(other) && own.device().same_memory(&other.device()));
         if arrays.streams().iter().any(foreign) {
-            return Err(Error::argument("arrays", "arrays of the stream of the result", "arrays of another one"));
+            return Err(Error::argument(
+                Argument::Arrays,
+                "arrays of the stream of the result",
+                "arrays of another one",
+            ));
         }
         self.clear();
         let RoiBuffers { pooled, argmax, point_indices, row_splits, indices, coords } = arrays;
@@ -397,6 +401,6 @@ impl Output for RoiPooled {
 pub(super) fn values_of(rows: usize, of_row: usize) -> Result<usize> {
     rows.checked_mul(of_row).filter(|n| *n < usize::MAX / 8).ok_or_else(|| {
         let got = format!("{rows} rows of {of_row}");
-        Error::argument("scene", format!("a result of fewer than {} values", usize::MAX / 8), got)
+        Error::argument(Argument::Scene, format!("a result of fewer than {} values", usize::MAX / 8), got)
     })
 }

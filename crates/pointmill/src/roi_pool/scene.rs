@@ -1,7 +1,7 @@
 //! Boxes and points of one call, and what must hold of them.
 
 use crate::device::Stream;
-use crate::{Error, Input, Result};
+use crate::{Argument, Error, Input, Result};
 
 /// Values a box has.
 pub(super) const BOX_COLUMNS: usize = 7;
@@ -82,33 +82,33 @@ impl<'a> Scene<'a> {
         let (boxes, points) = (&self.boxes, &self.points);
         if boxes.columns() != BOX_COLUMNS {
             let expected = "7 columns (cx, cy, cz, dx, dy, dz, heading)";
-            return Err(Error::argument("boxes", expected, boxes.columns()));
+            return Err(Error::argument(Argument::Boxes, expected, boxes.columns()));
         }
         if !(3..=MAX_COLUMNS).contains(&points.columns()) {
-            return Err(Error::argument("points", format!("3 to {MAX_COLUMNS} columns"), points.columns()));
+            return Err(Error::argument(Argument::Points, format!("3 to {MAX_COLUMNS} columns"), points.columns()));
         }
         if points.element() != boxes.element() {
             let expected = format!("the boxes' type {}", boxes.element().name());
-            return Err(Error::argument("points", expected, points.element().name()));
+            return Err(Error::argument(Argument::Points, expected, points.element().name()));
         }
-        for (name, input) in [("boxes", boxes), ("points", points)] {
+        for (name, input) in [(Argument::Boxes, boxes), (Argument::Points, points)] {
             if input.len() > MAX_LEN {
                 return Err(Error::argument(name, format!("at most {MAX_LEN} rows"), input.len()));
             }
             input.check_device(name, stream)?;
         }
         let Some(batch) = &self.batch else { return Ok(()) };
-        check_splits("box_splits", batch.box_splits, boxes.len())?;
-        check_splits("point_splits", batch.point_splits, points.len())?;
+        check_splits(Argument::BoxSplits, batch.box_splits, boxes.len())?;
+        check_splits(Argument::PointSplits, batch.point_splits, points.len())?;
         if batch.box_splits.len() != batch.point_splits.len() {
             let expected = format!("as many values as box_splits, {}", batch.box_splits.len());
-            return Err(Error::argument("point_splits", expected, batch.point_splits.len()));
+            return Err(Error::argument(Argument::PointSplits, expected, batch.point_splits.len()));
         }
         Ok(())
     }
 }
 
-fn check_splits(argument: &'static str, splits: &[usize], end: usize) -> Result<()> {
+fn check_splits(argument: Argument, splits: &[usize], end: usize) -> Result<()> {
     let ascending = splits.is_sorted() && splits.first() == Some(&0) && splits.last() == Some(&end);
     if ascending {
         return Ok(());

@@ -5,7 +5,7 @@ use super::{Job, RowOrder, ScatterMode, Voxels};
 use crate::device::{Buffer, Stream, Uploaded};
 use crate::prim::{Pairs, Sorter, passes_for};
 use crate::seed::seed;
-use crate::{Error, Input, Result};
+use crate::{Argument, Error, Input, Result};
 use pointmill_core::hash::Seed;
 use pointmill_kernels::prim::scan::{self, Tiles};
 use pointmill_kernels::prim::{BLOCK, Length};
@@ -191,7 +191,7 @@ impl Workspace {
         }
         if let Some(splits) = job.row_splits {
             self.sample_found.reserve(splits.len())?;
-            self.row_splits.set("row_splits", splits.iter().map(|&s| s as u32))?;
+            self.row_splits.set(Argument::RowSplits, splits.iter().map(|&s| s as u32))?;
         }
         if plan.max_points == 0 && job.params.needs_lists() {
             self.sorter_u32.reserve(plan.n, passes_for(plan.rows as u64))?;

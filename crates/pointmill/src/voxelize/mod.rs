@@ -26,7 +26,7 @@ pub use params::{MeanType, Outputs, RowOrder, VoxelizeParams};
 pub use result::{Lists, Mean, Report, VoxelBuffers, Voxels};
 
 use crate::device::{Buffer, Device, Stream};
-use crate::{ElementType, Error, Input, Points, Result, VoxelGrid};
+use crate::{Argument, ElementType, Error, Input, Points, Result, VoxelGrid};
 pub use pointmill_kernels::voxelize::ScatterMode;
 
 /// Most points of one call.
@@ -226,7 +226,7 @@ impl Voxelizer {
         check_input(&job, stream)?;
         if !voxels.stream().device().same_memory(&stream.device()) {
             let expected = format!("a result on {}", stream.device());
-            return Err(Error::argument("voxels", expected, voxels.stream().device()).into());
+            return Err(Error::argument(Argument::Voxels, expected, voxels.stream().device()).into());
         }
         let (made, shape) = stream.in_order_with(&[input.stream()], voxels, |voxels| {
             // Until all is done nothing can be read of it.
@@ -257,16 +257,17 @@ impl Voxelizer {
 /// A result without lists, features of another number of rows or on another device, out of memory.
 pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: ScatterMode) -> Result<Buffer<f32>> {
     let features = features.into();
-    let lists =
-        voxels.lists().ok_or_else(|| Error::argument("voxels", "a result with lists (Outputs::lists)", "none"))?;
+    let lists = voxels
+        .lists()
+        .ok_or_else(|| Error::argument(Argument::Voxels, "a result with lists (Outputs::lists)", "none"))?;
     if !voxels.filled {
-        return Err(Error::argument("voxels", "a result that a call has filled", "one without rows"));
+        return Err(Error::argument(Argument::Voxels, "a result that a call has filled", "one without rows"));
     }
     if features.len() != voxels.num_input_points() {
-        return Err(Error::argument("features", format!("{} rows", voxels.num_input_points()), features.len()));
+        return Err(Error::argument(Argument::Features, format!("{} rows", voxels.num_input_points()), features.len()));
     }
     let stream = voxels.stream();
-    check_values("features", &features, stream)?;
+    check_values(Argument::Features, &features, stream)?;
     if stream.device().is_cpu() {
         return cpu::scatter(lists, host_points(&features)?, voxels.num_voxels()?, stream, mode);
     }
@@ -277,18 +278,18 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: Scatte
 fn check_input(job: &Job<'_>, stream: &Stream) -> Result<()> {
     let (n, columns) = (job.input.len(), job.input.columns());
     if !(3..=MAX_COLUMNS).contains(&columns) {
-        return Err(Error::argument("points", format!("3 to {MAX_COLUMNS} columns"), columns));
+        return Err(Error::argument(Argument::Points, format!("3 to {MAX_COLUMNS} columns"), columns));
     }
     if n > MAX_POINTS {
-        return Err(Error::argument("points", format!("at most {MAX_POINTS} points"), n));
+        return Err(Error::argument(Argument::Points, format!("at most {MAX_POINTS} points"), n));
     }
-    check_values("points", &job.input, stream)?;
+    check_values(Argument::Points, &job.input, stream)?;
     if let Some(splits) = job.row_splits {
         check_row_splits(job, splits)?;
     }
     if job.rows_bound() > MAX_POINTS {
         let expected = format!("samples x max_voxels of at most {MAX_POINTS} in a padded result");
-        return Err(Error::argument("max_voxels", expected, job.rows_bound()));
+        return Err(Error::argument(Argument::MaxVoxels, expected, job.rows_bound()));
     }
     Ok(())
 }
@@ -302,21 +303,21 @@ fn check_row_splits(job: &Job<'_>, splits: &[usize]) -> Result<()> {
             [first, .., last] if splits.len() > 8 => format!("{} values from {first} to {last}", splits.len()),
             _ => format!("{splits:?}"),
         };
-        return Err(Error::argument("row_splits", format!("ascending values from 0 to {n}"), got));
+        return Err(Error::argument(Argument::RowSplits, format!("ascending values from 0 to {n}"), got));
     }
     let samples = job.samples() as u64;
     if job.grid.num_cells().checked_mul(samples).is_none_or(|cells| cells > 1 << 63) {
         let expected = format!("at most 2^63 cells in all ({} a sample)", job.grid.num_cells());
-        return Err(Error::argument("row_splits", expected, format!("{samples} samples")));
+        return Err(Error::argument(Argument::RowSplits, expected, format!("{samples} samples")));
     }
     if u32::try_from(samples).is_err() {
-        return Err(Error::argument("row_splits", "fewer than 2^32 samples", samples));
+        return Err(Error::argument(Argument::RowSplits, "fewer than 2^32 samples", samples));
     }
     Ok(())
 }
 
 /// Checks type and place of an array.
-fn check_values(argument: &'static str, input: &Input<'_>, stream: &Stream) -> Result<()> {
+fn check_values(argument: Argument, input: &Input<'_>, stream: &Stream) -> Result<()> {
     if input.element() != ElementType::F32 {
         return Err(Error::argument(argument, "values of type f32", input.element().name()));
     }

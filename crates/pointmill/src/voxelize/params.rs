@@ -1,6 +1,6 @@
 //! What to do.
 
-use crate::{Aabb, Error, Result};
+use crate::{Aabb, Argument, Error, Result};
 
 /// Parameters of voxelization; plain values, checked when a voxelizer is made.
 ///
@@ -109,18 +109,18 @@ impl VoxelizeParams {
     pub(super) fn check(&self) -> Result<()> {
         let rows = super::MAX_POINTS as u32;
         if !(1..=rows).contains(&self.max_voxels) {
-            return Err(Error::argument("max_voxels", format!("1 to {rows}"), self.max_voxels));
+            return Err(Error::argument(Argument::MaxVoxels, format!("1 to {rows}"), self.max_voxels));
         }
         match self.max_points_per_voxel {
             None if self.outputs.voxels => Err(Error::argument(
-                "outputs.voxels",
+                Argument::OutputsVoxels,
                 "false with dynamic voxelization (max_points_per_voxel = None), whose voxels have no common length",
                 true,
             )),
-            Some(0) => Err(Error::argument("max_points_per_voxel", "1 or more", 0)),
+            Some(0) => Err(Error::argument(Argument::MaxPointsPerVoxel, "1 or more", 0)),
             Some(m) if m > super::MAX_POINTS_PER_VOXEL => {
                 let expected = format!("1 to {}, or None for all points", super::MAX_POINTS_PER_VOXEL);
-                Err(Error::argument("max_points_per_voxel", expected, m))
+                Err(Error::argument(Argument::MaxPointsPerVoxel, expected, m))
             }
             _ => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use super::{MeanArray, MeanType, VoxelArrays, VoxelizeParams};
 use crate::device::{Buffer, Notice, Output, Stream};
-use crate::{Error, Result};
+use crate::{Argument, Error, Result};
 use pointmill_kernels::voxelize::{Counters, LOST};
 
 /// What a call counted. Every input point is in exactly one of `points_kept`, the two `points_dropped_..`, `out_of_range` and `non_finite`.
@@ -204,10 +204,14 @@ impl Voxels {
     /// Other arrays than the parameters ask for, or of another stream; then the result is as it was.
     pub fn exchange(&mut self, arrays: VoxelBuffers) -> Result<VoxelBuffers> {
         if !arrays.belong_to(self.stream()) {
-            return Err(Error::argument("arrays", "arrays of the stream of the result", "arrays of another one"));
+            return Err(Error::argument(
+                Argument::Arrays,
+                "arrays of the stream of the result",
+                "arrays of another one",
+            ));
         }
         if arrays.kinds() != self.kinds() {
-            return Err(Error::argument("arrays", "the arrays that the parameters ask for", "others"));
+            return Err(Error::argument(Argument::Arrays, "the arrays that the parameters ask for", "others"));
         }
         let own = VoxelBuffers {
             coords: std::mem::replace(&mut self.coords, arrays.coords),

@@ -3,7 +3,7 @@
 use super::super::cloud::{Local, too_far, unit_normal};
 use super::super::result::Dropped;
 use crate::device::{Buffer, Stream};
-use crate::{Coordinates, Result, memory};
+use crate::{Argument, Coordinates, Result, memory};
 use pointmill_kernels::icp::{self as kernels, Head, Place4};
 use pointmill_kernels::points::Points;
 use pointmill_kernels::prim::BLOCK;
@@ -96,7 +96,7 @@ impl Cloud {
     }
 
     /// Waits for the number of points and where they are.
-    pub(super) fn finish(&mut self, argument: &'static str) -> Result<()> {
+    pub(super) fn finish(&mut self, argument: Argument) -> Result<()> {
         self.known = self.head.read(1)?[0];
         if self.known.far != u32::MAX {
             return Err(too_far(argument, self.known.far as usize));

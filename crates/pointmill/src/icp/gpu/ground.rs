@@ -9,7 +9,7 @@ use super::tree::Tree;
 use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
 use crate::icp::pairs::Looked;
-use crate::{Coordinates, Result};
+use crate::{Argument, Coordinates, Result};
 use pointmill_core::icp::pairs::STEP_TERMS;
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
@@ -100,7 +100,7 @@ impl Work {
         for (cloud, from) in self.whole.iter_mut().zip(&clouds) {
             cloud.begin(from, params.drop_zeros)?;
         }
-        for (cloud, argument) in self.whole.iter_mut().zip(["source", "target"]) {
+        for (cloud, argument) in self.whole.iter_mut().zip([Argument::Source, Argument::Target]) {
             cloud.finish(argument)?;
         }
         self.take_normals(normals)?;
@@ -115,7 +115,7 @@ impl Work {
         params: &IcpParams,
     ) -> Result<()> {
         self.whole[1].begin(target, params.drop_zeros)?;
-        self.whole[1].finish("target")?;
+        self.whole[1].finish(Argument::Target)?;
         self.take_normals(normals)?;
         let stages = params.stages().len();
         while self.targets.len() < stages {
@@ -139,7 +139,7 @@ impl Work {
         guess: &Rigid,
     ) -> Result<Registration> {
         self.whole[0].begin(source, params.drop_zeros)?;
-        self.whole[0].finish("source")?;
+        self.whole[0].finish(Argument::Source)?;
         self.run(start, params, guess, true)
     }
 
@@ -198,10 +198,10 @@ impl<'a> OnDevice<'a> {
     fn new(work: &'a mut Work, stage: &Stage, slot: usize, params: &'a IcpParams, guess: Rigid) -> Result<Self> {
         let thinned = stage.voxel_size > 0.0;
         if thinned {
-            work.thin.upload(&work.whole[0].to_host()?.downsampled("source", stage.voxel_size)?)?;
+            work.thin.upload(&work.whole[0].to_host()?.downsampled(Argument::Source, stage.voxel_size)?)?;
             let onto = &mut work.targets[slot];
             if !onto.made {
-                onto.thin.upload(&work.whole[1].to_host()?.downsampled("target", stage.voxel_size)?)?;
+                onto.thin.upload(&work.whole[1].to_host()?.downsampled(Argument::Target, stage.voxel_size)?)?;
             }
         }
         let points = if thinned { [&work.thin, &work.targets[slot].thin] } else { work.whole.each_ref() };

@@ -17,7 +17,7 @@ use super::gpu;
 use crate::Coordinates;
 use crate::device::{Buffer, Stream, on_threads};
 use crate::prim::BLOCK;
-use crate::{Error, Result, memory};
+use crate::{Argument, Error, Result, memory};
 use brute::Brute;
 use pointmill_core::icp::keep::Nearest;
 use pointmill_core::icp::nearest::{FARTHEST, distance_of, index_of, limit};
@@ -89,7 +89,7 @@ impl Searcher {
     /// # Errors
     /// Too many points; out of memory.
     pub fn new(points: &[[f32; 3]], search: Search) -> Result<Self> {
-        check_number("points", points.len())?;
+        check_number(Argument::Points, points.len())?;
         let finite = |p: &[f32; 3]| p.iter().all(|x| x.is_finite());
         let mut entries: Vec<Entry> = Vec::new();
         memory::room(&mut entries, points.len())?;
@@ -122,7 +122,7 @@ impl Searcher {
     }
 
     fn on_a_gpu(stream: &Stream, rows: &Coordinates<'_>, search: Search) -> Result<Self> {
-        check_number("points", rows.len())?;
+        check_number(Argument::Points, rows.len())?;
         let mut on = gpu::Searcher::new(stream, search)?;
         on.take(rows)?;
         Ok(Self { search: on.search(), len: rows.len(), kind: Kind::Gpu(Box::new(on)) })
@@ -158,8 +158,8 @@ impl Searcher {
     pub fn update(&mut self, points: &Buffer<f32>, len: usize, columns: usize) -> Result<()> {
         if let Kind::Gpu(on) = &mut self.kind {
             let rows = Coordinates::on_device(points, len, columns)?;
-            check_number("points", len)?;
-            rows.check_device("points", on.stream())?;
+            check_number(Argument::Points, len)?;
+            rows.check_device(Argument::Points, on.stream())?;
             let stream = on.stream().clone();
             self.len = 0;
             stream.in_order(&[rows.stream()], || on.take(&rows))?;
@@ -215,7 +215,7 @@ impl Searcher {
     pub fn neighbours(&self, queries: &[[f32; 3]], k: usize, max_distance: Option<f64>) -> Result<Vec<Vec<Neighbour>>> {
         let limit = limit_of(max_distance)?;
         if !(1..=MAX_NEIGHBOURS).contains(&k) {
-            return Err(Error::argument("k", format!("1 to {MAX_NEIGHBOURS}"), k));
+            return Err(Error::argument(Argument::K, format!("1 to {MAX_NEIGHBOURS}"), k));
         }
         if let Kind::Gpu(on) = &self.kind {
             let keys = on.several(queries, k, limit)?;
@@ -297,6 +297,6 @@ pub(super) fn limit_of(max_distance: Option<f64>) -> Result<u64> {
     match max_distance {
         None => Ok(FARTHEST),
         Some(distance) if distance >= 0.0 => Ok(limit(distance)),
-        Some(distance) => Err(Error::argument("max_distance", "0 m or more", distance)),
+        Some(distance) => Err(Error::argument(Argument::MaxDistance, "0 m or more", distance)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{align_everywhere, cloud_of, f64_cloud, moved, off};
-use crate::{Coordinates, Error};
+use crate::{Argument, Coordinates, Error};
 use pointmill_core::rigid::{Rigid, exponential};
 
 const METRICS: [Metric; 3] = [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp];
@@ -235,5 +235,5 @@ fn errors_name_argument_expected_and_got() {
     let far = [0.0, 0.0, 0.0, 1e19, 0.0, 0.0, 0.1, 0.0, 0.0];
     let error =
         align(Coordinates::f64(&far, 3).unwrap(), Coordinates::f64(&cloud, 3).unwrap(), &defaults()).unwrap_err();
-    assert!(matches!(error, Error::Argument { argument: "source", .. }), "{error}");
+    assert!(matches!(error, Error::Argument { argument: Argument::Source, .. }), "{error}");
 }

@@ -4,7 +4,7 @@ use super::super::*;
 use super::{cloud_of, strip, without_searched};
 use crate::device::Step;
 use crate::testing::kernel_devices;
-use crate::{Coordinates, Device, Error};
+use crate::{Argument, Coordinates, Device, Error};
 use std::thread;
 
 const METRICS: [Metric; 3] = [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp];
@@ -68,15 +68,18 @@ fn what_is_wrong_is_told_and_leaves_the_target_as_it_was() {
     for device in devices() {
         let stream = device.stream().unwrap();
         let bad = IcpParams { neighbours: 1, ..IcpParams::default() };
-        assert!(matches!(Target::new(&stream, onto, &bad), Err(Error::Argument { argument: "neighbours", .. })));
+        assert!(matches!(
+            Target::new(&stream, onto, &bad),
+            Err(Error::Argument { argument: Argument::Neighbours, .. })
+        ));
         let far = [1e19, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         let far = Coordinates::f32(&far, 3).unwrap();
         let told = Target::new(&stream, far, &IcpParams::default()).unwrap_err();
-        assert!(matches!(told, Error::Argument { argument: "target", .. }), "{told}");
+        assert!(matches!(told, Error::Argument { argument: Argument::Target, .. }), "{told}");
         let target = Target::new(&stream, onto, &IcpParams::default()).unwrap();
         let wanted = strip(target.align(source).unwrap());
         let told = target.align(far).unwrap_err();
-        assert!(matches!(told, Error::Argument { argument: "source", .. }), "{told}");
+        assert!(matches!(told, Error::Argument { argument: Argument::Source, .. }), "{told}");
         assert_eq!(strip(target.align(source).unwrap()), wanted);
         assert_eq!(target.params(), &IcpParams::default());
     }

@@ -2,7 +2,7 @@
 
 use crate::ndt::cloud::{Found, NdtCloud, each};
 use crate::seed::seed;
-use crate::{Error, Result, memory};
+use crate::{Argument, Error, Result, memory};
 use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, cell_of, key_of};
 use rayon::prelude::*;
@@ -203,17 +203,21 @@ pub(in crate::ndt) fn subtract(all: &Sums, part: &Sums) -> Result<Sums> {
 pub(in crate::ndt) fn outside(lattice: &NdtLattice, index: usize, p: [f64; 3]) -> Error {
     let most = f64::from(MAX_CELL) * lattice.unit();
     let got = format!("({}, {}, {}) at point {index}", p[0], p[1], p[2]);
-    Error::argument("points", format!("coordinates from -{most} to below {most} m"), got)
+    Error::argument(Argument::Points, format!("coordinates from -{most} to below {most} m"), got)
 }
 
 fn too_many(key: u64) -> Error {
     let [x, y, z] = cell_of(key);
-    Error::argument("points", format!("at most {MAX_COUNT} points in a cell"), format!("more in cell ({x}, {y}, {z})"))
+    Error::argument(
+        Argument::Points,
+        format!("at most {MAX_COUNT} points in a cell"),
+        format!("more in cell ({x}, {y}, {z})"),
+    )
 }
 
 fn not_in_it(key: u64) -> Error {
     let [x, y, z] = cell_of(key);
-    Error::argument("part", "moments of points that were added", format!("others in cell ({x}, {y}, {z})"))
+    Error::argument(Argument::Part, "moments of points that were added", format!("others in cell ({x}, {y}, {z})"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::ndt::moments::more_points;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, SortKey, Sorter, passes_for};
 use crate::seed::seed;
-use crate::{Error, Result, memory};
+use crate::{Argument, Error, Result, memory};
 use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
 use pointmill_kernels::Kernel;
@@ -158,7 +158,7 @@ impl Table {
                 Values::Device { .. } => {
                     let most = f64::from(pointmill_core::ndt::MAX_CELL) * self.lattice.unit();
                     let expected = format!("coordinates from -{most} to below {most} m");
-                    Error::argument("points", expected, format!("others at point {index}"))
+                    Error::argument(Argument::Points, expected, format!("others at point {index}"))
                 }
                 _ => outside(&self.lattice, index, cloud.point(index)),
             });
@@ -210,7 +210,7 @@ impl Table {
             self.known = totals;
             if totals.outside == 0 && totals.full != 0 {
                 let expected = format!("at most {MAX_COUNT} points in a cell");
-                return Err(Error::argument("points", expected, format!("more in {} cells", totals.full)));
+                return Err(Error::argument(Argument::Points, expected, format!("more in {} cells", totals.full)));
             }
             if totals.lost == 0 || totals.outside != 0 {
                 return Ok(totals);
@@ -242,7 +242,7 @@ impl Table {
         let State::Partial(reason) = &self.state else { return Ok(()) };
         let reason = reason.as_ref().map_or_else(|| "it did not end".to_owned(), Error::to_string);
         let got = format!("one that holds a part of the points of a call that failed: {reason}");
-        Err(Error::argument("builder", "one whose sums are whole; `clear` empties it", got))
+        Err(Error::argument(Argument::Builder, "one whose sums are whole; `clear` empties it", got))
     }
 
     fn table(&self) -> kernels::Records {

@@ -1,8 +1,8 @@
 //! Boxes and points on the device, and which points lie in which box.
 
-use crate::Result;
 use crate::device::{Buffer, Stream, Uploaded};
 use crate::roi_pool::{BoxParams, Scene};
+use crate::{Argument, Result};
 use pointmill_core::BOX_WORDS;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES, TILE, WORDS_OF_TILE};
@@ -56,7 +56,7 @@ impl Marks {
             let points = scene.points_of(sample);
             boxes.flat_map(move |_| [points.start as u32, points.end as u32])
         });
-        self.ranges.set("point_splits", ranges)
+        self.ranges.set(Argument::PointSplits, ranges)
     }
 
     /// The boxes as kernels take them.

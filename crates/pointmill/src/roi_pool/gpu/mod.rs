@@ -10,7 +10,7 @@ pub(super) use inside::Workspace as InsideWorkspace;
 use super::result::Shape;
 use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
-use crate::{Error, Input, Result};
+use crate::{Argument, Error, Input, Result};
 use marks::Marks;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
 use std::ptr::null_mut;
@@ -244,7 +244,7 @@ fn check_pairs(pairs: u64) -> Result<()> {
         return Ok(());
     }
     let expected = format!("at most {MAX_PAIRS} pairs of a box and a point inside");
-    Err(Error::argument("scene", expected, pairs))
+    Err(Error::argument(Argument::Scene, expected, pairs))
 }
 
 /// Whether rows of so many values can be read four values at a time.

@@ -1,6 +1,7 @@
 //! Gradients against finite differences, and results against `f64`.
 
 use super::*;
+use crate::Argument;
 use crate::testing::{Random, devices};
 
 /// A scene whose features differ by more than the step, so that no maximum changes hands.
@@ -176,7 +177,7 @@ fn a_gradient_may_be_prepared() {
             let mut gradients = Vec::new();
             for prepare in [false, true, true] {
                 let refused = pooler.run_into(case.scene(), case.rows(&case.features), &mut out, || {
-                    Err(Error::argument("arrays", "some", "none"))
+                    Err(Error::argument(Argument::Arrays, "some", "none"))
                 });
                 assert_eq!(refused.unwrap_err().to_string(), "arrays: expected some, got none", "{name}");
                 assert_eq!(out.report().unwrap(), Report::default(), "{name}: a failed call leaves nothing");
