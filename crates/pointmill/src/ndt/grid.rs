@@ -124,7 +124,7 @@ impl NdtGrid {
     /// Whatever the device's work ran into.
     pub fn read(&self) -> Result<NdtCells> {
         match &self.place {
-            Place::Host(grid) => grid.cells.copied(),
+            Place::Host(grid) => super::cells::copied(&grid.cells),
             Place::Device(grid) => grid.read(self.report),
         }
     }
