@@ -37,7 +37,9 @@ pub use argument::Argument;
 pub use coordinates::{Coordinate, Coordinates};
 #[cfg(feature = "twin")]
 pub use device::TwinFault;
-pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream, num_threads, set_num_threads};
+pub use device::{
+    Buffer, Device, DeviceInfo, Embedded, EmbeddedModule, Event, Graph, Stream, num_threads, set_num_threads,
+};
 pub use error::{Error, Result};
 pub use input::{Element, Input, bf16, f16};
 pub use pointmill_core::rigid::NotRigid;
