@@ -75,7 +75,7 @@ impl NdtMoments {
     /// # Errors
     /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
-        cloud.check_device(Argument::Points, &crate::Device::cpu().stream()?)?;
+        cloud.check_points(Argument::Points, &crate::Device::cpu().stream()?)?;
         let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
         let points = more_points([self.points, self.nonfinite], [cloud.len() as u64, summed.nonfinite])?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
