@@ -27,6 +27,7 @@ mod array;
 mod bin;
 mod destination;
 mod error;
+mod field;
 mod format;
 mod inputs;
 mod las;
@@ -42,18 +43,23 @@ mod pattern;
 mod pcd;
 mod ply;
 mod read;
+mod records;
+mod rows;
 mod scan;
 mod source;
-mod table;
+mod values;
+mod warning;
 mod whole;
 mod window;
+mod write;
 
 pub use abandoned::{abandon_writes, remove_abandoned};
 pub use array::{Array, ArrayData};
 pub use bin::write_bin;
 pub use destination::{Destination, Place};
 pub use error::{Detail, IoError, escape, is_plain};
-pub use format::{Format, UnknownFormat};
+pub use field::Field;
+pub use format::Format;
 pub use inputs::find_inputs;
 pub use las::hush_decoder_panics;
 pub use limits::Limits;
@@ -68,9 +74,11 @@ pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
 pub use pointmill_core::ndt::NdtMomentsTable;
-pub use read::{read, read_from};
-pub use scan::{Field, ReadOptions, Scan, Warning};
+pub use read::{ReadOptions, read, read_from};
+pub use scan::Scan;
+pub use warning::Warning;
 pub use whole::write_whole;
+pub use write::{WriteOptions, write};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]
