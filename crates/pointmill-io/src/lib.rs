@@ -1,9 +1,14 @@
-//! Point clouds and arrays, from files and into files.
+//! Reads and writes point clouds, arrays, maps, results and poses.
 //!
-//! A file becomes a [`Scan`] through [`read`], a stream through [`read_from`]; arrays come as an [`Array`] from [`read_npy`] and
-//! [`read_npz`] and go as an [`ArrayView`] through [`write_npy`] and [`write_npz`]; clouds go through [`write_bin`], and with the names of
-//! their columns, as [`NamedPoints`], through [`write_ply`] and [`write_pcd`]. With the feature
-//! `arrow`, the sums of an ndt map's cells are kept in Arrow IPC files: `read_ndt_moments`, `write_ndt_moments`. Three rules hold for all of it:
+//! - **Clouds**: [`read`] makes a [`Scan`] of a file, [`read_from`] of a stream, and [`write()`] makes a file of a scan, a cloud or
+//!   [`NamedPoints`]. [`Format`] lists the formats.
+//! - **Arrays**: [`read_npy`] and [`read_npz`] return an [`Array`], [`write_npy`] and [`write_npz`] take an [`ArrayView`].
+//! - **Results**: [`read_result`] checks what an operator's file holds; [`write_result`] takes whatever lists [`NamedArrays`].
+//! - **Maps**: [`read_ndt_map`] and [`write_ndt_map`]; with the feature `arrow`, `read_ndt_moments` and `write_ndt_moments` for the sums of a
+//!   map's cells.
+//! - **Poses**: [`read_poses`] and [`write_poses`] in the formats of [`PoseFormat`].
+//!
+//! Three rules hold for all of it:
 //!
 //! - a size that a file claims is checked against the bytes that are there before memory is taken for it;
 //! - an error names the file, the field, what was wanted and what was found, control characters escaped: [`IoError`];
