@@ -35,7 +35,9 @@ pub mod voxelize;
 pub use argument::Argument;
 #[cfg(feature = "twin")]
 pub use device::TwinFault;
-pub use device::{Buffer, Device, DeviceInfo, Event, Graph, Stream, num_threads, set_num_threads};
+pub use device::{
+    Buffer, Device, DeviceInfo, Embedded, EmbeddedModule, Event, Graph, Stream, num_threads, set_num_threads,
+};
 pub use error::{Error, Result};
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
 pub use pointmill_core::rigid::NotRigid;
