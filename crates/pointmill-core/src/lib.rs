@@ -38,6 +38,7 @@ mod aabb;
 mod cloud;
 pub mod eigen;
 mod element;
+mod euler;
 pub mod float;
 mod grid;
 pub mod half;
@@ -52,6 +53,7 @@ mod pose;
 pub mod rigid;
 pub mod svd;
 pub mod trig;
+mod vector;
 
 pub use aabb::Aabb;
 #[cfg(feature = "alloc")]

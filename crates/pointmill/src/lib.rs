@@ -27,6 +27,7 @@ mod input;
 mod memory;
 pub mod ndt;
 pub mod prim;
+pub mod registration;
 pub mod roi_pool;
 mod seed;
 #[cfg(test)]

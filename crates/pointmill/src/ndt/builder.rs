@@ -27,9 +27,9 @@ use pointmill_core::ndt::NdtLattice;
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device: &Device) -> Result<NdtGrid> {
-    let mut builder = NdtBuilder::new(&device.stream()?, resolution)?;
+    let mut builder = NdtBuilder::new(&device.stream()?, resolution, params)?;
     builder.add(cloud)?;
-    builder.finish(params)
+    builder.finish()
 }
 
 /// Adds up clouds on a device, and makes grids of the sums; keeps its memory between clouds.
@@ -39,9 +39,9 @@ pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device
 ///
 /// ```
 /// use pointmill::Device;
-/// use pointmill::ndt::{NdtBuilder, NdtCloud, NdtMoments};
+/// use pointmill::ndt::{NdtBuilder, NdtCloud, NdtMoments, NdtParams};
 ///
-/// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0)?;
+/// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0, &NdtParams::default())?;
 /// builder.add(NdtCloud::f32(&[0.5, 0.5, 0.5, /**/ 3.5, 0.5, 0.5], 3)?)?;
 /// builder.add(NdtCloud::f64(&[0.75, 0.5, 0.5], 3)?)?;
 /// // The same sums as on the CPU, wherever and in whichever order they were made.
@@ -54,6 +54,7 @@ pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device
 pub struct NdtBuilder {
     stream: Stream,
     lattice: NdtLattice,
+    params: NdtParams,
     path: Path,
 }
 
@@ -67,15 +68,16 @@ impl NdtBuilder {
     /// A builder without points, whose work goes to `stream`, for cells of `resolution` metres.
     ///
     /// # Errors
-    /// A resolution that makes no lattice; out of memory.
-    pub fn new(stream: &Stream, resolution: f64) -> Result<Self> {
+    /// A resolution that makes no lattice, parameters out of range; out of memory.
+    pub fn new(stream: &Stream, resolution: f64, params: &NdtParams) -> Result<Self> {
+        params.validate()?;
         let lattice = lattice_of(resolution)?;
         let path = if stream.device().is_cpu() {
             Path::Cpu(NdtMoments::new(resolution)?)
         } else {
             Path::Gpu(Box::new(gpu::Table::new(stream, lattice)?))
         };
-        Ok(Self { stream: stream.clone(), lattice, path })
+        Ok(Self { stream: stream.clone(), lattice, params: *params, path })
     }
 
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
@@ -103,6 +105,11 @@ impl NdtBuilder {
         }
     }
 
+    /// The parameters of the grids.
+    pub const fn params(&self) -> &NdtParams {
+        &self.params
+    }
+
     /// The lattice of the cells.
     pub const fn lattice(&self) -> &NdtLattice {
         &self.lattice
@@ -122,7 +129,7 @@ impl NdtBuilder {
         }
     }
 
-    /// What the points add up to, on the host.
+    /// The sums of the points so far, on the host.
     ///
     /// # Errors
     /// Out of memory, or whatever the device's work ran into; a builder that a call failed on half-way.
@@ -136,9 +143,9 @@ impl NdtBuilder {
     /// The grid of the points so far, on the builder's device.
     ///
     /// # Errors
-    /// Parameters out of range; out of memory, a lost device; a builder that a call failed on half-way.
-    pub fn finish(&mut self, params: &NdtParams) -> Result<NdtGrid> {
-        let stats = params.check()?;
+    /// Out of memory, a lost device; a builder that a call failed on half-way.
+    pub fn finish(&mut self) -> Result<NdtGrid> {
+        let (params, stats) = (&self.params, self.params.check()?);
         match &mut self.path {
             Path::Cpu(moments) => {
                 let cells = self.stream.device().install(|| moments.finish(params))?;
@@ -153,12 +160,12 @@ impl NdtBuilder {
         }
     }
 
-    /// As [`NdtBuilder::finish`], into a grid that was made before, whose memory is used again.
+    /// As [`NdtBuilder::finish`], into a grid that was made before, whose memory is reused.
     ///
     /// # Errors
     /// As [`NdtBuilder::finish`]; a grid on another device.
-    pub fn finish_into(&mut self, params: &NdtParams, grid: &mut NdtGrid) -> Result<()> {
-        let stats = params.check()?;
+    pub fn finish_into(&mut self, grid: &mut NdtGrid) -> Result<()> {
+        let stats = self.params.check()?;
         if !grid.stream.device().same_memory(&self.stream.device()) {
             let expected = format!("a grid on {}", self.stream.device());
             return Err(crate::Error::argument(Argument::Grid, expected, grid.stream.device()));
@@ -169,10 +176,10 @@ impl NdtBuilder {
                 // Should the call fail, there are no rows.
                 grid.report = super::NdtReport::default();
                 cells.set_len(0);
-                grid.report = table.finish(params.min_points, stats, cells)?;
+                grid.report = table.finish(self.params.min_points, stats, cells)?;
             }
             // Memory of the CPU or of another stream is not used again.
-            _ => *grid = self.finish(params)?,
+            _ => *grid = self.finish()?,
         }
         Ok(())
     }

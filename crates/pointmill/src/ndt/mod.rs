@@ -41,7 +41,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use align::{AlignParams, NdtRegistration, Stop, matrix_of, pose_of};
+pub use align::{NdtAlignParams, NdtRegistration};
 pub use builder::{NdtBuilder, ndt_grid};
 pub use cells::{NdtCells, NdtReport};
 pub use cloud::NdtCloud;
@@ -50,4 +50,4 @@ pub use grid::{NdtGrid, Neighbourhood};
 pub use moments::NdtMoments;
 pub use neighbours::{NdtLists, NdtNeighbours};
 pub use params::NdtParams;
-pub use pointmill_core::ndt::{Covariance, MAX_CELL, MAX_COUNT, Moments, NdtLattice, Pose};
+pub use pointmill_core::ndt::{Covariance, MAX_CELL, MAX_COUNT, Moments, NdtLattice};

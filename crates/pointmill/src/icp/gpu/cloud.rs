@@ -1,8 +1,8 @@
 //! Clouds about a centre of their own, on the device.
 
-use super::super::cloud::{Local, too_far, unit_normal};
-use super::super::result::Dropped;
 use crate::device::{Buffer, Stream};
+use crate::icp::cloud::{CenteredCloud, too_far, unit_normal};
+use crate::icp::result::Dropped;
 use crate::{Argument, Coordinates, Result, memory};
 use pointmill_kernels::icp::{self as kernels, Head, Place4};
 use pointmill_kernels::points::Points;
@@ -122,9 +122,9 @@ impl Cloud {
     }
 
     /// The points on the host, to make fewer of them.
-    pub(super) fn to_host(&self) -> Result<Local> {
+    pub(super) fn to_host(&self) -> Result<CenteredCloud> {
         let points = memory::collect(self.points.read(self.len())?.iter().map(|p| [p[0], p[1], p[2]]))?;
-        Ok(Local { points, centre: self.centre(), dropped: self.dropped(), ..Local::default() })
+        Ok(CenteredCloud { points, centre: self.centre(), dropped: self.dropped(), ..CenteredCloud::default() })
     }
 
     /// The caller's normals of the points that stayed, of one for each point that there was.
@@ -142,7 +142,7 @@ impl Cloud {
     }
 
     pub(super) const fn dropped(&self) -> Dropped {
-        Dropped { nonfinite: self.known.nonfinite as usize, zeros: self.known.zeros as usize }
+        Dropped { non_finite: self.known.non_finite as usize, zeros: self.known.zeros as usize }
     }
 
     pub(super) fn head(&self) -> *const Head {

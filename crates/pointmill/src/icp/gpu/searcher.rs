@@ -1,10 +1,10 @@
 //! Neighbours of queries from the host.
 
-use super::super::search::Search;
 use super::cloud::{Cloud, place};
 use super::tree::Tree;
 use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
+use crate::icp::params::Search;
 use crate::{Coordinates, Result, memory};
 use pointmill_kernels::icp::{self as kernels, Place4};
 use pointmill_kernels::prim::sum::TREE;
@@ -62,10 +62,6 @@ impl Searcher {
             self.tree.build(&self.cloud, self.search)?;
         }
         Ok(())
-    }
-
-    pub(in crate::icp) const fn stream(&self) -> &Stream {
-        &self.stream
     }
 
     pub(in crate::icp) const fn search(&self) -> Search {
