@@ -4,7 +4,7 @@ use pointmill::icp::{Search, Searcher};
 use pointmill::ndt::{NdtCloud, NdtMoments};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
 use pointmill::voxelize::{RowOrder, VoxelArrays, VoxelizeParams, voxelize};
-use pointmill::{Aabb, Device, Input, Points};
+use pointmill::{Aabb, Coordinates, Device, Input, Points};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -160,7 +160,9 @@ proptest! {
         let points: Vec<_> = cloud.iter().map(|p| [p[0], p[1], p[2]]).collect();
         let again: Vec<_> = order.iter().map(|&i| points[i]).collect();
         let distances = |points: &[[f32; 3]], search| -> Vec<Vec<f32>> {
-            let found = Searcher::new(points, search).unwrap().neighbours(&queries, 4, None).unwrap();
+            let cloud = Coordinates::f32(points.as_flattened(), 3).unwrap();
+            let searcher = Searcher::new(&Device::cpu().stream().unwrap(), cloud, search).unwrap();
+            let found = searcher.neighbours(&queries, 4, None).unwrap();
             found.iter().map(|list| list.iter().map(|n| n.distance_squared).collect()).collect()
         };
         prop_assert_eq!(distances(&points, Search::KdTree), distances(&again, Search::KdTree));

@@ -10,20 +10,21 @@ fn refuses(builder: &mut NdtBuilder, had: &NdtMoments, more: NdtCloud<'_>) -> bo
     let told = match builder.moments() {
         Ok(moments) => {
             assert_eq!(moments, *had, "sums are lost, or half of a cloud was added");
-            assert_eq!(builder.finish(&params).unwrap().read().unwrap(), had.finish(&params).unwrap());
+            assert_eq!(builder.finish().unwrap().read().unwrap(), had.finish(&params).unwrap());
             return false;
         }
         Err(error) => error.to_string(),
     };
     let start = "builder: expected one whose sums are whole; `clear` empties it, got one that holds a part of the points of a call that failed: ";
     assert!(told.starts_with(start) && told.contains("twin"), "{told}");
-    let mut grid = NdtBuilder::new(&Device::twin().stream().unwrap(), 1.0).unwrap().finish(&params).unwrap();
+    let mut grid =
+        NdtBuilder::new(&Device::twin().stream().unwrap(), 1.0, &NdtParams::default()).unwrap().finish().unwrap();
     let others = [
         builder.add(more).unwrap_err(),
         builder.add(NdtCloud::f32(&[], 3).unwrap()).unwrap_err(),
         builder.merge(had).unwrap_err(),
-        builder.finish(&params).unwrap_err(),
-        builder.finish_into(&params, &mut grid).unwrap_err(),
+        builder.finish().unwrap_err(),
+        builder.finish_into(&mut grid).unwrap_err(),
     ];
     assert!(others.iter().all(|other| other.to_string() == told), "{others:?}");
     true
@@ -50,7 +51,7 @@ fn sums_are_whole_or_refused() {
         for fault in [TwinFault::OutOfMemory, TwinFault::Lost] {
             let mut refused = 0;
             for k in 0.. {
-                let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+                let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
                 builder.add(few).unwrap();
                 Device::fail_twin(Some((fault, k)));
                 let done = work(&mut builder);
@@ -82,7 +83,7 @@ fn a_builder_can_be_emptied_after_any_fault() {
     let points = street(300, 1);
     let cloud = NdtCloud::f64(&points, 3).unwrap();
     for (name, device) in kernel_devices().into_iter().take(1) {
-        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
         builder.add(cloud).unwrap();
         Device::fail_twin(Some((TwinFault::Lost, 0)));
         assert!(builder.clear().is_err(), "{name}");
@@ -97,7 +98,7 @@ fn a_builder_can_be_emptied_after_any_fault() {
 #[test]
 fn a_dense_map_grows() {
     let floor: Vec<f64> = (0..4000).flat_map(|i| [f64::from(i % 80) + 0.5, f64::from(i / 80) + 0.5, 0.5]).collect();
-    let mut builder = NdtBuilder::new(&Device::twin().stream().unwrap(), 1.0).unwrap();
+    let mut builder = NdtBuilder::new(&Device::twin().stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
     for part in floor.chunks(3 * 500) {
         builder.add(NdtCloud::f64(part, 3).unwrap()).unwrap();
     }

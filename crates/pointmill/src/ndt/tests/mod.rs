@@ -5,8 +5,13 @@ mod parity;
 mod seeds;
 
 use super::*;
-use crate::Device;
-use crate::Error;
+use crate::registration::Status;
+use crate::{Device, Error, Pose};
+use pointmill_core::ndt::PoseVector;
+
+fn poses_of(vectors: &[PoseVector]) -> Vec<Pose> {
+    vectors.iter().map(|vector| Pose::from_xyzrpy(*vector).unwrap()).collect()
+}
 
 fn moments(resolution: f64, points: &[f64]) -> NdtMoments {
     let mut moments = NdtMoments::new(resolution).unwrap();
@@ -187,10 +192,12 @@ fn moments_come_back_from_their_cells() {
     assert_eq!(again(&cells, 3_000, 1), Ok(whole.clone()));
     assert!(again(&vec![], 5, 5).unwrap().is_empty());
     // On a builder they are what the points are, on every device.
-    let empty = NdtBuilder::new(&Device::cpu().stream().unwrap(), whole.lattice().unit()).unwrap();
-    for mut builder in [empty, NdtBuilder::new(&Device::twin().stream().unwrap(), 0.3).unwrap()] {
+    let empty =
+        NdtBuilder::new(&Device::cpu().stream().unwrap(), whole.lattice().unit(), &NdtParams::default()).unwrap();
+    for mut builder in [empty, NdtBuilder::new(&Device::twin().stream().unwrap(), 0.3, &NdtParams::default()).unwrap()]
+    {
         builder.merge(&again(&cells, 3_000, 1).unwrap()).unwrap();
-        let grid = builder.finish(&NdtParams::default()).unwrap();
+        let grid = builder.finish().unwrap();
         assert_eq!(grid.read().unwrap(), whole.finish(&NdtParams::default()).unwrap());
     }
     let told = |change: &dyn Fn(&mut Cells), points, nonfinite| {
@@ -239,7 +246,7 @@ fn numbers_of_points_do_not_wrap() {
     assert_eq!(all, one);
     assert!(all.subtract(&many).is_err() && all == one);
     for (name, device) in crate::testing::devices() {
-        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
         builder.merge(&many).unwrap();
         refused(builder.merge(&many), MOST - 1);
         refused(builder.add(two), 2);

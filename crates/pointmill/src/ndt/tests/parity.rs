@@ -27,7 +27,7 @@ fn cloud(n: usize, seed: u64) -> Vec<f32> {
 const SIZES: &[usize] = &[0, 1, 2, 31, 32, 33, 255, 256, 257, 1000, 4097];
 
 fn build(device: &Device, cloud: NdtCloud<'_>, resolution: f64) -> NdtMoments {
-    let mut builder = NdtBuilder::new(&device.stream().unwrap(), resolution).unwrap();
+    let mut builder = NdtBuilder::new(&device.stream().unwrap(), resolution, &NdtParams::default()).unwrap();
     builder.add(cloud).unwrap();
     builder.moments().unwrap()
 }
@@ -83,8 +83,8 @@ fn builders_are_used_again() {
     let params = NdtParams::default();
     for (name, device) in devices() {
         let stream = device.stream().unwrap();
-        let mut builder = NdtBuilder::new(&stream, 1.0).unwrap();
-        let mut grid = builder.finish(&params).unwrap();
+        let mut builder = NdtBuilder::new(&stream, 1.0, &params).unwrap();
+        let mut grid = builder.finish().unwrap();
         assert!(grid.is_empty() && builder.moments().unwrap().is_empty());
         // Larger, smaller, none; each once in one go, once in parts of which one comes as moments, once after points that were refused.
         for (n, seed) in [(300, 1), (5000, 2), (700, 3), (0, 4), (4000, 5)] {
@@ -94,7 +94,7 @@ fn builders_are_used_again() {
             let cells = wanted.finish(&params).unwrap();
             builder.clear().unwrap();
             builder.add(NdtCloud::f32(&points, 3).unwrap()).unwrap();
-            builder.finish_into(&params, &mut grid).unwrap();
+            builder.finish_into(&mut grid).unwrap();
             assert_eq!(grid.read().unwrap(), cells, "{name}, {n}");
             builder.clear().unwrap();
             let (a, b) = points.split_at(n / 3 * 3);
@@ -111,7 +111,7 @@ fn builders_are_used_again() {
             assert_eq!(told, wanted_error, "{name}");
             builder.add(NdtCloud::f32(a, 3).unwrap()).unwrap();
             assert_eq!(builder.moments().unwrap(), wanted, "{name}, {n}");
-            assert_eq!(builder.finish(&params).unwrap().read().unwrap(), cells, "{name}, {n}");
+            assert_eq!(builder.finish().unwrap().read().unwrap(), cells, "{name}, {n}");
         }
         let other = NdtMoments::new(2.0).unwrap();
         assert!(builder.merge(&other).is_err());
@@ -121,7 +121,7 @@ fn builders_are_used_again() {
 #[test]
 fn a_full_cell_is_refused_and_nothing_is_added() {
     for (name, device) in kernel_devices() {
-        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
         let mut full = Moments::of([1, 2, 3]);
         full.count = MAX_COUNT;
         let key = pointmill_core::ndt::key_of([0; 3]);
@@ -140,13 +140,13 @@ fn a_full_cell_is_refused_and_nothing_is_added() {
 fn scene() -> (Vec<f32>, Vec<f32>, Vec<Pose>) {
     let points = cloud(9000, 7);
     let scan = points.chunks_exact(3).step_by(9).flatten().copied().collect();
-    let poses = vec![
+    let poses = poses_of(&[
         [0.3, -0.2, 0.05, 0.01, -0.02, 0.03],
         [0.0; 6],
         [-0.5, 0.4, 0.0, 0.0, 0.0, -0.05],
         [1e4, 0.0, 0.0, 0.0, 0.0, 0.0],
         [0.1, 0.1, 0.1, 3.0, 1.0, -2.0],
-    ];
+    ]);
     (points, scan, poses)
 }
 
@@ -180,7 +180,7 @@ fn searches_scores_and_alignments() {
                 assert_eq!(fits(grid), fits(first), "{name}, {n}");
                 let each = |grid: &NdtGrid| grid.point_scores(scan, &poses[0]).unwrap();
                 assert_eq!(each(grid), each(first), "{name}, {n}");
-                let found = |grid: &NdtGrid| grid.align(scan, &poses, &AlignParams::default()).unwrap();
+                let found = |grid: &NdtGrid| grid.align(scan, &poses, &NdtAlignParams::default()).unwrap();
                 assert_eq!(found(grid), found(first), "{name}, {n}");
             }
         }
@@ -191,7 +191,8 @@ fn searches_scores_and_alignments() {
             assert_eq!(grid.lookup(&asked).unwrap(), first.lookup(&asked).unwrap(), "{name}");
         }
         assert!(
-            first.align(NdtCloud::f32(&scan, 3).unwrap(), &poses[..1], &AlignParams::default()).unwrap()[0].converged()
+            first.align(NdtCloud::f32(&scan, 3).unwrap(), &poses[..1], &NdtAlignParams::default()).unwrap()[0]
+                .converged()
         );
     }
 }
@@ -250,16 +251,17 @@ fn a_thousand_builds_on_a_gpu_give_one_grid() {
     let cells = wanted.read().unwrap();
     let scan: Vec<f32> = points.chunks_exact(3).step_by(10).flatten().copied().collect();
     let scan = NdtCloud::f32(&scan, 3).unwrap();
-    let align =
-        |grid: &NdtGrid| grid.align(scan, &[[0.2, -0.1, 0.0, 0.0, 0.0, 0.02]], &AlignParams::default()).unwrap();
+    let align = |grid: &NdtGrid| {
+        grid.align(scan, &poses_of(&[[0.2, -0.1, 0.0, 0.0, 0.0, 0.02]]), &NdtAlignParams::default()).unwrap()
+    };
     let aligned = align(&wanted);
-    let mut builder = NdtBuilder::new(&stream, 1.0).unwrap();
-    let mut grid = builder.finish(&params).unwrap();
+    let mut builder = NdtBuilder::new(&stream, 1.0, &params).unwrap();
+    let mut grid = builder.finish().unwrap();
     let buffer = stream.upload(&points).unwrap();
     for run in 0..1000 {
         builder.clear().unwrap();
         builder.add(NdtCloud::on_device(&buffer, 50_000, 3).unwrap()).unwrap();
-        builder.finish_into(&params, &mut grid).unwrap();
+        builder.finish_into(&mut grid).unwrap();
         assert_eq!(grid.read().unwrap(), cells, "run {run}");
         assert_eq!(align(&grid), aligned, "run {run}");
     }
@@ -271,11 +273,11 @@ fn devices_are_not_mixed() {
     let buffer = twin.upload(&[0.5f32; 3]).unwrap();
     let cloud = NdtCloud::on_device(&buffer, 1, 3).unwrap();
     let told = |e: Error| e.to_string();
-    let mut builder = NdtBuilder::new(&Device::cpu().stream().unwrap(), 1.0).unwrap();
+    let mut builder = NdtBuilder::new(&Device::cpu().stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
     assert_eq!(told(builder.add(cloud).unwrap_err()), "points: expected memory of cpu, got twin");
     assert_eq!(told(NdtMoments::new(1.0).unwrap().add(cloud).unwrap_err()), "points: expected memory of cpu, got twin");
-    let grid = builder.finish(&NdtParams::default()).unwrap();
-    assert_eq!(told(grid.score(cloud, &[[0.0; 6]]).unwrap_err()), "scan: expected memory of cpu, got twin");
+    let grid = builder.finish().unwrap();
+    assert_eq!(told(grid.score(cloud, &[Pose::IDENTITY]).unwrap_err()), "scan: expected memory of cpu, got twin");
     assert!(NdtCloud::on_device(&buffer, 2, 3).is_err() && NdtCloud::on_device(&buffer, 1, 2).is_err());
     assert!(NdtCloud::f64(&[0.0; 3], 3).unwrap().about([0.0; 3]).is_err());
 }

@@ -12,9 +12,9 @@ fn any_seed_gives_the_same_bits() {
     let params = NdtParams { min_points: 2, ..NdtParams::default() };
     let asked: Vec<[i32; 3]> = (0..300).map(|i| [i % 70 - 35, i / 70 * 4 - 7, i % 5 - 1]).collect();
     let all = |device: &Device| {
-        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 0.5).unwrap();
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 0.5, &params).unwrap();
         builder.add(cloud).unwrap();
-        let grid = builder.finish(&params).unwrap();
+        let grid = builder.finish().unwrap();
         let uploaded = NdtGrid::from_cells(grid.read().unwrap(), 0.5, &device.stream().unwrap()).unwrap();
         let lists = |grid: &NdtGrid| grid.radius_search(cloud, 0.7).unwrap().read().unwrap();
         assert_eq!(lists(&grid), lists(&uploaded));
