@@ -1,7 +1,7 @@
 //! Input clouds.
 
 use pointmill::icp::{IcpParams, Metric, align};
-use pointmill::{Coordinates, PointCloud, Result};
+use pointmill::{Device, PointCloud, Pose, Result, Rows};
 use pointmill_synth::{Drive, DriveParams, RabbitScans, RoiScene};
 
 /// A cloud and the voxels it is cut into.
@@ -148,7 +148,7 @@ impl IcpCase {
     /// # Errors
     /// Clouds beyond the limits of alignment.
     pub fn found(name: String, source: Vec<[f32; 3]>, target: Vec<[f32; 3]>) -> Result<Self> {
-        let [from, onto] = [&source, &target].map(|cloud| Coordinates::f32(cloud.as_flattened(), 3));
+        let [from, onto] = [&source, &target].map(|cloud| Rows::f32(cloud.as_flattened(), 3));
         let params = IcpParams { metric: Metric::Gicp, ..IcpParams::default() };
         let found = align(from?, onto?, &Pose::IDENTITY, &params, &Device::cpu())?;
         Ok(Self { name, source, target, target_from_source: found.target_from_source })

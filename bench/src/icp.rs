@@ -2,7 +2,7 @@
 
 use crate::{IcpCase, Measurement, Times, time};
 use pointmill::icp::{Aligner, IcpParams, Metric, Search, Searcher};
-use pointmill::{Buffer, Coordinates, Error, Pose, Result, Stream};
+use pointmill::{Buffer, Error, Pose, Result, Rows, Stream};
 
 /// Points that normals are made from.
 const NEIGHBOURS: usize = 20;
@@ -107,7 +107,7 @@ impl Bench<'_> {
 
     /// The target in any search.
     fn searcher(&self, search: Search) -> Result<Searcher> {
-        Searcher::new(self.stream, Coordinates::f32(self.case.target.as_flattened(), 3)?, search)
+        Searcher::new(self.stream, Rows::f32(self.case.target.as_flattened(), 3)?, search)
     }
 
     fn normals(&self) -> Result<Measurement> {
@@ -132,8 +132,8 @@ impl Bench<'_> {
     }
 }
 
-fn cloud(buffer: &Buffer<f32>) -> Result<Coordinates<'_>> {
-    Coordinates::on_device(buffer, buffer.len() / 3, 3)
+fn cloud(buffer: &Buffer<f32>) -> Result<Rows<'_>> {
+    Rows::on_device(buffer, buffer.len() / 3, 3)
 }
 
 /// Runs work on as many threads as the device has: searches on the CPU take those of the pool that calls them.

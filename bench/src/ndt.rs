@@ -1,8 +1,8 @@
 //! Grids of normal distributions.
 
 use crate::{Measurement, NdtCase, time};
-use pointmill::ndt::{Covariance, NdtAlignParams, NdtBuilder, NdtCloud, NdtGrid, NdtParams, Neighbourhood, ndt_grid};
-use pointmill::{Pose, Result, Stream};
+use pointmill::ndt::{Covariance, NdtAlignParams, NdtBuilder, NdtGrid, NdtParams, Neighbourhood, ndt_grid};
+use pointmill::{Pose, Result, Rows, Stream};
 
 /// Bytes of a row: cell, count, two means, covariance and inverse, eigenvalues, normal.
 const ROW_BYTES: usize = 12 + 4 + 4 * 24 + 2 * 48;
@@ -22,7 +22,7 @@ pub fn ndt_build(stream: &Stream, case: &NdtCase, rounds: usize, copy_rate: f64)
     let mut grid = builder.finish()?;
     let times = time(stream, rounds, || {
         builder.clear()?;
-        builder.add(NdtCloud::on_device(&buffer, n, 3)?)?;
+        builder.add(Rows::on_device(&buffer, n, 3)?)?;
         builder.finish_into(&mut grid)
     })?;
     let floor = n * 12 + grid.len() * ROW_BYTES;
@@ -37,7 +37,7 @@ pub fn ndt_build(stream: &Stream, case: &NdtCase, rounds: usize, copy_rate: f64)
 pub fn ndt_search(stream: &Stream, case: &NdtCase, rounds: usize, copy_rate: f64) -> Result<Vec<Measurement>> {
     let n = case.points.len() / 3;
     let buffer = stream.upload(&case.points)?;
-    let cloud = NdtCloud::on_device(&buffer, n, 3)?;
+    let cloud = Rows::on_device(&buffer, n, 3)?;
     let grid = ndt_grid(cloud, RESOLUTION, &PARAMS, &stream.device())?;
     let mut measured = Vec::new();
     let mut add = |name: &str, bytes: usize, search: &dyn Fn() -> Result<usize>| -> Result<()> {
@@ -58,12 +58,12 @@ pub fn ndt_search(stream: &Stream, case: &NdtCase, rounds: usize, copy_rate: f64
 /// # Errors
 /// Out of memory, or a lost device.
 pub fn ndt_align(stream: &Stream, case: &NdtCase, rounds: usize, copy_rate: f64) -> Result<Vec<Measurement>> {
-    let map = ndt_grid(NdtCloud::f32(&case.points, 3)?, RESOLUTION, &PARAMS, &stream.device())?;
+    let map = ndt_grid(Rows::f32(&case.points, 3)?, RESOLUTION, &PARAMS, &stream.device())?;
     let step = (case.points.len() / 3).div_ceil(5_000);
     let scan: Vec<f32> = case.points.chunks_exact(3).step_by(step).flatten().copied().collect();
     let n = scan.len() / 3;
     let buffer = stream.upload(&scan)?;
-    let scan = NdtCloud::on_device(&buffer, n, 3)?;
+    let scan = Rows::on_device(&buffer, n, 3)?;
     let guess = Pose::from_xyzrpy([0.4, -0.3, 0.05, 0.0, 0.0, 0.03])?;
     let place = |i: u8| Pose::from_xyzrpy([0.01 * f64::from(i) - 0.5, 0.2, 0.0, 0.0, 0.0, 0.02]);
     let guesses: Vec<Pose> = (0..100).map(place).collect::<Result<_, _>>()?;

@@ -2,10 +2,10 @@
 
 use bytemuck::{NoUninit, Pod, cast_slice};
 use pointmill::icp::{Aligner, IcpParams};
-use pointmill::ndt::{NdtBuilder, NdtCloud, NdtGrid, NdtParams};
+use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
 use pointmill::roi_pool::{FeatureArray, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene};
 use pointmill::voxelize::{Mean, VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Buffer, Coordinates, Device, Error, Input, Points, Result, Stream};
+use pointmill::{Buffer, Device, Error, Input, Points, Pose, Result, Rows, Stream};
 use pointmill_synth::{Drive, DriveParams, RoiScene};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -358,7 +358,7 @@ impl Lane {
                 let (builder, grid) = &mut **lane;
                 let sweep = soak.sweep(i);
                 builder.clear()?;
-                builder.add(NdtCloud::f32(sweep.data(), sweep.columns())?)?;
+                builder.add(Rows::f32(sweep.data(), sweep.columns())?)?;
                 builder.finish_into(grid)?;
                 let cells = grid.read()?;
                 let hash = hash_of(hash_of(hash_of(0, &cells.coords), &cells.counts), &cells.mean);
@@ -372,8 +372,7 @@ impl Lane {
                     cloud.extend((k * EVERY / 2..sweep.len()).step_by(EVERY).flat_map(|i| sweep.xyz(i)));
                 }
                 let [source, target] = &*clouds;
-                let found =
-                    aligner.align(Coordinates::f32(source, 3)?, Coordinates::f32(target, 3)?, &Pose::IDENTITY)?;
+                let found = aligner.align(Rows::f32(source, 3)?, Rows::f32(target, 3)?, &Pose::IDENTITY)?;
                 let hash = found.fit.trace.iter().fold(0, |hash, one| {
                     let hash = hash_of(hash, one.target_from_source.matrix().as_flattened());
                     hash_of(hash_of(hash, &[one.rmse, one.step]), &[one.pairs as u64])

@@ -1,7 +1,7 @@
 #![no_main]
 //! Nearest neighbours by every search against a loop over all points; an alignment ends and says how.
 use pointmill::icp::{IcpParams, Search, Searcher, align};
-use pointmill::{Coordinates, Pose};
+use pointmill::{Pose, Rows};
 use pointmill_fuzz::{Draw, cpu};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -28,7 +28,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     };
     let flat = |rows: &[[f32; 3]]| rows.concat();
     let (source, target) = (flat(queries), flat(points));
-    let cloud = |rows| Coordinates::f32(rows, 3).expect("whole rows");
+    let cloud = |rows| Rows::f32(rows, 3).expect("whole rows");
     let stream = cpu(false).stream().expect("the CPU");
     for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
         let searcher = Searcher::new(&stream, cloud(&target), search).expect("few points");

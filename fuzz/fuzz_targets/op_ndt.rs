@@ -1,7 +1,7 @@
 #![no_main]
 //! Sums of cells against a map of cells, whole and in parts; what is made of them, searched and scored does not panic.
-use pointmill::Pose;
-use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams, ndt_grid};
+use pointmill::{Pose, Rows};
+use pointmill::ndt::{NdtMoments, NdtParams, ndt_grid};
 use pointmill_core::ndt::{Moments, NdtLattice};
 use pointmill_fuzz::{Draw, cpu};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let resolution = f64::from([0.5, 1.0, 2.0, draw.value()][draw.below(4)]);
     let cut = draw.byte() as usize;
     let data = draw.rows(3, 400);
-    let cloud = |data| NdtCloud::f32(data, 3).expect("whole rows");
+    let cloud = |data| Rows::f32(data, 3).expect("whole rows");
     let Ok(lattice) = NdtLattice::new(resolution) else {
         return assert!(NdtMoments::new(resolution).is_err());
     };

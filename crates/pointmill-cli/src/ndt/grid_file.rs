@@ -109,13 +109,13 @@ fn full(rows: &[[f64; 6]]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams};
+    use pointmill::ndt::{NdtMoments, NdtParams};
     use pointmill_io::read_npz;
 
     fn cells() -> (NdtCells, NdtLattice) {
         let points: Vec<f64> = (0..400).map(|i| 4.0 * (f64::from(i) * 0.7).sin() + 80_000.0).collect();
         let mut moments = NdtMoments::new(0.3).unwrap();
-        moments.add(NdtCloud::f64(&points[..399], 3).unwrap()).unwrap();
+        moments.add(Rows::f64(&points[..399], 3).unwrap()).unwrap();
         (moments.finish(&NdtParams { min_points: 2, ..NdtParams::default() }).unwrap(), *moments.lattice())
     }
 

@@ -7,7 +7,7 @@ use super::params::{IcpParams, check_number};
 use super::result::Registration;
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
-use crate::{Argument, Coordinates, Pose, Result};
+use crate::{Argument, Pose, Result, Rows};
 use std::time::Instant;
 
 /// The pose that brings `source` onto `target`, from a guess, on a device.
@@ -33,7 +33,7 @@ use std::time::Instant;
 ///
 /// ```
 /// use pointmill::icp::{IcpParams, align};
-/// use pointmill::{Coordinates, Device, Pose};
+/// use pointmill::{Rows, Device, Pose};
 ///
 /// // A corner of a room, and the same corner seen from 5 cm and a degree beside.
 /// let mut room = Vec::new();
@@ -46,16 +46,16 @@ use std::time::Instant;
 /// let seen_from_room = Pose::from_xyzrpy([0.05, 0.0, 0.0, 0.0, 0.0, 1f64.to_radians()])?;
 /// let seen: Vec<f64> = room.as_chunks::<3>().0.iter().flat_map(|p| seen_from_room.apply(*p)).collect();
 ///
-/// let (source, target) = (Coordinates::f64(&seen, 3)?, Coordinates::f64(&room, 3)?);
+/// let (source, target) = (Rows::f64(&seen, 3)?, Rows::f64(&room, 3)?);
 /// let found = align(source, target, &Pose::IDENTITY, &IcpParams::default(), &Device::auto())?;
 /// assert!(found.converged());
 /// let [.., yaw] = found.target_from_source.xyzrpy();
 /// assert!((yaw + 1f64.to_radians()).abs() < 1e-3);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
-pub fn align(
-    source: Coordinates<'_>,
-    target: Coordinates<'_>,
+pub fn align<'a>(
+    source: impl Into<Rows<'a>>,
+    target: impl Into<Rows<'a>>,
     guess: &Pose,
     params: &IcpParams,
     device: &Device,
@@ -70,10 +70,10 @@ pub fn align(
 ///
 /// ```
 /// use pointmill::icp::{Aligner, IcpParams};
-/// use pointmill::{Coordinates, Device, Pose};
+/// use pointmill::{Rows, Device, Pose};
 /// let mut aligner = Aligner::new(&Device::auto().stream()?, &IcpParams::default())?;
 /// let wave: Vec<f32> = (0..900).flat_map(|i| [(i % 30) as f32 * 0.1, (i / 30) as f32 * 0.1, ((i % 30) as f32).sin()]).collect();
-/// let cloud = Coordinates::f32(&wave, 3)?;
+/// let cloud = Rows::f32(&wave, 3)?;
 /// let found = aligner.align(cloud, cloud, &Pose::IDENTITY)?;
 /// assert!(found.converged() && found.fit.fitness == 1.0);
 /// # Ok::<(), pointmill::Error>(())
@@ -101,36 +101,42 @@ impl Aligner {
     ///
     /// # Errors
     /// As [`align`].
-    pub fn align(&mut self, source: Coordinates<'_>, target: Coordinates<'_>, guess: &Pose) -> Result<Registration> {
-        self.aligned(source, target, None, guess)
+    pub fn align<'a>(
+        &mut self,
+        source: impl Into<Rows<'a>>,
+        target: impl Into<Rows<'a>>,
+        guess: &Pose,
+    ) -> Result<Registration> {
+        self.aligned(source.into(), target.into(), None, guess)
     }
 
     /// As [`Aligner::align`], with the caller's normals of the target, as [`Target::with_normals`](super::Target::with_normals) takes them.
     ///
     /// # Errors
     /// As [`align`] and [`Target::with_normals`](super::Target::with_normals).
-    pub fn align_with_normals(
+    pub fn align_with_normals<'a>(
         &mut self,
-        source: Coordinates<'_>,
-        target: Coordinates<'_>,
+        source: impl Into<Rows<'a>>,
+        target: impl Into<Rows<'a>>,
         target_normals: &[[f32; 3]],
         guess: &Pose,
     ) -> Result<Registration> {
+        let target = target.into();
         check_normals(&target, target_normals, self.params.metric)?;
-        self.aligned(source, target, Some(target_normals), guess)
+        self.aligned(source.into(), target, Some(target_normals), guess)
     }
 
     fn aligned(
         &mut self,
-        source: Coordinates<'_>,
-        target: Coordinates<'_>,
+        source: Rows<'_>,
+        target: Rows<'_>,
         normals: Option<&[[f32; 3]]>,
         guess: &Pose,
     ) -> Result<Registration> {
         let start = Instant::now();
         check_pose(Argument::Guess, guess)?;
         for (cloud, argument) in [(&source, Argument::Source), (&target, Argument::Target)] {
-            cloud.check_device(argument, &self.stream)?;
+            cloud.check_points(argument, &self.stream)?;
             check_number(argument, cloud.len())?;
         }
         let (params, guess) = (&self.params, guess.rigid().orthonormal());

@@ -3,7 +3,7 @@
 use super::params::Metric;
 use super::result::Dropped;
 use crate::device::on_threads;
-use crate::{Argument, Coordinates, Error, Result, memory};
+use crate::{Argument, Error, Result, Rows, memory};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
 use pointmill_core::rigid::unit;
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ pub(super) struct CenteredCloud {
 
 impl CenteredCloud {
     /// The finite points of a cloud of the host, in their order.
-    pub(super) fn new(argument: Argument, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<Self> {
+    pub(super) fn new(argument: Argument, cloud: &Rows<'_>, drop_zeros: bool) -> Result<Self> {
         let mut local = Self::default();
         let mut kept: Vec<[f64; 3]> = Vec::new();
         memory::room(&mut kept, cloud.len())?;
@@ -50,12 +50,7 @@ impl CenteredCloud {
     }
 
     /// Takes the caller's normals, one for each point of `cloud`, from which this cloud was made.
-    pub(super) fn take_normals(
-        &mut self,
-        cloud: &Coordinates<'_>,
-        normals: &[[f32; 3]],
-        drop_zeros: bool,
-    ) -> Result<()> {
+    pub(super) fn take_normals(&mut self, cloud: &Rows<'_>, normals: &[[f32; 3]], drop_zeros: bool) -> Result<()> {
         let is_kept = |i: &usize| {
             let p = cloud.point(*i);
             p.iter().all(|x| x.is_finite()) && !(drop_zeros && p == [0.0; 3])
@@ -93,7 +88,7 @@ impl CenteredCloud {
 }
 
 /// Checks the caller's normals of a target.
-pub(super) fn check_normals(cloud: &Coordinates<'_>, normals: &[[f32; 3]], metric: Metric) -> Result<()> {
+pub(super) fn check_normals(cloud: &Rows<'_>, normals: &[[f32; 3]], metric: Metric) -> Result<()> {
     if metric == Metric::PointToPoint {
         let expected = "none: point-to-point does not use normals";
         return Err(Error::argument(Argument::TargetNormals, expected, format!("{} normals", normals.len())));

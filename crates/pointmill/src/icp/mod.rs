@@ -15,7 +15,7 @@
 //! ```
 //! use pointmill::icp::{IcpParams, Metric, align};
 //! use pointmill::registration::Status;
-//! use pointmill::{Coordinates, Device, Pose};
+//! use pointmill::{Rows, Device, Pose};
 //!
 //! // A bumpy sheet, and the same sheet two centimetres aside.
 //! let sheet: Vec<f64> = (0..2500)
@@ -26,7 +26,7 @@
 //!     .collect();
 //! let aside: Vec<f64> = sheet.chunks_exact(3).flat_map(|p| [p[0] + 0.015, p[1] - 0.01, p[2] + 0.005]).collect();
 //! let params = IcpParams { metric: Metric::PointToPoint, ..IcpParams::default() };
-//! let (source, target) = (Coordinates::f64(&aside, 3)?, Coordinates::f64(&sheet, 3)?);
+//! let (source, target) = (Rows::f64(&aside, 3)?, Rows::f64(&sheet, 3)?);
 //! let found = align(source, target, &Pose::IDENTITY, &params, &Device::auto())?;
 //! assert_eq!(found.status, Status::Fixed);
 //! assert!((found.target_from_source.translation()[0] + 0.015).abs() < 1e-6);

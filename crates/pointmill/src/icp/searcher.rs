@@ -3,10 +3,9 @@
 use super::cpu::{Index, Scratch, Several, normals_of};
 use super::gpu;
 use super::params::{Search, check_number, limit_of};
-use crate::coordinates::Values;
 use crate::device::{Device, Stream};
 use crate::prim::BLOCK;
-use crate::{Argument, Coordinates, Error, Result, memory};
+use crate::{Argument, Dtype, Error, Result, Rows, memory};
 use pointmill_core::icp::keep::{MAX_NEIGHBOURS, Nearest};
 use pointmill_core::icp::nearest::{distance_of, index_of};
 use rayon::prelude::*;
@@ -36,9 +35,9 @@ pub struct Neighbour {
 ///
 /// ```
 /// use pointmill::icp::{Search, Searcher};
-/// use pointmill::{Coordinates, Device};
-/// let points = [0.0, 0.0, 0.0, /**/ 1.0, 0.0, 0.0, /**/ 1.0, 0.0, 0.0, /**/ f32::NAN, 0.0, 0.0];
-/// let searcher = Searcher::new(&Device::auto().stream()?, Coordinates::f32(&points, 3)?, Search::Auto)?;
+/// use pointmill::Device;
+/// let points = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [f32::NAN, 0.0, 0.0]];
+/// let searcher = Searcher::new(&Device::auto().stream()?, &points, Search::Auto)?;
 /// let found = searcher.nearest(&[[0.8, 0.0, 0.0], [0.0, 9.0, 0.0]], Some(2.0))?;
 /// assert_eq!(found[0].unwrap().index, 1); // the first of two points at one place
 /// assert_eq!(found[1], None); // farther than two metres
@@ -64,7 +63,8 @@ impl Searcher {
     ///
     /// # Errors
     /// A cloud of `f64` or about an origin, too many points, memory of another device; out of memory, a lost device.
-    pub fn new(stream: &Stream, cloud: Coordinates<'_>, search: Search) -> Result<Self> {
+    pub fn new<'a>(stream: &Stream, cloud: impl Into<Rows<'a>>, search: Search) -> Result<Self> {
+        let cloud = cloud.into();
         check(&cloud, stream)?;
         let side = if stream.device().is_cpu() {
             stream.device().install(|| Side::host(&cloud, search))?
@@ -80,7 +80,8 @@ impl Searcher {
     ///
     /// # Errors
     /// As [`Searcher::new`]. After a failure of the device the searcher has no points.
-    pub fn update(&mut self, cloud: Coordinates<'_>) -> Result<()> {
+    pub fn update<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
+        let cloud = cloud.into();
         check(&cloud, &self.stream)?;
         match &mut self.side {
             Side::Host { index, .. } => {
@@ -191,7 +192,7 @@ impl Searcher {
 }
 
 impl Side {
-    fn host(cloud: &Coordinates<'_>, search: Search) -> Result<Self> {
+    fn host(cloud: &Rows<'_>, search: Search) -> Result<Self> {
         // Values of f32 go through f64 and back unchanged.
         let points = memory::collect((0..cloud.len()).map(|i| cloud.point(i).map(|x| x as f32)))?;
         let index = Index::new(&points, search)?;
@@ -209,25 +210,23 @@ impl Side {
 /// A `k` that is not 1 to [`MAX_NEIGHBOURS`]; else as [`Searcher::new`].
 ///
 /// ```
+/// use pointmill::Device;
 /// use pointmill::icp::normals;
-/// use pointmill::{Coordinates, Device};
-/// let floor: Vec<f32> = (0..100).flat_map(|i| [(i % 10) as f32, (i / 10) as f32, 2.0]).collect();
-/// let up = normals(Coordinates::f32(&floor, 3)?, 9, &Device::auto())?;
+/// let floor: Vec<[f32; 3]> = (0..100).map(|i| [(i % 10) as f32, (i / 10) as f32, 2.0]).collect();
+/// let up = normals(floor.as_slice(), 9, &Device::auto())?;
 /// assert!(up.iter().all(|n| n.map(f32::abs) == [0.0, 0.0, 1.0]));
 /// # Ok::<(), pointmill::Error>(())
 /// ```
-pub fn normals(cloud: Coordinates<'_>, k: usize, device: &Device) -> Result<Vec<[f32; 3]>> {
+pub fn normals<'a>(cloud: impl Into<Rows<'a>>, k: usize, device: &Device) -> Result<Vec<[f32; 3]>> {
     check_k(k)?;
     Searcher::new(&device.stream()?, cloud, Search::Auto)?.normals(k)
 }
 
 /// Checks a cloud that is searched in `f32`.
-fn check(cloud: &Coordinates<'_>, stream: &Stream) -> Result<()> {
-    if cloud.origin().is_some() || matches!(cloud.values(), Values::F64(_) | Values::Device { double: true, .. }) {
-        return Err(Error::argument(Argument::Points, "values of type f32 without an origin", "others"));
-    }
-    check_number(Argument::Points, cloud.len())?;
-    cloud.check_device(Argument::Points, stream)
+fn check(cloud: &Rows<'_>, stream: &Stream) -> Result<()> {
+    cloud.check(Argument::Points, stream, &[Dtype::F32])?;
+    cloud.check_points(Argument::Points, stream)?;
+    check_number(Argument::Points, cloud.len())
 }
 
 fn check_k(k: usize) -> Result<()> {

@@ -7,7 +7,7 @@ use super::params::{IcpParams, check_number};
 use super::result::Registration;
 use crate::device::Stream;
 use crate::registration::check_pose;
-use crate::{Argument, Coordinates, Pose, Result};
+use crate::{Argument, Pose, Result, Rows};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -19,12 +19,12 @@ use std::time::Instant;
 ///
 /// ```
 /// use pointmill::icp::{IcpParams, Target};
-/// use pointmill::{Coordinates, Device, Pose};
+/// use pointmill::{Rows, Device, Pose};
 /// let wave: Vec<f32> = (0..900).flat_map(|i| [(i % 30) as f32 * 0.1, (i / 30) as f32 * 0.1, ((i % 30) as f32).sin()]).collect();
-/// let target = Target::new(&Device::auto().stream()?, Coordinates::f32(&wave, 3)?, &IcpParams::default())?;
+/// let target = Target::new(&Device::auto().stream()?, Rows::f32(&wave, 3)?, &IcpParams::default())?;
 /// let mut pose = Pose::IDENTITY;
 /// for part in wave.chunks(3 * 300) {
-///     let found = target.align(Coordinates::f32(part, 3)?, &pose)?;
+///     let found = target.align(Rows::f32(part, 3)?, &pose)?;
 ///     assert!(found.fit.inlier_rmse < 1e-6);
 ///     pose = found.target_from_source; // the guess of the next part
 /// }
@@ -48,8 +48,8 @@ impl Target {
     ///
     /// # Errors
     /// As [`align`](super::align); a cloud in memory of another device, a lost device.
-    pub fn new(stream: &Stream, cloud: Coordinates<'_>, params: &IcpParams) -> Result<Self> {
-        Self::made(stream, cloud, None, params)
+    pub fn new<'a>(stream: &Stream, cloud: impl Into<Rows<'a>>, params: &IcpParams) -> Result<Self> {
+        Self::made(stream, cloud.into(), None, params)
     }
 
     /// As [`Target::new`], with normals of the caller: `[N, 3]`, one for each point of `cloud`.
@@ -62,7 +62,7 @@ impl Target {
     ///
     /// ```
     /// use pointmill::icp::{IcpParams, Target};
-    /// use pointmill::{Coordinates, Device, Pose};
+    /// use pointmill::{Rows, Device, Pose};
     /// // A floor and two walls, each with the normal that it was made with.
     /// let (mut room, mut normals) = (Vec::new(), Vec::new());
     /// for i in 0..900 {
@@ -70,23 +70,23 @@ impl Target {
     ///     room.extend([[a, b, 0.0], [0.0, a, b], [a, 0.0, b]]);
     ///     normals.extend([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
     /// }
-    /// let cloud = Coordinates::f32(room.as_flattened(), 3)?;
+    /// let cloud = Rows::f32(room.as_flattened(), 3)?;
     /// let target = Target::with_normals(&Device::auto().stream()?, cloud, &normals, &IcpParams::default())?;
     /// assert!(target.align(cloud, &Pose::IDENTITY)?.fit.inlier_rmse < 1e-6);
     /// # Ok::<(), pointmill::Error>(())
     /// ```
-    pub fn with_normals(
+    pub fn with_normals<'a>(
         stream: &Stream,
-        cloud: Coordinates<'_>,
+        cloud: impl Into<Rows<'a>>,
         normals: &[[f32; 3]],
         params: &IcpParams,
     ) -> Result<Self> {
-        Self::made(stream, cloud, Some(normals), params)
+        Self::made(stream, cloud.into(), Some(normals), params)
     }
 
-    fn made(stream: &Stream, cloud: Coordinates<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Self> {
+    fn made(stream: &Stream, cloud: Rows<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Self> {
         params.validate()?;
-        cloud.check_device(Argument::Target, stream)?;
+        cloud.check_points(Argument::Target, stream)?;
         check_number(Argument::Target, cloud.len())?;
         if let Some(normals) = normals {
             check_normals(&cloud, normals, params.metric)?;
@@ -105,10 +105,11 @@ impl Target {
     ///
     /// # Errors
     /// A guess that is not rigid, a source beyond the limits, or in memory of another device; out of memory, a lost device. The target stays as it is.
-    pub fn align(&self, source: Coordinates<'_>, guess: &Pose) -> Result<Registration> {
+    pub fn align<'a>(&self, source: impl Into<Rows<'a>>, guess: &Pose) -> Result<Registration> {
+        let source = source.into();
         let start = Instant::now();
         check_pose(Argument::Guess, guess)?;
-        source.check_device(Argument::Source, &self.stream)?;
+        source.check_points(Argument::Source, &self.stream)?;
         check_number(Argument::Source, source.len())?;
         let (params, guess) = (&self.params, &guess.rigid().orthonormal());
         match &self.side {

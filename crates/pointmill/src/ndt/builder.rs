@@ -2,14 +2,14 @@
 
 use super::grid::Place;
 use super::moments::{lattice_of, same};
-use super::{NdtCloud, NdtGrid, NdtMoments, NdtParams, gpu};
+use super::{NdtGrid, NdtMoments, NdtParams, gpu};
 use crate::device::{Device, Stream};
-use crate::{Argument, Result};
+use crate::{Argument, Result, Rows};
 use pointmill_core::ndt::NdtLattice;
 
 /// The grid of a cloud in cells of `resolution` metres.
 ///
-/// **Shapes, units and frames**: see [`NdtCloud`]; metres, in the frame of the points. **Order and determinism**: rows by (z, y, x); the same bits on every device, in any order of
+/// **Shapes, units and frames**: see [`Rows`]; metres, in the frame of the points. **Order and determinism**: rows by (z, y, x); the same bits on every device, in any order of
 /// points.
 ///
 /// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell, fewer than 2^31 points a call.
@@ -18,15 +18,20 @@ use pointmill_core::ndt::NdtLattice;
 /// A resolution that makes no lattice, parameters out of range, a point outside of the lattice, too many in a cell; out of memory, a lost device.
 ///
 /// ```
-/// use pointmill::Device;
-/// use pointmill::ndt::{NdtCloud, NdtParams, ndt_grid};
+/// use pointmill::ndt::{NdtParams, ndt_grid};
+/// use pointmill::{Device, Rows};
 ///
 /// let points: Vec<f32> = (0..9).flat_map(|i| [0.25 + 0.5 * (i % 3) as f32, 0.25 + 0.5 * (i / 3) as f32, 0.5]).collect();
-/// let grid = ndt_grid(NdtCloud::f32(&points, 3)?, 2.0, &NdtParams::default(), &Device::auto())?;
+/// let grid = ndt_grid(Rows::f32(&points, 3)?, 2.0, &NdtParams::default(), &Device::auto())?;
 /// assert_eq!(grid.read()?.mean, [[0.75, 0.75, 0.5]]);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
-pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device: &Device) -> Result<NdtGrid> {
+pub fn ndt_grid<'a>(
+    cloud: impl Into<Rows<'a>>,
+    resolution: f64,
+    params: &NdtParams,
+    device: &Device,
+) -> Result<NdtGrid> {
     let mut builder = NdtBuilder::new(&device.stream()?, resolution, params)?;
     builder.add(cloud)?;
     builder.finish()
@@ -38,15 +43,15 @@ pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device
 /// calls but [`NdtBuilder::clear`] then return an error.
 ///
 /// ```
-/// use pointmill::Device;
-/// use pointmill::ndt::{NdtBuilder, NdtCloud, NdtMoments, NdtParams};
+/// use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams};
+/// use pointmill::{Device, Rows};
 ///
 /// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0, &NdtParams::default())?;
-/// builder.add(NdtCloud::f32(&[0.5, 0.5, 0.5, /**/ 3.5, 0.5, 0.5], 3)?)?;
-/// builder.add(NdtCloud::f64(&[0.75, 0.5, 0.5], 3)?)?;
+/// builder.add(Rows::f32(&[0.5, 0.5, 0.5, /**/ 3.5, 0.5, 0.5], 3)?)?;
+/// builder.add(Rows::f64(&[0.75, 0.5, 0.5], 3)?)?;
 /// // The same sums as on the CPU, wherever and in whichever order they were made.
 /// let mut moments = NdtMoments::new(1.0)?;
-/// moments.add(NdtCloud::f64(&[3.5, 0.5, 0.5, /**/ 0.75, 0.5, 0.5, /**/ 0.5, 0.5, 0.5], 3)?)?;
+/// moments.add(Rows::f64(&[3.5, 0.5, 0.5, /**/ 0.75, 0.5, 0.5, /**/ 0.5, 0.5, 0.5], 3)?)?;
 /// assert_eq!(builder.moments()?, moments);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
@@ -85,8 +90,9 @@ impl NdtBuilder {
     /// # Errors
     /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points or more in all, out of memory; nothing was added then. A lost device; a builder that a call
     /// failed on half-way.
-    pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
-        cloud.check_device(Argument::Points, &self.stream)?;
+    pub fn add<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
+        let cloud = cloud.into();
+        cloud.check_points(Argument::Points, &self.stream)?;
         match &mut self.path {
             Path::Cpu(moments) => self.stream.device().install(|| moments.add(cloud)),
             Path::Gpu(table) => self.stream.in_order(&[cloud.stream()], || table.add(&cloud)),

@@ -2,10 +2,10 @@
 
 use super::align::registration;
 use super::moments::lattice_of;
-use super::{NdtAlignParams, NdtCells, NdtCloud, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
+use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
-use crate::{Argument, Error, Pose, Result, memory};
+use crate::{Argument, Error, Pose, Result, Rows, memory};
 use pointmill_core::eigen::eigen;
 use pointmill_core::names;
 use pointmill_core::ndt::{NdtAlignment, NdtLattice, PreparedPose, in_lattice, key_of};
@@ -37,8 +37,8 @@ pub(super) enum Near {
 /// **Order**: rows by (z, y, x) of the cell. **Determinism**: all answers have the same bits on every device, for any number of threads and in every run.
 ///
 /// ```
-/// use pointmill::ndt::{NdtAlignParams, NdtCloud, NdtParams, ndt_grid};
-/// use pointmill::{Device, Pose};
+/// use pointmill::ndt::{NdtAlignParams, NdtParams, ndt_grid};
+/// use pointmill::{Device, Pose, Rows};
 ///
 /// // A corner of a room: a floor and two walls, a point every ten centimetres.
 /// let mut points = Vec::new();
@@ -48,12 +48,12 @@ pub(super) enum Near {
 ///         points.extend([a, b, 0.0, /**/ 0.0, a, b, /**/ a, 0.0, b]);
 ///     }
 /// }
-/// let grid = ndt_grid(NdtCloud::f32(&points, 3)?, 1.0, &NdtParams::default(), &Device::auto())?;
+/// let grid = ndt_grid(Rows::f32(&points, 3)?, 1.0, &NdtParams::default(), &Device::auto())?;
 ///
 /// // A scan of it, with a guess that is 25 cm and 2 degrees off.
 /// let scan: Vec<f32> = points.chunks_exact(3).step_by(7).flatten().copied().collect();
 /// let guess = Pose::from_xyzrpy([0.2, -0.15, 0.1, 0.0, 0.0, 0.03])?;
-/// let found = &grid.align(NdtCloud::f32(&scan, 3)?, &[guess], &NdtAlignParams::default())?[0];
+/// let found = &grid.align(Rows::f32(&scan, 3)?, &[guess], &NdtAlignParams::default())?[0];
 /// assert!(found.converged());
 /// assert!(found.target_from_source.xyzrpy().iter().all(|x| x.abs() < 0.02));
 /// # Ok::<(), pointmill::Error>(())
@@ -126,7 +126,7 @@ impl NdtGrid {
     /// Whatever the device's work ran into.
     pub fn read(&self) -> Result<NdtCells> {
         match &self.place {
-            Place::Host(grid) => grid.cells.copied(),
+            Place::Host(grid) => super::cells::copied(&grid.cells),
             Place::Device(grid) => grid.read(self.report),
         }
     }
@@ -148,13 +148,13 @@ impl NdtGrid {
     ///
     /// # Errors
     /// Points on another device; too many rows; out of memory.
-    pub fn neighbours(&self, points: NdtCloud<'_>, neighbourhood: Neighbourhood) -> Result<NdtNeighbours> {
+    pub fn neighbours<'a>(&self, points: impl Into<Rows<'a>>, neighbourhood: Neighbourhood) -> Result<NdtNeighbours> {
         let cells = match neighbourhood {
             Neighbourhood::One => 1,
             Neighbourhood::Seven => 7,
             Neighbourhood::TwentySeven => 27,
         };
-        self.search(points, Near::Around(cells))
+        self.search(points.into(), Near::Around(cells))
     }
 
     /// All rows whose mean lies strictly within `radius` metres of each point; none for a point that is not finite.
@@ -163,15 +163,15 @@ impl NdtGrid {
     ///
     /// # Errors
     /// A radius that is not finite and positive; points on another device; too many rows; out of memory.
-    pub fn radius_search(&self, points: NdtCloud<'_>, radius: f64) -> Result<NdtNeighbours> {
+    pub fn radius_search<'a>(&self, points: impl Into<Rows<'a>>, radius: f64) -> Result<NdtNeighbours> {
         if !(radius.is_finite() && radius > 0.0) {
             return Err(Error::argument(Argument::Radius, "a finite radius > 0 m", radius));
         }
-        self.search(points, Near::Within(radius))
+        self.search(points.into(), Near::Within(radius))
     }
 
-    fn search(&self, points: NdtCloud<'_>, near: Near) -> Result<NdtNeighbours> {
-        points.check_device(Argument::Points, &self.stream)?;
+    fn search(&self, points: Rows<'_>, near: Near) -> Result<NdtNeighbours> {
+        points.check_points(Argument::Points, &self.stream)?;
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.search(&points, near, &self.stream)),
             Place::Device(grid) => {
@@ -186,9 +186,10 @@ impl NdtGrid {
     ///
     /// # Errors
     /// A pose that is not rigid; a scan on another device; out of memory.
-    pub fn score(&self, scan: NdtCloud<'_>, poses: &[Pose]) -> Result<Vec<NdtFit>> {
+    pub fn score<'a>(&self, scan: impl Into<Rows<'a>>, poses: &[Pose]) -> Result<Vec<NdtFit>> {
+        let scan = scan.into();
         poses.iter().try_for_each(|pose| check_pose(Argument::Pose, pose))?;
-        scan.check_device(Argument::Scan, &self.stream)?;
+        scan.check_points(Argument::Scan, &self.stream)?;
         let prepared = memory::collect(poses.iter().map(|pose| PreparedPose::new(&pose.xyzrpy())))?;
         let sums = match &self.place {
             Place::Host(grid) => self.device().install(|| -> Result<_> {
@@ -210,9 +211,10 @@ impl NdtGrid {
     ///
     /// # Errors
     /// As [`NdtGrid::score`].
-    pub fn point_scores(&self, scan: NdtCloud<'_>, pose: &Pose) -> Result<Vec<[f64; 2]>> {
+    pub fn point_scores<'a>(&self, scan: impl Into<Rows<'a>>, pose: &Pose) -> Result<Vec<[f64; 2]>> {
+        let scan = scan.into();
         check_pose(Argument::Pose, pose)?;
-        scan.check_device(Argument::Scan, &self.stream)?;
+        scan.check_points(Argument::Scan, &self.stream)?;
         let pose = PreparedPose::new(&pose.xyzrpy());
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.point_scores(&scan, &pose)),
@@ -231,10 +233,16 @@ impl NdtGrid {
     ///
     /// # Errors
     /// Parameters out of range; else as [`NdtGrid::score`].
-    pub fn align(&self, scan: NdtCloud<'_>, guesses: &[Pose], params: &NdtAlignParams) -> Result<Vec<NdtRegistration>> {
+    pub fn align<'a>(
+        &self,
+        scan: impl Into<Rows<'a>>,
+        guesses: &[Pose],
+        params: &NdtAlignParams,
+    ) -> Result<Vec<NdtRegistration>> {
+        let scan = scan.into();
         let limits = params.limits()?;
         guesses.iter().try_for_each(|guess| check_pose(Argument::Guess, guess))?;
-        scan.check_device(Argument::Scan, &self.stream)?;
+        scan.check_points(Argument::Scan, &self.stream)?;
         let mut alignments = memory::collect(guesses.iter().map(|guess| NdtAlignment::new(&guess.xyzrpy())))?;
         match &self.place {
             Place::Host(grid) => {

@@ -17,7 +17,7 @@ use super::cloud::CenteredCloud;
 use super::params::{IcpParams, Stage};
 use super::register::{Frames, Stages, run};
 use super::result::Registration;
-use crate::{Argument, Coordinates, Result, memory};
+use crate::{Argument, Result, Rows, memory};
 use pointmill_core::rigid::Rigid;
 use stage::CpuStage;
 use std::slice;
@@ -33,7 +33,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn new(cloud: &Coordinates<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Self> {
+    pub(super) fn new(cloud: &Rows<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Self> {
         let mut whole = centered(Argument::Target, cloud, normals, params)?;
         let mut stages = Vec::new();
         for stage in &params.stages() {
@@ -43,7 +43,7 @@ impl Target {
         Ok(Self { whole, stages })
     }
 
-    pub(super) fn align(&self, source: &Coordinates<'_>, params: &IcpParams, guess: &Rigid) -> Result<Registration> {
+    pub(super) fn align(&self, source: &Rows<'_>, params: &IcpParams, guess: &Rigid) -> Result<Registration> {
         let start = Instant::now();
         let source = CenteredCloud::new(Argument::Source, source, params.drop_zeros)?;
         align_with(start, &source, &self.whole, From::Stages(self.stages.iter()), params, guess)
@@ -52,8 +52,8 @@ impl Target {
 
 /// Aligns a source onto a target once.
 pub(super) fn align(
-    source: &Coordinates<'_>,
-    target: &Coordinates<'_>,
+    source: &Rows<'_>,
+    target: &Rows<'_>,
     normals: Option<&[[f32; 3]]>,
     params: &IcpParams,
     guess: &Rigid,
@@ -67,7 +67,7 @@ pub(super) fn align(
 /// A cloud about its centre, with the caller's normals if there are some.
 fn centered(
     argument: Argument,
-    cloud: &Coordinates<'_>,
+    cloud: &Rows<'_>,
     normals: Option<&[[f32; 3]]>,
     params: &IcpParams,
 ) -> Result<CenteredCloud> {

@@ -3,7 +3,7 @@
 use crate::device::{Buffer, Stream};
 use crate::icp::cloud::{CenteredCloud, too_far, unit_normal};
 use crate::icp::result::Dropped;
-use crate::{Argument, Coordinates, Result, memory};
+use crate::{Argument, Result, Rows, memory};
 use pointmill_kernels::icp::{self as kernels, Head, Place4};
 use pointmill_kernels::points::Points;
 use pointmill_kernels::prim::BLOCK;
@@ -36,7 +36,7 @@ impl Cloud {
     }
 
     /// Queues all work on a cloud; [`Cloud::finish`] waits for it.
-    pub(super) fn begin(&mut self, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<()> {
+    pub(super) fn begin(&mut self, cloud: &Rows<'_>, drop_zeros: bool) -> Result<()> {
         self.reset()?;
         if cloud.is_empty() {
             return Ok(());
@@ -50,7 +50,7 @@ impl Cloud {
     }
 
     /// Takes points of device memory as they are, each with its row, and waits; they are put into `by_row` as well.
-    pub(super) fn take_rows(&mut self, cloud: &Coordinates<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
+    pub(super) fn take_rows(&mut self, cloud: &Rows<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
         self.reset()?;
         by_row.reserve(cloud.len())?;
         if !cloud.is_empty() {

@@ -7,7 +7,7 @@ use crate::device::{Buffer, Stream};
 use crate::icp::params::{IcpParams, Metric, Search, Stage, limit_of};
 use crate::icp::register::{Correspondences, Frames, Linearized, Matched, Query, Stages, run};
 use crate::icp::result::{Registration, Timing};
-use crate::{Argument, Coordinates, Result};
+use crate::{Argument, Result, Rows};
 use pointmill_core::icp::pairs::STEP_TERMS;
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
@@ -90,7 +90,7 @@ impl Workspace {
     pub(in crate::icp) fn align(
         &mut self,
         start: Instant,
-        clouds: [Coordinates<'_>; 2],
+        clouds: [Rows<'_>; 2],
         normals: Option<&[[f32; 3]]>,
         params: &IcpParams,
         guess: &Rigid,
@@ -108,7 +108,7 @@ impl Workspace {
     /// Takes a target that is kept for many sources.
     pub(in crate::icp) fn take_target(
         &mut self,
-        target: &Coordinates<'_>,
+        target: &Rows<'_>,
         normals: Option<&[[f32; 3]]>,
         params: &IcpParams,
     ) -> Result<()> {
@@ -132,7 +132,7 @@ impl Workspace {
     pub(in crate::icp) fn align_onto(
         &mut self,
         start: Instant,
-        source: &Coordinates<'_>,
+        source: &Rows<'_>,
         params: &IcpParams,
         guess: &Rigid,
     ) -> Result<Registration> {

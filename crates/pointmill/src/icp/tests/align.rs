@@ -4,7 +4,7 @@ use super::super::*;
 use super::{align, cloud_of, f64_cloud, moved, off, on_threads, strip, without_searched};
 use crate::registration::Status;
 use crate::testing::Random;
-use crate::{Coordinates, Device};
+use crate::{Device, Rows};
 use pointmill_core::rigid::{Rigid, exponential};
 use proptest::prelude::*;
 
@@ -20,8 +20,7 @@ fn every_metric_finds_a_small_motion() {
     let truth = Rigid { rotation: exponential([0.02, -0.03, 0.04]), translation: [0.01, 0.02, -0.015] };
     let source = moved(&target, &truth.inverse());
     for metric in METRICS {
-        let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &params(metric))
-            .unwrap();
+        let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &params(metric)).unwrap();
         let (turn, shift) = off(&got.target_from_source, &truth);
         assert!(got.converged() && turn < 1e-6 && shift < 1e-6, "{metric:?}: {turn} {shift} {:?}", got.status);
         assert!(got.fit.fitness == 1.0 && got.fit.num_inliers == 4_000 && got.fit.inlier_rmse < 1e-6);
@@ -34,7 +33,7 @@ fn every_metric_finds_a_small_motion() {
 #[test]
 fn threads_and_searches_do_not_matter() {
     let (source, target) = (cloud_of(3_000, 1), cloud_of(3_500, 2));
-    let cloud = |points: &'static [f32]| Coordinates::f32(points, 3).unwrap();
+    let cloud = |points: &'static [f32]| Rows::f32(points, 3).unwrap();
     let (source, target) = (source.as_flattened().to_vec().leak(), target.as_flattened().to_vec().leak());
     for metric in METRICS {
         let robust = if metric == Metric::Gicp { Robust::Cauchy(0.05) } else { Robust::None };
@@ -62,11 +61,11 @@ fn skipped_searches_change_nothing() {
     let source = moved(&f64_cloud(&source), &truth);
     let target = f64_cloud(&target);
     let with = IcpParams { max_distance: Some(0.05), step_tolerance: 0.0, ..params(Metric::PointToPoint) };
-    let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &with).unwrap();
+    let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &with).unwrap();
     assert!(got.status == Status::Fixed && got.fit.trace.iter().any(|e| e.searched < e.pairs / 2), "{:?}", got.status);
     for entry in &got.fit.trace {
         let once = IcpParams { max_iterations: 0, ..with.clone() };
-        let (source, target) = (Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap());
+        let (source, target) = (Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap());
         let fresh = super::super::align(source, target, &entry.target_from_source, &once, &Device::cpu()).unwrap();
         assert_eq!((fresh.fit.num_inliers, fresh.fit.trace[0].searched), (entry.pairs, 2_000));
         // The guess goes through the centres and back, which rounds it.
@@ -104,7 +103,7 @@ fn weights_hold_outliers_off() {
     source.chunks_exact_mut(30).for_each(|row| row[2] += 0.4);
     let error = |robust| {
         let with = IcpParams { robust, ..params(Metric::PointToPlane) };
-        let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &with).unwrap();
+        let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &with).unwrap();
         let (turn, shift) = off(&got.target_from_source, &truth);
         turn + shift
     };
@@ -123,7 +122,7 @@ fn stages_go_from_coarse_to_fine() {
     let stage = |voxel_size, max_distance| Stage { voxel_size, max_distance };
     let schedule = vec![stage(0.2, None), stage(0.1, Some(0.3)), stage(0.0, Some(0.1))];
     let with = IcpParams { schedule, ..params(Metric::PointToPlane) };
-    let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &with).unwrap();
+    let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &with).unwrap();
     let (turn, shift) = off(&got.target_from_source, &truth);
     assert!(got.converged() && turn < 1e-5 && shift < 1e-5, "{turn} {shift} {:?}", got.status);
     let pairs = |stage| got.fit.trace.iter().filter(|e| e.stage == stage).map(|e| e.pairs).max().unwrap();
@@ -137,7 +136,7 @@ fn a_guess_is_where_it_starts() {
     let truth = Rigid { rotation: exponential([0.5, 1.0, -2.0]), translation: [30.0, -20.0, 10.0] };
     let source = moved(&target, &truth.inverse());
     let guess = truth.moved(&[0.01, 0.0, -0.01, 0.01, 0.02, 0.0], [30.0, -20.0, 10.0]).into();
-    let (source, target) = (Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap());
+    let (source, target) = (Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap());
     let got = super::super::align(source, target, &guess, &params(Metric::Gicp), &Device::cpu()).unwrap();
     let (turn, shift) = off(&got.target_from_source, &truth);
     // A turn moves the origin, which is far from the cloud.
@@ -161,12 +160,8 @@ fn a_covariance_is_that_of_the_noise() {
                 [p[0], p[1], p[2] + noise(&mut random)]
             })
             .collect();
-        let got = align(
-            Coordinates::f64(&source, 3).unwrap(),
-            Coordinates::f64(&target, 3).unwrap(),
-            &params(Metric::PointToPlane),
-        )
-        .unwrap();
+        let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &params(Metric::PointToPlane))
+            .unwrap();
         assert!(got.converged(), "{:?}", got.status);
         let m = got.target_from_source.matrix();
         let at = |i: usize| (0..3).map(|j| m[i][j] * got.fit.pivot[j]).sum::<f64>() + m[i][3] - got.fit.pivot[i];
@@ -195,7 +190,7 @@ proptest! {
         let truth = Rigid { rotation: exponential(w), translation: t };
         let (source, target) = (put(&moved(&local, &truth.inverse())), put(&local));
         for metric in METRICS {
-            let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &params(metric)).unwrap();
+            let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &params(metric)).unwrap();
             // The pose about the place, in units of the scale.
             let m = got.target_from_source.matrix();
             let shift: f64 = (0..3).map(|i| {

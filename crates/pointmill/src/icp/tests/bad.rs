@@ -3,7 +3,7 @@
 use super::super::*;
 use super::{align, align_everywhere, cloud_of, f64_cloud, moved, off};
 use crate::registration::Status;
-use crate::{Argument, Coordinates, Error, Pose};
+use crate::{Argument, Error, Pose, Rows};
 use pointmill_core::rigid::{Rigid, exponential};
 
 const METRICS: [Metric; 3] = [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp];
@@ -13,7 +13,7 @@ fn run(source: &[f64], target: &[f64], params: &IcpParams) -> Registration {
 }
 
 fn run_from(guess: &Pose, source: &[f64], target: &[f64], params: &IcpParams) -> Registration {
-    let (source, target) = (Coordinates::f64(source, 3).unwrap(), Coordinates::f64(target, 3).unwrap());
+    let (source, target) = (Rows::f64(source, 3).unwrap(), Rows::f64(target, 3).unwrap());
     let got = align_everywhere(source, target, guess, params);
     // Whatever comes in, the result is a rigid transform, and every number is one.
     assert!(got.target_from_source.is_rigid(), "{:?}", got.target_from_source);
@@ -202,9 +202,7 @@ fn a_guess_that_is_a_little_off_becomes_a_rotation() {
 fn errors_name_argument_expected_and_got() {
     let cloud = f64_cloud(&cloud_of(20, 7));
     let told = |params: IcpParams| {
-        align(Coordinates::f64(&cloud, 3).unwrap(), Coordinates::f64(&cloud, 3).unwrap(), &params)
-            .unwrap_err()
-            .to_string()
+        align(Rows::f64(&cloud, 3).unwrap(), Rows::f64(&cloud, 3).unwrap(), &params).unwrap_err().to_string()
     };
     let defaults = IcpParams::default;
     let stage = |voxel_size, max_distance| vec![Stage { voxel_size, max_distance }];
@@ -230,7 +228,7 @@ fn errors_name_argument_expected_and_got() {
         "source: expected a cloud of at most 1048576 cells of 0.000000001 m each way"
     );
     let broken = Pose::from_translation([0.0, f64::NAN, 0.0]);
-    let points = Coordinates::f64(&cloud, 3).unwrap();
+    let points = Rows::f64(&cloud, 3).unwrap();
     let refused = super::super::align(points, points, &broken, &defaults(), &crate::Device::cpu()).unwrap_err();
     assert!(refused.to_string().starts_with("guess: expected a finite rigid transform, got [[1.0, 0.0, 0.0, 0.0], "));
     for mut params in [IcpParams { neighbours: 2, ..defaults() }, IcpParams { max_distance: Some(-1.0), ..defaults() }]
@@ -240,7 +238,6 @@ fn errors_name_argument_expected_and_got() {
         assert_eq!(params.validate(), Ok(()));
     }
     let far = [0.0, 0.0, 0.0, 1e19, 0.0, 0.0, 0.1, 0.0, 0.0];
-    let error =
-        align(Coordinates::f64(&far, 3).unwrap(), Coordinates::f64(&cloud, 3).unwrap(), &defaults()).unwrap_err();
+    let error = align(Rows::f64(&far, 3).unwrap(), Rows::f64(&cloud, 3).unwrap(), &defaults()).unwrap_err();
     assert!(matches!(error, Error::Argument { argument: Argument::Source, .. }), "{error}");
 }

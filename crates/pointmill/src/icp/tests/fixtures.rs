@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::align;
-use crate::Coordinates;
+use crate::Rows;
 use crate::testing::repository;
 use pointmill_io::{Array, read_npz};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ fn poses_are_those_of_an_independent_program() {
             step_tolerance: 1e-12,
             ..IcpParams::default()
         };
-        let cloud = |name: &str| Coordinates::f32(arrays[name].as_f32().unwrap(), 3).unwrap();
+        let cloud = |name: &str| Rows::f32(arrays[name].as_f32().unwrap(), 3).unwrap();
         let got = align(cloud("source"), cloud("target"), &params).unwrap();
         let what = path.display();
         assert!(got.converged(), "{what}: {:?}", got.status);

@@ -10,7 +10,7 @@ mod visits;
 use super::{Aligner, IcpParams, Registration, Search, Searcher, Timing};
 use crate::device::Stream;
 use crate::testing::{Random, kernel_devices};
-use crate::{Coordinates, Device, Pose, Result};
+use crate::{Device, Pose, Result, Rows};
 use pointmill_core::rigid::Rigid;
 
 /// Points on a bumpy surface, so that neighbourhoods have normals.
@@ -44,12 +44,12 @@ fn moved(points: &[f64], by: &Rigid) -> Vec<f64> {
 }
 
 /// An alignment on the CPU from the identity.
-fn align(source: Coordinates<'_>, target: Coordinates<'_>, params: &IcpParams) -> Result<Registration> {
+fn align(source: Rows<'_>, target: Rows<'_>, params: &IcpParams) -> Result<Registration> {
     super::align(source, target, &Pose::IDENTITY, params, &Device::cpu())
 }
 
 fn searcher_on(stream: &Stream, points: &[[f32; 3]], search: Search) -> Searcher {
-    Searcher::new(stream, Coordinates::f32(points.as_flattened(), 3).unwrap(), search).unwrap()
+    Searcher::new(stream, Rows::f32(points.as_flattened(), 3).unwrap(), search).unwrap()
 }
 
 fn searcher(points: &[[f32; 3]], search: Search) -> Searcher {
@@ -71,12 +71,7 @@ fn without_searched(mut got: Registration) -> Registration {
 }
 
 /// An alignment on the CPU, after it was made sure that all devices give the same.
-fn align_everywhere(
-    source: Coordinates<'_>,
-    target: Coordinates<'_>,
-    guess: &Pose,
-    params: &IcpParams,
-) -> Registration {
+fn align_everywhere(source: Rows<'_>, target: Rows<'_>, guess: &Pose, params: &IcpParams) -> Registration {
     let got = super::align(source, target, guess, params, &Device::cpu()).unwrap();
     let wanted = without_searched(strip(got.clone()));
     for (name, device) in kernel_devices() {

@@ -4,7 +4,7 @@ use super::super::*;
 use super::{align, searcher, searcher_on, strip, without_searched};
 use crate::registration::Status;
 use crate::testing::{gpu, repository};
-use crate::{Coordinates, Pose};
+use crate::{Pose, Rows};
 use std::path::PathBuf;
 
 /// Where public clouds lie; beside the repository, or where `POINTMILL_TEST_DATA` says.
@@ -69,7 +69,7 @@ fn bunny() -> Option<Bunny> {
 
 impl Bunny {
     fn align(&self, params: &IcpParams) -> (Registration, f64, f64) {
-        let cloud = |points| Coordinates::f32(points, 3).unwrap();
+        let cloud = |points| Rows::f32(points, 3).unwrap();
         let got = align(cloud(&self.source), cloud(&self.target), params).unwrap();
         let (degrees, metres) = off(&self.source, 3, &flat(&got.target_from_source), &self.truth);
         (got, degrees, metres * 1e3)
@@ -125,7 +125,7 @@ fn a_gpu_aligns_the_bunny_as_the_cpu_does() {
         assert!(there.neighbours(&queries, 20, Some(0.01)).unwrap() == wanted.1, "{search:?}");
         assert!(there.normals(20).unwrap() == normal, "{search:?}");
     }
-    let cloud = |points| Coordinates::f32(points, 3).unwrap();
+    let cloud = |points| Rows::f32(points, 3).unwrap();
     for metric in [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp] {
         let params = IcpParams { metric, max_distance: Some(1.0), ..IcpParams::default() };
         let wanted = without_searched(strip(bunny.align(&params).0));
@@ -145,7 +145,7 @@ fn two_scans_without_their_no_returns() {
     let text = std::fs::read_to_string(folder.join("target_from_source.txt")).unwrap();
     let truth: Vec<f64> = text.split_ascii_whitespace().map(|x| x.parse().unwrap()).collect();
     let truth: [f64; 16] = truth.try_into().unwrap();
-    let cloud = |points| Coordinates::f32(points, 4).unwrap();
+    let cloud = |points| Rows::f32(points, 4).unwrap();
     let params = IcpParams { metric: Metric::Gicp, max_distance: Some(1.0), drop_zeros: true, ..IcpParams::default() };
     let got = align(cloud(&source), cloud(&target), &params).unwrap();
     let metres =

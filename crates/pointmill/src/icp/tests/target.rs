@@ -5,7 +5,7 @@ use super::{align, cloud_of, strip, without_searched};
 use crate::device::Step;
 use crate::registration::Status;
 use crate::testing::kernel_devices;
-use crate::{Argument, Coordinates, Device, Error, Pose};
+use crate::{Argument, Device, Error, Pose, Rows};
 use pointmill_core::rigid::{Rigid, exponential};
 use std::thread;
 
@@ -19,7 +19,7 @@ fn devices() -> Vec<Device> {
 #[test]
 fn sources_one_after_the_other_are_aligned_as_alone() {
     let onto = cloud_of(1_500, 7);
-    let onto = Coordinates::f32(onto.as_flattened(), 3).unwrap();
+    let onto = Rows::f32(onto.as_flattened(), 3).unwrap();
     let mut sources: Vec<Vec<[f32; 3]>> = [(900, 1), (300, 2), (1_300, 3)].map(|(n, seed)| cloud_of(n, seed)).into();
     // One without points, before which nothing of a stage may be taken for made.
     sources.insert(0, Vec::new());
@@ -37,7 +37,7 @@ fn sources_one_after_the_other_are_aligned_as_alone() {
                 // The guess is that of the call.
                 let guess =
                     Pose::from(Rigid { rotation: exponential([0.0, 0.01 * n as f64, 0.0]), translation: [0.0; 3] });
-                let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
+                let source = Rows::f32(source.as_flattened(), 3).unwrap();
                 let wanted = strip(aligner.align(source, onto, &guess).unwrap());
                 let got = strip(target.align(source, &guess).unwrap());
                 assert_eq!(without_searched(got), without_searched(wanted), "{device}, {metric:?}");
@@ -49,14 +49,14 @@ fn sources_one_after_the_other_are_aligned_as_alone() {
 #[test]
 fn several_threads_share_a_target() {
     let (onto, sources) = (cloud_of(1_200, 7), [1, 2, 3, 4].map(|seed| cloud_of(400, seed)));
-    let (onto, params) = (Coordinates::f32(onto.as_flattened(), 3).unwrap(), IcpParams::default());
+    let (onto, params) = (Rows::f32(onto.as_flattened(), 3).unwrap(), IcpParams::default());
     for device in devices() {
         let target = Target::new(&device.stream().unwrap(), onto, &params).unwrap();
         thread::scope(|scope| {
             for source in &sources {
                 let (target, params) = (&target, &params);
                 scope.spawn(move || {
-                    let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
+                    let source = Rows::f32(source.as_flattened(), 3).unwrap();
                     let wanted = without_searched(strip(align(source, onto, params).unwrap()));
                     assert_eq!(without_searched(strip(target.align(source, &Pose::IDENTITY).unwrap())), wanted);
                 });
@@ -68,8 +68,8 @@ fn several_threads_share_a_target() {
 #[test]
 fn what_is_wrong_is_told_and_leaves_the_target_as_it_was() {
     let (onto, source) = (cloud_of(300, 7), cloud_of(200, 1));
-    let onto = Coordinates::f32(onto.as_flattened(), 3).unwrap();
-    let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
+    let onto = Rows::f32(onto.as_flattened(), 3).unwrap();
+    let source = Rows::f32(source.as_flattened(), 3).unwrap();
     for device in devices() {
         let stream = device.stream().unwrap();
         let bad = IcpParams { neighbours: 1, ..IcpParams::default() };
@@ -78,7 +78,7 @@ fn what_is_wrong_is_told_and_leaves_the_target_as_it_was() {
             Err(Error::Argument { argument: Argument::Neighbours, .. })
         ));
         let far = [1e19, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        let far = Coordinates::f32(&far, 3).unwrap();
+        let far = Rows::f32(&far, 3).unwrap();
         let told = Target::new(&stream, far, &IcpParams::default()).unwrap_err();
         assert!(matches!(told, Error::Argument { argument: Argument::Target, .. }), "{told}");
         let target = Target::new(&stream, onto, &IcpParams::default()).unwrap();
@@ -94,12 +94,12 @@ fn what_is_wrong_is_told_and_leaves_the_target_as_it_was() {
 #[test]
 fn a_target_is_made_once() {
     let (onto, source) = (cloud_of(700, 7), cloud_of(400, 1));
-    let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
+    let source = Rows::f32(source.as_flattened(), 3).unwrap();
     let stage = |voxel_size| Stage { voxel_size, max_distance: None };
     let schedule = vec![stage(0.3), stage(0.15), stage(0.0)];
     let params = IcpParams { search: Search::Lbvh, schedule, max_iterations: 2, ..IcpParams::default() };
     let stream = Device::twin().stream().unwrap();
-    let target = Target::new(&stream, Coordinates::f32(onto.as_flattened(), 3).unwrap(), &params).unwrap();
+    let target = Target::new(&stream, Rows::f32(onto.as_flattened(), 3).unwrap(), &params).unwrap();
     let made = || {
         stream.take_steps();
         target.align(source, &Pose::IDENTITY).unwrap();
@@ -125,8 +125,7 @@ fn normals_of_the_caller_are_used() {
     }
     let source: Vec<[f32; 3]> =
         room.iter().map(|p| [p[0] + 0.02, p[1] - 0.01, p[2] + 0.015]).skip(2).step_by(3).collect();
-    let (onto, source) =
-        (Coordinates::f32(room.as_flattened(), 3).unwrap(), Coordinates::f32(source.as_flattened(), 3).unwrap());
+    let (onto, source) = (Rows::f32(room.as_flattened(), 3).unwrap(), Rows::f32(source.as_flattened(), 3).unwrap());
     let run = |device: &Device, metric, normals: &[[f32; 3]]| {
         let target = Target::with_normals(&device.stream().unwrap(), onto, normals, &params(metric)).unwrap();
         without_searched(strip(target.align(source, &Pose::IDENTITY).unwrap()))

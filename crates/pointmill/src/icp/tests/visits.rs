@@ -4,7 +4,7 @@ use super::super::cpu::{Index, Looks, Scratch, Several};
 use super::super::*;
 use super::{align, cloud_of};
 use crate::testing::Random;
-use crate::{Coordinates, Device, PointCloud, Pose};
+use crate::{Device, PointCloud, Pose, Rows};
 use pointmill_core::icp::keep::{Keep, Nearest, NearestAndOthers};
 use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::simt::twin::take_looks;
@@ -106,7 +106,7 @@ fn trees_look_at_a_thousandth_of_the_points() {
     let close = |got: &[f64; 2], wanted: &[f64; 2]| (0..2).all(|k| (got[k] - wanted[k]).abs() < 0.01);
     assert!(got.as_flattened().iter().zip(wanted.as_flattened()).all(|(got, wanted)| close(got, wanted)), "{got:?}");
     // And not for every point: what is proved to have kept its neighbour is not searched for.
-    let [source, target] = [&scans.source, &scans.target].map(|cloud| Coordinates::f32(cloud.data(), 3).unwrap());
+    let [source, target] = [&scans.source, &scans.target].map(|cloud| Rows::f32(cloud.data(), 3).unwrap());
     let found = align(source, target, &IcpParams::default()).unwrap();
     let searched: Vec<f64> = found.fit.trace.iter().map(|look| look.searched as f64 / source.len() as f64).collect();
     assert!(searched.len() == 17 && searched[0] == 1.0 && searched[7] < 0.5 && searched[16] < 0.001, "{searched:?}");
@@ -258,7 +258,7 @@ fn kernels_look_at_few_copies_and_do_not_mind_points_far_away() {
     let looks = |points: &[[f32; 3]]| {
         let params = IcpParams { metric: Metric::Gicp, max_iterations: 2, ..IcpParams::default() };
         let mut aligner = Aligner::new(&Device::twin().stream().unwrap(), &params).unwrap();
-        let cloud = Coordinates::f32(points.as_flattened(), 3).unwrap();
+        let cloud = Rows::f32(points.as_flattened(), 3).unwrap();
         take_looks();
         aligner.align(cloud, cloud, &Pose::IDENTITY).unwrap();
         take_looks() as f64

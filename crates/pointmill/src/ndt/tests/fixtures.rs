@@ -27,10 +27,10 @@ fn rows<const K: usize>(arrays: &Arrays, name: &str) -> Vec<[f64; K]> {
 }
 
 /// Rows `from` to `to` of an array of points.
-fn cloud<'a>(arrays: &'a Arrays, name: &str, from: usize, to: usize) -> NdtCloud<'a> {
+fn cloud<'a>(arrays: &'a Arrays, name: &str, from: usize, to: usize) -> Rows<'a> {
     let cloud = match (arrays[name].as_f32(), arrays[name].as_f64()) {
-        (Ok(values), _) => NdtCloud::f32(&values[from * 3..to * 3], 3).unwrap(),
-        (_, Ok(values)) => NdtCloud::f64(&values[from * 3..to * 3], 3).unwrap(),
+        (Ok(values), _) => Rows::f32(&values[from * 3..to * 3], 3).unwrap(),
+        (_, Ok(values)) => Rows::f64(&values[from * 3..to * 3], 3).unwrap(),
         _ => panic!("points of another type"),
     };
     match arrays.get("origin") {
@@ -173,7 +173,7 @@ fn check_searches(arrays: &Arrays, grid: &NdtGrid, name: &str) {
     let cells: Vec<[i32; 3]> =
         queries.iter().map(|q| grid.lattice().place(*q).map_or([i32::MAX; 3], |place| place.cell)).collect();
     assert_eq!(grid.lookup(&cells).unwrap(), integers::<i32>(arrays, "lookup"), "{name}");
-    let (cloud, m) = (NdtCloud::f64(queries.as_flattened(), 3).unwrap(), queries.len());
+    let (cloud, m) = (Rows::f64(queries.as_flattened(), 3).unwrap(), queries.len());
     for (kind, of) in [(Neighbourhood::Seven, "7"), (Neighbourhood::TwentySeven, "27")] {
         let got = grid.neighbours(cloud, kind).unwrap().read().unwrap();
         let wanted = lists(arrays, &format!("splits_{of}"), &format!("rows_{of}"), 0..m);
@@ -187,7 +187,7 @@ fn check_searches(arrays: &Arrays, grid: &NdtGrid, name: &str) {
 }
 
 /// The sums over a scan at a pose.
-fn terms(grid: &NdtGrid, scan: NdtCloud<'_>, pose: &PoseVector) -> NdtAlignment {
+fn terms(grid: &NdtGrid, scan: Rows<'_>, pose: &PoseVector) -> NdtAlignment {
     let limits = NdtLimits { step_size: 1.0, epsilon: 1.0, max_iterations: 0 };
     let mut one = [NdtAlignment::new(pose)];
     match &grid.place {
@@ -203,7 +203,7 @@ fn check_scores(arrays: &Arrays, grid: &NdtGrid, name: &str) {
     near(&[[score.d1, score.d2]], &[[constants[0], constants[1]]], |_, k| 1e-12 * constants[k].abs(), name);
     let (part, n) = (numbers(arrays, "tolerance")[0], arrays["scan"].shape()[0]);
     let bound = part * constants[0].abs();
-    let scan = NdtCloud::f32(arrays["scan"].as_f32().unwrap(), 3).unwrap();
+    let scan = Rows::f32(arrays["scan"].as_f32().unwrap(), 3).unwrap();
     let vectors: Vec<PoseVector> = rows(arrays, "poses");
     let poses = poses_of(&vectors);
     let fits = grid.score(scan, &poses).unwrap();

@@ -2,11 +2,11 @@ use super::*;
 
 fn grid_of(resolution: f64, points: &[f64], covariance: Covariance) -> NdtGrid {
     let params = NdtParams { covariance, ..NdtParams::default() };
-    ndt_grid(NdtCloud::f64(points, 3).unwrap(), resolution, &params, &Device::cpu()).unwrap()
+    ndt_grid(Rows::f64(points, 3).unwrap(), resolution, &params, &Device::cpu()).unwrap()
 }
 
-fn scan_of(points: &[[f32; 3]]) -> NdtCloud<'_> {
-    NdtCloud::f32(points.as_flattened(), 3).unwrap()
+fn scan_of(points: &[[f32; 3]]) -> Rows<'_> {
+    Rows::f32(points.as_flattened(), 3).unwrap()
 }
 
 fn align(grid: &NdtGrid, scan: &[[f32; 3]], guess: &PoseVector, params: &NdtAlignParams) -> NdtRegistration {
@@ -31,7 +31,7 @@ fn searches_equal_those_over_all_rows() {
     let cells = grid.read().unwrap();
     let wanted_at: Vec<[f64; 3]> =
         scan.iter().step_by(37).map(|p| p.map(f64::from)).chain([[0.0; 3], [1e9, 0.0, 0.0], [f64::NAN; 3]]).collect();
-    let cloud = NdtCloud::f64(wanted_at.as_flattened(), 3).unwrap();
+    let cloud = Rows::f64(wanted_at.as_flattened(), 3).unwrap();
     for radius in [0.4, 1.0, 2.5, 1e4] {
         let lists = grid.radius_search(cloud, radius).unwrap().read().unwrap();
         for (i, p) in wanted_at.iter().enumerate() {
