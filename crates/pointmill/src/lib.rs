@@ -25,6 +25,7 @@ pub mod icp;
 mod memory;
 pub mod ndt;
 pub mod prim;
+pub mod registration;
 pub mod roi_pool;
 mod rows;
 mod seed;
