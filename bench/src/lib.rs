@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 
 /// One line of a benchmark.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// What was run.
     pub case: String,

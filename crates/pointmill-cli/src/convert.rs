@@ -12,10 +12,7 @@ use crate::stats::milliseconds;
 use crate::text::{LINES, counted, grouped, shown};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use pointmill_io::{
-    ArrayView, Destination, NamedPoints, Scan, Warning, escape, write_bin, write_npy, write_pcd, write_ply,
-    write_points_npz,
-};
+use pointmill_io::{Format, WriteOptions, escape, write};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -76,8 +73,8 @@ pub(crate) struct Totals {
     columns: Option<usize>,
 }
 
-struct Convert<'a> {
-    to: &'a str,
+struct Convert {
+    to: Format,
     inputs: Inputs,
     outputs: Outputs,
     /// Whether each input has a line.
@@ -125,10 +122,11 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
         writes: true,
     };
     job.begin(Begin { to: to.into() }, printer)?;
+    let to = to.parse().expect("a format that is written");
     job.run(&Convert { to, inputs, outputs, lines: sources.len() <= LINES }, printer)
 }
 
-impl Command for Convert<'_> {
+impl Command for Convert {
     type Lane = ();
     type Row = Row;
     type Totals = Totals;
@@ -145,11 +143,11 @@ impl Command for Convert<'_> {
         interrupt::check()?;
         let start = Instant::now();
         let to = self.outputs.place(index).expect("an input that is read has an output");
-        undivided(|| write(to, self.to, &scan)).map_err(Failure::from)?;
+        undivided(|| write(to, &scan, &WriteOptions { format: Some(self.to) })).map_err(Failure::from)?;
         let write_ms = milliseconds(start.elapsed());
-        let (name, points, format) = (source.name(), scan.cloud.len(), scan.format.name());
+        let (name, points, format) = (source.name(), scan.cloud.len(), scan.format.as_str());
         tracing::info!("{name}: {points} points, {format}; read {read_ms} ms, written {write_ms} ms");
-        let warnings = warnings(&scan, matches!(self.to, "npz" | "ply" | "pcd"));
+        let warnings = scan.warnings_in(self.to).map(ToString::to_string).collect();
         let columns = scan.fields.iter().map(|f| f.name.clone()).collect();
         let frame = Frame::read(index, name, read_ms, warnings, Row { format, points, columns });
         Ok(Frame { write_ms: Some(write_ms), out: self.outputs.of(index).map(shown), ..frame })
@@ -180,31 +178,9 @@ impl Command for Convert<'_> {
         if summary.counts.inputs > 1 {
             lines.push(format!("{}, {} points", counted(summary.counts.done, "input"), grouped(summary.of.points)));
         }
-        if let ("bin", Some(columns @ 1..)) = (self.to, summary.of.columns) {
+        if let (Format::Bin, Some(columns @ 1..)) = (self.to, summary.of.columns) {
             lines.push(format!("read with --format bin --columns {columns}"));
         }
         lines
     }
-}
-
-/// Writes a cloud in the format of an extension.
-pub(crate) fn write(out: impl Destination, extension: &str, scan: &Scan) -> Result<(), pointmill_io::IoError> {
-    let points = scan.cloud.points();
-    match extension {
-        "ply" => write_ply(out, &scan.into()),
-        "pcd" => write_pcd(out, &scan.into()),
-        "npz" => write_points_npz(out, &NamedPoints::from(scan)),
-        "npy" => write_npy(out, &ArrayView::f32(&[points.len(), points.columns()], points.data())),
-        _ => write_bin(out, points),
-    }
-}
-
-/// The warnings for people. An output that has the coordinates as `f64` has not lost what a cast loses.
-fn warnings(scan: &Scan, keeps_f64: bool) -> Vec<String> {
-    let lost = |warning: &&Warning| match warning {
-        Warning::Rounded { .. } => !keeps_f64,
-        Warning::Cast { from } => !keeps_f64 || scan.fields[3..].iter().any(|f| f.dtype == *from),
-        _ => true,
-    };
-    scan.warnings.iter().filter(lost).map(ToString::to_string).collect()
 }

@@ -140,8 +140,8 @@ impl Command for Info {
         let start = Instant::now();
         let scan = self.inputs.scan(source)?;
         let read_ms = milliseconds(start.elapsed());
-        let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.name() }).collect();
-        let (format, points, input) = (scan.format.name(), scan.cloud.len(), source.name());
+        let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
+        let (format, points, input) = (scan.format.as_str(), scan.cloud.len(), source.name());
         tracing::info!("{input}: {points} points, {format}; read {read_ms} ms");
         let (bounds, nonfinite) = (Bounds::of(&scan), scan.cloud.points().nonfinite());
         let warnings = scan.warnings.iter().map(ToString::to_string).collect();

@@ -42,7 +42,8 @@ use printer::Printer;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 fn main() -> ExitCode {
     let mut command = Cli::command();
@@ -60,7 +61,11 @@ fn main() -> ExitCode {
     say::set_quiet(cli.global.quiet);
     let level = [LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE];
     let level = level[usize::from(cli.global.logs).min(3)];
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+    // The events about kernels that the driver compiles explain to people why a first run takes longer.
+    let compiles = if say::is_watched() { level.max(LevelFilter::INFO) } else { level };
+    let filter = Targets::new().with_default(level).with_target("pointmill::device", compiles);
+    let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter);
+    tracing_subscriber::registry().with(to_stderr).init();
     interrupt::install(cli.global.json);
     pointmill_io::hush_decoder_panics();
     let mut printer = Printer::new(cli.global.json);

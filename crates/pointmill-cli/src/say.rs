@@ -25,9 +25,14 @@ pub(crate) fn note(message: impl Display) {
     }
 }
 
-/// What to try next: only for people who watch, so not where stderr goes to a file.
+/// Whether notes go to a terminal, where a person reads them.
+pub(crate) fn is_watched() -> bool {
+    !is_quiet() && std::io::stderr().is_terminal()
+}
+
+/// Prints what to try next, for people only.
 pub(crate) fn hint(message: impl Display) {
-    if std::io::stderr().is_terminal() {
+    if is_watched() {
         note(message);
     }
 }

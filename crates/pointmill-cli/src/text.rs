@@ -2,6 +2,7 @@
 
 use crate::json::SummaryCpu;
 use crate::stats::Times;
+use pointmill::Pose;
 use pointmill_io::escape;
 use std::path::Path;
 
@@ -65,9 +66,9 @@ pub(crate) fn beside(cpu: &SummaryCpu, ms: &Times, device_name: &str) -> String 
 }
 
 /// A pose as a matrix.
-pub(crate) fn matrix_lines(matrix: &[f64; 16]) -> Vec<String> {
+pub(crate) fn matrix_lines(pose: &Pose) -> Vec<String> {
     let row = |row: &[f64; 4]| row.iter().map(|x| format!("{x:>16.9}")).collect::<String>();
-    std::iter::once("target_from_source".to_owned()).chain(matrix.as_chunks().0.iter().map(row)).collect()
+    std::iter::once("target_from_source".to_owned()).chain(pose.matrix().iter().map(row)).collect()
 }
 
 #[cfg(test)]

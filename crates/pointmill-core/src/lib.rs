@@ -16,6 +16,7 @@
 //! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
 //! - [`hash`]: where a cell starts in a hash table;
 //! - [`mean`]: the last step of means and maxima;
+//! - `array`: borrowed arrays of any shape and element type, and results as named arrays;
 //! - [`ElementType`], [`mod@half`]: `f32`, `f16` and `bf16`, rounded once to nearest even.
 //!
 //! ```
@@ -35,9 +36,12 @@
 extern crate alloc;
 
 mod aabb;
+#[cfg(feature = "alloc")]
+pub mod array;
 mod cloud;
 pub mod eigen;
 mod element;
+mod euler;
 pub mod float;
 mod grid;
 pub mod half;
@@ -52,6 +56,7 @@ mod pose;
 pub mod rigid;
 pub mod svd;
 pub mod trig;
+mod vector;
 
 pub use aabb::Aabb;
 #[cfg(feature = "alloc")]
@@ -66,6 +71,9 @@ pub use names::UnknownName;
 pub use names::serde_names;
 pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
 pub use pose::Pose;
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use schemars;
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use serde;

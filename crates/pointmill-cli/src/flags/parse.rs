@@ -1,6 +1,16 @@
 //! Parsers of flag values.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use pointmill::UnknownName;
 use std::str::FromStr;
+
+/// One of the names of a type of the library.
+pub(crate) fn names<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = UnknownName> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
 
 /// Edge lengths: one number or three.
 pub(crate) fn parse_voxel_size(text: &str) -> Result<[f32; 3], String> {

@@ -1,8 +1,7 @@
 //! Flags of commands that read clouds.
 
-use super::parse::parse_bytes;
+use super::parse::{names, parse_bytes};
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pointmill_io::{Format, Limits, ReadOptions};
 
 /// How inputs are read.
@@ -10,7 +9,7 @@ use pointmill_io::{Format, Limits, ReadOptions};
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// Format of the inputs. By default the name decides (.bin kitti, .pcd.bin nuscenes, others by their extension), then the content
-    #[arg(long, value_parser = PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|s| s.parse::<Format>()))]
+    #[arg(long, value_parser = names::<Format>(Format::NAMES))]
     pub(crate) format: Option<Format>,
     /// Values per point in raw f32 files [default: 4, nuscenes 5]. Arrays must have this many columns if it is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]

@@ -1,39 +1,9 @@
 //! Flags of `pointmill icp`.
 
-use crate::flags::{ReadArgs, WorkArgs};
-use clap::{Args, ValueEnum};
+use crate::flags::{ReadArgs, WorkArgs, names};
+use clap::Args;
 use pointmill::icp::{IcpParams, Metric, Robust, Search, Stage};
-use serde::Serialize;
 use std::path::PathBuf;
-
-/// `--metric`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum MetricName {
-    /// Distances between the points of a pair, solved in closed form
-    PointToPoint,
-    /// Distances of source points from the planes at their neighbours
-    PointToPlane,
-    /// Distances between surface patches (generalized ICP)
-    Gicp,
-}
-
-/// `--search`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum SearchName {
-    /// The fastest for the clouds and the device
-    Auto,
-    /// Every point of the target
-    Brute,
-    /// A k-d tree, split at medians
-    #[value(name = "kdtree")]
-    KdTree,
-    /// A bounding-volume hierarchy along the Morton curve
-    Lbvh,
-}
 
 /// `--schedule`
 #[derive(Clone, Debug, PartialEq)]
@@ -49,12 +19,12 @@ pub(crate) struct IcpArgs {
     #[arg(value_name = "TARGET")]
     pub(crate) target: String,
 
-    /// Error metric to minimize
-    #[arg(long, value_enum, default_value = "point-to-plane")]
-    pub(crate) metric: MetricName,
+    /// Error metric to minimize: distances between points, from points to the planes at their neighbours, or between surface patches (generalized ICP)
+    #[arg(long, default_value = "point-to-plane", value_parser = names::<Metric>(Metric::NAMES))]
+    pub(crate) metric: Metric,
     /// Search for neighbours; the result is the same with each
-    #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) search: SearchName,
+    #[arg(long, default_value = "auto", value_parser = names::<Search>(Search::NAMES))]
+    pub(crate) search: Search,
     /// Ignore pairs that are farther apart than these metres [default: no limit]
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(crate) max_distance: Option<f64>,
@@ -71,7 +41,7 @@ pub(crate) struct IcpArgs {
     #[arg(long, value_name = "V:D,...", value_parser = parse_schedule, conflicts_with = "max_distance")]
     pub(crate) schedule: Option<Schedule>,
     /// Weight of a pair by its residual, with a width in metres: none, huber:K, cauchy:K, geman-mcclure:K or tukey:K
-    #[arg(long, value_name = "KERNEL", default_value = "none", value_parser = parse_robust)]
+    #[arg(long, value_name = "KERNEL", default_value = "none")]
     pub(crate) robust: Robust,
     /// Leave out points at exactly (0, 0, 0), which some sensors return for no echo
     #[arg(long)]
@@ -94,20 +64,11 @@ pub(crate) struct IcpArgs {
 }
 
 impl IcpArgs {
-    /// The parameters of the library, starting from the identity.
+    /// The parameters of the library.
     pub(crate) fn params(&self) -> IcpParams {
         IcpParams {
-            metric: match self.metric {
-                MetricName::PointToPoint => Metric::PointToPoint,
-                MetricName::PointToPlane => Metric::PointToPlane,
-                MetricName::Gicp => Metric::Gicp,
-            },
-            search: match self.search {
-                SearchName::Auto => Search::Auto,
-                SearchName::Brute => Search::Brute,
-                SearchName::KdTree => Search::KdTree,
-                SearchName::Lbvh => Search::Lbvh,
-            },
+            metric: self.metric,
+            search: self.search,
             max_distance: self.max_distance,
             robust: self.robust,
             max_iterations: self.max_iterations,
@@ -116,22 +77,6 @@ impl IcpArgs {
             schedule: self.schedule.as_ref().map_or_else(Vec::new, |Schedule(stages)| stages.clone()),
             ..IcpParams::default()
         }
-    }
-}
-
-fn parse_robust(text: &str) -> Result<Robust, String> {
-    let expected = || "expected none, huber:K, cauchy:K, geman-mcclure:K or tukey:K, with K in metres".to_owned();
-    if text == "none" {
-        return Ok(Robust::None);
-    }
-    let (name, width) = text.split_once(':').ok_or_else(expected)?;
-    let width = width.trim().parse().map_err(|_| expected())?;
-    match name {
-        "huber" => Ok(Robust::Huber(width)),
-        "cauchy" => Ok(Robust::Cauchy(width)),
-        "geman-mcclure" => Ok(Robust::GemanMcClure(width)),
-        "tukey" => Ok(Robust::Tukey(width)),
-        _ => Err(expected()),
     }
 }
 
@@ -153,12 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kernels_and_stages_are_taken_to_the_letter() {
-        assert_eq!(parse_robust("none"), Ok(Robust::None));
-        assert_eq!(parse_robust("geman-mcclure:0.5"), Ok(Robust::GemanMcClure(0.5)));
-        for bad in ["", "huber", "huber:", "huber:x", "Huber:1", "none:1", "welsch:1"] {
-            assert!(parse_robust(bad).unwrap_err().starts_with("expected none, huber:K"), "{bad}");
-        }
+    fn stages_are_read_to_the_letter() {
         let stage = |voxel_size, max_distance| Stage { voxel_size, max_distance };
         let wanted = Schedule(vec![stage(1.0, Some(5.0)), stage(0.25, None), stage(0.0, Some(0.5))]);
         assert_eq!(parse_schedule("1:5, 0.25:none,0:.5"), Ok(wanted));

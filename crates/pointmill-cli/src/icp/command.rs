@@ -1,12 +1,12 @@
 //! Runs `pointmill icp`. A source is an input; the target is prepared once for each device.
 
 use super::args::IcpArgs;
-use super::cloud::{aligned, coordinates, warnings};
 use super::picture::{EXTENSIONS, Picture};
-use super::records::{Begin, FoundRecord, ParamsRecord, Row, Totals};
-use super::target::Onto;
+use super::records::{Begin, Row, Totals};
+use super::target::{Onto, rows, warnings};
 use super::{plot, report};
 use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble, state_of};
+use crate::device;
 use crate::failure::Failure;
 use crate::inputs::{Inputs, STDIN, Source, one_file, require_format};
 use crate::interrupt::{self, undivided};
@@ -16,10 +16,9 @@ use crate::picture::require_one;
 use crate::printer::Printer;
 use crate::stats::milliseconds;
 use crate::text::shown;
-use crate::{convert, device};
-use pointmill::icp::{Registration, Target, align};
-use pointmill::{Coordinates, Device, Error};
-use pointmill_io::ReadOptions;
+use pointmill::icp::{Registration, Target};
+use pointmill::{Device, Error};
+use pointmill_io::{Format, ReadOptions, WriteOptions, write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -69,8 +68,7 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
         }
         Files::default()
     };
-    // Clouds without points cost nothing.
-    align(Coordinates::f32(&[], 3)?, Coordinates::f32(&[], 3)?, &params)?;
+    params.validate()?;
     let mut inputs = Inputs::find(std::slice::from_ref(&args.source), options.clone())?;
     let sources = std::mem::take(&mut inputs.sources);
     let device = device::open(device)?;
@@ -89,8 +87,12 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
         picture: args.visualize.as_deref(),
         writes: args.plot.is_some(),
     };
-    let params_record = ParamsRecord::new(args, &params);
-    let begin = Begin { source: args.source.clone(), target: args.target.clone(), params: params_record };
+    let begin = Begin {
+        source: args.source.clone(),
+        target: args.target.clone(),
+        guess: args.guess.as_deref().map(shown),
+        params: params.clone(),
+    };
     job.begin(begin, printer)?;
     let onto = Onto::load(args, params, &device, sources.len(), printer)?;
     interrupt::check()?;
@@ -155,18 +157,19 @@ impl Command for Icp<'_> {
         interrupt::check()?;
         let name = source.name();
         let blame = |e: Error| Trouble::blame("BadValue", e, &name);
-        let from = coordinates(&scan).map_err(blame)?;
-        let called = station.call(&name, |device| self.onto.on(device), |target| target.align(from)).map_err(blame)?;
+        let from = rows(&scan).map_err(blame)?;
+        let called = station
+            .call(&name, |device| self.onto.on(device), |target| target.align(from, &self.onto.guess))
+            .map_err(blame)?;
         interrupt::check()?;
-        let found = FoundRecord::from(&called.found);
-        let compare =
-            |cpu: &Called<'_, Arc<Target>, Registration>| Ok(differences(&found, &FoundRecord::from(&cpu.found)));
+        let compare = |cpu: &Called<'_, Arc<Target>, Registration>| Ok(differences(&called.found, &cpu.found));
         let cpu = called.compare(compare).map_err(blame)?;
         let start = Instant::now();
         let mut write_ms = None;
         if let Some(to) = self.outputs.place(index) {
-            let moved = aligned(&scan, &self.onto.scan, &called.found.target_from_source).map_err(blame)?;
-            undivided(|| convert::write(to, self.files.out.unwrap_or(ALIGNED[0]), &moved)).map_err(Failure::from)?;
+            let moved = scan.transformed(&called.found.target_from_source, self.onto.scan.is_f64());
+            let format = self.files.out.unwrap_or(ALIGNED[0]).parse::<Format>().ok();
+            undivided(|| write(to, &moved, &WriteOptions { format })).map_err(Failure::from)?;
             write_ms = Some(milliseconds(start.elapsed()));
         }
         if let Some(picture) = &self.files.picture {
@@ -174,7 +177,7 @@ impl Command for Icp<'_> {
         }
         if let Some((path, extension)) = self.files.plot {
             let clouds = [&scan, &self.onto.scan];
-            plot::write(path, extension, &self.device, clouds, &self.onto.params, &called.found)?;
+            plot::write(path, extension, &self.device, clouds, &self.onto, &called.found)?;
         }
         let (device, ms) = (called.device.to_string(), called.ms);
         tracing::info!("{name}: {} points; read {read_ms} ms, aligned {ms} ms on {device}", scan.cloud.len());
@@ -189,18 +192,18 @@ impl Command for Icp<'_> {
             out: self.outputs.of(index).map(shown),
             warnings: warnings(&scan),
             cpu,
-            of: Row { found, source_points, target_points },
+            of: Row { found: called.found, source_points, target_points },
         })
     }
 
     fn settled(&self, frame: &Frame<Row>) -> bool {
-        frame.of.found.converged
+        frame.of.found.converged()
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
         totals.points += frame.of.source_points;
-        totals.converged += usize::from(frame.of.found.converged);
-        totals.status = frame.of.found.status;
+        totals.converged += usize::from(frame.of.found.converged());
+        totals.status = Some(frame.of.found.status);
         Ok(())
     }
 
@@ -229,7 +232,10 @@ impl Command for Icp<'_> {
         let (inputs, done) = (summary.counts.inputs, summary.counts.done);
         match done - summary.of.converged {
             0 => Ok(()),
-            _ if inputs == 1 => Err(Failure::No(format!("not converged: {}", summary.of.status))),
+            _ if inputs == 1 => {
+                let status = summary.of.status.map_or("", |status| status.as_str());
+                Err(Failure::No(format!("not converged: {status}")))
+            }
             lost => Err(Failure::No(format!("not converged: {lost} of {done} source(s)"))),
         }
     }

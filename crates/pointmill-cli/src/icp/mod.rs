@@ -1,7 +1,6 @@
 //! `pointmill icp`: sources aligned with a target.
 
 mod args;
-mod cloud;
 mod command;
 mod picture;
 mod plot;

@@ -1,27 +1,29 @@
 //! Alignments for people.
 
-use super::records::{FoundRecord, IterationRecord, Row, Totals};
+use super::records::{Row, Totals};
 use crate::batch::Cell;
 use crate::json::{Frame, Summary};
 use crate::text::{LINES, counted, grouped, matrix_lines, percentiles, short, written};
+use pointmill::icp::{Fit, Iteration};
 
 /// A source alone: its iterations, its pose and how well it fits.
 pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
     let found = &frame.of.found;
-    let mut lines = trace_lines(&found.trace);
+    let fit = &found.fit;
+    let mut lines = trace_lines(&fit.trace);
     lines.extend(matrix_lines(&found.target_from_source));
     lines.push(format!(
         "{} after {}: {} pairs, fitness {:.4}, rmse {} m, {} of 6 directions determined",
         found.status,
         counted(found.iterations, "iteration"),
-        grouped(found.num_inliers),
-        found.fitness,
-        metres(found.inlier_rmse),
-        found.observability.rank,
+        grouped(fit.num_inliers),
+        fit.fitness,
+        metres(fit.inlier_rmse),
+        fit.observability.rank(),
     ));
-    for (name, dropped) in [("source", &found.source_dropped), ("target", &found.target_dropped)] {
-        if dropped.nonfinite + dropped.zeros > 0 {
-            let (nonfinite, zeros) = (grouped(dropped.nonfinite), grouped(dropped.zeros));
+    for (name, dropped) in [("source", fit.source_dropped), ("target", fit.target_dropped)] {
+        if dropped.non_finite + dropped.zeros > 0 {
+            let (nonfinite, zeros) = (grouped(dropped.non_finite), grouped(dropped.zeros));
             lines.push(format!("left out of the {name}: {nonfinite} points not finite, {zeros} at (0, 0, 0)"));
         }
     }
@@ -30,20 +32,20 @@ pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
         grouped(frame.of.source_points),
         grouped(frame.of.target_points),
         short(frame.ms.unwrap_or(0.0)),
-        short(found.prepare_ms),
+        short(fit.prepare_ms),
     ));
     lines
 }
 
 /// The cells of one of many sources.
 pub(super) fn cells(Row { found, source_points, .. }: &Row) -> Vec<Cell> {
-    let FoundRecord { status, iterations, fitness, inlier_rmse, .. } = found;
+    let Fit { fitness, inlier_rmse, .. } = found.fit;
     vec![
         ("points", grouped(*source_points)),
-        ("status", format!("  {status:>14}")),
-        ("iterations", iterations.to_string()),
+        ("status", format!("  {:>14}", found.status)),
+        ("iterations", found.iterations.to_string()),
         ("fitness", format!("{fitness:.4}")),
-        ("rmse m", metres(*inlier_rmse)),
+        ("rmse m", metres(inlier_rmse)),
     ]
 }
 
@@ -69,7 +71,7 @@ pub(super) fn lines(summary: &Summary<Totals>) -> Vec<String> {
 }
 
 /// The iterations, a line each; of many the first and the last.
-fn trace_lines(trace: &[IterationRecord]) -> Vec<String> {
+fn trace_lines(trace: &[Iteration]) -> Vec<String> {
     let titles = ["iteration", "stage", "pairs", "rmse m", "step m", "searched", "ms"].map(str::to_owned);
     let mut lines = vec![line(&titles)];
     let hidden = if trace.len() <= LINES { 0..0 } else { LINES / 2..trace.len() - LINES / 2 };
@@ -85,7 +87,7 @@ fn trace_lines(trace: &[IterationRecord]) -> Vec<String> {
                 metres(at.rmse),
                 metres(at.step),
                 grouped(at.searched),
-                short(at.search_ms + at.reduce_ms + at.solve_ms),
+                short(at.timing.search_ms + at.timing.reduce_ms + at.timing.solve_ms),
             ]));
         }
     }
@@ -105,21 +107,12 @@ fn metres(length: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pointmill::icp::{Iteration, Timing};
 
     #[test]
     fn long_traces_are_shortened() {
-        let at = Iteration {
-            stage: 0,
-            target_from_source: [0.0; 16],
-            pairs: 40_000,
-            changed: 0,
-            searched: 1,
-            rmse: 2e-5,
-            step: 0.25,
-            timing: Timing::default(),
-        };
-        let trace = |n| (0..n).map(|_| IterationRecord::from(&at)).collect::<Vec<_>>();
+        let mut at = Iteration::default();
+        (at.pairs, at.searched, at.rmse, at.step) = (40_000, 1, 2e-5, 0.25);
+        let trace = |n| vec![at; n];
         assert_eq!(trace_lines(&trace(LINES)).len(), 1 + LINES);
         let lines = trace_lines(&trace(LINES + 5));
         assert_eq!((lines.len(), lines[11].trim()), (2 + LINES, "..."));

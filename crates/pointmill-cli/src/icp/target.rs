@@ -1,7 +1,6 @@
 //! The target and the guess, which all sources share.
 
 use super::args::IcpArgs;
-use super::cloud::{coordinates, warnings};
 use crate::batch::{Refused, Shared, Trouble};
 use crate::failure::Failure;
 use crate::inputs::read_cloud;
@@ -10,16 +9,17 @@ use crate::printer::Printer;
 use crate::say;
 use crate::stats::milliseconds;
 use pointmill::icp::{IcpParams, Target};
-use pointmill::{Device, Error};
-use pointmill_io::Scan;
+use pointmill::{Device, Error, Pose, Rows};
+use pointmill_io::{Scan, Warning};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The target as it was read, and prepared for each device.
 pub(super) struct Onto {
     pub(super) scan: Scan,
-    /// The parameters, with the guess.
     pub(super) params: IcpParams,
+    /// The pose to start from.
+    pub(super) guess: Pose,
     prepared: Shared<Target>,
     pub(super) read_ms: f64,
     /// Time to prepare it for the device of the command.
@@ -31,7 +31,7 @@ impl Onto {
     /// Reads the target and the guess, and prepares the target. Each file that cannot be used is reported, and then no source is aligned.
     pub(super) fn load(
         args: &IcpArgs,
-        mut params: IcpParams,
+        params: IcpParams,
         device: &Device,
         sources: usize,
         printer: &mut Printer,
@@ -46,9 +46,10 @@ impl Onto {
             Ok(scan) => Some(scan),
             Err(e) => refuse(0, &args.target, e.into()).map(|()| None)?,
         };
+        let mut guess = Pose::IDENTITY;
         if let Some(path) = &args.guess {
-            match pose::read_guess(path, &params) {
-                Ok(pose) => params.target_from_source = pose,
+            match pose::read_one(path) {
+                Ok(pose) => guess = pose,
                 Err(e) => refuse(1, &path.to_string_lossy(), e.into())?,
             }
         }
@@ -58,7 +59,7 @@ impl Onto {
         let warnings = warnings(&scan);
         warnings.iter().for_each(|warning| say::warning(format_args!("{}: {warning}", args.target)));
         let start = Instant::now();
-        let mut onto = Self { scan, params, prepared: Shared::default(), read_ms, ms: 0.0, warnings };
+        let mut onto = Self { scan, params, guess, prepared: Shared::default(), read_ms, ms: 0.0, warnings };
         match onto.on(device).map_err(|e| Trouble::blame("BadValue", e, &args.target)) {
             Ok(_) => {}
             Err(Trouble::Fatal(failure)) => return Err(failure),
@@ -73,6 +74,17 @@ impl Onto {
 
     /// The target on a device, prepared once.
     pub(super) fn on(&self, device: &Device) -> Result<Arc<Target>, Error> {
-        self.prepared.get(device, || Target::new(&device.stream()?, coordinates(&self.scan)?, &self.params))
+        self.prepared.get(device, || Target::new(&device.stream()?, rows(&self.scan)?, &self.params))
     }
+}
+
+/// The points of a cloud with every bit of the file.
+pub(super) fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
+    scan.xyz_f64.as_ref().map_or_else(|| Ok(Rows::from(&scan.cloud)), |xyz| Rows::f64(xyz, 3))
+}
+
+/// What is unusual about a cloud. A cast to `f32` is not, since alignment uses the `f64`.
+pub(super) fn warnings(scan: &Scan) -> Vec<String> {
+    let unusual = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
+    unusual.map(ToString::to_string).collect()
 }

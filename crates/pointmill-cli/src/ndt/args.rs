@@ -1,10 +1,9 @@
 //! Flags of `pointmill ndt`.
 
-use crate::flags::{ReadArgs, WorkArgs, parse_bytes};
-use clap::{Args, Subcommand, ValueEnum};
-use pointmill::ndt::{AlignParams, Covariance, NdtParams};
+use crate::flags::{ReadArgs, WorkArgs, names, parse_bytes};
+use clap::{Args, Subcommand};
+use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
 use pointmill_io::Limits;
-use serde::Serialize;
 use std::path::PathBuf;
 
 /// Edge of a cell in metres, unless a flag or a file gives another.
@@ -23,39 +22,12 @@ pub(crate) enum NdtCommand {
     Align(AlignArgs),
 }
 
-/// `--covariance`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Model {
-    /// S / (n - 1), with S the scatter of a cell's n points
-    Unbiased,
-    /// (I + S) / (n - 1), as in Autoware; alignment converges from farther away
-    Autoware,
-    /// S / n
-    Population,
-}
-
-impl Model {
-    /// The model of the library.
-    pub(crate) const fn of(covariance: Covariance) -> Self {
-        match covariance {
-            Covariance::Unbiased => Self::Unbiased,
-            Covariance::Autoware => Self::Autoware,
-            Covariance::Population => Self::Population,
-        }
-    }
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Self::of(NdtParams::default().covariance)
-    }
-}
-
 /// Which cells are kept.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct CellArgs {
+    /// Model of the covariance of a cell of n points with scatter S, if the map is not a grid yet: unbiased S / (n - 1), autoware (I + S) / (n - 1), which converges from farther away, population S / n [default: autoware]
+    #[arg(long, value_parser = names::<Covariance>(Covariance::NAMES))]
+    pub(crate) covariance: Option<Covariance>,
     /// Leave out cells with fewer points [default: 6]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) min_points: Option<u32>,
@@ -66,15 +38,11 @@ pub(crate) struct CellArgs {
 
 impl CellArgs {
     /// The parameters of the library.
-    pub(crate) fn params(&self, covariance: Model) -> NdtParams {
+    pub(crate) fn params(&self) -> NdtParams {
         let default = NdtParams::default();
         NdtParams {
             min_points: self.min_points.unwrap_or(default.min_points),
-            covariance: match covariance {
-                Model::Unbiased => Covariance::Unbiased,
-                Model::Autoware => Covariance::Autoware,
-                Model::Population => Covariance::Population,
-            },
+            covariance: self.covariance.unwrap_or(default.covariance),
             eigen_ratio: self.eigen_ratio.unwrap_or(default.eigen_ratio),
         }
     }
@@ -90,9 +58,6 @@ pub(crate) struct BuildArgs {
     /// Edge of a cell in metres
     #[arg(long, value_name = "M", default_value_t = RESOLUTION, allow_negative_numbers = true)]
     pub(crate) resolution: f64,
-    /// Model of the covariance of a cell [default: autoware]
-    #[arg(long, value_enum)]
-    pub(crate) covariance: Option<Model>,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
     /// Leave out points at exactly (0, 0, 0), which some sensors return for no echo
@@ -125,9 +90,6 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "C.arrow")]
     pub(crate) minus: Vec<String>,
 
-    /// Model of the covariance of a cell [default: autoware]
-    #[arg(long, value_enum)]
-    pub(crate) covariance: Option<Model>,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
     /// Most bytes of memory for reading one input; K, M and G count in 1024s [default: 16G]
@@ -166,9 +128,6 @@ pub(crate) struct MatchArgs {
     /// Edge of a cell in metres, if the map is made of clouds [default: 2]
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) resolution: Option<f64>,
-    /// Model of the covariance of a cell, if the map is not a grid yet [default: autoware]
-    #[arg(long, value_enum)]
-    pub(crate) covariance: Option<Model>,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
     /// Leave out points at exactly (0, 0, 0), which some sensors return for no echo, in the scan and in clouds of the map
@@ -199,13 +158,13 @@ pub(crate) struct AlignArgs {
     #[arg(long, value_name = "POSE.txt", num_args = 1..)]
     pub(crate) guess: Vec<PathBuf>,
     /// Most iterations
-    #[arg(long, value_name = "N", default_value_t = AlignParams::default().max_iterations)]
+    #[arg(long, value_name = "N", default_value_t = NdtAlignParams::default().max_iterations)]
     pub(crate) max_iterations: usize,
     /// Longest step: the length of the vector of all six numbers of a pose
-    #[arg(long, value_name = "L", default_value_t = AlignParams::default().step_size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", default_value_t = NdtAlignParams::default().step_size, allow_negative_numbers = true)]
     pub(crate) step_size: f64,
     /// End at a step shorter than this
-    #[arg(long, value_name = "L", default_value_t = AlignParams::default().epsilon, allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", default_value_t = NdtAlignParams::default().epsilon, allow_negative_numbers = true)]
     pub(crate) epsilon: f64,
     /// Write a picture of the scan over the cells of the map before and after: .png side by side, .gif one after the other
     #[arg(long, value_name = "OUT.png|.gif")]

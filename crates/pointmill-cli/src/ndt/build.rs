@@ -5,7 +5,7 @@ use super::cloud::Cloud;
 use super::files::{Targets, tiles};
 use super::grid::{check, differences, finish, warn_if_empty};
 use super::picture::MapPicture;
-use super::records::{BuildBegin, BuildRow, GridTotals, ParamsRecord};
+use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals};
 use super::report;
 use crate::batch::{Called, Cell, Command, Job, Station, Trouble};
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use crate::printer::Printer;
 use crate::stats::milliseconds;
 use crate::{device, interrupt, say};
 use pointmill::Device;
-use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams, NdtReport};
+use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -41,8 +41,7 @@ struct Drawing {
 
 /// Runs the command.
 pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let model = args.covariance.unwrap_or_default();
-    let params = args.cells.params(model);
+    let params = args.cells.params();
     check(args.resolution, &params)?;
     let mut inputs = Inputs::find(&args.inputs, args.read.options())?;
     let sources = std::mem::take(&mut inputs.sources);
@@ -52,7 +51,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     args.work.check_picture(visualize.is_some())?;
     let device = device::open(device)?;
     let targets = Targets::plan(args, tiles, &sources)?;
-    let record = ParamsRecord::new(Some(args.resolution), model, &args.cells);
+    let record = CellsRecord { resolution: Some(args.resolution), params };
     let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, args.read.options());
     let job = Job {
         name: COMMAND,
@@ -76,7 +75,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
 
 impl Build<'_> {
     fn make(&self, device: &Device) -> Result<NdtBuilder, pointmill::Error> {
-        NdtBuilder::new(&device.stream()?, self.args.resolution)
+        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)
     }
 
     const fn is_one(&self) -> bool {
@@ -114,7 +113,7 @@ impl Command for Build<'_> {
                 }
                 builder.clear()?;
                 builder.add(cloud.view()?)?;
-                builder.finish(&self.params).map(Some)
+                builder.finish().map(Some)
             },
         );
         let called = called.map_err(blame)?;
@@ -139,7 +138,7 @@ impl Command for Build<'_> {
         }
         tracing::info!("{name}: {points} points of {}, {format}; read {read_ms} ms, {device} {ms} ms", cloud.element());
         let [out, moments] = files.map_or([None, None], |files| files.names());
-        let report = grid.as_ref().map(|grid| grid.report().into());
+        let report = grid.as_ref().map(|grid| *grid.report());
         Ok(Frame {
             index,
             input: name,
@@ -156,7 +155,7 @@ impl Command for Build<'_> {
 
     fn add(&self, totals: &mut GridTotals, frame: &mut Frame<BuildRow>) -> Result<(), Failure> {
         totals.points += frame.of.points - frame.of.zeros;
-        totals.voxels += frame.of.report.map_or(0, |report| NdtReport::from(report).voxels);
+        totals.voxels += frame.of.report.map_or(0, |report| report.voxels);
         Ok(())
     }
 
@@ -187,7 +186,7 @@ impl Command for Build<'_> {
             drawing.lock().unwrap_or_else(PoisonError::into_inner).picture.write(&made.grid)?;
         }
         totals.voxels = made.grid.len();
-        totals.report = Some(made.grid.report().into());
+        totals.report = Some(*made.grid.report());
         totals.finish_ms = Some(made.ms);
         totals.finish_cpu = made.cpu;
         Ok(totals.finish_cpu.as_ref().is_none_or(|cpu| cpu.equal == Some(true)))

@@ -1,7 +1,7 @@
 //! Points with every bit of their file.
 
 use crate::inputs::Exact;
-use pointmill::ndt::NdtCloud;
+use pointmill::Rows;
 use pointmill::{Error, PointCloud};
 
 /// The points of an input.
@@ -50,10 +50,10 @@ impl Cloud {
     }
 
     /// The points, as the library takes them.
-    pub(super) fn view(&self) -> Result<NdtCloud<'_>, Error> {
+    pub(super) fn view(&self) -> Result<Rows<'_>, Error> {
         match self {
-            Self::F32(cloud) => NdtCloud::f32(cloud.data(), cloud.columns()),
-            Self::F64(xyz) => NdtCloud::f64(xyz, 3),
+            Self::F32(cloud) => Rows::f32(cloud.data(), cloud.columns()),
+            Self::F64(xyz) => Rows::f64(xyz, 3),
         }
     }
 

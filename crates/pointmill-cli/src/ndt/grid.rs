@@ -5,13 +5,14 @@ use crate::flags::WorkArgs;
 use crate::json::FrameCpu;
 use crate::stats::{milliseconds, ratio};
 use crate::{device, say};
-use pointmill::ndt::{NdtBuilder, NdtCells, NdtGrid, NdtParams};
+use pointmill::ndt::{NdtBuilder, NdtCells, NdtGrid, NdtLattice, NdtMoments, NdtParams};
 use pointmill::{Device, Error};
 use std::time::Instant;
 
-/// Checks a resolution and the parameters before any work, and before a GPU is started. Returns a grid without cells on the CPU.
-pub(super) fn check(resolution: f64, params: &NdtParams) -> Result<NdtGrid, Failure> {
-    Ok(NdtBuilder::new(&Device::cpu().stream()?, resolution)?.finish(params)?)
+/// Checks a resolution and the parameters before any work, and before a GPU is started. Returns the lattice of the cells.
+pub(super) fn check(resolution: f64, params: &NdtParams) -> Result<NdtLattice, Failure> {
+    params.validate()?;
+    Ok(*NdtMoments::new(resolution)?.lattice())
 }
 
 /// The edge of a cell for people: the lattice has the reciprocal of an `f32`, so more digits mean nothing.
@@ -49,10 +50,10 @@ pub(super) fn finish(
     args: &WorkArgs,
 ) -> Result<Finished, Failure> {
     let start = Instant::now();
-    let grid = match builder.finish(params) {
+    let grid = match builder.finish() {
         Err(e) if args.on_oom.redoes(&e, on) => {
             say::warning(format_args!("the grid: {e}; done again on the CPU"));
-            builder.moments().and_then(|moments| builder_of(&Device::cpu(), &moments)?.finish(params))
+            builder.moments().and_then(|moments| builder_of(&Device::cpu(), &moments, params)?.finish())
         }
         done => done,
     }?;
@@ -64,12 +65,12 @@ pub(super) fn finish(
         let beside = match beside {
             Some(beside) => beside,
             None => {
-                made = builder_of(&threads, &builder.moments()?)?;
+                made = builder_of(&threads, &builder.moments()?, params)?;
                 &mut made
             }
         };
         let start = Instant::now();
-        let other = beside.finish(params)?;
+        let other = beside.finish()?;
         let cpu_ms = milliseconds(start.elapsed());
         let differs = differences(&grid, &other)?;
         let equal = Some(differs.is_empty());
@@ -79,8 +80,8 @@ pub(super) fn finish(
 }
 
 /// A builder on a device that has these moments.
-fn builder_of(device: &Device, moments: &pointmill::ndt::NdtMoments) -> Result<NdtBuilder, Error> {
-    let mut builder = NdtBuilder::new(&device.stream()?, moments.lattice().unit())?;
+fn builder_of(device: &Device, moments: &NdtMoments, params: &NdtParams) -> Result<NdtBuilder, Error> {
+    let mut builder = NdtBuilder::new(&device.stream()?, moments.lattice().unit(), params)?;
     builder.merge(moments)?;
     Ok(builder)
 }

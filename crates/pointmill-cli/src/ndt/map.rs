@@ -1,20 +1,21 @@
 //! The map that scans are matched with: a grid, or one made of moments and clouds.
 
-use super::args::{MatchArgs, Model, RESOLUTION};
+use super::args::{MatchArgs, RESOLUTION};
 use super::cloud::Cloud;
+use super::files::{is_moments, read_moments};
 use super::grid::{check, edge, warn_if_empty};
-use super::records::ParamsRecord;
-use super::{grid_file, moments_file};
+use super::records::CellsRecord;
 use crate::batch::{Refused, Trouble};
 use crate::failure::Failure;
 use crate::inputs::{Inputs, STDIN, Source, require_format};
-use crate::pose::read_all;
+use crate::pose;
 use crate::printer::Printer;
 use crate::stats::milliseconds;
 use crate::text::shown;
 use crate::{interrupt, say};
-use pointmill::Device;
-use pointmill::ndt::{NdtBuilder, NdtGrid, NdtMoments, NdtParams, Pose};
+use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
+use pointmill::{Device, Pose};
+use pointmill_io::{is_ndt_map, read_ndt_map_within};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,10 +24,8 @@ use std::time::Instant;
 pub(super) struct Asked<'a> {
     args: &'a MatchArgs,
     inputs: Inputs,
-    model: Model,
     params: NdtParams,
-    /// Checks poses before there is a map.
-    pub(super) nothing: NdtGrid,
+    lattice: NdtLattice,
 }
 
 /// The map and the poses, which all scans share.
@@ -42,9 +41,8 @@ pub(super) struct Map {
 impl<'a> Asked<'a> {
     /// Checks what can be checked before any work.
     pub(super) fn new(args: &'a MatchArgs) -> Result<Self, Failure> {
-        let model = args.covariance.unwrap_or_default();
-        let params = args.cells.params(model);
-        let nothing = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
+        let params = args.cells.params();
+        let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
         let options = args.read.options();
         if args.map == STDIN && args.scan == STDIN {
             return Err(Failure::Usage("-: expected once, found twice".into()));
@@ -53,12 +51,12 @@ impl<'a> Asked<'a> {
             require_format(&options)?;
         }
         let inputs = Inputs::find(std::slice::from_ref(&args.map), options)?;
-        Ok(Self { args, inputs, model, params, nothing })
+        Ok(Self { args, inputs, params, lattice })
     }
 
     /// The parameters of a map that is no grid yet.
-    pub(super) fn params(&self) -> ParamsRecord {
-        ParamsRecord::new(self.args.resolution, self.model, &self.args.cells)
+    pub(super) fn params(&self) -> CellsRecord {
+        CellsRecord { resolution: self.args.resolution, params: self.params }
     }
 
     /// Reads poses and map, and makes the grid of the map. Each file that cannot be used is reported after so many scans, and then no scan is matched.
@@ -77,13 +75,13 @@ impl<'a> Asked<'a> {
         };
         let mut poses = Vec::new();
         for (index, path) in files.iter().enumerate() {
-            match read_all(path, &self.nothing) {
+            match pose::read(path) {
                 Ok(found) => poses.extend(found.into_iter().map(|pose| (shown(path), pose))),
                 Err(e) => refuse(index, &shown(path), e.into())?,
             }
         }
         if files.is_empty() {
-            poses.push(("identity".into(), Pose::default()));
+            poses.push(("identity".into(), Pose::IDENTITY));
         }
         let mut warnings = Vec::new();
         let grid = self.grid(device, &mut warnings, &mut |index, name, e| refuse(files.len() + index, name, e))?;
@@ -130,16 +128,20 @@ impl<'a> Asked<'a> {
             }
         }
         match builder {
-            Some(mut builder) if whole => Ok(Some(builder.finish(&self.params)?)),
+            Some(mut builder) if whole => Ok(Some(builder.finish()?)),
             _ => Ok(None),
         }
     }
 
     /// The grid of a file; `None` if the file holds a cloud.
     fn ready_made(&self, path: &Path, device: &Device) -> Result<Option<NdtGrid>, Trouble> {
-        let Some((cells, resolution)) = grid_file::read(path, &self.args.read.limits())? else { return Ok(None) };
+        let limits = self.args.read.limits();
+        if !is_ndt_map(path, &limits)? {
+            return Ok(None);
+        }
+        let (cells, lattice) = read_ndt_map_within(path, &limits)?;
         let given = [
-            ("--covariance", self.args.covariance.is_some()),
+            ("--covariance", self.args.cells.covariance.is_some()),
             ("--min-points", self.args.cells.min_points.is_some()),
             ("--eigen-ratio", self.args.cells.eigen_ratio.is_some()),
         ];
@@ -147,10 +149,10 @@ impl<'a> Asked<'a> {
             let told = format!("{flag}: expected clouds or moments, got {}, whose cells are made", path.display());
             return Err(Failure::Usage(told).into());
         }
-        let grid = NdtGrid::from_cells(cells, resolution, &device.stream()?);
+        let grid = NdtGrid::from_cells(cells, lattice.unit(), &device.stream()?);
         let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &path.to_string_lossy()))?;
-        if self.args.resolution.is_some() && self.nothing.lattice() != grid.lattice() {
-            let (asked, found) = (edge(self.nothing.lattice().unit()), edge(grid.lattice().unit()));
+        if self.args.resolution.is_some() && &self.lattice != grid.lattice() {
+            let (asked, found) = (edge(self.lattice.unit()), edge(grid.lattice().unit()));
             let told =
                 format!("--resolution: expected {found}, the edge of the cells of {}, got {asked}", path.display());
             return Err(Failure::Usage(told).into());
@@ -167,10 +169,12 @@ impl<'a> Asked<'a> {
         warnings: &mut Vec<String>,
     ) -> Result<(), Trouble> {
         let name = source.name();
-        let start = |resolution: f64| NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution));
+        let start = |resolution: f64| {
+            NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution), &self.params)
+        };
         match source {
-            Source::File(path) if moments_file::is_named_so(path) => {
-                let moments: NdtMoments = moments_file::read(path, &self.args.read.limits())?;
+            Source::File(path) if is_moments(path) => {
+                let moments = read_moments(path, &self.args.read.limits())?;
                 let builder = match builder {
                     Some(builder) => builder,
                     None => builder.insert(start(moments.lattice().unit())?),

@@ -4,7 +4,7 @@ use super::args::{AlignArgs, MatchArgs, ScoreArgs};
 use super::cloud::Cloud;
 use super::map::{Asked, Map};
 use super::picture::{Before, write_alignment};
-use super::records::{AlignPose, AlignRecord, MatchBegin, MatchRow, MatchTotals, PoseRecord, ScorePose};
+use super::records::{AlignPose, MatchBegin, MatchRow, MatchTotals, PoseRecord, ScorePose};
 use super::report;
 use crate::batch::{Called, Cell, Command, Job, Ledger, Shared, Station, Trouble};
 use crate::failure::Failure;
@@ -14,8 +14,9 @@ use crate::picture::{plan, require_one};
 use crate::printer::Printer;
 use crate::stats::milliseconds;
 use crate::{device, interrupt};
-use pointmill::ndt::{AlignParams, NdtCloud, NdtFit, NdtGrid, NdtRegistration, Pose};
-use pointmill::{Device, Error};
+use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
+use pointmill::registration::Status;
+use pointmill::{Device, Error, Pose};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +25,7 @@ use std::time::Instant;
 struct Match<'a> {
     args: &'a MatchArgs,
     /// The parameters of `ndt align`; `None` for `ndt score`.
-    align: Option<AlignParams>,
+    align: Option<NdtAlignParams>,
     inputs: Inputs,
     device: Device,
     map: Map,
@@ -48,7 +49,7 @@ pub(super) fn score(args: &ScoreArgs, device: &str, printer: &mut Printer) -> Re
 /// Runs `ndt align`.
 pub(super) fn align(args: &AlignArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let &AlignArgs { max_iterations, step_size, epsilon, .. } = args;
-    let params = AlignParams { step_size, epsilon, max_iterations };
+    let params = NdtAlignParams { step_size, epsilon, max_iterations };
     let picture = args.visualize.as_deref();
     run("ndt align", &args.matched, &args.guess, Some(params), picture, device, printer)
 }
@@ -57,15 +58,14 @@ fn run(
     name: &'static str,
     args: &MatchArgs,
     poses: &[PathBuf],
-    align: Option<AlignParams>,
+    align: Option<NdtAlignParams>,
     picture: Option<&Path>,
     device: &str,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
     let asked = Asked::new(args)?;
     if let Some(params) = &align {
-        // A scan without points costs nothing.
-        asked.nothing.align(NdtCloud::f32(&[], 3)?, &[], params)?;
+        params.validate()?;
     }
     if one_file(std::slice::from_ref(&args.scan)).is_none() {
         require_one("--visualize", picture, "scan")?;
@@ -85,9 +85,8 @@ fn run(
         picture,
         writes: false,
     };
-    let align_record = align.as_ref().map(AlignRecord::from);
     let (map, scan) = (args.map.clone(), args.scan.clone());
-    job.begin(MatchBegin { map, scan, params: asked.params(), align: align_record }, printer)?;
+    job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
     let map = asked.load(poses, &device, sources.len(), printer)?;
     let values = map.poses.iter().map(|(_, pose)| *pose).collect();
     let others = Shared::default();
@@ -108,11 +107,20 @@ impl Match<'_> {
         let poses = self.map.poses.iter().enumerate();
         match found {
             Found::Scored(fits) => {
-                let all = poses.zip(fits).map(|((i, (file, pose)), fit)| ScorePose::new(i, file, pose, fit));
+                let all = poses.zip(fits).map(|((index, (pose, at)), &fit)| ScorePose {
+                    index,
+                    pose: pose.clone(),
+                    target_from_source: *at,
+                    fit,
+                });
                 all.map(PoseRecord::Score).collect()
             }
             Found::Aligned(all) => {
-                let all = poses.zip(all).map(|((i, (file, _)), one)| AlignPose::new(i, file, one));
+                let all = poses.zip(all).map(|((index, (guess, _)), found)| AlignPose {
+                    index,
+                    guess: guess.clone(),
+                    found: found.clone(),
+                });
                 all.map(PoseRecord::Align).collect()
             }
         }
@@ -186,7 +194,7 @@ impl Command for Match<'_> {
             *totals.converged.get_or_insert(0) += usize::from(converged);
         }
         let stops = frame.of.poses.iter().filter_map(|pose| match pose {
-            PoseRecord::Align(pose) => Some(pose.stop),
+            PoseRecord::Align(pose) => Some(pose.found.status),
             PoseRecord::Score(_) => None,
         });
         totals.stops = stops.collect();
@@ -220,10 +228,14 @@ impl Command for Match<'_> {
         let (inputs, done) = (summary.counts.inputs, summary.counts.done);
         match done - summary.of.converged.unwrap_or(done) {
             0 => Ok(()),
-            _ if inputs == 1 => Err(Failure::No(format!("not converged: {}", summary.of.stops.join(", ")))),
+            _ if inputs == 1 => Err(Failure::No(format!("not converged: {}", stops(&summary.of.stops)))),
             lost => Err(Failure::No(format!("not converged: {lost} of {done} scan(s)"))),
         }
     }
+}
+
+fn stops(all: &[Status]) -> String {
+    all.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// The place of the highest score, the first of equal ones.

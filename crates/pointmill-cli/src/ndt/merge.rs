@@ -1,10 +1,10 @@
 //! Runs `pointmill ndt merge`. A file of moments is an input; they are added and subtracted in their order.
 
 use super::args::{MergeArgs, RESOLUTION};
-use super::files::Files;
+use super::files::{Files, read_moments};
 use super::grid::{check, finish, warn_if_empty};
-use super::records::{GridTotals, MergeBegin, MergeRow, ParamsRecord};
-use super::{moments_file, report};
+use super::records::{CellsRecord, GridTotals, MergeBegin, MergeRow};
+use super::report;
 use crate::batch::{Cell, Command, Job, Trouble};
 use crate::failure::Failure;
 use crate::inputs::{Source, again};
@@ -34,8 +34,7 @@ struct Merge<'a> {
 
 /// Runs the command.
 pub(super) fn run(args: &MergeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let model = args.covariance.unwrap_or_default();
-    let params = args.cells.params(model);
+    let params = args.cells.params();
     check(RESOLUTION, &params)?;
     if args.work.resume.resume {
         return Err(Failure::Usage(
@@ -61,7 +60,7 @@ pub(super) fn run(args: &MergeArgs, device: &str, printer: &mut Printer) -> Resu
         writes: args.moments.is_some(),
     };
     let minus = sources.len() - plus;
-    job.begin(MergeBegin { minus, params: ParamsRecord::new(None, model, &args.cells) }, printer)?;
+    job.begin(MergeBegin { minus, params: CellsRecord { resolution: None, params } }, printer)?;
     job.run(&Merge { args, params, plus, files, device: device.clone() }, printer)
 }
 
@@ -96,7 +95,7 @@ impl Command for Merge<'_> {
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
         let start = Instant::now();
         let moments = match source {
-            Source::File(path) => moments_file::read(path, &self.args.limits())?,
+            Source::File(path) => read_moments(path, &self.args.limits())?,
             Source::Nothing(e) => return Err(again(e).into()),
             Source::Stdin | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
         };
@@ -138,7 +137,7 @@ impl Command for Merge<'_> {
             return Err(Failure::Inputs { failed: counts.failed, inputs: counts.inputs });
         };
         interrupt::check()?;
-        let mut builder = NdtBuilder::new(&self.device.stream()?, moments.lattice().unit())?;
+        let mut builder = NdtBuilder::new(&self.device.stream()?, moments.lattice().unit(), &self.params)?;
         builder.merge(&moments)?;
         let made = finish(&mut builder, None, &self.params, &self.device, &self.args.work)?;
         interrupt::check()?;
@@ -148,7 +147,7 @@ impl Command for Merge<'_> {
         totals.points = report.points as usize;
         totals.resolution = made.grid.lattice().unit();
         totals.voxels = made.grid.len();
-        totals.report = Some(report.into());
+        totals.report = Some(*report);
         totals.finish_ms = Some(made.ms);
         totals.finish_cpu = made.cpu;
         totals.moments = self.files.names()[1].take();

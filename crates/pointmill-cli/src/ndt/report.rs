@@ -1,15 +1,15 @@
 //! Maps, scores and alignments for people.
 
 use super::grid::edge;
-use super::records::{AlignPose, BuildRow, FitRecord, GridTotals, MatchRow, MatchTotals, PoseRecord, ReportRecord};
+use super::records::{AlignPose, BuildRow, GridTotals, MatchRow, MatchTotals, PoseRecord, ScorePose};
 use crate::batch::Cell;
 use crate::json::Summary;
 use crate::text::{counted, grouped, matrix_lines, percentiles, short, shortened, written};
-use pointmill::ndt::NdtReport;
+use pointmill::ndt::{NdtFit, NdtReport};
 
 /// The cells of an input of `build`.
 pub(super) fn build_cells(row: &BuildRow, one: bool) -> Vec<Cell> {
-    let report = row.report.map(NdtReport::from).unwrap_or_default();
+    let report = row.report.unwrap_or_default();
     let mut cells = vec![("points", grouped(row.points - row.zeros))];
     if !one {
         cells.extend([("cells", grouped(report.cells)), ("voxels", grouped(report.voxels))]);
@@ -45,8 +45,8 @@ pub(super) fn grid_lines(summary: &Summary<GridTotals>) -> Vec<String> {
     lines
 }
 
-fn cells_of(report: &ReportRecord) -> String {
-    let NdtReport { nonfinite, cells, sparse, degenerate, clamped, .. } = (*report).into();
+fn cells_of(report: &NdtReport) -> String {
+    let NdtReport { nonfinite, cells, sparse, degenerate, clamped, .. } = *report;
     format!(
         "{} cells: {} of too few points, {} without extent; {} voxels with a raised eigenvalue; {} points not finite",
         grouped(cells),
@@ -59,12 +59,15 @@ fn cells_of(report: &ReportRecord) -> String {
 
 /// The cells of a pose.
 fn pose_cells(pose: &PoseRecord) -> Vec<Cell> {
+    let (fit, found) = match pose {
+        PoseRecord::Score(ScorePose { fit, .. }) => (fit, None),
+        PoseRecord::Align(AlignPose { found, .. }) => (&found.fit, Some(found)),
+    };
     let mut cells = Vec::new();
-    let (PoseRecord::Score(super::records::ScorePose { fit, .. }) | PoseRecord::Align(AlignPose { fit, .. })) = pose;
-    if let PoseRecord::Align(AlignPose { stop, iterations, .. }) = pose {
-        cells.extend([("stop", format!("  {stop:>14}")), ("iterations", iterations.to_string())]);
+    if let Some(found) = found {
+        cells.extend([("status", format!("  {:>14}", found.status)), ("iterations", found.iterations.to_string())]);
     }
-    let FitRecord { transform_probability, nvtl, hits, .. } = fit;
+    let NdtFit { transform_probability, nvtl, hits, .. } = fit;
     cells.extend([("transform probability", format!("{transform_probability:.6}")), ("nvtl", format!("{nvtl:.6}"))]);
     cells.push(("hits", grouped(*hits)));
     cells
@@ -91,7 +94,7 @@ pub(super) fn match_detail(row: &MatchRow) -> Vec<String> {
         lines.push(cells.iter().map(|(title, text)| wide(text, title)).collect::<String>() + "  " + &shortened(name));
     }
     if let Some(PoseRecord::Align(best)) = row.best.and_then(|best| row.poses.get(best)) {
-        lines.extend(matrix_lines(&best.target_from_source));
+        lines.extend(matrix_lines(&best.found.target_from_source));
     }
     lines
 }

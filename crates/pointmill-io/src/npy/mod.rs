@@ -1,21 +1,28 @@
 //! Numpy arrays: `.npy` files, and the members of `.npz` archives.
 
+mod dtype;
 mod header;
 
-pub(crate) use header::{Header, MAGIC, MAX_AXES};
+pub(crate) use header::{Header, MAX_AXES};
 
-use crate::array::{Array, ArrayData, ArrayView, Values, check_shape};
-use crate::destination::Destination;
-use crate::dtype::Dtype;
+use crate::array::{Array, ArrayData, check_shape};
+use crate::destination::{Destination, Place};
 use crate::error::{Detail, IoError};
 use crate::limits::{Bounds, Limits};
-use crate::read::Rows;
-use crate::scan::Warning;
-use crate::source::Source;
+use crate::named::NamedPoints;
+use crate::rows::Rows;
+use crate::source::{Source, open};
+use crate::values::write_values;
+use crate::warning::Warning;
 use crate::whole::write_to;
+use dtype::descr;
+use pointmill_core::array::{ArrayView, Dtype, Values};
 use pointmill_core::half::f32_from_f16_bits;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
+
+/// How every `.npy` file starts.
+pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 
 /// Reads an array from an `.npy` file, within [`Limits::default`].
 ///
@@ -53,7 +60,7 @@ pub fn read_npy(path: impl AsRef<Path>) -> Result<Array, IoError> {
 /// ```
 pub fn read_npy_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Array, IoError> {
     let path = path.as_ref();
-    let (mut file, length) = crate::read::open(path)?;
+    let (mut file, length) = open(path)?;
     let mut source = Source::new(path, &mut file, length).within(limits.max_memory);
     Ok(read_array(&mut source)?.named(path.into(), None))
 }
@@ -66,6 +73,12 @@ pub fn write_npy(to: impl Destination, array: &ArrayView<'_>) -> Result<(), IoEr
     let path = to.path();
     check_view(path, "", array)?;
     write_to(&to, |out| write_array(out, array))
+}
+
+/// Writes the points of a cloud as an `.npy` file of `f32`, of shape `[N, C]`.
+pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    let points = cloud.points;
+    write_npy(to, &ArrayView::f32(&[points.len(), points.columns()], points.data()))
 }
 
 /// Reads the array that the source holds.
@@ -86,6 +99,7 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
         Dtype::F32 => data!(F32, source.values(n, big)),
         Dtype::F64 => data!(F64, source.values(n, big)),
         Dtype::F16 => data!(F16, source.values(n, big)),
+        Dtype::Bf16 => data!(Bf16, source.values(n, big)),
         Dtype::I8 => data!(I8, source.values(n, big)),
         Dtype::I16 => data!(I16, source.values(n, big)),
         Dtype::I32 => data!(I32, source.values(n, big)),
@@ -137,8 +151,9 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         Dtype::U16 => source.mapped(n, big, |v: u16| v as f32)?,
         Dtype::U32 => source.mapped(n, big, |v: u32| v as f32)?,
         Dtype::U64 => source.mapped(n, big, |v: u64| v as f32)?,
-        Dtype::Bool => {
-            return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", "bool")));
+        Dtype::Bool | Dtype::Bf16 => {
+            let found = header.dtype.as_str();
+            return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", found)));
         }
     };
     let data = c_order(source, data, &header)?;
@@ -206,16 +221,26 @@ pub(crate) fn check_view(path: &Path, prefix: &str, array: &ArrayView<'_>) -> Re
         let [wanted, found] = [MAX_AXES, axes].map(|n| format!("{n} axes"));
         return Err(IoError::ShapeMismatch(Detail::new(path, format!("{prefix}shape"), wanted, found)));
     }
+    if descr(array.dtype()).is_none() {
+        let found = array.dtype().as_str();
+        return Err(IoError::DtypeMismatch(Detail::new(
+            path,
+            format!("{prefix}element type"),
+            "a type of numpy",
+            found,
+        )));
+    }
     check_shape(path, prefix, array.shape(), array.values().len())
 }
 
 /// Writes the header and the values; the view has been checked.
 pub(crate) fn write_array(out: &mut dyn Write, array: &ArrayView<'_>) -> std::io::Result<()> {
-    out.write_all(&Header::bytes_for(array.dtype(), array.shape()))?;
+    let descr = descr(array.dtype()).ok_or(ErrorKind::InvalidInput)?;
+    out.write_all(&Header::bytes_for(&descr, array.shape()))?;
     match array.values() {
         Values::F32(v) => write_values(out, v, f32::to_le_bytes),
         Values::F64(v) => write_values(out, v, f64::to_le_bytes),
-        Values::F16(v) | Values::U16(v) => write_values(out, v, u16::to_le_bytes),
+        Values::F16(v) | Values::Bf16(v) | Values::U16(v) => write_values(out, v, u16::to_le_bytes),
         Values::I8(v) => write_values(out, v, i8::to_le_bytes),
         Values::I16(v) => write_values(out, v, i16::to_le_bytes),
         Values::I32(v) => write_values(out, v, i32::to_le_bytes),
@@ -225,21 +250,6 @@ pub(crate) fn write_array(out: &mut dyn Write, array: &ArrayView<'_>) -> std::io
         Values::U64(v) => write_values(out, v, u64::to_le_bytes),
         Values::Bool(v) => write_values(out, v, |b| [u8::from(b)]),
     }
-}
-
-/// Writes values in little-endian order: as they lie in memory, without a copy, where that is the machine's order.
-pub(crate) fn write_values<T: bytemuck::NoUninit, const B: usize>(
-    out: &mut dyn Write,
-    values: &[T],
-    bytes: impl Fn(T) -> [u8; B],
-) -> std::io::Result<()> {
-    if cfg!(target_endian = "little") {
-        return out.write_all(bytemuck::cast_slice(values));
-    }
-    for &v in values {
-        out.write_all(&bytes(v))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -260,7 +270,7 @@ mod tests {
         let ordered = |data: Vec<i32>, shape: &[usize]| c_order(&source, data, &header(shape)).unwrap();
         assert_eq!(ordered(vec![1, 4, 2, 5, 3, 6], &[2, 3]), [1, 2, 3, 4, 5, 6]);
         assert_eq!(ordered(vec![1, 2, 3], &[3, 1]), [1, 2, 3]);
-        assert_eq!(ordered(Vec::<i32>::new(), &[0, 3]), []);
+        assert_eq!(ordered(vec![], &[0, 3]), [0; 0]);
         // Entry (i, j, k) of shape [2, 3, 4] is 100 i + 10 j + k.
         let shape = [2, 3, 4];
         let mut stored = vec![];
