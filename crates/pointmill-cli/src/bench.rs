@@ -1,4 +1,4 @@
-//! `pointmill bench`: what the operators take on this machine, beside the fewest bytes they must move.
+//! `pointmill bench`: times of the operators on this machine, beside the fewest bytes they must move.
 
 use crate::device;
 use crate::failure::Failure;
@@ -10,11 +10,8 @@ use crate::say;
 use crate::soak;
 use crate::text::grouped;
 use clap::{Args, ValueEnum};
-use pointmill::{Device, Stream};
-use pointmill_bench::{
-    IcpCase, Measurement, NdtCase, RoiCase, Sweep, builtin, copy_rate, icp, icp_pairs, ndt_align, ndt_build, ndt_maps,
-    ndt_search, replicated, roi_pool, roi_scenes, sort, voxelize,
-};
+use pointmill::Stream;
+use pointmill_bench::{IcpCase, Measurement, Suite, Sweep, builtin, copy_rate, icp_pairs, replicated, with_cpu};
 use pointmill_io::Scan;
 use serde::Serialize;
 
@@ -81,73 +78,21 @@ pub(crate) struct Begin {
     commit: &'static str,
 }
 
-/// What is measured, and on what.
-enum Subject {
-    Voxelize { sweeps: Vec<Sweep>, sorts: bool },
-    RoiPool(Vec<RoiCase>),
-    Ndt(Vec<NdtCase>),
-    Icp(Vec<IcpCase>),
+/// The suite that the flags ask for; a soak has none.
+fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
+    Ok(Some(match args.operator {
+        Operator::Voxelize => {
+            refuse(&[("--target", args.target.is_some())], "voxelize")?;
+            Suite::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() }
+        }
+        Operator::RoiPool => refuse_clouds(args, "roi-pool").map(|()| Suite::RoiPool)?,
+        Operator::Ndt => refuse_clouds(args, "ndt").map(|()| Suite::Ndt)?,
+        Operator::Icp => Suite::Icp(pairs(args)?),
+        Operator::Soak => return refuse_clouds(args, "soak").map(|()| None),
+    }))
 }
 
-impl Subject {
-    fn of(args: &BenchArgs) -> Result<Self, Failure> {
-        match args.operator {
-            Operator::Voxelize => {
-                refuse(&[("--target", args.target.is_some())], "voxelize")?;
-                Ok(Self::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() })
-            }
-            Operator::RoiPool => {
-                refuse_clouds(args, "roi-pool")?;
-                Ok(Self::RoiPool(roi_scenes()))
-            }
-            Operator::Ndt => {
-                refuse_clouds(args, "ndt")?;
-                Ok(Self::Ndt(ndt_maps()))
-            }
-            Operator::Icp => Ok(Self::Icp(pairs(args)?)),
-            Operator::Soak => unreachable!("a soak measures no subject"),
-        }
-    }
-
-    /// Shows each measurement as soon as there is one.
-    fn measure(&self, stream: &Stream, rounds: usize, rate: f64, printer: &mut Printer) -> Result<(), Failure> {
-        match self {
-            Self::Voxelize { sweeps, sorts } => {
-                for sweep in sweeps {
-                    show(&voxelize(stream, sweep, rounds, rate)?, printer)?;
-                }
-                if *sorts && !stream.device().is_cpu() {
-                    for n in [100_000, 1_000_000, 10_000_000] {
-                        show(&[sort(stream, n, rate)?], printer)?;
-                    }
-                }
-            }
-            Self::RoiPool(cases) => {
-                for case in cases {
-                    show(&roi_pool(stream, case, rounds, rate)?, printer)?;
-                }
-            }
-            Self::Ndt(cases) => {
-                for case in cases {
-                    show(&[ndt_build(stream, case, rounds, rate)?], printer)?;
-                }
-                // One million points to look for, in a drive and in no order; a scan against the map that these make.
-                for case in &cases[1..3] {
-                    show(&ndt_search(stream, case, rounds, rate)?, printer)?;
-                }
-                show(&ndt_align(stream, &cases[3], rounds, rate)?, printer)?;
-            }
-            Self::Icp(cases) => {
-                for case in cases {
-                    show(&icp(stream, case, rounds, rate)?, printer)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Refuses what says which cloud to measure.
+/// Refuses flags that name a cloud to measure.
 fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
     let given = [
         ("--input", args.input.is_some()),
@@ -200,23 +145,12 @@ fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
 
 /// Runs the command: each measurement is one `bench` record, a [`Measurement`].
 pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
-    if matches!(args.operator, Operator::Soak) {
-        refuse_clouds(args, "soak")?;
-        return soak::run(args.sweeps, name, printer);
-    }
+    let Some(suite) = suite(args)? else { return soak::run(args.sweeps, name, printer) };
     if args.sweeps.is_some() {
         return Err(Failure::Usage("--sweeps: only bench soak counts sweeps, expected no --sweeps".into()));
     }
-    let subject = Subject::of(args)?;
-    let chosen = device::open(name)?;
+    let devices = with_cpu(device::open(name)?)?;
     let rounds = args.rounds as usize;
-    // A CPU is measured with one thread and with all; beside a GPU stands the CPU.
-    let mut devices = if chosen.is_cpu() { Vec::new() } else { vec![chosen] };
-    devices.push(Device::cpu_with_threads(1)?);
-    let threads = Device::cpu().threads();
-    if threads > 1 {
-        devices.push(Device::cpu_with_threads(threads)?);
-    }
     for device in &devices {
         let stream = Stream::new(device)?;
         let rate = copy_rate(&stream)?;
@@ -229,9 +163,9 @@ pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result
         printer.record("begin", &begin)?;
         printer.text(&format!("{}, copy {:.3} TB/s, commit {COMMIT}", begin.device, begin.copy_rate_tb_per_s))?;
         printer.text(&head())?;
-        // A CPU is a hundred times slower: fewer rounds tell as much.
+        // A CPU is a hundred times slower, so fewer rounds suffice.
         let rounds = if device.is_cpu() { rounds.div_ceil(4) } else { rounds };
-        subject.measure(&stream, rounds, rate, printer)?;
+        suite.measure(&stream, rounds, rate, &mut |measurements| show(measurements, printer))?;
     }
     Ok(())
 }

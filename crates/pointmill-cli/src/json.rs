@@ -1,6 +1,6 @@
 //! The envelopes of the JSON lines: what is the same for every command is defined here once.
 //!
-//! A command adds its own fields to an envelope by flattening. `docs/json.md` and `docs/json.schema.json` are generated from these types and from those of the commands.
+//! A command adds its own fields to an envelope by flattening. `docs/json.md` and `docs/json.schema.json` are generated from these types and the types of the commands.
 
 use crate::device;
 use crate::failure::Failure;
@@ -221,7 +221,7 @@ pub(crate) fn differences(a: &impl Serialize, b: &impl Serialize) -> Vec<String>
     a.into_iter().zip(b).filter(|(a, b)| a != b).map(|((name, _), _)| name).collect()
 }
 
-/// The fields of a result as texts, which tell -0 from 0 and have every bit of a number.
+/// The fields of a result as texts, which differ for -0 and 0 and keep every bit of a number.
 fn fields(of: &impl Serialize) -> Vec<(String, String)> {
     let mut value = serde_json::to_value(of).unwrap_or_default();
     without_times(&mut value);

@@ -149,7 +149,7 @@ fn page(lines: &[Line]) -> String {
     text
 }
 
-/// A row for each field; those of a record in a field stand behind its name.
+/// A row for each field. The fields of a record inside a field follow it.
 fn rows(text: &mut String, within: &str, schema: &Value) {
     for (field, rule) in schema["properties"].as_object().into_iter().flatten() {
         let what = rule["description"].as_str().unwrap_or_default().replace('|', "\\|");

@@ -2,7 +2,7 @@
 
 use super::engine::Batch;
 use super::ledger::Ledger;
-use super::table::Table;
+use super::table::{Cell, Table};
 use super::trouble::Trouble;
 use crate::failure::Failure;
 use crate::flags::BatchArgs;
@@ -15,9 +15,6 @@ use crate::text::{beside, shown};
 use pointmill::Device;
 use serde::Serialize;
 use std::path::Path;
-
-/// A title and a text of the table for people.
-pub(crate) type Cell = (&'static str, String);
 
 /// What a command does with one input, and how it reports it.
 pub(crate) trait Command: Sync {
@@ -50,7 +47,7 @@ pub(crate) trait Command: Sync {
     /// The cells of an input in the table for people.
     fn cells(&self, frame: &Frame<Self::Row>) -> Vec<Cell>;
 
-    /// The lines of an input for people; `None` for a line of the table. `alone` tells whether there is no other input.
+    /// The lines of an input for people; `None` for a line of the table. `alone` is true if there is no other input.
     fn detail(&self, _: &Frame<Self::Row>, alone: bool) -> Option<Vec<String>> {
         let _ = alone;
         None

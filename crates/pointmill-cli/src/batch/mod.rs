@@ -4,7 +4,7 @@
 //! - [`Station`] runs an operator on a device, on the CPU beside it, and on the CPU where memory was short;
 //! - [`Batch`](engine::Batch) takes inputs through lanes and reports them in order;
 //! - [`Ledger`] knows which inputs are done: a manifest in the folder of the outputs, which is locked meanwhile;
-//! - [`Trouble`] tells an input that cannot be used from a failure that ends the command.
+//! - [`Trouble`] is an input that cannot be used, or a failure that ends the command.
 
 mod command;
 mod engine;
@@ -14,7 +14,8 @@ mod station;
 mod table;
 mod trouble;
 
-pub(crate) use command::{Cell, Command, Job};
+pub(crate) use command::{Command, Job};
 pub(crate) use ledger::{Ledger, state_of};
 pub(crate) use station::{Called, Shared, Station};
+pub(crate) use table::Cell;
 pub(crate) use trouble::{Refused, Trouble};

@@ -84,7 +84,7 @@ impl<L> Place<L> {
 }
 
 impl<L> Station<L> {
-    /// Makes a lane on the device, and with `--cpu` one on the CPU. Times that are compared are those of a second call, unless calls add to each other.
+    /// Makes a lane on the device, and with `--cpu` one on the CPU. Before times that are compared comes a call that is not timed, unless calls add to each other.
     pub(crate) fn new(
         device: &Device,
         args: &WorkArgs,

@@ -1,8 +1,10 @@
 //! The table for people: a line for each input, under titles.
 
-use super::command::Cell;
 use crate::json::Frame;
 use crate::text::{LINES, short, shortened};
+
+/// A title and a text.
+pub(crate) type Cell = (&'static str, String);
 
 /// The narrowest column.
 const WIDTH: usize = 12;

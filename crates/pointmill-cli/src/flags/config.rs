@@ -93,7 +93,10 @@ impl<'a> Asked<'a> {
 /// # Errors
 /// A file that cannot be read. A key that is no flag and a value that its flag refuses, with the line.
 pub(crate) fn apply(command: &Command, given: &mut Vec<OsString>) -> Result<(), Failure> {
-    // Arguments that are missing may be in the file; whether all are there is checked with it.
+    if !given.iter().any(|arg| arg.to_string_lossy().starts_with("--config")) {
+        return Ok(());
+    }
+    // Required arguments may be in the file, so that errors are found in the second parse.
     let Ok(matches) = command.clone().ignore_errors(true).try_get_matches_from(&*given) else { return Ok(()) };
     let asked = Asked::of(command, &matches);
     let Some(file) = asked.matches.try_get_one::<PathBuf>("config").ok().flatten() else { return Ok(()) };

@@ -34,7 +34,7 @@ pub(super) fn read_moments(path: &Path, limits: &Limits) -> Result<NdtMoments, I
 /// The files of `build`, decided before any work.
 #[derive(Debug)]
 pub(super) enum Targets {
-    /// Those of the grid of all inputs.
+    /// The files of the grid of all inputs.
     One(Files),
     /// A grid for each input: the folders, and the files in them.
     Tiles { folders: Files, grids: Option<Outputs>, moments: Option<Outputs> },

@@ -73,7 +73,7 @@ fn pose_cells(pose: &PoseRecord) -> Vec<Cell> {
     cells
 }
 
-/// The cells of a scan: those of its best pose, or of the first if no alignment converged.
+/// The cells of a scan at its best pose, or at the first if no alignment converged.
 pub(super) fn match_cells(row: &MatchRow) -> Vec<Cell> {
     row.poses.get(row.best.unwrap_or(0)).map_or_else(Vec::new, pose_cells)
 }

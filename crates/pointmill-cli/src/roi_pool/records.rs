@@ -44,7 +44,7 @@ pub(crate) struct Totals {
     pub(super) scene: Vec<String>,
 }
 
-/// The parameters in effect. Those of pooling are null with `--inside`.
+/// The parameters in effect. The parameters of pooling are null with `--inside`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ParamsRecord {

@@ -25,7 +25,7 @@ pub(super) struct Scenes {
     one: Option<Sources>,
 }
 
-/// The files of a scene, by role; those of roles that were not asked for are missing too.
+/// The files of a scene, by role. Roles that were not asked for have none.
 #[derive(Clone, Debug, Default)]
 struct Scene {
     name: String,

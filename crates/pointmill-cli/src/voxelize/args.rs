@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::flags::{ReadArgs, WorkArgs, parse_numbers, parse_voxel_size};
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use pointmill::Aabb;
 use pointmill::voxelize::{MeanType, RowOrder, VoxelizeParams};
 use serde::Serialize;
@@ -57,18 +57,18 @@ pub(crate) struct VoxelizeArgs {
     pub(crate) order: Order,
     /// Keep every point of every voxel (dynamic voxelization). The array `voxels` is not made
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    #[arg(default_value = "false")]
+    #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) dynamic: bool,
     /// Also require min <= p < max of every point. It matters if the range is not a whole number of voxels
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    #[arg(default_value = "false")]
+    #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) strict_range: bool,
     /// Element type of the means
     #[arg(long, value_enum, default_value = "f32")]
     pub(crate) mean: Mean,
     /// Do not make the array `voxels`
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    #[arg(default_value = "false")]
+    #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) no_voxels: bool,
 
     /// Write the arrays: OUT.npz for one input, else a folder that gets NAME.npz for each input NAME.*
