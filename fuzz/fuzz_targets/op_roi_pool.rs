@@ -1,6 +1,6 @@
 #![no_main]
 //! Pooling in boxes, and points in boxes, against loops over boxes and points.
-use pointmill::Input;
+use pointmill::Rows;
 use pointmill::roi_pool::{BoxParams, FeatureArray, PointsInBoxes, PoolMode, RoiPoolParams, Scene, roi_pool};
 use pointmill_core::{BoxOrigin, OrientedBox};
 use pointmill_fuzz::{Draw, canonical, cpu};
@@ -24,9 +24,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         points.extend_from_slice(&row[..3]);
         features.extend_from_slice(&row[3..]);
     }
-    let scene = Scene::new(Input::new(&boxes, 7).expect("rows"), Input::new(&points, 3).expect("rows"));
+    let scene = Scene::new(Rows::new(&boxes, 7).expect("rows"), Rows::new(&points, 3).expect("rows"));
     let device = cpu(rows.len() % 2 == 1);
-    let found = match roi_pool(scene, Input::new(&features, channels).expect("rows"), &params, device) {
+    let found = match roi_pool(scene, Rows::new(&features, channels).expect("rows"), &params, device) {
         Ok(pooled) => pooled.read().expect("memory"),
         Err(e) => return assert!(!(params.margin.is_finite() && params.margin >= 0.0), "{e}"),
     };

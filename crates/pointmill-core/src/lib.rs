@@ -16,6 +16,7 @@
 //! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
 //! - [`hash`]: where a cell starts in a hash table;
 //! - [`mean`]: the last step of means and maxima;
+//! - `array`: borrowed arrays of any shape and element type, and results as named arrays;
 //! - [`ElementType`], [`mod@half`]: `f32`, `f16` and `bf16`, rounded once to nearest even.
 //!
 //! ```
@@ -35,6 +36,8 @@
 extern crate alloc;
 
 mod aabb;
+#[cfg(feature = "alloc")]
+pub mod array;
 mod cloud;
 pub mod eigen;
 mod element;

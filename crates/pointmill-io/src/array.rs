@@ -1,9 +1,9 @@
-//! Arrays of any shape and element type: owned, as read, and borrowed, as written.
+//! Arrays as files hold them: owned, with the file and the name that their errors say.
 
-use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
-use pointmill_core::half::f32_from_f16_bits;
-use std::path::PathBuf;
+use pointmill_core::array::{ArrayView, Dtype, Values, num_values};
+use pointmill_core::half::{f32_from_bf16_bits, f32_from_f16_bits};
+use std::path::{Path, PathBuf};
 
 /// An array as read from a file: values in C order (the last index runs fastest), with the shape they have.
 ///
@@ -35,35 +35,14 @@ impl PartialEq for Array {
     }
 }
 
-/// A borrowed array, to be written without a copy of its values. The values are in C order.
-///
-/// The constructors take any shape; that it holds as many values as there are is checked when the array is written.
-///
-/// ```
-/// use pointmill_io::{ArrayView, Dtype};
-/// let view = ArrayView::f32(&[2, 3], &[0.0; 6]);
-/// assert_eq!((view.shape(), view.dtype()), (&[2, 3][..], Dtype::F32));
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct ArrayView<'a> {
-    shape: Vec<usize>,
-    values: Values<'a>,
-}
-
 /// Defines, for every element type, its variants and the methods that make and take it.
 macro_rules! element_types {
-    ($($(#[$doc:meta])* $variant:ident: $type:ty, $view:ident, $slice:ident, $vec:ident;)*) => {
+    ($($(#[$doc:meta])* $variant:ident: $type:ty, $slice:ident, $vec:ident;)*) => {
         /// The values of an [`Array`].
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum ArrayData {
             $($(#[$doc])* $variant(Vec<$type>),)*
-        }
-
-        /// The values of an [`ArrayView`].
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub(crate) enum Values<'a> {
-            $($variant(&'a [$type]),)*
         }
 
         impl ArrayData {
@@ -87,29 +66,6 @@ macro_rules! element_types {
                     $(Self::$variant(v) => Values::$variant(v),)*
                 }
             }
-        }
-
-        impl Values<'_> {
-            pub(crate) fn len(&self) -> usize {
-                match self {
-                    $(Self::$variant(v) => v.len(),)*
-                }
-            }
-
-            pub(crate) fn dtype(&self) -> Dtype {
-                match self {
-                    $(Self::$variant(_) => Dtype::$variant,)*
-                }
-            }
-        }
-
-        impl<'a> ArrayView<'a> {
-            $(
-                $(#[$doc])*
-                pub fn $view(shape: &[usize], values: &'a [$type]) -> Self {
-                    Self { shape: shape.to_vec(), values: Values::$variant(values) }
-                }
-            )*
         }
 
         impl Array {
@@ -142,29 +98,31 @@ macro_rules! element_types {
 
 element_types! {
     /// Values of `f32`.
-    F32: f32, f32, as_f32, into_f32;
+    F32: f32, as_f32, into_f32;
     /// Values of `f64`.
-    F64: f64, f64, as_f64, into_f64;
+    F64: f64, as_f64, into_f64;
     /// Values of `f16`, as their bits.
-    F16: u16, f16_bits, as_f16_bits, into_f16_bits;
+    F16: u16, as_f16_bits, into_f16_bits;
+    /// Values of `bf16`, as their bits.
+    Bf16: u16, as_bf16_bits, into_bf16_bits;
     /// Values of `i8`.
-    I8: i8, i8, as_i8, into_i8;
+    I8: i8, as_i8, into_i8;
     /// Values of `i16`.
-    I16: i16, i16, as_i16, into_i16;
+    I16: i16, as_i16, into_i16;
     /// Values of `i32`.
-    I32: i32, i32, as_i32, into_i32;
+    I32: i32, as_i32, into_i32;
     /// Values of `i64`.
-    I64: i64, i64, as_i64, into_i64;
+    I64: i64, as_i64, into_i64;
     /// Values of `u8`.
-    U8: u8, u8, as_u8, into_u8;
+    U8: u8, as_u8, into_u8;
     /// Values of `u16`.
-    U16: u16, u16, as_u16, into_u16;
+    U16: u16, as_u16, into_u16;
     /// Values of `u32`.
-    U32: u32, u32, as_u32, into_u32;
+    U32: u32, as_u32, into_u32;
     /// Values of `u64`.
-    U64: u64, u64, as_u64, into_u64;
+    U64: u64, as_u64, into_u64;
     /// Values of `bool`.
-    Bool: bool, bool, as_bool, into_bool;
+    Bool: bool, as_bool, into_bool;
 }
 
 /// The values cast to a float type, each rounded once; `None` for booleans.
@@ -174,6 +132,7 @@ macro_rules! cast {
             ArrayData::F32(v) => Some(v.iter().map(|&v| v as $to).collect()),
             ArrayData::F64(v) => Some(v.iter().map(|&v| v as $to).collect()),
             ArrayData::F16(v) => Some(v.iter().map(|&v| f32_from_f16_bits(v) as $to).collect()),
+            ArrayData::Bf16(v) => Some(v.iter().map(|&v| f32_from_bf16_bits(v) as $to).collect()),
             ArrayData::I8(v) => Some(v.iter().map(|&v| v as $to).collect()),
             ArrayData::I16(v) => Some(v.iter().map(|&v| v as $to).collect()),
             ArrayData::I32(v) => Some(v.iter().map(|&v| v as $to).collect()),
@@ -197,7 +156,7 @@ impl Array {
         Ok(Self { shape, data, path: "array".into(), field: String::new() })
     }
 
-    /// The array with the file and the name that its errors are to tell.
+    /// The array with the file and the name that its errors say.
     pub(crate) fn named(self, path: PathBuf, name: Option<&str>) -> Self {
         Self { path, field: name.map_or_else(String::new, |name| format!("array `{name}`: ")), ..self }
     }
@@ -234,7 +193,7 @@ impl Array {
 
     /// The array, borrowed, to be written.
     pub fn view(&self) -> ArrayView<'_> {
-        ArrayView { shape: self.shape.clone(), values: self.data.values() }
+        ArrayView::new(&self.shape, self.data.values())
     }
 
     /// Checks the shape against a pattern in which `None` stands for any length.
@@ -252,7 +211,7 @@ impl Array {
         Err(IoError::ShapeMismatch(Detail::new(&self.path, self.field_name("shape"), wanted, self.told())))
     }
 
-    /// The values as `f32`: `f16` is exact, wider types are rounded once to the nearest.
+    /// The values as `f32`: the half types are exact, wider ones are rounded once to the nearest.
     ///
     /// # Errors
     /// [`IoError::DtypeMismatch`] for booleans.
@@ -282,43 +241,19 @@ impl Array {
     }
 }
 
-impl<'a> ArrayView<'a> {
-    /// The number of values along each axis; empty for a single value.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The element type.
-    pub fn dtype(&self) -> Dtype {
-        self.values.dtype()
-    }
-
-    pub(crate) fn values(&self) -> Values<'a> {
-        self.values
-    }
-}
-
 impl<'a> From<&'a Array> for ArrayView<'a> {
     fn from(array: &'a Array) -> Self {
         array.view()
     }
 }
 
-/// Checks that a shape holds `len` values and does not overflow. An axis of length 0 makes any other harmless.
-pub(crate) fn check_shape(path: &std::path::Path, prefix: &str, shape: &[usize], len: usize) -> Result<(), IoError> {
-    if product(shape) == Some(len) {
+/// Checks that a shape holds `len` values and does not overflow.
+pub(crate) fn check_shape(path: &Path, prefix: &str, shape: &[usize], len: usize) -> Result<(), IoError> {
+    if num_values(shape) == Some(len) {
         return Ok(());
     }
     let wanted = format!("one that holds {len} values");
     Err(IoError::ShapeMismatch(Detail::new(path, format!("{prefix}shape"), wanted, format!("{shape:?}"))))
-}
-
-/// The number of values a shape holds; `None` if it does not fit.
-pub(crate) fn product(shape: &[usize]) -> Option<usize> {
-    if shape.contains(&0) {
-        return Some(0);
-    }
-    shape.iter().try_fold(1usize, |product, &n| product.checked_mul(n))
 }
 
 #[cfg(test)]
@@ -327,9 +262,6 @@ mod tests {
 
     #[test]
     fn shapes_are_checked() {
-        assert_eq!(product(&[]), Some(1));
-        assert_eq!(product(&[usize::MAX, 2, 0]), Some(0));
-        assert_eq!(product(&[usize::MAX, 2]), None);
         let e = Array::new(vec![2, 3], ArrayData::U8(vec![0; 5])).unwrap_err();
         assert_eq!(e.to_string(), "array: shape: wanted one that holds 5 values, found [2, 3]");
         let a = Array::new(vec![2, 3], ArrayData::U8(vec![0; 6])).unwrap();

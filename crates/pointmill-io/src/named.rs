@@ -1,9 +1,9 @@
 //! Clouds with names, to be written as PLY and PCD.
 
-use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
 use crate::scan::{Field, Scan};
 use pointmill_core::Points;
+use pointmill_core::array::Dtype;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};

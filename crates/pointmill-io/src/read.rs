@@ -1,6 +1,5 @@
 //! From a path or a stream to a cloud: finds the format, hands the bytes to its reader.
 
-use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
 use crate::format::{Format, detect};
 use crate::limits::{Bounds, Limits};
@@ -8,6 +7,7 @@ use crate::scan::{Field, ReadOptions, Scan, Warning, unnamed};
 use crate::source::Source;
 use crate::{bin, las, npy, npz, pcd, ply};
 use pointmill_core::PointCloud;
+use pointmill_core::array::Dtype;
 use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek};
 use std::path::Path;

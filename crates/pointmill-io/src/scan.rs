@@ -1,9 +1,9 @@
 //! A cloud as it came from a file: the points, what the columns are, and what is odd about them.
 
-use crate::dtype::Dtype;
 use crate::format::Format;
 use crate::limits::Limits;
 use pointmill_core::PointCloud;
+use pointmill_core::array::Dtype;
 use std::fmt;
 
 /// How to read a cloud.

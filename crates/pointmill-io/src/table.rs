@@ -1,12 +1,12 @@
 //! Records of named numbers, as PLY and PCD have them, into rows of a cloud.
 
-use crate::dtype::Dtype;
 use crate::error::{IoError, excerpt};
 use crate::limits::Bounds;
 use crate::read::Rows;
 use crate::scan::{Field, Warning};
 use crate::source::Raw;
 use crate::window::{WINDOW, Window};
+use pointmill_core::array::Dtype;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -98,7 +98,7 @@ macro_rules! with_type {
             Dtype::U32 => $call!(u32),
             Dtype::U64 => $call!(u64),
             Dtype::F64 => $call!(f64),
-            Dtype::F32 | Dtype::F16 | Dtype::Bool => $call!(f32),
+            Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::Bool => $call!(f32),
         }
     };
 }

@@ -141,6 +141,7 @@ fn arrays_that_cannot_be_written_leave_nothing() {
     assert_eq!(class(write_npz(&path, &[("a", ArrayView::u8(&[2], &[1]))])), "ShapeMismatch");
     assert_eq!(class(write_npz(&path, &[("a", ArrayView::u8(&[usize::MAX, 2], &[]))])), "ShapeMismatch");
     assert_eq!(class(write_npz(&path, &[("a", ArrayView::u8(&[1; 65], &[1]))])), "ShapeMismatch");
+    assert_eq!(class(write_npz(&path, &[("a", ArrayView::bf16_bits(&[1], &[0x3f80]))])), "DtypeMismatch");
     assert_eq!(class(write_npz(&path, &[("a", one()), ("a", one())])), "InvalidArgument");
     assert_eq!(class(write_npz(&path, &[("", one())])), "InvalidArgument");
     assert_eq!(class(write_npz(folder.path().join("no/a.npz"), &[("a", one())])), "Io");

@@ -36,3 +36,6 @@ pub mod surfaces;
 pub use drive::{Drive, DriveParams, SENSOR_HEIGHT};
 pub use rabbit::RabbitScans;
 pub use roi::RoiScene;
+
+/// x, y and z.
+type V3 = [f64; 3];

@@ -1,10 +1,9 @@
 //! Solids and where a ray meets them.
 
+use crate::V3;
 use crate::facade::facade;
 use crate::material::Material;
 use crate::solids::{among_leaves, into_cylinder, into_planes, leaf, through_box, through_ellipsoid};
-
-pub(crate) type V3 = [f64; 3];
 
 /// A ray in the world; `dir` has length 1, so `t` is a range in metres.
 #[derive(Clone, Copy, Debug)]

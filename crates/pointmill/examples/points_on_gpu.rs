@@ -2,7 +2,7 @@
 //! Without a GPU the same program runs on the CPU.
 
 use pointmill::voxelize::{ScatterMode, VoxelizeParams, Voxelizer, scatter};
-use pointmill::{Aabb, Device, Input, Result};
+use pointmill::{Aabb, Device, Result, Rows};
 use pointmill_synth::{Drive, DriveParams};
 
 fn main() -> Result<()> {
@@ -14,7 +14,7 @@ fn main() -> Result<()> {
     let params = VoxelizeParams::dynamic([0.5; 3], Aabb::new([-50.0, -50.0, -4.0], [50.0, 50.0, 8.0]));
     let mut voxelizer = Voxelizer::new(&stream, &params)?;
     let mut voxels = voxelizer.output()?;
-    let input = Input::on_device(&points, sweep.len(), sweep.columns())?;
+    let input = Rows::on_device(&points, sweep.len(), sweep.columns())?;
     voxelizer.run(input, &mut voxels)?;
 
     // The highest value of each column in each voxel; the third is the height.

@@ -1,7 +1,7 @@
 //! Pools features in boxes and takes gradients back to the points: `cargo run --release -p pointmill --example roi_pool_gradient`.
 
 use pointmill::roi_pool::{FeatureArray, FeatureBuffer, PoolMode, RoiLayout, RoiPoolParams, RoiPooler, Scene};
-use pointmill::{Device, ElementType, Input, Result};
+use pointmill::{Device, ElementType, Result, Rows};
 use pointmill_synth::RoiScene;
 
 fn main() -> Result<()> {
@@ -13,17 +13,17 @@ fn main() -> Result<()> {
     let params = RoiPoolParams { out_size: [6, 6, 6], layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
     let mut pooler = RoiPooler::new(&stream, &params)?;
     // Boxes: [B, 7] as cx, cy, cz, dx, dy, dz, heading. Points: [N, 3]. The scene is located once for both modes.
-    let (boxes, points) = (Input::new(&scene.boxes, 7)?, Input::new(&scene.points, 3)?);
+    let (boxes, points) = (Rows::new(&scene.boxes, 7)?, Rows::new(&scene.points, 3)?);
     pooler.locate(Scene::new(boxes, points))?;
     for mode in [PoolMode::Max, PoolMode::Mean] {
         let mut pooled = pooler.output()?;
-        pooler.pool(Input::new(&features, channels)?, mode, &mut pooled)?;
+        pooler.pool(Rows::new(&features, channels)?, mode, &mut pooled)?;
         let rows = pooled.num_voxels()?;
 
         // The gradient of the sum of all pooled values.
         let ones = vec![1.0f32; rows * channels];
         let mut gradient = FeatureBuffer::new(&stream, ElementType::F32)?;
-        pooler.backward(&pooled, Input::new(&ones, channels)?, &mut gradient)?;
+        pooler.backward(&pooled, Rows::new(&ones, channels)?, &mut gradient)?;
         let FeatureArray::F32(gradient) = gradient.read(features.len())? else { unreachable!("features are f32") };
         let sum: f32 = gradient.iter().sum();
         let touched = gradient.chunks_exact(channels).filter(|row| row.iter().any(|g| *g != 0.0)).count();

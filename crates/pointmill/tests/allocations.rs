@@ -3,7 +3,7 @@
 use allocation_counter::measure;
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
 use pointmill::voxelize::{Outputs, RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Device, Input, Result};
+use pointmill::{Device, Result, Rows};
 use pointmill_synth::{Drive, DriveParams};
 
 /// Counted on this thread, so with one thread: waking others is rayon's business.
@@ -43,7 +43,7 @@ fn points_in_boxes_take_no_memory_for_pairs() -> Result<()> {
     let (boxes, points) = (400, 10_000);
     let rows: Vec<f32> = (0..boxes).flat_map(|i| [0.0, 0.0, -2.0, 8.0, 8.0, 4.0, i as f32 * 0.01]).collect();
     let xyz: Vec<f32> = (0..points).flat_map(|i| [(i as f32).sin(), (i as f32).cos(), 0.0]).collect();
-    let scene = Scene::new(Input::new(&rows, 7)?, Input::new(&xyz, 3)?);
+    let scene = Scene::new(Rows::new(&rows, 7)?, Rows::new(&xyz, 3)?);
     let stream = Device::cpu().stream()?;
     let mut inside = PointsInBoxes::new(&stream, BoxParams::default())?;
     let (mut part, mut count, mut bits) = (stream.alloc(0)?, stream.alloc(0)?, stream.alloc(0)?);

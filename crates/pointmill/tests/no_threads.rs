@@ -4,7 +4,7 @@ use pointmill::icp::{IcpParams, Search, Searcher, align, normals};
 use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams, ndt_grid};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
 use pointmill::voxelize::{VoxelizeParams, voxelize};
-use pointmill::{Coordinates, Device, Error, Input, Points};
+use pointmill::{Coordinates, Device, Error, Points, Rows};
 use std::process::Command;
 
 /// No address space has room for such a stack, so that every thread of Rust's is refused.
@@ -36,7 +36,7 @@ fn of_boxes(points: &[f32]) -> Result<String, Error> {
     let boxes = [5.0f32, 5.0, -2.0, 8.0, 4.0, 4.0, 0.3, 9.0, 9.0, -2.0, 8.0, 4.0, 4.0, 0.0];
     let stream = Device::cpu().stream()?;
     let mut part = stream.alloc(0)?;
-    let scene = Scene::new(Input::new(&boxes, 7)?, Input::new(points, 3)?);
+    let scene = Scene::new(Rows::new(&boxes, 7)?, Rows::new(points, 3)?);
     PointsInBoxes::new(&stream, BoxParams::default())?.part(scene, &mut part)?;
     Ok(format!("{:?}", part.read(points.len() / 3)?))
 }

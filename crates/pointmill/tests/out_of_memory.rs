@@ -262,9 +262,9 @@ fn ndt_searches_and_alignments_tell_of_every_refusal() {
             Ok(moments)
         };
         let moments = moments().unwrap();
-        let sums: Vec<_> = moments.cells().map(|(cell, sums)| (cell, *sums)).collect();
-        let (lattice, points, nonfinite) = (*moments.lattice(), moments.points(), moments.nonfinite());
-        each_refused("moments of cells", || NdtMoments::from_cells(lattice, &sums, points, nonfinite), out_of_memory);
+        let table = moments.table().unwrap();
+        each_refused("moments of a table", || NdtMoments::from_table(&table), out_of_memory);
+        each_refused("a table of moments", || moments.table(), out_of_memory);
     }
 }
 

@@ -4,7 +4,7 @@ use pointmill::icp::{Search, Searcher};
 use pointmill::ndt::{NdtCloud, NdtMoments};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
 use pointmill::voxelize::{RowOrder, VoxelArrays, VoxelizeParams, voxelize};
-use pointmill::{Aabb, Device, Input, Points};
+use pointmill::{Aabb, Device, Points, Rows};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ fn moments(cloud: &[[f32; 4]]) -> NdtMoments {
 
 /// For each point the lowest box that holds it, and for each box how many points it holds.
 fn inside(boxes: &[[f32; 7]], cloud: &[[f32; 4]]) -> (Vec<i32>, Vec<i32>) {
-    let scene = Scene::new(Input::new(boxes.as_flattened(), 7).unwrap(), Input::new(cloud.as_flattened(), 4).unwrap());
+    let scene = Scene::new(Rows::new(boxes.as_flattened(), 7).unwrap(), Rows::new(cloud.as_flattened(), 4).unwrap());
     let stream = Device::cpu().stream().unwrap();
     let mut inside = PointsInBoxes::new(&stream, BoxParams::default()).unwrap();
     let (mut part, mut count) = (stream.alloc(0).unwrap(), stream.alloc(0).unwrap());

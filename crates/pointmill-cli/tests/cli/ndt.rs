@@ -188,7 +188,7 @@ fn moments_of_shards_merge_to_the_same_bytes() {
     // Statistics are made anew.
     run(folder.path(), "ndt merge all.arrow --covariance population --min-points 40 --out p.npz").expect(0);
     let table = read_ndt_moments(folder.path().join("all.arrow")).unwrap();
-    let moments = NdtMoments::from_cells(table.lattice, &table.cells, table.points, table.nonfinite).unwrap();
+    let moments = NdtMoments::from_table(&table).unwrap();
     let params = NdtParams { min_points: 40, covariance: Covariance::Population, ..NdtParams::default() };
     let want = moments.finish(&params).unwrap();
     let got = read_npz(folder.path().join("p.npz")).unwrap();

@@ -1,6 +1,6 @@
 //! Where the values of a point lie in its record, by point format.
 
-use crate::dtype::Dtype;
+use pointmill_core::array::Dtype;
 
 /// Bytes of a record without extra ones, by format.
 const RECORDS: [usize; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];

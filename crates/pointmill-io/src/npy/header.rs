@@ -4,10 +4,10 @@
 //! literals do not survive hostile headers: a few dozen nested brackets take them exponential time, and an npy crate that
 //! multiplies the lengths of the axes as it parses overflows.
 
-use crate::array::product;
-use crate::dtype::Dtype;
+use super::dtype::from_descr;
 use crate::error::{IoError, excerpt};
 use crate::source::Source;
+use pointmill_core::array::{Dtype, num_values};
 
 /// The first bytes of every npy file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -76,11 +76,11 @@ impl Header {
     }
 
     /// The bytes of a header with which the data starts at a multiple of 64, as numpy writes it.
-    pub(crate) fn bytes_for(dtype: Dtype, shape: &[usize]) -> Vec<u8> {
+    pub(crate) fn bytes_for(descr: &str, shape: &[usize]) -> Vec<u8> {
         let mut axes: String = shape.iter().map(|n| format!("{n}, ")).collect();
         // A tuple of one keeps its comma.
         axes.truncate(axes.len().saturating_sub(if shape.len() == 1 { 1 } else { 2 }));
-        let mut text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({axes}), }}", dtype.descr());
+        let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({axes}), }}");
         let before = MAGIC.len() + 4;
         let padded = (before + text.len() + 1).next_multiple_of(64);
         text.extend(std::iter::repeat_n(' ', padded - before - text.len() - 1));
@@ -132,7 +132,7 @@ impl<'a> Text<'a> {
         let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
         let shape = shape.ok_or_else(|| missing("shape"))?;
         let fits = |&n: &usize| n.checked_mul(dtype.bytes()).is_some_and(|bytes| i64::try_from(bytes).is_ok());
-        let count = product(&shape).filter(fits).ok_or_else(|| {
+        let count = num_values(&shape).filter(fits).ok_or_else(|| {
             let found = format!("{shape:?} of {dtype}");
             IoError::LimitExceeded(source.detail("shape", "less than 2^63 bytes", found))
         })?;
@@ -146,7 +146,7 @@ impl<'a> Text<'a> {
             return Err(IoError::UnsupportedFormat(source.detail("descr", "one element type", found)));
         }
         let text = self.quoted(source, "descr")?;
-        str::from_utf8(text).ok().and_then(Dtype::from_descr).ok_or_else(|| {
+        str::from_utf8(text).ok().and_then(from_descr).ok_or_else(|| {
             let wanted = "a bool, integer or float type such as '<f4'";
             IoError::UnsupportedFormat(source.detail("descr", wanted, excerpt(text)))
         })
@@ -250,12 +250,12 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for shape in [&[][..], &[5], &[3, 4], &[0, 7], &[usize::MAX >> 4, 1], &[1; MAX_AXES]] {
-            let bytes = Header::bytes_for(Dtype::F16, shape);
+            let bytes = Header::bytes_for("<f2", shape);
             assert_eq!(bytes.len() % 64, 0);
             let h = Header::read(&mut Source::new(Path::new("a"), &mut &bytes[..], None)).unwrap();
             assert_eq!((h.dtype, h.shape.as_slice()), (Dtype::F16, shape));
         }
-        let one = Header::bytes_for(Dtype::F32, &[5]);
+        let one = Header::bytes_for("<f4", &[5]);
         assert!(String::from_utf8_lossy(&one).contains("'shape': (5,), }"));
     }
 

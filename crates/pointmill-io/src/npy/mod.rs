@@ -1,20 +1,22 @@
 //! Numpy arrays: `.npy` files, and the members of `.npz` archives.
 
+mod dtype;
 mod header;
 
 pub(crate) use header::{Header, MAGIC, MAX_AXES};
 
-use crate::array::{Array, ArrayData, ArrayView, Values, check_shape};
+use crate::array::{Array, ArrayData, check_shape};
 use crate::destination::Destination;
-use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
 use crate::limits::{Bounds, Limits};
 use crate::read::Rows;
 use crate::scan::Warning;
 use crate::source::Source;
 use crate::whole::write_to;
+use dtype::descr;
+use pointmill_core::array::{ArrayView, Dtype, Values};
 use pointmill_core::half::f32_from_f16_bits;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Reads an array from an `.npy` file, within [`Limits::default`].
@@ -86,6 +88,7 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
         Dtype::F32 => data!(F32, source.values(n, big)),
         Dtype::F64 => data!(F64, source.values(n, big)),
         Dtype::F16 => data!(F16, source.values(n, big)),
+        Dtype::Bf16 => data!(Bf16, source.values(n, big)),
         Dtype::I8 => data!(I8, source.values(n, big)),
         Dtype::I16 => data!(I16, source.values(n, big)),
         Dtype::I32 => data!(I32, source.values(n, big)),
@@ -137,8 +140,9 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         Dtype::U16 => source.mapped(n, big, |v: u16| v as f32)?,
         Dtype::U32 => source.mapped(n, big, |v: u32| v as f32)?,
         Dtype::U64 => source.mapped(n, big, |v: u64| v as f32)?,
-        Dtype::Bool => {
-            return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", "bool")));
+        Dtype::Bool | Dtype::Bf16 => {
+            let found = header.dtype.name();
+            return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", found)));
         }
     };
     let data = c_order(source, data, &header)?;
@@ -206,16 +210,26 @@ pub(crate) fn check_view(path: &Path, prefix: &str, array: &ArrayView<'_>) -> Re
         let [wanted, found] = [MAX_AXES, axes].map(|n| format!("{n} axes"));
         return Err(IoError::ShapeMismatch(Detail::new(path, format!("{prefix}shape"), wanted, found)));
     }
+    if descr(array.dtype()).is_none() {
+        let found = array.dtype().name();
+        return Err(IoError::DtypeMismatch(Detail::new(
+            path,
+            format!("{prefix}element type"),
+            "a type of numpy",
+            found,
+        )));
+    }
     check_shape(path, prefix, array.shape(), array.values().len())
 }
 
 /// Writes the header and the values; the view has been checked.
 pub(crate) fn write_array(out: &mut dyn Write, array: &ArrayView<'_>) -> std::io::Result<()> {
-    out.write_all(&Header::bytes_for(array.dtype(), array.shape()))?;
+    let descr = descr(array.dtype()).ok_or(ErrorKind::InvalidInput)?;
+    out.write_all(&Header::bytes_for(&descr, array.shape()))?;
     match array.values() {
         Values::F32(v) => write_values(out, v, f32::to_le_bytes),
         Values::F64(v) => write_values(out, v, f64::to_le_bytes),
-        Values::F16(v) | Values::U16(v) => write_values(out, v, u16::to_le_bytes),
+        Values::F16(v) | Values::Bf16(v) | Values::U16(v) => write_values(out, v, u16::to_le_bytes),
         Values::I8(v) => write_values(out, v, i8::to_le_bytes),
         Values::I16(v) => write_values(out, v, i16::to_le_bytes),
         Values::I32(v) => write_values(out, v, i32::to_le_bytes),

@@ -2,7 +2,7 @@
 
 mod archive;
 
-use crate::array::{Array, ArrayView};
+use crate::array::Array;
 use crate::destination::{Destination, Place};
 use crate::error::{Detail, IoError};
 use crate::limits::{Bounds, Limits};
@@ -11,6 +11,7 @@ use crate::npy;
 use crate::read::Rows;
 use crate::whole::write_to;
 use archive::Archive;
+use pointmill_core::array::ArrayView;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -109,10 +110,11 @@ fn read_some(path: &Path, limits: &Limits, wanted: impl Fn(&str) -> bool) -> Res
 /// Writes arrays as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// The arrays are stored without compression, in the order given, and without the time of day: the same arrays give the
-/// same bytes.
+/// same bytes. A result that has [`NamedArrays`](crate::NamedArrays) is written by `write_npz(path, &result.arrays())`.
 ///
 /// # Errors
-/// An empty name or one given twice; a shape that does not hold its values; what the system refuses.
+/// An empty name or one given twice; a shape that does not hold its values; values of `bf16`, which numpy does not have; what the system
+/// refuses.
 pub fn write_npz(to: impl Destination, arrays: &[(&str, ArrayView<'_>)]) -> Result<(), IoError> {
     let path = to.path();
     let mut names = BTreeSet::new();

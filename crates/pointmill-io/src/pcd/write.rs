@@ -2,10 +2,10 @@
 
 use super::header::PADDING;
 use crate::destination::Destination;
-use crate::dtype::Dtype;
 use crate::error::{Detail, IoError};
 use crate::named::NamedPoints;
 use crate::whole::write_to;
+use pointmill_core::array::Dtype;
 use std::io::Write as _;
 
 /// Writes a cloud as a PCD file, version 0.7, binary, in one row of points, whole or not at all (see [`write_whole`](crate::write_whole)).

@@ -1,9 +1,9 @@
 //! The header of a PLY file: lines of text that tell elements, their number, and the properties of each.
 
-use crate::dtype::Dtype;
 use crate::error::{IoError, excerpt};
 use crate::table::{MAX_RECORD, name};
 use crate::window::Window;
+use pointmill_core::array::Dtype;
 
 /// The most elements. Meshes have two or three.
 const MAX_ELEMENTS: usize = 64;

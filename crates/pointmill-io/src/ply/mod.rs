@@ -7,7 +7,6 @@ mod write;
 
 pub use write::write_ply;
 
-use crate::dtype::Dtype;
 use crate::error::{IoError, excerpt};
 use crate::limits::Bounds;
 use crate::read::Rows;
@@ -15,6 +14,7 @@ use crate::source::Source;
 use crate::table::{Columns, Entry, Order, Table, records, split};
 use crate::window::Window;
 use header::{Element, Encoding, Header};
+use pointmill_core::array::Dtype;
 use std::ops::Range;
 
 /// The element that holds the points.

@@ -1,10 +1,10 @@
 //! Clouds into PLY files.
 
 use crate::destination::Destination;
-use crate::dtype::Dtype;
 use crate::error::IoError;
 use crate::named::NamedPoints;
 use crate::whole::write_to;
+use pointmill_core::array::Dtype;
 use std::fmt::Write as _;
 use std::io::Write as _;
 

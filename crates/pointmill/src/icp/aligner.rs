@@ -85,7 +85,7 @@ impl Aligner {
         let start = Instant::now();
         let guess = params.check()?;
         for (cloud, argument) in [(&source, Argument::Source), (&target, Argument::Target)] {
-            cloud.check_device(argument, &self.stream)?;
+            cloud.check_points(argument, &self.stream)?;
             check_number(argument, cloud.len())?;
         }
         self.stream.in_order(&[source.stream(), target.stream()], || {

@@ -28,7 +28,7 @@ pub(super) struct Local {
 impl Local {
     /// Takes the points of a cloud in order.
     pub(super) fn new(argument: Argument, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<Self> {
-        cloud.check_device(argument, &Device::cpu().stream()?)?;
+        cloud.check_points(argument, &Device::cpu().stream()?)?;
         check_number(argument, cloud.len())?;
         let mut local = Self::default();
         let mut kept: Vec<[f64; 3]> = Vec::new();

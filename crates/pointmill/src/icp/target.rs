@@ -85,7 +85,7 @@ impl Target {
 
     fn made(stream: &Stream, cloud: Coordinates<'_>, normals: Option<&[[f32; 3]]>, params: &IcpParams) -> Result<Self> {
         let guess = params.check()?;
-        cloud.check_device(Argument::Target, stream)?;
+        cloud.check_points(Argument::Target, stream)?;
         check_number(Argument::Target, cloud.len())?;
         if let Some(normals) = normals {
             check_normals(&cloud, normals, params.metric)?;
@@ -106,7 +106,7 @@ impl Target {
     /// A source beyond the limits, or in memory of another device; out of memory, a lost device. The target stays as it is.
     pub fn align(&self, source: Coordinates<'_>) -> Result<Registration> {
         let start = Instant::now();
-        source.check_device(Argument::Source, &self.stream)?;
+        source.check_points(Argument::Source, &self.stream)?;
         check_number(Argument::Source, source.len())?;
         let (params, guess) = (&self.params, &self.guess);
         match &self.side {

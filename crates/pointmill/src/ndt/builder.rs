@@ -84,7 +84,7 @@ impl NdtBuilder {
     /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points or more in all, out of memory; nothing was added then. A lost device; a builder that a call
     /// failed on half-way.
     pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
-        cloud.check_device(Argument::Points, &self.stream)?;
+        cloud.check_points(Argument::Points, &self.stream)?;
         match &mut self.path {
             Path::Cpu(moments) => self.stream.device().install(|| moments.add(cloud)),
             Path::Gpu(table) => self.stream.in_order(&[cloud.stream()], || table.add(&cloud)),

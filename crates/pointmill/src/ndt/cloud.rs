@@ -1,7 +1,7 @@
 //! The places of a cloud's points.
 
 pub use crate::Coordinates as NdtCloud;
-use crate::coordinates::Values;
+use crate::rows::Values;
 use pointmill_core::ndt::{NdtLattice, Place};
 
 /// What a point is.

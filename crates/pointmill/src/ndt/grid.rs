@@ -124,7 +124,7 @@ impl NdtGrid {
     /// Whatever the device's work ran into.
     pub fn read(&self) -> Result<NdtCells> {
         match &self.place {
-            Place::Host(grid) => grid.cells.copied(),
+            Place::Host(grid) => super::cells::copied(&grid.cells),
             Place::Device(grid) => grid.read(self.report),
         }
     }
@@ -169,7 +169,7 @@ impl NdtGrid {
     }
 
     fn search(&self, points: NdtCloud<'_>, near: Near) -> Result<NdtNeighbours> {
-        points.check_device(Argument::Points, &self.stream)?;
+        points.check_points(Argument::Points, &self.stream)?;
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.search(&points, near, &self.stream)),
             Place::Device(grid) => {
@@ -186,7 +186,7 @@ impl NdtGrid {
     /// A pose that is not finite, or with an angle beyond 2^17 rad; a scan on another device; out of memory.
     pub fn score(&self, scan: NdtCloud<'_>, poses: &[Pose]) -> Result<Vec<NdtFit>> {
         poses.iter().try_for_each(check)?;
-        scan.check_device(Argument::Scan, &self.stream)?;
+        scan.check_points(Argument::Scan, &self.stream)?;
         let prepared = memory::collect(poses.iter().map(PreparedPose::new))?;
         let sums = match &self.place {
             Place::Host(grid) => self.device().install(|| -> Result<_> {
@@ -210,7 +210,7 @@ impl NdtGrid {
     /// As [`NdtGrid::score`].
     pub fn point_scores(&self, scan: NdtCloud<'_>, pose: &Pose) -> Result<Vec<[f64; 2]>> {
         check(pose)?;
-        scan.check_device(Argument::Scan, &self.stream)?;
+        scan.check_points(Argument::Scan, &self.stream)?;
         let pose = PreparedPose::new(pose);
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.point_scores(&scan, &pose)),
@@ -230,7 +230,7 @@ impl NdtGrid {
     pub fn align(&self, scan: NdtCloud<'_>, guesses: &[Pose], params: &AlignParams) -> Result<Vec<NdtRegistration>> {
         let limits = params.check()?;
         guesses.iter().try_for_each(check)?;
-        scan.check_device(Argument::Scan, &self.stream)?;
+        scan.check_points(Argument::Scan, &self.stream)?;
         let mut alignments = memory::collect(guesses.iter().map(NdtAlignment::new))?;
         match &self.place {
             Place::Host(grid) => {

@@ -43,11 +43,12 @@ mod tests;
 
 pub use align::{AlignParams, NdtRegistration, Stop, matrix_of, pose_of};
 pub use builder::{NdtBuilder, ndt_grid};
-pub use cells::{NdtCells, NdtReport};
 pub use cloud::NdtCloud;
 pub use fit::NdtFit;
 pub use grid::{NdtGrid, Neighbourhood};
 pub use moments::NdtMoments;
 pub use neighbours::{NdtLists, NdtNeighbours};
 pub use params::NdtParams;
-pub use pointmill_core::ndt::{Covariance, MAX_CELL, MAX_COUNT, Moments, NdtLattice, Pose};
+pub use pointmill_core::ndt::{
+    Covariance, MAX_CELL, MAX_COUNT, Moments, NdtCells, NdtLattice, NdtMomentsTable, NdtReport, Pose,
+};

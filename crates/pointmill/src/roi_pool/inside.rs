@@ -14,12 +14,12 @@ use crate::{Argument, Error, Result};
 ///
 /// ```
 /// use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
-/// use pointmill::{Device, Input};
+/// use pointmill::{Device, Rows};
 ///
 /// let stream = Device::auto().stream()?;
 /// let boxes = [0.0f32, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0, /**/ 1.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0];
 /// let points = [0.5f32, 0.5, 0.5, /**/ 2.5, 0.1, 1.0, /**/ 9.0, 0.0, 0.0];
-/// let scene = Scene::new(Input::new(&boxes, 7)?, Input::new(&points, 3)?);
+/// let scene = Scene::new(Rows::new(&boxes, 7)?, Rows::new(&points, 3)?);
 /// let mut inside = PointsInBoxes::new(&stream, BoxParams::default())?;
 /// let mut part = stream.alloc(0)?;
 /// inside.part(scene, &mut part)?;

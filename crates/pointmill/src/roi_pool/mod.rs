@@ -35,8 +35,9 @@ pub use result::{FeatureArray, FeatureBuffer, Report, RoiBuffers, RoiPooled};
 pub use scene::{MAX_COLUMNS, MAX_LEN, Scene};
 
 use crate::device::{Device, Stream};
-use crate::{Argument, Error, Input, Result};
+use crate::{Argument, Error, Result, Rows};
 use result::Shape;
+use scene::FEATURES;
 
 /// Pools the features of the points in each box.
 ///
@@ -54,21 +55,21 @@ use result::Shape;
 ///
 /// ```
 /// use pointmill::roi_pool::{RoiLayout, RoiPoolParams, Scene, roi_pool};
-/// use pointmill::{Device, Input};
+/// use pointmill::{Device, Rows};
 ///
 /// let boxes = [0.0f32, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0];
 /// let points = [1.5f32, 0.5, 0.5, /**/ 1.6, 0.4, 0.4, /**/ 3.0, 0.0, 0.0];
 /// let features = [1.0f32, 5.0, 7.0];
 /// let params = RoiPoolParams { out_size: [2, 2, 2], layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
-/// let scene = Scene::new(Input::new(&boxes, 7)?, Input::new(&points, 3)?);
-/// let pooled = roi_pool(scene, Input::new(&features, 1)?, &params, &Device::cpu())?.read()?;
+/// let scene = Scene::new(Rows::new(&boxes, 7)?, Rows::new(&points, 3)?);
+/// let pooled = roi_pool(scene, Rows::new(&features, 1)?, &params, &Device::cpu())?.read()?;
 /// assert_eq!(pooled.coords.unwrap(), [0, 1, 1, 0]); // box, ix, iy, iz
 /// assert_eq!((pooled.indices.unwrap(), pooled.argmax.unwrap()), (vec![0, 1], vec![1]));
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 pub fn roi_pool<'a>(
     scene: Scene<'a>,
-    features: impl Into<Input<'a>>,
+    features: impl Into<Rows<'a>>,
     params: &RoiPoolParams,
     device: &Device,
 ) -> Result<RoiPooled> {
@@ -88,17 +89,17 @@ pub fn roi_pool<'a>(
 ///
 /// ```
 /// use pointmill::roi_pool::{FeatureArray, FeatureBuffer, PoolMode, RoiPoolParams, RoiPooler, Scene};
-/// use pointmill::{Device, ElementType, Input};
+/// use pointmill::{Device, ElementType, Rows};
 ///
 /// let stream = Device::auto().stream()?;
 /// let mut pooler = RoiPooler::new(&stream, &RoiPoolParams { out_size: [1, 1, 1], ..RoiPoolParams::default() })?;
 /// let (boxes, points) = ([0.0f32, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0], [0.5f32, 0.0, 1.0, 0.6, 0.0, 1.0]);
-/// pooler.locate(Scene::new(Input::new(&boxes, 7)?, Input::new(&points, 3)?))?;
+/// pooler.locate(Scene::new(Rows::new(&boxes, 7)?, Rows::new(&points, 3)?))?;
 /// let (mut max, mut mean) = (pooler.output()?, pooler.output()?);
-/// pooler.pool(Input::new(&[1.0f32, 2.0], 1)?, PoolMode::Max, &mut max)?;
-/// pooler.pool(Input::new(&[1.0f32, 2.0], 1)?, PoolMode::Mean, &mut mean)?;
+/// pooler.pool(Rows::new(&[1.0f32, 2.0], 1)?, PoolMode::Max, &mut max)?;
+/// pooler.pool(Rows::new(&[1.0f32, 2.0], 1)?, PoolMode::Mean, &mut mean)?;
 /// let mut gradient = FeatureBuffer::new(&stream, ElementType::F32)?;
-/// pooler.backward(&mean, Input::new(&[1.0f32], 1)?, &mut gradient)?;
+/// pooler.backward(&mean, Rows::new(&[1.0f32], 1)?, &mut gradient)?;
 /// assert_eq!(gradient.read(2)?, FeatureArray::F32(vec![0.5, 0.5]));
 /// # Ok::<(), pointmill::Error>(())
 /// ```
@@ -171,7 +172,7 @@ impl RoiPooler {
     ///
     /// # Errors
     /// No located scene; features of another number of rows or on another device, no channels; `pooled` from another device; out of memory.
-    pub fn pool<'a>(&mut self, features: impl Into<Input<'a>>, mode: PoolMode, pooled: &mut RoiPooled) -> Result<()> {
+    pub fn pool<'a>(&mut self, features: impl Into<Rows<'a>>, mode: PoolMode, pooled: &mut RoiPooled) -> Result<()> {
         let features = features.into();
         if self.scene == 0 {
             return Err(Error::argument(Argument::Scene, "a located scene (RoiPooler::locate)", "none"));
@@ -194,7 +195,7 @@ impl RoiPooler {
     ///
     /// # Errors
     /// As the two.
-    pub fn run<'a>(&mut self, scene: Scene<'_>, features: impl Into<Input<'a>>, pooled: &mut RoiPooled) -> Result<()> {
+    pub fn run<'a>(&mut self, scene: Scene<'_>, features: impl Into<Rows<'a>>, pooled: &mut RoiPooled) -> Result<()> {
         self.run_checked(scene, features.into(), pooled, |_| Ok(()))
     }
 
@@ -206,7 +207,7 @@ impl RoiPooler {
     pub fn run_into<'a, E: From<Error>>(
         &mut self,
         scene: Scene<'_>,
-        features: impl Into<Input<'a>>,
+        features: impl Into<Rows<'a>>,
         pooled: &mut RoiPooled,
         arrays: impl FnOnce() -> std::result::Result<RoiBuffers, E>,
     ) -> std::result::Result<RoiBuffers, E> {
@@ -217,7 +218,7 @@ impl RoiPooler {
     fn run_checked<R, E: From<Error>>(
         &mut self,
         scene: Scene<'_>,
-        features: Input<'_>,
+        features: Rows<'_>,
         pooled: &mut RoiPooled,
         arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
@@ -301,13 +302,13 @@ impl RoiPooler {
     pub fn backward<'a>(
         &mut self,
         pooled: &RoiPooled,
-        grad_pooled: impl Into<Input<'a>>,
+        grad_pooled: impl Into<Rows<'a>>,
         grad_features: &mut FeatureBuffer,
     ) -> Result<()> {
         let grad = grad_pooled.into();
         let shape = &pooled.shape;
         self.check_scene(pooled)?;
-        grad.check_device(Argument::GradPooled, &self.stream)?;
+        grad.check(Argument::GradPooled, &self.stream, &FEATURES)?;
         check_same_device(Argument::GradFeatures, grad_features.stream(), &self.stream)?;
         if grad.columns() != shape.channels {
             return Err(Error::argument(Argument::GradPooled, format!("{} channels", shape.channels), grad.columns()));
@@ -328,7 +329,7 @@ impl RoiPooler {
         })
     }
 
-    fn shape(&self, features: &Input<'_>, mode: PoolMode) -> Shape {
+    fn shape(&self, features: &Rows<'_>, mode: PoolMode) -> Shape {
         Shape { scene: self.scene, ..shape(&self.params, self.len, features, mode) }
     }
 
@@ -340,7 +341,7 @@ impl RoiPooler {
         Ok(())
     }
 
-    fn check_features(&self, points: usize, features: &Input<'_>, pooled: &RoiPooled) -> Result<()> {
+    fn check_features(&self, points: usize, features: &Rows<'_>, pooled: &RoiPooled) -> Result<()> {
         if features.len() != points {
             return Err(Error::argument(
                 Argument::Features,
@@ -351,12 +352,12 @@ impl RoiPooler {
         if i32::try_from(features.columns()).is_err() {
             return Err(Error::argument(Argument::Features, "fewer than 2^31 channels", features.columns()));
         }
-        features.check_device(Argument::Features, &self.stream)?;
+        features.check(Argument::Features, &self.stream, &FEATURES)?;
         check_same_device(Argument::Pooled, pooled.stream(), &self.stream)
     }
 }
 
-fn shape(params: &RoiPoolParams, len: (usize, usize), features: &Input<'_>, mode: PoolMode) -> Shape {
+fn shape(params: &RoiPoolParams, len: (usize, usize), features: &Rows<'_>, mode: PoolMode) -> Shape {
     Shape { channels: features.columns(), mode, ..shape_of(params, len) }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{PoolMode, RoiArrays, RoiLayout, RoiPoolParams};
 use crate::device::{Buffer, Output, Stream};
-use crate::{Argument, Element, ElementType, Error, Result, bf16, f16};
+use crate::{Argument, ElementType, Error, Result, bf16, f16};
 use pointmill_kernels::roi_pool::Totals;
 
 /// What a call counted.
@@ -122,7 +122,7 @@ impl FeatureBuffer {
     }
 
     /// The vector of a CPU buffer of this type.
-    pub(super) fn host_mut<E: Element>(&mut self) -> Option<&mut [E]> {
+    pub(super) fn host_mut<E: crate::rows::Feature>(&mut self) -> Option<&mut [E]> {
         match self {
             Self::F32(b) if E::TYPE == ElementType::F32 => b.host_mut().map(|v| bytemuck::cast_slice_mut(v)),
             Self::F16(b) if E::TYPE == ElementType::F16 => b.host_mut().map(|v| bytemuck::cast_slice_mut(v)),

@@ -1,12 +1,14 @@
 //! Boxes and points of one call, and what must hold of them.
 
 use crate::device::Stream;
-use crate::{Argument, Error, Input, Result};
+use crate::{Argument, Dtype, Error, Result, Rows};
 
 /// Values a box has.
 pub(super) const BOX_COLUMNS: usize = 7;
 /// Most values a point may have.
 pub const MAX_COLUMNS: usize = 64;
+/// The types of boxes, points and features.
+pub(super) const FEATURES: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
 /// Most boxes, and most points, of one call.
 pub const MAX_LEN: usize = i32::MAX as usize;
 
@@ -18,19 +20,19 @@ pub const MAX_LEN: usize = i32::MAX as usize;
 /// **Units and frames**: metres, radians; the heading is about +z, 0 along +x, counter-clockwise; one frame for both.
 ///
 /// ```
-/// use pointmill::Input;
+/// use pointmill::Rows;
 /// use pointmill::roi_pool::Scene;
 /// let boxes = [0.0f32, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0, /**/ 9.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.3];
 /// let points = [0.5f32, 0.5, 0.5, /**/ 9.0, 0.1, 1.0];
-/// let scene = Scene::new(Input::new(&boxes, 7)?, Input::new(&points, 3)?);
+/// let scene = Scene::new(Rows::new(&boxes, 7)?, Rows::new(&points, 3)?);
 /// // The same as two samples of one box and one point each:
 /// let batch = scene.batch(&[0, 1, 2], &[0, 1, 2]);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
-    pub(super) boxes: Input<'a>,
-    pub(super) points: Input<'a>,
+    pub(super) boxes: Rows<'a>,
+    pub(super) points: Rows<'a>,
     pub(super) batch: Option<Batch<'a>>,
 }
 
@@ -43,7 +45,7 @@ pub(super) struct Batch<'a> {
 
 impl<'a> Scene<'a> {
     /// Boxes and points of one sample.
-    pub fn new(boxes: impl Into<Input<'a>>, points: impl Into<Input<'a>>) -> Self {
+    pub fn new(boxes: impl Into<Rows<'a>>, points: impl Into<Rows<'a>>) -> Self {
         Self { boxes: boxes.into(), points: points.into(), batch: None }
     }
 
@@ -87,15 +89,15 @@ impl<'a> Scene<'a> {
         if !(3..=MAX_COLUMNS).contains(&points.columns()) {
             return Err(Error::argument(Argument::Points, format!("3 to {MAX_COLUMNS} columns"), points.columns()));
         }
-        if points.element() != boxes.element() {
-            let expected = format!("the boxes' type {}", boxes.element().name());
-            return Err(Error::argument(Argument::Points, expected, points.element().name()));
-        }
         for (name, input) in [(Argument::Boxes, boxes), (Argument::Points, points)] {
+            input.check(name, stream, &FEATURES)?;
             if input.len() > MAX_LEN {
                 return Err(Error::argument(name, format!("at most {MAX_LEN} rows"), input.len()));
             }
-            input.check_device(name, stream)?;
+        }
+        if points.dtype() != boxes.dtype() {
+            let expected = format!("the boxes' type {}", boxes.dtype());
+            return Err(Error::argument(Argument::Points, expected, points.dtype()));
         }
         let Some(batch) = &self.batch else { return Ok(()) };
         check_splits(Argument::BoxSplits, batch.box_splits, boxes.len())?;

@@ -5,7 +5,7 @@ use super::{Job, RowOrder, ScatterMode, Voxels};
 use crate::device::{Buffer, Stream, Uploaded};
 use crate::prim::{Pairs, Sorter, passes_for};
 use crate::seed::seed;
-use crate::{Argument, Error, Input, Result};
+use crate::{Argument, Error, Result, Rows};
 use pointmill_core::hash::Seed;
 use pointmill_kernels::prim::scan::{self, Tiles};
 use pointmill_kernels::prim::{BLOCK, Length};
@@ -489,7 +489,7 @@ fn reserve_output(plan: &Plan, job: &Job<'_>, out: &mut Voxels) -> Result<()> {
 }
 
 /// Reduces features over the lists of a result.
-pub(super) fn scatter(voxels: &Voxels, lists: &Lists, features: Input<'_>, mode: ScatterMode) -> Result<Buffer<f32>> {
+pub(super) fn scatter(voxels: &Voxels, lists: &Lists, features: Rows<'_>, mode: ScatterMode) -> Result<Buffer<f32>> {
     let stream = voxels.stream();
     let (rows, columns) = (voxels.shape.rows_bound, features.columns());
     let mut staging = stream.alloc(0)?;

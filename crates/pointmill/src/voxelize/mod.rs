@@ -26,7 +26,7 @@ pub use params::{MeanType, Outputs, RowOrder, VoxelizeParams};
 pub use result::{Lists, Mean, Report, VoxelBuffers, Voxels};
 
 use crate::device::{Buffer, Device, Stream};
-use crate::{Argument, ElementType, Error, Input, Points, Result, VoxelGrid};
+use crate::{Argument, Dtype, Error, Points, Result, Rows, VoxelGrid};
 pub use pointmill_kernels::voxelize::ScatterMode;
 
 /// Most points of one call.
@@ -62,7 +62,7 @@ pub const MAX_POINTS_PER_VOXEL: u32 = (1 << 20) - 1;
 /// assert_eq!(voxels.read()?.coords, [0, 0, 2, 0, 0, 0]);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
-pub fn voxelize<'a>(points: impl Into<Input<'a>>, params: &VoxelizeParams, device: &Device) -> Result<Voxels> {
+pub fn voxelize<'a>(points: impl Into<Rows<'a>>, params: &VoxelizeParams, device: &Device) -> Result<Voxels> {
     let mut voxelizer = Voxelizer::new(&device.stream()?, params)?;
     let mut voxels = voxelizer.output()?;
     voxelizer.run(points, &mut voxels)?;
@@ -103,7 +103,7 @@ enum Path {
 /// What a call works on, after all checks.
 #[derive(Clone, Copy, Debug)]
 struct Job<'a> {
-    input: Input<'a>,
+    input: Rows<'a>,
     /// Where each sample's points start; `None` for one cloud without a batch index.
     row_splits: Option<&'a [usize]>,
     params: &'a VoxelizeParams,
@@ -165,7 +165,7 @@ impl Voxelizer {
     ///
     /// # Errors
     /// As [`voxelize`]; `voxels` from another device.
-    pub fn run<'a>(&mut self, points: impl Into<Input<'a>>, voxels: &mut Voxels) -> Result<()> {
+    pub fn run<'a>(&mut self, points: impl Into<Rows<'a>>, voxels: &mut Voxels) -> Result<()> {
         self.run_checked(points.into(), None, voxels, |_| Ok(()))
     }
 
@@ -178,7 +178,7 @@ impl Voxelizer {
     /// As [`Voxelizer::run`]; splits that are not such.
     pub fn run_batch<'a>(
         &mut self,
-        points: impl Into<Input<'a>>,
+        points: impl Into<Rows<'a>>,
         row_splits: &[usize],
         voxels: &mut Voxels,
     ) -> Result<()> {
@@ -205,7 +205,7 @@ impl Voxelizer {
     /// As [`Voxelizer::run`] and [`Voxels::exchange`], and those of `arrays`.
     pub fn run_into<'a, E: From<Error>>(
         &mut self,
-        points: impl Into<Input<'a>>,
+        points: impl Into<Rows<'a>>,
         row_splits: Option<&[usize]>,
         voxels: &mut Voxels,
         arrays: impl FnOnce() -> std::result::Result<VoxelBuffers, E>,
@@ -216,7 +216,7 @@ impl Voxelizer {
     /// Calls `arrays` once in the course of the call, before anything but counters is written to the result, and returns what it does.
     fn run_checked<R, E: From<Error>>(
         &mut self,
-        input: Input<'_>,
+        input: Rows<'_>,
         row_splits: Option<&[usize]>,
         voxels: &mut Voxels,
         arrays: impl FnOnce(&mut Voxels) -> std::result::Result<R, E>,
@@ -255,7 +255,7 @@ impl Voxelizer {
 ///
 /// # Errors
 /// A result without lists, features of another number of rows or on another device, out of memory.
-pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: ScatterMode) -> Result<Buffer<f32>> {
+pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Rows<'a>>, mode: ScatterMode) -> Result<Buffer<f32>> {
     let features = features.into();
     let lists = voxels
         .lists()
@@ -267,7 +267,7 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Input<'a>>, mode: Scatte
         return Err(Error::argument(Argument::Features, format!("{} rows", voxels.num_input_points()), features.len()));
     }
     let stream = voxels.stream();
-    check_values(Argument::Features, &features, stream)?;
+    features.check(Argument::Features, stream, &[Dtype::F32])?;
     if stream.device().is_cpu() {
         return cpu::scatter(lists, host_points(&features)?, voxels.num_voxels()?, stream, mode);
     }
@@ -283,7 +283,7 @@ fn check_input(job: &Job<'_>, stream: &Stream) -> Result<()> {
     if n > MAX_POINTS {
         return Err(Error::argument(Argument::Points, format!("at most {MAX_POINTS} points"), n));
     }
-    check_values(Argument::Points, &job.input, stream)?;
+    job.input.check(Argument::Points, stream, &[Dtype::F32])?;
     if let Some(splits) = job.row_splits {
         check_row_splits(job, splits)?;
     }
@@ -316,15 +316,7 @@ fn check_row_splits(job: &Job<'_>, splits: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// Checks type and place of an array.
-fn check_values(argument: Argument, input: &Input<'_>, stream: &Stream) -> Result<()> {
-    if input.element() != ElementType::F32 {
-        return Err(Error::argument(argument, "values of type f32", input.element().name()));
-    }
-    input.check_device(argument, stream)
-}
-
 /// Checked values, which the CPU path finds on the host.
-fn host_points<'a>(input: &Input<'a>) -> Result<Points<'a>> {
+fn host_points<'a>(input: &Rows<'a>) -> Result<Points<'a>> {
     Ok(Points::new(input.host().expect("f32 values of the CPU"), input.columns())?)
 }

@@ -144,6 +144,7 @@ impl Searcher {
     pub fn of(points: &Buffer<f32>, len: usize, columns: usize, search: Search) -> Result<Self> {
         let rows = Coordinates::on_device(points, len, columns)?;
         let stream = points.stream();
+        rows.check_points(Argument::Points, stream)?;
         if let Some(values) = points.as_slice() {
             let points = memory::collect(values.chunks_exact(columns).take(len).map(|p| [p[0], p[1], p[2]]))?;
             return Self::on(stream, &points, search);
@@ -159,7 +160,7 @@ impl Searcher {
         if let Kind::Gpu(on) = &mut self.kind {
             let rows = Coordinates::on_device(points, len, columns)?;
             check_number(Argument::Points, len)?;
-            rows.check_device(Argument::Points, on.stream())?;
+            rows.check_points(Argument::Points, on.stream())?;
             let stream = on.stream().clone();
             self.len = 0;
             stream.in_order(&[rows.stream()], || on.take(&rows))?;

@@ -1,13 +1,13 @@
 //! Points into sums, and sums into rows.
 
 use super::Grid;
-use crate::coordinates::Values;
 use crate::device::{Buffer, Stream};
 use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::sum::outside;
 use crate::ndt::moments::more_points;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, SortKey, Sorter, passes_for};
+use crate::rows::Values;
 use crate::seed::seed;
 use crate::{Argument, Error, Result, memory};
 use pointmill_core::hash::Seed;

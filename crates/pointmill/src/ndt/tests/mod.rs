@@ -118,8 +118,8 @@ fn errors_name_argument_expected_and_got() {
         let wanted = format!("eigen_ratio: expected 0 or more, below 1, got {bad}");
         assert_eq!(check(NdtParams { eigen_ratio: bad, ..defaults }), wanted);
     }
-    assert_eq!(told(NdtCloud::f32(&[0.0; 4], 3).unwrap_err()), "points: expected whole rows of 3 values, got 4 values");
-    assert_eq!(told(NdtCloud::f64(&[0.0; 4], 2).unwrap_err()), "columns: expected at least 3: x, y, z first, got 2");
+    let flat = NdtMoments::new(1.0).unwrap().add(NdtCloud::f64(&[0.0; 4], 2).unwrap()).unwrap_err();
+    assert_eq!(told(flat), "points: expected at least 3 columns: x, y, z first, got 2");
     let origin = NdtCloud::f32(&[0.0; 3], 3).unwrap().about([0.0, f64::NAN, 0.0]).unwrap_err();
     assert_eq!(told(origin), "origin: expected three finite numbers, got [0.0, NaN, 0.0]");
     let mut some = some;
@@ -180,9 +180,10 @@ fn moments_come_back_from_their_cells() {
     let mut points = street(3_000, 11);
     points[100] = f64::NAN;
     let whole = moments(0.3, &points);
-    let cells: Cells = whole.cells().map(|(cell, sums)| (cell, *sums)).collect();
+    let cells = whole.table().unwrap().cells;
     let again = |cells: &Cells, points, nonfinite| {
-        NdtMoments::from_cells(*whole.lattice(), cells, points, nonfinite).map_err(|e| e.to_string())
+        let table = NdtMomentsTable { lattice: *whole.lattice(), points, nonfinite, cells: cells.clone() };
+        NdtMoments::from_table(&table).map_err(|e| e.to_string())
     };
     assert_eq!(again(&cells, 3_000, 1), Ok(whole.clone()));
     assert!(again(&vec![], 5, 5).unwrap().is_empty());
@@ -199,19 +200,22 @@ fn moments_come_back_from_their_cells() {
         again(&cells, points, nonfinite).unwrap_err()
     };
     let one = [1 << 19; 3];
-    assert!(told(&|_| {}, 2_999, 1).starts_with("points: expected 2999 in cells and 1 that are not finite, got 2999"));
+    assert!(told(&|_| {}, 2_999, 1).starts_with("points: expected 2999 in cells and 1 not finite, got 2999"));
     assert!(told(&|_| {}, 3, u64::MAX).starts_with("points: "));
-    assert!(told(&|c| c.swap(3, 4), 3_000, 1).contains("ascend by (z, y, x)"));
-    assert!(told(&|c| c[1] = c[0], 3_000, 1).contains("ascend by (z, y, x)"));
-    assert!(told(&|c| c[0].0 = [0, 0, -MAX_CELL - 1], 3_000, 1).contains("coordinates from -1048576 to 1048575"));
-    assert!(told(&|c| c[0].1.count = 0, 3_000, 1).contains("1 to 33554431 points, got 0 in cell"));
-    assert!(told(&|c| c[0].1.count = MAX_COUNT + 1, 3_000, 1).contains("1 to 33554431 points"));
+    assert!(told(&|c| c.swap(3, 4), 3_000, 1).contains("by (z, y, x), got"));
+    assert!(told(&|c| c[1] = c[0], 3_000, 1).contains("by (z, y, x), got"));
+    assert!(
+        told(&|c| c[0].0 = [0, 0, -MAX_CELL - 1], 3_000, 1)
+            .contains("from -1048576 to 1048575, got -1048577 in column `z`, row 0")
+    );
+    assert!(told(&|c| c[0].1.count = 0, 3_000, 1).contains("from 1 to 33554431, got 0 in column `count`, row 0"));
+    assert!(told(&|c| c[0].1.count = MAX_COUNT + 1, 3_000, 1).contains("from 1 to 33554431, got 33554432"));
     let impossible: [&dyn Fn(&mut Moments); 4] =
         [&|m| m.sum[1] = i64::MIN, &|m| m.sum[2] = (1 << 19) * i64::from(m.count) + 1, &|m| m.products[3] = -1, &|m| {
             m.products[1] = i64::MAX;
         }];
     for change in impossible {
-        assert!(told(&|c| change(&mut c[0].1), 3_000, 1).contains("sums of offsets of"));
+        assert!(told(&|c| change(&mut c[0].1), 3_000, 1).contains(" points, got "));
     }
     assert!(again(&vec![([0; 3], Moments::of(one))], 1, 0).is_ok());
 }
@@ -221,7 +225,8 @@ fn moments_come_back_from_their_cells() {
 fn numbers_of_points_do_not_wrap() {
     const MOST: u64 = u64::MAX;
     let lattice = *NdtMoments::new(1.0).unwrap().lattice();
-    let many = NdtMoments::from_cells(lattice, &[], MOST - 1, MOST - 1).unwrap();
+    let table = NdtMomentsTable { lattice, points: MOST - 1, nonfinite: MOST - 1, cells: vec![] };
+    let many = NdtMoments::from_table(&table).unwrap();
     let one = moments(1.0, &[0.5, 0.5, 0.5]);
     let points = [0.5, 0.5, 0.5, f64::NAN, 0.0, 0.0];
     let two = NdtCloud::f64(&points, 3).unwrap();

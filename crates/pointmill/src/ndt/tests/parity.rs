@@ -276,6 +276,6 @@ fn devices_are_not_mixed() {
     assert_eq!(told(NdtMoments::new(1.0).unwrap().add(cloud).unwrap_err()), "points: expected memory of cpu, got twin");
     let grid = builder.finish(&NdtParams::default()).unwrap();
     assert_eq!(told(grid.score(cloud, &[[0.0; 6]]).unwrap_err()), "scan: expected memory of cpu, got twin");
-    assert!(NdtCloud::on_device(&buffer, 2, 3).is_err() && NdtCloud::on_device(&buffer, 1, 2).is_err());
+    assert!(NdtCloud::on_device(&buffer, 2, 3).is_err());
     assert!(NdtCloud::f64(&[0.0; 3], 3).unwrap().about([0.0; 3]).is_err());
 }

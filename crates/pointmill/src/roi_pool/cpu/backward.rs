@@ -3,7 +3,8 @@
 use super::locate::{Located, Workspace};
 use crate::roi_pool::result::Shape;
 use crate::roi_pool::{FeatureBuffer, PoolMode, RoiLayout, RoiPooled};
-use crate::{Element, ElementType, Input, Result, bf16, f16, memory};
+use crate::rows::Feature;
+use crate::{ElementType, Result, Rows, bf16, f16, memory};
 use rayon::prelude::*;
 
 /// Points that a thread handles at a time.
@@ -59,7 +60,7 @@ impl Workspace {
     pub(in crate::roi_pool) fn backward(
         &mut self,
         pooled: &RoiPooled,
-        grad: &Input<'_>,
+        grad: &Rows<'_>,
         out: &mut FeatureBuffer,
     ) -> Result<()> {
         let shape = &pooled.shape;
@@ -76,11 +77,11 @@ impl Workspace {
     }
 }
 
-fn backward<E: Element>(
+fn backward<E: Feature>(
     located: &Located,
     transposed: &Transposed,
     shape: &Shape,
-    grad: &Input<'_>,
+    grad: &Rows<'_>,
     argmax: &[i32],
     out: &mut FeatureBuffer,
 ) {

@@ -2,7 +2,8 @@
 
 use crate::roi_pool::scene::BOX_COLUMNS;
 use crate::roi_pool::{BoxParams, RoiPoolParams, Scene};
-use crate::{Element, ElementType, Input, Result, bf16, f16, memory};
+use crate::rows::Feature;
+use crate::{ElementType, Result, Rows, bf16, f16, memory};
 use pointmill_core::OrientedBox;
 use pointmill_kernels::roi_pool::Totals;
 use rayon::prelude::*;
@@ -165,13 +166,13 @@ pub(super) struct Coordinates {
 }
 
 impl Coordinates {
-    pub(super) fn of(points: &Input<'_>) -> Result<Self> {
+    pub(super) fn of(points: &Rows<'_>) -> Result<Self> {
         let mut coordinates = Self::default();
         coordinates.load(points)?;
         Ok(coordinates)
     }
 
-    fn load(&mut self, points: &Input<'_>) -> Result<()> {
+    fn load(&mut self, points: &Rows<'_>) -> Result<()> {
         match points.element() {
             ElementType::F32 => self.load_values::<f32>(points),
             ElementType::F16 => self.load_values::<f16>(points),
@@ -187,7 +188,7 @@ impl Coordinates {
         memory::extend(&mut self.bounds, bounds)
     }
 
-    fn load_values<E: Element>(&mut self, points: &Input<'_>) -> Result<()> {
+    fn load_values<E: Feature>(&mut self, points: &Rows<'_>) -> Result<()> {
         let values = points.host::<E>().expect("values of the CPU");
         for (axis, all) in self.axes.iter_mut().enumerate() {
             all.clear();
@@ -253,7 +254,7 @@ pub(super) fn points_of_boxes(scene: &Scene<'_>) -> Result<Vec<Range<usize>>> {
 }
 
 /// The boxes, ready for tests.
-pub(super) fn boxes(boxes: &Input<'_>, params: BoxParams) -> Result<Vec<OrientedBox>> {
+pub(super) fn boxes(boxes: &Rows<'_>, params: BoxParams) -> Result<Vec<OrientedBox>> {
     match boxes.element() {
         ElementType::F32 => boxes_of::<f32>(boxes, params),
         ElementType::F16 => boxes_of::<f16>(boxes, params),
@@ -261,7 +262,7 @@ pub(super) fn boxes(boxes: &Input<'_>, params: BoxParams) -> Result<Vec<Oriented
     }
 }
 
-fn boxes_of<E: Element>(boxes: &Input<'_>, params: BoxParams) -> Result<Vec<OrientedBox>> {
+fn boxes_of<E: Feature>(boxes: &Rows<'_>, params: BoxParams) -> Result<Vec<OrientedBox>> {
     let values = boxes.host::<E>().expect("values of the CPU");
     let row = |b: &[E]| std::array::from_fn(|i| b[i].widen());
     memory::collect(values.chunks_exact(BOX_COLUMNS).map(|b| OrientedBox::new(row(b), params.origin, params.margin)))

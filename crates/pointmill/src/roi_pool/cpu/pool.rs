@@ -4,14 +4,15 @@ use super::host;
 use super::locate::{Located, Row, Workspace};
 use crate::roi_pool::result::{Shape, values_of};
 use crate::roi_pool::{PoolMode, RoiLayout, RoiPooled};
-use crate::{Element, ElementType, Input, Result, bf16, f16};
+use crate::rows::Feature;
+use crate::{ElementType, Result, Rows, bf16, f16};
 use rayon::prelude::*;
 
 /// Rows that a thread handles at a time.
 const ROWS: usize = 256;
 
 impl Workspace {
-    pub(in crate::roi_pool) fn pool(&mut self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
+    pub(in crate::roi_pool) fn pool(&mut self, features: &Rows<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
         let located = &self.located;
         let rows = shape.rows(located.rows.len());
         let values = values_of(rows, shape.channels)?;
@@ -48,7 +49,7 @@ impl Workspace {
 }
 
 /// A result row and the non-empty voxels in a part of the result.
-fn pool<E: Element>(located: &Located, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) {
+fn pool<E: Feature>(located: &Located, features: &Rows<'_>, shape: &Shape, out: &mut RoiPooled) {
     let features = features.host::<E>().expect("values of the CPU");
     let channels = shape.channels;
     let sparse = shape.layout == RoiLayout::Sparse;
@@ -91,7 +92,7 @@ fn rows_between(rows: &[Row], first: usize, end: usize) -> std::ops::Range<usize
 }
 
 /// The first of the largest values of each channel, and the point it came from.
-fn max<E: Element>(features: &[E], list: &[i32], best: &mut [f32], pooled: &mut [E], argmax: &mut [i32]) {
+fn max<E: Feature>(features: &[E], list: &[i32], best: &mut [f32], pooled: &mut [E], argmax: &mut [i32]) {
     best.fill(f32::NEG_INFINITY);
     pooled.fill(E::zeroed());
     argmax.fill(-1);
@@ -107,7 +108,7 @@ fn max<E: Element>(features: &[E], list: &[i32], best: &mut [f32], pooled: &mut 
 }
 
 /// The mean of each channel, added in order.
-fn mean<E: Element>(features: &[E], list: &[i32], sums: &mut [f32], pooled: &mut [E]) {
+fn mean<E: Feature>(features: &[E], list: &[i32], sums: &mut [f32], pooled: &mut [E]) {
     sums.fill(0.0);
     for &i in list {
         let row = &features[i as usize * sums.len()..][..sums.len()];

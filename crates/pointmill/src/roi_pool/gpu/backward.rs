@@ -3,7 +3,7 @@
 use super::marks::PointBoxes;
 use crate::device::{Buffer, Stream};
 use crate::roi_pool::{FeatureBuffer, RoiLayout, RoiPooled};
-use crate::{Input, Result};
+use crate::{Result, Rows};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null;
@@ -44,7 +44,7 @@ impl super::Workspace {
     pub(in crate::roi_pool) fn backward(
         &mut self,
         pooled: &RoiPooled,
-        grad: &Input<'_>,
+        grad: &Rows<'_>,
         out: &mut FeatureBuffer,
     ) -> Result<()> {
         let shape = &pooled.shape;

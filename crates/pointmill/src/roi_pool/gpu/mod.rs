@@ -10,7 +10,7 @@ pub(super) use inside::Workspace as InsideWorkspace;
 use super::result::Shape;
 use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
-use crate::{Argument, Error, Input, Result};
+use crate::{Argument, Error, Result, Rows};
 use marks::Marks;
 use pointmill_kernels::roi_pool::{self as kernels, BOXES};
 use std::ptr::null_mut;
@@ -85,7 +85,7 @@ impl Workspace {
     }
 
     /// Pools over the lists.
-    pub(super) fn pool(&mut self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
+    pub(super) fn pool(&mut self, features: &Rows<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
         loop {
             let args = self.emit_args(features, shape, out)?;
             // SAFETY: `emit_args` made room; the lists are queued before, and their pairs are below `capacity`.
@@ -101,7 +101,7 @@ impl Workspace {
         &mut self,
         scene: &Scene<'_>,
         params: &RoiPoolParams,
-        features: &Input<'_>,
+        features: &Rows<'_>,
         shape: &Shape,
         out: &mut RoiPooled,
         arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<R, E>,

@@ -3,7 +3,7 @@
 use super::NOTHING_TO_FILL;
 use crate::roi_pool::result::{Shape, values_of};
 use crate::roi_pool::{PoolMode, RoiLayout, RoiPooled};
-use crate::{Input, Result};
+use crate::{Result, Rows};
 use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
 
@@ -12,7 +12,7 @@ const FIRST_ROWS: usize = if cfg!(test) { 50 } else { 1 << 18 };
 
 impl super::Workspace {
     /// Makes room for the result. Returns whether kernels can write empty rows beside others; where they cannot it queues writing them first.
-    fn reserve_output(&self, features: &Input<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<bool> {
+    fn reserve_output(&self, features: &Rows<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<bool> {
         let rows = shape.rows(self.rows_capacity(shape, out));
         let values = values_of(rows, shape.channels)?;
         // Whole words, for halves too.
@@ -77,7 +77,7 @@ impl super::Workspace {
     /// What makes the result, with room for it.
     pub(super) fn emit_args(
         &mut self,
-        features: &Input<'_>,
+        features: &Rows<'_>,
         shape: &Shape,
         out: &mut RoiPooled,
     ) -> Result<kernels::EmitArgs> {

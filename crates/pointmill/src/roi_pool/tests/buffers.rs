@@ -16,7 +16,7 @@ fn arrays(boxes: usize, points: usize) -> (Vec<f32>, Vec<f32>) {
 }
 
 fn scene((boxes, points): &(Vec<f32>, Vec<f32>)) -> Scene<'_> {
-    Scene::new(Input::new(boxes, 7).unwrap(), Input::new(points, 3).unwrap())
+    Scene::new(Rows::new(boxes, 7).unwrap(), Rows::new(points, 3).unwrap())
 }
 
 /// The `len` elements of `memory` from `skip` on, as somebody else's.
@@ -100,10 +100,10 @@ fn memory_of_others_does_not_grow() {
         let mut pooler = RoiPooler::new(&stream, &params).unwrap();
         let mut pooled = pooler.output().unwrap();
         let (features, grad) = (vec![f16::ONE; 300], vec![f16::ONE; 40 * 8]);
-        pooler.run(scene(&arrays), Input::new(&features, 1).unwrap(), &mut pooled).unwrap();
+        pooler.run(scene(&arrays), Rows::new(&features, 1).unwrap(), &mut pooled).unwrap();
         let tensor = stream.upload(&[7.0f32; 300]).unwrap();
         let mut out = FeatureBuffer::F32(borrowed(&stream, &tensor, 0, 300));
-        let e = pooler.backward(&pooled, Input::new(&grad, 1).unwrap(), &mut out).unwrap_err().to_string();
+        let e = pooler.backward(&pooled, Rows::new(&grad, 1).unwrap(), &mut out).unwrap_err().to_string();
         assert_eq!(e, "buffer: expected memory of type f16, as it is not pointmill's own, got f32", "{name}");
         assert_eq!(tensor.read(300).unwrap(), [7.0; 300], "{name}");
     }
@@ -115,7 +115,7 @@ fn pooled_features_go_to_memory_of_others() {
     let arrays = arrays(5, 300);
     let features: Vec<f32> = (0..300).map(|i| i as f32).collect();
     let params = RoiPoolParams { out_size: [3, 1, 3], max_points_per_voxel: 4, ..RoiPoolParams::default() };
-    let input = || Input::new(&features, 1).unwrap();
+    let input = || Rows::new(&features, 1).unwrap();
     let want = roi_pool(scene(&arrays), input(), &params, &Device::cpu()).unwrap().read().unwrap();
     for (name, device) in kernel_devices() {
         let stream = device.stream().unwrap();

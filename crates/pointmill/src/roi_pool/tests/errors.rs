@@ -46,22 +46,22 @@ fn arrays_are_named_with_expected_and_got() {
         let mut pooler = pooler(&device);
         let mut out = pooler.output().unwrap();
         let points = [0.0f32; 12];
-        let (b, p) = (Input::new(&BOX, 7).unwrap(), Input::new(&points, 3).unwrap());
-        let features = Input::new(&points[..4], 1).unwrap();
+        let (b, p) = (Rows::new(&BOX, 7).unwrap(), Rows::new(&points, 3).unwrap());
+        let features = Rows::new(&points[..4], 1).unwrap();
         let mut e =
-            |scene: Scene<'_>, features: Input<'_>| pooler.run(scene, features, &mut out).unwrap_err().to_string();
-        let six = Input::new(&BOX[..6], 6).unwrap();
+            |scene: Scene<'_>, features: Rows<'_>| pooler.run(scene, features, &mut out).unwrap_err().to_string();
+        let six = Rows::new(&BOX[..6], 6).unwrap();
         let seven = "boxes: expected 7 columns (cx, cy, cz, dx, dy, dz, heading), got 6";
         assert_eq!(e(Scene::new(six, p), features), seven);
-        let flat = Input::new(&points, 2).unwrap();
+        let flat = Rows::new(&points, 2).unwrap();
         assert_eq!(e(Scene::new(b, flat), features), "points: expected 3 to 64 columns, got 2");
         let half = [f16::ONE; 12];
         let mixed = "points: expected the boxes' type f32, got f16";
-        assert_eq!(e(Scene::new(b, Input::new(&half, 3).unwrap()), features), mixed);
-        let few = Input::new(&points[..3], 1).unwrap();
+        assert_eq!(e(Scene::new(b, Rows::new(&half, 3).unwrap()), features), mixed);
+        let few = Rows::new(&points[..3], 1).unwrap();
         assert_eq!(e(Scene::new(b, p), few), "features: expected 4 rows, one for each point, got 3");
-        let none = Input::new(&points[..0], 3).unwrap();
-        let wide = Input::new::<f32>(&[], 1 << 31).unwrap();
+        let none = Rows::new(&points[..0], 3).unwrap();
+        let wide = Rows::new::<f32>(&[], 1 << 31).unwrap();
         let many = "features: expected fewer than 2^31 channels, got 2147483648";
         assert_eq!(e(Scene::new(b, none), wide), many);
         for (boxes, points, name) in [
@@ -73,10 +73,10 @@ fn arrays_are_named_with_expected_and_got() {
         ] {
             assert_eq!(e(Scene::new(b, p).batch(boxes, points), features), name);
         }
-        let e = Input::new(&points, 5).unwrap_err().to_string();
-        assert_eq!(e, "values: expected a multiple of 5 values ([N, 5] row-major), got 12");
+        let e = Rows::new(&points, 5).unwrap_err().to_string();
+        assert_eq!(e, "values: expected whole rows of 5 values ([N, 5] row-major), got 12");
         // No channels.
-        assert!(Input::new::<f32>(&[], 0).is_err());
+        assert!(Rows::new::<f32>(&[], 0).is_err());
         // After all that the pooler works.
         pooler.run(Scene::new(b, p), features, &mut out).unwrap();
         assert_eq!(out.report().unwrap().inside, 4);
@@ -91,24 +91,24 @@ fn gradients_belong_to_a_result() {
         let mut out = pooler.output().unwrap();
         let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
         let points = [0.0f32; 3];
-        let scene = Scene::new(Input::new(&BOX, 7).unwrap(), Input::new(&points, 3).unwrap());
-        let features = Input::new(&points, 3).unwrap();
+        let scene = Scene::new(Rows::new(&BOX, 7).unwrap(), Rows::new(&points, 3).unwrap());
+        let features = Rows::new(&points, 3).unwrap();
         let e = pooler.pool(features, PoolMode::Max, &mut out).unwrap_err().to_string();
         assert_eq!(e, "scene: expected a located scene (RoiPooler::locate), got none");
         pooler.run(scene, features, &mut out).unwrap();
         let grad = vec![0.0f32; 12 * 12 * 12 * 3];
-        let mut e = |pooler: &mut RoiPooler, grad: Input<'_>| {
+        let mut e = |pooler: &mut RoiPooler, grad: Rows<'_>| {
             pooler.backward(&out, grad, &mut gradient).unwrap_err().to_string()
         };
-        let short = Input::new(&grad[3..], 3).unwrap();
+        let short = Rows::new(&grad[3..], 3).unwrap();
         assert_eq!(e(&mut pooler, short), "grad_pooled: expected 1728 rows, got 1727");
-        let narrow = Input::new(&grad, 1).unwrap();
+        let narrow = Rows::new(&grad, 1).unwrap();
         assert_eq!(e(&mut pooler, narrow), "grad_pooled: expected 3 channels, got 1");
         let half = vec![f16::ONE; grad.len()];
-        assert_eq!(e(&mut pooler, Input::new(&half, 3).unwrap()), "grad_pooled: expected values of type f32, got f16");
+        assert_eq!(e(&mut pooler, Rows::new(&half, 3).unwrap()), "grad_pooled: expected values of type f32, got f16");
         pooler.locate(scene).unwrap();
         let other = "pooled: expected a result pooled from the scene that was located last, got one of another scene";
-        assert_eq!(e(&mut pooler, Input::new(&grad, 3).unwrap()), other);
+        assert_eq!(e(&mut pooler, Rows::new(&grad, 3).unwrap()), other);
     }
 }
 
@@ -118,12 +118,12 @@ fn devices_are_not_mixed() {
     let mut pooler = pooler(&Device::cpu());
     let mut out = pooler.output().unwrap();
     let points = [0.0f32; 3];
-    let (b, p) = (Input::new(&BOX, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let (b, p) = (Rows::new(&BOX, 7).unwrap(), Rows::new(&points, 3).unwrap());
     let foreign = twin.upload(&BOX).unwrap();
-    let scene = Scene::new(Input::on_device(&foreign, 1, 7).unwrap(), p);
+    let scene = Scene::new(Rows::on_device(&foreign, 1, 7).unwrap(), p);
     assert_eq!(pooler.run(scene, p, &mut out).unwrap_err().to_string(), "boxes: expected memory of cpu, got twin");
     let foreign = twin.upload(&points).unwrap();
-    let e = pooler.run(Scene::new(b, p), Input::on_device(&foreign, 1, 3).unwrap(), &mut out).unwrap_err();
+    let e = pooler.run(Scene::new(b, p), Rows::on_device(&foreign, 1, 3).unwrap(), &mut out).unwrap_err();
     assert_eq!(e.to_string(), "features: expected memory of cpu, got twin");
     let mut on_twin = RoiPooler::new(&twin, &RoiPoolParams::default()).unwrap().output().unwrap();
     let e = pooler.run(Scene::new(b, p), p, &mut on_twin).unwrap_err();
@@ -151,10 +151,10 @@ fn devices_are_not_mixed() {
 fn nothing_gives_nothing() {
     for device in devices() {
         for (boxes, points) in [(&[][..], &[0.0f32; 3][..]), (&BOX, &[]), (&[], &[])] {
-            let scene = Scene::new(Input::new(boxes, 7).unwrap(), Input::new(points, 3).unwrap());
+            let scene = Scene::new(Rows::new(boxes, 7).unwrap(), Rows::new(points, 3).unwrap());
             for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
                 let params = RoiPoolParams { layout, ..RoiPoolParams::default() };
-                let got = roi_pool(scene, Input::new(points, 3).unwrap(), &params, &device).unwrap().read().unwrap();
+                let got = roi_pool(scene, Rows::new(points, 3).unwrap(), &params, &device).unwrap().read().unwrap();
                 let want = Report { boxes: boxes.len() / 7, points: points.len() / 3, ..Report::default() };
                 assert_eq!(got.report, want);
                 let rows = if layout == RoiLayout::Sparse { 0 } else { boxes.len() / 7 * 1728 };
@@ -175,8 +175,8 @@ fn crowd() -> (Vec<f32>, Vec<f32>) {
 #[test]
 fn too_many_pairs_are_refused() {
     let (boxes, points) = crowd();
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
-    let features = Input::new(&points, 3).unwrap();
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
+    let features = Rows::new(&points, 3).unwrap();
     let pairs = boxes.len() / 7 * (points.len() / 3);
     let expected = format!("scene: expected at most 1048576 pairs of a box and a point inside, got {pairs}");
     assert_eq!(pairs, (1 << 20) + 4);
@@ -201,9 +201,9 @@ fn too_many_pairs_are_refused() {
 #[test]
 fn a_failed_call_leaves_an_empty_result() {
     let (boxes, points) = crowd();
-    let few = Scene::new(Input::new(&boxes[..14], 7).unwrap(), Input::new(&points[..6], 3).unwrap());
-    let many = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
-    let features = |n: usize| Input::new(&points[..n * 3], 3).unwrap();
+    let few = Scene::new(Rows::new(&boxes[..14], 7).unwrap(), Rows::new(&points[..6], 3).unwrap());
+    let many = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
+    let features = |n: usize| Rows::new(&points[..n * 3], 3).unwrap();
     let device = Device::twin();
     for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
         let params = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 4, layout, ..RoiPoolParams::default() };
@@ -230,19 +230,19 @@ fn a_failed_call_leaves_an_empty_result() {
 #[test]
 fn pairs_that_nothing_keeps_need_no_room() {
     let (boxes, points) = crowd();
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
     for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
         let params = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 1, layout, ..RoiPoolParams::default() };
         let [want, got] = devices().map(|device| {
             let stream = device.stream().unwrap();
             let mut pooler = RoiPooler::new(&stream, &params).unwrap();
             let mut out = pooler.output().unwrap();
-            pooler.run(scene, Input::new(&points, 3).unwrap(), &mut out).unwrap();
+            pooler.run(scene, Rows::new(&points, 3).unwrap(), &mut out).unwrap();
             let emitted = stream.take_steps().into_iter().filter(|s| *s == Step::Kernel("roi_emit")).count();
             assert_eq!(emitted, usize::from(!device.is_cpu()));
             let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
             let grad = vec![1.0f32; if layout == RoiLayout::Sparse { 0 } else { 65 * 3 }];
-            pooler.backward(&out, Input::new(&grad, 3).unwrap(), &mut gradient).unwrap();
+            pooler.backward(&out, Rows::new(&grad, 3).unwrap(), &mut gradient).unwrap();
             assert_eq!(gradient.read(points.len()).unwrap(), FeatureArray::F32(vec![0.0; points.len()]));
             out.read().unwrap()
         });
@@ -255,12 +255,12 @@ fn pairs_that_nothing_keeps_need_no_room() {
 #[test]
 fn impossible_sizes_are_arguments() {
     let (boxes, points, features) = (BOX.repeat(1 << 10), [0.5f32, 0.5, 0.5], vec![1.0f32; 1 << 20]);
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
     let params = RoiPoolParams { out_size: [1 << 16, 1 << 15, 1], ..RoiPoolParams::default() };
     for device in devices() {
         let mut pooler = RoiPooler::new(&device.stream().unwrap(), &params).unwrap();
         let mut out = pooler.output().unwrap();
-        let told = pooler.run(scene, Input::new(&features, 1 << 20).unwrap(), &mut out).unwrap_err().to_string();
+        let told = pooler.run(scene, Rows::new(&features, 1 << 20).unwrap(), &mut out).unwrap_err().to_string();
         let expected = "scene: expected a result of fewer than 2305843009213693951 values";
         assert_eq!(told, format!("{expected}, got 2199023255552 rows of 1048576"), "{device}");
     }

@@ -28,7 +28,7 @@ fn case(mode: PoolMode) -> Case {
 
 /// The sum of the pooled values, each times its own weight.
 fn loss(case: &Case, features: &[f32], weights: &[f32]) -> f64 {
-    let features = Input::new(features, case.channels).unwrap();
+    let features = Rows::new(features, case.channels).unwrap();
     let pooled = roi_pool(case.scene(), features, &case.params, &Device::cpu()).unwrap().read().unwrap();
     let FeatureArray::F32(pooled) = pooled.pooled else { panic!("f32 in, f32 out") };
     pooled.iter().zip(weights).map(|(&p, &w)| f64::from(p) * f64::from(w)).sum()
@@ -48,7 +48,7 @@ fn gradients_equal_finite_differences() {
             pooler.run(case.scene(), case.rows(&case.features), &mut out).unwrap();
             assert!(out.report().unwrap().dropped > 0, "the cap must hold");
             let mut gradient = FeatureBuffer::new(out.stream(), ElementType::F32).unwrap();
-            pooler.backward(&out, Input::new(&weights, 2).unwrap(), &mut gradient).unwrap();
+            pooler.backward(&out, Rows::new(&weights, 2).unwrap(), &mut gradient).unwrap();
             let FeatureArray::F32(gradient) = gradient.read(features.len()).unwrap() else { panic!("f32") };
             assert!(gradient.iter().filter(|g| **g != 0.0).count() > 40);
             for (i, got) in gradient.iter().enumerate() {
@@ -120,7 +120,7 @@ fn gradients_of_results_of_before() {
                 let scene = pooler.scene();
                 let stream = out.stream().clone();
                 let mut want = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
-                pooler.backward(&out, Input::new(&weights, 2).unwrap(), &mut want).unwrap();
+                pooler.backward(&out, Rows::new(&weights, 2).unwrap(), &mut want).unwrap();
                 let taken = out.exchange(RoiBuffers::new(&stream, ElementType::F32).unwrap()).unwrap();
                 assert_eq!(out.report().unwrap(), Report::default(), "{name}");
                 pooler.run(other.scene(), other.rows(&other.features), &mut out).unwrap();
@@ -130,7 +130,7 @@ fn gradients_of_results_of_before() {
                 out.exchange(RoiBuffers { argmax: taken.argmax, ..none }).unwrap();
                 pooler.restore(&mut out, 2, mode).unwrap();
                 let mut got = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
-                pooler.backward(&out, Input::new(&weights, 2).unwrap(), &mut got).unwrap();
+                pooler.backward(&out, Rows::new(&weights, 2).unwrap(), &mut got).unwrap();
                 assert_eq!(bits(&got.read(240).unwrap()), bits(&want.read(240).unwrap()), "{name} {mode:?}");
             }
         }
@@ -189,7 +189,7 @@ fn a_gradient_may_be_prepared() {
                     pooler.prepare_backward(&out).unwrap();
                 }
                 let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
-                pooler.backward(&out, Input::new(&weights, 2).unwrap(), &mut gradient).unwrap();
+                pooler.backward(&out, Rows::new(&weights, 2).unwrap(), &mut gradient).unwrap();
                 gradients.push(bits(&gradient.read(240).unwrap()));
             }
             assert!(gradients.windows(2).all(|pair| pair[0] == pair[1]), "{name} {mode:?}");

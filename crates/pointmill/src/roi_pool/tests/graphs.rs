@@ -62,16 +62,16 @@ impl Rig {
     }
 
     fn run(&mut self, splits: Option<&[[usize; 3]; 2]>) -> Result<()> {
-        let scene = Scene::new(Input::on_device(&self.boxes, BOXES, 7)?, Input::on_device(&self.points, POINTS, 3)?);
+        let scene = Scene::new(Rows::on_device(&self.boxes, BOXES, 7)?, Rows::on_device(&self.points, POINTS, 3)?);
         let scene = match splits {
             Some([boxes, points]) => scene.batch(boxes, points),
             None => scene,
         };
-        self.pooler.run(scene, Input::on_device(&self.features, POINTS, CHANNELS)?, &mut self.out)
+        self.pooler.run(scene, Rows::on_device(&self.features, POINTS, CHANNELS)?, &mut self.out)
     }
 
     fn backward(&mut self) -> Result<()> {
-        let grad = Input::on_device(&self.grad, BOXES * 8, CHANNELS)?;
+        let grad = Rows::on_device(&self.grad, BOXES * 8, CHANNELS)?;
         self.pooler.backward(&self.out, grad, &mut self.gradient)
     }
 
@@ -81,7 +81,7 @@ impl Rig {
 
     /// The result and the gradient for these points, by the CPU.
     fn want(&self, points: &[f32], grad: &[f32], splits: Option<&[[usize; 3]; 2]>) -> (RoiArrays, FeatureArray) {
-        let scene = Scene::new(Input::new(&self.host[0], 7).unwrap(), Input::new(points, 3).unwrap());
+        let scene = Scene::new(Rows::new(&self.host[0], 7).unwrap(), Rows::new(points, 3).unwrap());
         let scene = match splits {
             Some([boxes, points]) => scene.batch(boxes, points),
             None => scene,
@@ -89,9 +89,9 @@ impl Rig {
         let stream = Device::cpu().stream().unwrap();
         let mut pooler = RoiPooler::new(&stream, &params()).unwrap();
         let mut out = pooler.output().unwrap();
-        pooler.run(scene, Input::new(&self.host[1], CHANNELS).unwrap(), &mut out).unwrap();
+        pooler.run(scene, Rows::new(&self.host[1], CHANNELS).unwrap(), &mut out).unwrap();
         let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
-        pooler.backward(&out, Input::new(grad, CHANNELS).unwrap(), &mut gradient).unwrap();
+        pooler.backward(&out, Rows::new(grad, CHANNELS).unwrap(), &mut gradient).unwrap();
         (out.read().unwrap(), gradient.read(POINTS * CHANNELS).unwrap())
     }
 
@@ -258,20 +258,20 @@ fn a_graph_takes_no_host_slices() {
     for (name, device) in kernel_devices() {
         let mut rig = Rig::new(&device);
         let points = cloud(4);
-        let host = Input::new(&points, 3).unwrap();
+        let host = Rows::new(&points, 3).unwrap();
         let (boxes, features) = (rig.host[0].clone(), rig.host[1].clone());
         let expected = "expected memory of the device (the stream records a graph), got a host slice";
         let e = rig.capture(|rig| {
-            let scene = Scene::new(Input::on_device(&rig.boxes, BOXES, 7)?, host);
-            rig.pooler.run(scene, Input::on_device(&rig.features, POINTS, CHANNELS)?, &mut rig.out)
+            let scene = Scene::new(Rows::on_device(&rig.boxes, BOXES, 7)?, host);
+            rig.pooler.run(scene, Rows::on_device(&rig.features, POINTS, CHANNELS)?, &mut rig.out)
         });
         assert_eq!(e.unwrap_err().to_string(), format!("points: {expected}"), "{name}");
         let e = rig.capture(|rig| {
-            let points = Input::on_device(&rig.points, POINTS, 3)?;
-            rig.pooler.locate(Scene::new(Input::new(&boxes, 7)?, points))
+            let points = Rows::on_device(&rig.points, POINTS, 3)?;
+            rig.pooler.locate(Scene::new(Rows::new(&boxes, 7)?, points))
         });
         assert_eq!(e.unwrap_err().to_string(), format!("boxes: {expected}"), "{name}");
-        let e = rig.capture(|rig| rig.pooler.pool(Input::new(&features, CHANNELS)?, PoolMode::Mean, &mut rig.out));
+        let e = rig.capture(|rig| rig.pooler.pool(Rows::new(&features, CHANNELS)?, PoolMode::Mean, &mut rig.out));
         assert_eq!(e.unwrap_err().to_string(), format!("features: {expected}"), "{name}");
     }
 }

@@ -17,11 +17,11 @@ fn many_voxels() -> (Vec<f32>, Vec<f32>, RoiPoolParams) {
 fn more_voxels_than_2_to_the_31() {
     let (boxes, points, params) = many_voxels();
     let features: Vec<f32> = (0..6000).map(|i| i as f32).collect();
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
     let mut places = vec![("cpu", Device::cpu())];
     places.extend(gpu().map(|gpu| ("gpu", gpu)));
     for (name, device) in places {
-        let got = roi_pool(scene, Input::new(&features, 1).unwrap(), &params, &device).unwrap().read().unwrap();
+        let got = roi_pool(scene, Rows::new(&features, 1).unwrap(), &params, &device).unwrap().read().unwrap();
         assert_eq!(got.report.voxels, 3000, "{name}");
         let coords: Vec<i32> = (0..3000).flat_map(|b| [b, 98, 98, 98]).collect();
         assert_eq!(got.coords.unwrap(), coords, "{name}");
@@ -34,25 +34,25 @@ fn more_voxels_than_2_to_the_31() {
 #[test]
 fn a_result_that_fits_no_memory_is_an_error() {
     let (boxes, points, params) = many_voxels();
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
     let params = RoiPoolParams { layout: RoiLayout::Dense, max_points_per_voxel: 1 << 20, ..params };
     let features = vec![0.0f32; 6000 * 4096];
     let Some(gpu) = gpu() else { return };
-    let e = roi_pool(scene, Input::new(&features, 4096).unwrap(), &params, &gpu).unwrap_err();
+    let e = roi_pool(scene, Rows::new(&features, 4096).unwrap(), &params, &gpu).unwrap_err();
     assert!(matches!(e, Error::OutOfMemory { bytes: 49_152_000_000_000, .. }), "{e}");
     let small = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 2, ..params };
-    assert!(roi_pool(scene, Input::new(&features, 4096).unwrap(), &small, &gpu).is_ok());
+    assert!(roi_pool(scene, Rows::new(&features, 4096).unwrap(), &small, &gpu).is_ok());
 }
 
 #[test]
 fn slots_count_in_64_bits() {
     let (boxes, points, params) = many_voxels();
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
     let params = RoiPoolParams { lists: false, layout: RoiLayout::Csr, mode: PoolMode::Mean, ..params };
     // 3,000 million voxels of two bytes: more than 2^32 bytes. The last voxel is where it belongs.
     let Some(gpu) = gpu() else { return };
     let features = vec![f16::ONE; 6000];
-    let pooled = roi_pool(scene, Input::new(&features, 1).unwrap(), &params, &gpu).unwrap();
+    let pooled = roi_pool(scene, Rows::new(&features, 1).unwrap(), &params, &gpu).unwrap();
     let FeatureArray::F16(all) = pooled.pooled().read(3_000_000_000).unwrap() else { panic!("f16") };
     let slot = |b: usize| ((b * 100 + 98) * 100 + 98) * 100 + 98;
     assert!((0..3000).all(|b| all[slot(b)] == f16::ONE));
@@ -71,9 +71,9 @@ fn three_million_points_and_sizes_past_255() {
         ..RoiPoolParams::default()
     };
     let features: Vec<f32> = (0..n).map(|i| ((i * 31) % 1009) as f32).collect();
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 3).unwrap());
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
     let run =
-        |device: &Device| roi_pool(scene, Input::new(&features, 1).unwrap(), &params, device).unwrap().read().unwrap();
+        |device: &Device| roi_pool(scene, Rows::new(&features, 1).unwrap(), &params, device).unwrap().read().unwrap();
     let want = run(&Device::cpu());
     assert!(want.report.voxels > 150_000 && want.report.dropped > 0, "{:?}", want.report);
     assert!(want.indices.as_ref().unwrap().iter().any(|&i| i > 2_500_000));

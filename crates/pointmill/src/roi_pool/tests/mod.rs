@@ -50,11 +50,11 @@ struct Answers {
     crop: (Vec<i64>, Vec<i32>),
 }
 
-fn input(array: &FeatureArray, columns: usize) -> Input<'_> {
+fn input(array: &FeatureArray, columns: usize) -> Rows<'_> {
     match array {
-        FeatureArray::F32(v) => Input::new(v, columns),
-        FeatureArray::F16(v) => Input::new(v, columns),
-        FeatureArray::Bf16(v) => Input::new(v, columns),
+        FeatureArray::F32(v) => Rows::new(v, columns),
+        FeatureArray::F16(v) => Rows::new(v, columns),
+        FeatureArray::Bf16(v) => Rows::new(v, columns),
     }
     .unwrap()
 }
@@ -90,7 +90,7 @@ impl Case {
     }
 
     /// The features, or a gradient with the same columns.
-    fn rows<'a>(&self, values: &'a FeatureArray) -> Input<'a> {
+    fn rows<'a>(&self, values: &'a FeatureArray) -> Rows<'a> {
         input(values, self.channels)
     }
 

@@ -297,8 +297,8 @@ fn a_graph_replays_with_new_points() {
         let FeatureArray::F32(boxes) = &case.boxes else { unreachable!("made above") };
         let (boxes, features) = (stream.upload(boxes).unwrap(), stream.upload(&values).unwrap());
         let mut run = |out: &mut RoiPooled, points: &crate::Buffer<f32>| {
-            let scene = Scene::new(Input::on_device(&boxes, 8, 7)?, Input::on_device(points, 50, 3)?);
-            pooler.run(scene, Input::on_device(&features, 50, 4)?, out)
+            let scene = Scene::new(Rows::on_device(&boxes, 8, 7)?, Rows::on_device(points, 50, 3)?);
+            pooler.run(scene, Rows::on_device(&features, 50, 4)?, out)
         };
         run(&mut out, &points).unwrap();
         let graph = stream.capture(|| run(&mut out, &points)).unwrap();

@@ -12,9 +12,9 @@ fn other_streams_wait_and_are_waited_for() {
     let centres = values(20 * 3, -3.0, 2.0);
     let boxes: Vec<f32> = centres.chunks_exact(3).flat_map(|c| [c[0], c[1], c[2], 3.0, 2.0, 2.0, c[0]]).collect();
     let params = RoiPoolParams { layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
-    let host = |v| Input::new(v, 3).unwrap();
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), host(&points));
-    let want = roi_pool(scene, Input::new(&features, 4).unwrap(), &params, &Device::cpu()).unwrap().read().unwrap();
+    let host = |v| Rows::new(v, 3).unwrap();
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), host(&points));
+    let want = roi_pool(scene, Rows::new(&features, 4).unwrap(), &params, &Device::cpu()).unwrap().read().unwrap();
     assert!(want.report.voxels > 50, "the result grows: {:?}", want.report);
     for (name, device) in kernel_devices() {
         let [own, arrays, results] = [0; 3].map(|_| device.stream().unwrap());
@@ -30,8 +30,8 @@ fn other_streams_wait_and_are_waited_for() {
             let mut out = RoiPooler::new(&results, &params).unwrap().output().unwrap();
             let (b, p) = (arrays.upload(&boxes).unwrap(), arrays.upload(&points).unwrap());
             let f = arrays.upload(&features).unwrap();
-            let scene = Scene::new(Input::on_device(&b, 20, 7).unwrap(), Input::on_device(&p, 600, 3).unwrap());
-            let f = Input::on_device(&f, 600, 4).unwrap();
+            let scene = Scene::new(Rows::on_device(&b, 20, 7).unwrap(), Rows::on_device(&p, 600, 3).unwrap());
+            let f = Rows::on_device(&f, 600, 4).unwrap();
             let _ = [&own, &arrays, &results].map(Stream::take_steps);
             pooler.run(scene, f, &mut out).unwrap();
             if name == "twin" {
@@ -51,7 +51,7 @@ fn other_streams_wait_and_are_waited_for() {
             let grad = arrays.upload(grad).unwrap();
             let _ = arrays.take_steps();
             let mut gradient = FeatureBuffer::new(&own, ElementType::F32).unwrap();
-            pooler.backward(&out, Input::on_device(&grad, want.report.voxels, 4).unwrap(), &mut gradient).unwrap();
+            pooler.backward(&out, Rows::on_device(&grad, want.report.voxels, 4).unwrap(), &mut gradient).unwrap();
             in_order(&others, "backward");
             let mut inside = PointsInBoxes::new(&own, BoxParams::default()).unwrap();
             let mut count = results.alloc(0).unwrap();
@@ -73,7 +73,7 @@ fn arrays_of_the_host_are_copied_once() {
         let mut out = pooler.output().unwrap();
         for _ in 0..2 {
             let _ = stream.take_steps();
-            let points = Input::new(&points, 3).unwrap();
+            let points = Rows::new(&points, 3).unwrap();
             pooler.run(Scene::new(host_boxes(&boxes), points), points, &mut out).unwrap();
         }
         let steps = stream.take_steps();
@@ -82,6 +82,6 @@ fn arrays_of_the_host_are_copied_once() {
     }
 }
 
-fn host_boxes(boxes: &[f32]) -> Input<'_> {
-    Input::new(boxes, 7).unwrap()
+fn host_boxes(boxes: &[f32]) -> Rows<'_> {
+    Rows::new(boxes, 7).unwrap()
 }

@@ -38,10 +38,10 @@ fn points_are_named_with_expected_and_got() {
         let buffer = stream.upload(&[0.0f32; 8]).unwrap();
         let mut voxelizer = Voxelizer::new(&stream, &VoxelizeParams::default()).unwrap();
         let mut voxels = voxelizer.output().unwrap();
-        let e = Input::on_device(&buffer, 3, 4).unwrap_err();
+        let e = Rows::on_device(&buffer, 3, 4).unwrap_err();
         assert_eq!(e.to_string(), "buffer: expected 3 x 4 values, got 8");
-        assert!(Input::on_device(&buffer, usize::MAX, 4).is_err());
-        let e = voxelizer.run(Input::new(&[crate::f16::ONE; 8], 4).unwrap(), &mut voxels).unwrap_err();
+        assert!(Rows::on_device(&buffer, usize::MAX, 4).is_err());
+        let e = voxelizer.run(Rows::new(&[crate::f16::ONE; 8], 4).unwrap(), &mut voxels).unwrap_err();
         assert_eq!(e.to_string(), "points: expected values of type f32, got f16");
         for splits in [&[][..], &[0], &[1, 2], &[0, 3, 2], &[0, 1]] {
             let points = Points::new(&[0.0; 8], 4).unwrap();
@@ -49,7 +49,7 @@ fn points_are_named_with_expected_and_got() {
             assert!(e.starts_with("row_splits: expected ascending values from 0 to 2, got "), "{e}");
         }
         // After all that the voxelizer works.
-        voxelizer.run(Input::on_device(&buffer, 2, 4).unwrap(), &mut voxels).unwrap();
+        voxelizer.run(Rows::on_device(&buffer, 2, 4).unwrap(), &mut voxels).unwrap();
         assert_eq!(voxels.num_voxels().unwrap(), 1);
     }
 }
@@ -60,7 +60,7 @@ fn devices_are_not_mixed() {
     let buffer = twin.upload(&[0.0f32; 4]).unwrap();
     let mut voxelizer = Voxelizer::new(&cpu, &VoxelizeParams::default()).unwrap();
     let mut voxels = voxelizer.output().unwrap();
-    let e = voxelizer.run(Input::on_device(&buffer, 1, 4).unwrap(), &mut voxels).unwrap_err();
+    let e = voxelizer.run(Rows::on_device(&buffer, 1, 4).unwrap(), &mut voxels).unwrap_err();
     assert_eq!(e.to_string(), "points: expected memory of cpu, got twin");
     let mut foreign = Voxels::new(&twin, voxelizer.params()).unwrap();
     let e = voxelizer.run(Points::new(&[0.0; 4], 4).unwrap(), &mut foreign).unwrap_err();

@@ -196,9 +196,9 @@ fn a_call_can_be_recorded() {
         let (columns, len) = (drive.sweep(0).columns(), 100_000);
         let mut buffer = stream.alloc::<f32>(len * columns).unwrap();
         buffer.write(&drive.sweep(0).data()[..len * columns]).unwrap();
-        voxelizer.run(Input::on_device(&buffer, len, columns).unwrap(), &mut voxels).unwrap();
+        voxelizer.run(Rows::on_device(&buffer, len, columns).unwrap(), &mut voxels).unwrap();
         let graph =
-            stream.capture(|| voxelizer.run(Input::on_device(&buffer, len, columns).unwrap(), &mut voxels)).unwrap();
+            stream.capture(|| voxelizer.run(Rows::on_device(&buffer, len, columns).unwrap(), &mut voxels)).unwrap();
         for sweep in 1..4 {
             let cloud = drive.sweep(sweep);
             let points = Points::new(&cloud.data()[..len * columns], columns).unwrap();
@@ -225,7 +225,7 @@ fn a_recorded_batch_keeps_its_splits() {
     for (name, device) in kernel_devices() {
         let stream = device.stream().unwrap();
         let buffer = stream.upload(&data).unwrap();
-        let on_device = Input::on_device(&buffer, 300, 4).unwrap();
+        let on_device = Rows::on_device(&buffer, 300, 4).unwrap();
         let mut voxelizer = Voxelizer::new(&stream, &params).unwrap();
         let mut voxels = voxelizer.output().unwrap();
         voxelizer.run_batch(on_device, &halves, &mut voxels).unwrap();
@@ -259,7 +259,7 @@ fn other_streams_wait_and_are_waited_for() {
             let mut voxelizer = Voxelizer::new(&own, &params).unwrap();
             let mut voxels = Voxelizer::new(&results, &params).unwrap().output().unwrap();
             let buffer = arrays.upload(&data).unwrap();
-            let points = Input::on_device(&buffer, 600, 4).unwrap();
+            let points = Rows::on_device(&buffer, 600, 4).unwrap();
             let _ = [&own, &arrays, &results].map(Stream::take_steps);
             voxelizer.run(points, &mut voxels).unwrap();
             if name == "twin" {

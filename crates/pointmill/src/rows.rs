@@ -1,0 +1,326 @@
+//! Arrays as operators take them.
+
+mod element;
+
+pub use element::Element;
+pub(crate) use element::Feature;
+pub use half::{bf16, f16};
+
+use crate::device::{Buffer, Stream};
+use crate::{Argument, Error, PointCloud, Points, Result};
+use pointmill_core::ElementType;
+use pointmill_core::array::Dtype;
+use pointmill_kernels::points::{self, kind};
+
+/// Borrowed rows of values, `[len, columns]` row-major: points, boxes or features, in host memory or already on a device.
+///
+/// An operator that runs on a GPU copies host values there. A buffer is used in place.
+///
+/// **Types**: `f32`, `f64`, `f16` and `bf16`. `voxelize` takes `f32`, `roi_pool` takes `f32`, `f16` and `bf16`, `ndt` and `icp` take `f32` and `f64`; another type is an error of the call.
+///
+/// **Large coordinates**: an `f32` has steps of 8 mm at 80 km. Points of maps belong in `f64`, or in `f32` about an origin of `f64` ([`Rows::about`]).
+///
+/// ```
+/// use pointmill::{Device, PointCloud, Rows};
+/// let host = Rows::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 3)?;
+/// assert_eq!((host.len(), host.columns()), (2, 3));
+/// let triples = Rows::from(&[[1.0f64, 2.0, 3.0]]);
+/// assert_eq!(triples.dtype().name(), "f64");
+/// let cloud = PointCloud::new(vec![1.0, 2.0, 3.0, 0.5], 4)?;
+/// assert_eq!(Rows::from(&cloud).columns(), 4);
+/// let buffer = Device::auto().stream()?.upload(&[1.0f32, 2.0, 3.0])?;
+/// assert_eq!(Rows::on_device(&buffer, 1, 3)?.len(), 1);
+/// # Ok::<(), pointmill::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    values: Values<'a>,
+    /// What is added to each point of `f32`.
+    origin: Option<[f64; 3]>,
+    len: usize,
+    columns: usize,
+}
+
+/// The values, by type and place.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'a> {
+    F32(&'a [f32]),
+    F64(&'a [f64]),
+    F16(&'a [f16]),
+    Bf16(&'a [bf16]),
+    Device { address: u64, stream: &'a Stream, dtype: Dtype },
+}
+
+impl<'a> Rows<'a> {
+    /// Rows of `columns` values in host memory.
+    ///
+    /// # Errors
+    /// No columns, or a length that is not a whole number of rows.
+    pub fn new<E: Element>(values: &'a [E], columns: usize) -> Result<Self> {
+        if columns == 0 {
+            return Err(Error::argument(Argument::Columns, "at least 1", columns));
+        }
+        if !values.len().is_multiple_of(columns) {
+            let expected = format!("whole rows of {columns} values ([N, {columns}] row-major)");
+            return Err(Error::argument(Argument::Values, expected, values.len()));
+        }
+        Ok(Self { values: E::values(values), origin: None, len: values.len() / columns, columns })
+    }
+
+    /// [`Rows::new`] of `f32`, for literals.
+    ///
+    /// # Errors
+    /// As [`Rows::new`].
+    pub fn f32(values: &'a [f32], columns: usize) -> Result<Self> {
+        Self::new(values, columns)
+    }
+
+    /// [`Rows::new`] of `f64`, for literals.
+    ///
+    /// # Errors
+    /// As [`Rows::new`].
+    pub fn f64(values: &'a [f64], columns: usize) -> Result<Self> {
+        Self::new(values, columns)
+    }
+
+    /// The first `len` rows of `columns` values of a buffer.
+    ///
+    /// # Errors
+    /// No columns, or a buffer that has fewer values.
+    pub fn on_device<E: Element>(buffer: &'a Buffer<E>, len: usize, columns: usize) -> Result<Self> {
+        if columns == 0 {
+            return Err(Error::argument(Argument::Columns, "at least 1", columns));
+        }
+        if len.checked_mul(columns).is_none_or(|values| values > buffer.len()) {
+            return Err(Error::argument(Argument::Buffer, format!("{len} x {columns} values"), buffer.len()));
+        }
+        let values = match buffer.as_slice() {
+            Some(values) => E::values(&values[..len * columns]),
+            None => Values::Device { address: buffer.device_pointer(), stream: buffer.stream(), dtype: E::DTYPE },
+        };
+        Ok(Self { values, origin: None, len, columns })
+    }
+
+    /// The points moved by an origin: each stands for `origin + point`, rounded once to `f64`.
+    ///
+    /// ```
+    /// use pointmill::Rows;
+    /// let cloud = Rows::from(&[[1.0f32, 2.0, 3.0]]).about([80_000.0, 42_000.0, 0.0])?;
+    /// assert_eq!(cloud.len(), 1);
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An origin that is not finite; values of another type than `f32`.
+    pub fn about(self, origin: [f64; 3]) -> Result<Self> {
+        if !origin.iter().all(|o| o.is_finite()) {
+            return Err(Error::argument(Argument::Origin, "three finite numbers", format!("{origin:?}")));
+        }
+        if self.dtype() != Dtype::F32 {
+            return Err(Error::argument(Argument::Points, "values of type f32 about an origin", self.dtype()));
+        }
+        Ok(Self { origin: Some(origin), ..self })
+    }
+
+    /// The number of rows.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no rows.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The number of values in a row.
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The type of the values.
+    pub const fn dtype(&self) -> Dtype {
+        match self.values {
+            Values::F32(_) => Dtype::F32,
+            Values::F64(_) => Dtype::F64,
+            Values::F16(_) => Dtype::F16,
+            Values::Bf16(_) => Dtype::Bf16,
+            Values::Device { dtype, .. } => dtype,
+        }
+    }
+
+    /// The type of values that [`Rows::check`] found to be features.
+    pub(crate) fn element(&self) -> ElementType {
+        match self.dtype() {
+            Dtype::F16 => ElementType::F16,
+            Dtype::Bf16 => ElementType::Bf16,
+            _ => ElementType::F32,
+        }
+    }
+
+    pub(crate) const fn values(&self) -> Values<'a> {
+        self.values
+    }
+
+    pub(crate) const fn origin(&self) -> Option<[f64; 3]> {
+        self.origin
+    }
+
+    /// The stream of the buffer that holds the values; none for host memory.
+    pub(crate) const fn stream(&self) -> Option<&'a Stream> {
+        match self.values {
+            Values::Device { stream, .. } => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// The values, if they are in host memory and of this type.
+    pub(crate) fn host<E: Element>(&self) -> Option<&'a [E]> {
+        E::slice(self.values)
+    }
+
+    /// Checks for an operator that takes these types and no origin, and works on `stream`.
+    pub(crate) fn check(&self, argument: Argument, stream: &Stream, types: &[Dtype]) -> Result<()> {
+        self.check_type(argument, types)?;
+        if let Some(origin) = self.origin {
+            let got = format!("one at {origin:?}");
+            return Err(Error::argument(argument, "no origin: this operator computes in f32", got));
+        }
+        self.check_device(argument, stream)
+    }
+
+    /// Checks for an operator that takes points of `f32` and `f64`, and works on `stream`.
+    pub(crate) fn check_points(&self, argument: Argument, stream: &Stream) -> Result<()> {
+        self.check_type(argument, &[Dtype::F32, Dtype::F64])?;
+        if self.columns < 3 {
+            return Err(Error::argument(argument, "at least 3 columns: x, y, z first", self.columns));
+        }
+        if self.len >= 1 << 31 {
+            return Err(Error::argument(argument, "fewer than 2^31 points", self.len));
+        }
+        self.check_device(argument, stream)
+    }
+
+    fn check_type(&self, argument: Argument, types: &[Dtype]) -> Result<()> {
+        if types.contains(&self.dtype()) {
+            return Ok(());
+        }
+        let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
+        Err(Error::argument(argument, format!("values of type {}", names.join(" or ")), self.dtype()))
+    }
+
+    /// Checks that work on `stream` can reach the values, also when it is recorded in a graph.
+    fn check_device(&self, argument: Argument, stream: &Stream) -> Result<()> {
+        match self.values {
+            Values::Device { stream: own, .. } if !own.device().same_memory(&stream.device()) => {
+                Err(Error::argument(argument, format!("memory of {}", stream.device()), own.device()))
+            }
+            Values::Device { .. } => Ok(()),
+            _ => stream.check_not_capturing(argument, "memory of the device", "a host slice"),
+        }
+    }
+
+    /// The address of the values for kernels. Host values are first copied to `staging`.
+    pub(crate) fn address<T>(&self, staging: &mut Buffer<u8>) -> Result<*const T> {
+        let bytes: &[u8] = match self.values {
+            Values::F32(values) => bytemuck::cast_slice(values),
+            Values::F64(values) => bytemuck::cast_slice(values),
+            Values::F16(values) => bytemuck::cast_slice(values),
+            Values::Bf16(values) => bytemuck::cast_slice(values),
+            Values::Device { address, .. } => return Ok(address as *const T),
+        };
+        staging.reserve(bytes.len())?;
+        staging.write(bytes)?;
+        Ok(staging.pointer().cast_const().cast())
+    }
+
+    /// Checked points as kernels take them. Host points are first copied to `staging`.
+    pub(crate) fn staged(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
+        let kind = match (self.dtype(), self.origin) {
+            (Dtype::F64, _) => kind::F64,
+            (_, None) => kind::F32,
+            (_, Some(_)) => kind::ABOUT,
+        };
+        let origin = self.origin.unwrap_or_default();
+        let values = self.address(staging)?;
+        Ok(points::Points { values, columns: self.columns as u32, n: self.len as u32, kind, origin })
+    }
+
+    /// Checked point `i` of host memory in `f64`, exact but for the origin.
+    #[inline]
+    pub(crate) fn point(&self, i: usize) -> [f64; 3] {
+        let at = i * self.columns;
+        match (self.values, self.origin) {
+            (Values::F32(v), None) => [0, 1, 2].map(|k| f64::from(v[at + k])),
+            (Values::F32(v), Some(origin)) => [0, 1, 2].map(|k| origin[k] + f64::from(v[at + k])),
+            (Values::F64(v), _) => [v[at], v[at + 1], v[at + 2]],
+            _ => unreachable!("points of the CPU path are f32 or f64 in host memory"),
+        }
+    }
+}
+
+impl<'a> From<Points<'a>> for Rows<'a> {
+    fn from(points: Points<'a>) -> Self {
+        Self { values: Values::F32(points.data()), origin: None, len: points.len(), columns: points.columns() }
+    }
+}
+
+impl<'a> From<&'a PointCloud> for Rows<'a> {
+    fn from(cloud: &'a PointCloud) -> Self {
+        cloud.points().into()
+    }
+}
+
+impl<'a, E: Element, const C: usize> From<&'a [[E; C]]> for Rows<'a> {
+    fn from(rows: &'a [[E; C]]) -> Self {
+        const { assert!(C > 0, "a row has at least one value") };
+        Self { values: E::values(rows.as_flattened()), origin: None, len: rows.len(), columns: C }
+    }
+}
+
+impl<'a, E: Element, const N: usize, const C: usize> From<&'a [[E; C]; N]> for Rows<'a> {
+    fn from(rows: &'a [[E; C]; N]) -> Self {
+        rows.as_slice().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Device;
+
+    #[test]
+    fn rows_say_what_they_are() {
+        let said = |error: Error| error.to_string();
+        assert_eq!(
+            said(Rows::new(&[0.0f32; 4], 3).unwrap_err()),
+            "values: expected whole rows of 3 values ([N, 3] row-major), got 4"
+        );
+        assert_eq!(said(Rows::new(&[0.0f64; 4], 0).unwrap_err()), "columns: expected at least 1, got 0");
+        let stream = Device::cpu().stream().unwrap();
+        let buffer = stream.upload(&[f16::ONE; 6]).unwrap();
+        assert_eq!(said(Rows::on_device(&buffer, 3, 3).unwrap_err()), "buffer: expected 3 x 3 values, got 6");
+        assert_eq!(said(Rows::on_device(&buffer, 0, 0).unwrap_err()), "columns: expected at least 1, got 0");
+        assert!(Rows::on_device(&buffer, usize::MAX, 3).is_err());
+        let halves = Rows::on_device(&buffer, 1, 3).unwrap();
+        assert_eq!(
+            (halves.dtype(), halves.host::<f16>(), halves.host::<f32>()),
+            (Dtype::F16, Some(&[f16::ONE; 3][..]), None)
+        );
+        assert_eq!(
+            said(halves.check_points(Argument::Scan, &stream).unwrap_err()),
+            "scan: expected values of type f32 or f64, got f16"
+        );
+        let pairs = Rows::from(&[[1.0f64, 2.0]]);
+        assert_eq!(
+            said(pairs.check_points(Argument::Points, &stream).unwrap_err()),
+            "points: expected at least 3 columns: x, y, z first, got 2"
+        );
+        let about = Rows::from(&[[1.0f32, 2.0, 3.0]]).about([10.0, 0.0, 0.0]).unwrap();
+        assert_eq!(about.point(0), [11.0, 2.0, 3.0]);
+        assert_eq!(
+            said(about.check(Argument::Boxes, &stream, &[Dtype::F32]).unwrap_err()),
+            "boxes: expected no origin: this operator computes in f32, got one at [10.0, 0.0, 0.0]"
+        );
+        assert!(pairs.about([0.0; 3]).is_err() && about.about([f64::NAN; 3]).is_err());
+    }
+}
