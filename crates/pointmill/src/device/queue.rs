@@ -25,7 +25,9 @@ impl Queue {
     /// # Safety
     /// It is one of this machine, and outlives the queue or is there until [`Queue::retire`] has returned.
     pub(super) unsafe fn adopt(machine: &'static dyn Machine, raw: usize) -> Result<Self> {
-        Ok(Self { machine, raw: machine.adopt_stream(raw)?, owned: false, gate: Gate::default() })
+        // SAFETY: the caller's promise.
+        let raw = unsafe { machine.adopt_stream(raw) }?;
+        Ok(Self { machine, raw, owned: false, gate: Gate::default() })
     }
 
     pub(super) const fn machine(&self) -> &'static dyn Machine {
