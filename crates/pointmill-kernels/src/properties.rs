@@ -1,8 +1,6 @@
-//! What loaders and launchers know of a kernel.
+//! What a loader and a launcher must know of a kernel.
 
 use crate::kernel::Kernel;
-#[cfg(feature = "twin")]
-use crate::simt::twin::launch;
 
 /// A kernel without its type: what a loader and a launcher must know of it.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +19,7 @@ pub struct Properties {
     pub min_blocks: Option<u32>,
     /// [`Kernel::CARVEOUT`].
     pub carveout: Option<u32>,
-    /// Runs so many blocks on the host, with an argument that is read before the first: [`launch`].
+    /// Runs so many blocks on the host, with an argument that is read before the first: [`launch`](crate::simt::twin::launch).
     #[cfg(feature = "twin")]
     pub on_host: unsafe fn(u32, *const ()),
 }
@@ -39,12 +37,12 @@ impl Properties {
             min_blocks: K::MIN_BLOCKS,
             carveout: K::CARVEOUT,
             #[cfg(feature = "twin")]
-            on_host: launch::<K>,
+            on_host: crate::simt::twin::launch::<K>,
         }
     }
 }
 
 /// The properties of some kernels.
 macro_rules! properties {
-    ($($Kernel:ident),+ $(,)?) => { &[$($crate::properties::Properties::of::<$Kernel>()),+] };
+    ($($Kernel:ident),+ $(,)?) => { &[$($crate::Properties::of::<$Kernel>()),+] };
 }

@@ -1,10 +1,11 @@
 //! Records of named numbers, as PLY and PCD have them, into rows of a cloud.
 
 use crate::error::{IoError, excerpt};
+use crate::field::Field;
 use crate::limits::Bounds;
-use crate::read::Rows;
-use crate::scan::{Field, Warning};
-use crate::source::Raw;
+use crate::rows::Rows;
+use crate::values::Raw;
+use crate::warning::Warning;
 use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
 use std::collections::BTreeSet;
