@@ -2,9 +2,9 @@
 
 use crate::{Measurement, RoiCase, Times, time, time_after};
 use pointmill::roi_pool::{
-    BoxParams, FeatureBuffer, PointsInBoxes, PoolMode, Report, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene,
+    BoxParams, PointsInBoxes, PoolMode, Report, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene,
 };
-use pointmill::{ElementType, Input, Result, Stream};
+use pointmill::{AnyBuffer, Dtype, Input, Result, Stream};
 
 /// A scene on the device.
 struct Bench<'a> {
@@ -75,7 +75,7 @@ impl Bench<'_> {
         let coords = if sparse { rows * 4 } else { 0 };
         let lists = match (params.lists, params.layout) {
             (false, _) => 0,
-            (true, RoiLayout::Dense) => rows * params.max_points_per_voxel as usize,
+            (true, RoiLayout::Dense) => rows * (params.max_points_per_voxel as usize + 1),
             (true, _) => rows * 2 + report.kept,
         };
         Ok((times, input + rows * self.channels * values(params.mode) + coords + lists, Some(report.voxels)))
@@ -92,7 +92,7 @@ impl Bench<'_> {
         let rows = rows(params, &report);
         let grad = self.stream.upload(&vec![0.5f32; rows * self.channels])?;
         let grad = Input::on_device(&grad, rows, self.channels)?;
-        let mut out = FeatureBuffer::new(self.stream, ElementType::F32)?;
+        let mut out = AnyBuffer::new(self.stream, Dtype::F32)?;
         let state = std::cell::RefCell::new((pooler, pooled));
         let forward = || {
             let (pooler, pooled) = &mut *state.borrow_mut();

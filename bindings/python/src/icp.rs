@@ -197,7 +197,7 @@ fn cloud<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Array<
 
 /// The values of a cloud about its origin, if it has one.
 fn coordinates<'a>(data: &'a Data, columns: usize, origin: Option<[f64; 3]>) -> Result<Coordinates<'a>> {
-    let cloud = data.coordinates(columns)?;
+    let cloud = data.rows(columns)?;
     origin.map_or(Ok(cloud), |origin| cloud.about(origin))
 }
 

@@ -268,7 +268,7 @@ mod tests {
     fn types_have_one_name_and_size_everywhere() {
         for element in [ElementType::F32, ElementType::F16, ElementType::Bf16] {
             let dtype = Dtype::from(element);
-            assert_eq!((dtype.name(), dtype.bytes()), (element.name(), element.bytes()));
+            assert_eq!((dtype.name(), dtype.bytes()), (element.as_str(), element.bytes()));
         }
         for (i, dtype) in Dtype::ALL.into_iter().enumerate() {
             assert_eq!(dtype as usize, i);

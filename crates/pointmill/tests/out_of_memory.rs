@@ -175,7 +175,7 @@ fn roi_pool_tells_of_every_refusal() {
         let stream = device.stream().unwrap();
         for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
             let params =
-                RoiPoolParams { layout, out_size: [3; 3], max_points_per_voxel: 8, ..RoiPoolParams::default() };
+                RoiPoolParams { layout, out_size: [3; 3], max_points_per_voxel: 7, ..RoiPoolParams::default() };
             let work = || {
                 let input = || Ok::<_, Error>(Scene::new(Input::new(&scene.boxes, 7)?, Input::new(&scene.points, 3)?));
                 let mut pooler = RoiPooler::new(&stream, &params)?;

@@ -11,10 +11,12 @@ mod buffer;
 mod cuda;
 mod event;
 mod graph;
+mod name;
 mod notice;
 mod order;
 mod process;
 mod retire;
+mod side;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ pub use graph::Graph;
 pub(crate) use notice::Notice;
 pub(crate) use order::Output;
 pub use process::{PerProcess, count_forks};
+pub(crate) use side::Side;
 pub use stream::Stream;
 pub(crate) use threads::on_threads;
 pub use threads::{num_threads, set_num_threads};
@@ -65,6 +68,7 @@ pub(crate) enum Kind {
 
 /// What is known about a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Its number, as in `cuda:0`.
     pub index: usize,
