@@ -134,4 +134,18 @@ mod tests {
             );
         }
     }
+
+    /// The driver translates all of a module's text when its first kernel is launched. A loop that the compiler writes out shows here.
+    #[test]
+    fn no_kernel_is_long() {
+        for module in &MODULES {
+            for entry in module.ptx.split(".visible .entry ").skip(1) {
+                let name = entry.split('(').next().unwrap_or_default();
+                assert!(entry.len() < 200_000, "{name}: expected less than 200,000 bytes of PTX, got {}", entry.len());
+            }
+            let most = 800_000;
+            let got = module.ptx.len();
+            assert!(got < most, "{}: expected less than {most} bytes of PTX, got {got}", module.folder);
+        }
+    }
 }

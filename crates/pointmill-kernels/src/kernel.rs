@@ -3,6 +3,9 @@
 /// The most shared memory of a block, which every GPU of compute capability 7.0 and later has.
 pub const MAX_SHARED_BYTES: u32 = 64 << 10;
 
+/// What the names of a module's kernels begin with, in the order of [`MODULES`](crate::MODULES).
+pub(crate) const PREFIXES: [&str; 5] = ["prim", "voxelize", "roi", "ndt", "icp"];
+
 /// A kernel: what a launcher must know of it.
 pub trait Kernel {
     /// The one argument, passed by value.
@@ -20,7 +23,7 @@ pub trait Kernel {
     /// Percent of a multiprocessor's memory that becomes shared memory; the rest is cache. The driver chooses where this is `None`.
     const CARVEOUT: Option<u32>;
     /// The index in [`MODULES`](crate::MODULES) of the module that holds the kernel.
-    const MODULE: usize = crate::module::index_of(Self::NAME);
+    const MODULE: usize = module_of(Self::NAME);
 
     /// What one thread does.
     ///
@@ -31,29 +34,31 @@ pub trait Kernel {
     unsafe fn body(args: Self::Args);
 }
 
-/// What a loader must know of a kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Properties {
-    /// [`Kernel::NAME`].
-    pub name: &'static str,
-    /// [`Kernel::BLOCK`].
-    pub block: u32,
-    /// [`Kernel::MIN_BLOCKS`].
-    pub min_blocks: Option<u32>,
-    /// [`Kernel::CARVEOUT`].
-    pub carveout: Option<u32>,
-}
-
-impl Properties {
-    /// The properties of a kernel.
-    pub const fn of<K: Kernel>() -> Self {
-        Self { name: K::NAME, block: K::BLOCK, min_blocks: K::MIN_BLOCKS, carveout: K::CARVEOUT }
+/// The index in [`MODULES`](crate::MODULES) of the module that a kernel of this name belongs to.
+pub(crate) const fn module_of(name: &str) -> usize {
+    let mut i = 0;
+    while i < PREFIXES.len() {
+        if starts_with(name.as_bytes(), PREFIXES[i].as_bytes()) {
+            return i;
+        }
+        i += 1;
     }
+    panic!("the name of a kernel begins with that of its module and an underscore")
 }
 
-/// The properties of some kernels.
-macro_rules! properties {
-    ($($Kernel:ident),+ $(,)?) => { &[$($crate::kernel::Properties::of::<$Kernel>()),+] };
+/// Whether `name` begins with `prefix` and an underscore.
+const fn starts_with(name: &[u8], prefix: &[u8]) -> bool {
+    if name.len() <= prefix.len() || name[prefix.len()] != b'_' {
+        return false;
+    }
+    let mut i = 0;
+    while i < prefix.len() {
+        if name[i] != prefix[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
 }
 
 /// A property that may be left out.

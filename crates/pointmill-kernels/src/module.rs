@@ -1,10 +1,7 @@
 //! Kernels by operator: what is loaded together.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::Properties;
-
-/// What the names of a module's kernels begin with, in the order of [`MODULES`].
-const PREFIXES: [&str; 5] = ["prim", "voxelize", "roi", "ndt", "icp"];
+use crate::{kernel::PREFIXES, properties::Properties};
 
 /// The kernels of an operator, or those that operators share. A GPU loads a module when the first of its kernels is launched.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -28,36 +25,10 @@ pub const MODULES: [Module; PREFIXES.len()] = [
     Module { folder: "icp", ptx: include_str!("icp/kernels.ptx"), kernels: crate::icp::KERNELS },
 ];
 
-/// The index of the module that a kernel of this name belongs to.
-pub(crate) const fn index_of(name: &str) -> usize {
-    let mut i = 0;
-    while i < PREFIXES.len() {
-        if starts_with(name.as_bytes(), PREFIXES[i].as_bytes()) {
-            return i;
-        }
-        i += 1;
-    }
-    panic!("the name of a kernel begins with that of its module and an underscore")
-}
-
-/// Whether `name` begins with `prefix` and an underscore.
-const fn starts_with(name: &[u8], prefix: &[u8]) -> bool {
-    if name.len() <= prefix.len() || name[prefix.len()] != b'_' {
-        return false;
-    }
-    let mut i = 0;
-    while i < prefix.len() {
-        if name[i] != prefix[i] {
-            return false;
-        }
-        i += 1;
-    }
-    true
-}
-
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod tests {
     use super::*;
+    use crate::kernel::module_of;
 
     /// A kernel that stands in no list would be missing on a GPU only.
     #[test]
@@ -70,7 +41,7 @@ mod tests {
             entries.sort_unstable();
             listed.sort_unstable();
             assert_eq!(entries, listed, "{}", module.folder);
-            assert!(listed.iter().all(|name| index_of(name) == index), "{}", module.folder);
+            assert!(listed.iter().all(|name| module_of(name) == index), "{}", module.folder);
         }
     }
 }

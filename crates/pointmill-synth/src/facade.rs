@@ -1,7 +1,7 @@
 //! The front of a house: bays, windows in recesses, doors.
 
+use crate::V3;
 use crate::material::Material;
-use crate::shape::V3;
 
 /// Width of a bay of the facade, of its window, and the depth of the recess, metres.
 const BAY: f64 = 2.7;

@@ -1,10 +1,9 @@
 //! Solids and where a ray meets them.
 
+use crate::V3;
 use crate::facade::facade;
 use crate::material::Material;
 use crate::solids::{among_leaves, into_cylinder, into_planes, leaf, through_box, through_ellipsoid};
-
-pub(crate) type V3 = [f64; 3];
 
 /// A ray in the world; `dir` has length 1, so `t` is a range in metres.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +110,12 @@ impl Shape {
 impl Body {
     pub(crate) fn new(shape: Shape, centre: V3, heading: [f64; 2], material: Material) -> Self {
         Self { centre, heading, velocity: [0.0; 2], reach: shape.reach(), shape, material }
+    }
+
+    /// Whether the circle from above comes within `view` metres of a point.
+    pub(crate) fn is_within(&self, [x, y]: [f64; 2], view: f64) -> bool {
+        let (dx, dy, far) = (self.centre[0] - x, self.centre[1] - y, view + self.reach);
+        dx * dx + dy * dy < far * far
     }
 
     /// Where the ray meets the body `time` seconds after the moment its centre is given for.

@@ -1,7 +1,7 @@
 //! Where a ray goes in and out of a solid at the origin. `o` is the ray's origin, `d` its direction.
 
+use crate::V3;
 use crate::hash::{mix, unit};
-use crate::shape::V3;
 
 /// Entry, the axis of the face entered, and exit of a ray that starts outside the box.
 pub(crate) fn through_box(o: V3, d: V3, half: V3) -> Option<(f64, usize, f64)> {

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// Longest side of an image in pixels.
+pub const MAX_SIDE: u32 = 16_384;
+
 /// Why there is no picture.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ViewError {
     /// An image with no pixel or with too many.
-    #[error("image: expected 1 to {max} pixels a side, got {width} x {height}", max = crate::MAX_SIDE)]
+    #[error("image: expected 1 to {max} pixels a side, got {width} x {height}", max = MAX_SIDE)]
     Size {
         /// The width asked for.
         width: u32,

@@ -1,14 +1,11 @@
 //! A picture in memory.
 
-use crate::ViewError;
+use crate::error::{MAX_SIDE, ViewError};
 use embedded_graphics::mono_font::{MonoTextStyle, ascii::FONT_6X10, ascii::FONT_10X20};
 use embedded_graphics::pixelcolor::Rgb888;
 use embedded_graphics::prelude::*;
 use embedded_graphics::text::{Baseline, Text};
 use std::convert::Infallible;
-
-/// Longest side of an image in pixels.
-pub const MAX_SIDE: u32 = 16_384;
 
 /// The dark grey-blue that pictures are drawn on.
 pub const BACKGROUND: [u8; 3] = [13, 16, 23];

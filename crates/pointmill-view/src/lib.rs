@@ -44,12 +44,12 @@ pub use crate::camera::Camera;
 pub use crate::chart::Plot;
 pub use crate::colour::{Colour, turbo};
 pub use crate::draw::{draw_cubes, draw_points};
-pub use crate::error::ViewError;
+pub use crate::error::{MAX_SIDE, ViewError};
 pub use crate::gif::Gif;
 #[cfg(feature = "rerun")]
 pub use crate::icp::write_icp_recording;
 pub use crate::icp::{IcpLook, IcpSeries, icp_animation, icp_picture, icp_plot};
-pub use crate::image::{BACKGROUND, Image, MAX_SIDE};
+pub use crate::image::{BACKGROUND, Image};
 pub use crate::memory::require_memory;
 pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
 pub use crate::roi::roi_picture;

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::interrupt::undivided;
 use pointmill::Error;
 use pointmill::ndt::NdtMoments;
-use pointmill_io::{Destination, Detail, IoError, Limits, NdtMomentsTable, read_ndt_moments_within, write_ndt_moments};
+use pointmill_io::{Destination, Detail, IoError, Limits, read_ndt_moments_within, write_ndt_moments};
 use std::path::Path;
 
 /// The ending of such files.
@@ -17,19 +17,14 @@ pub(super) fn is_named_so(path: &Path) -> bool {
 
 /// Writes moments.
 pub(super) fn write(to: impl Destination, moments: &NdtMoments) -> Result<(), Failure> {
-    let table = NdtMomentsTable {
-        lattice: *moments.lattice(),
-        points: moments.points(),
-        nonfinite: moments.nonfinite(),
-        cells: moments.cells().map(|(cell, sums)| (cell, *sums)).collect(),
-    };
+    let table = moments.table()?;
     Ok(undivided(|| write_ndt_moments(to, &table))?)
 }
 
 /// Reads moments within the limits.
 pub(super) fn read(path: &Path, limits: &Limits) -> Result<NdtMoments, IoError> {
     let table = read_ndt_moments_within(path, limits)?;
-    NdtMoments::from_cells(table.lattice, &table.cells, table.points, table.nonfinite).map_err(|e| match e {
+    NdtMoments::from_table(&table).map_err(|e| match e {
         Error::Argument { argument, expected, got } => {
             IoError::BadValue(Detail::new(path, argument.as_str(), expected, got))
         }

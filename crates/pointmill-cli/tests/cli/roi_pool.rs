@@ -3,7 +3,7 @@
 use crate::{command, finished, names, run};
 use pointmill::AnyArray;
 use pointmill::roi_pool::{PoolMode, RoiArrays, RoiLayout, RoiPoolParams, Scene, roi_pool};
-use pointmill::{BoxOrigin, Device, Input, f16};
+use pointmill::{BoxOrigin, Device, Rows, f16};
 use pointmill_io::{Array, ArrayView, Dtype, read_npz, write_npy};
 use pointmill_synth::RoiScene;
 use std::collections::BTreeMap;
@@ -32,8 +32,8 @@ fn write_scene(folder: &Path) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
 
 fn pooled(scene: &(Vec<f32>, Vec<f32>, Vec<f32>), params: &RoiPoolParams) -> RoiArrays {
     let (boxes, points, features) = scene;
-    let scene = Scene::new(Input::new(boxes, 7).unwrap(), Input::new(points, 4).unwrap());
-    let features = Input::new(features, CHANNELS).unwrap();
+    let scene = Scene::new(Rows::new(boxes, 7).unwrap(), Rows::new(points, 4).unwrap());
+    let features = Rows::new(features, CHANNELS).unwrap();
     roi_pool(scene, features, params, &Device::cpu()).unwrap().read().unwrap()
 }
 
@@ -163,8 +163,8 @@ fn half_precision_features_stay_so() {
     let got = arrays(folder.path(), &format!("{FILES} --mode mean --out-size 3 --output sparse"));
     let params =
         RoiPoolParams { out_size: [3; 3], mode: PoolMode::Mean, layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 4).unwrap());
-    let features = Input::new(&halves, CHANNELS).unwrap();
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 4).unwrap());
+    let features = Rows::new(&halves, CHANNELS).unwrap();
     let want = roi_pool(scene, features, &params, &Device::cpu()).unwrap().read().unwrap();
     let AnyArray::F16(want) = want.pooled else { panic!("f16 features") };
     let want: Vec<u16> = want.iter().map(|v| v.to_bits()).collect();

@@ -1,34 +1,30 @@
 //! What the file is made of.
 
 use arrow_schema::{DataType, Field, Schema};
+use pointmill_core::ndt::NdtMomentsTable;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Name and type of each column, in the file's order.
-pub(super) const COLUMNS: [(&str, DataType); 13] = [
-    ("x", DataType::Int32),
-    ("y", DataType::Int32),
-    ("z", DataType::Int32),
-    ("count", DataType::UInt32),
-    ("sum_x", DataType::Int64),
-    ("sum_y", DataType::Int64),
-    ("sum_z", DataType::Int64),
-    ("xx", DataType::Int64),
-    ("xy", DataType::Int64),
-    ("xz", DataType::Int64),
-    ("yy", DataType::Int64),
-    ("yz", DataType::Int64),
-    ("zz", DataType::Int64),
-];
+/// The names of the columns, in the file's order.
+pub(super) const NAMES: [&str; 13] = NdtMomentsTable::COLUMNS;
+
+/// The type of a column: the cell, the count, and the sums.
+pub(super) const fn kind(column: usize) -> DataType {
+    match column {
+        0..3 => DataType::Int32,
+        3 => DataType::UInt32,
+        _ => DataType::Int64,
+    }
+}
 
 /// Bytes of a value of the column.
 pub(super) fn width(column: usize) -> u64 {
-    if matches!(COLUMNS[column].1, DataType::Int64) { 8 } else { 4 }
+    if matches!(kind(column), DataType::Int64) { 8 } else { 4 }
 }
 
 /// Bytes of a row.
 pub(super) fn row() -> u64 {
-    (0..COLUMNS.len()).map(width).sum()
+    (0..NAMES.len()).map(width).sum()
 }
 
 /// Keys of the metadata, and what the first two say.
@@ -44,6 +40,7 @@ pub(super) const THIS_VERSION: &str = "1";
 
 /// The columns with metadata; the writer sorts its keys.
 pub(super) fn schema(metadata: HashMap<String, String>) -> Arc<Schema> {
-    let fields: Vec<Field> = COLUMNS.into_iter().map(|(name, kind)| Field::new(name, kind, false)).collect();
+    let fields = NAMES.into_iter().enumerate().map(|(k, name)| Field::new(name, kind(k), false));
+    let fields: Vec<Field> = fields.collect();
     Arc::new(Schema::new(fields).with_metadata(metadata))
 }

@@ -1,8 +1,7 @@
 //! From a file to sums. Everything that the file claims is checked before the crate that decodes it may believe it: it takes memory for and cuts slices by such numbers.
 
-use super::check::{Rows, Wrong};
-use super::columns::{self, COLUMNS};
-use super::{NdtMomentsTable, columns::KEYS};
+use super::columns::KEYS;
+use super::columns::{self, NAMES};
 use crate::error::{Detail, IoError, excerpt};
 use crate::limits::Limits;
 use arrow_array::RecordBatch;
@@ -12,7 +11,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileDecoder;
 use arrow_ipc::{Block, Footer, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::DataType;
-use pointmill_core::ndt::{Moments, NdtLattice};
+use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, NdtTableError};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -50,7 +49,8 @@ pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoErr
 ///
 /// ```
 /// use pointmill_core::ndt::NdtLattice;
-/// use pointmill_io::{Limits, NdtMomentsTable, read_ndt_moments_within, write_ndt_moments};
+/// use pointmill_core::ndt::NdtMomentsTable;
+/// use pointmill_io::{Limits, read_ndt_moments_within, write_ndt_moments};
 /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-within.arrow", std::process::id()));
 /// let table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 0, nonfinite: 0, cells: vec![] };
 /// write_ndt_moments(&path, &table)?;
@@ -61,7 +61,7 @@ pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoErr
 /// ```
 pub fn read_ndt_moments_within(path: impl AsRef<Path>, limits: &Limits) -> Result<NdtMomentsTable, IoError> {
     let path = path.as_ref();
-    let (mut file, length) = crate::read::open(path)?;
+    let (mut file, length) = crate::source::open(path)?;
     let Some(length) = length else {
         let found = "an empty file, or a stream";
         return Err(IoError::Truncated(Detail::new(path, "length", "an Arrow IPC file", found)));
@@ -100,6 +100,26 @@ fn check_ends(file: &mut (impl Read + Seek), length: u64) -> io::Result<Parsed<(
     Ok(footer_length(&first, &last, length).map(drop))
 }
 
+/// What is wrong: the part, what was wanted there and what was found.
+#[derive(Debug)]
+struct Wrong {
+    field: String,
+    wanted: String,
+    found: String,
+}
+
+impl Wrong {
+    fn new(field: impl Into<String>, wanted: impl Into<String>, found: impl ToString) -> Self {
+        Self { field: field.into(), wanted: wanted.into(), found: found.to_string() }
+    }
+}
+
+impl From<NdtTableError> for Wrong {
+    fn from(NdtTableError { field, expected, got }: NdtTableError) -> Self {
+        Self { field, wanted: expected, found: got }
+    }
+}
+
 /// A class of errors, and what is wrong.
 type Failure = (fn(Box<Detail>) -> IoError, Wrong);
 type Parsed<T> = Result<T, Failure>;
@@ -127,7 +147,7 @@ fn parse(file: Buffer, most: u64) -> Parsed<NdtMomentsTable> {
     let blocks =
         footer.recordBatches().map(|blocks| blocks.iter().copied().collect::<Vec<Block>>()).unwrap_or_default();
     let decoder = FileDecoder::new(columns::schema(HashMap::new()), footer.version());
-    let (mut rows, mut from) = (Rows::default(), HEAD);
+    let mut from = HEAD;
     for (i, block) in blocks.iter().enumerate() {
         let at = block_range(i, block, from..footer_at.start)?;
         from = at.end;
@@ -141,9 +161,10 @@ fn parse(file: Buffer, most: u64) -> Parsed<NdtMomentsTable> {
         if taken > most {
             return Err(above(most, taken));
         }
-        push(&mut table.cells, &mut rows, &batch)?;
+        push(&mut table.cells, &batch)?;
     }
-    rows.end(table.points, table.nonfinite).map_err(|w| (IoError::SizeMismatch as _, w))?;
+    table.check_cells().map_err(|e| (IoError::LimitExceeded as _, e.into()))?;
+    table.check_points().map_err(|e| (IoError::SizeMismatch as _, e.into()))?;
     Ok(table)
 }
 
@@ -228,16 +249,16 @@ fn check_columns(footer: &Footer<'_>) -> Parsed<()> {
         return Err(unsupported("schema: byte order", "this machine's", "the other"));
     }
     let fields = schema.fields().ok_or_else(|| bad("schema", "fields", "none"))?;
-    for (k, field) in fields.iter().take(COLUMNS.len()).enumerate() {
-        let (name, kind) = &COLUMNS[k];
+    for (k, field) in fields.iter().take(NAMES.len()).enumerate() {
+        let (name, kind) = (NAMES[k], columns::kind(k));
         let found = field.name().unwrap_or_default();
-        if found != *name {
+        if found != name {
             return Err((
                 IoError::MissingField,
                 Wrong::new(format!("column {k}"), format!("`{name}`"), excerpt(found.as_bytes())),
             ));
         }
-        let signed = *kind != DataType::UInt32;
+        let signed = kind != DataType::UInt32;
         let fits = |int: arrow_ipc::Int<'_>| {
             u64::from(int.bitWidth().unsigned_abs()) == 8 * columns::width(k) && int.is_signed() == signed
         };
@@ -249,8 +270,8 @@ fn check_columns(footer: &Footer<'_>) -> Parsed<()> {
             return Err((IoError::DtypeMismatch, Wrong::new(format!("column `{name}`"), kind.to_string(), found)));
         }
     }
-    if fields.len() != COLUMNS.len() {
-        let wanted = format!("{} columns", COLUMNS.len());
+    if fields.len() != NAMES.len() {
+        let wanted = format!("{} columns", NAMES.len());
         return Err((IoError::ShapeMismatch, Wrong::new("schema", wanted, format!("{} columns", fields.len()))));
     }
     Ok(())
@@ -296,13 +317,13 @@ fn check_batch(i: usize, bytes: &[u8], metadata: usize, version: MetadataVersion
     let (Some(nodes), Some(buffers)) = (batch.nodes(), batch.buffers()) else {
         return Err(bad(field(""), "nodes and buffers", "none"));
     };
-    let wanted = [COLUMNS.len(), 2 * COLUMNS.len()];
+    let wanted = [NAMES.len(), 2 * NAMES.len()];
     if [nodes.len(), buffers.len()] != wanted || batch.variadicBufferCounts().is_some_and(|counts| !counts.is_empty()) {
         let found = format!("{} and {}", nodes.len(), buffers.len());
         return Err(bad(field(""), format!("{} nodes and {} buffers", wanted[0], wanted[1]), found));
     }
-    for k in 0..COLUMNS.len() {
-        let part = |what: &str| field(&format!(", column `{}`{what}", COLUMNS[k].0));
+    for k in 0..NAMES.len() {
+        let part = |what: &str| field(&format!(", column `{}`{what}", NAMES[k]));
         let node = nodes.get(k);
         if node.length() != batch.length() || node.null_count() != 0 {
             let found = format!("{} rows, {} nulls", node.length(), node.null_count());
@@ -326,7 +347,7 @@ fn check_batch(i: usize, bytes: &[u8], metadata: usize, version: MetadataVersion
 }
 
 /// Adds the rows of a batch whose columns are checked.
-fn push(cells: &mut Vec<([i32; 3], Moments)>, rows: &mut Rows, batch: &RecordBatch) -> Parsed<()> {
+fn push(cells: &mut Vec<([i32; 3], Moments)>, batch: &RecordBatch) -> Parsed<()> {
     if batch.columns().iter().any(|column| column.null_count() > 0) {
         return Err(bad("columns", "no nulls", "some"));
     }
@@ -339,9 +360,7 @@ fn push(cells: &mut Vec<([i32; 3], Moments)>, rows: &mut Rows, batch: &RecordBat
     cells.try_reserve(batch.num_rows()).map_err(refused)?;
     for i in 0..batch.num_rows() {
         let moments = Moments { count: count[i], sum: sum.map(|c| c[i]), products: products.map(|c| c[i]) };
-        let cell = cell.map(|c| c[i]);
-        rows.next(cell, &moments).map_err(|w| (IoError::LimitExceeded as _, w))?;
-        cells.push((cell, moments));
+        cells.push((cell.map(|c| c[i]), moments));
     }
     Ok(())
 }

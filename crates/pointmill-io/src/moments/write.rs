@@ -1,7 +1,6 @@
 //! From sums to a file.
 
-use super::check::{Rows, Wrong};
-use super::{NdtMomentsTable, columns};
+use super::columns;
 use crate::destination::Destination;
 use crate::error::{Detail, IoError};
 use crate::whole::write_to;
@@ -9,7 +8,7 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{ArrowError, Schema};
-use pointmill_core::ndt::Moments;
+use pointmill_core::ndt::{Moments, NdtMomentsTable};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -21,18 +20,29 @@ const ALIGNMENT: usize = 64;
 
 /// Writes sums as an Arrow IPC file, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
+/// The file has a row for each cell: its coordinates, the count of its points, the sums of their offsets and of the products of these. The lattice and the numbers of
+/// points are metadata of the schema.
+///
+/// **Determinism**: equal tables give equal bytes.
+///
 /// # Errors
 /// A table that [`read_ndt_moments`](crate::read_ndt_moments) would refuse, as [`IoError::InvalidArgument`]; what the system refuses.
+///
+/// ```
+/// use pointmill_core::ndt::{Moments, NdtLattice};
+/// use pointmill_io::{NdtMomentsTable, read_ndt_moments, write_ndt_moments};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}.arrow", std::process::id()));
+/// let cells = vec![([40_000, 21_000, 0], Moments::of([1, -2, 3]))];
+/// let table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 2, nonfinite: 1, cells };
+/// write_ndt_moments(&path, &table)?;
+/// assert_eq!(read_ndt_moments(&path)?, table);
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write_ndt_moments(to: impl Destination, table: &NdtMomentsTable) -> Result<(), IoError> {
     let path = to.path();
-    check(table).map_err(|w| IoError::InvalidArgument(Detail::new(path, w.field, w.wanted, w.found)))?;
+    table.check().map_err(|e| IoError::InvalidArgument(Detail::new(path, e.field, e.expected, e.got)))?;
     write_to(&to, |out| write(out, table).map_err(io_error))
-}
-
-fn check(table: &NdtMomentsTable) -> Result<(), Wrong> {
-    let mut rows = Rows::default();
-    table.cells.iter().try_for_each(|(cell, moments)| rows.next(*cell, moments))?;
-    rows.end(table.points, table.nonfinite)
 }
 
 fn write(out: &mut impl Write, table: &NdtMomentsTable) -> Result<(), ArrowError> {
@@ -58,7 +68,7 @@ fn metadata(table: &NdtMomentsTable) -> HashMap<String, String> {
 }
 
 fn batch(schema: &Arc<Schema>, cells: &[([i32; 3], Moments)]) -> Result<RecordBatch, ArrowError> {
-    let mut columns: Vec<ArrayRef> = Vec::with_capacity(columns::COLUMNS.len());
+    let mut columns: Vec<ArrayRef> = Vec::with_capacity(columns::NAMES.len());
     for k in 0..3 {
         columns.push(Arc::new(Int32Array::from_iter_values(cells.iter().map(|(cell, _)| cell[k]))));
     }

@@ -70,8 +70,10 @@ impl Records {
     pub(super) unsafe fn enter(&self, key: u64) -> (Option<u32>, bool) {
         let stored = key + 1;
         let mut slot = pointmill_core::hash::first_slot(key, self.mask, self.seed);
+        // The compiler writes out a loop of a known length: 64 searches, three times in each kernel that adds points.
+        let most = if self.mask < MAX_PROBES { self.mask + 1 } else { MAX_PROBES };
         let mut probe = 0;
-        while probe < MAX_PROBES {
+        while probe < most {
             let entry = unsafe { self.word(slot, 0) };
             let mut found = unsafe { load_relaxed_u64(entry) };
             if found == 0 {

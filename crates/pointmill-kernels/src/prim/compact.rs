@@ -1,7 +1,7 @@
 //! Stable compaction: the indices of set flags, in order.
 
+use super::length::{BLOCK, Length};
 use super::scan::{SHARED_WORDS, Tiles};
-use super::{BLOCK, Length};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::{prim::scan, simt::*};
 

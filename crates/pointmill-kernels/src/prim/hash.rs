@@ -3,7 +3,7 @@
 //! Linear probing from [`pointmill_core::hash::first_slot`]. A table has a power of two of entries, more than it will ever hold keys; even
 //! so a search ends after one round and says [`NONE`], never spins.
 
-use super::BLOCK;
+use super::length::BLOCK;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 use pointmill_core::hash::Seed;

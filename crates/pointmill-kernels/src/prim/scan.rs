@@ -5,7 +5,7 @@
 //! taken by ticket, so every tile before this one has started, whatever order the GPU runs blocks in.
 //! Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.
 
-use super::{BLOCK, Length, WARPS};
+use super::length::{BLOCK, Length, WARPS};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 

@@ -4,7 +4,7 @@
 //! learns by look-back how many equal digits come before the tile, and writes runs of equal digits side by side.
 //! Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
 
-use super::{BLOCK, Length, WARPS};
+use super::length::{BLOCK, Length, WARPS};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 

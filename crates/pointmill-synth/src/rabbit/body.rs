@@ -1,6 +1,6 @@
 //! The rabbit's surface: ellipsoids that flow into each other, under a rough coat.
 
-type V3 = [f64; 3];
+use crate::V3;
 
 /// An ellipsoid: where it is, its radii, and cosine and sine of its turn about z.
 struct Part {

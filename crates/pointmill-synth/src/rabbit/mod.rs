@@ -6,7 +6,7 @@ use crate::hash::{Stream, normal};
 use body::{HALF, MIDDLE, distance};
 use pointmill_core::PointCloud;
 
-type V3 = [f64; 3];
+use crate::V3;
 
 /// Where the second view stands: turned about the upright axis, then lifted, in radians; and where its zero lies, in metres.
 const TURN: f64 = 0.56;

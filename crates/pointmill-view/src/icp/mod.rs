@@ -2,16 +2,18 @@
 
 use crate::{Gif, Image};
 
+mod look;
 mod plot;
 #[cfg(feature = "rerun")]
 mod recording;
 mod scene;
 
+pub use look::IcpLook;
 pub use plot::{IcpSeries, icp_plot};
 #[cfg(feature = "rerun")]
 pub use recording::write_icp_recording;
 
-use crate::caption::{grouped, shortened};
+use crate::caption::shortened;
 use crate::legend::{FAINT, FRAME, INK, entry, scale_bar};
 use scene::{SOURCE, Scene, TARGET};
 
@@ -28,34 +30,6 @@ const MOST_FRAMES: usize = 120;
 /// How long the first and the last frame are shown, and all others.
 const HELD_MS: u32 = 1500;
 const FRAME_MS: u32 = 200;
-
-/// A pose on the way, and how well the clouds fit there.
-///
-/// ```
-/// use pointmill_view::IcpLook;
-/// let start = IcpLook { target_from_source: IcpLook::IDENTITY, stage: 0, pairs: 40_000, rmse: 0.02 };
-/// assert_eq!(start.target_from_source[5], 1.0);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IcpLook {
-    /// The pose, 4x4, rows first.
-    pub target_from_source: [f64; 16],
-    /// The stage of a schedule, from 0.
-    pub stage: usize,
-    /// The number of pairs.
-    pub pairs: usize,
-    /// Root mean square distance of the pairs in metres.
-    pub rmse: f64,
-}
-
-impl IcpLook {
-    /// The pose that changes nothing.
-    pub const IDENTITY: [f64; 16] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
-
-    fn text(&self) -> String {
-        format!("rmse {}, {} pairs", length(self.rmse), grouped(self.pairs))
-    }
-}
 
 /// An animation of 640 x 560 pixels: the target in white and the source in red at each pose on the way, with the number of the iteration and the distance of the pairs.
 ///
@@ -129,20 +103,9 @@ fn legend(picture: &mut Image, scene: &Scene, size: [u32; 2]) {
     scale_bar(picture, picture.width() - MARGIN - 10, y, scene.pixels_per_metre(size));
 }
 
-/// Metres with three digits and a unit that fits.
-fn length(metres: f64) -> String {
-    let (value, unit) = match metres {
-        m if m == 0.0 || m >= 1.0 => (m, "m"),
-        m if m >= 1e-3 => (m * 1e3, "mm"),
-        m => (m * 1e6, "um"),
-    };
-    let digits = if value >= 100.0 { 0 } else { 2 - usize::from(value >= 10.0) };
-    format!("{value:.digits$} {unit}")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::length;
+    use super::look::length;
 
     #[test]
     fn lengths_have_three_digits() {

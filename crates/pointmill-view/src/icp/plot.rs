@@ -1,5 +1,6 @@
 //! Time and distance of each iteration.
 
+use crate::MAX_SIDE;
 use crate::caption::shortened;
 use crate::chart::{Drawing, Panel, Plot, Series, draw};
 use crate::legend::INK;
@@ -52,7 +53,7 @@ pub struct IcpSeries<'a> {
 pub fn icp_plot(title: &str, searches: &[IcpSeries], rmse: &[f64]) -> Plot {
     let rows = searches.len().div_ceil(2);
     let legend = LINE * rows as f64 + MARGIN;
-    let height = SIZE[1].max((420.0 + legend) as u32).min(crate::MAX_SIDE / 2);
+    let height = SIZE[1].max((420.0 + legend) as u32).min(MAX_SIDE / 2);
     let mut drawing = Drawing::new(SIZE[0], height);
     let (width, room) = (f64::from(SIZE[0]), f64::from(height) - TITLE - legend - MARGIN);
     use crate::chart::Anchor::{End, Start};

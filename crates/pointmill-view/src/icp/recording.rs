@@ -1,6 +1,7 @@
 //! A recording for rerun, to be turned and stepped through.
 
-use super::{IcpLook, V3};
+use super::V3;
+use super::look::IcpLook;
 use crate::ViewError;
 use crate::file::write_whole;
 use crate::quantiles::quantiles;

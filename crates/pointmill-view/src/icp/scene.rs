@@ -1,6 +1,6 @@
 //! Both clouds as pictures need them: about an origin, and seen from where most of them shows.
 
-use super::IcpLook;
+use super::look::IcpLook;
 use crate::colour::faded;
 use crate::draw::draw_coloured;
 use crate::quantiles::quantiles;

@@ -1,6 +1,6 @@
 //! Which boxes are shown near, and from where.
 
-use super::RoiView;
+use super::shown::RoiView;
 use crate::Camera;
 use crate::boxes::Solid;
 use pointmill_core::trig::sin_cos;

@@ -10,8 +10,10 @@ use pointmill_core::{Aabb, Points};
 mod closeup;
 mod near;
 mod palette;
+mod shown;
 
 use closeup::Closeup;
+use shown::RoiView;
 
 /// The picture and its parts in pixels: a title, the bird's eye over the whole width, three close-ups below.
 const WIDTH: u32 = 1600;
@@ -77,27 +79,6 @@ pub fn roi_picture(
         picture.paste(&panel, MARGIN + k as u32 * (PANEL + MARGIN), TITLE + ABOVE + 2 * MARGIN);
     }
     picture
-}
-
-/// What is drawn.
-struct RoiView<'a> {
-    points: Points<'a>,
-    boxes: &'a [[f32; 7]],
-    voxels: &'a [Option<(u32, u32)>],
-    out_size: [u32; 3],
-}
-
-impl RoiView<'_> {
-    /// The box and voxel of a point, if there are such.
-    fn voxel(&self, i: usize) -> Option<(usize, u32)> {
-        let (b, voxel) = self.voxels.get(i).copied().flatten()?;
-        let voxels = self.out_size.iter().fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)));
-        ((b as usize) < self.boxes.len() && u64::from(voxel) < voxels).then_some((b as usize, voxel))
-    }
-
-    fn colour(&self, voxel: u32) -> [u8; 3] {
-        palette::colour(voxel, self.out_size)
-    }
 }
 
 /// All boxes from the sky.

@@ -1,7 +1,7 @@
 //! One box, its voxels and its points.
 
-use super::RoiView;
 use super::closeup::Closeup;
+use super::shown::RoiView;
 use crate::boxes::Solid;
 use crate::camera::{Camera, View};
 use crate::colour::scaled;

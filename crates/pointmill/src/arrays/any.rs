@@ -90,7 +90,7 @@ macro_rules! arrays_of {
         }
 
         fn no_such_type(dtype: Dtype) -> Error {
-            let expected = [$(Dtype::$variant.name()),*].join(", ");
+            let expected = [$(Dtype::$variant.as_str()),*].join(", ");
             Error::argument(Argument::Buffer, format!("one of the types {expected}"), dtype)
         }
 

@@ -1,11 +1,10 @@
 //! Sums over the points of each cell: they can be added up and taken away again.
 
-use super::cloud::NdtCloud;
 use super::cpu::sum::{self, Sums};
-use super::{NdtCells, NdtParams};
+use super::{NdtCells, NdtParams, cells};
 use crate::device::on_threads;
-use crate::{Argument, Error, Result, memory};
-use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, STEPS, cell_of, in_lattice, key_of};
+use crate::{Argument, Error, Result, Rows, memory};
+use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, cell_of, key_of};
 
 /// Sums over the points of each occupied cell.
 ///
@@ -29,41 +28,35 @@ impl NdtMoments {
         Ok(Self { lattice: lattice_of(resolution)?, sums: Vec::new(), points: 0, nonfinite: 0 })
     }
 
-    /// Of the sums of cells that were made before, such as those of a file; the sums of `points` points, of which `nonfinite` are in no cell.
-    ///
-    /// **Order**: cells (x, y, z) by (z, y, x), each once, as [`NdtMoments::cells`] gives them.
+    /// Moments from a table, such as one that was read from a file; [`NdtMoments::table`] is the way back.
     ///
     /// # Errors
     /// Cells that do not ascend or are outside of the lattice, counts out of range, sums that so many points cannot have; numbers of points that do not add up.
     ///
     /// ```
-    /// use pointmill::ndt::{NdtCloud, NdtMoments};
+    /// use pointmill::Rows;
+    /// use pointmill::ndt::NdtMoments;
     /// let mut moments = NdtMoments::new(2.0)?;
-    /// moments.add(NdtCloud::f32(&[0.5, 0.5, 0.5, /**/ f32::NAN, 0.0, 0.0], 3)?)?;
-    /// let cells: Vec<_> = moments.cells().map(|(cell, sums)| (cell, *sums)).collect();
-    /// assert_eq!(NdtMoments::from_cells(*moments.lattice(), &cells, 2, 1)?, moments);
+    /// moments.add(Rows::f32(&[0.5, 0.5, 0.5, /**/ f32::NAN, 0.0, 0.0], 3)?)?;
+    /// assert_eq!(NdtMoments::from_table(&moments.table()?)?, moments);
     /// # Ok::<(), pointmill::Error>(())
     /// ```
-    pub fn from_cells(lattice: NdtLattice, cells: &[([i32; 3], Moments)], points: u64, nonfinite: u64) -> Result<Self> {
-        let mut sums = Sums::new();
-        memory::room(&mut sums, cells.len())?;
-        let mut counted = 0;
-        for (cell, moments) in cells {
-            check_cell(*cell, moments)?;
-            let key = key_of(*cell);
-            if let Some((last, _)) = sums.last().filter(|(last, _)| *last >= key) {
-                let got = format!("{cell:?} after {:?}", cell_of(*last));
-                return Err(Error::argument(Argument::Cells, "coordinates that ascend by (z, y, x)", got));
-            }
-            counted += u64::from(moments.count);
-            sums.push((key, *moments));
-        }
-        // Not by addition, which a number from outside could take past 2^64.
-        if points.checked_sub(nonfinite) != Some(counted) {
-            let expected = format!("{counted} in cells and {nonfinite} that are not finite");
-            return Err(Error::argument(Argument::Points, expected, format!("{points} of both")));
-        }
-        Ok(Self { lattice, sums, points, nonfinite })
+    pub fn from_table(table: &NdtMomentsTable) -> Result<Self> {
+        table
+            .check_cells()
+            .map_err(|e| Error::argument(Argument::Cells, e.expected, format!("{} in {}", e.got, e.field)))?;
+        table.check_points().map_err(|e| Error::argument(Argument::Points, e.expected, e.got))?;
+        let sums = memory::collect(table.cells.iter().map(|(cell, moments)| (key_of(*cell), *moments)))?;
+        Ok(Self::of(table.lattice, sums, table.points, table.nonfinite))
+    }
+
+    /// The moments as a table, which files hold.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn table(&self) -> Result<NdtMomentsTable> {
+        let cells = memory::collect(self.cells().map(|(cell, moments)| (cell, *moments)))?;
+        Ok(NdtMomentsTable { lattice: self.lattice, points: self.points, nonfinite: self.nonfinite, cells })
     }
 
     /// Of sums by key, and so many points.
@@ -81,7 +74,8 @@ impl NdtMoments {
     ///
     /// # Errors
     /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then.
-    pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
+    pub fn add<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
+        let cloud = cloud.into();
         cloud.check_points(Argument::Points, &crate::Device::cpu().stream()?)?;
         let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
         let points = more_points([self.points, self.nonfinite], [cloud.len() as u64, summed.nonfinite])?;
@@ -123,7 +117,7 @@ impl NdtMoments {
     /// # Errors
     /// Parameters out of range.
     pub fn finish(&self, params: &NdtParams) -> Result<NdtCells> {
-        NdtCells::new(self, params)
+        cells::finish(self, params)
     }
 
     /// The lattice of the cells.
@@ -163,28 +157,6 @@ impl NdtMoments {
     fn same_lattice(&self, other: &Self) -> Result<()> {
         same(&self.lattice, &other.lattice)
     }
-}
-
-/// Checks a cell that comes from outside.
-fn check_cell(cell: [i32; 3], moments: &Moments) -> Result<()> {
-    if !in_lattice(cell) {
-        let expected = format!("coordinates from {} to {}", -MAX_CELL, MAX_CELL - 1);
-        return Err(Error::argument(Argument::Cells, expected, format!("{cell:?}")));
-    }
-    if !(1..=MAX_COUNT).contains(&moments.count) {
-        let got = format!("{} in cell {cell:?}", moments.count);
-        return Err(Error::argument(Argument::Cells, format!("1 to {MAX_COUNT} points"), got));
-    }
-    // An offset reaches half an edge to each side, so that no sum of them has more, and nothing computed of them overflows.
-    let (half, count) = (STEPS as i64 / 2, i64::from(moments.count));
-    let squares = [0, 3, 5].iter().all(|&e| moments.products[e] >= 0);
-    let sums = moments.sum.iter().all(|s| s.unsigned_abs() <= (half * count) as u64);
-    let products = moments.products.iter().all(|p| p.unsigned_abs() <= (half * half * count) as u64);
-    if !(squares && sums && products) {
-        let got = format!("{:?} and {:?} in cell {cell:?}", moments.sum, moments.products);
-        return Err(Error::argument(Argument::Cells, format!("sums of offsets of {count} points"), got));
-    }
-    Ok(())
 }
 
 /// The lattice of cells of a size.

@@ -1,0 +1,42 @@
+//! A pose on the way of an alignment.
+
+use crate::caption::grouped;
+
+/// A pose on the way, and how well the clouds fit there.
+///
+/// ```
+/// use pointmill_view::IcpLook;
+/// let start = IcpLook { target_from_source: IcpLook::IDENTITY, stage: 0, pairs: 40_000, rmse: 0.02 };
+/// assert_eq!(start.target_from_source[5], 1.0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IcpLook {
+    /// The pose, 4x4, rows first.
+    pub target_from_source: [f64; 16],
+    /// The stage of a schedule, from 0.
+    pub stage: usize,
+    /// The number of pairs.
+    pub pairs: usize,
+    /// Root mean square distance of the pairs in metres.
+    pub rmse: f64,
+}
+
+impl IcpLook {
+    /// The pose that changes nothing.
+    pub const IDENTITY: [f64; 16] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+
+    pub(super) fn text(&self) -> String {
+        format!("rmse {}, {} pairs", length(self.rmse), grouped(self.pairs))
+    }
+}
+
+/// Metres with three digits and a unit that fits.
+pub(super) fn length(metres: f64) -> String {
+    let (value, unit) = match metres {
+        m if m == 0.0 || m >= 1.0 => (m, "m"),
+        m if m >= 1e-3 => (m * 1e3, "mm"),
+        m => (m * 1e6, "um"),
+    };
+    let digits = if value >= 100.0 { 0 } else { 2 - usize::from(value >= 10.0) };
+    format!("{value:.digits$} {unit}")
+}
