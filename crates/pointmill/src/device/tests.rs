@@ -174,7 +174,7 @@ fn a_retired_stream_refuses_all_work() {
             stream.capture(|| Ok(())).map(drop),
             stream.mark().map(drop),
             Voxelizer::new(&stream, &VoxelizeParams::default()).map(drop),
-            voxelizer.run(crate::Input::on_device(&points, 1, 4).unwrap(), &mut voxels),
+            voxelizer.run(crate::Rows::on_device(&points, 1, 4).unwrap(), &mut voxels),
         ];
         for (i, refused) in refusals.into_iter().enumerate() {
             let told = refused.expect_err(&format!("{name}: {i}")).to_string();

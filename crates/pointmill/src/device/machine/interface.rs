@@ -139,6 +139,7 @@ impl fmt::Display for Name {
 
 /// What is known about a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Its number, as in `cuda:0`.
     pub index: usize,
