@@ -135,7 +135,7 @@ pub(crate) enum Operator {
 #[derive(Debug, Default, Args)]
 pub(crate) struct ReadArgs {
     /// The inputs' format; by default found by name (.bin kitti, .pcd.bin nuscenes, others as they are called), then by content
-    #[arg(long, value_parser = PossibleValuesParser::new(Format::ALL.map(Format::name)).try_map(|s| s.parse::<Format>()))]
+    #[arg(long, value_parser = PossibleValuesParser::new(Format::NAMES).try_map(|s| s.parse::<Format>()))]
     pub(crate) format: Option<Format>,
     /// Values a point has in raw f32 files [default: 4, nuscenes 5]; arrays must have as many if this is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
@@ -246,7 +246,7 @@ impl VoxelizeArgs {
             strict_range: self.strict_range,
             mean: self.mean,
             no_voxels: self.no_voxels,
-            format: self.read.format.map(|f| f.name().to_owned()),
+            format: self.read.format.map(|f| f.as_str().to_owned()),
             columns: self.read.columns,
             max_decoded_bytes: self.read.max_decoded_bytes,
             max_input_points: self.read.max_input_points,

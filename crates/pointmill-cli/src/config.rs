@@ -178,7 +178,7 @@ impl Settings {
     /// How inputs are read.
     pub(crate) fn read_options(&self) -> Result<ReadOptions, Failure> {
         let format = self.format.as_deref().map(str::parse).transpose();
-        let format = format.map_err(|e: pointmill_io::UnknownFormat| Failure::Usage(e.to_string()))?;
+        let format = format.map_err(|e: pointmill::UnknownName| Failure::Usage(format!("format: {e}")))?;
         let &Self { columns, max_decoded_bytes, max_input_points, max_memory, .. } = self;
         Ok(ReadArgs { format, columns, max_decoded_bytes, max_input_points, max_memory }.options())
     }

@@ -131,7 +131,7 @@ impl Converted {
         Self {
             index,
             input: input.into(),
-            format: scan.format.name(),
+            format: scan.format.as_str(),
             out: out.to_string_lossy().into_owned(),
             points: scan.cloud.len(),
             columns: scan.fields.iter().map(|f| f.name.clone()).collect(),

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::printer::Printer;
 use crate::records::VERSION;
-use pointmill::{Device, DeviceInfo};
+use pointmill::{Device, DeviceInfo, Embedded};
 use serde::Serialize;
 
 /// `summary` of `devices`.
@@ -51,7 +51,7 @@ pub(crate) fn run(printer: &mut Printer) -> Result<(), Failure> {
         Err(e) => (Vec::new(), Some(e.to_string())),
     };
     let devices = std::iter::once(Entry::cpu()).chain(gpus.iter().map(Entry::gpu)).collect();
-    let (ptx_target, ptx_version) = Device::ptx_target();
+    let Embedded { target: ptx_target, ptx_version, .. } = Device::embedded();
     let list = Devices { version: VERSION, devices, ptx_target, ptx_version, cuda_error };
     printer.record("summary", &list)?;
     list.devices.iter().try_for_each(|entry| printer.text(&entry.told()))?;

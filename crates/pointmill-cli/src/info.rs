@@ -123,11 +123,11 @@ fn many(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
 
 impl Info {
     fn new(index: Option<usize>, input: &str, scan: &Scan) -> Self {
-        let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.name() });
+        let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() });
         Self {
             index,
             input: input.into(),
-            format: scan.format.name(),
+            format: scan.format.as_str(),
             points: scan.cloud.len(),
             columns: columns.collect(),
             bounds: Bounds::of(scan),

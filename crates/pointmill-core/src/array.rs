@@ -2,7 +2,6 @@
 
 use crate::ElementType;
 use alloc::vec::Vec;
-use core::fmt;
 
 /// The type of an array's elements.
 ///
@@ -29,23 +28,6 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// Every element type.
-    pub const ALL: [Self; 13] = [
-        Self::Bool,
-        Self::I8,
-        Self::I16,
-        Self::I32,
-        Self::I64,
-        Self::U8,
-        Self::U16,
-        Self::U32,
-        Self::U64,
-        Self::F16,
-        Self::Bf16,
-        Self::F32,
-        Self::F64,
-    ];
-
     /// The size of an element in bytes.
     pub const fn bytes(self) -> usize {
         match self {
@@ -56,36 +38,27 @@ impl Dtype {
         }
     }
 
-    /// The short name, as in Rust: `f32`, `i64`, `bool`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::I8 => "i8",
-            Self::I16 => "i16",
-            Self::I32 => "i32",
-            Self::I64 => "i64",
-            Self::U8 => "u8",
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-            Self::U64 => "u64",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
-    }
-
     /// Whether an `f32` holds every value of the type.
     pub const fn fits_f32(self) -> bool {
         !matches!(self, Self::I32 | Self::I64 | Self::U32 | Self::U64 | Self::F64)
     }
 }
 
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+crate::names!(Dtype {
+    Bool = "bool",
+    I8 = "i8",
+    I16 = "i16",
+    I32 = "i32",
+    I64 = "i64",
+    U8 = "u8",
+    U16 = "u16",
+    U32 = "u32",
+    U64 = "u64",
+    F16 = "f16",
+    Bf16 = "bf16",
+    F32 = "f32",
+    F64 = "f64",
+});
 
 impl From<ElementType> for Dtype {
     fn from(element: ElementType) -> Self {
@@ -265,14 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn types_have_one_name_and_size_everywhere() {
+    fn types_have_one_name_and_one_size() {
         for element in [ElementType::F32, ElementType::F16, ElementType::Bf16] {
             let dtype = Dtype::from(element);
-            assert_eq!((dtype.name(), dtype.bytes()), (element.name(), element.bytes()));
-        }
-        for (i, dtype) in Dtype::ALL.into_iter().enumerate() {
-            assert_eq!(dtype as usize, i);
-            assert!(!Dtype::ALL[..i].iter().any(|other| other.name() == dtype.name()));
+            assert_eq!((dtype.as_str(), dtype.bytes()), (element.name(), element.bytes()));
         }
     }
 }

@@ -172,6 +172,11 @@ mod owned {
             &self.data
         }
 
+        /// The values of each point in order, to be changed.
+        pub fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [f32]> {
+            self.data.chunks_exact_mut(self.columns)
+        }
+
         /// Gives the values away.
         pub fn into_data(self) -> Vec<f32> {
             self.data

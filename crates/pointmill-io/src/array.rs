@@ -77,7 +77,7 @@ macro_rules! element_types {
                 pub fn $slice(&self) -> Result<&[$type], IoError> {
                     match &self.data {
                         ArrayData::$variant(v) => Ok(v),
-                        _ => Err(self.not(Dtype::$variant.name())),
+                        _ => Err(self.not(Dtype::$variant.as_str())),
                     }
                 }
 
@@ -88,7 +88,7 @@ macro_rules! element_types {
                 pub fn $vec(self) -> Result<Vec<$type>, IoError> {
                     match self.data {
                         ArrayData::$variant(v) => Ok(v),
-                        _ => Err(self.not(Dtype::$variant.name())),
+                        _ => Err(self.not(Dtype::$variant.as_str())),
                     }
                 }
             )*

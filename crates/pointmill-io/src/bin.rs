@@ -1,13 +1,16 @@
 //! Raw rows of little-endian `f32`, without a header: KITTI's `.bin`, nuScenes' `.pcd.bin`.
 
-use crate::destination::Destination;
+use crate::destination::{Destination, Place};
 use crate::error::IoError;
+use crate::field::{Field, XYZ};
 use crate::limits::Bounds;
-use crate::npy::write_values;
-use crate::read::Rows;
+use crate::named::NamedPoints;
+use crate::rows::Rows;
 use crate::source::Source;
+use crate::values::write_values;
 use crate::whole::write_to;
 use pointmill_core::Points;
+use pointmill_core::array::Dtype;
 
 /// Columns that sensors have; named in the error for a length that does not fit.
 const USUAL_COLUMNS: std::ops::RangeInclusive<u64> = 3..=8;
@@ -26,8 +29,29 @@ pub fn write_bin(to: impl Destination, points: Points<'_>) -> Result<(), IoError
     write_to(&to, |out| write_values(out, points.data(), f32::to_le_bytes))
 }
 
-/// Reads rows of `columns` values to the end.
-pub(crate) fn read_rows(source: &mut Source<'_>, columns: usize, bounds: &Bounds) -> Result<Rows, IoError> {
+/// Writes the points of a cloud; the names of the columns are left out.
+pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    write_bin(to, cloud.points)
+}
+
+/// Reads KITTI's rows of four values.
+pub(crate) fn read_kitti(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
+    read_rows(source, bounds, 4, &["x", "y", "z", "intensity"])
+}
+
+/// Reads nuScenes' rows of five values.
+pub(crate) fn read_nuscenes(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
+    read_rows(source, bounds, 5, &["x", "y", "z", "intensity", "time"])
+}
+
+/// Reads rows of any number of values, by default four.
+pub(crate) fn read_any(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
+    read_rows(source, bounds, 4, XYZ)
+}
+
+/// Reads rows to the end, of `usual` values where no number of columns is asked for.
+fn read_rows(source: &mut Source<'_>, bounds: &Bounds, usual: usize, names: &[&str]) -> Result<Rows, IoError> {
+    let columns = bounds.columns.unwrap_or(usual);
     let row = 4 * columns as u64;
     let data = match source.left() {
         Some(length) => {
@@ -50,7 +74,8 @@ pub(crate) fn read_rows(source: &mut Source<'_>, columns: usize, bounds: &Bounds
             data
         }
     };
-    Ok(Rows { data, columns, ..Rows::EMPTY })
+    let fields = Some(Field::of_one_type(names, columns, Dtype::F32));
+    Ok(Rows { data, columns, fields, ..Rows::EMPTY })
 }
 
 fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), IoError> {
@@ -85,7 +110,7 @@ mod tests {
         let mut reader = &bytes[..];
         let mut source = Source::new("a".as_ref(), &mut reader, known.then_some(bytes.len() as u64));
         let bounds = bounds(Some(max_points));
-        match read_rows(&mut source, columns, &bounds) {
+        match read_rows(&mut source, &bounds, columns, XYZ) {
             Ok(rows) => format!("{} values", rows.data.len()),
             Err(e) => format!("{}: {e}", e.class()),
         }
@@ -118,7 +143,7 @@ mod tests {
     fn a_file_that_shrinks_is_truncated() {
         let mut reader = &[0u8; 16][..];
         let bounds = bounds(None);
-        let e = read_rows(&mut Source::new("a".as_ref(), &mut reader, Some(32)), 4, &bounds).err().unwrap();
+        let e = read_any(&mut Source::new("a".as_ref(), &mut reader, Some(32)), &bounds).err().unwrap();
         assert_eq!(e.to_string(), "a: data: wanted 32 bytes, found 16 bytes");
     }
 }

@@ -1,133 +1,179 @@
-//! The formats of point clouds, and how a file's format is found.
+//! The formats of point clouds, in one table, and how a file's format is found.
 
-use crate::error::{Detail, IoError};
-use std::fmt;
+use crate::destination::Place;
+use crate::error::{Detail, IoError, excerpt};
+use crate::limits::Bounds;
+use crate::named::NamedPoints;
+use crate::rows::Rows;
+use crate::source::{ReadSeek, Source};
+use crate::{bin, las, npy, npz, pcd, ply};
+use Reader::{Seek, Stream};
+use Writer::{F32, F64};
 use std::path::Path;
-use std::str::FromStr;
 
-/// A file format of point clouds.
-///
-/// Found by the file's name first (the longer extension wins: `.pcd.bin` before `.bin`), then by its first bytes.
-///
-/// ```
-/// use pointmill_io::Format;
-/// assert_eq!(Format::from_name("000001.bin"), Some(Format::Kitti));
-/// assert_eq!(Format::from_name("n015.PCD.BIN"), Some(Format::Nuscenes));
-/// assert_eq!(Format::from_content(b"\x93NUMPY\x01\x00"), Some(Format::Npy));
-/// assert_eq!("npz".parse(), Ok(Format::Npz));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Format {
-    /// Raw little-endian `f32` rows of x, y, z, intensity; `.bin`.
-    Kitti,
-    /// Raw little-endian `f32` rows of x, y, z, intensity, time; `.pcd.bin`.
-    Nuscenes,
-    /// Raw little-endian `f32` rows of a number of columns that the reader is told.
-    Bin,
-    /// A numpy array of shape `[N, C]`; `.npy`.
-    Npy,
-    /// A zip archive of numpy arrays; `.npz`.
-    Npz,
-    /// Polygon file format: named properties of a `vertex` each, as text or binary; `.ply`.
-    Ply,
-    /// Point cloud data, of the Point Cloud Library: named fields, as text, binary or compressed; `.pcd`.
-    Pcd,
-    /// LAS, of the versions 1.0 to 1.4, and compressed LAZ with the feature `laz`: scaled whole numbers in records of fixed fields; `.las`,
-    /// `.laz`.
-    Las,
+/// How a format is read.
+pub(crate) enum Reader {
+    /// From the first byte to the last.
+    Stream(fn(&mut Source<'_>, &Bounds) -> Result<Rows, IoError>),
+    /// Back and forth, so that a stream is held in memory first.
+    Seek(fn(&Path, &mut dyn ReadSeek, &Bounds) -> Result<Rows, IoError>),
 }
 
-/// The extensions read, in the order in which they are tried: a longer one stands before its own ending.
-const EXTENSIONS: [(&str, Format); 8] = [
-    (".pcd.bin", Format::Nuscenes),
-    (".bin", Format::Kitti),
-    (".npy", Format::Npy),
-    (".npz", Format::Npz),
-    (".ply", Format::Ply),
-    (".pcd", Format::Pcd),
-    (".las", Format::Las),
-    (".laz", Format::Las),
-];
+/// How a format is written.
+enum Writer {
+    /// With coordinates of `f32`.
+    F32(Write),
+    /// With the coordinates as `f64` where the cloud has them.
+    F64(Write),
+}
+
+type Write = fn(Place<'_>, &NamedPoints<'_>) -> Result<(), IoError>;
+
+/// What is known of a format.
+struct Entry {
+    description: &'static str,
+    endings: &'static [&'static str],
+    signatures: &'static [&'static [u8]],
+    reader: Reader,
+    writer: Option<Writer>,
+}
+
+/// Makes the enum, its names and its entries of the table.
+macro_rules! formats {
+    ($($variant:ident = $name:literal, $endings:expr, $signatures:expr, $reader:expr, $writer:expr, $description:literal;)*) => {
+        /// A file format of point clouds.
+        ///
+        /// A format is found by the file's name first (the longer ending wins: `.pcd.bin` before `.bin`), then by its first bytes.
+        ///
+        /// ```
+        /// use pointmill_io::Format;
+        /// assert_eq!(Format::from_name("000001.bin"), Some(Format::Kitti));
+        /// assert_eq!(Format::from_name("n015.PCD.BIN"), Some(Format::Nuscenes));
+        /// assert_eq!(Format::from_content(b"\x93NUMPY\x01\x00"), Some(Format::Npy));
+        /// assert_eq!("npz".parse(), Ok(Format::Npz));
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Format {
+            $(#[doc = $description] $variant,)*
+        }
+
+        pointmill_core::names!(Format { $($variant = $name),* });
+
+        impl Format {
+            const fn entry(self) -> &'static Entry {
+                match self {
+                    $(Self::$variant => const {
+                        &Entry {
+                            description: $description,
+                            endings: $endings,
+                            signatures: $signatures,
+                            reader: $reader,
+                            writer: $writer,
+                        }
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+// The name is also the ending of files that are written. Raw rows have no signature.
+#[rustfmt::skip]
+formats! {
+    Kitti    = "kitti",    &[".bin"],         &[],             Stream(bin::read_kitti),    None,
+        "Raw little-endian `f32` rows of x, y, z, intensity.";
+    Nuscenes = "nuscenes", &[".pcd.bin"],     &[],             Stream(bin::read_nuscenes), None,
+        "Raw little-endian `f32` rows of x, y, z, intensity, time.";
+    Bin      = "bin",      &[],               &[],             Stream(bin::read_any),      Some(F32(bin::write_points)),
+        "Raw little-endian `f32` rows of as many columns as the reader asks for.";
+    Npy      = "npy",      &[".npy"],         npy::SIGNATURES, Stream(npy::read_rows),     Some(F32(npy::write_points)),
+        "A numpy array of shape `[N, C]`.";
+    Npz      = "npz",      &[".npz"],         npz::SIGNATURES, Seek(npz::read_rows),       Some(F64(|to, cloud| npz::write_points_npz(to, cloud))),
+        "A zip archive of numpy arrays: `points`, and `xyz_f64` beside it.";
+    Ply      = "ply",      &[".ply"],         ply::SIGNATURES, Stream(ply::read_rows),     Some(F64(|to, cloud| ply::write_ply(to, cloud))),
+        "Polygon file format: named properties of each `vertex`, as text or binary.";
+    Pcd      = "pcd",      &[".pcd"],         pcd::SIGNATURES, Stream(pcd::read_rows),     Some(F64(|to, cloud| pcd::write_pcd(to, cloud))),
+        "The Point Cloud Library's format: named fields, as text, binary or compressed.";
+    Las      = "las",      &[".las", ".laz"], las::SIGNATURES, Stream(las::read_rows),     None,
+        "LAS 1.0 to 1.4, and compressed LAZ with the feature `laz`.";
+}
 
 impl Format {
-    /// Every format.
-    pub const ALL: [Self; 8] =
-        [Self::Kitti, Self::Nuscenes, Self::Bin, Self::Npy, Self::Npz, Self::Ply, Self::Pcd, Self::Las];
+    /// One sentence about the format.
+    pub const fn description(self) -> &'static str {
+        self.entry().description
+    }
 
-    /// The name used on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Kitti => "kitti",
-            Self::Nuscenes => "nuscenes",
-            Self::Bin => "bin",
-            Self::Npy => "npy",
-            Self::Npz => "npz",
-            Self::Ply => "ply",
-            Self::Pcd => "pcd",
-            Self::Las => "las",
-        }
+    /// The endings of the files that are read in the format; none for a format that must be asked for.
+    pub const fn endings(self) -> &'static [&'static str] {
+        self.entry().endings
+    }
+
+    /// Whether clouds are written in the format.
+    pub const fn is_written(self) -> bool {
+        self.entry().writer.is_some()
+    }
+
+    /// Whether files that are written in the format keep coordinates of `f64`.
+    pub const fn keeps_f64(self) -> bool {
+        matches!(self.entry().writer, Some(F64(_)))
+    }
+
+    /// The formats in which clouds are written.
+    pub fn written() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|format| format.is_written())
     }
 
     /// The format that a file's name announces, whatever the case of its letters.
     pub fn from_name(path: impl AsRef<Path>) -> Option<Self> {
         let name = path.as_ref().file_name()?.to_string_lossy().to_ascii_lowercase();
-        EXTENSIONS.iter().find(|(extension, _)| name.ends_with(extension)).map(|&(_, format)| format)
+        let length = |format: Self| format.endings().iter().filter(|e| name.ends_with(**e)).map(|e| e.len()).max();
+        Self::ALL.iter().copied().filter(|&format| length(format).is_some()).max_by_key(|&format| length(format))
+    }
+
+    /// The format in which a file of this name is written: the one whose name is the extension, whatever the case of its letters.
+    ///
+    /// ```
+    /// use pointmill_io::Format;
+    /// assert_eq!(Format::for_writing("out/a.PLY"), Some(Format::Ply));
+    /// assert_eq!(Format::for_writing("sweep.pcd.bin"), Some(Format::Bin));
+    /// assert_eq!(Format::for_writing("a.las"), None);
+    /// ```
+    pub fn for_writing(path: impl AsRef<Path>) -> Option<Self> {
+        let extension = path.as_ref().extension()?;
+        Self::written().find(|format| extension.eq_ignore_ascii_case(format.as_str()))
     }
 
     /// The format that a file's first bytes announce. Raw rows announce nothing.
     pub fn from_content(first: &[u8]) -> Option<Self> {
-        if first.starts_with(crate::npy::MAGIC) {
-            Some(Self::Npy)
-        } else if first.starts_with(b"PK\x03\x04") || first.starts_with(b"PK\x05\x06") {
-            // The second is the end record, with which an archive of no file starts.
-            Some(Self::Npz)
-        } else if first.starts_with(b"ply\n") || first.starts_with(b"ply\r\n") {
-            Some(Self::Ply)
-        } else if first.starts_with(b"# .PCD") || first.starts_with(b"VERSION ") {
-            Some(Self::Pcd)
-        } else if first.starts_with(crate::las::MAGIC) {
-            Some(Self::Las)
-        } else {
-            None
-        }
+        let announced = |format: &Self| format.entry().signatures.iter().any(|signature| first.starts_with(signature));
+        Self::ALL.iter().copied().find(announced)
     }
 
-    /// The extensions looked for, as a list for messages.
+    /// The endings of the files that are read, as a list for messages.
     pub fn extensions() -> String {
-        EXTENSIONS.map(|(extension, _)| extension).join(", ")
+        Self::ALL.iter().flat_map(|format| format.endings()).copied().collect::<Vec<_>>().join(", ")
     }
-}
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+    /// How the format is read.
+    pub(crate) const fn reader(self) -> &'static Reader {
+        &self.entry().reader
     }
-}
 
-/// A name that is not a format's.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("format: wanted one of {}, found `{}`", Format::ALL.map(Format::name).join(", "), crate::escape(.0))]
-pub struct UnknownFormat(
-    /// The name given.
-    pub String,
-);
-
-impl FromStr for Format {
-    type Err = UnknownFormat;
-
-    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        Self::ALL.into_iter().find(|f| f.name() == name).ok_or_else(|| UnknownFormat(name.into()))
+    /// What writes the format.
+    pub(crate) fn writer(self) -> Option<Write> {
+        self.entry().writer.as_ref().map(|(F32(write) | F64(write))| *write)
     }
 }
 
 /// The format as asked for, else by name, else by content.
 pub(crate) fn detect(asked: Option<Format>, path: &Path, first: &[u8]) -> Result<Format, IoError> {
     asked.or_else(|| Format::from_name(path)).or_else(|| Format::from_content(first)).ok_or_else(|| {
-        let wanted =
-            format!("a name ending in {} or the first bytes of npy, npz, ply, pcd or las", Format::extensions());
-        let found =
-            if first.is_empty() { "an empty file".into() } else { format!("content {}", crate::error::excerpt(first)) };
+        let known = Format::ALL.iter().filter(|format| !format.entry().signatures.is_empty());
+        let known: Vec<_> = known.map(|format| format.as_str()).collect();
+        let wanted = format!("a name ending in {} or the first bytes of {}", Format::extensions(), known.join(", "));
+        let found = if first.is_empty() { "an empty file".into() } else { format!("content {}", excerpt(first)) };
         IoError::UnsupportedFormat(Detail::new(path, "format", wanted, found))
     })
 }
@@ -137,12 +183,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_round_trip() {
-        for format in Format::ALL {
+    fn names_and_endings_are_unambiguous() {
+        for &format in Format::ALL {
             assert_eq!(format.to_string().parse(), Ok(format));
+            for ending in format.endings() {
+                assert_eq!(Format::from_name(format!("a{}", ending.to_uppercase())), Some(format));
+            }
+            // Eight bytes are looked at.
+            assert!(format.entry().signatures.iter().all(|s| s.len() <= 8 && Format::from_content(s) == Some(format)));
+            // A file that is written is read again, raw rows with the number of their columns.
+            let written = Format::for_writing(format!("a.{format}"));
+            assert_eq!(written.is_some(), format.is_written());
+            assert!(
+                written.is_none_or(|w| w == format && (w == Format::Bin || w.endings().contains(&&*format!(".{w}"))))
+            );
         }
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
-        assert_eq!(message, r"format: wanted one of kitti, nuscenes, bin, npy, npz, ply, pcd, las, found `p\u{7}ly`");
+        assert_eq!(message, r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd or las, got "p\u{7}ly""#);
     }
 
     #[test]
@@ -162,9 +219,11 @@ mod tests {
         assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
         let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
-        assert!(e.to_string().contains(".pcd.bin, .bin, .npy, .npz, .ply, .pcd, .las, .laz"), "{e}");
+        assert!(e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz"), "{e}");
+        assert!(e.to_string().contains("first bytes of npy, npz, ply, pcd, las, found"), "{e}");
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
+        assert_eq!(Format::from_name("a.pcd.bin"), Some(Format::Nuscenes));
         assert_eq!(Format::from_name(".."), None);
     }
 }

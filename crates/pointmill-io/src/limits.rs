@@ -1,7 +1,6 @@
 //! How much a reader may take, whatever a file says.
 
 use crate::error::{Detail, IoError};
-use crate::scan::ReadOptions;
 use crate::source::Source;
 use std::path::Path;
 
@@ -63,7 +62,7 @@ impl Limits {
     }
 }
 
-/// The options, checked.
+/// The limits of a read and the number of columns that is asked for, checked.
 #[derive(Debug)]
 pub(crate) struct Bounds {
     pub(crate) columns: Option<usize>,
@@ -71,14 +70,14 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    pub(crate) fn new(path: &Path, options: &ReadOptions) -> Result<Self, IoError> {
-        if let Some(n) = options.columns
+    pub(crate) fn new(path: &Path, columns: Option<usize>, limits: &Limits) -> Result<Self, IoError> {
+        if let Some(n) = columns
             && !(3..=MAX_COLUMNS).contains(&n)
         {
             let wanted = format!("3 to {MAX_COLUMNS}");
             return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
         }
-        Ok(Self { columns: options.columns, limits: options.limits.clone() })
+        Ok(Self { columns, limits: limits.clone() })
     }
 
     pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {

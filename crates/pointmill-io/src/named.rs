@@ -1,16 +1,17 @@
 //! Clouds with names, to be written as PLY and PCD.
 
 use crate::error::{Detail, IoError};
-use crate::scan::{Field, Scan};
-use pointmill_core::Points;
+use crate::field::{Field, XYZ};
+use crate::records::LONGEST_NAME;
 use pointmill_core::array::Dtype;
+use pointmill_core::{PointCloud, Points};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// Points with the names and types of their columns, as [`write_ply`](crate::write_ply) and [`write_pcd`](crate::write_pcd)
-/// take them; of a [`Scan`] by `From`.
+/// take them; a [`Scan`](crate::Scan), a [`PointCloud`] and [`Points`] become some by `From`.
 ///
 /// The first three columns are x, y, z in metres. They are written as `f32`, or as `f64` if [`NamedPoints::xyz_f64`] has them. Any other
 /// column is written as an integer of its type if that has at most 32 bits and holds every value of the column, else as `f32`.
@@ -37,7 +38,7 @@ pub struct NamedPoints<'a> {
 }
 
 impl<'a> NamedPoints<'a> {
-    /// Points with a name for each column, all of them `f32`. Names that do not fit are told when a file is written.
+    /// Points with a name for each column, all of them `f32`. Names that do not fit are an error when a file is written.
     pub fn new(points: Points<'a>, names: &[&str]) -> Self {
         let fields = names.iter().map(|&name| Field { name: name.into(), dtype: Dtype::F32 });
         Self { points, fields: fields.collect(), xyz_f64: None }
@@ -58,7 +59,7 @@ impl<'a> NamedPoints<'a> {
         }
         let mut names = BTreeSet::new();
         for Field { name, .. } in self.fields.iter() {
-            let sound = !name.is_empty() && name.len() <= crate::table::LONGEST_NAME;
+            let sound = !name.is_empty() && name.len() <= LONGEST_NAME;
             if !sound || name.chars().any(|c| c.is_control() || c.is_ascii_whitespace()) || !names.insert(name) {
                 let wanted = "names that differ, of 1 to 256 bytes without blanks or control characters";
                 return wrong("fields", wanted.into(), format!("`{name}`"));
@@ -121,10 +122,17 @@ impl<'a> NamedPoints<'a> {
     }
 }
 
-impl<'a> From<&'a Scan> for NamedPoints<'a> {
-    fn from(scan: &'a Scan) -> Self {
-        let fields = Cow::Borrowed(&scan.fields[..]);
-        Self { points: scan.cloud.points(), fields, xyz_f64: scan.xyz_f64.as_deref() }
+/// Columns without names of their own: `x`, `y`, `z`, `column3`, ...
+impl<'a> From<Points<'a>> for NamedPoints<'a> {
+    fn from(points: Points<'a>) -> Self {
+        let fields = Field::of_one_type(XYZ, points.columns(), Dtype::F32);
+        Self { points, fields: fields.into(), xyz_f64: None }
+    }
+}
+
+impl<'a> From<&'a PointCloud> for NamedPoints<'a> {
+    fn from(cloud: &'a PointCloud) -> Self {
+        cloud.points().into()
     }
 }
 
@@ -137,7 +145,7 @@ mod tests {
         let mut fields: Vec<_> = "xyz".chars().map(|c| Field { name: c.into(), dtype: Dtype::F64 }).collect();
         fields.extend(
             [Dtype::U8, Dtype::U8, Dtype::U32, Dtype::I32, Dtype::I64, Dtype::F64, Dtype::I16]
-                .map(|dtype| Field { name: dtype.name().into(), dtype }),
+                .map(|dtype| Field { name: dtype.as_str().into(), dtype }),
         );
         let row = [0.0, 0.0, 0.0, 255.0, 256.0, 4_294_967_296.0, -2_147_483_648.0, 1.0, 1.0, -0.0];
         let points = Points::new(&row, 10).unwrap();

@@ -1,27 +1,15 @@
-//! A cloud as it came from a file: the points, what the columns are, and what is odd about them.
+//! A cloud as it came from a file: points, names and types of the columns, and what is odd about them.
 
+use crate::error::{Detail, IoError};
+use crate::field::{Field, XYZ};
 use crate::format::Format;
-use crate::limits::Limits;
-use pointmill_core::PointCloud;
+use crate::named::NamedPoints;
+use crate::rows::Rows;
+use crate::warning::Warning;
 use pointmill_core::array::Dtype;
-use std::fmt;
-
-/// How to read a cloud.
-///
-/// ```
-/// use pointmill_io::{Format, ReadOptions};
-/// let options = ReadOptions { format: Some(Format::Bin), columns: Some(6), ..ReadOptions::default() };
-/// assert_eq!(options.limits.max_points, Some(1 << 30));
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// The format; by default found by name, then by content.
-    pub format: Option<Format>,
-    /// The number of columns. Raw rows are cut by it (default 4, nuScenes 5); arrays must have it if it is given.
-    pub columns: Option<usize>,
-    /// How much a read may take.
-    pub limits: Limits,
-}
+use pointmill_core::{PointCloud, Pose};
+use std::borrow::Cow;
+use std::path::Path;
 
 /// A cloud from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,95 +28,18 @@ pub struct Scan {
     pub warnings: Vec<Warning>,
 }
 
-/// A column of a cloud.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// The name: `x`, `y`, `z`, then `intensity`, `time`, or `column3` where the file has no names.
-    pub name: String,
-    /// The type of its values in the file.
-    pub dtype: Dtype,
-}
-
-/// Something odd that did not keep a cloud from being read.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Warning {
-    /// There is no point.
-    Empty,
-    /// There are points, and every one has a NaN or an infinity in x, y or z.
-    NoFinitePoint {
-        /// The number of points.
-        points: usize,
-    },
-    /// Some points have a NaN or an infinity in x, y or z.
-    NonFinite {
-        /// How many.
-        count: usize,
-        /// The number of points.
-        points: usize,
-    },
-    /// The values were cast to `f32`, each rounded once.
-    Cast {
-        /// The type in the file.
-        from: Dtype,
-    },
-    /// Coordinates moved by [`Warning::WORTH_TELLING`] or more when they were cast to `f32`; [`Scan::xyz_f64`] has them in full.
-    Rounded {
-        /// The farthest that a coordinate moved, in metres.
-        by: f64,
-    },
-    /// Some points lie outside the box that the header gives. It decides nothing; but compressed files have no checksum, and this
-    /// may be the only sign of damage.
-    OutsideBounds {
-        /// How many.
-        count: usize,
-        /// The number of points.
-        points: usize,
-    },
-    /// There is more behind the data that the header declares.
-    TrailingBytes {
-        /// At least how many bytes.
-        bytes: u64,
-    },
-}
-
-impl Warning {
-    /// How far a coordinate must move for [`Warning::Rounded`], in metres: a millimetre, below the noise of any LiDAR.
-    pub const WORTH_TELLING: f64 = 1e-3;
-}
-
-// Only numbers that are compared, never NaN.
-impl Eq for Warning {}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => write!(f, "the cloud is empty"),
-            Self::NoFinitePoint { points } => write!(f, "none of the {points} points is finite"),
-            Self::NonFinite { count, points } => write!(f, "{count} of {points} points are not finite"),
-            Self::Cast { from } => write!(f, "values of {from} were cast to f32"),
-            Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
-            Self::OutsideBounds { count, points } => {
-                write!(f, "{count} of {points} points lie outside the box that the header gives")
-            }
-            Self::TrailingBytes { bytes } => write!(f, "{bytes} or more bytes after the declared data were ignored"),
-        }
-    }
-}
-
 impl Scan {
-    /// Puts a scan together and looks for what is odd about the points.
-    pub(crate) fn new(
-        cloud: PointCloud,
-        format: Format,
-        fields: Vec<Field>,
-        xyz_f64: Option<Vec<f64>>,
-        mut warnings: Vec<Warning>,
-    ) -> Self {
-        // Where types have names of their own, small integers among them are ordinary and lose nothing.
-        let named = matches!(format, Format::Ply | Format::Pcd | Format::Las);
+    /// The scan of what a reader returned, with what is odd about the points.
+    pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<Self, IoError> {
+        let Rows { data, columns, dtype, fields, xyz_f64, mut warnings } = rows;
+        let cloud = PointCloud::new(data, columns).map_err(|e| {
+            IoError::ShapeMismatch(Detail::new(path, "points", "rows of 3 or more columns", e.to_string()))
+        })?;
+        // Where each column has a type of its own, small integers among them are ordinary and lose nothing.
+        let own_types = fields.is_some();
+        let fields = fields.unwrap_or_else(|| Field::of_one_type(XYZ, columns, dtype));
         for &Field { dtype: from, .. } in &fields {
-            let kept = if named { from.fits_f32() } else { from == Dtype::F32 };
+            let kept = if own_types { from.fits_f32() } else { from == Dtype::F32 };
             if !kept && !warnings.contains(&Warning::Cast { from }) {
                 warnings.push(Warning::Cast { from });
             }
@@ -148,7 +59,66 @@ impl Scan {
         } else if count > 0 {
             warnings.push(Warning::NonFinite { count, points });
         }
-        Self { cloud, format, fields, xyz_f64, warnings }
+        Ok(Self { cloud, format, fields, xyz_f64, warnings })
+    }
+
+    /// x, y, z of every point in `f64`, with every bit that the file has.
+    pub fn xyz(&self) -> Vec<[f64; 3]> {
+        match &self.xyz_f64 {
+            Some(xyz) => xyz.as_chunks().0.to_vec(),
+            None => self.cloud.points().iter_xyz().map(|p| p.map(f64::from)).collect(),
+        }
+    }
+
+    /// Whether the coordinates are `f64`, in the file or in [`Scan::xyz_f64`].
+    pub fn is_f64(&self) -> bool {
+        self.xyz_f64.is_some() || self.fields[..3].iter().any(|field| field.dtype == Dtype::F64)
+    }
+
+    /// The scan in another frame: every point, finite or not, in order, with all of its columns.
+    ///
+    /// The columns `nx`, `ny`, `nz` and `normal_x`, `normal_y`, `normal_z` are rotated with the points. The sums are `f64`. The result keeps
+    /// them in [`Scan::xyz_f64`] if `keep_f64`, or if the coordinates of this scan [are `f64`](Scan::is_f64).
+    ///
+    /// ```
+    /// use pointmill_core::{Points, Pose};
+    /// use pointmill_io::{NamedPoints, ReadOptions, WriteOptions, read, write};
+    /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-moved.ply", std::process::id()));
+    /// let points = Points::new(&[1.0, 2.0, 3.0, 1.0, 0.0, 0.0], 6)?;
+    /// write(&path, NamedPoints::new(points, &["x", "y", "z", "nx", "ny", "nz"]), &WriteOptions::default())?;
+    /// let quarter = [[0.0, -1.0, 0.0, 10.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+    /// let moved = read(&path, &ReadOptions::default())?.transformed(&Pose::from_matrix(&quarter)?, false);
+    /// assert_eq!(moved.cloud.data(), [8.0, 1.0, 3.0, 0.0, 1.0, 0.0]);
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn transformed(&self, pose: &Pose, keep_f64: bool) -> Self {
+        let moved: Vec<[f64; 3]> = self.xyz().into_iter().map(|p| pose.apply(p)).collect();
+        let place = |name: &str| self.fields.iter().position(|field| field.name == name);
+        let normals = [["nx", "ny", "nz"], ["normal_x", "normal_y", "normal_z"]].map(|names| names.map(place));
+        let mut cloud = self.cloud.clone();
+        for (row, at) in cloud.rows_mut().zip(&moved) {
+            (0..3).for_each(|k| row[k] = at[k] as f32);
+            for places in normals {
+                if let [Some(x), Some(y), Some(z)] = places {
+                    let normal = pose.rotate([x, y, z].map(|i| f64::from(row[i])));
+                    [x, y, z].into_iter().zip(normal).for_each(|(i, v)| row[i] = v as f32);
+                }
+            }
+        }
+        let xyz_f64 = (keep_f64 || self.is_f64()).then(|| moved.into_flattened());
+        Self { cloud, xyz_f64, format: self.format, fields: self.fields.clone(), warnings: self.warnings.clone() }
+    }
+
+    /// The warnings that hold for a file of this scan in a format: where it keeps the coordinates as `f64`, their cast is none of them.
+    pub fn warnings_in(&self, format: Format) -> impl Iterator<Item = &Warning> {
+        let keeps = format.keeps_f64();
+        self.warnings.iter().filter(move |warning| match warning {
+            Warning::Rounded { .. } => !keeps,
+            Warning::Cast { from } => !keeps || self.fields[3..].iter().any(|field| field.dtype == *from),
+            _ => true,
+        })
     }
 
     /// The smallest and the largest x, y, z of the points that are finite as `f64`, from [`Scan::xyz_f64`]; `None` if there
@@ -177,19 +147,11 @@ fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, f64) {
     })
 }
 
-/// The columns of a format that does not name them, all of one type.
-pub(crate) fn unnamed(format: Format, columns: usize, dtype: Dtype) -> Vec<Field> {
-    (0..columns).map(|i| Field { name: column_name(format, i), dtype }).collect()
-}
-
-/// The name of column `i`, as far as the format fixes it.
-fn column_name(format: Format, i: usize) -> String {
-    let known: &[&str] = match format {
-        Format::Kitti => &["x", "y", "z", "intensity"],
-        Format::Nuscenes => &["x", "y", "z", "intensity", "time"],
-        _ => &["x", "y", "z"],
-    };
-    known.get(i).map_or_else(|| format!("column{i}"), ToString::to_string)
+impl<'a> From<&'a Scan> for NamedPoints<'a> {
+    fn from(scan: &'a Scan) -> Self {
+        let fields = Cow::Borrowed(&scan.fields[..]);
+        Self { points: scan.cloud.points(), fields, xyz_f64: scan.xyz_f64.as_deref() }
+    }
 }
 
 #[cfg(test)]
@@ -197,7 +159,7 @@ mod tests {
     use super::*;
 
     fn scan(data: Vec<f32>, dtype: Dtype) -> Scan {
-        Scan::new(PointCloud::new(data, 5).unwrap(), Format::Kitti, unnamed(Format::Kitti, 5, dtype), None, vec![])
+        Scan::new(Rows { data, columns: 5, dtype, ..Rows::EMPTY }, Path::new("a"), Format::Npy).unwrap()
     }
 
     #[test]
@@ -216,8 +178,9 @@ mod tests {
     #[test]
     fn coordinates_are_kept_where_they_lose() {
         let scan = |xyz: [f64; 3]| {
-            let cloud = PointCloud::from_f64(&xyz, 3).unwrap();
-            Scan::new(cloud, Format::Ply, unnamed(Format::Ply, 3, Dtype::F64), Some(xyz.to_vec()), vec![])
+            let data = xyz.map(|v| v as f32).to_vec();
+            let rows = Rows { data, dtype: Dtype::F64, xyz_f64: Some(xyz.to_vec()), ..Rows::EMPTY };
+            Scan::new(rows, Path::new("a"), Format::Npy).unwrap()
         };
         let cast = Warning::Cast { from: Dtype::F64 };
         for (xyz, kept, by) in [
@@ -241,10 +204,42 @@ mod tests {
     }
 
     #[test]
-    fn columns_have_names() {
-        let names = |f, n| (0..n).map(|i| column_name(f, i)).collect::<Vec<_>>().join(" ");
-        assert_eq!(names(Format::Kitti, 5), "x y z intensity column4");
-        assert_eq!(names(Format::Nuscenes, 5), "x y z intensity time");
-        assert_eq!(names(Format::Npy, 4), "x y z column3");
+    fn a_scan_in_another_frame_has_every_point_and_turned_normals() {
+        let names = ["x", "y", "z", "normal_x", "normal_y", "normal_z", "nx"];
+        let fields: Vec<_> = Field::of_one_type(&names, 7, Dtype::F32);
+        let data = vec![1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 9.0, f32::NAN, 0.0, 0.0, 1.0, 0.0, 0.0, 8.0];
+        let rows = Rows { data, columns: 7, fields: Some(fields), ..Rows::EMPTY };
+        let scan = Scan::new(rows, Path::new("a"), Format::Ply).unwrap();
+        // Half a turn about x, far away.
+        let rows = [[1.0, 0.0, 0.0, 691_764.1], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        let pose = Pose::from_matrix(&rows).unwrap();
+        let moved = scan.transformed(&pose, false);
+        let x = 691_765.1;
+        assert_eq!(moved.cloud.points().row(0), [x as f32, -2.0, -3.0, 0.0, 0.0, -1.0, 9.0]);
+        assert!(moved.cloud.points().row(1)[0].is_nan() && moved.cloud.points().row(1)[3..] == [1.0, 0.0, 0.0, 8.0]);
+        assert_eq!((moved.xyz_f64.as_ref(), moved.is_f64()), (None, false));
+        let exact = scan.transformed(&pose, true);
+        assert_eq!((exact.xyz()[0], &exact.cloud.data()[..7]), ([x, -2.0, -3.0], &moved.cloud.data()[..7]));
+        // What is f64 stays f64.
+        assert!(exact.transformed(&pose.inverse(), false).xyz()[0][0] - 1.0 < 1e-9);
+        assert!(exact.transformed(&pose.inverse(), false).xyz_f64.is_some());
+    }
+
+    #[test]
+    fn warnings_of_a_cast_do_not_hold_where_nothing_is_lost() {
+        let data = vec![691_764.1, 0.0, 0.0, 1.0];
+        let fields = |last| {
+            [vec![Dtype::F64; 3], vec![last]].concat().into_iter().map(|dtype| Field { name: "a".into(), dtype })
+        };
+        let lost = |last, format| {
+            let xyz_f64 = Some(vec![691_764.1, 0.0, 0.0]);
+            let rows =
+                Rows { data: data.clone(), columns: 4, fields: Some(fields(last).collect()), xyz_f64, ..Rows::EMPTY };
+            Scan::new(rows, Path::new("a"), Format::Pcd).unwrap().warnings_in(format).count()
+        };
+        assert_eq!(
+            (lost(Dtype::F32, Format::Npy), lost(Dtype::F32, Format::Npz), lost(Dtype::F64, Format::Ply)),
+            (2, 0, 1)
+        );
     }
 }

@@ -1,40 +1,16 @@
 //! Bytes into values, with memory taken only for bytes that are there.
 
 use crate::error::{Detail, IoError};
-use bytemuck::{Pod, cast_slice_mut};
+use crate::values::Raw;
+use bytemuck::cast_slice_mut;
 use std::cell::Cell;
-use std::io::{ErrorKind, Read};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
 /// Bytes read at a time. It fits the second-level cache, so clearing the memory before the read costs little; and where
 /// the length is only claimed, it is all that a lie can make us take.
 const CHUNK: usize = 256 << 10;
-
-/// Values as they lie in a file.
-pub(crate) trait Raw: Pod {
-    fn swapped(self) -> Self;
-}
-
-macro_rules! raw {
-    ($($int:ty)*) => {$(impl Raw for $int {
-        fn swapped(self) -> Self {
-            self.swap_bytes()
-        }
-    })*};
-}
-raw!(i8 i16 i32 i64 u8 u16 u32 u64);
-
-impl Raw for f32 {
-    fn swapped(self) -> Self {
-        Self::from_bits(self.to_bits().swap_bytes())
-    }
-}
-
-impl Raw for f64 {
-    fn swapped(self) -> Self {
-        Self::from_bits(self.to_bits().swap_bytes())
-    }
-}
 
 /// A stream of bytes, its name, and what is known of its length.
 pub(crate) struct Source<'a> {
@@ -252,6 +228,22 @@ impl<'a> Source<'a> {
     pub(crate) fn out_of_memory(&self, bytes: usize) -> IoError {
         IoError::OutOfMemory(self.detail("memory", format!("{bytes} bytes"), "a refusal"))
     }
+}
+
+/// A reader that can go back.
+pub(crate) trait ReadSeek: Read + Seek {}
+
+impl<T: Read + Seek> ReadSeek for T {}
+
+/// Opens a file; its length if it is one that has a length of its own.
+pub(crate) fn open(path: &Path) -> Result<(File, Option<u64>), IoError> {
+    let file = File::open(path).map_err(IoError::io(path, "open"))?;
+    let metadata = file.metadata().map_err(IoError::io(path, "stat"))?;
+    if metadata.is_dir() {
+        return Err(IoError::io(path, "open")(ErrorKind::IsADirectory.into()));
+    }
+    // Pipes, devices and the files of /proc give a length of 0, whatever comes out of them.
+    Ok((file, Some(metadata.len()).filter(|&n| metadata.is_file() && n > 0)))
 }
 
 /// Puts values as read into the machine's byte order.

@@ -97,7 +97,7 @@ fn bad_files_are_refused_or_read() {
     let (files, wounds) = (all(), count("POINTMILL_WOUNDS", 3000));
     let mut random = Random::new(count("POINTMILL_SEED", 1));
     let mut table = vec![];
-    for format in Format::ALL {
+    for &format in Format::ALL {
         let of: Vec<_> = files.iter().filter(|valid| valid.format == format).collect();
         let start = Instant::now();
         let (mut seen, mut read) = (0u64, 0u64);

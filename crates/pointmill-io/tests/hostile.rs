@@ -11,7 +11,7 @@ fn all(bytes: &[u8]) {
     let path = folder.path().join("f");
     std::fs::write(&path, bytes).unwrap();
     let shown = |message: String| assert!(!message.chars().any(char::is_control), "{message:?}");
-    for format in Format::ALL {
+    for &format in Format::ALL {
         let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
         for read in [pointmill_io::read(&path, &options), read_from(bytes, "s", &options)] {
             match read {

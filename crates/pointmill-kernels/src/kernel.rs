@@ -61,31 +61,6 @@ const fn starts_with(name: &[u8], prefix: &[u8]) -> bool {
     true
 }
 
-/// What a loader must know of a kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Properties {
-    /// [`Kernel::NAME`].
-    pub name: &'static str,
-    /// [`Kernel::BLOCK`].
-    pub block: u32,
-    /// [`Kernel::MIN_BLOCKS`].
-    pub min_blocks: Option<u32>,
-    /// [`Kernel::CARVEOUT`].
-    pub carveout: Option<u32>,
-}
-
-impl Properties {
-    /// The properties of a kernel.
-    pub const fn of<K: Kernel>() -> Self {
-        Self { name: K::NAME, block: K::BLOCK, min_blocks: K::MIN_BLOCKS, carveout: K::CARVEOUT }
-    }
-}
-
-/// The properties of some kernels.
-macro_rules! properties {
-    ($($Kernel:ident),+ $(,)?) => { &[$($crate::kernel::Properties::of::<$Kernel>()),+] };
-}
-
 /// A property that may be left out.
 macro_rules! given {
     () => {

@@ -25,7 +25,7 @@ use pointmill_kernels::points::{self, kind};
 /// let host = Rows::new(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0], 3)?;
 /// assert_eq!((host.len(), host.columns()), (2, 3));
 /// let triples = Rows::from(&[[1.0f64, 2.0, 3.0]]);
-/// assert_eq!(triples.dtype().name(), "f64");
+/// assert_eq!(triples.dtype().as_str(), "f64");
 /// let cloud = PointCloud::new(vec![1.0, 2.0, 3.0, 0.5], 4)?;
 /// assert_eq!(Rows::from(&cloud).columns(), 4);
 /// let buffer = Device::auto().stream()?.upload(&[1.0f32, 2.0, 3.0])?;
@@ -204,7 +204,7 @@ impl<'a> Rows<'a> {
         if types.contains(&self.dtype()) {
             return Ok(());
         }
-        let names: Vec<&str> = types.iter().map(|dtype| dtype.name()).collect();
+        let names: Vec<&str> = types.iter().map(|dtype| dtype.as_str()).collect();
         Err(Error::argument(argument, format!("values of type {}", names.join(" or ")), self.dtype()))
     }
 

@@ -220,7 +220,7 @@ pub(crate) struct ArrayRecord {
 
 impl ArrayRecord {
     pub(crate) fn new(name: &'static str, array: &Array) -> Self {
-        Self { name, r#type: array.dtype().name(), shape: array.shape().to_vec() }
+        Self { name, r#type: array.dtype().as_str(), shape: array.shape().to_vec() }
     }
 }
 

@@ -39,7 +39,7 @@ fn mistakes_in_the_file_are_2_and_told_with_their_line() {
         ("[voxelize]\n\nmean = \"f64\"", "c.toml: line 3: unknown variant `f64`"),
         ("[voxelize]\nmax-points = -3", "c.toml: line 2: "),
         ("device = \"gpu\"", "c.toml: device: expected auto, cpu, cuda or cuda:I"),
-        ("[voxelize]\nformat = \"doc\"", "format: wanted one of kitti"),
+        ("[voxelize]\nformat = \"doc\"", "format: expected kitti"),
         ("[voxelize]\ndynamic = true\nmax-points = 3", "c.toml: dynamic keeps all points"),
         ("[voxelize]\nmax-voxels = 0", "max_voxels: expected 1 to"),
         ("[voxelize", "c.toml: line 1: "),

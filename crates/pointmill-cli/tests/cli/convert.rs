@@ -49,7 +49,7 @@ fn every_format_holds_the_points() {
         let back = scan(&at(out));
         assert_eq!(back.cloud, wanted, "{out}");
         assert_eq!(back.xyz_f64.as_deref(), keeps.then_some(&xyz[..]), "{out}");
-        let found: Vec<_> = back.fields.iter().map(|f| f.dtype.name()).collect();
+        let found: Vec<_> = back.fields.iter().map(|f| f.dtype.as_str()).collect();
         assert_eq!(found.join(" "), types, "{out}");
     }
     let array = read_npy(at("b.npy")).unwrap();

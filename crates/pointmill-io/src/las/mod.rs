@@ -13,7 +13,6 @@ mod laz;
 mod points;
 mod vlr;
 
-pub(crate) use header::MAGIC;
 #[cfg(feature = "laz")]
 pub use laz::hush_decoder_panics;
 
@@ -23,11 +22,14 @@ pub fn hush_decoder_panics() {}
 
 use crate::error::IoError;
 use crate::limits::Bounds;
-use crate::read::Rows;
+use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::{WINDOW, Window};
 use header::Header;
 use points::Points;
+
+/// How every LAS and LAZ file starts.
+pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 
 /// Reads the points of a file.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {

@@ -3,10 +3,11 @@
 use super::header::Header;
 use super::layout::{Column, columns};
 use crate::error::IoError;
+use crate::field::Field;
 use crate::limits::Bounds;
-use crate::read::Rows;
-use crate::scan::{Field, Warning};
+use crate::rows::Rows;
 use crate::source::Source;
+use crate::warning::Warning;
 
 /// Rows as they come.
 #[derive(Debug)]

@@ -61,7 +61,7 @@ pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoErr
 /// ```
 pub fn read_ndt_moments_within(path: impl AsRef<Path>, limits: &Limits) -> Result<NdtMomentsTable, IoError> {
     let path = path.as_ref();
-    let (mut file, length) = crate::read::open(path)?;
+    let (mut file, length) = crate::source::open(path)?;
     let Some(length) = length else {
         let found = "an empty file, or a stream";
         return Err(IoError::Truncated(Detail::new(path, "length", "an Arrow IPC file", found)));

@@ -30,7 +30,7 @@ pub(crate) fn descr(dtype: Dtype) -> Option<String> {
 /// The type that a `descr` names, and whether its bytes are big-endian; `None` for one that is not read.
 pub(crate) fn from_descr(descr: &str) -> Option<(Dtype, bool)> {
     let order = descr.chars().next()?;
-    let dtype = Dtype::ALL.into_iter().find(|&d| code(d) == Some(&descr[order.len_utf8()..]))?;
+    let dtype = Dtype::ALL.iter().copied().find(|&d| code(d) == Some(&descr[order.len_utf8()..]))?;
     match order {
         '<' => Some((dtype, false)),
         '>' => Some((dtype, true)),
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn descr_round_trips_and_refuses() {
-        for dtype in Dtype::ALL {
+        for &dtype in Dtype::ALL {
             let back = descr(dtype).map(|descr| from_descr(&descr));
             assert_eq!(back, (dtype != Dtype::Bf16).then_some(Some((dtype, false))));
         }

@@ -3,21 +3,26 @@
 mod dtype;
 mod header;
 
-pub(crate) use header::{Header, MAGIC, MAX_AXES};
+pub(crate) use header::{Header, MAX_AXES};
 
 use crate::array::{Array, ArrayData, check_shape};
-use crate::destination::Destination;
+use crate::destination::{Destination, Place};
 use crate::error::{Detail, IoError};
 use crate::limits::{Bounds, Limits};
-use crate::read::Rows;
-use crate::scan::Warning;
-use crate::source::Source;
+use crate::named::NamedPoints;
+use crate::rows::Rows;
+use crate::source::{Source, open};
+use crate::values::write_values;
+use crate::warning::Warning;
 use crate::whole::write_to;
 use dtype::descr;
 use pointmill_core::array::{ArrayView, Dtype, Values};
 use pointmill_core::half::f32_from_f16_bits;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
+
+/// How every `.npy` file starts.
+pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 
 /// Reads an array from an `.npy` file, within [`Limits::default`].
 ///
@@ -55,7 +60,7 @@ pub fn read_npy(path: impl AsRef<Path>) -> Result<Array, IoError> {
 /// ```
 pub fn read_npy_within(path: impl AsRef<Path>, limits: &Limits) -> Result<Array, IoError> {
     let path = path.as_ref();
-    let (mut file, length) = crate::read::open(path)?;
+    let (mut file, length) = open(path)?;
     let mut source = Source::new(path, &mut file, length).within(limits.max_memory);
     Ok(read_array(&mut source)?.named(path.into(), None))
 }
@@ -68,6 +73,12 @@ pub fn write_npy(to: impl Destination, array: &ArrayView<'_>) -> Result<(), IoEr
     let path = to.path();
     check_view(path, "", array)?;
     write_to(&to, |out| write_array(out, array))
+}
+
+/// Writes the points of a cloud as an `.npy` file of `f32`, of shape `[N, C]`.
+pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
+    let points = cloud.points;
+    write_npy(to, &ArrayView::f32(&[points.len(), points.columns()], points.data()))
 }
 
 /// Reads the array that the source holds.
@@ -141,7 +152,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         Dtype::U32 => source.mapped(n, big, |v: u32| v as f32)?,
         Dtype::U64 => source.mapped(n, big, |v: u64| v as f32)?,
         Dtype::Bool | Dtype::Bf16 => {
-            let found = header.dtype.name();
+            let found = header.dtype.as_str();
             return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", found)));
         }
     };
@@ -211,7 +222,7 @@ pub(crate) fn check_view(path: &Path, prefix: &str, array: &ArrayView<'_>) -> Re
         return Err(IoError::ShapeMismatch(Detail::new(path, format!("{prefix}shape"), wanted, found)));
     }
     if descr(array.dtype()).is_none() {
-        let found = array.dtype().name();
+        let found = array.dtype().as_str();
         return Err(IoError::DtypeMismatch(Detail::new(
             path,
             format!("{prefix}element type"),
@@ -241,21 +252,6 @@ pub(crate) fn write_array(out: &mut dyn Write, array: &ArrayView<'_>) -> std::io
     }
 }
 
-/// Writes values in little-endian order: as they lie in memory, without a copy, where that is the machine's order.
-pub(crate) fn write_values<T: bytemuck::NoUninit, const B: usize>(
-    out: &mut dyn Write,
-    values: &[T],
-    bytes: impl Fn(T) -> [u8; B],
-) -> std::io::Result<()> {
-    if cfg!(target_endian = "little") {
-        return out.write_all(bytemuck::cast_slice(values));
-    }
-    for &v in values {
-        out.write_all(&bytes(v))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,7 +270,7 @@ mod tests {
         let ordered = |data: Vec<i32>, shape: &[usize]| c_order(&source, data, &header(shape)).unwrap();
         assert_eq!(ordered(vec![1, 4, 2, 5, 3, 6], &[2, 3]), [1, 2, 3, 4, 5, 6]);
         assert_eq!(ordered(vec![1, 2, 3], &[3, 1]), [1, 2, 3]);
-        assert_eq!(ordered(Vec::<i32>::new(), &[0, 3]), []);
+        assert_eq!(ordered(vec![], &[0, 3]), [0; 0]);
         // Entry (i, j, k) of shape [2, 3, 4] is 100 i + 10 j + k.
         let shape = [2, 3, 4];
         let mut stored = vec![];

@@ -8,13 +8,14 @@ use crate::error::{Detail, IoError};
 use crate::limits::{Bounds, Limits};
 use crate::named::NamedPoints;
 use crate::npy;
-use crate::read::Rows;
+use crate::rows::Rows;
+use crate::source::{ReadSeek, open};
 use crate::whole::write_to;
 use archive::Archive;
 use pointmill_core::array::ArrayView;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
@@ -23,6 +24,9 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 const POINTS: &str = "points";
 /// The array beside it that holds x, y, z where `f32` loses some of it.
 const XYZ_F64: &str = "xyz_f64";
+
+/// How every `.npz` file starts: with a member, or where it has none with the end record.
+pub(crate) const SIGNATURES: &[&[u8]] = &[b"PK\x03\x04", b"PK\x05\x06"];
 
 /// From here on an archive's member needs 64-bit sizes.
 const LARGE: u64 = 0xff00_0000;
@@ -96,8 +100,15 @@ pub fn read_npz_only(
     read_some(path.as_ref(), limits, |name| names.contains(&name))
 }
 
+/// Whether an archive has an array of this name; none is read.
+pub(crate) fn npz_has(path: &Path, name: &str, limits: &Limits) -> Result<bool, IoError> {
+    let (file, _) = open(path)?;
+    let names = Archive::open(path, BufReader::new(file), limits)?.names()?;
+    Ok(names.iter().any(|(_, there)| there == name))
+}
+
 fn read_some(path: &Path, limits: &Limits, wanted: impl Fn(&str) -> bool) -> Result<BTreeMap<String, Array>, IoError> {
-    let (file, _) = crate::read::open(path)?;
+    let (file, _) = open(path)?;
     let mut archive = Archive::open(path, BufReader::new(file), limits)?;
     let mut arrays = BTreeMap::new();
     for (index, name) in archive.names()?.into_iter().filter(|(_, name)| wanted(name)) {
@@ -213,7 +224,7 @@ pub fn write_points_npz(to: impl Destination, cloud: &NamedPoints<'_>) -> Result
 }
 
 /// Reads the cloud of an archive: the array `points`, or the only one of two axes, and `xyz_f64` beside it.
-pub(crate) fn read_rows(path: &Path, reader: impl Read + Seek, bounds: &Bounds) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut archive = Archive::open(path, reader, &bounds.limits)?;
     let names = archive.names()?;
     let exact = names.iter().find(|(_, name)| name == XYZ_F64).cloned();

@@ -1,7 +1,7 @@
 //! The header of a PCD file: lines of a key and its values, the last of which is `DATA`.
 
 use crate::error::{IoError, excerpt};
-use crate::table::{MAX_RECORD, name};
+use crate::records::{MAX_RECORD, name};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::ops::Range;

@@ -11,11 +11,14 @@ pub use write::write_pcd;
 
 use crate::error::IoError;
 use crate::limits::Bounds;
-use crate::read::Rows;
+use crate::records::{Columns, Entry, Order, Table, records, split};
+use crate::rows::Rows;
 use crate::source::Source;
-use crate::table::{Columns, Entry, Order, Table, records, split};
 use crate::window::{WINDOW, Window};
 use header::{Encoding, Header};
+
+/// How PCD files start: with a comment, or with the first line of the header.
+pub(crate) const SIGNATURES: &[&[u8]] = &[b"# .PCD", b"VERSION "];
 
 /// Reads the rows of a file.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {

@@ -1,7 +1,7 @@
 //! The header of a PLY file: lines of text that tell elements, their number, and the properties of each.
 
 use crate::error::{IoError, excerpt};
-use crate::table::{MAX_RECORD, name};
+use crate::records::{MAX_RECORD, name};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 

@@ -9,13 +9,16 @@ pub use write::write_ply;
 
 use crate::error::{IoError, excerpt};
 use crate::limits::Bounds;
-use crate::read::Rows;
+use crate::records::{Columns, Entry, Order, Table, records, split};
+use crate::rows::Rows;
 use crate::source::Source;
-use crate::table::{Columns, Entry, Order, Table, records, split};
 use crate::window::Window;
 use header::{Element, Encoding, Header};
 use pointmill_core::array::Dtype;
 use std::ops::Range;
+
+/// How every PLY file starts.
+pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r\n"];
 
 /// The element that holds the points.
 const VERTEX: &str = "vertex";

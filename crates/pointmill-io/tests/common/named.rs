@@ -100,7 +100,7 @@ impl Table {
             _ => "binary",
         };
         let words = |word: &dyn Fn(&Dtype) -> String| self.dtypes.iter().map(word).collect::<Vec<_>>().join(" ");
-        let letter = |dtype: &Dtype| dtype.name()[..1].to_uppercase();
+        let letter = |dtype: &Dtype| dtype.as_str()[..1].to_uppercase();
         let n = self.rows.len();
         let lines = [
             "# .PCD v0.7 - Point Cloud Data file format".into(),

@@ -1,12 +1,14 @@
 //! Memory on a device.
 
-use super::stream::{Queue, Stream};
+use super::block::Block;
+use super::queue::Queue;
+use super::stream::Stream;
+use crate::memory::filled;
 use crate::{Argument, Error, Result};
 use bytemuck::Pod;
-#[cfg(feature = "cuda")]
-use cudarc::driver::result;
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::{Duration, Instant};
 
 /// An array of `T` on a device.
 ///
@@ -21,42 +23,39 @@ pub struct Buffer<T> {
 
 enum Memory<T> {
     Host(Vec<T>),
-    #[cfg(feature = "cuda")]
-    Cuda {
-        pointer: cudarc::driver::sys::CUdeviceptr,
-        owned: bool,
-    },
-    /// Memory of the host that the GPU can write to.
-    #[cfg(feature = "cuda")]
-    Pinned(super::cuda::Pinned),
-    #[cfg(feature = "twin")]
-    Twin(super::twin::Memory),
+    Device(Block),
+}
+
+impl Stream {
+    /// Memory for `len` elements, with nothing in particular in it.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn alloc<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        Buffer::new(self, len, Queue::alloc)
+    }
+
+    /// A buffer with a copy of `data`.
+    ///
+    /// # Errors
+    /// Out of memory, or a failed copy.
+    pub fn upload<T: Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
+        let mut buffer = self.alloc(data.len())?;
+        buffer.write(data)?;
+        Ok(buffer)
+    }
 }
 
 impl<T: Pod> Buffer<T> {
-    pub(super) fn alloc(stream: &Stream, len: usize) -> Result<Self> {
-        let out_of_memory = |bytes| Error::OutOfMemory { device: stream.device().to_string(), bytes };
-        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(|| out_of_memory(u64::MAX))?;
-        stream.check_not_capturing(
-            Argument::Memory,
-            "enough from a call before",
-            format_args!("{bytes} bytes more"),
-        )?;
-        let memory = match &stream.0 {
-            Queue::Cpu(_) => {
-                let mut data = Vec::new();
-                data.try_reserve_exact(len).map_err(|_| out_of_memory(bytes as u64))?;
-                data.resize(len, T::zeroed());
-                Memory::Host(data)
-            }
-            #[cfg(feature = "cuda")]
-            // An allocation of nothing is an error to the driver.
-            Queue::Cuda(q) => Memory::Cuda { pointer: q.alloc(bytes.max(16))?, owned: true },
-            #[cfg(feature = "twin")]
-            Queue::Twin(_) => {
-                super::twin::check(super::TwinFault::OutOfMemory, bytes)?;
-                Memory::Twin(super::twin::Memory::new(bytes))
-            }
+    /// A buffer with memory that `alloc` takes from a GPU.
+    fn new(stream: &Stream, len: usize, alloc: impl FnOnce(&Queue, usize) -> Result<Block>) -> Result<Self> {
+        let too_much = || Error::OutOfMemory { device: stream.device().to_string(), bytes: u64::MAX };
+        let bytes = len.checked_mul(size_of::<T>()).ok_or_else(too_much)?;
+        let more = format_args!("{bytes} bytes more");
+        stream.check_not_capturing(Argument::Memory, "enough from a call before", more)?;
+        let memory = match stream.queue() {
+            None => Memory::Host(filled(len, T::zeroed())?),
+            Some(queue) => Memory::Device(alloc(queue, bytes)?),
         };
         Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
     }
@@ -67,16 +66,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// Out of memory.
     pub(crate) fn alloc_shared(stream: &Stream, len: usize) -> Result<Self> {
-        match &stream.0 {
-            #[cfg(feature = "cuda")]
-            Queue::Cuda(q) => Ok(Self {
-                memory: Memory::Pinned(super::cuda::Pinned::new(&q.gpu, len * size_of::<T>())?),
-                len,
-                stream: stream.clone(),
-                _elements: PhantomData,
-            }),
-            _ => Self::alloc(stream, len),
-        }
+        Self::new(stream, len, Queue::alloc_shared)
     }
 
     /// A buffer over GPU memory that somebody else owns, such as a tensor. The twin takes memory of the host.
@@ -90,43 +80,31 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// A stream that is not of a GPU.
     pub unsafe fn from_raw_cuda(stream: &Stream, pointer: u64, len: usize) -> Result<Self> {
-        match &stream.0 {
-            #[cfg(feature = "cuda")]
-            Queue::Cuda(_) => Ok(Self {
-                memory: Memory::Cuda { pointer, owned: false },
-                len,
-                stream: stream.clone(),
-                _elements: PhantomData,
-            }),
-            #[cfg(feature = "twin")]
-            Queue::Twin(_) => Ok(Self {
-                memory: Memory::Twin(super::twin::Memory::foreign(pointer as *mut u8)),
-                len,
-                stream: stream.clone(),
-                _elements: PhantomData,
-            }),
-            Queue::Cpu(_) => {
-                let _ = (pointer, len);
-                Err(Error::argument(Argument::Stream, "one of a GPU", stream.device()))
-            }
+        if stream.queue().is_none() {
+            return Err(Error::argument(Argument::Stream, "one of a GPU", stream.device()));
         }
+        let memory = Memory::Device(Block::foreign(pointer, len.saturating_mul(size_of::<T>())));
+        Ok(Self { memory, len, stream: stream.clone(), _elements: PhantomData })
     }
 
     /// Looks at the first element of memory that the device writes to, until `found` has what it wants of it or time is up; `None` at once where the host cannot see it.
-    #[cfg_attr(not(feature = "cuda"), expect(unused_variables))]
-    pub(crate) fn look<R>(&self, found: impl Fn(T) -> Option<R>, time: std::time::Duration) -> Option<R> {
-        match &self.memory {
-            #[cfg(feature = "cuda")]
-            Memory::Pinned(memory) => {
-                let start = std::time::Instant::now();
-                loop {
-                    let value = found(memory.read_whole());
-                    if value.is_some() || start.elapsed() > time {
-                        return value;
-                    }
-                    std::hint::spin_loop();
-                }
+    pub(crate) fn look<R>(&self, found: impl Fn(T) -> Option<R>, time: Duration) -> Option<R> {
+        let (block, _) = self.on_device()?;
+        let shared = block.host()?;
+        let start = Instant::now();
+        loop {
+            let value = found(shared.read_whole());
+            if value.is_some() || start.elapsed() > time {
+                return value;
             }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// The block and the stream of memory that is not the host's.
+    fn on_device(&self) -> Option<(&Block, &Queue)> {
+        match (&self.memory, self.stream.queue()) {
+            (Memory::Device(block), Some(queue)) => Some((block, queue)),
             _ => None,
         }
     }
@@ -155,8 +133,7 @@ impl<T: Pod> Buffer<T> {
     pub fn as_slice(&self) -> Option<&[T]> {
         match &self.memory {
             Memory::Host(data) => Some(data),
-            #[cfg(any(feature = "cuda", feature = "twin"))]
-            _ => None,
+            Memory::Device(_) => None,
         }
     }
 
@@ -175,8 +152,7 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn host_mut(&mut self) -> Option<&mut Vec<T>> {
         match &mut self.memory {
             Memory::Host(data) => Some(data),
-            #[cfg(any(feature = "cuda", feature = "twin"))]
-            _ => None,
+            Memory::Device(_) => None,
         }
     }
 
@@ -196,24 +172,13 @@ impl<T: Pod> Buffer<T> {
     pub(crate) fn pointer(&self) -> *mut T {
         match &self.memory {
             Memory::Host(data) => data.as_ptr().cast_mut(),
-            #[cfg(feature = "cuda")]
-            Memory::Cuda { pointer, .. } => *pointer as *mut T,
-            #[cfg(feature = "cuda")]
-            Memory::Pinned(memory) => memory.device_pointer().cast(),
-            #[cfg(feature = "twin")]
-            Memory::Twin(memory) => memory.pointer().cast(),
+            Memory::Device(block) => block.address() as *mut T,
         }
     }
 
     /// Whether the memory is somebody else's.
     pub(crate) const fn is_foreign(&self) -> bool {
-        match &self.memory {
-            #[cfg(feature = "cuda")]
-            Memory::Cuda { owned, .. } => !*owned,
-            #[cfg(feature = "twin")]
-            Memory::Twin(memory) => memory.is_foreign(),
-            _ => false,
-        }
+        matches!(&self.memory, Memory::Device(block) if block.is_foreign())
     }
 
     /// Makes room for at least `len` elements; what was there is lost if there was less. Returns whether the memory is new.
@@ -242,27 +207,18 @@ impl<T: Pod> Buffer<T> {
         }
         let got = format_args!("{} elements", data.len());
         self.stream.check_not_capturing(Argument::Data, "nothing from the host", got)?;
+        let data = bytemuck::cast_slice(data);
         match &mut self.memory {
-            Memory::Host(memory) => memory[..data.len()].copy_from_slice(data),
-            #[cfg(feature = "cuda")]
-            Memory::Pinned(memory) => {
-                self.stream.synchronize()?;
-                memory.write(bytemuck::cast_slice(data));
-            }
-            #[cfg(feature = "cuda")]
-            Memory::Cuda { pointer, .. } => {
-                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
-                if !data.is_empty() {
-                    // SAFETY: room was checked; the driver has copied pageable memory aside when the call returns.
-                    q.call("copy to the device", |raw| unsafe { result::memcpy_htod_async(*pointer, data, raw) })?;
+            Memory::Host(memory) => bytemuck::cast_slice_mut(memory)[..data.len()].copy_from_slice(data),
+            Memory::Device(block) => {
+                if let Some(shared) = block.host_mut() {
+                    self.stream.synchronize()?;
+                    shared.write(data);
+                    return Ok(());
                 }
-            }
-            #[cfg(feature = "twin")]
-            Memory::Twin(memory) => {
-                #[cfg(test)]
-                self.stream.note(super::Step::Write);
-                // SAFETY: room was checked; the twin runs nothing at the same time.
-                unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), memory.pointer().cast(), data.len()) };
+                let to = block.address();
+                // SAFETY: stream and memory are alive and of the same machine, and room was checked.
+                self.stream.ask(|machine, raw| unsafe { machine.write(raw, to, data) })?;
             }
         }
         Ok(())
@@ -291,30 +247,14 @@ impl<T: Pod> Buffer<T> {
     fn copy_queued(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
         match (&mut self.memory, &other.memory) {
             (Memory::Host(to), Memory::Host(from)) => to[..len].copy_from_slice(&from[start..start + len]),
-            #[cfg(feature = "cuda")]
-            (Memory::Cuda { pointer: to, .. }, Memory::Cuda { pointer: from, .. })
-                if self.stream.device().same_memory(&other.stream.device()) =>
-            {
-                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
-                let from = *from + (start * size_of::<T>()) as u64;
-                // SAFETY: both have room.
-                let copy = |raw| unsafe { result::memcpy_dtod_async(*to, from, len * size_of::<T>(), raw) };
-                q.call("copy on the device", copy)?;
+            (Memory::Device(to), Memory::Device(from)) if self.stream.device().same_memory(&other.stream.device()) => {
+                let (to, from) = (to.address(), from.address() + (start * size_of::<T>()) as u64);
+                // SAFETY: stream and memory are alive and of the same machine, and both have so many elements.
+                self.stream.ask(|machine, raw| unsafe { machine.copy(raw, from, to, len * size_of::<T>()) })?;
             }
-            #[cfg(feature = "twin")]
-            (Memory::Twin(to), Memory::Twin(from)) => {
-                // SAFETY: `other` has so many elements.
-                let (from, to) = (unsafe { from.pointer().cast::<T>().add(start) }, to.pointer().cast::<T>());
-                // SAFETY: both have room; the twin runs nothing at the same time.
-                self.stream.on_twin(move || unsafe { std::ptr::copy(from, to, len) })?;
-            }
-            #[cfg(any(feature = "cuda", feature = "twin"))]
             _ => {
-                return Err(Error::argument(
-                    Argument::Other,
-                    format!("memory of {}", self.stream.device()),
-                    other.stream.device(),
-                ));
+                let expected = format!("memory of {}", self.stream.device());
+                return Err(Error::argument(Argument::Other, expected, other.stream.device()));
             }
         }
         Ok(())
@@ -328,28 +268,10 @@ impl<T: Pod> Buffer<T> {
         assert!(words * 4 <= self.len * size_of::<T>(), "fill_words past the end");
         match &mut self.memory {
             Memory::Host(data) => bytemuck::cast_slice_mut::<T, u32>(data)[..words].fill(value),
-            #[cfg(feature = "cuda")]
-            Memory::Pinned(memory) => {
-                self.stream.synchronize()?;
-                memory.write(bytemuck::cast_slice(&vec![value; words]));
-            }
-            #[cfg(feature = "cuda")]
-            Memory::Cuda { pointer, .. } => {
-                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
-                if words > 0 {
-                    // SAFETY: room was checked.
-                    let fill =
-                        |raw| unsafe { cudarc::driver::sys::cuMemsetD32Async(*pointer, value, words, raw).result() };
-                    q.call("fill memory", fill)?;
-                }
-            }
-            #[cfg(feature = "twin")]
-            Memory::Twin(memory) => {
-                #[cfg(test)]
-                self.stream.note(super::Step::Fill);
-                let memory = memory.pointer().cast::<u32>();
-                // SAFETY: room was checked; the twin runs nothing at the same time.
-                self.stream.on_twin(move || unsafe { std::slice::from_raw_parts_mut(memory, words) }.fill(value))?;
+            Memory::Device(block) => {
+                let to = block.address();
+                // SAFETY: stream and memory are alive and of the same machine, and room was checked.
+                self.stream.ask(|machine, raw| unsafe { machine.fill(raw, to, value, words) })?;
             }
         }
         Ok(())
@@ -363,10 +285,7 @@ impl<T: Pod> Buffer<T> {
         if len > self.len {
             return Err(Error::argument(Argument::Len, format!("at most {}", self.len), len));
         }
-        let mut out = Vec::new();
-        let bytes = (len * size_of::<T>()) as u64;
-        out.try_reserve_exact(len).map_err(|_| Error::OutOfMemory { device: "cpu".into(), bytes })?;
-        out.resize(len, T::zeroed());
+        let mut out = filled(len, T::zeroed())?;
         self.read_into(&mut out)?;
         Ok(out)
     }
@@ -382,26 +301,15 @@ impl<T: Pod> Buffer<T> {
         self.stream.check_not_capturing(Argument::Buffer, "one that can be awaited", "a read")?;
         match &self.memory {
             Memory::Host(data) => out.copy_from_slice(&data[..out.len()]),
-            #[cfg(feature = "cuda")]
-            Memory::Pinned(memory) => {
-                self.stream.synchronize()?;
-                memory.read(bytemuck::cast_slice_mut(out));
-            }
-            #[cfg(feature = "cuda")]
-            Memory::Cuda { pointer, .. } => {
-                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("CUDA memory on a CUDA stream") };
-                // SAFETY: room was checked, and the copy is awaited before `out` is used.
-                q.call("copy from the device", |raw| unsafe {
-                    if !out.is_empty() {
-                        result::memcpy_dtoh_async(out, *pointer, raw)?;
-                    }
-                    result::stream::synchronize(raw)
-                })?;
-            }
-            #[cfg(feature = "twin")]
-            Memory::Twin(memory) => {
-                // SAFETY: room was checked; the twin runs nothing at the same time.
-                unsafe { std::ptr::copy_nonoverlapping(memory.pointer().cast(), out.as_mut_ptr(), out.len()) };
+            Memory::Device(block) => {
+                let out = bytemuck::cast_slice_mut(out);
+                if let Some(shared) = block.host() {
+                    self.stream.synchronize()?;
+                    shared.read(out);
+                    return Ok(());
+                }
+                // SAFETY: stream and memory are alive and of the same machine, and there is so much.
+                self.stream.ask(|machine, raw| unsafe { machine.read(raw, block.address(), out) })?;
             }
         }
         Ok(())
@@ -410,11 +318,10 @@ impl<T: Pod> Buffer<T> {
 
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
-        #[cfg(feature = "cuda")]
-        if let (Memory::Cuda { pointer, owned: true }, Queue::Cuda(q)) = (&self.memory, &self.stream.0) {
+        if let (Memory::Device(block), Some(queue)) = (&self.memory, self.stream.queue()) {
             // An error here has nobody left to hear it.
-            // SAFETY: the memory came from this stream's pool and is freed once; who used it on another stream had this one wait for that.
-            let _ = unsafe { q.free(*pointer) };
+            // SAFETY: the block is of this stream's machine, and nobody has it after this; who used it on another stream had this one wait for that.
+            let _ = unsafe { queue.free(block) };
         }
     }
 }

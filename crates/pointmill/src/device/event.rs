@@ -1,9 +1,8 @@
 //! Marks in a stream, to measure the time between them.
 
-use super::stream::{Queue, Stream};
-use crate::{Argument, Result};
-#[cfg(feature = "cuda")]
-use cudarc::driver::{result, sys};
+use super::machine::RawEvent;
+use super::stream::Stream;
+use crate::{Argument, Error, Result};
 use std::fmt;
 use std::time::Instant;
 
@@ -14,14 +13,10 @@ pub struct Event {
 }
 
 enum Mark {
+    /// On the CPU, where all work was done.
     Host(Instant),
-    #[cfg(feature = "cuda")]
-    Cuda(sys::CUevent),
+    Device(RawEvent),
 }
-
-// SAFETY: a driver event may be used from any thread whose current context is its own.
-#[cfg(feature = "cuda")]
-unsafe impl Send for Event {}
 
 impl Stream {
     /// Queues a mark.
@@ -29,20 +24,10 @@ impl Stream {
     /// # Errors
     /// A device that refuses; a stream that was retired.
     pub fn mark(&self) -> Result<Event> {
-        let mark = match &self.0 {
-            #[cfg(feature = "cuda")]
-            Queue::Cuda(q) => Mark::Cuda(q.call("record an event", |raw| {
-                let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)?;
-                // SAFETY: event and stream are alive.
-                let recorded = unsafe { result::event::record(event, raw) };
-                recorded.map(|()| event).inspect_err(|_| {
-                    // SAFETY: nobody else has the event. An error here says less than that of the mark.
-                    let _ = unsafe { result::event::destroy(event) };
-                })
-            })?),
-            #[cfg(feature = "twin")]
-            Queue::Twin(q) => q.gate.pass(|| Ok(Mark::Host(Instant::now())))?,
-            Queue::Cpu(_) => Mark::Host(Instant::now()),
+        let mark = match self.queue() {
+            None => Mark::Host(Instant::now()),
+            // SAFETY: the stream is alive.
+            Some(queue) => Mark::Device(queue.pass(|machine, raw| unsafe { machine.record(raw, true) })?),
         };
         Ok(Event { stream: self.clone(), mark })
     }
@@ -52,34 +37,26 @@ impl Event {
     /// Milliseconds from an earlier mark of the same device to this one; waits for both.
     ///
     /// # Errors
-    /// Whatever the queued work ran into.
+    /// Marks of different devices; whatever the queued work ran into.
     pub fn ms_since(&self, earlier: &Self) -> Result<f64> {
-        match (&earlier.mark, &self.mark) {
-            (Mark::Host(earlier), Mark::Host(later)) => Ok(later.duration_since(*earlier).as_secs_f64() * 1e3),
-            #[cfg(feature = "cuda")]
-            (Mark::Cuda(earlier), Mark::Cuda(later)) => {
-                let Queue::Cuda(q) = &self.stream.0 else { unreachable!("a CUDA event on a CUDA stream") };
-                q.gpu.call("wait for an event", || {
-                    // SAFETY: both events are alive and were recorded.
-                    unsafe {
-                        result::event::synchronize(*later)?;
-                        result::event::elapsed(*earlier, *later)
-                    }
-                    .map(f64::from)
-                })
+        let (device, other) = (self.stream.device(), earlier.stream.device());
+        match (&earlier.mark, &self.mark, device.machine()) {
+            (Mark::Host(earlier), Mark::Host(later), _) => Ok(later.duration_since(*earlier).as_secs_f64() * 1e3),
+            (Mark::Device(earlier), Mark::Device(later), Some(machine)) if device.same_memory(&other) => {
+                // SAFETY: both marks are timed, alive, and of this machine.
+                unsafe { machine.ms_between(*earlier, *later) }
             }
-            #[cfg(feature = "cuda")]
-            _ => Err(crate::Error::argument(Argument::Earlier, "a mark of the same device", earlier.stream.device())),
+            _ => Err(Error::argument(Argument::Earlier, "a mark of the same device", other)),
         }
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
-        #[cfg(feature = "cuda")]
-        if let (Mark::Cuda(event), Queue::Cuda(q)) = (&self.mark, &self.stream.0) {
-            // SAFETY: this is the only handle. An error here has nobody left to hear it.
-            let _ = q.gpu.call("destroy an event", || unsafe { result::event::destroy(*event) });
+        if let (Mark::Device(mark), Some(machine)) = (&self.mark, self.stream.device().machine()) {
+            // An error here has nobody left to hear it.
+            // SAFETY: this is the only handle.
+            let _ = unsafe { machine.destroy_event(*mark) };
         }
     }
 }
@@ -87,5 +64,27 @@ impl Drop for Event {
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Event({:?})", self.stream)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Device;
+
+    #[test]
+    fn marks_of_a_device_are_in_order() {
+        for (name, device) in crate::testing::devices() {
+            let stream = device.stream().unwrap();
+            let first = stream.mark().unwrap();
+            stream.upload(&[1u32; 1000]).unwrap();
+            let second = device.stream().unwrap().mark().unwrap();
+            assert!(
+                stream.mark().unwrap().ms_since(&first).unwrap() >= 0.0 && second.ms_since(&second).unwrap() == 0.0,
+                "{name}"
+            );
+        }
+        let [cpu, twin] = [Device::cpu(), Device::twin()].map(|device| device.stream().unwrap().mark().unwrap());
+        let refused = twin.ms_since(&cpu).unwrap_err().to_string();
+        assert_eq!(refused, "earlier: expected a mark of the same device, got cpu");
     }
 }

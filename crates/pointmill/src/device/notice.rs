@@ -1,6 +1,7 @@
 //! A number that a kernel tells the host, while the device goes on.
 
-use super::{Buffer, Stream};
+use super::buffer::Buffer;
+use super::stream::Stream;
 use crate::{Argument, Error, Result};
 use std::time::Duration;
 

@@ -1,10 +1,8 @@
 //! Work on several streams of a device, in order.
 
-use super::stream::Queue;
-use super::{Buffer, Stream};
+use super::buffer::Buffer;
+use super::stream::Stream;
 use crate::{Argument, Error, Result};
-#[cfg(feature = "cuda")]
-use cudarc::driver::{result, sys};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What an operator fills: memory that belongs to a stream.
@@ -26,19 +24,6 @@ impl<T: bytemuck::Pod> Output for Buffer<T> {
 }
 
 impl Stream {
-    /// Whether both are the same queue. All of a CPU are: there work is done when a call returns.
-    pub fn same_queue(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
-            #[cfg(feature = "cuda")]
-            (Queue::Cuda(a), Queue::Cuda(b)) => a.is(b),
-            #[cfg(feature = "twin")]
-            (Queue::Twin(a), Queue::Twin(b)) => std::sync::Arc::ptr_eq(a, b),
-            (Queue::Cpu(_), Queue::Cpu(_)) => true,
-            #[cfg(any(feature = "cuda", feature = "twin"))]
-            _ => false,
-        }
-    }
-
     /// Queues a wait: what is queued here from now on begins once all that was queued on `other` until now is done. The host does not wait.
     ///
     /// # Errors
@@ -53,30 +38,15 @@ impl Stream {
         for stream in [self, other] {
             stream.check_not_capturing(Argument::Stream, "memory of one stream only", "memory of another stream")?;
         }
-        match (&self.0, &other.0) {
-            #[cfg(feature = "cuda")]
-            (Queue::Cuda(own), Queue::Cuda(first)) => {
-                const ACTION: &str = "wait for another stream";
-                let disable_timing = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
-                let event = own.gpu.call(ACTION, || result::event::create(disable_timing))?;
-                // SAFETY: the event is alive, and so is the stream that the call gives.
-                let recorded = first.call(ACTION, |raw| unsafe { result::event::record(event, raw) });
-                let wait = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-                // SAFETY: as above.
-                let queued = || own.call(ACTION, |raw| unsafe { result::stream::wait_event(raw, event, wait) });
-                let queued = recorded.and_then(|()| queued());
-                // SAFETY: this is the only handle. The driver keeps a destroyed event until nobody waits for it.
-                let destroyed = own.gpu.call(ACTION, || unsafe { result::event::destroy(event) });
-                queued.and(destroyed)
-            }
-            #[cfg(all(feature = "twin", test))]
-            (Queue::Twin(own), Queue::Twin(first)) => {
-                own.note(super::Step::WaitFor(std::sync::Arc::as_ptr(first) as usize));
-                Ok(())
-            }
-            // The twin's queues run their work at once.
-            _ => Ok(()),
-        }
+        let (Some(own), Some(first)) = (self.queue(), other.queue()) else { return Ok(()) };
+        // Each through its own gate, one after the other: nobody holds two.
+        // SAFETY: the stream is alive.
+        let mark = first.pass(|machine, raw| unsafe { machine.record(raw, false) })?;
+        // SAFETY: stream and mark are alive, and of the same machine.
+        let queued = own.pass(|machine, raw| unsafe { machine.wait_event(raw, mark) });
+        // SAFETY: this is the only handle.
+        let destroyed = unsafe { first.machine().destroy_event(mark) };
+        queued.and(destroyed)
     }
 
     /// Has `other`, whose memory was used here, wait for what is queued here. Where it cannot, as one that was retired meanwhile, the host waits, or the memory could be freed too early.
@@ -119,23 +89,5 @@ impl Stream {
         let result = result.unwrap_or_else(|panic| resume_unwind(panic));
         handed_back?;
         result
-    }
-
-    /// What was asked of a queue of the twin since the last call.
-    #[cfg(all(feature = "twin", test))]
-    pub(crate) fn take_steps(&self) -> Vec<super::Step> {
-        match &self.0 {
-            Queue::Twin(q) => q.take_steps(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// The step of waiting for this queue of the twin.
-    #[cfg(all(feature = "twin", test))]
-    pub(crate) fn awaited(&self) -> super::Step {
-        match &self.0 {
-            Queue::Twin(q) => super::Step::WaitFor(std::sync::Arc::as_ptr(q) as usize),
-            _ => panic!("only the twin keeps steps"),
-        }
     }
 }

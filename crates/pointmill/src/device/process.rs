@@ -109,26 +109,9 @@ impl<T> std::fmt::Debug for PerProcess<T> {
     }
 }
 
-/// Whether a thing that only one process may use is this one's: `owner` is the generation that first asked, 0 for none yet.
-#[cfg_attr(not(any(feature = "cuda", test)), expect(dead_code))]
-pub(crate) fn claim(owner: &AtomicUsize, generation: usize) -> bool {
-    match owner.compare_exchange(0, generation, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => true,
-        Err(owner) => owner == generation,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_first_process_that_asks_owns_it() {
-        let owner = AtomicUsize::new(0);
-        // Parent, child, grandchild; the child was the first to ask.
-        assert!(claim(&owner, 2) && claim(&owner, 2));
-        assert!(!claim(&owner, 3) && claim(&owner, 2));
-    }
 
     #[test]
     fn a_process_has_one_value() {

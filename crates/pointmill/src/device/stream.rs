@@ -1,16 +1,11 @@
 //! Queues of work.
 
-#[cfg(feature = "cuda")]
-use super::cuda::Gpu;
-#[cfg(feature = "cuda")]
-use super::retire::Gate;
-use super::{Buffer, Device, Kind};
-use crate::{Argument, Result};
-#[cfg(feature = "cuda")]
-use cudarc::driver::{DriverError, result, sys};
-use pointmill_kernels::Kernel;
+use super::machine::{Launch, Machine, RawStream};
+use super::processor::Device;
+use super::queue::Queue;
+use crate::{Argument, Error, Result};
+use pointmill_kernels::{Kernel, Properties};
 use std::fmt;
-#[cfg(any(feature = "cuda", feature = "twin"))]
 use std::sync::Arc;
 
 /// A queue of work on a device; what is queued runs in order.
@@ -22,88 +17,19 @@ use std::sync::Arc;
 /// before the call is done before the operator's begins, and what is queued there after the call waits for the operator: nobody needs to synchronize. With
 /// [`Stream::wait_for`] two streams are put in order by hand.
 #[derive(Clone)]
-pub struct Stream(pub(super) Queue);
-
-#[derive(Clone)]
-pub(super) enum Queue {
-    Cpu(Device),
-    #[cfg(feature = "cuda")]
-    Cuda(Arc<CudaQueue>),
-    #[cfg(feature = "twin")]
-    Twin(Arc<super::twin::Queue>),
+pub struct Stream {
+    device: Device,
+    /// The stream of the device's machine; none on the CPU, where work is done when a call returns.
+    queue: Option<Arc<Queue>>,
 }
 
-#[cfg(feature = "cuda")]
-pub(super) struct CudaQueue {
-    pub(super) gpu: Arc<Gpu>,
-    raw: sys::CUstream,
-    owned: bool,
-    /// Open until the queue is retired.
-    pub(super) gate: Gate,
-}
-
-// SAFETY: a driver stream may be used from any thread whose current context is its own; `Gpu::call` sees to that.
-#[cfg(feature = "cuda")]
-unsafe impl Send for CudaQueue {}
-// SAFETY: as above; the driver serializes calls on a stream.
-#[cfg(feature = "cuda")]
-unsafe impl Sync for CudaQueue {}
-
-#[cfg(feature = "cuda")]
-impl CudaQueue {
-    fn of(gpu: &Arc<Gpu>, raw: sys::CUstream, owned: bool) -> Queue {
-        Queue::Cuda(Arc::new(Self { gpu: gpu.clone(), raw, owned, gate: Gate::default() }))
-    }
-
-    /// Uses the stream, unless it was retired.
-    pub(super) fn pass<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        // Before the gate, whose lock another thread may have held when the process was forked.
-        self.gpu.check_process()?;
-        self.gate.pass(work)
-    }
-
-    /// Calls the driver with the stream, unless it was retired.
-    pub(super) fn call<T>(
-        &self,
-        action: &'static str,
-        call: impl FnOnce(sys::CUstream) -> std::result::Result<T, DriverError>,
-    ) -> Result<T> {
-        self.pass(|| self.gpu.call(action, || call(self.raw)))
-    }
-
-    /// `bytes` of memory, ordered with the stream's work.
-    pub(super) fn alloc(&self, bytes: usize) -> Result<sys::CUdeviceptr> {
-        self.pass(|| self.gpu.alloc(self.raw, bytes))
-    }
-
-    /// Gives memory back behind the work queued so far.
+impl Device {
+    /// A new queue of work.
     ///
-    /// # Safety
-    /// The memory came from this queue's [`CudaQueue::alloc`] and is freed once; other streams that use it are awaited by this one.
-    pub(super) unsafe fn free(&self, memory: sys::CUdeviceptr) -> Result<()> {
-        // SAFETY: the caller's promise; the stream is alive, or was retired and is not used.
-        let queued = || self.gpu.call("free memory", || unsafe { result::free_async(memory, self.raw) });
-        // SAFETY: the caller's promise; all work of the device was done when the stream was retired, and none has used the memory since.
-        let at_once = || self.gpu.call("free memory", || unsafe { result::free_sync(memory) });
-        self.gpu.check_process()?;
-        self.gate.open_or_done(queued, at_once)
-    }
-
-    /// Whether both are the same stream of the driver. A retired one may be gone, and its address that of a new one.
-    pub(super) fn is(&self, other: &Self) -> bool {
-        let alike = self.gpu.index == other.gpu.index && self.raw == other.raw;
-        alike && (std::ptr::eq(self, other) || (self.gate.is_open() && other.gate.is_open()))
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl Drop for CudaQueue {
-    fn drop(&mut self) {
-        if self.owned {
-            // Destroying a stream lets its queued work finish. An error here has nobody left to hear it.
-            // SAFETY: this is the last handle of a stream that was created here.
-            let _ = self.gpu.call("destroy a stream", || unsafe { result::stream::destroy(self.raw) });
-        }
+    /// # Errors
+    /// A GPU that refuses one.
+    pub fn stream(&self) -> Result<Stream> {
+        Stream::new(self)
     }
 }
 
@@ -113,17 +39,8 @@ impl Stream {
     /// # Errors
     /// A GPU that refuses one.
     pub fn new(device: &Device) -> Result<Self> {
-        Ok(Self(match &device.0 {
-            Kind::Cpu(_) => Queue::Cpu(device.clone()),
-            #[cfg(feature = "cuda")]
-            Kind::Cuda(gpu) => {
-                let raw =
-                    gpu.call("create a stream", || result::stream::create(result::stream::StreamKind::NonBlocking))?;
-                CudaQueue::of(gpu, raw, true)
-            }
-            #[cfg(feature = "twin")]
-            Kind::Twin => Queue::Twin(Arc::default()),
-        }))
+        let queue = device.machine().map(Queue::new).transpose()?;
+        Ok(Self { device: device.clone(), queue: queue.map(Arc::new) })
     }
 
     /// A CUDA stream that somebody else made, such as the current stream of a tensor library. Zero is the legacy default stream.
@@ -134,24 +51,33 @@ impl Stream {
     /// # Errors
     /// A device that is not a GPU.
     pub unsafe fn from_raw_cuda(device: &Device, raw: usize) -> Result<Self> {
-        match &device.0 {
-            #[cfg(feature = "cuda")]
-            Kind::Cuda(gpu) => Ok(Self(CudaQueue::of(gpu, raw as sys::CUstream, false))),
-            _ => {
-                let _ = raw;
-                Err(crate::Error::argument(Argument::Device, "a GPU", device))
-            }
-        }
+        let machine = device.machine().ok_or_else(|| Error::argument(Argument::Device, "a GPU", device))?;
+        // SAFETY: the caller's promise.
+        let queue = unsafe { Queue::adopt(machine, raw) }?;
+        Ok(Self { device: device.clone(), queue: Some(Arc::new(queue)) })
     }
 
     /// The device that runs the work.
     pub fn device(&self) -> Device {
-        match &self.0 {
-            Queue::Cpu(device) => device.clone(),
-            #[cfg(feature = "cuda")]
-            Queue::Cuda(q) => Device(Kind::Cuda(q.gpu.clone())),
-            #[cfg(feature = "twin")]
-            Queue::Twin(_) => Device(Kind::Twin),
+        self.device.clone()
+    }
+
+    /// The stream of a GPU; `None` on the CPU.
+    pub(super) const fn queue(&self) -> Option<&Arc<Queue>> {
+        self.queue.as_ref()
+    }
+
+    /// Calls the machine with the stream; on the CPU there is nothing to call, and the answer is the default.
+    pub(super) fn ask<T: Default>(&self, call: impl FnOnce(&'static dyn Machine, RawStream) -> Result<T>) -> Result<T> {
+        self.queue.as_ref().map_or_else(|| Ok(T::default()), |queue| queue.pass(call))
+    }
+
+    /// Whether both are the same queue. All of a CPU are: there work is done when a call returns.
+    pub fn same_queue(&self, other: &Self) -> bool {
+        match (&self.queue, &other.queue) {
+            (Some(a), Some(b)) => a.is(b),
+            (None, None) => true,
+            _ => false,
         }
     }
 
@@ -161,83 +87,73 @@ impl Stream {
     /// Whatever the queued work ran into; a stream that is being captured.
     pub fn synchronize(&self) -> Result<()> {
         self.check_not_capturing(Argument::Stream, "one that queued work can be awaited on", "a wait")?;
-        match &self.0 {
-            #[cfg(feature = "cuda")]
-            // SAFETY: the stream is alive while this handle is.
-            Queue::Cuda(q) => q.call("synchronize", |raw| unsafe { result::stream::synchronize(raw) }),
-            _ => Ok(()),
-        }
+        // SAFETY: the stream is alive.
+        self.ask(|machine, raw| unsafe { machine.synchronize(raw) })
     }
 
-    /// Memory for `len` elements, with nothing in particular in it.
+    /// Whether what is queued is recorded instead of run.
     ///
     /// # Errors
-    /// Out of memory.
-    pub fn alloc<T: bytemuck::Pod>(&self, len: usize) -> Result<Buffer<T>> {
-        Buffer::alloc(self, len)
+    /// A device that no longer answers; a stream that was retired.
+    pub fn is_capturing(&self) -> Result<bool> {
+        // SAFETY: the stream is alive.
+        self.ask(|machine, raw| unsafe { machine.is_capturing(raw) })
     }
 
-    /// A buffer with a copy of `data`.
+    /// Refuses what a graph cannot hold.
+    pub(crate) fn check_not_capturing(&self, argument: Argument, expected: &str, got: impl ToString) -> Result<()> {
+        if !self.is_capturing()? {
+            return Ok(());
+        }
+        Err(Error::argument(argument, format!("{expected} (the stream records a graph)"), got))
+    }
+
+    /// Waits for all work of the device, and from then on refuses all work of this handle and its clones. Their memory is freed without the stream: for memory that was kept from
+    /// call to call on a stream of somebody else ([`Stream::from_raw_cuda`]), which may be gone when the memory is let go.
+    ///
+    /// CUDA does not allow the wait while any thread captures a graph on that GPU, and breaks that capture off. Where the wait fails, the stream is retired all the same, and its memory is
+    /// kept until the process ends. On the CPU no work waits, and nothing is refused.
+    ///
+    /// ```
+    /// # #[cfg(feature = "twin")] {
+    /// let stream = pointmill::Device::twin().stream()?;
+    /// let buffer = stream.upload(&[1, 2, 3])?;
+    /// stream.retire()?;
+    /// assert_eq!(buffer.read(3).unwrap_err().to_string(), "stream: expected one that is still in use, got one that was retired");
+    /// # }
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// Out of memory, or a failed copy.
-    pub fn upload<T: bytemuck::Pod>(&self, data: &[T]) -> Result<Buffer<T>> {
-        let mut buffer = self.alloc(data.len())?;
-        buffer.write(data)?;
-        Ok(buffer)
-    }
-
-    /// Runs what is no kernel on the twin, or records it.
-    #[cfg(feature = "twin")]
-    pub(super) fn on_twin(&self, work: impl Fn() + 'static) -> Result<()> {
-        match &self.0 {
-            Queue::Twin(q) => q.queue(work),
-            _ => Ok(()),
-        }
-    }
-
-    /// Notes a step for tests, on the twin.
-    #[cfg(all(feature = "twin", test))]
-    pub(super) fn note(&self, step: super::Step) {
-        if let Queue::Twin(q) = &self.0 {
-            q.note(step);
-        }
+    /// Whatever the device's work ran into; a capture.
+    pub fn retire(&self) -> Result<()> {
+        self.queue.as_ref().map_or(Ok(()), |queue| queue.retire())
     }
 
     /// The number of blocks that keep the device busy in a kernel whose blocks loop over their work.
     pub(crate) fn enough_blocks(&self, per_multiprocessor: u32) -> u32 {
-        match &self.0 {
-            #[cfg(feature = "cuda")]
-            Queue::Cuda(q) => q.gpu.multiprocessors * per_multiprocessor,
-            _ => per_multiprocessor.min(3),
-        }
+        // Where blocks run one after another three are enough to meet each other.
+        let multiprocessors = self.device.machine().and_then(Machine::multiprocessors);
+        multiprocessors.map_or(per_multiprocessor.min(3), |number| number * per_multiprocessor)
     }
 
     /// Queues `blocks` blocks of kernel `K`.
     ///
     /// # Safety
     /// Pointers in `args` are valid on this device for what `K` reads and writes, until the stream has run it.
-    #[cfg_attr(not(any(feature = "cuda", feature = "twin")), expect(unused_variables))]
     pub(crate) unsafe fn launch<K: Kernel>(&self, blocks: u32, args: K::Args) -> Result<()> {
-        match &self.0 {
-            #[cfg(feature = "cuda")]
-            // SAFETY: the caller's promise.
-            Queue::Cuda(q) => q.pass(|| unsafe { q.gpu.launch::<K>(q.raw, blocks, args) }),
-            #[cfg(feature = "twin")]
-            Queue::Twin(q) => {
-                super::twin::check(super::TwinFault::Lost, 0)?;
-                #[cfg(test)]
-                q.note(super::Step::Kernel(K::NAME));
-                // SAFETY: the caller's promise.
-                q.queue(move || unsafe { pointmill_kernels::simt::twin::launch::<K>(blocks, args) })
-            }
-            Queue::Cpu(_) => Err(crate::Error::Internal { what: format!("kernel {} launched on the CPU", K::NAME) }),
-        }
+        let kernel = const { &Properties::of::<K>() };
+        let Some(queue) = &self.queue else {
+            return Err(Error::Internal { what: format!("kernel {} launched on the CPU", K::NAME) });
+        };
+        let launch = Launch { kernel, blocks, args: (&raw const args).cast() };
+        // SAFETY: the stream is alive, the argument is that of the kernel, and its pointers are the caller's promise.
+        queue.pass(|machine, raw| unsafe { machine.launch(raw, launch) })
     }
 }
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stream({})", self.device())
+        write!(f, "Stream({})", self.device)
     }
 }

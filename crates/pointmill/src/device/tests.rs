@@ -1,7 +1,30 @@
 //! Streams in order, and graphs.
 
+use super::machine::twin::take_steps;
 use super::*;
+use crate::Result;
 use crate::testing::kernel_devices;
+
+impl Stream {
+    /// What was asked of a queue of the twin since the last call.
+    pub(crate) fn take_steps(&self) -> Vec<Step> {
+        let steps = |raw| {
+            // SAFETY: the stream is alive, and one of the twin.
+            unsafe { take_steps(raw) }
+        };
+        self.of_twin().map_or_else(Vec::new, steps)
+    }
+
+    /// The step of waiting for this queue of the twin.
+    pub(crate) fn awaited(&self) -> Step {
+        Step::WaitFor(self.of_twin().expect("only the twin keeps steps").0)
+    }
+
+    fn of_twin(&self) -> Option<machine::RawStream> {
+        let raw = self.ask(|_, raw| Ok(Some(raw))).expect("a stream in use");
+        raw.filter(|_| self.device().same_memory(&Device::twin()))
+    }
+}
 
 /// A copy between two streams comes after what was queued on the other one, and before what comes there next.
 #[test]

@@ -1,6 +1,7 @@
 //! Words that the host keeps on a device.
 
-use super::{Buffer, Stream};
+use super::buffer::Buffer;
+use super::stream::Stream;
 use crate::{Argument, Result};
 
 /// Words on a device that are copied there only when they change, so that calls with the same ones can be recorded.

@@ -1,9 +1,8 @@
 //! A chunk: its first point as it is, then what is different in the others.
 
-use super::NO_CODE;
 use super::fields::decoder;
 use super::guard::guarded;
-use super::packing::{Layout, Packing};
+use super::packing::{Layout, NO_CODE, Packing};
 use super::table::Chunk;
 use crate::error::IoError;
 use crate::las::header::u32_at;

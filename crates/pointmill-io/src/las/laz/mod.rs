@@ -25,14 +25,10 @@ use super::points::Points;
 use super::vlr;
 use crate::error::IoError;
 use crate::limits::Bounds;
-use crate::read::Rows;
+use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
 use packing::Packing;
-
-/// What no codes start with: a number is coded as one below the length of the first interval, and that length is this. A decoder that starts
-/// with it would look up its tables past their end.
-const NO_CODE: [u8; 4] = [0xff; 4];
 
 /// What a file may always unpack to, in bytes, and by which factor it may otherwise grow. Sweeps and tiles shrink to a
 /// quarter or a tenth; equal points shrink to nothing, and so would be any number of them.

@@ -6,6 +6,10 @@ use crate::las::layout::least_record;
 use crate::window::Window;
 use laz::{LazItem, LazVlr};
 
+/// What no codes start with: a number is coded as one below the length of the first interval, and that length is this. A decoder that starts
+/// with it would look up its tables past their end.
+pub(super) const NO_CODE: [u8; 4] = [0xff; 4];
+
 /// Bytes before the items, and of an item.
 const HEAD: usize = 34;
 const ITEM: usize = 6;

@@ -1,7 +1,6 @@
 //! The table of chunks: how many bytes each has, and of chunks of different lengths how many points.
 
-use super::NO_CODE;
-use super::packing::{Layout, Packing};
+use super::packing::{Layout, NO_CODE, Packing};
 use crate::error::IoError;
 use crate::las::header::{Header, u32_at, u64_at};
 use crate::window::Window;

@@ -109,8 +109,10 @@ fn block_order(grid: u32) -> Vec<u32> {
 /// Runs `grid` blocks of kernel `K`.
 ///
 /// # Safety
-/// Every pointer in `args` must be valid for what the kernel's documentation says it reads and writes.
-pub unsafe fn launch<K: Kernel>(grid: u32, args: K::Args) {
+/// `args` points to a [`Kernel::Args`] of `K`. Every pointer in it must be valid for what the kernel's documentation says it reads and writes.
+pub unsafe fn launch<K: Kernel>(grid: u32, args: *const ()) {
+    // SAFETY: the caller's promise.
+    let args = unsafe { args.cast::<K::Args>().read() };
     for block in block_order(grid) {
         if K::COOPERATIVE {
             // SAFETY: the caller's promise.

@@ -1,6 +1,6 @@
 //! Times of up to four interleaved sequences, as version 2 of the field and point formats 6 to 10 code them.
 
-use super::Sequence;
+use super::sequence::Sequence;
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};
 use laz::models::{ArithmeticModel, ArithmeticModelBuilder};

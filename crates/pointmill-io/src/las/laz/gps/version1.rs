@@ -1,6 +1,6 @@
 //! The field of version 1: one sequence, no factors below 0.
 
-use super::{SIZE, Sequence};
+use super::sequence::{SIZE, Sequence};
 use crate::las::header::u64_at;
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};

@@ -1,0 +1,25 @@
+//! What every format's reader returns.
+
+use crate::field::Field;
+use crate::warning::Warning;
+use pointmill_core::array::Dtype;
+
+/// The rows of a cloud as a format's reader returns them.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    pub(crate) data: Vec<f32>,
+    pub(crate) columns: usize,
+    /// The type of all values in the file, where there is one for all.
+    pub(crate) dtype: Dtype,
+    /// The columns, where the file or its format names them.
+    pub(crate) fields: Option<Vec<Field>>,
+    /// x, y, z of every row, where the file's types hold more than an `f32` does.
+    pub(crate) xyz_f64: Option<Vec<f64>>,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+impl Rows {
+    /// No rows: what a reader fills in the fields of that it knows.
+    pub(crate) const EMPTY: Self =
+        Self { data: vec![], columns: 3, dtype: Dtype::F32, fields: None, xyz_f64: None, warnings: vec![] };
+}

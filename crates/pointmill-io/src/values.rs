@@ -1,0 +1,46 @@
+//! Numbers as they lie in files: the byte order in which they are read and written.
+
+use bytemuck::{NoUninit, Pod};
+use std::io::{self, Write};
+
+/// Values as they lie in a file.
+pub(crate) trait Raw: Pod {
+    /// The value with its bytes in the other order.
+    fn swapped(self) -> Self;
+}
+
+macro_rules! raw {
+    ($($int:ty)*) => {$(impl Raw for $int {
+        fn swapped(self) -> Self {
+            self.swap_bytes()
+        }
+    })*};
+}
+raw!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+impl Raw for f32 {
+    fn swapped(self) -> Self {
+        Self::from_bits(self.to_bits().swap_bytes())
+    }
+}
+
+impl Raw for f64 {
+    fn swapped(self) -> Self {
+        Self::from_bits(self.to_bits().swap_bytes())
+    }
+}
+
+/// Writes values in little-endian order: as they lie in memory, without a copy, where that is the machine's order.
+pub(crate) fn write_values<T: NoUninit, const B: usize>(
+    out: &mut dyn Write,
+    values: &[T],
+    bytes: impl Fn(T) -> [u8; B],
+) -> io::Result<()> {
+    if cfg!(target_endian = "little") {
+        return out.write_all(bytemuck::cast_slice(values));
+    }
+    for &v in values {
+        out.write_all(&bytes(v))?;
+    }
+    Ok(())
+}

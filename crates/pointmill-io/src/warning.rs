@@ -1,0 +1,71 @@
+//! What is odd about a cloud that was read all the same.
+
+use pointmill_core::array::Dtype;
+use std::fmt;
+
+/// Something odd that did not keep a cloud from being read.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// There is no point.
+    Empty,
+    /// There are points, and every one has a NaN or an infinity in x, y or z.
+    NoFinitePoint {
+        /// The number of points.
+        points: usize,
+    },
+    /// Some points have a NaN or an infinity in x, y or z.
+    NonFinite {
+        /// How many.
+        count: usize,
+        /// The number of points.
+        points: usize,
+    },
+    /// The values were cast to `f32`, each rounded once.
+    Cast {
+        /// The type in the file.
+        from: Dtype,
+    },
+    /// Coordinates moved by [`Warning::WORTH_TELLING`] or more when they were cast to `f32`; [`Scan::xyz_f64`](crate::Scan::xyz_f64) has them in full.
+    Rounded {
+        /// The farthest that a coordinate moved, in metres.
+        by: f64,
+    },
+    /// Some points lie outside the box that the header gives. It decides nothing; but compressed files have no checksum, and this
+    /// may be the only sign of damage.
+    OutsideBounds {
+        /// How many.
+        count: usize,
+        /// The number of points.
+        points: usize,
+    },
+    /// There is more behind the data that the header declares.
+    TrailingBytes {
+        /// At least how many bytes.
+        bytes: u64,
+    },
+}
+
+impl Warning {
+    /// How far a coordinate must move for [`Warning::Rounded`], in metres: a millimetre, below the noise of any LiDAR.
+    pub const WORTH_TELLING: f64 = 1e-3;
+}
+
+// Only numbers that are compared, never NaN.
+impl Eq for Warning {}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "the cloud is empty"),
+            Self::NoFinitePoint { points } => write!(f, "none of the {points} points is finite"),
+            Self::NonFinite { count, points } => write!(f, "{count} of {points} points are not finite"),
+            Self::Cast { from } => write!(f, "values of {from} were cast to f32"),
+            Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
+            Self::OutsideBounds { count, points } => {
+                write!(f, "{count} of {points} points lie outside the box that the header gives")
+            }
+            Self::TrailingBytes { bytes } => write!(f, "{bytes} or more bytes after the declared data were ignored"),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! From a cloud to a file: finds the format, hands the cloud to its writer.
+
+use crate::destination::{Destination, Place};
+use crate::error::{Detail, IoError};
+use crate::format::Format;
+use crate::named::NamedPoints;
+
+/// How to write a cloud.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// The format; by default the one of the name, see [`Format::for_writing`].
+    pub format: Option<Format>,
+}
+
+/// Writes a cloud, whole or not at all (see [`write_whole`](crate::write_whole)): a [`Scan`](crate::Scan), a
+/// [`PointCloud`](pointmill_core::PointCloud), or points with names.
+///
+/// The points keep their order; the same cloud gives the same bytes. PLY and PCD keep the names and the types of columns, these and `.npz` the
+/// coordinates as `f64` where the cloud has them. `.npy` and `.bin` hold rows of `f32` only, and `.bin` not even the number of columns: it is
+/// read back with [`Format::Bin`] and [`columns`](crate::ReadOptions::columns).
+///
+/// # Errors
+/// A name that ends in no format that is written, or such a format; names of columns that the format cannot hold; what the system refuses.
+///
+/// ```
+/// use pointmill_core::PointCloud;
+/// use pointmill_io::{ReadOptions, WriteOptions, read, write};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-write.pcd", std::process::id()));
+/// let cloud = PointCloud::new(vec![1.0, 2.0, 3.0, 0.5], 4)?;
+/// write(&path, &cloud, &WriteOptions::default())?;
+/// let scan = read(&path, &ReadOptions::default())?;
+/// assert_eq!((scan.cloud, &*scan.fields[3].name), (cloud, "column3"));
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write<'a>(
+    to: impl Destination,
+    cloud: impl Into<NamedPoints<'a>>,
+    options: &WriteOptions,
+) -> Result<(), IoError> {
+    let path = to.path();
+    let listed = |what: fn(Format) -> String| Format::written().map(what).collect::<Vec<_>>().join(", ");
+    let format = options.format.or_else(|| Format::for_writing(path)).ok_or_else(|| {
+        let wanted = format!("a name ending in {}", listed(|format| format!(".{format}")));
+        let found = path.file_name().unwrap_or_default().to_string_lossy();
+        IoError::UnsupportedFormat(Detail::new(path, "format", wanted, format!("`{found}`")))
+    })?;
+    let write = format.writer().ok_or_else(|| {
+        let wanted = format!("one that is written: {}", listed(|format| format.to_string()));
+        IoError::UnsupportedFormat(Detail::new(path, "format", wanted, format.as_str()))
+    })?;
+    write(Place::of(&to), &cloud.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ReadOptions, Scan, read};
+    use pointmill_core::Points;
+
+    #[test]
+    fn every_format_that_is_written_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let exact = [691_764.1, 5_335_880.1, 520.1, 0.0, 1.0, -2.0];
+        let rows = [691_764.1, 5_335_880.1, 520.1, 7.0, 0.0, 1.0, -2.0, 0.25];
+        let points = Points::new(&rows, 4).unwrap();
+        let names = NamedPoints { xyz_f64: Some(&exact), ..NamedPoints::new(points, &["x", "y", "z", "ring"]) };
+        for format in Format::written() {
+            // By the ending, and by the format that is asked for.
+            let by_name = folder.path().join(format!("a.{format}"));
+            let asked = folder.path().join(format!("{format}.any"));
+            write(&by_name, names.clone(), &WriteOptions::default()).unwrap();
+            write(&asked, names.clone(), &WriteOptions { format: Some(format) }).unwrap();
+            assert_eq!(std::fs::read(&by_name).unwrap(), std::fs::read(&asked).unwrap());
+            let options = ReadOptions { format: Some(format), columns: Some(4), ..ReadOptions::default() };
+            let scan = read(&asked, &options).unwrap();
+            assert_eq!(scan.cloud.data(), rows, "{format}");
+            assert_eq!(scan.xyz_f64.is_some(), format.keeps_f64(), "{format}");
+            // What was read is written to the same bytes.
+            write(&asked, &scan, &WriteOptions { format: Some(format) }).unwrap();
+            assert_eq!(read(&asked, &options).unwrap(), Scan { warnings: scan.warnings.clone(), ..scan });
+        }
+    }
+
+    #[test]
+    fn other_formats_are_refused_by_name() {
+        let points = Points::new(&[0.0; 3], 3).unwrap();
+        let refused = |name: &str, format| write(name, points, &WriteOptions { format }).unwrap_err().to_string();
+        assert_eq!(
+            refused("no/a.xyz", None),
+            "no/a.xyz: format: wanted a name ending in .bin, .npy, .npz, .ply, .pcd, found `a.xyz`"
+        );
+        assert_eq!(
+            refused("a.las", Some(Format::Las)),
+            "a.las: format: wanted one that is written: bin, npy, npz, ply, pcd, found las"
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! Events about the kernels that the driver compiles, for whoever wonders why the first call takes longer.
+
+use crate::Result;
+use crate::device::machine::interface::Name;
+use pointmill_kernels::Module;
+use std::time::Instant;
+
+/// The target of the events.
+const TARGET: &str = "pointmill::device";
+
+/// Loads a module with `load`, between two events. The second one follows only where the module was loaded.
+pub(super) fn reported<T>(device: Name, module: &Module, load: impl FnOnce() -> Result<T>) -> Result<T> {
+    let (name, bytes) = (module.folder, module.ptx.len());
+    tracing::info!(target: TARGET, %device, module = name, bytes, "the driver compiles kernels or takes them from its cache");
+    let start = Instant::now();
+    let loaded = load()?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    tracing::info!(target: TARGET, %device, module = name, bytes, milliseconds, "kernels are loaded");
+    Ok(loaded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pointmill_kernels::MODULES;
+    use std::fmt::Debug;
+    use std::sync::{Arc, Mutex};
+    use tracing::field::{Field, Visit};
+    use tracing::{Event, Level, Metadata, Subscriber, span};
+
+    /// Keeps the fields of the target's events.
+    #[derive(Clone, Default)]
+    struct Seen(Arc<Mutex<Vec<Vec<(String, String)>>>>);
+
+    struct Fields(Vec<(String, String)>);
+
+    impl Visit for Fields {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            self.0.push((field.name().into(), format!("{value:?}")));
+        }
+    }
+
+    impl Subscriber for Seen {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            metadata.target() == "pointmill::device" && *metadata.level() == Level::INFO
+        }
+        fn event(&self, event: &Event<'_>) {
+            let mut fields = Fields(Vec::new());
+            event.record(&mut fields);
+            self.0.lock().unwrap().push(fields.0);
+        }
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[test]
+    fn loading_is_reported_before_and_after() {
+        let seen = Seen::default();
+        let name = Name { runtime: "cuda", index: Some(3) };
+        let load = |loads: Result<u32>| {
+            tracing::subscriber::with_default(seen.clone(), || {
+                reported(name, &MODULES[1], || {
+                    assert_eq!(seen.0.lock().unwrap().len() % 2, 1, "the first event comes before the work");
+                    loads
+                })
+            })
+        };
+        assert_eq!(load(Ok(7)), Ok(7));
+        let events = std::mem::take(&mut *seen.0.lock().unwrap());
+        let bytes = MODULES[1].ptx.len().to_string();
+        let common = [("device", "cuda:3"), ("module", "\"voxelize\""), ("bytes", &bytes)];
+        for event in &events {
+            for (field, value) in common {
+                assert!(event.contains(&(field.into(), value.into())), "{event:?}");
+            }
+        }
+        let timed: Vec<_> = events.iter().map(|event| event.iter().any(|(name, _)| name == "milliseconds")).collect();
+        assert_eq!(timed, [false, true]);
+        let refused = crate::Error::Internal { what: "a test".into() };
+        assert_eq!(load(Err(refused.clone())), Err(refused));
+        assert_eq!(seen.0.lock().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,99 @@
+//! Queues that run their work at once or record it.
+
+use super::memory::Unit;
+use crate::device::machine::interface::{Launch, RawStream};
+use std::mem::MaybeUninit;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// What a stream of the twin is.
+#[derive(Default)]
+pub(super) struct Queue {
+    recording: Mutex<Option<Recorded>>,
+    #[cfg(test)]
+    steps: Mutex<Vec<Step>>,
+}
+
+/// Work that a graph does again.
+pub(super) type Recorded = Vec<Box<dyn Fn() + Send>>;
+
+/// What a mark in a stream is.
+pub(super) struct Mark {
+    pub(super) at: Instant,
+    pub(super) stream: RawStream,
+}
+
+/// What was asked of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A kernel.
+    Kernel(&'static str),
+    /// A copy from the host.
+    Write,
+    /// Words that are set to a value.
+    Fill,
+    /// Waiting for another queue: its number.
+    WaitFor(usize),
+}
+
+impl Queue {
+    /// Runs the work, or keeps it for a graph.
+    pub(super) fn queue(&self, work: impl Fn() + Send + 'static) {
+        if let Some(recorded) = &mut *lock(&self.recording) {
+            recorded.push(Box::new(work));
+            return;
+        }
+        work();
+    }
+
+    pub(super) fn is_capturing(&self) -> bool {
+        lock(&self.recording).is_some()
+    }
+
+    pub(super) fn begin_capture(&self) {
+        *lock(&self.recording) = Some(Vec::new());
+    }
+
+    pub(super) fn end_capture(&self) -> Recorded {
+        lock(&self.recording).take().unwrap_or_default()
+    }
+
+    /// Notes a step for tests that ask what was queued where.
+    #[cfg_attr(not(test), expect(unused_variables, clippy::unused_self))]
+    pub(super) fn note(&self, step: Step) {
+        #[cfg(test)]
+        lock(&self.steps).push(step);
+    }
+
+    /// The steps since the last call.
+    #[cfg(test)]
+    pub(super) fn take_steps(&self) -> Vec<Step> {
+        std::mem::take(&mut *lock(&self.steps))
+    }
+}
+
+/// A copy of a kernel's argument.
+pub(super) struct Argument(Box<[MaybeUninit<Unit>]>);
+
+impl Argument {
+    /// The argument of a launch.
+    ///
+    /// # Safety
+    /// It is there.
+    pub(super) unsafe fn of(launch: Launch<'_>) -> Self {
+        let bytes = launch.kernel.args_bytes;
+        let mut copy = Box::new_uninit_slice(bytes.div_ceil(size_of::<Unit>()));
+        // SAFETY: the launch has so many bytes, the caller promises, and the copy has room for them.
+        unsafe { std::ptr::copy_nonoverlapping(launch.args.cast::<u8>(), copy.as_mut_ptr().cast::<u8>(), bytes) };
+        Self(copy)
+    }
+
+    pub(super) fn pointer(&self) -> *const () {
+        self.0.as_ptr().cast()
+    }
+}
+
+/// A kernel that panics leaves nothing half done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

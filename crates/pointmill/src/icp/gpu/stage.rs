@@ -1,0 +1,440 @@
+//! A stage on the device: the loop runs ahead of the host, a batch of iterations at a time.
+
+use super::cloud::Cloud;
+use super::tree::Tree;
+use super::{chosen, nearest_brute};
+use crate::device::{Buffer, Stream};
+use crate::icp::params::{IcpParams, Metric, Search, Stage, limit_of};
+use crate::icp::register::{Correspondences, Frames, Linearized, Matched, Query, Stages, run};
+use crate::icp::result::{Registration, Timing};
+use crate::{Argument, Result, Rows};
+use pointmill_core::icp::pairs::STEP_TERMS;
+use pointmill_core::icp::spread::Spread;
+use pointmill_core::icp::turn::Sums;
+use pointmill_core::rigid::Rigid;
+use pointmill_kernels::icp::{self as kernels, LoopState, Place4, StoredKnown, StoredSpread};
+use pointmill_kernels::prim::BLOCK;
+use pointmill_kernels::prim::sum::TREE;
+use std::collections::VecDeque;
+use std::ptr::{null, null_mut};
+use std::time::Instant;
+
+/// Iterations that are queued before the host reads their results.
+const BATCH: usize = 8;
+
+/// Memory that alignments use again.
+#[derive(Debug)]
+pub(in crate::icp) struct Workspace {
+    stream: Stream,
+    /// Source and target with all points.
+    whole: [Cloud; 2],
+    /// The source as a stage has thinned it out, its tree along the curve, and its normals.
+    thin: Cloud,
+    tree: Tree,
+    normals: Buffer<Place4>,
+    /// The caller's normals of the target; empty if there are none.
+    own_normals: Vec<Place4>,
+    /// The target of each stage, where the target is kept; else one for all stages.
+    targets: Vec<PreparedTarget>,
+    /// Normals of the source by index.
+    by_index: Buffer<Place4>,
+    known: Buffer<StoredKnown>,
+    queries: Buffer<Place4>,
+    keys: Buffer<u64>,
+    sums: Buffer<f64>,
+    spread: Buffer<StoredSpread>,
+    state: Buffer<LoopState>,
+    turns: Buffer<kernels::Turn>,
+}
+
+/// The target of one stage: tree and normals.
+#[derive(Debug)]
+struct PreparedTarget {
+    /// The points of a stage with voxels.
+    thin: Cloud,
+    tree: Tree,
+    normals: Buffer<Place4>,
+    /// Whether tree and normals belong to the present target.
+    made: bool,
+}
+
+impl PreparedTarget {
+    fn new(stream: &Stream) -> Result<Self> {
+        let (thin, tree) = (Cloud::new(stream)?, Tree::new(stream)?);
+        Ok(Self { thin, tree, normals: stream.alloc(0)?, made: false })
+    }
+}
+
+impl Workspace {
+    pub(in crate::icp) fn new(stream: &Stream) -> Result<Self> {
+        let cloud = || Cloud::new(stream);
+        Ok(Self {
+            stream: stream.clone(),
+            whole: [cloud()?, cloud()?],
+            thin: cloud()?,
+            tree: Tree::new(stream)?,
+            normals: stream.alloc(0)?,
+            own_normals: Vec::new(),
+            targets: vec![PreparedTarget::new(stream)?],
+            by_index: stream.alloc(0)?,
+            known: stream.alloc(0)?,
+            queries: stream.alloc(0)?,
+            keys: stream.alloc(0)?,
+            sums: stream.alloc(0)?,
+            spread: stream.alloc(1)?,
+            state: stream.alloc(1)?,
+            turns: stream.alloc(BATCH)?,
+        })
+    }
+
+    pub(in crate::icp) fn align(
+        &mut self,
+        start: Instant,
+        clouds: [Rows<'_>; 2],
+        normals: Option<&[[f32; 3]]>,
+        params: &IcpParams,
+        guess: &Rigid,
+    ) -> Result<Registration> {
+        for (cloud, from) in self.whole.iter_mut().zip(&clouds) {
+            cloud.begin(from, params.drop_zeros)?;
+        }
+        for (cloud, argument) in self.whole.iter_mut().zip([Argument::Source, Argument::Target]) {
+            cloud.finish(argument)?;
+        }
+        self.take_normals(normals)?;
+        self.run(start, params, guess, false)
+    }
+
+    /// Takes a target that is kept for many sources.
+    pub(in crate::icp) fn take_target(
+        &mut self,
+        target: &Rows<'_>,
+        normals: Option<&[[f32; 3]]>,
+        params: &IcpParams,
+    ) -> Result<()> {
+        self.whole[1].begin(target, params.drop_zeros)?;
+        self.whole[1].finish(Argument::Target)?;
+        self.take_normals(normals)?;
+        let stages = params.stages().len();
+        while self.targets.len() < stages {
+            self.targets.push(PreparedTarget::new(&self.stream)?);
+        }
+        Ok(())
+    }
+
+    /// Takes the caller's normals of the target, or none.
+    fn take_normals(&mut self, normals: Option<&[[f32; 3]]>) -> Result<()> {
+        self.own_normals = normals.map_or(Ok(Vec::new()), |normals| self.whole[1].normals_of(normals))?;
+        Ok(())
+    }
+
+    /// Aligns onto the target that was taken, with the same parameters.
+    pub(in crate::icp) fn align_onto(
+        &mut self,
+        start: Instant,
+        source: &Rows<'_>,
+        params: &IcpParams,
+        guess: &Rigid,
+    ) -> Result<Registration> {
+        self.whole[0].begin(source, params.drop_zeros)?;
+        self.whole[0].finish(Argument::Source)?;
+        self.run(start, params, guess, true)
+    }
+
+    fn run(&mut self, start: Instant, params: &IcpParams, guess: &Rigid, stays: bool) -> Result<Registration> {
+        let frames = Frames { source: self.whole[0].centre(), target: self.whole[1].centre() };
+        let dropped = [self.whole[0].dropped(), self.whole[1].dropped()];
+        let local = frames.local(guess);
+        let mut on = OnDevice { work: self, params, guess: local, stays, stage: 0 };
+        run(start, params, frames, guess, dropped, &mut on)
+    }
+}
+
+/// Source and target in device memory.
+struct OnDevice<'a> {
+    work: &'a mut Workspace,
+    params: &'a IcpParams,
+    guess: Rigid,
+    /// Whether the target is kept from call to call.
+    stays: bool,
+    /// The next stage.
+    stage: usize,
+}
+
+impl Stages for OnDevice<'_> {
+    type Stage<'s>
+        = DeviceStage<'s>
+    where
+        Self: 's;
+
+    fn prepare(&mut self, stage: &Stage) -> Result<DeviceStage<'_>> {
+        let slot = if self.stays { self.stage } else { 0 };
+        self.stage += 1;
+        self.work.targets[slot].made &= self.stays;
+        DeviceStage::new(self.work, stage, slot, self.params, self.guess)
+    }
+}
+
+/// A stage of an alignment.
+struct DeviceStage<'a> {
+    work: &'a mut Workspace,
+    params: &'a IcpParams,
+    thinned: bool,
+    /// The number of its target among those of the workspace.
+    slot: usize,
+    guess: Rigid,
+    limit: u64,
+    search: Search,
+    points: [usize; 2],
+    spread: Spread,
+    /// Iterations that the device has made and the host has not asked for yet.
+    ahead: VecDeque<kernels::Turn>,
+    begun: bool,
+}
+
+impl<'a> DeviceStage<'a> {
+    fn new(work: &'a mut Workspace, stage: &Stage, slot: usize, params: &'a IcpParams, guess: Rigid) -> Result<Self> {
+        let thinned = stage.voxel_size > 0.0;
+        if thinned {
+            work.thin.upload(&work.whole[0].to_host()?.downsampled(Argument::Source, stage.voxel_size)?)?;
+            let prepared = &mut work.targets[slot];
+            if !prepared.made {
+                prepared.thin.upload(&work.whole[1].to_host()?.downsampled(Argument::Target, stage.voxel_size)?)?;
+            }
+        }
+        let points = if thinned { [&work.thin, &work.targets[slot].thin] } else { work.whole.each_ref() };
+        let points = points.map(Cloud::len);
+        let limit = limit_of(stage.max_distance)?;
+        let search = chosen(params.search);
+        let mut on = Self {
+            work,
+            params,
+            thinned,
+            slot,
+            guess,
+            limit,
+            search,
+            points,
+            spread: Spread::NONE,
+            ahead: VecDeque::new(),
+            begun: false,
+        };
+        if points[0] > 0 {
+            on.place_source()?;
+        }
+        if on.has_points() {
+            on.prepare()?;
+        }
+        Ok(on)
+    }
+
+    /// Whether there is anything to pair.
+    const fn has_points(&self) -> bool {
+        self.points[0] > 0 && self.points[1] > 0
+    }
+
+    /// Sorts the source along the curve, and computes its mean and covariance.
+    fn place_source(&mut self) -> Result<()> {
+        let n = self.points[0] as u32;
+        let work = &mut *self.work;
+        let cloud = if self.thinned { &work.thin } else { &work.whole[0] };
+        work.tree.curve.sort(cloud)?;
+        let trees = n.div_ceil(TREE);
+        work.sums.reserve(trees as usize * STEP_TERMS)?;
+        let args = kernels::SpreadArgs {
+            points: work.tree.curve.points.pointer(),
+            n,
+            sums: work.sums.pointer(),
+            spread: work.spread.pointer(),
+        };
+        // SAFETY: room was made.
+        unsafe {
+            work.stream.launch::<kernels::SpreadMean>(trees, args)?;
+            work.stream.launch::<kernels::SpreadMeanTotal>(1, args)?;
+            work.stream.launch::<kernels::SpreadProducts>(trees, args)?;
+            work.stream.launch::<kernels::SpreadTotal>(1, args)
+        }
+    }
+
+    /// Makes trees and normals. A target that is kept gets them once.
+    fn prepare(&mut self) -> Result<()> {
+        let (n, k) = (self.points[0], self.params.neighbours);
+        let work = &mut *self.work;
+        let stream = &work.stream;
+        let prepared = &mut work.targets[self.slot];
+        if !prepared.made {
+            let cloud = if self.thinned { &prepared.thin } else { &work.whole[1] };
+            if self.search == Search::Lbvh {
+                prepared.tree.curve.sort(cloud)?;
+            }
+            prepared.tree.build(cloud, self.search)?;
+            if self.params.metric != Metric::PointToPoint {
+                prepared.normals.reserve(self.points[1])?;
+                if work.own_normals.is_empty() || self.thinned {
+                    prepared.tree.normals(cloud, &cloud.points, k, &prepared.normals)?;
+                } else {
+                    prepared.normals.write(&work.own_normals)?;
+                }
+            }
+            prepared.made = true;
+        }
+        if self.params.metric == Metric::Gicp {
+            let cloud = if self.thinned { &work.thin } else { &work.whole[0] };
+            let search = chosen(self.params.search);
+            work.tree.build(cloud, search)?;
+            work.normals.reserve(n)?;
+            work.by_index.reserve(n)?;
+            work.tree.normals(cloud, &cloud.points, k, &work.by_index)?;
+            let args = kernels::GatherArgs {
+                points: work.by_index.pointer(),
+                order: work.tree.curve.order.pointer(),
+                n: n as u32,
+                sorted: work.normals.pointer(),
+                codes: null(),
+                mixed: null_mut(),
+            };
+            // SAFETY: there is a normal for each point, and room for as many.
+            unsafe { stream.launch::<kernels::Gather>(args.n.div_ceil(BLOCK), args) }?;
+            if search == Search::Lbvh {
+                // The tree may have put them into an order of its own.
+                work.tree.curve.gather(cloud)?;
+            }
+        }
+        work.known.reserve(n)?;
+        if self.search == Search::Brute {
+            work.queries.reserve(n)?;
+            work.keys.reserve(n)?;
+        }
+        Ok(())
+    }
+
+    /// Queues iterations from a pose on, and reads their results.
+    fn batch(&mut self, query: &Query) -> Result<()> {
+        let work = &mut *self.work;
+        let state = LoopState {
+            pose: query.pose,
+            step: query.step,
+            steps: query.steps as u64,
+            told: [kernels::Told::default(); kernels::TOLD],
+            times: [0; 2],
+            margin: query.margin,
+            running: 1,
+            fresh: u32::from(!self.begun),
+            turns: 0,
+        };
+        work.state.write(&[state])?;
+        let n = self.points[0] as u32;
+        let prepared = &work.targets[self.slot];
+        let target = if self.thinned { &prepared.thin } else { &work.whole[1] };
+        let (source, state, limit) = (work.tree.curve.points.pointer().cast_const(), work.state.pointer(), self.limit);
+        let tree = prepared.tree.get(target);
+        let look = kernels::LookArgs {
+            source,
+            n,
+            limit,
+            target: target.points.pointer(),
+            tree,
+            keys: work.keys.pointer(),
+            known: work.known.pointer(),
+            state,
+        };
+        let reduce = kernels::ReduceArgs {
+            source: [source, work.normals.pointer()],
+            target: [target.points.pointer(), prepared.normals.pointer()],
+            n,
+            limit,
+            known: work.known.pointer(),
+            spread: work.spread.pointer(),
+            weights: kernels::Weights::new(&self.params.robust),
+            state,
+            sums: work.sums.pointer(),
+        };
+        let advance = kernels::AdvanceArgs {
+            state,
+            turns: work.turns.pointer(),
+            rules: self.params.rules(),
+            guess: self.guess,
+            spread: work.spread.pointer(),
+            sums: work.sums.pointer(),
+            trees: n.div_ceil(TREE),
+        };
+        let (queries, keys) = (work.queries.pointer(), work.keys.pointer());
+        let (points, known) = (target.points.pointer().cast_const(), work.known.pointer());
+        let place = kernels::PlaceArgs { source, n, state, limit, target: points, known, queries, keys };
+        let brute = |stride| {
+            let m = self.points[1] as u32;
+            kernels::NearestBruteArgs { points, n: m, queries, len: n, stride, keys }
+        };
+        for turn in 0..BATCH.min(self.params.max_iterations.saturating_sub(query.steps).saturating_add(1)) {
+            // SAFETY: room was made for all of it, and both clouds have points.
+            unsafe {
+                if self.search == Search::Brute {
+                    work.stream.launch::<kernels::Place>(n.div_ceil(BLOCK), place)?;
+                    if turn == 0 && !self.begun {
+                        nearest_brute(&work.stream, brute(kernels::SPARSE))?;
+                    }
+                    nearest_brute(&work.stream, brute(1))?;
+                    work.stream.launch::<kernels::LookBrute>(n.div_ceil(BLOCK), look)?;
+                } else {
+                    work.stream.launch::<kernels::Look>(n.div_ceil(TREE), look)?;
+                }
+                match self.params.metric {
+                    Metric::PointToPoint => {
+                        work.stream.launch::<kernels::ReducePoints>(advance.trees, reduce)?;
+                        work.stream.launch::<kernels::AdvancePoints>(1, advance)?;
+                    }
+                    Metric::PointToPlane => {
+                        work.stream.launch::<kernels::ReducePlanes>(advance.trees, reduce)?;
+                        work.stream.launch::<kernels::AdvanceSteps>(1, advance)?;
+                    }
+                    Metric::Gicp => {
+                        work.stream.launch::<kernels::ReducePatches>(advance.trees, reduce)?;
+                        work.stream.launch::<kernels::AdvanceSteps>(1, advance)?;
+                    }
+                }
+            }
+        }
+        let state = work.state.read(1)?[0];
+        self.ahead = work.turns.read(state.turns as usize)?.into();
+        self.begun = true;
+        Ok(())
+    }
+}
+
+impl Correspondences for DeviceStage<'_> {
+    fn search(&self) -> Search {
+        self.search
+    }
+
+    fn points(&self) -> [usize; 2] {
+        self.points
+    }
+
+    fn spread(&self) -> &Spread {
+        &self.spread
+    }
+
+    fn linearize(&mut self, query: &Query) -> Result<Linearized> {
+        let closed = self.params.metric == Metric::PointToPoint;
+        let nothing_ahead = self.ahead.front().is_none_or(|turn| turn.pose != query.pose);
+        // The host decides with the same arithmetic, so that it asks for the pose that the device went on to, unless the device stopped before.
+        if nothing_ahead && self.has_points() {
+            self.batch(query)?;
+        }
+        if query.steps == 0 && self.points[0] > 0 {
+            self.spread = self.work.spread.read(1)?[0].0;
+        }
+        if !self.has_points() {
+            let sums = if closed { Sums::Points([0.0; _]) } else { Sums::Steps([0.0; _]) };
+            return Ok(Linearized { matched: Matched::default(), sums, timing: Timing::default() });
+        }
+        let turn = self.ahead.pop_front().expect("a batch has an iteration");
+        let sums = if closed { Sums::Points(std::array::from_fn(|k| turn.terms[k])) } else { Sums::Steps(turn.terms) };
+        let [look, reduce, solve, end] = turn.times;
+        let ms = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
+        let timing = Timing { search_ms: ms(look, reduce), reduce_ms: ms(reduce, solve), solve_ms: ms(solve, end) };
+        let told = turn.told;
+        let matched = Matched { changed: told.changed as usize, searched: told.searched as usize, hash: told.hash };
+        Ok(Linearized { matched, sums, timing })
+    }
+}
