@@ -2,7 +2,7 @@
 
 use super::params::Alignment;
 use crate::Pose;
-use pointmill_core::icp::Kernel;
+use pointmill_core::icp::Robust;
 use pointmill_core::icp::pairs::{POINT_TERMS, point_to_point};
 use pointmill_core::icp::pose::closest;
 use pointmill_core::rigid::{Rigid, add, dot, subtract};
@@ -33,7 +33,7 @@ impl Similarity {
         let mut terms = [0.0; POINT_TERMS];
         for i in 0..estimate.len() {
             let (s, q) = offsets(i);
-            let more = point_to_point(&Rigid::IDENTITY, &Kernel::None, s, q);
+            let more = point_to_point(&Rigid::IDENTITY, &Robust::None, s, q);
             terms.iter_mut().zip(more).for_each(|(sum, term)| *sum += term);
         }
         let turn = Pose::from(closest(&terms, &Rigid::IDENTITY).unwrap_or(Rigid::IDENTITY));
