@@ -7,7 +7,7 @@ use crate::errors::{Names, OrRaise, kind, value};
 use crate::pickle::{self, Fields, Reduced};
 use crate::{interrupt, poses};
 use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Robust, Search, Stage, Status};
-use pointmill::{Coordinates, Result};
+use pointmill::{Result, Rows};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -196,8 +196,8 @@ fn cloud<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Array<
 }
 
 /// The values of a cloud about its origin, if it has one.
-fn coordinates<'a>(data: &'a Data, columns: usize, origin: Option<[f64; 3]>) -> Result<Coordinates<'a>> {
-    let cloud = data.coordinates(columns)?;
+fn coordinates<'a>(data: &'a Data, columns: usize, origin: Option<[f64; 3]>) -> Result<Rows<'a>> {
+    let cloud = data.rows(columns)?;
     origin.map_or(Ok(cloud), |origin| cloud.about(origin))
 }
 

@@ -51,7 +51,7 @@ impl<'py> Cloud<'py> {
 
 impl CloudData {
     fn cloud(&self) -> Result<Rows<'_>> {
-        let cloud = self.data.coordinates(self.columns)?;
+        let cloud = self.data.rows(self.columns)?;
         self.origin.map_or(Ok(cloud), |origin| cloud.about(origin))
     }
 }

@@ -1,13 +1,13 @@
 //! Clouds as alignment takes them, with every bit that their file has; and the source at the pose that was found.
 
-use pointmill::{Coordinates, Error, PointCloud};
+use pointmill::{Error, PointCloud, Rows};
 use pointmill_io::{Dtype, Scan, Warning};
 
 /// The points, as the library takes them.
-pub(super) fn coordinates(scan: &Scan) -> Result<Coordinates<'_>, Error> {
+pub(super) fn coordinates(scan: &Scan) -> Result<Rows<'_>, Error> {
     match &scan.xyz_f64 {
-        Some(xyz) => Coordinates::f64(xyz, 3),
-        None => Coordinates::f32(scan.cloud.data(), scan.cloud.columns()),
+        Some(xyz) => Rows::f64(xyz, 3),
+        None => Rows::f32(scan.cloud.data(), scan.cloud.columns()),
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{convert, device, say};
 use picture::Picture;
 use pointmill::icp::{Aligner, IcpParams, Registration, align};
 use pointmill::ndt::matrix_of;
-use pointmill::{Coordinates, Device, Error};
+use pointmill::{Device, Error, Rows};
 use pointmill_io::{Detail, IoError, ReadOptions, Scan};
 use records::{Begin, FoundRecord, ParamsRecord, Summary};
 use std::path::{Path, PathBuf};
@@ -110,18 +110,13 @@ pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Res
 }
 
 /// Aligns on a device.
-fn align_on(
-    device: &Device,
-    source: Coordinates<'_>,
-    target: Coordinates<'_>,
-    params: &IcpParams,
-) -> Result<Registration, Failure> {
+fn align_on(device: &Device, source: Rows<'_>, target: Rows<'_>, params: &IcpParams) -> Result<Registration, Failure> {
     Ok(Aligner::new(&device.stream()?)?.align(source, target, params)?)
 }
 
 /// Whether the library takes the parameters; clouds without points cost nothing.
 fn check(params: &IcpParams) -> Result<(), Error> {
-    align(Coordinates::f32(&[], 3)?, Coordinates::f32(&[], 3)?, params).map(drop)
+    align(Rows::f32(&[], 3)?, Rows::f32(&[], 3)?, params).map(drop)
 }
 
 impl<'a> Targets<'a> {
