@@ -1,7 +1,7 @@
 //! Input clouds.
 
 use pointmill::icp::{IcpParams, Metric, align};
-use pointmill::{Coordinates, PointCloud, Result};
+use pointmill::{Device, PointCloud, Pose, Result, Rows};
 use pointmill_synth::{Drive, DriveParams, RabbitScans, RoiScene};
 
 /// A cloud and the voxels it is cut into.
@@ -138,8 +138,8 @@ pub struct IcpCase {
     pub source: Vec<[f32; 3]>,
     /// The cloud that it is moved onto.
     pub target: Vec<[f32; 3]>,
-    /// Where passes that are called aligned look from, 4x4, rows first.
-    pub target_from_source: [f64; 16],
+    /// The pose of the passes that are called aligned.
+    pub target_from_source: Pose,
 }
 
 impl IcpCase {
@@ -148,16 +148,16 @@ impl IcpCase {
     /// # Errors
     /// Clouds beyond the limits of alignment.
     pub fn found(name: String, source: Vec<[f32; 3]>, target: Vec<[f32; 3]>) -> Result<Self> {
-        let [from, onto] = [&source, &target].map(|cloud| Coordinates::f32(cloud.as_flattened(), 3));
-        let found = align(from?, onto?, &IcpParams { metric: Metric::Gicp, ..IcpParams::default() })?;
+        let [from, onto] = [&source, &target].map(|cloud| Rows::f32(cloud.as_flattened(), 3));
+        let params = IcpParams { metric: Metric::Gicp, ..IcpParams::default() };
+        let found = align(from?, onto?, &Pose::IDENTITY, &params, &Device::cpu())?;
         Ok(Self { name, source, target, target_from_source: found.target_from_source })
     }
 
     /// The source in the frame of the target.
     pub fn aligned(&self) -> Vec<[f32; 3]> {
-        let m = &self.target_from_source;
-        let along = |i: usize, p: &[f32; 3]| (0..3).map(|k| m[i + k] * f64::from(p[k])).sum::<f64>() + m[i + 3];
-        self.source.iter().map(|p| [0, 4, 8].map(|i| along(i, p) as f32)).collect()
+        let moved = |p: &[f32; 3]| self.target_from_source.apply(p.map(f64::from)).map(|x| x as f32);
+        self.source.iter().map(moved).collect()
     }
 }
 
@@ -168,7 +168,7 @@ pub fn icp_pairs() -> Vec<IcpCase> {
         name: name.into(),
         source: scans.source.points().iter_xyz().collect(),
         target: scans.target.points().iter_xyz().collect(),
-        target_from_source: std::array::from_fn(|i| scans.target_from_source[i / 4][i % 4]),
+        target_from_source: Pose::from_matrix(&scans.target_from_source).expect("the pose of the scans is rigid"),
     };
     let large = pair("rabbit, 40 k", RabbitScans::new(0));
     let changed = |name: &str, [source, target]: [Vec<[f32; 3]>; 2]| IcpCase {

@@ -1,8 +1,8 @@
 //! Clouds onto clouds: searches, normals and whole alignments.
 
 use crate::{IcpCase, Measurement, Times, time};
-use pointmill::icp::{Aligner, IcpParams, Metric, Search, Searcher, normals};
-use pointmill::{Buffer, Coordinates, Error, Result, Stream};
+use pointmill::icp::{Aligner, IcpParams, Metric, Search, Searcher};
+use pointmill::{Buffer, Error, Pose, Result, Rows, Stream};
 
 /// Points that normals are made from.
 const NEIGHBOURS: usize = 20;
@@ -58,8 +58,8 @@ impl Bench<'_> {
         let target = &self.case.target;
         let name = format!("{name}, build");
         let buffer = self.stream.upload(target.as_flattened())?;
-        let mut searcher = Searcher::of(&buffer, target.len(), 3, search)?;
-        self.measure(&name, target.len(), 2 * target.len() * 12, || searcher.update(&buffer, target.len(), 3))
+        let mut searcher = Searcher::new(self.stream, cloud(&buffer)?, search)?;
+        self.measure(&name, target.len(), 2 * target.len() * 12, || searcher.update(cloud(&buffer)?))
     }
 
     /// The source as it starts, and as it ends.
@@ -67,7 +67,7 @@ impl Bench<'_> {
         if !self.stream.device().is_cpu() {
             return self.passes_of_the_loop(name, search);
         }
-        let searcher = Searcher::on(self.stream, &self.case.target, search)?;
+        let searcher = self.searcher(search)?;
         let aligned = self.case.aligned();
         let floor = self.case.target.len() * 12 + queries * 20;
         let mut measured = Vec::new();
@@ -83,16 +83,14 @@ impl Bench<'_> {
     /// The first look of alignments that make no step, by the clock of the device.
     fn passes_of_the_loop(&self, name: &str, search: Search) -> Result<Vec<Measurement>> {
         let (source, target) = (self.upload(&self.case.source)?, self.upload(&self.case.target)?);
-        let mut aligner = Aligner::new(self.stream)?;
+        let params = IcpParams { metric: Metric::PointToPoint, search, max_iterations: 0, ..IcpParams::default() };
+        let mut aligner = Aligner::new(self.stream, &params)?;
         let floor = self.case.target.len() * 12 + self.case.source.len() * 20;
-        let identity = IcpParams::default().target_from_source;
         let mut measured = Vec::new();
-        for (start, target_from_source) in [("aligned", self.case.target_from_source), ("from the start", identity)] {
-            let metric = Metric::PointToPoint;
-            let params = IcpParams { metric, search, target_from_source, max_iterations: 0, ..IcpParams::default() };
+        for (start, guess) in [("aligned", self.case.target_from_source), ("from the start", Pose::IDENTITY)] {
             let mut look = || -> Result<f64> {
-                let found = aligner.align(cloud(&source)?, cloud(&target)?, &params)?;
-                Ok(found.trace[0].timing.search_ms)
+                let found = aligner.align(cloud(&source)?, cloud(&target)?, &guess)?;
+                Ok(found.fit.trace[0].timing.search_ms)
             };
             let times =
                 Times::of_device((0..self.rounds + WARM_UP).map(|_| look()).skip(WARM_UP).collect::<Result<_>>()?);
@@ -107,19 +105,24 @@ impl Bench<'_> {
         self.stream.upload(cloud.as_flattened())
     }
 
+    /// The target in any search.
+    fn searcher(&self, search: Search) -> Result<Searcher> {
+        Searcher::new(self.stream, Rows::f32(self.case.target.as_flattened(), 3)?, search)
+    }
+
     fn normals(&self) -> Result<Measurement> {
         let target = &self.case.target;
-        let searcher = Searcher::on(self.stream, target, Search::Auto)?;
+        let searcher = self.searcher(Search::Auto)?;
         let name = format!("normals of {NEIGHBOURS}");
-        self.measure(&name, target.len(), target.len() * 24, || normals(target, &searcher, NEIGHBOURS).map(drop))
+        self.measure(&name, target.len(), target.len() * 24, || searcher.normals(NEIGHBOURS).map(drop))
     }
 
     /// From clouds on the device to the pose.
     fn job(&self, name: &str, metric: Metric) -> Result<Measurement> {
         let (source, target) = (self.upload(&self.case.source)?, self.upload(&self.case.target)?);
         let params = IcpParams { metric, ..IcpParams::default() };
-        let mut aligner = Aligner::new(self.stream)?;
-        let mut run = || aligner.align(cloud(&source)?, cloud(&target)?, &params);
+        let mut aligner = Aligner::new(self.stream, &params)?;
+        let mut run = || aligner.align(cloud(&source)?, cloud(&target)?, &Pose::IDENTITY);
         let steps = run()?.iterations;
         let times = time(self.stream, self.rounds, || run().map(drop))?;
         let floor = (steps + 1) * (source.len() + target.len()) * 4;
@@ -129,8 +132,8 @@ impl Bench<'_> {
     }
 }
 
-fn cloud(buffer: &Buffer<f32>) -> Result<Coordinates<'_>> {
-    Coordinates::on_device(buffer, buffer.len() / 3, 3)
+fn cloud(buffer: &Buffer<f32>) -> Result<Rows<'_>> {
+    Rows::on_device(buffer, buffer.len() / 3, 3)
 }
 
 /// Runs work on as many threads as the device has: searches on the CPU take those of the pool that calls them.

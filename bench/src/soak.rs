@@ -2,10 +2,10 @@
 
 use bytemuck::{NoUninit, Pod, cast_slice};
 use pointmill::icp::{Aligner, IcpParams};
-use pointmill::ndt::{NdtBuilder, NdtCloud, NdtGrid, NdtParams};
+use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
 use pointmill::roi_pool::{FeatureArray, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene};
 use pointmill::voxelize::{Mean, VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Buffer, Coordinates, Device, Error, Input, Points, Result, Stream};
+use pointmill::{Buffer, Device, Error, Input, Points, Pose, Result, Rows, Stream};
 use pointmill_synth::{Drive, DriveParams, RoiScene};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -279,9 +279,9 @@ pub fn resident_bytes() -> Option<u64> {
 enum Lane {
     Voxelize(Box<(Voxelizer, Voxels)>),
     RoiPool(Box<(RoiPooler, RoiPooled)>),
-    Ndt(Box<(NdtBuilder, NdtGrid)>, NdtParams),
+    Ndt(Box<(NdtBuilder, NdtGrid)>),
     /// With x, y, z of the points of both clouds.
-    Icp(Aligner, Box<IcpParams>, [Vec<f32>; 2]),
+    Icp(Box<Aligner>, [Vec<f32>; 2]),
 }
 
 impl Lane {
@@ -300,9 +300,9 @@ impl Lane {
             }
             SoakOperator::Ndt => {
                 let params = NdtParams { min_points: 3, ..NdtParams::default() };
-                let mut builder = NdtBuilder::new(stream, 2.0)?;
-                let grid = builder.finish(&params)?;
-                Self::Ndt(Box::new((builder, grid)), params)
+                let mut builder = NdtBuilder::new(stream, 2.0, &params)?;
+                let grid = builder.finish()?;
+                Self::Ndt(Box::new((builder, grid)))
             }
             SoakOperator::Icp => {
                 let params = IcpParams {
@@ -311,7 +311,7 @@ impl Lane {
                     max_iterations: MOST_STEPS,
                     ..IcpParams::default()
                 };
-                Self::Icp(Aligner::new(stream)?, Box::new(params), [Vec::new(), Vec::new()])
+                Self::Icp(Box::new(Aligner::new(stream, &params)?), [Vec::new(), Vec::new()])
             }
         })
     }
@@ -354,32 +354,31 @@ impl Lane {
                 hash = arrays.indices.iter().fold(hash, |hash, values| hash_of(hash, values));
                 Ok((hash, len))
             }
-            Self::Ndt(lane, params) => {
+            Self::Ndt(lane) => {
                 let (builder, grid) = &mut **lane;
                 let sweep = soak.sweep(i);
                 builder.clear()?;
-                builder.add(NdtCloud::f32(sweep.data(), sweep.columns())?)?;
-                builder.finish_into(params, grid)?;
+                builder.add(Rows::f32(sweep.data(), sweep.columns())?)?;
+                builder.finish_into(grid)?;
                 let cells = grid.read()?;
                 let hash = hash_of(hash_of(hash_of(0, &cells.coords), &cells.counts), &cells.mean);
                 let hash = hash_of(hash_of(hash, &cells.covariance), &cells.inverse);
                 Ok((hash_of(hash_of(hash, &cells.eigenvalues), &cells.normal), sweep.len()))
             }
-            Self::Icp(aligner, params, clouds) => {
+            Self::Icp(aligner, clouds) => {
                 let sweep = soak.sweep(i);
                 for (k, cloud) in clouds.iter_mut().enumerate() {
                     cloud.clear();
                     cloud.extend((k * EVERY / 2..sweep.len()).step_by(EVERY).flat_map(|i| sweep.xyz(i)));
                 }
                 let [source, target] = &*clouds;
-                let found = aligner.align(Coordinates::f32(source, 3)?, Coordinates::f32(target, 3)?, params)?;
-                let looks =
-                    found.trace.iter().map(|look| (look.target_from_source, [look.rmse, look.step], look.pairs));
-                let hash = looks.fold(0, |hash, (pose, lengths, pairs)| {
-                    hash_of(hash_of(hash_of(hash, &pose), &lengths), &[pairs as u64])
+                let found = aligner.align(Rows::f32(source, 3)?, Rows::f32(target, 3)?, &Pose::IDENTITY)?;
+                let hash = found.fit.trace.iter().fold(0, |hash, one| {
+                    let hash = hash_of(hash, one.target_from_source.matrix().as_flattened());
+                    hash_of(hash_of(hash, &[one.rmse, one.step]), &[one.pairs as u64])
                 });
                 Ok((
-                    hash_of(hash_of(hash, found.hessian.as_flattened()), &[found.fitness, found.inlier_rmse]),
+                    hash_of(hash_of(hash, found.hessian.as_flattened()), &[found.fit.fitness, found.fit.inlier_rmse]),
                     sweep.len(),
                 ))
             }

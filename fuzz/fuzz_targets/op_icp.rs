@@ -1,8 +1,8 @@
 #![no_main]
 //! Nearest neighbours by every search against a loop over all points; an alignment ends and says how.
-use pointmill::Coordinates;
 use pointmill::icp::{IcpParams, Search, Searcher, align};
-use pointmill_fuzz::Draw;
+use pointmill::{Pose, Rows};
+use pointmill_fuzz::{Draw, cpu};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut draw = Draw(bytes);
@@ -26,8 +26,12 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         near
     };
+    let flat = |rows: &[[f32; 3]]| rows.concat();
+    let (source, target) = (flat(queries), flat(points));
+    let cloud = |rows| Rows::f32(rows, 3).expect("whole rows");
+    let stream = cpu(false).stream().expect("the CPU");
     for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
-        let searcher = Searcher::new(points, search).expect("few points");
+        let searcher = Searcher::new(&stream, cloud(&target), search).expect("few points");
         let one = searcher.nearest(queries, limit).expect("a distance");
         let several = searcher.neighbours(queries, k, limit).expect("a distance");
         for (i, &q) in queries.iter().enumerate() {
@@ -37,11 +41,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             assert_eq!(found, wanted[..k.min(wanted.len())], "{search:?}");
         }
     }
-    let flat = |rows: &[[f32; 3]]| rows.concat();
-    let (source, target) = (flat(queries), flat(points));
-    let cloud = |rows| Coordinates::f32(rows, 3).expect("whole rows");
-    if let Ok(done) = align(cloud(&source), cloud(&target), &IcpParams::default()) {
-        let again = align(cloud(&source), cloud(&target), &IcpParams::default()).expect("what went well once");
+    let aligned = || align(cloud(&source), cloud(&target), &Pose::IDENTITY, &IcpParams::default(), cpu(false));
+    if let Ok(done) = aligned() {
+        let again = aligned().expect("what went well once");
         assert_eq!(format!("{:?}", done.target_from_source), format!("{:?}", again.target_from_source));
     }
 });

@@ -1,6 +1,7 @@
 #![no_main]
 //! Sums of cells against a map of cells, whole and in parts; what is made of them, searched and scored does not panic.
-use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams, ndt_grid};
+use pointmill::{Pose, Rows};
+use pointmill::ndt::{NdtMoments, NdtParams, ndt_grid};
 use pointmill_core::ndt::{Moments, NdtLattice};
 use pointmill_fuzz::{Draw, cpu};
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let resolution = f64::from([0.5, 1.0, 2.0, draw.value()][draw.below(4)]);
     let cut = draw.byte() as usize;
     let data = draw.rows(3, 400);
-    let cloud = |data| NdtCloud::f32(data, 3).expect("whole rows");
+    let cloud = |data| Rows::f32(data, 3).expect("whole rows");
     let Ok(lattice) = NdtLattice::new(resolution) else {
         return assert!(NdtMoments::new(resolution).is_err());
     };
@@ -56,7 +57,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         .expect("points of a cloud that was added");
     assert_eq!(grid.read().expect("memory"), cells);
     if !data.is_empty() && data.iter().all(|v| v.abs() < 1e6) {
-        let poses = [[0.0; 6], [0.5, -0.25, 0.0, 0.0, 0.0, 0.1]];
+        let other = Pose::from_xyzrpy([0.5, -0.25, 0.0, 0.0, 0.0, 0.1]).expect("a pose");
+        let poses = [Pose::IDENTITY, other];
         let both = grid.score(cloud(&data), &poses).expect("finite points");
         let one = grid.score(cloud(&data), &poses[1..]).expect("finite points");
         assert_eq!(both[1], one[0]);

@@ -1,12 +1,19 @@
 //! Eigenvalues and eigenvectors of symmetric 3x3 matrices, the same bits on every device.
 
-use crate::float::sqrt;
+use crate::linear::jacobi;
+use crate::vector::dot;
 
 /// A symmetric 3x3 matrix: xx, xy, xz, yy, yz, zz.
 pub type Symmetric = [f64; 6];
 
 /// Rows and columns of the six entries.
 pub const ENTRIES: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+
+/// A symmetric matrix times a vector.
+#[inline(always)]
+pub fn times(m: &Symmetric, v: [f64; 3]) -> [f64; 3] {
+    [dot([m[0], m[1], m[2]], v), dot([m[1], m[3], m[4]], v), dot([m[2], m[4], m[5]], v)]
+}
 
 /// Most sweeps over the three entries beside the diagonal. Convergence is quadratic: random matrices take four or five.
 const MAX_SWEEPS: u32 = 16;
@@ -54,17 +61,10 @@ pub fn eigen(a: Symmetric) -> Eigen {
 #[inline(always)]
 fn rotate<const P: usize, const Q: usize, const R: usize>(d: &mut [f64; 3], off: &mut [f64; 3], v: &mut [[f64; 3]; 3]) {
     let apq = off[R];
-    // What is lost in the rounding of both diagonal entries is nothing: this ends the sweeps.
-    if d[P].abs() + apq.abs() == d[P].abs() && d[Q].abs() + apq.abs() == d[Q].abs() {
+    let Some((t, c, s)) = jacobi(d[P], d[Q], apq) else {
         off[R] = 0.0;
         return;
-    }
-    let theta = (d[Q] - d[P]) / (2.0 * apq);
-    let root = sqrt(theta * theta + 1.0);
-    // The smaller of both angles. A theta whose square is infinite makes the tangent zero.
-    let t = if theta >= 0.0 { 1.0 / (theta + root) } else { 1.0 / (theta - root) };
-    let c = 1.0 / sqrt(t * t + 1.0);
-    let s = t * c;
+    };
     d[P] -= t * apq;
     d[Q] += t * apq;
     off[R] = 0.0;
@@ -116,21 +116,13 @@ mod tests {
     use proptest::prelude::*;
     use std::format;
 
-    fn apply(a: &Symmetric, x: &[f64; 3]) -> [f64; 3] {
-        [
-            a[0] * x[0] + a[1] * x[1] + a[2] * x[2],
-            a[1] * x[0] + a[3] * x[1] + a[4] * x[2],
-            a[2] * x[0] + a[4] * x[1] + a[5] * x[2],
-        ]
-    }
-
     /// Every vector is one, they are orthogonal, values ascend, and the matrix is what they say.
     fn check(a: Symmetric) -> Result<(), TestCaseError> {
         let of = eigen(a);
         let size = a.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         prop_assert!(of.values[0] <= of.values[1] && of.values[1] <= of.values[2], "{of:?}");
         for k in 0..3 {
-            let (x, ax) = (of.vectors[k], apply(&a, &of.vectors[k]));
+            let (x, ax) = (of.vectors[k], times(&a, of.vectors[k]));
             for i in 0..3 {
                 prop_assert!((ax[i] - of.values[k] * x[i]).abs() <= 1e-14 * size, "{a:?}: {of:?}");
             }

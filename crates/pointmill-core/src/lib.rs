@@ -41,6 +41,7 @@ pub mod array;
 mod cloud;
 pub mod eigen;
 mod element;
+mod euler;
 pub mod float;
 mod grid;
 pub mod half;
@@ -55,6 +56,7 @@ mod pose;
 pub mod rigid;
 pub mod svd;
 pub mod trig;
+mod vector;
 
 pub use aabb::Aabb;
 #[cfg(feature = "alloc")]

@@ -148,20 +148,29 @@ pub fn eigen<const N: usize>(a: &Square<N>) -> ([f64; N], Square<N>) {
     (values, v)
 }
 
+/// Tangent, cosine and sine of the rotation that makes the entry `apq` of a symmetric matrix zero; none if the entry is lost in the rounding of both diagonal entries.
+///
+/// Of the two rotations this is the one by the smaller angle. Where the square of `theta` is infinite, the tangent is zero.
+#[inline(always)]
+pub(crate) fn jacobi(app: f64, aqq: f64, apq: f64) -> Option<(f64, f64, f64)> {
+    if app.abs() + apq.abs() == app.abs() && aqq.abs() + apq.abs() == aqq.abs() {
+        return None;
+    }
+    let theta = (aqq - app) / (2.0 * apq);
+    let root = sqrt(theta * theta + 1.0);
+    let t = if theta >= 0.0 { 1.0 / (theta + root) } else { 1.0 / (theta - root) };
+    let c = 1.0 / sqrt(t * t + 1.0);
+    Some((t, c, t * c))
+}
+
 /// Makes entry (p, q) zero; whether it was anything. The columns of `v` are kept as rows.
 #[inline(always)]
 fn rotate<const N: usize>(a: &mut Square<N>, v: &mut Square<N>, p: usize, q: usize) -> bool {
     let apq = a[p][q];
-    // What is lost in the rounding of both diagonal entries is nothing: this ends the sweeps.
-    if a[p][p].abs() + apq.abs() == a[p][p].abs() && a[q][q].abs() + apq.abs() == a[q][q].abs() {
+    let Some((t, c, s)) = jacobi(a[p][p], a[q][q], apq) else {
         (a[p][q], a[q][p]) = (0.0, 0.0);
         return false;
-    }
-    let theta = (a[q][q] - a[p][p]) / (2.0 * apq);
-    let root = sqrt(theta * theta + 1.0);
-    let t = if theta >= 0.0 { 1.0 / (theta + root) } else { 1.0 / (theta - root) };
-    let c = 1.0 / sqrt(t * t + 1.0);
-    let s = t * c;
+    };
     a[p][p] -= t * apq;
     a[q][q] += t * apq;
     (a[p][q], a[q][p]) = (0.0, 0.0);

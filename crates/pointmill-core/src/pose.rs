@@ -1,6 +1,6 @@
 //! Poses: where a frame lies in another.
 
-use crate::linear::Square;
+use crate::euler;
 use crate::rigid::{NotRigid, Rigid, TOLERANCE, add, cross, dot, exponential, is_rotation, rotate, subtract};
 use crate::trig::{MAX_ANGLE, sin_cos_f64};
 use core::ops::Mul;
@@ -95,8 +95,12 @@ impl Pose {
         if let Some(angle) = [roll, pitch, yaw].into_iter().find(|angle| angle.abs() > MAX_ANGLE) {
             return Err(NotRigid::Angle(angle));
         }
-        let rigid = Rigid { rotation: rotation_of([roll, pitch, yaw]), translation: [x, y, z] };
-        Ok(Self { rigid, angles: Some([roll, pitch, yaw]) })
+        Ok(Self::of_angles([x, y, z], [roll, pitch, yaw]))
+    }
+
+    /// The pose of a translation and of roll, pitch, yaw, which are not checked.
+    pub(crate) fn of_angles(translation: [f64; 3], angles: [f64; 3]) -> Self {
+        Self { rigid: Rigid { rotation: euler::rotation(angles), translation }, angles: Some(angles) }
     }
 
     /// The rows of the 4x4 matrix.
@@ -152,7 +156,7 @@ impl Pose {
     /// from come back as they were.
     pub fn xyzrpy(&self) -> [f64; 6] {
         let [x, y, z] = self.rigid.translation;
-        let [roll, pitch, yaw] = self.angles.unwrap_or_else(|| angles_of(&self.rigid.rotation));
+        let [roll, pitch, yaw] = self.angles.unwrap_or_else(|| euler::angles(&self.rigid.rotation));
         [x, y, z, roll, pitch, yaw]
     }
 
@@ -290,23 +294,6 @@ crate::with_serde! {
             Ok(Rigid::nearly(&flat).map_err(serde::de::Error::custom)?.into())
         }
     }
-}
-
-/// `Rx(roll) * Ry(pitch) * Rz(yaw)`.
-fn rotation_of([roll, pitch, yaw]: [f64; 3]) -> Square<3> {
-    *crate::ndt::PreparedPose::new(&[0.0, 0.0, 0.0, roll, pitch, yaw]).rotation()
-}
-
-/// Roll, pitch and yaw of a rotation.
-fn angles_of(r: &Square<3>) -> [f64; 3] {
-    let sine = r[0][2].clamp(-1.0, 1.0);
-    let (roll, yaw) = if r[0][2].abs() < 1.0 - 1e-12 {
-        (libm::atan2(-r[1][2], r[2][2]), libm::atan2(-r[0][1], r[0][0]))
-    } else {
-        // Straight up or down, roll and yaw turn about one axis.
-        (libm::atan2(r[2][1], r[1][1]), 0.0)
-    };
-    [roll, libm::asin(sine), yaw]
 }
 
 fn finite(numbers: &[f64]) -> Result<(), NotRigid> {

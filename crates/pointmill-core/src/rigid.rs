@@ -3,6 +3,7 @@
 use crate::linear::Square;
 use crate::svd::svd;
 use crate::trig::sin_cos_f64;
+pub use crate::vector::{add, cross, dot, multiply, rotate, subtract, transpose, unit, wide};
 use thiserror::Error;
 
 /// Most that an entry of `R R^T` may be off, for a matrix to be a rotation as it stands.
@@ -49,6 +50,18 @@ pub enum NotRigid {
     /// An angle is beyond [`MAX_ANGLE`](crate::trig::MAX_ANGLE).
     #[error("an angle of {0} rad")]
     Angle(f64),
+}
+
+impl NotRigid {
+    /// What is taken instead, for the sentence "expected ..., got ...".
+    pub const fn expected(&self) -> &'static str {
+        match self {
+            Self::Number { .. } => "finite numbers",
+            Self::Quaternion(_) => "a quaternion of length 1, to 0.001",
+            Self::Angle(_) => "angles within 131072 rad",
+            _ => "a rigid transform: a rotation to 0.001, a translation, and 0, 0, 0, 1",
+        }
+    }
 }
 
 /// A rotation and a translation: `x' = R x + t`.
@@ -213,67 +226,12 @@ pub fn exponential(w: [f64; 3]) -> Square<3> {
     ]
 }
 
-/// The direction of a vector, of length one; not numbers for a vector of length zero.
-pub fn unit(v: [f64; 3]) -> [f64; 3] {
-    let length = crate::float::sqrt(dot(v, v));
-    v.map(|x| x / length)
-}
-
 /// The rows made orthogonal and of length one, one after the other.
 fn orthonormal(r: &Square<3>) -> Square<3> {
     let x = unit(r[0]);
     let along = dot(x, r[1]);
     let y = unit([r[1][0] - along * x[0], r[1][1] - along * x[1], r[1][2] - along * x[2]]);
     [x, y, cross(x, y)]
-}
-
-/// `a` plus `b`.
-#[inline(always)]
-pub fn add(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-/// `a` less `b`.
-#[inline(always)]
-pub fn subtract(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-/// The scalar product.
-#[inline(always)]
-pub fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-/// The vector product.
-#[inline(always)]
-pub fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-/// A matrix times a vector.
-#[inline(always)]
-pub fn rotate(m: &Square<3>, p: [f64; 3]) -> [f64; 3] {
-    [dot(m[0], p), dot(m[1], p), dot(m[2], p)]
-}
-
-/// The product of two matrices.
-#[inline(always)]
-pub fn multiply(a: &Square<3>, b: &Square<3>) -> Square<3> {
-    let columns = transpose(b);
-    let mut out = [[0.0; 3]; 3];
-    let mut i = 0;
-    while i < 3 {
-        out[i] = [dot(a[i], columns[0]), dot(a[i], columns[1]), dot(a[i], columns[2])];
-        i += 1;
-    }
-    out
-}
-
-/// Rows become columns.
-#[inline(always)]
-pub fn transpose(m: &Square<3>) -> Square<3> {
-    [[m[0][0], m[1][0], m[2][0]], [m[0][1], m[1][1], m[2][1]], [m[0][2], m[1][2], m[2][2]]]
 }
 
 #[cfg(test)]
@@ -363,6 +321,13 @@ mod tests {
         assert!(close(&below, &above, 3e-10));
         assert!((below[0][2] - libm::sin(0.999_999e-4)).abs() < 1e-19);
         assert!((below[0][0] - libm::cos(0.999_999e-4)).abs() < 2e-16);
+    }
+
+    #[test]
+    fn expectations_have_the_limits() {
+        let said = |why: NotRigid, limit: f64| why.expected().contains(&std::format!("{limit}"));
+        assert!(said(NotRigid::Mirrored, TOLERANCE) && said(NotRigid::Quaternion(2.0), TOLERANCE));
+        assert!(said(NotRigid::Angle(1e9), crate::trig::MAX_ANGLE));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Singular values of 3x3 matrices, the same bits on every device.
 
 use crate::linear::Square;
-use crate::rigid::{cross, dot, transpose};
+use crate::vector::{cross, dot, transpose};
 
 /// Most sweeps over the three pairs of columns. Convergence is quadratic: random matrices take four or five.
 const MAX_SWEEPS: u32 = 24;

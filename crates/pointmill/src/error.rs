@@ -1,7 +1,7 @@
 //! What can go wrong, told with argument, expected and got.
 
 use crate::Argument;
-use pointmill_core::rigid::{NotRigid, TOLERANCE};
+use pointmill_core::rigid::NotRigid;
 use pointmill_core::{CloudError, GridError};
 use thiserror::Error;
 
@@ -74,11 +74,12 @@ impl Error {
     pub(crate) fn argument(argument: Argument, expected: impl Into<String>, got: impl ToString) -> Self {
         Self::Argument { argument, expected: expected.into(), got: got.to_string() }
     }
+}
 
-    /// An [`Error::Argument`] of a matrix that is no rigid transform.
-    pub(crate) fn not_rigid(argument: Argument, why: NotRigid) -> Self {
-        let expected = format!("a rigid transform: a rotation to {TOLERANCE}, a translation, and 0, 0, 0, 1");
-        Self::argument(argument, expected, why)
+/// A pose that is refused is an [`Error::Argument`].
+impl From<NotRigid> for Error {
+    fn from(why: NotRigid) -> Self {
+        Self::argument(Argument::Pose, why.expected(), why)
     }
 }
 

@@ -3,7 +3,8 @@
 //! - [`voxelize`]: sweeps into voxels for detectors, fast *and* deterministic;
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes;
 //! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away again; scoring and aligning scans;
-//! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest neighbours.
+//! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest neighbours;
+//! - [`pipelines`]: what joins them: how far a trajectory is from the truth.
 //!
 //! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
 //!
@@ -24,7 +25,9 @@ mod error;
 pub mod icp;
 mod memory;
 pub mod ndt;
+pub mod pipelines;
 pub mod prim;
+pub mod registration;
 pub mod roi_pool;
 mod rows;
 mod seed;

@@ -2,10 +2,10 @@
 //! used afterwards gives the same bits as before.
 
 use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher, Stage, Target, Timing};
-use pointmill::ndt::{NdtBuilder, NdtCloud, NdtParams, NdtReport};
+use pointmill::ndt::{NdtBuilder, NdtParams, NdtReport};
 use pointmill::roi_pool::{self, BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
 use pointmill::voxelize::{self, Outputs, RowOrder, ScatterMode, VoxelizeParams, Voxelizer, scatter};
-use pointmill::{Coordinates, Device, Error, Input, PointCloud, Stream, TwinFault};
+use pointmill::{Device, Error, Input, PointCloud, Pose, Rows, Stream, TwinFault};
 use pointmill_synth::RoiScene;
 
 fn cloud(n: usize) -> PointCloud {
@@ -98,16 +98,16 @@ fn ndt_tells_of_every_fault_and_keeps_what_it_had() {
     let params = NdtParams { min_points: 3, ..NdtParams::default() };
     let counts = each_fails(
         |stream| {
-            let mut builder = NdtBuilder::new(stream, 1.0)?;
-            builder.add(NdtCloud::f32(first.data(), 4)?)?;
+            let mut builder = NdtBuilder::new(stream, 1.0, &params)?;
+            builder.add(Rows::f32(first.data(), 4)?)?;
             Ok((builder, false))
         },
         |(builder, added), _| {
             if !*added {
-                builder.add(NdtCloud::f32(second.data(), 4)?)?;
+                builder.add(Rows::f32(second.data(), 4)?)?;
                 *added = true;
             }
-            let grid = builder.finish(&params)?;
+            let grid = builder.finish()?;
             Ok((grid.read()?, builder.moments()?))
         },
     );
@@ -115,8 +115,8 @@ fn ndt_tells_of_every_fault_and_keeps_what_it_had() {
 }
 
 fn without_times(mut found: Registration) -> Registration {
-    found.prepare_ms = 0.0;
-    found.trace.iter_mut().for_each(|look| look.timing = Timing::default());
+    found.fit.prepare_ms = 0.0;
+    found.fit.trace.iter_mut().for_each(|look| look.timing = Timing::default());
     found
 }
 
@@ -134,18 +134,21 @@ fn icp_tells_of_every_fault() {
         neighbours: 3,
         ..IcpParams::default()
     };
-    let counts = each_fails(Aligner::new, |aligner, _| {
-        let (first, onto) = (Coordinates::f32(&first, 4)?, Coordinates::f32(&onto, 4)?);
-        aligner.align(first, onto, &params).map(without_times)
-    });
+    let counts = each_fails(
+        |stream| Aligner::new(stream, &params),
+        |aligner, _| {
+            let (first, onto) = (Rows::f32(&first, 4)?, Rows::f32(&onto, 4)?);
+            aligner.align(first, onto, &Pose::IDENTITY).map(without_times)
+        },
+    );
     println!("icp: {counts:?}");
     // Of two stages, whose targets are made one after the other.
     let schedule = vec![stage(4.0), stage(0.0)];
     let params = IcpParams { metric: Metric::PointToPlane, search: Search::KdTree, schedule, ..params };
     let counts = each_fails(
-        |stream| Target::new(stream, Coordinates::f32(&onto, 4)?, &params),
+        |stream| Target::new(stream, Rows::f32(&onto, 4)?, &params),
         |target, _| {
-            let [first, second] = [&first, &second].map(|rows| target.align(Coordinates::f32(rows, 4)?));
+            let [first, second] = [&first, &second].map(|rows| target.align(Rows::f32(rows, 4)?, &Pose::IDENTITY));
             Ok([without_times(first?), without_times(second?)])
         },
     );
@@ -278,14 +281,14 @@ fn grids_and_searchers_of_a_call_that_failed_are_empty() {
     let params = NdtParams { min_points: 3, ..NdtParams::default() };
     each_leaves(
         |stream| {
-            let [few, mut many] = [NdtBuilder::new(stream, 1.0)?, NdtBuilder::new(stream, 1.0)?];
-            many.add(NdtCloud::f32(large.data(), 4)?)?;
+            let [few, mut many] = [NdtBuilder::new(stream, 1.0, &params)?, NdtBuilder::new(stream, 1.0, &params)?];
+            many.add(Rows::f32(large.data(), 4)?)?;
             let mut few = few;
-            few.add(NdtCloud::f32(small.data(), 4)?)?;
-            Ok((few.finish(&params)?, many))
+            few.add(Rows::f32(small.data(), 4)?)?;
+            Ok((few.finish()?, many))
         },
         |_| Ok(()),
-        |(grid, many)| many.finish_into(&params, grid),
+        |(grid, many)| many.finish_into(grid),
         |(grid, _), what| {
             assert_eq!((grid.len(), grid.report()), (0, &NdtReport::default()), "{what}");
             assert!(grid.read().unwrap().coords.is_empty(), "{what}");
@@ -296,18 +299,19 @@ fn grids_and_searchers_of_a_call_that_failed_are_empty() {
         each_leaves(
             |stream| {
                 let [few, many] = [stream.upload(&small.data()[..400])?, stream.upload(&large.data()[..2400])?];
-                Ok((Searcher::of(&few, 100, 4, search)?, many))
+                Ok((Searcher::new(stream, Rows::on_device(&few, 100, 4)?, search)?, many))
             },
             |_| Ok(()),
-            |(searcher, many)| searcher.update(many, 600, 4),
+            |(searcher, many)| searcher.update(Rows::on_device(many, 600, 4)?),
             |(searcher, many), what| {
                 assert!(searcher.is_empty(), "{what}");
                 assert_eq!(searcher.nearest(&[[0.0; 3]], None).unwrap(), [None], "{what}");
                 assert_eq!(searcher.neighbours(&[[0.0; 3]], 2, None).unwrap(), [vec![]], "{what}");
                 if what.starts_with("OutOfMemory") {
-                    searcher.update(many, 600, 4).unwrap();
+                    searcher.update(Rows::on_device(many, 600, 4).unwrap()).unwrap();
                     let rows: Vec<[f32; 3]> = large.points().iter_xyz().take(600).collect();
-                    let want = Searcher::new(&rows, search).unwrap();
+                    let cloud = Rows::f32(rows.as_flattened(), 3).unwrap();
+                    let want = Searcher::new(&Device::cpu().stream().unwrap(), cloud, search).unwrap();
                     assert_eq!(searcher.nearest(&rows, None).unwrap(), want.nearest(&rows, None).unwrap(), "{what}");
                 }
             },

@@ -1,10 +1,10 @@
 //! Threads that the system refuses: nothing panics, and what nobody asked a number of threads for is done by the calling thread.
 
-use pointmill::icp::{IcpParams, Search, Searcher, align, normals};
-use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams, ndt_grid};
+use pointmill::icp::{IcpParams, Search, Searcher, align};
+use pointmill::ndt::{NdtMoments, NdtParams, ndt_grid};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
 use pointmill::voxelize::{VoxelizeParams, voxelize};
-use pointmill::{Coordinates, Device, Error, Points, Rows};
+use pointmill::{Device, Error, Points, Pose, Rows};
 use std::process::Command;
 
 /// No address space has room for such a stack, so that every thread of Rust's is refused.
@@ -42,26 +42,29 @@ fn of_boxes(points: &[f32]) -> Result<String, Error> {
 }
 
 fn of_grids(points: &[f32]) -> Result<String, Error> {
-    let grid = ndt_grid(NdtCloud::f32(points, 3)?, 1.0, &NdtParams::default(), &Device::cpu())?.read()?;
+    let grid = ndt_grid(Rows::f32(points, 3)?, 1.0, &NdtParams::default(), &Device::cpu())?.read()?;
     Ok(format!("{:?} {:?}", grid.report, grid.mean))
 }
 
 fn of_moments(points: &[f32]) -> Result<String, Error> {
     let mut moments = NdtMoments::new(1.0)?;
-    moments.add(NdtCloud::f32(points, 3)?)?;
+    moments.add(Rows::f32(points, 3)?)?;
     Ok(format!("{:?}", moments.finish(&NdtParams::default())?.mean))
 }
 
 fn of_searches(points: &[f32]) -> Result<String, Error> {
     let rows: Vec<[f32; 3]> = points.chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect();
-    let searcher = Searcher::new(&rows, Search::KdTree)?;
+    let searcher = Searcher::new(&Device::cpu().stream()?, Rows::f32(points, 3)?, Search::KdTree)?;
     let found = (searcher.nearest(&rows[..50], None)?, searcher.neighbours(&rows[..50], 3, None)?);
-    Ok(format!("{found:?} {:?}", &normals(&rows, &searcher, 9)?[..50]))
+    Ok(format!("{found:?} {:?}", &searcher.normals(9)?[..50]))
 }
 
 fn of_icp(points: &[f32]) -> Result<String, Error> {
-    let (source, target) = (Coordinates::f32(&points[..6000], 3)?, Coordinates::f32(points, 3)?);
-    Ok(format!("{:?}", align(source, target, &IcpParams::default())?.target_from_source))
+    let (source, target) = (Rows::f32(&points[..6000], 3)?, Rows::f32(points, 3)?);
+    Ok(format!(
+        "{:?}",
+        align(source, target, &Pose::IDENTITY, &IcpParams::default(), &Device::cpu())?.target_from_source
+    ))
 }
 
 /// All answers, made in turn from the `first` on.

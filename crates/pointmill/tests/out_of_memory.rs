@@ -2,11 +2,11 @@
 //!
 //! A refusal that is no error ends the process, and with it this test.
 
-use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher, Stage, Target, Timing, normals};
-use pointmill::ndt::{AlignParams, NdtBuilder, NdtCloud, NdtMoments, NdtParams, Neighbourhood, ndt_grid};
+use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher, Stage, Target, Timing};
+use pointmill::ndt::{NdtAlignParams, NdtBuilder, NdtMoments, NdtParams, Neighbourhood, ndt_grid};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
 use pointmill::voxelize::{MeanType, Outputs, RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Coordinates, Device, Error, Input, PointCloud};
+use pointmill::{Device, Error, Input, PointCloud, Pose, Rows};
 use pointmill_io::{
     IoError, NamedPoints, ReadOptions, read, write_bin, write_npy, write_pcd, write_ply, write_points_npz,
 };
@@ -204,10 +204,10 @@ fn ndt_tells_of_every_refusal() {
     for device in devices() {
         let stream = device.stream().unwrap();
         let work = || {
-            let mut builder = NdtBuilder::new(&stream, 1.0)?;
-            builder.add(NdtCloud::f32(cloud.data(), 4)?)?;
-            builder.add(NdtCloud::f32(&cloud.data()[..80_000], 4)?)?;
-            let grid = builder.finish(&NdtParams { min_points: 3, ..NdtParams::default() })?;
+            let mut builder = NdtBuilder::new(&stream, 1.0, &NdtParams { min_points: 3, ..NdtParams::default() })?;
+            builder.add(Rows::f32(cloud.data(), 4)?)?;
+            builder.add(Rows::f32(&cloud.data()[..80_000], 4)?)?;
+            let grid = builder.finish()?;
             Ok((grid.read()?, builder.moments()?))
         };
         each_refused(&format!("ndt, {} threads", device.threads()), work, out_of_memory);
@@ -221,14 +221,14 @@ fn ndt_searches_and_alignments_tell_of_every_refusal() {
     let scan = cloud.data();
     for device in devices() {
         let params = NdtParams { min_points: 3, ..NdtParams::default() };
-        let grid = ndt_grid(NdtCloud::f32(cloud.data(), 4).unwrap(), 1.0, &params, &device).unwrap();
+        let grid = ndt_grid(Rows::f32(cloud.data(), 4).unwrap(), 1.0, &params, &device).unwrap();
         let cells = grid.read().unwrap();
-        let guess = [0.05, -0.03, 0.02, 0.0, 0.0, 0.002];
+        let guess = Pose::from_xyzrpy([0.05, -0.03, 0.02, 0.0, 0.0, 0.002]).unwrap();
         // Of many poses and cells the lists are large too.
         let (poses, places) = (vec![guess; 1000], cells.coords.repeat(8));
         let few = &scan[..4 * 5];
         let threads = device.threads();
-        let points = || NdtCloud::f32(scan, 4);
+        let points = || Rows::f32(scan, 4);
         each_refused(
             &format!("ndt search, {threads} threads"),
             || Ok((grid.radius_search(points()?, 2.0)?.read()?, grid.lookup(&places)?)),
@@ -242,7 +242,7 @@ fn ndt_searches_and_alignments_tell_of_every_refusal() {
         each_refused(
             &format!("ndt scores, {threads} threads"),
             || {
-                let fits = grid.score(NdtCloud::f32(few, 4)?, &poses)?;
+                let fits = grid.score(Rows::f32(few, 4)?, &poses)?;
                 Ok((grid.score(points()?, &[guess])?, grid.point_scores(points()?, &guess)?, fits))
             },
             out_of_memory,
@@ -250,15 +250,15 @@ fn ndt_searches_and_alignments_tell_of_every_refusal() {
         each_refused(
             &format!("ndt align, {threads} threads"),
             || {
-                let params = AlignParams { max_iterations: 2, ..AlignParams::default() };
-                let many = grid.align(NdtCloud::f32(few, 4)?, &poses, &AlignParams { max_iterations: 0, ..params })?;
+                let params = NdtAlignParams { max_iterations: 2, ..NdtAlignParams::default() };
+                let many = grid.align(Rows::f32(few, 4)?, &poses, &NdtAlignParams { max_iterations: 0, ..params })?;
                 Ok((grid.align(points()?, &[guess], &params)?, many))
             },
             out_of_memory,
         );
         let moments = || -> Result<_, Error> {
             let mut moments = NdtMoments::new(1.0)?;
-            moments.add(NdtCloud::f32(cloud.data(), 4)?)?;
+            moments.add(Rows::f32(cloud.data(), 4)?)?;
             Ok(moments)
         };
         let moments = moments().unwrap();
@@ -285,13 +285,13 @@ fn icp_tells_of_every_refusal() {
             let schedule = vec![Stage { voxel_size, max_distance: Some(0.5) }];
             let params = IcpParams { metric, search, schedule, max_iterations: 2, ..IcpParams::default() };
             let work = || {
-                let (source, target) = (Coordinates::f32(&source, 3)?, Coordinates::f32(target.data(), 4)?);
-                Aligner::new(&device.stream()?)?.align(source, target, &params).map(without_times)
+                let (source, target) = (Rows::f32(&source, 3)?, Rows::f32(target.data(), 4)?);
+                Aligner::new(&device.stream()?, &params)?.align(source, target, &Pose::IDENTITY).map(without_times)
             };
             each_refused(&format!("icp, {metric:?}, {search:?}, {} threads", device.threads()), work, out_of_memory);
             let work = || {
-                let onto = Target::new(&device.stream()?, Coordinates::f32(target.data(), 4)?, &params)?;
-                onto.align(Coordinates::f32(&source, 3)?).map(without_times)
+                let onto = Target::new(&device.stream()?, Rows::f32(target.data(), 4)?, &params)?;
+                onto.align(Rows::f32(&source, 3)?, &Pose::IDENTITY).map(without_times)
             };
             each_refused(&format!("icp onto a target, {metric:?}, {} threads", device.threads()), work, out_of_memory);
         }
@@ -300,9 +300,10 @@ fn icp_tells_of_every_refusal() {
         let buffer = stream.upload(target.data()).unwrap();
         for search in searches {
             let work = || {
-                let searcher = Searcher::of(&buffer, points.len(), 4, search)?;
+                let cloud = Rows::on_device(&buffer, points.len(), 4)?;
+                let searcher = Searcher::new(&stream, cloud, search)?;
                 let found = (searcher.nearest(&points, Some(1.0))?, searcher.neighbours(&points, 3, None)?);
-                Ok((found, normals(&points, &searcher, 8)?))
+                Ok((found, searcher.normals(8)?))
             };
             each_refused(&format!("neighbours, {search:?}, {} threads", device.threads()), work, out_of_memory);
         }
@@ -319,16 +320,16 @@ fn a_long_trace_tells_of_every_refusal() {
     let params = IcpParams { metric: Metric::PointToPoint, schedule, ..IcpParams::default() };
     let device = Device::cpu_with_threads(1).unwrap();
     let work = || {
-        let (source, target) = (Coordinates::f32(&source, 3)?, Coordinates::f32(&target, 3)?);
-        Aligner::new(&device.stream()?)?.align(source, target, &params).map(without_times)
+        let (source, target) = (Rows::f32(&source, 3)?, Rows::f32(&target, 3)?);
+        Aligner::new(&device.stream()?, &params)?.align(source, target, &Pose::IDENTITY).map(without_times)
     };
-    assert!(work().unwrap().trace.len() >= 150);
+    assert!(work().unwrap().fit.trace.len() >= 150);
     each_refused("a long trace", work, out_of_memory);
 }
 
 fn without_times(mut found: Registration) -> Registration {
-    found.prepare_ms = 0.0;
-    found.trace.iter_mut().for_each(|look| look.timing = Timing::default());
+    found.fit.prepare_ms = 0.0;
+    found.fit.trace.iter_mut().for_each(|look| look.timing = Timing::default());
     found
 }
 

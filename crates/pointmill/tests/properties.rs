@@ -1,14 +1,14 @@
 //! What must hold for any points: their order makes no difference to a set, whole cells can be shifted, parts add up to the whole.
 
 use pointmill::icp::{Search, Searcher};
-use pointmill::ndt::{NdtCloud, NdtMoments};
+use pointmill::ndt::NdtMoments;
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, Scene};
 use pointmill::voxelize::{RowOrder, VoxelArrays, VoxelizeParams, voxelize};
 use pointmill::{Aabb, Device, Points, Rows};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Coordinates on a lattice of 1/64, so that shifts by whole cells are exact.
+/// Rows on a lattice of 1/64, so that shifts by whole cells are exact.
 fn coordinate() -> impl Strategy<Value = f32> {
     (-512i32..512).prop_map(|n| n as f32 / 64.0)
 }
@@ -52,7 +52,7 @@ fn contents(cloud: &[[f32; 4]], found: &VoxelArrays) -> BTreeMap<Vec<i32>, Vec<[
 
 fn moments(cloud: &[[f32; 4]]) -> NdtMoments {
     let mut moments = NdtMoments::new(2.0).unwrap();
-    moments.add(NdtCloud::f32(cloud.as_flattened(), 4).unwrap()).unwrap();
+    moments.add(Rows::f32(cloud.as_flattened(), 4).unwrap()).unwrap();
     moments
 }
 
@@ -160,7 +160,9 @@ proptest! {
         let points: Vec<_> = cloud.iter().map(|p| [p[0], p[1], p[2]]).collect();
         let again: Vec<_> = order.iter().map(|&i| points[i]).collect();
         let distances = |points: &[[f32; 3]], search| -> Vec<Vec<f32>> {
-            let found = Searcher::new(points, search).unwrap().neighbours(&queries, 4, None).unwrap();
+            let cloud = Rows::f32(points.as_flattened(), 3).unwrap();
+            let searcher = Searcher::new(&Device::cpu().stream().unwrap(), cloud, search).unwrap();
+            let found = searcher.neighbours(&queries, 4, None).unwrap();
             found.iter().map(|list| list.iter().map(|n| n.distance_squared).collect()).collect()
         };
         prop_assert_eq!(distances(&points, Search::KdTree), distances(&again, Search::KdTree));

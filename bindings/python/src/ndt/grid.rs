@@ -98,7 +98,7 @@ impl NdtGrid {
         &self,
         py: Python<'_>,
         scan: &Cloud<'_>,
-        work: impl FnOnce(&Grid, pointmill::ndt::NdtCloud<'_>) -> Result<R> + Send + 'static,
+        work: impl FnOnce(&Grid, pointmill::Rows<'_>) -> Result<R> + Send + 'static,
         times: usize,
     ) -> PyResult<R> {
         let (grid, data) = (self.grid.clone(), scan.data()?);

@@ -8,7 +8,7 @@ pub(crate) use result::{NdtFit, NdtRegistration, NdtReport};
 
 use crate::arrays::{Array, Data, Dtype};
 use crate::errors::{Names, OrRaise, value};
-use pointmill::ndt::NdtCloud;
+use pointmill::Rows;
 use pointmill::{Argument, Result, Stream};
 use pyo3::prelude::*;
 
@@ -50,7 +50,7 @@ impl<'py> Cloud<'py> {
 }
 
 impl CloudData {
-    fn cloud(&self) -> Result<NdtCloud<'_>> {
+    fn cloud(&self) -> Result<Rows<'_>> {
         let cloud = self.data.coordinates(self.columns)?;
         self.origin.map_or(Ok(cloud), |origin| cloud.about(origin))
     }

@@ -15,7 +15,7 @@ use crate::stats::milliseconds;
 use crate::table::matrix_lines;
 use crate::{interrupt, say};
 use pointmill::Device;
-use pointmill::ndt::{AlignParams, NdtCloud, Pose};
+use pointmill::ndt::{AlignParams, Pose};
 use std::time::Instant;
 
 /// The command's name.
@@ -30,7 +30,7 @@ pub(super) fn run(
     let asked = Asked::new(&args.matched)?;
     let &AlignArgs { max_iterations, step_size, epsilon, .. } = args;
     let params = AlignParams { step_size, epsilon, max_iterations };
-    asked.nothing.align(NdtCloud::f32(&[], 3)?, &[], &params)?;
+    asked.nothing.align(Rows::f32(&[], 3)?, &[], &params)?;
     args.visualize.as_deref().map(|path| picture::plan(path, &["png", "gif"])).transpose()?;
     let record = AlignRecord { max_iterations, step_size, epsilon };
     if scans::are_many(&args.matched) {

@@ -1,7 +1,7 @@
 //! Points as grids take them: with every bit that their file has.
 
 use crate::inputs::Exact;
-use pointmill::ndt::NdtCloud;
+use pointmill::Rows;
 use pointmill::{Error, PointCloud};
 
 /// Points of a file, or of the standard input.
@@ -50,10 +50,10 @@ impl Cloud {
     }
 
     /// The points, as the library takes them.
-    pub(super) fn view(&self) -> Result<NdtCloud<'_>, Error> {
+    pub(super) fn view(&self) -> Result<Rows<'_>, Error> {
         match self {
-            Self::F32(cloud) => NdtCloud::f32(cloud.data(), cloud.columns()),
-            Self::F64(xyz) => NdtCloud::f64(xyz, 3),
+            Self::F32(cloud) => Rows::f32(cloud.data(), cloud.columns()),
+            Self::F64(xyz) => Rows::f64(xyz, 3),
         }
     }
 

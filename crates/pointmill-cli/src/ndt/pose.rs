@@ -1,7 +1,7 @@
 //! Poses from text files, as maps take them.
 
 use crate::pose::{self, Written, refused};
-use pointmill::ndt::{NdtCloud, NdtGrid, Pose, pose_of};
+use pointmill::ndt::{NdtGrid, Pose, pose_of};
 use pointmill_io::IoError;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(super) fn read(path: &Path, grid: &NdtGrid) -> Result<Vec<Pose>, IoError> {
             Written::Matrix(matrix) => pose_of(&matrix),
         };
         // Whether a pose makes sense is the library's to say; a scan without points costs nothing.
-        let checked = pose.and_then(|pose| grid.score(NdtCloud::f32(&[], 3)?, &[pose]).map(|_| pose));
+        let checked = pose.and_then(|pose| grid.score(Rows::f32(&[], 3)?, &[pose]).map(|_| pose));
         checked.map_err(|e| refused(path, i, &e))
     });
     taken.collect()

@@ -2,7 +2,7 @@
 
 use crate::{fields, finished, matrix, names, run, shared, write_cloud};
 use pointmill::Device;
-use pointmill::ndt::{AlignParams, Covariance, NdtCells, NdtCloud, NdtMoments, NdtParams, ndt_grid};
+use pointmill::ndt::{AlignParams, Covariance, NdtCells, NdtMoments, NdtParams, ndt_grid};
 use pointmill_io::{ArrayView, Dtype, read_ndt_moments, read_npz, write_npy};
 use serde_json::{Value, json};
 use std::fs;
@@ -49,7 +49,7 @@ fn write_tiles(folder: &Path) -> Vec<f64> {
 }
 
 fn cells(points: &[f64], resolution: f64, params: &NdtParams) -> NdtCells {
-    let cloud = NdtCloud::f64(points, 3).unwrap();
+    let cloud = Rows::f64(points, 3).unwrap();
     ndt_grid(cloud, resolution, params, &Device::cpu()).unwrap().read().unwrap()
 }
 
@@ -112,7 +112,7 @@ fn without_input_the_built_in_drive_becomes_a_map() {
     // Were the sweeps not put where the car was, ten of them would fill many more cells than one.
     let (all, first) = (&summary["report"]["cells"], pointmill_synth::Drive::new(Default::default()).sweep(0));
     let mut one = NdtMoments::new(4.0).unwrap();
-    one.add(NdtCloud::f32(first.data(), 6).unwrap()).unwrap();
+    one.add(Rows::f32(first.data(), 6).unwrap()).unwrap();
     assert!(all.as_u64().unwrap() < 2 * one.len() as u64, "{all} {}", one.len());
     assert_eq!((&summary["done"], &summary["inputs"]), (&10.into(), &10.into()));
     assert_eq!(told.data("frame")[9]["input"], "sweep_009");
@@ -301,9 +301,9 @@ fn scans_are_scored_at_poses() {
     assert_eq!(fields(&frames[0]), "hits index nvtl pose score target_from_source transform_probability");
     // The map is made as Autoware makes it.
     let params = NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() };
-    let grid = ndt_grid(NdtCloud::f64(&points, 3).unwrap(), 2.0, &params, &Device::cpu()).unwrap();
+    let grid = ndt_grid(Rows::f64(&points, 3).unwrap(), 2.0, &params, &Device::cpu()).unwrap();
     let poses = [[0.5, -0.25, -0.125, 0.0, 0.0, 0.0], [0.0; 6], [0.5, -0.25, -0.125, 0.0, 0.0, 0.1]];
-    let fits = grid.score(NdtCloud::f64(&scan, 3).unwrap(), &poses).unwrap();
+    let fits = grid.score(Rows::f64(&scan, 3).unwrap(), &poses).unwrap();
     for ((frame, fit), file) in frames.iter().zip(&fits).zip(["true.txt", "two.txt", "two.txt"]) {
         assert_eq!((&frame["pose"], frame["nvtl"].as_f64()), (&file.into(), Some(fit.nvtl)));
         assert_eq!(frame["transform_probability"].as_f64(), Some(fit.transform_probability));
@@ -366,8 +366,8 @@ fn scans_are_aligned() {
     assert_eq!((&frames[1]["stop"], &frames[1]["converged"]), (&"converged".into(), &true.into()));
     // The same as the library.
     let params = NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() };
-    let grid = ndt_grid(NdtCloud::f64(&moved(&points, ORIGIN), 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
-    let cloud = NdtCloud::f64(&scan[..scan.len() - 30], 3).unwrap();
+    let grid = ndt_grid(Rows::f64(&moved(&points, ORIGIN), 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
+    let cloud = Rows::f64(&scan[..scan.len() - 30], 3).unwrap();
     let want = &grid.align(cloud, &[[x, y, z, 0.0, 0.0, 0.03]], &AlignParams::default()).unwrap()[0];
     assert_eq!(matrix(&frames[1]), want.target_from_source);
     assert_eq!(frames[1]["iterations"], want.iterations);

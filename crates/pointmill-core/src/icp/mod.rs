@@ -5,7 +5,7 @@
 //! - [`known`]: what is known of a pair from the pose before, which often saves the search;
 //! - [`morton`]: an order along which near points are near, and where a tree over it splits;
 //! - [`neighbourhood`]: normals from the points around a point;
-//! - [`pairs`]: what a pair adds to the sums of each metric, and [`Kernel`]s that weigh it;
+//! - [`pairs`]: what a pair adds to the sums of each metric, and [`Robust`]s that weigh it;
 //! - [`pose`]: the step or the pose that the sums ask for;
 //! - [`spread`]: how far a change of the pose moves the source;
 //! - [`turn`]: when it is over.
@@ -21,4 +21,4 @@ mod robust;
 pub mod spread;
 pub mod turn;
 
-pub use robust::Kernel;
+pub use robust::Robust;

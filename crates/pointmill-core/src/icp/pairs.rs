@@ -3,10 +3,10 @@
 //! All sums begin alike: the number of pairs, the sum of their squared distances, the sum of weighted squared residuals, the sum of weights. The points are those of the
 //! clouds, never moved copies, so that nothing drifts from step to step.
 
-use super::Kernel;
+use super::Robust;
 use super::neighbourhood::is_normal;
-use crate::eigen::Symmetric;
-use crate::rigid::{Rigid, cross, dot, rotate, subtract};
+use crate::eigen::{Symmetric, times};
+use crate::rigid::{Rigid, cross, dot, rotate, subtract, wide};
 
 /// Sums that all metrics have.
 pub const HEAD: usize = 4;
@@ -42,7 +42,7 @@ impl Linearization {
 
 /// The terms of a pair by the distance of its points.
 #[inline(always)]
-pub fn point_to_point(pose: &Rigid, kernel: &Kernel, source: [f64; 3], target: [f64; 3]) -> [f64; POINT_TERMS] {
+pub fn point_to_point(pose: &Rigid, kernel: &Robust, source: [f64; 3], target: [f64; 3]) -> [f64; POINT_TERMS] {
     let e = subtract(pose.apply(source), target);
     let squared = dot(e, e);
     let w = kernel.weight(squared);
@@ -67,7 +67,7 @@ pub fn point_to_point(pose: &Rigid, kernel: &Kernel, source: [f64; 3], target: [
 #[inline(always)]
 pub fn point_to_plane(
     at: &Linearization,
-    kernel: &Kernel,
+    kernel: &Robust,
     source: [f64; 3],
     target: [f64; 3],
     normal: [f32; 3],
@@ -106,7 +106,7 @@ pub fn point_to_plane(
 #[inline(always)]
 pub fn generalized(
     at: &Linearization,
-    kernel: &Kernel,
+    kernel: &Robust,
     source: [f64; 3],
     target: [f64; 3],
     normals: [[f32; 3]; 2],
@@ -150,11 +150,6 @@ fn head<const K: usize>(terms: &mut [f64; K], distance: f64, residual: f64, weig
     terms[3] = weight;
 }
 
-#[inline(always)]
-fn wide(v: [f32; 3]) -> [f64; 3] {
-    [v[0] as f64, v[1] as f64, v[2] as f64]
-}
-
 /// The inverse of the sum of two patches' covariances, each `I - (1 - THICKNESS) n n^T`. Its determinant is at least four times the thickness.
 #[inline(always)]
 fn combined(a: [f64; 3], b: [f64; 3]) -> Symmetric {
@@ -168,15 +163,6 @@ fn combined(a: [f64; 3], b: [f64; 3]) -> Symmetric {
     let (cxx, cxy, cxz) = (yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy);
     let by = 1.0 / (xx * cxx + xy * cxy + xz * cxz);
     [cxx * by, cxy * by, cxz * by, (xx * zz - xz * xz) * by, (xy * xz - xx * yz) * by, (xx * yy - xy * xy) * by]
-}
-
-#[inline(always)]
-fn times(m: &Symmetric, v: [f64; 3]) -> [f64; 3] {
-    [
-        m[0] * v[0] + m[1] * v[1] + m[2] * v[2],
-        m[1] * v[0] + m[3] * v[1] + m[4] * v[2],
-        m[2] * v[0] + m[4] * v[1] + m[5] * v[2],
-    ]
 }
 
 #[cfg(test)]
@@ -215,7 +201,7 @@ mod tests {
             let held = combined(rotate(&pose.rotation, wide(n)), wide(m));
             let plane = |pose: &Rigid| { let r = dot(wide(m), subtract(pose.apply(s), q)); 0.5 * r * r };
             let patches = |pose: &Rigid| { let d = subtract(pose.apply(s), q); 0.5 * dot(d, times(&held, d)) };
-            let none = Kernel::None;
+            let none = Robust::None;
             let by_plane = point_to_plane(&at, &none, s, q, m);
             let by_patch = generalized(&at, &none, s, q, [n, m]);
             for i in 0..6 {
@@ -270,12 +256,12 @@ mod tests {
         let at = Linearization { pose: Rigid::IDENTITY, pivot: [0.0; 3], length: 1.0 };
         let (none, up) = ([0.0f32; 3], [0.0f32, 0.0, 1.0]);
         let (s, q) = ([1.0, 2.0, 3.0], [1.0, 2.0, 2.5]);
-        assert_eq!(point_to_plane(&at, &Kernel::None, s, q, none), [0.0; STEP_TERMS]);
-        assert_eq!(generalized(&at, &Kernel::None, s, q, [none, up]), [0.0; STEP_TERMS]);
-        assert_eq!(generalized(&at, &Kernel::None, s, q, [up, none]), [0.0; STEP_TERMS]);
-        let terms = point_to_plane(&at, &Kernel::Huber(0.25), s, q, up);
+        assert_eq!(point_to_plane(&at, &Robust::None, s, q, none), [0.0; STEP_TERMS]);
+        assert_eq!(generalized(&at, &Robust::None, s, q, [none, up]), [0.0; STEP_TERMS]);
+        assert_eq!(generalized(&at, &Robust::None, s, q, [up, none]), [0.0; STEP_TERMS]);
+        let terms = point_to_plane(&at, &Robust::Huber(0.25), s, q, up);
         assert_eq!(terms[..HEAD], [1.0, 0.25, 0.125, 0.5]);
-        let terms = point_to_point(&Rigid::IDENTITY, &Kernel::Huber(0.25), s, q);
+        let terms = point_to_point(&Rigid::IDENTITY, &Robust::Huber(0.25), s, q);
         assert_eq!(terms[..HEAD], [1.0, 0.25, 0.125, 0.5]);
         assert_eq!(terms[HEAD..], [0.5, 1.0, 1.5, 0.5, 1.0, 1.25, 0.5, 1.0, 1.25, 1.0, 2.0, 2.5, 1.5, 3.0, 3.75]);
     }

@@ -313,7 +313,7 @@ fn finite(pose: &Rigid) -> bool {
 #[cfg(test)]
 mod tests {
     extern crate std;
-    use super::super::Kernel;
+    use super::super::Robust;
     use super::super::pairs::{point_to_plane, point_to_point};
     use super::*;
     use crate::rigid::{add, exponential, is_rotation};
@@ -322,7 +322,7 @@ mod tests {
 
     fn sums(pairs: &[([f64; 3], [f64; 3])]) -> [f64; POINT_TERMS] {
         pairs.iter().fold([0.0; POINT_TERMS], |sum, (s, q)| {
-            let term = point_to_point(&Rigid::IDENTITY, &Kernel::None, *s, *q);
+            let term = point_to_point(&Rigid::IDENTITY, &Robust::None, *s, *q);
             std::array::from_fn(|i| sum[i] + term[i])
         })
     }
@@ -409,7 +409,7 @@ mod tests {
                 let d = dot(wide, *p);
                 let on = [p[0] - d * wide[0], p[1] - d * wide[1], p[2] - d * wide[2]];
                 let lifted = add(on, wide.map(|x| x * off));
-                let term = point_to_plane(&at, &Kernel::None, lifted, on, n);
+                let term = point_to_plane(&at, &Robust::None, lifted, on, n);
                 std::array::from_fn(|i| sum[i] + term[i])
             });
             let got = stepped(&terms, &at).unwrap();

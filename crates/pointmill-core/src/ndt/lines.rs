@@ -30,7 +30,7 @@ pub const fn in_lattice(cell: [i32; 3]) -> bool {
     inside
 }
 
-/// The cells of a grid among [`LINE`] that lie side by side along x. Rows go by (z, y, x), so that those of a line follow each other.
+/// The cells of a grid among [`LINE`] that lie side by side along x. CellRows go by (z, y, x), so that those of a line follow each other.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
@@ -61,7 +61,7 @@ impl Line {
 
 /// What a search looks at.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<L, M> {
+pub struct CellRows<L, M> {
     /// The lattice.
     pub lattice: NdtLattice,
     /// The number of rows.
@@ -72,7 +72,7 @@ pub struct Rows<L, M> {
     pub mean: M,
 }
 
-impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> Rows<L, M> {
+impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
     /// Calls `visit` with the rows whose mean lies strictly within `radius` metres of a point, ascending, and the squared distance. No row is near a point that is not finite.
     #[inline(always)]
     pub fn each_within(&self, point: [f64; 3], radius: f64, mut visit: impl FnMut(u32, f64)) {

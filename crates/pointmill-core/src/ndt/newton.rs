@@ -1,8 +1,9 @@
 //! Newton's method on the score of a scan: what each step does with the sums over its points.
 
-use super::{Pose, PreparedPose, TERMS, Terms};
+use super::{PoseVector, PreparedPose, TERMS, Terms};
 use crate::float::sqrt;
 use crate::linear::{Square, cholesky, solve};
+use crate::pose::Pose;
 
 /// The least part of the diagonal that is added to it.
 const LEAST_DAMPING: f64 = 1e-3;
@@ -42,11 +43,11 @@ pub struct NdtLimits {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NdtAlignment {
     /// The best pose so far.
-    pub pose: Pose,
+    pub pose: PoseVector,
     /// The sums at it.
     pub terms: Terms,
     /// The pose at which the sums are wanted next.
-    pub candidate: Pose,
+    pub candidate: PoseVector,
     /// It, made ready.
     pub prepared: PreparedPose,
     damping: f64,
@@ -64,7 +65,7 @@ pub struct NdtAlignment {
 
 impl NdtAlignment {
     /// At a guess.
-    pub fn new(guess: &Pose) -> Self {
+    pub fn new(guess: &PoseVector) -> Self {
         Self {
             pose: *guess,
             terms: [0.0; TERMS],
@@ -159,6 +160,12 @@ impl NdtAlignment {
         }
         self.prepared = PreparedPose::new(&self.candidate);
         true
+    }
+
+    /// The best pose so far.
+    pub fn target_from_source(&self) -> Pose {
+        let [x, y, z, roll, pitch, yaw] = self.pose;
+        Pose::of_angles([x, y, z], [roll, pitch, yaw])
     }
 
     /// First derivatives of minus the score at [`NdtAlignment::pose`].

@@ -1,8 +1,9 @@
 //! How well a point fits a cell, and how that changes with the pose.
 
-use crate::eigen::Symmetric;
+use crate::eigen::{Symmetric, times};
+use crate::euler::{Turn, product};
 use crate::float::exp;
-use crate::trig::sin_cos_f64;
+use crate::rigid::{dot, rotate, subtract};
 
 /// Values that are added up over the points of a scan: see [`Terms`].
 pub const TERMS: usize = 30;
@@ -17,8 +18,8 @@ pub struct NdtScore {
     pub d2: f64,
 }
 
-/// A pose: translation in metres, then roll, pitch and yaw in radians. The rotation is that about x by roll, times that about y by pitch, times that about z by yaw.
-pub type Pose = [f64; 6];
+/// The parameters that an alignment optimizes: x, y, z in metres, then roll, pitch and yaw in radians; see [`crate::euler`] for the rotation.
+pub type PoseVector = [f64; 6];
 
 /// A pose made ready: the rotation and its derivatives by the angles.
 #[repr(C)]
@@ -62,7 +63,7 @@ impl NdtScore {
 impl PreparedPose {
     /// Makes a pose ready.
     #[inline(always)]
-    pub fn new(pose: &Pose) -> Self {
+    pub fn new(pose: &PoseVector) -> Self {
         let [x, y, z] = [Turn::by(pose[3]), Turn::by(pose[4]), Turn::by(pose[5])];
         let [dx, dy, dz] = [x.derived(), y.derived(), z.derived()];
         Self {
@@ -78,11 +79,6 @@ impl PreparedPose {
                 product(x, y, dz.derived()),
             ],
         }
-    }
-
-    /// The rotation, rows first.
-    pub const fn rotation(&self) -> &[[f64; 3]; 3] {
-        &self.rotation
     }
 
     /// A point in the frame of the map.
@@ -125,7 +121,7 @@ impl PosedPoint {
     /// Adds the terms of a cell with this mean and inverse covariance.
     #[inline(always)]
     pub fn add(&self, score: &NdtScore, mean: [f64; 3], inverse: &Symmetric, terms: &mut Terms) {
-        let q = [self.at[0] - mean[0], self.at[1] - mean[1], self.at[2] - mean[2]];
+        let q = subtract(self.at, mean);
         let cq = times(inverse, q);
         let term = -score.d1 * exp(-score.d2 / 2.0 * dot(q, cq));
         terms[0] += term;
@@ -173,60 +169,6 @@ impl PosedPoint {
     }
 }
 
-/// A turn about an axis, or its derivative by the angle: what it does along the axis, and across.
-#[derive(Clone, Copy)]
-struct Turn {
-    along: f64,
-    cos: f64,
-    sin: f64,
-}
-
-impl Turn {
-    #[inline(always)]
-    fn by(angle: f64) -> Self {
-        let (sin, cos) = sin_cos_f64(angle);
-        Self { along: 1.0, cos, sin }
-    }
-
-    #[inline(always)]
-    fn derived(self) -> Self {
-        Self { along: 0.0, cos: -self.sin, sin: self.cos }
-    }
-}
-
-/// A turn about x, times one about y, times one about z.
-#[inline(always)]
-fn product(x: Turn, y: Turn, z: Turn) -> [[f64; 3]; 3] {
-    [
-        [x.along * (y.cos * z.cos), -x.along * (y.cos * z.sin), x.along * (y.sin * z.along)],
-        [
-            x.cos * (y.along * z.sin) + x.sin * (y.sin * z.cos),
-            x.cos * (y.along * z.cos) - x.sin * (y.sin * z.sin),
-            -x.sin * (y.cos * z.along),
-        ],
-        [
-            x.sin * (y.along * z.sin) - x.cos * (y.sin * z.cos),
-            x.sin * (y.along * z.cos) + x.cos * (y.sin * z.sin),
-            x.cos * (y.cos * z.along),
-        ],
-    ]
-}
-
-#[inline(always)]
-fn rotate(m: &[[f64; 3]; 3], p: [f64; 3]) -> [f64; 3] {
-    [dot(m[0], p), dot(m[1], p), dot(m[2], p)]
-}
-
-#[inline(always)]
-fn times(a: &Symmetric, x: [f64; 3]) -> [f64; 3] {
-    [dot([a[0], a[1], a[2]], x), dot([a[1], a[3], a[4]], x), dot([a[2], a[4], a[5]], x)]
-}
-
-#[inline(always)]
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,7 +176,7 @@ mod tests {
 
     const MEAN: [f64; 3] = [3.0, -2.0, 0.5];
 
-    fn terms(score: &NdtScore, pose: &Pose, p: [f64; 3], inverse: &Symmetric) -> Terms {
+    fn terms(score: &NdtScore, pose: &PoseVector, p: [f64; 3], inverse: &Symmetric) -> Terms {
         let prepared = PreparedPose::new(pose);
         let mut terms = [0.0; TERMS];
         prepared.place(p).add(score, MEAN, inverse, &mut terms);

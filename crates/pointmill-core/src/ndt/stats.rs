@@ -3,7 +3,7 @@
 use super::{Moments, NdtLattice, STEPS};
 use crate::eigen::{ENTRIES, Symmetric, eigen};
 
-/// Which matrix is called a cell's covariance; S is the scatter of its n points about their mean.
+/// The definition of a cell's covariance. S is the scatter of its n points about their mean.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Covariance {
@@ -16,6 +16,8 @@ pub enum Covariance {
     /// `S / n`.
     Population,
 }
+
+crate::names!(Covariance { Unbiased = "unbiased", Autoware = "autoware", Population = "population" });
 
 /// How statistics are made.
 #[repr(C)]

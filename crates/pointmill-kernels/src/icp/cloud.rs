@@ -20,7 +20,7 @@ pub const KEEP_TILE: u32 = BLOCK * ITEMS as u32;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const FARTHEST: f64 = 1e18;
 
-/// What is known of a cloud. All bits are set before [`Keep`], but for `zeros` and `nonfinite`, which are zero.
+/// What is known of a cloud. All bits are set before [`Keep`], but for `zeros` and `non_finite`, which are zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Head {
@@ -29,7 +29,7 @@ pub struct Head {
     /// Points that stay.
     pub kept: u32,
     /// Points that are not finite.
-    pub nonfinite: u32,
+    pub non_finite: u32,
     /// Points at exactly zero that were left out.
     pub zeros: u32,
     /// The first point that stays and is too far from the centre.
@@ -123,7 +123,7 @@ kernel! {
     fn(a: KeepArgs) {
         let shared = Shared::at(0);
         let tile = scan::take_tile(a.tiles, shared);
-        let (mut nonfinite, mut zeros) = (0, 0);
+        let (mut non_finite, mut zeros) = (0, 0);
         let start = crate::prim::compact::first_element::<ITEMS>(tile);
         let mut stays = [false; ITEMS];
         for j in 0..ITEMS {
@@ -132,7 +132,7 @@ kernel! {
                 let p = a.points.get(i);
                 let finite = p[0].is_finite() && p[1].is_finite() && p[2].is_finite();
                 let zero = a.drop_zeros != 0 && p[0] == 0.0 && p[1] == 0.0 && p[2] == 0.0;
-                nonfinite += if finite { 0 } else { 1 };
+                non_finite += if finite { 0 } else { 1 };
                 zeros += if finite && zero { 1 } else { 0 };
                 stays[j] = finite && !zero;
             }
@@ -143,9 +143,9 @@ kernel! {
                 *a.kept.add(r.rank[j] as usize) = r.start + j as u32 * WARP;
             }
         }
-        let (nonfinite, zeros) = (warp_sum(nonfinite), warp_sum(zeros));
-        if lane() == 0 && nonfinite > 0 {
-            atomic_add(&raw mut (*a.head).nonfinite, nonfinite);
+        let (non_finite, zeros) = (warp_sum(non_finite), warp_sum(zeros));
+        if lane() == 0 && non_finite > 0 {
+            atomic_add(&raw mut (*a.head).non_finite, non_finite);
         }
         if lane() == 0 && zeros > 0 {
             atomic_add(&raw mut (*a.head).zeros, zeros);

@@ -30,6 +30,8 @@ use crate::prim::sum::TREE;
 use crate::prim::sum::{fold, write_tree};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::rigid::wide;
 
 /// The kernels of this module.
 pub const KERNELS: &[crate::Properties] = properties![
@@ -77,12 +79,6 @@ unsafe fn load4(p: *const Place4) -> ([f32; 3], u32) {
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Aligned(Place4);
-
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-const fn wide(p: [f32; 3]) -> [f64; 3] {
-    [p[0] as f64, p[1] as f64, p[2] as f64]
-}
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]

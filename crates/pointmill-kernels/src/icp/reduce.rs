@@ -4,7 +4,7 @@ use super::advance::LoopState;
 use super::look::StoredKnown;
 use super::spread::StoredSpread;
 use super::*;
-use pointmill_core::icp::Kernel as Robust;
+use pointmill_core::icp::Robust;
 use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_core::icp::pairs::{POINT_TERMS, STEP_TERMS};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]

@@ -3,7 +3,7 @@
 use super::*;
 use pointmill_core::hash::Seed;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{Line, Rows};
+use pointmill_core::ndt::{CellRows, Line};
 
 /// The key of a [`pointmill_core::ndt::Line`] plus one in two words, the mask, and the complement of the first row; all zero when empty.
 #[repr(C, align(16))]
@@ -92,8 +92,8 @@ impl Map {
     /// # Safety
     /// The map is valid for reads.
     #[inline(always)]
-    pub(super) unsafe fn rows(self) -> Rows<impl Fn(u64) -> Line, impl Fn(u32) -> [f64; 3]> {
-        Rows {
+    pub(super) unsafe fn rows(self) -> CellRows<impl Fn(u64) -> Line, impl Fn(u32) -> [f64; 3]> {
+        CellRows {
             lattice: self.lattice,
             len: self.len,
             // SAFETY: the caller's promise.

@@ -1,10 +1,9 @@
 //! Clouds about a centre of their own, in `f32`.
 
-use super::Metric;
+use super::params::Metric;
 use super::result::Dropped;
-use super::search::{MAX_POINTS, order_along_curve};
 use crate::device::on_threads;
-use crate::{Argument, Coordinates, Device, Error, Result, memory};
+use crate::{Argument, Error, Result, Rows, memory};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
 use pointmill_core::rigid::unit;
 use rayon::prelude::*;
@@ -16,27 +15,25 @@ const FARTHEST: f64 = 1e18;
 
 /// The finite points of a cloud, about its centre.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Local {
+pub(super) struct CenteredCloud {
     pub(super) points: Vec<[f32; 3]>,
     /// The caller's normals of these points; empty if there are none.
     pub(super) normals: Vec<[f32; 3]>,
-    /// What was taken off, in metres.
+    /// The centre in metres, which was subtracted from each point.
     pub(super) centre: [f64; 3],
     pub(super) dropped: Dropped,
 }
 
-impl Local {
-    /// Takes the points of a cloud in order.
-    pub(super) fn new(argument: Argument, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<Self> {
-        cloud.check_points(argument, &Device::cpu().stream()?)?;
-        check_number(argument, cloud.len())?;
+impl CenteredCloud {
+    /// The finite points of a cloud of the host, in their order.
+    pub(super) fn new(argument: Argument, cloud: &Rows<'_>, drop_zeros: bool) -> Result<Self> {
         let mut local = Self::default();
         let mut kept: Vec<[f64; 3]> = Vec::new();
         memory::room(&mut kept, cloud.len())?;
         for i in 0..cloud.len() {
             let p = cloud.point(i);
             if !p.iter().all(|x| x.is_finite()) {
-                local.dropped.nonfinite += 1;
+                local.dropped.non_finite += 1;
             } else if drop_zeros && p == [0.0; 3] {
                 local.dropped.zeros += 1;
             } else {
@@ -52,23 +49,18 @@ impl Local {
         Ok(local)
     }
 
-    /// Takes the caller's normals, one for each point of `cloud`, which this was made of.
-    pub(super) fn take_normals(
-        &mut self,
-        cloud: &Coordinates<'_>,
-        normals: &[[f32; 3]],
-        drop_zeros: bool,
-    ) -> Result<()> {
-        let stays = |i: &usize| {
+    /// Takes the caller's normals, one for each point of `cloud`, from which this cloud was made.
+    pub(super) fn take_normals(&mut self, cloud: &Rows<'_>, normals: &[[f32; 3]], drop_zeros: bool) -> Result<()> {
+        let is_kept = |i: &usize| {
             let p = cloud.point(*i);
             p.iter().all(|x| x.is_finite()) && !(drop_zeros && p == [0.0; 3])
         };
         memory::room(&mut self.normals, self.points.len())?;
-        self.normals.extend((0..cloud.len()).filter(stays).map(|i| unit_normal(normals[i])));
+        self.normals.extend((0..cloud.len()).filter(is_kept).map(|i| unit_normal(normals[i])));
         Ok(())
     }
 
-    /// One point, their mean, for the points of each cube of `size` metres; in the order of the first points of cubes.
+    /// The mean of the points of each cube of `size` metres, in the order of the first points of the cubes.
     pub(super) fn downsampled(&self, argument: Argument, size: f64) -> Result<Vec<[f32; 3]>> {
         let lattice = NdtLattice::new(size)
             .map_err(|_| Error::argument(Argument::VoxelSize, "0, or a size whose reciprocal is a normal f32", size))?;
@@ -95,16 +87,8 @@ impl Local {
     }
 }
 
-/// Checks the number of points of a cloud.
-pub(super) fn check_number(argument: Argument, n: usize) -> Result<()> {
-    if n > MAX_POINTS {
-        return Err(Error::argument(argument, format!("at most {MAX_POINTS} points"), n));
-    }
-    Ok(())
-}
-
 /// Checks the caller's normals of a target.
-pub(super) fn check_normals(cloud: &Coordinates<'_>, normals: &[[f32; 3]], metric: Metric) -> Result<()> {
+pub(super) fn check_normals(cloud: &Rows<'_>, normals: &[[f32; 3]], metric: Metric) -> Result<()> {
     if metric == Metric::PointToPoint {
         let expected = "none: point-to-point does not use normals";
         return Err(Error::argument(Argument::TargetNormals, expected, format!("{} normals", normals.len())));
@@ -119,7 +103,7 @@ pub(super) fn check_normals(cloud: &Coordinates<'_>, normals: &[[f32; 3]], metri
     Ok(())
 }
 
-/// A normal of length one; zeros, which is none, for what has no direction.
+/// A normal of length one; zeros, which stand for no normal, for a vector without a direction.
 pub(super) fn unit_normal(normal: [f32; 3]) -> [f32; 3] {
     let unit = unit(normal.map(f64::from));
     if unit.iter().all(|x| x.is_finite()) { unit.map(|x| x as f32) } else { [0.0; 3] }
@@ -131,7 +115,7 @@ pub(super) fn too_far(argument: Argument, index: usize) -> Error {
     Error::argument(argument, expected, format!("point {index} of those that are finite"))
 }
 
-/// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the middle of a box it stays where most points are when a few are far away.
+/// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the middle of a box it lies where most points are, even if a few are far away.
 fn centre(points: &[[f64; 3]]) -> [f64; 3] {
     if points.is_empty() {
         return [0.0; 3];
@@ -143,9 +127,4 @@ fn centre(points: &[[f64; 3]]) -> [f64; 3] {
         values.iter_mut().enumerate().for_each(|(i, value)| *value = points[i * points.len() / n][axis]);
         *values.select_nth_unstable_by(n / 2, f64::total_cmp).1
     })
-}
-
-/// Points in the order of the Morton curve, with what belongs to each.
-pub(super) fn along_curve(points: &[[f32; 3]]) -> Result<Vec<u32>> {
-    memory::collect(order_along_curve(points.len(), |i| points[i])?.into_iter().map(|(_, i)| i))
 }

@@ -1,66 +1,91 @@
-//! How clouds are aligned.
+//! Parameters of alignments, their limits, and their checks.
 
-use super::search::{MAX_NEIGHBOURS, Search};
 use crate::{Argument, Error, Result};
-pub use pointmill_core::icp::Kernel as Robust;
+use pointmill_core::icp::keep::MAX_NEIGHBOURS;
+use pointmill_core::icp::nearest::{FARTHEST, limit};
 use pointmill_core::icp::turn::Rules;
-use pointmill_core::rigid::Rigid;
+use pointmill_core::names;
 
+pub use pointmill_core::icp::Robust;
+
+/// Most points of a cloud.
+pub const MAX_POINTS: usize = (1 << 30) - 1;
 /// Fewest neighbours that normals are made from.
 const FEWEST_NEIGHBOURS: usize = 3;
 
-/// What is made small.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The error metric that an alignment minimizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Metric {
-    /// The distances of the points of pairs, in closed form. Where clouds overlap in part it ends beside the true pose: points without a partner pull.
+    /// The distances between the points of pairs, in closed form. Where clouds overlap in part it ends beside the true pose, because points without a counterpart pull.
     PointToPoint,
-    /// The distances of source points from the planes at their neighbours. Normals of the target are needed, and made.
+    /// The distances of source points from the tangent planes of the target. It needs normals of the target, and makes them unless the caller gives some.
     #[default]
     PointToPlane,
-    /// Generalized ICP: distances between surface patches, each a thousandth as thick, as a variance, as it is wide. Normals of both clouds are made.
+    /// Generalized ICP: distances between surface patches, each with the covariance diag(0.001, 1, 1) along its normal and its tangents. It makes normals of both clouds.
     Gicp,
 }
 
+names!(Metric { PointToPoint = "point-to-point", PointToPlane = "point-to-plane", Gicp = "gicp" });
+
+/// How neighbours are searched for. Every search finds the same neighbours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Search {
+    /// The fastest: the kd-tree on the CPU, the LBVH on a GPU.
+    #[default]
+    Auto,
+    /// Compares each query with every point. Small clouds, and tests of the other searches.
+    Brute,
+    /// A tree split at medians. It takes the fewest steps a query; a GPU gets it from the CPU.
+    KdTree,
+    /// A tree along the Morton curve, which a GPU builds itself.
+    Lbvh,
+}
+
+names!(Search { Auto = "auto", Brute = "brute", KdTree = "kdtree", Lbvh = "lbvh" });
+
 /// A stage of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Stage {
-    /// Edge in metres of the cells whose points become one, their mean; 0 takes all points.
+    /// Edge in metres of the cells whose points become one, their mean. Default 0, which takes all points.
     pub voxel_size: f64,
-    /// As [`IcpParams::max_distance`].
+    /// As [`IcpParams::max_distance`]. Default none.
     pub max_distance: Option<f64>,
 }
 
-/// Parameters of an alignment; plain values, checked by [`align`](super::align).
+/// Parameters of an alignment: plain values. [`validate`](Self::validate) checks them, as every operation does that takes them.
 ///
 /// ```
 /// use pointmill::icp::{IcpParams, Metric, Robust, Stage};
 /// let coarse = Stage { voxel_size: 1.0, max_distance: Some(5.0) };
 /// let fine = Stage { voxel_size: 0.25, max_distance: Some(1.0) };
 /// let params = IcpParams { metric: Metric::Gicp, robust: Robust::Cauchy(0.5), schedule: vec![coarse, fine], ..IcpParams::default() };
+/// params.validate()?;
 /// assert_eq!((params.max_iterations, params.max_distance), (100, None));
+/// # Ok::<(), pointmill::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct IcpParams {
-    /// What is made small; default point-to-plane.
+    /// The error metric to minimize. Default point-to-plane.
     pub metric: Metric,
-    /// How neighbours are searched for; default the fastest. Poses and pairs do not depend on it.
+    /// How neighbours are searched for; poses and pairs do not depend on it. Default the fastest.
     pub search: Search,
-    /// Pairs that are farther apart than these metres do not count; a pair at the distance does. Default none.
+    /// Greatest distance of a pair in metres, inclusive; pairs farther apart do not count. Default none.
     pub max_distance: Option<f64>,
-    /// Where to start: a rigid transform, 4x4, rows first; default identity. A rotation that is a millionth to a thousandth off is taken as the nearest rotation.
-    pub target_from_source: [f64; 16],
-    /// How pairs are weighed by their residuals, with a width in metres; default alike.
+    /// Weights of pairs by their residuals, with a width in metres. Default all alike.
     pub robust: Robust,
-    /// Most steps of a stage; default 100.
+    /// Most steps of a stage. Default 100.
     pub max_iterations: usize,
-    /// A shorter step ends a stage: the root mean square motion of the source points, as a part of their root mean square distance from their mean. Default 1e-6.
+    /// A shorter step ends a stage: the root mean square motion of the source points, divided by their root mean square distance from their mean. Default 1e-6.
     pub step_tolerance: f64,
-    /// Points that a normal is made from, the point itself among them; 3 to 32, default 20.
+    /// The number of points that a normal is made from, the point itself included; 3 to 32. Default 20.
     pub neighbours: usize,
-    /// Whether points at exactly (0, 0, 0) are left out of both clouds: some sensors write them where nothing came back. Default no.
+    /// Whether points at exactly (0, 0, 0) are left out of both clouds; some sensors write them for beams without a return. Default no.
     pub drop_zeros: bool,
-    /// Stages, one after the other, each from the pose of the one before. Empty is one stage of all points with `max_distance`, which otherwise is not used. Default
-    /// empty.
+    /// Stages, one after the other, each from the pose of the one before. Empty is one stage of all points with `max_distance`, which is not used otherwise. Default empty.
     pub schedule: Vec<Stage>,
 }
 
@@ -70,7 +95,6 @@ impl Default for IcpParams {
             metric: Metric::default(),
             search: Search::default(),
             max_distance: None,
-            target_from_source: [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0],
             robust: Robust::None,
             max_iterations: 100,
             step_tolerance: 1e-6,
@@ -82,10 +106,13 @@ impl Default for IcpParams {
 }
 
 impl IcpParams {
-    /// Where to start, if everything is in range.
-    pub(super) fn check(&self) -> Result<Rigid> {
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn validate(&self) -> Result<()> {
         for stage in self.stages() {
-            super::search::limit_of(stage.max_distance)?;
+            limit_of(stage.max_distance)?;
             if !(stage.voxel_size.is_finite() && stage.voxel_size >= 0.0) {
                 return Err(Error::argument(Argument::VoxelSize, "a finite size >= 0 m", stage.voxel_size));
             }
@@ -100,7 +127,7 @@ impl IcpParams {
             let expected = format!("{FEWEST_NEIGHBOURS} to {MAX_NEIGHBOURS}");
             return Err(Error::argument(Argument::Neighbours, expected, self.neighbours));
         }
-        Rigid::from_matrix(&self.target_from_source).map_err(|e| Error::not_rigid(Argument::TargetFromSource, e))
+        Ok(())
     }
 
     /// What ends a stage.
@@ -117,5 +144,22 @@ impl IcpParams {
         } else {
             self.schedule.clone()
         }
+    }
+}
+
+/// Checks the number of points of a cloud.
+pub(super) fn check_number(argument: Argument, n: usize) -> Result<()> {
+    if n > MAX_POINTS {
+        return Err(Error::argument(argument, format!("at most {MAX_POINTS} points"), n));
+    }
+    Ok(())
+}
+
+/// The key that neighbours within a distance are below.
+pub(super) fn limit_of(max_distance: Option<f64>) -> Result<u64> {
+    match max_distance {
+        None => Ok(FARTHEST),
+        Some(distance) if distance >= 0.0 => Ok(limit(distance)),
+        Some(distance) => Err(Error::argument(Argument::MaxDistance, "0 m or more", distance)),
     }
 }

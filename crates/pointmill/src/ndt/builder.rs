@@ -2,14 +2,14 @@
 
 use super::grid::Place;
 use super::moments::{lattice_of, same};
-use super::{NdtCloud, NdtGrid, NdtMoments, NdtParams, gpu};
+use super::{NdtGrid, NdtMoments, NdtParams, gpu};
 use crate::device::{Device, Stream};
-use crate::{Argument, Result};
+use crate::{Argument, Result, Rows};
 use pointmill_core::ndt::NdtLattice;
 
 /// The grid of a cloud in cells of `resolution` metres.
 ///
-/// **Shapes, units and frames**: see [`NdtCloud`]; metres, in the frame of the points. **Order and determinism**: rows by (z, y, x); the same bits on every device, in any order of
+/// **Shapes, units and frames**: see [`Rows`]; metres, in the frame of the points. **Order and determinism**: rows by (z, y, x); the same bits on every device, in any order of
 /// points.
 ///
 /// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell, fewer than 2^31 points a call.
@@ -18,18 +18,23 @@ use pointmill_core::ndt::NdtLattice;
 /// A resolution that makes no lattice, parameters out of range, a point outside of the lattice, too many in a cell; out of memory, a lost device.
 ///
 /// ```
-/// use pointmill::Device;
-/// use pointmill::ndt::{NdtCloud, NdtParams, ndt_grid};
+/// use pointmill::ndt::{NdtParams, ndt_grid};
+/// use pointmill::{Device, Rows};
 ///
 /// let points: Vec<f32> = (0..9).flat_map(|i| [0.25 + 0.5 * (i % 3) as f32, 0.25 + 0.5 * (i / 3) as f32, 0.5]).collect();
-/// let grid = ndt_grid(NdtCloud::f32(&points, 3)?, 2.0, &NdtParams::default(), &Device::auto())?;
+/// let grid = ndt_grid(Rows::f32(&points, 3)?, 2.0, &NdtParams::default(), &Device::auto())?;
 /// assert_eq!(grid.read()?.mean, [[0.75, 0.75, 0.5]]);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
-pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device: &Device) -> Result<NdtGrid> {
-    let mut builder = NdtBuilder::new(&device.stream()?, resolution)?;
+pub fn ndt_grid<'a>(
+    cloud: impl Into<Rows<'a>>,
+    resolution: f64,
+    params: &NdtParams,
+    device: &Device,
+) -> Result<NdtGrid> {
+    let mut builder = NdtBuilder::new(&device.stream()?, resolution, params)?;
     builder.add(cloud)?;
-    builder.finish(params)
+    builder.finish()
 }
 
 /// Adds up clouds on a device, and makes grids of the sums; keeps its memory between clouds.
@@ -38,15 +43,15 @@ pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device
 /// calls but [`NdtBuilder::clear`] then return an error.
 ///
 /// ```
-/// use pointmill::Device;
-/// use pointmill::ndt::{NdtBuilder, NdtCloud, NdtMoments};
+/// use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams};
+/// use pointmill::{Device, Rows};
 ///
-/// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0)?;
-/// builder.add(NdtCloud::f32(&[0.5, 0.5, 0.5, /**/ 3.5, 0.5, 0.5], 3)?)?;
-/// builder.add(NdtCloud::f64(&[0.75, 0.5, 0.5], 3)?)?;
+/// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0, &NdtParams::default())?;
+/// builder.add(Rows::f32(&[0.5, 0.5, 0.5, /**/ 3.5, 0.5, 0.5], 3)?)?;
+/// builder.add(Rows::f64(&[0.75, 0.5, 0.5], 3)?)?;
 /// // The same sums as on the CPU, wherever and in whichever order they were made.
 /// let mut moments = NdtMoments::new(1.0)?;
-/// moments.add(NdtCloud::f64(&[3.5, 0.5, 0.5, /**/ 0.75, 0.5, 0.5, /**/ 0.5, 0.5, 0.5], 3)?)?;
+/// moments.add(Rows::f64(&[3.5, 0.5, 0.5, /**/ 0.75, 0.5, 0.5, /**/ 0.5, 0.5, 0.5], 3)?)?;
 /// assert_eq!(builder.moments()?, moments);
 /// # Ok::<(), pointmill::Error>(())
 /// ```
@@ -54,6 +59,7 @@ pub fn ndt_grid(cloud: NdtCloud<'_>, resolution: f64, params: &NdtParams, device
 pub struct NdtBuilder {
     stream: Stream,
     lattice: NdtLattice,
+    params: NdtParams,
     path: Path,
 }
 
@@ -67,15 +73,16 @@ impl NdtBuilder {
     /// A builder without points, whose work goes to `stream`, for cells of `resolution` metres.
     ///
     /// # Errors
-    /// A resolution that makes no lattice; out of memory.
-    pub fn new(stream: &Stream, resolution: f64) -> Result<Self> {
+    /// A resolution that makes no lattice, parameters out of range; out of memory.
+    pub fn new(stream: &Stream, resolution: f64, params: &NdtParams) -> Result<Self> {
+        params.validate()?;
         let lattice = lattice_of(resolution)?;
         let path = if stream.device().is_cpu() {
             Path::Cpu(NdtMoments::new(resolution)?)
         } else {
             Path::Gpu(Box::new(gpu::Table::new(stream, lattice)?))
         };
-        Ok(Self { stream: stream.clone(), lattice, path })
+        Ok(Self { stream: stream.clone(), lattice, params: *params, path })
     }
 
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
@@ -83,7 +90,8 @@ impl NdtBuilder {
     /// # Errors
     /// A cloud on another device, a point outside of the lattice, too many in a cell, 2^64 points or more in all, out of memory; nothing was added then. A lost device; a builder that a call
     /// failed on half-way.
-    pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
+    pub fn add<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
+        let cloud = cloud.into();
         cloud.check_points(Argument::Points, &self.stream)?;
         match &mut self.path {
             Path::Cpu(moments) => self.stream.device().install(|| moments.add(cloud)),
@@ -101,6 +109,11 @@ impl NdtBuilder {
             Path::Cpu(own) => own.merge(moments),
             Path::Gpu(table) => table.merge(moments),
         }
+    }
+
+    /// The parameters of the grids.
+    pub const fn params(&self) -> &NdtParams {
+        &self.params
     }
 
     /// The lattice of the cells.
@@ -122,7 +135,7 @@ impl NdtBuilder {
         }
     }
 
-    /// What the points add up to, on the host.
+    /// The sums of the points so far, on the host.
     ///
     /// # Errors
     /// Out of memory, or whatever the device's work ran into; a builder that a call failed on half-way.
@@ -136,9 +149,9 @@ impl NdtBuilder {
     /// The grid of the points so far, on the builder's device.
     ///
     /// # Errors
-    /// Parameters out of range; out of memory, a lost device; a builder that a call failed on half-way.
-    pub fn finish(&mut self, params: &NdtParams) -> Result<NdtGrid> {
-        let stats = params.check()?;
+    /// Out of memory, a lost device; a builder that a call failed on half-way.
+    pub fn finish(&mut self) -> Result<NdtGrid> {
+        let (params, stats) = (&self.params, self.params.check()?);
         match &mut self.path {
             Path::Cpu(moments) => {
                 let cells = self.stream.device().install(|| moments.finish(params))?;
@@ -153,12 +166,12 @@ impl NdtBuilder {
         }
     }
 
-    /// As [`NdtBuilder::finish`], into a grid that was made before, whose memory is used again.
+    /// As [`NdtBuilder::finish`], into a grid that was made before, whose memory is reused.
     ///
     /// # Errors
     /// As [`NdtBuilder::finish`]; a grid on another device.
-    pub fn finish_into(&mut self, params: &NdtParams, grid: &mut NdtGrid) -> Result<()> {
-        let stats = params.check()?;
+    pub fn finish_into(&mut self, grid: &mut NdtGrid) -> Result<()> {
+        let stats = self.params.check()?;
         if !grid.stream.device().same_memory(&self.stream.device()) {
             let expected = format!("a grid on {}", self.stream.device());
             return Err(crate::Error::argument(Argument::Grid, expected, grid.stream.device()));
@@ -169,10 +182,10 @@ impl NdtBuilder {
                 // Should the call fail, there are no rows.
                 grid.report = super::NdtReport::default();
                 cells.set_len(0);
-                grid.report = table.finish(params.min_points, stats, cells)?;
+                grid.report = table.finish(self.params.min_points, stats, cells)?;
             }
             // Memory of the CPU or of another stream is not used again.
-            _ => *grid = self.finish(params)?,
+            _ => *grid = self.finish()?,
         }
         Ok(())
     }

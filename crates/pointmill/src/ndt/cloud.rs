@@ -1,6 +1,6 @@
 //! The places of a cloud's points.
 
-pub use crate::Coordinates as NdtCloud;
+use crate::Rows;
 use crate::rows::Values;
 use pointmill_core::ndt::{NdtLattice, Place};
 
@@ -12,7 +12,7 @@ pub(super) enum Found {
 }
 
 /// Calls `visit` with points `first` to `end` of a cloud of the host, in order.
-pub(super) fn each(cloud: &NdtCloud<'_>, first: usize, end: usize, lattice: &NdtLattice, mut visit: impl FnMut(Found)) {
+pub(super) fn each(cloud: &Rows<'_>, first: usize, end: usize, lattice: &NdtLattice, mut visit: impl FnMut(Found)) {
     let mut tell = |place: Option<Place>, p: [f64; 3]| {
         visit(match place {
             Some(place) => Found::At(place),

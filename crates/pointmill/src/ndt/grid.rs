@@ -1,40 +1,44 @@
 //! A grid on its device: looking up, scoring, aligning.
 
-use super::fit::check;
+use super::align::registration;
 use super::moments::lattice_of;
-use super::{AlignParams, NdtCells, NdtCloud, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
+use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
-use crate::{Argument, Error, Result, memory};
+use crate::registration::check_pose;
+use crate::{Argument, Error, Pose, Result, Rows, memory};
 use pointmill_core::eigen::eigen;
-use pointmill_core::ndt::{NdtAlignment, NdtLattice, Pose, PreparedPose, in_lattice, key_of};
+use pointmill_core::names;
+use pointmill_core::ndt::{NdtAlignment, NdtLattice, PreparedPose, in_lattice, key_of};
 
-/// Neighbourhoods of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Neighbourhoods of a cell. The name of each is its number of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Neighbourhood {
     /// The cell itself.
     One,
-    /// And the six that share a face with it.
+    /// The cell and the six that share a face with it.
     Seven,
-    /// And all that share a face, an edge or a corner.
+    /// The cell and all that share a face, an edge or a corner with it.
     TwentySeven,
 }
 
-/// Which rows are near a point.
+names!(Neighbourhood { One = "1", Seven = "7", TwentySeven = "27" });
+
+/// The rows that a search returns.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Near {
-    /// Those of so many cells around its own.
+    /// The rows of so many cells around the point's own.
     Around(u32),
-    /// Those whose mean is within so many metres.
+    /// The rows whose mean is within so many metres.
     Within(f64),
 }
 
-/// Cells of normal distributions on a device, and where each of them is: a map to match scans against.
+/// Cells of normal distributions on a device, with an index of them: a map to match scans against.
 ///
 /// **Order**: rows by (z, y, x) of the cell. **Determinism**: all answers have the same bits on every device, for any number of threads and in every run.
 ///
 /// ```
-/// use pointmill::Device;
-/// use pointmill::ndt::{AlignParams, NdtBuilder, NdtCloud, NdtParams};
+/// use pointmill::ndt::{NdtAlignParams, NdtParams, ndt_grid};
+/// use pointmill::{Device, Pose, Rows};
 ///
 /// // A corner of a room: a floor and two walls, a point every ten centimetres.
 /// let mut points = Vec::new();
@@ -44,16 +48,14 @@ pub(super) enum Near {
 ///         points.extend([a, b, 0.0, /**/ 0.0, a, b, /**/ a, 0.0, b]);
 ///     }
 /// }
-/// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 1.0)?;
-/// builder.add(NdtCloud::f32(&points, 3)?)?;
-/// let grid = builder.finish(&NdtParams::default())?;
+/// let grid = ndt_grid(Rows::f32(&points, 3)?, 1.0, &NdtParams::default(), &Device::auto())?;
 ///
-/// // A scan of it that thinks that it stands elsewhere.
+/// // A scan of it, with a guess that is 25 cm and 2 degrees off.
 /// let scan: Vec<f32> = points.chunks_exact(3).step_by(7).flatten().copied().collect();
-/// let guess = [0.2, -0.15, 0.1, 0.0, 0.0, 0.03];
-/// let found = &grid.align(NdtCloud::f32(&scan, 3)?, &[guess], &AlignParams::default())?[0];
+/// let guess = Pose::from_xyzrpy([0.2, -0.15, 0.1, 0.0, 0.0, 0.03])?;
+/// let found = &grid.align(Rows::f32(&scan, 3)?, &[guess], &NdtAlignParams::default())?[0];
 /// assert!(found.converged());
-/// assert!(found.pose.iter().all(|x| x.abs() < 0.02));
+/// assert!(found.target_from_source.xyzrpy().iter().all(|x| x.abs() < 0.02));
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 #[derive(Debug)]
@@ -146,13 +148,13 @@ impl NdtGrid {
     ///
     /// # Errors
     /// Points on another device; too many rows; out of memory.
-    pub fn neighbours(&self, points: NdtCloud<'_>, neighbourhood: Neighbourhood) -> Result<NdtNeighbours> {
+    pub fn neighbours<'a>(&self, points: impl Into<Rows<'a>>, neighbourhood: Neighbourhood) -> Result<NdtNeighbours> {
         let cells = match neighbourhood {
             Neighbourhood::One => 1,
             Neighbourhood::Seven => 7,
             Neighbourhood::TwentySeven => 27,
         };
-        self.search(points, Near::Around(cells))
+        self.search(points.into(), Near::Around(cells))
     }
 
     /// All rows whose mean lies strictly within `radius` metres of each point; none for a point that is not finite.
@@ -161,14 +163,14 @@ impl NdtGrid {
     ///
     /// # Errors
     /// A radius that is not finite and positive; points on another device; too many rows; out of memory.
-    pub fn radius_search(&self, points: NdtCloud<'_>, radius: f64) -> Result<NdtNeighbours> {
+    pub fn radius_search<'a>(&self, points: impl Into<Rows<'a>>, radius: f64) -> Result<NdtNeighbours> {
         if !(radius.is_finite() && radius > 0.0) {
             return Err(Error::argument(Argument::Radius, "a finite radius > 0 m", radius));
         }
-        self.search(points, Near::Within(radius))
+        self.search(points.into(), Near::Within(radius))
     }
 
-    fn search(&self, points: NdtCloud<'_>, near: Near) -> Result<NdtNeighbours> {
+    fn search(&self, points: Rows<'_>, near: Near) -> Result<NdtNeighbours> {
         points.check_points(Argument::Points, &self.stream)?;
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.search(&points, near, &self.stream)),
@@ -178,16 +180,17 @@ impl NdtGrid {
         }
     }
 
-    /// How well a scan fits at each of some poses. A point is scored against every cell whose mean lies within the edge of a cell of it.
+    /// How well a scan fits at each of some poses. Each point is scored against every cell whose mean lies within the edge of a cell from it.
     ///
-    /// **Shapes, units and frames**: the scan in metres, in the frame of the sensor; poses as [`Pose`] says.
+    /// **Units and frames**: the scan in metres, in the frame of the sensor; each pose takes that frame to the frame of the map. **Order**: as the poses.
     ///
     /// # Errors
-    /// A pose that is not finite, or with an angle beyond 2^17 rad; a scan on another device; out of memory.
-    pub fn score(&self, scan: NdtCloud<'_>, poses: &[Pose]) -> Result<Vec<NdtFit>> {
-        poses.iter().try_for_each(check)?;
+    /// A pose that is not rigid; a scan on another device; out of memory.
+    pub fn score<'a>(&self, scan: impl Into<Rows<'a>>, poses: &[Pose]) -> Result<Vec<NdtFit>> {
+        let scan = scan.into();
+        poses.iter().try_for_each(|pose| check_pose(Argument::Pose, pose))?;
         scan.check_points(Argument::Scan, &self.stream)?;
-        let prepared = memory::collect(poses.iter().map(PreparedPose::new))?;
+        let prepared = memory::collect(poses.iter().map(|pose| PreparedPose::new(&pose.xyzrpy())))?;
         let sums = match &self.place {
             Place::Host(grid) => self.device().install(|| -> Result<_> {
                 let mut sums = Vec::new();
@@ -204,14 +207,15 @@ impl NdtGrid {
         memory::collect(sums.into_iter().map(|sums| NdtFit::new(scan.len(), sums)))
     }
 
-    /// The sum of each point's terms at a pose, and the largest; zeros for a point without a cell within reach.
+    /// The sum of each point's terms at a pose, and the largest term; zeros for a point without a cell within reach.
     ///
     /// # Errors
     /// As [`NdtGrid::score`].
-    pub fn point_scores(&self, scan: NdtCloud<'_>, pose: &Pose) -> Result<Vec<[f64; 2]>> {
-        check(pose)?;
+    pub fn point_scores<'a>(&self, scan: impl Into<Rows<'a>>, pose: &Pose) -> Result<Vec<[f64; 2]>> {
+        let scan = scan.into();
+        check_pose(Argument::Pose, pose)?;
         scan.check_points(Argument::Scan, &self.stream)?;
-        let pose = PreparedPose::new(pose);
+        let pose = PreparedPose::new(&pose.xyzrpy());
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.point_scores(&scan, &pose)),
             Place::Device(grid) => {
@@ -220,18 +224,26 @@ impl NdtGrid {
         }
     }
 
-    /// For each of some guesses, the pose near it at which a scan fits best: Newton's method, damped as Levenberg and Marquardt do, with steps of limited length; no step makes the fit
-    /// worse.
+    /// The pose near each of some guesses at which a scan fits best.
     ///
-    /// **Shapes, units and frames**: as [`NdtGrid::score`]. A scan that meets no cell keeps its guess and says so. On a GPU the host waits once for every eight steps.
+    /// **Method**: Newton's, damped as Levenberg and Marquardt do, with steps of limited length; no step makes the fit worse.
+    ///
+    /// **Units, frames and order**: as [`NdtGrid::score`]. A scan that meets no cell keeps its guess, with the status [`NoPairs`](crate::registration::Status::NoPairs).
+    /// **Waiting**: on a GPU the host waits once for every eight steps.
     ///
     /// # Errors
     /// Parameters out of range; else as [`NdtGrid::score`].
-    pub fn align(&self, scan: NdtCloud<'_>, guesses: &[Pose], params: &AlignParams) -> Result<Vec<NdtRegistration>> {
-        let limits = params.check()?;
-        guesses.iter().try_for_each(check)?;
+    pub fn align<'a>(
+        &self,
+        scan: impl Into<Rows<'a>>,
+        guesses: &[Pose],
+        params: &NdtAlignParams,
+    ) -> Result<Vec<NdtRegistration>> {
+        let scan = scan.into();
+        let limits = params.limits()?;
+        guesses.iter().try_for_each(|guess| check_pose(Argument::Guess, guess))?;
         scan.check_points(Argument::Scan, &self.stream)?;
-        let mut alignments = memory::collect(guesses.iter().map(NdtAlignment::new))?;
+        let mut alignments = memory::collect(guesses.iter().map(|guess| NdtAlignment::new(&guess.xyzrpy())))?;
         match &self.place {
             Place::Host(grid) => {
                 self.device().install(|| alignments.iter_mut().try_for_each(|one| grid.align(&scan, one, &limits)))?;
@@ -241,7 +253,7 @@ impl NdtGrid {
                     .in_order(&[scan.stream()], || grid.align(&self.lattice, &scan, &mut alignments, &limits))?;
             }
         }
-        memory::collect(alignments.iter().map(|one| NdtRegistration::new(one, scan.len())))
+        memory::collect(alignments.iter().map(|one| registration(one, scan.len())))
     }
 }
 

@@ -14,12 +14,13 @@
 //! **Source**: Magnusson, The Three-Dimensional Normal-Distributions Transform, 2009; the names and defaults of Autoware's `ndt_scan_matcher`.
 //!
 //! ```
-//! use pointmill::ndt::{NdtCloud, NdtMoments, NdtParams};
+//! use pointmill::Rows;
+//! use pointmill::ndt::{NdtMoments, NdtParams};
 //!
 //! // Nine points on the ground, in one cell of two metres, far from the origin.
 //! let points: Vec<f64> = (0..9).flat_map(|i| [80_000.25 + 0.5 * f64::from(i % 3), 42_000.25 + 0.5 * f64::from(i / 3), 0.5]).collect();
 //! let mut moments = NdtMoments::new(2.0)?;
-//! moments.add(NdtCloud::f64(&points, 3)?)?;
+//! moments.add(Rows::f64(&points, 3)?)?;
 //! let cells = moments.finish(&NdtParams::default())?;
 //! assert_eq!(cells.coords, [[40_000, 21_000, 0]]);
 //! assert_eq!(cells.mean, [[80_000.75, 42_000.75, 0.5]]);
@@ -41,14 +42,13 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use align::{AlignParams, NdtRegistration, Stop, matrix_of, pose_of};
+pub use align::{NdtAlignParams, NdtRegistration};
 pub use builder::{NdtBuilder, ndt_grid};
-pub use cloud::NdtCloud;
 pub use fit::NdtFit;
 pub use grid::{NdtGrid, Neighbourhood};
 pub use moments::NdtMoments;
 pub use neighbours::{NdtLists, NdtNeighbours};
 pub use params::NdtParams;
 pub use pointmill_core::ndt::{
-    Covariance, MAX_CELL, MAX_COUNT, Moments, NdtCells, NdtLattice, NdtMomentsTable, NdtReport, Pose,
+    Covariance, MAX_CELL, MAX_COUNT, Moments, NdtCells, NdtLattice, NdtMomentsTable, NdtReport,
 };

@@ -1,10 +1,9 @@
 //! Sums over the points of each cell: they can be added up and taken away again.
 
-use super::cloud::NdtCloud;
 use super::cpu::sum::{self, Sums};
 use super::{NdtCells, NdtParams, cells};
 use crate::device::on_threads;
-use crate::{Argument, Error, Result, memory};
+use crate::{Argument, Error, Result, Rows, memory};
 use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, cell_of, key_of};
 
 /// Sums over the points of each occupied cell.
@@ -35,9 +34,10 @@ impl NdtMoments {
     /// Cells that do not ascend or are outside of the lattice, counts out of range, sums that so many points cannot have; numbers of points that do not add up.
     ///
     /// ```
-    /// use pointmill::ndt::{NdtCloud, NdtMoments};
+    /// use pointmill::Rows;
+    /// use pointmill::ndt::NdtMoments;
     /// let mut moments = NdtMoments::new(2.0)?;
-    /// moments.add(NdtCloud::f32(&[0.5, 0.5, 0.5, /**/ f32::NAN, 0.0, 0.0], 3)?)?;
+    /// moments.add(Rows::f32(&[0.5, 0.5, 0.5, /**/ f32::NAN, 0.0, 0.0], 3)?)?;
     /// assert_eq!(NdtMoments::from_table(&moments.table()?)?, moments);
     /// # Ok::<(), pointmill::Error>(())
     /// ```
@@ -74,7 +74,8 @@ impl NdtMoments {
     ///
     /// # Errors
     /// A point outside of the lattice, too many in a cell, 2^64 points or more in all; nothing was added then.
-    pub fn add(&mut self, cloud: NdtCloud<'_>) -> Result<()> {
+    pub fn add<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
+        let cloud = cloud.into();
         cloud.check_points(Argument::Points, &crate::Device::cpu().stream()?)?;
         let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
         let points = more_points([self.points, self.nonfinite], [cloud.len() as u64, summed.nonfinite])?;

@@ -1,9 +1,9 @@
 //! Clouds about a centre of their own, on the device.
 
-use super::super::cloud::{Local, too_far, unit_normal};
-use super::super::result::Dropped;
 use crate::device::{Buffer, Stream};
-use crate::{Argument, Coordinates, Result, memory};
+use crate::icp::cloud::{CenteredCloud, too_far, unit_normal};
+use crate::icp::result::Dropped;
+use crate::{Argument, Result, Rows, memory};
 use pointmill_kernels::icp::{self as kernels, Head, Place4};
 use pointmill_kernels::points::Points;
 use pointmill_kernels::prim::BLOCK;
@@ -36,7 +36,7 @@ impl Cloud {
     }
 
     /// Queues all work on a cloud; [`Cloud::finish`] waits for it.
-    pub(super) fn begin(&mut self, cloud: &Coordinates<'_>, drop_zeros: bool) -> Result<()> {
+    pub(super) fn begin(&mut self, cloud: &Rows<'_>, drop_zeros: bool) -> Result<()> {
         self.reset()?;
         if cloud.is_empty() {
             return Ok(());
@@ -50,7 +50,7 @@ impl Cloud {
     }
 
     /// Takes points of device memory as they are, each with its row, and waits; they are put into `by_row` as well.
-    pub(super) fn take_rows(&mut self, cloud: &Coordinates<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
+    pub(super) fn take_rows(&mut self, cloud: &Rows<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
         self.reset()?;
         by_row.reserve(cloud.len())?;
         if !cloud.is_empty() {
@@ -122,9 +122,9 @@ impl Cloud {
     }
 
     /// The points on the host, to make fewer of them.
-    pub(super) fn to_host(&self) -> Result<Local> {
+    pub(super) fn to_host(&self) -> Result<CenteredCloud> {
         let points = memory::collect(self.points.read(self.len())?.iter().map(|p| [p[0], p[1], p[2]]))?;
-        Ok(Local { points, centre: self.centre(), dropped: self.dropped(), ..Local::default() })
+        Ok(CenteredCloud { points, centre: self.centre(), dropped: self.dropped(), ..CenteredCloud::default() })
     }
 
     /// The caller's normals of the points that stayed, of one for each point that there was.
@@ -142,7 +142,7 @@ impl Cloud {
     }
 
     pub(super) const fn dropped(&self) -> Dropped {
-        Dropped { nonfinite: self.known.nonfinite as usize, zeros: self.known.zeros as usize }
+        Dropped { non_finite: self.known.non_finite as usize, zeros: self.known.zeros as usize }
     }
 
     pub(super) fn head(&self) -> *const Head {

@@ -1,8 +1,8 @@
 //! A kd-tree as kernels walk it, made on the host.
 
-use super::super::search::{Entry, middle, order};
 use super::cloud::place;
 use crate::device::on_threads;
+use crate::icp::cpu::{Entry, middle, order};
 use crate::{Result, memory};
 use pointmill_kernels::icp::{Half, LEAF, Node, Place4};
 

@@ -1,25 +1,25 @@
-//! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
+//! The GPU path: it allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
 
 mod cloud;
-mod ground;
 mod kdtree;
 mod searcher;
+mod stage;
 mod tree;
 
-pub(super) use ground::Work;
 pub(super) use searcher::Searcher;
+pub(super) use stage::Workspace;
 
-use super::search::Search;
+use super::params::Search;
 use crate::Result;
 use crate::device::Stream;
 use pointmill_kernels::icp::{NearestBrute, NearestBruteArgs};
 
-/// What is searched with. The tree along the curve was the fastest for alignments of 1,000 to 40,000 points on an H200, that it is made included.
+/// The search to use. For alignments of 1,000 to 40,000 points on an H200 the tree along the curve was the fastest, its construction included.
 fn chosen(search: Search) -> Search {
     if search == Search::Auto { Search::Lbvh } else { search }
 }
 
-/// Queues a look at every so many points for all queries.
+/// Queues comparisons of all queries with every `stride`-th point.
 ///
 /// # Safety
 /// The arrays of the arguments are valid for their lengths, and there are points and queries.

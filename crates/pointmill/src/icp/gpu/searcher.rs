@@ -1,11 +1,11 @@
 //! Neighbours of queries from the host.
 
-use super::super::search::Search;
 use super::cloud::{Cloud, place};
 use super::tree::Tree;
 use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
-use crate::{Coordinates, Result, memory};
+use crate::icp::params::Search;
+use crate::{Result, Rows, memory};
 use pointmill_kernels::icp::{self as kernels, Place4};
 use pointmill_kernels::prim::sum::TREE;
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,7 @@ impl Searcher {
     }
 
     /// Makes points ready, in the memory of those before. Where that fails there are no points.
-    pub(in crate::icp) fn take(&mut self, cloud: &Coordinates<'_>) -> Result<()> {
+    pub(in crate::icp) fn take(&mut self, cloud: &Rows<'_>) -> Result<()> {
         self.len = cloud.len();
         self.take_all(cloud).inspect_err(|_| {
             // What there is now belongs partly to these points and partly to those before: no walk may begin.
@@ -53,7 +53,7 @@ impl Searcher {
         })
     }
 
-    fn take_all(&mut self, cloud: &Coordinates<'_>) -> Result<()> {
+    fn take_all(&mut self, cloud: &Rows<'_>) -> Result<()> {
         self.cloud.take_rows(cloud, &mut self.all)?;
         if self.cloud.len() > 0 {
             if self.search == Search::Lbvh {
@@ -62,10 +62,6 @@ impl Searcher {
             self.tree.build(&self.cloud, self.search)?;
         }
         Ok(())
-    }
-
-    pub(in crate::icp) const fn stream(&self) -> &Stream {
-        &self.stream
     }
 
     pub(in crate::icp) const fn search(&self) -> Search {

@@ -1,10 +1,10 @@
 //! Trees of boxes on the device.
 
-use super::super::search::Search;
 use super::cloud::Cloud;
 use super::kdtree;
 use crate::Result;
 use crate::device::{Buffer, Stream};
+use crate::icp::params::Search;
 use crate::prim::{Pairs, Sorter};
 use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::icp::{self as kernels, Half, Node, Place4};

@@ -1,9 +1,10 @@
 //! Clouds that were moved are moved back.
 
 use super::super::*;
-use super::{cloud_of, f64_cloud, moved, off, on_threads, strip, without_searched};
-use crate::Coordinates;
+use super::{align, cloud_of, f64_cloud, moved, off, on_threads, strip, without_searched};
+use crate::registration::Status;
 use crate::testing::Random;
+use crate::{Device, Rows};
 use pointmill_core::rigid::{Rigid, exponential};
 use proptest::prelude::*;
 
@@ -19,21 +20,20 @@ fn every_metric_finds_a_small_motion() {
     let truth = Rigid { rotation: exponential([0.02, -0.03, 0.04]), translation: [0.01, 0.02, -0.015] };
     let source = moved(&target, &truth.inverse());
     for metric in METRICS {
-        let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &params(metric))
-            .unwrap();
+        let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &params(metric)).unwrap();
         let (turn, shift) = off(&got.target_from_source, &truth);
         assert!(got.converged() && turn < 1e-6 && shift < 1e-6, "{metric:?}: {turn} {shift} {:?}", got.status);
-        assert!(got.fitness == 1.0 && got.num_inliers == 4_000 && got.inlier_rmse < 1e-6);
-        assert!(got.observability.rank() == 6 && got.covariance.is_some());
-        assert!(got.trace.len() == got.iterations + 1 && got.trace.iter().all(|e| e.pairs == 4_000));
-        assert!(got.trace[0].changed == 4_000 && got.trace[0].searched == 4_000);
+        assert!(got.fit.fitness == 1.0 && got.fit.num_inliers == 4_000 && got.fit.inlier_rmse < 1e-6);
+        assert!(got.fit.observability.rank() == 6 && got.covariance.is_some());
+        assert!(got.fit.trace.len() == got.iterations + 1 && got.fit.trace.iter().all(|e| e.pairs == 4_000));
+        assert!(got.fit.trace[0].changed == 4_000 && got.fit.trace[0].searched == 4_000);
     }
 }
 
 #[test]
 fn threads_and_searches_do_not_matter() {
     let (source, target) = (cloud_of(3_000, 1), cloud_of(3_500, 2));
-    let cloud = |points: &'static [f32]| Coordinates::f32(points, 3).unwrap();
+    let cloud = |points: &'static [f32]| Rows::f32(points, 3).unwrap();
     let (source, target) = (source.as_flattened().to_vec().leak(), target.as_flattened().to_vec().leak());
     for metric in METRICS {
         let robust = if metric == Metric::Gicp { Robust::Cauchy(0.05) } else { Robust::None };
@@ -61,28 +61,30 @@ fn skipped_searches_change_nothing() {
     let source = moved(&f64_cloud(&source), &truth);
     let target = f64_cloud(&target);
     let with = IcpParams { max_distance: Some(0.05), step_tolerance: 0.0, ..params(Metric::PointToPoint) };
-    let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &with).unwrap();
-    assert!(got.status == Status::Fixed && got.trace.iter().any(|e| e.searched < e.pairs / 2), "{:?}", got.status);
-    for entry in &got.trace {
-        let once = IcpParams { target_from_source: entry.target_from_source, max_iterations: 0, ..with.clone() };
-        let fresh = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &once).unwrap();
-        assert_eq!((fresh.num_inliers, fresh.trace[0].searched), (entry.pairs, 2_000));
+    let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &with).unwrap();
+    assert!(got.status == Status::Fixed && got.fit.trace.iter().any(|e| e.searched < e.pairs / 2), "{:?}", got.status);
+    for entry in &got.fit.trace {
+        let once = IcpParams { max_iterations: 0, ..with.clone() };
+        let (source, target) = (Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap());
+        let fresh = super::super::align(source, target, &entry.target_from_source, &once, &Device::cpu()).unwrap();
+        assert_eq!((fresh.fit.num_inliers, fresh.fit.trace[0].searched), (entry.pairs, 2_000));
         // The guess goes through the centres and back, which rounds it.
-        assert!((fresh.inlier_rmse - entry.rmse).abs() < 1e-12);
+        assert!((fresh.fit.inlier_rmse - entry.rmse).abs() < 1e-12);
     }
     // A look through memory equals one without, to the bit.
-    let mut pairs = pairs::Pairs::new(2_000, search::limit_of(Some(0.05)).unwrap()).unwrap();
+    let mut pairs = cpu::Pairs::new(2_000, params::limit_of(Some(0.05)).unwrap()).unwrap();
     let points = cloud_of(2_500, 5);
     let queries = cloud_of(2_000, 4);
-    let searcher = Searcher::new(&points, Search::KdTree).unwrap();
+    let (searcher, index) =
+        (super::searcher(&points, Search::KdTree), cpu::Index::new(&points, Search::KdTree).unwrap());
     let mut random = Random(8);
     let (mut pose, mut searched) = (Rigid::IDENTITY, 0);
     for step in 0..60 {
         let size = f64::from(random.between(0.0, 1.0)).powi(6) * 0.1;
         let twist: [f64; 6] = std::array::from_fn(|_| f64::from(random.between(-1.0, 1.0)) * size);
         pose = pose.moved(&twist, [0.0; 3]);
-        let look = pairs::Look { pose, target: &points, searcher: &searcher, margin: (size * 2.0) as f32 };
-        searched += pairs.look(&queries, &look).searched;
+        let among = cpu::Among { pose, target: &points, index: &index, margin: (size * 2.0) as f32 };
+        searched += pairs.update(&queries, &among).searched;
         let at: Vec<[f32; 3]> = queries.iter().map(|p| pose.apply(p.map(f64::from)).map(|x| x as f32)).collect();
         let fresh = searcher.nearest(&at, Some(0.05)).unwrap();
         for (i, wanted) in fresh.iter().enumerate() {
@@ -101,7 +103,7 @@ fn weights_hold_outliers_off() {
     source.chunks_exact_mut(30).for_each(|row| row[2] += 0.4);
     let error = |robust| {
         let with = IcpParams { robust, ..params(Metric::PointToPlane) };
-        let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &with).unwrap();
+        let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &with).unwrap();
         let (turn, shift) = off(&got.target_from_source, &truth);
         turn + shift
     };
@@ -120,12 +122,12 @@ fn stages_go_from_coarse_to_fine() {
     let stage = |voxel_size, max_distance| Stage { voxel_size, max_distance };
     let schedule = vec![stage(0.2, None), stage(0.1, Some(0.3)), stage(0.0, Some(0.1))];
     let with = IcpParams { schedule, ..params(Metric::PointToPlane) };
-    let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &with).unwrap();
+    let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &with).unwrap();
     let (turn, shift) = off(&got.target_from_source, &truth);
     assert!(got.converged() && turn < 1e-5 && shift < 1e-5, "{turn} {shift} {:?}", got.status);
-    let pairs = |stage| got.trace.iter().filter(|e| e.stage == stage).map(|e| e.pairs).max().unwrap();
+    let pairs = |stage| got.fit.trace.iter().filter(|e| e.stage == stage).map(|e| e.pairs).max().unwrap();
     assert!(pairs(0) < 300 && (300..1_500).contains(&pairs(1)) && pairs(2) == 6_000);
-    assert_eq!(got.trace.len(), got.iterations + 3);
+    assert_eq!(got.fit.trace.len(), got.iterations + 3);
 }
 
 #[test]
@@ -133,9 +135,9 @@ fn a_guess_is_where_it_starts() {
     let target = f64_cloud(&cloud_of(3_000, 8));
     let truth = Rigid { rotation: exponential([0.5, 1.0, -2.0]), translation: [30.0, -20.0, 10.0] };
     let source = moved(&target, &truth.inverse());
-    let guess = truth.moved(&[0.01, 0.0, -0.01, 0.01, 0.02, 0.0], [30.0, -20.0, 10.0]).matrix();
-    let with = IcpParams { target_from_source: std::array::from_fn(|i| guess[i / 4][i % 4]), ..params(Metric::Gicp) };
-    let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &with).unwrap();
+    let guess = truth.moved(&[0.01, 0.0, -0.01, 0.01, 0.02, 0.0], [30.0, -20.0, 10.0]).into();
+    let (source, target) = (Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap());
+    let got = super::super::align(source, target, &guess, &params(Metric::Gicp), &Device::cpu()).unwrap();
     let (turn, shift) = off(&got.target_from_source, &truth);
     // A turn moves the origin, which is far from the cloud.
     assert!(got.converged() && turn < 1e-6 && shift < 1e-5, "{turn} {shift} {:?}", got.status);
@@ -158,16 +160,12 @@ fn a_covariance_is_that_of_the_noise() {
                 [p[0], p[1], p[2] + noise(&mut random)]
             })
             .collect();
-        let got = align(
-            Coordinates::f64(&source, 3).unwrap(),
-            Coordinates::f64(&target, 3).unwrap(),
-            &params(Metric::PointToPlane),
-        )
-        .unwrap();
+        let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &params(Metric::PointToPlane))
+            .unwrap();
         assert!(got.converged(), "{:?}", got.status);
-        let m = got.target_from_source;
-        let at = |i: usize| (0..3).map(|j| m[4 * i + j] * got.pivot[j]).sum::<f64>() + m[4 * i + 3] - got.pivot[i];
-        let error = [at(0), at(1), at(2), m[9], m[2], m[4]];
+        let m = got.target_from_source.matrix();
+        let at = |i: usize| (0..3).map(|j| m[i][j] * got.fit.pivot[j]).sum::<f64>() + m[i][3] - got.fit.pivot[i];
+        let error = [at(0), at(1), at(2), m[2][1], m[0][2], m[1][0]];
         let covariance = got.covariance.unwrap();
         for i in 0..6 {
             seen[i] += error[i] * error[i] / f64::from(runs);
@@ -192,11 +190,11 @@ proptest! {
         let truth = Rigid { rotation: exponential(w), translation: t };
         let (source, target) = (put(&moved(&local, &truth.inverse())), put(&local));
         for metric in METRICS {
-            let got = align(Coordinates::f64(&source, 3).unwrap(), Coordinates::f64(&target, 3).unwrap(), &params(metric)).unwrap();
+            let got = align(Rows::f64(&source, 3).unwrap(), Rows::f64(&target, 3).unwrap(), &params(metric)).unwrap();
             // The pose about the place, in units of the scale.
-            let m = got.target_from_source;
+            let m = got.target_from_source.matrix();
             let shift: f64 = (0..3).map(|i| {
-                let at = (0..3).map(|j| m[4 * i + j] * place[j]).sum::<f64>() + m[4 * i + 3] - place[i];
+                let at = (0..3).map(|j| m[i][j] * place[j]).sum::<f64>() + m[i][3] - place[i];
                 (at / scale - t[i]).powi(2)
             }).sum::<f64>().sqrt();
             prop_assert!(got.converged() && shift < 1e-5, "{metric:?} {shift} {:?}", got.status);

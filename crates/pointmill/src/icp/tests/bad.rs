@@ -1,30 +1,37 @@
 //! Input that has no answer, or only part of one.
 
 use super::super::*;
-use super::{align_everywhere, cloud_of, f64_cloud, moved, off};
-use crate::{Argument, Coordinates, Error};
+use super::{align, align_everywhere, cloud_of, f64_cloud, moved, off};
+use crate::registration::Status;
+use crate::{Argument, Error, Pose, Rows};
 use pointmill_core::rigid::{Rigid, exponential};
 
 const METRICS: [Metric; 3] = [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp];
 
 fn run(source: &[f64], target: &[f64], params: &IcpParams) -> Registration {
-    let got = align_everywhere(Coordinates::f64(source, 3).unwrap(), Coordinates::f64(target, 3).unwrap(), params);
-    // Whatever comes in, what comes out is a rigid transform, and every number is one.
-    let m = got.target_from_source;
-    // It stands as it is, which only a rotation to a millionth does.
-    assert_eq!(off(&m, &Rigid::nearly(&m).unwrap()), (0.0, 0.0), "{m:?}");
-    let numbers = [got.fitness, got.inlier_rmse];
-    let all = numbers.iter().chain(got.hessian.as_flattened()).chain(&got.observability.eigenvalues).chain(&got.pivot);
+    run_from(&Pose::IDENTITY, source, target, params)
+}
+
+fn run_from(guess: &Pose, source: &[f64], target: &[f64], params: &IcpParams) -> Registration {
+    let (source, target) = (Rows::f64(source, 3).unwrap(), Rows::f64(target, 3).unwrap());
+    let got = align_everywhere(source, target, guess, params);
+    // Whatever comes in, the result is a rigid transform, and every number is one.
+    assert!(got.target_from_source.is_rigid(), "{:?}", got.target_from_source);
+    let numbers = [got.fit.fitness, got.fit.inlier_rmse];
+    let all = numbers
+        .iter()
+        .chain(got.hessian.as_flattened())
+        .chain(&got.fit.observability.eigenvalues)
+        .chain(&got.fit.pivot);
     assert!(all.chain(got.covariance.iter().flatten().flatten()).all(|x| x.is_finite()), "{got:?}");
-    assert!(got.trace.iter().all(|e| e.rmse.is_finite() && e.step.is_finite()));
+    assert!(got.fit.trace.iter().all(|e| e.rmse.is_finite() && e.step.is_finite()));
     // Success is never claimed where a direction is open.
-    assert!(!got.converged() || got.observability.rank() == 6, "{got:?}");
+    assert!(!got.converged() || got.fit.observability.rank() == 6, "{got:?}");
     got
 }
 
 fn params(metric: Metric) -> IcpParams {
-    let pose = Rigid { rotation: exponential([0.1, 0.2, 0.3]), translation: [0.01, 0.02, 0.03] }.matrix();
-    IcpParams { metric, target_from_source: std::array::from_fn(|i| pose[i / 4][i % 4]), ..IcpParams::default() }
+    IcpParams { metric, ..IcpParams::default() }
 }
 
 #[test]
@@ -32,19 +39,22 @@ fn clouds_without_points_or_partners() {
     let some = f64_cloud(&cloud_of(500, 1));
     let nothing = [f64::NAN; 30];
     let far: Vec<f64> = some.iter().map(|x| x + 100.0).collect();
+    let guess = Rigid { rotation: exponential([0.1, 0.2, 0.3]), translation: [0.01, 0.02, 0.03] };
     for metric in METRICS {
         let near = IcpParams { max_distance: Some(0.5), ..params(metric) };
         let bad: [(&[f64], &[f64]); 5] = [(&[], &[]), (&[], &some), (&some, &[]), (&nothing, &some), (&far, &some)];
         for (source, target) in bad {
-            let got = run(source, target, &near);
-            assert_eq!((got.status, got.iterations, got.num_inliers), (Status::NoPairs, 0, 0));
+            let got = run_from(&guess.into(), source, target, &near);
+            assert_eq!((got.status, got.iterations, got.fit.num_inliers), (Status::NoPairs, 0, 0));
             // The guess comes back as it was, but for rounding.
-            let kept = got.target_from_source.iter().zip(near.target_from_source).all(|(a, b)| (a - b).abs() < 1e-12);
-            assert!(kept && !got.converged() && got.fitness == 0.0 && got.covariance.is_none());
+            let (turn, shift) = off(&got.target_from_source, &guess);
+            assert!(
+                turn < 1e-12 && shift < 1e-12 && !got.converged() && got.fit.fitness == 0.0 && got.covariance.is_none()
+            );
         }
     }
     let got = run(&nothing, &some, &params(Metric::PointToPoint));
-    assert_eq!((got.source_dropped.nonfinite, got.target_dropped.nonfinite), (10, 0));
+    assert_eq!((got.fit.source_dropped.non_finite, got.fit.target_dropped.non_finite), (10, 0));
 }
 
 #[test]
@@ -54,36 +64,35 @@ fn one_point_a_line_and_a_plane() {
     let line: Vec<f64> = sheet.iter().flat_map(|p| [f64::from(p[0]), 0.5, -0.25]).collect();
     let tilt = Rigid { rotation: exponential([0.4, -0.3, 0.2]), translation: [0.3, 0.1, 0.2] };
     let guess = Rigid { rotation: exponential([0.01, 0.0, 0.02]), translation: [0.01, 0.0, 0.02] };
-    let from = |pose: Rigid| {
-        let m = pose.matrix();
-        move |metric| IcpParams { target_from_source: std::array::from_fn(|i| m[i / 4][i % 4]), ..params(metric) }
-    };
-    let with = from(guess);
     // One point: the translation alone is determined, by point-to-point.
-    let got = run(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], &with(Metric::PointToPoint));
-    assert_eq!((got.status, got.num_inliers, got.observability.rank()), (Status::Degenerate, 1, 3));
-    let m = got.target_from_source;
-    assert!((m[0] - guess.rotation[0][0]).abs() < 1e-12 && got.inlier_rmse < 1e-6);
+    let got = run_from(&guess.into(), &[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], &params(Metric::PointToPoint));
+    assert_eq!((got.status, got.fit.num_inliers, got.fit.observability.rank()), (Status::Degenerate, 1, 3));
+    let m = got.target_from_source.matrix();
+    assert!((m[0][0] - guess.rotation[0][0]).abs() < 1e-12 && got.fit.inlier_rmse < 1e-6);
     for metric in [Metric::PointToPlane, Metric::Gicp] {
-        assert_eq!(run(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], &with(metric)).status, Status::NoPairs);
+        assert_eq!(
+            run_from(&guess.into(), &[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], &params(metric)).status,
+            Status::NoPairs
+        );
     }
     // A line: turns about it keep the guess.
     let turned = tilt.moved(&[0.0, 0.0, 0.0, 0.3, 0.0, 0.0], [0.0, 0.5, -0.25]);
-    let got = run(&moved(&line, &tilt.inverse()), &line, &from(turned)(Metric::PointToPoint));
-    assert_eq!((got.status, got.observability.rank()), (Status::Degenerate, 5), "{got:?}");
-    assert!(got.inlier_rmse < 1e-6 && off(&got.target_from_source, &turned).0 < 1e-6);
+    let got = run_from(&turned.into(), &moved(&line, &tilt.inverse()), &line, &params(Metric::PointToPoint));
+    assert_eq!((got.status, got.fit.observability.rank()), (Status::Degenerate, 5), "{got:?}");
+    assert!(got.fit.inlier_rmse < 1e-6 && off(&got.target_from_source, &turned).0 < 1e-6);
     assert!(got.covariance.is_none());
     for metric in [Metric::PointToPlane, Metric::Gicp] {
-        assert_eq!(run(&line, &line, &with(metric)).status, Status::NoPairs);
+        assert_eq!(run_from(&guess.into(), &line, &line, &params(metric)).status, Status::NoPairs);
     }
     // A plane: point-to-plane knows three directions, and shifts along the plane and turns within it keep the guess.
-    let got = run(
+    let got = run_from(
+        &tilt.after(&tilt).moved(&[0.02, 0.01, 0.03, 0.01, 0.0, 0.0], [0.0; 3]).into(),
         &moved(&flat, &tilt.inverse()),
         &moved(&flat, &tilt),
-        &from(tilt.after(&tilt).moved(&[0.02, 0.01, 0.03, 0.01, 0.0, 0.0], [0.0; 3]))(Metric::PointToPlane),
+        &params(Metric::PointToPlane),
     );
-    assert_eq!((got.status, got.observability.rank()), (Status::Degenerate, 3), "{:?}", got.observability);
-    assert!(got.trace.last().unwrap().step < 1e-6);
+    assert_eq!((got.status, got.fit.observability.rank()), (Status::Degenerate, 3), "{:?}", got.fit.observability);
+    assert!(got.fit.trace.last().unwrap().step < 1e-6);
     // The other metrics find all of a plane, from near enough.
     for metric in [Metric::PointToPoint, Metric::Gicp] {
         let near = Rigid { rotation: exponential([0.0, 0.0, 1e-3]), translation: [1e-3, 0.0, 1e-3] };
@@ -98,12 +107,12 @@ fn mirrored_and_identical_clouds() {
     let mirrored: Vec<f64> = cloud.chunks_exact(3).flat_map(|p| [-p[0], p[1], p[2]]).collect();
     for metric in METRICS {
         let got = run(&cloud, &cloud, &IcpParams { metric, ..IcpParams::default() });
-        let exact = IcpParams::default().target_from_source;
-        assert!(got.converged() && got.iterations == 1 && got.inlier_rmse < 1e-9, "{metric:?} {:?}", got.status);
-        assert!(got.target_from_source.iter().zip(exact).all(|(a, b)| (a - b).abs() < 1e-9));
+        assert!(got.converged() && got.iterations == 1 && got.fit.inlier_rmse < 1e-9, "{metric:?} {:?}", got.status);
+        let (turn, shift) = off(&got.target_from_source, &Rigid::IDENTITY);
+        assert!(turn < 1e-9 && shift < 1e-9);
         // A mirrored cloud has no proper pose; what is found is one all the same, and does not fit.
         let got = run(&mirrored, &cloud, &IcpParams { metric, ..IcpParams::default() });
-        assert!(got.inlier_rmse > 1e-3, "{metric:?}");
+        assert!(got.fit.inlier_rmse > 1e-3, "{metric:?}");
     }
 }
 
@@ -128,10 +137,13 @@ fn points_that_are_not_finite_and_many_copies() {
         let plain = IcpParams { metric, ..IcpParams::default() };
         let got = run(&dirty(&source), &dirty(&target), &plain);
         assert!(got.converged() && off(&got.target_from_source, &truth).1 < 1e-6, "{metric:?}");
-        assert_eq!((got.source_dropped.nonfinite, got.target_dropped.nonfinite, got.num_inliers), (6, 6, 2_000));
+        assert_eq!(
+            (got.fit.source_dropped.non_finite, got.fit.target_dropped.non_finite, got.fit.num_inliers),
+            (6, 6, 2_000)
+        );
         let got = run(&copies(&source), &copies(&target), &IcpParams { drop_zeros: true, ..plain.clone() });
         assert!(got.converged() && off(&got.target_from_source, &truth).1 < 1e-6, "{metric:?}");
-        assert_eq!((got.source_dropped.zeros, got.target_dropped.zeros), (5_000, 5_000));
+        assert_eq!((got.fit.source_dropped.zeros, got.fit.target_dropped.zeros), (5_000, 5_000));
         // With the copies kept it ends too.
         run(&copies(&source), &copies(&target), &plain);
     }
@@ -149,7 +161,7 @@ fn weights_of_zero_are_no_success() {
     for metric in METRICS {
         let got = run(&above, &cloud, &IcpParams { metric, robust: Robust::Tukey(0.01), ..IcpParams::default() });
         assert!(
-            got.status == Status::Degenerate && !got.converged() && got.num_inliers > 0,
+            got.status == Status::Degenerate && !got.converged() && got.fit.num_inliers > 0,
             "{metric:?} {:?}",
             got.status
         );
@@ -174,17 +186,15 @@ fn a_guess_that_is_a_little_off_becomes_a_rotation() {
     let target = f64_cloud(&cloud_of(2_000, 3));
     let truth = Rigid { rotation: exponential([0.4, -0.3, 0.2]), translation: [0.3, 0.1, 0.2] };
     let source = moved(&target, &truth.inverse());
-    let flat = |of: &Rigid| <[f64; 16]>::try_from(of.matrix().as_flattened()).unwrap();
-    let three = flat(&truth).map(|x| (x * 1e3).round() / 1e3);
-    assert_ne!(off(&three, &Rigid::nearly(&three).unwrap()), (0.0, 0.0));
+    let three = truth.matrix().map(|row| row.map(|x| (x * 1e3).round() / 1e3));
+    let guess = Pose::from_matrix(&three).unwrap();
+    assert_ne!(guess.matrix(), three);
     for metric in METRICS {
-        let from = |target_from_source| {
-            run(&source, &target, &IcpParams { metric, target_from_source, ..IcpParams::default() })
-        };
-        let got = from(three);
+        let got = run_from(&guess, &source, &target, &params(metric));
         assert!(got.converged() && off(&got.target_from_source, &truth).0 < 1e-6, "{metric:?} {got:?}");
-        let exact = from(flat(&Rigid::nearly(&three).unwrap()));
-        assert_eq!(got.target_from_source, exact.target_from_source);
+        // Rows that are not exactly orthogonal are straightened, whoever made them.
+        let straight = run_from(&guess.rigid().orthonormal().into(), &source, &target, &params(metric));
+        assert_eq!(got.target_from_source, straight.target_from_source);
     }
 }
 
@@ -192,9 +202,7 @@ fn a_guess_that_is_a_little_off_becomes_a_rotation() {
 fn errors_name_argument_expected_and_got() {
     let cloud = f64_cloud(&cloud_of(20, 7));
     let told = |params: IcpParams| {
-        align(Coordinates::f64(&cloud, 3).unwrap(), Coordinates::f64(&cloud, 3).unwrap(), &params)
-            .unwrap_err()
-            .to_string()
+        align(Rows::f64(&cloud, 3).unwrap(), Rows::f64(&cloud, 3).unwrap(), &params).unwrap_err().to_string()
     };
     let defaults = IcpParams::default;
     let stage = |voxel_size, max_distance| vec![Stage { voxel_size, max_distance }];
@@ -219,21 +227,17 @@ fn errors_name_argument_expected_and_got() {
         told(IcpParams { schedule: stage(1e-9, None), ..defaults() }).split(',').next().unwrap(),
         "source: expected a cloud of at most 1048576 cells of 0.000000001 m each way"
     );
-    let with = |i: usize, x: f64| {
-        let mut guess = defaults().target_from_source;
-        guess[i] = x;
-        told(IcpParams { target_from_source: guess, ..defaults() })
-    };
-    for bad in [with(0, 2.0), with(0, -1.0), with(3, f64::NAN), with(7, f64::INFINITY), with(12, 0.5), with(1, 0.1)] {
-        assert!(bad.starts_with("target_from_source: expected a rigid transform"), "{bad}");
+    let broken = Pose::from_translation([0.0, f64::NAN, 0.0]);
+    let points = Rows::f64(&cloud, 3).unwrap();
+    let refused = super::super::align(points, points, &broken, &defaults(), &crate::Device::cpu()).unwrap_err();
+    assert!(refused.to_string().starts_with("guess: expected a finite rigid transform, got [[1.0, 0.0, 0.0, 0.0], "));
+    for mut params in [IcpParams { neighbours: 2, ..defaults() }, IcpParams { max_distance: Some(-1.0), ..defaults() }]
+    {
+        assert_eq!(params.validate().unwrap_err().to_string(), told(params.clone()));
+        params = defaults();
+        assert_eq!(params.validate(), Ok(()));
     }
-    assert_eq!(
-        with(0, 1.25),
-        "target_from_source: expected a rigid transform: a rotation to 0.001, a translation, and 0, 0, 0, 1, \
-         got an entry that is 2.50e-1 off the nearest rotation; U V^T is that rotation, if U S V^T is the singular value decomposition of the 3x3 part"
-    );
     let far = [0.0, 0.0, 0.0, 1e19, 0.0, 0.0, 0.1, 0.0, 0.0];
-    let error =
-        align(Coordinates::f64(&far, 3).unwrap(), Coordinates::f64(&cloud, 3).unwrap(), &defaults()).unwrap_err();
+    let error = align(Rows::f64(&far, 3).unwrap(), Rows::f64(&cloud, 3).unwrap(), &defaults()).unwrap_err();
     assert!(matches!(error, Error::Argument { argument: Argument::Source, .. }), "{error}");
 }

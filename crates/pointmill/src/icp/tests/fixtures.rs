@@ -1,7 +1,8 @@
 //! The answers of `fixtures/icp`, made by an independent program.
 
 use super::super::*;
-use crate::Coordinates;
+use super::align;
+use crate::Rows;
 use crate::testing::repository;
 use pointmill_io::{Array, read_npz};
 use std::collections::BTreeMap;
@@ -29,16 +30,16 @@ fn poses_are_those_of_an_independent_program() {
             step_tolerance: 1e-12,
             ..IcpParams::default()
         };
-        let cloud = |name: &str| Coordinates::f32(arrays[name].as_f32().unwrap(), 3).unwrap();
+        let cloud = |name: &str| Rows::f32(arrays[name].as_f32().unwrap(), 3).unwrap();
         let got = align(cloud("source"), cloud("target"), &params).unwrap();
         let what = path.display();
         assert!(got.converged(), "{what}: {:?}", got.status);
         let wanted = arrays["pose"].to_f64().unwrap();
-        for (got, wanted) in got.target_from_source.iter().zip(wanted.iter()) {
+        for (got, wanted) in got.target_from_source.matrix().as_flattened().iter().zip(wanted.iter()) {
             // Clouds about their centres are rounded to f32 once more.
             assert!((got - wanted).abs() < 2e-7, "{what}: {got} {wanted}");
         }
-        assert_eq!(got.num_inliers, number("pairs") as usize, "{what}");
-        assert!((got.inlier_rmse - number("rmse")).abs() < 1e-7, "{what}");
+        assert_eq!(got.fit.num_inliers, number("pairs") as usize, "{what}");
+        assert!((got.fit.inlier_rmse - number("rmse")).abs() < 1e-7, "{what}");
     }
 }

@@ -1,10 +1,10 @@
 //! The same bits on every device.
 
 use super::super::*;
-use super::{align_everywhere, cloud_of, f64_cloud, moved, strip};
-use crate::Coordinates;
+use super::{align, align_everywhere, cloud_of, f64_cloud, moved, searcher_on, strip};
 use crate::device::Buffer;
 use crate::testing::{Random, gpu, kernel_devices};
+use crate::{Device, Pose, Rows};
 use pointmill_core::rigid::{Rigid, exponential};
 use pointmill_kernels::simt::twin::set_block_order;
 
@@ -31,7 +31,7 @@ fn with_bad_rows(n: usize, seed: u64) -> Vec<f32> {
 #[test]
 fn metrics_searches_weights_and_stages() {
     let (source, target) = (with_bad_rows(900, 1), with_bad_rows(1_100, 2));
-    let clouds = || (Coordinates::f32(&source, 3).unwrap(), Coordinates::f32(&target, 3).unwrap());
+    let clouds = || (Rows::f32(&source, 3).unwrap(), Rows::f32(&target, 3).unwrap());
     let stages =
         vec![Stage { voxel_size: 0.15, max_distance: None }, Stage { voxel_size: 0.0, max_distance: Some(0.2) }];
     let weights =
@@ -50,9 +50,9 @@ fn metrics_searches_weights_and_stages() {
                 max_iterations: 19,
                 ..IcpParams::default()
             };
-            let got = align_everywhere(clouds().0, clouds().1, &params);
-            assert!(got.iterations > 1 && got.source_dropped.nonfinite > 10, "{params:?}");
-            assert_eq!(got.source_dropped.zeros > 10, params.drop_zeros);
+            let got = align_everywhere(clouds().0, clouds().1, &Pose::IDENTITY, &params);
+            assert!(got.iterations > 1 && got.fit.source_dropped.non_finite > 10, "{params:?}");
+            assert_eq!(got.fit.source_dropped.zeros > 10, params.drop_zeros);
         }
     }
 }
@@ -66,7 +66,8 @@ fn sizes_around_blocks_and_leaves() {
             for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
                 let params = IcpParams { metric, search, max_iterations: 5, ..IcpParams::default() };
                 let (a, b) = (source[..n].as_flattened(), target[..m].as_flattened());
-                align_everywhere(Coordinates::f32(a, 3).unwrap(), Coordinates::f32(b, 3).unwrap(), &params);
+                let (a, b) = (Rows::f32(a, 3).unwrap(), Rows::f32(b, 3).unwrap());
+                align_everywhere(a, b, &Pose::IDENTITY, &params);
             }
         }
     }
@@ -87,25 +88,25 @@ fn clouds_of_every_kind_on_the_host_and_on_the_device() {
     let (wide_source, wide_target) = (wide(&source), wide(&target));
     let origin = [4.1e5, 5.5e6, 7.0];
     let params = IcpParams { metric: Metric::Gicp, max_iterations: usize::MAX, ..IcpParams::default() };
-    let double = (Coordinates::f64(&far_source, 3).unwrap(), Coordinates::f64(&far, 3).unwrap());
+    let double = (Rows::f64(&far_source, 3).unwrap(), Rows::f64(&far, 3).unwrap());
     let about = (
-        Coordinates::f32(&wide_source, 5).unwrap().about(origin).unwrap(),
-        Coordinates::f32(&wide_target, 5).unwrap().about(origin).unwrap(),
+        Rows::f32(&wide_source, 5).unwrap().about(origin).unwrap(),
+        Rows::f32(&wide_target, 5).unwrap().about(origin).unwrap(),
     );
     for (source, target) in [double, about] {
-        assert!(align_everywhere(source, target, &params).converged());
+        assert!(align_everywhere(source, target, &Pose::IDENTITY, &params).converged());
     }
     let wanted = strip(align(double.0, double.1, &params).unwrap());
     for (name, device) in kernel_devices() {
         let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
         let source: Buffer<f64> = other.upload(&far_source).unwrap();
         let target: Buffer<f64> = stream.upload(&far).unwrap();
-        let mut aligner = Aligner::new(&stream).unwrap();
+        let mut aligner = Aligner::new(&stream, &params).unwrap();
         // A second time with the same memory.
         for _ in 0..2 {
             let (source, target) =
-                (Coordinates::on_device(&source, 700, 3).unwrap(), Coordinates::on_device(&target, 700, 3).unwrap());
-            let got = strip(aligner.align(source, target, &params).unwrap());
+                (Rows::on_device(&source, 700, 3).unwrap(), Rows::on_device(&target, 700, 3).unwrap());
+            let got = strip(aligner.align(source, target, &Pose::IDENTITY).unwrap());
             assert_eq!(got.target_from_source, wanted.target_from_source, "{name}");
         }
     }
@@ -128,12 +129,12 @@ fn normals_of_every_neighbourhood() {
     points.extend((0..40).map(|i| [i as f32, 0.0, 0.0]));
     points[3][1] = f32::NAN;
     for k in [1, 3, 9, 32] {
-        let wanted = normals(&points, &Searcher::new(&points, Search::Auto).unwrap(), k).unwrap();
+        let wanted = normals(Rows::f32(points.as_flattened(), 3).unwrap(), k, &Device::cpu()).unwrap();
         assert_eq!(wanted.iter().any(|n| *n != [0.0; 3]), k >= 3);
         for (name, device) in kernel_devices() {
             for search in SEARCHES {
-                let searcher = Searcher::on(&device.stream().unwrap(), &points, search).unwrap();
-                assert!(normals(&points, &searcher, k).unwrap() == wanted, "{name} {search:?} {k}");
+                let searcher = searcher_on(&device.stream().unwrap(), &points, search);
+                assert!(searcher.normals(k).unwrap() == wanted, "{name} {search:?} {k}");
             }
         }
     }
@@ -146,23 +147,28 @@ fn searchers_of_buffers_take_other_points() {
     let rows = |values: &[f32], columns| -> Vec<[f32; 3]> {
         values.chunks_exact(columns).map(|p: &[f32]| [p[0], p[1], p[2]]).collect()
     };
+    let (first_rows, second_rows) = (rows(&first, 4), rows(&second, 3));
     for (name, device) in crate::testing::devices() {
         let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
         for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
             let same = |searcher: &Searcher, points: &[[f32; 3]]| {
-                let wanted = Searcher::new(points, Search::Auto).unwrap();
+                let wanted = super::searcher(points, Search::Auto);
                 assert_eq!(searcher.len(), points.len());
                 assert!(searcher.nearest(&queries, None).unwrap() == wanted.nearest(&queries, None).unwrap(), "{name}");
-                assert!(normals(points, searcher, 8).unwrap() == normals(points, &wanted, 8).unwrap(), "{name}");
+                assert!(searcher.normals(8).unwrap() == wanted.normals(8).unwrap(), "{name}");
             };
-            let mut searcher = Searcher::of(&stream.upload(&first).unwrap(), 500, 4, search).unwrap();
-            same(&searcher, &rows(&first, 4));
-            searcher.update(&other.upload(&second).unwrap(), 1_300, 3).unwrap();
-            same(&searcher, &rows(&second, 3));
-            searcher.update(&other.upload(&second).unwrap(), 0, 3).unwrap();
+            let first = stream.upload(&first).unwrap();
+            let second = other.upload(&second).unwrap();
+            let cloud = |buffer, len, columns| Rows::on_device(buffer, len, columns).unwrap();
+            let mut searcher = Searcher::new(&stream, cloud(&first, 500, 4), search).unwrap();
+            same(&searcher, &first_rows);
+            searcher.update(cloud(&second, 1_300, 3)).unwrap();
+            same(&searcher, &second_rows);
+            searcher.update(cloud(&second, 0, 3)).unwrap();
             same(&searcher, &[]);
-            let told = searcher.update(&stream.upload(&second).unwrap(), 1_301, 3).unwrap_err().to_string();
-            assert!(told.contains("1301 x 3 values"), "{told}");
+            let double = stream.upload(&[0.0; 3]).unwrap();
+            let refused = searcher.update(Rows::on_device(&double, 1, 3).unwrap()).unwrap_err().to_string();
+            assert_eq!(refused, "points: expected values of type f32 without an origin, got others");
         }
     }
 }
@@ -172,13 +178,13 @@ fn a_thousand_runs_on_a_gpu_give_one_result() {
     let Some(device) = gpu() else { return };
     let (source, target) = (cloud_of(20_000, 8), cloud_of(21_000, 9));
     let (source, target) = (source.as_flattened(), target.as_flattened());
-    let (source, target) = (Coordinates::f32(source, 3).unwrap(), Coordinates::f32(target, 3).unwrap());
-    let mut aligner = Aligner::new(&device.stream().unwrap()).unwrap();
+    let (source, target) = (Rows::f32(source, 3).unwrap(), Rows::f32(target, 3).unwrap());
     for (i, metric) in METRICS.into_iter().enumerate() {
         let params = IcpParams { metric, max_iterations: 12, ..IcpParams::default() };
-        let wanted = strip(aligner.align(source, target, &params).unwrap());
+        let mut aligner = Aligner::new(&device.stream().unwrap(), &params).unwrap();
+        let wanted = strip(aligner.align(source, target, &Pose::IDENTITY).unwrap());
         for run in 0..[334, 333, 333][i] {
-            assert!(strip(aligner.align(source, target, &params).unwrap()) == wanted, "{metric:?} {run}");
+            assert!(strip(aligner.align(source, target, &Pose::IDENTITY).unwrap()) == wanted, "{metric:?} {run}");
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Public clouds, where they are: the Stanford bunny's views and a pair of LiDAR scans.
 
 use super::super::*;
-use super::{strip, without_searched};
-use crate::Coordinates;
+use super::{align, searcher, searcher_on, strip, without_searched};
+use crate::registration::Status;
 use crate::testing::{gpu, repository};
+use crate::{Pose, Rows};
 use std::path::PathBuf;
 
 /// Where public clouds lie; beside the repository, or where `POINTMILL_TEST_DATA` says.
@@ -41,6 +42,10 @@ fn off(source: &[f32], columns: usize, got: &[f64; 16], truth: &[f64; 16]) -> (f
     (2.0 * (chord / 8.0).sqrt().asin().to_degrees(), rms)
 }
 
+fn flat(pose: &Pose) -> [f64; 16] {
+    pose.matrix().as_flattened().try_into().unwrap()
+}
+
 struct Bunny {
     source: Vec<f32>,
     target: Vec<f32>,
@@ -64,9 +69,9 @@ fn bunny() -> Option<Bunny> {
 
 impl Bunny {
     fn align(&self, params: &IcpParams) -> (Registration, f64, f64) {
-        let cloud = |points| Coordinates::f32(points, 3).unwrap();
+        let cloud = |points| Rows::f32(points, 3).unwrap();
         let got = align(cloud(&self.source), cloud(&self.target), params).unwrap();
-        let (degrees, metres) = off(&self.source, 3, &got.target_from_source, &self.truth);
+        let (degrees, metres) = off(&self.source, 3, &flat(&got.target_from_source), &self.truth);
         (got, degrees, metres * 1e3)
     }
 }
@@ -79,13 +84,13 @@ fn the_bunny_from_identity() {
     // The fixed point of point-to-point is the same as that of an f64 reference: 1.882 degrees and 2.057 mm from the truth.
     let fixed = IcpParams { step_tolerance: 0.0, ..with(Metric::PointToPoint) };
     let (got, degrees, mm) = bunny.align(&fixed);
-    assert!(got.status == Status::Fixed && (got.inlier_rmse - 2.0217e-3).abs() < 5e-8, "{got:?}");
+    assert!(got.status == Status::Fixed && (got.fit.inlier_rmse - 2.0217e-3).abs() < 5e-8, "{got:?}");
     assert!((degrees - 1.882).abs() < 5e-4 && (mm - 2.057).abs() < 5e-4, "{degrees} {mm}");
     let (got, degrees, mm) = bunny.align(&with(Metric::PointToPlane));
     assert!(got.converged() && degrees <= 0.2 && mm <= 0.45, "{degrees} {mm}");
     let (got, degrees, mm) = bunny.align(&with(Metric::Gicp));
     assert!(got.converged() && degrees <= 0.1 && mm <= 0.1, "{degrees} {mm}");
-    assert!(got.covariance.is_some() && got.observability.rank() == 6 && got.fitness > 0.99);
+    assert!(got.covariance.is_some() && got.fit.observability.rank() == 6 && got.fit.fitness > 0.99);
 }
 
 #[test]
@@ -93,10 +98,10 @@ fn searches_agree_on_the_bunny() {
     let Some(bunny) = bunny() else { return };
     let points = |values: &[f32]| values.as_chunks::<3>().0.to_vec();
     let (queries, target) = (points(&bunny.source), points(&bunny.target));
-    let brute = Searcher::new(&target, Search::Brute).unwrap();
+    let brute = searcher(&target, Search::Brute);
     let (some, few) = (&queries[..2_000], &queries[..300]);
     for search in [Search::KdTree, Search::Lbvh] {
-        let tree = Searcher::new(&target, search).unwrap();
+        let tree = searcher(&target, search);
         assert!(tree.nearest(some, None).unwrap() == brute.nearest(some, None).unwrap());
         assert!(tree.neighbours(few, 20, Some(0.01)).unwrap() == brute.neighbours(few, 20, Some(0.01)).unwrap());
     }
@@ -111,23 +116,23 @@ fn a_gpu_aligns_the_bunny_as_the_cpu_does() {
     let stream = device.stream().unwrap();
     let points = |values: &[f32]| values.as_chunks::<3>().0.to_vec();
     let (queries, target) = (points(&bunny.source), points(&bunny.target));
-    let cpu = Searcher::new(&target, Search::KdTree).unwrap();
+    let cpu = searcher(&target, Search::KdTree);
     let wanted = (cpu.nearest(&queries, None).unwrap(), cpu.neighbours(&queries, 20, Some(0.01)).unwrap());
-    let normal = normals(&target, &cpu, 20).unwrap();
+    let normal = cpu.normals(20).unwrap();
     for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
-        let there = Searcher::on(&stream, &target, search).unwrap();
+        let there = searcher_on(&stream, &target, search);
         assert!(there.nearest(&queries, None).unwrap() == wanted.0, "{search:?}");
         assert!(there.neighbours(&queries, 20, Some(0.01)).unwrap() == wanted.1, "{search:?}");
-        assert!(normals(&target, &there, 20).unwrap() == normal, "{search:?}");
+        assert!(there.normals(20).unwrap() == normal, "{search:?}");
     }
-    let mut aligner = Aligner::new(&stream).unwrap();
-    let cloud = |points| Coordinates::f32(points, 3).unwrap();
+    let cloud = |points| Rows::f32(points, 3).unwrap();
     for metric in [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp] {
         let params = IcpParams { metric, max_distance: Some(1.0), ..IcpParams::default() };
         let wanted = without_searched(strip(bunny.align(&params).0));
         for search in [Search::Auto, Search::Brute, Search::KdTree, Search::Lbvh] {
             let params = IcpParams { search, ..params.clone() };
-            let got = aligner.align(cloud(&bunny.source), cloud(&bunny.target), &params).unwrap();
+            let mut aligner = Aligner::new(&stream, &params).unwrap();
+            let got = aligner.align(cloud(&bunny.source), cloud(&bunny.target), &Pose::IDENTITY).unwrap();
             assert_eq!(without_searched(strip(got)), wanted, "{metric:?} {search:?}");
         }
     }
@@ -140,11 +145,12 @@ fn two_scans_without_their_no_returns() {
     let text = std::fs::read_to_string(folder.join("target_from_source.txt")).unwrap();
     let truth: Vec<f64> = text.split_ascii_whitespace().map(|x| x.parse().unwrap()).collect();
     let truth: [f64; 16] = truth.try_into().unwrap();
-    let cloud = |points| Coordinates::f32(points, 4).unwrap();
+    let cloud = |points| Rows::f32(points, 4).unwrap();
     let params = IcpParams { metric: Metric::Gicp, max_distance: Some(1.0), drop_zeros: true, ..IcpParams::default() };
     let got = align(cloud(&source), cloud(&target), &params).unwrap();
-    let metres = (0..3).map(|i| (got.target_from_source[4 * i + 3] - truth[4 * i + 3]).powi(2)).sum::<f64>().sqrt();
-    let (degrees, _) = off(&source, 4, &got.target_from_source, &truth);
+    let metres =
+        (0..3).map(|i| (got.target_from_source.translation()[i] - truth[4 * i + 3]).powi(2)).sum::<f64>().sqrt();
+    let (degrees, _) = off(&source, 4, &flat(&got.target_from_source), &truth);
     assert!(got.converged() && metres <= 0.03 && degrees <= 0.5, "{metres} {degrees} {:?}", got.status);
-    assert_eq!((got.source_dropped.zeros, got.target_dropped.zeros), (5_107, 5_032));
+    assert_eq!((got.fit.source_dropped.zeros, got.fit.target_dropped.zeros), (5_107, 5_032));
 }

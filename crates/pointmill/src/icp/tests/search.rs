@@ -1,7 +1,7 @@
 //! All searches find the same.
 
-use super::super::pairs::{Look, Pairs};
-use super::super::search::limit_of;
+use super::super::cpu::{Among, Index, Pairs};
+use super::super::params::limit_of;
 use super::super::*;
 use super::{cloud_of, on_threads};
 use crate::testing::{Random, kernel_devices};
@@ -32,12 +32,12 @@ fn check_of(points: &[[f32; 3]], queries: &[[f32; 3]], k: usize, what: &str) {
     for max_distance in [None, Some(0.0), Some(0.25), Some(1e30)] {
         let wanted: Vec<Vec<Neighbour>> = queries.iter().map(|q| plain(points, *q, k, max_distance)).collect();
         let searchers = TREES.iter().flat_map(|search| {
-            let cpu = Searcher::new(points, *search).unwrap();
+            let cpu = super::searcher(points, *search);
             // The twin takes its time; what is between the limits is the same code.
             let some = if matches!(max_distance, None | Some(0.25)) { kernel_devices() } else { Vec::new() };
-            let there = some.into_iter().map(|(name, device)| {
-                (name, *search, Searcher::on(&device.stream().unwrap(), points, *search).unwrap())
-            });
+            let there = some
+                .into_iter()
+                .map(|(name, device)| (name, *search, super::searcher_on(&device.stream().unwrap(), points, *search)));
             std::iter::once(("cpu", *search, cpu)).chain(there)
         });
         for (device, search, searcher) in searchers {
@@ -163,14 +163,14 @@ fn pairs_that_are_kept_are_those_of_a_search() {
             for (limit, step, margin) in
                 [(FARTHEST, 1e-4, 0.0), (FARTHEST, 1e-3, 3e-3), (limit_of(Some(0.2)).unwrap(), 1e-3, 0.5)]
             {
-                let searcher = Searcher::new(target, search).unwrap();
+                let index = Index::new(target, search).unwrap();
                 let mut pairs = Pairs::new(source.len(), limit).unwrap();
                 let mut searched = Vec::new();
                 for pose in 0..12 {
                     let translation = [step * f64::from(pose), -step * f64::from(pose % 3), 0.0];
                     let pose = Rigid { translation, ..Rigid::IDENTITY };
-                    let look = pairs.look(&source, &Look { pose, target, searcher: &searcher, margin });
-                    searched.push(look.searched);
+                    let matched = pairs.update(&source, &Among { pose, target, index: &index, margin });
+                    searched.push(matched.searched);
                     for (i, s) in source.iter().enumerate() {
                         let q = pose.apply(s.map(f64::from)).map(|x| x as f32);
                         let wanted = plain(target, q, 1, Some(0.2).filter(|_| limit < FARTHEST))
@@ -193,7 +193,7 @@ fn pairs_that_are_kept_are_those_of_a_search() {
 fn threads_do_not_matter() {
     let (points, queries) = (cloud_of(20_000, 1), cloud_of(5_000, 2));
     let all = |search| {
-        let searcher = Searcher::new(&points, search).unwrap();
+        let searcher = super::searcher(&points, search);
         (searcher.nearest(&queries, None).unwrap(), searcher.neighbours(&queries[..500], 32, None).unwrap())
     };
     let wanted = on_threads(1, || all(Search::Brute));
@@ -206,9 +206,9 @@ fn threads_do_not_matter() {
 
 #[test]
 fn searchers_refuse_what_makes_no_sense() {
-    let searcher = Searcher::new(&[[0.0; 3]; 3], Search::Auto).unwrap();
+    let searcher = super::searcher(&[[0.0; 3]; 3], Search::Auto);
     assert_eq!((searcher.len(), searcher.is_empty(), searcher.search()), (3, false, Search::KdTree));
-    assert!(Searcher::new(&[], Search::Lbvh).unwrap().is_empty());
+    assert!(super::searcher(&[], Search::Lbvh).is_empty());
     let told = |k, d| searcher.neighbours(&[[0.0; 3]], k, d).unwrap_err().to_string();
     assert_eq!(told(0, None), "k: expected 1 to 32, got 0");
     assert_eq!(told(33, None), "k: expected 1 to 32, got 33");

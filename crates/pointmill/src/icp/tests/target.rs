@@ -1,10 +1,12 @@
 //! A target for many sources: each is aligned as it is alone.
 
 use super::super::*;
-use super::{cloud_of, strip, without_searched};
+use super::{align, cloud_of, strip, without_searched};
 use crate::device::Step;
+use crate::registration::Status;
 use crate::testing::kernel_devices;
-use crate::{Argument, Coordinates, Device, Error};
+use crate::{Argument, Device, Error, Pose, Rows};
+use pointmill_core::rigid::{Rigid, exponential};
 use std::thread;
 
 const METRICS: [Metric; 3] = [Metric::PointToPoint, Metric::PointToPlane, Metric::Gicp];
@@ -17,7 +19,7 @@ fn devices() -> Vec<Device> {
 #[test]
 fn sources_one_after_the_other_are_aligned_as_alone() {
     let onto = cloud_of(1_500, 7);
-    let onto = Coordinates::f32(onto.as_flattened(), 3).unwrap();
+    let onto = Rows::f32(onto.as_flattened(), 3).unwrap();
     let mut sources: Vec<Vec<[f32; 3]>> = [(900, 1), (300, 2), (1_300, 3)].map(|(n, seed)| cloud_of(n, seed)).into();
     // One without points, before which nothing of a stage may be taken for made.
     sources.insert(0, Vec::new());
@@ -25,16 +27,19 @@ fn sources_one_after_the_other_are_aligned_as_alone() {
         vec![Stage { voxel_size: 0.2, max_distance: None }, Stage { voxel_size: 0.0, max_distance: Some(0.2) }];
     for device in devices() {
         let stream = device.stream().unwrap();
-        let mut aligner = Aligner::new(&stream).unwrap();
         for (i, metric) in METRICS.into_iter().enumerate() {
             let search = [Search::Brute, Search::KdTree, Search::Lbvh][i];
             let schedule = if i == 1 { Vec::new() } else { stages.clone() };
             let params = IcpParams { metric, search, schedule, max_iterations: 6, ..IcpParams::default() };
             let target = Target::new(&stream, onto, &params).unwrap();
-            for source in sources.iter().chain(&sources) {
-                let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
-                let wanted = strip(aligner.align(source, onto, &params).unwrap());
-                let got = strip(target.align(source).unwrap());
+            let mut aligner = Aligner::new(&stream, &params).unwrap();
+            for (n, source) in sources.iter().chain(&sources).enumerate() {
+                // The guess is that of the call.
+                let guess =
+                    Pose::from(Rigid { rotation: exponential([0.0, 0.01 * n as f64, 0.0]), translation: [0.0; 3] });
+                let source = Rows::f32(source.as_flattened(), 3).unwrap();
+                let wanted = strip(aligner.align(source, onto, &guess).unwrap());
+                let got = strip(target.align(source, &guess).unwrap());
                 assert_eq!(without_searched(got), without_searched(wanted), "{device}, {metric:?}");
             }
         }
@@ -44,16 +49,16 @@ fn sources_one_after_the_other_are_aligned_as_alone() {
 #[test]
 fn several_threads_share_a_target() {
     let (onto, sources) = (cloud_of(1_200, 7), [1, 2, 3, 4].map(|seed| cloud_of(400, seed)));
-    let (onto, params) = (Coordinates::f32(onto.as_flattened(), 3).unwrap(), IcpParams::default());
+    let (onto, params) = (Rows::f32(onto.as_flattened(), 3).unwrap(), IcpParams::default());
     for device in devices() {
         let target = Target::new(&device.stream().unwrap(), onto, &params).unwrap();
         thread::scope(|scope| {
             for source in &sources {
                 let (target, params) = (&target, &params);
                 scope.spawn(move || {
-                    let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
+                    let source = Rows::f32(source.as_flattened(), 3).unwrap();
                     let wanted = without_searched(strip(align(source, onto, params).unwrap()));
-                    assert_eq!(without_searched(strip(target.align(source).unwrap())), wanted);
+                    assert_eq!(without_searched(strip(target.align(source, &Pose::IDENTITY).unwrap())), wanted);
                 });
             }
         });
@@ -63,8 +68,8 @@ fn several_threads_share_a_target() {
 #[test]
 fn what_is_wrong_is_told_and_leaves_the_target_as_it_was() {
     let (onto, source) = (cloud_of(300, 7), cloud_of(200, 1));
-    let onto = Coordinates::f32(onto.as_flattened(), 3).unwrap();
-    let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
+    let onto = Rows::f32(onto.as_flattened(), 3).unwrap();
+    let source = Rows::f32(source.as_flattened(), 3).unwrap();
     for device in devices() {
         let stream = device.stream().unwrap();
         let bad = IcpParams { neighbours: 1, ..IcpParams::default() };
@@ -73,14 +78,14 @@ fn what_is_wrong_is_told_and_leaves_the_target_as_it_was() {
             Err(Error::Argument { argument: Argument::Neighbours, .. })
         ));
         let far = [1e19, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        let far = Coordinates::f32(&far, 3).unwrap();
+        let far = Rows::f32(&far, 3).unwrap();
         let told = Target::new(&stream, far, &IcpParams::default()).unwrap_err();
         assert!(matches!(told, Error::Argument { argument: Argument::Target, .. }), "{told}");
         let target = Target::new(&stream, onto, &IcpParams::default()).unwrap();
-        let wanted = strip(target.align(source).unwrap());
-        let told = target.align(far).unwrap_err();
+        let wanted = strip(target.align(source, &Pose::IDENTITY).unwrap());
+        let told = target.align(far, &Pose::IDENTITY).unwrap_err();
         assert!(matches!(told, Error::Argument { argument: Argument::Source, .. }), "{told}");
-        assert_eq!(strip(target.align(source).unwrap()), wanted);
+        assert_eq!(strip(target.align(source, &Pose::IDENTITY).unwrap()), wanted);
         assert_eq!(target.params(), &IcpParams::default());
     }
 }
@@ -89,15 +94,15 @@ fn what_is_wrong_is_told_and_leaves_the_target_as_it_was() {
 #[test]
 fn a_target_is_made_once() {
     let (onto, source) = (cloud_of(700, 7), cloud_of(400, 1));
-    let source = Coordinates::f32(source.as_flattened(), 3).unwrap();
+    let source = Rows::f32(source.as_flattened(), 3).unwrap();
     let stage = |voxel_size| Stage { voxel_size, max_distance: None };
     let schedule = vec![stage(0.3), stage(0.15), stage(0.0)];
     let params = IcpParams { search: Search::Lbvh, schedule, max_iterations: 2, ..IcpParams::default() };
     let stream = Device::twin().stream().unwrap();
-    let target = Target::new(&stream, Coordinates::f32(onto.as_flattened(), 3).unwrap(), &params).unwrap();
+    let target = Target::new(&stream, Rows::f32(onto.as_flattened(), 3).unwrap(), &params).unwrap();
     let made = || {
         stream.take_steps();
-        target.align(source).unwrap();
+        target.align(source, &Pose::IDENTITY).unwrap();
         let steps = stream.take_steps();
         ["icp_build", "icp_normals", "icp_look"].map(|name| steps.iter().filter(|s| **s == Step::Kernel(name)).count())
     };
@@ -120,41 +125,41 @@ fn normals_of_the_caller_are_used() {
     }
     let source: Vec<[f32; 3]> =
         room.iter().map(|p| [p[0] + 0.02, p[1] - 0.01, p[2] + 0.015]).skip(2).step_by(3).collect();
-    let (onto, source) =
-        (Coordinates::f32(room.as_flattened(), 3).unwrap(), Coordinates::f32(source.as_flattened(), 3).unwrap());
+    let (onto, source) = (Rows::f32(room.as_flattened(), 3).unwrap(), Rows::f32(source.as_flattened(), 3).unwrap());
     let run = |device: &Device, metric, normals: &[[f32; 3]]| {
         let target = Target::with_normals(&device.stream().unwrap(), onto, normals, &params(metric)).unwrap();
-        without_searched(strip(target.align(source).unwrap()))
+        without_searched(strip(target.align(source, &Pose::IDENTITY).unwrap()))
     };
     for metric in [Metric::PointToPlane, Metric::Gicp] {
         let wanted = run(&Device::cpu(), metric, &good);
-        assert!(wanted.converged() && (wanted.target_from_source[3] + 0.02).abs() < 1e-5, "{wanted:?}");
+        assert!(wanted.converged() && (wanted.target_from_source.translation()[0] + 0.02).abs() < 1e-5, "{wanted:?}");
         // All planes lie flat: heights and tilts are all that is known, as without the walls.
         let flat = vec![[0.0, 0.0, 1.0]; room.len()];
         let none = vec![[0.0, f32::NAN, 0.0]; room.len()];
         for device in devices() {
             assert_eq!(run(&device, metric, &good), wanted, "{device}");
             // An aligner does the same, and forgets the normals afterwards.
-            let mut aligner = Aligner::new(&device.stream().unwrap()).unwrap();
-            let got = aligner.align_with_normals(source, onto, &good, &params(metric)).unwrap();
+            let mut aligner = Aligner::new(&device.stream().unwrap(), &params(metric)).unwrap();
+            let got = aligner.align_with_normals(source, onto, &good, &Pose::IDENTITY).unwrap();
             assert_eq!(without_searched(strip(got)), wanted, "{device}");
             let made = without_searched(strip(align(source, onto, &params(metric)).unwrap()));
             assert_eq!(
-                without_searched(strip(aligner.align(source, onto, &params(metric)).unwrap())),
+                without_searched(strip(aligner.align(source, onto, &Pose::IDENTITY).unwrap())),
                 made,
                 "{device}"
             );
             if metric == Metric::PointToPlane {
                 let seen = run(&device, metric, &flat);
-                assert!(seen.status == Status::Degenerate && seen.observability.rank() == 3, "{device}: {seen:?}");
-                assert_eq!(run(&device, metric, &none).observability.rank(), 0, "{device}");
+                assert!(seen.status == Status::Degenerate && seen.fit.observability.rank() == 3, "{device}: {seen:?}");
+                assert_eq!(run(&device, metric, &none).fit.observability.rank(), 0, "{device}");
             }
             // Stages with voxels make their own.
             let schedule = vec![Stage { voxel_size: 0.3, max_distance: None }];
             let thin = IcpParams { schedule, ..params(metric) };
             let stream = device.stream().unwrap();
-            let own = Target::with_normals(&stream, onto, &flat, &thin).unwrap().align(source).unwrap();
-            let made = Target::new(&stream, onto, &thin).unwrap().align(source).unwrap();
+            let own =
+                Target::with_normals(&stream, onto, &flat, &thin).unwrap().align(source, &Pose::IDENTITY).unwrap();
+            let made = Target::new(&stream, onto, &thin).unwrap().align(source, &Pose::IDENTITY).unwrap();
             assert_eq!(without_searched(strip(own)), without_searched(strip(made)), "{device}");
         }
     }

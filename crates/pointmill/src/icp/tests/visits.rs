@@ -1,10 +1,10 @@
 //! How much of a cloud searches look at: the numbers of docs/icp.md.
 
-use super::super::search::{Looks, Scratch, Several};
+use super::super::cpu::{Index, Looks, Scratch, Several};
 use super::super::*;
-use super::cloud_of;
+use super::{align, cloud_of};
 use crate::testing::Random;
-use crate::{Coordinates, Device, PointCloud};
+use crate::{Device, PointCloud, Pose, Rows};
 use pointmill_core::icp::keep::{Keep, Nearest, NearestAndOthers};
 use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::simt::twin::take_looks;
@@ -48,7 +48,7 @@ impl<K: Keep> Looks for Counting<K> {
 }
 
 /// Boxes and points that queries look at, in the mean.
-fn visits_of<K: Keep>(searcher: &Searcher, queries: &[[f32; 3]], keep: impl Fn() -> K) -> [f64; 2] {
+fn visits_of<K: Keep>(searcher: &Index, queries: &[[f32; 3]], keep: impl Fn() -> K) -> [f64; 2] {
     let mut scratch = Scratch::default();
     let mut all = [0; 2];
     for q in queries {
@@ -60,13 +60,13 @@ fn visits_of<K: Keep>(searcher: &Searcher, queries: &[[f32; 3]], keep: impl Fn()
 }
 
 /// Boxes and points that a query without any knowledge looks at, in the mean.
-fn visits(searcher: &Searcher, queries: &[[f32; 3]]) -> [f64; 2] {
+fn visits(searcher: &Index, queries: &[[f32; 3]]) -> [f64; 2] {
     visits_of(searcher, queries, || Nearest::below(FARTHEST))
 }
 
 /// Boxes and points together of each way to search: the nearest; with how far others are; the same, looking farther; 20 and 32 nearest.
 fn each_way(points: &[[f32; 3]], search: Search, queries: &[[f32; 3]]) -> [f64; 5] {
-    let searcher = Searcher::new(points, search).unwrap();
+    let searcher = Index::new(points, search).unwrap();
     let place = |i: u32| points[i as usize];
     let all = [
         visits(&searcher, queries),
@@ -98,7 +98,7 @@ fn trees_look_at_a_thousandth_of_the_points() {
         .iter()
         .map(|p| [0, 1, 2].map(|i| (pose[i][3] + (0..3).map(|k| pose[i][k] * f64::from(p[k])).sum::<f64>()) as f32))
         .collect();
-    let of = |search, queries: &[[f32; 3]]| visits(&Searcher::new(&target, search).unwrap(), queries);
+    let of = |search, queries: &[[f32; 3]]| visits(&Index::new(&target, search).unwrap(), queries);
     // Brute force looks at all points, in groups of 16.
     assert_eq!(of(Search::Brute, &aligned[..10]), [0.0, target.len().next_multiple_of(16) as f64]);
     let got = TREES.map(|search| [of(search, &aligned), of(search, &source)]);
@@ -106,9 +106,9 @@ fn trees_look_at_a_thousandth_of_the_points() {
     let close = |got: &[f64; 2], wanted: &[f64; 2]| (0..2).all(|k| (got[k] - wanted[k]).abs() < 0.01);
     assert!(got.as_flattened().iter().zip(wanted.as_flattened()).all(|(got, wanted)| close(got, wanted)), "{got:?}");
     // And not for every point: what is proved to have kept its neighbour is not searched for.
-    let [source, target] = [&scans.source, &scans.target].map(|cloud| Coordinates::f32(cloud.data(), 3).unwrap());
+    let [source, target] = [&scans.source, &scans.target].map(|cloud| Rows::f32(cloud.data(), 3).unwrap());
     let found = align(source, target, &IcpParams::default()).unwrap();
-    let searched: Vec<f64> = found.trace.iter().map(|look| look.searched as f64 / source.len() as f64).collect();
+    let searched: Vec<f64> = found.fit.trace.iter().map(|look| look.searched as f64 / source.len() as f64).collect();
     assert!(searched.len() == 17 && searched[0] == 1.0 && searched[7] < 0.5 && searched[16] < 0.001, "{searched:?}");
 }
 
@@ -216,7 +216,7 @@ fn points_far_away_leave_the_others_apart() {
 
 /// What queries look at on the twin in the mean: of the nearest, and of 20.
 fn looks_of_kernels(points: &[[f32; 3]], search: Search, queries: &[[f32; 3]]) -> [f64; 2] {
-    let searcher = Searcher::on(&Device::twin().stream().unwrap(), points, search).unwrap();
+    let searcher = super::searcher_on(&Device::twin().stream().unwrap(), points, search);
     let looks = |f: &dyn Fn()| {
         take_looks();
         f();
@@ -256,12 +256,11 @@ fn kernels_look_at_few_copies_and_do_not_mind_points_far_away() {
     }
     // An alignment, normals and all.
     let looks = |points: &[[f32; 3]]| {
-        let mut aligner = Aligner::new(&Device::twin().stream().unwrap()).unwrap();
-        let cloud = Coordinates::f32(points.as_flattened(), 3).unwrap();
+        let params = IcpParams { metric: Metric::Gicp, max_iterations: 2, ..IcpParams::default() };
+        let mut aligner = Aligner::new(&Device::twin().stream().unwrap(), &params).unwrap();
+        let cloud = Rows::f32(points.as_flattened(), 3).unwrap();
         take_looks();
-        aligner
-            .align(cloud, cloud, &IcpParams { metric: Metric::Gicp, max_iterations: 2, ..IcpParams::default() })
-            .unwrap();
+        aligner.align(cloud, cloud, &Pose::IDENTITY).unwrap();
         take_looks() as f64
     };
     let (without, with) = (looks(&points), looks(&with_zeros(&points, 3)));

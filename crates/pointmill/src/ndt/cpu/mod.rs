@@ -3,12 +3,11 @@
 mod score;
 pub(super) mod sum;
 
-use super::cloud::NdtCloud;
 use super::grid::Near;
 use super::{NdtCells, NdtNeighbours};
 use crate::device::Stream;
-use crate::{Result, memory};
-use pointmill_core::ndt::{Line, NdtLattice, Rows, in_lattice, key_of};
+use crate::{Result, Rows, memory};
+use pointmill_core::ndt::{CellRows, Line, NdtLattice, in_lattice, key_of};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -104,8 +103,8 @@ impl Grid {
         self.lines.get(line).row(bit).map_or(-1, |row| row as i32)
     }
 
-    fn rows(&self) -> Rows<impl Fn(u64) -> Line, impl Fn(u32) -> [f64; 3]> {
-        Rows {
+    fn rows(&self) -> CellRows<impl Fn(u64) -> Line, impl Fn(u32) -> [f64; 3]> {
+        CellRows {
             lattice: self.lattice,
             len: self.cells.len() as u32,
             line: |key| self.lines.get(key),
@@ -114,7 +113,7 @@ impl Grid {
     }
 
     /// The rows near some of the points.
-    fn lists(&self, points: &NdtCloud<'_>, some: Range<usize>, near: Near) -> Result<Lists> {
+    fn lists(&self, points: &Rows<'_>, some: Range<usize>, near: Near) -> Result<Lists> {
         let mut lists = Lists::default();
         memory::room(&mut lists.counts, some.len())?;
         let mut found: Vec<(f64, u32)> = Vec::new();
@@ -144,7 +143,7 @@ impl Grid {
         Ok(lists)
     }
 
-    pub(super) fn search(&self, points: &NdtCloud<'_>, near: Near, stream: &Stream) -> Result<NdtNeighbours> {
+    pub(super) fn search(&self, points: &Rows<'_>, near: Near, stream: &Stream) -> Result<NdtNeighbours> {
         let chunks = (0..points.len().div_ceil(CHUNK)).into_par_iter();
         let chunks = chunks.map(|c| self.lists(points, c * CHUNK..points.len().min((c + 1) * CHUNK), near));
         let mut chunks = memory::collect_parallel(chunks)?;

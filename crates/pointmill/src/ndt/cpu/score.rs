@@ -1,9 +1,8 @@
 //! Scores of scans.
 
 use super::Grid;
-use crate::ndt::cloud::NdtCloud;
 use crate::prim::sum;
-use crate::{Result, memory};
+use crate::{Result, Rows, memory};
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore, PreparedPose, TERMS, state};
 use pointmill_kernels::ndt::SCORES;
 use pointmill_kernels::prim::sum::TREE;
@@ -14,7 +13,7 @@ const BLOCK: usize = TREE as usize;
 
 impl Grid {
     /// The sums of a scan's scores at a pose.
-    pub(in crate::ndt) fn score(&self, scan: &NdtCloud<'_>, pose: &PreparedPose) -> Result<[f64; SCORES]> {
+    pub(in crate::ndt) fn score(&self, scan: &Rows<'_>, pose: &PreparedPose) -> Result<[f64; SCORES]> {
         let score = NdtScore::new(self.lattice.unit());
         sum(scan.len(), |i| {
             let [all, largest] = self.scores_of(&score, pose, scan.point(i));
@@ -23,7 +22,7 @@ impl Grid {
     }
 
     /// The sum of each point's terms, and the largest.
-    pub(in crate::ndt) fn point_scores(&self, scan: &NdtCloud<'_>, pose: &PreparedPose) -> Result<Vec<[f64; 2]>> {
+    pub(in crate::ndt) fn point_scores(&self, scan: &Rows<'_>, pose: &PreparedPose) -> Result<Vec<[f64; 2]>> {
         let score = NdtScore::new(self.lattice.unit());
         let points = (0..scan.len()).into_par_iter().with_min_len(BLOCK);
         memory::collect_parallel(points.map(|i| self.scores_of(&score, pose, scan.point(i))))
@@ -45,7 +44,7 @@ impl Grid {
     /// Runs an alignment to its end.
     pub(in crate::ndt) fn align(
         &self,
-        scan: &NdtCloud<'_>,
+        scan: &Rows<'_>,
         alignment: &mut NdtAlignment,
         limits: &NdtLimits,
     ) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Points into sums, by cell.
 
-use crate::ndt::cloud::{Found, NdtCloud, each};
+use crate::ndt::cloud::{Found, each};
 use crate::seed::seed;
-use crate::{Argument, Error, Result, memory};
+use crate::{Argument, Error, Result, Rows, memory};
 use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, cell_of, key_of};
 use rayon::prelude::*;
@@ -81,7 +81,7 @@ impl Table {
         Self { places, sums: Sums::new(), nonfinite: 0, outside: None, full: None, refused: None }
     }
 
-    fn of(cloud: &NdtCloud<'_>, first: usize, end: usize, lattice: &NdtLattice, seed: Seed) -> Self {
+    fn of(cloud: &Rows<'_>, first: usize, end: usize, lattice: &NdtLattice, seed: Seed) -> Self {
         let mut table = Self::new(seed);
         let mut index = first;
         // Points that follow each other mostly share a cell.
@@ -129,7 +129,7 @@ impl Table {
 }
 
 /// The sums of a cloud.
-pub(in crate::ndt) fn sum(cloud: &NdtCloud<'_>, lattice: &NdtLattice) -> Result<Summed> {
+pub(in crate::ndt) fn sum(cloud: &Rows<'_>, lattice: &NdtLattice) -> Result<Summed> {
     let (n, seed) = (cloud.len(), seed());
     let chunk = n.div_ceil(rayon::current_num_threads()).max(CHUNK);
     let tables: Vec<Table> = (0..n.div_ceil(chunk))
@@ -298,7 +298,7 @@ mod tests {
         let center = |key| cell_of(key).map(|c| f64::from(c) + 0.5);
         let mut points: Vec<f64> = meeting(300).into_iter().flat_map(center).collect();
         points.extend((0..3000).map(|i| f64::from(i % 97) * 0.31));
-        let cloud = NdtCloud::f64(&points, 3).unwrap();
+        let cloud = Rows::f64(&points, 3).unwrap();
         let sums = |number| with_seed(number, || sum(&cloud, &lattice).unwrap().sums);
         let first = sums(0);
         assert!(first.len() > 300 && (1..12).all(|number| sums(number) == first));

@@ -2,12 +2,11 @@
 
 use super::cells::Cells;
 use crate::device::{Buffer, Stream};
-use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::lines_of;
 use crate::ndt::grid::Near;
 use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
 use crate::seed::seed;
-use crate::{Result, memory};
+use crate::{Result, Rows, memory};
 use pointmill_core::hash::{Seed, first_slot};
 use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtLimits, NdtScore, PreparedPose, state};
 use pointmill_kernels::ndt as kernels;
@@ -142,12 +141,7 @@ impl Grid {
         rows.read(cells.len())
     }
 
-    pub(in crate::ndt) fn search(
-        &self,
-        lattice: &NdtLattice,
-        cloud: &NdtCloud<'_>,
-        near: Near,
-    ) -> Result<NdtNeighbours> {
+    pub(in crate::ndt) fn search(&self, lattice: &NdtLattice, cloud: &Rows<'_>, near: Near) -> Result<NdtNeighbours> {
         let mut out = NdtNeighbours::new(&self.stream)?;
         if cloud.is_empty() || self.len == 0 {
             out.set(&self.stream, cloud.len(), &memory::filled(cloud.len() + 1, 0)?, &[], &[])?;
@@ -222,7 +216,7 @@ impl Grid {
     pub(in crate::ndt) fn score(
         &self,
         lattice: &NdtLattice,
-        scan: &NdtCloud<'_>,
+        scan: &Rows<'_>,
         poses: &[PreparedPose],
     ) -> Result<Vec<[f64; kernels::SCORES]>> {
         if scan.is_empty() || self.len == 0 {
@@ -261,7 +255,7 @@ impl Grid {
     pub(in crate::ndt) fn point_scores(
         &self,
         lattice: &NdtLattice,
-        scan: &NdtCloud<'_>,
+        scan: &Rows<'_>,
         pose: &PreparedPose,
     ) -> Result<Vec<[f64; 2]>> {
         if scan.is_empty() || self.len == 0 {
@@ -287,7 +281,7 @@ impl Grid {
     pub(in crate::ndt) fn align(
         &self,
         lattice: &NdtLattice,
-        scan: &NdtCloud<'_>,
+        scan: &Rows<'_>,
         alignments: &mut [NdtAlignment],
         limits: &NdtLimits,
     ) -> Result<()> {

@@ -2,14 +2,13 @@
 
 use super::Grid;
 use crate::device::{Buffer, Stream};
-use crate::ndt::cloud::NdtCloud;
 use crate::ndt::cpu::sum::outside;
 use crate::ndt::moments::more_points;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, SortKey, Sorter, passes_for};
 use crate::rows::Values;
 use crate::seed::seed;
-use crate::{Argument, Error, Result, memory};
+use crate::{Argument, Error, Result, Rows, memory};
 use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
 use pointmill_kernels::Kernel;
@@ -133,7 +132,7 @@ impl Table {
         })
     }
 
-    pub(in crate::ndt) fn add(&mut self, cloud: &NdtCloud<'_>) -> Result<()> {
+    pub(in crate::ndt) fn add(&mut self, cloud: &Rows<'_>) -> Result<()> {
         self.check_whole()?;
         if cloud.is_empty() {
             return Ok(());

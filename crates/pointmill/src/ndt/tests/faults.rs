@@ -5,25 +5,26 @@ use crate::TwinFault;
 use crate::testing::kernel_devices;
 
 /// Whether the builder refuses to go on. All that can be asked of it gives the same answer, and nobody learns a wrong number.
-fn refuses(builder: &mut NdtBuilder, had: &NdtMoments, more: NdtCloud<'_>) -> bool {
+fn refuses(builder: &mut NdtBuilder, had: &NdtMoments, more: Rows<'_>) -> bool {
     let params = NdtParams::default();
     let told = match builder.moments() {
         Ok(moments) => {
             assert_eq!(moments, *had, "sums are lost, or half of a cloud was added");
-            assert_eq!(builder.finish(&params).unwrap().read().unwrap(), had.finish(&params).unwrap());
+            assert_eq!(builder.finish().unwrap().read().unwrap(), had.finish(&params).unwrap());
             return false;
         }
         Err(error) => error.to_string(),
     };
     let start = "builder: expected one whose sums are whole; `clear` empties it, got one that holds a part of the points of a call that failed: ";
     assert!(told.starts_with(start) && told.contains("twin"), "{told}");
-    let mut grid = NdtBuilder::new(&Device::twin().stream().unwrap(), 1.0).unwrap().finish(&params).unwrap();
+    let mut grid =
+        NdtBuilder::new(&Device::twin().stream().unwrap(), 1.0, &NdtParams::default()).unwrap().finish().unwrap();
     let others = [
         builder.add(more).unwrap_err(),
-        builder.add(NdtCloud::f32(&[], 3).unwrap()).unwrap_err(),
+        builder.add(Rows::f32(&[], 3).unwrap()).unwrap_err(),
         builder.merge(had).unwrap_err(),
-        builder.finish(&params).unwrap_err(),
-        builder.finish_into(&params, &mut grid).unwrap_err(),
+        builder.finish().unwrap_err(),
+        builder.finish_into(&mut grid).unwrap_err(),
     ];
     assert!(others.iter().all(|other| other.to_string() == told), "{others:?}");
     true
@@ -33,7 +34,7 @@ fn refuses(builder: &mut NdtBuilder, had: &NdtMoments, more: NdtCloud<'_>) -> bo
 fn sums_are_whole_or_refused() {
     let device = Device::twin();
     let (first, second) = (street(300, 1), street(1200, 2));
-    let (few, many) = (NdtCloud::f64(&first, 3).unwrap(), NdtCloud::f64(&second, 3).unwrap());
+    let (few, many) = (Rows::f64(&first, 3).unwrap(), Rows::f64(&second, 3).unwrap());
     let (had, other, both) = (moments(1.0, &first), moments(1.0, &second), {
         let mut both = moments(1.0, &first);
         both.merge(&moments(1.0, &second)).unwrap();
@@ -50,7 +51,7 @@ fn sums_are_whole_or_refused() {
         for fault in [TwinFault::OutOfMemory, TwinFault::Lost] {
             let mut refused = 0;
             for k in 0.. {
-                let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+                let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
                 builder.add(few).unwrap();
                 Device::fail_twin(Some((fault, k)));
                 let done = work(&mut builder);
@@ -80,9 +81,9 @@ fn sums_are_whole_or_refused() {
 #[test]
 fn a_builder_can_be_emptied_after_any_fault() {
     let points = street(300, 1);
-    let cloud = NdtCloud::f64(&points, 3).unwrap();
+    let cloud = Rows::f64(&points, 3).unwrap();
     for (name, device) in kernel_devices().into_iter().take(1) {
-        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
         builder.add(cloud).unwrap();
         Device::fail_twin(Some((TwinFault::Lost, 0)));
         assert!(builder.clear().is_err(), "{name}");
@@ -97,9 +98,9 @@ fn a_builder_can_be_emptied_after_any_fault() {
 #[test]
 fn a_dense_map_grows() {
     let floor: Vec<f64> = (0..4000).flat_map(|i| [f64::from(i % 80) + 0.5, f64::from(i / 80) + 0.5, 0.5]).collect();
-    let mut builder = NdtBuilder::new(&Device::twin().stream().unwrap(), 1.0).unwrap();
+    let mut builder = NdtBuilder::new(&Device::twin().stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
     for part in floor.chunks(3 * 500) {
-        builder.add(NdtCloud::f64(part, 3).unwrap()).unwrap();
+        builder.add(Rows::f64(part, 3).unwrap()).unwrap();
     }
     assert_eq!(builder.moments().unwrap(), moments(1.0, &floor));
 }

@@ -27,10 +27,10 @@ fn rows<const K: usize>(arrays: &Arrays, name: &str) -> Vec<[f64; K]> {
 }
 
 /// Rows `from` to `to` of an array of points.
-fn cloud<'a>(arrays: &'a Arrays, name: &str, from: usize, to: usize) -> NdtCloud<'a> {
+fn cloud<'a>(arrays: &'a Arrays, name: &str, from: usize, to: usize) -> Rows<'a> {
     let cloud = match (arrays[name].as_f32(), arrays[name].as_f64()) {
-        (Ok(values), _) => NdtCloud::f32(&values[from * 3..to * 3], 3).unwrap(),
-        (_, Ok(values)) => NdtCloud::f64(&values[from * 3..to * 3], 3).unwrap(),
+        (Ok(values), _) => Rows::f32(&values[from * 3..to * 3], 3).unwrap(),
+        (_, Ok(values)) => Rows::f64(&values[from * 3..to * 3], 3).unwrap(),
         _ => panic!("points of another type"),
     };
     match arrays.get("origin") {
@@ -52,7 +52,7 @@ fn params(arrays: &Arrays) -> NdtParams {
 fn built(arrays: &Arrays, device: &Device) -> Result<NdtBuilder, Error> {
     let resolution = numbers(arrays, "resolution")[0];
     let stream = device.stream()?;
-    let builder = || NdtBuilder::new(&stream, resolution);
+    let builder = || NdtBuilder::new(&stream, resolution, &params(arrays));
     let n = arrays["points"].shape()[0];
     let mut all = builder()?;
     if arrays.contains_key("splits") {
@@ -153,7 +153,7 @@ fn every_build_on_every_device() {
             }
             let mut builder = built(arrays, &device).unwrap();
             check_moments(arrays, &builder.moments().unwrap(), &name);
-            check_cells(arrays, &builder.finish(&params(arrays)).unwrap().read().unwrap(), &name);
+            check_cells(arrays, &builder.finish().unwrap().read().unwrap(), &name);
             whole += 1;
         }
     }
@@ -173,7 +173,7 @@ fn check_searches(arrays: &Arrays, grid: &NdtGrid, name: &str) {
     let cells: Vec<[i32; 3]> =
         queries.iter().map(|q| grid.lattice().place(*q).map_or([i32::MAX; 3], |place| place.cell)).collect();
     assert_eq!(grid.lookup(&cells).unwrap(), integers::<i32>(arrays, "lookup"), "{name}");
-    let (cloud, m) = (NdtCloud::f64(queries.as_flattened(), 3).unwrap(), queries.len());
+    let (cloud, m) = (Rows::f64(queries.as_flattened(), 3).unwrap(), queries.len());
     for (kind, of) in [(Neighbourhood::Seven, "7"), (Neighbourhood::TwentySeven, "27")] {
         let got = grid.neighbours(cloud, kind).unwrap().read().unwrap();
         let wanted = lists(arrays, &format!("splits_{of}"), &format!("rows_{of}"), 0..m);
@@ -187,7 +187,7 @@ fn check_searches(arrays: &Arrays, grid: &NdtGrid, name: &str) {
 }
 
 /// The sums over a scan at a pose.
-fn terms(grid: &NdtGrid, scan: NdtCloud<'_>, pose: &Pose) -> NdtAlignment {
+fn terms(grid: &NdtGrid, scan: Rows<'_>, pose: &PoseVector) -> NdtAlignment {
     let limits = NdtLimits { step_size: 1.0, epsilon: 1.0, max_iterations: 0 };
     let mut one = [NdtAlignment::new(pose)];
     match &grid.place {
@@ -203,20 +203,22 @@ fn check_scores(arrays: &Arrays, grid: &NdtGrid, name: &str) {
     near(&[[score.d1, score.d2]], &[[constants[0], constants[1]]], |_, k| 1e-12 * constants[k].abs(), name);
     let (part, n) = (numbers(arrays, "tolerance")[0], arrays["scan"].shape()[0]);
     let bound = part * constants[0].abs();
-    let scan = NdtCloud::f32(arrays["scan"].as_f32().unwrap(), 3).unwrap();
-    let poses: Vec<Pose> = rows(arrays, "poses");
+    let scan = Rows::f32(arrays["scan"].as_f32().unwrap(), 3).unwrap();
+    let vectors: Vec<PoseVector> = rows(arrays, "poses");
+    let poses = poses_of(&vectors);
     let fits = grid.score(scan, &poses).unwrap();
     let [probability, nvtl] = ["transform_probability", "nvtl"].map(|of| numbers(arrays, of));
     let (sums, largest) = (numbers(arrays, "term_sum"), numbers(arrays, "term_largest"));
     for (p, pose) in poses.iter().enumerate() {
         let wanted: [[f64; 16]; 1] = [rows(arrays, "matrices")[p]];
         let size = wanted[0].iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        near(&[matrix_of(pose)], &wanted, |_, _| 2e-15 * size, name);
+        let matrix = pose.matrix().as_flattened().try_into().unwrap();
+        near(&[matrix], &wanted, |_, _| 2e-15 * size, name);
         let got = [[fits[p].transform_probability, fits[p].nvtl]];
         near(&got, &[[probability[p], nvtl[p]]], |_, _| bound, &format!("{name}: pose {p}"));
         let each: Vec<[f64; 2]> = (p * n..(p + 1) * n).map(|i| [sums[i], largest[i]]).collect();
         near(&grid.point_scores(scan, pose).unwrap(), &each, |_, _| bound, &format!("{name}: points of pose {p}"));
-        let got = terms(grid, scan, pose);
+        let got = terms(grid, scan, &vectors[p]);
         let gradient: [f64; 6] = rows(arrays, "gradient")[p];
         let hessian: [f64; 36] = rows(arrays, "hessian")[p];
         let most = |values: &[f64]| part * values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
@@ -234,7 +236,7 @@ fn every_score_on_every_device() {
         let grid: Vec<u8> = integers(arrays, "grid");
         let grid = &fixtures[std::str::from_utf8(&grid).unwrap()];
         for (device_name, device) in devices() {
-            let built = built(grid, &device).unwrap().finish(&params(grid)).unwrap();
+            let built = built(grid, &device).unwrap().finish().unwrap();
             let name = format!("{name} on {device_name}");
             check_searches(arrays, &built, &name);
             check_scores(arrays, &built, &name);

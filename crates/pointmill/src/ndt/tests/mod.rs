@@ -5,12 +5,17 @@ mod parity;
 mod seeds;
 
 use super::*;
-use crate::Device;
-use crate::Error;
+use crate::registration::Status;
+use crate::{Device, Error, Pose, Rows};
+use pointmill_core::ndt::PoseVector;
+
+fn poses_of(vectors: &[PoseVector]) -> Vec<Pose> {
+    vectors.iter().map(|vector| Pose::from_xyzrpy(*vector).unwrap()).collect()
+}
 
 fn moments(resolution: f64, points: &[f64]) -> NdtMoments {
     let mut moments = NdtMoments::new(resolution).unwrap();
-    moments.add(NdtCloud::f64(points, 3).unwrap()).unwrap();
+    moments.add(Rows::f64(points, 3).unwrap()).unwrap();
     moments
 }
 
@@ -62,7 +67,7 @@ fn threads_order_and_parts_do_not_matter() {
 
 #[test]
 fn far_from_the_origin_nothing_changes() {
-    // Coordinates that are whole steps of both places.
+    // Rows that are whole steps of both places.
     let near: Vec<f64> = street(20_000, 3).iter().map(|x| (x * 1024.0).floor() / 1024.0).collect();
     let far: Vec<f64> = near.iter().zip([80_000.0, 42_000.0, 0.0].iter().cycle()).map(|(x, o)| x + o).collect();
     for resolution in [1.0, 2.0] {
@@ -79,10 +84,10 @@ fn far_from_the_origin_nothing_changes() {
     // The same as f32 about an origin.
     let offsets: Vec<f32> = near.iter().map(|x| *x as f32).collect();
     let mut about = NdtMoments::new(2.0).unwrap();
-    about.add(NdtCloud::f32(&offsets, 3).unwrap().about([80_000.0, 42_000.0, 0.0]).unwrap()).unwrap();
+    about.add(Rows::f32(&offsets, 3).unwrap().about([80_000.0, 42_000.0, 0.0]).unwrap()).unwrap();
     assert_eq!(about, moments(2.0, &far));
     let mut plain = NdtMoments::new(2.0).unwrap();
-    plain.add(NdtCloud::f32(&offsets, 3).unwrap()).unwrap();
+    plain.add(Rows::f32(&offsets, 3).unwrap()).unwrap();
     assert_eq!(plain, moments(2.0, &near));
 }
 
@@ -93,7 +98,7 @@ fn what_has_no_cell_is_counted_or_refused() {
     assert_eq!((got.points(), got.nonfinite(), got.len()), (4, 2, 1));
     let before = got.clone();
     let mut got = got;
-    let error = got.add(NdtCloud::f64(&[0.0, 0.0, 0.0, 2e6, 0.0, 0.0], 3).unwrap()).unwrap_err();
+    let error = got.add(Rows::f64(&[0.0, 0.0, 0.0, 2e6, 0.0, 0.0], 3).unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "points: expected coordinates from -1048576 to below 1048576 m, got (2000000, 0, 0) at point 1"
@@ -118,9 +123,9 @@ fn errors_name_argument_expected_and_got() {
         let wanted = format!("eigen_ratio: expected 0 or more, below 1, got {bad}");
         assert_eq!(check(NdtParams { eigen_ratio: bad, ..defaults }), wanted);
     }
-    let flat = NdtMoments::new(1.0).unwrap().add(NdtCloud::f64(&[0.0; 4], 2).unwrap()).unwrap_err();
+    let flat = NdtMoments::new(1.0).unwrap().add(Rows::f64(&[0.0; 4], 2).unwrap()).unwrap_err();
     assert_eq!(told(flat), "points: expected at least 3 columns: x, y, z first, got 2");
-    let origin = NdtCloud::f32(&[0.0; 3], 3).unwrap().about([0.0, f64::NAN, 0.0]).unwrap_err();
+    let origin = Rows::f32(&[0.0; 3], 3).unwrap().about([0.0, f64::NAN, 0.0]).unwrap_err();
     assert_eq!(told(origin), "origin: expected three finite numbers, got [0.0, NaN, 0.0]");
     let mut some = some;
     let other = moments(2.0, &[0.5; 3]);
@@ -188,10 +193,12 @@ fn moments_come_back_from_their_cells() {
     assert_eq!(again(&cells, 3_000, 1), Ok(whole.clone()));
     assert!(again(&vec![], 5, 5).unwrap().is_empty());
     // On a builder they are what the points are, on every device.
-    let empty = NdtBuilder::new(&Device::cpu().stream().unwrap(), whole.lattice().unit()).unwrap();
-    for mut builder in [empty, NdtBuilder::new(&Device::twin().stream().unwrap(), 0.3).unwrap()] {
+    let empty =
+        NdtBuilder::new(&Device::cpu().stream().unwrap(), whole.lattice().unit(), &NdtParams::default()).unwrap();
+    for mut builder in [empty, NdtBuilder::new(&Device::twin().stream().unwrap(), 0.3, &NdtParams::default()).unwrap()]
+    {
         builder.merge(&again(&cells, 3_000, 1).unwrap()).unwrap();
-        let grid = builder.finish(&NdtParams::default()).unwrap();
+        let grid = builder.finish().unwrap();
         assert_eq!(grid.read().unwrap(), whole.finish(&NdtParams::default()).unwrap());
     }
     let told = |change: &dyn Fn(&mut Cells), points, nonfinite| {
@@ -229,7 +236,7 @@ fn numbers_of_points_do_not_wrap() {
     let many = NdtMoments::from_table(&table).unwrap();
     let one = moments(1.0, &[0.5, 0.5, 0.5]);
     let points = [0.5, 0.5, 0.5, f64::NAN, 0.0, 0.0];
-    let two = NdtCloud::f64(&points, 3).unwrap();
+    let two = Rows::f64(&points, 3).unwrap();
     let refused = |told: Result<(), Error>, more: u64| {
         let told = told.unwrap_err().to_string();
         assert_eq!(told, format!("points: expected fewer than 2^64 in all, got {} and {more}", MOST - 1));
@@ -244,7 +251,7 @@ fn numbers_of_points_do_not_wrap() {
     assert_eq!(all, one);
     assert!(all.subtract(&many).is_err() && all == one);
     for (name, device) in crate::testing::devices() {
-        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
         builder.merge(&many).unwrap();
         refused(builder.merge(&many), MOST - 1);
         refused(builder.add(two), 2);

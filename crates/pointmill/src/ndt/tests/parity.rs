@@ -26,8 +26,8 @@ fn cloud(n: usize, seed: u64) -> Vec<f32> {
 
 const SIZES: &[usize] = &[0, 1, 2, 31, 32, 33, 255, 256, 257, 1000, 4097];
 
-fn build(device: &Device, cloud: NdtCloud<'_>, resolution: f64) -> NdtMoments {
-    let mut builder = NdtBuilder::new(&device.stream().unwrap(), resolution).unwrap();
+fn build(device: &Device, cloud: Rows<'_>, resolution: f64) -> NdtMoments {
+    let mut builder = NdtBuilder::new(&device.stream().unwrap(), resolution, &NdtParams::default()).unwrap();
     builder.add(cloud).unwrap();
     builder.moments().unwrap()
 }
@@ -40,10 +40,10 @@ fn moments_of_clouds_of_every_kind() {
         let double: Vec<f64> = points.iter().map(|x| f64::from(*x) + 1e-9).collect();
         let origin = [500_000.25, 4.0e6 + 0.1, -100.0];
         let clouds = [
-            (NdtCloud::f32(&points, 3).unwrap(), 1.0),
-            (NdtCloud::f32(&wide, 5).unwrap(), 0.3),
-            (NdtCloud::f64(&double, 3).unwrap(), 2.0),
-            (NdtCloud::f32(&points, 3).unwrap().about(origin).unwrap(), 7.3),
+            (Rows::f32(&points, 3).unwrap(), 1.0),
+            (Rows::f32(&wide, 5).unwrap(), 0.3),
+            (Rows::f64(&double, 3).unwrap(), 2.0),
+            (Rows::f32(&points, 3).unwrap().about(origin).unwrap(), 7.3),
         ];
         for (cloud, resolution) in clouds {
             let mut wanted = NdtMoments::new(resolution).unwrap();
@@ -59,7 +59,7 @@ fn moments_of_clouds_of_every_kind() {
 #[test]
 fn grids_of_every_kind() {
     let points = cloud(6000, 3);
-    let cloud = NdtCloud::f32(&points, 3).unwrap();
+    let cloud = Rows::f32(&points, 3).unwrap();
     for covariance in [Covariance::Unbiased, Covariance::Autoware, Covariance::Population] {
         for (min_points, eigen_ratio, resolution) in
             [(1, 0.0, 0.5), (6, 0.01, 1.0), (3, 0.1, 2.0), (100_000, 0.01, 1.0)]
@@ -83,35 +83,35 @@ fn builders_are_used_again() {
     let params = NdtParams::default();
     for (name, device) in devices() {
         let stream = device.stream().unwrap();
-        let mut builder = NdtBuilder::new(&stream, 1.0).unwrap();
-        let mut grid = builder.finish(&params).unwrap();
+        let mut builder = NdtBuilder::new(&stream, 1.0, &params).unwrap();
+        let mut grid = builder.finish().unwrap();
         assert!(grid.is_empty() && builder.moments().unwrap().is_empty());
         // Larger, smaller, none; each once in one go, once in parts of which one comes as moments, once after points that were refused.
         for (n, seed) in [(300, 1), (5000, 2), (700, 3), (0, 4), (4000, 5)] {
             let points = cloud(n, seed);
             let mut wanted = NdtMoments::new(1.0).unwrap();
-            wanted.add(NdtCloud::f32(&points, 3).unwrap()).unwrap();
+            wanted.add(Rows::f32(&points, 3).unwrap()).unwrap();
             let cells = wanted.finish(&params).unwrap();
             builder.clear().unwrap();
-            builder.add(NdtCloud::f32(&points, 3).unwrap()).unwrap();
-            builder.finish_into(&params, &mut grid).unwrap();
+            builder.add(Rows::f32(&points, 3).unwrap()).unwrap();
+            builder.finish_into(&mut grid).unwrap();
             assert_eq!(grid.read().unwrap(), cells, "{name}, {n}");
             builder.clear().unwrap();
             let (a, b) = points.split_at(n / 3 * 3);
             let mut part = NdtMoments::new(1.0).unwrap();
-            part.add(NdtCloud::f32(b, 3).unwrap()).unwrap();
+            part.add(Rows::f32(b, 3).unwrap()).unwrap();
             builder.merge(&part).unwrap();
             let mut bad = a.to_vec();
             bad.extend([0.0, 0.0, 0.0, 3e6, 0.0, 0.0]);
-            let told = builder.add(NdtCloud::f32(&bad, 3).unwrap()).unwrap_err().to_string();
+            let told = builder.add(Rows::f32(&bad, 3).unwrap()).unwrap_err().to_string();
             let index = a.len() / 3 + 1;
             let wanted_error = format!(
                 "points: expected coordinates from -1048576 to below 1048576 m, got (3000000, 0, 0) at point {index}"
             );
             assert_eq!(told, wanted_error, "{name}");
-            builder.add(NdtCloud::f32(a, 3).unwrap()).unwrap();
+            builder.add(Rows::f32(a, 3).unwrap()).unwrap();
             assert_eq!(builder.moments().unwrap(), wanted, "{name}, {n}");
-            assert_eq!(builder.finish(&params).unwrap().read().unwrap(), cells, "{name}, {n}");
+            assert_eq!(builder.finish().unwrap().read().unwrap(), cells, "{name}, {n}");
         }
         let other = NdtMoments::new(2.0).unwrap();
         assert!(builder.merge(&other).is_err());
@@ -121,17 +121,17 @@ fn builders_are_used_again() {
 #[test]
 fn a_full_cell_is_refused_and_nothing_is_added() {
     for (name, device) in kernel_devices() {
-        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0).unwrap();
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
         let mut full = Moments::of([1, 2, 3]);
         full.count = MAX_COUNT;
         let key = pointmill_core::ndt::key_of([0; 3]);
         let lattice = *NdtMoments::new(1.0).unwrap().lattice();
         let moments = NdtMoments::of(lattice, vec![(key, full)], u64::from(MAX_COUNT), 0);
         builder.merge(&moments).unwrap();
-        let told = builder.add(NdtCloud::f32(&[0.5; 6], 3).unwrap()).unwrap_err().to_string();
+        let told = builder.add(Rows::f32(&[0.5; 6], 3).unwrap()).unwrap_err().to_string();
         assert_eq!(told, "points: expected at most 33554431 points in a cell, got more in 1 cells", "{name}");
         assert_eq!(builder.moments().unwrap(), moments, "{name}");
-        builder.add(NdtCloud::f32(&[1.5; 3], 3).unwrap()).unwrap();
+        builder.add(Rows::f32(&[1.5; 3], 3).unwrap()).unwrap();
         assert_eq!(builder.moments().unwrap().len(), 2);
     }
 }
@@ -140,13 +140,13 @@ fn a_full_cell_is_refused_and_nothing_is_added() {
 fn scene() -> (Vec<f32>, Vec<f32>, Vec<Pose>) {
     let points = cloud(9000, 7);
     let scan = points.chunks_exact(3).step_by(9).flatten().copied().collect();
-    let poses = vec![
+    let poses = poses_of(&[
         [0.3, -0.2, 0.05, 0.01, -0.02, 0.03],
         [0.0; 6],
         [-0.5, 0.4, 0.0, 0.0, 0.0, -0.05],
         [1e4, 0.0, 0.0, 0.0, 0.0, 0.0],
         [0.1, 0.1, 0.1, 3.0, 1.0, -2.0],
-    ];
+    ]);
     (points, scan, poses)
 }
 
@@ -158,12 +158,12 @@ fn searches_scores_and_alignments() {
         let grids: Vec<(&str, NdtGrid)> = devices()
             .into_iter()
             .map(|(name, device)| {
-                (name, ndt_grid(NdtCloud::f32(&points, 3).unwrap(), resolution, &params, &device).unwrap())
+                (name, ndt_grid(Rows::f32(&points, 3).unwrap(), resolution, &params, &device).unwrap())
             })
             .collect();
         let first = &grids[0].1;
         for &n in &[0, 1, 33, 64, 65, 999] {
-            let scan = NdtCloud::f32(&scan[..n * 3], 3).unwrap();
+            let scan = Rows::f32(&scan[..n * 3], 3).unwrap();
             for (name, grid) in &grids {
                 for radius in [0.3 * resolution, resolution, 2.7 * resolution, 1e5] {
                     let lists = |grid: &NdtGrid| grid.radius_search(scan, radius).unwrap().read().unwrap();
@@ -180,7 +180,7 @@ fn searches_scores_and_alignments() {
                 assert_eq!(fits(grid), fits(first), "{name}, {n}");
                 let each = |grid: &NdtGrid| grid.point_scores(scan, &poses[0]).unwrap();
                 assert_eq!(each(grid), each(first), "{name}, {n}");
-                let found = |grid: &NdtGrid| grid.align(scan, &poses, &AlignParams::default()).unwrap();
+                let found = |grid: &NdtGrid| grid.align(scan, &poses, &NdtAlignParams::default()).unwrap();
                 assert_eq!(found(grid), found(first), "{name}, {n}");
             }
         }
@@ -191,7 +191,7 @@ fn searches_scores_and_alignments() {
             assert_eq!(grid.lookup(&asked).unwrap(), first.lookup(&asked).unwrap(), "{name}");
         }
         assert!(
-            first.align(NdtCloud::f32(&scan, 3).unwrap(), &poses[..1], &AlignParams::default()).unwrap()[0].converged()
+            first.align(Rows::f32(&scan, 3).unwrap(), &poses[..1], &NdtAlignParams::default()).unwrap()[0].converged()
         );
     }
 }
@@ -200,9 +200,9 @@ fn searches_scores_and_alignments() {
 fn grids_of_cells_are_those_that_were_built() {
     let (points, scan, poses) = scene();
     let params = NdtParams::default();
-    let cpu = ndt_grid(NdtCloud::f32(&points, 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
+    let cpu = ndt_grid(Rows::f32(&points, 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
     let cells = cpu.read().unwrap();
-    let scan = NdtCloud::f32(&scan, 3).unwrap();
+    let scan = Rows::f32(&scan, 3).unwrap();
     for (name, device) in devices() {
         let grid = NdtGrid::from_cells(cells.clone(), 1.0, &device.stream().unwrap()).unwrap();
         assert_eq!(grid.read().unwrap(), cells, "{name}");
@@ -235,7 +235,7 @@ fn grids_of_cells_are_those_that_were_built() {
     let planes: Vec<f64> =
         points.chunks_exact(3).flat_map(|p| [p[0], p[1], p[0] * 0.37 + p[1] * 0.21]).map(f64::from).collect();
     let flat = NdtParams { covariance: Covariance::Unbiased, eigen_ratio: 0.0, ..params };
-    let cells = ndt_grid(NdtCloud::f64(&planes, 3).unwrap(), 1.0, &flat, &Device::cpu()).unwrap().read().unwrap();
+    let cells = ndt_grid(Rows::f64(&planes, 3).unwrap(), 1.0, &flat, &Device::cpu()).unwrap().read().unwrap();
     assert!(cells.eigenvalues.iter().any(|e| e[0] < 1e-9 * e[2]));
     assert!(NdtGrid::from_cells(cells, 1.0, &stream).is_ok());
 }
@@ -246,20 +246,21 @@ fn a_thousand_builds_on_a_gpu_give_one_grid() {
     let points = cloud(50_000, 11);
     let stream = device.stream().unwrap();
     let params = NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() };
-    let wanted = ndt_grid(NdtCloud::f32(&points, 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
+    let wanted = ndt_grid(Rows::f32(&points, 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
     let cells = wanted.read().unwrap();
     let scan: Vec<f32> = points.chunks_exact(3).step_by(10).flatten().copied().collect();
-    let scan = NdtCloud::f32(&scan, 3).unwrap();
-    let align =
-        |grid: &NdtGrid| grid.align(scan, &[[0.2, -0.1, 0.0, 0.0, 0.0, 0.02]], &AlignParams::default()).unwrap();
+    let scan = Rows::f32(&scan, 3).unwrap();
+    let align = |grid: &NdtGrid| {
+        grid.align(scan, &poses_of(&[[0.2, -0.1, 0.0, 0.0, 0.0, 0.02]]), &NdtAlignParams::default()).unwrap()
+    };
     let aligned = align(&wanted);
-    let mut builder = NdtBuilder::new(&stream, 1.0).unwrap();
-    let mut grid = builder.finish(&params).unwrap();
+    let mut builder = NdtBuilder::new(&stream, 1.0, &params).unwrap();
+    let mut grid = builder.finish().unwrap();
     let buffer = stream.upload(&points).unwrap();
     for run in 0..1000 {
         builder.clear().unwrap();
-        builder.add(NdtCloud::on_device(&buffer, 50_000, 3).unwrap()).unwrap();
-        builder.finish_into(&params, &mut grid).unwrap();
+        builder.add(Rows::on_device(&buffer, 50_000, 3).unwrap()).unwrap();
+        builder.finish_into(&mut grid).unwrap();
         assert_eq!(grid.read().unwrap(), cells, "run {run}");
         assert_eq!(align(&grid), aligned, "run {run}");
     }
@@ -269,13 +270,13 @@ fn a_thousand_builds_on_a_gpu_give_one_grid() {
 fn devices_are_not_mixed() {
     let twin = Device::twin().stream().unwrap();
     let buffer = twin.upload(&[0.5f32; 3]).unwrap();
-    let cloud = NdtCloud::on_device(&buffer, 1, 3).unwrap();
+    let cloud = Rows::on_device(&buffer, 1, 3).unwrap();
     let told = |e: Error| e.to_string();
-    let mut builder = NdtBuilder::new(&Device::cpu().stream().unwrap(), 1.0).unwrap();
+    let mut builder = NdtBuilder::new(&Device::cpu().stream().unwrap(), 1.0, &NdtParams::default()).unwrap();
     assert_eq!(told(builder.add(cloud).unwrap_err()), "points: expected memory of cpu, got twin");
     assert_eq!(told(NdtMoments::new(1.0).unwrap().add(cloud).unwrap_err()), "points: expected memory of cpu, got twin");
-    let grid = builder.finish(&NdtParams::default()).unwrap();
-    assert_eq!(told(grid.score(cloud, &[[0.0; 6]]).unwrap_err()), "scan: expected memory of cpu, got twin");
-    assert!(NdtCloud::on_device(&buffer, 2, 3).is_err());
-    assert!(NdtCloud::f64(&[0.0; 3], 3).unwrap().about([0.0; 3]).is_err());
+    let grid = builder.finish().unwrap();
+    assert_eq!(told(grid.score(cloud, &[Pose::IDENTITY]).unwrap_err()), "scan: expected memory of cpu, got twin");
+    assert!(Rows::on_device(&buffer, 2, 3).is_err());
+    assert!(Rows::f64(&[0.0; 3], 3).unwrap().about([0.0; 3]).is_err());
 }

@@ -8,13 +8,13 @@ use crate::testing::devices;
 #[test]
 fn any_seed_gives_the_same_bits() {
     let points = street(2500, 5);
-    let cloud = NdtCloud::f64(&points, 3).unwrap();
+    let cloud = Rows::f64(&points, 3).unwrap();
     let params = NdtParams { min_points: 2, ..NdtParams::default() };
     let asked: Vec<[i32; 3]> = (0..300).map(|i| [i % 70 - 35, i / 70 * 4 - 7, i % 5 - 1]).collect();
     let all = |device: &Device| {
-        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 0.5).unwrap();
+        let mut builder = NdtBuilder::new(&device.stream().unwrap(), 0.5, &params).unwrap();
         builder.add(cloud).unwrap();
-        let grid = builder.finish(&params).unwrap();
+        let grid = builder.finish().unwrap();
         let uploaded = NdtGrid::from_cells(grid.read().unwrap(), 0.5, &device.stream().unwrap()).unwrap();
         let lists = |grid: &NdtGrid| grid.radius_search(cloud, 0.7).unwrap().read().unwrap();
         assert_eq!(lists(&grid), lists(&uploaded));
@@ -49,7 +49,7 @@ fn cells_that_were_chosen_need_no_larger_table() {
     let low = |i: u32| unmixed((i << 10) | 5) ^ mixed(high);
     let key = |i: u32| (u64::from(low(i)) * 4) | (u64::from(high) << 34);
     let points: Vec<f64> = (0..300).map(key).flat_map(center).collect();
-    let cloud = NdtCloud::f64(&points, 3).unwrap();
+    let cloud = Rows::f64(&points, 3).unwrap();
     let lattice = *NdtMoments::new(1.0).unwrap().lattice();
     for number in 0..5 {
         with_seed(number, || {

@@ -1,15 +1,13 @@
-//! A stage on the device: the loop runs ahead of the host, a batch of turns at a time.
+//! A stage on the device: the loop runs ahead of the host, a batch of iterations at a time.
 
-use super::super::params::{IcpParams, Metric, Stage};
-use super::super::register::{Ask, Frames, Ground, Grounds, Turn, run};
-use super::super::result::{Registration, Timing};
-use super::super::search::{Search, limit_of};
 use super::cloud::Cloud;
 use super::tree::Tree;
 use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
-use crate::icp::pairs::Looked;
-use crate::{Argument, Coordinates, Result};
+use crate::icp::params::{IcpParams, Metric, Search, Stage, limit_of};
+use crate::icp::register::{Correspondences, Frames, Linearized, Matched, Query, Stages, run};
+use crate::icp::result::{Registration, Timing};
+use crate::{Argument, Result, Rows};
 use pointmill_core::icp::pairs::STEP_TERMS;
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
@@ -21,14 +19,14 @@ use std::collections::VecDeque;
 use std::ptr::{null, null_mut};
 use std::time::Instant;
 
-/// Turns that are queued before the host looks at them.
+/// Iterations that are queued before the host reads their results.
 const BATCH: usize = 8;
 
 /// Memory that alignments use again.
 #[derive(Debug)]
-pub(in crate::icp) struct Work {
+pub(in crate::icp) struct Workspace {
     stream: Stream,
-    /// The clouds as they came.
+    /// Source and target with all points.
     whole: [Cloud; 2],
     /// The source as a stage has thinned it out, its tree along the curve, and its normals.
     thin: Cloud,
@@ -36,8 +34,8 @@ pub(in crate::icp) struct Work {
     normals: Buffer<Place4>,
     /// The caller's normals of the target; empty if there are none.
     own_normals: Vec<Place4>,
-    /// The target as stages take it: of a target that stays one for each stage, else one for all.
-    targets: Vec<Onto>,
+    /// The target of each stage, where the target is kept; else one for all stages.
+    targets: Vec<PreparedTarget>,
     /// Normals of the source by index.
     by_index: Buffer<Place4>,
     known: Buffer<StoredKnown>,
@@ -49,25 +47,25 @@ pub(in crate::icp) struct Work {
     turns: Buffer<kernels::Turn>,
 }
 
-/// The target of a stage.
+/// The target of one stage: tree and normals.
 #[derive(Debug)]
-struct Onto {
-    /// Where the stage has voxels.
+struct PreparedTarget {
+    /// The points of a stage with voxels.
     thin: Cloud,
     tree: Tree,
     normals: Buffer<Place4>,
-    /// Whether it is that of the target at hand.
+    /// Whether tree and normals belong to the present target.
     made: bool,
 }
 
-impl Onto {
+impl PreparedTarget {
     fn new(stream: &Stream) -> Result<Self> {
         let (thin, tree) = (Cloud::new(stream)?, Tree::new(stream)?);
         Ok(Self { thin, tree, normals: stream.alloc(0)?, made: false })
     }
 }
 
-impl Work {
+impl Workspace {
     pub(in crate::icp) fn new(stream: &Stream) -> Result<Self> {
         let cloud = || Cloud::new(stream);
         Ok(Self {
@@ -77,7 +75,7 @@ impl Work {
             tree: Tree::new(stream)?,
             normals: stream.alloc(0)?,
             own_normals: Vec::new(),
-            targets: vec![Onto::new(stream)?],
+            targets: vec![PreparedTarget::new(stream)?],
             by_index: stream.alloc(0)?,
             known: stream.alloc(0)?,
             queries: stream.alloc(0)?,
@@ -92,7 +90,7 @@ impl Work {
     pub(in crate::icp) fn align(
         &mut self,
         start: Instant,
-        clouds: [Coordinates<'_>; 2],
+        clouds: [Rows<'_>; 2],
         normals: Option<&[[f32; 3]]>,
         params: &IcpParams,
         guess: &Rigid,
@@ -107,10 +105,10 @@ impl Work {
         self.run(start, params, guess, false)
     }
 
-    /// Takes a target that stays for many sources; once, since what is made of it is kept.
+    /// Takes a target that is kept for many sources.
     pub(in crate::icp) fn take_target(
         &mut self,
-        target: &Coordinates<'_>,
+        target: &Rows<'_>,
         normals: Option<&[[f32; 3]]>,
         params: &IcpParams,
     ) -> Result<()> {
@@ -119,12 +117,12 @@ impl Work {
         self.take_normals(normals)?;
         let stages = params.stages().len();
         while self.targets.len() < stages {
-            self.targets.push(Onto::new(&self.stream)?);
+            self.targets.push(PreparedTarget::new(&self.stream)?);
         }
         Ok(())
     }
 
-    /// The caller's normals of the target that was taken, or none.
+    /// Takes the caller's normals of the target, or none.
     fn take_normals(&mut self, normals: Option<&[[f32; 3]]>) -> Result<()> {
         self.own_normals = normals.map_or(Ok(Vec::new()), |normals| self.whole[1].normals_of(normals))?;
         Ok(())
@@ -134,7 +132,7 @@ impl Work {
     pub(in crate::icp) fn align_onto(
         &mut self,
         start: Instant,
-        source: &Coordinates<'_>,
+        source: &Rows<'_>,
         params: &IcpParams,
         guess: &Rigid,
     ) -> Result<Registration> {
@@ -147,61 +145,61 @@ impl Work {
         let frames = Frames { source: self.whole[0].centre(), target: self.whole[1].centre() };
         let dropped = [self.whole[0].dropped(), self.whole[1].dropped()];
         let local = frames.local(guess);
-        let mut both = Both { work: self, params, guess: local, stays, stage: 0 };
-        run(start, params, frames, guess, dropped, &mut both)
+        let mut on = OnDevice { work: self, params, guess: local, stays, stage: 0 };
+        run(start, params, frames, guess, dropped, &mut on)
     }
 }
 
-/// Both clouds in device memory, whole.
-struct Both<'a> {
-    work: &'a mut Work,
+/// Source and target in device memory.
+struct OnDevice<'a> {
+    work: &'a mut Workspace,
     params: &'a IcpParams,
     guess: Rigid,
-    /// Whether the target is that of the call before.
+    /// Whether the target is kept from call to call.
     stays: bool,
     /// The next stage.
     stage: usize,
 }
 
-impl Grounds for Both<'_> {
-    type On<'s>
-        = OnDevice<'s>
+impl Stages for OnDevice<'_> {
+    type Stage<'s>
+        = DeviceStage<'s>
     where
         Self: 's;
 
-    fn prepare(&mut self, stage: &Stage) -> Result<OnDevice<'_>> {
+    fn prepare(&mut self, stage: &Stage) -> Result<DeviceStage<'_>> {
         let slot = if self.stays { self.stage } else { 0 };
         self.stage += 1;
         self.work.targets[slot].made &= self.stays;
-        OnDevice::new(self.work, stage, slot, self.params, self.guess)
+        DeviceStage::new(self.work, stage, slot, self.params, self.guess)
     }
 }
 
 /// A stage of an alignment.
-struct OnDevice<'a> {
-    work: &'a mut Work,
+struct DeviceStage<'a> {
+    work: &'a mut Workspace,
     params: &'a IcpParams,
     thinned: bool,
-    /// Which of the targets it is.
+    /// The number of its target among those of the workspace.
     slot: usize,
     guess: Rigid,
     limit: u64,
     search: Search,
     points: [usize; 2],
     spread: Spread,
-    /// Turns that the device has made and nobody has asked for yet.
+    /// Iterations that the device has made and the host has not asked for yet.
     ahead: VecDeque<kernels::Turn>,
     begun: bool,
 }
 
-impl<'a> OnDevice<'a> {
-    fn new(work: &'a mut Work, stage: &Stage, slot: usize, params: &'a IcpParams, guess: Rigid) -> Result<Self> {
+impl<'a> DeviceStage<'a> {
+    fn new(work: &'a mut Workspace, stage: &Stage, slot: usize, params: &'a IcpParams, guess: Rigid) -> Result<Self> {
         let thinned = stage.voxel_size > 0.0;
         if thinned {
             work.thin.upload(&work.whole[0].to_host()?.downsampled(Argument::Source, stage.voxel_size)?)?;
-            let onto = &mut work.targets[slot];
-            if !onto.made {
-                onto.thin.upload(&work.whole[1].to_host()?.downsampled(Argument::Target, stage.voxel_size)?)?;
+            let prepared = &mut work.targets[slot];
+            if !prepared.made {
+                prepared.thin.upload(&work.whole[1].to_host()?.downsampled(Argument::Target, stage.voxel_size)?)?;
             }
         }
         let points = if thinned { [&work.thin, &work.targets[slot].thin] } else { work.whole.each_ref() };
@@ -235,7 +233,7 @@ impl<'a> OnDevice<'a> {
         self.points[0] > 0 && self.points[1] > 0
     }
 
-    /// Sorts the source along the curve, and finds where it is.
+    /// Sorts the source along the curve, and computes its mean and covariance.
     fn place_source(&mut self) -> Result<()> {
         let n = self.points[0] as u32;
         let work = &mut *self.work;
@@ -258,27 +256,27 @@ impl<'a> OnDevice<'a> {
         }
     }
 
-    /// Makes trees and normals; those of a target that stays once.
+    /// Makes trees and normals. A target that is kept gets them once.
     fn prepare(&mut self) -> Result<()> {
         let (n, k) = (self.points[0], self.params.neighbours);
         let work = &mut *self.work;
         let stream = &work.stream;
-        let onto = &mut work.targets[self.slot];
-        if !onto.made {
-            let cloud = if self.thinned { &onto.thin } else { &work.whole[1] };
+        let prepared = &mut work.targets[self.slot];
+        if !prepared.made {
+            let cloud = if self.thinned { &prepared.thin } else { &work.whole[1] };
             if self.search == Search::Lbvh {
-                onto.tree.curve.sort(cloud)?;
+                prepared.tree.curve.sort(cloud)?;
             }
-            onto.tree.build(cloud, self.search)?;
+            prepared.tree.build(cloud, self.search)?;
             if self.params.metric != Metric::PointToPoint {
-                onto.normals.reserve(self.points[1])?;
+                prepared.normals.reserve(self.points[1])?;
                 if work.own_normals.is_empty() || self.thinned {
-                    onto.tree.normals(cloud, &cloud.points, k, &onto.normals)?;
+                    prepared.tree.normals(cloud, &cloud.points, k, &prepared.normals)?;
                 } else {
-                    onto.normals.write(&work.own_normals)?;
+                    prepared.normals.write(&work.own_normals)?;
                 }
             }
-            onto.made = true;
+            prepared.made = true;
         }
         if self.params.metric == Metric::Gicp {
             let cloud = if self.thinned { &work.thin } else { &work.whole[0] };
@@ -310,26 +308,26 @@ impl<'a> OnDevice<'a> {
         Ok(())
     }
 
-    /// Queues turns from a pose on and reads what came of them.
-    fn batch(&mut self, ask: &Ask) -> Result<()> {
+    /// Queues iterations from a pose on, and reads their results.
+    fn batch(&mut self, query: &Query) -> Result<()> {
         let work = &mut *self.work;
         let state = LoopState {
-            pose: ask.pose,
-            step: ask.step,
-            steps: ask.steps as u64,
+            pose: query.pose,
+            step: query.step,
+            steps: query.steps as u64,
             told: [kernels::Told::default(); kernels::TOLD],
             times: [0; 2],
-            margin: ask.margin,
+            margin: query.margin,
             running: 1,
             fresh: u32::from(!self.begun),
             turns: 0,
         };
         work.state.write(&[state])?;
         let n = self.points[0] as u32;
-        let onto = &work.targets[self.slot];
-        let target = if self.thinned { &onto.thin } else { &work.whole[1] };
+        let prepared = &work.targets[self.slot];
+        let target = if self.thinned { &prepared.thin } else { &work.whole[1] };
         let (source, state, limit) = (work.tree.curve.points.pointer().cast_const(), work.state.pointer(), self.limit);
-        let tree = onto.tree.get(target);
+        let tree = prepared.tree.get(target);
         let look = kernels::LookArgs {
             source,
             n,
@@ -342,7 +340,7 @@ impl<'a> OnDevice<'a> {
         };
         let reduce = kernels::ReduceArgs {
             source: [source, work.normals.pointer()],
-            target: [target.points.pointer(), onto.normals.pointer()],
+            target: [target.points.pointer(), prepared.normals.pointer()],
             n,
             limit,
             known: work.known.pointer(),
@@ -367,7 +365,7 @@ impl<'a> OnDevice<'a> {
             let m = self.points[1] as u32;
             kernels::NearestBruteArgs { points, n: m, queries, len: n, stride, keys }
         };
-        for turn in 0..BATCH.min(self.params.max_iterations.saturating_sub(ask.steps).saturating_add(1)) {
+        for turn in 0..BATCH.min(self.params.max_iterations.saturating_sub(query.steps).saturating_add(1)) {
             // SAFETY: room was made for all of it, and both clouds have points.
             unsafe {
                 if self.search == Search::Brute {
@@ -403,7 +401,7 @@ impl<'a> OnDevice<'a> {
     }
 }
 
-impl Ground for OnDevice<'_> {
+impl Correspondences for DeviceStage<'_> {
     fn search(&self) -> Search {
         self.search
     }
@@ -416,27 +414,27 @@ impl Ground for OnDevice<'_> {
         &self.spread
     }
 
-    fn turn(&mut self, ask: &Ask) -> Result<Turn> {
+    fn linearize(&mut self, query: &Query) -> Result<Linearized> {
         let closed = self.params.metric == Metric::PointToPoint;
-        let nothing_ahead = self.ahead.front().is_none_or(|turn| turn.pose != ask.pose);
-        // The host decides with the same arithmetic, so what the device went on to is what is asked for, unless it stopped before.
+        let nothing_ahead = self.ahead.front().is_none_or(|turn| turn.pose != query.pose);
+        // The host decides with the same arithmetic, so that it asks for the pose that the device went on to, unless the device stopped before.
         if nothing_ahead && self.has_points() {
-            self.batch(ask)?;
+            self.batch(query)?;
         }
-        if ask.steps == 0 && self.points[0] > 0 {
+        if query.steps == 0 && self.points[0] > 0 {
             self.spread = self.work.spread.read(1)?[0].0;
         }
         if !self.has_points() {
             let sums = if closed { Sums::Points([0.0; _]) } else { Sums::Steps([0.0; _]) };
-            return Ok(Turn { looked: Looked::default(), sums, timing: Timing::default() });
+            return Ok(Linearized { matched: Matched::default(), sums, timing: Timing::default() });
         }
-        let turn = self.ahead.pop_front().expect("a batch has a turn");
+        let turn = self.ahead.pop_front().expect("a batch has an iteration");
         let sums = if closed { Sums::Points(std::array::from_fn(|k| turn.terms[k])) } else { Sums::Steps(turn.terms) };
         let [look, reduce, solve, end] = turn.times;
         let ms = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
         let timing = Timing { search_ms: ms(look, reduce), reduce_ms: ms(reduce, solve), solve_ms: ms(solve, end) };
         let told = turn.told;
-        let looked = Looked { changed: told.changed as usize, searched: told.searched as usize, hash: told.hash };
-        Ok(Turn { looked, sums, timing })
+        let matched = Matched { changed: told.changed as usize, searched: told.searched as usize, hash: told.hash };
+        Ok(Linearized { matched, sums, timing })
     }
 }

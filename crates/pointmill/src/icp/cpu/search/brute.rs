@@ -9,7 +9,7 @@ const LANES: usize = 16;
 
 /// Points axis by axis, in groups; those that are not there lie at infinity.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Brute {
+pub(in crate::icp) struct Brute {
     groups: Vec<[[f32; LANES]; 3]>,
     /// The index of each.
     index: Vec<[u32; LANES]>,

@@ -1,7 +1,6 @@
 //! The k nearest points of a search.
 
-use pointmill_core::icp::keep::Keep;
-pub use pointmill_core::icp::keep::MAX_NEIGHBOURS;
+use pointmill_core::icp::keep::{Keep, MAX_NEIGHBOURS};
 use pointmill_core::icp::nearest::{distance_of, index_of, key};
 
 /// The k nearest points, the nearest first.

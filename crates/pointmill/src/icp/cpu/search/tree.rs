@@ -46,7 +46,7 @@ struct Leaf {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tree {
+pub(in crate::icp) struct Tree {
     nodes: Vec<Node>,
     leaves: Vec<Leaf>,
 }

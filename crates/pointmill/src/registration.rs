@@ -1,0 +1,110 @@
+//! Results of alignments: one family for [`icp`](crate::icp) and [`ndt`](crate::ndt).
+//!
+//! A [`Registration`] holds what every alignment returns. Its field [`fit`](Registration::fit) holds what only one operator returns: an [`icp::Fit`](crate::icp::Fit) or an
+//! [`NdtFit`](crate::ndt::NdtFit).
+
+use crate::{Argument, Error, Pose, Result};
+use pointmill_core::names;
+
+/// Why an alignment ended.
+///
+/// ```
+/// use pointmill::registration::Status;
+/// assert!(Status::StepBelow.converged() && !Status::Cycle.converged());
+/// assert_eq!(Status::MaxIterations.to_string(), "max-iterations");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Status {
+    /// No pair changed, so no further step can: the exact fixed point of point-to-point ICP without weights.
+    Fixed,
+    /// A step of ICP was shorter than [`step_tolerance`](crate::icp::IcpParams::step_tolerance).
+    StepBelow,
+    /// A step of NDT was shorter than [`epsilon`](crate::ndt::NdtAlignParams::epsilon).
+    Converged,
+    /// The same pairs came back again and again, with steps that are not short.
+    Cycle,
+    /// The alignment made as many steps as the parameters allow.
+    MaxIterations,
+    /// No point of the source has a pair: a cloud is empty, or nothing is within reach.
+    NoPairs,
+    /// The pairs of ICP do not determine the pose: all weights are zero, or some directions kept the guess. See [`Observability`](crate::icp::Observability).
+    Degenerate,
+    /// No direction improves the fit of NDT: the Hessian determines nothing.
+    Singular,
+}
+
+names!(Status {
+    Fixed = "fixed",
+    StepBelow = "step-below",
+    Converged = "converged",
+    Cycle = "cycle",
+    MaxIterations = "max-iterations",
+    NoPairs = "no-pairs",
+    Degenerate = "degenerate",
+    Singular = "singular",
+});
+
+impl Status {
+    /// Whether the pose is an answer: a step was short enough, or no pair changed, and the pairs determine all directions.
+    pub const fn converged(self) -> bool {
+        matches!(self, Self::Fixed | Self::StepBelow | Self::Converged)
+    }
+}
+
+/// The pose that an alignment found, and how certain it is.
+///
+/// An alignment that fails is a `Registration` too; its status gives the reason. **Units and frames**: metres and radians, in the frame of the target.
+///
+/// With the feature `serde` a registration serializes as one object: these fields, `converged`, and the fields of `fit` beside them.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Registration<Fit> {
+    /// The pose of the source in the frame of the target. It is always finite and rigid.
+    pub target_from_source: Pose,
+    /// Why the alignment ended.
+    pub status: Status,
+    /// The number of steps, in all stages.
+    pub iterations: usize,
+    /// Second derivatives of the cost by the six numbers of the pose; the operator defines both.
+    pub hessian: [[f64; 6]; 6],
+    /// The uncertainty of the same six numbers; none where the Hessian is not positive definite or a direction is not determined.
+    pub covariance: Option<[[f64; 6]; 6]>,
+    /// What the operator reports beside the pose.
+    pub fit: Fit,
+}
+
+impl<Fit> Registration<Fit> {
+    /// Whether the pose is an answer; see [`Status::converged`].
+    pub const fn converged(&self) -> bool {
+        self.status.converged()
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<Fit: serde::Serialize> serde::Serialize for Registration<Fit> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(serde::Serialize)]
+        struct Record<'a, Fit> {
+            target_from_source: &'a Pose,
+            status: Status,
+            converged: bool,
+            iterations: usize,
+            hessian: &'a [[f64; 6]; 6],
+            covariance: &'a Option<[[f64; 6]; 6]>,
+            #[serde(flatten)]
+            fit: &'a Fit,
+        }
+        let Self { target_from_source, status, iterations, hessian, covariance, fit } = self;
+        let (status, iterations, converged) = (*status, *iterations, self.converged());
+        Record { target_from_source, status, converged, iterations, hessian, covariance, fit }.serialize(to)
+    }
+}
+
+/// Refuses a pose that is not rigid, as arithmetic with infinite numbers makes one.
+pub(crate) fn check_pose(argument: Argument, pose: &Pose) -> Result<()> {
+    if pose.is_rigid() {
+        return Ok(());
+    }
+    Err(Error::argument(argument, "a finite rigid transform", format!("{:?}", pose.matrix())))
+}
