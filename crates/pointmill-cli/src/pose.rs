@@ -1,6 +1,6 @@
 //! Poses from text files.
 
-use pointmill::Error;
+use pointmill::{Error, Pose};
 use pointmill_io::{Detail, IoError};
 use std::fs::File;
 use std::io::Read;
@@ -17,6 +17,22 @@ pub(crate) enum Written {
     Six([f64; 6]),
     /// A 4x4 matrix, rows first.
     Matrix([f64; 16]),
+}
+
+impl Written {
+    /// The pose, if the library takes it.
+    pub(crate) fn pose(&self) -> Result<Pose, Error> {
+        Ok(match self {
+            Self::Six(xyzrpy) => Pose::from_xyzrpy(*xyzrpy)?,
+            Self::Matrix(m) => Pose::from_matrix(&std::array::from_fn(|i| std::array::from_fn(|j| m[4 * i + j])))?,
+        })
+    }
+}
+
+/// The rows of a pose's matrix, one after the other.
+pub(crate) fn flat(pose: &Pose) -> [f64; 16] {
+    let rows = pose.matrix();
+    std::array::from_fn(|i| rows[i / 4][i % 4])
 }
 
 /// Reads the poses of a file, of which there is at least one.

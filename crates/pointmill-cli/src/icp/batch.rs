@@ -13,7 +13,7 @@ use crate::records::Run;
 use crate::stats::{Times, milliseconds};
 use crate::{convert, device, say};
 use pointmill::icp::{IcpParams, Target};
-use pointmill::{Device, Error};
+use pointmill::{Device, Error, Pose};
 use pointmill_io::{IoError, Scan};
 use std::path::Path;
 use std::time::Instant;
@@ -33,6 +33,7 @@ struct Plan<'a> {
 struct Onto {
     scan: Scan,
     ready: Target,
+    guess: Pose,
     read_ms: f64,
     ms: f64,
     warnings: Vec<String>,
@@ -47,7 +48,7 @@ struct Totals {
 }
 
 /// Aligns every source.
-pub(super) fn run(args: &IcpArgs, mut params: IcpParams, device: &str, printer: &mut Printer) -> Result<(), Failure> {
+pub(super) fn run(args: &IcpArgs, params: IcpParams, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let options = args.read.options();
     for (flag, path) in [("--visualize", &args.visualize), ("--plot", &args.plot)] {
         if let Some(path) = path {
@@ -62,7 +63,7 @@ pub(super) fn run(args: &IcpArgs, mut params: IcpParams, device: &str, printer: 
         let told = "--resume: expected a target that is a file, since the standard input may be another each time";
         return Err(Failure::Usage(told.into()));
     }
-    super::check(&params)?;
+    params.validate()?;
     let mut inputs = Inputs::find(std::slice::from_ref(&args.source), options.clone())?;
     let sources = std::mem::take(&mut inputs.sources);
     let device = device::open(device)?;
@@ -76,7 +77,7 @@ pub(super) fn run(args: &IcpArgs, mut params: IcpParams, device: &str, printer: 
         params: ParamsRecord::new(args, &params),
     };
     printer.record("begin", &begin)?;
-    let onto = Onto::load(args, &mut params, &device, sources.len(), printer)?;
+    let onto = Onto::load(args, &params, &device, sources.len(), printer)?;
     interrupt::check()?;
     onto.warnings.iter().for_each(say::warning);
     let batch = Batch { sources: &sources, args: args.batch, ledger, writes: args.out.is_some() };
@@ -104,10 +105,10 @@ fn ledger(args: &IcpArgs, params: &IcpParams, outputs: &Outputs) -> Result<Optio
 }
 
 impl Onto {
-    /// Reads the target, and the guess into `params`; what cannot be used is told, and there is no answer then.
+    /// Reads the target and the guess; what cannot be used is told, and there is no answer then.
     fn load(
         args: &IcpArgs,
-        params: &mut IcpParams,
+        params: &IcpParams,
         device: &Device,
         sources: usize,
         printer: &mut Printer,
@@ -122,9 +123,10 @@ impl Onto {
             Ok(scan) => Some(scan),
             Err(e) => tell(0, &args.target, e.into()).map(|()| None)?,
         };
+        let mut from = Pose::IDENTITY;
         if let Some(path) = &args.guess {
-            match guess(path, params) {
-                Ok(pose) => params.target_from_source = pose,
+            match guess(path) {
+                Ok(pose) => from = pose,
                 Err(e) => tell(1, &path.to_string_lossy(), e.into())?,
             }
         }
@@ -143,7 +145,7 @@ impl Onto {
             return Err(Failure::Inputs { failed, inputs: sources + 1 + usize::from(args.guess.is_some()) });
         };
         let warnings = cloud::warnings(&args.target, &scan).collect();
-        Ok(Self { scan, ready, read_ms, ms, warnings })
+        Ok(Self { scan, ready, guess: from, read_ms, ms, warnings })
     }
 }
 
@@ -188,7 +190,7 @@ impl Plan<'_> {
         let blame = |e: Error| Trouble::blame("BadValue", e, &name);
         let start = Instant::now();
         let from = cloud::coordinates(&scan).map_err(blame)?;
-        let found = self.target.ready.align(from).map_err(blame)?;
+        let found = self.target.ready.align(from, &self.target.guess).map_err(blame)?;
         let ms = milliseconds(start.elapsed());
         interrupt::check()?;
         let start = Instant::now();

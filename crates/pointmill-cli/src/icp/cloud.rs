@@ -1,6 +1,6 @@
 //! Clouds as alignment takes them, with every bit that their file has; and the source at the pose that was found.
 
-use pointmill::{Error, PointCloud, Rows};
+use pointmill::{Error, PointCloud, Pose, Rows};
 use pointmill_io::{Dtype, Scan, Warning};
 
 /// The points, as the library takes them.
@@ -27,17 +27,10 @@ pub(super) fn warnings<'a>(name: &'a str, scan: &'a Scan) -> impl Iterator<Item 
 
 /// The source in the frame of the target: every point, finite or not, in order, with all of its columns.
 ///
-/// Coordinates are `f64` if those of either file are. Columns that are called as normals are turned.
-pub(super) fn aligned(source: &Scan, target: &Scan, pose: &[f64; 16]) -> Result<Scan, Error> {
+/// Rows are `f64` if those of either file are. Columns that are called as normals are turned.
+pub(super) fn aligned(source: &Scan, target: &Scan, pose: &Pose) -> Result<Scan, Error> {
     let wide = |scan: &Scan| scan.xyz_f64.is_some() || scan.fields[..3].iter().any(|f| f.dtype == Dtype::F64);
-    let turned = |v: [f64; 3]| [0, 4, 8].map(|i| pose[i] * v[0] + pose[i + 1] * v[1] + pose[i + 2] * v[2]);
-    let moved: Vec<f64> = xyz(source)
-        .into_iter()
-        .flat_map(|p| {
-            let at = turned(p);
-            [at[0] + pose[3], at[1] + pose[7], at[2] + pose[11]]
-        })
-        .collect();
+    let moved: Vec<f64> = xyz(source).into_iter().flat_map(|p| pose.apply(p)).collect();
     let columns = source.cloud.columns();
     let mut data = source.cloud.data().to_vec();
     let place = |name: &str| source.fields.iter().position(|field| field.name == name);
@@ -47,7 +40,7 @@ pub(super) fn aligned(source: &Scan, target: &Scan, pose: &[f64; 16]) -> Result<
         (0..3).for_each(|k| row[k] = at[k] as f32);
         for places in normals {
             if let [Some(x), Some(y), Some(z)] = places {
-                let normal = turned([x, y, z].map(|i| f64::from(row[i])));
+                let normal = pose.rotate([x, y, z].map(|i| f64::from(row[i])));
                 [x, y, z].into_iter().zip(normal).for_each(|(i, v)| row[i] = v as f32);
             }
         }

@@ -16,16 +16,15 @@ use crate::failure::Failure;
 use crate::inputs::{STDIN, load_one, one_file, require_format};
 use crate::interrupt::{self, undivided};
 use crate::outputs::plan_file_of;
-use crate::pose::{self, Written};
+use crate::pose;
 use crate::printer::Printer;
 use crate::records::Run;
 use crate::stats::milliseconds;
 use crate::table::matrix_lines;
 use crate::{convert, device, say};
 use picture::Picture;
-use pointmill::icp::{Aligner, IcpParams, Registration, align};
-use pointmill::ndt::matrix_of;
-use pointmill::{Device, Error, Rows};
+use pointmill::icp::{IcpParams, Registration, align};
+use pointmill::{Device, Pose, Rows};
 use pointmill_io::{Detail, IoError, ReadOptions, Scan};
 use records::{Begin, FoundRecord, ParamsRecord, Summary};
 use std::path::{Path, PathBuf};
@@ -46,7 +45,7 @@ struct Targets<'a> {
 
 /// Runs the command.
 pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Result<(), Failure> {
-    let (options, mut params) = (args.read.options(), args.params());
+    let (options, params) = (args.read.options(), args.params());
     let device = global.device.as_deref().unwrap_or("auto");
     if one_file(std::slice::from_ref(&args.source)).is_none() {
         return batch::run(args, params, device, printer);
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Res
         return Err(Failure::Usage("--resume: expected a folder that outputs go to, got one source".into()));
     }
     let targets = Targets::plan(args, &options)?;
-    check(&params)?;
+    params.validate()?;
     let device = device::open(device)?;
     printer.record(
         "begin",
@@ -67,7 +66,7 @@ pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Res
         },
     )?;
     let start = Instant::now();
-    let Ready { source, target } = load(args, &options, &mut params, printer)?;
+    let Ready { source, target, guess } = load(args, &options, printer)?;
     let read_ms = milliseconds(start.elapsed());
     interrupt::check()?;
     let mut warnings: Vec<String> = cloud::warnings(&args.source, &source).collect();
@@ -75,7 +74,7 @@ pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Res
     warnings.iter().for_each(say::warning);
     let (from, onto) = (cloud::coordinates(&source)?, cloud::coordinates(&target)?);
     let start = Instant::now();
-    let found = align_on(&device, from, onto, &params)?;
+    let found = align_on(&device, from, onto, &params, &guess)?;
     let ms = milliseconds(start.elapsed());
     interrupt::check()?;
     if let Some((path, extension)) = targets.out {
@@ -86,7 +85,7 @@ pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Res
         picture.write(&source, &target, &found)?;
     }
     if let Some((path, extension)) = targets.plot {
-        plot::write(path, extension, &device, [&source, &target], &params, &found)?;
+        plot::write(path, extension, &device, [&source, &target], (&params, &guess), &found)?;
     }
     let summary = Summary {
         run: Run::new(COMMAND, &device),
@@ -101,22 +100,23 @@ pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Res
         plot: shown(&args.plot),
     };
     printer.record("summary", &summary)?;
-    for line in table::trace_lines(&found.trace) {
+    for line in table::trace_lines(&found.fit.trace) {
         printer.text(&line)?;
     }
-    matrix_lines(&found.target_from_source).iter().try_for_each(|line| printer.text(line))?;
+    matrix_lines(&pose::flat(&found.target_from_source)).iter().try_for_each(|line| printer.text(line))?;
     table::summary_lines(&summary, &found).iter().try_for_each(|line| printer.text(line))?;
     if found.converged() { Ok(()) } else { Err(Failure::No(format!("not converged: {}", summary.found.status))) }
 }
 
 /// Aligns on a device.
-fn align_on(device: &Device, source: Rows<'_>, target: Rows<'_>, params: &IcpParams) -> Result<Registration, Failure> {
-    Ok(Aligner::new(&device.stream()?)?.align(source, target, params)?)
-}
-
-/// Whether the library takes the parameters; clouds without points cost nothing.
-fn check(params: &IcpParams) -> Result<(), Error> {
-    align(Rows::f32(&[], 3)?, Rows::f32(&[], 3)?, params).map(drop)
+fn align_on(
+    device: &Device,
+    source: Rows<'_>,
+    target: Rows<'_>,
+    params: &IcpParams,
+    guess: &Pose,
+) -> Result<Registration, Failure> {
+    Ok(align(source, target, guess, params, device)?)
 }
 
 impl<'a> Targets<'a> {
@@ -151,15 +151,11 @@ impl<'a> Targets<'a> {
 struct Ready {
     source: Scan,
     target: Scan,
+    guess: Pose,
 }
 
-/// Reads both clouds, and the guess into `params`; what cannot be used is told, and there is no answer then.
-fn load(
-    args: &IcpArgs,
-    options: &ReadOptions,
-    params: &mut IcpParams,
-    printer: &mut Printer,
-) -> Result<Ready, Failure> {
+/// Reads both clouds and the guess; what cannot be used is told, and there is no answer then.
+fn load(args: &IcpArgs, options: &ReadOptions, printer: &mut Printer) -> Result<Ready, Failure> {
     let inputs = 2 + usize::from(args.guess.is_some());
     let mut failed = 0;
     let mut tell = |index: usize, input: &str, e: IoError| {
@@ -173,31 +169,26 @@ fn load(
             Err(e) => tell(i, name, e)?,
         }
     }
+    let mut from = Pose::IDENTITY;
     if let Some(path) = &args.guess {
-        match guess(path, params) {
-            Ok(pose) => params.target_from_source = pose,
+        match guess(path) {
+            Ok(pose) => from = pose,
             Err(e) => tell(2, &path.to_string_lossy(), e)?,
         }
     }
     match scans {
-        [Some(source), Some(target)] if failed == 0 => Ok(Ready { source, target }),
+        [Some(source), Some(target)] if failed == 0 => Ok(Ready { source, target, guess: from }),
         _ => Err(Failure::Inputs { failed, inputs }),
     }
 }
 
 /// The one pose of a file, if it is rigid.
-fn guess(path: &Path, params: &IcpParams) -> Result<[f64; 16], IoError> {
+fn guess(path: &Path) -> Result<Pose, IoError> {
     let poses = pose::read(path)?;
     let [written] = poses[..] else {
         return Err(IoError::BadValue(Detail::new(path, "text", "one pose", poses.len().to_string())));
     };
-    let target_from_source = match written {
-        Written::Six(pose) => matrix_of(&pose),
-        Written::Matrix(matrix) => matrix,
-    };
-    let tried = IcpParams { target_from_source, ..params.clone() };
-    check(&tried).map_err(|e| pose::refused(path, 0, &e))?;
-    Ok(target_from_source)
+    written.pose().map_err(|e| pose::refused(path, 0, &e))
 }
 
 fn shown(path: &Option<PathBuf>) -> Option<String> {

@@ -48,14 +48,15 @@ impl<'a> Picture<'a> {
 
     /// Draws all poses on the way.
     pub(super) fn write(&self, source: &Scan, target: &Scan, found: &Registration) -> Result<(), Failure> {
-        let frames = if matches!(self.kind, Kind::Still) { 1 } else { found.trace.len() };
+        let frames = if matches!(self.kind, Kind::Still) { 1 } else { found.fit.trace.len() };
         require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
         let (source, target) = (xyz(source), xyz(target));
         let looks: Vec<IcpLook> = found
+            .fit
             .trace
             .iter()
             .map(|look| IcpLook {
-                target_from_source: look.target_from_source,
+                target_from_source: crate::pose::flat(&look.target_from_source),
                 stage: look.stage,
                 pairs: look.pairs,
                 rmse: look.rmse,

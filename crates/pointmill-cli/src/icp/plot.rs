@@ -7,7 +7,7 @@ use crate::interrupt;
 use crate::picture::save;
 use crate::table::grouped;
 use pointmill::icp::{IcpParams, Registration, Search};
-use pointmill::{Device, Rows};
+use pointmill::{Device, Pose, Rows};
 use pointmill_io::Scan;
 use pointmill_view::{IcpSeries, icp_plot, require_memory};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) fn write(
     extension: &str,
     device: &Device,
     [source, target]: [&Scan; 2],
-    params: &IcpParams,
+    (params, guess): (&IcpParams, &Pose),
     found: &Registration,
 ) -> Result<(), Failure> {
     let cpu = Device::cpu();
@@ -37,11 +37,11 @@ pub(super) fn write(
     for on in [Some(&cpu), Some(device).filter(|device| !device.is_cpu())].into_iter().flatten() {
         for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
             interrupt::check()?;
-            lines.push(measure(on, search, [source, target], params)?);
+            lines.push(measure(on, search, [source, target], params, guess)?);
         }
     }
     let series: Vec<IcpSeries> = lines.iter().map(|Line { name, ms }| IcpSeries { name, ms }).collect();
-    let rmse: Vec<f64> = found.trace.iter().map(|look| look.rmse).collect();
+    let rmse: Vec<f64> = found.fit.trace.iter().map(|look| look.rmse).collect();
     let title = format!("{} points onto {}", grouped(source.cloud.len()), grouped(target.cloud.len()));
     let plot = icp_plot(&title, &series, &rmse);
     require_memory(1, rmse.len())?;
@@ -50,7 +50,13 @@ pub(super) fn write(
 }
 
 /// One alignment; brute force on the CPU is bounded unless it is `asked` for.
-fn measure(device: &Device, search: Search, [source, target]: [&Scan; 2], asked: &IcpParams) -> Result<Line, Failure> {
+fn measure(
+    device: &Device,
+    search: Search,
+    [source, target]: [&Scan; 2],
+    asked: &IcpParams,
+    guess: &Pose,
+) -> Result<Line, Failure> {
     let mut params = IcpParams { search, ..asked.clone() };
     let name = match search {
         Search::Brute => "brute force",
@@ -66,11 +72,11 @@ fn measure(device: &Device, search: Search, [source, target]: [&Scan; 2], asked:
             part = format!(", every {every}th point");
         }
         let [from, onto] = [source, target].map(|scan| thinned(scan, every));
-        align_on(device, Rows::f64(&from, 3)?, Rows::f64(&onto, 3)?, &params)?
+        align_on(device, Rows::f64(&from, 3)?, Rows::f64(&onto, 3)?, &params, guess)?
     } else {
-        align_on(device, from, onto, &params)?
+        align_on(device, from, onto, &params, guess)?
     };
-    let ms = found.trace.iter().map(|look| look.timing).map(|t| t.search_ms + t.reduce_ms + t.solve_ms);
+    let ms = found.fit.trace.iter().map(|look| look.timing).map(|t| t.search_ms + t.reduce_ms + t.solve_ms);
     Ok(Line { name: format!("{name}, {device}{part}"), ms: ms.collect() })
 }
 

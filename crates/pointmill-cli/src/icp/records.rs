@@ -4,7 +4,7 @@ use super::args::{IcpArgs, MetricName, SearchName};
 use crate::batch::Counts;
 use crate::records::Run;
 use crate::stats::Times;
-use pointmill::icp::{Dropped, IcpParams, Iteration, Observability, Registration, Robust, Status};
+use pointmill::icp::{Dropped, IcpParams, Iteration, Observability, Registration};
 use serde::Serialize;
 
 /// `begin` of `icp`: what will be done.
@@ -126,13 +126,7 @@ impl ParamsRecord {
             search: args.search,
             max_distance: params.max_distance,
             guess: args.guess.as_deref().map(|path| path.to_string_lossy().into_owned()),
-            robust: match params.robust {
-                Robust::None => "none",
-                Robust::Huber(_) => "huber",
-                Robust::Cauchy(_) => "cauchy",
-                Robust::GemanMcClure(_) => "geman-mcclure",
-                Robust::Tukey(_) => "tukey",
-            },
+            robust: params.robust.name(),
             robust_width: params.robust.width(),
             max_iterations: params.max_iterations,
             step_tolerance: params.step_tolerance,
@@ -254,57 +248,46 @@ struct IterationRecord {
     solve_ms: f64,
 }
 
-/// The name of a status.
-pub(super) const fn status(status: Status) -> &'static str {
-    match status {
-        Status::Fixed => "fixed",
-        Status::StepBelow => "step-below",
-        Status::Cycle => "cycle",
-        Status::MaxIterations => "max-iterations",
-        Status::NoPairs => "no-pairs",
-        Status::Degenerate => "degenerate",
-    }
-}
-
 impl From<&Registration> for FoundRecord {
     fn from(found: &Registration) -> Self {
         Self {
-            target_from_source: found.target_from_source,
-            status: status(found.status),
+            target_from_source: crate::pose::flat(&found.target_from_source),
+            status: found.status.as_str(),
             converged: found.converged(),
             iterations: found.iterations,
-            fitness: found.fitness,
-            inlier_rmse: found.inlier_rmse,
-            num_inliers: found.num_inliers,
+            fitness: found.fit.fitness,
+            inlier_rmse: found.fit.inlier_rmse,
+            num_inliers: found.fit.num_inliers,
             hessian: found.hessian,
             covariance: found.covariance,
-            observability: (&found.observability).into(),
-            pivot: found.pivot,
-            source_dropped: found.source_dropped.into(),
-            target_dropped: found.target_dropped.into(),
-            prepare_ms: found.prepare_ms,
-            trace: found.trace.iter().map(IterationRecord::from).collect(),
+            observability: (&found.fit.observability).into(),
+            pivot: found.fit.pivot,
+            source_dropped: found.fit.source_dropped.into(),
+            target_dropped: found.fit.target_dropped.into(),
+            prepare_ms: found.fit.prepare_ms,
+            trace: found.fit.trace.iter().map(IterationRecord::from).collect(),
         }
     }
 }
 
 impl From<&Observability> for ObservabilityRecord {
     fn from(seen: &Observability) -> Self {
-        let &Observability { eigenvalues, directions, observable } = seen;
+        let &Observability { eigenvalues, directions, observable, .. } = seen;
         Self { rank: seen.rank(), eigenvalues, directions, observable }
     }
 }
 
 impl From<Dropped> for DroppedRecord {
-    fn from(Dropped { nonfinite, zeros }: Dropped) -> Self {
-        Self { nonfinite, zeros }
+    fn from(dropped: Dropped) -> Self {
+        Self { nonfinite: dropped.non_finite, zeros: dropped.zeros }
     }
 }
 
 impl From<&Iteration> for IterationRecord {
     fn from(look: &Iteration) -> Self {
-        let &Iteration { stage, target_from_source, pairs, changed, searched, rmse, step, timing } = look;
-        let pointmill::icp::Timing { search_ms, reduce_ms, solve_ms } = timing;
+        let &Iteration { stage, target_from_source, pairs, changed, searched, rmse, step, timing, .. } = look;
+        let pointmill::icp::Timing { search_ms, reduce_ms, solve_ms, .. } = timing;
+        let target_from_source = crate::pose::flat(&target_from_source);
         Self { stage, target_from_source, pairs, changed, searched, rmse, step, search_ms, reduce_ms, solve_ms }
     }
 }

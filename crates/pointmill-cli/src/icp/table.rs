@@ -51,11 +51,11 @@ pub(super) fn summary_lines(summary: &Summary, found: &Registration) -> Vec<Stri
         grouped(at.num_inliers),
         at.fitness,
         metres(at.inlier_rmse),
-        found.observability.rank(),
+        found.fit.observability.rank(),
     )];
-    for (name, dropped) in [("source", found.source_dropped), ("target", found.target_dropped)] {
-        if dropped.nonfinite + dropped.zeros > 0 {
-            let (nonfinite, zeros) = (grouped(dropped.nonfinite), grouped(dropped.zeros));
+    for (name, dropped) in [("source", found.fit.source_dropped), ("target", found.fit.target_dropped)] {
+        if dropped.non_finite + dropped.zeros > 0 {
+            let (nonfinite, zeros) = (grouped(dropped.non_finite), grouped(dropped.zeros));
             lines.push(format!("left out of the {name}: {nonfinite} points not finite, {zeros} at (0, 0, 0)"));
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn summary_lines(summary: &Summary, found: &Registration) -> Vec<Stri
         grouped(summary.target_points),
         summary.run.device_name,
         short(summary.ms),
-        short(found.prepare_ms),
+        short(found.fit.prepare_ms),
     ));
     let files = [("aligned", &summary.out), ("picture", &summary.picture), ("plot", &summary.plot)];
     lines.extend(files.iter().filter_map(|(kind, path)| Some(format!("{kind}: {}", escape(path.as_deref()?)))));
@@ -131,20 +131,11 @@ pub(super) fn batch_line(summary: &BatchSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pointmill::icp::Timing;
 
     #[test]
     fn long_ways_are_shortened() {
-        let look = Iteration {
-            stage: 0,
-            target_from_source: [0.0; 16],
-            pairs: 40_000,
-            changed: 0,
-            searched: 1,
-            rmse: 2e-5,
-            step: 0.25,
-            timing: Timing::default(),
-        };
+        let mut look = Iteration::default();
+        (look.pairs, look.rmse, look.step) = (40_000, 2e-5, 0.25);
         assert_eq!(trace_lines(&[look; LINES]).len(), 1 + LINES);
         let lines = trace_lines(&[look; LINES + 5]);
         assert_eq!((lines.len(), lines[11].trim()), (2 + LINES, "..."));

@@ -14,8 +14,8 @@ use crate::records::Run;
 use crate::stats::milliseconds;
 use crate::table::matrix_lines;
 use crate::{interrupt, say};
-use pointmill::Device;
-use pointmill::ndt::{AlignParams, Pose};
+use pointmill::ndt::NdtAlignParams;
+use pointmill::{Device, Pose};
 use std::time::Instant;
 
 /// The command's name.
@@ -29,8 +29,8 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let asked = Asked::new(&args.matched)?;
     let &AlignArgs { max_iterations, step_size, epsilon, .. } = args;
-    let params = AlignParams { step_size, epsilon, max_iterations };
-    asked.nothing.align(Rows::f32(&[], 3)?, &[], &params)?;
+    let params = NdtAlignParams { step_size, epsilon, max_iterations };
+    params.validate()?;
     args.visualize.as_deref().map(|path| picture::plan(path, &["png", "gif"])).transpose()?;
     let record = AlignRecord { max_iterations, step_size, epsilon };
     if scans::are_many(&args.matched) {
@@ -48,7 +48,7 @@ pub(super) fn run(
         },
     )?;
     let start = Instant::now();
-    let (mut guesses, failed) = poses(&args.guess, &asked.nothing, printer)?;
+    let (mut guesses, failed) = poses(&args.guess, printer)?;
     if args.guess.is_empty() {
         guesses.push(("identity".into(), Pose::default()));
     }
@@ -91,7 +91,9 @@ pub(super) fn run(
     };
     printer.record("summary", &summary)?;
     if let Some(best) = best {
-        matrix_lines(&found[best].target_from_source).iter().try_for_each(|line| printer.text(line))?;
+        matrix_lines(&crate::pose::flat(&found[best].target_from_source))
+            .iter()
+            .try_for_each(|line| printer.text(line))?;
     }
     printer.text(&match_line(&summary))?;
     if let Some(picture) = &summary.picture {
@@ -108,7 +110,7 @@ pub(super) fn run(
 fn many(
     args: &AlignArgs,
     asked: Asked<'_>,
-    params: &AlignParams,
+    params: &NdtAlignParams,
     record: AlignRecord,
     open: impl FnOnce() -> Result<Device, Failure>,
     printer: &mut Printer,

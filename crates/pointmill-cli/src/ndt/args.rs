@@ -4,7 +4,7 @@ use crate::args::{ReadArgs, parse_bytes};
 use crate::batch::{BatchArgs, ResumeArgs};
 use crate::device::OnOomArgs;
 use clap::{Args, Subcommand, ValueEnum};
-use pointmill::ndt::{AlignParams, Covariance, NdtParams};
+use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
 use pointmill_io::Limits;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -200,13 +200,13 @@ pub(crate) struct AlignArgs {
     #[arg(long, value_name = "POSE.txt", num_args = 1..)]
     pub(crate) guess: Vec<PathBuf>,
     /// Most steps
-    #[arg(long, value_name = "N", default_value_t = AlignParams::default().max_iterations)]
+    #[arg(long, value_name = "N", default_value_t = NdtAlignParams::default().max_iterations)]
     pub(crate) max_iterations: usize,
     /// Longest step, as the length of all six numbers of a pose
-    #[arg(long, value_name = "L", default_value_t = AlignParams::default().step_size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", default_value_t = NdtAlignParams::default().step_size, allow_negative_numbers = true)]
     pub(crate) step_size: f64,
     /// A shorter step ends it
-    #[arg(long, value_name = "L", default_value_t = AlignParams::default().epsilon, allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", default_value_t = NdtAlignParams::default().epsilon, allow_negative_numbers = true)]
     pub(crate) epsilon: f64,
     /// Write a picture of the scan before and after over the map's cells: .png side by side, .gif one after the other
     #[arg(long, value_name = "OUT.png|.gif")]

@@ -76,7 +76,7 @@ pub(super) fn run(
     let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, args.read.options());
     let ledger = targets.ledger(&decides, args.resume.resume)?;
     let lanes = args.batch.lanes(sources.len());
-    let stations = (0..lanes).map(|_| Station::new(&device, args.resolution)).collect::<Result<_, _>>()?;
+    let stations = (0..lanes).map(|_| Station::new(&device, args.resolution, &params)).collect::<Result<_, _>>()?;
     let begin = BuildBegin { run: Run::new(COMMAND, &device), inputs: sources.len(), tiles, params: record };
     printer.record("begin", &begin)?;
     let picture = args.visualize.as_deref().map(MapPicture::new);
@@ -88,8 +88,8 @@ pub(super) fn run(
 }
 
 impl Station {
-    fn new(device: &Device, resolution: f64) -> Result<Self, Failure> {
-        Ok(Self { builder: NdtBuilder::new(&device.stream()?, resolution)?, spare: None, times: Vec::new() })
+    fn new(device: &Device, resolution: f64, params: &NdtParams) -> Result<Self, Failure> {
+        Ok(Self { builder: NdtBuilder::new(&device.stream()?, resolution, params)?, spare: None, times: Vec::new() })
     }
 
     /// Does `work` on the device, or where its memory is short and that is asked for, on the CPU; who has done it.
@@ -106,7 +106,7 @@ impl Station {
         }
         let spare = match &mut self.spare {
             Some(spare) => spare,
-            none => none.insert(NdtBuilder::new(&Device::cpu().stream()?, plan.resolution)?),
+            none => none.insert(NdtBuilder::new(&Device::cpu().stream()?, plan.resolution, &plan.params)?),
         };
         Ok((work(spare)?, spare, true))
     }
@@ -154,7 +154,7 @@ impl Plan {
                 }
                 builder.clear()?;
                 builder.add(cloud.view()?)?;
-                builder.finish(&self.params).map(Some)
+                builder.finish().map(Some)
             })
             .map_err(blame)?;
         let ms = milliseconds(start.elapsed());
@@ -201,7 +201,7 @@ impl Plan {
         // Where every input failed there is no grid, rather than one of nothing.
         if let (Targets::One(files), 1..) = (&self.targets, counts.done) {
             let start = Instant::now();
-            let grid = builder.finish(&self.params)?;
+            let grid = builder.finish()?;
             let ms = milliseconds(start.elapsed());
             warn_if_empty("all inputs", &grid);
             files.write(&mut builder, &grid)?;

@@ -20,8 +20,8 @@ pub(super) struct Asked<'a> {
     inputs: Inputs,
     model: Model,
     params: NdtParams,
-    /// Takes poses before there is a map.
-    pub(super) nothing: NdtGrid,
+    /// A map without points, which has the lattice.
+    nothing: NdtGrid,
 }
 
 /// Map and scan.
@@ -148,7 +148,7 @@ impl<'a> Asked<'a> {
             }
         }
         match builder {
-            Some(mut builder) if whole => Ok(Some(builder.finish(&self.params)?)),
+            Some(mut builder) if whole => Ok(Some(builder.finish()?)),
             _ => Ok(None),
         }
     }
@@ -185,7 +185,9 @@ impl<'a> Asked<'a> {
         warnings: &mut Vec<String>,
     ) -> Result<(), Trouble> {
         let name = source.name();
-        let start = |resolution: f64| NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution));
+        let start = |resolution: f64| {
+            NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution), &self.params)
+        };
         match source {
             Source::File(path) if moments_file::is_named_so(path) => {
                 let moments: NdtMoments = moments_file::read(path, &self.args.read.limits())?;

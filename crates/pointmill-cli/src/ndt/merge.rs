@@ -52,9 +52,9 @@ pub(super) fn run(
     let read_ms = milliseconds(start.elapsed());
     interrupt::check()?;
     let start = Instant::now();
-    let mut builder = NdtBuilder::new(&device.stream()?, moments.lattice().unit())?;
+    let mut builder = NdtBuilder::new(&device.stream()?, moments.lattice().unit(), &params)?;
     builder.merge(&moments)?;
-    let grid = builder.finish(&params)?;
+    let grid = builder.finish()?;
     let ms = milliseconds(start.elapsed());
     interrupt::check()?;
     warn_if_empty("all moments", &grid);

@@ -40,7 +40,7 @@ pub(crate) fn run(command: &NdtCommand, global: &Global, printer: &mut Printer) 
 
 /// A grid without cells on the CPU, if a lattice and parameters make sense: found out before any work, and before a GPU is woken.
 fn check(resolution: f64, params: &NdtParams) -> Result<NdtGrid, Failure> {
-    Ok(NdtBuilder::new(&Device::cpu().stream()?, resolution)?.finish(params)?)
+    Ok(NdtBuilder::new(&Device::cpu().stream()?, resolution, params)?.finish()?)
 }
 
 /// Says that a grid has no cells, and why.

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::outputs::require_folder_of;
 use crate::picture::save;
 use crate::table::grouped;
-use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration, Pose, matrix_of};
+use pointmill::Pose;
+use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration};
 use pointmill_view::{
     Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture, require_memory,
 };
@@ -83,7 +84,7 @@ pub(super) fn write_alignment(
     let notes = [note(&before.fit), note(&found.fit)];
     require_memory(2, 3 * scan.len() + cells.len())?;
     let points = scan.xyz();
-    let [before, after] = [matrix_of(&before.pose), found.target_from_source].map(|m| moved(&points, &m));
+    let [before, after] = [before.pose, found.target_from_source].map(|pose| moved(&points, &pose));
     if has(path, "gif") {
         let mut gif = Gif::new(FRAME_MS);
         for frame in ndt_alignment_frames(ellipsoids(&cells), &before, &after, notes) {
@@ -99,7 +100,6 @@ fn ellipsoids(cells: &NdtCells) -> NdtEllipsoids<'_> {
     NdtEllipsoids { means: &cells.mean, covariances: &cells.covariance }
 }
 
-fn moved(points: &[[f64; 3]], m: &[f64; 16]) -> Vec<[f64; 3]> {
-    let row = |i: usize, p: &[f64; 3]| m[i] * p[0] + m[i + 1] * p[1] + m[i + 2] * p[2] + m[i + 3];
-    points.iter().map(|p| [row(0, p), row(4, p), row(8, p)]).collect()
+fn moved(points: &[[f64; 3]], pose: &Pose) -> Vec<[f64; 3]> {
+    points.iter().map(|p| pose.apply(*p)).collect()
 }

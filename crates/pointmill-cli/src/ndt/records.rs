@@ -4,7 +4,7 @@ use super::args::{CellArgs, Model};
 use crate::batch::Counts;
 use crate::records::Run;
 use crate::stats::Times;
-use pointmill::ndt::{NdtFit, NdtRegistration, NdtReport, Stop};
+use pointmill::ndt::{NdtFit, NdtRegistration, NdtReport};
 use serde::{Deserialize, Serialize};
 
 /// `begin` of `build`: what will be done.
@@ -208,7 +208,7 @@ pub(crate) struct FitRecord {
 }
 
 impl From<&NdtFit> for FitRecord {
-    fn from(&NdtFit { score, transform_probability, nvtl, hits }: &NdtFit) -> Self {
+    fn from(&NdtFit { score, transform_probability, nvtl, hits, .. }: &NdtFit) -> Self {
         Self { transform_probability, nvtl, score, hits }
     }
 }
@@ -326,14 +326,9 @@ impl AlignFrame {
         Self {
             index,
             guess: guess.into(),
-            target_from_source: found.target_from_source,
+            target_from_source: crate::pose::flat(&found.target_from_source),
             converged: found.converged(),
-            stop: match found.stop {
-                Stop::Converged => "converged",
-                Stop::MaxIterations => "max-iterations",
-                Stop::NoPairs => "no-pairs",
-                Stop::Singular => "singular",
-            },
+            stop: found.status.as_str(),
             iterations: found.iterations,
             fit: (&found.fit).into(),
             covariance: found.covariance,

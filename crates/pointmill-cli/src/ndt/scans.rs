@@ -14,7 +14,8 @@ use crate::records::Run;
 use crate::stats::{Times, milliseconds};
 use crate::table::LINES;
 use crate::{interrupt, say};
-use pointmill::ndt::{NdtGrid, Pose};
+use pointmill::Pose;
+use pointmill::ndt::NdtGrid;
 use pointmill::{Device, Error};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -77,7 +78,7 @@ impl Scans<'_> {
         };
         printer.record("begin", &begin)?;
         let start = Instant::now();
-        let (mut poses, failed) = poses(self.poses, &self.asked.nothing, printer)?;
+        let (mut poses, failed) = poses(self.poses, printer)?;
         if self.poses.is_empty() {
             poses.push(("identity".into(), Pose::default()));
         }

@@ -12,8 +12,8 @@ use crate::printer::Printer;
 use crate::records::Run;
 use crate::stats::milliseconds;
 use crate::{interrupt, say};
-use pointmill::Device;
-use pointmill::ndt::{NdtFit, NdtGrid, Pose, matrix_of};
+use pointmill::ndt::NdtFit;
+use pointmill::{Device, Pose};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -42,7 +42,7 @@ pub(super) fn run(
         },
     )?;
     let start = Instant::now();
-    let (poses, failed) = poses(&args.pose, &asked.nothing, printer)?;
+    let (poses, failed) = poses(&args.pose, printer)?;
     let Ready { grid, scan, zeros, warnings } = asked.load(&device, args.pose.len(), failed, printer)?;
     let read_ms = milliseconds(start.elapsed());
     interrupt::check()?;
@@ -91,18 +91,14 @@ fn many(args: &ScoreArgs, asked: Asked<'_>, device: &Device, printer: &mut Print
 }
 
 fn frame(index: usize, file: &str, pose: &Pose, fit: &NdtFit) -> ScoreFrame {
-    ScoreFrame { index, pose: file.into(), target_from_source: matrix_of(pose), fit: fit.into() }
+    ScoreFrame { index, pose: file.into(), target_from_source: crate::pose::flat(pose), fit: fit.into() }
 }
 
 /// The poses of all files with their files' names, and how many files cannot be used, each of which is told.
-pub(super) fn poses(
-    files: &[PathBuf],
-    nothing: &NdtGrid,
-    printer: &mut Printer,
-) -> Result<(Vec<(String, Pose)>, usize), Failure> {
+pub(super) fn poses(files: &[PathBuf], printer: &mut Printer) -> Result<(Vec<(String, Pose)>, usize), Failure> {
     let (mut all, mut failed) = (Vec::new(), 0);
     for (index, path) in files.iter().enumerate() {
-        match pose::read(path, nothing) {
+        match pose::read(path) {
             Ok(poses) => all.extend(poses.into_iter().map(|pose| (shown(path), pose))),
             Err(e) => {
                 failed += 1;

@@ -2,7 +2,7 @@
 
 use crate::{fields, finished, matrix, names, run, shared, write_cloud};
 use pointmill::Device;
-use pointmill::ndt::{AlignParams, Covariance, NdtCells, NdtMoments, NdtParams, ndt_grid};
+use pointmill::ndt::{Covariance, NdtAlignParams, NdtCells, NdtMoments, NdtParams, ndt_grid};
 use pointmill_io::{ArrayView, Dtype, read_ndt_moments, read_npz, write_npy};
 use serde_json::{Value, json};
 use std::fs;
@@ -368,7 +368,7 @@ fn scans_are_aligned() {
     let params = NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() };
     let grid = ndt_grid(Rows::f64(&moved(&points, ORIGIN), 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
     let cloud = Rows::f64(&scan[..scan.len() - 30], 3).unwrap();
-    let want = &grid.align(cloud, &[[x, y, z, 0.0, 0.0, 0.03]], &AlignParams::default()).unwrap()[0];
+    let want = &grid.align(cloud, &[[x, y, z, 0.0, 0.0, 0.03]], &NdtAlignParams::default()).unwrap()[0];
     assert_eq!(matrix(&frames[1]), want.target_from_source);
     assert_eq!(frames[1]["iterations"], want.iterations);
     assert_eq!(frames[1]["covariance"], json!(want.covariance.unwrap()));
