@@ -1,7 +1,9 @@
 //! Plain arguments.
 
 use crate::errors::{kind, value};
+use pointmill::UnknownName;
 use pyo3::prelude::*;
+use std::str::FromStr;
 
 /// So many finite or infinite numbers, from a sequence or an array of them.
 pub(crate) fn numbers<const N: usize>(object: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<[f64; N]> {
@@ -41,4 +43,12 @@ pub(crate) fn choice<T: Copy>(word: &str, name: &str, choices: &[(&str, T)]) -> 
     }
     let known: Vec<String> = choices.iter().map(|(known, _)| format!("{known:?}")).collect();
     Err(value(name, known.join(" or "), format_args!("{word:?}")))
+}
+
+/// The variant of an enum of the library by its name.
+pub(crate) fn named<T: FromStr<Err = UnknownName>>(word: &str, name: &str) -> PyResult<T> {
+    word.parse().map_err(|unknown: UnknownName| {
+        let known: Vec<String> = unknown.expected.iter().map(|known| format!("{known:?}")).collect();
+        value(name, known.join(" or "), format_args!("{word:?}"))
+    })
 }

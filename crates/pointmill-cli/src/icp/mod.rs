@@ -155,11 +155,7 @@ struct Ready {
 }
 
 /// Reads both clouds and the guess; what cannot be used is told, and there is no answer then.
-fn load(
-    args: &IcpArgs,
-    options: &ReadOptions,
-    printer: &mut Printer,
-) -> Result<Ready, Failure> {
+fn load(args: &IcpArgs, options: &ReadOptions, printer: &mut Printer) -> Result<Ready, Failure> {
     let inputs = 2 + usize::from(args.guess.is_some());
     let mut failed = 0;
     let mut tell = |index: usize, input: &str, e: IoError| {

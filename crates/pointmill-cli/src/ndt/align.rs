@@ -91,7 +91,9 @@ pub(super) fn run(
     };
     printer.record("summary", &summary)?;
     if let Some(best) = best {
-        matrix_lines(&crate::pose::flat(&found[best].target_from_source)).iter().try_for_each(|line| printer.text(line))?;
+        matrix_lines(&crate::pose::flat(&found[best].target_from_source))
+            .iter()
+            .try_for_each(|line| printer.text(line))?;
     }
     printer.text(&match_line(&summary))?;
     if let Some(picture) = &summary.picture {

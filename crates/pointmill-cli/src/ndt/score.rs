@@ -12,8 +12,8 @@ use crate::printer::Printer;
 use crate::records::Run;
 use crate::stats::milliseconds;
 use crate::{interrupt, say};
-use pointmill::{Device, Pose};
 use pointmill::ndt::NdtFit;
+use pointmill::{Device, Pose};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -95,10 +95,7 @@ fn frame(index: usize, file: &str, pose: &Pose, fit: &NdtFit) -> ScoreFrame {
 }
 
 /// The poses of all files with their files' names, and how many files cannot be used, each of which is told.
-pub(super) fn poses(
-    files: &[PathBuf],
-    printer: &mut Printer,
-) -> Result<(Vec<(String, Pose)>, usize), Failure> {
+pub(super) fn poses(files: &[PathBuf], printer: &mut Printer) -> Result<(Vec<(String, Pose)>, usize), Failure> {
     let (mut all, mut failed) = (Vec::new(), 0);
     for (index, path) in files.iter().enumerate() {
         match pose::read(path) {
