@@ -64,12 +64,15 @@ pub fn file(extension: &str) -> PathBuf {
     folder.join(format!("pointmill-fuzz-{}.{extension}", std::process::id()))
 }
 
+/// Limits so low that a run is about the reader and not about clearing memory.
+pub fn limits() -> Limits {
+    Limits { max_memory: Some(64 << 20), max_decoded_bytes: Some(1 << 20), ..Limits::default() }
+}
+
 /// Reads the bytes as a file and as a stream: both must give the same points or both none; what was read is written and read again.
 pub fn reader(bytes: &[u8], format: Format, columns: Option<usize>) {
     pointmill_io::hush_decoder_panics();
-    // So that a run is about the reader and not about clearing memory.
-    let limits = Limits { max_memory: Some(64 << 20), max_decoded_bytes: Some(1 << 20), ..Limits::default() };
-    let options = ReadOptions { format: Some(format), columns, limits };
+    let options = ReadOptions { format: Some(format), columns, limits: limits() };
     let path = file("in");
     std::fs::write(&path, bytes).expect("room for a file");
     let file = read(&path, &options);

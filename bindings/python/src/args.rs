@@ -2,6 +2,7 @@
 
 use crate::errors::{kind, value};
 use pointmill::UnknownName;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::str::FromStr;
 
@@ -31,9 +32,9 @@ pub(crate) fn whole(number: i64, least: u32, name: &str) -> PyResult<u32> {
     fits.ok_or_else(|| value(name, format_args!("a whole number from {least} to {}", i32::MAX), number))
 }
 
-/// The word of a choice.
-pub(crate) fn word_of<T: PartialEq>(choice: T, choices: &[(&'static str, T)]) -> Option<&'static str> {
-    choices.iter().find(|(_, known)| *known == choice).map(|(word, _)| *word)
+/// A name of the library's, such as that of an enum's variant.
+pub(crate) fn named<T: FromStr<Err = UnknownName>>(word: &str, name: &str) -> PyResult<T> {
+    word.parse().map_err(|unknown| PyValueError::new_err(format!("{name}: {unknown}")))
 }
 
 /// One of some words.
@@ -43,12 +44,4 @@ pub(crate) fn choice<T: Copy>(word: &str, name: &str, choices: &[(&str, T)]) -> 
     }
     let known: Vec<String> = choices.iter().map(|(known, _)| format!("{known:?}")).collect();
     Err(value(name, known.join(" or "), format_args!("{word:?}")))
-}
-
-/// The variant of an enum of the library by its name.
-pub(crate) fn named<T: FromStr<Err = UnknownName>>(word: &str, name: &str) -> PyResult<T> {
-    word.parse().map_err(|unknown: UnknownName| {
-        let known: Vec<String> = unknown.expected.iter().map(|known| format!("{known:?}")).collect();
-        value(name, known.join(" or "), format_args!("{word:?}"))
-    })
 }

@@ -63,7 +63,7 @@ impl<'py> Cloud<'py> {
 
 impl CloudData {
     pub(crate) fn rows(&self) -> Result<Rows<'_>> {
-        let rows = self.data.coordinates(self.columns)?;
+        let rows = self.data.rows(self.columns)?;
         self.origin.map_or(Ok(rows), |origin| rows.about(origin))
     }
 }

@@ -138,8 +138,8 @@ def test_errors():
         (TypeError, "source: expected values of type float32 or float64, got int64", {"source": cloud.astype(int)}),
         (ValueError, "target: expected an array of shape [N, 3]", {"target": cloud[0]}),
         (ValueError, "target: expected 3 or more columns", {"target": cloud[:, :2].copy()}),
-        (ValueError, 'metric: expected "point-to-point" or "point-to-plane" or "gicp"', {"metric": "plane"}),
-        (ValueError, 'search: expected "auto"', {"search": "octree"}),
+        (ValueError, 'metric: expected point-to-point, point-to-plane or gicp, got "plane"', {"metric": "plane"}),
+        (ValueError, 'search: expected auto, brute, kdtree or lbvh', {"search": "octree"}),
         (TypeError, 'robust: expected None or a pair of "huber"', {"robust": 1.0}),
         (ValueError, 'robust: expected None or a pair of "huber"', {"robust": ("l1", 1.0)}),
         (ValueError, "robust: expected a finite width > 0 m, got 0", {"robust": ("huber", 0.0)}),
@@ -213,7 +213,7 @@ def test_searchers(library):
         (ValueError, "max_distance: expected 0 m or more", lambda: searcher.nearest(queries, -1.0)),
         (ValueError, "queries: expected an array of shape [N, 3]", lambda: searcher.nearest(queries[0])),
         (ValueError, "points: expected values of type f32, got f64", lambda: pointmill.icp.Searcher(sheet())),
-        (ValueError, 'search: expected "auto"', lambda: pointmill.icp.Searcher(points, search="octree")),
+        (ValueError, 'search: expected auto, brute, kdtree or lbvh', lambda: pointmill.icp.Searcher(points, search="octree")),
     ):
         with pytest.raises(kind) as error:
             call()

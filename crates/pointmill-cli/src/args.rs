@@ -280,8 +280,8 @@ pub(crate) struct RoiPoolArgs {
     #[arg(long, value_name = "A[,B,C]", default_value = "12,12,12", allow_hyphen_values = true, value_parser = parse_out_size)]
     #[arg(conflicts_with = "inside")]
     pub(crate) out_size: [u32; 3],
-    /// One more than the points that a voxel keeps: the dense layout has the count in the first of so many places
-    #[arg(long, value_name = "N", default_value = "128", allow_negative_numbers = true, conflicts_with = "inside")]
+    /// Most points of a voxel; the dense layout has one place more, for the count
+    #[arg(long, value_name = "N", default_value = "127", allow_negative_numbers = true, conflicts_with = "inside")]
     pub(crate) max_points: u32,
     /// What is made of the features of a voxel's points
     #[arg(long, value_enum, default_value = "max", conflicts_with = "inside")]

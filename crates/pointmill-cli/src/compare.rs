@@ -1,7 +1,7 @@
 //! A voxelizer with a clock, and two results side by side.
 
 use crate::stats::milliseconds;
-use pointmill::voxelize::{MeanArray, VoxelArrays, VoxelizeParams, Voxelizer, Voxels};
+use pointmill::voxelize::{VoxelArrays, VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Device, Error, PointCloud};
 use std::time::Instant;
 
@@ -52,39 +52,16 @@ impl Lane {
 
 /// The names of what is not the same, bit for bit.
 pub(crate) fn differences(a: &VoxelArrays, b: &VoxelArrays) -> Vec<&'static str> {
-    let same = |a: &Option<Vec<f32>>, b: &Option<Vec<f32>>| match (a, b) {
-        (Some(a), Some(b)) => same_bits(a, b),
-        (a, b) => a.is_none() && b.is_none(),
-    };
-    let mean = match (&a.mean, &b.mean) {
-        (Some(MeanArray::F32(a)), Some(MeanArray::F32(b))) => same_bits(a, b),
-        (a, b) => a == b,
-    };
-    let shape = |v: &VoxelArrays| (v.num_voxels, v.coord_columns, v.columns, v.max_points);
-    let checks = [
-        ("shape", shape(a) == shape(b)),
-        ("coords", a.coords == b.coords),
-        ("num_points", a.num_points == b.num_points),
-        ("voxels", same(&a.voxels, &b.voxels)),
-        ("mean", mean),
-        ("point_to_voxel", a.point_to_voxel == b.point_to_voxel),
-        ("lists", a.lists == b.lists),
-        ("voxel_splits", a.voxel_splits == b.voxel_splits),
-        ("report", a.report == b.report),
-    ];
-    checks.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
-}
-
-/// Equality of floats would take NaN for different from itself, and 0 for -0.
-fn same_bits(a: &[f32], b: &[f32]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+    let mut names = pointmill::differences(a, b);
+    names.extend((a.report != b.report).then_some("report"));
+    names
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pointmill::TwinFault;
     use pointmill::voxelize::voxelize;
+    use pointmill::{AnyArray, TwinFault};
 
     /// The fewest launches with which a lane of the twin has its first answer.
     fn launches(run: impl Fn() -> Result<(), Error>) -> usize {
@@ -112,7 +89,7 @@ mod tests {
         let a = voxelize(&cloud, &VoxelizeParams::default(), &Device::cpu()).unwrap().read().unwrap();
         assert_eq!(differences(&a, &a), [""; 0]);
         let mut b = a.clone();
-        let Some(MeanArray::F32(mean)) = &mut b.mean else { panic!("f32 means") };
+        let Some(AnyArray::F32(mean)) = &mut b.mean else { panic!("f32 means") };
         mean[5] = -mean[5];
         b.voxels.as_mut().unwrap()[3] = 1.0;
         assert_eq!(differences(&a, &b), ["voxels", "mean"]);

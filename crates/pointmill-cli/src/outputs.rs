@@ -6,7 +6,8 @@ use crate::inputs::Source;
 use crate::interrupt::undivided;
 use crate::records::ReportRecord;
 use crate::say;
-use pointmill::voxelize::{MeanArray, VoxelArrays};
+use pointmill::NamedArrays;
+use pointmill::voxelize::VoxelArrays;
 use pointmill_io::{ArrayView, Destination, Place, write_npz};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -187,23 +188,8 @@ pub(crate) fn clear_unfinished(folder: &Path) -> Result<(), Failure> {
 
 /// Writes the arrays of one input.
 pub(crate) fn write_arrays(to: impl Destination, arrays: &VoxelArrays) -> Result<(), Failure> {
-    let (v, m, c) = (arrays.num_voxels, arrays.max_points, arrays.columns);
     let report = serde_json::to_vec(&ReportRecord::from(&arrays.report)).expect("a report is plain numbers");
-    let mut members = vec![
-        ("coords", ArrayView::i32(&[v, arrays.coord_columns], &arrays.coords)),
-        ("num_points", ArrayView::i32(&[v], &arrays.num_points)),
-    ];
-    if let Some(voxels) = &arrays.voxels {
-        members.push(("voxels", ArrayView::f32(&[v, m, c], voxels)));
-    }
-    match &arrays.mean {
-        Some(MeanArray::F32(mean)) => members.push(("mean", ArrayView::f32(&[v, c], mean))),
-        Some(MeanArray::F16(mean)) => members.push(("mean", ArrayView::f16_bits(&[v, c], mean))),
-        None => {}
-    }
-    if let Some(rows) = &arrays.point_to_voxel {
-        members.push(("point_to_voxel", ArrayView::i32(&[rows.len()], rows)));
-    }
+    let mut members = arrays.arrays();
     members.push(("report", ArrayView::u8(&[report.len()], &report)));
     Ok(undivided(|| write_npz(to, &members))?)
 }

@@ -151,6 +151,7 @@ impl From<&Report> for ReportRecord {
             points_dropped_dropped_voxel,
             out_of_range,
             non_finite,
+            ..
         } = report;
         Self {
             points,

@@ -1,9 +1,14 @@
-//! Point clouds and arrays, from files and into files.
+//! Reads and writes point clouds, arrays, maps, results and poses.
 //!
-//! A file becomes a [`Scan`] through [`read`], a stream through [`read_from`]; arrays come as an [`Array`] from [`read_npy`] and
-//! [`read_npz`] and go as an [`ArrayView`] through [`write_npy`] and [`write_npz`]; clouds go through [`write_bin`], and with the names of
-//! their columns, as [`NamedPoints`], through [`write_ply`] and [`write_pcd`]. With the feature
-//! `arrow`, the sums of an ndt map's cells are kept in Arrow IPC files: `read_ndt_moments`, `write_ndt_moments`. Three rules hold for all of it:
+//! - **Clouds**: [`read`] makes a [`Scan`] of a file, [`read_from`] of a stream, and [`write()`] makes a file of a scan, a cloud or
+//!   [`NamedPoints`]. [`Format`] lists the formats.
+//! - **Arrays**: [`read_npy`] and [`read_npz`] return an [`Array`], [`write_npy`] and [`write_npz`] take an [`ArrayView`].
+//! - **Results**: [`read_result`] checks what an operator's file holds; [`write_result`] takes whatever lists [`NamedArrays`].
+//! - **Maps**: [`read_ndt_map`] and [`write_ndt_map`]; with the feature `arrow`, `read_ndt_moments` and `write_ndt_moments` for the sums of a
+//!   map's cells.
+//! - **Poses**: [`read_poses`] and [`write_poses`] in the formats of [`PoseFormat`].
+//!
+//! Three rules hold for all of it:
 //!
 //! - a size that a file claims is checked against the bytes that are there before memory is taken for it;
 //! - an error names the file, the field, what was wanted and what was found, control characters escaped: [`IoError`];
@@ -32,6 +37,7 @@ mod format;
 mod inputs;
 mod las;
 mod limits;
+mod map;
 #[cfg(feature = "arrow")]
 mod moments;
 mod named;
@@ -42,8 +48,10 @@ mod own;
 mod pattern;
 mod pcd;
 mod ply;
+mod poses;
 mod read;
 mod records;
+mod results;
 mod rows;
 mod scan;
 mod source;
@@ -63,6 +71,7 @@ pub use format::Format;
 pub use inputs::find_inputs;
 pub use las::hush_decoder_panics;
 pub use limits::Limits;
+pub use map::{is_ndt_map, read_ndt_map, read_ndt_map_within, write_ndt_map};
 #[cfg(feature = "arrow")]
 pub use moments::{read_ndt_moments, read_ndt_moments_within, write_ndt_moments};
 pub use named::NamedPoints;
@@ -74,7 +83,9 @@ pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
 pub use pointmill_core::ndt::NdtMomentsTable;
+pub use poses::{PoseFormat, PoseOptions, Poses, read_poses, write_poses};
 pub use read::{ReadOptions, read, read_from};
+pub use results::{ResultArrays, ResultKind, read_result, read_result_within, write_result};
 pub use scan::Scan;
 pub use warning::Warning;
 pub use whole::write_whole;

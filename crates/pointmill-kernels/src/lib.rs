@@ -17,6 +17,8 @@
 
 #[macro_use]
 mod kernel;
+#[macro_use]
+mod properties;
 pub mod icp;
 mod module;
 pub mod ndt;
@@ -26,6 +28,7 @@ pub mod roi_pool;
 pub mod simt;
 pub mod voxelize;
 
-pub use kernel::{Kernel, MAX_SHARED_BYTES, Properties};
+pub use kernel::{Kernel, MAX_SHARED_BYTES};
 #[cfg(not(target_arch = "nvptx64"))]
 pub use module::{MODULES, Module};
+pub use properties::Properties;

@@ -1,7 +1,7 @@
 //! Kernels by operator: what is loaded together.
 
 #[cfg(not(target_arch = "nvptx64"))]
-use crate::kernel::{PREFIXES, Properties};
+use crate::{kernel::PREFIXES, properties::Properties};
 
 /// The kernels of an operator, or those that operators share. A GPU loads a module when the first of its kernels is launched.
 #[cfg(not(target_arch = "nvptx64"))]

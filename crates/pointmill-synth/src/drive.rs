@@ -1,9 +1,8 @@
 //! The drive: a spinning sensor on a car in the street.
 
 use crate::hash::{self, Stream};
-use crate::road::{self, LANE};
-use crate::scene::Scene;
 use crate::shape::{Body, Hit, Ray};
+use crate::world::{Scene, World};
 use pointmill_core::PointCloud;
 
 /// Height of the sensor above the ground, metres: that of the cars of the KITTI data set.
@@ -18,7 +17,9 @@ pub const SENSOR_HEIGHT: f64 = 1.73;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DriveParams {
-    /// Which street, traffic and noise; default 0.
+    /// What is driven through; default the street.
+    pub scene: Scene,
+    /// Which houses, traffic and noise; default 0.
     pub seed: u64,
     /// Turns of the sensor; default 10.
     pub sweeps: usize,
@@ -43,6 +44,7 @@ pub struct DriveParams {
 impl Default for DriveParams {
     fn default() -> Self {
         Self {
+            scene: Scene::Street,
             seed: 0,
             sweeps: 10,
             beams: 64,
@@ -57,7 +59,7 @@ impl Default for DriveParams {
     }
 }
 
-/// A drive of a car with a 64-beam sensor down a street: houses, parked and moving cars, people, trees, lamps, a junction.
+/// A drive of a car with a 64-beam sensor through a [`Scene`]: a street of houses, parked and moving cars, people, trees, lamps and junctions, a way round a block, or a tunnel.
 ///
 /// Sweeps are independent of each other: any of them can be made alone, in any order, on any thread.
 ///
@@ -78,7 +80,7 @@ pub struct Drive {
     params: DriveParams,
     /// Cosine and sine of each beam's elevation, the lowest beam first.
     beams: Vec<[f64; 2]>,
-    scene: Scene,
+    world: World,
 }
 
 /// Where the sensor is: position and heading in the world.
@@ -98,7 +100,7 @@ impl SensorPose {
 }
 
 impl Drive {
-    /// Lays out the street.
+    /// Lays out the scene.
     ///
     /// # Panics
     /// If a parameter is outside the limits said there, a rate is not positive, a value is not finite, or the drive is longer
@@ -115,12 +117,13 @@ impl Drive {
         assert!(p.range_noise.is_finite() && p.dropout.is_finite(), "range_noise, dropout: expected finite values");
         let seconds = p.sweeps as f64 / p.rate_hz;
         let length = p.speed * seconds;
-        // Everything in the street is laid out at once, and the oncoming traffic of all that time.
+        // Everything in the scene is laid out at once, and the oncoming traffic of all that time.
         assert!(
             length <= 1e5 && seconds <= 1e5,
             "drive: expected at most 100 km and 100000 s, got {length} m, {seconds} s"
         );
-        Self { params, beams: elevations(p.beams), scene: Scene::new(p.seed, length, seconds, p.max_range) }
+        let world = World::new(p.scene, p.seed, length, seconds, p.max_range);
+        Self { params, beams: elevations(p.beams), world }
     }
 
     /// The number of sweeps.
@@ -141,7 +144,7 @@ impl Drive {
     /// The pose of the sensor at the start of sweep `i`: rows of a 4 x 4 matrix that takes points of the sensor's frame
     /// to the world's, metres.
     ///
-    /// Sensor frame: x forward, y left, z up, origin in the sensor. World: x along the road, z = 0 the mean ground.
+    /// Sensor frame: x forward, y left, z up, origin in the sensor. World: x along the road at the start, z = 0 the mean ground.
     pub fn world_from_sensor(&self, i: usize) -> [[f64; 4]; 4] {
         self.world_from_sensor_at(i as f64 / self.params.rate_hz)
     }
@@ -153,9 +156,9 @@ impl Drive {
     }
 
     fn pose(&self, seconds: f64) -> SensorPose {
-        let x = self.params.speed * seconds;
-        let y = road::middle(x).0 - LANE;
-        SensorPose { at: [x, y, SENSOR_HEIGHT + road::undulation(x, y)], heading: road::heading(x) }
+        let lane = self.world.lane(self.params.speed * seconds);
+        let [x, y, z] = lane.at;
+        SensorPose { at: [x, y, SENSOR_HEIGHT + z], heading: lane.heading }
     }
 
     /// Sweep `i`: `[N, 6]` rows of x, y, z, intensity, ring, time; about 120,000 of them.
@@ -176,7 +179,7 @@ impl Drive {
         let p = &self.params;
         let start = i as f64 / p.rate_hz;
         let first = self.pose(start);
-        let bodies = self.scene.near([first.at[0], first.at[1]], p.max_range + 2.0 * p.speed / p.rate_hz, start);
+        let bodies = self.world.near([first.at[0], first.at[1]], p.max_range + 2.0 * p.speed / p.rate_hz, start);
         let stream = Stream::new(p.seed, 1000 + i as u64);
         let mut rows = Vec::with_capacity(6 * self.beams.len() * p.azimuth_steps);
         let mut candidates = Vec::new();
@@ -191,7 +194,9 @@ impl Drive {
             for (ring, &[c, s]) in self.beams.iter().enumerate() {
                 let ray = Ray { origin: pose.at, dir: [c * level[0], c * level[1], s] };
                 let noise = stream.bits((step * self.beams.len() + ring) as u64);
-                let Some(hit) = first_hit(&ray, c, &candidates, &bodies, time, p.max_range, noise) else { continue };
+                let body = first_body(&ray, c, &candidates, &bodies, time, p.max_range, noise);
+                let ground = self.world.ground(&ray, body.map_or(p.max_range, |hit| hit.t));
+                let Some(hit) = ground.or(body) else { continue };
                 let Some((range, intensity)) = self.echo(&hit, noise) else { continue };
                 let own = [range * c * beam[0], range * c * beam[1], range * s];
                 let xyz = if p.motion_compensated { moved(own, &pose, &first) } else { own };
@@ -269,8 +274,8 @@ pub(crate) fn in_the_way(
     out.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
 }
 
-/// The nearest of the bodies in the way and the ground. `level` is the cosine of the ray's elevation.
-pub(crate) fn first_hit(
+/// The nearest of the bodies in the way. `level` is the cosine of the ray's elevation.
+pub(crate) fn first_body(
     ray: &Ray,
     level: f64,
     candidates: &[(f64, u32)],
@@ -293,5 +298,5 @@ pub(crate) fn first_hit(
             best = Some(hit);
         }
     }
-    road::hit(ray, limit).or(best)
+    best
 }

@@ -3,7 +3,8 @@
 //! Operators need points to be shown, tested and timed on, and recorded data sets come with downloads and licences. This crate makes
 //! its own:
 //!
-//! - [`Drive`]: a car with a spinning 64-beam sensor in a street of houses, cars, people and trees, ten sweeps of about 120,000 points;
+//! - [`Drive`]: a car with a spinning 64-beam sensor in a street of houses, cars, people and trees, round a block or through a tunnel, sweeps of about 120,000 points with
+//!   the pose at every moment;
 //! - [`RoiScene`]: boxes around the objects of a street, and points, for operators that look into boxes;
 //! - [`RabbitScans`]: two scans of a small figure and the pose between them, for operators that align clouds;
 //! - [`surfaces`]: planes, spheres, boxes and cylinders of n points, with known normals and distances.
@@ -20,6 +21,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod block;
 mod drive;
 mod facade;
 mod hash;
@@ -28,14 +30,17 @@ mod props;
 mod rabbit;
 mod road;
 mod roi;
-mod scene;
 mod shape;
 mod solids;
+mod street;
 pub mod surfaces;
+mod tunnel;
+mod world;
 
 pub use drive::{Drive, DriveParams, SENSOR_HEIGHT};
 pub use rabbit::RabbitScans;
 pub use roi::RoiScene;
+pub use world::Scene;
 
 /// x, y and z.
 type V3 = [f64; 3];

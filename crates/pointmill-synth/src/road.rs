@@ -89,7 +89,18 @@ fn surface(x: f64, across: f64) -> Material {
     Material::ASPHALT
 }
 
-/// Where a ray meets the ground, no further than `limit` metres.
+/// Where a ray meets level ground at z = 0, no further than `limit` metres.
+pub(crate) fn hit_level(ray: &Ray, limit: f64, material: impl Fn(f64, f64) -> Material) -> Option<Hit> {
+    let down = -ray.dir[2];
+    if down <= 0.0 || ray.origin[2] > down * limit {
+        return None;
+    }
+    let t = ray.origin[2] / down;
+    let [x, y, _] = ray.at(t);
+    Some(Hit { t, facing: down, material: material(x, y) })
+}
+
+/// Where a ray meets the ground of the street, no further than `limit` metres.
 pub(crate) fn hit(ray: &Ray, limit: f64) -> Option<Hit> {
     let down = -ray.dir[2];
     // Even the pavement's highest point is out of reach then.

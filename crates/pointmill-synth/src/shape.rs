@@ -112,6 +112,12 @@ impl Body {
         Self { centre, heading, velocity: [0.0; 2], reach: shape.reach(), shape, material }
     }
 
+    /// Whether the circle from above comes within `view` metres of a point.
+    pub(crate) fn is_within(&self, [x, y]: [f64; 2], view: f64) -> bool {
+        let (dx, dy, far) = (self.centre[0] - x, self.centre[1] - y, view + self.reach);
+        dx * dx + dy * dy < far * far
+    }
+
     /// Where the ray meets the body `time` seconds after the moment its centre is given for.
     ///
     /// `noise` are random bits of this ray and body; only leaves use them.

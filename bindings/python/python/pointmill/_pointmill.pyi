@@ -16,7 +16,7 @@ _Metric: TypeAlias = Literal["point-to-point", "point-to-plane", "gicp"]
 _Search: TypeAlias = Literal["auto", "brute", "kdtree", "lbvh"]
 _Robust: TypeAlias = tuple[Literal["huber", "cauchy", "geman-mcclure", "tukey"], float]
 _Schedule: TypeAlias = Sequence[tuple[float, float | None]]
-_Mode: TypeAlias = Literal["max", "mean", "avg"]
+_Mode: TypeAlias = Literal["max", "mean"]
 _Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | _Array
 
 __version__: str
@@ -123,7 +123,7 @@ def voxelize(
     point_cloud_range: _Numbers,
     max_num_points: SupportsIndex | None = 10,
     max_voxels: SupportsIndex = 160000,
-    order: Literal["first_seen", "sorted"] = "first_seen",
+    order: Literal["first-seen", "sorted"] = "first-seen",
     voxels: bool | None = None,
     mean: Literal["float32", "float16"] | None = None,
     point_to_voxel: bool = False,
@@ -141,7 +141,7 @@ def voxelize(
     point_cloud_range: _Numbers,
     max_num_points: SupportsIndex | None = 10,
     max_voxels: SupportsIndex = 160000,
-    order: Literal["first_seen", "sorted"] = "first_seen",
+    order: Literal["first-seen", "sorted"] = "first-seen",
     voxels: bool | None = None,
     mean: Literal["float32", "float16"] | None = None,
     point_to_voxel: bool = False,
@@ -179,7 +179,7 @@ def roi_aware_pool3d(
     pts_feature: _Array,
     *,
     out_size: _Sizes,
-    max_pts_per_voxel: SupportsIndex = 128,
+    max_pts_per_voxel: SupportsIndex = 127,
     mode: _Mode = "max",
     origin: _Origin = "bottom",
     margin: float = 0.0,

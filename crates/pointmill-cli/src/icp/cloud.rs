@@ -1,13 +1,13 @@
 //! Clouds as alignment takes them, with every bit that their file has; and the source at the pose that was found.
 
-use pointmill::{Coordinates, Error, PointCloud, Pose};
+use pointmill::{Error, PointCloud, Pose, Rows};
 use pointmill_io::{Dtype, Scan, Warning};
 
 /// The points, as the library takes them.
-pub(super) fn coordinates(scan: &Scan) -> Result<Coordinates<'_>, Error> {
+pub(super) fn coordinates(scan: &Scan) -> Result<Rows<'_>, Error> {
     match &scan.xyz_f64 {
-        Some(xyz) => Coordinates::f64(xyz, 3),
-        None => Coordinates::f32(scan.cloud.data(), scan.cloud.columns()),
+        Some(xyz) => Rows::f64(xyz, 3),
+        None => Rows::f32(scan.cloud.data(), scan.cloud.columns()),
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) fn warnings<'a>(name: &'a str, scan: &'a Scan) -> impl Iterator<Item 
 
 /// The source in the frame of the target: every point, finite or not, in order, with all of its columns.
 ///
-/// Coordinates are `f64` if those of either file are. Columns that are called as normals are turned.
+/// Rows are `f64` if those of either file are. Columns that are called as normals are turned.
 pub(super) fn aligned(source: &Scan, target: &Scan, pose: &Pose) -> Result<Scan, Error> {
     let wide = |scan: &Scan| scan.xyz_f64.is_some() || scan.fields[..3].iter().any(|f| f.dtype == Dtype::F64);
     let moved: Vec<f64> = xyz(source).into_iter().flat_map(|p| pose.apply(p)).collect();

@@ -24,7 +24,7 @@ use crate::table::matrix_lines;
 use crate::{convert, device, say};
 use picture::Picture;
 use pointmill::icp::{IcpParams, Registration, align};
-use pointmill::{Coordinates, Device, Pose};
+use pointmill::{Device, Pose, Rows};
 use pointmill_io::{Detail, IoError, ReadOptions, Scan};
 use records::{Begin, FoundRecord, ParamsRecord, Summary};
 use std::path::{Path, PathBuf};
@@ -111,8 +111,8 @@ pub(crate) fn run(args: &IcpArgs, global: &Global, printer: &mut Printer) -> Res
 /// Aligns on a device.
 fn align_on(
     device: &Device,
-    source: Coordinates<'_>,
-    target: Coordinates<'_>,
+    source: Rows<'_>,
+    target: Rows<'_>,
     params: &IcpParams,
     guess: &Pose,
 ) -> Result<Registration, Failure> {

@@ -7,7 +7,7 @@ use crate::interrupt;
 use crate::picture::save;
 use crate::table::grouped;
 use pointmill::icp::{IcpParams, Registration, Search};
-use pointmill::{Coordinates, Device, Pose};
+use pointmill::{Device, Pose, Rows};
 use pointmill_io::Scan;
 use pointmill_view::{IcpSeries, icp_plot, require_memory};
 use std::path::Path;
@@ -72,7 +72,7 @@ fn measure(
             part = format!(", every {every}th point");
         }
         let [from, onto] = [source, target].map(|scan| thinned(scan, every));
-        align_on(device, Coordinates::f64(&from, 3)?, Coordinates::f64(&onto, 3)?, &params, guess)?
+        align_on(device, Rows::f64(&from, 3)?, Rows::f64(&onto, 3)?, &params, guess)?
     } else {
         align_on(device, from, onto, &params, guess)?
     };

@@ -42,7 +42,7 @@ pub(crate) struct ParamsRecord {
     inside: Option<Inside>,
     /// Voxels of a box along its length, width and height.
     out_size: Option<[u32; 3]>,
-    /// One more than the points that a voxel keeps.
+    /// Most points of a voxel.
     max_points: Option<u32>,
     /// `max` or `mean`.
     mode: Option<Mode>,
@@ -97,7 +97,7 @@ pub(crate) struct PoolReport {
 }
 
 impl From<&Report> for PoolReport {
-    fn from(&Report { boxes, empty_boxes, points, voxels, inside, kept, dropped }: &Report) -> Self {
+    fn from(&Report { boxes, empty_boxes, points, voxels, inside, kept, dropped, .. }: &Report) -> Self {
         Self { boxes, empty_boxes, points, voxels, inside, kept, dropped }
     }
 }

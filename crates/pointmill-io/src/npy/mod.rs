@@ -270,7 +270,7 @@ mod tests {
         let ordered = |data: Vec<i32>, shape: &[usize]| c_order(&source, data, &header(shape)).unwrap();
         assert_eq!(ordered(vec![1, 4, 2, 5, 3, 6], &[2, 3]), [1, 2, 3, 4, 5, 6]);
         assert_eq!(ordered(vec![1, 2, 3], &[3, 1]), [1, 2, 3]);
-        assert_eq!(ordered(Vec::<i32>::new(), &[0, 3]), []);
+        assert_eq!(ordered(vec![], &[0, 3]), [0; 0]);
         // Entry (i, j, k) of shape [2, 3, 4] is 100 i + 10 j + k.
         let shape = [2, 3, 4];
         let mut stored = vec![];

@@ -100,6 +100,13 @@ pub fn read_npz_only(
     read_some(path.as_ref(), limits, |name| names.contains(&name))
 }
 
+/// Whether an archive has an array of this name; none is read.
+pub(crate) fn npz_has(path: &Path, name: &str, limits: &Limits) -> Result<bool, IoError> {
+    let (file, _) = open(path)?;
+    let names = Archive::open(path, BufReader::new(file), limits)?.names()?;
+    Ok(names.iter().any(|(_, there)| there == name))
+}
+
 fn read_some(path: &Path, limits: &Limits, wanted: impl Fn(&str) -> bool) -> Result<BTreeMap<String, Array>, IoError> {
     let (file, _) = open(path)?;
     let mut archive = Archive::open(path, BufReader::new(file), limits)?;

@@ -5,8 +5,8 @@ use crate::drive::SensorPose;
 use crate::hash::{Dice, normal};
 use crate::props::{self, Place, Vehicle};
 use crate::road::{self, LANE, PARKING};
-use crate::scene::{on_road, turned};
 use crate::shape::Body;
+use crate::street::{on_road, turned};
 
 /// Something that a detector looks for, in the world.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! Points where rays of the sensor end.
 
 use super::layout::Object;
-use crate::drive::{SensorPose, first_hit, in_the_way};
+use crate::drive::{SensorPose, first_body, in_the_way};
 use crate::hash::{Dice, Stream, normal};
-use crate::scene::backdrop;
+use crate::road;
 use crate::shape::{Body, Ray};
+use crate::street::backdrop;
 use std::collections::HashSet;
 
 /// Standard deviation of each coordinate, metres.
@@ -138,7 +139,8 @@ impl Sampler<'_> {
         let ray = ray(self.sensor, level, slope);
         in_the_way(&mut self.candidates, &self.backdrop, self.sensor, level, 0.0, RANGE);
         let cosine = 1.0 / (1.0 + slope * slope).sqrt();
-        let hit = first_hit(&ray, cosine, &self.candidates, &self.backdrop, 0.0, RANGE, dice.bits())?;
+        let body = first_body(&ray, cosine, &self.candidates, &self.backdrop, 0.0, RANGE, dice.bits());
+        let hit = road::hit(&ray, body.map_or(RANGE, |hit| hit.t)).or(body)?;
         let free = |o: &Object| {
             let (x, y) = (o.at[0] - self.sensor.at[0], o.at[1] - self.sensor.at[1]);
             let (ahead, beside) = (x * level[0] + y * level[1], x * level[1] - y * level[0]);

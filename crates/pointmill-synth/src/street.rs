@@ -29,13 +29,13 @@ enum Kind {
 
 /// The street of a drive.
 #[derive(Clone, Debug)]
-pub(crate) struct Scene {
+pub(crate) struct Street {
     fixed: Vec<Body>,
     actors: Vec<Actor>,
 }
 
-impl Scene {
-    /// The street of this seed for a car that drives from x = 0 to `length` in `seconds` and sees `view` metres far.
+impl Street {
+    /// The street of this seed, for a car that drives from x = 0 to `length` in `seconds` and sees `view` metres far.
     pub(crate) fn new(seed: u64, length: f64, seconds: f64, view: f64) -> Self {
         let (from, to) = (-view - 20.0, length + view + 20.0);
         let mut fixed = Vec::new();
@@ -51,11 +51,7 @@ impl Scene {
 
     /// All bodies whose circle from above comes within `view` metres of a point, at a time since the start of the drive.
     pub(crate) fn near(&self, [x, y]: [f64; 2], view: f64, time: f64) -> Vec<Body> {
-        let sees = |b: &Body| {
-            let (dx, dy, far) = (b.centre[0] - x, b.centre[1] - y, view + b.reach);
-            dx * dx + dy * dy < far * far
-        };
-        let mut out: Vec<Body> = self.fixed.iter().copied().filter(sees).collect();
+        let mut out: Vec<Body> = self.fixed.iter().copied().filter(|body| body.is_within([x, y], view)).collect();
         for actor in &self.actors {
             // A vehicle is a compound of bodies a few metres from its middle.
             if (actor.along + actor.speed[0] * time - x).abs() < view + 20.0 {
@@ -64,6 +60,12 @@ impl Scene {
         }
         out
     }
+}
+
+/// The right lane after so many metres along x.
+pub(crate) fn lane(x: f64) -> Place {
+    let y = road::middle(x).0 - LANE;
+    Place { at: [x, y, road::undulation(x, y)], heading: road::heading(x) }
 }
 
 /// What stands behind the traffic within `view` metres of x = 0: houses, lamps, trees.

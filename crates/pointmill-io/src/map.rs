@@ -1,0 +1,142 @@
+//! Maps of normal distributions as `.npz` files.
+
+use crate::array::Array;
+use crate::destination::{Destination, Place};
+use crate::error::{Detail, IoError};
+use crate::limits::Limits;
+use crate::npz::{npz_has, write_npz};
+use crate::results::{Expected, ResultArrays, must, to_json};
+use pointmill_core::array::{ArrayView, Dtype};
+use pointmill_core::ndt::{NdtCells, NdtLattice, full_matrix, symmetric_entries};
+use std::path::Path;
+
+/// The array that tells a map from a cloud.
+const MARK: &str = "inv_covariance";
+
+const F64: &[Dtype] = &[Dtype::F64];
+const MAP: &[Expected] = &[
+    must("coords", &[Dtype::I32], "V 3"),
+    must("mean", F64, "V 3"),
+    must("covariance", F64, "V 3 3"),
+    must(MARK, F64, "V 3 3"),
+    must("counts", &[Dtype::U32], "V"),
+    must("eigenvalues", F64, "V 3"),
+    must("normal", F64, "V 3"),
+    must("resolution", F64, "1"),
+    must("report", &[Dtype::U8], "bytes"),
+];
+
+/// Writes the cells of a map as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)).
+///
+/// The arrays, a row for each cell, rows by (z, y, x): `coords` i32 `[V, 3]` (x, y, z), `mean` f64 `[V, 3]` in metres, `covariance` and
+/// `inv_covariance` f64 `[V, 3, 3]`, `counts` u32 `[V]`, `eigenvalues` and `normal` f64 `[V, 3]`; `resolution` f64 `[1]`, the edge of a cell in
+/// metres; and `report`, the [`NdtReport`](pointmill_core::ndt::NdtReport) as the bytes of JSON.
+///
+/// **Determinism**: the same cells give the same bytes.
+///
+/// # Errors
+/// Arrays of different lengths; what the system refuses.
+///
+/// ```
+/// use pointmill_core::ndt::{NdtCells, NdtLattice};
+/// use pointmill_io::{read_ndt_map, write_ndt_map};
+/// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-map.npz", std::process::id()));
+/// let one = [1.0, 0.0, 0.0, 1.0, 0.0, 1.0];
+/// let cells = NdtCells {
+///     coords: vec![[40_000, 21_000, 0]],
+///     counts: vec![9],
+///     mean_local: vec![[-0.25, -0.25, -0.5]],
+///     mean: vec![[80_000.75, 42_000.75, 0.5]],
+///     covariance: vec![one],
+///     inverse: vec![one],
+///     eigenvalues: vec![[1.0; 3]],
+///     normal: vec![[0.0, 0.0, 1.0]],
+///     ..NdtCells::default()
+/// };
+/// let lattice = NdtLattice::new(2.0)?;
+/// write_ndt_map(&path, &cells, &lattice)?;
+/// assert_eq!(read_ndt_map(&path)?, (cells, lattice));
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_ndt_map(to: impl Destination, cells: &NdtCells, lattice: &NdtLattice) -> Result<(), IoError> {
+    let v = cells.len();
+    let report = to_json(to.path(), &cells.report)?;
+    let full = |rows: &[[f64; 6]]| rows.iter().flat_map(|&row| full_matrix(row)).collect::<Vec<_>>();
+    let [covariance, inverse] = [full(&cells.covariance), full(&cells.inverse)];
+    let resolution = [lattice.unit()];
+    let arrays = [
+        ("coords", ArrayView::i32(&[v, 3], cells.coords.as_flattened())),
+        ("mean", ArrayView::f64(&[v, 3], cells.mean.as_flattened())),
+        ("covariance", ArrayView::f64(&[v, 3, 3], &covariance)),
+        (MARK, ArrayView::f64(&[v, 3, 3], &inverse)),
+        ("counts", ArrayView::u32(&[v], &cells.counts)),
+        ("eigenvalues", ArrayView::f64(&[v, 3], cells.eigenvalues.as_flattened())),
+        ("normal", ArrayView::f64(&[v, 3], cells.normal.as_flattened())),
+        ("resolution", ArrayView::f64(&[1], &resolution)),
+        ("report", ArrayView::u8(&[report.len()], &report)),
+    ];
+    write_npz(Place::of(&to), &arrays)
+}
+
+/// Reads the cells of a map and their lattice, within [`Limits::default`].
+///
+/// [`NdtCells::mean_local`] is the mean less the centre of its cell. Arrays of other names are passed over. Whether the cells ascend, and whether
+/// their means and inverses make sense, is checked where a map is made of them.
+///
+/// # Errors
+/// As [`read_result`](crate::read_result); a resolution that makes no lattice, matrices that are not symmetric, a report that is none.
+pub fn read_ndt_map(path: impl AsRef<Path>) -> Result<(NdtCells, NdtLattice), IoError> {
+    read_ndt_map_within(path, &Limits::default())
+}
+
+/// Reads a map as [`read_ndt_map`] does, within limits of the caller's; of them [`Limits::max_memory`] and [`Limits::max_decoded_bytes`] count.
+///
+/// # Errors
+/// As [`read_ndt_map`].
+pub fn read_ndt_map_within(path: impl AsRef<Path>, limits: &Limits) -> Result<(NdtCells, NdtLattice), IoError> {
+    let path = path.as_ref();
+    let file = ResultArrays::read(path, MAP, limits)?;
+    let resolution = file.get("resolution")?.as_f64()?[0];
+    let lattice = NdtLattice::new(resolution).map_err(|_| {
+        IoError::BadValue(Detail::new(path, "resolution", "the edge of a cell", format!("{resolution:?}")))
+    })?;
+    let triples = |name: &str| Ok(file.get(name)?.as_f64()?.as_chunks().0.to_vec());
+    let coords = file.get("coords")?.as_i32()?.as_chunks().0.to_vec();
+    let mean: Vec<[f64; 3]> = triples("mean")?;
+    let local = |(cell, mean): (&[i32; 3], &[f64; 3])| {
+        let center = lattice.center(*cell);
+        [0, 1, 2].map(|i| mean[i] - center[i])
+    };
+    let cells = NdtCells {
+        counts: file.get("counts")?.as_u32()?.to_vec(),
+        mean_local: coords.iter().zip(&mean).map(local).collect(),
+        mean,
+        covariance: symmetric(path, "covariance", file.get("covariance")?)?,
+        inverse: symmetric(path, MARK, file.get(MARK)?)?,
+        eigenvalues: triples("eigenvalues")?,
+        normal: triples("normal")?,
+        report: file.report()?,
+        coords,
+    };
+    Ok((cells, lattice))
+}
+
+/// Whether an `.npz` archive holds a map, and not something else such as a cloud. Only the names of its arrays are read.
+///
+/// # Errors
+/// What is no archive that is read; what the system refuses.
+pub fn is_ndt_map(path: impl AsRef<Path>, limits: &Limits) -> Result<bool, IoError> {
+    npz_has(path.as_ref(), MARK, limits)
+}
+
+/// The entries of symmetric matrices.
+fn symmetric(path: &Path, name: &str, array: &Array) -> Result<Vec<[f64; 6]>, IoError> {
+    let entries = array.as_f64()?.as_chunks::<9>().0.iter().map(|m| {
+        symmetric_entries(*m).ok_or_else(|| {
+            let field = format!("array `{name}`");
+            IoError::BadValue(Detail::new(path, field, "symmetric matrices", format!("{m:?}")))
+        })
+    });
+    entries.collect()
+}

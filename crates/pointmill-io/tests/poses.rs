@@ -1,0 +1,181 @@
+//! Poses as text files: what is written comes back bit for bit, and what is wrong is named with its line.
+mod common;
+
+use pointmill_core::Pose;
+use pointmill_io::{Limits, PoseFormat, PoseOptions, Poses, read_poses, write_poses};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+
+fn scratch() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("poses.txt");
+    (folder, path)
+}
+
+/// Reads a text; the message without the file's name for an error.
+fn read(path: &Path, text: &[u8], format: Option<PoseFormat>) -> Result<Poses, String> {
+    std::fs::write(path, text).unwrap();
+    read_poses(path, &PoseOptions { format, ..PoseOptions::default() })
+        .map_err(|e| format!("{} {e}", e.class()).replacen(&format!("{}: ", path.display()), "", 1))
+}
+
+fn pose(xyzrpy: [f64; 6]) -> Pose {
+    Pose::from_xyzrpy(xyzrpy).unwrap()
+}
+
+#[test]
+fn every_format_is_found_by_its_numbers() {
+    let (_folder, path) = scratch();
+    let moved = Pose::from_translation([7.0, 8.0, -9.5]);
+    let six = pose([1.0, -2.5, 3e2, 0.1, 0.0, -0.2]);
+    let matrix = "1 0 0 7 0 1 0 8 0 0 1 -9.5 0 0 0 1\n";
+    for (text, poses) in [
+        ("1 0 0 7 0 1 0 8 0 0 1 -9.5\n", vec![moved]),
+        (matrix, vec![moved]),
+        (&format!("{matrix}\n# the same\n{matrix}"), vec![moved, moved]),
+        ("# rows\n1 0 0 7\n0 1 0 8\r\n\n0 0 1 -9.5\n0 0 0 1", vec![moved]),
+        ("1 -2.5 3e2\r\n\n0.1, 0,-.2\n", vec![six]),
+        ("1 -2.5 3e2 0.1 0 -.2\n7,8,-9.5,0,0,0", vec![six, moved]),
+        ("", vec![]),
+        ("  \n\t# nothing\n", vec![]),
+    ] {
+        assert_eq!(read(&path, text.as_bytes(), None), Ok(poses.into()), "{text}");
+    }
+    let tum =
+        read(&path, b"# time x y z qx qy qz qw\n-1.5 7 8 -9.5 0 0 0 1\n1403636579.7635555 0 0 0 0 0 0 -1\n", None)
+            .unwrap();
+    assert_eq!(tum, Poses { poses: vec![moved, Pose::IDENTITY], times: Some(vec![-1.5, 1_403_636_579.763_555_5]) });
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let (_folder, path) = scratch();
+    let kitti = "1 0 0 7 0 1 0 8 0 0 1 9\n";
+    let any = "12 numbers (kitti) or 8 numbers (tum) or 16 numbers (matrix) or 6 numbers (xyzrpy)";
+    for (text, format, wanted) in [
+        ("1 2 3 4 5\n", None, format!("ShapeMismatch line 1: wanted {any}, found 5")),
+        (&"1 ".repeat(17), None, format!("ShapeMismatch line 1: wanted {any}, found more")),
+        (&format!("{kitti}\n1 2 3\n"), None, "ShapeMismatch line 3: wanted 12 numbers (kitti), found 3".into()),
+        (
+            &format!("{kitti}1 0 0 7 0 1 0 8 0 0 1 9 0\n"),
+            None,
+            "ShapeMismatch line 2: wanted 12 numbers (kitti), found 13".into(),
+        ),
+        (kitti, Some(PoseFormat::Tum), "ShapeMismatch line 1: wanted 8 numbers (tum), found 12".into()),
+        ("1 0 0 7\n0 1 0 8\n0 0 1 9\n", None, "ShapeMismatch line 3: wanted 16 numbers (matrix), found 12".into()),
+        ("# t\n0 0 0 x\x1b 0 0 0 1", None, r"BadValue line 2: wanted a number, found `x\u{1b}`".into()),
+        (
+            &kitti.replace('7', "nan"),
+            None,
+            "BadValue line 1: wanted a rigid transform, found NaN in row 0, column 3".into(),
+        ),
+        (
+            &kitti.replace('7', "1e999"),
+            None,
+            "BadValue line 1: wanted a rigid transform, found inf in row 0, column 3".into(),
+        ),
+        (
+            &format!("{kitti}2{}", &kitti[1..]),
+            None,
+            "BadValue line 2: wanted a rigid transform, found an entry that is".into(),
+        ),
+        (&format!("-{kitti}"), None, "BadValue line 1: wanted a rigid transform, found a mirroring".into()),
+        ("0 0 0 0 0 0 0 2", None, "BadValue line 1: wanted a rigid transform, found a quaternion of length 2".into()),
+        ("0 0 0 0 1e9 0", None, "BadValue line 1: wanted a rigid transform, found an angle of 1000000000 rad".into()),
+        ("5 0 0 0 0 0 0 1\n5 0 0 0 0 0 0 1", None, "BadValue line 2: wanted a finite time after 5, found 5".into()),
+        ("5 0 0 0 0 0 0 1\n4.5 0 0 0 0 0 0 1", None, "BadValue line 2: wanted a finite time after 5, found 4.5".into()),
+        ("inf 0 0 0 0 0 0 1", None, "BadValue line 1: wanted a finite time, found inf".into()),
+        (
+            "1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 2",
+            None,
+            "BadValue line 1: wanted a rigid transform, found a last row of".into(),
+        ),
+    ] {
+        let told = read(&path, text.as_bytes(), format).unwrap_err();
+        assert!(told.starts_with(&wanted), "{told}\n{wanted}");
+    }
+    assert!(read(&path, b"\xff 2 3", None).unwrap_err().starts_with("BadValue line 1"));
+    assert!(read(&path, &vec![b'1'; 300_000], None).unwrap_err().starts_with("LimitExceeded line 1"));
+    std::fs::write(&path, kitti.repeat(3)).unwrap();
+    for (limits, wanted) in [
+        (Limits { max_points: Some(2), ..Limits::default() }, "line 3: wanted at most 2 poses"),
+        (Limits { max_memory: Some(100), ..Limits::default() }, "memory: wanted at most 100 bytes"),
+    ] {
+        let e = read_poses(&path, &PoseOptions { limits, ..PoseOptions::default() }).unwrap_err();
+        assert!(e.class() == "LimitExceeded" && e.to_string().contains(wanted), "{e}");
+    }
+    assert_eq!(read_poses(path.with_extension("no"), &PoseOptions::default()).unwrap_err().class(), "Io");
+}
+
+#[test]
+fn what_would_not_be_read_is_not_written() {
+    let (folder, path) = scratch();
+    let poses = vec![Pose::IDENTITY; 2];
+    for (times, told) in [
+        (None, "times: wanted 2, one for each pose, found 0"),
+        (Some(vec![0.0]), "times: wanted 2, one for each pose, found 1"),
+        (Some(vec![1.0, 1.0]), "times: wanted finite times that ascend, found 1 as time 1"),
+        (Some(vec![f64::NAN, 1.0]), "times: wanted finite times that ascend, found NaN as time 0"),
+    ] {
+        let e = write_poses(&path, &Poses { poses: poses.clone(), times }, PoseFormat::Tum).unwrap_err();
+        assert_eq!(e.class(), "InvalidArgument");
+        assert!(e.to_string().ends_with(told), "{e}");
+    }
+    let bent = Pose::from(pointmill_core::rigid::Rigid {
+        translation: [f64::NAN; 3],
+        ..pointmill_core::rigid::Rigid::IDENTITY
+    });
+    let e = write_poses(&path, &vec![Pose::IDENTITY, bent].into(), PoseFormat::Kitti).unwrap_err();
+    assert!(e.to_string().ends_with("poses: wanted rigid transforms, found another as pose 1"), "{e}");
+    assert!(common::names(folder.path()).is_empty());
+}
+
+fn any_pose() -> impl Strategy<Value = Pose> {
+    let metres = prop_oneof![Just(0.0), Just(-0.0), -1e6..1e6f64, -1e-20..1e-20f64];
+    ([metres.clone(), metres.clone(), metres], [-3.2..3.2f64, -3.2..3.2f64, -3.2..3.2f64])
+        .prop_map(|([x, y, z], [a, b, c])| pose([x, y, z, a, b, c]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn matrices_come_back_with_every_bit_and_the_rest_nearly(poses in prop::collection::vec(any_pose(), 0..20), start in -1e9..1e9f64) {
+        let (_folder, path) = scratch();
+        let times: Vec<_> = (0..poses.len()).map(|i| start + 0.1 * i as f64).collect();
+        let written = Poses { poses, times: (!times.is_empty()).then_some(times) };
+        let bits = |poses: &Poses| {
+            let numbers = poses.poses.iter().flat_map(|p| p.matrix()).flatten();
+            numbers.map(f64::to_bits).collect::<Vec<_>>()
+        };
+        for &format in PoseFormat::ALL {
+            write_poses(&path, &written, format).unwrap();
+            let first = std::fs::read(&path).unwrap();
+            let back = read_poses(&path, &PoseOptions::default()).unwrap();
+            match format {
+                PoseFormat::Kitti | PoseFormat::Matrix => prop_assert_eq!(bits(&back), bits(&written)),
+                PoseFormat::Tum => prop_assert_eq!(&back.times, &written.times),
+                _ => {}
+            }
+            prop_assert_eq!(back.poses.len(), written.poses.len());
+            for (a, b) in back.poses.iter().zip(&written.poses) {
+                let near = a.matrix().as_flattened().iter().zip(b.matrix().as_flattened()).all(|(a, b)| (a - b).abs() < 1e-12);
+                prop_assert!(near && a.translation().map(f64::to_bits) == b.translation().map(f64::to_bits));
+            }
+            // The same poses are the same bytes.
+            write_poses(&path, &written, format).unwrap();
+            prop_assert_eq!(std::fs::read(&path).unwrap(), first);
+        }
+    }
+
+    /// No bytes make the reader panic or take more memory than a multiple of the file.
+    #[test]
+    fn any_text_is_survived(bytes in prop::collection::vec(prop::sample::select(&b"0123456789.-+e# \n\r,nainf\xff\0"[..]), 0..3000), repeat in 1usize..50) {
+        let (_folder, path) = scratch();
+        std::fs::write(&path, bytes.repeat(repeat)).unwrap();
+        let length = (bytes.len() * repeat) as u64;
+        let memory = allocation_counter::measure(|| drop(read_poses(&path, &PoseOptions::default())));
+        // The window that lines are read through, and at most 10 times the bytes of the shortest lines.
+        prop_assert!(memory.bytes_max <= 300_000 + 40 * length, "{memory:?} for {length} bytes");
+    }
+}
