@@ -1,8 +1,8 @@
 //! `ndt`: grids and moments, scores and alignments, tables, lines, pictures, and what goes wrong.
 
 use crate::{fields, finished, matrix, names, run, shared, write_cloud};
-use pointmill::Device;
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtCells, NdtMoments, NdtParams, ndt_grid};
+use pointmill::{Device, Pose, Rows};
 use pointmill_io::{ArrayView, Dtype, read_ndt_moments, read_npz, write_npy};
 use serde_json::{Value, json};
 use std::fs;
@@ -303,6 +303,7 @@ fn scans_are_scored_at_poses() {
     let params = NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() };
     let grid = ndt_grid(Rows::f64(&points, 3).unwrap(), 2.0, &params, &Device::cpu()).unwrap();
     let poses = [[0.5, -0.25, -0.125, 0.0, 0.0, 0.0], [0.0; 6], [0.5, -0.25, -0.125, 0.0, 0.0, 0.1]];
+    let poses = poses.map(|pose| Pose::from_xyzrpy(pose).unwrap());
     let fits = grid.score(Rows::f64(&scan, 3).unwrap(), &poses).unwrap();
     for ((frame, fit), file) in frames.iter().zip(&fits).zip(["true.txt", "two.txt", "two.txt"]) {
         assert_eq!((&frame["pose"], frame["nvtl"].as_f64()), (&file.into(), Some(fit.nvtl)));
@@ -368,8 +369,10 @@ fn scans_are_aligned() {
     let params = NdtParams { covariance: Covariance::Autoware, ..NdtParams::default() };
     let grid = ndt_grid(Rows::f64(&moved(&points, ORIGIN), 3).unwrap(), 1.0, &params, &Device::cpu()).unwrap();
     let cloud = Rows::f64(&scan[..scan.len() - 30], 3).unwrap();
-    let want = &grid.align(cloud, &[[x, y, z, 0.0, 0.0, 0.03]], &NdtAlignParams::default()).unwrap()[0];
-    assert_eq!(matrix(&frames[1]), want.target_from_source);
+    let want = &grid
+        .align(cloud, &[Pose::from_xyzrpy([x, y, z, 0.0, 0.0, 0.03]).unwrap()], &NdtAlignParams::default())
+        .unwrap()[0];
+    assert_eq!(matrix(&frames[1])[..], *want.target_from_source.matrix().as_flattened());
     assert_eq!(frames[1]["iterations"], want.iterations);
     assert_eq!(frames[1]["covariance"], json!(want.covariance.unwrap()));
     for (axis, wanted) in [(3, x + 0.2), (7, y - 0.15), (11, z - 0.1)] {
@@ -464,7 +467,7 @@ fn what_cannot_be_matched_is_3() {
         ("--map none-*.npy --scan a.npy --pose p.txt", "pattern: wanted a file that matches"),
         ("--map bad.npz --scan a.npy --pose p.txt", "bad.npz: "),
         ("--map a.npy --scan a.npy --pose q.txt", "q.txt: text: wanted 16 numbers"),
-        ("--map a.npy --scan a.npy --pose r.txt", "r.txt: pose 1: wanted six finite numbers"),
+        ("--map a.npy --scan a.npy --pose r.txt", "r.txt: pose 1: wanted finite numbers, found inf as number 5"),
         ("--map a.npy --scan a.npy --pose none.txt", "none.txt: open: No such file"),
     ] {
         let told_by = run(folder.path(), &format!("ndt score {args}")).expect(3);
