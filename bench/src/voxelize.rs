@@ -2,7 +2,7 @@
 
 use crate::{Measurement, Sweep, time};
 use pointmill::voxelize::{Outputs, RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Input, Result, Stream};
+use pointmill::{Result, Rows, Stream};
 
 /// Voxelizes a cloud whose points lie on the device: means in both orders, padded points, and a full-size result that needs no wait.
 ///
@@ -28,7 +28,7 @@ pub fn voxelize(stream: &Stream, sweep: &Sweep, rounds: usize, copy_rate: f64) -
             VoxelizeParams { voxel_size: sweep.voxel_size, order, outputs, max_voxels, ..VoxelizeParams::default() };
         let mut voxelizer = Voxelizer::new(stream, &params)?;
         let mut voxels = voxelizer.output()?;
-        let input = Input::on_device(&buffer, n, columns)?;
+        let input = Rows::on_device(&buffer, n, columns)?;
         let waits = !params.outputs.padded;
         let times = time(stream, rounds, || {
             voxelizer.run(input, &mut voxels)?;

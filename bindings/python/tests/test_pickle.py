@@ -75,7 +75,7 @@ def results(make):
     yield grid.report
     yield grid.score(pts, [0.0] * 6)
     yield grid.align(pts)
-    registration = pointmill.icp(source=pts, target=pts, metric="point_to_point")
+    registration = pointmill.icp(source=pts, target=pts, metric="point-to-point")
     yield registration
     yield registration.trace[0]
 
