@@ -7,22 +7,14 @@ use pointmill_kernels::Kernel;
 use pointmill_kernels::prim::{BLOCK, hash as kernels};
 
 /// A key that a table on a GPU can hold: `u32` or `u64`, all but the largest.
-pub(super) trait HashKey: Pod + sealed::Insert {}
-impl HashKey for u32 {}
-impl HashKey for u64 {}
-
-mod sealed {
-    use super::{Kernel, kernels};
-
-    pub trait Insert: Copy + Sized {
-        type Kernel: Kernel<Args = kernels::InsertArgs<Self>>;
-    }
-    impl Insert for u32 {
-        type Kernel = kernels::InsertU32;
-    }
-    impl Insert for u64 {
-        type Kernel = kernels::InsertU64;
-    }
+pub(super) trait HashKey: Pod {
+    type Kernel: Kernel<Args = kernels::InsertArgs<Self>>;
+}
+impl HashKey for u32 {
+    type Kernel = kernels::InsertU32;
+}
+impl HashKey for u64 {
+    type Kernel = kernels::InsertU64;
 }
 
 /// Puts the first `n` keys into a table of `capacity` entries on a GPU and returns the slot of each key and the table.

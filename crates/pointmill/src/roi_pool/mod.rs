@@ -255,7 +255,7 @@ impl RoiPooler {
         let values = if mode == PoolMode::Max { extent.voxels().saturating_mul(channels) } else { 0 };
         let room = pooled.arrays.get(RoiArray::Argmax).and_then(AnyBuffer::typed::<i32>).map_or(0, Buffer::len);
         if room < values {
-            return Err(Error::argument(Argument::Argmax, format!("{values} values of type i32"), room));
+            return Err(Error::argument(Argument::Argmax, format!("{values} values"), room));
         }
         pooled.extent = extent;
         Ok(())
