@@ -36,11 +36,14 @@ fn mistakes_in_the_file_are_2_and_told_with_their_line() {
     let folder = tempfile::tempdir().unwrap();
     for (text, told) in [
         ("[voxelize]\nmax_points = 3", "c.toml: line 2: unknown field `max_points`"),
-        ("[voxelize]\n\nmean = \"f64\"", "c.toml: line 3: unknown variant `f64`"),
+        ("[voxelize]\n\nmean = \"f64\"", "c.toml: line 3: invalid value 'f64' for '--mean"),
         ("[voxelize]\nmax-points = -3", "c.toml: line 2: "),
-        ("device = \"gpu\"", "c.toml: device: expected auto, cpu, cuda or cuda:I"),
-        ("[voxelize]\nformat = \"doc\"", "format: expected kitti"),
-        ("[voxelize]\ndynamic = true\nmax-points = 3", "c.toml: dynamic keeps all points"),
+        (
+            "device = \"gpu\"",
+            "c.toml: line 1: invalid value 'gpu' for '--device <DEVICE>': expected auto, cpu, cuda or cuda:I",
+        ),
+        ("[voxelize]\nformat = \"doc\"", "c.toml: line 2: invalid value 'doc' for '--format"),
+        ("[voxelize]\ndynamic = true\nmax-points = 3", "dynamic keeps all points"),
         ("[voxelize]\nmax-voxels = 0", "max_voxels: expected 1 to"),
         ("[voxelize", "c.toml: line 1: "),
     ] {
