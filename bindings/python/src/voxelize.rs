@@ -3,7 +3,7 @@
 use crate::args::{choice, named, singles, whole};
 use crate::arrays::{Array, Data, Dtype, Given, KeptHome, Lent, Place};
 use crate::cache::Cache;
-use crate::errors::{Names, OrRaise, Trouble, value};
+use crate::errors::{Names, Trouble, value};
 use crate::pickle::{self, Fields, Reduced};
 use pointmill::interop::{ArraySpec, Arrays, exchange_voxels, voxelize_into};
 use pointmill::voxelize::{MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};

@@ -26,7 +26,7 @@ FIELDS = {
     "eigenvalues directions observable pivot source_dropped target_dropped trace prepare_ms",
     pointmill.IcpIteration: "stage target_from_source pairs changed rmse step search_ms reduce_ms solve_ms",
     pointmill.ndt.NdtFit: "score transform_probability nvtl hits",
-    pointmill.ndt.NdtRegistration: "pose target_from_source stop converged iterations score transform_probability nvtl hits hessian covariance",
+    pointmill.ndt.NdtRegistration: "target_from_source xyzrpy status converged iterations score transform_probability nvtl hits hessian covariance",
     pointmill.ndt.NdtReport: "points nonfinite cells sparse degenerate voxels clamped",
     pointmill.ndt.Grid: "resolution report coords counts mean covariance inverse_covariance eigenvalues normal",
 }
