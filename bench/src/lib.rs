@@ -10,6 +10,7 @@ mod rates;
 mod roi_pool;
 mod soak;
 mod sort;
+mod suite;
 mod voxelize;
 
 pub use cloud::{IcpCase, NdtCase, RoiCase, Sweep, builtin, icp_pairs, ndt_maps, replicated, roi_scenes};
@@ -19,6 +20,7 @@ pub use rates::copy_rate;
 pub use roi_pool::roi_pool;
 pub use soak::{SETTLED, Soak, SoakOperator, SoakPass, resident_bytes};
 pub use sort::sort;
+pub use suite::{Suite, with_cpu};
 pub use voxelize::voxelize;
 
 use pointmill::{Result, Stream};
@@ -27,6 +29,7 @@ use std::time::{Duration, Instant};
 
 /// One line of a benchmark.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// What was run.
     pub case: String,

@@ -2,15 +2,15 @@
 
 use crate::{Measurement, RoiCase, Times, time, time_after};
 use pointmill::roi_pool::{
-    BoxParams, FeatureBuffer, PointsInBoxes, PoolMode, Report, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene,
+    BoxParams, PointsInBoxes, PoolMode, Report, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene,
 };
-use pointmill::{ElementType, Input, Result, Stream};
+use pointmill::{AnyBuffer, Dtype, Result, Rows, Stream};
 
 /// A scene on the device.
 struct Bench<'a> {
     stream: &'a Stream,
     scene: Scene<'a>,
-    features: Input<'a>,
+    features: Rows<'a>,
     channels: usize,
     rounds: usize,
 }
@@ -23,8 +23,8 @@ pub fn roi_pool(stream: &Stream, case: &RoiCase, rounds: usize, copy_rate: f64) 
     let (num_boxes, n, channels) = (case.boxes.len() / 7, case.points.len() / 3, case.channels);
     let (boxes, points) = (stream.upload(&case.boxes)?, stream.upload(&case.points)?);
     let features = stream.upload(&case.features)?;
-    let scene = Scene::new(Input::on_device(&boxes, num_boxes, 7)?, Input::on_device(&points, n, 3)?);
-    let bench = Bench { stream, scene, features: Input::on_device(&features, n, channels)?, channels, rounds };
+    let scene = Scene::new(Rows::on_device(&boxes, num_boxes, 7)?, Rows::on_device(&points, n, 3)?);
+    let bench = Bench { stream, scene, features: Rows::on_device(&features, n, channels)?, channels, rounds };
     let mut measured = Vec::new();
     let mut add = |name: &str, (times, words, voxels): (Times, usize, Option<usize>)| {
         let name = format!("{}: {name}", case.name);
@@ -75,7 +75,7 @@ impl Bench<'_> {
         let coords = if sparse { rows * 4 } else { 0 };
         let lists = match (params.lists, params.layout) {
             (false, _) => 0,
-            (true, RoiLayout::Dense) => rows * params.max_points_per_voxel as usize,
+            (true, RoiLayout::Dense) => rows * (params.max_points_per_voxel as usize + 1),
             (true, _) => rows * 2 + report.kept,
         };
         Ok((times, input + rows * self.channels * values(params.mode) + coords + lists, Some(report.voxels)))
@@ -91,8 +91,8 @@ impl Bench<'_> {
         let report = pooled.report()?;
         let rows = rows(params, &report);
         let grad = self.stream.upload(&vec![0.5f32; rows * self.channels])?;
-        let grad = Input::on_device(&grad, rows, self.channels)?;
-        let mut out = FeatureBuffer::new(self.stream, ElementType::F32)?;
+        let grad = Rows::on_device(&grad, rows, self.channels)?;
+        let mut out = AnyBuffer::new(self.stream, Dtype::F32)?;
         let state = std::cell::RefCell::new((pooler, pooled));
         let forward = || {
             let (pooler, pooled) = &mut *state.borrow_mut();

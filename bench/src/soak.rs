@@ -3,9 +3,9 @@
 use bytemuck::{NoUninit, Pod, cast_slice};
 use pointmill::icp::{Aligner, IcpParams};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
-use pointmill::roi_pool::{FeatureArray, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene};
-use pointmill::voxelize::{Mean, VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Buffer, Device, Error, Input, Points, Pose, Result, Rows, Stream};
+use pointmill::roi_pool::{RoiArrays, RoiLayout, RoiPoolParams, RoiPooled, RoiPooler, Scene};
+use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
+use pointmill::{AnyBuffer, Buffer, Device, Error, NamedArrays, Points, Pose, Result, Rows, Stream, Values};
 use pointmill_synth::{Drive, DriveParams, RoiScene};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +31,7 @@ const MOST_STEPS: usize = 3;
 /// An operator that takes sweep after sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SoakOperator {
     /// Voxelization.
     Voxelize,
@@ -57,6 +58,7 @@ pub struct Soak {
 
 /// What a pass over all sweeps found.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SoakPass {
     /// What took the sweeps.
     pub operator: SoakOperator,
@@ -323,36 +325,15 @@ impl Lane {
                 let (voxelizer, voxels) = &mut **lane;
                 let sweep = soak.sweep(i);
                 voxelizer.run(sweep, voxels)?;
-                let rows = voxels.num_voxels()?;
-                let mut hash = hash_front(0, voxels.coords(), 3 * rows)?;
-                hash = hash_front(hash, voxels.num_points(), rows)?;
-                if let Some(Mean::F32(mean)) = voxels.mean() {
-                    hash = hash_front(hash, mean, rows * sweep.columns())?;
-                }
-                if let Some(values) = voxels.voxels() {
-                    let most = VoxelizeParams::default().max_points_per_voxel.unwrap_or(0) as usize;
-                    hash = hash_front(hash, values, rows * most * sweep.columns())?;
-                }
-                if let Some(of_points) = voxels.point_to_voxel() {
-                    hash = hash_front(hash, of_points, sweep.len())?;
-                }
-                Ok((hash, sweep.len()))
+                Ok((hash_voxels(voxels)?, sweep.len()))
             }
             Self::RoiPool(lane) => {
                 let (pooler, pooled) = &mut **lane;
                 let (start, len) = Soak::window(i, soak.street.points.len() / 3);
-                let points = Input::new(&soak.street.points[start * 3..(start + len) * 3], 3)?;
-                let features = Input::new(&soak.features[start * CHANNELS..(start + len) * CHANNELS], CHANNELS)?;
-                pooler.run(Scene::new(Input::new(&soak.street.boxes, 7)?, points), features, pooled)?;
-                let arrays = pooled.read()?;
-                let mut hash = match &arrays.pooled {
-                    FeatureArray::F32(values) => hash_of(0, values),
-                    FeatureArray::F16(_) | FeatureArray::Bf16(_) => unreachable!("features are f32"),
-                };
-                hash = arrays.argmax.iter().fold(hash, |hash, values| hash_of(hash, values));
-                hash = arrays.row_splits.iter().fold(hash, |hash, values| hash_of(hash, values));
-                hash = arrays.indices.iter().fold(hash, |hash, values| hash_of(hash, values));
-                Ok((hash, len))
+                let points = Rows::new(&soak.street.points[start * 3..(start + len) * 3], 3)?;
+                let features = Rows::new(&soak.features[start * CHANNELS..(start + len) * CHANNELS], CHANNELS)?;
+                pooler.run(Scene::new(Rows::new(&soak.street.boxes, 7)?, points), features, pooled)?;
+                Ok((hash_pooled(&pooled.read()?), len))
             }
             Self::Ndt(lane) => {
                 let (builder, grid) = &mut **lane;
@@ -400,12 +381,34 @@ fn hash_of<T: NoUninit>(hash: u64, values: &[T]) -> u64 {
     mix(words.iter().fold(hash ^ words.len() as u64, step))
 }
 
-/// As [`hash_of`], of the first elements of a buffer: on the CPU where they lie, so that what is seen is the memory of the operator and not of copies.
+/// A hash of all arrays of a result: on the CPU where they lie, so that what is seen is the memory of the operator and not of copies.
+fn hash_voxels(voxels: &Voxels) -> Result<u64> {
+    voxels.specs()?.iter().try_fold(0, |hash, spec| {
+        let len = spec.shape.num_values();
+        match voxels.array(spec.array) {
+            Some(AnyBuffer::F32(buffer)) => hash_front(hash, buffer, len),
+            Some(AnyBuffer::I32(buffer)) => hash_front(hash, buffer, len),
+            other => unreachable!("{:?}: {other:?}", spec.array),
+        }
+    })
+}
+
+/// [`hash_of`], of the first elements of a buffer.
 fn hash_front<T: Pod>(hash: u64, buffer: &Buffer<T>, len: usize) -> Result<u64> {
     match buffer.as_slice() {
         Some(values) => Ok(hash_of(hash, &values[..len])),
         None => Ok(hash_of(hash, &buffer.read(len)?)),
     }
+}
+
+/// A hash of all arrays of a result.
+fn hash_pooled(pooled: &RoiArrays) -> u64 {
+    pooled.arrays().iter().fold(0, |hash, (name, view)| match view.values() {
+        Values::F32(values) => hash_of(hash, values),
+        Values::I32(values) => hash_of(hash, values),
+        Values::I64(values) => hash_of(hash, values),
+        other => unreachable!("{name}: {other:?}"),
+    })
 }
 
 #[cfg(test)]

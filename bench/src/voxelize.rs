@@ -2,7 +2,7 @@
 
 use crate::{Measurement, Sweep, time};
 use pointmill::voxelize::{Outputs, RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Input, Result, Stream};
+use pointmill::{Result, Rows, Stream};
 
 /// Voxelizes a cloud whose points lie on the device: means in both orders, padded points, and a full-size result that needs no wait.
 ///
@@ -13,9 +13,9 @@ pub fn voxelize(stream: &Stream, sweep: &Sweep, rounds: usize, copy_rate: f64) -
     let points = Outputs { mean: None, point_to_voxel: false, ..Outputs::default() };
     let sorted = RowOrder::Sorted;
     let cases = [
-        ("mean", RowOrder::FirstSeen, means.clone()),
+        ("mean", RowOrder::FirstSeen, means),
         ("mean, sorted", sorted, means),
-        ("points", RowOrder::FirstSeen, points.clone()),
+        ("points", RowOrder::FirstSeen, points),
         ("points, no wait", RowOrder::FirstSeen, Outputs { padded: true, ..points }),
         ("everything", RowOrder::FirstSeen, Outputs { lists: true, ..Outputs::default() }),
     ];
@@ -28,7 +28,7 @@ pub fn voxelize(stream: &Stream, sweep: &Sweep, rounds: usize, copy_rate: f64) -
             VoxelizeParams { voxel_size: sweep.voxel_size, order, outputs, max_voxels, ..VoxelizeParams::default() };
         let mut voxelizer = Voxelizer::new(stream, &params)?;
         let mut voxels = voxelizer.output()?;
-        let input = Input::on_device(&buffer, n, columns)?;
+        let input = Rows::on_device(&buffer, n, columns)?;
         let waits = !params.outputs.padded;
         let times = time(stream, rounds, || {
             voxelizer.run(input, &mut voxels)?;

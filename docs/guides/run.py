@@ -81,6 +81,8 @@ def run_page(page, rlibs):
                     ran += 1
             except Failed as failed:
                 raise Failed(f"{page}:{line}: {failed}") from None
+    if ran + skipped == 0:
+        raise Failed(f"{page}: expected at least one block")
     return ran, skipped
 
 

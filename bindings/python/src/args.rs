@@ -1,7 +1,10 @@
 //! Plain arguments.
 
 use crate::errors::{kind, value};
+use pointmill::UnknownName;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::str::FromStr;
 
 /// So many finite or infinite numbers, from a sequence or an array of them.
 pub(crate) fn numbers<const N: usize>(object: &Bound<'_, PyAny>, name: &str, what: &str) -> PyResult<[f64; N]> {
@@ -29,9 +32,9 @@ pub(crate) fn whole(number: i64, least: u32, name: &str) -> PyResult<u32> {
     fits.ok_or_else(|| value(name, format_args!("a whole number from {least} to {}", i32::MAX), number))
 }
 
-/// The word of a choice.
-pub(crate) fn word_of<T: PartialEq>(choice: T, choices: &[(&'static str, T)]) -> Option<&'static str> {
-    choices.iter().find(|(_, known)| *known == choice).map(|(word, _)| *word)
+/// A name of the library's, such as that of an enum's variant.
+pub(crate) fn named<T: FromStr<Err = UnknownName>>(word: &str, name: &str) -> PyResult<T> {
+    word.parse().map_err(|unknown| PyValueError::new_err(format!("{name}: {unknown}")))
 }
 
 /// One of some words.

@@ -4,8 +4,11 @@
 //! calls of several threads never wait for each other. The cache is short: what was not used for long goes.
 
 use crate::arrays::Place;
+use crate::errors::{Names, OrRaise};
+use crate::interrupt;
 use pointmill::Stream;
 use pointmill::device::PerProcess;
+use pyo3::prelude::*;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -37,13 +40,45 @@ struct Idle<P, V> {
 /// those of a GPU are not its own.
 pub(crate) struct Cache<P: 'static, V: 'static>(PerProcess<Mutex<VecDeque<Idle<P, V>>>>);
 
-impl<P: PartialEq + Clone + Send, V: Send> Cache<P, V> {
+impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
     pub(crate) const fn new() -> Self {
         Self(PerProcess::new(Mutex::default))
     }
 
     fn idle(&'static self) -> MutexGuard<'static, VecDeque<Idle<P, V>>> {
         self.0.get().lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls an operator for a place and parameters: `take` looks at it and takes the arguments, `work` runs without the interpreter's lock, in a thread of its own if it may be `long`
+    /// (see [`interrupt::run`]). Errors name arguments as `names` does.
+    pub(crate) fn call<J, R, E>(
+        &'static self,
+        py: Python<'_>,
+        (place, params, names): (Place, &P, Names),
+        make: impl FnOnce(&Stream) -> pointmill::Result<V>,
+        take: impl FnOnce(&V, &Stream) -> PyResult<J>,
+        long: bool,
+        work: impl FnOnce(&mut V, &Stream, &J) -> Result<R, E> + Send + 'static,
+    ) -> PyResult<R>
+    where
+        J: Send + Sync + 'static,
+        Result<R, E>: OrRaise<R> + Send + 'static,
+    {
+        let mut kept = self.take(place, params, make).or_raise(names)?;
+        let taken = match take(&kept.worker, &kept.stream) {
+            Ok(taken) => taken,
+            Err(refused) => {
+                self.put(place, params.clone(), kept);
+                return Err(refused);
+            }
+        };
+        let params = params.clone();
+        let done = interrupt::run(py, long, taken, move |taken| {
+            let done = work(&mut kept.worker, &kept.stream, taken);
+            self.put(place, params, kept);
+            done
+        })?;
+        done.or_raise(names)
     }
 
     /// An operator for a place and parameters; a new one if there is none.

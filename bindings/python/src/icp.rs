@@ -1,21 +1,23 @@
 //! Iterative closest point.
 
-use crate::args::{choice, numbers, whole};
-use crate::arrays::{Array, Data, Dtype, Home, Place};
+use crate::args::{named, whole};
+use crate::arrays::{Home, KeptHome, Place};
 use crate::cache::Cache;
+use crate::cloud::{Cloud, own_stream};
 use crate::errors::{Names, OrRaise, kind, value};
 use crate::pickle::{self, Fields, Reduced};
 use crate::{interrupt, poses};
-use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Robust, Search, Stage, Status};
-use pointmill::{Coordinates, Result};
+use pointmill::Pose;
+use pointmill::icp::{Aligner, IcpParams, Metric, Neighbour, Registration, Robust, Search, Searcher, Stage, Target};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
+use std::sync::Arc;
 
 const NAMES: Names = &[];
 
-pub(crate) static CACHE: Cache<(), Aligner> = Cache::new();
+pub(crate) static CACHE: Cache<IcpParams, Aligner> = Cache::new();
 
-/// One look at a pose: the pairs there, and the step from there.
+/// One iteration: the pairs at a pose, and the step from there.
 #[pyclass(frozen, get_all, module = "pointmill")]
 pub(crate) struct IcpIteration {
     /// The stage of the schedule.
@@ -59,12 +61,12 @@ impl IcpIteration {
     }
 }
 
-/// The pose that brings a source onto a target, and the doubt about it; arrays of the source's library and on its device.
+/// The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.
 #[pyclass(frozen, get_all, module = "pointmill")]
 pub(crate) struct IcpRegistration {
     /// ``[4, 4]`` float64: the pose, always finite and rigid.
     target_from_source: Py<PyAny>,
-    /// Why it ended: "fixed", "step_below", "cycle", "max_iterations", "no_pairs" or "degenerate".
+    /// Why the alignment ended: "fixed", "step-below", "cycle", "max-iterations", "no-pairs" or "degenerate".
     status: String,
     /// Whether the pose is an answer.
     converged: bool,
@@ -139,12 +141,12 @@ impl IcpRegistration {
 
 impl IcpRegistration {
     fn new(py: Python<'_>, home: &Home<'_>, found: &Registration) -> PyResult<Self> {
+        let fit = &found.fit;
         let give = |values: &[f64], shape: &[usize]| home.give_values(values.to_vec(), shape).map(Bound::unbind);
         let iteration = |one: &pointmill::icp::Iteration| {
-            let rows = one.target_from_source.as_chunks::<4>().0;
             let iteration = IcpIteration {
                 stage: one.stage,
-                target_from_source: [rows[0], rows[1], rows[2], rows[3]],
+                target_from_source: one.target_from_source.matrix(),
                 pairs: one.pairs,
                 changed: one.changed,
                 rmse: one.rmse,
@@ -156,64 +158,35 @@ impl IcpRegistration {
             Py::new(py, iteration)
         };
         Ok(Self {
-            target_from_source: give(&found.target_from_source, &[4, 4])?,
-            status: match found.status {
-                Status::Fixed => "fixed",
-                Status::StepBelow => "step_below",
-                Status::Cycle => "cycle",
-                Status::MaxIterations => "max_iterations",
-                Status::NoPairs => "no_pairs",
-                Status::Degenerate => "degenerate",
-            }
-            .to_owned(),
+            target_from_source: give(found.target_from_source.matrix().as_flattened(), &[4, 4])?,
+            status: found.status.to_string(),
             converged: found.converged(),
             iterations: found.iterations,
-            fitness: found.fitness,
-            inlier_rmse: found.inlier_rmse,
-            num_inliers: found.num_inliers,
+            fitness: fit.fitness,
+            inlier_rmse: fit.inlier_rmse,
+            num_inliers: fit.num_inliers,
             hessian: give(found.hessian.as_flattened(), &[6, 6])?,
             covariance: found.covariance.as_ref().map(|m| give(m.as_flattened(), &[6, 6])).transpose()?,
-            eigenvalues: give(&found.observability.eigenvalues, &[6])?,
-            directions: give(found.observability.directions.as_flattened(), &[6, 6])?,
-            observable: found.observability.observable,
-            pivot: give(&found.pivot, &[3])?,
-            source_dropped: (found.source_dropped.nonfinite, found.source_dropped.zeros),
-            target_dropped: (found.target_dropped.nonfinite, found.target_dropped.zeros),
-            trace: found.trace.iter().map(iteration).collect::<PyResult<_>>()?,
-            prepare_ms: found.prepare_ms,
+            eigenvalues: give(&fit.observability.eigenvalues, &[6])?,
+            directions: give(fit.observability.directions.as_flattened(), &[6, 6])?,
+            observable: fit.observability.observable,
+            pivot: give(&fit.pivot, &[3])?,
+            source_dropped: (fit.source_dropped.non_finite, fit.source_dropped.zeros),
+            target_dropped: (fit.target_dropped.non_finite, fit.target_dropped.zeros),
+            trace: fit.trace.iter().map(iteration).collect::<PyResult<_>>()?,
+            prepare_ms: fit.prepare_ms,
         })
     }
 }
 
-/// A cloud `[N, 3 or more]` of either precision.
-fn cloud<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Array<'py>> {
-    let array = Array::read(object, name)?.without_grad()?.of(&[Dtype::F32, Dtype::F64])?;
-    let array = array.shaped(&[None, None], "[N, 3]")?;
-    if array.shape()[1] < 3 {
-        return Err(value(name, "3 or more columns (x, y, z first)", array.shape()[1]));
-    }
-    Ok(array)
-}
-
-/// The values of a cloud about its origin, if it has one.
-fn coordinates<'a>(data: &'a Data, columns: usize, origin: Option<[f64; 3]>) -> Result<Coordinates<'a>> {
-    let cloud = data.coordinates(columns)?;
-    origin.map_or(Ok(cloud), |origin| cloud.about(origin))
-}
-
 fn robust(object: Option<&Bound<'_, PyAny>>) -> PyResult<Robust> {
-    let expected = "None or a pair of \"huber\", \"cauchy\", \"geman_mcclure\" or \"tukey\" and a width in metres";
+    let expected = "None or a pair of \"huber\", \"cauchy\", \"geman-mcclure\" or \"tukey\" and a width in metres";
     let Some(object) = object else { return Ok(Robust::None) };
     let (name, width): (String, f64) = object
         .extract()
         .map_err(|_| kind("robust", expected, object.repr().map_or(String::new(), |r| r.to_string())))?;
-    let kernels = [
-        ("huber", Robust::Huber(width)),
-        ("cauchy", Robust::Cauchy(width)),
-        ("geman_mcclure", Robust::GemanMcClure(width)),
-        ("tukey", Robust::Tukey(width)),
-    ];
-    choice(&name, "robust", &kernels)
+    let text = format!("{name}:{width}");
+    text.parse().map_err(|_| value("robust", expected, format_args!("{name:?}")))
 }
 
 fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
@@ -224,9 +197,41 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
     Ok(stages.into_iter().map(|(voxel_size, max_distance)| Stage { voxel_size, max_distance }).collect())
 }
 
+/// The parameters of a call.
+#[expect(clippy::too_many_arguments)]
+fn params(
+    metric: &str,
+    max_distance: Option<f64>,
+    max_iterations: i64,
+    step_tolerance: f64,
+    robust: Option<&Bound<'_, PyAny>>,
+    neighbours: i64,
+    schedule: Option<&Bound<'_, PyAny>>,
+    drop_zeros: bool,
+    search: &str,
+) -> PyResult<IcpParams> {
+    Ok(IcpParams {
+        metric: named::<Metric>(metric, "metric")?,
+        search: named::<Search>(search, "search")?,
+        max_distance,
+        robust: self::robust(robust)?,
+        max_iterations: whole(max_iterations, 0, "max_iterations")? as usize,
+        step_tolerance,
+        neighbours: whole(neighbours, 0, "neighbours")? as usize,
+        drop_zeros,
+        schedule: self::schedule(schedule)?,
+    })
+}
+
+/// A guess, or the identity.
+fn guess_of(object: Option<&Bound<'_, PyAny>>) -> PyResult<Pose> {
+    object.map_or(Ok(Pose::IDENTITY), |guess| poses::matrix(guess, "guess"))
+}
+
 /// Find the pose that brings a source cloud onto a target cloud: iterative closest point.
 ///
-/// Neighbours are exact, and but for times the result has the same bits on every device and with any number of threads. An alignment that fails is a result that says so.
+/// Neighbours are exact, and but for times the result has the same bits on every device and with any number of threads. An alignment that fails is a result with a status that gives
+/// the reason. For many sources onto one target, ``icp.Target`` makes the tree and the normals of the target once.
 ///
 /// Parameters
 /// ----------
@@ -234,10 +239,10 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 ///     x, y, z in metres, in the source's frame; further columns are not used.
 /// target : array of float32 or float64, ``[M, 3]``
 ///     x, y, z in metres, in the target's frame.
-/// metric : {"point_to_point", "point_to_plane", "gicp"}
-///     What is made small: distances of pairs, of points from planes, or of surface patches.
-/// target_from_source : array, ``[4, 4]``, optional
-///     Where to start; identity. Entries of the rotation may be up to 1e-3 off the nearest rotation, which then counts.
+/// guess : array, ``[4, 4]``, optional
+///     The pose to start from, ``target_from_source``; identity. Entries of the rotation may be up to 1e-3 off the nearest rotation, which is then used.
+/// metric : {"point-to-point", "point-to-plane", "gicp"}
+///     Error metric to minimize: distances of pairs, of points from planes, or of surface patches.
 /// max_distance : float, optional
 ///     Pairs that are farther apart than these metres do not count.
 /// max_iterations : int
@@ -245,7 +250,7 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 /// step_tolerance : float
 ///     A shorter step ends a stage, as a part of the extent of the source.
 /// robust : (str, float), optional
-///     How pairs are weighed by their residuals: "huber", "cauchy", "geman_mcclure" or "tukey", and a width in metres.
+///     Weights of pairs by their residuals: "huber", "cauchy", "geman-mcclure" or "tukey", and a width in metres.
 /// neighbours : int
 ///     Points that a normal is made from, 3 to 32.
 /// schedule : pairs of float and float or None, optional
@@ -257,7 +262,7 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 /// source_origin, target_origin : 3 floats, optional
 ///     What is added to each point of a cloud of float32.
 /// target_normals : array, ``[M, 3]``, optional
-///     Normals of the target's points, of any length and sign, in place of those that "point_to_plane" and "gicp" make from neighbours. Pairs with a point whose
+///     Normals of the target's points, of any length and sign, in place of those that "point-to-plane" and "gicp" make from neighbours. Pairs with a point whose
 ///     normal is zero or not finite do not count; stages with cells make their own. An array of a GPU is copied to the host.
 ///
 /// Returns
@@ -276,11 +281,11 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 /// >>> import pointmill
 /// >>> x, y = (grid.ravel() * 0.04 for grid in np.meshgrid(np.arange(50), np.arange(50)))
 /// >>> sheet = np.stack([x, y, 0.2 * np.sin(3 * x) * np.cos(2 * y)], 1)
-/// >>> found = pointmill.icp(source=sheet + [0.015, -0.01, 0.005], target=sheet, metric="point_to_point")
+/// >>> found = pointmill.icp(source=sheet + [0.015, -0.01, 0.005], target=sheet, metric="point-to-point")
 /// >>> found.status, found.fitness, bool(abs(found.target_from_source[0, 3] + 0.015) < 1e-6)
 /// ('fixed', 1.0, True)
 #[pyfunction]
-#[pyo3(signature = (*, source, target, metric = "point_to_plane", target_from_source = None, max_distance = None, max_iterations = 100, step_tolerance = 1e-6,
+#[pyo3(signature = (*, source, target, guess = None, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6,
     robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None,
     target_normals = None))]
 #[expect(clippy::too_many_arguments)]
@@ -288,8 +293,8 @@ pub(crate) fn icp(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     target: &Bound<'_, PyAny>,
+    guess: Option<&Bound<'_, PyAny>>,
     metric: &str,
-    target_from_source: Option<&Bound<'_, PyAny>>,
     max_distance: Option<f64>,
     max_iterations: i64,
     step_tolerance: f64,
@@ -302,48 +307,327 @@ pub(crate) fn icp(
     target_origin: Option<&Bound<'_, PyAny>>,
     target_normals: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<IcpRegistration> {
-    let metrics =
-        [("point_to_point", Metric::PointToPoint), ("point_to_plane", Metric::PointToPlane), ("gicp", Metric::Gicp)];
-    let searches =
-        [("auto", Search::Auto), ("brute", Search::Brute), ("kdtree", Search::KdTree), ("lbvh", Search::Lbvh)];
-    let mut params = IcpParams {
-        metric: choice(metric, "metric", &metrics)?,
-        search: choice(search, "search", &searches)?,
-        max_distance,
-        robust: self::robust(robust)?,
-        max_iterations: whole(max_iterations, 0, "max_iterations")? as usize,
-        step_tolerance,
-        neighbours: whole(neighbours, 0, "neighbours")? as usize,
-        drop_zeros,
-        schedule: self::schedule(schedule)?,
-        ..IcpParams::default()
-    };
-    if let Some(guess) = target_from_source {
-        params.target_from_source = poses::matrix(guess, "target_from_source")?;
-    }
-    let origin = |object: Option<&Bound<'_, PyAny>>, name| {
-        object.map(|object| numbers::<3>(object, name, "x, y, z in metres")).transpose()
-    };
-    let (source_origin, target_origin) =
-        (origin(source_origin, "source_origin")?, origin(target_origin, "target_origin")?);
-    let source = cloud(source, "source")?;
-    let target = cloud(target, "target")?.beside(&source)?;
-    let normals = target_normals.map(|object| poses::rows(object, "target_normals")).transpose()?;
+    let params =
+        params(metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search)?;
+    let guess = guess_of(guess)?;
+    let source = Cloud::read(source, "source", source_origin, "source_origin")?;
     let place = source.place();
-    let mut kept = CACHE.take(place, &(), Aligner::new).or_raise(NAMES)?;
-    let (source_data, target_data) = (source.data(&kept.stream)?, target.data(&kept.stream)?);
-    let (source_columns, target_columns) = (source.shape()[1], target.shape()[1]);
-    let held = (source_data, target_data);
-    let found = interrupt::run(py, place == Place::Cpu, held, move |(source_data, target_data)| {
-        let found = coordinates(source_data, source_columns, source_origin).and_then(|source| {
-            let target = coordinates(target_data, target_columns, target_origin)?;
-            match &normals {
-                Some(normals) => kept.worker.align_with_normals(source, target, normals, &params),
-                None => kept.worker.align(source, target, &params),
-            }
+    let target = Cloud::read(target, "target", target_origin, "target_origin")?.on(place, "source", "target")?;
+    let normals = target_normals.map(|object| poses::rows(object, "target_normals")).transpose()?;
+    let mut kept = CACHE.take(place, &params, |stream| Aligner::new(stream, &params)).or_raise(NAMES)?;
+    let held = (source.data(&kept.stream)?, target.data(&kept.stream)?);
+    let found = interrupt::run(py, place == Place::Cpu, held, move |(source, target)| {
+        let found = source.rows().and_then(|source| match &normals {
+            Some(normals) => kept.worker.align_with_normals(source, target.rows()?, normals, &guess),
+            None => kept.worker.align(source, target.rows()?, &guess),
         });
-        CACHE.put(place, (), kept);
+        CACHE.put(place, params, kept);
         found
     })?;
-    IcpRegistration::new(py, &source.home(), &found.or_raise(NAMES)?)
+    IcpRegistration::new(py, &source.array.home(), &found.or_raise(NAMES)?)
+}
+
+/// A target that many sources are aligned to: its tree and its normals are made once.
+///
+/// Parameters
+/// ----------
+/// points : array of float32 or float64, ``[M, 3]``
+///     x, y, z in metres, in the target's frame; further columns are not used.
+/// metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search
+///     As of :func:`pointmill.icp`.
+/// origin : 3 floats, optional
+///     What is added to each point of float32.
+/// normals : array, ``[M, 3]``, optional
+///     As `target_normals` of :func:`pointmill.icp`.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from pointmill import icp
+/// >>> x, y = (grid.ravel() * 0.04 for grid in np.meshgrid(np.arange(50), np.arange(50)))
+/// >>> sheet = np.stack([x, y, 0.2 * np.sin(3 * x) * np.cos(2 * y)], 1)
+/// >>> target = icp.Target(sheet)
+/// >>> pose = np.eye(4)
+/// >>> for step in range(3):
+/// ...     pose = target.align(sheet + [0.01 * step, 0.0, 0.0], pose).target_from_source
+/// >>> bool(abs(pose[0, 3] + 0.02) < 1e-4)
+/// True
+#[pyclass(frozen, name = "Target", module = "pointmill.icp")]
+pub(crate) struct IcpTarget {
+    target: Arc<Target>,
+    place: Place,
+    len: usize,
+}
+
+#[pymethods]
+impl IcpTarget {
+    #[new]
+    #[pyo3(signature = (points, *, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6, robust = None, neighbours = 20,
+        schedule = None, drop_zeros = false, search = "auto", origin = None, normals = None))]
+    #[expect(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        metric: &str,
+        max_distance: Option<f64>,
+        max_iterations: i64,
+        step_tolerance: f64,
+        robust: Option<&Bound<'_, PyAny>>,
+        neighbours: i64,
+        schedule: Option<&Bound<'_, PyAny>>,
+        drop_zeros: bool,
+        search: &str,
+        origin: Option<&Bound<'_, PyAny>>,
+        normals: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let params = params(
+            metric,
+            max_distance,
+            max_iterations,
+            step_tolerance,
+            robust,
+            neighbours,
+            schedule,
+            drop_zeros,
+            search,
+        )?;
+        let cloud = Cloud::read(points, "points", origin, "origin")?;
+        let normals = normals.map(|object| poses::rows(object, "normals")).transpose()?;
+        let (place, len) = (cloud.place(), cloud.len());
+        let data = cloud.data(&place.stream().or_raise(TARGET)?)?;
+        let target = interrupt::run(py, place == Place::Cpu, data, move |data| {
+            let stream = own_stream(place)?;
+            match &normals {
+                Some(normals) => Target::with_normals(&stream, data.rows()?, normals, &params),
+                None => Target::new(&stream, data.rows()?, &params),
+            }
+        })?;
+        Ok(Self { target: Arc::new(target.or_raise(TARGET)?), place, len })
+    }
+
+    fn __len__(&self) -> usize {
+        self.len
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Target({} points on {}, {})", self.len, self.place, self.target.params().metric)
+    }
+
+    /// Find the pose that brings a source onto the target.
+    ///
+    /// Parameters
+    /// ----------
+    /// source : array of float32 or float64, ``[N, 3]``
+    ///     x, y, z in metres, in the source's frame, where the target's points were.
+    /// guess : array, ``[4, 4]``, optional
+    ///     As of :func:`pointmill.icp`.
+    /// origin : 3 floats, optional
+    ///     What is added to each point of float32.
+    ///
+    /// Returns
+    /// -------
+    /// IcpRegistration
+    ///     Arrays of the library and on the device of `source`.
+    #[pyo3(signature = (source, guess = None, *, origin = None))]
+    fn align(
+        &self,
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        guess: Option<&Bound<'_, PyAny>>,
+        origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<IcpRegistration> {
+        let guess = guess_of(guess)?;
+        let source = Cloud::read(source, "source", origin, "origin")?.on(self.place, "the target", "source")?;
+        let data = source.data(&source.place().stream().or_raise(NAMES)?)?;
+        let target = self.target.clone();
+        let found = interrupt::run(py, self.place == Place::Cpu, data, move |data| {
+            data.rows().and_then(|source| target.align(source, &guess))
+        })?;
+        IcpRegistration::new(py, &source.array.home(), &found.or_raise(NAMES)?)
+    }
+}
+
+const TARGET: Names = &[(pointmill::Argument::Target, "points"), (pointmill::Argument::TargetNormals, "normals")];
+
+/// Exact nearest neighbours of queries among points.
+///
+/// The nearest point is the one of smallest squared distance in float32, and of equally near ones the one of the lowest index; every search and device returns the same. Points and
+/// queries that are not finite have no neighbours.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, ``[N, 3]``
+///     x, y, z; further columns are not used.
+/// search : {"auto", "brute", "kdtree", "lbvh"}
+///     How neighbours are searched for; the result does not depend on it.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from pointmill import icp
+/// >>> searcher = icp.Searcher(np.array([[0, 0, 0], [1, 0, 0], [1, 0, 0]], np.float32))
+/// >>> rows, squared = searcher.nearest([[0.75, 0, 0], [0, 9, 0]], max_distance=2.0)
+/// >>> rows.tolist(), squared.tolist()
+/// ([1, -1], [0.0625, inf])
+#[pyclass(frozen, name = "Searcher", module = "pointmill.icp")]
+pub(crate) struct IcpSearcher {
+    searcher: Arc<Searcher>,
+    place: Place,
+    home: KeptHome,
+}
+
+#[pymethods]
+impl IcpSearcher {
+    #[new]
+    #[pyo3(signature = (points, *, search = "auto"))]
+    fn new(py: Python<'_>, points: &Bound<'_, PyAny>, search: &str) -> PyResult<Self> {
+        let search = named::<Search>(search, "search")?;
+        let cloud = Cloud::read(points, "points", None, "origin")?;
+        let place = cloud.place();
+        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
+        let searcher = interrupt::run(py, place == Place::Cpu, data, move |data| {
+            Searcher::new(&own_stream(place)?, data.rows()?, search)
+        })?;
+        Ok(Self { searcher: Arc::new(searcher.or_raise(NAMES)?), place, home: cloud.array.home().keep()? })
+    }
+
+    fn __len__(&self) -> usize {
+        self.searcher.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Searcher({} points on {}, {})", self.searcher.len(), self.place, self.searcher.search())
+    }
+
+    /// The search that is used; never "auto".
+    #[getter]
+    fn search(&self) -> &'static str {
+        self.searcher.search().as_str()
+    }
+
+    /// Find the nearest point of each query.
+    ///
+    /// Parameters
+    /// ----------
+    /// queries : array, ``[Q, 3]``
+    ///     x, y, z. An array of a GPU is copied to the host.
+    /// max_distance : float, optional
+    ///     Points farther away are not found; a point at the distance is.
+    ///
+    /// Returns
+    /// -------
+    /// rows : array of int64, ``[Q]``
+    ///     The row of the nearest point, or -1. Arrays are of the library and on the device of the points.
+    /// distance_squared : array of float32, ``[Q]``
+    ///     Its squared distance, or inf.
+    #[pyo3(signature = (queries, max_distance = None))]
+    fn nearest(
+        &self,
+        py: Python<'_>,
+        queries: &Bound<'_, PyAny>,
+        max_distance: Option<f64>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let queries = poses::rows(queries, "queries")?;
+        let shape = [queries.len()];
+        let searcher = self.searcher.clone();
+        let found =
+            interrupt::run(py, self.place == Place::Cpu, (), move |()| searcher.nearest(&queries, max_distance))?;
+        self.give(py, found.or_raise(NAMES)?.into_iter(), &shape)
+    }
+
+    /// Find the `k` nearest points of each query, the nearest first.
+    ///
+    /// Parameters
+    /// ----------
+    /// queries : array, ``[Q, 3]``
+    ///     x, y, z. An array of a GPU is copied to the host.
+    /// k : int
+    ///     1 to 32.
+    /// max_distance : float, optional
+    ///     Points farther away are not found; a point at the distance is. With it this is a search within a radius for the `k` nearest.
+    ///
+    /// Returns
+    /// -------
+    /// rows : array of int64, ``[Q, k]``
+    ///     Rows of points, and -1 where there are fewer. Arrays are of the library and on the device of the points.
+    /// distance_squared : array of float32, ``[Q, k]``
+    ///     Their squared distances, and inf.
+    #[pyo3(signature = (queries, k, max_distance = None))]
+    fn neighbours(
+        &self,
+        py: Python<'_>,
+        queries: &Bound<'_, PyAny>,
+        k: i64,
+        max_distance: Option<f64>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let k = whole(k, 0, "k")? as usize;
+        let queries = poses::rows(queries, "queries")?;
+        let shape = [queries.len(), k];
+        let searcher = self.searcher.clone();
+        let found =
+            interrupt::run(py, self.place == Place::Cpu, (), move |()| searcher.neighbours(&queries, k, max_distance))?;
+        let found = found.or_raise(NAMES)?;
+        let all = found.iter().flat_map(|list| (0..k).map(|i| list.get(i).copied()));
+        self.give(py, all, &shape)
+    }
+
+    /// Estimate the normal of each point from its `k` nearest points; see :func:`pointmill.icp.normals`.
+    ///
+    /// Parameters
+    /// ----------
+    /// k : int
+    ///     1 to 32, the point itself included.
+    ///
+    /// Returns
+    /// -------
+    /// array of float32, ``[N, 3]``
+    ///     Of the library and on the device of the points.
+    #[pyo3(signature = (k = 20))]
+    fn normals(&self, py: Python<'_>, k: i64) -> PyResult<Py<PyAny>> {
+        let k = whole(k, 0, "k")? as usize;
+        let searcher = self.searcher.clone();
+        let found = interrupt::run(py, self.place == Place::Cpu, (), move |()| searcher.normals(k))?.or_raise(NAMES)?;
+        Ok(self.home.bind(py).give_values(found.as_flattened().to_vec(), &[found.len(), 3])?.unbind())
+    }
+}
+
+impl IcpSearcher {
+    fn give(
+        &self,
+        py: Python<'_>,
+        found: impl Iterator<Item = Option<Neighbour>>,
+        shape: &[usize],
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+        let (rows, squared): (Vec<i64>, Vec<f32>) =
+            found.map(|one| one.map_or((-1, f32::INFINITY), |n| (n.index.into(), n.distance_squared))).unzip();
+        let home = self.home.bind(py);
+        Ok((home.give_values(rows, shape)?.unbind(), home.give_values(squared, shape)?.unbind()))
+    }
+}
+
+/// Estimate the normal of each point from its `k` nearest points, itself included.
+///
+/// Parameters
+/// ----------
+/// points : array of float32, ``[N, 3]``
+///     x, y, z; further columns are not used.
+/// k : int
+///     1 to 32.
+///
+/// Returns
+/// -------
+/// array of float32, ``[N, 3]``
+///     The direction in which the neighbours spread least, of length one and of either sign; zeros for a point whose neighbours span no plane.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from pointmill import icp
+/// >>> floor = np.array([[i % 10, i // 10, 2.0] for i in range(100)], np.float32)
+/// >>> abs(icp.normals(floor, 9))[0].tolist()
+/// [0.0, 0.0, 1.0]
+#[pyfunction]
+#[pyo3(signature = (points, k = 20))]
+pub(crate) fn normals(py: Python<'_>, points: &Bound<'_, PyAny>, k: i64) -> PyResult<Py<PyAny>> {
+    IcpSearcher::new(py, points, "auto")?.normals(py, k)
 }

@@ -6,6 +6,7 @@
 mod args;
 mod arrays;
 mod cache;
+mod cloud;
 mod errors;
 mod icp;
 mod interrupt;
@@ -25,7 +26,7 @@ mod _pointmill {
     #[pymodule_export]
     use crate::arrays::DlpackArray;
     #[pymodule_export]
-    use crate::icp::{IcpIteration, IcpRegistration, icp};
+    use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, icp, normals};
     #[pymodule_export]
     use crate::ndt::{NdtFit, NdtGrid, NdtRegistration, NdtReport};
     #[pymodule_export]

@@ -2,8 +2,7 @@
 
 use crate::errors::{kind, value};
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
-use pointmill::Error;
-use pointmill::ndt::{Pose, pose_of};
+use pointmill::Pose;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -23,13 +22,19 @@ fn numbers(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(V
 }
 
 /// A rigid transform, 4x4.
-pub(crate) fn matrix(object: &Bound<'_, PyAny>, name: &str) -> PyResult<[f64; 16]> {
+pub(crate) fn matrix(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Pose> {
     let expected = "a rigid transform of shape [4, 4]";
     let (values, shape) = numbers(object, name, expected)?;
     if shape != [4, 4] {
         return Err(value(name, expected, format_args!("shape {shape:?}")));
     }
-    Ok(values.try_into().expect("sixteen values"))
+    of_matrix(values.as_chunks().0[0], name)
+}
+
+/// The pose of a matrix whose rows come one after the other.
+fn of_matrix(m: [f64; 16], name: &str) -> PyResult<Pose> {
+    let rows = std::array::from_fn(|i| std::array::from_fn(|j| m[4 * i + j]));
+    Pose::from_matrix(&rows).map_err(|why| value(name, why.expected(), why))
 }
 
 /// Rows of three numbers in single precision, of an array of the host or of a GPU.
@@ -60,22 +65,19 @@ pub(crate) fn poses(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<Pose
     let (values, shape) = numbers(object, name, expected)?;
     let matrices = || {
         let (matrices, _) = values.as_chunks::<16>();
-        let pose = |m: &[f64; 16]| {
-            pose_of(m).map_err(|error| match error {
-                Error::Argument { expected, got, .. } => value(name, expected, got),
-                error => value(name, "rigid transforms", error),
-            })
-        };
-        matrices.iter().map(pose).collect::<PyResult<Vec<Pose>>>()
+        matrices.iter().map(|m| of_matrix(*m, name)).collect::<PyResult<Vec<Pose>>>()
     };
     match shape[..] {
-        [6] | [_, 6] => Ok((values.as_chunks::<6>().0.to_vec(), shape.len() == 1)),
+        [6] | [_, 6] => {
+            let pose = |xyzrpy: &[f64; 6]| Pose::from_xyzrpy(*xyzrpy).map_err(|why| value(name, why.expected(), why));
+            Ok((values.as_chunks().0.iter().map(pose).collect::<PyResult<_>>()?, shape.len() == 1))
+        }
         [4, 4] | [_, 4, 4] => Ok((matrices()?, shape.len() == 2)),
         _ => Err(value(name, expected, format_args!("shape {shape:?}"))),
     }
 }
 
 /// An origin of coordinates in single precision.
-pub(crate) fn origin(object: Option<&Bound<'_, PyAny>>) -> PyResult<Option<[f64; 3]>> {
-    object.map(|object| crate::args::numbers(object, "origin", "x, y, z in metres")).transpose()
+pub(crate) fn origin(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Option<[f64; 3]>> {
+    object.map(|object| crate::args::numbers(object, name, "x, y, z in metres")).transpose()
 }

@@ -1,13 +1,13 @@
 //! Voxelization.
 
-use crate::args::{choice, singles, whole};
-use crate::arrays::{Array, Data, Dtype, Home, KeptHome, LentArray, Place};
+use crate::args::{choice, named, singles, whole};
+use crate::arrays::{Array, Data, Dtype, Given, KeptHome, Lent, Place};
 use crate::cache::Cache;
-use crate::errors::{Names, OrRaise, Trouble, value};
-use crate::interrupt;
+use crate::errors::{Names, Trouble, value};
 use crate::pickle::{self, Fields, Reduced};
-use pointmill::voxelize::{Lists, Mean, MeanType, Outputs, Report, RowOrder, VoxelBuffers, VoxelizeParams, Voxelizer};
-use pointmill::{Aabb, Argument, Buffer, Stream};
+use pointmill::interop::{ArraySpec, Arrays, exchange_voxels, voxelize_into};
+use pointmill::voxelize::{MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};
+use pointmill::{Aabb, Argument, Stream};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -27,6 +27,13 @@ pub(crate) static CACHE: Cache<VoxelizeParams, Worker> = Cache::new();
 pub(crate) struct Worker {
     voxelizer: Voxelizer,
     voxels: pointmill::voxelize::Voxels,
+}
+
+impl Worker {
+    fn new(stream: &Stream, params: &VoxelizeParams) -> pointmill::Result<Self> {
+        let voxelizer = Voxelizer::new(stream, params)?;
+        Ok(Self { voxels: voxelizer.output()?, voxelizer })
+    }
 }
 
 /// What a call counted; every input point is in exactly one of `points_kept`, `points_dropped_full_voxel`, `points_dropped_dropped_voxel`, `out_of_range` and `non_finite`.
@@ -169,7 +176,6 @@ impl Voxels {
 /// What a call needs besides the operator and its result.
 struct Job {
     data: Data,
-    points: usize,
     columns: usize,
     row_splits: Option<Vec<usize>>,
     /// Whether the caller wants to know what was counted.
@@ -179,45 +185,31 @@ struct Job {
 }
 
 impl Job {
-    fn samples(&self) -> usize {
-        self.row_splits.as_ref().map_or(1, |splits| splits.len().saturating_sub(1))
-    }
-
-    fn coord_columns(&self) -> usize {
-        if self.row_splits.is_some() { 4 } else { 3 }
-    }
-
     /// Fills new arrays, and waits for what must be known of them and no more.
-    fn run(&self, worker: &mut Worker) -> Result<Done, Trouble> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, Trouble> {
         let Worker { voxelizer, voxels } = worker;
-        let (params, stream) = (voxelizer.params().clone(), voxels.stream().clone());
         let mut lent = None;
-        let arrays = || -> Result<VoxelBuffers, Trouble> {
-            let Some(lender) = &self.lender else { return Ok(VoxelBuffers::new(&stream, &params)?) };
-            let (arrays, buffers) = Python::attach(|py| Lent::new(&lender.bind(py), &stream, &params, self))?;
-            lent = Some(arrays);
-            Ok(buffers)
+        let arrays = |bounds: &[ArraySpec<VoxelArray>]| -> Result<_, Trouble> {
+            let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
+            let (memory, arrays) = Python::attach(|py| lender.bind(py).lend_all(stream, bounds))?;
+            lent = Some(memory);
+            Ok(arrays)
         };
-        voxelizer.run_into(self.data.input(self.columns)?, self.row_splits.as_deref(), voxels, arrays)?;
-        let report = stream.device().is_cpu() || self.report || params.outputs.lists;
+        voxelize_into(voxelizer, self.data.rows(self.columns)?, self.row_splits.as_deref(), voxels, arrays)?;
+        let outputs = &voxelizer.params().outputs;
+        let report = stream.device().is_cpu() || self.report || outputs.lists;
         let report = report.then(|| voxels.report()).transpose()?;
         let rows = match report {
             Some(report) => Some(report.voxels),
-            None if params.outputs.padded => None,
+            None if outputs.padded => None,
             None => Some(voxels.num_voxels()?),
         };
-        let voxel_splits = voxels
-            .voxel_splits()
-            .map(|splits| {
-                let mut copy = stream.alloc(self.samples() + 1)?;
-                copy.copy_from(splits, self.samples() + 1).map(|()| copy)
-            })
-            .transpose()?;
+        let specs = voxels.specs()?;
         let arrays = match lent {
-            Some(lent) => Arrays::Lent(lent),
-            None => Arrays::Own(Box::new(voxels.exchange(VoxelBuffers::new(&stream, &params)?)?)),
+            Some(lent) => Filled::Lent(lent),
+            None => Filled::Own(exchange_voxels(voxels, Arrays::new(stream))?),
         };
-        Ok(Done { rows, report, voxel_splits, arrays })
+        Ok(Done { rows, report, specs, arrays })
     }
 }
 
@@ -225,124 +217,16 @@ impl Job {
 struct Done {
     rows: Option<usize>,
     report: Option<Report>,
-    voxel_splits: Option<Buffer<u32>>,
-    arrays: Arrays,
+    specs: Vec<ArraySpec<VoxelArray>>,
+    arrays: Filled,
 }
 
 /// What a call filled.
-enum Arrays {
+enum Filled {
     /// Memory of the caller's library.
-    Lent(Lent),
+    Lent(Lent<VoxelArray>),
     /// Memory of pointmill's own.
-    Own(Box<VoxelBuffers>),
-}
-
-/// Memory that the caller's library lends for a result; as long as any result can be.
-struct Lent {
-    coords: LentArray,
-    num_points: LentArray,
-    voxels: Option<LentArray>,
-    mean: Option<LentArray>,
-    point_to_voxel: Option<LentArray>,
-}
-
-impl Lent {
-    fn new(home: &Home<'_>, stream: &Stream, params: &VoxelizeParams, job: &Job) -> PyResult<(Self, VoxelBuffers)> {
-        let caps = job.samples().saturating_mul(params.max_voxels as usize);
-        let rows = if params.outputs.padded { caps } else { caps.min(job.points) };
-        let m = params.max_points_per_voxel.unwrap_or(0) as usize;
-        let (coords, coords_buffer) = home.lend(stream, &[rows, job.coord_columns()])?;
-        let (num_points, num_points_buffer) = home.lend(stream, &[rows])?;
-        let voxels = params.outputs.voxels.then(|| home.lend(stream, &[rows, m, job.columns])).transpose()?;
-        let (voxels, voxels_buffer) = voxels.unzip();
-        let (mean, mean_buffer) = match params.outputs.mean {
-            None => (None, None),
-            Some(MeanType::F32) => {
-                let (mean, buffer) = home.lend(stream, &[rows, job.columns])?;
-                (Some(mean), Some(Mean::F32(buffer)))
-            }
-            Some(MeanType::F16) => {
-                let (mean, buffer) = home.lend(stream, &[rows, job.columns])?;
-                (Some(mean), Some(Mean::F16(buffer)))
-            }
-        };
-        let point_to_voxel = params.outputs.point_to_voxel.then(|| home.lend(stream, &[job.points])).transpose()?;
-        let (point_to_voxel, point_to_voxel_buffer) = point_to_voxel.unzip();
-        let buffers = VoxelBuffers {
-            coords: coords_buffer,
-            num_points: num_points_buffer,
-            voxels: voxels_buffer,
-            mean: mean_buffer,
-            point_to_voxel: point_to_voxel_buffer,
-            lists: None,
-        };
-        Ok((Self { coords, num_points, voxels, mean, point_to_voxel }, buffers))
-    }
-
-    /// The arrays, cut to the rows that there are.
-    fn cut(self, py: Python<'_>, rows: Option<usize>) -> PyResult<Voxels> {
-        let cut = |array: LentArray| match rows {
-            Some(rows) => array.first_rows(py, rows),
-            None => Ok(array.whole()),
-        };
-        Ok(Voxels {
-            coords: cut(self.coords)?,
-            num_points: cut(self.num_points)?,
-            voxels: self.voxels.map(cut).transpose()?,
-            mean: self.mean.map(cut).transpose()?,
-            point_to_voxel: self.point_to_voxel.map(LentArray::whole),
-            row_splits: None,
-            indices: None,
-            voxel_splits: None,
-            num_voxels: None,
-            report: None,
-        })
-    }
-}
-
-/// The sizes of a result.
-struct Shapes {
-    /// Rows of the arrays.
-    rows: usize,
-    columns: usize,
-    coord_columns: usize,
-    max_points: usize,
-    points: usize,
-    /// Rows that lists have, and points in them; none if nobody asked for lists.
-    lists: Option<(usize, usize)>,
-}
-
-/// The arrays that a call made in memory of pointmill's own.
-fn give(home: &Home<'_>, buffers: VoxelBuffers, shapes: &Shapes) -> PyResult<Voxels> {
-    let (rows, columns) = (shapes.rows, shapes.columns);
-    let (row_splits, indices) = match (buffers.lists, shapes.lists) {
-        (Some(Lists { row_splits, indices }), Some((rows, points))) => {
-            (Some(home.give(row_splits, &[rows + 1])?.unbind()), Some(home.give(indices, &[points])?.unbind()))
-        }
-        _ => (None, None),
-    };
-    Ok(Voxels {
-        coords: home.give(buffers.coords, &[rows, shapes.coord_columns])?.unbind(),
-        num_points: home.give(buffers.num_points, &[rows])?.unbind(),
-        voxels: buffers
-            .voxels
-            .map(|b| home.give(b, &[rows, shapes.max_points, columns]).map(Bound::unbind))
-            .transpose()?,
-        mean: match buffers.mean {
-            None => None,
-            Some(Mean::F32(b)) => Some(home.give(b, &[rows, columns])?.unbind()),
-            Some(Mean::F16(b)) => Some(home.give(b, &[rows, columns])?.unbind()),
-        },
-        point_to_voxel: buffers
-            .point_to_voxel
-            .map(|b| home.give(b, &[shapes.points]).map(Bound::unbind))
-            .transpose()?,
-        row_splits,
-        indices,
-        voxel_splits: None,
-        num_voxels: None,
-        report: None,
-    })
+    Own(Arrays<VoxelArray>),
 }
 
 /// Bin points into voxels, the first step of LiDAR detectors.
@@ -361,7 +245,7 @@ fn give(home: &Home<'_>, buffers: VoxelBuffers, shapes: &Shapes) -> PyResult<Vox
 ///     M, most points of a voxel: the first in input order stay. None keeps all (dynamic voxelization).
 /// max_voxels : int
 ///     Most voxels of a sample: the first in the order of rows stay.
-/// order : {"first_seen", "sorted"}
+/// order : {"first-seen", "sorted"}
 ///     Rows by the smallest index of their points, or by cell.
 /// voxels : bool, optional
 ///     Whether to make ``voxels``; yes, but for dynamic voxelization.
@@ -406,9 +290,9 @@ fn give(home: &Home<'_>, buffers: VoxelBuffers, shapes: &Shapes) -> PyResult<Vox
 /// (1, 1)
 #[pyfunction]
 #[pyo3(
-    signature = (points, *, voxel_size, point_cloud_range, max_num_points = Some(10), max_voxels = 160_000, order = "first_seen", voxels = None, mean = None,
+    signature = (points, *, voxel_size, point_cloud_range, max_num_points = Some(10), max_voxels = 160_000, order = "first-seen", voxels = None, mean = None,
         point_to_voxel = false, lists = false, padded = false, strict_range = false, row_splits = None, report = false),
-    text_signature = "(points, *, voxel_size, point_cloud_range, max_num_points=10, max_voxels=160000, order='first_seen', voxels=None, mean=None, \
+    text_signature = "(points, *, voxel_size, point_cloud_range, max_num_points=10, max_voxels=160000, order='first-seen', voxels=None, mean=None, \
         point_to_voxel=False, lists=False, padded=False, strict_range=False, row_splits=None, report=False)"
 )]
 #[expect(clippy::too_many_arguments)]
@@ -441,7 +325,7 @@ pub(crate) fn voxelize(
         range: Aabb::new([x0, y0, z0], [x1, y1, z1]),
         max_voxels: whole(max_voxels, 1, "max_voxels")?,
         max_points_per_voxel: max_num_points.map(|n| whole(n, 1, "max_num_points")).transpose()?,
-        order: choice(order, "order", &[("first_seen", RowOrder::FirstSeen), ("sorted", RowOrder::Sorted)])?,
+        order: named(order, "order")?,
         strict_range,
         outputs: Outputs {
             voxels: voxels.unwrap_or(max_num_points.is_some()),
@@ -453,45 +337,35 @@ pub(crate) fn voxelize(
             padded,
         },
     };
-    let place = points.place();
-    let kept = CACHE.take(place, &params, |stream| {
-        let voxelizer = Voxelizer::new(stream, &params)?;
-        Ok(Worker { voxels: voxelizer.output()?, voxelizer })
-    });
-    let mut kept = kept.or_raise(NAMES)?;
-    let stream = kept.stream.clone();
-    let (home, len) = (points.home(), points.shape()[0]);
-    // Lists are as long as the points that are kept, which is known when all is done.
-    let lender = (home.lends_memory() && !params.needs_lists()).then(|| home.unbind());
-    let job = Job { data: points.data(&stream)?, points: len, columns, row_splits, report, lender };
-    let (coord_columns, samples, cache_params) = (job.coord_columns(), job.samples(), params.clone());
-    let long = place == Place::Cpu && len >= LONG;
-    let done = interrupt::run(py, long, job, move |job| {
-        let done = job.run(&mut kept.worker);
-        CACHE.put(place, cache_params, kept);
-        done
-    })?;
-    let done = done.or_raise(NAMES)?;
-    let padded_rows = params.outputs.padded.then_some(samples.saturating_mul(params.max_voxels as usize));
-    let mut result = match done.arrays {
-        Arrays::Lent(lent) => lent.cut(py, if padded { None } else { done.rows })?,
-        Arrays::Own(buffers) => {
-            let rows = done.rows.unwrap_or(0);
-            let shapes = Shapes {
-                rows: padded_rows.unwrap_or(rows),
-                columns,
-                coord_columns,
-                max_points: params.max_points_per_voxel.unwrap_or(0) as usize,
-                points: len,
-                lists: lists.then(|| (rows, done.report.map_or(0, |r| r.points_kept))),
-            };
-            give(&home, *buffers, &shapes)?
-        }
+    let (place, home) = (points.place(), points.home());
+    let long = place == Place::Cpu && points.shape()[0] >= LONG;
+    let done = CACHE.call(
+        py,
+        (place, &params, NAMES),
+        |stream| Worker::new(stream, &params),
+        |_, stream| {
+            // Lists are as long as the points that are kept, which is known when all is done.
+            let lender = (home.lends_memory() && !params.needs_lists()).then(|| home.unbind());
+            Ok(Job { data: points.data(stream)?, columns, row_splits, report, lender })
+        },
+        long,
+        |worker, stream, job| job.run(worker, stream),
+    )?;
+    let mut given: Given<VoxelArray> = match done.arrays {
+        Filled::Lent(lent) => home.cut(lent, &done.specs)?,
+        Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
     };
-    result.voxel_splits =
-        done.voxel_splits.map(|splits| home.give(splits, &[samples + 1])).transpose()?.map(Bound::unbind);
-    result.num_voxels = done.rows;
     let told = done.report.filter(|_| report || place == Place::Cpu);
-    result.report = told.map(|r| Py::new(py, VoxelReport::from(r))).transpose()?;
-    Ok(result)
+    Ok(Voxels {
+        coords: given.require(VoxelArray::Coords)?,
+        num_points: given.require(VoxelArray::NumPoints)?,
+        voxels: given.take(VoxelArray::Voxels),
+        mean: given.take(VoxelArray::Mean),
+        point_to_voxel: given.take(VoxelArray::PointToVoxel),
+        row_splits: given.take(VoxelArray::RowSplits),
+        indices: given.take(VoxelArray::Indices),
+        voxel_splits: given.take(VoxelArray::VoxelSplits),
+        num_voxels: done.rows,
+        report: told.map(|r| Py::new(py, VoxelReport::from(r))).transpose()?,
+    })
 }

@@ -47,7 +47,7 @@ def _grid():
     found = grid.align(scan)
     searches = [*grid.radius_search(sheet, 0.5), *grid.neighbours(sheet, 27)]
     fit = grid.score(sheet, [0.0] * 6)
-    return [grid.mean, grid.counts, found.pose, fit.nvtl, grid.point_scores(sheet), *searches]
+    return [grid.mean, grid.counts, found.xyzrpy, fit.nvtl, grid.point_scores(sheet), *searches]
 
 
 def _icp(metric, search="auto"):
@@ -72,8 +72,8 @@ OPERATORS = {
     "two_boxes": lambda: [pointmill.points_in_boxes_part(_cloud(200, 3, 1), _boxes(2))],
     "ndt": _grid,
     "icp_small": lambda: [pointmill.icp(source=_sheet()[:10], target=_sheet()[:10]).hessian],
-    "icp_point": lambda: _icp("point_to_point", "lbvh"),
-    "icp_plane": lambda: _icp("point_to_plane"),
+    "icp_point": lambda: _icp("point-to-point", "lbvh"),
+    "icp_plane": lambda: _icp("point-to-plane"),
     "icp_gicp": lambda: _icp("gicp"),
 }
 

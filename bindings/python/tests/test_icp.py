@@ -8,12 +8,12 @@ import time
 
 import numpy as np
 import pytest
-from conftest import fixture_files, to_numpy
+from conftest import assert_bits, fixture_files, to_numpy
 
 import pointmill
 
-METRICS = ["point_to_point", "point_to_plane", "gicp"]
-KERNELS = [None, "huber", "cauchy", "geman_mcclure", "tukey"]
+METRICS = ["point-to-point", "point-to-plane", "gicp"]
+KERNELS = [None, "huber", "cauchy", "geman-mcclure", "tukey"]
 
 
 @pytest.mark.parametrize("file", fixture_files("icp"))
@@ -31,7 +31,7 @@ def test_fixtures(file, library):
         max_iterations=500,
         step_tolerance=1e-12,
     )
-    assert found.converged and found.status in ("fixed", "step_below")
+    assert found.converged and found.status in ("fixed", "step-below")
     np.testing.assert_allclose(to_numpy(found.target_from_source, source), case["pose"], atol=2e-7)
     assert found.num_inliers == case["pairs"][0] and abs(found.inlier_rmse - case["rmse"][0]) < 1e-7
     assert len(found.trace) >= found.iterations and found.trace[-1].pairs == found.num_inliers
@@ -46,7 +46,7 @@ def sheet(n=50):
 def test_guesses_origins_and_schedules():
     far = np.array([80_000.0, 42_000.0, 5.0])
     moved = sheet() + [0.015, -0.01, 0.005]
-    found = pointmill.icp(source=moved, target=sheet(), metric="point_to_point")
+    found = pointmill.icp(source=moved, target=sheet(), metric="point-to-point")
     assert found.status == "fixed" and found.fitness == 1.0
     np.testing.assert_allclose(found.target_from_source[:3, 3], [-0.015, 0.01, -0.005], atol=1e-6)
     again = pointmill.icp(
@@ -55,7 +55,7 @@ def test_guesses_origins_and_schedules():
         source_origin=far,
         target_origin=far,
         metric="gicp",
-        target_from_source=np.eye(4),
+        guess=np.eye(4),
         schedule=[(0.2, 1.0), (0, None)],
     )
     assert again.converged and {one.stage for one in again.trace} == {0, 1}
@@ -76,18 +76,18 @@ def test_guesses_of_three_digits():
     assert 1e-4 < np.abs(exact - TUTORIAL).max() < 1e-3
     source = (sheet() - exact[:3, 3]) @ exact[:3, :3]
     for guess in (TUTORIAL, TUTORIAL.astype(np.float32), exact, TUTORIAL.tolist()):
-        found = pointmill.icp(source=source, target=sheet(), metric="point_to_point", target_from_source=guess)
+        found = pointmill.icp(source=source, target=sheet(), metric="point-to-point", guess=guess)
         assert found.converged
         np.testing.assert_allclose(found.target_from_source, exact, atol=2e-6)
     # A thousand poses of single precision, one after the other.
     step, chain = exact[:3, :3].astype(np.float32), np.eye(4, dtype=np.float32)
     for _ in range(1000):
         chain[:3, :3] = chain[:3, :3] @ step
-    assert pointmill.icp(source=source, target=sheet(), target_from_source=chain, max_iterations=0).trace
+    assert pointmill.icp(source=source, target=sheet(), guess=chain, max_iterations=0).trace
     far = TUTORIAL.copy()
     far[0, 0] += 0.02
-    with pytest.raises(ValueError, match=r"target_from_source: expected a rigid transform: a rotation to 0.001, .* got an entry that is 1\.\d\de-2 off") as error:
-        pointmill.icp(source=source, target=sheet(), target_from_source=far)
+    with pytest.raises(ValueError, match=r"guess: expected a rigid transform: a rotation to 0.001, .* got an entry that is 1\.\d\de-2 off") as error:
+        pointmill.icp(source=source, target=sheet(), guess=far)
     assert "U V^T" in str(error.value)
 
 
@@ -95,7 +95,7 @@ def test_normals_of_the_caller(library):
     x, y = (g.ravel() * 0.04 for g in np.meshgrid(np.arange(50), np.arange(50)))
     normals = np.stack([-0.6 * np.cos(3 * x) * np.cos(2 * y), 0.4 * np.sin(3 * x) * np.sin(2 * y), np.ones_like(x)], 1)
     source, target = library(sheet() + [0.015, -0.01, 0.005]), library(sheet())
-    for metric in ("point_to_plane", "gicp"):
+    for metric in ("point-to-plane", "gicp"):
         call = lambda rows: pointmill.icp(source=source, target=target, metric=metric, target_normals=rows)
         found = call(library(normals))
         assert found.converged
@@ -116,7 +116,7 @@ def test_normals_of_the_caller(library):
             pointmill.icp(source=source, target=target, target_normals=rows)
         assert message in str(error.value)
     with pytest.raises(ValueError, match="target_normals: expected none: point-to-point does not use normals"):
-        pointmill.icp(source=source, target=target, metric="point_to_point", target_normals=normals)
+        pointmill.icp(source=source, target=target, metric="point-to-point", target_normals=normals)
 
 
 def test_alignments_that_fail_say_so():
@@ -125,7 +125,7 @@ def test_alignments_that_fail_say_so():
     assert found.status == "degenerate" and not found.converged and found.covariance is None
     assert sum(found.observable) == 3
     found = pointmill.icp(source=np.zeros((0, 3)), target=plane)
-    assert found.status == "no_pairs" and np.isfinite(found.target_from_source).all()
+    assert found.status == "no-pairs" and np.isfinite(found.target_from_source).all()
     nan = plane.copy()
     nan[:10] = np.nan
     assert pointmill.icp(source=nan, target=plane).source_dropped == (10, 0)
@@ -138,22 +138,98 @@ def test_errors():
         (TypeError, "source: expected values of type float32 or float64, got int64", {"source": cloud.astype(int)}),
         (ValueError, "target: expected an array of shape [N, 3]", {"target": cloud[0]}),
         (ValueError, "target: expected 3 or more columns", {"target": cloud[:, :2].copy()}),
-        (ValueError, 'metric: expected "point_to_point" or "point_to_plane" or "gicp"', {"metric": "plane"}),
-        (ValueError, 'search: expected "auto"', {"search": "octree"}),
+        (ValueError, 'metric: expected point-to-point, point-to-plane or gicp, got "plane"', {"metric": "plane"}),
+        (ValueError, 'search: expected auto, brute, kdtree or lbvh', {"search": "octree"}),
         (TypeError, 'robust: expected None or a pair of "huber"', {"robust": 1.0}),
-        (ValueError, 'robust: expected "huber" or "cauchy"', {"robust": ("l1", 1.0)}),
+        (ValueError, 'robust: expected None or a pair of "huber"', {"robust": ("l1", 1.0)}),
         (ValueError, "robust: expected a finite width > 0 m, got 0", {"robust": ("huber", 0.0)}),
         (TypeError, "schedule: expected pairs", {"schedule": 3}),
         (ValueError, "voxel_size: expected a finite size >= 0 m", {"schedule": [(-1.0, None)]}),
         (ValueError, "neighbours: expected 3 to 32, got 2", {"neighbours": 2}),
-        (ValueError, "target_from_source: expected a rigid transform of shape [4, 4]", {"target_from_source": np.eye(3)}),
-        (ValueError, "target_from_source: expected a rigid transform", {"target_from_source": 2 * np.eye(4)}),
+        (ValueError, "guess: expected a rigid transform of shape [4, 4]", {"guess": np.eye(3)}),
+        (ValueError, "guess: expected a rigid transform", {"guess": 2 * np.eye(4)}),
         (ValueError, "source_origin: expected 3 numbers", {"source_origin": [1]}),
         (ValueError, "max_iterations: expected a whole number", {"max_iterations": -1}),
     ):
         with pytest.raises(kind) as error:
             call(**more)
         assert message in str(error.value), str(error.value)
+
+
+def test_targets(library):
+    """A target that is kept aligns each source as a call does, from the guess of the call."""
+    target = library(sheet())
+    for metric in METRICS:
+        kept = pointmill.icp.Target(target, metric=metric, max_distance=0.5)
+        assert len(kept) == 2500 and metric in repr(kept)
+        pose = np.eye(4)
+        for step in range(3):
+            source = library(sheet() + [0.01 * step, -0.01, 0.005])
+            found = kept.align(source, pose)
+            want = pointmill.icp(source=source, target=target, metric=metric, max_distance=0.5, guess=pose)
+            for name in ("target_from_source", "hessian", "covariance", "eigenvalues", "pivot"):
+                assert_bits(to_numpy(getattr(found, name), source), to_numpy(getattr(want, name), source), name)
+            assert (found.status, found.iterations, found.fitness) == (want.status, want.iterations, want.fitness)
+            pose = to_numpy(found.target_from_source, source)
+            np.testing.assert_allclose(pose[:3, 3], [-0.01 * step, 0.01, -0.005], atol=1e-4)
+    up = np.tile([0.0, 0.0, 1.0], (2500, 1))
+    assert pointmill.icp.Target(target, normals=up).align(target).status == "degenerate"
+    for message, call in (
+        ("points: expected 3 or more columns", lambda: pointmill.icp.Target(sheet()[:, :2].copy())),
+        ("normals: expected 2500 rows", lambda: pointmill.icp.Target(target, normals=up[1:])),
+        ("neighbours: expected 3 to 32, got 2", lambda: pointmill.icp.Target(target, neighbours=2)),
+        ("guess: expected a rigid transform", lambda: pointmill.icp.Target(target).align(target, np.eye(3))),
+    ):
+        with pytest.raises(ValueError) as error:
+            call()
+        assert message in str(error.value), str(error.value)
+
+
+def test_searchers(library):
+    rng = np.random.default_rng(3)
+    points, queries = rng.uniform(-1, 1, (400, 4)).astype(np.float32), rng.uniform(-1, 1, (50, 3)).astype(np.float32)
+    squared = ((queries[:, None].astype(np.float64) - points[None, :, :3]) ** 2).sum(2)
+    order = squared.argsort(1)
+    for search in ("auto", "brute", "kdtree", "lbvh"):
+        searcher = pointmill.icp.Searcher(library(points), search=search)
+        assert len(searcher) == 400 and searcher.search == (search if search != "auto" else "kdtree")
+        rows, distances = (to_numpy(a, library(points)) for a in searcher.nearest(library(queries)))
+        assert rows.dtype == np.int64 and distances.dtype == np.float32
+        np.testing.assert_array_equal(rows, order[:, 0])
+        np.testing.assert_allclose(distances, squared.min(1), rtol=1e-4)
+        rows, distances = (to_numpy(a, library(points)) for a in searcher.neighbours(queries, 5))
+        np.testing.assert_array_equal(rows, order[:, :5])
+        # Within a radius there are fewer.
+        rows, distances = (to_numpy(a, library(points)) for a in searcher.neighbours(queries, 32, 0.2))
+        np.testing.assert_array_equal((rows >= 0).sum(1), (squared <= 0.04).sum(1))
+        assert (np.isinf(distances) == (rows < 0)).all()
+        rows, distances = (to_numpy(a) for a in searcher.nearest([[9.0, 9.0, 9.0]], 1.0))
+        assert rows.tolist() == [-1] and np.isinf(distances).all()
+    flat = library(np.stack([*(g.ravel() for g in np.meshgrid(np.arange(9.0), np.arange(9.0))), np.zeros(81)], 1).astype(np.float32))
+    for found in (pointmill.icp.normals(flat, 9), pointmill.icp.Searcher(flat).normals(9)):
+        np.testing.assert_array_equal(np.abs(to_numpy(found, flat)), np.tile(np.float32([0, 0, 1]), (81, 1)))
+    for kind, message, call in (
+        (ValueError, "k: expected 1 to 32, got 33", lambda: searcher.neighbours(queries, 33)),
+        (ValueError, "max_distance: expected 0 m or more", lambda: searcher.nearest(queries, -1.0)),
+        (ValueError, "queries: expected an array of shape [N, 3]", lambda: searcher.nearest(queries[0])),
+        (ValueError, "points: expected values of type f32, got f64", lambda: pointmill.icp.Searcher(sheet())),
+        (ValueError, 'search: expected auto, brute, kdtree or lbvh', lambda: pointmill.icp.Searcher(points, search="octree")),
+    ):
+        with pytest.raises(kind) as error:
+            call()
+        assert message in str(error.value), str(error.value)
+
+
+def test_module_is_a_function():
+    """``pointmill.icp`` is a module that can be called, under both ways to import it."""
+    import inspect
+
+    from pointmill.icp import Target
+
+    assert Target is pointmill.icp.Target and callable(pointmill.icp)
+    assert list(inspect.signature(pointmill.icp).parameters)[:3] == ["source", "target", "guess"]
+    with pytest.raises(TypeError):
+        pointmill.icp(sheet(), sheet())
 
 
 SCRIPT = """

@@ -77,18 +77,18 @@ def test_align(library, dtype):
     scan = library(room()[::7].astype(dtype))
     guess = np.array([0.2, -0.15, 0.1, 0.0, 0.0, 0.03])
     found = grid.align(scan, guess)
-    assert found.converged and found.stop == "converged" and found.iterations > 0 and found.hits == len(room()[::7])
-    pose, transform = to_numpy(found.pose, scan), to_numpy(found.target_from_source, scan)
+    assert found.converged and found.status == "converged" and found.iterations > 0 and found.hits == len(room()[::7])
+    pose, transform = to_numpy(found.xyzrpy, scan), to_numpy(found.target_from_source, scan)
     assert np.abs(pose).max() < 0.02
     np.testing.assert_allclose(transform, matrix(pose), atol=1e-12)
     assert to_numpy(found.hessian, scan).shape == (6, 6) == to_numpy(found.covariance, scan).shape
     # The same guess as a transform, and several at once.
     by_matrix = grid.align(scan, matrix(guess))
-    np.testing.assert_allclose(to_numpy(by_matrix.pose), pose, atol=1e-9)
+    np.testing.assert_allclose(to_numpy(by_matrix.xyzrpy), pose, atol=1e-9)
     several = grid.align(scan, np.stack([guess, np.zeros(6)]))
     assert isinstance(several, list) and len(several) == 2
-    assert_bits(to_numpy(several[0].pose), pose)
-    assert np.abs(to_numpy(grid.align(scan).pose)).max() < 0.02
+    assert_bits(to_numpy(several[0].xyzrpy), pose)
+    assert np.abs(to_numpy(grid.align(scan).xyzrpy)).max() < 0.02
     fit = grid.score(scan, np.stack([guess, pose]))
     nvtl = to_numpy(fit.nvtl, scan)
     assert nvtl[1] > nvtl[0] and nvtl[1] == found.nvtl
@@ -102,10 +102,10 @@ def test_align(library, dtype):
 def test_alignments_that_fail_say_so():
     grid = ndt.Grid(room(), resolution=1.0)
     far = grid.align(room() + 1000.0)
-    assert not far.converged and far.stop == "no_pairs" and far.hits == 0
-    assert grid.align(room(), max_iterations=1, epsilon=1e-9).stop == "max_iterations"
+    assert not far.converged and far.status == "no-pairs" and far.hits == 0
+    assert grid.align(room(), max_iterations=1, epsilon=1e-9).status == "max-iterations"
     empty = ndt.Grid(np.zeros((0, 3)), resolution=1.0)
-    assert len(empty) == 0 and empty.align(room()).stop == "no_pairs" and empty.mean.shape == (0, 3)
+    assert len(empty) == 0 and empty.align(room()).status == "no-pairs" and empty.mean.shape == (0, 3)
 
 
 def test_searches(library):
@@ -165,14 +165,14 @@ def test_errors():
         (ValueError, "resolution: expected", lambda: ndt.Grid(points, resolution=0.0)),
         (ValueError, "min_points: expected a whole number from 1", lambda: ndt.Grid(points, resolution=1.0, min_points=0)),
         (ValueError, "eigen_ratio: expected 0 or more, below 1, got 1", lambda: ndt.Grid(points, resolution=1.0, eigen_ratio=1.0)),
-        (ValueError, 'covariance: expected "autoware" or "unbiased" or "population"', lambda: ndt.Grid(points, resolution=1.0, covariance="x")),
-        (ValueError, "points: expected values of type f32 about an origin", lambda: ndt.Grid(points, resolution=1.0, origin=[0, 0, 0])),
+        (ValueError, 'covariance: expected unbiased, autoware or population, got "x"', lambda: ndt.Grid(points, resolution=1.0, covariance="x")),
+        (ValueError, "origin", lambda: ndt.Grid(points, resolution=1.0, origin=[0, 0, 0])),
         (ValueError, "guess: expected poses of shape [6] or [P, 6]", lambda: grid.align(points, [1, 2, 3])),
         (TypeError, "guess: expected poses of shape", lambda: grid.align(points, "pose")),
         (ValueError, "guess: expected a rigid transform: a rotation to 0.001", lambda: grid.align(points, 2 * np.eye(4))),
         (ValueError, "got a mirroring", lambda: grid.align(points, np.diag([1.0, 1.0, -1.0, 1.0]))),
         (ValueError, "pose: expected one pose, got 2", lambda: grid.point_scores(points, np.zeros((2, 6)))),
-        (ValueError, "expected six finite numbers", lambda: grid.score(points, [np.nan] * 6)),
+        (ValueError, "poses: expected finite numbers, got NaN as number 0", lambda: grid.score(points, [np.nan] * 6)),
         (ValueError, "step_size: expected a finite number > 0", lambda: grid.align(points, step_size=0.0)),
         (ValueError, "radius: expected a finite radius > 0 m", lambda: grid.radius_search(points, -1.0)),
         (ValueError, "cells: expected 1 or 7 or 27, got 6", lambda: grid.neighbours(points, 6)),

@@ -26,7 +26,7 @@ FIELDS = {
     "eigenvalues directions observable pivot source_dropped target_dropped trace prepare_ms",
     pointmill.IcpIteration: "stage target_from_source pairs changed rmse step search_ms reduce_ms solve_ms",
     pointmill.ndt.NdtFit: "score transform_probability nvtl hits",
-    pointmill.ndt.NdtRegistration: "pose target_from_source stop converged iterations score transform_probability nvtl hits hessian covariance",
+    pointmill.ndt.NdtRegistration: "target_from_source xyzrpy status converged iterations score transform_probability nvtl hits hessian covariance",
     pointmill.ndt.NdtReport: "points nonfinite cells sparse degenerate voxels clamped",
     pointmill.ndt.Grid: "resolution report coords counts mean covariance inverse_covariance eigenvalues normal",
 }
@@ -75,7 +75,7 @@ def results(make):
     yield grid.report
     yield grid.score(pts, [0.0] * 6)
     yield grid.align(pts)
-    registration = pointmill.icp(source=pts, target=pts, metric="point_to_point")
+    registration = pointmill.icp(source=pts, target=pts, metric="point-to-point")
     yield registration
     yield registration.trace[0]
 

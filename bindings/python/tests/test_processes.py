@@ -111,10 +111,10 @@ def test_grids_work_in_children():
 
     points = np.random.default_rng(0).uniform(0, 4, (20_000, 3))
     grid = pointmill.ndt.Grid(points, resolution=1.0)
-    pose = grid.align(points[:300]).pose.tolist()
+    pose = grid.align(points[:300]).xyzrpy.tolist()
 
     def child():
-        assert grid.align(points[:300]).pose.tolist() == pose
+        assert grid.align(points[:300]).xyzrpy.tolist() == pose
 
     forked(child)
 

@@ -41,7 +41,7 @@ def test_pooling(file, library):
         array(case["points"], case["geometry_type"][0], library),
         array(case["features"], case["feature_type"][0], library),
     )
-    more = dict(out_size=case["out_size"], max_pts_per_voxel=int(case["max_points"][0]), **params(case))
+    more = dict(out_size=case["out_size"], max_pts_per_voxel=int(case["max_points"][0]) - 1, **params(case))
     get = lambda result: to_numpy(result, arrays[2])
     voxels = int(np.prod(case["out_size"].astype(np.int64)))
     boxes, channels = len(case["boxes"]), case["features"].shape[1]
@@ -87,7 +87,7 @@ def test_gradients(file, library):
     grad = np.zeros(shape, np.float32)
     grad[tuple(case["coords"].T.astype(np.int64))] = case["grad_pooled"]
     grad = library(grad)
-    more = dict(out_size=case["out_size"], max_pts_per_voxel=int(case["max_points"][0]), lists=False, **params(case))
+    more = dict(out_size=case["out_size"], max_pts_per_voxel=int(case["max_points"][0]) - 1, lists=False, **params(case))
     for mode in ("max", "mean"):
         result = pointmill.roi_aware_pool3d(rois, pts, features, mode=mode, for_gradient=True, **more)
         for _ in range(2):

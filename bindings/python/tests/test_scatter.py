@@ -73,7 +73,7 @@ def test_scatter_of_voxels(file):
     points = torch.from_numpy(case["points"])
     params = {"voxel_size": case["voxel_size"], "point_cloud_range": case["range"], "max_num_points": None}
     params |= {"max_voxels": int(case["max_voxels"]), "strict_range": bool(case["strict_range"])}
-    params["order"] = "sorted" if int(case["order"]) else "first_seen"
+    params["order"] = "sorted" if int(case["order"]) else "first-seen"
     voxels = pointmill.voxelize(points, mean="float32", point_to_voxel=True, **params)
     got = pt.scatter(points, voxels.point_to_voxel, voxels.num_voxels)
     assert_bits(got.numpy(), voxels.mean.numpy())

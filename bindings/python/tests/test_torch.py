@@ -67,7 +67,7 @@ def test_parameters_and_subclasses_are_tensors():
 @pytest.mark.parametrize("mean", [False, True])
 @pytest.mark.parametrize("splits", [None, [0, 100, 300]])
 def test_opcheck_voxelize(padded, mean, splits):
-    args = (cloud(), SIZE, RANGE, 3, 50, "first_seen", mean, padded, splits)
+    args = (cloud(), SIZE, RANGE, 3, 50, "first-seen", mean, padded, splits)
     torch.library.opcheck(torch.ops.pointmill.voxelize.default, args)
 
 

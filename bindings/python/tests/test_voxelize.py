@@ -18,7 +18,7 @@ def call(case, library, **more):
         point_cloud_range=case["range"],
         max_num_points=None if dynamic else max_points,
         max_voxels=int(case["max_voxels"]),
-        order=["first_seen", "sorted"][int(case["order"])],
+        order=["first-seen", "sorted"][int(case["order"])],
         strict_range=bool(case["strict_range"]),
         row_splits=case["row_splits"].tolist() if "row_splits" in case else None,
         **more,

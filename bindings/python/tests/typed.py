@@ -23,6 +23,10 @@ splits, indices = pointmill.points_in_boxes_all(pts, boxes)
 assert_type(pointmill.points_in_boxes_all(pts, boxes, layout="bits"), Any)
 pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits).report.points
 
+target = pointmill.icp.Target(pts, metric="gicp")
+assert_type(target.align(pts).converged, bool)
+assert_type(pointmill.icp(source=pts, target=pts).iterations, int)
+
 # Whole numbers of numpy.
 pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, max_num_points=np.int64(3), max_voxels=np.int32(9))
 pointmill.roi_aware_pool3d(boxes, pts, points, out_size=np.int64(2), max_pts_per_voxel=np.int64(9))
@@ -40,4 +44,4 @@ pointmill.icp(source=pts, target=pts, search="kd_tree")  # type: ignore[arg-type
 pointmill.icp(source=pts, target=pts, robust=("hubert", 0.1))  # type: ignore[arg-type]
 ndt.Grid(pts, resolution=2.0, covariance="autowear")  # type: ignore[arg-type]
 grid.neighbours(pts, 9)  # type: ignore[arg-type]
-grid.align(pts).poses  # type: ignore[attr-defined]
+grid.align(pts).xyzrpys  # type: ignore[attr-defined]

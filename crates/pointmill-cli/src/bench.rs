@@ -1,19 +1,18 @@
-//! `pointmill bench`: what the operators take on this machine, beside the fewest bytes they must move.
+//! `pointmill bench`: times of the operators on this machine, beside the fewest bytes they must move.
 
-use crate::args::{BenchArgs, Operator};
 use crate::device;
 use crate::failure::Failure;
-use crate::inputs::load_one;
+use crate::flags::{ReadArgs, parse_voxel_size};
+use crate::inputs::{STDIN, read_cloud, require_format};
 use crate::interrupt;
 use crate::printer::Printer;
 use crate::say;
 use crate::soak;
-use crate::table::grouped;
-use pointmill::{Device, Stream};
-use pointmill_bench::{
-    IcpCase, Measurement, NdtCase, RoiCase, Sweep, builtin, copy_rate, icp, icp_pairs, ndt_align, ndt_build, ndt_maps,
-    ndt_search, replicated, roi_pool, roi_scenes, sort, voxelize,
-};
+use crate::text::grouped;
+use clap::{Args, ValueEnum};
+use pointmill::Stream;
+use pointmill_bench::{IcpCase, Measurement, Suite, Sweep, builtin, copy_rate, icp_pairs, replicated, with_cpu};
+use pointmill_io::Scan;
 use serde::Serialize;
 
 /// The commit this was built from, if it was built in a repository.
@@ -22,9 +21,53 @@ const COMMIT: &str = match option_env!("POINTMILL_COMMIT") {
     None => "unknown",
 };
 
+/// `bench`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// What to measure
+    #[arg(value_enum, default_value = "voxelize")]
+    operator: Operator,
+    /// A point cloud instead of the built-in synthetic ones
+    #[arg(long, value_name = "FILE")]
+    input: Option<String>,
+    /// icp: the target of the alignment
+    #[arg(long, value_name = "FILE", requires = "input")]
+    target: Option<String>,
+    #[command(flatten)]
+    read: ReadArgs,
+    /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
+    #[arg(long, value_name = "X[,Y,Z]", value_parser = parse_voxel_size)]
+    voxel_size: Option<[f32; 3]>,
+    /// Repeat the cloud, each copy moved a little, up to this many points
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    points: Option<u32>,
+    /// Runs for the medians; a fourth of them on the CPU
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rounds: u32,
+    /// soak: sweeps of each pass [default: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    sweeps: Option<u32>,
+}
+
+/// What `bench` measures.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Operator {
+    /// Voxelization, and the sort that it uses
+    Voxelize,
+    /// Pooling in oriented boxes, its gradient, and points in boxes; on built-in scenes
+    RoiPool,
+    /// Grids of normal distributions: building, searching, scoring, aligning; on built-in maps
+    Ndt,
+    /// Alignment: searches, normals, whole alignments; on built-in pairs, or --input onto --target
+    Icp,
+    /// Checks that memory stays flat and results stay equal over many sweeps, on one thread and on eight that share the device; exit 6 if not
+    Soak,
+}
+
 /// `begin` of `bench`.
 #[derive(Debug, Serialize)]
-struct Begin {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Begin {
     /// The device and what is behind it.
     device: String,
     /// Measured rate of a large copy, bytes read plus written, in TB/s.
@@ -35,73 +78,21 @@ struct Begin {
     commit: &'static str,
 }
 
-/// What is measured, and on what.
-enum Subject {
-    Voxelize { sweeps: Vec<Sweep>, sorts: bool },
-    RoiPool(Vec<RoiCase>),
-    Ndt(Vec<NdtCase>),
-    Icp(Vec<IcpCase>),
+/// The suite that the flags ask for; a soak has none.
+fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
+    Ok(Some(match args.operator {
+        Operator::Voxelize => {
+            refuse(&[("--target", args.target.is_some())], "voxelize")?;
+            Suite::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() }
+        }
+        Operator::RoiPool => refuse_clouds(args, "roi-pool").map(|()| Suite::RoiPool)?,
+        Operator::Ndt => refuse_clouds(args, "ndt").map(|()| Suite::Ndt)?,
+        Operator::Icp => Suite::Icp(pairs(args)?),
+        Operator::Soak => return refuse_clouds(args, "soak").map(|()| None),
+    }))
 }
 
-impl Subject {
-    fn of(args: &BenchArgs) -> Result<Self, Failure> {
-        match args.operator {
-            Operator::Voxelize => {
-                refuse(&[("--target", args.target.is_some())], "voxelize")?;
-                Ok(Self::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() })
-            }
-            Operator::RoiPool => {
-                refuse_clouds(args, "roi-pool")?;
-                Ok(Self::RoiPool(roi_scenes()))
-            }
-            Operator::Ndt => {
-                refuse_clouds(args, "ndt")?;
-                Ok(Self::Ndt(ndt_maps()))
-            }
-            Operator::Icp => Ok(Self::Icp(pairs(args)?)),
-            Operator::Soak => unreachable!("a soak measures no subject"),
-        }
-    }
-
-    /// Shows each measurement as soon as there is one.
-    fn measure(&self, stream: &Stream, rounds: usize, rate: f64, printer: &mut Printer) -> Result<(), Failure> {
-        match self {
-            Self::Voxelize { sweeps, sorts } => {
-                for sweep in sweeps {
-                    show(&voxelize(stream, sweep, rounds, rate)?, printer)?;
-                }
-                if *sorts && !stream.device().is_cpu() {
-                    for n in [100_000, 1_000_000, 10_000_000] {
-                        show(&[sort(stream, n, rate)?], printer)?;
-                    }
-                }
-            }
-            Self::RoiPool(cases) => {
-                for case in cases {
-                    show(&roi_pool(stream, case, rounds, rate)?, printer)?;
-                }
-            }
-            Self::Ndt(cases) => {
-                for case in cases {
-                    show(&[ndt_build(stream, case, rounds, rate)?], printer)?;
-                }
-                // One million points to look for, in a drive and in no order; a scan against the map that these make.
-                for case in &cases[1..3] {
-                    show(&ndt_search(stream, case, rounds, rate)?, printer)?;
-                }
-                show(&ndt_align(stream, &cases[3], rounds, rate)?, printer)?;
-            }
-            Self::Icp(cases) => {
-                for case in cases {
-                    show(&icp(stream, case, rounds, rate)?, printer)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Refuses what says which cloud to measure.
+/// Refuses flags that name a cloud to measure.
 fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
     let given = [
         ("--input", args.input.is_some()),
@@ -124,6 +115,18 @@ fn refuse(given: &[(&str, bool)], operator: &str) -> Result<(), Failure> {
     }
 }
 
+/// Reads one of so many inputs.
+fn load(input: &str, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
+    let options = read.options();
+    if input == STDIN {
+        require_format(&options)?;
+    }
+    read_cloud(input, &options).map_err(|e| {
+        say::error(&e);
+        Failure::Inputs { failed: 1, inputs }
+    })
+}
+
 /// The pairs of clouds to align: the given files or the built-in ones.
 fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
     refuse(&[("--voxel-size", args.voxel_size.is_some()), ("--points", args.points.is_some())], "icp")?;
@@ -133,10 +136,7 @@ fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
         (Some(source), Some(target)) => (source, target),
     };
     let read = |input: &str| -> Result<Vec<[f32; 3]>, Failure> {
-        let scan = load_one(input, &args.read.options())?.map_err(|e| {
-            say::error(&e);
-            Failure::Inputs { failed: 1, inputs: 2 }
-        })?;
+        let scan = load(input, &args.read, 2)?;
         Ok(scan.cloud.points().iter_xyz().filter(|p| p.iter().all(|x| x.is_finite())).collect())
     };
     let name = source.rsplit('/').next().unwrap_or(source).to_owned();
@@ -145,23 +145,12 @@ fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
 
 /// Runs the command: each measurement is one `bench` record, a [`Measurement`].
 pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
-    if matches!(args.operator, Operator::Soak) {
-        refuse_clouds(args, "soak")?;
-        return soak::run(args, name, printer);
-    }
+    let Some(suite) = suite(args)? else { return soak::run(args.sweeps, name, printer) };
     if args.sweeps.is_some() {
         return Err(Failure::Usage("--sweeps: only bench soak counts sweeps, expected no --sweeps".into()));
     }
-    let subject = Subject::of(args)?;
-    let chosen = device::open(name)?;
+    let devices = with_cpu(device::open(name)?)?;
     let rounds = args.rounds as usize;
-    // A CPU is measured with one thread and with all; beside a GPU stands the CPU.
-    let mut devices = if chosen.is_cpu() { Vec::new() } else { vec![chosen] };
-    devices.push(Device::cpu_with_threads(1)?);
-    let threads = Device::cpu().threads();
-    if threads > 1 {
-        devices.push(Device::cpu_with_threads(threads)?);
-    }
     for device in &devices {
         let stream = Stream::new(device)?;
         let rate = copy_rate(&stream)?;
@@ -174,9 +163,9 @@ pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result
         printer.record("begin", &begin)?;
         printer.text(&format!("{}, copy {:.3} TB/s, commit {COMMIT}", begin.device, begin.copy_rate_tb_per_s))?;
         printer.text(&head())?;
-        // A CPU is a hundred times slower: fewer rounds tell as much.
+        // A CPU is a hundred times slower, so fewer rounds suffice.
         let rounds = if device.is_cpu() { rounds.div_ceil(4) } else { rounds };
-        subject.measure(&stream, rounds, rate, printer)?;
+        suite.measure(&stream, rounds, rate, &mut |measurements| show(measurements, printer))?;
     }
     Ok(())
 }
@@ -186,10 +175,7 @@ fn sweeps(args: &BenchArgs) -> Result<Vec<Sweep>, Failure> {
     let sweeps = match &args.input {
         None => builtin(),
         Some(input) => {
-            let scan = load_one(input, &args.read.options())?.map_err(|e| {
-                say::error(&e);
-                Failure::Inputs { failed: 1, inputs: 1 }
-            })?;
+            let scan = load(input, &args.read, 1)?;
             let name = input.rsplit('/').next().unwrap_or(input).to_owned();
             // Merged sweeps carry a fifth column, and detectors cut them finer.
             let fine = scan.cloud.columns() == 5;

@@ -2,8 +2,7 @@
 
 use crate::failure::Failure;
 use crate::say;
-use clap::{Args, ValueEnum};
-use pointmill::{Device, Error};
+use pointmill::Device;
 
 /// What `--device` takes, for messages.
 const EXPECTED: &str = "auto, cpu, cuda or cuda:I with I = 0, 1, ...";
@@ -23,48 +22,18 @@ fn parse(name: &str) -> Option<Name> {
         "cuda" => Some(Name::Cuda(0)),
         _ => {
             let digits = name.strip_prefix("cuda:")?;
-            // A sign is no digit, though numbers may have one.
+            // `parse` would take a sign.
             digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?.map(Name::Cuda)
         }
     }
 }
 
-/// The name itself, if it is one.
+/// The name itself, if it is the name of a device.
 pub(crate) fn check_name(name: &str) -> Result<String, String> {
     parse(name).map(|_| name.to_owned()).ok_or_else(|| format!("expected {EXPECTED}"))
 }
 
-/// `--on-oom`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnOom {
-    /// The input fails, the others are still done
-    #[default]
-    Fail,
-    /// The input is done on the CPU, which is said
-    Cpu,
-}
-
-/// `--on-oom`, for commands that work on devices.
-#[derive(Clone, Copy, Debug, Default, Args)]
-pub(crate) struct OnOomArgs {
-    /// What becomes of an input for which the GPU has too little memory
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
-    pub(crate) on_oom: OnOom,
-}
-
-impl OnOom {
-    /// Whether work that ended so on a device is to be done again on the CPU.
-    pub(crate) fn redoes(self, e: &Error, device: &Device) -> bool {
-        self == Self::Cpu && !device.is_cpu() && matches!(e, Error::OutOfMemory { .. })
-    }
-}
-
-/// Says that an input is done on the CPU.
-pub(crate) fn say_redone(name: &str, e: &Error) {
-    say::warning(format_args!("{name}: {e}; done again on the CPU"));
-}
-
-/// Opens the device; says on stderr what `auto` chose.
+/// Opens the device, and prints on stderr what `auto` chose.
 pub(crate) fn open(name: &str) -> Result<Device, Failure> {
     match parse(name) {
         Some(Name::Cpu) => Ok(Device::cpu()),
@@ -78,12 +47,12 @@ pub(crate) fn open(name: &str) -> Result<Device, Failure> {
     }
 }
 
-/// The CPU that `--cpu` runs beside a device: beside the CPU itself, one thread of it.
+/// The CPU that `--cpu` runs beside a device. Beside the CPU itself it is one thread.
 pub(crate) fn cpu_beside(device: &Device) -> Result<Device, Failure> {
     Ok(if device.is_cpu() { Device::cpu_with_threads(1)? } else { Device::cpu() })
 }
 
-/// The device and what is behind it: `cpu (16 threads)`, `cuda:0 (NVIDIA H200)`.
+/// The device with its product name or number of threads: `cpu (16 threads)`, `cuda:0 (NVIDIA H200)`.
 pub(crate) fn describe(device: &Device) -> String {
     match device.info() {
         Ok(Some(info)) => format!("{device} ({})", info.name),

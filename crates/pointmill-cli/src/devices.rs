@@ -1,32 +1,64 @@
-//! `pointmill devices`: what `--device` can name.
+//! `pointmill devices`: the devices that `--device` takes, and with -v what a GPU needs.
 
 use crate::failure::Failure;
+use crate::json::VERSION;
 use crate::printer::Printer;
-use crate::records::VERSION;
+use crate::text::{counted, grouped, shown};
 use pointmill::{Device, DeviceInfo, Embedded};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// `summary` of `devices`.
 #[derive(Debug, Serialize)]
-struct Devices {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Devices {
     /// The version of this program.
     version: &'static str,
     /// The CPU and the GPUs.
     devices: Vec<Entry>,
-    /// The oldest GPU that the kernels are compiled for, such as `sm_70`; newer ones translate them.
+    /// The oldest GPU that the kernels run on, such as `sm_70`; drivers compile them for newer ones.
     ptx_target: &'static str,
-    /// The version of PTX that the driver must know.
+    /// The version of PTX that the driver must support.
     ptx_version: &'static str,
+    /// The kernels that are embedded as PTX, by operator.
+    modules: Vec<Module>,
+    /// Where the driver keeps the kernels that it has compiled.
+    cache: Cache,
     /// Why no GPU answers; null if the driver gives no reason.
     cuda_error: Option<String>,
 }
 
-/// A device; what a CPU does not have is null.
+/// The kernels of an operator.
 #[derive(Debug, Serialize)]
-struct Entry {
-    /// As `--device` takes it.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Module {
+    /// The operator; `prim` is what operators share.
+    name: &'static str,
+    /// The number of kernels.
+    kernels: usize,
+    /// Bytes of PTX text, which the driver compiles at the first launch.
+    bytes: usize,
+}
+
+/// The compute cache of the CUDA driver.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Cache {
+    /// The folder: `CUDA_CACHE_PATH`, else `~/.nv/ComputeCache`; null without a home.
+    folder: Option<String>,
+    /// Whether `CUDA_CACHE_DISABLE` turns the cache off, so that every process compiles the kernels.
+    disabled: bool,
+    /// Whether the folder exists.
+    exists: bool,
+}
+
+/// A device. What a CPU does not have is null.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Entry {
+    /// The name for `--device`.
     device: String,
-    /// The product's name.
+    /// The name of the product.
     name: Option<String>,
     /// Threads of the CPU.
     threads: Option<usize>,
@@ -36,29 +68,86 @@ struct Entry {
     multiprocessors: Option<u32>,
     /// Bytes of memory.
     memory_bytes: Option<u64>,
-    /// Bytes that are free.
+    /// Bytes of memory that are free.
     free_bytes: Option<u64>,
-    /// The newest CUDA version that the driver serves.
+    /// The newest CUDA version that the driver supports.
     driver_cuda: Option<String>,
-    /// The driver's own version, where the system tells.
+    /// The version of the driver, if the system reports it.
     driver: Option<String>,
 }
 
-/// Runs the command.
-pub(crate) fn run(printer: &mut Printer) -> Result<(), Failure> {
+/// Runs the command; `verbose` adds what people need to find out why a GPU does not answer or starts slowly.
+pub(crate) fn run(verbose: bool, printer: &mut Printer) -> Result<(), Failure> {
     let (gpus, cuda_error) = match Device::list_cuda() {
         Ok(gpus) => (gpus, None),
         Err(e) => (Vec::new(), Some(e.to_string())),
     };
     let devices = std::iter::once(Entry::cpu()).chain(gpus.iter().map(Entry::gpu)).collect();
-    let Embedded { target: ptx_target, ptx_version, .. } = Device::embedded();
-    let list = Devices { version: VERSION, devices, ptx_target, ptx_version, cuda_error };
+    let Embedded { target: ptx_target, ptx_version, modules, .. } = Device::embedded();
+    let modules = modules.iter().map(|m| Module { name: m.name, kernels: m.kernels, bytes: m.bytes }).collect();
+    let list =
+        Devices { version: VERSION, devices, ptx_target, ptx_version, modules, cache: Cache::find(), cuda_error };
     printer.record("summary", &list)?;
-    list.devices.iter().try_for_each(|entry| printer.text(&entry.told()))?;
+    list.devices.iter().try_for_each(|entry| printer.text(&entry.line()))?;
     match &list.cuda_error {
-        Some(reason) => printer.text(&format!("no GPU: {}", pointmill_io::escape(reason))),
-        None if gpus.is_empty() => printer.text("no GPU"),
-        None => Ok(()),
+        Some(reason) => printer.text(&format!("no GPU: {}", pointmill_io::escape(reason)))?,
+        None if gpus.is_empty() => printer.text("no GPU")?,
+        None => {}
+    }
+    if verbose { list.details(&gpus).iter().try_for_each(|line| printer.text(line)) } else { Ok(()) }
+}
+
+impl Devices {
+    /// What is embedded, where the cache lies, and what to do if something is missing.
+    fn details(&self, gpus: &[DeviceInfo]) -> Vec<String> {
+        let bytes: usize = self.modules.iter().map(|m| m.bytes).sum();
+        let target = format!("{} and newer, PTX {}", self.ptx_target, self.ptx_version);
+        let mut lines = vec![format!("embedded kernels for {target}: {} KB", grouped(bytes / 1000))];
+        lines.extend(self.modules.iter().map(|m| {
+            format!("  {:<10} {:>12} {:>8} KB", m.name, counted(m.kernels, "kernel"), grouped(m.bytes / 1000))
+        }));
+        let folder = self.cache.folder.as_deref().map_or_else(|| "nowhere".into(), pointmill_io::escape);
+        lines.push(match self.cache {
+            Cache { disabled: true, .. } => "driver cache: off (CUDA_CACHE_DISABLE)".to_owned(),
+            Cache { exists: true, .. } => format!("driver cache: {folder}"),
+            Cache { .. } => format!("driver cache: {folder}, which does not exist yet"),
+        });
+        lines.extend(self.advice(gpus).map(|advice| format!("advice: {advice}")));
+        lines
+    }
+
+    fn advice(&self, gpus: &[DeviceInfo]) -> impl Iterator<Item = String> {
+        let mut advice = Vec::new();
+        if gpus.is_empty() {
+            advice.push("install an NVIDIA driver, and check that `nvidia-smi` lists the GPU; in a container pass it in (docker run --gpus all). Everything works on the CPU meanwhile".to_owned());
+        }
+        let oldest = |gpu: &&DeviceInfo| gpu.compute_capability < (7, 0);
+        advice.extend(
+            gpus.iter()
+                .filter(oldest)
+                .map(|gpu| format!("cuda:{} is older than {}: use --device cpu", gpu.index, self.ptx_target)),
+        );
+        let full = |gpu: &&DeviceInfo| gpu.free_bytes < 1 << 30;
+        advice.extend(gpus.iter().filter(full).map(|gpu| {
+            format!("cuda:{} has less than 1 GiB free: end other processes, or pass --on-oom cpu", gpu.index)
+        }));
+        if self.cache.disabled && !gpus.is_empty() {
+            advice.push(
+                "unset CUDA_CACHE_DISABLE, so that the driver compiles the kernels once and not in every process"
+                    .to_owned(),
+            );
+        }
+        advice.into_iter()
+    }
+}
+
+impl Cache {
+    fn find() -> Self {
+        let given = std::env::var_os("CUDA_CACHE_PATH").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let folder = given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".nv/ComputeCache")));
+        let disabled = std::env::var_os("CUDA_CACHE_DISABLE").is_some_and(|value| value == "1");
+        let exists = folder.as_deref().is_some_and(Path::is_dir);
+        Self { folder: folder.as_deref().map(shown), disabled, exists }
     }
 }
 
@@ -92,8 +181,8 @@ impl Entry {
         }
     }
 
-    /// For people.
-    fn told(&self) -> String {
+    /// The line for people.
+    fn line(&self) -> String {
         let gib = |bytes: Option<u64>| bytes.unwrap_or(0) as f64 / f64::from(1 << 30);
         let Some(name) = &self.name else {
             return format!("{:<8} {} thread(s)", self.device, self.threads.unwrap_or(1));

@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked to, and the exit code that says so.
+//! Why a command failed, and its exit code.
 
 use pointmill::Error;
 use pointmill_io::IoError;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// What ends a command. Its message goes to stderr, its code to the shell.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// 1: a device that refuses, an answer that cannot be told.
+    /// 1: a device that refuses, a result that cannot be printed.
     #[error("{0}")]
     Io(String),
     /// 1: a file that cannot be written, or a setting that cannot be read.
@@ -19,13 +19,13 @@ pub(crate) enum Failure {
         /// The file or folder.
         file: PathBuf,
     },
-    /// 1: memory that is not there, of the host or of a device.
+    /// 1: too little memory on the host or on a device.
     #[error("{0}")]
     OutOfMemory(String),
-    /// 2: arguments that make no sense. Nothing was done.
+    /// 2: arguments that cannot be used. Nothing was done.
     #[error("{0}")]
     Usage(String),
-    /// 3: some inputs failed, each told before; the rest is complete.
+    /// 3: some inputs failed, each reported before; the rest is complete.
     #[error("{failed} of {inputs} input(s) failed")]
     Inputs {
         /// How many failed.
@@ -33,7 +33,7 @@ pub(crate) enum Failure {
         /// How many there were.
         inputs: usize,
     },
-    /// 4: a device asked for by name is not there.
+    /// 4: a device asked for by name is not available.
     #[error("{0}")]
     NoDevice(String),
     /// 5: the device no longer answers.
@@ -42,7 +42,7 @@ pub(crate) enum Failure {
     /// 6: the work is done, and the answer is "no".
     #[error("{0}")]
     No(String),
-    /// 70: a mistake in this program, caught.
+    /// 70: a bug in this program, caught.
     #[error("internal error: {0}; please report it")]
     Internal(String),
     /// 128 and the signal's number: 130 from the keyboard, 143 by `kill`.
@@ -80,7 +80,7 @@ impl Failure {
         }
     }
 
-    /// The file that it is about, if it is about one.
+    /// The file that the failure is about, if there is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
             Self::File { file, .. } => Some(file),
@@ -88,7 +88,7 @@ impl Failure {
         }
     }
 
-    /// [`Failure::File`], in the words of the library that reads and writes.
+    /// A [`Failure::File`] with the message of the library that reads and writes.
     pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let told = IoError::io(path, action);
         move |e| told(e).into()

@@ -1,30 +1,40 @@
-//! `pointmill info`: what is in files.
+//! `pointmill info`: format, columns, bounds and number of points of files.
 
-use crate::args::InfoArgs;
-use crate::batch::Batch;
+use crate::batch::{Cell, Command, Job, Trouble};
 use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, load_or_tell, one_file};
+use crate::flags::{BatchArgs, ReadArgs};
+use crate::inputs::{Inputs, Source};
+use crate::json::{Frame, Summary};
 use crate::printer::Printer;
-use crate::records::{BatchBegin, BatchSummary};
-use crate::say;
 use crate::stats::milliseconds;
-use crate::table::grouped;
+use crate::text::{counted, grouped};
+use clap::Args;
 use pointmill_io::{Scan, escape};
 use serde::Serialize;
 use std::time::Instant;
 
-/// The command's name.
-const COMMAND: &str = "info";
+/// `pointmill info`
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    #[arg(value_name = "FILE", required = true)]
+    inputs: Vec<String>,
+    #[command(flatten)]
+    batch: BatchArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+}
 
-/// `summary` of `info` of one file, and with `index` a `frame` of many.
+/// `begin` of `info`.
 #[derive(Debug, Serialize)]
-struct Info {
-    /// Its number, from 0, failed ones counted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    index: Option<usize>,
-    /// The file, or `-`.
-    input: String,
-    /// The format's name.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Begin {}
+
+/// `frame` of `info`: a file.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Row {
+    /// The format of the file.
     format: &'static str,
     /// The number of points.
     points: usize,
@@ -34,30 +44,31 @@ struct Info {
     bounds: Option<Bounds>,
     /// Points with a NaN or an infinity in x, y or z.
     nonfinite: usize,
-    /// What is odd about it.
-    warnings: Vec<String>,
 }
 
 /// A column.
 #[derive(Debug, Serialize)]
-struct Column {
-    /// Its name.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Column {
+    /// The name of the column.
     name: String,
     /// The type of its values in the file.
     r#type: &'static str,
 }
 
-/// A box, of numbers as wide as the file's.
+/// A box, in the precision of the file.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
-enum Bounds {
+pub(crate) enum Bounds {
     F32(Corners<f32>),
     F64(Corners<f64>),
 }
 
 /// The corners of a box.
 #[derive(Debug, Serialize)]
-struct Corners<T> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Corners<T> {
     /// Smallest x, y, z.
     min: [T; 3],
     /// Largest x, y, z.
@@ -73,78 +84,107 @@ impl Bounds {
     }
 
     /// A line for each axis.
-    fn told(&self) -> [String; 3] {
-        fn lines<T: std::fmt::Display>(Corners { min, max }: &Corners<T>) -> [String; 3] {
+    fn lines(&self) -> [String; 3] {
+        fn axes<T: std::fmt::Display>(Corners { min, max }: &Corners<T>) -> [String; 3] {
             std::array::from_fn(|axis| format!("{}          {} .. {} m", ["x", "y", "z"][axis], min[axis], max[axis]))
         }
         match self {
-            Self::F32(corners) => lines(corners),
-            Self::F64(corners) => lines(corners),
+            Self::F32(corners) => axes(corners),
+            Self::F64(corners) => axes(corners),
         }
     }
+}
+
+/// `summary` of `info`.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Totals {
+    /// Points of all inputs that were done.
+    points: usize,
+}
+
+struct Info {
+    inputs: Inputs,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let Some(input) = one_file(&args.inputs) else { return many(args, printer) };
-    let scan = load_or_tell(input, &args.read.options(), printer)?;
-    let info = Info::new(None, input, &scan);
-    info.warnings.iter().for_each(|warning| say::warning(format_args!("{input}: {warning}")));
-    printer.record("summary", &info)?;
-    info.told().iter().try_for_each(|line| printer.text(line))
-}
-
-/// Files one after the other, or several at a time.
-fn many(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
     let mut inputs = Inputs::find(&args.inputs, args.read.options())?;
     let sources = std::mem::take(&mut inputs.sources);
-    printer.record("begin", &BatchBegin::new(COMMAND, sources.len()))?;
-    let batch = Batch { sources: &sources, args: args.batch, ledger: None, writes: false };
-    let mut points = 0;
-    let lanes = vec![(); args.batch.lanes(sources.len())];
-    let look = |(): &mut (), index: usize, source: &Source| {
-        let start = Instant::now();
-        let info = Info::new(Some(index), &source.name(), &inputs.scan(source)?);
-        let ms = milliseconds(start.elapsed());
-        tracing::info!("{}: {} points, {}; read {ms} ms", info.input, info.points, info.format);
-        Ok(info)
+    let job = Job {
+        name: "info",
+        device: None,
+        sources: &sources,
+        batch: args.batch,
+        verbose: true,
+        ledger: None,
+        out: None,
+        picture: None,
+        writes: false,
     };
-    let ran = batch.run(lanes, printer, look, |printer, info: Info| {
-        points += info.points;
-        info.warnings.iter().for_each(|w| say::warning(format_args!("{}: {w}", info.input)));
-        printer.record("frame", &info)?;
-        printer.text(&escape(&info.input))?;
-        info.told().iter().try_for_each(|line| printer.text(&format!("  {line}")))
-    })?;
-    let Some((_, counts)) = ran else { return Ok(()) };
-    BatchSummary::new(COMMAND, counts, points).tell(printer)?;
-    counts.verdict()
+    job.begin(Begin {}, printer)?;
+    job.run(&Info { inputs }, printer)
 }
 
-impl Info {
-    fn new(index: Option<usize>, input: &str, scan: &Scan) -> Self {
-        let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() });
-        Self {
-            index,
-            input: input.into(),
-            format: scan.format.as_str(),
-            points: scan.cloud.len(),
-            columns: columns.collect(),
-            bounds: Bounds::of(scan),
-            nonfinite: scan.cloud.points().nonfinite(),
-            warnings: scan.warnings.iter().map(ToString::to_string).collect(),
-        }
+impl Command for Info {
+    type Lane = ();
+    type Row = Row;
+    type Totals = Totals;
+    const INPUT: &'static str = "input";
+
+    fn lane(&self) -> Result<(), Failure> {
+        Ok(())
     }
 
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+        let start = Instant::now();
+        let scan = self.inputs.scan(source)?;
+        let read_ms = milliseconds(start.elapsed());
+        let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
+        let (format, points, input) = (scan.format.as_str(), scan.cloud.len(), source.name());
+        tracing::info!("{input}: {points} points, {format}; read {read_ms} ms");
+        let (bounds, nonfinite) = (Bounds::of(&scan), scan.cloud.points().nonfinite());
+        let warnings = scan.warnings.iter().map(ToString::to_string).collect();
+        let of = Row { format, points, columns, bounds, nonfinite };
+        Ok(Frame::read(index, input, read_ms, warnings, of))
+    }
+
+    fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
+        totals.points += frame.of.points;
+        Ok(())
+    }
+
+    fn cells(&self, _: &Frame<Row>) -> Vec<Cell> {
+        Vec::new()
+    }
+
+    fn detail(&self, frame: &Frame<Row>, alone: bool) -> Option<Vec<String>> {
+        let lines = frame.of.lines();
+        if alone {
+            return Some(lines);
+        }
+        let name = escape(&frame.input);
+        Some(std::iter::once(name).chain(lines.iter().map(|line| format!("  {line}"))).collect())
+    }
+
+    fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
+        if summary.counts.inputs == 1 {
+            return Vec::new();
+        }
+        vec![format!("{}, {} points", counted(summary.counts.done, "input"), grouped(summary.of.points))]
+    }
+}
+
+impl Row {
     /// For people.
-    fn told(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<String> {
         let columns: Vec<_> = self.columns.iter().map(|c| format!("{} {}", escape(&c.name), c.r#type)).collect();
         let mut lines = vec![
             format!("format     {}", self.format),
             format!("points     {}", grouped(self.points)),
             format!("columns    {}: {}", self.columns.len(), columns.join(", ")),
         ];
-        lines.extend(self.bounds.iter().flat_map(Bounds::told));
+        lines.extend(self.bounds.iter().flat_map(Bounds::lines));
         lines.push(format!("nonfinite  {}", grouped(self.nonfinite)));
         lines
     }

@@ -1,8 +1,6 @@
-//! What goes in: files, the standard input, or the sweeps of the built-in drive.
+//! Inputs: files, the standard input, or the sweeps of the built-in drive.
 
-use crate::batch::Refused;
 use crate::failure::Failure;
-use crate::printer::Printer;
 use pointmill::PointCloud;
 use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
@@ -12,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The name of the standard input.
 pub(crate) const STDIN: &str = "-";
 /// The format of what is built in.
-const SYNTHETIC: &str = "synthetic";
+pub(crate) const SYNTHETIC: &str = "synthetic";
 
 /// All inputs, in order.
 #[derive(Debug)]
@@ -29,11 +27,13 @@ pub(crate) enum Source {
     Stdin,
     /// A sweep of the built-in drive.
     Sweep(usize),
-    /// A folder without a cloud, a pattern without a match, what is no regular file in a folder: an input that fails when its turn comes.
+    /// The built-in street.
+    Street,
+    /// An input that fails in its turn: a folder without a cloud, a pattern without a match, or something in a folder that is no regular file.
     Nothing(IoError),
 }
 
-/// A cloud, and what is to be told about where it comes from.
+/// A cloud, and where it comes from.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) cloud: PointCloud,
@@ -50,7 +50,7 @@ pub(crate) struct Exact {
     pub(crate) xyz_f64: Option<Vec<f64>>,
     /// A format's name, or `synthetic`.
     pub(crate) format: String,
-    /// What is odd about it; that the cloud has lost something is not.
+    /// What is unusual about the input. A cast is not, since nothing is lost.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl From<Scan> for Exact {
 }
 
 impl Inputs {
-    /// Finds what the arguments mean. Only arguments that make no sense fail here; the rest fails in its turn.
+    /// Finds the inputs that the arguments name. An argument that can be no input is an error; an input that cannot be read fails in its turn.
     pub(crate) fn find(args: &[String], options: ReadOptions) -> Result<Self, Failure> {
         let mut sources = Vec::new();
         for arg in args {
@@ -100,7 +100,7 @@ impl Inputs {
         Ok(Loaded { cloud: scan.cloud, format: scan.format.to_string(), warnings })
     }
 
-    /// Reads the input for a map: with every bit of its coordinates, and a sweep of the drive where the drive's world has it.
+    /// Reads the input for a map, with every bit of its coordinates. A sweep of the drive is moved to the frame of its world.
     pub(crate) fn load_exact(&self, source: &Source) -> Result<Exact, IoError> {
         let Source::Sweep(i) = source else { return Ok(self.scan(source)?.into()) };
         let drive = self.drive();
@@ -121,20 +121,21 @@ impl Inputs {
             Source::File(path) => read(path, &self.options),
             Source::Stdin => read_stdin(&self.options),
             Source::Nothing(e) => Err(again(e)),
-            Source::Sweep(_) => unreachable!("sweeps are made, not read"),
+            Source::Sweep(_) | Source::Street => unreachable!("what is built in is not read"),
         }
     }
 }
 
-/// Whether arguments name one file, and neither a folder nor a pattern: then the answer is about that file alone.
+/// The argument, if there is one and it names a file and neither a folder nor a pattern.
 pub(crate) fn one_file(args: &[String]) -> Option<&str> {
     let [arg] = args else { return None };
     let path = Path::new(arg);
     (!path.is_dir() && (path.exists() || !arg.contains(['*', '?', '[']))).then_some(arg)
 }
 
-/// Whether arguments may mean any number of files: then a name that is no file's stands for a folder of outputs, however many inputs are found.
-/// What is not there is taken for a folder if its name is no cloud's.
+/// Whether the arguments may name any number of files, so that `--out` is a folder however many are found.
+///
+/// A path that does not exist is taken for a folder unless it has the name of a cloud.
 pub(crate) fn may_be_many(args: &[String]) -> bool {
     match one_file(args) {
         Some(STDIN) => false,
@@ -143,39 +144,24 @@ pub(crate) fn may_be_many(args: &[String]) -> bool {
     }
 }
 
-/// Reads the one input of a command; one that cannot be read is told, and ends it.
-pub(crate) fn load_or_tell(input: &str, options: &ReadOptions, printer: &mut Printer) -> Result<Scan, Failure> {
-    match load_one(input, options)? {
-        Ok(scan) => Ok(scan),
-        Err(e) => {
-            Refused::from(e).tell(printer, 0, input)?;
-            Err(Failure::Inputs { failed: 1, inputs: 1 })
-        }
-    }
-}
-
-/// Reads a file or the standard input, as a command with one input does.
-pub(crate) fn load_one(input: &str, options: &ReadOptions) -> Result<Result<Scan, IoError>, Failure> {
-    if input == STDIN {
-        require_format(options)?;
-        return Ok(read_stdin(options));
-    }
-    Ok(read(input, options))
+/// Reads a file or the standard input, for which [`require_format`] has checked the format.
+pub(crate) fn read_cloud(input: &str, options: &ReadOptions) -> Result<Scan, IoError> {
+    if input == STDIN { read_stdin(options) } else { read(input, options) }
 }
 
 fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
     read_from(std::io::stdin().lock(), STDIN, options)
 }
 
-/// Without a name only `--format` can tell what comes through the standard input.
+/// Checks that `--format` is given, since the standard input has no name that tells its format.
 pub(crate) fn require_format(options: &ReadOptions) -> Result<(), Failure> {
     match options.format {
         Some(_) => Ok(()),
-        None => Err(Failure::Usage("-: expected --format, since the standard input has no name to tell it".into())),
+        None => Err(Failure::Usage("-: expected --format, since the standard input has no name that tells it".into())),
     }
 }
 
-/// The error once more: they cannot be cloned.
+/// A copy of the error.
 pub(crate) fn again(e: &IoError) -> IoError {
     match e {
         IoError::Io { path, action, source } => IoError::io(path, action)(source.kind().into()),
@@ -192,16 +178,17 @@ impl Source {
             Self::File(path) => path.to_string_lossy().into_owned(),
             Self::Stdin => STDIN.into(),
             Self::Sweep(i) => format!("sweep_{i:03}"),
+            Self::Street => SYNTHETIC.into(),
             Self::Nothing(e) => e.path().to_string_lossy().into_owned(),
         }
     }
 
-    /// The name without folder and extension, for the file that is made of it; `None` if nothing will be.
+    /// The name without folder and extension, for the output file; `None` for an input that has none.
     pub(crate) fn stem(&self) -> Option<OsString> {
         match self {
             Self::File(path) => Some(stem(path)),
             Self::Stdin => Some("stdin".into()),
-            Self::Sweep(_) => Some(self.name().into()),
+            Self::Sweep(_) | Self::Street => Some(self.name().into()),
             Self::Nothing(_) => None,
         }
     }

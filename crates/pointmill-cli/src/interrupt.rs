@@ -1,31 +1,31 @@
-//! Signals that ask for an end: the work stops between two steps, or is stopped between two writes; a file is there whole or not at all.
+//! Signals that ask for an end. The work stops between two steps, or is ended between two writes, so that every file is whole or missing.
 
 use crate::failure::Failure;
+use crate::json::ErrorRecord;
 use crate::line;
-use crate::records::ErrorRecord;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{RwLock, mpsc};
 use std::time::{Duration, Instant};
 
-/// How long the work may take to come to its next step by itself.
+/// How long the work may take to reach its next step.
 const GRACE: Duration = Duration::from_millis(1000);
-/// How long writes that are under way may then take to be finished.
+/// How long writes that are under way may then take.
 const WRITE_GRACE: Duration = Duration::from_millis(700);
 
 /// How long the last line may take to be printed.
 const PRINT_GRACE: Duration = Duration::from_millis(200);
 
-/// Whether machines read what is printed.
+/// Whether JSON lines are printed.
 static JSON: AtomicBool = AtomicBool::new(false);
 /// The signal that came; 0 for none.
 static REQUESTED: AtomicU8 = AtomicU8::new(0);
 /// From now on no write is begun.
 static ENDING: AtomicBool = AtomicBool::new(false);
-/// Held in common by what writes, so that the process does not end in the middle of it.
+/// Shared by all writes, so that the process does not end in the middle of one.
 static WRITING: RwLock<()> = RwLock::new(());
 
-/// Takes over the signals that ask for an end; with `json` the last line tells of it.
+/// Takes over the signals that ask for an end. With `json` the last line reports the signal.
 pub(crate) fn install(json: bool) {
     JSON.store(json, Ordering::Relaxed);
     if let Err(e) = listen() {
@@ -37,9 +37,9 @@ pub(crate) fn install(json: bool) {
 fn listen() -> std::io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
-    // A write above the limit of a file's size shall be an error that is told, not the end of the process.
+    // A write above the limit of file sizes is then an error, and does not end the process.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
-    // The thread first: without one nobody would hear of signals that have lost their default meaning.
+    // The thread first: without one, signals that lost their default meaning would be ignored.
     let (send, receive) = mpsc::channel::<Signals>();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for mut signals in receive {
@@ -58,7 +58,7 @@ fn listen() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether the process was started with the signal ignored, where the system tells.
+/// Whether the process was started with the signal ignored, if the system reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -96,7 +96,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     }
 }
 
-/// Runs a write that shall not be cut in two; several may run at a time.
+/// Runs a write that must not be cut in two. Several may run at a time.
 pub(crate) fn undivided<T>(write: impl FnOnce() -> T) -> T {
     let held = WRITING.read();
     if ENDING.load(Ordering::Relaxed) {
@@ -108,7 +108,7 @@ pub(crate) fn undivided<T>(write: impl FnOnce() -> T) -> T {
     write()
 }
 
-/// The last JSON line. A reader that takes nothing is not waited for.
+/// Prints the last JSON line, without waiting for a reader that takes nothing.
 fn print_end(failure: &Failure) {
     let line = line::of("error", &ErrorRecord::end(failure));
     let (done, wait) = mpsc::channel();

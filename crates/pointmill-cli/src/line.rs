@@ -1,11 +1,11 @@
-//! A JSON line: one line whatever is in it, and no end of the process where there is no memory for it.
+//! A JSON line: always one line, and an error if memory is short.
 
 use crate::failure::Failure;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use std::io::{self, ErrorKind, Write};
 
-/// The line of a type and its data, with its end.
+/// The line of a type and its data, with the newline.
 pub(crate) fn of(kind: &'static str, data: &impl Serialize) -> Result<Vec<u8>, Failure> {
     #[derive(Serialize)]
     struct Line<'a, T> {
@@ -25,7 +25,7 @@ pub(crate) fn of(kind: &'static str, data: &impl Serialize) -> Result<Vec<u8>, F
     }
 }
 
-/// Bytes that become more as long as there is memory.
+/// Bytes that grow as long as there is memory.
 struct Growing(Vec<u8>);
 
 impl Write for Growing {
@@ -40,7 +40,7 @@ impl Write for Growing {
     }
 }
 
-/// Writes what is no plain text as `\uXXXX`: the same string to who parses it, and nothing that a terminal obeys or that ends a line for others.
+/// Writes characters that are not plain text as `\uXXXX`: the same string for a parser, and no character that controls a terminal or ends a line.
 struct OneLine;
 
 impl Formatter for OneLine {

@@ -1,94 +1,99 @@
 //! `pointmill`: operators on point clouds, on the command line.
 //!
-//! Arguments go to the library, its answers to the printer; no algorithm lives here. The answer is on stdout, everything about it on
-//! stderr. Exit codes: [`failure::Failure`]. JSON lines: [`printer`].
+//! Arguments go to the library, results to the printer; no algorithm and no file format is implemented here. Results are printed on stdout, everything about them on
+//! stderr. Exit codes: [`failure::Failure`]. JSON lines: [`json`].
+//!
+//! Imports go one way: commands use [`batch`], which uses [`inputs`], [`outputs`] and [`flags`], which use the small modules of the root.
 #![forbid(unsafe_code)]
 
-mod args;
 mod batch;
 mod bench;
-mod compare;
-mod config;
+mod cli;
 mod convert;
 mod device;
 mod devices;
 mod failure;
+mod flags;
 mod icp;
 mod info;
 mod inputs;
 mod interrupt;
+mod json;
 mod line;
 mod ndt;
 mod outputs;
 mod picture;
 mod pose;
 mod printer;
-mod records;
 mod roi_pool;
 mod say;
+#[cfg(test)]
+mod schema;
 mod soak;
 mod stats;
 mod synth;
-mod table;
+mod text;
 mod voxelize;
 
-use args::{Cli, Command};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
+use cli::Cli;
 use failure::Failure;
 use printer::Printer;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::prelude::*;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            if error.use_stderr() && args::ask_for_json() {
-                Printer::new(true).failure(&Failure::Usage(args::told(&error)));
-            }
-            return args::explain(&error);
-        }
+    let mut command = Cli::command();
+    command.build();
+    let mut arguments: Vec<_> = std::env::args_os().collect();
+    let applied = flags::config::apply(&command, &mut arguments);
+    let parsed = command.clone().try_get_matches_from(&arguments);
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match (parsed, &applied) {
+        (Ok(parsed), _) => parsed,
+        // What the file lacks is no fault of the arguments, if the file cannot be used.
+        (Err(_), Err(failure)) => return end(failure, &mut Printer::new(false)),
+        (Err(error), Ok(())) => return cli::explain(&error),
     };
     say::set_quiet(cli.global.quiet);
     let level = [LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE];
     let level = level[usize::from(cli.global.logs).min(3)];
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).init();
+    // The events about kernels that the driver compiles explain to people why a first run takes longer.
+    let compiles = if say::is_watched() { level.max(LevelFilter::INFO) } else { level };
+    let filter = Targets::new().with_default(level).with_target("pointmill::device", compiles);
+    let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter);
+    tracing_subscriber::registry().with(to_stderr).init();
     interrupt::install(cli.global.json);
     pointmill_io::hush_decoder_panics();
     let mut printer = Printer::new(cli.global.json);
-    // Whatever was interrupted is told as interrupted, even if it came to an end meanwhile.
-    let done = catch_unwind(AssertUnwindSafe(|| run(&cli, &mut printer)));
-    let done = done.unwrap_or_else(|panic| Err(Failure::Internal(told_by(&*panic))));
-    let done = done.and_then(|()| interrupt::check());
-    let Err(failure) = done else { return ExitCode::SUCCESS };
-    say::error(&failure);
-    printer.failure(&failure);
+    let run = |printer: &mut Printer| {
+        applied?;
+        match flags::config::printed(&command, &matches)? {
+            Some(text) => printer.plain(text.as_bytes()),
+            None => cli.run(printer),
+        }
+    };
+    let done = catch_unwind(AssertUnwindSafe(|| run(&mut printer)));
+    let done = done.unwrap_or_else(|panic| Err(Failure::Internal(message_of(&*panic))));
+    // A run that was interrupted reports that, even if it has come to its end meanwhile.
+    match done.and_then(|()| interrupt::check()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => end(&failure, &mut printer),
+    }
+}
+
+/// Reports the failure that ends the command.
+fn end(failure: &Failure, printer: &mut Printer) -> ExitCode {
+    say::error(failure);
+    printer.failure(failure);
     ExitCode::from(failure.exit_code())
 }
 
-/// What a panic says; where it was is on stderr already.
-fn told_by(panic: &(dyn Any + Send)) -> String {
+/// The message of a panic. Its place is on stderr already.
+fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
-}
-
-fn run(cli: &Cli, printer: &mut Printer) -> Result<(), Failure> {
-    match &cli.command {
-        Command::Voxelize(args) => voxelize::run(args, &cli.global, printer),
-        Command::RoiPool(args) => roi_pool::run(args, &cli.global, printer),
-        Command::Ndt { command } => ndt::run(command, &cli.global, printer),
-        Command::Icp(args) => icp::run(args, &cli.global, printer),
-        Command::Info(args) => info::run(args, printer),
-        Command::Convert(args) => convert::run(args, printer),
-        Command::Devices => devices::run(printer),
-        Command::Synth(args) => synth::run(args, printer),
-        Command::Bench(args) => bench::run(args, cli.global.device.as_deref().unwrap_or("auto"), printer),
-        Command::Completions { shell } => {
-            let mut text = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), "pointmill", &mut text);
-            printer.plain(&text)
-        }
-    }
 }

@@ -1,13 +1,9 @@
-//! What comes out: which input's arrays go to which file, settled before any work, and the writing.
+//! Which input goes to which output file, decided before any work.
 
-use crate::batch::Ledger;
 use crate::failure::Failure;
 use crate::inputs::Source;
-use crate::interrupt::undivided;
-use crate::records::ReportRecord;
 use crate::say;
-use pointmill::voxelize::{MeanArray, VoxelArrays};
-use pointmill_io::{ArrayView, Destination, Place, write_npz};
+use pointmill_io::Place;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,9 +16,10 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Decides where everything goes, and makes the folder.
+    /// Decides where the arrays of each input go, and makes the folder.
     ///
-    /// Two inputs with one output, or an output that is an input, would lose data: both are errors.
+    /// # Errors
+    /// Two inputs with one output, and an output that is an input, since both would lose data.
     pub(crate) fn plan(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
         let Some(out) = out else { return Ok(Self { files: vec![None; sources.len()], folder: None }) };
         let text = out.to_string_lossy();
@@ -43,12 +40,17 @@ impl Outputs {
         Self::folder("--out", out, "npz", sources)
     }
 
-    /// As [`Outputs::plan`], where a folder or a pattern was given: a name that does not end in `.npz` is a folder, however many files were found.
+    /// The same where a folder or a pattern was given: a name that does not end in `.npz` is a folder, however many files were found.
     pub(crate) fn of_many(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
         match out {
             Some(folder) if !has_extension(folder, "npz") => Self::folder("--out", folder, "npz", sources),
             out => Self::plan(out, sources),
         }
+    }
+
+    /// One file for the one input; [`plan_file`] checks its name.
+    pub(crate) fn one(out: Option<&Path>) -> Self {
+        Self { files: vec![out.map(Path::to_path_buf)], folder: None }
     }
 
     /// A file for each input in a folder, which is made.
@@ -74,11 +76,6 @@ impl Outputs {
         Ok(plan)
     }
 
-    /// The manifest and the lock of the folder that the files go to; `None` where there is one file alone or none.
-    pub(crate) fn ledger(&self, parameters: &str, resume: bool) -> Result<Option<Ledger>, Failure> {
-        Ledger::of(&[self], parameters, resume)
-    }
-
     /// Refuses an output that is one of the files beside the inputs, which would lose it.
     pub(crate) fn spare<'a>(&self, beside: impl Iterator<Item = &'a Path>) -> Result<(), Failure> {
         spare("--out", self.files.iter().flatten(), beside)
@@ -99,7 +96,7 @@ impl Outputs {
         self.files[i].as_deref()
     }
 
-    /// Where the file of input `i` is written: in a folder a symbolic link of its name is replaced, while one that a user named is followed.
+    /// Where the file of input `i` is written. A symbolic link in a folder is replaced; a link that the user named is followed.
     pub(crate) fn place(&self, i: usize) -> Option<Place<'_>> {
         Some(Place { path: self.of(i)?, follow_links: self.folder.is_none() })
     }
@@ -110,15 +107,8 @@ impl Outputs {
     }
 }
 
-/// Checks the file of a command that has one answer, made of all inputs.
-///
-/// The name must end in one of `extensions`; which one it is comes back.
-pub(crate) fn plan_file<'a>(out: &Path, extensions: &[&'a str], inputs: &[&Path]) -> Result<&'a str, Failure> {
-    plan_file_of("--out", out, extensions, inputs)
-}
-
-/// As [`plan_file`], of another flag.
-pub(crate) fn plan_file_of<'a>(
+/// Checks the file that a flag names, before any work. Its name must end in one of `extensions`, which is returned.
+pub(crate) fn plan_file<'a>(
     flag: &str,
     out: &Path,
     extensions: &[&'a str],
@@ -141,7 +131,7 @@ pub(crate) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension)) && !path.to_string_lossy().ends_with('/')
 }
 
-/// Whether a path means a folder: one that exists, or a name ending in `/`.
+/// Whether a path is a folder that exists, or a name ending in `/`.
 pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }
@@ -162,7 +152,7 @@ fn spare<'a, P: AsRef<Path>>(
     Ok(())
 }
 
-/// Fails now rather than after the work if the folder of a file to be written is not there; and clears what killed runs left unfinished in it.
+/// Fails before the work if the folder of a file to be written does not exist. Removes what killed runs left unfinished in it.
 pub(crate) fn require_folder_of(path: &Path) -> Result<(), Failure> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match fs::metadata(folder) {
@@ -176,34 +166,11 @@ pub(crate) fn require_folder_of(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Removes the unfinished files that killed runs left in a folder, and says so.
+/// Removes the unfinished files that killed runs left in a folder, and reports how many.
 pub(crate) fn clear_unfinished(folder: &Path) -> Result<(), Failure> {
     let removed = pointmill_io::remove_abandoned(folder)?;
     if removed > 0 {
         say::note(format_args!("{}: removed {removed} unfinished file(s) of an earlier run", folder.display()));
     }
     Ok(())
-}
-
-/// Writes the arrays of one input.
-pub(crate) fn write_arrays(to: impl Destination, arrays: &VoxelArrays) -> Result<(), Failure> {
-    let (v, m, c) = (arrays.num_voxels, arrays.max_points, arrays.columns);
-    let report = serde_json::to_vec(&ReportRecord::from(&arrays.report)).expect("a report is plain numbers");
-    let mut members = vec![
-        ("coords", ArrayView::i32(&[v, arrays.coord_columns], &arrays.coords)),
-        ("num_points", ArrayView::i32(&[v], &arrays.num_points)),
-    ];
-    if let Some(voxels) = &arrays.voxels {
-        members.push(("voxels", ArrayView::f32(&[v, m, c], voxels)));
-    }
-    match &arrays.mean {
-        Some(MeanArray::F32(mean)) => members.push(("mean", ArrayView::f32(&[v, c], mean))),
-        Some(MeanArray::F16(mean)) => members.push(("mean", ArrayView::f16_bits(&[v, c], mean))),
-        None => {}
-    }
-    if let Some(rows) = &arrays.point_to_voxel {
-        members.push(("point_to_voxel", ArrayView::i32(&[rows.len()], rows)));
-    }
-    members.push(("report", ArrayView::u8(&[report.len()], &report)));
-    Ok(undivided(|| write_npz(to, &members))?)
 }

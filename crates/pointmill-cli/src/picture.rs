@@ -1,22 +1,33 @@
-//! `--visualize`: input and voxel means side by side.
+//! `--visualize`: names of pictures, and writing them.
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::outputs::require_folder_of;
-use crate::table::grouped;
-use pointmill::voxelize::{MeanArray, VoxelArrays, VoxelizeParams};
-use pointmill::{PointCloud, Points};
 use pointmill_io::write_whole;
-use pointmill_view::{Gif, Image, ViewError, require_memory, voxelization_picture};
+use pointmill_view::{ViewError, require_memory};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Frames of an animation are held in memory, about 5 MB each.
-const MAX_FRAMES: usize = 300;
-/// Spinning sensors turn ten times a second.
-const FRAME_MS: u32 = 100;
+/// Checks the name of a picture and its folder, before any work. Returns the extension, which is one of `extensions`.
+pub(crate) fn plan<'a>(path: &Path, extensions: &[&'a str]) -> Result<&'a str, Failure> {
+    let known = extensions.iter().find(|e| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(e)));
+    let Some(known) = known else {
+        let expected = extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(" or ");
+        return Err(Failure::Usage(format!("--visualize {}: expected a name ending in {expected}", path.display())));
+    };
+    require_folder_of(path)?;
+    Ok(known)
+}
 
-/// Encodes so many frames and writes them, whole or not at all.
+/// Refuses a picture where there may be several inputs.
+pub(crate) fn require_one(flag: &str, path: Option<&Path>, input: &str) -> Result<(), Failure> {
+    path.map_or(Ok(()), |path| {
+        let path = path.display();
+        Err(Failure::Usage(format!("{flag} {path}: expected one {input}, got a folder or a pattern")))
+    })
+}
+
+/// Encodes a picture of so many frames and writes it, whole or not at all.
 pub(crate) fn save(
     path: &Path,
     frames: usize,
@@ -25,86 +36,4 @@ pub(crate) fn save(
     require_memory(frames, 0)?;
     let bytes = encode()?;
     Ok(undivided(|| write_whole(path, |out| out.write_all(&bytes)))?)
-}
-
-/// A picture in the making.
-#[derive(Debug)]
-pub(crate) struct Picture {
-    path: PathBuf,
-    kind: Kind,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Png(Option<Image>),
-    Gif(Gif),
-}
-
-impl Picture {
-    /// Checks the path, before any work.
-    pub(crate) fn plan(path: &Path, inputs: usize) -> Result<Self, Failure> {
-        let text = path.display();
-        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-        let kind = match extension.as_deref() {
-            Some("png") => Kind::Png(None),
-            Some("gif") if inputs > MAX_FRAMES => {
-                let told = format!("--visualize {text}: expected at most {MAX_FRAMES} inputs in a .gif, got {inputs}");
-                return Err(Failure::Usage(told));
-            }
-            Some("gif") => Kind::Gif(Gif::new(FRAME_MS)),
-            Some("rrd") => {
-                let told = format!("--visualize {text}: this build cannot write .rrd; expected .png or .gif");
-                return Err(Failure::Usage(told));
-            }
-            _ => return Err(Failure::Usage(format!("--visualize {text}: expected a name ending in .png or .gif"))),
-        };
-        require_folder_of(path)?;
-        Ok(Self { path: path.into(), kind })
-    }
-
-    /// Whether another input would be drawn.
-    pub(crate) const fn wants_more(&self) -> bool {
-        !matches!(self.kind, Kind::Png(Some(_)))
-    }
-
-    /// Draws an input.
-    pub(crate) fn add(
-        &mut self,
-        cloud: &PointCloud,
-        arrays: &VoxelArrays,
-        params: &VoxelizeParams,
-    ) -> Result<(), Failure> {
-        require_memory(1, cloud.len() + arrays.num_voxels)?;
-        let cast;
-        let means = match &arrays.mean {
-            Some(MeanArray::F32(mean)) => Points::new(mean, arrays.columns),
-            Some(MeanArray::F16(mean)) => {
-                cast = PointCloud::from_f16_bits(mean, arrays.columns).map_err(pointmill::Error::from)?;
-                Ok(cast.points())
-            }
-            None => Points::new(&[], arrays.columns),
-        };
-        let means = means.map_err(pointmill::Error::from)?;
-        let [x, y, z] = params.voxel_size;
-        let size = if x == y && y == z { format!("{x} m") } else { format!("{x} x {y} x {z} m") };
-        let input = format!("input: {} points", grouped(cloud.len()));
-        let output = format!("voxel means: {} voxels, {size}", grouped(means.len()));
-        let image = voxelization_picture(cloud.points(), means, params.voxel_size, params.range, [&input, &output]);
-        match &mut self.kind {
-            Kind::Png(picture) => *picture = Some(image),
-            Kind::Gif(gif) => gif.push(image)?,
-        }
-        Ok(())
-    }
-
-    /// Writes what was drawn; the path, or `None` if nothing was.
-    pub(crate) fn write(&self) -> Result<Option<&Path>, Failure> {
-        match &self.kind {
-            Kind::Png(None) => return Ok(None),
-            Kind::Gif(gif) if gif.is_empty() => return Ok(None),
-            Kind::Png(Some(image)) => save(&self.path, 1, || Ok(image.encode_png()))?,
-            Kind::Gif(gif) => save(&self.path, gif.len(), || gif.encode())?,
-        }
-        Ok(Some(&self.path))
-    }
 }

@@ -1,14 +1,13 @@
-//! The answer on stdout: text for people, or JSON lines for machines.
+//! Results on stdout: text for people, or JSON lines for machines.
 //!
-//! With `--json` every line (see [`line`](crate::line)) is `{"type": T, "data": {...}}`. Times are in milliseconds; a field without a value is `null`.
+//! With `--json` every line (see [`line`](crate::line)) is `{"type": T, "data": {...}}`.
 //!
-//! `docs/json.md` has every line of every command, field by field, and `docs/json.schema.json` the same for machines; a test holds the output
-//! against them. The records are in [`records`](crate::records) and in the rooms of their commands.
+//! `docs/json.md` has every line of every command, generated from the types in [`json`](crate::json) and in the modules of the commands.
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
+use crate::json::ErrorRecord;
 use crate::line;
-use crate::records::ErrorRecord;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
 
@@ -30,7 +29,7 @@ impl Printer {
         self.json
     }
 
-    /// Whether nobody reads any more. That is no error: `head` has seen enough.
+    /// Whether stdout was closed. That is no error: `head` closes it after its last line.
     pub(crate) const fn is_closed(&self) -> bool {
         self.closed
     }
@@ -60,7 +59,7 @@ impl Printer {
         }
     }
 
-    /// The failure that ends the command, for machines; people have read it on stderr.
+    /// The failure that ends the command, for machines. People read it on stderr.
     pub(crate) fn failure(&mut self, failure: &Failure) {
         // The command fails already.
         let _ = self.record("error", &ErrorRecord::end(failure));

@@ -1,4 +1,4 @@
-//! What is said on stderr: one line each, control bytes escaped, and never a panic if nobody listens.
+//! Messages on stderr: one line each, with control bytes escaped. A closed stderr is ignored.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use pointmill_io::escape;
@@ -8,31 +8,43 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on only errors are said.
+/// From now on only errors are printed.
 pub(crate) fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Whether only errors are said.
+/// Whether only errors are printed.
 fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Something good to know.
+/// Prints a note.
 pub(crate) fn note(message: impl Display) {
     if !is_quiet() {
         line(&message.to_string());
     }
 }
 
-/// Something odd that keeps nothing from being done.
+/// Whether notes go to a terminal, where a person reads them.
+pub(crate) fn is_watched() -> bool {
+    !is_quiet() && std::io::stderr().is_terminal()
+}
+
+/// Prints what to try next, for people only.
+pub(crate) fn hint(message: impl Display) {
+    if is_watched() {
+        note(message);
+    }
+}
+
+/// Prints a warning: the work goes on.
 pub(crate) fn warning(message: impl Display) {
     if !is_quiet() {
         line(&format!("warning: {message}"));
     }
 }
 
-/// Something that was not done.
+/// Prints an error: something was not done.
 pub(crate) fn error(message: impl Display) {
     line(&format!("error: {message}"));
 }
@@ -50,6 +62,5 @@ pub(crate) fn progress(inputs: usize, json: bool) -> ProgressBar {
 }
 
 fn line(message: &str) {
-    // With stderr closed there is nowhere left to complain.
     let _ = writeln!(std::io::stderr().lock(), "{}", escape(message));
 }

@@ -1,26 +1,26 @@
-//! `pointmill bench soak`: many sweeps through one process, whose memory and bits must stay as they are.
+//! `pointmill bench soak`: many sweeps through one process, whose memory and results must not change.
 
-use crate::args::BenchArgs;
 use crate::device;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::json::Run;
 use crate::printer::Printer;
-use crate::records::Run;
-use crate::table::grouped;
+use crate::text::grouped;
 use pointmill_bench::{Soak, SoakOperator, SoakPass};
 use serde::Serialize;
 
-/// Sweeps of each pass, where no flag says how many.
+/// Sweeps of each pass without the flag.
 const SWEEPS: u32 = 10_000;
 /// Threads that share the device.
 const THREADS: usize = 8;
-/// Memory that is flat grows by no more than this part of itself.
+/// The most that flat memory grows, as a part of it.
 const FLAT: f64 = 0.01;
 
 /// `begin` of `bench soak`.
 #[derive(Debug, Serialize)]
-struct Begin {
-    /// What runs, and where.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Begin {
+    /// Command, version and device.
     #[serde(flatten)]
     run: Run,
     /// Sweeps of each pass.
@@ -31,23 +31,24 @@ struct Begin {
 
 /// `summary` of `bench soak`.
 #[derive(Debug, Serialize)]
-struct Summary {
-    /// What runs, and where.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Summary {
+    /// Command, version and device.
     #[serde(flatten)]
     run: Run,
     /// Passes that were done.
     passes: usize,
-    /// Passes whose memory, of host or GPU, grew by more than 1 % once it had settled.
+    /// Passes in which the memory of host or GPU grew by more than 1 % after it had settled.
     grown: usize,
-    /// Passes with a result that was not that of one thread of the CPU.
+    /// Passes with a result that differs from the result of one CPU thread.
     different: usize,
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
+pub(crate) fn run(sweeps: Option<u32>, name: &str, printer: &mut Printer) -> Result<(), Failure> {
     let device = device::open(name)?;
-    let sweeps = args.sweeps.unwrap_or(SWEEPS) as usize;
-    let run = || Run::new("bench soak", &device);
+    let sweeps = sweeps.unwrap_or(SWEEPS) as usize;
+    let run = || Run::new("bench soak", Some(&device));
     printer.record("begin", &Begin { run: run(), sweeps, threads: THREADS })?;
     printer.text(&head())?;
     let soak = Soak::new();

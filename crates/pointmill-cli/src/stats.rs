@@ -1,14 +1,14 @@
-//! Times in milliseconds, summed up.
+//! Times in milliseconds, and their statistics.
 
 use serde::Serialize;
 use std::time::Duration;
 
-/// A duration in milliseconds, to a tenth of a microsecond: clocks tell no more.
+/// A duration in milliseconds, rounded to a tenth of a microsecond.
 pub(crate) fn milliseconds(time: Duration) -> f64 {
     rounded(time.as_secs_f64() * 1e3)
 }
 
-/// A time by another one, to four places.
+/// A time divided by another, to four places.
 pub(crate) fn ratio(ms: f64, by: f64) -> f64 {
     (1e4 * ms / by).round() / 1e4
 }
@@ -17,12 +17,13 @@ fn rounded(ms: f64) -> f64 {
     (ms * 1e4).round() / 1e4
 }
 
-/// What times of one kind have in common, in milliseconds.
+/// Statistics of times in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Times {
     /// The median.
     pub(crate) p50: f64,
-    /// The time that 95 % of the calls stay below, interpolated linearly.
+    /// The 95th percentile, interpolated linearly.
     pub(crate) p95: f64,
     /// The mean.
     pub(crate) mean: f64,

@@ -1,46 +1,95 @@
 //! `pointmill synth`: the sweeps of the synthetic drive, and scans of a figure, as files.
 
-use crate::args::{SynthArgs, SynthFormat, SynthShape};
 use crate::failure::Failure;
 use crate::interrupt::{self, undivided};
 use crate::outputs::{is_folder, require_folder_of};
 use crate::printer::Printer;
-use crate::table::grouped;
+use crate::text::{grouped, shown};
+use clap::{Args, ValueEnum};
 use pointmill::PointCloud;
 use pointmill_io::{ArrayView, NamedPoints, Place, write_bin, write_npy, write_ply, write_whole};
 use pointmill_synth::{Drive, DriveParams, RabbitScans};
 use serde::Serialize;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// What the columns of a sweep are.
+/// The columns of a sweep.
 const COLUMNS: [&str; 6] = ["x", "y", "z", "intensity", "ring", "time"];
 /// The file of poses beside the sweeps: a row for each, `world_from_sensor`, row-major.
 const POSES: &str = "poses.txt";
 /// The file of the rabbit's pose, row-major.
 const POSE: &str = "target_from_source.txt";
 
+/// `pointmill synth`
+#[derive(Debug, Args)]
+pub(crate) struct SynthArgs {
+    /// Folder for numbered sweeps and poses.txt, or for both scans of the rabbit and the pose between them. Or a file ending in .bin, .npy or .ply for the first sweep alone
+    #[arg(long, value_name = "DIR|FILE")]
+    out: PathBuf,
+    /// What to scan
+    #[arg(long, value_enum, default_value = "drive")]
+    shape: SynthShape,
+    /// Sweeps of the drive to write [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    sweeps: Option<u16>,
+    /// Seed of street, traffic and noise; the built-in drive has 0
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// bin: raw f32 rows, read with --columns 6 (rabbit: 3); npy: an f32 array; ply: binary, with names. By default the name of the file decides, else bin (rabbit: ply)
+    #[arg(long)]
+    format: Option<SynthFormat>,
+}
+
+/// What `synth` scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SynthShape {
+    /// A street, by a sensor on a car
+    Drive,
+    /// A small figure from two sides, about 40,000 points each: input of `pointmill icp`
+    Rabbit,
+}
+
+/// What `synth` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SynthFormat {
+    Bin,
+    Npy,
+    Ply,
+}
+
+impl SynthFormat {
+    const fn extension(self) -> &'static str {
+        match self {
+            Self::Bin => "bin",
+            Self::Npy => "npy",
+            Self::Ply => "ply",
+        }
+    }
+}
+
 /// `frame` of `synth`: a file that was written.
 #[derive(Debug, Serialize)]
-struct Written {
-    /// The sweep's number.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Written {
+    /// The number of the sweep.
     index: usize,
-    /// The file.
+    /// The file that was written.
     out: String,
-    /// Its points.
+    /// Points of the file.
     points: usize,
 }
 
 /// `summary` of `synth`.
 #[derive(Debug, Serialize)]
-struct Summary {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Summary {
     /// The sweeps or scans written.
     sweeps: usize,
     /// The seed.
     seed: u64,
-    /// Points of all of them.
+    /// Points of all files.
     points: usize,
-    /// What the columns are.
+    /// The names of the columns.
     columns: &'static [&'static str],
     /// The file of poses; null for a single file.
     poses: Option<String>,
@@ -83,7 +132,7 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
             })
         })
     })?;
-    let poses = Some(pose.to_string_lossy().into_owned());
+    let poses = Some(shown(&pose));
     let summary = Summary { sweeps: 2, seed: args.seed, points, columns: &COLUMNS[..3], poses };
     finish(&summary, format, "target_from_source, 4 rows of 4 numbers", printer)
 }
@@ -134,7 +183,7 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
             })
         })
     })?;
-    let poses = Some(poses.to_string_lossy().into_owned());
+    let poses = Some(shown(&poses));
     let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses };
     finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
 }
@@ -156,7 +205,7 @@ fn write(
         SynthFormat::Ply => write_ply(to, &NamedPoints::new(cloud.points(), &COLUMNS[..cloud.columns()])),
         SynthFormat::Npy => write_npy(to, &ArrayView::f32(&[cloud.len(), cloud.columns()], cloud.data())),
     })?;
-    let written = Written { index, out: to.path.to_string_lossy().into_owned(), points: cloud.len() };
+    let written = Written { index, out: shown(to.path), points: cloud.len() };
     printer.record("frame", &written)?;
     printer.text(&format!("{}  {} points", pointmill_io::escape(&written.out), grouped(written.points)))?;
     Ok(cloud.len())

@@ -55,6 +55,39 @@ impl Aabb {
     }
 }
 
+crate::with_serde! {
+    /// Six numbers: x0, y0, z0, x1, y1, z1.
+    impl serde::Serialize for Aabb {
+        fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.collect_seq([self.min, self.max].as_flattened())
+        }
+    }
+
+    /// Six numbers: x0, y0, z0, x1, y1, z1.
+    impl<'de> serde::Deserialize<'de> for Aabb {
+        fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            let [x0, y0, z0, x1, y1, z1] = serde::Deserialize::deserialize(from)?;
+            Ok(Self::new([x0, y0, z0], [x1, y1, z1]))
+        }
+    }
+}
+
+crate::with_schema! {
+    impl schemars::JsonSchema for Aabb {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> alloc::borrow::Cow<'static, str> {
+            "Aabb".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({ "type": "array", "items": { "type": "number" }, "minItems": 6, "maxItems": 6 })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Aabb;

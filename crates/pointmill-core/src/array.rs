@@ -241,7 +241,7 @@ mod tests {
     fn types_have_one_name_and_one_size() {
         for element in [ElementType::F32, ElementType::F16, ElementType::Bf16] {
             let dtype = Dtype::from(element);
-            assert_eq!((dtype.as_str(), dtype.bytes()), (element.name(), element.bytes()));
+            assert_eq!((dtype.as_str(), dtype.bytes()), (element.as_str(), element.bytes()));
         }
     }
 }

@@ -16,17 +16,10 @@ pub enum ElementType {
     Bf16,
 }
 
-impl ElementType {
-    /// Its usual name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-        }
-    }
+crate::names!(ElementType { F32 = "f32", F16 = "f16", Bf16 = "bf16" });
 
-    /// Bytes a value takes.
+impl ElementType {
+    /// The size of a value in bytes.
     #[inline(always)]
     pub const fn bytes(self) -> usize {
         match self {

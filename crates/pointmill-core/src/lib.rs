@@ -71,6 +71,9 @@ pub use names::UnknownName;
 pub use names::serde_names;
 pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
 pub use pose::Pose;
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use schemars;
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use serde;

@@ -82,6 +82,22 @@ macro_rules! names {
             }
         }
 
+        $crate::with_schema! {
+            impl $crate::schemars::JsonSchema for $type {
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn schema_name() -> $crate::schemars::_private::alloc::borrow::Cow<'static, str> {
+                    ::core::stringify!($type).into()
+                }
+
+                fn json_schema(_: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
+                    $crate::schemars::json_schema!({ "type": "string", "enum": Self::NAMES })
+                }
+            }
+        }
+
         $crate::with_serde! {
             impl $crate::serde::Serialize for $type {
                 fn serialize<S: $crate::serde::Serializer>(&self, to: S) -> ::core::result::Result<S::Ok, S::Error> {
@@ -125,6 +141,21 @@ macro_rules! with_serde {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_serde {
+    ($($items:item)*) => {};
+}
+
+/// Keeps its items where the feature `schema` is on.
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_schema {
+    ($($items:item)*) => { $($items)* };
+}
+/// Leaves its items out where the feature `schema` is off.
+#[cfg(not(feature = "schema"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_schema {
     ($($items:item)*) => {};
 }
 

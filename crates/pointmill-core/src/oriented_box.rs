@@ -13,6 +13,8 @@ pub enum BoxOrigin {
     Center,
 }
 
+crate::names!(BoxOrigin { BottomCenter = "bottom", Center = "center" });
+
 /// An oriented box, made ready for testing points.
 ///
 /// **Units and frames**: metres and radians; the heading is about +z, 0 along +x, counter-clockwise.

@@ -296,6 +296,22 @@ crate::with_serde! {
     }
 }
 
+crate::with_schema! {
+    impl schemars::JsonSchema for Pose {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> alloc::borrow::Cow<'static, str> {
+            "Pose".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({ "type": "array", "items": { "type": "number" }, "minItems": 16, "maxItems": 16 })
+        }
+    }
+}
+
 fn finite(numbers: &[f64]) -> Result<(), NotRigid> {
     match numbers.iter().position(|x| !x.is_finite()) {
         Some(index) => Err(NotRigid::Number { index, got: numbers[index] }),

@@ -253,8 +253,8 @@ fn check(path: &Path, Poses { poses, times }: &Poses, format: PoseFormat) -> Res
     if times.len() != poses.len() {
         return wrong("times", format!("{}, one for each pose", poses.len()), times.len().to_string());
     }
-    let ascends = |i: &usize| !times[*i].is_finite() || (*i > 0 && times[*i - 1] >= times[*i]);
-    match (0..times.len()).find(ascends) {
+    let refused = |i: &usize| !times[*i].is_finite() || (*i > 0 && times[*i - 1] >= times[*i]);
+    match (0..times.len()).find(refused) {
         Some(i) => wrong("times", "finite times that ascend".into(), format!("{} as time {i}", times[i])),
         None => Ok(()),
     }

@@ -18,7 +18,7 @@ const REPORT: &str = "report";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResultKind {
-    /// Voxels: `coords`, `num_points`, and where they were asked for `voxels`, `mean`, `point_to_voxel`.
+    /// Voxels: `coords`, `num_points`, and where they were asked for `voxels`, `mean`, `point_to_voxel`, `row_splits` and `indices`, and for batches `voxel_splits`.
     Voxels,
     /// Features pooled in boxes: `pooled`, and by its layout `argmax`, `point_indices`, `coords`, `row_splits`, `indices`.
     Pooled,
@@ -46,6 +46,7 @@ const fn may(name: &'static str, dtype: &'static [Dtype], shape: &'static str) -
 }
 
 const I32: &[Dtype] = &[Dtype::I32];
+const U32: &[Dtype] = &[Dtype::U32];
 const I64: &[Dtype] = &[Dtype::I64];
 const FEATURES: &[Dtype] = &[Dtype::F32, Dtype::F16];
 const TEXT: Expected = may(REPORT, &[Dtype::U8], "bytes");
@@ -56,6 +57,9 @@ const VOXELS: &[Expected] = &[
     may("voxels", &[Dtype::F32], "V M C"),
     may("mean", FEATURES, "V C"),
     may("point_to_voxel", I32, "N"),
+    may("row_splits", U32, "rows"),
+    may("indices", U32, "pairs"),
+    may("voxel_splits", U32, "samples"),
     TEXT,
 ];
 

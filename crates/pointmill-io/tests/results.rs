@@ -155,6 +155,29 @@ fn damaged_maps_are_named() {
     assert_eq!(write_ndt_map(&path, &short, &lattice).unwrap_err().class(), "ShapeMismatch");
 }
 
+/// No damage of a map makes the reader panic or take memory for what it claims.
+#[test]
+fn every_flipped_byte_and_every_length_is_survived() {
+    let (_folder, path) = scratch();
+    let (cells, lattice) = map(1);
+    write_ndt_map(&path, &cells, &lattice).unwrap();
+    let good = std::fs::read(&path).unwrap();
+    let limits = Limits { max_memory: Some(1 << 20), max_decoded_bytes: Some(1 << 20), ..Limits::default() };
+    let survive = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        read_ndt_map_within(&path, &limits)
+            .map_err(|e| assert!(!e.to_string().chars().any(char::is_control), "{e:?}"))
+            .is_ok()
+    };
+    assert!(survive(&good));
+    for at in 0..good.len() {
+        assert!(!survive(&good[..at]), "{at}");
+        let mut bytes = good.clone();
+        bytes[at] ^= 0x81;
+        survive(&bytes);
+    }
+}
+
 /// A result of these arrays.
 struct Result(Vec<(&'static str, ArrayView<'static>)>);
 

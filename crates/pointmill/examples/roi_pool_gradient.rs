@@ -1,7 +1,7 @@
 //! Pools features in boxes and takes gradients back to the points: `cargo run --release -p pointmill --example roi_pool_gradient`.
 
-use pointmill::roi_pool::{FeatureArray, FeatureBuffer, PoolMode, RoiLayout, RoiPoolParams, RoiPooler, Scene};
-use pointmill::{Device, ElementType, Result, Rows};
+use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams, RoiPooler, Scene};
+use pointmill::{AnyArray, AnyBuffer, Device, Dtype, Result, Rows};
 use pointmill_synth::RoiScene;
 
 fn main() -> Result<()> {
@@ -22,9 +22,9 @@ fn main() -> Result<()> {
 
         // The gradient of the sum of all pooled values.
         let ones = vec![1.0f32; rows * channels];
-        let mut gradient = FeatureBuffer::new(&stream, ElementType::F32)?;
+        let mut gradient = AnyBuffer::new(&stream, Dtype::F32)?;
         pooler.backward(&pooled, Rows::new(&ones, channels)?, &mut gradient)?;
-        let FeatureArray::F32(gradient) = gradient.read(features.len())? else { unreachable!("features are f32") };
+        let AnyArray::F32(gradient) = gradient.read(features.len())? else { unreachable!("features are f32") };
         let sum: f32 = gradient.iter().sum();
         let touched = gradient.chunks_exact(channels).filter(|row| row.iter().any(|g| *g != 0.0)).count();
         println!("{mode:?}: {rows} voxels with points, the gradient reaches {touched} points, its sum is {sum}");

@@ -20,9 +20,11 @@
 //! ```
 
 mod argument;
+mod arrays;
 pub mod device;
 mod error;
 pub mod icp;
+pub mod interop;
 mod memory;
 pub mod ndt;
 pub mod pipelines;
@@ -36,20 +38,19 @@ mod testing;
 pub mod voxelize;
 
 pub use argument::Argument;
+pub use arrays::{AnyArray, AnyBuffer, Value, differences};
 #[cfg(feature = "twin")]
 pub use device::TwinFault;
 pub use device::{
     Buffer, Device, DeviceInfo, Embedded, EmbeddedModule, Event, Graph, Stream, num_threads, set_num_threads,
 };
 pub use error::{Error, Result};
-pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
+pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays, Values};
 pub use pointmill_core::rigid::NotRigid;
 pub use pointmill_core::{
     Aabb, BoxOrigin, CloudError, ElementType, GridError, OrientedBox, PointCloud, Points, Pose, UnknownName, VoxelGrid,
 };
 pub use rows::{Element, Rows, bf16, f16};
-/// Rows of points, under the names that the operators' documentation still uses.
-pub use rows::{Rows as Coordinates, Rows as Input};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

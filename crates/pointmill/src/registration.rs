@@ -81,23 +81,48 @@ impl<Fit> Registration<Fit> {
     }
 }
 
+/// [`Registration`] as serde writes it.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Record<'a, Fit> {
+    /// The pose of the source in the frame of the target, as the rows of a 4x4 matrix.
+    target_from_source: &'a Pose,
+    /// Why the alignment ended.
+    status: Status,
+    /// Whether the pose is an answer.
+    converged: bool,
+    /// The number of steps, in all stages.
+    iterations: usize,
+    /// Second derivatives of the cost by the six numbers of the pose.
+    hessian: &'a [[f64; 6]; 6],
+    /// The uncertainty of the same six numbers; null where the Hessian is not positive definite or a direction is not determined.
+    covariance: &'a Option<[[f64; 6]; 6]>,
+    #[serde(flatten)]
+    fit: &'a Fit,
+}
+
 #[cfg(feature = "serde")]
 impl<Fit: serde::Serialize> serde::Serialize for Registration<Fit> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
-        struct Record<'a, Fit> {
-            target_from_source: &'a Pose,
-            status: Status,
-            converged: bool,
-            iterations: usize,
-            hessian: &'a [[f64; 6]; 6],
-            covariance: &'a Option<[[f64; 6]; 6]>,
-            #[serde(flatten)]
-            fit: &'a Fit,
-        }
         let Self { target_from_source, status, iterations, hessian, covariance, fit } = self;
         let (status, iterations, converged) = (*status, *iterations, self.converged());
         Record { target_from_source, status, converged, iterations, hessian, covariance, fit }.serialize(to)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl<Fit: schemars::JsonSchema> schemars::JsonSchema for Registration<Fit> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("Registration_{}", Fit::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Record::<Fit>::json_schema(generator)
     }
 }
 

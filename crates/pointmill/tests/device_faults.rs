@@ -5,7 +5,7 @@ use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher,
 use pointmill::ndt::{NdtBuilder, NdtParams, NdtReport};
 use pointmill::roi_pool::{self, BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
 use pointmill::voxelize::{self, Outputs, RowOrder, ScatterMode, VoxelizeParams, Voxelizer, scatter};
-use pointmill::{Device, Error, Input, PointCloud, Pose, Rows, Stream, TwinFault};
+use pointmill::{Device, Error, PointCloud, Pose, Rows, Stream, TwinFault};
 use pointmill_synth::RoiScene;
 
 fn cloud(n: usize) -> PointCloud {
@@ -75,7 +75,7 @@ fn voxelize_tells_of_every_fault() {
 fn roi_pool_tells_of_every_fault() {
     let scene = RoiScene::street(12, 1500, 0);
     let features = scene.features(4);
-    let params = RoiPoolParams { out_size: [3; 3], max_points_per_voxel: 8, ..RoiPoolParams::default() };
+    let params = RoiPoolParams { out_size: [3; 3], max_points_per_voxel: 7, ..RoiPoolParams::default() };
     let counts = each_fails(
         |stream| {
             let pooler = RoiPooler::new(stream, &params)?;
@@ -83,8 +83,8 @@ fn roi_pool_tells_of_every_fault() {
             Ok((pooler, pooled))
         },
         |(pooler, pooled), _| {
-            let input = Scene::new(Input::new(&scene.boxes, 7)?, Input::new(&scene.points, 3)?);
-            pooler.run(input, Input::new(&features, 4)?, pooled)?;
+            let input = Scene::new(Rows::new(&scene.boxes, 7)?, Rows::new(&scene.points, 3)?);
+            pooler.run(input, Rows::new(&features, 4)?, pooled)?;
             pooled.read()
         },
     );
@@ -204,11 +204,11 @@ fn voxels_of_a_call_that_failed_are_none() {
                 assert_eq!(voxels.report(), Ok(voxelize::Report::default()), "{what}");
                 let read = voxels.read().unwrap();
                 assert!(read.coords.is_empty() && read.num_points.is_empty(), "{what}");
-                assert_eq!(read.lists, Some((vec![0], vec![])), "{what}");
+                assert_eq!((read.row_splits, read.indices), (Some(vec![0]), Some(vec![])), "{what}");
                 assert_eq!(read.voxel_splits, batch.then(|| vec![0]), "{what}");
                 for n in [0, 50, 3000] {
                     let features = vec![1.0f32; n * 4];
-                    let told = scatter(voxels, Input::new(&features, 4).unwrap(), ScatterMode::Sum).unwrap_err();
+                    let told = scatter(voxels, Rows::new(&features, 4).unwrap(), ScatterMode::Sum).unwrap_err();
                     let expected = "voxels: expected a result that a call has filled, got one without rows";
                     assert_eq!(told.to_string(), expected, "{what}");
                 }
@@ -225,10 +225,10 @@ fn pooled_features_and_lists_of_a_call_that_failed_are_none() {
     let (small, large) = (scene(&small).unwrap(), scene(&large).unwrap());
     type Arrays = (Vec<f32>, Vec<f32>, Vec<f32>);
     for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
-        let params = RoiPoolParams { layout, out_size: [3; 3], max_points_per_voxel: 8, ..RoiPoolParams::default() };
+        let params = RoiPoolParams { layout, out_size: [3; 3], max_points_per_voxel: 7, ..RoiPoolParams::default() };
         let run = |(pooler, pooled): &mut (RoiPooler, roi_pool::RoiPooled), (boxes, points, features): &Arrays| {
-            let scene = Scene::new(Input::new(boxes, 7)?, Input::new(points, 3)?);
-            pooler.run(scene, Input::new(features, 4)?, pooled)
+            let scene = Scene::new(Rows::new(boxes, 7)?, Rows::new(points, 3)?);
+            pooler.run(scene, Rows::new(features, 4)?, pooled)
         };
         each_leaves(
             |stream| {
@@ -246,7 +246,7 @@ fn pooled_features_and_lists_of_a_call_that_failed_are_none() {
     }
     for by_point in [true, false] {
         let run = |(inside, lists): &mut (PointsInBoxes, roi_pool::BoxLists), (boxes, points, _): &Arrays| {
-            let scene = Scene::new(Input::new(boxes, 7)?, Input::new(points, 3)?);
+            let scene = Scene::new(Rows::new(boxes, 7)?, Rows::new(points, 3)?);
             if by_point { inside.all(scene, lists) } else { inside.crop(scene, lists) }
         };
         each_leaves(
@@ -264,7 +264,7 @@ fn pooled_features_and_lists_of_a_call_that_failed_are_none() {
                 if what.starts_with("OutOfMemory") {
                     let mut fresh = PointsInBoxes::new(&Device::cpu().stream().unwrap(), BoxParams::default()).unwrap();
                     let mut want = fresh.lists().unwrap();
-                    let scene = Scene::new(Input::new(&large.0, 7).unwrap(), Input::new(&large.1, 3).unwrap());
+                    let scene = Scene::new(Rows::new(&large.0, 7).unwrap(), Rows::new(&large.1, 3).unwrap());
                     if by_point { fresh.all(scene, &mut want) } else { fresh.crop(scene, &mut want) }.unwrap();
                     if by_point { inside.all(scene, lists) } else { inside.crop(scene, lists) }.unwrap();
                     assert!(lists.read().unwrap() == want.read().unwrap(), "{what}");

@@ -2,7 +2,7 @@
 
 use pointmill::icp::{IcpParams, Metric, Robust, Stage};
 use pointmill::ndt::{NdtAlignParams, NdtParams, ndt_grid};
-use pointmill::{Coordinates, Device, Pose, icp};
+use pointmill::{Device, Pose, Rows, icp};
 use serde_json::{Value, json};
 
 /// A corner of a room.
@@ -68,7 +68,7 @@ fn parameters_lead_back_and_unknown_fields_are_refused() {
 #[test]
 fn results_are_one_object_each() {
     let (room, device) = (room(), Device::cpu());
-    let cloud = Coordinates::f32(&room, 3).unwrap();
+    let cloud = Rows::f32(&room, 3).unwrap();
     let guess = Pose::from_xyzrpy([0.02, 0.0, 0.0, 0.0, 0.0, 0.01]).unwrap();
     let found = icp::align(cloud, cloud, &guess, &IcpParams::default(), &device).unwrap();
     let common = ["target_from_source", "status", "converged", "iterations", "hessian", "covariance"];

@@ -6,7 +6,7 @@ use pointmill::icp::{Aligner, IcpParams, Metric, Registration, Search, Searcher,
 use pointmill::ndt::{NdtAlignParams, NdtBuilder, NdtMoments, NdtParams, Neighbourhood, ndt_grid};
 use pointmill::roi_pool::{BoxParams, PointsInBoxes, RoiLayout, RoiPoolParams, RoiPooler, Scene};
 use pointmill::voxelize::{MeanType, Outputs, RowOrder, VoxelizeParams, Voxelizer};
-use pointmill::{Device, Error, Input, PointCloud, Pose, Rows};
+use pointmill::{Device, Error, PointCloud, Pose, Rows};
 use pointmill_io::{
     IoError, NamedPoints, ReadOptions, read, write_bin, write_npy, write_pcd, write_ply, write_points_npz,
 };
@@ -175,18 +175,18 @@ fn roi_pool_tells_of_every_refusal() {
         let stream = device.stream().unwrap();
         for layout in [RoiLayout::Dense, RoiLayout::Csr, RoiLayout::Sparse] {
             let params =
-                RoiPoolParams { layout, out_size: [3; 3], max_points_per_voxel: 8, ..RoiPoolParams::default() };
+                RoiPoolParams { layout, out_size: [3; 3], max_points_per_voxel: 7, ..RoiPoolParams::default() };
             let work = || {
-                let input = || Ok::<_, Error>(Scene::new(Input::new(&scene.boxes, 7)?, Input::new(&scene.points, 3)?));
+                let input = || Ok::<_, Error>(Scene::new(Rows::new(&scene.boxes, 7)?, Rows::new(&scene.points, 3)?));
                 let mut pooler = RoiPooler::new(&stream, &params)?;
                 let mut pooled = pooler.output()?;
-                pooler.run(input()?, Input::new(&features, 8)?, &mut pooled)?;
+                pooler.run(input()?, Rows::new(&features, 8)?, &mut pooled)?;
                 pooled.read()
             };
             each_refused(&format!("roi_pool, {layout:?}, {} threads", device.threads()), work, out_of_memory);
         }
         let work = || {
-            let input = || Ok::<_, Error>(Scene::new(Input::new(&scene.boxes, 7)?, Input::new(&scene.points, 3)?));
+            let input = || Ok::<_, Error>(Scene::new(Rows::new(&scene.boxes, 7)?, Rows::new(&scene.points, 3)?));
             let mut tester = PointsInBoxes::new(&stream, BoxParams::default())?;
             let (mut part, mut lists) = (stream.alloc(0)?, tester.lists()?);
             tester.part(input()?, &mut part)?;

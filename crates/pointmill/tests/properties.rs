@@ -97,7 +97,8 @@ proptest! {
         let (one, two) = (voxels(&cloud, &before), voxels(&moved, &after));
         // The same cells of the shifted grid, with the same points.
         prop_assert_eq!(one.coords, two.coords);
-        prop_assert_eq!((one.point_to_voxel, one.lists), (two.point_to_voxel, two.lists));
+        prop_assert_eq!((one.point_to_voxel, one.indices), (two.point_to_voxel, two.indices));
+        prop_assert_eq!(one.row_splits, two.row_splits);
     }
 
     #[test]
@@ -107,7 +108,8 @@ proptest! {
         let few = voxels(&cloud, &capped);
         let kept = (rows as usize).min(all.num_voxels);
         prop_assert_eq!(&few.coords[..], &all.coords[..3 * kept]);
-        let ((all_splits, all_points), (splits, indices)) = (all.lists.unwrap(), few.lists.unwrap());
+        let (all_splits, all_points) = (all.row_splits.unwrap(), all.indices.unwrap());
+        let (splits, indices) = (few.row_splits.unwrap(), few.indices.unwrap());
         for row in 0..kept {
             let of = |splits: &[u32]| splits[row] as usize..splits[row + 1] as usize;
             let wanted = &all_points[of(&all_splits)];

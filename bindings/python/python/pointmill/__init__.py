@@ -11,6 +11,8 @@ Examples
 [2, 1]
 """
 
+from typing import TYPE_CHECKING
+
 from . import ndt
 from ._pointmill import (
     DlpackArray,
@@ -22,7 +24,6 @@ from ._pointmill import (
     Voxels,
     __version__,
     clear_cache,
-    icp,
     num_threads,
     points_in_boxes_all,
     points_in_boxes_count,
@@ -32,6 +33,14 @@ from ._pointmill import (
     set_num_threads,
     voxelize,
 )
+
+if TYPE_CHECKING:
+    # Type checkers do not know modules that can be called.
+    from ._pointmill import _Icp
+
+    icp: _Icp
+else:
+    from . import icp
 
 __all__ = [
     "DlpackArray",

@@ -1,8 +1,8 @@
-"""The extension module of pointmill; its names are those of :mod:`pointmill` and :mod:`pointmill.ndt`."""
+"""The extension module of pointmill; its names are those of :mod:`pointmill`, :mod:`pointmill.icp` and :mod:`pointmill.ndt`."""
 
 from collections.abc import Sequence
 from types import GenericAlias
-from typing import Any, Generic, Literal, SupportsIndex, TypeAlias, final, overload
+from typing import Any, Generic, Literal, Protocol, SupportsIndex, TypeAlias, final, overload, type_check_only
 
 from typing_extensions import TypeVar
 
@@ -12,7 +12,11 @@ _Array: TypeAlias = Any
 _Asked: TypeAlias = Any
 _Numbers: TypeAlias = Sequence[float] | _Array
 _Origin: TypeAlias = Literal["bottom", "center"]
-_Mode: TypeAlias = Literal["max", "mean", "avg"]
+_Metric: TypeAlias = Literal["point-to-point", "point-to-plane", "gicp"]
+_Search: TypeAlias = Literal["auto", "brute", "kdtree", "lbvh"]
+_Robust: TypeAlias = tuple[Literal["huber", "cauchy", "geman-mcclure", "tukey"], float]
+_Schedule: TypeAlias = Sequence[tuple[float, float | None]]
+_Mode: TypeAlias = Literal["max", "mean"]
 _Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | _Array
 
 __version__: str
@@ -27,11 +31,14 @@ __all__ = [
     "NdtReport",
     "RoiGradient",
     "RoiPooled",
+    "Searcher",
+    "Target",
     "VoxelReport",
     "Voxels",
     "__version__",
     "clear_cache",
     "icp",
+    "normals",
     "num_threads",
     "points_in_boxes_all",
     "points_in_boxes_count",
@@ -116,7 +123,7 @@ def voxelize(
     point_cloud_range: _Numbers,
     max_num_points: SupportsIndex | None = 10,
     max_voxels: SupportsIndex = 160000,
-    order: Literal["first_seen", "sorted"] = "first_seen",
+    order: Literal["first-seen", "sorted"] = "first-seen",
     voxels: bool | None = None,
     mean: Literal["float32", "float16"] | None = None,
     point_to_voxel: bool = False,
@@ -134,7 +141,7 @@ def voxelize(
     point_cloud_range: _Numbers,
     max_num_points: SupportsIndex | None = 10,
     max_voxels: SupportsIndex = 160000,
-    order: Literal["first_seen", "sorted"] = "first_seen",
+    order: Literal["first-seen", "sorted"] = "first-seen",
     voxels: bool | None = None,
     mean: Literal["float32", "float16"] | None = None,
     point_to_voxel: bool = False,
@@ -172,7 +179,7 @@ def roi_aware_pool3d(
     pts_feature: _Array,
     *,
     out_size: _Sizes,
-    max_pts_per_voxel: SupportsIndex = 128,
+    max_pts_per_voxel: SupportsIndex = 127,
     mode: _Mode = "max",
     origin: _Origin = "bottom",
     margin: float = 0.0,
@@ -265,11 +272,11 @@ class NdtFit:
 @final
 class NdtRegistration:
     @property
-    def pose(self) -> _Array: ...
-    @property
     def target_from_source(self) -> _Array: ...
     @property
-    def stop(self) -> Literal["converged", "max_iterations", "no_pairs", "singular"]: ...
+    def xyzrpy(self) -> _Array: ...
+    @property
+    def status(self) -> Literal["converged", "max-iterations", "no-pairs", "singular"]: ...
     @property
     def converged(self) -> bool: ...
     @property
@@ -375,7 +382,7 @@ class IcpRegistration:
     @property
     def status(
         self,
-    ) -> Literal["fixed", "step_below", "cycle", "max_iterations", "no_pairs", "degenerate"]: ...
+    ) -> Literal["fixed", "step-below", "cycle", "max-iterations", "no-pairs", "degenerate"]: ...
     @property
     def converged(self) -> bool: ...
     @property
@@ -411,20 +418,85 @@ def icp(
     *,
     source: _Array,
     target: _Array,
-    metric: Literal["point_to_point", "point_to_plane", "gicp"] = "point_to_plane",
-    target_from_source: _Numbers | None = None,
+    guess: _Numbers | None = None,
+    metric: _Metric = "point-to-plane",
     max_distance: float | None = None,
     max_iterations: SupportsIndex = 100,
     step_tolerance: float = 1e-06,
-    robust: tuple[Literal["huber", "cauchy", "geman_mcclure", "tukey"], float] | None = None,
+    robust: _Robust | None = None,
     neighbours: SupportsIndex = 20,
-    schedule: Sequence[tuple[float, float | None]] | None = None,
+    schedule: _Schedule | None = None,
     drop_zeros: bool = False,
-    search: Literal["auto", "brute", "kdtree", "lbvh"] = "auto",
+    search: _Search = "auto",
     source_origin: _Numbers | None = None,
     target_origin: _Numbers | None = None,
     target_normals: _Array | None = None,
 ) -> IcpRegistration: ...
+def normals(points: _Array, k: SupportsIndex = 20) -> _Array: ...
+
+@final
+class Target:
+    def __new__(
+        cls,
+        points: _Array,
+        *,
+        metric: _Metric = "point-to-plane",
+        max_distance: float | None = None,
+        max_iterations: SupportsIndex = 100,
+        step_tolerance: float = 1e-06,
+        robust: _Robust | None = None,
+        neighbours: SupportsIndex = 20,
+        schedule: _Schedule | None = None,
+        drop_zeros: bool = False,
+        search: _Search = "auto",
+        origin: _Numbers | None = None,
+        normals: _Array | None = None,
+    ) -> Target: ...
+    def __len__(self) -> int: ...
+    def align(self, source: _Array, guess: _Numbers | None = None, *, origin: _Numbers | None = None) -> IcpRegistration: ...
+
+@final
+class Searcher:
+    def __new__(cls, points: _Array, *, search: _Search = "auto") -> Searcher: ...
+    def __len__(self) -> int: ...
+    @property
+    def search(self) -> Literal["brute", "kdtree", "lbvh"]: ...
+    def nearest(self, queries: _Array, max_distance: float | None = None) -> tuple[_Array, _Array]: ...
+    def neighbours(self, queries: _Array, k: SupportsIndex, max_distance: float | None = None) -> tuple[_Array, _Array]: ...
+    def normals(self, k: SupportsIndex = 20) -> _Array: ...
+
+# The module pointmill.icp, which can be called.
+@type_check_only
+class _Icp(Protocol):
+    @property
+    def Target(self) -> type[Target]: ...
+    @property
+    def Searcher(self) -> type[Searcher]: ...
+    @property
+    def IcpIteration(self) -> type[IcpIteration]: ...
+    @property
+    def IcpRegistration(self) -> type[IcpRegistration]: ...
+    def normals(self, points: _Array, k: SupportsIndex = 20) -> _Array: ...
+    def __call__(
+        self,
+        *,
+        source: _Array,
+        target: _Array,
+        guess: _Numbers | None = None,
+        metric: _Metric = "point-to-plane",
+        max_distance: float | None = None,
+        max_iterations: SupportsIndex = 100,
+        step_tolerance: float = 1e-06,
+        robust: _Robust | None = None,
+        neighbours: SupportsIndex = 20,
+        schedule: _Schedule | None = None,
+        drop_zeros: bool = False,
+        search: _Search = "auto",
+        source_origin: _Numbers | None = None,
+        target_origin: _Numbers | None = None,
+        target_normals: _Array | None = None,
+    ) -> IcpRegistration: ...
+
 def clear_cache() -> None: ...
 def set_num_threads(threads: SupportsIndex) -> None: ...
 def num_threads() -> int: ...

@@ -9,7 +9,7 @@ Examples
 >>> corner = np.concatenate([np.stack(wall, 1) for wall in ((a, b, o), (o, a, b), (a, o, b))])
 >>> grid = ndt.Grid(corner, resolution=1.0)
 >>> found = grid.align(corner[::7].copy(), [0.2, -0.15, 0.1, 0.0, 0.0, 0.03])
->>> found.converged, bool(np.abs(found.pose).max() < 0.02)
+>>> found.converged, bool(np.abs(found.xyzrpy).max() < 0.02)
 (True, True)
 """
 

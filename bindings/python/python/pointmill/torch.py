@@ -157,7 +157,7 @@ def voxelize(
     max_num_points: int = 10,
     max_voxels: int = 160_000,
     *,
-    order: Literal["first_seen", "sorted"] = "first_seen",
+    order: Literal["first-seen", "sorted"] = "first-seen",
     mean: bool = False,
     padded: bool = False,
     row_splits: Sequence[int] | None = None,
@@ -176,7 +176,7 @@ def voxelize(
         M, most points of a voxel: the first in input order stay.
     max_voxels : int
         Most voxels of a sample: the first in the order of rows stay.
-    order : {"first_seen", "sorted"}
+    order : {"first-seen", "sorted"}
         Rows by the smallest index of their points, or by cell.
     mean : bool
         Means instead of points.
@@ -250,7 +250,7 @@ class Voxelization(nn.Module):
         max_num_points: int = 10,
         max_voxels: int | Sequence[int] = 160_000,
         *,
-        order: Literal["first_seen", "sorted"] = "first_seen",
+        order: Literal["first-seen", "sorted"] = "first-seen",
         mean: bool = False,
         padded: bool = False,
     ) -> None:
@@ -495,8 +495,8 @@ def roi_aware_pool3d(
     pts: Tensor,
     pts_feature: Tensor,
     out_size: int | Sequence[int],
-    max_pts_per_voxel: int = 128,
-    mode: Literal["max", "mean", "avg"] = "max",
+    max_pts_per_voxel: int = 127,
+    mode: Literal["max", "mean"] = "max",
     *,
     origin: Literal["bottom", "center"] = "bottom",
     margin: float = 0.0,
@@ -514,7 +514,7 @@ def roi_aware_pool3d(
     out_size : int or 3 ints
         Voxels of a box along its length, width and height.
     max_pts_per_voxel : int
-        One more than the points that a voxel keeps: the first in input order.
+        Most points of a voxel: the first in input order stay; 0 keeps none.
     mode : {"max", "mean"}
         How features are pooled.
     origin : {"bottom", "center"}
@@ -544,7 +544,7 @@ def roi_aware_pool3d(
     params = {
         "out_size": _triple(out_size),
         "max_pts_per_voxel": index(max_pts_per_voxel),
-        "mode": "mean" if mode == "avg" else mode,
+        "mode": mode,
         "origin": origin,
         "margin": float(margin),
     }
@@ -582,8 +582,8 @@ class RoIAwarePool3d(nn.Module):
     def __init__(
         self,
         out_size: int | Sequence[int],
-        max_pts_per_voxel: int = 128,
-        mode: Literal["max", "mean", "avg"] = "max",
+        max_pts_per_voxel: int = 127,
+        mode: Literal["max", "mean"] = "max",
         *,
         origin: Literal["bottom", "center"] = "bottom",
         margin: float = 0.0,

@@ -5,15 +5,17 @@
 mod dlpack;
 mod numpy;
 mod output;
+mod results;
 mod torch;
 
 pub(crate) use dlpack::DlpackArray;
 pub(crate) use output::{Home, KeptHome, LentArray, Value};
+pub(crate) use results::{Given, Lent};
 
 use crate::errors::{kind, value};
 use ::dlpark::python::ImportedDlpack;
 use ::numpy::PyUntypedArray;
-use pointmill::{Buffer, Coordinates, Device, Input, Result, Stream, bf16, f16};
+use pointmill::{Buffer, Device, Result, Rows, Stream, bf16, f16};
 use pyo3::prelude::*;
 use std::fmt;
 use std::sync::Arc;
@@ -86,13 +88,15 @@ impl Dtype {
     }
 }
 
-/// A buffer without values, where a result has none.
-pub(crate) fn nothing<T: bytemuck::Pod>(stream: &Stream) -> Result<Buffer<T>> {
-    if stream.device().is_cpu() {
-        return stream.alloc(0);
+impl Dtype {
+    /// The library's name of a type of features.
+    pub(crate) const fn of_library(&self) -> pointmill::Dtype {
+        match self {
+            Self::F16 => pointmill::Dtype::F16,
+            Self::Bf16 => pointmill::Dtype::Bf16,
+            _ => pointmill::Dtype::F32,
+        }
     }
-    // SAFETY: there is nothing at any address.
-    unsafe { Buffer::from_raw_cuda(stream, 0, 0) }
 }
 
 /// An array that was handed in.
@@ -288,33 +292,21 @@ impl Data {
         unsafe { std::slice::from_raw_parts(address as *const T, len) }
     }
 
-    /// The values as an operator takes them: `f32`, `f16` or `bf16`, in rows of so many.
-    pub(crate) fn input(&self, columns: usize) -> Result<Input<'_>> {
+    /// The values as operators take them, in rows of so many.
+    pub(crate) fn rows(&self, columns: usize) -> Result<Rows<'_>> {
         let rows = |len: usize| len / columns.max(1);
         match &self.memory {
             Memory::Host { address, len } => match self.dtype {
-                Dtype::F16 => Input::new::<f16>(self.host(*address, *len), columns),
-                Dtype::Bf16 => Input::new::<bf16>(self.host(*address, *len), columns),
-                _ => Input::new::<f32>(self.host(*address, *len), columns),
+                Dtype::F16 => Rows::new::<f16>(self.host(*address, *len), columns),
+                Dtype::Bf16 => Rows::new::<bf16>(self.host(*address, *len), columns),
+                Dtype::F64 => Rows::new::<f64>(self.host(*address, *len), columns),
+                _ => Rows::new::<f32>(self.host(*address, *len), columns),
             },
-            Memory::F16(b) => Input::on_device(b, rows(b.len()), columns),
-            Memory::Bf16(b) => Input::on_device(b, rows(b.len()), columns),
-            Memory::F32(b) => Input::on_device(b, rows(b.len()), columns),
-            Memory::F64(_) | Memory::I32(_) => unreachable!("the type was checked"),
-        }
-    }
-
-    /// The values as coordinates: `f32` or `f64`, in rows of so many.
-    pub(crate) fn coordinates(&self, columns: usize) -> Result<Coordinates<'_>> {
-        let rows = |len: usize| len / columns.max(1);
-        match &self.memory {
-            Memory::Host { address, len } => match self.dtype {
-                Dtype::F64 => Coordinates::f64(self.host(*address, *len), columns),
-                _ => Coordinates::f32(self.host(*address, *len), columns),
-            },
-            Memory::F32(b) => Coordinates::on_device(b, rows(b.len()), columns),
-            Memory::F64(b) => Coordinates::on_device(b, rows(b.len()), columns),
-            Memory::F16(_) | Memory::Bf16(_) | Memory::I32(_) => unreachable!("the type was checked"),
+            Memory::F16(b) => Rows::on_device(b, rows(b.len()), columns),
+            Memory::Bf16(b) => Rows::on_device(b, rows(b.len()), columns),
+            Memory::F32(b) => Rows::on_device(b, rows(b.len()), columns),
+            Memory::F64(b) => Rows::on_device(b, rows(b.len()), columns),
+            Memory::I32(_) => unreachable!("the type was checked"),
         }
     }
 

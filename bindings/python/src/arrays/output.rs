@@ -59,8 +59,6 @@ macro_rules! value_as {
 value_as!(f16, F16, float16, i16, "float16");
 // What numpy has no type for stays whole numbers there.
 value_as!(bf16, BF16, bfloat16, i16, "int16");
-// The library's name for the bits of f16.
-value_as!(u16, F16, float16, i16, "float16");
 // Rows and places in lists, all of them below 2^31: torch computes with no other 32-bit integers than signed ones.
 value_as!(u32, I32, int32, i32, "int32");
 /// Where results go: the library and the device of an array that was handed in.
@@ -89,18 +87,9 @@ impl LentArray {
         self.tensor
     }
 
-    /// The first rows.
-    pub(crate) fn first_rows(mut self, py: Python<'_>, rows: usize) -> PyResult<Py<PyAny>> {
-        if self.shape[0] == rows {
-            return Ok(self.tensor);
-        }
-        self.shape[0] = rows;
-        Self::front(&self.tensor, py, &self.shape)
-    }
-
     /// As many values from the front as this shape has, in it.
-    pub(crate) fn shaped(self, py: Python<'_>, shape: &[usize]) -> PyResult<Self> {
-        Ok(Self { tensor: Self::front(&self.tensor, py, shape)?, shape: shape.to_vec() })
+    pub(crate) fn cut(self, py: Python<'_>, shape: &[usize]) -> PyResult<Py<PyAny>> {
+        if self.shape == shape { Ok(self.tensor) } else { Self::front(&self.tensor, py, shape) }
     }
 
     fn front(tensor: &Py<PyAny>, py: Python<'_>, shape: &[usize]) -> PyResult<Py<PyAny>> {

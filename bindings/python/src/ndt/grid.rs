@@ -1,16 +1,19 @@
 //! The grid as a class.
 
-use super::{Cloud, LONG, NAMES, NdtFit, NdtRegistration, NdtReport};
-use crate::args::{choice, whole};
+use super::{LONG, NAMES, NdtFit, NdtRegistration, NdtReport};
+use crate::args::{named, whole};
 use crate::arrays::{Array, Home, KeptHome, Place, Value};
+use crate::cloud::{Cloud, own_stream};
 use crate::errors::{OrRaise, value};
 use crate::interrupt;
 use crate::pickle::{self, Reduced, field};
 use crate::poses::poses;
 use pointmill::ndt::{
-    AlignParams, Covariance, NdtBuilder, NdtCells, NdtGrid as Grid, NdtNeighbours, NdtParams, Neighbourhood,
+    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtNeighbours, NdtParams, Neighbourhood,
+    full_matrix,
 };
-use pointmill::{Device, Result, Stream};
+use pointmill::{Pose, Result};
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use std::sync::{Arc, OnceLock};
@@ -81,16 +84,7 @@ impl NdtGrid {
         name: &'static str,
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Cloud<'py>> {
-        let cloud = Cloud::read(object, name, origin)?;
-        let same = match (self.place, cloud.array.place()) {
-            (Place::Cuda { index: a, .. }, Place::Cuda { index: b, .. }) => a == b,
-            (a, b) => a == b,
-        };
-        if !same {
-            let expected = format!("an array on {}, as the grid", self.place);
-            return Err(value(name, expected, format_args!("one on {}", cloud.array.place())));
-        }
-        Ok(cloud)
+        Cloud::read(object, name, origin, "origin")?.on(self.place, "the grid", name)
     }
 
     /// Runs `work` with the grid and the scan.
@@ -101,9 +95,9 @@ impl NdtGrid {
         work: impl FnOnce(&Grid, pointmill::Rows<'_>) -> Result<R> + Send + 'static,
         times: usize,
     ) -> PyResult<R> {
-        let (grid, data) = (self.grid.clone(), scan.data()?);
+        let (grid, data) = (self.grid.clone(), scan.data(&scan.place().stream().or_raise(NAMES)?)?);
         let long = self.place == Place::Cpu && scan.len().saturating_mul(times) >= LONG;
-        interrupt::run(py, long, data, move |data| data.cloud().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
+        interrupt::run(py, long, data, move |data| data.rows().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
     }
 
     fn lists(
@@ -121,21 +115,11 @@ impl NdtGrid {
     }
 }
 
-/// Names of covariances.
-const COVARIANCES: [(&str, Covariance); 3] =
-    [("autoware", Covariance::Autoware), ("unbiased", Covariance::Unbiased), ("population", Covariance::Population)];
-
-/// The name of the library's default.
-fn default_covariance() -> &'static str {
-    let default = NdtParams::default().covariance;
-    COVARIANCES.iter().find(|(_, kind)| *kind == default).map_or("", |(name, _)| name)
-}
-
 #[pymethods]
 impl NdtGrid {
     #[new]
     #[pyo3(
-        signature = (points, *, resolution, covariance = default_covariance(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, origin = None),
+        signature = (points, *, resolution, covariance = NdtParams::default().covariance.as_str(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, origin = None),
         text_signature = "(points, *, resolution, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, origin=None)"
     )]
     fn new(
@@ -149,16 +133,17 @@ impl NdtGrid {
     ) -> PyResult<Self> {
         let params = NdtParams {
             min_points: whole(min_points, 1, "min_points")?,
-            covariance: choice(covariance, "covariance", &COVARIANCES)?,
+            covariance: named::<Covariance>(covariance, "covariance")?,
             eigen_ratio,
         };
-        let cloud = Cloud::read(points, "points", origin)?;
-        let (place, data) = (cloud.array.place(), cloud.data()?);
+        let cloud = Cloud::read(points, "points", origin, "origin")?;
+        let place = cloud.place();
+        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
         let long = place == Place::Cpu && cloud.len() >= LONG;
         let grid = interrupt::run(py, long, data, move |data| {
-            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution)?;
-            builder.add(data.cloud()?)?;
-            builder.finish(&params)
+            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?;
+            builder.add(data.rows()?)?;
+            builder.finish()
         })?;
         let grid = Arc::new(grid.or_raise(NAMES)?);
         let home = cloud.array.home().keep()?;
@@ -247,13 +232,13 @@ impl NdtGrid {
     /// ``[V, 3, 3]`` float64: covariances in square metres, with raised eigenvalues.
     #[getter]
     fn covariance(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.rows(py, &[3, 3], |cells| cells.covariance.iter().flat_map(full).collect())
+        self.rows(py, &[3, 3], |cells| cells.covariance.iter().copied().flat_map(full_matrix).collect())
     }
 
     /// ``[V, 3, 3]`` float64: their inverses.
     #[getter]
     fn inverse_covariance(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.rows(py, &[3, 3], |cells| cells.inverse.iter().flat_map(full).collect())
+        self.rows(py, &[3, 3], |cells| cells.inverse.iter().copied().flat_map(full_matrix).collect())
     }
 
     /// ``[V, 3]`` float64: eigenvalues of the covariances, ascending.
@@ -303,8 +288,8 @@ impl NdtGrid {
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
-        let params = AlignParams { step_size, epsilon, max_iterations };
-        let (guesses, alone) = guess.map_or_else(|| Ok((vec![[0.0; 6]], true)), |guess| poses(guess, "guess"))?;
+        let params = NdtAlignParams { step_size, epsilon, max_iterations };
+        let (guesses, alone) = guess.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |guess| poses(guess, "guess"))?;
         let scan = self.scan(scan, "scan", origin)?;
         let times = guesses.len() * max_iterations;
         let found = self.run(py, &scan, move |grid, cloud| grid.align(cloud, &guesses, &params), times)?;
@@ -320,7 +305,7 @@ impl NdtGrid {
         }
     }
 
-    /// Tell how well a scan fits at each of some poses.
+    /// Compute how well a scan fits at each of some poses.
     ///
     /// Parameters
     /// ----------
@@ -350,7 +335,7 @@ impl NdtGrid {
         NdtFit::new(&scan.array.home(), &fits)
     }
 
-    /// Tell how well each point of a scan fits at a pose.
+    /// Compute how well each point of a scan fits at a pose.
     ///
     /// Parameters
     /// ----------
@@ -373,7 +358,7 @@ impl NdtGrid {
         pose: Option<&Bound<'_, PyAny>>,
         origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let (poses, _) = pose.map_or_else(|| Ok((vec![[0.0; 6]], true)), |pose| poses(pose, "pose"))?;
+        let (poses, _) = pose.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |pose| poses(pose, "pose"))?;
         let [pose] = poses[..] else { return Err(value("pose", "one pose", poses.len())) };
         let scan = self.scan(scan, "scan", origin)?;
         let scores = self.run(py, &scan, move |grid, cloud| grid.point_scores(cloud, &pose), 1)?;
@@ -450,14 +435,6 @@ impl NdtGrid {
     }
 }
 
-/// A stream of a grid's own, which may outlive that of its points.
-fn own_stream(place: Place) -> Result<Stream> {
-    match place {
-        Place::Cpu => Device::cpu().stream(),
-        Place::Cuda { index, .. } => Device::cuda(index)?.stream(),
-    }
-}
-
 /// Values as they lie in memory.
 fn bytes<'py, T: bytemuck::NoUninit>(py: Python<'py>, values: &[T]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, bytemuck::cast_slice(values))
@@ -471,9 +448,4 @@ fn values<T: bytemuck::Pod>(fields: &Bound<'_, PyDict>, name: &'static str) -> P
         return Err(value(name, format_args!("a multiple of {} bytes", size_of::<T>()), bytes.len()));
     }
     Ok(bytemuck::pod_collect_to_vec(bytes))
-}
-
-/// All nine entries of a symmetric matrix.
-fn full([xx, xy, xz, yy, yz, zz]: &[f64; 6]) -> [f64; 9] {
-    [*xx, *xy, *xz, *xy, *yy, *yz, *xz, *yz, *zz]
 }

@@ -1,8 +1,8 @@
-//! What grids answer.
+//! Results of grids.
 
 use crate::arrays::Home;
 use crate::pickle::{self, Fields, Reduced};
-use pointmill::ndt::{NdtRegistration as Registration, NdtReport as Report, Stop};
+use pointmill::ndt::{NdtRegistration as Registration, NdtReport as Report};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -80,7 +80,7 @@ impl NdtReport {
 pub(crate) struct NdtFit {
     /// ``[P]`` float64: the sum of all terms.
     score: Py<PyAny>,
-    /// ``[P]`` float64: that by the number of points.
+    /// ``[P]`` float64: the score divided by the number of points.
     transform_probability: Py<PyAny>,
     /// ``[P]`` float64: the mean of the largest term of each point that has one.
     nvtl: Py<PyAny>,
@@ -120,22 +120,22 @@ impl NdtFit {
     }
 }
 
-/// Where a scan lies in a map; arrays of the scan's library and on its device.
+/// The pose of a scan in a map; arrays of the scan's library and on its device.
 #[pyclass(frozen, get_all, module = "pointmill.ndt")]
 pub(crate) struct NdtRegistration {
-    /// ``[6]`` float64: x, y, z in metres, roll, pitch, yaw in radians.
-    pose: Py<PyAny>,
-    /// ``[4, 4]`` float64: the pose as a rigid transform.
+    /// ``[4, 4]`` float64: the pose of the scan in the map.
     target_from_source: Py<PyAny>,
-    /// Why it ended: "converged", "max_iterations", "no_pairs" or "singular".
-    stop: String,
+    /// ``[6]`` float64: the same pose as x, y, z in metres, roll, pitch, yaw in radians.
+    xyzrpy: Py<PyAny>,
+    /// Why the alignment ended: "converged", "max-iterations", "no-pairs" or "singular".
+    status: String,
     /// Whether the last step was shorter than asked for.
     converged: bool,
     /// Steps that were made.
     iterations: usize,
     /// The sum of all terms at the pose.
     score: f64,
-    /// That by the number of points.
+    /// The score divided by the number of points.
     transform_probability: f64,
     /// The mean of the largest term of each point that has one.
     nvtl: f64,
@@ -143,14 +143,14 @@ pub(crate) struct NdtRegistration {
     hits: usize,
     /// ``[6, 6]`` float64: second derivatives of minus the score by the pose.
     hessian: Py<PyAny>,
-    /// ``[6, 6]`` float64: its inverse, ``None`` where it is not positive definite.
+    /// ``[6, 6]`` float64: the inverse of the Hessian, ``None`` where that is not positive definite.
     covariance: Option<Py<PyAny>>,
 }
 
 pickle::fields!(NdtRegistration {
-    pose,
     target_from_source,
-    stop,
+    xyzrpy,
+    status,
     converged,
     iterations,
     score,
@@ -165,15 +165,11 @@ impl NdtRegistration {
     pub(super) fn new(home: &Home<'_>, found: &Registration) -> PyResult<Self> {
         let square = |m: &[[f64; 6]; 6]| home.give_values(m.as_flattened().to_vec(), &[6, 6]).map(Bound::unbind);
         Ok(Self {
-            pose: home.give_values(found.pose.to_vec(), &[6])?.unbind(),
-            target_from_source: home.give_values(found.target_from_source.to_vec(), &[4, 4])?.unbind(),
-            stop: match found.stop {
-                Stop::Converged => "converged",
-                Stop::MaxIterations => "max_iterations",
-                Stop::NoPairs => "no_pairs",
-                Stop::Singular => "singular",
-            }
-            .to_owned(),
+            target_from_source: home
+                .give_values(found.target_from_source.matrix().as_flattened().to_vec(), &[4, 4])?
+                .unbind(),
+            xyzrpy: home.give_values(found.target_from_source.xyzrpy().to_vec(), &[6])?.unbind(),
+            status: found.status.to_string(),
             converged: found.converged(),
             iterations: found.iterations,
             score: found.fit.score,
@@ -189,7 +185,7 @@ impl NdtRegistration {
 #[pymethods]
 impl NdtRegistration {
     fn __repr__(&self) -> String {
-        format!("NdtRegistration(stop={:?}, iterations={}, nvtl={:.4})", self.stop, self.iterations, self.nvtl)
+        format!("NdtRegistration(status={:?}, iterations={}, nvtl={:.4})", self.status, self.iterations, self.nvtl)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {

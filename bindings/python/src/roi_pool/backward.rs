@@ -1,14 +1,12 @@
 //! The gradient of the features.
 
-use super::pool::{element, give_features, lend_features, no_features};
-use super::{CACHE, FLOATS, LONG, MODES, NAMES, ORIGINS, Worker, boxes_and_points, params};
-use crate::args::word_of;
-use crate::arrays::{Array, Data, KeptHome, LentArray, Place, nothing};
-use crate::errors::{OrRaise, Trouble, kind, value};
-use crate::interrupt;
+use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, params};
+use crate::arrays::{Array, Data, Dtype, KeptHome, LentArray, Place};
+use crate::errors::{Trouble, kind, value};
 use crate::pickle::{self, Reduced, field};
-use pointmill::roi_pool::{FeatureBuffer, PoolMode, RoiBuffers, RoiPoolParams, Scene};
-use pointmill::{ElementType, Stream};
+use pointmill::interop::{Arrays, exchange_pooled, located_scene, restore};
+use pointmill::roi_pool::{PoolMode, RoiArray, RoiPoolParams, Scene};
+use pointmill::{AnyBuffer, Stream};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -33,8 +31,8 @@ impl RoiGradient {
         let fields = PyDict::new(slf.py());
         fields.set_item("out_size", params.out_size)?;
         fields.set_item("max_pts_per_voxel", params.max_points_per_voxel)?;
-        fields.set_item("mode", word_of(params.mode, &MODES))?;
-        fields.set_item("origin", word_of(params.origin, &ORIGINS))?;
+        fields.set_item("mode", params.mode.as_str())?;
+        fields.set_item("origin", params.origin.as_str())?;
         fields.set_item("margin", params.margin)?;
         fields.set_item("lists", params.lists)?;
         fields.set_item("boxes", boxes)?;
@@ -83,45 +81,42 @@ impl RoiGradient {
             (PoolMode::Max, None) => return Err(kind("argmax", "that of the pooling, for maxima", "None")),
             (PoolMode::Max, Some(argmax)) => {
                 let text = format_args!("[{}, {x}, {y}, {z}, {channels}]", self.boxes);
-                Some(
-                    Array::read(argmax, "argmax")?
-                        .of(&[crate::arrays::Dtype::I32])?
-                        .shaped(&shape, text)?
-                        .beside(&grad)?,
-                )
+                Some(Array::read(argmax, "argmax")?.of(&[Dtype::I32])?.shaped(&shape, text)?.beside(&grad)?)
             }
         };
-        let (place, home, element) = (grad.place(), grad.home(), element(grad.dtype()));
-        let mut kept = CACHE.take(place, &self.params, |stream| Worker::new(stream, &self.params)).or_raise(NAMES)?;
-        let stream = kept.stream.clone();
-        let located = self.scene > 0 && place == self.place && kept.worker.pooler.scene() == Some(self.scene);
-        let scene = if located {
-            None
-        } else {
-            let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
-            let rois = rois.shaped(&[Some(self.boxes), Some(7)], format_args!("[{}, 7]", self.boxes))?.beside(&grad)?;
-            let pts = pts.shaped(&[Some(self.points), None], format_args!("[{}, 3]", self.points))?;
-            Some((rois.data(&stream)?, pts.data(&stream)?, pts.shape()[1]))
-        };
-        let job = Job {
-            scene,
-            argmax: argmax.map(|argmax| argmax.data(&stream)).transpose()?,
-            grad: grad.data(&stream)?,
-            shape: [self.points, channels],
-            element,
-            mode: self.params.mode,
-            lender: home.lends_memory().then(|| home.unbind()),
-        };
-        let long = place == Place::Cpu && self.boxes.saturating_mul(self.points) >= LONG;
-        let params = self.params.clone();
-        let done = interrupt::run(py, long, job, move |job| {
-            let done = job.run(&mut kept.worker, &stream);
-            CACHE.put(place, params, kept);
-            done
-        })?;
-        match done.or_raise(NAMES)? {
-            (_, Some(lent)) => Ok(lent.whole()),
-            (out, None) => give_features(&home, out, &[self.points, channels]),
+        let (place, home) = (grad.place(), grad.home());
+        let done = CACHE.call(
+            py,
+            (place, &self.params, NAMES),
+            |stream| Worker::new(stream, &self.params),
+            |worker, stream| {
+                let located = place == self.place && located_scene(&worker.pooler) == Some(self.scene);
+                let scene = if located {
+                    None
+                } else {
+                    let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
+                    let text = format_args!("[{}, 7]", self.boxes);
+                    let rois = rois.shaped(&[Some(self.boxes), Some(7)], text)?.beside(&grad)?;
+                    let pts = pts.shaped(&[Some(self.points), None], format_args!("[{}, 3]", self.points))?;
+                    Some((rois.data(stream)?, pts.data(stream)?, pts.shape()[1]))
+                };
+                Ok(Job {
+                    scene,
+                    argmax: argmax.map(|argmax| argmax.data(stream)).transpose()?,
+                    grad: grad.data(stream)?,
+                    shape: [self.points, channels],
+                    dtype: grad.dtype().of_library(),
+                    mode: self.params.mode,
+                    lender: home.lends_memory().then(|| home.unbind()),
+                })
+            },
+            place == Place::Cpu && self.boxes.saturating_mul(self.points) >= LONG,
+            |worker, stream, job| job.run(worker, stream),
+        )?;
+        let shape = [self.points, channels];
+        match done {
+            (_, Some(lent)) => lent.cut(py, &shape),
+            (out, None) => Ok(home.give_any(out, &shape)?.unbind()),
         }
     }
 }
@@ -134,7 +129,7 @@ struct Job {
     grad: Data,
     /// Points and channels.
     shape: [usize; 2],
-    element: ElementType,
+    dtype: pointmill::Dtype,
     mode: PoolMode,
     /// Where the result is lent, if it is.
     lender: Option<KeptHome>,
@@ -142,28 +137,27 @@ struct Job {
 
 impl Job {
     /// The gradient, and the array that it is in where that was lent.
-    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<(FeatureBuffer, Option<LentArray>), Trouble> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<(AnyBuffer, Option<LentArray>), Trouble> {
         let Worker { pooler, pooled } = worker;
         if let Some((rois, pts, columns)) = &self.scene {
-            pooler.locate(Scene::new(rois.input(7)?, pts.input(*columns)?))?;
+            pooler.locate(Scene::new(rois.rows(7)?, pts.rows(*columns)?))?;
         }
-        pooled.exchange(RoiBuffers {
-            pooled: no_features(stream, self.element)?,
-            argmax: self.argmax.as_ref().map_or_else(|| nothing(stream), |argmax| argmax.whole_numbers(stream))?,
-            point_indices: nothing(stream)?,
-            row_splits: nothing(stream)?,
-            indices: nothing(stream)?,
-            coords: nothing(stream)?,
-        })?;
+        let mut arrays = Arrays::new(stream);
+        if let Some(argmax) = &self.argmax {
+            arrays.set(RoiArray::Argmax, argmax.whole_numbers(stream)?);
+        }
+        exchange_pooled(pooled, arrays)?;
+        let [points, channels] = self.shape;
         let (mut out, lent) = match &self.lender {
-            None => (FeatureBuffer::new(stream, self.element)?, None),
+            None => (AnyBuffer::new(stream, self.dtype)?, None),
             Some(lender) => Python::attach(|py| {
-                let (lent, out) = lend_features(py, &lender.bind(py), stream, self.element, &self.shape)?;
-                Ok::<_, PyErr>((out, Some(lent)))
+                let values = points * channels;
+                let lent = lender.bind(py).lend_any(stream, self.dtype, &self.shape, values.next_multiple_of(2))?;
+                Ok::<_, PyErr>((lent.1, Some(lent.0)))
             })?,
         };
-        pooler.restore(pooled, self.shape[1], self.mode)?;
-        pooler.backward(pooled, self.grad.input(self.shape[1])?, &mut out)?;
+        restore(pooler, pooled, self.dtype, channels, self.mode)?;
+        pooler.backward(pooled, self.grad.rows(channels)?, &mut out)?;
         Ok((out, lent))
     }
 }

@@ -5,7 +5,6 @@ use crate::args::choice;
 use crate::arrays::{Array, Data, Home, Place};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise};
-use crate::interrupt;
 use pointmill::roi_pool::{BoxLists, BoxParams, PointsInBoxes, Scene};
 use pointmill::{Buffer, Result, Stream};
 use pyo3::prelude::*;
@@ -41,21 +40,18 @@ impl<'py> Call<'py> {
         py: Python<'_>,
         work: impl FnOnce(&mut PointsInBoxes, Scene<'_>, &Stream) -> Result<R> + Send + 'static,
     ) -> PyResult<R> {
-        let (place, params) = (self.points.place(), self.params);
-        let mut kept = CACHE.take(place, &params, |stream| PointsInBoxes::new(stream, params)).or_raise(NAMES)?;
-        let (boxes, points): (Data, Data) = (self.boxes.data(&kept.stream)?, self.points.data(&kept.stream)?);
-        let columns = self.points.shape()[1];
+        let (place, columns) = (self.points.place(), self.points.shape()[1]);
         let (b, n) = self.len();
-        let long = place == Place::Cpu && b.saturating_mul(n) >= LONG;
-        let done = interrupt::run(py, long, (boxes, points), move |(boxes, points)| {
-            let done = boxes.input(7).and_then(|boxes| {
-                let scene = Scene::new(boxes, points.input(columns)?);
-                work(&mut kept.worker, scene, &kept.stream)
-            });
-            CACHE.put(place, params, kept);
-            done
-        })?;
-        done.or_raise(NAMES)
+        CACHE.call(
+            py,
+            (place, &self.params, NAMES),
+            |stream| PointsInBoxes::new(stream, self.params),
+            |_, stream| Ok((self.boxes.data(stream)?, self.points.data(stream)?)),
+            place == Place::Cpu && b.saturating_mul(n) >= LONG,
+            move |inside, stream, (boxes, points): &(Data, Data)| {
+                work(inside, Scene::new(boxes.rows(7)?, points.rows(columns)?), stream)
+            },
+        )
     }
 
     /// Runs `work`, which fills so many numbers.
@@ -91,119 +87,121 @@ impl<'py> Call<'py> {
             work(inside, scene, &mut lists).map(|()| lists)
         })?;
         let (home, len) = (self.home(), lists.num_indices());
-        let BoxLists { row_splits, indices, .. } = lists;
+        let (row_splits, indices) = lists.into_buffers();
         Ok((home.give(row_splits, &[rows + 1])?.unbind(), home.give(indices, &[len])?.unbind()))
     }
 }
 
-/// Find the lowest box that holds each point.
-///
-/// Parameters
-/// ----------
-/// points : array of float32, float16 or bfloat16, ``[N, 3]``
-///     x, y, z in metres; up to 64 columns, of which the rest is not used.
-/// boxes : array of the type of `points`, ``[B, 7]``
-///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
-/// origin : {"bottom", "center"}
-///     Which point of a box cz is.
-/// margin : float
-///     Metres by which a box is longer and wider on each side.
-///
-/// Returns
-/// -------
-/// array of int32, ``[N]``
-///     The index of the box, -1 for none.
-///
-/// Examples
-/// --------
-/// >>> import numpy as np
-/// >>> import pointmill
-/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
-/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
-/// >>> pointmill.points_in_boxes_part(points, boxes).tolist()
-/// [0, 1, -1]
-#[pyfunction]
-#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
-pub(crate) fn points_in_boxes_part(
-    py: Python<'_>,
-    points: &Bound<'_, PyAny>,
-    boxes: &Bound<'_, PyAny>,
-    origin: &str,
-    margin: f32,
-) -> PyResult<Py<PyAny>> {
-    let call = Call::new(points, boxes, origin, margin)?;
-    call.fill(py, call.len().1, PointsInBoxes::part)
+/// The arguments of all functions here, for their docstrings.
+macro_rules! parameters {
+    () => {
+        "
+
+Parameters
+----------
+points : array of float32, float16 or bfloat16, ``[N, 3]``
+    x, y, z in metres; up to 64 columns, of which the rest is not used.
+boxes : array of the type of `points`, ``[B, 7]``
+    cx, cy, cz, dx, dy, dz, heading in metres and radians.
+origin : {\"bottom\", \"center\"}
+    Which point of a box cz is.
+margin : float
+    Metres by which a box is longer and wider on each side.
+"
+    };
 }
 
-/// Count the points in each box.
-///
-/// Parameters
-/// ----------
-/// points : array of float32, float16 or bfloat16, ``[N, 3]``
-///     x, y, z in metres; up to 64 columns, of which the rest is not used.
-/// boxes : array of the type of `points`, ``[B, 7]``
-///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
-/// origin : {"bottom", "center"}
-///     Which point of a box cz is.
-/// margin : float
-///     Metres by which a box is longer and wider on each side.
-///
-/// Returns
-/// -------
-/// array of int32, ``[B]``
-///
-/// Examples
-/// --------
-/// >>> import numpy as np
-/// >>> import pointmill
-/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
-/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
-/// >>> pointmill.points_in_boxes_count(points, boxes).tolist()
-/// [1, 2]
-#[pyfunction]
-#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
-pub(crate) fn points_in_boxes_count(
-    py: Python<'_>,
-    points: &Bound<'_, PyAny>,
-    boxes: &Bound<'_, PyAny>,
-    origin: &str,
-    margin: f32,
-) -> PyResult<Py<PyAny>> {
-    let call = Call::new(points, boxes, origin, margin)?;
-    call.fill(py, call.len().0, PointsInBoxes::count)
+/// The scene of all examples here.
+macro_rules! example {
+    () => {
+        "
+Examples
+--------
+>>> import numpy as np
+>>> import pointmill
+>>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
+>>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
+"
+    };
 }
 
-/// Find all boxes that hold each point.
-///
-/// Parameters
-/// ----------
-/// points : array of float32, float16 or bfloat16, ``[N, 3]``
-///     x, y, z in metres; up to 64 columns, of which the rest is not used.
-/// boxes : array of the type of `points`, ``[B, 7]``
-///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
-/// origin : {"bottom", "center"}
-///     Which point of a box cz is.
-/// margin : float
-///     Metres by which a box is longer and wider on each side.
-/// layout : {"csr", "bits"}
-///     Lists side by side, or bits. On a GPU lists wait for their length.
-///
-/// Returns
-/// -------
-/// (array of int64, ``[N + 1]``, array of int32, ``[K]``)
-///     Where each point's boxes start in the second array, ascending; or with bits an array of int32, ``[N, ceil(B / 32)]``, box b in bit b % 32 of word b // 32.
-///
-/// Examples
-/// --------
-/// >>> import numpy as np
-/// >>> import pointmill
-/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
-/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
-/// >>> splits, indices = pointmill.points_in_boxes_all(points, boxes)
-/// >>> splits.tolist(), indices.tolist()
-/// ([0, 2, 3, 3], [0, 1, 1])
-/// >>> pointmill.points_in_boxes_all(points, boxes, layout="bits").tolist()
-/// [[3], [2], [0]]
+/// Defines a function of points and boxes.
+macro_rules! question {
+    ($name:ident -> $answer:ty: $summary:literal, $returns:literal, $example:literal, $work:expr) => {
+        #[doc = concat!($summary, parameters!(), $returns, example!(), $example)]
+        #[pyfunction]
+        #[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
+        pub(crate) fn $name(
+            py: Python<'_>,
+            points: &Bound<'_, PyAny>,
+            boxes: &Bound<'_, PyAny>,
+            origin: &str,
+            margin: f32,
+        ) -> PyResult<$answer> {
+            let work: fn(&Call<'_>, Python<'_>) -> PyResult<$answer> = $work;
+            work(&Call::new(points, boxes, origin, margin)?, py)
+        }
+    };
+}
+
+question!(points_in_boxes_part -> Py<PyAny>:
+    "Find the lowest box that holds each point.",
+    "
+Returns
+-------
+array of int32, ``[N]``
+    The index of the box, -1 for none.
+",
+    ">>> pointmill.points_in_boxes_part(points, boxes).tolist()
+[0, 1, -1]
+",
+    |call, py| call.fill(py, call.len().1, PointsInBoxes::part));
+
+question!(points_in_boxes_count -> Py<PyAny>:
+    "Count the points in each box.",
+    "
+Returns
+-------
+array of int32, ``[B]``
+",
+    ">>> pointmill.points_in_boxes_count(points, boxes).tolist()
+[1, 2]
+",
+    |call, py| call.fill(py, call.len().0, PointsInBoxes::count));
+
+question!(points_in_boxes_crop -> (Py<PyAny>, Py<PyAny>):
+    "List the points in each box.",
+    "
+Returns
+-------
+(array of int64, ``[B + 1]``, array of int32, ``[K]``)
+    Where each box's points start in the second array, ascending. On a GPU the call waits for their number.
+",
+    ">>> splits, indices = pointmill.points_in_boxes_crop(points, boxes)
+>>> splits.tolist(), indices.tolist()
+([0, 1, 3], [0, 0, 1])
+",
+    |call, py| call.lists(py, call.len().0, PointsInBoxes::crop));
+
+#[doc = concat!(
+    "Find all boxes that hold each point.",
+    parameters!(),
+    "layout : {\"csr\", \"bits\"}
+    Lists side by side, or bits. On a GPU lists wait for their length.
+
+Returns
+-------
+(array of int64, ``[N + 1]``, array of int32, ``[K]``)
+    Where each point's boxes start in the second array, ascending; or with bits an array of int32, ``[N, ceil(B / 32)]``, box b in bit b % 32 of word b // 32.
+",
+    example!(),
+    ">>> splits, indices = pointmill.points_in_boxes_all(points, boxes)
+>>> splits.tolist(), indices.tolist()
+([0, 2, 3, 3], [0, 1, 1])
+>>> pointmill.points_in_boxes_all(points, boxes, layout=\"bits\").tolist()
+[[3], [2], [0]]
+"
+)]
 #[pyfunction]
 #[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0, layout = "csr"))]
 pub(crate) fn points_in_boxes_all<'py>(
@@ -224,44 +222,4 @@ pub(crate) fn points_in_boxes_all<'py>(
         inside.bits(scene, &mut bits).map(|()| bits)
     })?;
     call.home().give(bits, &[n, b.div_ceil(32)])
-}
-
-/// List the points in each box.
-///
-/// Parameters
-/// ----------
-/// points : array of float32, float16 or bfloat16, ``[N, 3]``
-///     x, y, z in metres; up to 64 columns, of which the rest is not used.
-/// boxes : array of the type of `points`, ``[B, 7]``
-///     cx, cy, cz, dx, dy, dz, heading in metres and radians.
-/// origin : {"bottom", "center"}
-///     Which point of a box cz is.
-/// margin : float
-///     Metres by which a box is longer and wider on each side.
-///
-/// Returns
-/// -------
-/// (array of int64, ``[B + 1]``, array of int32, ``[K]``)
-///     Where each box's points start in the second array, ascending. On a GPU the call waits for their number.
-///
-/// Examples
-/// --------
-/// >>> import numpy as np
-/// >>> import pointmill
-/// >>> boxes = np.array([[0, 0, 0, 4, 2, 1.5, 0], [1, 0, 0, 4, 2, 1.5, 0]], np.float32)
-/// >>> points = np.array([[0.5, 0.5, 0.5], [2.5, 0.1, 1.0], [9.0, 0.0, 0.0]], np.float32)
-/// >>> splits, indices = pointmill.points_in_boxes_crop(points, boxes)
-/// >>> splits.tolist(), indices.tolist()
-/// ([0, 1, 3], [0, 0, 1])
-#[pyfunction]
-#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
-pub(crate) fn points_in_boxes_crop(
-    py: Python<'_>,
-    points: &Bound<'_, PyAny>,
-    boxes: &Bound<'_, PyAny>,
-    origin: &str,
-    margin: f32,
-) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-    let call = Call::new(points, boxes, origin, margin)?;
-    call.lists(py, call.len().0, PointsInBoxes::crop)
 }

@@ -10,13 +10,12 @@ pub(crate) use inside::{
 };
 pub(crate) use pool::{RoiPooled, roi_aware_pool3d};
 
-use crate::args::{choice, numbers, whole};
+use crate::args::{named, numbers, whole};
 use crate::arrays::{Array, Dtype};
 use crate::cache::Cache;
 use crate::errors::{Names, kind, value};
 use pointmill::Argument;
-use pointmill::BoxOrigin;
-use pointmill::roi_pool::{BoxParams, PoolMode, RoiLayout, RoiPoolParams, RoiPooler};
+use pointmill::roi_pool::{BoxParams, RoiLayout, RoiPoolParams, RoiPooler};
 use pyo3::prelude::*;
 
 /// What the library calls the arguments.
@@ -67,24 +66,17 @@ fn params(
     let [x, y, z] = sizes;
     Ok(RoiPoolParams {
         out_size: [whole(x, 1, "out_size")?, whole(y, 1, "out_size")?, whole(z, 1, "out_size")?],
-        max_points_per_voxel: whole(max_pts_per_voxel, 1, "max_pts_per_voxel")?,
-        mode: choice(mode, "mode", &MODES)?,
+        max_points_per_voxel: whole(max_pts_per_voxel, 0, "max_pts_per_voxel")?,
+        mode: named(mode, "mode")?,
         margin,
-        origin: box_origin(origin)?,
+        origin: named(origin, "origin")?,
         layout: RoiLayout::Dense,
         lists: false,
     })
 }
 
-const MODES: [(&str, PoolMode); 3] = [("max", PoolMode::Max), ("mean", PoolMode::Mean), ("avg", PoolMode::Mean)];
-const ORIGINS: [(&str, BoxOrigin); 2] = [("bottom", BoxOrigin::BottomCenter), ("center", BoxOrigin::Center)];
-
-fn box_origin(origin: &str) -> PyResult<BoxOrigin> {
-    choice(origin, "origin", &ORIGINS)
-}
-
 fn box_params(origin: &str, margin: f32) -> PyResult<BoxParams> {
-    Ok(BoxParams { origin: box_origin(origin)?, margin })
+    Ok(BoxParams { origin: named(origin, "origin")?, margin })
 }
 
 const FLOATS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];

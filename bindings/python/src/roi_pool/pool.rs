@@ -2,13 +2,13 @@
 
 use super::backward::RoiGradient;
 use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, params};
-use crate::args::choice;
-use crate::arrays::{Array, Data, Dtype, Home, KeptHome, LentArray, Place, Value, nothing};
-use crate::errors::{OrRaise, Trouble, value};
-use crate::interrupt;
+use crate::args::named;
+use crate::arrays::{Array, Data, Given, KeptHome, Lent, Place};
+use crate::errors::{Trouble, value};
 use crate::pickle::{self, Fields, Reduced};
-use pointmill::roi_pool::{FeatureBuffer, PoolMode, Report, RoiBuffers, RoiLayout, RoiPoolParams, Scene};
-use pointmill::{Buffer, ElementType, Result, Stream, bf16, f16};
+use pointmill::Stream;
+use pointmill::interop::{ArraySpec, Arrays, exchange_pooled, located_scene, prepare_backward, roi_pool_into};
+use pointmill::roi_pool::{RoiArray, RoiLayout, RoiPoolParams, Scene};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
@@ -21,7 +21,7 @@ pub(crate) struct RoiPooled {
     pooled: Py<PyAny>,
     /// As ``pooled``, int32, for maxima: the point that each came from, -1 for none.
     argmax: Option<Py<PyAny>>,
-    /// Dense with lists: ``[B, ox, oy, oz, M]`` int32, the count, then the kept points, then zeros.
+    /// Dense with lists: ``[B, ox, oy, oz, M + 1]`` int32, the count, then the kept points, then zeros.
     point_indices: Option<Py<PyAny>>,
     /// CSR and sparse with lists: ``[B * ox * oy * oz + 1]`` or ``[R + 1]`` int64, where each row's points start.
     row_splits: Option<Py<PyAny>>,
@@ -57,8 +57,7 @@ struct Job {
     pts: Data,
     features: Data,
     pts_columns: usize,
-    shape: Shape,
-    element: ElementType,
+    channels: usize,
     /// Whether a gradient will be asked for.
     for_gradient: bool,
     /// Where arrays are lent, if they are.
@@ -68,107 +67,39 @@ struct Job {
 /// What there is after a call.
 struct Done {
     scene: u64,
-    /// Counted where lists or rows are as long as that.
-    report: Option<Report>,
-    arrays: Arrays,
+    specs: Vec<ArraySpec<RoiArray>>,
+    arrays: Filled,
 }
 
 /// What a call filled.
-enum Arrays {
+enum Filled {
     /// Memory of the caller's library.
-    Lent(RoiPooled),
+    Lent(Lent<RoiArray>),
     /// Memory of pointmill's own.
-    Own(Box<RoiBuffers>),
+    Own(Arrays<RoiArray>),
 }
 
 impl Job {
-    fn run(&self, worker: &mut Worker) -> Result<Done, Trouble> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, Trouble> {
         let Worker { pooler, pooled } = worker;
-        let (params, stream) = (pooler.params().clone(), pooled.stream().clone());
         let mut lent = None;
-        let arrays = || -> Result<RoiBuffers, Trouble> {
-            let Some(lender) = &self.lender else { return Ok(RoiBuffers::new(&stream, self.element)?) };
-            let (arrays, buffers) =
-                Python::attach(|py| self.shape.lend(py, &lender.bind(py), &stream, &params, self.element))?;
-            lent = Some(arrays);
-            Ok(buffers)
+        let arrays = |bounds: &[ArraySpec<RoiArray>]| -> Result<_, Trouble> {
+            let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
+            let (memory, arrays) = Python::attach(|py| lender.bind(py).lend_all(stream, bounds))?;
+            lent = Some(memory);
+            Ok(arrays)
         };
-        let scene = Scene::new(self.rois.input(7)?, self.pts.input(self.pts_columns)?);
-        pooler.run_into(scene, self.features.input(self.shape.channels)?, pooled, arrays)?;
+        let scene = Scene::new(self.rois.rows(7)?, self.pts.rows(self.pts_columns)?);
+        roi_pool_into(pooler, scene, self.features.rows(self.channels)?, pooled, arrays)?;
         if self.for_gradient {
-            pooler.prepare_backward(pooled)?;
+            prepare_backward(pooler, pooled)?;
         }
-        let report = (params.layout != RoiLayout::Dense).then(|| pooled.report()).transpose()?;
+        let specs = pooled.specs()?;
         let arrays = match lent {
-            Some(lent) => Arrays::Lent(lent),
-            None => Arrays::Own(Box::new(pooled.exchange(RoiBuffers::new(&stream, self.element)?)?)),
+            Some(lent) => Filled::Lent(lent),
+            None => Filled::Own(exchange_pooled(pooled, Arrays::new(stream))?),
         };
-        Ok(Done { scene: pooler.scene().unwrap_or(0), report, arrays })
-    }
-}
-
-/// Memory of the caller's library for values of the features' type.
-pub(super) fn lend_features(
-    py: Python<'_>,
-    home: &Home<'_>,
-    stream: &Stream,
-    element: ElementType,
-    shape: &[usize],
-) -> PyResult<(LentArray, FeatureBuffer)> {
-    Ok(match element {
-        ElementType::F32 => {
-            let (array, buffer) = lend_even(py, home, stream, shape)?;
-            (array, FeatureBuffer::F32(buffer))
-        }
-        ElementType::F16 => {
-            let (array, buffer) = lend_even(py, home, stream, shape)?;
-            (array, FeatureBuffer::F16(buffer))
-        }
-        ElementType::Bf16 => {
-            let (array, buffer) = lend_even(py, home, stream, shape)?;
-            (array, FeatureBuffer::Bf16(buffer))
-        }
-    })
-}
-
-/// The library wants room for an even number of values, because kernels write halves in pairs.
-fn lend_even<T: Value>(
-    py: Python<'_>,
-    home: &Home<'_>,
-    stream: &Stream,
-    shape: &[usize],
-) -> PyResult<(LentArray, Buffer<T>)> {
-    let len = shape.iter().product::<usize>();
-    if len.is_multiple_of(2) {
-        return home.lend(stream, shape);
-    }
-    let (array, buffer) = home.lend(stream, &[len + 1])?;
-    Ok((array.shaped(py, shape)?, buffer))
-}
-
-pub(super) fn give_features(home: &Home<'_>, buffer: FeatureBuffer, shape: &[usize]) -> PyResult<Py<PyAny>> {
-    Ok(match buffer {
-        FeatureBuffer::F32(b) => home.give(b, shape)?,
-        FeatureBuffer::F16(b) => home.give(b, shape)?,
-        FeatureBuffer::Bf16(b) => home.give(b, shape)?,
-    }
-    .unbind())
-}
-
-/// A buffer of features without any.
-pub(super) fn no_features(stream: &Stream, element: ElementType) -> Result<FeatureBuffer> {
-    Ok(match element {
-        ElementType::F32 => FeatureBuffer::F32(nothing(stream)?),
-        ElementType::F16 => FeatureBuffer::F16(nothing::<f16>(stream)?),
-        ElementType::Bf16 => FeatureBuffer::Bf16(nothing::<bf16>(stream)?),
-    })
-}
-
-pub(super) const fn element(dtype: &Dtype) -> ElementType {
-    match dtype {
-        Dtype::F16 => ElementType::F16,
-        Dtype::Bf16 => ElementType::Bf16,
-        _ => ElementType::F32,
+        Ok(Done { scene: located_scene(pooler).unwrap_or(0), specs, arrays })
     }
 }
 
@@ -187,9 +118,9 @@ pub(super) const fn element(dtype: &Dtype) -> ElementType {
 /// out_size : int or 3 ints
 ///     Voxels of a box along its length, width and height.
 /// max_pts_per_voxel : int
-///     M, one more than the points that a voxel keeps: the first in input order.
+///     M, most points of a voxel: the first in input order stay; 0 keeps none.
 /// mode : {"max", "mean"}
-///     How features are pooled; "avg" is another name of "mean".
+///     How features are pooled.
 /// origin : {"bottom", "center"}
 ///     Which point of a box cz is: the centre of its bottom face, or its own.
 /// margin : float
@@ -222,7 +153,7 @@ pub(super) const fn element(dtype: &Dtype) -> ElementType {
 /// >>> pooled.coords.tolist(), pooled.pooled.tolist(), pooled.argmax.tolist()
 /// ([[0, 1, 1, 0]], [[5.0]], [[1]])
 #[pyfunction]
-#[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 128, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true,
+#[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 127, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true,
     for_gradient = false))]
 #[expect(clippy::too_many_arguments)]
 pub(crate) fn roi_aware_pool3d(
@@ -239,9 +170,8 @@ pub(crate) fn roi_aware_pool3d(
     lists: bool,
     for_gradient: bool,
 ) -> PyResult<RoiPooled> {
-    let layouts = [("dense", RoiLayout::Dense), ("csr", RoiLayout::Csr), ("sparse", RoiLayout::Sparse)];
     let params = RoiPoolParams {
-        layout: choice(layout, "layout", &layouts)?,
+        layout: named(layout, "layout")?,
         lists,
         ..params(out_size, max_pts_per_voxel, mode, origin, margin)?
     };
@@ -252,124 +182,39 @@ pub(crate) fn roi_aware_pool3d(
     let features = Array::read(pts_feature, "pts_feature")?.without_grad()?.of(&FLOATS)?;
     let features =
         features.shaped(&[Some(pts.shape()[0]), None], format_args!("[{}, C]", pts.shape()[0]))?.beside(&rois)?;
-    let (boxes, channels, element) = (rois.shape()[0], features.shape()[1], element(features.dtype()));
-    let place = rois.place();
-    let mut kept = CACHE.take(place, &params, |stream| Worker::new(stream, &params)).or_raise(NAMES)?;
-    let stream = kept.stream.clone();
-    let home = features.home();
-    let shape = Shape::new(&params, boxes, channels);
+    let (boxes, points, channels) = (rois.shape()[0], pts.shape()[0], features.shape()[1]);
+    let (place, home) = (rois.place(), features.home());
     let lends = home.lends_memory() && params.layout == RoiLayout::Dense && channels > 0;
-    let job = Job {
-        rois: rois.data(&stream)?,
-        pts: pts.data(&stream)?,
-        features: features.data(&stream)?,
-        pts_columns: pts.shape()[1],
-        shape,
-        element,
-        for_gradient,
-        lender: lends.then(|| home.unbind()),
+    let done = CACHE.call(
+        py,
+        (place, &params, NAMES),
+        |stream| Worker::new(stream, &params),
+        |_, stream| {
+            Ok(Job {
+                rois: rois.data(stream)?,
+                pts: pts.data(stream)?,
+                features: features.data(stream)?,
+                pts_columns: pts.shape()[1],
+                channels,
+                for_gradient,
+                lender: lends.then(|| home.unbind()),
+            })
+        },
+        place == Place::Cpu && boxes.saturating_mul(points) >= LONG,
+        |worker, stream, job| job.run(worker, stream),
+    )?;
+    let mut given: Given<RoiArray> = match done.arrays {
+        Filled::Lent(lent) => home.cut(lent, &done.specs)?,
+        Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
     };
-    let (kept_params, long) = (params.clone(), place == Place::Cpu && boxes.saturating_mul(pts.shape()[0]) >= LONG);
-    let done = interrupt::run(py, long, job, move |job| {
-        let done = job.run(&mut kept.worker);
-        CACHE.put(place, kept_params, kept);
-        done
-    })?;
-    let done = done.or_raise(NAMES)?;
-    let pooled = match done.arrays {
-        Arrays::Lent(lent) => lent,
-        Arrays::Own(buffers) => shape.give(&home, &params, *buffers, done.report.unwrap_or_default())?,
-    };
-    let gradient = RoiGradient { params, place, boxes, points: pts.shape()[0], scene: done.scene };
-    let gradient = for_gradient.then(|| Py::new(py, gradient)).transpose()?;
-    Ok(RoiPooled { gradient, ..pooled })
-}
-
-/// The sizes of a result.
-#[derive(Clone, Copy)]
-struct Shape {
-    boxes: usize,
-    out: [usize; 3],
-    channels: usize,
-    max_points: usize,
-}
-
-impl Shape {
-    fn new(params: &RoiPoolParams, boxes: usize, channels: usize) -> Self {
-        let out = params.out_size.map(|n| n as usize);
-        Self { boxes, out, channels, max_points: params.max_points_per_voxel as usize }
-    }
-
-    fn dense(&self, last: usize) -> [usize; 5] {
-        let [x, y, z] = self.out;
-        [self.boxes, x, y, z, last]
-    }
-
-    fn lend(
-        &self,
-        py: Python<'_>,
-        home: &Home<'_>,
-        stream: &Stream,
-        params: &RoiPoolParams,
-        element: ElementType,
-    ) -> PyResult<(RoiPooled, RoiBuffers)> {
-        let (pooled, pooled_buffer) = lend_features(py, home, stream, element, &self.dense(self.channels))?;
-        let empty = || nothing::<i32>(stream).or_raise(NAMES);
-        let (argmax, argmax_buffer) = match params.mode {
-            PoolMode::Max => {
-                let (tensor, buffer) = home.lend(stream, &self.dense(self.channels))?;
-                (Some(tensor), buffer)
-            }
-            PoolMode::Mean => (None, empty()?),
-        };
-        let (point_indices, indices_buffer) = if params.lists {
-            let (tensor, buffer) = home.lend(stream, &self.dense(self.max_points))?;
-            (Some(tensor), buffer)
-        } else {
-            (None, empty()?)
-        };
-        let buffers = RoiBuffers {
-            pooled: pooled_buffer,
-            argmax: argmax_buffer,
-            point_indices: indices_buffer,
-            row_splits: nothing(stream).or_raise(NAMES)?,
-            indices: empty()?,
-            coords: empty()?,
-        };
-        let lent = RoiPooled {
-            pooled: pooled.whole(),
-            argmax: argmax.map(LentArray::whole),
-            point_indices: point_indices.map(LentArray::whole),
-            row_splits: None,
-            indices: None,
-            coords: None,
-            gradient: None,
-        };
-        Ok((lent, buffers))
-    }
-
-    fn give(
-        &self,
-        home: &Home<'_>,
-        params: &RoiPoolParams,
-        buffers: RoiBuffers,
-        report: Report,
-    ) -> PyResult<RoiPooled> {
-        let (dense, sparse) = (params.layout == RoiLayout::Dense, params.layout == RoiLayout::Sparse);
-        let rows = if sparse { report.voxels } else { self.out.iter().product::<usize>() * self.boxes };
-        let values: &[usize] = if sparse { &[rows, self.channels] } else { &self.dense(self.channels) };
-        let (lists, max) = (params.lists && !dense, params.mode == PoolMode::Max);
-        let give = |wanted: bool, buffer: Buffer<i32>, shape: &[usize]| {
-            wanted.then(|| home.give(buffer, shape).map(Bound::unbind)).transpose()
-        };
-        Ok(RoiPooled {
-            pooled: give_features(home, buffers.pooled, values)?,
-            argmax: give(max, buffers.argmax, values)?,
-            point_indices: give(params.lists && dense, buffers.point_indices, &self.dense(self.max_points))?,
-            row_splits: lists.then(|| home.give(buffers.row_splits, &[rows + 1]).map(Bound::unbind)).transpose()?,
-            indices: give(lists, buffers.indices, &[report.kept])?,
-            coords: give(sparse, buffers.coords, &[rows, 4])?,
-            gradient: None,
-        })
-    }
+    let gradient = RoiGradient { params, place, boxes, points, scene: done.scene };
+    Ok(RoiPooled {
+        pooled: given.require(RoiArray::Pooled)?,
+        argmax: given.take(RoiArray::Argmax),
+        point_indices: given.take(RoiArray::PointIndices),
+        row_splits: given.take(RoiArray::RowSplits),
+        indices: given.take(RoiArray::Indices),
+        coords: given.take(RoiArray::Coords),
+        gradient: for_gradient.then(|| Py::new(py, gradient)).transpose()?,
+    })
 }

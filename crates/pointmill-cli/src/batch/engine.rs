@@ -1,72 +1,40 @@
-//! Inputs through lanes, one after the other or several at a time; what is told keeps the order of the inputs.
+//! Takes inputs through lanes, one after the other or several at a time, and reports them in their order.
 
-use super::args::BatchArgs;
 use super::ledger::Ledger;
 use super::trouble::Trouble;
 use crate::failure::Failure;
+use crate::flags::BatchArgs;
 use crate::inputs::Source;
+use crate::json::{Counts, Kept};
 use crate::printer::Printer;
 use crate::{interrupt, say};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Many inputs of a command.
+/// The inputs of a command.
 #[derive(Debug)]
-pub(crate) struct Batch<'a> {
-    pub(crate) sources: &'a [Source],
-    pub(crate) args: BatchArgs,
-    /// Where outputs go to a folder.
-    pub(crate) ledger: Option<Ledger>,
+pub(super) struct Batch<'a> {
+    pub(super) sources: &'a [Source],
+    pub(super) args: BatchArgs,
+    /// What is done already, if outputs go to a folder.
+    pub(super) ledger: Option<&'a Ledger>,
     /// Whether there are outputs beside what is printed.
-    pub(crate) writes: bool,
+    pub(super) writes: bool,
 }
 
-/// What came of the inputs, in numbers; those that were not begun are the rest. Fields of every `summary` of many inputs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Counts {
-    /// The number of inputs.
-    pub(crate) inputs: usize,
-    /// Inputs that were done.
-    pub(crate) done: usize,
-    /// Inputs that an earlier run has done; what is counted else is without them.
-    pub(crate) kept: usize,
-    /// Inputs that failed.
-    pub(crate) failed: usize,
-}
-
-impl Counts {
-    /// [`Failure::Inputs`] if any failed.
-    pub(crate) fn verdict(self) -> Result<(), Failure> {
-        let Self { inputs, failed, .. } = self;
-        if failed > 0 { Err(Failure::Inputs { failed, inputs }) } else { Ok(()) }
-    }
-}
-
-/// `kept`: an input that an earlier run has done.
-#[derive(Debug, Serialize)]
-struct Kept {
-    /// Its number, from 0.
-    index: usize,
-    /// Its name.
-    input: String,
-    /// The files made of it.
-    outputs: Vec<String>,
-}
-
-/// What comes of an input.
+/// The result of an input.
 enum Answer<F> {
     Done(F),
     Kept,
 }
 
 impl Batch<'_> {
-    /// Does `one` with every input, each lane with one at a time, and tells of those that were done.
+    /// Does `one` with every input, each lane with one at a time, and calls `tell` for those that were done.
     ///
-    /// An input that cannot be used is told and the rest is done. `None` if nobody listens any more and nothing is written.
-    pub(crate) fn run<L: Send, F: Send>(
+    /// An input that cannot be used is reported and the rest is done. Returns `None` if stdout was closed and nothing is written.
+    pub(super) fn run<L: Send, F: Send>(
         &self,
         lanes: Vec<L>,
         printer: &mut Printer,
@@ -96,13 +64,13 @@ impl Batch<'_> {
                 }
                 Ok(Answer::Kept) => {
                     counts.kept += 1;
-                    let ledger = self.ledger.as_ref();
-                    let outputs = ledger.map_or_else(Vec::new, |ledger| ledger.names(index));
+                    let outputs = self.ledger.map_or_else(Vec::new, |ledger| ledger.names(index));
                     printer.record("kept", &Kept { index, input: self.sources[index].name(), outputs })
                 }
                 Err(Trouble::Input(refused)) => {
                     counts.failed += 1;
-                    refused.tell(printer, index, &self.sources[index].name())
+                    let name = self.sources[index].name();
+                    refused.into_iter().try_for_each(|refused| refused.tell(printer, index, &name))
                 }
                 Err(Trouble::Fatal(failure)) => Err(failure),
             })?;
@@ -135,8 +103,8 @@ impl Batch<'_> {
         one: &impl Fn(&mut L, usize, &Source) -> Result<F, Trouble>,
     ) -> Result<Answer<F>, Trouble> {
         let source = &self.sources[index];
-        // Taken before the input is read: one that changes meanwhile is done again.
-        let Some((ledger, stamp)) = self.ledger.as_ref().and_then(|l| Some((l, l.stamp(index, source)?))) else {
+        // Taken before the input is read, so that one that changes meanwhile is done again.
+        let Some((ledger, stamp)) = self.ledger.and_then(|l| Some((l, l.stamp(index, source)?))) else {
             return one(lane, index, source).map(Answer::Done);
         };
         if ledger.keeps(&stamp) {
@@ -148,9 +116,9 @@ impl Batch<'_> {
     }
 }
 
-/// Answers for `0..n`, made by the lanes and listened to in order on this thread, until `stop`.
+/// Makes answers for `0..n` in the lanes and passes them to `listen` in order on this thread, until `stop`.
 ///
-/// What was begun when it stops is still listened to, so there are no gaps. Where the system refuses a thread for a lane, no further input is begun, and that is the failure.
+/// Answers that were begun before the stop are still passed on, so there are no gaps. If the system refuses a thread for a lane, no further input is begun and the call fails.
 fn in_order<L: Send, A: Send>(
     mut lanes: Vec<L>,
     n: usize,

@@ -1,10 +1,10 @@
-//! Which inputs are done: what `--resume` asks of the manifest, and what goes into it.
+//! Which inputs are done: reads and writes the manifest for `--resume`.
 
 use super::manifest::{Entry, Manifest, Output, bytes_of};
 use crate::failure::Failure;
 use crate::inputs::Source;
+use crate::json::VERSION;
 use crate::outputs::Outputs;
-use crate::records::VERSION;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -73,12 +73,12 @@ impl Ledger {
         Self { beside, ..self }
     }
 
-    /// The file's state before it is read; `None` for what cannot be told again, which is always done.
+    /// The state of the file before it is read; `None` for an input that cannot be recognized again, which is always done.
     pub(super) fn stamp(&self, index: usize, source: &Source) -> Option<Entry> {
         let (input, input_bytes, input_modified_ns) = match source {
             Source::File(path) => state_of(path)?,
             // The same in every run of a version.
-            Source::Sweep(_) => (format!("synthetic:{}", source.name()), 0, 0),
+            Source::Sweep(_) | Source::Street => (format!("synthetic:{}", source.name()), 0, 0),
             Source::Stdin | Source::Nothing(_) => return None,
         };
         let outputs = self.files[index].iter().map(|path| self.output(path)).collect::<Option<_>>()?;
@@ -92,7 +92,7 @@ impl Ledger {
         Some(Entry { input, input_bytes, input_modified_ns, parameters, outputs })
     }
 
-    /// An output as it is now; of none the size is that of no file.
+    /// An output as it is now. A missing one has a size that no file has.
     fn output(&self, path: &Path) -> Option<Output> {
         let absolute = path.parent()?.canonicalize().ok()?;
         let name = path.file_name()?;
@@ -100,12 +100,12 @@ impl Ledger {
         Some(Output { file: file.to_str()?.to_owned(), bytes: bytes_of(path).unwrap_or(u64::MAX) })
     }
 
-    /// Whether the outputs are those of an earlier run, of the same file and parameters, and whole.
+    /// Whether an earlier run made the outputs from the same file and parameters, and they are whole.
     pub(super) fn keeps(&self, stamp: &Entry) -> bool {
         self.resume && !stamp.outputs.is_empty() && self.manifest.done(&stamp.input) == Some(stamp)
     }
 
-    /// Leaves an input to be done again, so that its answer is told again.
+    /// Leaves an input to be done again, so that its result is reported again.
     pub(crate) fn leave(&self, index: usize) {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
     }
@@ -133,7 +133,7 @@ pub(crate) fn state_of(path: &Path) -> Option<(String, u64, u64)> {
     Some((path, meta.len(), u64::try_from(modified.as_nanos()).ok()?))
 }
 
-/// 64 bits of a text in hexadecimal digits, by FNV-1a: the same on every machine, and nobody is kept out by it.
+/// 64 bits of a text in hexadecimal digits, by FNV-1a: the same on every machine, and no protection.
 fn fingerprint(text: &str) -> String {
     let hash = text
         .bytes()

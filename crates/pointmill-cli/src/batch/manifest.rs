@@ -1,7 +1,7 @@
-//! The manifest of an output folder: a line of JSON for each input that is done, and the lock of whoever writes there.
+//! The manifest of an output folder: a JSON line for each input that is done, and a lock against other runs.
 //!
-//! A line is appended and synced once the input's outputs are whole under their names, so that it never claims too much; a process that ends
-//! in between does that input again. A line that is not whole is no line.
+//! A line is appended and synced after the outputs of the input are whole under their names. A run that ends in between does that input
+//! again. A line that is not whole is ignored.
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
@@ -57,9 +57,10 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Locks the folder against other runs and clears what a killed one left unfinished; what was done before is kept in mind or forgotten.
+    /// Locks the folder against other runs, removes what a killed run left unfinished, and reads what was done if `keep`.
     ///
-    /// What stands there under the manifest's name and is no file of a run's own is left alone, and ends the command.
+    /// # Errors
+    /// Something under the name of the manifest that is no file of a run. It is left alone.
     pub(super) fn open(folder: &Path, keep: bool) -> Result<Self, Failure> {
         let path = folder.join(NAME);
         let mut file = lock(folder, &path)?;
@@ -208,7 +209,7 @@ mod tests {
         refused("found a symbolic link");
         fs::hard_link(&victim, &path).unwrap();
         refused("found one with 2 names");
-        // One that nobody writes to would be waited for.
+        // Opening a pipe without a writer would wait for one.
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         refused("found something else");
         Manifest::open(folder.path(), true).unwrap();

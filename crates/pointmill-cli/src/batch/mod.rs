@@ -1,16 +1,21 @@
-//! Many inputs, one after the other or several at a time: one that cannot be used leaves the others alone, and what is done stays done.
+//! Commands that work through inputs. One input is a batch of one; an input that fails leaves the others alone, and what is done stays done.
 //!
-//! - [`Batch`] takes inputs through lanes and tells of them in order;
-//! - [`Ledger`] knows which are done: a manifest in the folder of the outputs, which is locked meanwhile;
-//! - [`Trouble`] says whose fault it is that an input has no result.
+//! - [`Job`] runs a [`Command`]: it prints `begin`, every `frame` and the `summary`;
+//! - [`Station`] runs an operator on a device, on the CPU beside it, and on the CPU where memory was short;
+//! - [`Batch`](engine::Batch) takes inputs through lanes and reports them in order;
+//! - [`Ledger`] knows which inputs are done: a manifest in the folder of the outputs, which is locked meanwhile;
+//! - [`Trouble`] is an input that cannot be used, or a failure that ends the command.
 
-mod args;
+mod command;
 mod engine;
 mod ledger;
 mod manifest;
+mod station;
+mod table;
 mod trouble;
 
-pub(crate) use args::{BatchArgs, ResumeArgs};
-pub(crate) use engine::{Batch, Counts};
+pub(crate) use command::{Command, Job};
 pub(crate) use ledger::{Ledger, state_of};
+pub(crate) use station::{Called, Shared, Station};
+pub(crate) use table::Cell;
 pub(crate) use trouble::{Refused, Trouble};

@@ -1,8 +1,8 @@
-//! An input that has no result: whose fault it is, and how it is told.
+//! An input that has no result: who is to blame, and how it is reported.
 
 use crate::failure::Failure;
+use crate::json::ErrorRecord;
 use crate::printer::Printer;
-use crate::records::ErrorRecord;
 use crate::say;
 use pointmill::Error;
 use pointmill_io::{IoError, escape};
@@ -13,20 +13,20 @@ use std::path::PathBuf;
 pub(crate) struct Refused {
     class: &'static str,
     message: String,
-    /// The file it is about, if it is about one.
+    /// The file, if the error is about one.
     file: Option<PathBuf>,
-    /// How far the file was read, if that is known.
+    /// How many bytes of the file were read, if that is known.
     offset: Option<u64>,
 }
 
 impl Refused {
-    /// What is said about an input that was read.
+    /// The refusal of an input that was read.
     pub(crate) fn new(class: &'static str, name: &str, message: impl std::fmt::Display) -> Self {
         let message = escape(&format!("{name}: {message}"));
         Self { class, message, file: Some(name.into()), offset: None }
     }
 
-    /// Tells of the input on stderr and to machines.
+    /// Reports the input on stderr and as a JSON line.
     pub(crate) fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
         say::error(&self.message);
         let Self { class, message, file, offset } = self;
@@ -53,22 +53,22 @@ impl From<IoError> for Refused {
 /// Why an input has no result.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// It is the input's fault: the others are still done.
-    Input(Refused),
-    /// It is not.
+    /// The input cannot be used, for one or more reasons. The others are still done.
+    Input(Vec<Refused>),
+    /// The command ends.
     Fatal(Failure),
 }
 
 impl Trouble {
-    /// Whose fault an error of a call on an input is.
+    /// Decides whether an error of a call blames the input or ends the command.
     ///
-    /// What the library says about its arguments is about the input, since the parameters are checked; `class` says what about it. Memory that one input does not get
-    /// another may get: the device stays usable.
+    /// The parameters are checked before, so an error about an argument blames the input; `class` names its kind. An input for which memory is short is refused, since the device stays usable
+    /// for others.
     pub(crate) fn blame(class: &'static str, e: Error, name: &str) -> Self {
         match e {
-            Error::Argument { .. } => Self::Input(Refused::new(class, name, e)),
-            Error::Cloud(_) => Self::Input(Refused::new("ShapeMismatch", name, e)),
-            Error::OutOfMemory { .. } => Self::Input(Refused::new("OutOfMemory", name, e)),
+            Error::Argument { .. } => Refused::new(class, name, e).into(),
+            Error::Cloud(_) => Refused::new("ShapeMismatch", name, e).into(),
+            Error::OutOfMemory { .. } => Refused::new("OutOfMemory", name, e).into(),
             e => Self::Fatal(e.into()),
         }
     }
@@ -76,13 +76,13 @@ impl Trouble {
 
 impl From<Refused> for Trouble {
     fn from(refused: Refused) -> Self {
-        Self::Input(refused)
+        Self::Input(vec![refused])
     }
 }
 
 impl From<IoError> for Trouble {
     fn from(e: IoError) -> Self {
-        Self::Input(e.into())
+        Self::Input(vec![e.into()])
     }
 }
 

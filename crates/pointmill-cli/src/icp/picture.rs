@@ -1,6 +1,5 @@
-//! `--visualize`: the source moving onto the target.
+//! `--visualize` of `icp`: the source moving onto the target.
 
-use super::cloud::xyz;
 use crate::failure::Failure;
 #[cfg(feature = "rerun")]
 use crate::interrupt::undivided;
@@ -48,14 +47,15 @@ impl<'a> Picture<'a> {
 
     /// Draws all poses on the way.
     pub(super) fn write(&self, source: &Scan, target: &Scan, found: &Registration) -> Result<(), Failure> {
-        let frames = if matches!(self.kind, Kind::Still) { 1 } else { found.trace.len() };
+        let frames = if matches!(self.kind, Kind::Still) { 1 } else { found.fit.trace.len() };
         require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
-        let (source, target) = (xyz(source), xyz(target));
+        let (source, target) = (source.xyz(), target.xyz());
         let looks: Vec<IcpLook> = found
+            .fit
             .trace
             .iter()
             .map(|look| IcpLook {
-                target_from_source: look.target_from_source,
+                target_from_source: std::array::from_fn(|i| look.target_from_source.matrix()[i / 4][i % 4]),
                 stage: look.stage,
                 pairs: look.pairs,
                 rmse: look.rmse,

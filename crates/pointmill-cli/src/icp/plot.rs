@@ -1,13 +1,12 @@
-//! `--plot`: the same alignment by each search, and what each iteration took.
+//! `--plot`: the same alignment with each search, and the time of each iteration.
 
-use super::align_on;
-use super::cloud::{coordinates, xyz};
+use super::target::{Onto, rows};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::picture::save;
-use crate::table::grouped;
-use pointmill::icp::{IcpParams, Registration, Search};
-use pointmill::{Coordinates, Device};
+use crate::text::grouped;
+use pointmill::icp::{IcpParams, Registration, Search, align};
+use pointmill::{Device, Rows};
 use pointmill_io::Scan;
 use pointmill_view::{IcpSeries, icp_plot, require_memory};
 use std::path::Path;
@@ -29,7 +28,7 @@ pub(super) fn write(
     extension: &str,
     device: &Device,
     [source, target]: [&Scan; 2],
-    params: &IcpParams,
+    onto: &Onto,
     found: &Registration,
 ) -> Result<(), Failure> {
     let cpu = Device::cpu();
@@ -37,11 +36,11 @@ pub(super) fn write(
     for on in [Some(&cpu), Some(device).filter(|device| !device.is_cpu())].into_iter().flatten() {
         for search in [Search::Brute, Search::KdTree, Search::Lbvh] {
             interrupt::check()?;
-            lines.push(measure(on, search, [source, target], params)?);
+            lines.push(measure(on, search, [source, target], onto)?);
         }
     }
     let series: Vec<IcpSeries> = lines.iter().map(|Line { name, ms }| IcpSeries { name, ms }).collect();
-    let rmse: Vec<f64> = found.trace.iter().map(|look| look.rmse).collect();
+    let rmse: Vec<f64> = found.fit.trace.iter().map(|look| look.rmse).collect();
     let title = format!("{} points onto {}", grouped(source.cloud.len()), grouped(target.cloud.len()));
     let plot = icp_plot(&title, &series, &rmse);
     require_memory(1, rmse.len())?;
@@ -50,7 +49,8 @@ pub(super) fn write(
 }
 
 /// One alignment; brute force on the CPU is bounded unless it is `asked` for.
-fn measure(device: &Device, search: Search, [source, target]: [&Scan; 2], asked: &IcpParams) -> Result<Line, Failure> {
+fn measure(device: &Device, search: Search, [source, target]: [&Scan; 2], onto: &Onto) -> Result<Line, Failure> {
+    let asked = &onto.params;
     let mut params = IcpParams { search, ..asked.clone() };
     let name = match search {
         Search::Brute => "brute force",
@@ -58,19 +58,19 @@ fn measure(device: &Device, search: Search, [source, target]: [&Scan; 2], asked:
         _ => "LBVH",
     };
     let mut part = String::new();
-    let (from, onto) = (coordinates(source)?, coordinates(target)?);
+    let (from, to) = (rows(source)?, rows(target)?);
     let found = if search == Search::Brute && device.is_cpu() && asked.search != Search::Brute {
         params.max_iterations = params.max_iterations.min(MOST_STEPS);
-        let every = stride(from.len(), onto.len());
+        let every = stride(from.len(), to.len());
         if every > 1 {
             part = format!(", every {every}th point");
         }
-        let [from, onto] = [source, target].map(|scan| thinned(scan, every));
-        align_on(device, Coordinates::f64(&from, 3)?, Coordinates::f64(&onto, 3)?, &params)?
+        let [from, to] = [source, target].map(|scan| thinned(scan, every));
+        align(Rows::f64(&from, 3)?, Rows::f64(&to, 3)?, &onto.guess, &params, device)?
     } else {
-        align_on(device, from, onto, &params)?
+        align(from, to, &onto.guess, &params, device)?
     };
-    let ms = found.trace.iter().map(|look| look.timing).map(|t| t.search_ms + t.reduce_ms + t.solve_ms);
+    let ms = found.fit.trace.iter().map(|look| look.timing).map(|t| t.search_ms + t.reduce_ms + t.solve_ms);
     Ok(Line { name: format!("{name}, {device}{part}"), ms: ms.collect() })
 }
 
@@ -82,7 +82,7 @@ fn stride(source: usize, target: usize) -> usize {
 
 /// Every so many of the points.
 fn thinned(scan: &Scan, every: usize) -> Vec<f64> {
-    xyz(scan).into_iter().step_by(every).flatten().collect()
+    scan.xyz().into_iter().step_by(every).flatten().collect()
 }
 
 #[cfg(test)]

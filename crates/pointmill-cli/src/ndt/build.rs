@@ -1,46 +1,36 @@
-//! `pointmill ndt build`: clouds into a grid, or each into one of its own.
+//! Runs `pointmill ndt build`: all clouds into one grid, or each into a grid of its own.
 
 use super::args::BuildArgs;
 use super::cloud::Cloud;
-use super::picture::{self, MapPicture};
-use super::records::{BuildBegin, BuildFrame, BuildSummary, ParamsRecord};
-use super::table::{BuildTable, build_lines};
-use super::targets::{self, Targets};
-use super::{check, shown, warn_if_empty};
-use crate::batch::{Batch, Counts, Trouble};
-use crate::device::OnOom;
+use super::files::{Targets, tiles};
+use super::grid::{check, differences, finish, warn_if_empty};
+use super::picture::MapPicture;
+use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals};
+use super::report;
+use crate::batch::{Called, Cell, Command, Job, Station, Trouble};
 use crate::failure::Failure;
 use crate::inputs::{Inputs, Source};
+use crate::json::{Counts, Frame, FrameCpu, Summary};
+use crate::picture::plan;
 use crate::printer::Printer;
-use crate::records::Run;
-use crate::stats::{Times, milliseconds};
+use crate::stats::milliseconds;
 use crate::{device, interrupt, say};
-use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams, NdtReport};
-use pointmill::{Device, Error};
+use pointmill::Device;
+use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The command's name.
+/// The name of the command.
 const COMMAND: &str = "ndt build";
 
-/// Everything that is settled before the work.
-struct Plan {
+/// Everything that is decided before the work.
+struct Build<'a> {
+    args: &'a BuildArgs,
     params: NdtParams,
-    resolution: f64,
-    drop_zeros: bool,
-    on_oom: OnOom,
     inputs: Inputs,
     targets: Targets,
     device: Device,
     picture: Option<Mutex<Drawing>>,
-}
-
-/// What works on one input at a time, and sums up those it had.
-struct Station {
-    builder: NdtBuilder,
-    /// The CPU instead of the device, once its memory was short.
-    spare: Option<NdtBuilder>,
-    times: Vec<f64>,
 }
 
 /// A picture, and whether there is a grid on it.
@@ -49,205 +39,176 @@ struct Drawing {
     drawn: bool,
 }
 
-/// What was done so far.
-#[derive(Default)]
-struct Totals {
-    points: usize,
-    voxels: usize,
-}
-
 /// Runs the command.
-pub(super) fn run(
-    args: &BuildArgs,
-    open: impl FnOnce() -> Result<Device, Failure>,
-    printer: &mut Printer,
-) -> Result<(), Failure> {
-    let model = args.covariance.unwrap_or_default();
-    let params = args.cells.params(model);
+pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
+    let params = args.cells.params();
     check(args.resolution, &params)?;
     let mut inputs = Inputs::find(&args.inputs, args.read.options())?;
     let sources = std::mem::take(&mut inputs.sources);
-    let tiles = targets::tiles(args)?;
-    args.visualize.as_deref().map(|path| picture::plan(path, &["png"])).transpose()?;
-    args.batch.check(args.resume.resume, args.visualize.is_some())?;
-    let device = open()?;
+    let tiles = tiles(args)?;
+    let visualize = args.visualize.as_deref();
+    visualize.map(|path| plan(path, &["png"])).transpose()?;
+    args.work.check_picture(visualize.is_some())?;
+    let device = device::open(device)?;
     let targets = Targets::plan(args, tiles, &sources)?;
-    let record = ParamsRecord::new(Some(args.resolution), model, &args.cells);
+    let record = CellsRecord { resolution: Some(args.resolution), params };
     let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, args.read.options());
-    let ledger = targets.ledger(&decides, args.resume.resume)?;
-    let lanes = args.batch.lanes(sources.len());
-    let stations = (0..lanes).map(|_| Station::new(&device, args.resolution)).collect::<Result<_, _>>()?;
-    let begin = BuildBegin { run: Run::new(COMMAND, &device), inputs: sources.len(), tiles, params: record };
-    printer.record("begin", &begin)?;
-    let picture = args.visualize.as_deref().map(MapPicture::new);
-    let writes = !targets.asked().is_empty() || picture.is_some();
-    let picture = picture.map(|picture| Mutex::new(Drawing { picture, drawn: false }));
-    let batch = Batch { sources: &sources, args: args.batch, ledger, writes };
-    let (resolution, drop_zeros, on_oom) = (args.resolution, args.drop_zeros, args.on_oom.on_oom);
-    Plan { params, resolution, drop_zeros, on_oom, inputs, targets, device, picture }.run(&batch, stations, printer)
+    let job = Job {
+        name: COMMAND,
+        device: Some(&device),
+        sources: &sources,
+        batch: args.work.batch,
+        verbose: args.work.verbose,
+        ledger: targets.ledger(&decides, args.work.resume.resume)?,
+        out: args.out.as_deref(),
+        picture: visualize,
+        writes: args.moments.is_some(),
+    };
+    job.begin(BuildBegin { tiles, params: record }, printer)?;
+    let picture = visualize.map(|path| Mutex::new(Drawing { picture: MapPicture::new(path), drawn: false }));
+    job.run(&Build { args, params, inputs, targets, device: device.clone(), picture }, printer)?;
+    if args.inputs.is_empty() && job.out.is_none() && args.moments.is_none() {
+        say::hint("this was a built-in drive; next: pointmill ndt build TILES/ --out map.npz --visualize map.png");
+    }
+    Ok(())
 }
 
-impl Station {
-    fn new(device: &Device, resolution: f64) -> Result<Self, Failure> {
-        Ok(Self { builder: NdtBuilder::new(&device.stream()?, resolution)?, spare: None, times: Vec::new() })
+impl Build<'_> {
+    fn make(&self, device: &Device) -> Result<NdtBuilder, pointmill::Error> {
+        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)
     }
 
-    /// Does `work` on the device, or where its memory is short and that is asked for, on the CPU; who has done it.
-    fn run<R>(
-        &mut self,
-        name: &str,
-        plan: &Plan,
-        work: impl Fn(&mut NdtBuilder) -> Result<R, Error>,
-    ) -> Result<(R, &mut NdtBuilder, bool), Error> {
-        match work(&mut self.builder) {
-            Ok(done) => return Ok((done, &mut self.builder, false)),
-            Err(e) if plan.on_oom.redoes(&e, &plan.device) => device::say_redone(name, &e),
-            Err(e) => return Err(e),
-        }
-        let spare = match &mut self.spare {
-            Some(spare) => spare,
-            none => none.insert(NdtBuilder::new(&Device::cpu().stream()?, plan.resolution)?),
-        };
-        Ok((work(spare)?, spare, true))
+    const fn is_one(&self) -> bool {
+        matches!(self.targets, Targets::One(_))
     }
 }
 
-impl Plan {
-    fn run(self, batch: &Batch<'_>, stations: Vec<Station>, printer: &mut Printer) -> Result<(), Failure> {
-        let names: Vec<_> = batch.sources.iter().map(Source::name).collect();
-        let table = BuildTable::new(&names, matches!(self.targets, Targets::Tiles { .. }));
-        let mut head = table.head();
-        let mut totals = Totals::default();
-        let one = |station: &mut Station, index: usize, source: &Source| self.one(station, index, source);
-        let ran = batch.run(stations, printer, one, |printer, frame: BuildFrame| {
-            totals.points += frame.points - frame.zeros;
-            totals.voxels += frame.report.map_or(0, |report| NdtReport::from(report).voxels);
-            for warning in &frame.warnings {
-                say::warning(format_args!("{}: {warning}", frame.input));
-            }
-            printer.record("frame", &frame)?;
-            head.take().into_iter().chain(table.row(&frame)).try_for_each(|line| printer.text(&line))
-        })?;
-        match ran {
-            Some((stations, counts)) => self.finish(stations, totals, counts, printer),
-            None => Ok(()),
-        }
+impl Command for Build<'_> {
+    type Lane = Station<NdtBuilder>;
+    type Row = BuildRow;
+    type Totals = GridTotals;
+    const INPUT: &'static str = "input";
+
+    fn lane(&self) -> Result<Self::Lane, Failure> {
+        Station::new(&self.device, &self.args.work, self.is_one(), |device| self.make(device))
     }
 
-    /// One input: its points added, and where it has a grid of its own that written.
-    fn one(&self, station: &mut Station, index: usize, source: &Source) -> Result<BuildFrame, Trouble> {
+    fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
         let start = Instant::now();
         let mut read = self.inputs.load_exact(source)?;
         let name = source.name();
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let (format, warnings) = (std::mem::take(&mut read.format), std::mem::take(&mut read.warnings));
         let points = read.cloud.len();
-        let (cloud, zeros) = Cloud::new(read, self.drop_zeros)?;
+        let (cloud, zeros) = Cloud::new(read, self.args.drop_zeros)?;
         let read_ms = milliseconds(start.elapsed());
         interrupt::check()?;
         let files = self.targets.of(index);
-        let start = Instant::now();
-        let (grid, builder, spare) = station
-            .run(&name, self, |builder| {
+        let called = station.call(
+            &name,
+            |device| self.make(device),
+            |builder| {
                 if files.is_none() {
                     return builder.add(cloud.view()?).map(|()| None);
                 }
                 builder.clear()?;
                 builder.add(cloud.view()?)?;
-                builder.finish(&self.params).map(Some)
-            })
-            .map_err(blame)?;
-        let ms = milliseconds(start.elapsed());
+                builder.finish().map(Some)
+            },
+        );
+        let called = called.map_err(blame)?;
+        interrupt::check()?;
+        let (ms, device) = (called.ms, called.device.to_string());
+        let compare = |cpu: &Called<'_, NdtBuilder, Option<NdtGrid>>| match (&called.found, &cpu.found) {
+            (Some(a), Some(b)) => differences(a, b),
+            _ => Ok(vec![]),
+        };
+        let cpu = called.compare(compare).map_err(blame)?;
+        // Of one grid of all inputs only the end can be compared.
+        let cpu = cpu.map(|cpu| if files.is_none() { FrameCpu { equal: None, ..cpu } } else { cpu });
+        let start = Instant::now();
+        let grid = called.found;
         if let (Some(files), Some(grid)) = (&files, &grid) {
-            interrupt::check()?;
             warn_if_empty(&name, grid);
-            files.write(builder, grid)?;
+            files.write(called.lane, grid)?;
         }
-        station.times.push(ms);
+        let write_ms = files.as_ref().filter(|files| !files.is_empty()).map(|_| milliseconds(start.elapsed()));
         if let Some(drawing) = &self.picture {
             drawing.lock().unwrap_or_else(PoisonError::into_inner).add(&cloud, grid.as_ref())?;
         }
-        let device = if spare { Device::cpu().to_string() } else { self.device.to_string() };
         tracing::info!("{name}: {points} points of {}, {format}; read {read_ms} ms, {device} {ms} ms", cloud.element());
         let [out, moments] = files.map_or([None, None], |files| files.names());
-        Ok(BuildFrame {
+        let report = grid.as_ref().map(|grid| *grid.report());
+        Ok(Frame {
             index,
             input: name,
-            format,
-            device,
-            element: cloud.element(),
-            points,
-            zeros,
-            report: grid.as_ref().map(|grid| grid.report().into()),
-            ms,
+            device: Some(device),
+            ms: Some(ms),
             read_ms,
+            write_ms,
             out,
-            moments,
             warnings,
+            cpu,
+            of: BuildRow { format, element: cloud.element(), points, zeros, report, moments },
         })
     }
 
-    fn finish(
-        self,
-        mut stations: Vec<Station>,
-        mut totals: Totals,
-        counts: Counts,
-        printer: &mut Printer,
-    ) -> Result<(), Failure> {
-        let times: Vec<f64> = stations.iter().flat_map(|station| &station.times).copied().collect();
-        let mut builder = sum(&mut stations, matches!(self.targets, Targets::One(_)))?;
-        let picture = self.picture.map(|p| p.into_inner().unwrap_or_else(PoisonError::into_inner).picture);
-        let mut all: Option<(NdtGrid, f64)> = None;
-        // Where every input failed there is no grid, rather than one of nothing.
-        if let (Targets::One(files), 1..) = (&self.targets, counts.done) {
-            let start = Instant::now();
-            let grid = builder.finish(&self.params)?;
-            let ms = milliseconds(start.elapsed());
-            warn_if_empty("all inputs", &grid);
-            files.write(&mut builder, &grid)?;
-            if let Some(picture) = &picture {
-                interrupt::check()?;
-                picture.write(&grid)?;
-            }
-            totals.voxels = grid.len();
-            all = Some((grid, ms));
+    fn add(&self, totals: &mut GridTotals, frame: &mut Frame<BuildRow>) -> Result<(), Failure> {
+        totals.points += frame.of.points - frame.of.zeros;
+        totals.voxels += frame.of.report.map_or(0, |report| report.voxels);
+        Ok(())
+    }
+
+    fn cells(&self, frame: &Frame<BuildRow>) -> Vec<Cell> {
+        report::build_cells(&frame.of, self.is_one())
+    }
+
+    fn finish(&self, totals: &mut GridTotals, stations: Vec<Self::Lane>, counts: Counts) -> Result<bool, Failure> {
+        let (mut lanes, mut beside) = (Vec::new(), Vec::new());
+        for station in stations {
+            let (own, other) = station.into_lanes();
+            lanes.extend(own);
+            beside.extend(other);
         }
-        let written = if counts.done + counts.kept > 0 { self.targets.asked().names() } else { [None, None] };
-        let [out, moments] = written;
-        let summary = BuildSummary {
-            run: Run::new(COMMAND, &self.device),
-            counts,
-            points: totals.points,
-            resolution: builder.lattice().unit(),
-            voxels: totals.voxels,
-            report: all.as_ref().map(|(grid, _)| grid.report().into()),
-            ms: Times::of(&times),
-            finish_ms: all.map(|(_, ms)| ms),
-            out,
-            moments,
-            picture: picture.filter(|_| counts.done > 0).map(|picture| shown(picture.path())),
-        };
-        printer.record("summary", &summary)?;
-        build_lines(&summary).iter().try_for_each(|line| printer.text(line))?;
-        counts.verdict()
+        let mut builder = sum(lanes, self.is_one())?.expect("a job has a lane");
+        totals.resolution = builder.lattice().unit();
+        if counts.done + counts.kept > 0 {
+            totals.moments = self.targets.asked().names()[1].take();
+        }
+        // Where every input failed there is no grid, rather than one without cells.
+        let (Targets::One(files), 1..) = (&self.targets, counts.done) else { return Ok(true) };
+        let mut beside = sum(beside, true)?;
+        let made = finish(&mut builder, beside.as_mut(), &self.params, &self.device, &self.args.work)?;
+        warn_if_empty("all inputs", &made.grid);
+        files.write(&mut builder, &made.grid)?;
+        if let Some(drawing) = &self.picture {
+            interrupt::check()?;
+            drawing.lock().unwrap_or_else(PoisonError::into_inner).picture.write(&made.grid)?;
+        }
+        totals.voxels = made.grid.len();
+        totals.report = Some(*made.grid.report());
+        totals.finish_ms = Some(made.ms);
+        totals.finish_cpu = made.cpu;
+        Ok(totals.finish_cpu.as_ref().is_none_or(|cpu| cpu.equal == Some(true)))
+    }
+
+    fn lines(&self, summary: &Summary<GridTotals>) -> Vec<String> {
+        report::grid_lines(summary)
     }
 }
 
-/// The sums of all stations in the builder of the first. They are whole numbers, so it does not matter who had which input.
-fn sum(stations: &mut Vec<Station>, one: bool) -> Result<NdtBuilder, Failure> {
-    let Station { mut builder, mut spare, .. } = stations.swap_remove(0);
-    if one {
-        let others = stations.iter_mut().flat_map(|other| std::iter::once(&mut other.builder).chain(&mut other.spare));
-        for other in spare.iter_mut().chain(others) {
-            let moments = other.moments()?;
-            builder.merge(&moments)?;
-        }
+/// The sums of all builders in the first. They are whole numbers, so the order does not matter.
+fn sum(builders: Vec<NdtBuilder>, one: bool) -> Result<Option<NdtBuilder>, Failure> {
+    let mut builders = builders.into_iter();
+    let Some(mut first) = builders.next() else { return Ok(None) };
+    for mut other in builders.filter(|_| one) {
+        first.merge(&other.moments()?)?;
     }
-    Ok(builder)
+    Ok(Some(first))
 }
 
 impl Drawing {
-    /// Keeps the points; of grids for each input the first is drawn at once.
+    /// Keeps the points. If each input has a grid, the first is drawn at once.
     fn add(&mut self, cloud: &Cloud, grid: Option<&NdtGrid>) -> Result<(), Failure> {
         match grid {
             None => self.picture.add_points(cloud)?,

@@ -1,10 +1,10 @@
-//! Points as grids take them: with every bit that their file has.
+//! Points with every bit of their file.
 
 use crate::inputs::Exact;
 use pointmill::Rows;
 use pointmill::{Error, PointCloud};
 
-/// Points of a file, or of the standard input.
+/// The points of an input.
 #[derive(Debug)]
 pub(super) enum Cloud {
     F32(PointCloud),
@@ -13,7 +13,7 @@ pub(super) enum Cloud {
 }
 
 impl Cloud {
-    /// The points, and how many at (0, 0, 0) were left out, if they are to be.
+    /// The points without those at (0, 0, 0), if these are dropped; and how many were.
     pub(super) fn new(read: Exact, drop_zeros: bool) -> Result<(Self, usize), Error> {
         let kept = |xyz: [f64; 3]| xyz != [0.0; 3];
         let len = read.cloud.len();

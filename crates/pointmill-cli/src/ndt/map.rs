@@ -1,43 +1,48 @@
-//! The map that scans are matched with: a grid, or made of moments and clouds.
+//! The map that scans are matched with: a grid, or one made of moments and clouds.
 
-use super::args::{MatchArgs, Model, RESOLUTION};
+use super::args::{MatchArgs, RESOLUTION};
 use super::cloud::Cloud;
-use super::records::ParamsRecord;
-use super::table::edge;
-use super::{check, grid_file, moments_file, warn_if_empty};
+use super::files::{is_moments, read_moments};
+use super::grid::{check, edge, warn_if_empty};
+use super::records::CellsRecord;
 use crate::batch::{Refused, Trouble};
 use crate::failure::Failure;
-use crate::inputs::{Inputs, STDIN, Source, load_one, require_format};
-use crate::interrupt;
+use crate::inputs::{Inputs, STDIN, Source, require_format};
+use crate::pose;
 use crate::printer::Printer;
-use pointmill::Device;
-use pointmill::ndt::{NdtBuilder, NdtGrid, NdtMoments, NdtParams};
-use std::path::Path;
+use crate::stats::milliseconds;
+use crate::text::shown;
+use crate::{interrupt, say};
+use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
+use pointmill::{Device, Pose};
+use pointmill_io::{is_ndt_map, read_ndt_map_within};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
 
-/// Map and scan as they are asked for.
+/// The map as it was asked for.
 pub(super) struct Asked<'a> {
     args: &'a MatchArgs,
     inputs: Inputs,
-    model: Model,
     params: NdtParams,
-    /// Takes poses before there is a map.
-    pub(super) nothing: NdtGrid,
+    lattice: NdtLattice,
 }
 
-/// Map and scan.
-pub(super) struct Ready {
-    pub(super) grid: NdtGrid,
-    pub(super) scan: Cloud,
-    pub(super) zeros: usize,
+/// The map and the poses, which all scans share.
+pub(super) struct Map {
+    pub(super) grid: Arc<NdtGrid>,
+    /// Poses with the names of their files.
+    pub(super) poses: Vec<(String, Pose)>,
     pub(super) warnings: Vec<String>,
+    /// Time to read poses and map, and to make the map.
+    pub(super) ms: f64,
 }
 
 impl<'a> Asked<'a> {
     /// Checks what can be checked before any work.
     pub(super) fn new(args: &'a MatchArgs) -> Result<Self, Failure> {
-        let model = args.covariance.unwrap_or_default();
-        let params = args.cells.params(model);
-        let nothing = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
+        let params = args.cells.params();
+        let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
         let options = args.read.options();
         if args.map == STDIN && args.scan == STDIN {
             return Err(Failure::Usage("-: expected once, found twice".into()));
@@ -46,72 +51,47 @@ impl<'a> Asked<'a> {
             require_format(&options)?;
         }
         let inputs = Inputs::find(std::slice::from_ref(&args.map), options)?;
-        Ok(Self { args, inputs, model, params, nothing })
+        Ok(Self { args, inputs, params, lattice })
     }
 
     /// The parameters of a map that is no grid yet.
-    pub(super) fn params(&self) -> ParamsRecord {
-        ParamsRecord::new(self.args.resolution, self.model, &self.args.cells)
+    pub(super) fn params(&self) -> CellsRecord {
+        CellsRecord { resolution: self.args.resolution, params: self.params }
     }
 
-    /// Reads scan and map, and makes the map's grid; what cannot be used is told, and there is no answer then. So many inputs were read before, and so many of them failed.
+    /// Reads poses and map, and makes the grid of the map. Each file that cannot be used is reported after so many scans, and then no scan is matched.
     pub(super) fn load(
         &self,
+        files: &[PathBuf],
         device: &Device,
-        before: usize,
-        mut failed: usize,
-        printer: &mut Printer,
-    ) -> Result<Ready, Failure> {
-        let mut warnings = Vec::new();
-        let inputs = before + 1 + self.inputs.sources.len();
-        let scan = match self.scan(&mut warnings) {
-            Ok(scan) => Some(scan),
-            Err(Trouble::Input(refused)) => {
-                failed += 1;
-                refused.tell(printer, before, &self.args.scan)?;
-                None
-            }
-            Err(Trouble::Fatal(failure)) => return Err(failure),
-        };
-        interrupt::check()?;
-        let grid = self.grid(device, &mut warnings, &mut |index, name, refused| {
-            failed += 1;
-            refused.tell(printer, before + 1 + index, name)
-        })?;
-        let (Some((scan, zeros)), Some(grid), 0) = (scan, grid, failed) else {
-            return Err(Failure::Inputs { failed, inputs });
-        };
-        warn_if_empty(&self.args.map, &grid);
-        Ok(Ready { grid, scan, zeros, warnings })
-    }
-
-    /// Reads the map alone and makes its grid, for so many scans that are read later; else as [`Asked::load`].
-    pub(super) fn load_map(
-        &self,
-        device: &Device,
-        before: usize,
-        mut failed: usize,
         scans: usize,
         printer: &mut Printer,
-    ) -> Result<(NdtGrid, Vec<String>), Failure> {
-        let mut warnings = Vec::new();
-        let grid = self.grid(device, &mut warnings, &mut |index, name, refused| {
+    ) -> Result<Map, Failure> {
+        let start = Instant::now();
+        let mut failed = 0;
+        let mut refuse = |index: usize, name: &str, refused: Refused| {
             failed += 1;
-            refused.tell(printer, before + index, name)
-        })?;
+            refused.tell(printer, scans + index, name)
+        };
+        let mut poses = Vec::new();
+        for (index, path) in files.iter().enumerate() {
+            match pose::read(path) {
+                Ok(found) => poses.extend(found.into_iter().map(|pose| (shown(path), pose))),
+                Err(e) => refuse(index, &shown(path), e.into())?,
+            }
+        }
+        if files.is_empty() {
+            poses.push(("identity".into(), Pose::IDENTITY));
+        }
+        let mut warnings = Vec::new();
+        let grid = self.grid(device, &mut warnings, &mut |index, name, e| refuse(files.len() + index, name, e))?;
         interrupt::check()?;
         let (Some(grid), 0) = (grid, failed) else {
-            return Err(Failure::Inputs { failed, inputs: before + self.inputs.sources.len() + scans });
+            return Err(Failure::Inputs { failed, inputs: scans + files.len() + self.inputs.sources.len() });
         };
         warn_if_empty(&self.args.map, &grid);
-        Ok((grid, warnings))
-    }
-
-    fn scan(&self, warnings: &mut Vec<String>) -> Result<(Cloud, usize), Trouble> {
-        let read = load_one(&self.args.scan, &self.args.read.options())?;
-        let mut read = crate::inputs::Exact::from(read?);
-        warnings.extend(read.warnings.drain(..).map(|warning| format!("{}: {warning}", self.args.scan)));
-        Ok(Cloud::new(read, self.args.drop_zeros)?)
+        warnings.iter().for_each(say::warning);
+        Ok(Map { grid: Arc::new(grid), poses, warnings, ms: milliseconds(start.elapsed()) })
     }
 
     /// The grid, if every part of the map can be used.
@@ -128,7 +108,7 @@ impl<'a> Asked<'a> {
                 Ok(None) => {}
                 Ok(Some(grid)) => return Ok(Some(grid)),
                 Err(Trouble::Input(refused)) => {
-                    refuse(0, &self.args.map, refused)?;
+                    refused.into_iter().try_for_each(|refused| refuse(0, &self.args.map, refused))?;
                     return Ok(None);
                 }
                 Err(Trouble::Fatal(failure)) => return Err(failure),
@@ -142,22 +122,26 @@ impl<'a> Asked<'a> {
                 Ok(()) => {}
                 Err(Trouble::Input(refused)) => {
                     whole = false;
-                    refuse(index, &source.name(), refused)?;
+                    refused.into_iter().try_for_each(|refused| refuse(index, &source.name(), refused))?;
                 }
                 Err(Trouble::Fatal(failure)) => return Err(failure),
             }
         }
         match builder {
-            Some(mut builder) if whole => Ok(Some(builder.finish(&self.params)?)),
+            Some(mut builder) if whole => Ok(Some(builder.finish()?)),
             _ => Ok(None),
         }
     }
 
-    /// A grid from its file; `None` if the file holds a cloud.
+    /// The grid of a file; `None` if the file holds a cloud.
     fn ready_made(&self, path: &Path, device: &Device) -> Result<Option<NdtGrid>, Trouble> {
-        let Some((cells, resolution)) = grid_file::read(path, &self.args.read.limits())? else { return Ok(None) };
+        let limits = self.args.read.limits();
+        if !is_ndt_map(path, &limits)? {
+            return Ok(None);
+        }
+        let (cells, lattice) = read_ndt_map_within(path, &limits)?;
         let given = [
-            ("--covariance", self.args.covariance.is_some()),
+            ("--covariance", self.args.cells.covariance.is_some()),
             ("--min-points", self.args.cells.min_points.is_some()),
             ("--eigen-ratio", self.args.cells.eigen_ratio.is_some()),
         ];
@@ -165,10 +149,10 @@ impl<'a> Asked<'a> {
             let told = format!("{flag}: expected clouds or moments, got {}, whose cells are made", path.display());
             return Err(Failure::Usage(told).into());
         }
-        let grid = NdtGrid::from_cells(cells, resolution, &device.stream()?);
+        let grid = NdtGrid::from_cells(cells, lattice.unit(), &device.stream()?);
         let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &path.to_string_lossy()))?;
-        if self.args.resolution.is_some() && self.nothing.lattice() != grid.lattice() {
-            let (asked, found) = (edge(self.nothing.lattice().unit()), edge(grid.lattice().unit()));
+        if self.args.resolution.is_some() && &self.lattice != grid.lattice() {
+            let (asked, found) = (edge(self.lattice.unit()), edge(grid.lattice().unit()));
             let told =
                 format!("--resolution: expected {found}, the edge of the cells of {}, got {asked}", path.display());
             return Err(Failure::Usage(told).into());
@@ -176,7 +160,7 @@ impl<'a> Asked<'a> {
         Ok(Some(grid))
     }
 
-    /// Adds a part of the map; the first one tells the resolution, if no flag does.
+    /// Adds a part of the map. Without a flag the first part decides the resolution.
     fn add(
         &self,
         builder: &mut Option<NdtBuilder>,
@@ -185,10 +169,12 @@ impl<'a> Asked<'a> {
         warnings: &mut Vec<String>,
     ) -> Result<(), Trouble> {
         let name = source.name();
-        let start = |resolution: f64| NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution));
+        let start = |resolution: f64| {
+            NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution), &self.params)
+        };
         match source {
-            Source::File(path) if moments_file::is_named_so(path) => {
-                let moments: NdtMoments = moments_file::read(path, &self.args.read.limits())?;
+            Source::File(path) if is_moments(path) => {
+                let moments = read_moments(path, &self.args.read.limits())?;
                 let builder = match builder {
                     Some(builder) => builder,
                     None => builder.insert(start(moments.lattice().unit())?),

@@ -1,12 +1,12 @@
-//! `--visualize`: cells as ellipses over points, and a scan before and after it was aligned.
+//! `--visualize` of `ndt`: cells as ellipses over points, and a scan before and after it was aligned.
 
 use super::cloud::Cloud;
-use super::table::edge;
+use super::grid::edge;
 use crate::failure::Failure;
-use crate::outputs::require_folder_of;
 use crate::picture::save;
-use crate::table::grouped;
-use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration, Pose, matrix_of};
+use crate::text::grouped;
+use pointmill::Pose;
+use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration};
 use pointmill_view::{
     Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture, require_memory,
 };
@@ -14,19 +14,6 @@ use std::path::{Path, PathBuf};
 
 /// How long each side of an alignment is shown.
 const FRAME_MS: u32 = 800;
-
-/// Checks the path, before any work.
-pub(super) fn plan(path: &Path, extensions: &[&str]) -> Result<(), Failure> {
-    if !extensions.iter().any(|e| has(path, e)) {
-        let expected = extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(" or ");
-        return Err(Failure::Usage(format!("--visualize {}: expected a name ending in {expected}", path.display())));
-    }
-    require_folder_of(path)
-}
-
-fn has(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
-}
 
 /// The picture of a map in the making.
 #[derive(Debug)]
@@ -38,10 +25,6 @@ pub(super) struct MapPicture {
 impl MapPicture {
     pub(super) fn new(path: &Path) -> Self {
         Self { path: path.into(), points: Vec::new() }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Keeps points to be drawn.
@@ -83,8 +66,9 @@ pub(super) fn write_alignment(
     let notes = [note(&before.fit), note(&found.fit)];
     require_memory(2, 3 * scan.len() + cells.len())?;
     let points = scan.xyz();
-    let [before, after] = [matrix_of(&before.pose), found.target_from_source].map(|m| moved(&points, &m));
-    if has(path, "gif") {
+    let [before, after] =
+        [before.pose, found.target_from_source].map(|pose| points.iter().map(|p| pose.apply(*p)).collect::<Vec<_>>());
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif")) {
         let mut gif = Gif::new(FRAME_MS);
         for frame in ndt_alignment_frames(ellipsoids(&cells), &before, &after, notes) {
             gif.push(frame)?;
@@ -97,9 +81,4 @@ pub(super) fn write_alignment(
 
 fn ellipsoids(cells: &NdtCells) -> NdtEllipsoids<'_> {
     NdtEllipsoids { means: &cells.mean, covariances: &cells.covariance }
-}
-
-fn moved(points: &[[f64; 3]], m: &[f64; 16]) -> Vec<[f64; 3]> {
-    let row = |i: usize, p: &[f64; 3]| m[i] * p[0] + m[i + 1] * p[1] + m[i + 2] * p[2] + m[i + 3];
-    points.iter().map(|p| [row(0, p), row(4, p), row(8, p)]).collect()
 }

@@ -1,13 +1,14 @@
-//! The arrays of an answer with their names, what was counted, and two answers side by side.
+//! The arrays of an answer with their names, what was counted, and the comparison of two answers.
 
-use super::records::{InsideReport, PoolReport, ReportRecord};
+use super::records::{InsideReport, ReportRecord};
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use pointmill::Error;
-use pointmill::roi_pool::{FeatureArray, Report, RoiArrays, RoiLayout};
+use pointmill::roi_pool::{Report, RoiArrays};
+use pointmill::{NamedArrays, Values};
 use pointmill_io::{Array, ArrayData, ArrayView, Destination, write_npz};
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     /// By the names that they have in a file.
@@ -18,37 +19,24 @@ pub(crate) struct Answer {
 impl From<RoiArrays> for Answer {
     fn from(pooled: RoiArrays) -> Self {
         let mut answer = Self::counted(&pooled.report);
-        let rows = match (pooled.layout, &pooled.coords) {
-            (RoiLayout::Sparse, Some(coords)) => vec![coords.len() / 4],
-            _ => std::iter::once(pooled.boxes).chain(pooled.out_size.map(|n| n as usize)).collect(),
-        };
-        let of = |last: usize| [&rows[..], &[last]].concat();
-        let values = match pooled.pooled {
-            FeatureArray::F32(values) => ArrayData::F32(values),
-            FeatureArray::F16(values) => ArrayData::F16(values.into_iter().map(|v| v.to_bits()).collect()),
-            FeatureArray::Bf16(_) => unreachable!("features come from .npy files, which know no bf16"),
-        };
-        answer.push("pooled", of(pooled.channels), values);
-        if let Some(argmax) = pooled.argmax {
-            answer.push("argmax", of(pooled.channels), ArrayData::I32(argmax));
-        }
-        if let Some(points) = pooled.point_indices {
-            answer.push("point_indices", of(pooled.max_points), ArrayData::I32(points));
-        }
-        if let Some(coords) = pooled.coords {
-            answer.push("coords", of(4), ArrayData::I32(coords));
-        }
-        if let (Some(splits), Some(indices)) = (pooled.row_splits, pooled.indices) {
-            answer.lists(splits, indices);
+        for (name, view) in pooled.arrays() {
+            let values = match view.values() {
+                Values::F32(values) => ArrayData::F32(values.to_vec()),
+                Values::F16(bits) => ArrayData::F16(bits.to_vec()),
+                Values::I32(values) => ArrayData::I32(values.to_vec()),
+                Values::I64(values) => ArrayData::I64(values.to_vec()),
+                other => unreachable!("{other:?}: features come from .npy files, which have no bf16"),
+            };
+            answer.push(name, view.shape().to_vec(), values);
         }
         answer
     }
 }
 
 impl Answer {
-    /// What a pooling counted, without its arrays.
+    /// The report of a pooling without its arrays.
     pub(crate) fn counted(report: &Report) -> Self {
-        Self { arrays: vec![], report: ReportRecord::Pool(PoolReport::from(report)) }
+        Self { arrays: vec![], report: ReportRecord::Pool(*report) }
     }
 
     /// The lowest box of each point.
@@ -98,7 +86,7 @@ impl Answer {
     }
 
     fn push(&mut self, name: &'static str, shape: Vec<usize>, data: ArrayData) {
-        let array = Array::new(shape, data).expect("as many values as the library says");
+        let array = Array::new(shape, data).expect("the library returns as many values as the shape has");
         self.arrays.push((name, array));
     }
 
@@ -107,8 +95,8 @@ impl Answer {
         self.push("indices", vec![indices.len()], ArrayData::I32(indices));
     }
 
-    /// The names of what is not the same in another answer to the same task, bit for bit.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<&'static str> {
+    /// The names of the arrays that differ in any bit from another answer to the same task.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let same = |name: &str, array: &Array| {
             other
                 .arrays
@@ -116,7 +104,7 @@ impl Answer {
                 .any(|(n, b)| *n == name && array.shape() == b.shape() && same_bits(array.data(), b.data()))
         };
         let arrays = self.arrays.iter().filter(|(name, array)| !same(name, array)).map(|&(name, _)| name);
-        arrays.chain((self.report != other.report).then_some("report")).collect()
+        arrays.chain((self.report != other.report).then_some("report")).map(str::to_owned).collect()
     }
 
     /// Writes the arrays, and of a pooling the report.
@@ -131,7 +119,7 @@ impl Answer {
     }
 }
 
-/// Equality of floats would take NaN for different from itself, and 0 for -0.
+/// Compares bits: as numbers, NaN would differ from itself, and 0 would equal -0.
 fn same_bits(a: &ArrayData, b: &ArrayData) -> bool {
     match (a, b) {
         (ArrayData::F32(a), ArrayData::F32(b)) => {
@@ -147,7 +135,9 @@ mod tests {
 
     #[test]
     fn bits_count_not_values() {
-        let counted = Answer::counted(&Report { boxes: 1, ..Report::default() });
+        let mut report = Report::default();
+        report.boxes = 1;
+        let counted = Answer::counted(&report);
         let answer = |value: f32, coords: i32| {
             let mut answer = counted.clone();
             answer.push("pooled", vec![1, 1], ArrayData::F32(vec![value]));

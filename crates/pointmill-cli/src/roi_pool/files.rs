@@ -1,23 +1,21 @@
-//! What goes in: boxes, points and features from files, or the built-in street.
+//! Boxes, points and features from files, or the built-in street.
 
-use crate::args::RoiPoolArgs;
+use super::args::RoiPoolArgs;
 use crate::failure::Failure;
-use crate::inputs::{STDIN, load_one, require_format};
+use crate::inputs::{STDIN, SYNTHETIC, read_cloud, require_format};
 use pointmill::roi_pool::Scene;
-use pointmill::{Error, Input, PointCloud, f16};
+use pointmill::{Error, PointCloud, Rows, f16};
 use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, Limits, ReadOptions, Warning, read_npy_within};
 use pointmill_synth::RoiScene;
 use std::path::{Path, PathBuf};
 
 /// The built-in scene: boxes, points, channels, seed.
 const STREET: (usize, usize, usize, u64) = (128, 16_000, 16, 0);
-/// The name of what is built in.
-const SYNTHETIC: &str = "synthetic";
 /// Values a box has.
 const BOX_COLUMNS: usize = 7;
 
 /// Where boxes, points and features come from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Sources {
     Street { features: bool },
     Files { boxes: PathBuf, points: String, features: Option<PathBuf>, options: ReadOptions },
@@ -31,7 +29,7 @@ pub(crate) struct Loaded {
     pub(crate) points: PointCloud,
     /// `None` if nothing is pooled.
     pub(crate) features: Option<Features>,
-    /// What is odd, each with its input's name.
+    /// What is unusual, each with the name of its file.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -42,16 +40,8 @@ pub(crate) enum Features {
     F16(Vec<f16>, usize),
 }
 
-/// An input that cannot be used.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    /// 0 for boxes, 1 for points, 2 for features.
-    pub(crate) index: usize,
-    pub(crate) error: IoError,
-}
-
 impl Sources {
-    /// What the arguments mean: all that is needed, or nothing, which is the built-in street.
+    /// The files that the arguments name, or the built-in street if they name none.
     pub(crate) fn of(args: &RoiPoolArgs) -> Result<Self, Failure> {
         let pools = args.inside.is_none();
         let needed = if pools { &["--boxes", "--points", "--features"][..] } else { &["--boxes", "--points"] };
@@ -97,32 +87,36 @@ impl Sources {
         }
     }
 
-    /// Reads all, or tells of each file why it cannot be used.
-    pub(crate) fn load(&self) -> Result<Result<Loaded, Vec<Refused>>, Failure> {
+    /// Reads all files.
+    ///
+    /// # Errors
+    /// The reason for each file that cannot be used.
+    pub(crate) fn load(&self) -> Result<Loaded, Vec<IoError>> {
         let (boxes, points, features, options) = match self {
-            Self::Street { features } => return Ok(Ok(street(*features)?)),
+            Self::Street { features } => return Ok(street(*features)),
             Self::Files { boxes, points, features, options } => (boxes, points, features, options),
         };
-        let mut warnings = Vec::new();
-        let mut refused = Vec::new();
-        let mut keep = |index: usize, error: IoError| refused.push(Refused { index, error });
+        let (mut warnings, mut refused) = (Vec::new(), [None, None, None]);
+        let mut keep = |role: usize, error: IoError| refused[role] = Some(error);
         let box_values = read_boxes(boxes, &options.limits, &mut warnings).map_err(|e| keep(0, e)).ok();
-        let scan = load_one(points, options)?.map_err(|e| keep(1, e)).ok();
+        let scan = read_cloud(points, options).map_err(|e| keep(1, e)).ok();
         let rows = scan.as_ref().map(|scan| scan.cloud.len());
         let features = features.as_deref().map(|path| read_features(path, &options.limits, rows, &mut warnings));
         let features = features.transpose().map_err(|e| keep(2, e)).ok();
-        let (Some(boxes), Some(scan), Some(features)) = (box_values, scan, features) else { return Ok(Err(refused)) };
+        let (Some(boxes), Some(scan), Some(features)) = (box_values, scan, features) else {
+            return Err(refused.into_iter().flatten().collect());
+        };
         warnings.extend(scan.warnings.iter().map(|warning| format!("{points}: {warning}")));
-        Ok(Ok(Loaded { boxes, points: scan.cloud, features, warnings }))
+        Ok(Loaded { boxes, points: scan.cloud, features, warnings })
     }
 }
 
 impl Features {
     /// The values, as the library takes them.
-    pub(crate) fn input(&self) -> Result<Input<'_>, Error> {
+    pub(crate) fn input(&self) -> Result<Rows<'_>, Error> {
         match self {
-            Self::F32(values, channels) => Input::new(values, *channels),
-            Self::F16(values, channels) => Input::new(values, *channels),
+            Self::F32(values, channels) => Rows::new(values, *channels),
+            Self::F16(values, channels) => Rows::new(values, *channels),
         }
     }
 }
@@ -135,16 +129,16 @@ impl Loaded {
 
     /// Boxes and points, as the library takes them.
     pub(crate) fn scene(&self) -> Result<Scene<'_>, Error> {
-        Ok(Scene::new(Input::new(&self.boxes, BOX_COLUMNS)?, &self.points))
+        Ok(Scene::new(Rows::new(&self.boxes, BOX_COLUMNS)?, &self.points))
     }
 }
 
-fn street(features: bool) -> Result<Loaded, Failure> {
+fn street(features: bool) -> Loaded {
     let (boxes, points, channels, seed) = STREET;
     let scene = RoiScene::street(boxes, points, seed);
     let features = features.then(|| Features::F32(scene.features(channels), channels));
-    let points = PointCloud::new(scene.points, 3).map_err(Error::from)?;
-    Ok(Loaded { boxes: scene.boxes, points, features, warnings: vec![] })
+    let points = PointCloud::new(scene.points, 3).expect("the street has whole points");
+    Loaded { boxes: scene.boxes, points, features, warnings: vec![] }
 }
 
 fn read_boxes(path: &Path, limits: &Limits, warnings: &mut Vec<String>) -> Result<Vec<f32>, IoError> {

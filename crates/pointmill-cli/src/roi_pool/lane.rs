@@ -1,21 +1,17 @@
-//! A device with a clock that does the task.
+//! The task on a device.
 
 use super::answer::Answer;
+use super::args::{Inside, Task};
 use super::files::Loaded;
-use super::task::{Inside, Task};
-use crate::stats::milliseconds;
+
 use pointmill::roi_pool::{BoxLists, PointsInBoxes, RoiPooled, RoiPooler};
 use pointmill::{Buffer, Device, Error, Stream};
-use std::time::Instant;
 
-/// A device and the memory of its calls.
+/// A stream and the memory of its calls.
 #[derive(Debug)]
 pub(crate) struct Lane {
-    pub(crate) device: Device,
     stream: Stream,
     work: Work,
-    /// Whether a call that is not timed comes before the first.
-    cold: bool,
 }
 
 #[derive(Debug)]
@@ -24,7 +20,7 @@ enum Work {
     Inside { tester: PointsInBoxes, found: Found },
 }
 
-/// What is found out about boxes and points.
+/// The result of `--inside`.
 #[derive(Debug)]
 enum Found {
     Part(Buffer<i32>),
@@ -34,8 +30,8 @@ enum Found {
 }
 
 impl Lane {
-    /// Checks the task's parameters. With `compared` its times stand beside those of another device, and the first is not that of a start.
-    pub(crate) fn new(device: Device, task: &Task, compared: bool) -> Result<Self, Error> {
+    /// Checks the parameters of the task.
+    pub(crate) fn new(device: &Device, task: &Task) -> Result<Self, Error> {
         let stream = device.stream()?;
         let work = match task {
             Task::Pool(params) => {
@@ -54,22 +50,11 @@ impl Lane {
                 Work::Inside { tester, found }
             }
         };
-        Ok(Self { device, stream, work, cold: compared })
+        Ok(Self { stream, work })
     }
 
-    /// Does the task; the milliseconds from the host's arrays to the end of the work.
-    pub(crate) fn run(&mut self, input: &Loaded) -> Result<f64, Error> {
-        if self.cold {
-            // The first call takes memory and wakes threads or the GPU, which says nothing about the next thousand.
-            self.call(input)?;
-            self.cold = false;
-        }
-        let start = Instant::now();
-        self.call(input)?;
-        Ok(milliseconds(start.elapsed()))
-    }
-
-    fn call(&mut self, input: &Loaded) -> Result<(), Error> {
+    /// Does the task, and waits for its end.
+    pub(crate) fn run(&mut self, input: &Loaded) -> Result<(), Error> {
         let scene = input.scene()?;
         match &mut self.work {
             Work::Pool { pooler, pooled } => {
@@ -86,7 +71,7 @@ impl Lane {
         self.stream.synchronize()
     }
 
-    /// What came of it. The arrays of a pooling can be many times its inputs, and are read only if they are wanted.
+    /// The result. The arrays of a pooling can be many times its inputs, and are read back only if they are wanted.
     pub(crate) fn answer(&self, input: &Loaded, arrays: bool) -> Result<Answer, Error> {
         let (boxes, points) = (input.num_boxes(), input.points.len());
         match &self.work {
@@ -99,30 +84,5 @@ impl Lane {
                 Found::Crop(lists) => Ok(Answer::crop(points, lists.read()?)),
             },
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pointmill::roi_pool::BoxParams;
-    use pointmill::{PointCloud, TwinFault};
-
-    #[test]
-    fn the_first_scene_is_worked_on_twice_only_where_times_are_compared() {
-        let points = PointCloud::new(vec![1.0, 2.0, 0.5, 3.0, 4.0, 0.5], 3).unwrap();
-        let boxes = vec![0.0, 0.0, 0.0, 4.0, 4.0, 2.0, 0.0];
-        let input = Loaded { boxes, points, features: None, warnings: vec![] };
-        let task = Task::Inside(Inside::Part, BoxParams::default());
-        let launches = |compared| {
-            let least = (0..100).find(|&n| {
-                Device::fail_twin(Some((TwinFault::Lost, n)));
-                Lane::new(Device::twin(), &task, compared).and_then(|mut lane| lane.run(&input)).is_ok()
-            });
-            Device::fail_twin(None);
-            least.unwrap()
-        };
-        assert!(launches(false) > 0);
-        assert_eq!(launches(true), 2 * launches(false));
     }
 }

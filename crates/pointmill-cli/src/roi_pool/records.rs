@@ -1,56 +1,67 @@
-//! The data of the JSON lines of `roi-pool`, field by field; [`printer`](crate::printer) says when each is printed.
+//! The fields of `roi-pool` in its JSON lines.
 
-use super::task::{Inside, Mode, Origin, Output};
-use crate::args::RoiPoolArgs;
-use crate::batch::Counts;
-use crate::records::{Run, SummaryCpu};
-use crate::stats::Times;
-use pointmill::roi_pool::Report;
+use super::args::{Inside, RoiPoolArgs};
+use pointmill::BoxOrigin;
+use pointmill::roi_pool::{PoolMode, Report, RoiLayout};
 use pointmill_io::Array;
 use serde::Serialize;
 
-/// `begin`: what will be done.
+/// `begin` of `roi-pool`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Begin {
-    /// What runs, and where.
-    #[serde(flatten)]
-    pub(crate) run: Run,
-    /// Boxes, points and, if they are pooled, features: files, `-`, or `synthetic`.
-    pub(crate) inputs: Vec<String>,
+    /// Boxes, points and, if they are pooled, features, as they were given: files, folders, patterns, `-`, or `synthetic`.
+    pub(super) files: Vec<String>,
     /// The parameters in effect.
-    pub(crate) params: ParamsRecord,
+    pub(super) params: ParamsRecord,
 }
 
-/// `begin` of several scenes: what will be done.
+/// `frame` of `roi-pool`: a scene.
 #[derive(Debug, Serialize)]
-pub(crate) struct BatchBegin {
-    /// What runs, and where.
-    #[serde(flatten)]
-    pub(crate) run: Run,
-    /// Boxes, points and, if they are pooled, features, as they were given.
-    pub(crate) inputs: Vec<String>,
-    /// The number of scenes.
-    pub(crate) scenes: usize,
-    /// The parameters in effect.
-    pub(crate) params: ParamsRecord,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Row {
+    /// The files of boxes, points and, if they are pooled, features.
+    pub(super) files: Vec<String>,
+    /// Values per feature; null with `--inside`.
+    pub(super) channels: Option<usize>,
+    /// Type of the features, `f32` or `f16`; null with `--inside`.
+    pub(super) element: Option<&'static str>,
+    /// What was counted.
+    pub(super) report: ReportRecord,
+    /// The arrays that were written, without the report; null without `--out`.
+    pub(super) arrays: Option<Vec<ArrayRecord>>,
 }
 
-/// The parameters; those of pooling are null where nothing is pooled.
+/// `summary` of `roi-pool`.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Totals {
+    /// Boxes of all scenes that were done.
+    pub(super) boxes: usize,
+    /// Points of all scenes that were done.
+    pub(super) points: usize,
+    /// What people read about a scene alone.
+    #[serde(skip)]
+    pub(super) scene: Vec<String>,
+}
+
+/// The parameters in effect. The parameters of pooling are null with `--inside`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ParamsRecord {
-    /// `part`, `all`, `count` or `crop`; null if features are pooled.
+    /// What is asked about points in boxes; null if features are pooled.
     inside: Option<Inside>,
     /// Voxels of a box along its length, width and height.
     out_size: Option<[u32; 3]>,
-    /// One more than the points that a voxel keeps.
+    /// Most points of a voxel.
     max_points: Option<u32>,
-    /// `max` or `mean`.
-    mode: Option<Mode>,
-    /// `dense`, `csr` or `sparse`.
-    output: Option<Output>,
-    /// Which point of a box its cz is: `bottom` or `center`.
-    origin: Origin,
-    /// Metres by which a box is longer and wider on each side.
+    /// How the features of a voxel's points are combined.
+    mode: Option<PoolMode>,
+    /// Layout of the result.
+    layout: Option<RoiLayout>,
+    /// Point of a box that cz refers to.
+    origin: BoxOrigin,
+    /// Metres by which a box is made longer and wider on each side.
     margin: f32,
 }
 
@@ -62,44 +73,20 @@ impl From<&RoiPoolArgs> for ParamsRecord {
             out_size: pools.then_some(args.out_size),
             max_points: pools.then_some(args.max_points),
             mode: pools.then_some(args.mode),
-            output: pools.then_some(args.output),
+            layout: pools.then_some(args.layout),
             origin: args.origin,
             margin: args.margin,
         }
     }
 }
 
-/// What was counted: [`PoolReport`], or [`InsideReport`] with `--inside`.
+/// What was counted: [`Report`], or [`InsideReport`] with `--inside`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub(crate) enum ReportRecord {
-    Pool(PoolReport),
+    Pool(Report),
     Inside(InsideReport),
-}
-
-/// The field names of the library's report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct PoolReport {
-    /// Boxes.
-    pub(crate) boxes: usize,
-    /// Boxes that hold nothing because a value is not finite or a size is not positive.
-    pub(crate) empty_boxes: usize,
-    /// Points.
-    pub(crate) points: usize,
-    /// Voxels with at least one kept point.
-    pub(crate) voxels: usize,
-    /// Pairs of a box and a point in it.
-    pub(crate) inside: usize,
-    /// Pairs whose voxel keeps the point.
-    pub(crate) kept: usize,
-    /// Pairs whose voxel was full.
-    pub(crate) dropped: usize,
-}
-
-impl From<&Report> for PoolReport {
-    fn from(&Report { boxes, empty_boxes, points, voxels, inside, kept, dropped }: &Report) -> Self {
-        Self { boxes, empty_boxes, points, voxels, inside, kept, dropped }
-    }
 }
 
 impl ReportRecord {
@@ -112,103 +99,23 @@ impl ReportRecord {
     }
 }
 
-/// What the answer to `--inside` tells about numbers.
+/// What `--inside` counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct InsideReport {
     /// Boxes.
     pub(crate) boxes: usize,
     /// Points.
     pub(crate) points: usize,
-    /// Points that a box holds; null with `count` and `crop`, which do not tell.
+    /// Points that a box holds; null with `count` and `crop`, which do not count them.
     pub(crate) points_inside: Option<usize>,
-    /// Pairs of a box and a point in it; null with `part`, which does not tell.
+    /// Pairs of a box and a point in it; null with `part`, which does not count them.
     pub(crate) pairs: Option<usize>,
-}
-
-/// `summary` of `roi-pool`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Summary {
-    /// What runs, and where.
-    #[serde(flatten)]
-    pub(crate) run: Run,
-    /// Values a feature has; null if nothing is pooled.
-    pub(crate) channels: Option<usize>,
-    /// The type of the features, `f32` or `f16`; null if nothing is pooled.
-    pub(crate) element: Option<&'static str>,
-    /// What was counted.
-    pub(crate) report: ReportRecord,
-    /// Upload, call, and waiting for its end. With `--cpu` there is a call before it that is not timed.
-    pub(crate) ms: f64,
-    /// Reading the inputs, or making the street.
-    pub(crate) read_ms: f64,
-    /// Reading the arrays back and writing them; null without `--out`.
-    pub(crate) write_ms: Option<f64>,
-    /// The file that was written; null without `--out`.
-    pub(crate) out: Option<String>,
-    /// The arrays in it, but for the report; null without `--out`.
-    pub(crate) arrays: Option<Vec<ArrayRecord>>,
-    /// What is odd about the inputs.
-    pub(crate) warnings: Vec<String>,
-    /// The CPU beside it; null without `--cpu`.
-    pub(crate) cpu: Option<CpuRecord>,
-    /// The picture that was written; null without `--visualize`.
-    pub(crate) picture: Option<String>,
-}
-
-/// `frame` of several scenes: a scene that was done.
-#[derive(Debug, Serialize)]
-pub(crate) struct Frame {
-    /// Its number, from 0, failed ones counted.
-    pub(crate) index: usize,
-    /// The file that names it: its points where there are several, else its boxes, else its features.
-    pub(crate) input: String,
-    /// The files of boxes, points and, if they are pooled, features.
-    pub(crate) files: Vec<String>,
-    /// The device it was done on: that of the command, or with `--on-oom cpu` the CPU.
-    pub(crate) device: String,
-    /// Values a feature has; null if nothing is pooled.
-    pub(crate) channels: Option<usize>,
-    /// The type of the features, `f32` or `f16`; null if nothing is pooled.
-    pub(crate) element: Option<&'static str>,
-    /// What was counted.
-    pub(crate) report: ReportRecord,
-    /// Upload, call, and waiting for its end.
-    pub(crate) ms: f64,
-    /// Reading the files.
-    pub(crate) read_ms: f64,
-    /// Reading the arrays back and writing them; null without `--out`.
-    pub(crate) write_ms: Option<f64>,
-    /// The file that was written; null without `--out`.
-    pub(crate) out: Option<String>,
-    /// The arrays in it, but for the report; null without `--out`.
-    pub(crate) arrays: Option<Vec<ArrayRecord>>,
-    /// What is odd about the files.
-    pub(crate) warnings: Vec<String>,
-    /// The CPU beside it; null without `--cpu`.
-    pub(crate) cpu: Option<CpuRecord>,
-}
-
-/// `summary` of several scenes.
-#[derive(Debug, Serialize)]
-pub(crate) struct BatchSummary {
-    /// What runs, and where.
-    #[serde(flatten)]
-    pub(crate) run: Run,
-    /// What came of the inputs.
-    #[serde(flatten)]
-    pub(crate) counts: Counts,
-    /// Boxes of all scenes done.
-    pub(crate) boxes: usize,
-    /// Points of all scenes done.
-    pub(crate) points: usize,
-    /// Times of the scenes' `ms`; null if none was done. With `--cpu` there is a call before the first one of each job that is not timed.
-    pub(crate) ms: Option<Times>,
-    /// The CPU beside it; null without `--cpu`.
-    pub(crate) cpu: Option<SummaryCpu>,
 }
 
 /// An array that was written.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ArrayRecord {
     /// Its name.
     pub(crate) name: &'static str,
@@ -222,19 +129,4 @@ impl ArrayRecord {
     pub(crate) fn new(name: &'static str, array: &Array) -> Self {
         Self { name, r#type: array.dtype().as_str(), shape: array.shape().to_vec() }
     }
-}
-
-/// The CPU beside the device.
-#[derive(Debug, Serialize)]
-pub(crate) struct CpuRecord {
-    /// Threads it had.
-    pub(crate) threads: usize,
-    /// Its time.
-    pub(crate) ms: f64,
-    /// Its time by that of the device.
-    pub(crate) ratio: f64,
-    /// Whether all arrays and the report are the same, bit for bit.
-    pub(crate) equal: bool,
-    /// The names of the arrays that are not.
-    pub(crate) differs: Vec<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! Many scenes: files of folders and patterns that belong together by their names without extension.
+//! The scenes of a run: one, or files of folders and patterns that belong together by their names without extension.
 
 use super::files::Sources;
 use crate::failure::Failure;
@@ -7,7 +7,7 @@ use pointmill_io::{Detail, IoError, ReadOptions, find_inputs, natural_order};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What files are for, in the order in which they are told.
+/// What files are for, in the order of reports.
 const ROLES: [&str; 3] = ["boxes", "points", "features"];
 const POINTS: usize = 1;
 const FEATURES: usize = 2;
@@ -21,9 +21,11 @@ pub(super) struct Scenes {
     /// What was given for each role.
     given: Vec<String>,
     options: ReadOptions,
+    /// The one scene, where no argument is a folder or a pattern.
+    one: Option<Sources>,
 }
 
-/// The files of a scene, by role; those of roles that were not asked for are missing too.
+/// The files of a scene, by role. Roles that were not asked for have none.
 #[derive(Clone, Debug, Default)]
 struct Scene {
     name: String,
@@ -41,17 +43,21 @@ enum Given {
 }
 
 impl Scenes {
-    /// The scenes, if an argument is a folder or a pattern; `None` for one scene.
+    /// The scenes of the arguments: several if one of them is a folder or a pattern.
     ///
-    /// A plain file serves every scene, but for features: their rows belong to the points of one file.
-    pub(super) fn of(sources: &Sources) -> Result<Option<Self>, Failure> {
-        let Sources::Files { boxes, points, features, options } = sources else { return Ok(None) };
+    /// A plain file serves every scene. Features are an exception: their rows belong to the points of one file.
+    pub(super) fn of(sources: Sources) -> Result<Self, Failure> {
+        let Sources::Files { boxes, points, features, options } = &sources else {
+            return Ok(Self::one(Source::Street, sources, ReadOptions::default()));
+        };
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         let given: Vec<String> =
             [shown(boxes), points.clone()].into_iter().chain(features.as_deref().map(shown)).collect();
         let several: Vec<bool> = given.iter().map(|arg| one_file(std::slice::from_ref(arg)).is_none()).collect();
         if !several.contains(&true) {
-            return Ok(None);
+            let source = if points == STDIN { Source::Stdin } else { Source::File(points.into()) };
+            let options = options.clone();
+            return Ok(Self::one(source, sources, options));
         }
         if points == STDIN {
             let told = "--points -: expected a file, a folder or a pattern where there are several scenes";
@@ -63,7 +69,16 @@ impl Scenes {
         }
         let roles = given.iter().zip(several).zip(ROLES);
         let found = roles.map(|((arg, several), role)| Given::of(arg, several, role)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Some(Self::matched(found, given, options.clone())))
+        Ok(Self::matched(found, given, options.clone()))
+    }
+
+    fn one(source: Source, sources: Sources, options: ReadOptions) -> Self {
+        Self { sources: vec![source], scenes: vec![], given: sources.names(), options, one: Some(sources) }
+    }
+
+    /// The files of the scene, if there is one alone.
+    pub(super) const fn alone(&self) -> Option<&Sources> {
+        self.one.as_ref()
     }
 
     fn matched(found: Vec<Given>, given: Vec<String>, options: ReadOptions) -> Self {
@@ -96,13 +111,13 @@ impl Scenes {
                 Given::One(_) => {}
             }
         }
-        // Without any file of a role no scene is whole: that alone is told.
+        // Without any file of a role no scene is whole, so only that is reported.
         if !nothing.is_empty() {
             (scenes, sources) = (Vec::new(), nothing);
         }
         sources.append(&mut refused);
         scenes.resize(sources.len(), Scene::default());
-        Self { sources, scenes, given, options }
+        Self { sources, scenes, given, options, one: None }
     }
 
     /// What was given for boxes, points and, if they are pooled, features.
@@ -114,6 +129,9 @@ impl Scenes {
     pub(super) fn files(&self, index: usize, source: &Source) -> Result<Sources, IoError> {
         if let Source::Nothing(e) = source {
             return Err(again(e));
+        }
+        if let Some(one) = &self.one {
+            return Ok(one.clone());
         }
         let Scene { name, files } = &self.scenes[index];
         if let ([Some(boxes), Some(points), features], true) = (files, self.is_whole(index)) {
@@ -201,7 +219,7 @@ mod tests {
             features: Some(at(args[2])),
             options: ReadOptions::default(),
         };
-        let scenes = Scenes::of(&sources).map_err(|e| e.to_string())?.expect("several scenes");
+        let scenes = Scenes::of(sources).map_err(|e| e.to_string())?;
         let shown = |path: &PathBuf| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
         let told = |scene: &Scene| (scene.name.clone(), scene.files.iter().flatten().map(shown).collect());
         Ok(scenes.scenes.iter().map(told).collect())

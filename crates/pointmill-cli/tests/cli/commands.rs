@@ -9,8 +9,8 @@ fn info_tells_what_is_in_a_file() {
     write_cloud(folder.path(), "a.bin", 10);
     let told = run(folder.path(), "info a.bin --json").expect(0);
     assert_eq!(told.err, "warning: a.bin: 1 of 10 points are not finite\n");
-    let (kind, data) = told.lines().remove(0);
-    assert_eq!((kind.as_str(), &data["format"], &data["points"]), ("summary", &"kitti".into(), &10.into()));
+    let data = told.data("frame").remove(0);
+    assert_eq!((&data["format"], &data["points"]), (&"kitti".into(), &10.into()));
     assert_eq!(data["columns"][3], serde_json::json!({"name": "intensity", "type": "f32"}));
     assert_eq!(data["nonfinite"], 1);
     assert_eq!(data["bounds"]["min"][2], -1.0);
@@ -23,7 +23,7 @@ fn info_of_an_empty_file_has_no_bounds() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.bin"), "").unwrap();
     let told = run(folder.path(), "info a.bin --json").expect(0);
-    assert!(told.data("summary")[0]["bounds"].is_null());
+    assert!(told.data("frame")[0]["bounds"].is_null());
     run(folder.path(), "info a.bin").expect(0);
 }
 
@@ -95,7 +95,7 @@ fn synth_writes_two_scans_of_a_rabbit() {
     // A sweep as PLY has names.
     run(folder.path(), "synth --out s.ply").expect(0);
     let told = run(folder.path(), "info s.ply --json").expect(0);
-    assert_eq!(told.data("summary")[0]["columns"][4]["name"], "ring");
+    assert_eq!(told.data("frame")[0]["columns"][4]["name"], "ring");
 }
 
 #[test]
@@ -109,4 +109,22 @@ fn completions_and_help_name_every_command() {
     assert!(help.contains("130  interrupted"), "{help}");
     let version = run(folder.path(), "--version").expect(0).out;
     assert_eq!(version, format!("pointmill {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn devices_explains_what_a_gpu_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run(folder.path(), "devices -v").expect(0);
+    for wanted in ["embedded kernels for sm_70 and newer, PTX 7.8", "  voxelize ", "  prim ", "driver cache: "] {
+        assert!(told.out.contains(wanted), "{wanted}: {}", told.out);
+    }
+    let cache = |folder: &std::path::Path, off: &str| {
+        let mut command = crate::command(folder, "devices -v");
+        command.env("CUDA_CACHE_PATH", folder).env("CUDA_CACHE_DISABLE", off);
+        crate::finished(command.output().unwrap()).expect(0).out
+    };
+    assert!(cache(folder.path(), "0").contains(&format!("driver cache: {}\n", folder.path().display())));
+    assert!(cache(folder.path(), "1").contains("driver cache: off (CUDA_CACHE_DISABLE)"));
+    let summary = run(folder.path(), "devices --json").expect(0).data("summary").remove(0);
+    assert!(summary["modules"].as_array().unwrap().iter().all(|module| module["bytes"].as_u64().unwrap() > 1000));
 }

@@ -43,7 +43,7 @@ fn every_format_holds_the_points() {
     ] {
         let told = run(folder.path(), &format!("convert a.ply --out {out} --json")).expect(0);
         assert_eq!(told.err.contains(moved), !keeps, "{out}: {}", told.err);
-        let summary = &told.data("summary")[0];
+        let summary = &told.data("frame")[0];
         assert_eq!((&summary["points"], &summary["out"], &summary["format"]), (&2.into(), &out.into(), &"ply".into()));
         assert_eq!(summary["columns"], serde_json::json!(["x", "y", "z", "red", "ring", "t"]));
         let back = scan(&at(out));
@@ -106,7 +106,7 @@ fn info_tells_names_types_and_exact_bounds() {
     let folder = tempfile::tempdir().unwrap();
     write_map(&folder.path().join("a.ply"));
     let told = run(folder.path(), "info a.ply --json").expect(0);
-    let data = &told.data("summary")[0];
+    let data = &told.data("frame")[0];
     assert_eq!((&data["format"], &data["points"], &data["nonfinite"]), (&"ply".into(), &2.into(), &0.into()));
     assert_eq!(data["columns"][0], serde_json::json!({"name": "x", "type": "f64"}));
     assert_eq!(data["columns"][3], serde_json::json!({"name": "red", "type": "u8"}));

@@ -181,7 +181,7 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error() {
         File::options().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
         let told = finished(reading.wait_with_output().unwrap());
         if told.code == 0 {
-            let points = &told.data("summary")[0]["points"];
+            let points = &told.data("frame")[0]["points"];
             assert!(points == 4 << 20 || points == 1 << 16, "{points}");
             continue;
         }

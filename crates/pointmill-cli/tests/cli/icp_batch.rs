@@ -60,7 +60,7 @@ fn each_source_is_what_it_is_alone() {
             // In natural order: 2 before 10.
             assert_eq!((&frame["index"], &frame["input"]), (&json!(i), &json!(format!("s/{i}.npy"))));
             let alone = run(at, &format!("icp s/{i}.npy t.npy {flags} --out a.ply --json")).expect(0);
-            assert_eq!(found(frame), found(&alone.data("summary")[0]), "{flags}: {i}");
+            assert_eq!(found(frame), found(&alone.data("frame")[0]), "{flags}: {i}");
             assert!(fs::read(at.join("a.ply")).unwrap() == fs::read(at.join(format!("o/{i}.ply"))).unwrap(), "{i}");
         }
         // Several at a time, from a pattern.

@@ -42,7 +42,7 @@ fn each_scene_is_what_it_is_alone() {
     let told = pool(at, &format!("{ALL} {SMALL} --cpu --out o")).expect(0);
     assert_eq!(counts(&told), [11, 11, 0, 0]);
     let begin = told.data("begin").remove(0);
-    assert_eq!((&begin["inputs"], &begin["scenes"]), (&json!(["b", "p", "f"]), &json!(11)));
+    assert_eq!((&begin["files"], &begin["inputs"]), (&json!(["b", "p", "f"]), &json!(11)));
     // In natural order: 2 before 10.
     let inputs: Vec<_> = told.data("frame").iter().map(|f| f["input"].as_str().unwrap().to_owned()).collect();
     assert_eq!(inputs, (1..=11).map(|i| format!("p/{i}.npy")).collect::<Vec<_>>());

@@ -1,8 +1,9 @@
 //! `roi-pool`: arrays of each layout, points in boxes, tables, lines, pictures, and what goes wrong.
 
 use crate::{command, finished, names, run};
-use pointmill::roi_pool::{FeatureArray, PoolMode, RoiArrays, RoiLayout, RoiPoolParams, Scene, roi_pool};
-use pointmill::{BoxOrigin, Device, Input, f16};
+use pointmill::AnyArray;
+use pointmill::roi_pool::{PoolMode, RoiArrays, RoiLayout, RoiPoolParams, Scene, roi_pool};
+use pointmill::{BoxOrigin, Device, Rows, f16};
 use pointmill_io::{Array, ArrayView, Dtype, read_npz, write_npy};
 use pointmill_synth::RoiScene;
 use std::collections::BTreeMap;
@@ -31,8 +32,8 @@ fn write_scene(folder: &Path) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
 
 fn pooled(scene: &(Vec<f32>, Vec<f32>, Vec<f32>), params: &RoiPoolParams) -> RoiArrays {
     let (boxes, points, features) = scene;
-    let scene = Scene::new(Input::new(boxes, 7).unwrap(), Input::new(points, 4).unwrap());
-    let features = Input::new(features, CHANNELS).unwrap();
+    let scene = Scene::new(Rows::new(boxes, 7).unwrap(), Rows::new(points, 4).unwrap());
+    let features = Rows::new(features, CHANNELS).unwrap();
     roi_pool(scene, features, params, &Device::cpu()).unwrap().read().unwrap()
 }
 
@@ -75,7 +76,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
     let params = RoiPoolParams { out_size: [4, 3, 2], max_points_per_voxel: 4, ..RoiPoolParams::default() };
     let want = pooled(&scene, &params);
     assert!(want.report.kept > 50 && want.report.dropped > 0, "{:?}", want.report);
-    let FeatureArray::F32(values) = &want.pooled else { panic!("f32 features") };
+    let AnyArray::F32(values) = &want.pooled else { panic!("f32 features") };
     let all = [BOXES, 4, 3, 2];
 
     let got = arrays(folder.path(), &flags);
@@ -85,7 +86,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
         told(&got),
         [
             ("argmax", Dtype::I32, &shape[..]),
-            ("point_indices", Dtype::I32, &[BOXES, 4, 3, 2, 4]),
+            ("point_indices", Dtype::I32, &[BOXES, 4, 3, 2, 5]),
             ("pooled", Dtype::F32, &shape),
             ("report", Dtype::U8, &[n]),
         ]
@@ -99,7 +100,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
         "kept": r.kept, "dropped": r.dropped});
     assert_eq!(report, wanted);
 
-    let got = arrays(folder.path(), &format!("{flags} --output csr"));
+    let got = arrays(folder.path(), &format!("{flags} --layout csr"));
     let want = pooled(&scene, &RoiPoolParams { layout: RoiLayout::Csr, ..params.clone() });
     assert_eq!(
         told(&got),
@@ -129,7 +130,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
         ]
     );
     assert_eq!(Some(got["coords"].as_i32().unwrap()), want.coords.as_deref());
-    assert_eq!(FeatureArray::F32(got["pooled"].as_f32().unwrap().to_vec()), want.pooled);
+    assert_eq!(AnyArray::F32(got["pooled"].as_f32().unwrap().to_vec()), want.pooled);
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn means_origin_and_margin() {
         },
     );
     assert_eq!(got.keys().collect::<Vec<_>>(), ["point_indices", "pooled", "report"]);
-    assert_eq!(FeatureArray::F32(got["pooled"].as_f32().unwrap().to_vec()), want.pooled);
+    assert_eq!(AnyArray::F32(got["pooled"].as_f32().unwrap().to_vec()), want.pooled);
     assert_eq!(got["point_indices"].shape(), [BOXES, 2, 2, 2, 128]);
 }
 
@@ -162,10 +163,10 @@ fn half_precision_features_stay_so() {
     let got = arrays(folder.path(), &format!("{FILES} --mode mean --out-size 3 --output sparse"));
     let params =
         RoiPoolParams { out_size: [3; 3], mode: PoolMode::Mean, layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 4).unwrap());
-    let features = Input::new(&halves, CHANNELS).unwrap();
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 4).unwrap());
+    let features = Rows::new(&halves, CHANNELS).unwrap();
     let want = roi_pool(scene, features, &params, &Device::cpu()).unwrap().read().unwrap();
-    let FeatureArray::F16(want) = want.pooled else { panic!("f16 features") };
+    let AnyArray::F16(want) = want.pooled else { panic!("f16 features") };
     let want: Vec<u16> = want.iter().map(|v| v.to_bits()).collect();
     assert_eq!(got["pooled"].as_f16_bits().unwrap(), want);
 }
@@ -177,7 +178,7 @@ fn boxes_are_widened_or_cast_once() {
     let row = [1.5, 2.5, -1.0, 4.0, 2.0, 1.5, 0.5];
     write_npy(folder.path().join("b.npy"), &ArrayView::f64(&[1, 7], &row)).unwrap();
     let told = run(folder.path(), "roi-pool --inside count --boxes b.npy --points p.npy --json").expect(0);
-    let warnings = &told.data("summary")[0]["warnings"];
+    let warnings = &told.data("frame")[0]["warnings"];
     let cast = "b.npy: values of f64 were cast to f32";
     assert_eq!(warnings, &serde_json::json!([cast, "p.npy: 1 of 900 points are not finite"]));
     assert!(told.err.starts_with(&format!("warning: {cast}\n")), "{}", told.err);
@@ -185,7 +186,7 @@ fn boxes_are_widened_or_cast_once() {
     write_npy(folder.path().join("b.npy"), &ArrayView::f16_bits(&[1, 7], &bits)).unwrap();
     let half = run(folder.path(), "roi-pool --inside count --boxes b.npy --points p.npy --json").expect(0);
     assert!(!half.err.contains("b.npy"), "{}", half.err);
-    assert_eq!(half.data("summary")[0]["report"], told.data("summary")[0]["report"]);
+    assert_eq!(half.data("frame")[0]["report"], told.data("frame")[0]["report"]);
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn the_answers_about_points_in_boxes_agree() {
     assert!(parted > 100 && pairs > parted, "{parted} points in {pairs} pairs");
     let told = run(folder.path(), "roi-pool --inside all --boxes b.npy --points p.npy --margin 0.5 --json").expect(0);
     let wanted = serde_json::json!({"boxes": BOXES, "points": POINTS, "points_inside": parted, "pairs": pairs});
-    assert_eq!(told.data("summary")[0]["report"], wanted);
+    assert_eq!(told.data("frame")[0]["report"], wanted);
 }
 
 #[test]
@@ -229,14 +230,14 @@ fn points_come_from_any_file_and_from_the_standard_input() {
     pointmill_io::write_npz(folder.path().join("p.npz"), &[("points", view)]).unwrap();
     let report = |points: &str| {
         let args = format!("roi-pool --inside part --boxes b.npy --points {points} --json");
-        run(folder.path(), &args).expect(0).data("summary")[0]["report"].clone()
+        run(folder.path(), &args).expect(0).data("frame")[0]["report"].clone()
     };
     let want = report("p.npy");
     assert_eq!((report("p.bin"), report("p.npz")), (want.clone(), want.clone()));
     let mut piped = command(folder.path(), "roi-pool --inside part --boxes b.npy --points - --format kitti --json");
     let told = finished(piped.stdin(fs::File::open(folder.path().join("p.bin")).unwrap()).output().unwrap()).expect(0);
-    assert_eq!(told.data("summary")[0]["report"], want);
-    assert_eq!(told.data("begin")[0]["inputs"], serde_json::json!(["b.npy", "-"]));
+    assert_eq!(told.data("frame")[0]["report"], want);
+    assert_eq!(told.data("begin")[0]["files"], serde_json::json!(["b.npy", "-"]));
 }
 
 #[test]
@@ -279,7 +280,7 @@ fn the_cpu_beside_it_is_equal_and_timed() {
     write_scene(folder.path());
     for flags in ["", "--mode mean --output csr", "--output sparse --max-points 2"] {
         let told = run(folder.path(), &format!("roi-pool {FILES} --json --cpu {flags}")).expect(0);
-        let summary = told.data("summary").remove(0);
+        let summary = told.data("frame").remove(0);
         let cpu = &summary["cpu"];
         assert_eq!(
             (&cpu["equal"], &cpu["threads"], &cpu["differs"]),
@@ -302,25 +303,29 @@ fn json_lines_have_the_documented_fields() {
     let args = format!("roi-pool {FILES} --out-size 3,2,1 --output sparse --cpu --json --out o.npz");
     let told = run(folder.path(), &args).expect(0);
     let kinds: Vec<_> = told.lines().into_iter().map(|(kind, _)| kind).collect();
-    assert_eq!(kinds, ["begin", "summary"]);
+    assert_eq!(kinds, ["begin", "frame", "summary"]);
     let fields = |kind: &str| {
         let data = told.data(kind).remove(0);
         data.as_object().unwrap().keys().map(String::as_str).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(fields("begin"), "command device device_name inputs params version");
+    assert_eq!(fields("begin"), "command device device_name files inputs params version");
+    assert_eq!(
+        fields("frame"),
+        "arrays channels cpu device element files index input ms out read_ms report warnings write_ms"
+    );
     assert_eq!(
         fields("summary"),
-        "arrays channels command cpu device device_name element ms out picture read_ms report version warnings write_ms"
+        "boxes command cpu device device_name done failed inputs kept ms out picture points version"
     );
     let begin = told.data("begin").remove(0);
     assert_eq!((&begin["command"], &begin["device"]), (&"roi-pool".into(), &"cpu".into()));
-    assert_eq!(begin["inputs"], serde_json::json!(["b.npy", "p.npy", "f.npy"]));
-    let wanted = serde_json::json!({"inside": null, "out_size": [3, 2, 1], "max_points": 128, "mode": "max", "output": "sparse",
+    assert_eq!((&begin["inputs"], &begin["files"]), (&1.into(), &serde_json::json!(["b.npy", "p.npy", "f.npy"])));
+    let wanted = serde_json::json!({"inside": null, "out_size": [3, 2, 1], "max_points": 127, "mode": "max", "layout": "sparse",
         "origin": "bottom", "margin": 0.0});
     assert_eq!(begin["params"], wanted);
-    let summary = told.data("summary").remove(0);
+    let summary = told.data("frame").remove(0);
     assert_eq!((&summary["channels"], &summary["element"]), (&CHANNELS.into(), &"f32".into()));
-    assert_eq!((&summary["out"], &summary["picture"]), (&"o.npz".into(), &serde_json::Value::Null));
+    assert_eq!((&summary["out"], &told.data("summary")[0]["picture"]), (&"o.npz".into(), &serde_json::Value::Null));
     let voxels = &summary["report"]["voxels"];
     let first = serde_json::json!({"name": "pooled", "type": "f32", "shape": [voxels, CHANNELS]});
     assert_eq!(summary["arrays"][0], first);
@@ -328,8 +333,8 @@ fn json_lines_have_the_documented_fields() {
     let told = run(folder.path(), "roi-pool --inside crop --json").expect(0);
     let params = &told.data("begin")[0]["params"];
     assert_eq!((&params["inside"], &params["out_size"]), (&"crop".into(), &serde_json::Value::Null));
-    assert_eq!(told.data("begin")[0]["inputs"], serde_json::json!(["synthetic", "synthetic"]));
-    let report = &told.data("summary")[0]["report"];
+    assert_eq!(told.data("begin")[0]["files"], serde_json::json!(["synthetic", "synthetic"]));
+    let report = &told.data("frame")[0]["report"];
     assert!(report["pairs"].as_u64().unwrap() > 0 && report["points_inside"].is_null(), "{report}");
 }
 
@@ -359,7 +364,7 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("--out-size 3,4", "expected 3 whole numbers with commas between, got 2"),
         ("--out-size -3", "expected a whole number"),
         ("--out-size 100000", "out_size: expected at most"),
-        ("--max-points 0", "max_points_per_voxel: expected 1 to"),
+        ("--max-points 2147483647", "max_points_per_voxel: expected 0 to"),
         ("--mode sum", "possible values: max, mean"),
         ("--origin top", "possible values: bottom, center"),
         ("--output coo", "possible values: dense, csr, sparse"),
@@ -422,17 +427,19 @@ fn a_file_that_does_not_fit_is_3_and_told() {
         let args = format!("roi-pool --boxes {boxes} --points {points} --features {features} --out o.npz --json");
         let told_by = run(folder.path(), &args).expect(3);
         assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
-        assert!(told_by.err.ends_with("error: 1 of 3 input(s) failed\n"), "{}", told_by.err);
+        assert!(told_by.err.ends_with("error: 1 of 1 input(s) failed\n"), "{}", told_by.err);
         let errors = told_by.data("error");
         assert_eq!((errors.len(), &errors[1]["exit_code"]), (2, &3.into()), "{args}");
-        assert!(told_by.data("summary").is_empty() && !at("o.npz").exists(), "{args}");
+        assert!(told_by.data("frame").is_empty() && !at("o.npz").exists(), "{args}");
     }
     // All that is wrong is told at once.
     let args = "roi-pool --boxes b6.npy --points none.bin --features f1.npy --json";
     let told = run(folder.path(), args).expect(3);
     let indices: Vec<_> = told.data("error").iter().map(|e| e["index"].as_u64()).collect();
-    assert_eq!(indices, [Some(0), Some(1), Some(2), None]);
-    assert!(told.err.ends_with("error: 3 of 3 input(s) failed\n"), "{}", told.err);
+    assert_eq!(indices, [Some(0), Some(0), Some(0), None]);
+    let files: Vec<_> = told.data("error").iter().map(|e| e["file"].clone()).collect();
+    assert_eq!(files[..3], ["b6.npy", "none.bin", "f1.npy"]);
+    assert!(told.err.ends_with("error: 1 of 1 input(s) failed\n"), "{}", told.err);
 }
 
 #[test]

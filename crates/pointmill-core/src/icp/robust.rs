@@ -126,6 +126,22 @@ crate::with_serde! {
     }
 }
 
+crate::with_schema! {
+    impl schemars::JsonSchema for Robust {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> alloc::borrow::Cow<'static, str> {
+            "Robust".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({ "type": "string" })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

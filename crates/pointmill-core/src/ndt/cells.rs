@@ -30,6 +30,7 @@ pub struct NdtCells {
 /// What became of the points and the cells of a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NdtReport {
     /// Points that were added.
     pub points: u64,

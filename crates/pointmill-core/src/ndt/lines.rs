@@ -30,7 +30,7 @@ pub const fn in_lattice(cell: [i32; 3]) -> bool {
     inside
 }
 
-/// The cells of a grid among [`LINE`] that lie side by side along x. CellRows go by (z, y, x), so that those of a line follow each other.
+/// The cells of a grid among [`LINE`] that lie side by side along x. Rows go by (z, y, x), so that those of a line follow each other.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {

@@ -91,7 +91,7 @@ pub struct CellArrays {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct FinishTotals {
-    /// CellRows.
+    /// Rows.
     pub voxels: u32,
     /// Cells whose points were all taken away.
     pub empty: u32,
@@ -99,7 +99,7 @@ pub struct FinishTotals {
     pub sparse: u32,
     /// Cells without extent.
     pub degenerate: u32,
-    /// CellRows with a raised eigenvalue.
+    /// Rows with a raised eigenvalue.
     pub clamped: u32,
 }
 
@@ -119,7 +119,7 @@ pub struct FinishArgs {
     pub params: StatsParams,
     /// Cells of fewer points get no row.
     pub min_points: u32,
-    /// CellRows; room for n.
+    /// Rows; room for n.
     pub cells: CellArrays,
     /// Gets the rows.
     pub lines: Lines,

@@ -32,7 +32,7 @@ const _: () = {
     unsafe impl bytemuck::Pod for StoredAlignment {}
 };
 
-/// CellRows that a thread notes before it computes their terms. Lanes of a warp have rows in different lines; with notes, all that have another row compute at once.
+/// Rows that a thread notes before it computes their terms. Lanes of a warp have rows in different lines; with notes, all that have another row compute at once.
 const NOTES: u32 = 27;
 
 /// Arguments of [`Score`].

@@ -1,4 +1,4 @@
-//! CellRows near points.
+//! Rows near points.
 
 use super::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -72,7 +72,7 @@ kernel! {
             let mut len = 0;
             each_near(&a, a.points.get(i), |row, distance| {
                 let mut at = len;
-                // CellRows come ascending, so that of equally near ones the first stays first.
+                // Rows come ascending, so that of equally near ones the first stays first.
                 while sorted && at > 0 && *distances.add(at - 1) > distance {
                     *distances.add(at) = *distances.add(at - 1);
                     *rows.add(at) = *rows.add(at - 1);

@@ -99,6 +99,8 @@ pub enum PoolMode {
     Mean,
 }
 
+pointmill_core::names!(PoolMode { Max = "max", Mean = "mean" });
+
 /// What a call counts, in memory that the host can read without a copy.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

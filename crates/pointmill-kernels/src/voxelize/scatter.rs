@@ -16,6 +16,8 @@ pub enum ScatterMode {
     Max = 2,
 }
 
+pointmill_core::names!(ScatterMode { Sum = "sum", Mean = "mean", Max = "max" });
+
 /// Arguments of [`RowKeys`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

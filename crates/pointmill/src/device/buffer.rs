@@ -89,7 +89,7 @@ impl<T: Pod> Buffer<T> {
 
     /// Looks at the first element of memory that the device writes to, until `found` has what it wants of it or time is up; `None` at once where the host cannot see it.
     pub(crate) fn look<R>(&self, found: impl Fn(T) -> Option<R>, time: Duration) -> Option<R> {
-        let (block, _) = self.on_device()?;
+        let Memory::Device(block) = &self.memory else { return None };
         let shared = block.host()?;
         let start = Instant::now();
         loop {
@@ -98,14 +98,6 @@ impl<T: Pod> Buffer<T> {
                 return value;
             }
             std::hint::spin_loop();
-        }
-    }
-
-    /// The block and the stream of memory that is not the host's.
-    fn on_device(&self) -> Option<(&Block, &Queue)> {
-        match (&self.memory, self.stream.queue()) {
-            (Memory::Device(block), Some(queue)) => Some((block, queue)),
-            _ => None,
         }
     }
 

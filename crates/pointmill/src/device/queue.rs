@@ -25,7 +25,9 @@ impl Queue {
     /// # Safety
     /// It is one of this machine, and outlives the queue or is there until [`Queue::retire`] has returned.
     pub(super) unsafe fn adopt(machine: &'static dyn Machine, raw: usize) -> Result<Self> {
-        Ok(Self { machine, raw: machine.adopt_stream(raw)?, owned: false, gate: Gate::default() })
+        // SAFETY: the caller's promise.
+        let raw = unsafe { machine.adopt_stream(raw) }?;
+        Ok(Self { machine, raw, owned: false, gate: Gate::default() })
     }
 
     pub(super) const fn machine(&self) -> &'static dyn Machine {
@@ -83,8 +85,8 @@ impl Queue {
 
     /// Whether both are the same stream. A retired one may be gone, and its handle that of a new one.
     pub(super) fn is(&self, other: &Self) -> bool {
-        let alike = self.raw == other.raw && self.machine.name() == other.machine.name();
-        alike && (std::ptr::eq(self, other) || (self.gate.is_open() && other.gate.is_open()))
+        let alike = || self.raw == other.raw && self.machine.name() == other.machine.name();
+        std::ptr::eq(self, other) || (alike() && self.gate.is_open() && other.gate.is_open())
     }
 }
 

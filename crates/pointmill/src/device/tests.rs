@@ -26,6 +26,34 @@ impl Stream {
     }
 }
 
+/// Handles may be used by several threads, whatever the machine; a graph by one at a time.
+#[test]
+fn handles_go_to_other_threads() {
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+    (shared::<Device>(), shared::<Stream>(), shared::<Buffer<u32>>(), shared::<Event>(), sent::<Graph>());
+}
+
+/// Streams of another library are those of a CUDA GPU.
+#[test]
+fn streams_of_others_are_of_a_gpu() {
+    for (name, device) in [("cpu", Device::cpu()), ("twin", Device::twin())] {
+        // SAFETY: neither device takes the number.
+        let refused = unsafe { Stream::from_raw_cuda(&device, 0) }.unwrap_err().to_string();
+        assert_eq!(refused, format!("device: expected a GPU, got {name}"));
+    }
+    if let Some(gpu) = crate::testing::gpu() {
+        // SAFETY: zero is the legacy default stream, which is always there.
+        let [a, b] = [0; 2].map(|raw| unsafe { Stream::from_raw_cuda(&gpu, raw) }.unwrap());
+        assert!(a.same_queue(&b) && !a.same_queue(&gpu.stream().unwrap()));
+        assert_eq!(a.upload(&[1u32, 2]).unwrap().read(2).unwrap(), [1, 2]);
+    }
+    let cpu = Device::cpu().stream().unwrap();
+    // SAFETY: nobody reads the buffer.
+    let refused = unsafe { Buffer::<u32>::from_raw_cuda(&cpu, 16, 1) }.unwrap_err().to_string();
+    assert_eq!(refused, "stream: expected one of a GPU, got cpu");
+}
+
 /// A copy between two streams comes after what was queued on the other one, and before what comes there next.
 #[test]
 fn copies_between_streams_are_in_order() {
@@ -146,7 +174,7 @@ fn a_retired_stream_refuses_all_work() {
             stream.capture(|| Ok(())).map(drop),
             stream.mark().map(drop),
             Voxelizer::new(&stream, &VoxelizeParams::default()).map(drop),
-            voxelizer.run(crate::Input::on_device(&points, 1, 4).unwrap(), &mut voxels),
+            voxelizer.run(crate::Rows::on_device(&points, 1, 4).unwrap(), &mut voxels),
         ];
         for (i, refused) in refusals.into_iter().enumerate() {
             let told = refused.expect_err(&format!("{name}: {i}")).to_string();

@@ -47,6 +47,7 @@ names!(Search { Auto = "auto", Brute = "brute", KdTree = "kdtree", Lbvh = "lbvh"
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stage {
     /// Edge in metres of the cells whose points become one, their mean. Default 0, which takes all points.
     pub voxel_size: f64,
@@ -68,6 +69,7 @@ pub struct Stage {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IcpParams {
     /// The error metric to minimize. Default point-to-plane.
     pub metric: Metric,

@@ -8,6 +8,7 @@ use pointmill_core::linear::{Square, eigen, inverse};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dropped {
     /// Points with a coordinate that is not finite.
     pub non_finite: usize,
@@ -19,6 +20,7 @@ pub struct Dropped {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timing {
     /// Moving the source and finding neighbours.
     pub search_ms: f64,
@@ -32,6 +34,7 @@ pub struct Timing {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Iteration {
     /// The stage of the schedule.
     pub stage: usize,
@@ -86,18 +89,27 @@ impl Observability {
     }
 }
 
+/// [`Observability`] as serde writes it.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Observability"))]
+struct ObservabilityRecord {
+    /// How many directions the pairs determine.
+    rank: usize,
+    /// Stiffness of the fit in each direction, ascending.
+    eigenvalues: [f64; 6],
+    /// The directions: translation along x, y, z, then rotation about them, in metres.
+    directions: [[f64; 6]; 6],
+    /// Whether the pairs determine each direction.
+    observable: [bool; 6],
+}
+
 #[cfg(feature = "serde")]
 impl serde::Serialize for Observability {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        #[derive(serde::Serialize)]
-        struct Record {
-            rank: usize,
-            eigenvalues: [f64; 6],
-            directions: [[f64; 6]; 6],
-            observable: [bool; 6],
-        }
         let &Self { eigenvalues, directions, observable } = self;
-        Record { rank: self.rank(), eigenvalues, directions, observable }.serialize(to)
+        ObservabilityRecord { rank: self.rank(), eigenvalues, directions, observable }.serialize(to)
     }
 }
 
@@ -105,6 +117,7 @@ impl serde::Serialize for Observability {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fit {
     /// The number of pairs divided by the number of source points that were not left out, in the last stage.
     pub fitness: f64,
@@ -113,6 +126,7 @@ pub struct Fit {
     /// The number of pairs at the pose.
     pub num_inliers: usize,
     /// Which directions the pairs determine.
+    #[cfg_attr(feature = "schema", schemars(with = "ObservabilityRecord"))]
     pub observability: Observability,
     /// The mean of the source points at the pose, in the frame of the target, in metres.
     pub pivot: [f64; 3],

@@ -10,6 +10,7 @@ use pointmill_core::ndt::{NdtAlignment, NdtLimits, state};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NdtAlignParams {
     /// Most steps. Default 30.
     pub max_iterations: usize,

@@ -50,5 +50,5 @@ pub use moments::NdtMoments;
 pub use neighbours::{NdtLists, NdtNeighbours};
 pub use params::NdtParams;
 pub use pointmill_core::ndt::{
-    Covariance, MAX_CELL, MAX_COUNT, Moments, NdtCells, NdtLattice, NdtMomentsTable, NdtReport,
+    Covariance, MAX_CELL, MAX_COUNT, Moments, NdtCells, NdtLattice, NdtMomentsTable, NdtReport, full_matrix,
 };

@@ -7,6 +7,7 @@ use pointmill_core::ndt::{Covariance, StatsParams};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NdtParams {
     /// The definition of a cell's covariance. Default Autoware's, with which alignments converge from farther away.
     pub covariance: Covariance,

@@ -7,22 +7,14 @@ use pointmill_kernels::Kernel;
 use pointmill_kernels::prim::{BLOCK, hash as kernels};
 
 /// A key that a table on a GPU can hold: `u32` or `u64`, all but the largest.
-pub trait HashKey: Pod + sealed::Insert {}
-impl HashKey for u32 {}
-impl HashKey for u64 {}
-
-mod sealed {
-    use super::{Kernel, kernels};
-
-    pub trait Insert: Copy + Sized {
-        type Kernel: Kernel<Args = kernels::InsertArgs<Self>>;
-    }
-    impl Insert for u32 {
-        type Kernel = kernels::InsertU32;
-    }
-    impl Insert for u64 {
-        type Kernel = kernels::InsertU64;
-    }
+pub(super) trait HashKey: Pod {
+    type Kernel: Kernel<Args = kernels::InsertArgs<Self>>;
+}
+impl HashKey for u32 {
+    type Kernel = kernels::InsertU32;
+}
+impl HashKey for u64 {
+    type Kernel = kernels::InsertU64;
 }
 
 /// Puts the first `n` keys into a table of `capacity` entries on a GPU and returns the slot of each key and the table.
@@ -31,7 +23,7 @@ mod sealed {
 ///
 /// # Errors
 /// A buffer shorter than `n`, a capacity that is no power of two from 4 to 2^31, the CPU as device, out of memory.
-pub fn hash_slots<K: HashKey>(keys: &Buffer<K>, n: usize, capacity: usize) -> Result<(Buffer<u32>, Buffer<K>)> {
+pub(super) fn hash_slots<K: HashKey>(keys: &Buffer<K>, n: usize, capacity: usize) -> Result<(Buffer<u32>, Buffer<K>)> {
     if keys.len() < n {
         return Err(Error::argument(Argument::Keys, format!("at least {n} elements"), keys.len()));
     }

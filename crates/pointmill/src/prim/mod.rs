@@ -1,14 +1,18 @@
-//! Parallel primitives on a device, for operators and for anyone who needs them: sorting, prefix sums, compaction, hash tables.
+//! Parallel primitives on a device: the radix sort for everybody, sums for the operators. Hash tables and prefix sums are parts of kernels, and alone in tests only.
 
+#[cfg(test)]
 mod hash;
+#[cfg(test)]
 mod scan;
 mod sort;
 mod sum;
 #[cfg(test)]
 mod tests;
 
-pub use hash::{HashKey, hash_slots};
-pub use scan::{compact, exclusive_scan};
+#[cfg(test)]
+use hash::hash_slots;
+#[cfg(test)]
+use scan::{compact, exclusive_scan};
 pub(crate) use sort::{Pairs, passes_for};
 pub use sort::{SortKey, Sorter};
 pub(crate) use sum::{BLOCK, sum};

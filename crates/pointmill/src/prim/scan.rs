@@ -11,7 +11,7 @@ use pointmill_kernels::prim::{Length, compact as compact_kernel, scan as scan_ke
 ///
 /// # Errors
 /// A buffer shorter than `n`, the CPU as device, out of memory.
-pub fn exclusive_scan(input: &Buffer<u32>, n: usize) -> Result<Buffer<u32>> {
+pub(super) fn exclusive_scan(input: &Buffer<u32>, n: usize) -> Result<Buffer<u32>> {
     check(input, n)?;
     let stream = input.stream();
     let blocks = n as u32 / scan_kernel::TILE + 1;
@@ -32,7 +32,7 @@ pub fn exclusive_scan(input: &Buffer<u32>, n: usize) -> Result<Buffer<u32>> {
 ///
 /// # Errors
 /// A buffer shorter than `n`, the CPU as device, out of memory.
-pub fn compact(flags: &Buffer<u32>, n: usize) -> Result<(Buffer<u32>, Buffer<u32>)> {
+pub(super) fn compact(flags: &Buffer<u32>, n: usize) -> Result<(Buffer<u32>, Buffer<u32>)> {
     check(flags, n)?;
     let stream = flags.stream();
     let blocks = (n as u32).div_ceil(compact_kernel::TILE).max(1);

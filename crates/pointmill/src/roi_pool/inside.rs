@@ -1,7 +1,7 @@
 //! Which points lie in which box.
 
 use super::{BoxParams, Scene, cpu, gpu};
-use crate::device::{Buffer, Output, Stream};
+use crate::device::{Buffer, Output, Side, Stream};
 use crate::{Argument, Error, Result};
 
 /// Answers which points lie in which box, and keeps its memory between calls.
@@ -33,16 +33,14 @@ use crate::{Argument, Error, Result};
 pub struct PointsInBoxes {
     stream: Stream,
     params: BoxParams,
-    gpu: Option<Box<gpu::InsideWorkspace>>,
+    side: Side<(), gpu::InsideWorkspace>,
 }
 
 /// Lists of different lengths. After a call that failed on the way there are none.
 #[derive(Debug)]
 pub struct BoxLists {
-    /// `[rows + 1]`: where each row starts.
-    pub row_splits: Buffer<i64>,
-    /// The elements of all rows, ascending in each.
-    pub indices: Buffer<i32>,
+    pub(super) row_splits: Buffer<i64>,
+    pub(super) indices: Buffer<i32>,
     rows: usize,
     len: usize,
     /// Whether a call filled the arrays. Else there are no rows, whatever is in them.
@@ -62,6 +60,26 @@ impl BoxLists {
     /// The number of elements of all rows.
     pub const fn num_indices(&self) -> usize {
         if self.filled { self.len } else { 0 }
+    }
+
+    /// The stream that the lists belong to.
+    pub const fn stream(&self) -> &Stream {
+        self.indices.stream()
+    }
+
+    /// `[rows + 1]`: where each row starts.
+    pub const fn row_splits(&self) -> &Buffer<i64> {
+        &self.row_splits
+    }
+
+    /// The elements of all rows, ascending in each.
+    pub const fn indices(&self) -> &Buffer<i32> {
+        &self.indices
+    }
+
+    /// Both arrays by value: where each row starts, and the elements.
+    pub fn into_buffers(self) -> (Buffer<i64>, Buffer<i32>) {
+        (self.row_splits, self.indices)
     }
 
     /// Copies both arrays to the host.
@@ -100,9 +118,9 @@ impl PointsInBoxes {
     /// # Errors
     /// A margin that is negative or not finite; out of memory.
     pub fn new(stream: &Stream, params: BoxParams) -> Result<Self> {
-        params.check()?;
-        let gpu = if stream.device().is_cpu() { None } else { Some(Box::new(gpu::InsideWorkspace::new(stream)?)) };
-        Ok(Self { stream: stream.clone(), params, gpu })
+        params.validate()?;
+        let side = Side::new(stream, || Ok(()), || gpu::InsideWorkspace::new(stream))?;
+        Ok(Self { stream: stream.clone(), params, side })
     }
 
     /// Empty lists to be filled.
@@ -148,7 +166,7 @@ impl PointsInBoxes {
     /// # Errors
     /// As [`PointsInBoxes::part`].
     pub fn all(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
-        self.check_lists(&scene, out)?;
+        self.check(&scene, out.stream())?;
         let params = self.params;
         out.filled = false;
         self.run(&scene, out, |gpu, out| gpu.all(&scene, params, out), |out| cpu::all(&scene, params, out))?;
@@ -161,7 +179,7 @@ impl PointsInBoxes {
     /// # Errors
     /// As [`PointsInBoxes::part`].
     pub fn crop(&mut self, scene: Scene<'_>, out: &mut BoxLists) -> Result<()> {
-        self.check_lists(&scene, out)?;
+        self.check(&scene, out.stream())?;
         let params = self.params;
         out.filled = false;
         self.run(&scene, out, |gpu, out| gpu.crop(&scene, params, out), |out| cpu::crop(&scene, params, out))?;
@@ -177,21 +195,8 @@ impl PointsInBoxes {
         on_gpu: impl FnOnce(&mut gpu::InsideWorkspace, &mut O) -> Result<()>,
         on_cpu: impl FnOnce(&mut O) -> Result<()> + Send,
     ) -> Result<()> {
-        let Self { stream, gpu, .. } = self;
-        stream.in_order_with(&scene.streams(), out, |out| match gpu {
-            Some(gpu) => on_gpu(gpu, out),
-            None => stream.device().install(|| on_cpu(out)),
-        })
-    }
-
-    /// Both arrays are public, so that either may have been replaced.
-    fn check_lists(&self, scene: &Scene<'_>, out: &BoxLists) -> Result<()> {
-        self.check(scene, out.row_splits.stream())?;
-        self.check(scene, out.indices.stream())?;
-        if out.row_splits.stream().same_queue(out.indices.stream()) {
-            return Ok(());
-        }
-        Err(Error::argument(Argument::Out, "row_splits and indices of one stream", "two streams"))
+        let Self { stream, side, .. } = self;
+        side.fill(stream, &scene.streams(), out, |(), out| on_cpu(out), on_gpu)
     }
 
     fn check(&self, scene: &Scene<'_>, out: &Stream) -> Result<()> {

@@ -8,8 +8,7 @@
 //! finite or a size that is not positive hold nothing, and are counted.
 //!
 //! # Order and caps
-//! The points of a voxel are listed by ascending index. The first `max_points_per_voxel - 1` are kept, as in mmcv, whose layout has the count in the first of
-//! M slots; with 1 none is kept. Points that are not kept are neither pooled nor given a gradient.
+//! The points of a voxel are listed by ascending index. The first `max_points_per_voxel` are kept; with 0 none is. Points that are not kept are neither pooled nor given a gradient.
 //!
 //! # Waiting
 //! On a GPU a call only queues work, with one exception: where boxes x points exceeds what the memory for lists was made for, the call waits to learn how long the
@@ -28,15 +27,16 @@ mod scene;
 #[cfg(test)]
 mod tests;
 
-pub use arrays::RoiArrays;
+pub use arrays::{RoiArray, RoiArrays};
 pub use inside::{BoxLists, PointsInBoxes};
 pub use params::{BoxParams, MAX_VOXELS, PoolMode, RoiLayout, RoiPoolParams};
-pub use result::{FeatureArray, FeatureBuffer, Report, RoiBuffers, RoiPooled};
+pub use result::{Report, RoiPooled};
 pub use scene::{MAX_COLUMNS, MAX_LEN, Scene};
 
-use crate::device::{Device, Stream};
-use crate::{Argument, Error, Result, Rows};
-use result::Shape;
+use crate::arrays::{AnyBuffer, ArraySpec, Arrays};
+use crate::device::{Buffer, Device, Side, Stream};
+use crate::{Argument, Dtype, Error, Result, Rows};
+use arrays::Extent;
 use scene::FEATURES;
 
 /// Pools the features of the points in each box.
@@ -88,8 +88,8 @@ pub fn roi_pool<'a>(
 /// features or the other mode, and [`RoiPooler::backward`] for the gradient.
 ///
 /// ```
-/// use pointmill::roi_pool::{FeatureArray, FeatureBuffer, PoolMode, RoiPoolParams, RoiPooler, Scene};
-/// use pointmill::{Device, ElementType, Rows};
+/// use pointmill::roi_pool::{PoolMode, RoiPoolParams, RoiPooler, Scene};
+/// use pointmill::{AnyArray, AnyBuffer, Device, Dtype, Rows};
 ///
 /// let stream = Device::auto().stream()?;
 /// let mut pooler = RoiPooler::new(&stream, &RoiPoolParams { out_size: [1, 1, 1], ..RoiPoolParams::default() })?;
@@ -98,26 +98,20 @@ pub fn roi_pool<'a>(
 /// let (mut max, mut mean) = (pooler.output()?, pooler.output()?);
 /// pooler.pool(Rows::new(&[1.0f32, 2.0], 1)?, PoolMode::Max, &mut max)?;
 /// pooler.pool(Rows::new(&[1.0f32, 2.0], 1)?, PoolMode::Mean, &mut mean)?;
-/// let mut gradient = FeatureBuffer::new(&stream, ElementType::F32)?;
+/// let mut gradient = AnyBuffer::new(&stream, Dtype::F32)?;
 /// pooler.backward(&mean, Rows::new(&[1.0f32], 1)?, &mut gradient)?;
-/// assert_eq!(gradient.read(2)?, FeatureArray::F32(vec![0.5, 0.5]));
+/// assert_eq!(gradient.read(2)?, AnyArray::F32(vec![0.5, 0.5]));
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct RoiPooler {
     params: RoiPoolParams,
     stream: Stream,
-    path: Path,
+    side: Side<cpu::Workspace, gpu::Workspace>,
     /// Boxes and points of the located scene.
     len: (usize, usize),
     /// The number of the located scene, from 1 on; 0 for none.
     scene: u64,
-}
-
-#[derive(Debug)]
-enum Path {
-    Cpu(Box<cpu::Workspace>),
-    Gpu(Box<gpu::Workspace>),
 }
 
 impl RoiPooler {
@@ -126,13 +120,9 @@ impl RoiPooler {
     /// # Errors
     /// Parameters out of range; out of memory.
     pub fn new(stream: &Stream, params: &RoiPoolParams) -> Result<Self> {
-        params.check()?;
-        let path = if stream.device().is_cpu() {
-            Path::Cpu(Box::default())
-        } else {
-            Path::Gpu(Box::new(gpu::Workspace::new(stream)?))
-        };
-        Ok(Self { params: params.clone(), stream: stream.clone(), path, len: (0, 0), scene: 0 })
+        params.validate()?;
+        let side = Side::new(stream, || Ok(cpu::Workspace::default()), || gpu::Workspace::new(stream))?;
+        Ok(Self { params: params.clone(), stream: stream.clone(), side, len: (0, 0), scene: 0 })
     }
 
     /// The parameters.
@@ -155,15 +145,15 @@ impl RoiPooler {
     pub fn locate(&mut self, scene: Scene<'_>) -> Result<()> {
         scene.check(&self.stream)?;
         let next = next_scene();
-        let Self { params, stream, path, scene: located, .. } = self;
-        stream.in_order(&scene.streams(), || {
-            // Until all is done there is no located scene.
-            *located = 0;
-            match path {
-                Path::Cpu(workspace) => stream.device().install(|| workspace.locate(&scene, params)),
-                Path::Gpu(workspace) => workspace.locate(&scene, params),
-            }
-        })?;
+        let Self { params, stream, side, .. } = self;
+        // Until all is done there is no located scene.
+        self.scene = 0;
+        side.run(
+            stream,
+            &scene.streams(),
+            |workspace| workspace.locate(&scene, params),
+            |workspace| workspace.locate(&scene, params),
+        )?;
         (self.len, self.scene) = ((scene.num_boxes(), scene.num_points()), next);
         Ok(())
     }
@@ -178,16 +168,17 @@ impl RoiPooler {
             return Err(Error::argument(Argument::Scene, "a located scene (RoiPooler::locate)", "none"));
         }
         self.check_features(self.len.1, &features, pooled)?;
-        let shape = self.shape(&features, mode);
-        let Self { stream, path, .. } = self;
-        stream.in_order_with(&[features.stream()], pooled, |pooled| {
-            pooled.clear();
-            match path {
-                Path::Cpu(workspace) => stream.device().install(|| workspace.pool(&features, &shape, pooled)),
-                Path::Gpu(workspace) => workspace.pool(&features, &shape, pooled),
-            }
-        })?;
-        pooled.shape = shape;
+        let extent = self.extent(self.len, &features, mode);
+        let Self { stream, side, .. } = self;
+        pooled.clear();
+        side.fill(
+            stream,
+            &[features.stream()],
+            pooled,
+            |workspace, pooled| workspace.pool(&features, &extent, pooled),
+            |workspace, pooled| workspace.pool(&features, &extent, pooled),
+        )?;
+        pooled.extent = extent;
         Ok(())
     }
 
@@ -196,22 +187,20 @@ impl RoiPooler {
     /// # Errors
     /// As the two.
     pub fn run<'a>(&mut self, scene: Scene<'_>, features: impl Into<Rows<'a>>, pooled: &mut RoiPooled) -> Result<()> {
-        self.run_checked(scene, features.into(), pooled, |_| Ok(()))
+        self.run_checked(scene, features.into(), pooled, |_, _| Ok(()))
     }
 
-    /// [`RoiPooler::run`] into arrays that `arrays` makes when a GPU already works on the scene, so that their making takes no time of its own. Returns those in whose place they
-    /// come; see [`RoiPooled::exchange`]. They belong to the pooler's stream.
-    ///
-    /// # Errors
-    /// As [`RoiPooler::run`] and [`RoiPooled::exchange`], and those of `arrays`.
-    pub fn run_into<'a, E: From<Error>>(
+    /// See [`interop::roi_pool_into`](crate::interop::roi_pool_into).
+    pub(crate) fn run_into<E: From<Error>>(
         &mut self,
         scene: Scene<'_>,
-        features: impl Into<Rows<'a>>,
+        features: Rows<'_>,
         pooled: &mut RoiPooled,
-        arrays: impl FnOnce() -> std::result::Result<RoiBuffers, E>,
-    ) -> std::result::Result<RoiBuffers, E> {
-        self.run_checked(scene, features.into(), pooled, |pooled| Ok(pooled.exchange(arrays()?)?))
+        arrays: impl FnOnce(&[ArraySpec<RoiArray>]) -> std::result::Result<Arrays<RoiArray>, E>,
+    ) -> std::result::Result<Arrays<RoiArray>, E> {
+        self.run_checked(scene, features, pooled, |pooled, extent| {
+            Ok(pooled.exchange(arrays(&extent.bound().collect::<Vec<_>>())?)?)
+        })
     }
 
     /// Calls `arrays` once in the course of the call, before anything is written to the result, and returns what it does.
@@ -220,17 +209,17 @@ impl RoiPooler {
         scene: Scene<'_>,
         features: Rows<'_>,
         pooled: &mut RoiPooled,
-        arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<R, E>,
+        arrays: impl FnOnce(&mut RoiPooled, &Extent) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
         scene.check(&self.stream)?;
         self.check_features(scene.num_points(), &features, pooled)?;
         let next = next_scene();
         let len = (scene.num_boxes(), scene.num_points());
-        let shape = Shape { scene: next, ..shape(&self.params, len, &features, self.params.mode) };
-        let Self { params, stream, path: Path::Gpu(workspace), scene: located, .. } = self else {
+        let extent = Extent { scene: next, ..self.extent(len, &features, self.params.mode) };
+        let Self { params, stream, side: Side::Gpu(workspace), scene: located, .. } = self else {
             pooled.clear();
             self.locate(scene)?;
-            let made = arrays(pooled)?;
+            let made = arrays(pooled, &extent)?;
             self.pool(features, self.params.mode, pooled)?;
             return Ok(made);
         };
@@ -238,26 +227,20 @@ impl RoiPooler {
         let made = stream.in_order_with(&[boxes, points, features.stream()], pooled, |pooled| {
             *located = 0;
             pooled.clear();
-            workspace.run(&scene, params, &features, &shape, pooled, arrays)
+            workspace.run(&scene, params, &features, &extent, pooled, |pooled| arrays(pooled, &extent))
         })?;
         (self.len, self.scene) = (len, next);
-        pooled.shape = shape;
+        pooled.extent = extent;
         Ok(made)
     }
 
-    /// The number of the scene that was located last, which no other scene of the process has; `None` if there is none.
-    pub const fn scene(&self) -> Option<u64> {
+    /// See [`interop::located_scene`](crate::interop::located_scene).
+    pub(crate) const fn scene(&self) -> Option<u64> {
         if self.scene == 0 { None } else { Some(self.scene) }
     }
 
-    /// Makes `pooled` a result of the located scene again, of `channels` channels and without pooling: for the gradient of a result of a scene that was located before, whose
-    /// boxes and points have been located once more.
-    ///
-    /// Its `argmax` must be that of the result, put there with [`RoiPooled::exchange`]; nothing else of it is needed for [`RoiPooler::backward`] or looked at.
-    ///
-    /// # Errors
-    /// No located scene, a sparse layout, an argmax that is too short, no channels, a result on another device.
-    pub fn restore(&self, pooled: &mut RoiPooled, channels: usize, mode: PoolMode) -> Result<()> {
+    /// See [`interop::restore`](crate::interop::restore).
+    pub(crate) fn restore(&self, pooled: &mut RoiPooled, dtype: Dtype, channels: usize, mode: PoolMode) -> Result<()> {
         if self.scene == 0 {
             return Err(Error::argument(Argument::Scene, "a located scene (RoiPooler::locate)", "none"));
         }
@@ -268,26 +251,21 @@ impl RoiPooler {
             return Err(Error::argument(Argument::Channels, format!("1 to {}", i32::MAX), channels));
         }
         check_same_device(Argument::Pooled, pooled.stream(), &self.stream)?;
-        let shape = Shape { channels, mode, scene: self.scene, ..shape_of(&self.params, self.len) };
-        let values = if mode == PoolMode::Max { shape.voxels().saturating_mul(channels) } else { 0 };
-        if pooled.argmax.len() < values {
-            return Err(Error::argument(Argument::Argmax, format!("{values} values"), pooled.argmax.len()));
+        let extent = Extent { channels, dtype, mode, scene: self.scene, ..Extent::new(&self.params, self.len) };
+        let values = if mode == PoolMode::Max { extent.voxels().saturating_mul(channels) } else { 0 };
+        let room = pooled.arrays.get(RoiArray::Argmax).and_then(AnyBuffer::typed::<i32>).map_or(0, Buffer::len);
+        if room < values {
+            return Err(Error::argument(Argument::Argmax, format!("{values} values"), room));
         }
-        pooled.shape = shape;
+        pooled.extent = extent;
         Ok(())
     }
 
-    /// Queues what [`RoiPooler::backward`] of this result needs besides its gradient, on a GPU: for a caller who knows that it will come and does something else before.
-    ///
-    /// # Errors
-    /// A result that is not of the located scene; out of memory.
-    pub fn prepare_backward(&mut self, pooled: &RoiPooled) -> Result<()> {
+    /// See [`interop::prepare_backward`](crate::interop::prepare_backward).
+    pub(crate) fn prepare_backward(&mut self, pooled: &RoiPooled) -> Result<()> {
         self.check_scene(pooled)?;
-        let Self { stream, path, .. } = self;
-        match path {
-            Path::Cpu(_) => Ok(()),
-            Path::Gpu(workspace) => stream.in_order(&[Some(pooled.stream())], || workspace.prepare_backward(pooled)),
-        }
+        let Self { stream, side, .. } = self;
+        side.run(stream, &[Some(pooled.stream())], |_| Ok(()), |workspace| workspace.prepare_backward(pooled))
     }
 
     /// The gradient of the features, `[N, C]`, from that of a result pooled from the located scene.
@@ -303,38 +281,43 @@ impl RoiPooler {
         &mut self,
         pooled: &RoiPooled,
         grad_pooled: impl Into<Rows<'a>>,
-        grad_features: &mut FeatureBuffer,
+        grad_features: &mut AnyBuffer,
     ) -> Result<()> {
         let grad = grad_pooled.into();
-        let shape = &pooled.shape;
+        let extent = &pooled.extent;
         self.check_scene(pooled)?;
         grad.check(Argument::GradPooled, &self.stream, &FEATURES)?;
         check_same_device(Argument::GradFeatures, grad_features.stream(), &self.stream)?;
-        if grad.columns() != shape.channels {
-            return Err(Error::argument(Argument::GradPooled, format!("{} channels", shape.channels), grad.columns()));
+        if grad.columns() != extent.channels {
+            return Err(Error::argument(Argument::GradPooled, format!("{} channels", extent.channels), grad.columns()));
         }
-        if grad.element() != pooled.pooled.element() {
-            let expected = format!("values of type {}", pooled.pooled.element().name());
-            return Err(Error::argument(Argument::GradPooled, expected, grad.element().name()));
+        if grad.dtype() != extent.dtype {
+            let expected = format!("values of type {}", extent.dtype);
+            return Err(Error::argument(Argument::GradPooled, expected, grad.dtype()));
         }
         // A sparse result's rows are counted on the device; a longer gradient is as good.
-        let rows = if shape.layout == RoiLayout::Sparse { pooled.num_voxels()? } else { shape.voxels() };
-        if grad.len() < rows || (shape.layout != RoiLayout::Sparse && grad.len() > rows) {
+        let rows = if extent.layout == RoiLayout::Sparse { pooled.num_voxels()? } else { extent.voxels() };
+        if grad.len() < rows || (extent.layout != RoiLayout::Sparse && grad.len() > rows) {
             return Err(Error::argument(Argument::GradPooled, format!("{rows} rows"), grad.len()));
         }
-        let Self { stream, path, .. } = self;
-        stream.in_order_with(&[grad.stream(), Some(pooled.stream())], grad_features, |out| match path {
-            Path::Cpu(workspace) => stream.device().install(|| workspace.backward(pooled, &grad, out)),
-            Path::Gpu(workspace) => workspace.backward(pooled, &grad, out),
-        })
+        let Self { stream, side, .. } = self;
+        side.fill(
+            stream,
+            &[grad.stream(), Some(pooled.stream())],
+            grad_features,
+            |workspace, out| workspace.backward(pooled, &grad, out),
+            |workspace, out| workspace.backward(pooled, &grad, out),
+        )
     }
 
-    fn shape(&self, features: &Rows<'_>, mode: PoolMode) -> Shape {
-        Shape { scene: self.scene, ..shape(&self.params, self.len, features, mode) }
+    /// What a call with these features fills.
+    fn extent(&self, len: (usize, usize), features: &Rows<'_>, mode: PoolMode) -> Extent {
+        let extent = Extent::new(&self.params, len);
+        Extent { channels: features.columns(), dtype: features.dtype(), mode, scene: self.scene, ..extent }
     }
 
     fn check_scene(&self, pooled: &RoiPooled) -> Result<()> {
-        if self.scene == 0 || pooled.shape.scene != self.scene {
+        if self.scene == 0 || pooled.extent.scene != self.scene {
             let expected = "a result pooled from the scene that was located last";
             return Err(Error::argument(Argument::Pooled, expected, "one of another scene"));
         }
@@ -354,25 +337,6 @@ impl RoiPooler {
         }
         features.check(Argument::Features, &self.stream, &FEATURES)?;
         check_same_device(Argument::Pooled, pooled.stream(), &self.stream)
-    }
-}
-
-fn shape(params: &RoiPoolParams, len: (usize, usize), features: &Rows<'_>, mode: PoolMode) -> Shape {
-    Shape { channels: features.columns(), mode, ..shape_of(params, len) }
-}
-
-/// The shape of a result without features.
-fn shape_of(params: &RoiPoolParams, (boxes, points): (usize, usize)) -> Shape {
-    Shape {
-        boxes,
-        points,
-        channels: 1,
-        out_size: params.out_size,
-        max_points: params.max_points_per_voxel as usize,
-        layout: params.layout,
-        lists: params.lists,
-        mode: params.mode,
-        scene: 0,
     }
 }
 

@@ -1,12 +1,15 @@
-//! What to do.
+//! Parameters of pooling and of boxes.
 
 use crate::{Argument, BoxOrigin, Error, Result};
+use pointmill_core::names;
 pub use pointmill_kernels::roi_pool::PoolMode;
 
 /// Most voxels of a box.
 pub const MAX_VOXELS: u64 = (1 << 32) - 1;
 
-/// Parameters of RoI-aware pooling; plain values, checked when a pooler is made.
+/// Parameters of RoI-aware pooling: plain values, which [`RoiPoolParams::validate`] checks, and every pooler when it is made.
+///
+/// With the feature `serde` they have the names that the command prints.
 ///
 /// ```
 /// use pointmill::BoxOrigin;
@@ -15,10 +18,12 @@ pub const MAX_VOXELS: u64 = (1 << 32) - 1;
 /// assert_eq!((params.out_size, params.origin), ([12, 12, 12], BoxOrigin::BottomCenter));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct RoiPoolParams {
     /// Voxels of a box along its length, width and height; default 12 each.
     pub out_size: [u32; 3],
-    /// M: one more than the points that a voxel keeps, because the dense layout has its count in the first of M slots; default 128.
+    /// M, most points of a voxel: the first in input order stay; 0 keeps none. Default 127, for which a row of the dense layout has 128 numbers.
+    #[cfg_attr(feature = "serde", serde(rename = "max_points"))]
     pub max_points_per_voxel: u32,
     /// How features are reduced; default maximum.
     pub mode: PoolMode,
@@ -34,8 +39,9 @@ pub struct RoiPoolParams {
 
 /// The shape of a result, with B boxes, C channels and M of [`RoiPoolParams::max_points_per_voxel`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RoiLayout {
-    /// `pooled`, `argmax` `[B, ox, oy, oz, C]`; `point_indices` `[B, ox, oy, oz, M]`: the count, then the kept points, then zeros.
+    /// `pooled`, `argmax` `[B, ox, oy, oz, C]`; `point_indices` `[B, ox, oy, oz, M + 1]`: the count, then the kept points, then zeros.
     #[default]
     Dense,
     /// `pooled`, `argmax` as above; the kept points without padding: `row_splits` `[B * ox * oy * oz + 1]` and `indices`.
@@ -44,11 +50,13 @@ pub enum RoiLayout {
     Sparse,
 }
 
+names!(RoiLayout { Dense = "dense", Csr = "csr", Sparse = "sparse" });
+
 impl Default for RoiPoolParams {
     fn default() -> Self {
         Self {
             out_size: [12; 3],
-            max_points_per_voxel: 128,
+            max_points_per_voxel: 127,
             mode: PoolMode::Max,
             origin: BoxOrigin::BottomCenter,
             margin: 0.0,
@@ -68,8 +76,17 @@ impl RoiPoolParams {
         BoxParams { origin: self.origin, margin: self.margin }
     }
 
-    /// Everything that does not depend on boxes and points.
-    pub(super) fn check(&self) -> Result<()> {
+    /// Checks everything that does not depend on boxes and points.
+    ///
+    /// ```
+    /// use pointmill::roi_pool::RoiPoolParams;
+    /// let params = RoiPoolParams { out_size: [4, 4, 0], ..RoiPoolParams::default() };
+    /// assert_eq!(params.validate().unwrap_err().to_string(), "out_size[2]: expected 1 to 2147483647, got 0");
+    /// ```
+    ///
+    /// # Errors
+    /// Sizes, a cap or a margin out of range.
+    pub fn validate(&self) -> Result<()> {
         const AXES: [Argument; 3] = [Argument::OutSizeX, Argument::OutSizeY, Argument::OutSizeZ];
         for (axis, &n) in self.out_size.iter().enumerate() {
             if !(1..=i32::MAX as u32).contains(&n) {
@@ -80,16 +97,17 @@ impl RoiPoolParams {
             let got = self.out_size.map(|n| n.to_string()).join(" x ");
             return Err(Error::argument(Argument::OutSize, format!("at most {MAX_VOXELS} voxels a box"), got));
         }
-        if !(1..=i32::MAX as u32).contains(&self.max_points_per_voxel) {
-            let expected = format!("1 to {} (one more than a voxel keeps)", i32::MAX);
+        if self.max_points_per_voxel >= i32::MAX as u32 {
+            let expected = format!("0 to {}", i32::MAX - 1);
             return Err(Error::argument(Argument::MaxPointsPerVoxel, expected, self.max_points_per_voxel));
         }
-        self.boxes().check()
+        self.boxes().validate()
     }
 }
 
-/// How boxes are read; plain values, checked where they are used.
+/// How boxes are read: plain values, which [`BoxParams::validate`] checks, and every operator that takes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct BoxParams {
     /// Which point of a box its `cz` is; default the centre of the bottom face.
     pub origin: BoxOrigin,
@@ -98,7 +116,11 @@ pub struct BoxParams {
 }
 
 impl BoxParams {
-    pub(super) fn check(&self) -> Result<()> {
+    /// Checks the margin.
+    ///
+    /// # Errors
+    /// A margin that is negative or not finite.
+    pub fn validate(&self) -> Result<()> {
         if !(self.margin.is_finite() && self.margin >= 0.0) {
             return Err(Error::argument(Argument::Margin, "a finite margin >= 0 m", self.margin));
         }

@@ -1,11 +1,12 @@
 //! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
 
-use super::result::{Lists, Mean, Shape};
-use super::{Job, RowOrder, ScatterMode, Voxels};
+use super::arrays::Extent;
+use super::{Job, MeanType, RowOrder, ScatterMode, VoxelArray, Voxels};
+use crate::arrays::Arrays;
 use crate::device::{Buffer, Stream, Uploaded};
 use crate::prim::{Pairs, Sorter, passes_for};
 use crate::seed::seed;
-use crate::{Argument, Error, Result, Rows};
+use crate::{Argument, Dtype, Error, Result, Rows, f16};
 use pointmill_core::hash::Seed;
 use pointmill_kernels::prim::scan::{self, Tiles};
 use pointmill_kernels::prim::{BLOCK, Length};
@@ -37,6 +38,8 @@ pub(super) struct Workspace {
     tiles: Buffer<u32>,
     row_splits: Uploaded,
     sample_found: Buffer<u32>,
+    /// Where rows start and end, of one cloud.
+    voxel_splits: Buffer<u32>,
     row_keys: Buffer<u64>,
     row_keys_u32: Buffer<u32>,
     row_slots: Buffer<u32>,
@@ -112,6 +115,7 @@ impl Workspace {
             tiles: stream.alloc(0)?,
             row_splits: Uploaded::new(stream)?,
             sample_found: stream.alloc(0)?,
+            voxel_splits: stream.alloc(2)?,
             row_keys: stream.alloc(0)?,
             row_keys_u32: stream.alloc(0)?,
             row_slots: stream.alloc(0)?,
@@ -121,13 +125,14 @@ impl Workspace {
         })
     }
 
-    /// Calls `arrays`, which may put other arrays into the result, when the device already works, and returns what it does, and the shape of the result.
+    /// Calls `arrays`, which may put other arrays into the result, when the device already works, and returns what it does.
     pub(super) fn run<R, E: From<Error>>(
         &mut self,
         job: &Job<'_>,
+        extent: &Extent,
         out: &mut Voxels,
         arrays: impl FnOnce(&mut Voxels) -> std::result::Result<R, E>,
-    ) -> std::result::Result<(R, Shape), E> {
+    ) -> std::result::Result<R, E> {
         #[cfg_attr(not(test), expect(unused_mut))]
         let mut plan = Plan::new(job);
         #[cfg(test)]
@@ -141,21 +146,12 @@ impl Workspace {
         // SAFETY: `reserve` made room for what the plan says.
         unsafe { self.insert(&plan, job, points, out.counters.pointer()) }?;
         let made = arrays(out)?;
-        reserve_output(&plan, job, out)?;
+        reserve_output(extent, &mut out.arrays)?;
         // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
-        unsafe { self.enqueue(&plan, job, points, recorded, out) }?;
+        unsafe { self.enqueue(&plan, job, extent, points, recorded, out) }?;
         // What is recorded has not run: it cleans up after itself only.
         self.clean = clean || !recorded;
-        let shape = Shape {
-            points: job.input.len(),
-            columns: job.input.columns(),
-            max_points: plan.max_points as usize,
-            coord_columns: job.coord_columns(),
-            samples: job.samples(),
-            rows_bound: plan.rows,
-            padded: job.params.outputs.padded,
-        };
-        Ok((made, shape))
+        Ok(made)
     }
 
     fn reserve(&mut self, plan: &Plan, job: &Job<'_>) -> Result<()> {
@@ -246,6 +242,7 @@ impl Workspace {
         &mut self,
         plan: &Plan,
         job: &Job<'_>,
+        extent: &Extent,
         points: *const f32,
         recorded: bool,
         out: &mut Voxels,
@@ -262,8 +259,10 @@ impl Workspace {
         // SAFETY: the list tiles follow the rank tiles.
         let list_tiles = Tiles { words: unsafe { rank_tiles.words.add(Tiles::words(plan.rank_tiles) as usize) } };
         let point_blocks = plan.n.div_ceil(BLOCK).max(1);
-        let counts = if dynamic { out.num_points.pointer().cast::<u32>() } else { null_mut() };
-        let lists = out.lists.is_some();
+        let arrays = &out.arrays;
+        let num_points = arrays.pointer::<i32>(VoxelArray::NumPoints).cast::<u32>();
+        let counts = if dynamic { num_points } else { null_mut() };
+        let (outputs, lists) = (&extent.outputs, extent.lists);
 
         let table = self.table(plan);
         let slots = kernels::Slots {
@@ -278,16 +277,19 @@ impl Workspace {
             table,
             slots,
             num_points: counts,
-            point_to_voxel: match &out.point_to_voxel {
-                Some(buffer) => buffer.pointer(),
-                None if dynamic && lists => self.point_to_voxel.pointer(),
-                None => null_mut(),
+            point_to_voxel: if outputs.point_to_voxel {
+                arrays.pointer(VoxelArray::PointToVoxel)
+            } else if dynamic && lists {
+                self.point_to_voxel.pointer()
+            } else {
+                null_mut()
             },
             counters,
         };
-        if dynamic {
-            out.num_points.fill_words(0, plan.rows)?;
+        if dynamic && let Some(counts) = out.arrays.typed_mut::<i32>(VoxelArray::NumPoints) {
+            counts.fill_words(0, plan.rows)?;
         }
+        let arrays = &out.arrays;
         if plan.place {
             // SAFETY: the caller's promise about the sizes.
             unsafe { self.place_rows(plan, job, batch, table, rank_tiles, found, for_host, out) }?;
@@ -299,7 +301,7 @@ impl Workspace {
                 grid: *job.grid,
                 max_voxels: batch.max_voxels,
                 tiles: rank_tiles,
-                coords: out.coords.pointer(),
+                coords: arrays.pointer(VoxelArray::Coords),
                 lost: kernels::Lost(self.lost.pointer()),
                 for_host,
             };
@@ -311,31 +313,27 @@ impl Workspace {
                 unsafe { stream.launch::<kernels::Rows>(plan.rank_tiles, rows) }?;
             }
         }
-        if let Some(lists) = &out.lists {
+        let list = |array| if lists { arrays.pointer::<u32>(array) } else { null_mut() };
+        let (row_splits, indices) = (list(VoxelArray::RowSplits), list(VoxelArray::Indices));
+        if lists {
             if dynamic {
                 // SAFETY: as above.
-                unsafe { self.list_all(plan, rows, assign.point_to_voxel, counts, list_tiles, lists) }?;
+                unsafe { self.list_all(plan, rows, assign.point_to_voxel, counts, list_tiles, row_splits, indices) }?;
             } else {
-                let args = kernels::ListsArgs {
-                    slots,
-                    rows,
-                    row_splits: lists.row_splits.pointer(),
-                    indices: lists.indices.pointer(),
-                    tiles: list_tiles,
-                };
+                let args = kernels::ListsArgs { slots, rows, row_splits, indices, tiles: list_tiles };
                 // SAFETY: as above.
                 unsafe { stream.launch::<kernels::Lists>(plan.list_tiles, args) }?;
             }
         }
         let fill = u32::from(job.params.outputs.padded);
-        if let Some(voxels) = &out.voxels {
+        if outputs.voxels {
             let args = kernels::EmitPointsArgs {
                 points,
                 columns: plan.columns,
                 rows,
                 fill,
                 slots,
-                voxels: voxels.pointer().cast(),
+                voxels: arrays.pointer::<f32>(VoxelArray::Voxels).cast(),
             };
             let tiles = (plan.rows as u64 * u64::from(plan.max_points))
                 .div_ceil(u64::from(kernels::slots_per_tile(plan.columns)))
@@ -343,10 +341,10 @@ impl Workspace {
             // SAFETY: as above.
             unsafe { stream.launch::<kernels::EmitPoints>(tiles as u32, args) }?;
         }
-        let (mean, mean_f16) = match &out.mean {
+        let (mean, mean_f16) = match outputs.mean {
             None => (null_mut(), null_mut()),
-            Some(Mean::F32(b)) => (b.pointer(), null_mut()),
-            Some(Mean::F16(b)) => (null_mut(), b.pointer()),
+            Some(MeanType::F32) => (arrays.pointer(VoxelArray::Mean), null_mut()),
+            Some(MeanType::F16) => (null_mut(), arrays.pointer::<f16>(VoxelArray::Mean).cast()),
         };
         let emit = kernels::EmitArgs {
             points,
@@ -354,14 +352,11 @@ impl Workspace {
             rows,
             fill,
             coord_columns: job.coord_columns() as u32,
-            coords: out.coords.pointer(),
+            coords: arrays.pointer(VoxelArray::Coords),
             slots,
-            num_points: out.num_points.pointer().cast(),
-            lists: match &out.lists {
-                Some(lists) if dynamic => lists.indices.pointer(),
-                _ => null(),
-            },
-            list_splits: out.lists.as_ref().map_or(null(), |lists| lists.row_splits.pointer()),
+            num_points,
+            lists: if dynamic { indices } else { null_mut() },
+            list_splits: row_splits,
             mean,
             mean_f16,
             counters,
@@ -402,7 +397,11 @@ impl Workspace {
             sample_found,
         };
         let lost = kernels::Lost(self.lost.pointer());
-        let voxel_splits = out.voxel_splits.pointer();
+        let arrays = &out.arrays;
+        let voxel_splits = match job.row_splits {
+            Some(_) => arrays.pointer(VoxelArray::VoxelSplits),
+            None => self.voxel_splits.pointer(),
+        };
         let samples = kernels::SamplesArgs { batch, sample_found, voxel_splits, counters, lost, for_host };
         // SAFETY: the caller's promise about the sizes.
         unsafe {
@@ -427,16 +426,17 @@ impl Workspace {
             keys_u32: rank.row_keys_u32,
             slots: rank.row_slots,
             sample_found,
-            voxel_splits: out.voxel_splits.pointer(),
+            voxel_splits,
             table,
             first: self.first.pointer(),
-            coords: out.coords.pointer(),
+            coords: arrays.pointer(VoxelArray::Coords),
         };
         // SAFETY: as above.
         unsafe { stream.launch::<kernels::Place>(plan.n.div_ceil(BLOCK).max(1), place) }
     }
 
     /// Lists of all points: sorts the points by row.
+    #[expect(clippy::too_many_arguments)]
     unsafe fn list_all(
         &mut self,
         plan: &Plan,
@@ -444,16 +444,17 @@ impl Workspace {
         point_to_voxel: *const i32,
         counts: *const u32,
         tiles: Tiles,
-        lists: &Lists,
+        row_splits: *mut u32,
+        indices: *mut u32,
     ) -> Result<()> {
         let last = plan.rows as u32;
         let keys = self.row_keys_u32.pointer();
         let row_keys = kernels::RowKeysArgs { point_to_voxel, keys, last, n: plan.n };
-        let scan = scan::ScanArgs { input: counts, output: lists.row_splits.pointer(), n: rows, tiles };
+        let scan = scan::ScanArgs { input: counts, output: row_splits, n: rows, tiles };
         let passes = passes_for(u64::from(last));
         let input = Pairs { keys, values: null_mut() };
         // Entries of points have done their work by now; their memory takes the sorted keys, which nobody needs.
-        let output = Pairs { keys: self.slot_of_point.pointer(), values: lists.indices.pointer() };
+        let output = Pairs { keys: self.slot_of_point.pointer(), values: indices };
         // SAFETY: the caller's promise about the sizes.
         unsafe {
             self.stream.launch::<kernels::RowKeys>(plan.n.div_ceil(BLOCK).max(1), row_keys)?;
@@ -463,35 +464,21 @@ impl Workspace {
     }
 }
 
-fn reserve_output(plan: &Plan, job: &Job<'_>, out: &mut Voxels) -> Result<()> {
-    let rows = plan.rows;
-    let times = |len: usize| rows.saturating_mul(len);
-    let columns = job.input.columns();
-    out.coords.reserve(times(job.coord_columns()))?;
-    out.num_points.reserve(rows)?;
-    out.voxel_splits.reserve(job.samples() + 1)?;
-    if let Some(voxels) = &mut out.voxels {
-        voxels.reserve(times(plan.max_points as usize * columns))?;
-    }
-    match &mut out.mean {
-        Some(Mean::F32(mean)) => mean.reserve(times(columns)).map(drop)?,
-        Some(Mean::F16(mean)) => mean.reserve(times(columns)).map(drop)?,
-        None => {}
-    }
-    if let Some(rows_of_points) = &mut out.point_to_voxel {
-        rows_of_points.reserve(job.input.len())?;
-    }
-    if let Some(lists) = &mut out.lists {
-        lists.row_splits.reserve(rows + 1)?;
-        lists.indices.reserve(job.input.len())?;
+/// Makes room for as much as a call can write.
+fn reserve_output(extent: &Extent, arrays: &mut Arrays<VoxelArray>) -> Result<()> {
+    extent.bound().try_for_each(|spec| arrays.reserve(spec.array, spec.dtype, spec.room))?;
+    if extent.lists {
+        // Of means too, for which nobody asks for lists.
+        arrays.reserve(VoxelArray::RowSplits, Dtype::U32, extent.rows_bound + 1)?;
+        arrays.reserve(VoxelArray::Indices, Dtype::U32, extent.points)?;
     }
     Ok(())
 }
 
 /// Reduces features over the lists of a result.
-pub(super) fn scatter(voxels: &Voxels, lists: &Lists, features: Rows<'_>, mode: ScatterMode) -> Result<Buffer<f32>> {
+pub(super) fn scatter(voxels: &Voxels, features: Rows<'_>, mode: ScatterMode) -> Result<Buffer<f32>> {
     let stream = voxels.stream();
-    let (rows, columns) = (voxels.shape.rows_bound, features.columns());
+    let (rows, columns) = (voxels.extent.rows_bound, features.columns());
     let mut staging = stream.alloc(0)?;
     let len = rows.saturating_mul(columns);
     let output = stream.alloc(len)?;
@@ -499,8 +486,8 @@ pub(super) fn scatter(voxels: &Voxels, lists: &Lists, features: Rows<'_>, mode: 
         features: features.address(&mut staging)?,
         columns: columns as u32,
         rows: Length { bound: rows as u32, exact: voxels.counters.pointer().cast() },
-        row_splits: lists.row_splits.pointer(),
-        indices: lists.indices.pointer(),
+        row_splits: voxels.arrays.pointer(VoxelArray::RowSplits),
+        indices: voxels.arrays.pointer(VoxelArray::Indices),
         mode,
         output: output.pointer(),
     };

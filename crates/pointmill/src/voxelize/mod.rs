@@ -21,12 +21,14 @@ mod result;
 #[cfg(test)]
 mod tests;
 
-pub use arrays::{MeanArray, VoxelArrays};
+pub use arrays::{VoxelArray, VoxelArrays};
 pub use params::{MeanType, Outputs, RowOrder, VoxelizeParams};
-pub use result::{Lists, Mean, Report, VoxelBuffers, Voxels};
+pub use result::{Report, Voxels};
 
-use crate::device::{Buffer, Device, Stream};
+use crate::arrays::{ArraySpec, Arrays};
+use crate::device::{Buffer, Device, Side, Stream};
 use crate::{Argument, Dtype, Error, Points, Result, Rows, VoxelGrid};
+use arrays::Extent;
 pub use pointmill_kernels::voxelize::ScatterMode;
 
 /// Most points of one call.
@@ -91,13 +93,7 @@ pub struct Voxelizer {
     params: VoxelizeParams,
     grid: VoxelGrid,
     stream: Stream,
-    path: Path,
-}
-
-#[derive(Debug)]
-enum Path {
-    Cpu(Box<cpu::Workspace>),
-    Gpu(Box<gpu::Workspace>),
+    side: Side<cpu::Workspace, gpu::Workspace>,
 }
 
 /// What a call works on, after all checks.
@@ -133,14 +129,9 @@ impl Voxelizer {
     /// # Errors
     /// Parameters that make no grid or caps of zero; out of memory.
     pub fn new(stream: &Stream, params: &VoxelizeParams) -> Result<Self> {
-        params.check()?;
-        let grid = VoxelGrid::new(params.voxel_size, params.range)?;
-        let path = if stream.device().is_cpu() {
-            Path::Cpu(Box::new(cpu::Workspace::new()))
-        } else {
-            Path::Gpu(Box::new(gpu::Workspace::new(stream)?))
-        };
-        Ok(Self { params: params.clone(), grid, stream: stream.clone(), path })
+        let grid = params.grid()?;
+        let side = Side::new(stream, || Ok(cpu::Workspace::new()), || gpu::Workspace::new(stream))?;
+        Ok(Self { params: params.clone(), grid, stream: stream.clone(), side })
     }
 
     /// The parameters.
@@ -158,7 +149,7 @@ impl Voxelizer {
     /// # Errors
     /// Out of memory.
     pub fn output(&self) -> Result<Voxels> {
-        Voxels::new(&self.stream, &self.params)
+        Voxels::new(&self.stream)
     }
 
     /// Voxelizes one cloud.
@@ -166,7 +157,7 @@ impl Voxelizer {
     /// # Errors
     /// As [`voxelize`]; `voxels` from another device.
     pub fn run<'a>(&mut self, points: impl Into<Rows<'a>>, voxels: &mut Voxels) -> Result<()> {
-        self.run_checked(points.into(), None, voxels, |_| Ok(()))
+        self.run_checked(points.into(), None, voxels, |_, _| Ok(()))
     }
 
     /// Voxelizes several clouds in one call; the caps hold for each.
@@ -182,35 +173,20 @@ impl Voxelizer {
         row_splits: &[usize],
         voxels: &mut Voxels,
     ) -> Result<()> {
-        self.run_checked(points.into(), Some(row_splits), voxels, |_| Ok(()))
+        self.run_checked(points.into(), Some(row_splits), voxels, |_, _| Ok(()))
     }
 
-    /// [`Voxelizer::run`] or, with `row_splits`, [`Voxelizer::run_batch`], into arrays that `arrays` makes when a GPU already works on the points, so that their making takes
-    /// no time of its own. Returns those in whose place they come; see [`Voxels::exchange`]. They belong to the voxelizer's stream.
-    ///
-    /// ```
-    /// use pointmill::voxelize::{VoxelBuffers, VoxelizeParams, Voxelizer};
-    /// use pointmill::{Device, Error, Points};
-    ///
-    /// let (stream, params) = (Device::cpu().stream()?, VoxelizeParams::default());
-    /// let mut voxelizer = Voxelizer::new(&stream, &params)?;
-    /// let mut voxels = voxelizer.output()?;
-    /// let points = Points::new(&[1.0, 2.0, 0.0], 3)?;
-    /// voxelizer.run_into(points, None, &mut voxels, || VoxelBuffers::new(&stream, &params))?;
-    /// assert_eq!(voxels.num_voxels()?, 1);
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Voxelizer::run`] and [`Voxels::exchange`], and those of `arrays`.
-    pub fn run_into<'a, E: From<Error>>(
+    /// See [`interop::voxelize_into`](crate::interop::voxelize_into).
+    pub(crate) fn run_into<E: From<Error>>(
         &mut self,
-        points: impl Into<Rows<'a>>,
+        points: Rows<'_>,
         row_splits: Option<&[usize]>,
         voxels: &mut Voxels,
-        arrays: impl FnOnce() -> std::result::Result<VoxelBuffers, E>,
-    ) -> std::result::Result<VoxelBuffers, E> {
-        self.run_checked(points.into(), row_splits, voxels, |voxels| Ok(voxels.exchange(arrays()?)?))
+        arrays: impl FnOnce(&[ArraySpec<VoxelArray>]) -> std::result::Result<Arrays<VoxelArray>, E>,
+    ) -> std::result::Result<Arrays<VoxelArray>, E> {
+        self.run_checked(points, row_splits, voxels, |voxels, extent| {
+            Ok(voxels.exchange(arrays(&extent.bound().collect::<Vec<_>>())?)?)
+        })
     }
 
     /// Calls `arrays` once in the course of the call, before anything but counters is written to the result, and returns what it does.
@@ -219,29 +195,30 @@ impl Voxelizer {
         input: Rows<'_>,
         row_splits: Option<&[usize]>,
         voxels: &mut Voxels,
-        arrays: impl FnOnce(&mut Voxels) -> std::result::Result<R, E>,
+        arrays: impl FnOnce(&mut Voxels, &Extent) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
-        let Self { params, grid, stream, path } = self;
+        let Self { params, grid, stream, side } = self;
         let job = Job { input, row_splits, params, grid };
         check_input(&job, stream)?;
         if !voxels.stream().device().same_memory(&stream.device()) {
             let expected = format!("a result on {}", stream.device());
             return Err(Error::argument(Argument::Voxels, expected, voxels.stream().device()).into());
         }
-        let (made, shape) = stream.in_order_with(&[input.stream()], voxels, |voxels| {
+        let extent = Extent::new(&job);
+        let made = stream.in_order_with(&[input.stream()], voxels, |voxels| {
             // Until all is done nothing can be read of it.
             voxels.clear();
-            match path {
-                Path::Cpu(workspace) => {
+            match side {
+                Side::Cpu(workspace) => {
                     let points = host_points(&input)?;
-                    let made = arrays(voxels)?;
-                    let shape = stream.device().install(|| cpu::run(&job, points, workspace, voxels))?;
-                    Ok((made, shape))
+                    let made = arrays(voxels, &extent)?;
+                    stream.device().install(|| cpu::run(&job, &extent, points, workspace, voxels))?;
+                    Ok::<_, E>(made)
                 }
-                Path::Gpu(workspace) => workspace.run(&job, voxels, arrays),
+                Side::Gpu(workspace) => workspace.run(&job, &extent, voxels, |voxels| arrays(voxels, &extent)),
             }
         })?;
-        (voxels.shape, voxels.filled) = (shape, true);
+        (voxels.extent, voxels.filled) = (extent, true);
         Ok(made)
     }
 }
@@ -257,11 +234,11 @@ impl Voxelizer {
 /// A result without lists, features of another number of rows or on another device, out of memory.
 pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Rows<'a>>, mode: ScatterMode) -> Result<Buffer<f32>> {
     let features = features.into();
-    let lists = voxels
-        .lists()
-        .ok_or_else(|| Error::argument(Argument::Voxels, "a result with lists (Outputs::lists)", "none"))?;
     if !voxels.filled {
         return Err(Error::argument(Argument::Voxels, "a result that a call has filled", "one without rows"));
+    }
+    if !voxels.extent.lists {
+        return Err(Error::argument(Argument::Voxels, "a result with lists (Outputs::lists)", "none"));
     }
     if features.len() != voxels.num_input_points() {
         return Err(Error::argument(Argument::Features, format!("{} rows", voxels.num_input_points()), features.len()));
@@ -269,9 +246,9 @@ pub fn scatter<'a>(voxels: &Voxels, features: impl Into<Rows<'a>>, mode: Scatter
     let stream = voxels.stream();
     features.check(Argument::Features, stream, &[Dtype::F32])?;
     if stream.device().is_cpu() {
-        return cpu::scatter(lists, host_points(&features)?, voxels.num_voxels()?, stream, mode);
+        return cpu::scatter(voxels, host_points(&features)?, stream, mode);
     }
-    stream.in_order(&[features.stream()], || gpu::scatter(voxels, lists, features, mode))
+    stream.in_order(&[features.stream()], || gpu::scatter(voxels, features, mode))
 }
 
 /// Checks what a call depends on besides the parameters.

@@ -1,8 +1,11 @@
-//! What to do.
+//! Parameters of voxelization.
 
-use crate::{Aabb, Argument, Error, Result};
+use crate::{Aabb, Argument, Error, Result, VoxelGrid};
+use pointmill_core::names;
 
-/// Parameters of voxelization; plain values, checked when a voxelizer is made.
+/// Parameters of voxelization: plain values, which [`VoxelizeParams::validate`] checks, and every voxelizer when it is made.
+///
+/// With the feature `serde` they have the names that the command prints.
 ///
 /// ```
 /// use pointmill::Aabb;
@@ -11,6 +14,8 @@ use crate::{Aabb, Argument, Error, Result};
 /// assert_eq!(params.range, Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VoxelizeParams {
     /// Edge lengths of a voxel along x, y, z in metres; default 0.2.
     pub voxel_size: [f32; 3],
@@ -19,17 +24,20 @@ pub struct VoxelizeParams {
     /// Most rows, of each sample; default 160,000.
     pub max_voxels: u32,
     /// Most points of a voxel; `None` keeps all of them (dynamic voxelization); default 10.
+    #[cfg_attr(feature = "serde", serde(rename = "max_points"))]
     pub max_points_per_voxel: Option<u32>,
     /// The order of the rows; default first-seen.
     pub order: RowOrder,
     /// Whether points must also lie in `min <= p < max`; default no. It matters where the range is not a whole number of voxels.
     pub strict_range: bool,
     /// What to compute.
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub outputs: Outputs,
 }
 
 /// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RowOrder {
     /// By the smallest index of the voxel's points.
     #[default]
@@ -38,8 +46,11 @@ pub enum RowOrder {
     Sorted,
 }
 
+names!(RowOrder { FirstSeen = "first-seen", Sorted = "sorted" });
+
 /// The element type of means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MeanType {
     /// `f32`.
     #[default]
@@ -48,13 +59,17 @@ pub enum MeanType {
     F16,
 }
 
+names!(MeanType { F32 = "f32", F16 = "f16" });
+
 /// Which arrays a call computes besides `coords` and `num_points`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outputs {
-    /// The kept points, `[V, M, C]`, zero-padded; default yes. Not with dynamic voxelization.
-    pub voxels: bool,
     /// Means, `[V, C]`; default `f32`.
     pub mean: Option<MeanType>,
+    /// The kept points, `[V, M, C]`, zero-padded; default yes. Not with dynamic voxelization.
+    pub voxels: bool,
     /// The row of each point, `[N]`; default yes.
     pub point_to_voxel: bool,
     /// The points of each voxel without padding; default no.
@@ -105,8 +120,22 @@ impl VoxelizeParams {
         self.outputs.lists || (self.max_points_per_voxel.is_none() && self.outputs.mean.is_some())
     }
 
-    /// Everything that does not depend on the points; the grid is checked where it is made.
-    pub(super) fn check(&self) -> Result<()> {
+    /// Checks everything that does not depend on the points.
+    ///
+    /// ```
+    /// use pointmill::voxelize::VoxelizeParams;
+    /// let params = VoxelizeParams { max_voxels: 0, ..VoxelizeParams::default() };
+    /// assert_eq!(params.validate().unwrap_err().to_string(), "max_voxels: expected 1 to 1073741823, got 0");
+    /// ```
+    ///
+    /// # Errors
+    /// Caps out of range, a voxel size and a range that make no grid, outputs that exclude each other.
+    pub fn validate(&self) -> Result<()> {
+        self.grid().map(drop)
+    }
+
+    /// The grid of checked parameters.
+    pub(super) fn grid(&self) -> Result<VoxelGrid> {
         let rows = super::MAX_POINTS as u32;
         if !(1..=rows).contains(&self.max_voxels) {
             return Err(Error::argument(Argument::MaxVoxels, format!("1 to {rows}"), self.max_voxels));
@@ -122,7 +151,7 @@ impl VoxelizeParams {
                 let expected = format!("1 to {}, or None for all points", super::MAX_POINTS_PER_VOXEL);
                 Err(Error::argument(Argument::MaxPointsPerVoxel, expected, m))
             }
-            _ => Ok(()),
+            _ => Ok(VoxelGrid::new(self.voxel_size, self.range)?),
         }
     }
 }

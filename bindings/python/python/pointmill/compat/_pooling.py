@@ -18,17 +18,20 @@ def pool_voxels(
     pts: Tensor,
     features: Tensor,
     out_size: int | Sequence[int],
-    max_points: int,
+    slots: int,
     mode: str,
     origin: str = "bottom",
     margin: float = 0.0,
 ) -> Tensor:
-    """``[B, 7]``, ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]`` of the features' type.
+    """``[B, 7]``, ``[N, 3]``, ``[N, C]`` to ``[B, ox, oy, oz, C]`` of the features' type, as the peers call it.
+
+    Their cap counts the places of a voxel in a dense array, the first of which has the number of points: `slots` is one more than the points that stay. Their mean is ``avg``.
 
     Boxes and points of double precision are rounded to single precision, which decides which points a voxel has; features of double precision are pooled as they are,
     in the order that the others are pooled in.
     """
     geometry = {"origin": origin, "margin": margin}
+    max_points, mode = slots - 1, "mean" if mode == "avg" else mode
     if torch.float64 in (rois.dtype, pts.dtype):
         rois, pts = plain(rois), plain(pts)
     rois, pts, features = rois.detach().contiguous(), pts.detach().contiguous(), features.contiguous()

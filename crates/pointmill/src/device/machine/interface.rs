@@ -36,8 +36,8 @@ pub(crate) trait Machine: Send + Sync {
     /// A new stream.
     fn create_stream(&self) -> Result<RawStream>;
 
-    /// A stream that somebody else made; who asks promises that it is one of this device.
-    fn adopt_stream(&self, _raw: usize) -> Result<RawStream> {
+    /// A stream that somebody else made, by the number that its runtime knows it by.
+    unsafe fn adopt_stream(&self, _raw: usize) -> Result<RawStream> {
         Err(Error::argument(Argument::Device, "a GPU", self.name()))
     }
 
@@ -139,6 +139,7 @@ impl fmt::Display for Name {
 
 /// What is known about a GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Its number, as in `cuda:0`.
     pub index: usize,

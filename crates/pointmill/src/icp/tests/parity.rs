@@ -168,7 +168,7 @@ fn searchers_of_buffers_take_other_points() {
             same(&searcher, &[]);
             let double = stream.upload(&[0.0; 3]).unwrap();
             let refused = searcher.update(Rows::on_device(&double, 1, 3).unwrap()).unwrap_err().to_string();
-            assert_eq!(refused, "points: expected values of type f32 without an origin, got others");
+            assert_eq!(refused, "points: expected values of type f32, got f64");
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The gradient of the features: lists turned round, then each point's terms added in the order of the boxes.
 
 use super::locate::{Located, Workspace};
-use crate::roi_pool::result::Shape;
-use crate::roi_pool::{FeatureBuffer, PoolMode, RoiLayout, RoiPooled};
+use crate::arrays::{AnyBuffer, Value};
+use crate::device::Buffer;
+use crate::roi_pool::arrays::Extent;
+use crate::roi_pool::{PoolMode, RoiArray, RoiLayout, RoiPooled};
 use crate::rows::Feature;
 use crate::{ElementType, Result, Rows, bf16, f16, memory};
 use rayon::prelude::*;
@@ -61,33 +63,35 @@ impl Workspace {
         &mut self,
         pooled: &RoiPooled,
         grad: &Rows<'_>,
-        out: &mut FeatureBuffer,
+        out: &mut AnyBuffer,
     ) -> Result<()> {
-        let shape = &pooled.shape;
-        out.reserve(grad.element(), shape.points * shape.channels)?;
-        self.transposed.make(&self.located, shape.points)?;
-        let argmax = pooled.argmax.as_slice().expect("the CPU path has CPU buffers");
+        let extent = &pooled.extent;
+        out.reserve(grad.dtype(), extent.points * extent.channels)?;
+        self.transposed.make(&self.located, extent.points)?;
+        let argmax = pooled.arrays.get(RoiArray::Argmax).and_then(AnyBuffer::typed::<i32>).and_then(Buffer::as_slice);
+        let argmax = argmax.unwrap_or_default();
         let (located, transposed) = (&self.located, &self.transposed);
         match grad.element() {
-            ElementType::F32 => backward::<f32>(located, transposed, shape, grad, argmax, out),
-            ElementType::F16 => backward::<f16>(located, transposed, shape, grad, argmax, out),
-            ElementType::Bf16 => backward::<bf16>(located, transposed, shape, grad, argmax, out),
+            ElementType::F32 => backward::<f32>(located, transposed, extent, grad, argmax, out),
+            ElementType::F16 => backward::<f16>(located, transposed, extent, grad, argmax, out),
+            ElementType::Bf16 => backward::<bf16>(located, transposed, extent, grad, argmax, out),
         }
         Ok(())
     }
 }
 
-fn backward<E: Feature>(
+fn backward<E: Feature + Value>(
     located: &Located,
     transposed: &Transposed,
-    shape: &Shape,
+    extent: &Extent,
     grad: &Rows<'_>,
     argmax: &[i32],
-    out: &mut FeatureBuffer,
+    out: &mut AnyBuffer,
 ) {
-    let channels = shape.channels;
+    let channels = extent.channels;
     let grad = grad.host::<E>().expect("values of the CPU");
-    let out = &mut out.host_mut::<E>().expect("a buffer of the gradient's type")[..shape.points * channels];
+    let out = out.typed_mut::<E>().expect("a buffer of the gradient's type");
+    let out = &mut super::host(out)[..extent.points * channels];
     out.par_chunks_mut(POINTS * channels).enumerate().for_each(|(part, out)| {
         let mut sums = vec![0.0f32; channels];
         for (k, out) in out.chunks_exact_mut(channels).enumerate() {
@@ -95,9 +99,9 @@ fn backward<E: Feature>(
             sums.fill(0.0);
             for &r in transposed.of(i) {
                 let r = r as usize;
-                let at = if shape.layout == RoiLayout::Sparse { r } else { located.rows[r].slot as usize } * channels;
+                let at = if extent.layout == RoiLayout::Sparse { r } else { located.rows[r].slot as usize } * channels;
                 let grad = &grad[at..at + channels];
-                match shape.mode {
+                match extent.mode {
                     PoolMode::Max => {
                         for ((sum, g), from) in sums.iter_mut().zip(grad).zip(&argmax[at..]) {
                             if *from == i as i32 {

@@ -117,7 +117,7 @@ impl Chunk {
             memory::push(keys, u64::from(grid.id(oriented.voxel(p, &grid))) << 32 | i as u64)
         })?;
         self.inside += keys.len() as u64;
-        let kept = params.max_points_per_voxel as usize - 1;
+        let kept = params.max_points_per_voxel as usize;
         // Keys are unique, and in point order within a voxel.
         keys.sort_unstable();
         let first_row = self.rows.len();

@@ -1,9 +1,9 @@
 //! Lists and features into the arrays of the result.
 
-use super::host;
 use super::locate::{Located, Row, Workspace};
-use crate::roi_pool::result::{Shape, values_of};
-use crate::roi_pool::{PoolMode, RoiLayout, RoiPooled};
+use crate::arrays::{AnyBuffer, Value};
+use crate::roi_pool::arrays::Extent;
+use crate::roi_pool::{PoolMode, RoiArray, RoiLayout, RoiPooled};
 use crate::rows::Feature;
 use crate::{ElementType, Result, Rows, bf16, f16};
 use rayon::prelude::*;
@@ -12,50 +12,52 @@ use rayon::prelude::*;
 const ROWS: usize = 256;
 
 impl Workspace {
-    pub(in crate::roi_pool) fn pool(&mut self, features: &Rows<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
+    pub(in crate::roi_pool) fn pool(
+        &mut self,
+        features: &Rows<'_>,
+        extent: &Extent,
+        out: &mut RoiPooled,
+    ) -> Result<()> {
         let located = &self.located;
-        let rows = shape.rows(located.rows.len());
-        let values = values_of(rows, shape.channels)?;
-        out.pooled.reserve(features.element(), values)?;
-        if shape.mode == PoolMode::Max {
-            out.argmax.reserve(values)?;
+        let rows = extent.rows(located.rows.len());
+        extent.check_values(rows)?;
+        for spec in extent.specs(located.rows.len(), located.indices.len()) {
+            out.arrays.reserve(spec.array, spec.dtype, spec.shape.num_values())?;
         }
         match features.element() {
-            ElementType::F32 => pool::<f32>(located, features, shape, out),
-            ElementType::F16 => pool::<f16>(located, features, shape, out),
-            ElementType::Bf16 => pool::<bf16>(located, features, shape, out),
+            ElementType::F32 => pool::<f32>(located, features, extent, out),
+            ElementType::F16 => pool::<f16>(located, features, extent, out),
+            ElementType::Bf16 => pool::<bf16>(located, features, extent, out),
         }
-        match shape.layout {
-            RoiLayout::Dense if shape.lists => {
-                out.point_indices.reserve(values_of(rows, shape.max_points)?)?;
-                dense_lists(located, shape, host(&mut out.point_indices));
-            }
-            RoiLayout::Dense => {}
-            RoiLayout::Csr | RoiLayout::Sparse => {
-                if shape.layout == RoiLayout::Sparse {
-                    out.coords.reserve(rows * 4)?;
-                    coords(located, shape, &mut host(&mut out.coords)[..rows * 4]);
-                }
-                if shape.lists {
-                    out.row_splits.reserve(rows + 1)?;
-                    out.indices.reserve(located.indices.len())?;
-                    row_splits(located, shape, &mut host(&mut out.row_splits)[..rows + 1]);
-                    host(&mut out.indices)[..located.indices.len()].copy_from_slice(&located.indices);
-                }
-            }
+        let (_, [_, _, point_indices, coords, row_splits, indices]) = out.arrays.slots();
+        if extent.lists && extent.layout == RoiLayout::Dense {
+            dense_lists(located, extent, values_in(point_indices));
+        }
+        if extent.layout == RoiLayout::Sparse {
+            write_coords(located, extent, &mut values_in(coords)[..rows * 4]);
+        }
+        if extent.csr() {
+            write_splits(located, extent, &mut values_in(row_splits)[..rows + 1]);
+            values_in(indices)[..located.indices.len()].copy_from_slice(&located.indices);
         }
         out.totals.write(&[located.totals])
     }
 }
 
+/// The values of an array that was reserved.
+fn values_in<T: Value>(slot: &mut Option<AnyBuffer>) -> &mut [T] {
+    super::host(slot.as_mut().and_then(AnyBuffer::typed_mut).expect("an array that was reserved"))
+}
+
 /// A result row and the non-empty voxels in a part of the result.
-fn pool<E: Feature>(located: &Located, features: &Rows<'_>, shape: &Shape, out: &mut RoiPooled) {
+fn pool<E: Feature + Value>(located: &Located, features: &Rows<'_>, extent: &Extent, out: &mut RoiPooled) {
     let features = features.host::<E>().expect("values of the CPU");
-    let channels = shape.channels;
-    let sparse = shape.layout == RoiLayout::Sparse;
-    let values = shape.rows(located.rows.len()) * channels;
-    let pooled = &mut out.pooled.host_mut::<E>().expect("a buffer of the features' type")[..values];
-    let argmax: &mut [i32] = if shape.mode == PoolMode::Max { &mut host(&mut out.argmax)[..values] } else { &mut [] };
+    let channels = extent.channels;
+    let sparse = extent.layout == RoiLayout::Sparse;
+    let values = extent.rows(located.rows.len()) * channels;
+    let (_, [pooled, argmax, ..]) = out.arrays.slots::<{ RoiArray::ALL.len() }>();
+    let pooled = &mut values_in::<E>(pooled)[..values];
+    let argmax = if extent.mode == PoolMode::Max { &mut values_in::<i32>(argmax)[..values] } else { &mut [] };
     let work = |part: usize, pooled: &mut [E], argmax: &mut [i32]| {
         let first = part * ROWS;
         let end = first + pooled.len() / channels;
@@ -71,14 +73,14 @@ fn pool<E: Feature>(located: &Located, features: &Rows<'_>, shape: &Shape, out: 
             let at = if sparse { r } else { located.rows[r].slot as usize } - first;
             let values = at * channels..(at + 1) * channels;
             let list = located.list(r);
-            match shape.mode {
+            match extent.mode {
                 PoolMode::Max => max(features, list, &mut sums, &mut pooled[values.clone()], &mut argmax[values]),
                 PoolMode::Mean => mean(features, list, &mut sums, &mut pooled[values]),
             }
         }
     };
     let pooled = pooled.par_chunks_mut(ROWS * channels);
-    match shape.mode {
+    match extent.mode {
         PoolMode::Max => {
             pooled.zip(argmax.par_chunks_mut(ROWS * channels)).enumerate().for_each(|(i, (p, a))| work(i, p, a));
         }
@@ -122,9 +124,9 @@ fn mean<E: Feature>(features: &[E], list: &[i32], sums: &mut [f32], pooled: &mut
 }
 
 /// Counts and points, padded with zeros.
-fn dense_lists(located: &Located, shape: &Shape, all: &mut [i32]) {
-    let m = shape.max_points;
-    all[..shape.voxels() * m].par_chunks_mut(ROWS * m).enumerate().for_each(|(part, slots)| {
+fn dense_lists(located: &Located, extent: &Extent, all: &mut [i32]) {
+    let m = extent.slots();
+    all[..extent.voxels() * m].par_chunks_mut(ROWS * m).enumerate().for_each(|(part, slots)| {
         slots.fill(0);
         let first = part * ROWS;
         for r in rows_between(&located.rows, first, first + slots.len() / m) {
@@ -136,9 +138,9 @@ fn dense_lists(located: &Located, shape: &Shape, all: &mut [i32]) {
     });
 }
 
-fn coords(located: &Located, shape: &Shape, all: &mut [i32]) {
-    let [_, oy, oz] = shape.out_size.map(u64::from);
-    let voxels = shape.out_size.iter().map(|&n| u64::from(n)).product::<u64>();
+fn write_coords(located: &Located, extent: &Extent, all: &mut [i32]) {
+    let [_, oy, oz] = extent.out_size.map(u64::from);
+    let voxels = extent.out_size.iter().map(|&n| u64::from(n)).product::<u64>();
     all.par_chunks_mut(4).zip(&located.rows).with_min_len(ROWS).for_each(|(coords, row)| {
         let v = row.slot % voxels;
         coords.copy_from_slice(&[row.slot / voxels, v / oz / oy, v / oz % oy, v % oz].map(|n| n as i32));
@@ -146,8 +148,8 @@ fn coords(located: &Located, shape: &Shape, all: &mut [i32]) {
 }
 
 /// Where each row's points start: of the non-empty voxels, or of all.
-fn row_splits(located: &Located, shape: &Shape, all: &mut [i64]) {
-    if shape.layout == RoiLayout::Sparse {
+fn write_splits(located: &Located, extent: &Extent, all: &mut [i64]) {
+    if extent.layout == RoiLayout::Sparse {
         all.iter_mut().zip(&located.rows).for_each(|(split, row)| *split = row.start as i64);
         all[located.rows.len()] = located.indices.len() as i64;
         return;

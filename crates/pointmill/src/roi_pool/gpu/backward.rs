@@ -1,12 +1,13 @@
 //! Gradients on the GPU.
 
 use super::marks::PointBoxes;
+use crate::arrays::AnyBuffer;
 use crate::device::{Buffer, Stream};
-use crate::roi_pool::{FeatureBuffer, RoiLayout, RoiPooled};
+use crate::roi_pool::{PoolMode, RoiArray, RoiLayout, RoiPooled};
 use crate::{Result, Rows};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool as kernels;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 /// Memory for the rows of each point.
 #[derive(Debug)]
@@ -45,33 +46,33 @@ impl super::Workspace {
         &mut self,
         pooled: &RoiPooled,
         grad: &Rows<'_>,
-        out: &mut FeatureBuffer,
+        out: &mut AnyBuffer,
     ) -> Result<()> {
-        let shape = &pooled.shape;
+        let extent = &pooled.extent;
         let keeps = self.keeps();
         // A graph makes its own entries: the lists may be others when it is launched, and until then nothing has run.
         let recorded = self.stream.is_capturing()?;
         if keeps && (recorded || !self.gradient.known) {
-            self.transpose(shape.layout == RoiLayout::Sparse)?;
+            self.transpose(extent.layout == RoiLayout::Sparse)?;
             self.gradient.known |= !recorded && !self.gradient.replayed;
         }
-        out.reserve(grad.element(), shape.points * shape.channels)?;
+        out.reserve(grad.dtype(), extent.points * extent.channels)?;
         let element = grad.element();
         let grad_pooled = kernels::Values { data: grad.address::<u8>(&mut self.gradient.grad)?.cast_mut(), element };
         let grad_features = kernels::Values { data: out.device_pointer() as *mut u8, element };
-        let quads = super::quads(&grad_pooled, shape.channels) && super::quads(&grad_features, shape.channels);
+        let quads = super::quads(&grad_pooled, extent.channels) && super::quads(&grad_features, extent.channels);
         let args = kernels::GradientArgs {
             n: self.located.points,
-            channels: shape.channels as u32,
+            channels: extent.channels as u32,
             quads: u32::from(quads),
-            mode: shape.mode,
+            mode: extent.mode,
             entries: if keeps { self.gradient.entries.pointer().cast() } else { null() },
             offsets: self.gradient.point_boxes.offsets().pointer(),
             grad_pooled,
-            argmax: pooled.argmax.pointer(),
+            argmax: if extent.mode == PoolMode::Max { pooled.arrays.pointer(RoiArray::Argmax) } else { null_mut() },
             grad_features,
         };
-        let lanes = (shape.channels as u64).div_ceil(if quads { 4 } else { 1 }).next_power_of_two().min(32);
+        let lanes = (extent.channels as u64).div_ceil(if quads { 4 } else { 1 }).next_power_of_two().min(32);
         let blocks = (u64::from(args.n) * lanes).div_ceil(u64::from(BLOCK));
         let blocks = blocks.clamp(1, u64::from(self.stream.enough_blocks(64))) as u32;
         // SAFETY: room was made; the result is of the located scene, whose entries are queued before.
@@ -83,7 +84,7 @@ impl super::Workspace {
         if !self.keeps() || self.gradient.known || self.gradient.replayed || self.stream.is_capturing()? {
             return Ok(());
         }
-        self.transpose(pooled.shape.layout == RoiLayout::Sparse)?;
+        self.transpose(pooled.extent.layout == RoiLayout::Sparse)?;
         self.gradient.known = true;
         Ok(())
     }

@@ -7,7 +7,7 @@ mod output;
 
 pub(super) use inside::Workspace as InsideWorkspace;
 
-use super::result::Shape;
+use super::arrays::Extent;
 use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
 use crate::{Argument, Error, Result, Rows};
@@ -85,12 +85,12 @@ impl Workspace {
     }
 
     /// Pools over the lists.
-    pub(super) fn pool(&mut self, features: &Rows<'_>, shape: &Shape, out: &mut RoiPooled) -> Result<()> {
+    pub(super) fn pool(&mut self, features: &Rows<'_>, extent: &Extent, out: &mut RoiPooled) -> Result<()> {
         loop {
-            let args = self.emit_args(features, shape, out)?;
+            let args = self.emit_args(features, extent, out)?;
             // SAFETY: `emit_args` made room; the lists are queued before, and their pairs are below `capacity`.
             unsafe { self.stream.launch::<kernels::Emit>((args.boxes * args.parts).max(1), args) }?;
-            if !self.must_grow_rows(shape, out)? {
+            if !self.must_grow_rows(extent, out)? {
                 return Ok(());
             }
         }
@@ -102,7 +102,7 @@ impl Workspace {
         scene: &Scene<'_>,
         params: &RoiPoolParams,
         features: &Rows<'_>,
-        shape: &Shape,
+        extent: &Extent,
         out: &mut RoiPooled,
         arrays: impl FnOnce(&mut RoiPooled) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
@@ -110,7 +110,7 @@ impl Workspace {
         self.enqueue_lists(scene, params)?;
         let made = arrays(out)?;
         loop {
-            self.pool(features, shape, out)?;
+            self.pool(features, extent, out)?;
             if !self.must_grow()? {
                 return Ok(made);
             }
@@ -120,7 +120,7 @@ impl Workspace {
 
     fn reserve(&mut self, scene: &Scene<'_>, params: &RoiPoolParams) -> Result<()> {
         let (boxes, points) = (scene.num_boxes(), scene.num_points());
-        let keep = params.max_points_per_voxel - 1;
+        let keep = params.max_points_per_voxel;
         let pairs_bound = if keep > 0 { boxes as u64 * points as u64 } else { 0 };
         let boxes_of_multiprocessor = boxes.div_ceil(self.stream.enough_blocks(1) as usize);
         let direct = (1..=DIRECT_POINTS).contains(&(points as u64 * boxes_of_multiprocessor as u64));

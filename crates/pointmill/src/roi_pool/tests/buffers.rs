@@ -102,7 +102,7 @@ fn memory_of_others_does_not_grow() {
         let (features, grad) = (vec![f16::ONE; 300], vec![f16::ONE; 40 * 8]);
         pooler.run(scene(&arrays), Rows::new(&features, 1).unwrap(), &mut pooled).unwrap();
         let tensor = stream.upload(&[7.0f32; 300]).unwrap();
-        let mut out = FeatureBuffer::F32(borrowed(&stream, &tensor, 0, 300));
+        let mut out = AnyBuffer::from(borrowed(&stream, &tensor, 0, 300));
         let e = pooler.backward(&pooled, Rows::new(&grad, 1).unwrap(), &mut out).unwrap_err().to_string();
         assert_eq!(e, "buffer: expected memory of type f16, as it is not pointmill's own, got f32", "{name}");
         assert_eq!(tensor.read(300).unwrap(), [7.0; 300], "{name}");
@@ -114,7 +114,7 @@ fn memory_of_others_does_not_grow() {
 fn pooled_features_go_to_memory_of_others() {
     let arrays = arrays(5, 300);
     let features: Vec<f32> = (0..300).map(|i| i as f32).collect();
-    let params = RoiPoolParams { out_size: [3, 1, 3], max_points_per_voxel: 4, ..RoiPoolParams::default() };
+    let params = RoiPoolParams { out_size: [3, 1, 3], max_points_per_voxel: 3, ..RoiPoolParams::default() };
     let input = || Rows::new(&features, 1).unwrap();
     let want = roi_pool(scene(&arrays), input(), &params, &Device::cpu()).unwrap().read().unwrap();
     for (name, device) in kernel_devices() {
@@ -123,14 +123,11 @@ fn pooled_features_go_to_memory_of_others() {
         let mut pooled = pooler.output().unwrap();
         let (values, argmax) = (stream.upload(&[-7.0f32; 50]).unwrap(), stream.upload(&[-7; 50]).unwrap());
         let indices = stream.upload(&[-7; 200]).unwrap();
-        let nothing = RoiBuffers::new(&stream, ElementType::F32).unwrap();
-        let buffers = RoiBuffers {
-            pooled: FeatureBuffer::F32(borrowed(&stream, &values, 0, 46)),
-            argmax: borrowed(&stream, &argmax, 0, 45),
-            point_indices: borrowed(&stream, &indices, 0, 180),
-            ..nothing
-        };
-        pooled.exchange(buffers).unwrap();
+        let mut lent = Arrays::new(&stream);
+        lent.set(RoiArray::Pooled, borrowed(&stream, &values, 0, 46));
+        lent.set(RoiArray::Argmax, borrowed(&stream, &argmax, 0, 45));
+        lent.set(RoiArray::PointIndices, borrowed(&stream, &indices, 0, 180));
+        pooled.exchange(lent).unwrap();
         for _ in 0..2 {
             pooler.run(scene(&arrays), input(), &mut pooled).unwrap();
             assert_eq!(pooled.read().unwrap(), want, "{name}");
@@ -138,8 +135,8 @@ fn pooled_features_go_to_memory_of_others() {
         assert_eq!(values.read(50).unwrap()[46..], [-7.0; 4], "{name}");
         assert_eq!(argmax.read(50).unwrap()[45..], [-7; 5], "{name}");
         assert_eq!(indices.read(200).unwrap()[180..], [-7; 20], "{name}");
-        let nothing = RoiBuffers::new(&stream, ElementType::F32).unwrap();
-        let short = RoiBuffers { pooled: FeatureBuffer::F32(borrowed(&stream, &values, 0, 45)), ..nothing };
+        let mut short = Arrays::new(&stream);
+        short.set(RoiArray::Pooled, borrowed(&stream, &values, 0, 45));
         pooled.exchange(short).unwrap();
         let e = pooler.run(scene(&arrays), input(), &mut pooled).unwrap_err().to_string();
         assert_eq!(e, "buffer: expected room for 46 elements in memory that is not pointmill's own, got 45", "{name}");

@@ -28,12 +28,12 @@ fn element(arrays: &Arrays, name: &str) -> ElementType {
 }
 
 /// An array of `f32`, or of the bits of a half type.
-fn values(arrays: &Arrays, name: &str, element: ElementType) -> FeatureArray {
+fn values(arrays: &Arrays, name: &str, element: ElementType) -> AnyArray {
     let bits = || arrays[name].as_u16().unwrap().iter();
     match element {
-        ElementType::F32 => FeatureArray::F32(arrays[name].as_f32().unwrap().to_vec()),
-        ElementType::F16 => FeatureArray::F16(bits().map(|&b| f16::from_bits(b)).collect()),
-        ElementType::Bf16 => FeatureArray::Bf16(bits().map(|&b| bf16::from_bits(b)).collect()),
+        ElementType::F32 => AnyArray::F32(arrays[name].as_f32().unwrap().to_vec()),
+        ElementType::F16 => AnyArray::F16(bits().map(|&b| f16::from_bits(b)).collect()),
+        ElementType::Bf16 => AnyArray::Bf16(bits().map(|&b| bf16::from_bits(b)).collect()),
     }
 }
 
@@ -50,7 +50,8 @@ fn case(arrays: &Arrays) -> Case {
         splits: splits("box_splits").zip(splits("point_splits")),
         params: RoiPoolParams {
             out_size: integers(arrays, "out_size").try_into().unwrap(),
-            max_points_per_voxel: number(arrays, "max_points") as u32,
+            // The slots of the peers' layout: one of them holds the count.
+            max_points_per_voxel: number(arrays, "max_points") as u32 - 1,
             origin: [BoxOrigin::BottomCenter, BoxOrigin::Center][number(arrays, "origin") as usize],
             margin: arrays["margin"].as_f32().unwrap()[0],
             ..RoiPoolParams::default()

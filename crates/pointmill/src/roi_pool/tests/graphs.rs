@@ -19,7 +19,7 @@ struct Rig {
     grad: Buffer<f32>,
     pooler: RoiPooler,
     out: RoiPooled,
-    gradient: FeatureBuffer,
+    gradient: AnyBuffer,
     /// What the arrays hold, but for the points.
     host: [Vec<f32>; 3],
 }
@@ -34,7 +34,7 @@ fn cloud(seed: u64) -> Vec<f32> {
 }
 
 fn params() -> RoiPoolParams {
-    RoiPoolParams { out_size: [2; 3], max_points_per_voxel: 40, origin: BoxOrigin::Center, ..RoiPoolParams::default() }
+    RoiPoolParams { out_size: [2; 3], max_points_per_voxel: 39, origin: BoxOrigin::Center, ..RoiPoolParams::default() }
 }
 
 impl Rig {
@@ -51,7 +51,7 @@ impl Rig {
             features: stream.upload(&host[1]).unwrap(),
             grad: stream.upload(&host[2]).unwrap(),
             out: pooler.output().unwrap(),
-            gradient: FeatureBuffer::new(&stream, ElementType::F32).unwrap(),
+            gradient: AnyBuffer::new(&stream, Dtype::F32).unwrap(),
             pooler,
             stream,
             host,
@@ -80,7 +80,7 @@ impl Rig {
     }
 
     /// The result and the gradient for these points, by the CPU.
-    fn want(&self, points: &[f32], grad: &[f32], splits: Option<&[[usize; 3]; 2]>) -> (RoiArrays, FeatureArray) {
+    fn want(&self, points: &[f32], grad: &[f32], splits: Option<&[[usize; 3]; 2]>) -> (RoiArrays, AnyArray) {
         let scene = Scene::new(Rows::new(&self.host[0], 7).unwrap(), Rows::new(points, 3).unwrap());
         let scene = match splits {
             Some([boxes, points]) => scene.batch(boxes, points),
@@ -90,7 +90,7 @@ impl Rig {
         let mut pooler = RoiPooler::new(&stream, &params()).unwrap();
         let mut out = pooler.output().unwrap();
         pooler.run(scene, Rows::new(&self.host[1], CHANNELS).unwrap(), &mut out).unwrap();
-        let mut gradient = FeatureBuffer::new(&stream, ElementType::F32).unwrap();
+        let mut gradient = AnyBuffer::new(&stream, Dtype::F32).unwrap();
         pooler.backward(&out, Rows::new(grad, CHANNELS).unwrap(), &mut gradient).unwrap();
         (out.read().unwrap(), gradient.read(POINTS * CHANNELS).unwrap())
     }

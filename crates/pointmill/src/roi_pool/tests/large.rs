@@ -35,12 +35,12 @@ fn more_voxels_than_2_to_the_31() {
 fn a_result_that_fits_no_memory_is_an_error() {
     let (boxes, points, params) = many_voxels();
     let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 3).unwrap());
-    let params = RoiPoolParams { layout: RoiLayout::Dense, max_points_per_voxel: 1 << 20, ..params };
+    let params = RoiPoolParams { layout: RoiLayout::Dense, max_points_per_voxel: (1 << 20) - 1, ..params };
     let features = vec![0.0f32; 6000 * 4096];
     let Some(gpu) = gpu() else { return };
     let e = roi_pool(scene, Rows::new(&features, 4096).unwrap(), &params, &gpu).unwrap_err();
     assert!(matches!(e, Error::OutOfMemory { bytes: 49_152_000_000_000, .. }), "{e}");
-    let small = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 2, ..params };
+    let small = RoiPoolParams { out_size: [1; 3], max_points_per_voxel: 1, ..params };
     assert!(roi_pool(scene, Rows::new(&features, 4096).unwrap(), &small, &gpu).is_ok());
 }
 
@@ -53,7 +53,9 @@ fn slots_count_in_64_bits() {
     let Some(gpu) = gpu() else { return };
     let features = vec![f16::ONE; 6000];
     let pooled = roi_pool(scene, Rows::new(&features, 1).unwrap(), &params, &gpu).unwrap();
-    let FeatureArray::F16(all) = pooled.pooled().read(3_000_000_000).unwrap() else { panic!("f16") };
+    let AnyArray::F16(all) = pooled.array(RoiArray::Pooled).unwrap().read(3_000_000_000).unwrap() else {
+        panic!("f16")
+    };
     let slot = |b: usize| ((b * 100 + 98) * 100 + 98) * 100 + 98;
     assert!((0..3000).all(|b| all[slot(b)] == f16::ONE));
     assert_eq!(all.iter().filter(|v| v.to_bits() != 0).count(), 3000);
@@ -66,7 +68,7 @@ fn three_million_points_and_sizes_past_255() {
     let boxes = [15.0f32, 5.0, 0.0, 6.0, 3.0, 1.0, 0.5, /**/ 29.0, 9.0, 0.0, 3.0, 3.0, 1.0, -0.7];
     let params = RoiPoolParams {
         out_size: [600, 300, 1],
-        max_points_per_voxel: 2,
+        max_points_per_voxel: 1,
         layout: RoiLayout::Sparse,
         ..RoiPoolParams::default()
     };

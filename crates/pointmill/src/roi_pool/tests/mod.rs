@@ -10,17 +10,17 @@ mod parity;
 mod streams;
 
 use super::*;
-use crate::{BoxOrigin, ElementType, bf16, f16};
+use crate::{AnyArray, BoxOrigin, Dtype, ElementType, bf16, f16};
 
 /// One scene and what is asked of it.
 #[derive(Clone, Debug)]
 struct Case {
-    boxes: FeatureArray,
-    points: FeatureArray,
+    boxes: AnyArray,
+    points: AnyArray,
     point_columns: usize,
-    features: FeatureArray,
+    features: AnyArray,
     /// `[R, C]`: the gradient of each non-empty voxel.
-    grad: Option<FeatureArray>,
+    grad: Option<AnyArray>,
     channels: usize,
     splits: Option<(Vec<usize>, Vec<usize>)>,
     params: RoiPoolParams,
@@ -50,29 +50,31 @@ struct Answers {
     crop: (Vec<i64>, Vec<i32>),
 }
 
-fn input(array: &FeatureArray, columns: usize) -> Rows<'_> {
+fn input(array: &AnyArray, columns: usize) -> Rows<'_> {
     match array {
-        FeatureArray::F32(v) => Rows::new(v, columns),
-        FeatureArray::F16(v) => Rows::new(v, columns),
-        FeatureArray::Bf16(v) => Rows::new(v, columns),
+        AnyArray::F32(v) => Rows::new(v, columns),
+        AnyArray::F16(v) => Rows::new(v, columns),
+        AnyArray::Bf16(v) => Rows::new(v, columns),
+        other => panic!("{other:?}"),
     }
     .unwrap()
 }
 
-fn bits(array: &FeatureArray) -> Vec<u32> {
+fn bits(array: &AnyArray) -> Vec<u32> {
     match array {
-        FeatureArray::F32(v) => v.iter().map(|v| v.to_bits()).collect(),
-        FeatureArray::F16(v) => v.iter().map(|v| u32::from(v.to_bits())).collect(),
-        FeatureArray::Bf16(v) => v.iter().map(|v| u32::from(v.to_bits())).collect(),
+        AnyArray::F32(v) => v.iter().map(|v| v.to_bits()).collect(),
+        AnyArray::F16(v) => v.iter().map(|v| u32::from(v.to_bits())).collect(),
+        AnyArray::Bf16(v) => v.iter().map(|v| u32::from(v.to_bits())).collect(),
+        other => panic!("{other:?}"),
     }
 }
 
 /// Values of any type from `f32`.
-fn array(element: ElementType, values: &[f32]) -> FeatureArray {
+fn array(element: ElementType, values: &[f32]) -> AnyArray {
     match element {
-        ElementType::F32 => FeatureArray::F32(values.to_vec()),
-        ElementType::F16 => FeatureArray::F16(values.iter().map(|&v| f16::from_f32(v)).collect()),
-        ElementType::Bf16 => FeatureArray::Bf16(values.iter().map(|&v| bf16::from_f32(v)).collect()),
+        ElementType::F32 => AnyArray::F32(values.to_vec()),
+        ElementType::F16 => AnyArray::F16(values.iter().map(|&v| f16::from_f32(v)).collect()),
+        ElementType::Bf16 => AnyArray::Bf16(values.iter().map(|&v| bf16::from_f32(v)).collect()),
     }
 }
 
@@ -90,7 +92,7 @@ impl Case {
     }
 
     /// The features, or a gradient with the same columns.
-    fn rows<'a>(&self, values: &'a FeatureArray) -> Rows<'a> {
+    fn rows<'a>(&self, values: &'a AnyArray) -> Rows<'a> {
         input(values, self.channels)
     }
 
@@ -124,7 +126,7 @@ impl Case {
         assert_eq!((&got_max.coords, &got_max.indices), (&got_mean.coords, &got_mean.indices));
         assert_eq!(got_mean.argmax, None);
         if let Some(grad) = &self.grad {
-            let mut out = FeatureBuffer::new(max.stream(), ElementType::F32).unwrap();
+            let mut out = AnyBuffer::new(max.stream(), Dtype::F32).unwrap();
             let values = self.num_points() * self.channels;
             pooler.backward(&max, self.rows(grad), &mut out).unwrap();
             a.grad_max = bits(&out.read(values).unwrap());
@@ -152,7 +154,7 @@ impl Case {
         a.point_indices = got.point_indices.unwrap();
         if let Some(grad) = &self.grad {
             let dense_grad = self.dense_grad(grad, &a.coords);
-            let mut from_dense = FeatureBuffer::new(out.stream(), ElementType::F32).unwrap();
+            let mut from_dense = AnyBuffer::new(out.stream(), Dtype::F32).unwrap();
             pooler.backward(&out, self.rows(&dense_grad), &mut from_dense).unwrap();
             let got = from_dense.read(self.num_points() * self.channels).unwrap();
             assert_eq!(bits(&got), a.grad_max, "gradient of the dense layout");
@@ -169,13 +171,14 @@ impl Case {
     }
 
     /// The gradient of the non-empty voxels among those of all.
-    fn dense_grad(&self, grad: &FeatureArray, coords: &[i32]) -> FeatureArray {
+    fn dense_grad(&self, grad: &AnyArray, coords: &[i32]) -> AnyArray {
         let [ox, oy, oz] = self.params.out_size.map(|n| n as usize);
         let mut all = vec![f32::NAN; self.scene().num_boxes() * ox * oy * oz * self.channels];
         let wide: Vec<f32> = match grad {
-            FeatureArray::F32(v) => v.clone(),
-            FeatureArray::F16(v) => v.iter().map(|v| v.to_f32()).collect(),
-            FeatureArray::Bf16(v) => v.iter().map(|v| v.to_f32()).collect(),
+            AnyArray::F32(v) => v.clone(),
+            AnyArray::F16(v) => v.iter().map(|v| v.to_f32()).collect(),
+            AnyArray::Bf16(v) => v.iter().map(|v| v.to_f32()).collect(),
+            other => panic!("{other:?}"),
         };
         for (row, at) in coords.chunks_exact(4).enumerate() {
             let [b, x, y, z] = std::array::from_fn(|k| at[k] as usize);

@@ -47,10 +47,10 @@ fn other_streams_wait_and_are_waited_for() {
             assert_eq!(out.read().unwrap(), want, "{name}");
             pooler.pool(f, PoolMode::Max, &mut out).unwrap();
             in_order(&others, "pool");
-            let FeatureArray::F32(grad) = &want.pooled else { panic!("features of f32") };
+            let AnyArray::F32(grad) = &want.pooled else { panic!("features of f32") };
             let grad = arrays.upload(grad).unwrap();
             let _ = arrays.take_steps();
-            let mut gradient = FeatureBuffer::new(&own, ElementType::F32).unwrap();
+            let mut gradient = AnyBuffer::new(&own, Dtype::F32).unwrap();
             pooler.backward(&out, Rows::on_device(&grad, want.report.voxels, 4).unwrap(), &mut gradient).unwrap();
             in_order(&others, "backward");
             let mut inside = PointsInBoxes::new(&own, BoxParams::default()).unwrap();

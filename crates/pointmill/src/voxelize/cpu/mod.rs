@@ -16,13 +16,14 @@ mod tests;
 
 pub(super) use scatter::scatter;
 
-use super::result::{Lists, Mean, Shape};
-use super::{Job, Voxels};
+use super::arrays::Extent;
+use super::{Job, MeanType, Voxels};
+use crate::arrays::vector;
 use crate::device::Buffer;
-use crate::{Points, Result, VoxelGrid, memory};
+use crate::rows::Feature;
+use crate::{Points, Result, VoxelGrid, f16, memory};
 use cells::{Cells, Wanted};
 use keys::Key;
-use pointmill_core::half::f16_bits_from_f32;
 use pointmill_core::hash::Seed;
 use pointmill_kernels::voxelize::Counters;
 use rayon::prelude::*;
@@ -69,9 +70,19 @@ struct Output<'a> {
     mean: Option<&'a mut Vec<f32>>,
     /// `[N]` rows, all bits set for none.
     point_rows: Option<&'a mut [u32]>,
-    lists: Option<&'a mut Lists>,
+    /// Where each row's points start, and the points.
+    lists: Option<(&'a mut Vec<u32>, &'a mut Vec<u32>)>,
+    /// Where each sample's rows start; for batches.
+    voxel_splits: Option<&'a mut Vec<u32>>,
     sources: &'a mut Vec<(u32, u32)>,
     counters: Counters,
+}
+
+impl Output<'_> {
+    /// A sample begins, or the last one ends.
+    fn push_split(&mut self) -> Result<()> {
+        self.voxel_splits.as_mut().map_or(Ok(()), |splits| memory::push(splits, self.rows as u32))
+    }
 }
 
 /// One sample and what is asked of it.
@@ -90,64 +101,56 @@ struct Sample<'a> {
     seed: Seed,
 }
 
-/// Fills the arrays of the result, and returns its shape.
-pub(super) fn run(job: &Job<'_>, points: Points<'_>, workspace: &mut Workspace, out: &mut Voxels) -> Result<Shape> {
-    let mut splits = std::mem::take(host(&mut out.voxel_splits));
-    let done = fill(job, points, workspace, &mut splits, out);
+/// Fills the arrays of the result.
+pub(super) fn run(
+    job: &Job<'_>,
+    extent: &Extent,
+    points: Points<'_>,
+    workspace: &mut Workspace,
+    out: &mut Voxels,
+) -> Result<()> {
+    let done = fill(job, extent, points, workspace, out);
     // Of a call that failed nothing can be read, but buffers know their lengths.
-    *host(&mut out.voxel_splits) = splits;
-    out.sync_len();
+    out.arrays.sync_len();
     done
 }
 
-fn fill(
-    job: &Job<'_>,
-    points: Points<'_>,
-    workspace: &mut Workspace,
-    splits: &mut Vec<u32>,
-    out: &mut Voxels,
-) -> Result<Shape> {
-    let params = job.params;
-    let shape = Shape {
-        points: points.len(),
-        columns: points.columns(),
-        max_points: params.max_points_per_voxel.unwrap_or(0) as usize,
-        coord_columns: job.coord_columns(),
-        samples: job.samples(),
-        rows_bound: job.rows_bound(),
-        padded: params.outputs.padded,
-    };
-
+fn fill(job: &Job<'_>, extent: &Extent, points: Points<'_>, workspace: &mut Workspace, out: &mut Voxels) -> Result<()> {
+    let (params, outputs) = (job.params, &extent.outputs);
     // Half-precision means are first made in single precision.
     let Workspace { seed, narrow, wide, means, sources } = workspace;
-    splits.clear();
+    let (stream, slots) = out.arrays.slots();
+    let [coords, num_points, voxels, mean, point_to_voxel, row_splits, indices, voxel_splits] = slots;
+    let (single, mut half) = match outputs.mean {
+        None => (None, None),
+        Some(MeanType::F32) => (Some(vector(mean, stream)?), None),
+        Some(MeanType::F16) => (Some(&mut *means), Some(vector::<f16>(mean, stream)?)),
+    };
     let mut output = Output {
         rows: 0,
-        coords: host(&mut out.coords),
-        num_points: host(&mut out.num_points),
-        voxels: out.voxels.as_mut().map(host),
-        mean: match &mut out.mean {
-            None => None,
-            Some(Mean::F32(b)) => Some(host(b)),
-            Some(Mean::F16(_)) => Some(means),
-        },
-        point_rows: match &mut out.point_to_voxel {
-            Some(b) => {
-                memory::resize(host(b), points.len(), 0)?;
-                Some(bytemuck::cast_slice_mut(host(b)))
-            }
-            None => None,
-        },
-        lists: out.lists.as_mut(),
+        coords: vector(coords, stream)?,
+        num_points: vector(num_points, stream)?,
+        voxels: if outputs.voxels { Some(vector(voxels, stream)?) } else { None },
+        mean: single,
+        point_rows: None,
+        lists: if extent.lists { Some((vector(row_splits, stream)?, vector(indices, stream)?)) } else { None },
+        voxel_splits: if job.row_splits.is_some() { Some(vector(voxel_splits, stream)?) } else { None },
         sources,
         counters: Counters::default(),
     };
-    if let Some(lists) = &mut output.lists {
-        let row_splits = host(&mut lists.row_splits);
-        row_splits.clear();
-        row_splits.push(0);
+    if outputs.point_to_voxel {
+        let rows = vector::<i32>(point_to_voxel, stream)?;
+        memory::resize(rows, points.len(), 0)?;
+        output.point_rows = Some(bytemuck::cast_slice_mut(rows));
     }
-    for index in 0..shape.samples {
+    if let Some((row_splits, _)) = &mut output.lists {
+        row_splits.clear();
+        memory::push(row_splits, 0)?;
+    }
+    if let Some(splits) = &mut output.voxel_splits {
+        splits.clear();
+    }
+    for index in 0..extent.samples {
         let range = job.row_splits.map_or(0..points.len(), |s| s[index]..s[index + 1]);
         let sample = Sample {
             points,
@@ -160,31 +163,27 @@ fn fill(
             seed: *seed,
             range,
         };
-        memory::push(splits, output.rows as u32)?;
+        output.push_split()?;
         if keys::narrow(job.grid) {
-            run_sample(&sample, narrow, &mut output, &shape)?;
+            run_sample(&sample, narrow, &mut output, extent)?;
         } else {
-            run_sample(&sample, wide, &mut output, &shape)?;
+            run_sample(&sample, wide, &mut output, extent)?;
         }
     }
-    let rows = output.rows;
-    memory::push(splits, rows as u32)?;
-    output.counters.voxels = rows as u32;
-    finish(&mut output, &shape)?;
+    output.push_split()?;
+    output.counters.voxels = output.rows as u32;
+    finish(&mut output, extent)?;
     let counters = output.counters;
-
-    if let Some(Mean::F16(b)) = &mut out.mean {
-        let half = host(b);
+    if let Some(half) = &mut half {
         half.clear();
-        memory::extend(half, means.iter().map(|&m| f16_bits_from_f32(m)))?;
+        memory::extend(half, means.iter().map(|&m| f16::narrow(m)))?;
     }
     out.counters.write(&[counters])?;
-    out.for_host.tell(counters.voxels)?;
-    Ok(shape)
+    out.for_host.tell(counters.voxels)
 }
 
 /// Appends the rows of one sample.
-fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, shape: &Shape) -> Result<()> {
+fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>, extent: &Extent) -> Result<()> {
     let wanted = Wanted {
         sums: out.mean.is_some(),
         lists: out.voxels.is_some() || out.lists.is_some(),
@@ -210,20 +209,19 @@ fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>,
     }
     let rows = Rows {
         first,
-        coords: rows_mut(out.coords, shape.coord_columns, first..end)?,
+        coords: rows_mut(out.coords, extent.coord_columns, first..end)?,
         num_points: rows_mut(out.num_points, 1, first..end)?,
-        mean: out.mean.as_mut().map(|all| rows_mut(all, shape.columns, first..end)).transpose()?,
+        mean: out.mean.as_mut().map(|all| rows_mut(all, extent.columns, first..end)).transpose()?,
         voxels: out
             .voxels
             .as_mut()
-            .map(|all| rows_mut(all, shape.max_points * shape.columns, first..end))
+            .map(|all| rows_mut(all, extent.max_points * extent.columns, first..end))
             .transpose()?,
         sources: out.lists.is_some().then(|| &mut out.sources[..end - first]),
     };
     let order_end = if sample.sorted { sample.grid.num_cells() } else { sample.range.end as u64 };
     let in_rows = merge.write(0, order_end, rows);
-    if let Some(lists) = &mut out.lists {
-        let (row_splits, indices) = (host(&mut lists.row_splits), host(&mut lists.indices));
+    if let Some((row_splits, indices)) = &mut out.lists {
         lists::append(parts, &out.sources[..end - first], &out.num_points[first..end], row_splits, indices)?;
     }
     if let Some(point_rows) = &mut out.point_rows {
@@ -250,20 +248,20 @@ fn rows_mut<T: bytemuck::Pod>(all: &mut Vec<T>, columns: usize, rows: Range<usiz
 }
 
 /// Pads and counts what is done.
-fn finish(output: &mut Output<'_>, shape: &Shape) -> Result<()> {
+fn finish(output: &mut Output<'_>, extent: &Extent) -> Result<()> {
     let rows = output.rows;
     output.counters.kept = output.num_points[..rows].iter().map(|&n| n as u32).sum();
-    let padded = if shape.padded { shape.rows_bound } else { rows };
-    pad(output.coords, shape.coord_columns, rows..padded, -1)?;
+    let padded = extent.rows(rows);
+    pad(output.coords, extent.coord_columns, rows..padded, -1)?;
     pad(output.num_points, 1, rows..padded, 0)?;
     if let Some(voxels) = &mut output.voxels {
-        pad(voxels, shape.max_points * shape.columns, rows..padded, 0.0)?;
+        pad(voxels, extent.max_points * extent.columns, rows..padded, 0.0)?;
     }
     if let Some(means) = &mut output.mean {
-        pad(means, shape.columns, rows..padded, 0.0)?;
+        pad(means, extent.columns, rows..padded, 0.0)?;
     }
-    if let Some(lists) = &mut output.lists {
-        host(&mut lists.indices).truncate(output.counters.kept as usize);
+    if let Some((_, indices)) = &mut output.lists {
+        indices.truncate(output.counters.kept as usize);
     }
     Ok(())
 }

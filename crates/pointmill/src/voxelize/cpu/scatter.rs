@@ -1,25 +1,25 @@
 //! Reductions over the lists of a result.
 
 use super::host;
+use crate::arrays::AnyBuffer;
 use crate::device::{Buffer, Stream};
-use crate::voxelize::ScatterMode;
-use crate::voxelize::result::Lists;
+use crate::voxelize::{ScatterMode, VoxelArray, Voxels};
 use crate::{Points, Result};
 use pointmill_core::mean::{canonical, larger, mean_from_sum};
 use rayon::prelude::*;
 
 /// Reduces features over the lists of a result.
 pub(in crate::voxelize) fn scatter(
-    lists: &Lists,
+    voxels: &Voxels,
     features: Points<'_>,
-    rows: usize,
     stream: &Stream,
     mode: ScatterMode,
 ) -> Result<Buffer<f32>> {
     let columns = features.columns();
-    let mut output = stream.alloc(rows * columns)?;
-    let (splits, indices) = (lists.row_splits.as_slice(), lists.indices.as_slice());
-    let (splits, indices) = splits.zip(indices).expect("the CPU path has CPU buffers");
+    let mut output = stream.alloc(voxels.num_voxels()? * columns)?;
+    let list = |array| voxels.arrays.get(array).and_then(AnyBuffer::typed::<u32>).and_then(Buffer::as_slice);
+    let lists = list(VoxelArray::RowSplits).zip(list(VoxelArray::Indices));
+    let (splits, indices) = lists.expect("the CPU path has CPU buffers");
     stream.device().install(|| {
         host(&mut output).par_chunks_mut(columns).with_min_len(256).enumerate().for_each(|(row, out)| {
             let points = &indices[splits[row] as usize..splits[row + 1] as usize];

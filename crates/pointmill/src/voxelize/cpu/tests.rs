@@ -20,11 +20,12 @@ fn points_of(grid: &VoxelGrid, ids: &[u64]) -> Vec<f32> {
 fn looks(grid: &VoxelGrid, params: &VoxelizeParams, ids: &[u64], stream: &Stream, device: &Device) -> (bool, u64) {
     let data = points_of(grid, ids);
     let points = Points::new(&data, 4).unwrap();
-    let mut out = Voxels::new(stream, params).unwrap();
+    let mut out = Voxels::new(stream).unwrap();
     let mut workspace = Workspace::new();
     let job = Job { input: points.into(), row_splits: None, params, grid };
-    let shape = device.install(|| run(&job, points, &mut workspace, &mut out)).unwrap();
-    (out.shape, out.filled) = (shape, true);
+    let extent = Extent::new(&job);
+    device.install(|| run(&job, &extent, points, &mut workspace, &mut out)).unwrap();
+    (out.extent, out.filled) = (extent, true);
     assert_eq!(out.num_voxels().unwrap(), ids.len().min(params.max_voxels as usize));
     let [x, y, z] = grid.cell_of_id(ids[ids.len() / 2]).map(|c| c as i32);
     assert_eq!(out.read().unwrap().coords[ids.len() / 2 * 3..][..3], [z, y, x]);
@@ -90,8 +91,8 @@ fn honest_clouds_are_scattered_evenly() {
         let cloud = drive.sweep(0);
         let mut workspace = Workspace::new();
         let job = Job { input: (&cloud).into(), row_splits: None, params: &params, grid: &grid };
-        let mut out = Voxels::new(&stream, &params).unwrap();
-        device.install(|| run(&job, cloud.points(), &mut workspace, &mut out)).unwrap();
+        let mut out = Voxels::new(&stream).unwrap();
+        device.install(|| run(&job, &Extent::new(&job), cloud.points(), &mut workspace, &mut out)).unwrap();
         let (secret, steps) = workspace.narrow.parts[0].table.steps_taken();
         assert!(!secret && steps < 2 * cloud.len() as u64, "{size} m: {steps} steps");
     }

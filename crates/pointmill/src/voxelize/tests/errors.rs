@@ -41,7 +41,7 @@ fn points_are_named_with_expected_and_got() {
         let e = Rows::on_device(&buffer, 3, 4).unwrap_err();
         assert_eq!(e.to_string(), "buffer: expected 3 x 4 values, got 8");
         assert!(Rows::on_device(&buffer, usize::MAX, 4).is_err());
-        let e = voxelizer.run(Rows::new(&[crate::f16::ONE; 8], 4).unwrap(), &mut voxels).unwrap_err();
+        let e = voxelizer.run(Rows::new(&[f16::ONE; 8], 4).unwrap(), &mut voxels).unwrap_err();
         assert_eq!(e.to_string(), "points: expected values of type f32, got f16");
         for splits in [&[][..], &[0], &[1, 2], &[0, 3, 2], &[0, 1]] {
             let points = Points::new(&[0.0; 8], 4).unwrap();
@@ -62,7 +62,7 @@ fn devices_are_not_mixed() {
     let mut voxels = voxelizer.output().unwrap();
     let e = voxelizer.run(Rows::on_device(&buffer, 1, 4).unwrap(), &mut voxels).unwrap_err();
     assert_eq!(e.to_string(), "points: expected memory of cpu, got twin");
-    let mut foreign = Voxels::new(&twin, voxelizer.params()).unwrap();
+    let mut foreign = Voxels::new(&twin).unwrap();
     let e = voxelizer.run(Points::new(&[0.0; 4], 4).unwrap(), &mut foreign).unwrap_err();
     assert_eq!(e.to_string(), "voxels: expected a result on cpu, got twin");
 }

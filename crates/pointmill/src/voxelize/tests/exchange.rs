@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{devices, kernel_devices};
-use crate::{Buffer, Stream};
+use crate::{AnyBuffer, Value};
 
 const POINTS: [f32; 15] = [0.5, 0.5, 0.5, 2.5, 0.5, 0.5, 0.6, 0.5, 0.5, 3.5, 0.5, 0.5, 2.6, 0.5, 0.5];
 
@@ -25,44 +25,48 @@ fn arrays_are_taken_and_made_anew() {
         let mut voxels = voxelizer.output().unwrap();
         voxelizer.run(cloud(), &mut voxels).unwrap();
         let want = voxels.read().unwrap();
-        let taken = voxels.exchange(VoxelBuffers::new(&stream, &params()).unwrap()).unwrap();
+        let taken = voxels.exchange(Arrays::new(&stream)).unwrap();
         assert_eq!((voxels.num_voxels().unwrap(), voxels.report().unwrap()), (0, Report::default()), "{name}");
+        assert!(voxels.array(VoxelArray::Coords).is_none(), "{name}");
         let empty = voxels.read().unwrap();
         assert!(empty.coords.is_empty() && empty.point_to_voxel == Some(vec![]), "{name}");
-        assert_eq!(empty.lists, Some((vec![0], vec![])), "{name}");
+        assert_eq!((empty.row_splits, empty.indices), (Some(vec![0]), Some(vec![])), "{name}");
         let e = scatter(&voxels, Points::new(&[], 3).unwrap(), ScatterMode::Sum).unwrap_err().to_string();
         let expected = "voxels: expected a result that a call has filled, got one without rows";
         assert_eq!(e, expected, "{name}");
         // Another cloud into the new arrays leaves the old ones as they are.
         voxelizer.run(Points::new(&[3.5, 3.5, 0.5], 3).unwrap(), &mut voxels).unwrap();
         assert_eq!(voxels.read().unwrap().coords, [0, 3, 3], "{name}");
-        assert_eq!(taken.coords.read(want.coords.len()).unwrap(), want.coords, "{name}");
-        assert_eq!(taken.voxels.unwrap().read(18).unwrap(), want.voxels.unwrap(), "{name}");
-        assert_eq!(taken.point_to_voxel.unwrap().read(5).unwrap(), [0, 1, 0, 2, 1], "{name}");
-        assert_eq!(taken.lists.unwrap().indices.read(5).unwrap(), [0, 2, 1, 4, 3], "{name}");
+        let read = |array, len| taken.get(array).unwrap().read(len).unwrap();
+        assert_eq!(read(VoxelArray::Coords, want.coords.len()), AnyArray::I32(want.coords), "{name}");
+        assert_eq!(read(VoxelArray::Voxels, 18), AnyArray::F32(want.voxels.unwrap()), "{name}");
+        assert_eq!(read(VoxelArray::PointToVoxel, 5), AnyArray::I32(vec![0, 1, 0, 2, 1]), "{name}");
+        assert_eq!(read(VoxelArray::Indices, 5), AnyArray::U32(vec![0, 2, 1, 4, 3]), "{name}");
     }
 }
 
 /// The arrays of a result in memory that outlives them, as somebody else's.
-fn lent(stream: &Stream, memory: &VoxelBuffers, rows: usize) -> VoxelBuffers {
-    fn over<T: bytemuck::Pod>(stream: &Stream, memory: &Buffer<T>, len: usize) -> Buffer<T> {
+fn lent(stream: &Stream, memory: &Arrays<VoxelArray>, rows: usize) -> Arrays<VoxelArray> {
+    fn over<T: Value>(stream: &Stream, memory: &Arrays<VoxelArray>, array: VoxelArray, len: usize) -> AnyBuffer
+    where
+        AnyBuffer: From<Buffer<T>>,
+    {
+        let memory = memory.get(array).and_then(AnyBuffer::typed::<T>).unwrap();
         assert!(len <= memory.len());
         // SAFETY: the test keeps the memory, which has room.
-        unsafe { Buffer::from_raw_cuda(stream, memory.device_pointer(), len) }.unwrap()
+        unsafe { Buffer::<T>::from_raw_cuda(stream, memory.device_pointer(), len) }.unwrap().into()
     }
-    let Some(Mean::F32(mean)) = &memory.mean else { panic!("means of f32") };
-    let lists = memory.lists.as_ref().unwrap();
-    VoxelBuffers {
-        coords: over(stream, &memory.coords, rows * 3),
-        num_points: over(stream, &memory.num_points, rows),
-        voxels: memory.voxels.as_ref().map(|b| over(stream, b, rows * 6)),
-        mean: Some(Mean::F32(over(stream, mean, rows * 3))),
-        point_to_voxel: memory.point_to_voxel.as_ref().map(|b| over(stream, b, 5)),
-        lists: Some(Lists {
-            row_splits: over(stream, &lists.row_splits, rows + 1),
-            indices: over(stream, &lists.indices, 5),
-        }),
+    let mut lent = Arrays::new(stream);
+    for (array, len) in [(VoxelArray::Coords, rows * 3), (VoxelArray::NumPoints, rows), (VoxelArray::PointToVoxel, 5)] {
+        lent.set(array, over::<i32>(stream, memory, array, len));
     }
+    for (array, len) in [(VoxelArray::Voxels, rows * 6), (VoxelArray::Mean, rows * 3)] {
+        lent.set(array, over::<f32>(stream, memory, array, len));
+    }
+    for (array, len) in [(VoxelArray::RowSplits, rows + 1), (VoxelArray::Indices, 5)] {
+        lent.set(array, over::<u32>(stream, memory, array, len));
+    }
+    lent
 }
 
 /// Results go to memory of the caller's, which is never replaced.
@@ -74,13 +78,13 @@ fn results_go_to_memory_of_others() {
         let mut voxels = voxelizer.output().unwrap();
         voxelizer.run(cloud(), &mut voxels).unwrap();
         let want = voxels.read().unwrap();
-        let memory = voxels.exchange(VoxelBuffers::new(&stream, &params()).unwrap()).unwrap();
+        let memory = voxels.exchange(Arrays::new(&stream)).unwrap();
         for _ in 0..2 {
             voxels.exchange(lent(&stream, &memory, 5)).unwrap();
             voxelizer.run(cloud(), &mut voxels).unwrap();
             assert_same(&voxels.read().unwrap(), &want, name);
         }
-        assert_eq!(memory.coords.read(9).unwrap(), want.coords, "{name}");
+        assert_eq!(memory.get(VoxelArray::Coords).unwrap().read(9).unwrap(), AnyArray::I32(want.coords), "{name}");
         // There may be five rows, and there is room for two.
         voxels.exchange(lent(&stream, &memory, 2)).unwrap();
         let e = voxelizer.run(cloud(), &mut voxels).unwrap_err().to_string();
@@ -92,13 +96,44 @@ fn results_go_to_memory_of_others() {
 fn arrays_that_do_not_fit_are_refused() {
     let (a, b) = (Device::twin().stream().unwrap(), Device::twin().stream().unwrap());
     let mut voxels = Voxelizer::new(&a, &params()).unwrap().output().unwrap();
-    let e = voxels.exchange(VoxelBuffers::new(&b, &params()).unwrap()).unwrap_err().to_string();
+    let e = voxels.exchange(Arrays::new(&b)).unwrap_err().to_string();
     assert_eq!(e, "arrays: expected arrays of the stream of the result, got arrays of another one");
-    let mut half = params();
-    half.outputs.mean = Some(MeanType::F16);
-    for other in [VoxelizeParams::dynamic([1.0; 3], params().range), half] {
-        let e = voxels.exchange(VoxelBuffers::new(&a, &other).unwrap()).unwrap_err().to_string();
-        assert_eq!(e, "arrays: expected the arrays that the parameters ask for, got others");
+    let mut mixed = Arrays::new(&a);
+    mixed.set(VoxelArray::Coords, b.upload(&[0i32; 15]).unwrap());
+    assert!(voxels.exchange(mixed).is_err());
+    // Means of a type that the call does not make: own memory is made anew, lent memory is refused.
+    let halves = a.upload(&[f16::ONE; 15]).unwrap();
+    // SAFETY: the test keeps the memory.
+    let foreign = unsafe { Buffer::<f16>::from_raw_cuda(&a, halves.device_pointer(), 15) }.unwrap();
+    let mut voxelizer = Voxelizer::new(&a, &params()).unwrap();
+    for (halves, refused) in [(foreign, true), (halves, false)] {
+        let mut arrays = Arrays::new(&a);
+        arrays.set(VoxelArray::Mean, halves);
+        voxels.exchange(arrays).unwrap();
+        let told = voxelizer.run(cloud(), &mut voxels).map_err(|e| e.to_string());
+        let expected = "buffer: expected memory of type f32, as it is not pointmill's own, got f16";
+        assert_eq!(told.err(), refused.then(|| expected.to_owned()));
+    }
+    assert_eq!(voxels.num_voxels().unwrap(), 3);
+}
+
+/// Every array has the name, the type and the shape that files know, and comes back from one.
+#[test]
+fn arrays_go_through_files_by_name() {
+    let mut voxelizer = Voxelizer::new(&Device::cpu().stream().unwrap(), &params()).unwrap();
+    let mut voxels = voxelizer.output().unwrap();
+    voxelizer.run_batch(cloud(), &[0, 2, 5], &mut voxels).unwrap();
+    let (arrays, specs) = (voxels.read().unwrap(), voxels.specs().unwrap());
+    let path = std::env::temp_dir().join(format!("pointmill-arrays-{}.npz", std::process::id()));
+    pointmill_io::write_result(&path, &arrays, &"a report").unwrap();
+    let read = pointmill_io::read_result(&path, pointmill_io::ResultKind::Voxels);
+    std::fs::remove_file(&path).unwrap();
+    let read = read.unwrap();
+    assert_eq!(specs.len(), VoxelArray::ALL.len());
+    for (spec, (name, view)) in specs.iter().zip(crate::NamedArrays::arrays(&arrays)) {
+        assert_eq!((spec.array.as_str(), spec.dtype, &*spec.shape), (name, view.dtype(), view.shape()));
+        let array = read.get(name).unwrap();
+        assert_eq!((array.view().values(), array.shape()), (view.values(), view.shape()), "{name}");
     }
 }
 
@@ -131,22 +166,23 @@ fn arrays_may_be_made_in_the_course_of_a_call() {
             }
             let want = voxels.read().unwrap();
             for _ in 0..2 {
-                let refused = voxelizer.run_into(cloud(), splits, &mut voxels, || Err(Trouble::Own));
+                let refused = voxelizer.run_into(cloud().into(), splits, &mut voxels, |_| Err(Trouble::Own));
                 assert_eq!(refused.unwrap_err(), Trouble::Own, "{name}");
                 let mut asked = 0;
-                let arrays = || {
+                let arrays = |bounds: &[ArraySpec<VoxelArray>]| {
                     asked += 1;
-                    Ok::<_, Trouble>(VoxelBuffers::new(&stream, &params)?)
+                    // As many rows as points, which are fewer than the cap.
+                    let rows =
+                        bounds.iter().find(|spec| spec.array == VoxelArray::NumPoints).map(|spec| spec.shape.to_vec());
+                    assert_eq!(rows, Some(vec![5]), "{name}");
+                    Ok::<_, Trouble>(Arrays::new(&stream))
                 };
-                let before = voxelizer.run_into(cloud(), splits, &mut voxels, arrays).unwrap();
+                let before = voxelizer.run_into(cloud().into(), splits, &mut voxels, arrays).unwrap();
                 assert_eq!(asked, 1, "{name}");
                 assert_same(&voxels.read().unwrap(), &want, name);
-                assert_eq!(before.coords.read(want.coords.len()).unwrap(), want.coords, "{name}");
+                let coords = before.get(VoxelArray::Coords).unwrap().read(want.coords.len()).unwrap();
+                assert_eq!(coords, AnyArray::I32(want.coords.clone()), "{name}");
             }
-            let other = VoxelizeParams::dynamic([1.0; 3], params.range);
-            let wrong = voxelizer.run_into(cloud(), splits, &mut voxels, || VoxelBuffers::new(&stream, &other));
-            let e = wrong.unwrap_err().to_string();
-            assert_eq!(e, "arrays: expected the arrays that the parameters ask for, got others", "{name}");
         }
     }
 }
@@ -161,8 +197,8 @@ fn a_panic_in_the_course_of_a_call_leaves_an_empty_result() {
         let mut voxels = Voxelizer::new(&other, &params()).unwrap().output().unwrap();
         voxelizer.run(cloud(), &mut voxels).unwrap();
         let want = voxels.read().unwrap();
-        let panics = || -> Result<VoxelBuffers> { panic!("in the course of a call") };
-        catch_unwind(AssertUnwindSafe(|| voxelizer.run_into(cloud(), None, &mut voxels, panics))).unwrap_err();
+        let panics = |_: &[ArraySpec<VoxelArray>]| -> Result<Arrays<VoxelArray>> { panic!("in the course of a call") };
+        catch_unwind(AssertUnwindSafe(|| voxelizer.run_into(cloud().into(), None, &mut voxels, panics))).unwrap_err();
         assert!(voxels.stream().same_queue(&other), "{name}");
         assert_eq!((voxels.num_voxels().unwrap(), voxels.report().unwrap()), (0, Report::default()), "{name}");
         assert!(voxels.read().unwrap().coords.is_empty(), "{name}");

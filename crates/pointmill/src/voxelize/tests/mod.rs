@@ -7,6 +7,12 @@ mod parity;
 mod seeds;
 
 use super::*;
+use crate::{AnyArray, f16};
+
+/// Equal bit for bit, NaN included.
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| v.to_bits()).collect()
+}
 
 /// Everything a call returns and everything `scatter` makes of it.
 fn run(job: &Case<'_>, device: &Device) -> VoxelArrays {
@@ -30,22 +36,8 @@ struct Case<'a> {
     params: VoxelizeParams,
 }
 
-/// Equal bit for bit, NaN included.
-fn bits(values: &[f32]) -> Vec<u32> {
-    values.iter().map(|v| v.to_bits()).collect()
-}
-
-/// Panics where two results differ, naming the array.
+/// Panics where two results differ, naming the arrays.
 fn assert_same(got: &VoxelArrays, want: &VoxelArrays, what: &str) {
     assert_eq!(got.report, want.report, "{what}: report");
-    assert_eq!(got.coords, want.coords, "{what}: coords");
-    assert_eq!(got.num_points, want.num_points, "{what}: num_points");
-    assert_eq!(got.point_to_voxel, want.point_to_voxel, "{what}: point_to_voxel");
-    assert_eq!(got.voxels.as_deref().map(bits), want.voxels.as_deref().map(bits), "{what}: voxels");
-    match (&got.mean, &want.mean) {
-        (Some(MeanArray::F32(got)), Some(MeanArray::F32(want))) => assert_eq!(bits(got), bits(want), "{what}: mean"),
-        (got, want) => assert_eq!(got, want, "{what}: mean"),
-    }
-    assert_eq!(got.lists, want.lists, "{what}: lists");
-    assert_eq!(got.voxel_splits, want.voxel_splits, "{what}: voxel_splits");
+    assert_eq!(crate::differences(got, want), [""; 0], "{what}");
 }

@@ -71,9 +71,9 @@ fn lost_points_are_counted_in_any_order_of_blocks() {
                 set_block_order(blocks);
                 let mut voxelizer = Voxelizer::new(&device.stream().unwrap(), &params).unwrap();
                 let mut voxels = voxelizer.output().unwrap();
-                let small = |voxelizer: &mut Voxelizer, mask| match &mut voxelizer.path {
-                    Path::Gpu(workspace) => workspace.mask = mask,
-                    Path::Cpu(_) => unreachable!("a device with kernels"),
+                let small = |voxelizer: &mut Voxelizer, mask| match &mut voxelizer.side {
+                    Side::Gpu(workspace) => workspace.mask = mask,
+                    Side::Cpu(_) => unreachable!("a device with kernels"),
                 };
                 small(&mut voxelizer, Some(63));
                 voxelizer.run(points, &mut voxels).unwrap();

@@ -50,7 +50,7 @@ impl Machine for Gpu {
         self.call("create a stream", created).map(|stream| RawStream(stream as usize))
     }
 
-    fn adopt_stream(&self, raw: usize) -> Result<RawStream> {
+    unsafe fn adopt_stream(&self, raw: usize) -> Result<RawStream> {
         Ok(RawStream(raw))
     }
 

@@ -28,11 +28,13 @@ mod tests {
     use tracing::field::{Field, Visit};
     use tracing::{Event, Level, Metadata, Subscriber, span};
 
-    /// Keeps the fields of the target's events.
-    #[derive(Clone, Default)]
-    struct Seen(Arc<Mutex<Vec<Vec<(String, String)>>>>);
-
+    /// The names and values of an event.
+    #[derive(Debug)]
     struct Fields(Vec<(String, String)>);
+
+    /// Keeps the target's events.
+    #[derive(Clone, Default)]
+    struct Seen(Arc<Mutex<Vec<Fields>>>);
 
     impl Visit for Fields {
         fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
@@ -47,7 +49,7 @@ mod tests {
         fn event(&self, event: &Event<'_>) {
             let mut fields = Fields(Vec::new());
             event.record(&mut fields);
-            self.0.lock().unwrap().push(fields.0);
+            self.0.lock().unwrap().push(fields);
         }
         fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
             span::Id::from_u64(1)
@@ -76,10 +78,10 @@ mod tests {
         let common = [("device", "cuda:3"), ("module", "\"voxelize\""), ("bytes", &bytes)];
         for event in &events {
             for (field, value) in common {
-                assert!(event.contains(&(field.into(), value.into())), "{event:?}");
+                assert!(event.0.contains(&(field.into(), value.into())), "{event:?}");
             }
         }
-        let timed: Vec<_> = events.iter().map(|event| event.iter().any(|(name, _)| name == "milliseconds")).collect();
+        let timed: Vec<_> = events.iter().map(|event| event.0.iter().any(|(name, _)| name == "milliseconds")).collect();
         assert_eq!(timed, [false, true]);
         let refused = crate::Error::Internal { what: "a test".into() };
         assert_eq!(load(Err(refused.clone())), Err(refused));

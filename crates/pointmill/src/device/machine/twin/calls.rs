@@ -12,19 +12,23 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(in crate::device) struct Twin;
 
-/// A handle: the address of a value that [`dropped`] ends.
+/// The handle of a value: its address. [`dropped`] takes the value back.
 fn handle<T>(value: T) -> usize {
     Box::into_raw(Box::new(value)).expose_provenance()
 }
 
+/// The value of a handle.
+///
 /// # Safety
-/// The handle is one of a `T` that was not dropped.
+/// [`handle`] made it from a `T`, and this is its last use.
 unsafe fn dropped<T>(handle: usize) -> Box<T> {
     // SAFETY: the caller's promise.
     unsafe { Box::from_raw(with_exposed_provenance_mut(handle)) }
 }
 
 impl RawStream {
+    /// The queue behind the handle.
+    ///
     /// # Safety
     /// The stream is one of the twin, and alive as long as the result.
     unsafe fn twin<'a>(self) -> &'a Queue {
@@ -43,6 +47,7 @@ pub(in crate::device) unsafe fn take_steps(stream: RawStream) -> Vec<Step> {
     unsafe { stream.twin() }.take_steps()
 }
 
+/// A place in the host's memory.
 fn to<T>(address: u64) -> *mut T {
     with_exposed_provenance_mut(address as usize)
 }

@@ -79,11 +79,11 @@ impl Argument {
     /// The argument of a launch.
     ///
     /// # Safety
-    /// It is there.
+    /// The launch points to an argument of its kernel.
     pub(super) unsafe fn of(launch: Launch<'_>) -> Self {
         let bytes = launch.kernel.args_bytes;
         let mut copy = Box::new_uninit_slice(bytes.div_ceil(size_of::<Unit>()));
-        // SAFETY: the launch has so many bytes, the caller promises, and the copy has room for them.
+        // SAFETY: the argument has so many bytes, which is the caller's promise, and the copy has room for them.
         unsafe { std::ptr::copy_nonoverlapping(launch.args.cast::<u8>(), copy.as_mut_ptr().cast::<u8>(), bytes) };
         Self(copy)
     }

@@ -1,19 +1,40 @@
-//! Where grids and moments go: into one file each, or into a folder with files for each input.
+//! Output files: a grid and moments of all inputs, or folders with files for each input.
 
 use super::args::BuildArgs;
-use super::{grid_file, moments_file, shown};
 use crate::batch::Ledger;
 use crate::failure::Failure;
 use crate::inputs::{Source, may_be_many};
-use crate::outputs::{Outputs, has_extension, is_folder, plan_file_of};
-use pointmill::ndt::{NdtBuilder, NdtGrid};
-use pointmill_io::Place;
+use crate::interrupt::undivided;
+use crate::outputs::{Outputs, has_extension, is_folder, plan_file};
+use crate::text::shown;
+use pointmill::Error;
+use pointmill::ndt::{NdtBuilder, NdtGrid, NdtMoments};
+use pointmill_io::{Detail, IoError, Limits, Place, read_ndt_moments_within, write_ndt_map, write_ndt_moments};
 use std::path::{Path, PathBuf};
 
-/// The files of `build`, settled before any work.
+/// The extension of files of moments.
+const MOMENTS: &str = "arrow";
+
+/// Whether a file has the name of moments.
+pub(super) fn is_moments(path: &Path) -> bool {
+    has_extension(path, MOMENTS)
+}
+
+/// Reads moments within the limits.
+pub(super) fn read_moments(path: &Path, limits: &Limits) -> Result<NdtMoments, IoError> {
+    let table = read_ndt_moments_within(path, limits)?;
+    NdtMoments::from_table(&table).map_err(|e| match e {
+        Error::Argument { argument, expected, got } => {
+            IoError::BadValue(Detail::new(path, argument.as_str(), expected, got))
+        }
+        e => IoError::BadValue(Detail::new(path, "cells", "moments", e.to_string())),
+    })
+}
+
+/// The files of `build`, decided before any work.
 #[derive(Debug)]
 pub(super) enum Targets {
-    /// Those of the grid of all inputs.
+    /// The files of the grid of all inputs.
     One(Files),
     /// A grid for each input: the folders, and the files in them.
     Tiles { folders: Files, grids: Option<Outputs>, moments: Option<Outputs> },
@@ -34,7 +55,7 @@ pub(super) fn tiles(args: &BuildArgs) -> Result<bool, Failure> {
     let folder = |path: &Option<PathBuf>, extension: &str| {
         path.as_deref().map(|path| is_folder(path) || many && !has_extension(path, extension))
     };
-    let folders = [folder(&args.out, "npz"), folder(&args.moments, moments_file::EXTENSION)];
+    let folders = [folder(&args.out, "npz"), folder(&args.moments, MOMENTS)];
     match (folders, &args.moments) {
         ([Some(grids), Some(moments)], Some(path)) if grids != moments => {
             let (expected, out) = if grids { ("a folder", "one") } else { ("a file", "a file") };
@@ -53,7 +74,7 @@ impl Targets {
                 path.as_deref().map(|path| Outputs::folder(flag, path, extension, sources)).transpose()
             };
             let grids = folder("--out", &files.grid, "npz")?;
-            let moments = folder("--moments", &files.moments, moments_file::EXTENSION)?;
+            let moments = folder("--moments", &files.moments, MOMENTS)?;
             return Ok(Self::Tiles { folders: files, grids, moments });
         }
         let inputs =
@@ -94,10 +115,10 @@ impl Files {
     /// Checks names, before any work.
     pub(super) fn check(&self, inputs: &[&Path]) -> Result<(), Failure> {
         if let Some(grid) = &self.grid {
-            plan_file_of("--out", grid, &["npz"], inputs)?;
+            plan_file("--out", grid, &["npz"], inputs)?;
         }
         if let Some(moments) = &self.moments {
-            plan_file_of("--moments", moments, &[moments_file::EXTENSION], inputs)?;
+            plan_file("--moments", moments, &[MOMENTS], inputs)?;
         }
         Ok(())
     }
@@ -110,10 +131,12 @@ impl Files {
     /// Writes what is asked for.
     pub(super) fn write(&self, builder: &mut NdtBuilder, grid: &NdtGrid) -> Result<(), Failure> {
         if let Some(path) = &self.grid {
-            grid_file::write(self.place(path), &grid.read()?, grid.lattice())?;
+            let cells = grid.read()?;
+            undivided(|| write_ndt_map(self.place(path), &cells, grid.lattice()))?;
         }
         if let Some(path) = &self.moments {
-            moments_file::write(self.place(path), &builder.moments()?)?;
+            let table = builder.moments()?.table()?;
+            undivided(|| write_ndt_moments(self.place(path), &table))?;
         }
         Ok(())
     }

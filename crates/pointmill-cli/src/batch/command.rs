@@ -1,0 +1,158 @@
+//! A command that works through inputs, and how it is run.
+
+use super::engine::Batch;
+use super::ledger::Ledger;
+use super::table::{Cell, Table};
+use super::trouble::Trouble;
+use crate::failure::Failure;
+use crate::flags::BatchArgs;
+use crate::inputs::Source;
+use crate::json::{Begin, Counts, Frame, Run, Summary, SummaryCpu};
+use crate::printer::Printer;
+use crate::say;
+use crate::stats::Times;
+use crate::text::{beside, shown};
+use pointmill::Device;
+use serde::Serialize;
+use std::path::Path;
+
+/// What a command does with one input, and how it reports it.
+pub(crate) trait Command: Sync {
+    /// What works on one input at a time, with memory that it keeps.
+    type Lane: Send;
+    /// The fields of the command in a `frame`.
+    type Row: Serialize + Send;
+    /// The fields of the command in the `summary`.
+    type Totals: Serialize + Default;
+    /// What an input is called in messages.
+    const INPUT: &'static str;
+
+    /// Makes a lane; each job has one.
+    fn lane(&self) -> Result<Self::Lane, Failure>;
+
+    /// Does one input, from reading to writing.
+    fn one(&self, lane: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Self::Row>, Trouble>;
+
+    /// Whether a run that resumes can keep the input. An answer that is "no" is given again.
+    fn settled(&self, _: &Frame<Self::Row>) -> bool {
+        true
+    }
+
+    /// Adds an input to the totals. Inputs come in their order.
+    ///
+    /// # Errors
+    /// An input that does not go with those before it ends the command.
+    fn add(&self, totals: &mut Self::Totals, frame: &mut Frame<Self::Row>) -> Result<(), Failure>;
+
+    /// The cells of an input in the table for people.
+    fn cells(&self, frame: &Frame<Self::Row>) -> Vec<Cell>;
+
+    /// The lines of an input for people; `None` for a line of the table. `alone` is true if there is no other input.
+    fn detail(&self, _: &Frame<Self::Row>, alone: bool) -> Option<Vec<String>> {
+        let _ = alone;
+        None
+    }
+
+    /// Does what all inputs are needed for. Returns whether the CPU beside the device had the same result.
+    fn finish(&self, _: &mut Self::Totals, _: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
+        Ok(true)
+    }
+
+    /// The last lines for people.
+    fn lines(&self, summary: &Summary<Self::Totals>) -> Vec<String>;
+
+    /// Whether the answer is "yes", where inputs can be done without an answer.
+    fn verdict(&self, _: &Summary<Self::Totals>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// A warning for people.
+    fn warning(&self, frame: &Frame<Self::Row>, warning: &str) -> String {
+        format!("{}: {warning}", frame.input)
+    }
+}
+
+/// The inputs of a run, and where its outputs go.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    /// The name of the command.
+    pub(crate) name: &'static str,
+    pub(crate) device: Option<&'a Device>,
+    pub(crate) sources: &'a [Source],
+    pub(crate) batch: BatchArgs,
+    /// Whether every input has a line.
+    pub(crate) verbose: bool,
+    pub(crate) ledger: Option<Ledger>,
+    pub(crate) out: Option<&'a Path>,
+    pub(crate) picture: Option<&'a Path>,
+    /// Whether there are outputs beside `out` and `picture`.
+    pub(crate) writes: bool,
+}
+
+impl Job<'_> {
+    /// Prints `begin`.
+    pub(crate) fn begin(&self, of: impl Serialize, printer: &mut Printer) -> Result<(), Failure> {
+        printer.record("begin", &Begin { run: self.run_of(), inputs: self.sources.len(), of })
+    }
+
+    fn run_of(&self) -> Run {
+        Run::new(self.name, self.device)
+    }
+
+    /// Does all inputs, and prints frames and summary.
+    pub(crate) fn run<C: Command>(&self, command: &C, printer: &mut Printer) -> Result<(), Failure> {
+        let &Self { sources, batch: args, .. } = self;
+        let names: Vec<_> = sources.iter().map(Source::name).collect();
+        let mut table = Table::new(&names, self.verbose);
+        let writes = self.writes || self.out.is_some() || self.picture.is_some();
+        let batch = Batch { sources, args, ledger: self.ledger.as_ref(), writes };
+        let lanes = (0..args.lanes(sources.len())).map(|_| command.lane()).collect::<Result<_, _>>()?;
+        let mut totals = C::Totals::default();
+        let (mut times, mut cpu_times) = (Vec::new(), Vec::new());
+        let (mut threads, mut different) = (0, 0);
+        let one = |lane: &mut C::Lane, index: usize, source: &Source| {
+            let frame = command.one(lane, index, source)?;
+            if let Some(ledger) = self.ledger.as_ref().filter(|_| !command.settled(&frame)) {
+                ledger.leave(index);
+            }
+            Ok(frame)
+        };
+        let ran = batch.run(lanes, printer, one, |printer, mut frame: Frame<C::Row>| {
+            command.add(&mut totals, &mut frame)?;
+            times.extend(frame.ms);
+            if let Some(cpu) = &frame.cpu {
+                threads = cpu.threads;
+                cpu_times.push(cpu.ms);
+                different += usize::from(cpu.equal == Some(false));
+            }
+            frame.warnings.iter().for_each(|warning| say::warning(command.warning(&frame, warning)));
+            printer.record("frame", &frame)?;
+            let detail = command.detail(&frame, sources.len() == 1);
+            let lines = detail.unwrap_or_else(|| table.rows(&frame, command.cells(&frame)));
+            lines.iter().try_for_each(|line| printer.text(line))
+        })?;
+        let Some((lanes, counts)) = ran else { return Ok(()) };
+        let equal = command.finish(&mut totals, lanes, counts)?;
+        let ms = Times::of(&times);
+        let cpu = Times::of(&cpu_times).zip(ms.as_ref());
+        let cpu = cpu.map(|(cpu, ms)| SummaryCpu::new(threads, cpu, ms, different == 0 && equal));
+        let out = self.out.filter(|_| counts.done + counts.kept > 0).map(shown);
+        let picture = self.picture.filter(|_| counts.done > 0).map(shown);
+        let summary = Summary { run: self.run_of(), counts, ms, cpu, out, picture, of: totals };
+        printer.record("summary", &summary)?;
+        if counts.done > 0 {
+            let mut lines = command.lines(&summary);
+            let cpu = summary.cpu.as_ref().zip(summary.ms.as_ref());
+            lines.extend(cpu.map(|(cpu, ms)| beside(cpu, ms, summary.run.device_name())));
+            lines.iter().try_for_each(|line| printer.text(line))?;
+        }
+        let (device, input) = (summary.run.device_name(), C::INPUT);
+        match (different, equal) {
+            (0, true) => {}
+            (0, false) => return Err(Failure::No(format!("{device} and the CPU differ"))),
+            (n, _) => return Err(Failure::No(format!("{device} and the CPU differ on {n} {input}(s)"))),
+        }
+        counts.verdict()?;
+        command.verdict(&summary)
+    }
+}

@@ -1,0 +1,170 @@
+//! An operator on a device, on the CPU beside it for `--cpu`, and on the CPU instead of it for `--on-oom cpu`.
+
+use crate::device::cpu_beside;
+use crate::failure::Failure;
+use crate::flags::{OnOom, WorkArgs};
+use crate::json::FrameCpu;
+use crate::say;
+use crate::stats::{milliseconds, ratio};
+use pointmill::{Device, Error};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// A device and the memory that an operator keeps on it.
+#[derive(Debug)]
+struct Place<L> {
+    device: Device,
+    lane: L,
+    /// Whether a call that is not timed comes before the first.
+    cold: bool,
+}
+
+/// The devices of one job.
+#[derive(Debug)]
+pub(crate) struct Station<L> {
+    on: Place<L>,
+    beside: Option<Place<L>>,
+    /// The CPU, once the memory of the device was short.
+    spare: Option<Place<L>>,
+    on_oom: OnOom,
+}
+
+/// What is made once for each device, and shared by the jobs on it.
+#[derive(Debug)]
+pub(crate) struct Shared<T>(Mutex<Vec<Ready<T>>>);
+
+/// The name of a device, its threads, and what was made for it.
+type Ready<T> = (String, usize, Arc<T>);
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Shared<T> {
+    /// What is ready for the device, or what `make` makes.
+    pub(crate) fn get<E>(&self, device: &Device, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
+        let mut ready = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, threads) = (device.to_string(), device.threads());
+        if let Some((_, _, made)) = ready.iter().find(|(n, t, _)| (n, *t) == (&name, threads)) {
+            return Ok(Arc::clone(made));
+        }
+        let made = Arc::new(make()?);
+        ready.push((name, threads, Arc::clone(&made)));
+        Ok(made)
+    }
+}
+
+/// A call that has come to its end.
+pub(crate) struct Called<'a, L, R> {
+    /// The device that did it.
+    pub(crate) device: &'a Device,
+    /// What holds the result, if it is not in `found`.
+    pub(crate) lane: &'a mut L,
+    pub(crate) found: R,
+    /// Milliseconds from the arrays of the host to the end of the work.
+    pub(crate) ms: f64,
+    /// The same on the CPU beside it.
+    pub(crate) cpu: Option<Box<Called<'a, L, R>>>,
+}
+
+impl<L> Place<L> {
+    fn call<R>(&mut self, work: impl Fn(&mut L) -> Result<R, Error>) -> Result<Called<'_, L, R>, Error> {
+        if self.cold {
+            // The first call takes memory and wakes threads or the GPU, which says nothing about the next thousand.
+            work(&mut self.lane)?;
+            self.cold = false;
+        }
+        let start = Instant::now();
+        let found = work(&mut self.lane)?;
+        let ms = milliseconds(start.elapsed());
+        Ok(Called { device: &self.device, lane: &mut self.lane, found, ms, cpu: None })
+    }
+}
+
+impl<L> Station<L> {
+    /// Makes a lane on the device, and with `--cpu` one on the CPU. Before times that are compared comes a call that is not timed, unless calls add to each other.
+    pub(crate) fn new(
+        device: &Device,
+        args: &WorkArgs,
+        adds: bool,
+        make: impl Fn(&Device) -> Result<L, Error>,
+    ) -> Result<Self, Failure> {
+        let place = |device: Device| -> Result<_, Failure> {
+            Ok(Place { lane: make(&device)?, device, cold: args.cpu && !adds })
+        };
+        let beside = if args.cpu { Some(place(cpu_beside(device)?)?) } else { None };
+        Ok(Self { on: place(device.clone())?, beside, spare: None, on_oom: args.on_oom })
+    }
+
+    /// Works on the device, on the CPU instead if memory is short and `--on-oom cpu` is given, and on the CPU beside it.
+    pub(crate) fn call<R>(
+        &mut self,
+        name: &str,
+        make: impl Fn(&Device) -> Result<L, Error>,
+        work: impl Fn(&mut L) -> Result<R, Error>,
+    ) -> Result<Called<'_, L, R>, Error> {
+        let Self { on, beside, spare, on_oom } = self;
+        let device = on.device.clone();
+        let done = match on.call(&work) {
+            Err(e) if on_oom.redoes(&e, &device) => {
+                say::warning(format_args!("{name}: {e}; done again on the CPU"));
+                let spare = match spare {
+                    Some(spare) => spare,
+                    none => {
+                        let cpu = Device::cpu();
+                        none.insert(Place { lane: make(&cpu)?, device: cpu, cold: false })
+                    }
+                };
+                spare.call(&work)
+            }
+            done => done,
+        };
+        let mut done = done?;
+        if let Some(beside) = beside {
+            done.cpu = Some(Box::new(beside.call(&work)?));
+        }
+        Ok(done)
+    }
+
+    /// The lanes of the device and of the CPU instead of it, and the lane of the CPU beside them.
+    pub(crate) fn into_lanes(self) -> (Vec<L>, Option<L>) {
+        let lanes = [Some(self.on), self.spare].into_iter().flatten().map(|place| place.lane);
+        (lanes.collect(), self.beside.map(|place| place.lane))
+    }
+}
+
+impl<L, R> Called<'_, L, R> {
+    /// The record of the CPU beside the device, if there is one; `differs` returns the names of what is not equal.
+    pub(crate) fn compare<E>(
+        &self,
+        differs: impl FnOnce(&Self) -> Result<Vec<String>, E>,
+    ) -> Result<Option<FrameCpu>, E> {
+        let Some(cpu) = &self.cpu else { return Ok(None) };
+        let differs = differs(cpu)?;
+        let equal = Some(differs.is_empty());
+        Ok(Some(FrameCpu { threads: cpu.device.threads(), ms: cpu.ms, ratio: ratio(cpu.ms, self.ms), equal, differs }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_first_call_that_is_not_timed_is_made_only_where_times_are_compared() {
+        for (cpu, adds, calls) in [(false, false, [1, 1]), (true, false, [4, 2]), (true, true, [2, 2])] {
+            let args = WorkArgs { cpu, ..WorkArgs::default() };
+            let mut station = Station::new(&Device::cpu(), &args, adds, |_| Ok(())).unwrap();
+            let made = Cell::new(0);
+            for wanted in calls {
+                made.set(0);
+                let called = station.call("a", |_| Ok(()), |()| Ok(made.set(made.get() + 1))).unwrap();
+                assert_eq!(called.cpu.is_some(), cpu);
+                assert_eq!(made.get(), wanted, "{cpu} {adds}");
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The command line: all commands with their flags, and how each is run.
+
+use crate::bench::{self, BenchArgs};
+use crate::convert::{self, ConvertArgs};
+use crate::devices;
+use crate::failure::Failure;
+use crate::flags::{Global, message};
+use crate::icp::{self, IcpArgs};
+use crate::info::{self, InfoArgs};
+use crate::ndt::{self, NdtCommand};
+use crate::printer::Printer;
+use crate::roi_pool::{self, RoiPoolArgs};
+use crate::synth::{self, SynthArgs};
+use crate::voxelize::{self, VoxelizeArgs};
+use clap::{CommandFactory, Parser, Subcommand};
+use pointmill_io::escape;
+use std::io::Write;
+use std::process::ExitCode;
+
+const ABOUT: &str = "LiDAR point-cloud operators on CPU and GPU, with the same bits on both";
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    input/output or memory: a file cannot be written, memory is not available
+  2    usage error, found before any work
+  3    some inputs failed, the rest is complete
+  4    the device asked for by name is not available
+  5    the device was lost
+  6    the answer is \"no\": two devices differ under --cpu, an alignment did not converge
+  70   a bug in this program, please report it
+  130  interrupted from the keyboard
+  143  terminated by a signal (129 if the terminal was closed)";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "pointmill", version, about = ABOUT, long_about = ABOUT, after_help = EXIT_CODES, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Bin sweeps into voxels. Without an input, voxelizes a built-in synthetic drive of 10 sweeps
+    Voxelize(VoxelizeArgs),
+    /// Pool the features of points in oriented boxes, or report which points lie in which box. Without an input, uses a built-in street
+    RoiPool(RoiPoolArgs),
+    /// Build NDT maps (grids of normal distributions), and score and align scans on them
+    Ndt {
+        /// What to do
+        #[command(subcommand)]
+        command: NdtCommand,
+    },
+    /// Find the pose that aligns a source cloud with a target cloud
+    Icp(Box<IcpArgs>),
+    /// Print format, columns, bounds and number of points of files
+    Info(InfoArgs),
+    /// Write the points of files in another format
+    Convert(ConvertArgs),
+    /// List the devices that answer; with -v also the driver, its cache and the embedded kernels
+    Devices,
+    /// Write the sweeps of a synthetic drive, or two scans of a figure, to files
+    Synth(SynthArgs),
+    /// Measure the operators on this machine, beside the CPU and the fewest bytes they must move
+    Bench(BenchArgs),
+    /// Print the completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+impl Cli {
+    /// Runs the command.
+    pub(crate) fn run(&self, printer: &mut Printer) -> Result<(), Failure> {
+        let device = &self.global.device;
+        match &self.command {
+            Command::Voxelize(args) => voxelize::run(args, device, printer),
+            Command::RoiPool(args) => roi_pool::run(args, device, printer),
+            Command::Ndt { command } => ndt::run(command, device, printer),
+            Command::Icp(args) => icp::run(args, device, printer),
+            Command::Info(args) => info::run(args, printer),
+            Command::Convert(args) => convert::run(args, printer),
+            Command::Devices => devices::run(self.global.logs > 0, printer),
+            Command::Synth(args) => synth::run(args, printer),
+            Command::Bench(args) => bench::run(args, device, printer),
+            Command::Completions { shell } => {
+                let mut text = Vec::new();
+                clap_complete::generate(*shell, &mut Self::command(), "pointmill", &mut text);
+                printer.plain(&text)
+            }
+        }
+    }
+}
+
+/// Reports arguments that cannot be parsed, or prints the help that was asked for. Control bytes in the arguments are escaped.
+pub(crate) fn explain(error: &clap::Error) -> ExitCode {
+    let json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if error.use_stderr() && json {
+        Printer::new(true).failure(&Failure::Usage(message(error)));
+    }
+    let harmless = std::env::args_os().all(|arg| {
+        let arg = arg.to_string_lossy();
+        escape(&arg) == arg
+    });
+    // A closed stderr is ignored.
+    if harmless {
+        let _ = error.print();
+    } else {
+        // Without colours, and line by line: the message has lines of its own.
+        let plain = error.render().to_string();
+        let lines: Vec<_> = plain.split('\n').map(escape).collect();
+        let _ = std::io::stderr().lock().write_all(lines.join("\n").as_bytes());
+    }
+    if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,22 @@
+//! Flags of every command.
+
+use crate::device;
+use clap::{ArgAction, Args};
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Global {
+    /// Device to work on: auto, cpu, cuda or cuda:I. auto takes the first GPU that answers, else the CPU, and prints its choice on stderr
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto", value_parser = device::check_name)]
+    pub(crate) device: String,
+    /// Print one JSON object a line instead of a table
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Log to stderr: -v prints steps and times, -vv details
+    #[arg(short = 'v', global = true, action = ArgAction::Count)]
+    pub(crate) logs: u8,
+    /// Print only errors on stderr, and show no progress bar
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}

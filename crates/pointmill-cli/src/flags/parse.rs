@@ -1,0 +1,84 @@
+//! Parsers of flag values.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use pointmill::UnknownName;
+use std::str::FromStr;
+
+/// One of the names of a type of the library.
+pub(crate) fn names<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = UnknownName> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
+
+/// Edge lengths: one number or three.
+pub(crate) fn parse_voxel_size(text: &str) -> Result<[f32; 3], String> {
+    parse_one_or_three(text, "number")
+}
+
+/// Numbers of voxels: one or three.
+pub(crate) fn parse_out_size(text: &str) -> Result<[u32; 3], String> {
+    parse_one_or_three(text, "whole number")
+}
+
+fn parse_one_or_three<T: FromStr + Copy>(text: &str, kind: &str) -> Result<[T; 3], String> {
+    if text.contains(',') { parse_values(text, kind) } else { parse_values(text, kind).map(|[one]| [one; 3]) }
+}
+
+/// A number of bytes; K, M and G count in 1024s.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|&n| n <= i64::MAX as u64);
+    bytes.ok_or_else(|| "expected a whole number of bytes, with K, M or G behind it or nothing".into())
+}
+
+/// Numbers with commas between them.
+pub(crate) fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], String> {
+    parse_values(text, "number")
+}
+
+fn parse_values<T: FromStr, const N: usize>(text: &str, kind: &str) -> Result<[T; N], String> {
+    let values: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    let expected = || if N == 1 { format!("a {kind}") } else { format!("{N} {kind}s with commas between") };
+    let values = values.map_err(|_| format!("expected {}", expected()))?;
+    let count = values.len();
+    values.try_into().map_err(|_| format!("expected {}, got {count}", expected()))
+}
+
+/// What clap has against arguments, in one line and without the usage text.
+pub(crate) fn message(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
+    let message = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    message.strip_prefix("error: ").map_or_else(|| message.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_counted() {
+        assert_eq!(parse_voxel_size("0.2"), Ok([0.2; 3]));
+        assert_eq!(parse_voxel_size("0.1, 0.2,0.3"), Ok([0.1, 0.2, 0.3]));
+        assert_eq!(parse_voxel_size("0.1,0.2"), Err("expected 3 numbers with commas between, got 2".into()));
+        assert_eq!(parse_voxel_size("x"), Err("expected a number".into()));
+        assert_eq!((parse_out_size("7"), parse_out_size("1,2,3")), (Ok([7; 3]), Ok([1, 2, 3])));
+        assert_eq!(parse_out_size("-7"), Err("expected a whole number".into()));
+        assert_eq!(parse_out_size("1,2"), Err("expected 3 whole numbers with commas between, got 2".into()));
+        assert_eq!((parse_bytes("7"), parse_bytes("3k"), parse_bytes("2G")), (Ok(7), Ok(3 << 10), Ok(2 << 30)));
+        assert!(
+            ["", "G", "-1", "1T", "1.5G", "9223372036854775808", "18446744073709551615G"]
+                .map(parse_bytes)
+                .iter()
+                .all(Result::is_err)
+        );
+        assert_eq!(parse_numbers::<6>("-54,-54,-5,54,54,3"), Ok([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]));
+    }
+}

@@ -1,0 +1,122 @@
+//! Alignments for people.
+
+use super::records::{Row, Totals};
+use crate::batch::Cell;
+use crate::json::{Frame, Summary};
+use crate::text::{LINES, counted, grouped, matrix_lines, percentiles, short, written};
+use pointmill::icp::{Fit, Iteration};
+
+/// A source alone: its iterations, its pose and how well it fits.
+pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
+    let found = &frame.of.found;
+    let fit = &found.fit;
+    let mut lines = trace_lines(&fit.trace);
+    lines.extend(matrix_lines(&found.target_from_source));
+    lines.push(format!(
+        "{} after {}: {} pairs, fitness {:.4}, rmse {} m, {} of 6 directions determined",
+        found.status,
+        counted(found.iterations, "iteration"),
+        grouped(fit.num_inliers),
+        fit.fitness,
+        metres(fit.inlier_rmse),
+        fit.observability.rank(),
+    ));
+    for (name, dropped) in [("source", fit.source_dropped), ("target", fit.target_dropped)] {
+        if dropped.non_finite + dropped.zeros > 0 {
+            let (nonfinite, zeros) = (grouped(dropped.non_finite), grouped(dropped.zeros));
+            lines.push(format!("left out of the {name}: {nonfinite} points not finite, {zeros} at (0, 0, 0)"));
+        }
+    }
+    lines.push(format!(
+        "{} points onto {} on {device}: {} ms, of these {} for trees and normals",
+        grouped(frame.of.source_points),
+        grouped(frame.of.target_points),
+        short(frame.ms.unwrap_or(0.0)),
+        short(fit.prepare_ms),
+    ));
+    lines
+}
+
+/// The cells of one of many sources.
+pub(super) fn cells(Row { found, source_points, .. }: &Row) -> Vec<Cell> {
+    let Fit { fitness, inlier_rmse, .. } = found.fit;
+    vec![
+        ("points", grouped(*source_points)),
+        ("status", format!("  {:>14}", found.status)),
+        ("iterations", found.iterations.to_string()),
+        ("fitness", format!("{fitness:.4}")),
+        ("rmse m", metres(inlier_rmse)),
+    ]
+}
+
+/// The end of the command.
+pub(super) fn lines(summary: &Summary<Totals>) -> Vec<String> {
+    let Totals { converged, points, target_points, target_ms, ref plot, .. } = summary.of;
+    let mut lines = Vec::new();
+    if summary.counts.inputs > 1 {
+        lines.push(format!(
+            "{}, {converged} converged, {} points onto {} on {}{}; the target {} ms",
+            counted(summary.counts.done, "source"),
+            grouped(points),
+            grouped(target_points),
+            summary.run.device_name(),
+            percentiles(summary.ms.as_ref()),
+            short(target_ms),
+        ));
+    }
+    lines.extend(written("aligned", summary.out.as_deref()));
+    lines.extend(written("picture", summary.picture.as_deref()));
+    lines.extend(written("plot", plot.as_deref()));
+    lines
+}
+
+/// The iterations, a line each; of many the first and the last.
+fn trace_lines(trace: &[Iteration]) -> Vec<String> {
+    let titles = ["iteration", "stage", "pairs", "rmse m", "step m", "searched", "ms"].map(str::to_owned);
+    let mut lines = vec![line(&titles)];
+    let hidden = if trace.len() <= LINES { 0..0 } else { LINES / 2..trace.len() - LINES / 2 };
+    for (i, at) in trace.iter().enumerate() {
+        if i == hidden.start && !hidden.is_empty() {
+            lines.push(format!("{:>10}", "..."));
+        }
+        if !hidden.contains(&i) {
+            lines.push(line(&[
+                i.to_string(),
+                at.stage.to_string(),
+                grouped(at.pairs),
+                metres(at.rmse),
+                metres(at.step),
+                grouped(at.searched),
+                short(at.timing.search_ms + at.timing.reduce_ms + at.timing.solve_ms),
+            ]));
+        }
+    }
+    lines
+}
+
+fn line(cells: &[String; 7]) -> String {
+    let widths = [10, 7, 12, 14, 14, 12, 10];
+    cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect()
+}
+
+/// Metres with four digits, whether clouds are a bunny or a city.
+fn metres(length: f64) -> String {
+    if length == 0.0 || (1e-3..1e4).contains(&length) { format!("{length:.6}") } else { format!("{length:.3e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_traces_are_shortened() {
+        let mut at = Iteration::default();
+        (at.pairs, at.searched, at.rmse, at.step) = (40_000, 1, 2e-5, 0.25);
+        let trace = |n| vec![at; n];
+        assert_eq!(trace_lines(&trace(LINES)).len(), 1 + LINES);
+        let lines = trace_lines(&trace(LINES + 5));
+        assert_eq!((lines.len(), lines[11].trim()), (2 + LINES, "..."));
+        assert!(lines[10].starts_with("         9") && lines[12].starts_with("        15"), "{lines:#?}");
+        assert!(lines[1].contains(" 40,000 ") && lines[1].contains(" 2.000e-5 ") && lines[1].contains(" 0.250000 "));
+    }
+}

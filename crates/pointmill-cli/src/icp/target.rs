@@ -1,0 +1,90 @@
+//! The target and the guess, which all sources share.
+
+use super::args::IcpArgs;
+use crate::batch::{Refused, Shared, Trouble};
+use crate::failure::Failure;
+use crate::inputs::read_cloud;
+use crate::pose;
+use crate::printer::Printer;
+use crate::say;
+use crate::stats::milliseconds;
+use pointmill::icp::{IcpParams, Target};
+use pointmill::{Device, Error, Pose, Rows};
+use pointmill_io::{Scan, Warning};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The target as it was read, and prepared for each device.
+pub(super) struct Onto {
+    pub(super) scan: Scan,
+    pub(super) params: IcpParams,
+    /// The pose to start from.
+    pub(super) guess: Pose,
+    prepared: Shared<Target>,
+    pub(super) read_ms: f64,
+    /// Time to prepare it for the device of the command.
+    pub(super) ms: f64,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Onto {
+    /// Reads the target and the guess, and prepares the target. Each file that cannot be used is reported, and then no source is aligned.
+    pub(super) fn load(
+        args: &IcpArgs,
+        params: IcpParams,
+        device: &Device,
+        sources: usize,
+        printer: &mut Printer,
+    ) -> Result<Self, Failure> {
+        let start = Instant::now();
+        let mut failed = 0;
+        let mut refuse = |index: usize, input: &str, refused: Refused| {
+            failed += 1;
+            refused.tell(printer, sources + index, input)
+        };
+        let scan = match read_cloud(&args.target, &args.read.options()) {
+            Ok(scan) => Some(scan),
+            Err(e) => refuse(0, &args.target, e.into()).map(|()| None)?,
+        };
+        let mut guess = Pose::IDENTITY;
+        if let Some(path) = &args.guess {
+            match pose::read_one(path) {
+                Ok(pose) => guess = pose,
+                Err(e) => refuse(1, &path.to_string_lossy(), e.into())?,
+            }
+        }
+        let read_ms = milliseconds(start.elapsed());
+        let inputs = sources + 1 + usize::from(args.guess.is_some());
+        let (Some(scan), 0) = (scan, failed) else { return Err(Failure::Inputs { failed, inputs }) };
+        let warnings = warnings(&scan);
+        warnings.iter().for_each(|warning| say::warning(format_args!("{}: {warning}", args.target)));
+        let start = Instant::now();
+        let mut onto = Self { scan, params, guess, prepared: Shared::default(), read_ms, ms: 0.0, warnings };
+        match onto.on(device).map_err(|e| Trouble::blame("BadValue", e, &args.target)) {
+            Ok(_) => {}
+            Err(Trouble::Fatal(failure)) => return Err(failure),
+            Err(Trouble::Input(refused)) => {
+                refused.into_iter().try_for_each(|refused| refused.tell(printer, sources, &args.target))?;
+                return Err(Failure::Inputs { failed: 1, inputs });
+            }
+        }
+        onto.ms = milliseconds(start.elapsed());
+        Ok(onto)
+    }
+
+    /// The target on a device, prepared once.
+    pub(super) fn on(&self, device: &Device) -> Result<Arc<Target>, Error> {
+        self.prepared.get(device, || Target::new(&device.stream()?, rows(&self.scan)?, &self.params))
+    }
+}
+
+/// The points of a cloud with every bit of the file.
+pub(super) fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
+    scan.xyz_f64.as_ref().map_or_else(|| Ok(Rows::from(&scan.cloud)), |xyz| Rows::f64(xyz, 3))
+}
+
+/// What is unusual about a cloud. A cast to `f32` is not, since alignment uses the `f64`.
+pub(super) fn warnings(scan: &Scan) -> Vec<String> {
+    let unusual = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
+    unusual.map(ToString::to_string).collect()
+}

@@ -1,0 +1,264 @@
+//! The envelopes of the JSON lines: what is the same for every command is defined here once.
+//!
+//! A command adds its own fields to an envelope by flattening. `docs/json.md` and `docs/json.schema.json` are generated from these types and the types of the commands.
+
+use crate::device;
+use crate::failure::Failure;
+use crate::stats::{Times, ratio};
+use pointmill::Device;
+use serde::Serialize;
+
+/// The version of the program.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The command, the version and the device: the first fields of every `begin` and `summary`.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Run {
+    /// The command, such as `voxelize`.
+    command: &'static str,
+    /// The version of this program.
+    version: &'static str,
+    /// The device: `cpu`, `cuda:0`, ...; null for a command that uses none.
+    device: Option<String>,
+    /// The device with its product name or number of threads; null for a command that uses none.
+    device_name: Option<String>,
+}
+
+impl Run {
+    /// The run of a command, on a device if it uses one.
+    pub(crate) fn new(command: &'static str, on: Option<&Device>) -> Self {
+        let device = on.map(ToString::to_string);
+        Self { command, version: VERSION, device, device_name: on.map(device::describe) }
+    }
+
+    /// The device for people.
+    pub(crate) fn device_name(&self) -> &str {
+        self.device_name.as_deref().unwrap_or_default()
+    }
+}
+
+/// `begin`: one line before the work.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Begin<P> {
+    /// Command, version and device.
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    /// The number of inputs.
+    pub(crate) inputs: usize,
+    /// The fields of the command.
+    #[serde(flatten)]
+    pub(crate) of: P,
+}
+
+/// `frame`: one line for each input that was done, in the order of the inputs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Frame<R> {
+    /// The number of the input, from 0. Inputs that failed have numbers too.
+    pub(crate) index: usize,
+    /// The name of the input.
+    pub(crate) input: String,
+    /// The device that did the work: the device of the command, or the CPU with `--on-oom cpu`. Null for a command that uses no device.
+    pub(crate) device: Option<String>,
+    /// Time of the operator: upload, call, and waiting for its end. Null for a command without an operator.
+    pub(crate) ms: Option<f64>,
+    /// Time to read or generate the input.
+    pub(crate) read_ms: f64,
+    /// Time to read the results back and to write them; null if nothing is written.
+    pub(crate) write_ms: Option<f64>,
+    /// The file that was written; null if none was.
+    pub(crate) out: Option<String>,
+    /// What is unusual about the input.
+    pub(crate) warnings: Vec<String>,
+    /// The same work on the CPU; null without `--cpu`.
+    pub(crate) cpu: Option<FrameCpu>,
+    /// The fields of the command.
+    #[serde(flatten)]
+    pub(crate) of: R,
+}
+
+impl<R> Frame<R> {
+    /// The frame of an input that was read, before any work on it.
+    pub(crate) const fn read(index: usize, input: String, read_ms: f64, warnings: Vec<String>, of: R) -> Self {
+        Self { index, input, device: None, ms: None, read_ms, write_ms: None, out: None, warnings, cpu: None, of }
+    }
+}
+
+/// The same work on the CPU, for one input.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct FrameCpu {
+    /// Threads of the CPU that were used.
+    pub(crate) threads: usize,
+    /// Time on the CPU.
+    pub(crate) ms: f64,
+    /// Time on the CPU divided by the time on the device.
+    pub(crate) ratio: f64,
+    /// Whether all arrays and the report are equal, bit for bit. Null where only the `summary` can compare.
+    pub(crate) equal: Option<bool>,
+    /// The names of the arrays that differ.
+    pub(crate) differs: Vec<String>,
+}
+
+/// How many inputs were done, kept or failed. Inputs that were not begun are the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Counts {
+    /// The number of inputs.
+    pub(crate) inputs: usize,
+    /// Inputs that were done.
+    pub(crate) done: usize,
+    /// Inputs that an earlier run has done. They count in no other field.
+    pub(crate) kept: usize,
+    /// Inputs that failed.
+    pub(crate) failed: usize,
+}
+
+impl Counts {
+    /// [`Failure::Inputs`] if any failed.
+    pub(crate) fn verdict(self) -> Result<(), Failure> {
+        let Self { inputs, failed, .. } = self;
+        if failed > 0 { Err(Failure::Inputs { failed, inputs }) } else { Ok(()) }
+    }
+}
+
+/// `summary`: one line after the work, with the totals.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Summary<T> {
+    /// Command, version and device.
+    #[serde(flatten)]
+    pub(crate) run: Run,
+    /// How many inputs were done, kept or failed.
+    #[serde(flatten)]
+    pub(crate) counts: Counts,
+    /// Statistics of the frames' `ms`; null if there are none. With `--cpu`, each job makes one call before its first that is not timed.
+    pub(crate) ms: Option<Times>,
+    /// The same work on the CPU; null without `--cpu`.
+    pub(crate) cpu: Option<SummaryCpu>,
+    /// The file or folder that was written; null if none was.
+    pub(crate) out: Option<String>,
+    /// The picture that was written; null without `--visualize`.
+    pub(crate) picture: Option<String>,
+    /// The fields of the command.
+    #[serde(flatten)]
+    pub(crate) of: T,
+}
+
+/// The same work on the CPU, for all inputs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct SummaryCpu {
+    /// Threads of the CPU that were used.
+    pub(crate) threads: usize,
+    /// Statistics of the times on the CPU.
+    pub(crate) ms: Times,
+    /// Mean time on the CPU divided by the mean time on the device.
+    pub(crate) ratio: f64,
+    /// Whether all results are equal, bit for bit.
+    pub(crate) equal: bool,
+}
+
+impl SummaryCpu {
+    /// The CPU beside a device with these times.
+    pub(crate) fn new(threads: usize, ms: Times, device: &Times, equal: bool) -> Self {
+        Self { threads, ms, ratio: ratio(ms.mean, device.mean), equal }
+    }
+}
+
+/// `kept`: an input that an earlier run has done, with `--resume`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Kept {
+    /// The number of the input, from 0.
+    pub(crate) index: usize,
+    /// The name of the input.
+    pub(crate) input: String,
+    /// The files that were made of it.
+    pub(crate) outputs: Vec<String>,
+}
+
+/// `error`: an input that failed, or the failure that ends the command.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ErrorRecord {
+    /// The number of the input; null if the error is about no input.
+    pub(crate) index: Option<usize>,
+    /// The name of the input; null if the error is about no input.
+    pub(crate) input: Option<String>,
+    /// The file that the error is about; null if there is none.
+    pub(crate) file: Option<String>,
+    /// How many bytes of the file had been read; null if that is not known.
+    pub(crate) offset: Option<u64>,
+    /// The class of the error, one word.
+    pub(crate) class: &'static str,
+    /// The message, with control bytes escaped.
+    pub(crate) message: String,
+    /// The exit code if the command ends with this error, else null.
+    pub(crate) exit_code: Option<u8>,
+}
+
+impl ErrorRecord {
+    /// The failure that ends the command.
+    pub(crate) fn end(failure: &Failure) -> Self {
+        Self {
+            index: None,
+            input: None,
+            file: failure.file().map(|file| file.to_string_lossy().into_owned()),
+            offset: None,
+            class: failure.class(),
+            message: pointmill_io::escape(&failure.to_string()),
+            exit_code: Some(failure.exit_code()),
+        }
+    }
+}
+
+/// The names of the fields that differ between two results. Times, whose names end in `_ms`, are left out.
+pub(crate) fn differences(a: &impl Serialize, b: &impl Serialize) -> Vec<String> {
+    let [a, b] = [fields(a), fields(b)];
+    a.into_iter().zip(b).filter(|(a, b)| a != b).map(|((name, _), _)| name).collect()
+}
+
+/// The fields of a result as texts, which differ for -0 and 0 and keep every bit of a number.
+fn fields(of: &impl Serialize) -> Vec<(String, String)> {
+    let mut value = serde_json::to_value(of).unwrap_or_default();
+    without_times(&mut value);
+    let fields = value.as_object().into_iter().flatten();
+    fields.map(|(name, value)| (name.clone(), value.to_string())).collect()
+}
+
+fn without_times(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            fields.retain(|name, _| !name.ends_with("_ms"));
+            fields.values_mut().for_each(without_times);
+        }
+        serde_json::Value::Array(values) => values.iter_mut().for_each(without_times),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_differ_in_bits_but_not_in_times() {
+        #[derive(Serialize)]
+        struct Result {
+            score: f64,
+            steps: [Step; 1],
+        }
+        #[derive(Serialize)]
+        struct Step {
+            pairs: usize,
+            solve_ms: f64,
+        }
+        let result = |score, pairs, solve_ms| Result { score, steps: [Step { pairs, solve_ms }] };
+        assert_eq!(differences(&result(0.0, 1, 2.0), &result(0.0, 1, 3.0)), [""; 0]);
+        assert_eq!(differences(&result(0.0, 1, 2.0), &result(-0.0, 1, 2.0)), ["score"]);
+        assert_eq!(differences(&result(0.1, 1, 2.0), &result(0.1 + f64::EPSILON, 2, 2.0)), ["score", "steps"]);
+    }
+}

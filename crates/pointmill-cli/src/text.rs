@@ -1,0 +1,87 @@
+//! Numbers, names and poses as people read them.
+
+use crate::json::SummaryCpu;
+use crate::stats::Times;
+use pointmill::Pose;
+use pointmill_io::escape;
+use std::path::Path;
+
+/// Up to this many inputs each get a line.
+pub(crate) const LINES: usize = 20;
+/// Longer names lose their beginning.
+const NAME: usize = 48;
+
+/// A number with commas.
+pub(crate) fn grouped(n: usize) -> String {
+    if n < 1000 { n.to_string() } else { format!("{},{:03}", grouped(n / 1000), n % 1000) }
+}
+
+/// Milliseconds with about four digits.
+pub(crate) fn short(ms: f64) -> String {
+    let digits = if ms < 10.0 { 3 } else { usize::from(ms < 1000.0) };
+    format!("{ms:.digits$}")
+}
+
+/// A name that fits, control bytes escaped.
+pub(crate) fn shortened(name: &str) -> String {
+    let name = escape(name);
+    let length = name.chars().count();
+    if length <= NAME {
+        return name;
+    }
+    let end: String = name.chars().skip(length - (NAME - 3)).collect();
+    format!("...{end}")
+}
+
+/// A path as a string.
+pub(crate) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// A number of things: `1 input`, `2 inputs`.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// The median and the 95th percentile, behind a colon.
+pub(crate) fn percentiles(ms: Option<&Times>) -> String {
+    ms.map_or_else(String::new, |ms| format!(": p50 {} ms, p95 {} ms", short(ms.p50), short(ms.p95)))
+}
+
+/// A file that was written, with what is in it.
+pub(crate) fn written(what: &str, path: Option<&str>) -> Option<String> {
+    path.map(|path| format!("{what}: {}", escape(path)))
+}
+
+/// The CPU beside a device.
+pub(crate) fn beside(cpu: &SummaryCpu, ms: &Times, device_name: &str) -> String {
+    format!(
+        "mean {} ms on {device_name}, {} ms on the cpu with {}: {:.2} times as fast, {}",
+        short(ms.mean),
+        short(cpu.ms.mean),
+        counted(cpu.threads, "thread"),
+        cpu.ratio,
+        if cpu.equal { "all arrays equal" } else { "ARRAYS DIFFER" },
+    )
+}
+
+/// A pose as a matrix.
+pub(crate) fn matrix_lines(pose: &Pose) -> Vec<String> {
+    let row = |row: &[f64; 4]| row.iter().map(|x| format!("{x:>16.9}")).collect::<String>();
+    std::iter::once("target_from_source".to_owned()).chain(pose.matrix().iter().map(row)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_fit() {
+        assert_eq!([999, 1000, 1_234_567].map(grouped), ["999", "1,000", "1,234,567"]);
+        assert_eq!([1, 1200].map(|n| counted(n, "input")), ["1 input", "1,200 inputs"]);
+        assert_eq!([0.0123, 12.34, 1234.5].map(short), ["0.012", "12.3", "1234"]);
+        assert_eq!(shortened("a\x1b"), r"a\u{1b}");
+        let long = "x".repeat(100) + "end";
+        assert!(shortened(&long).ends_with("end") && shortened(&long).len() == NAME);
+    }
+}

@@ -1,0 +1,235 @@
+//! Runs `pointmill voxelize`: each job has a voxelizer that keeps its memory from one input to the next.
+
+use super::args::VoxelizeArgs;
+use super::picture::Picture;
+use super::records::{Begin, ParamsRecord, Row, Totals};
+use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble};
+use crate::failure::Failure;
+use crate::inputs::{Inputs, Loaded, Source, may_be_many};
+use crate::interrupt::{self, undivided};
+use crate::json::{Counts, Frame, Summary};
+use crate::outputs::Outputs;
+use crate::printer::Printer;
+use crate::stats::milliseconds;
+use crate::text::{counted, grouped, percentiles, shown, written};
+use crate::{device, say};
+use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
+use pointmill::{Device, Error, VoxelGrid};
+use pointmill_io::write_result;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// The name of the command.
+const COMMAND: &str = "voxelize";
+
+/// Everything that is decided before the work.
+struct Voxelize<'a> {
+    args: &'a VoxelizeArgs,
+    params: VoxelizeParams,
+    device: Device,
+    inputs: Inputs,
+    outputs: Outputs,
+    picture: Option<Mutex<Picture>>,
+}
+
+/// A voxelizer and its result.
+struct Lane {
+    voxelizer: Voxelizer,
+    voxels: Voxels,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
+    let params = args.params()?;
+    params.validate()?;
+    let grid = VoxelGrid::new(params.voxel_size, params.range).map_err(Error::from)?.dims();
+    let options = args.read.options();
+    let decides = format!("{COMMAND} {params:?} {options:?}");
+    let mut inputs = Inputs::find(&args.inputs, options)?;
+    let sources = std::mem::take(&mut inputs.sources);
+    let picture = args.visualize.as_deref().map(|path| Picture::plan(path, sources.len())).transpose()?;
+    args.work.check_picture(picture.is_some())?;
+    let device = device::open(device)?;
+    let plan = if may_be_many(&args.inputs) { Outputs::of_many } else { Outputs::plan };
+    let outputs = plan(args.out.as_deref(), &sources)?;
+    let job = Job {
+        name: COMMAND,
+        device: Some(&device),
+        sources: &sources,
+        batch: args.work.batch,
+        verbose: args.work.verbose,
+        ledger: Ledger::of(&[&outputs], &decides, args.work.resume.resume)?,
+        out: args.out.as_deref(),
+        picture: args.visualize.as_deref(),
+        writes: false,
+    };
+    job.begin(Begin { params: ParamsRecord { grid, params: params.clone() } }, printer)?;
+    let picture = picture.map(Mutex::new);
+    job.run(&Voxelize { args, params, device: device.clone(), inputs, outputs, picture }, printer)?;
+    if args.inputs.is_empty() && args.out.is_none() && args.visualize.is_none() {
+        say::hint(
+            "this was a built-in drive; next: pointmill voxelize YOUR.bin --out voxels.npz --visualize sweep.png",
+        );
+    }
+    Ok(())
+}
+
+impl Voxelize<'_> {
+    fn make(&self, device: &Device) -> Result<Lane, Error> {
+        let voxelizer = Voxelizer::new(&device.stream()?, &self.params)?;
+        Ok(Lane { voxels: voxelizer.output()?, voxelizer })
+    }
+}
+
+impl Command for Voxelize<'_> {
+    type Lane = Station<Lane>;
+    type Row = Row;
+    type Totals = Totals;
+    const INPUT: &'static str = "input";
+
+    fn lane(&self) -> Result<Station<Lane>, Failure> {
+        Station::new(&self.device, &self.args.work, false, |device| self.make(device))
+    }
+
+    fn one(&self, station: &mut Station<Lane>, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+        let start = Instant::now();
+        let Loaded { cloud, format, warnings } = self.inputs.load(source)?;
+        let read_ms = milliseconds(start.elapsed());
+        interrupt::check()?;
+        let name = source.name();
+        let blame = |e| Trouble::blame("ShapeMismatch", e, &name);
+        let make = |device: &Device| self.make(device);
+        let called = station.call(&name, make, |Lane { voxelizer, voxels }| {
+            voxelizer.run(&cloud, voxels)?;
+            voxels.stream().synchronize()
+        });
+        let called = called.map_err(blame)?;
+        let report = called.lane.voxels.report()?;
+        interrupt::check()?;
+        let drawn = self.picture.as_ref().map(|p| p.lock().unwrap_or_else(PoisonError::into_inner));
+        let drawn = drawn.filter(|p| p.wants_more());
+        let (mut cpu, mut write_ms) = (None, None);
+        let start = Instant::now();
+        let to = self.outputs.place(index);
+        if to.is_some() || drawn.is_some() || called.cpu.is_some() {
+            let arrays = called.lane.voxels.read().map_err(blame)?;
+            if let Some(to) = to {
+                undivided(|| write_result(to, &arrays, &report)).map_err(Failure::from)?;
+                write_ms = Some(milliseconds(start.elapsed()));
+            }
+            let compare = |cpu: &Called<'_, Lane, ()>| {
+                let other = cpu.lane.voxels.read()?;
+                let report = (arrays.report != other.report).then_some("report");
+                Ok(pointmill::differences(&arrays, &other).into_iter().chain(report).map(str::to_owned).collect())
+            };
+            cpu = called.compare(compare).map_err(blame)?;
+            if let Some(mut picture) = drawn {
+                interrupt::check()?;
+                picture.add(&cloud, &arrays, &self.params)?;
+            }
+        }
+        let (points, columns, ms) = (cloud.len(), cloud.columns(), called.ms);
+        let device = called.device.to_string();
+        let written = write_ms.unwrap_or(0.0);
+        tracing::info!(
+            "{name}: {points} points of {columns} columns, {format}; read {read_ms} ms, {device} {ms} ms, written {written} ms"
+        );
+        Ok(Frame {
+            index,
+            input: name,
+            device: Some(device),
+            ms: Some(ms),
+            read_ms,
+            write_ms,
+            out: self.outputs.of(index).map(shown),
+            warnings,
+            cpu,
+            of: Row {
+                format,
+                points,
+                columns,
+                in_range: report.points - report.out_of_range - report.non_finite,
+                voxels: report.voxels,
+                report,
+            },
+        })
+    }
+
+    fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
+        totals.points += frame.of.points;
+        totals.voxels += frame.of.voxels;
+        Ok(())
+    }
+
+    fn cells(&self, Frame { of, .. }: &Frame<Row>) -> Vec<Cell> {
+        let numbers = [of.points, of.in_range, of.voxels].map(grouped);
+        ["points", "in range", "voxels"].into_iter().zip(numbers).collect()
+    }
+
+    fn finish(&self, _: &mut Totals, _: Vec<Station<Lane>>, _: Counts) -> Result<bool, Failure> {
+        let picture = self.picture.as_ref().map(|p| p.lock().unwrap_or_else(PoisonError::into_inner));
+        picture.map_or(Ok(()), |picture| picture.write())?;
+        Ok(true)
+    }
+
+    fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
+        let (points, voxels) = (grouped(summary.of.points), grouped(summary.of.voxels));
+        let inputs = counted(summary.counts.done, "input");
+        let device = summary.run.device_name();
+        let times = percentiles(summary.ms.as_ref());
+        let mut lines = vec![format!("{inputs}, {points} points, {voxels} voxels on {device}{times}")];
+        lines.extend(written("arrays", summary.out.as_deref()));
+        lines.extend(written("picture", summary.picture.as_deref()));
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::OnOom;
+    use clap::Parser;
+    use pointmill::{PointCloud, TwinFault};
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: VoxelizeArgs,
+    }
+
+    /// Voxelizes a cloud on the twin, which fails after so many allocations or launches. Returns the frame and the bytes that were written.
+    fn failing(on_oom: OnOom, fault: (TwinFault, usize)) -> Result<(Frame<Row>, Vec<u8>), Trouble> {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, out] = ["a.bin", "a.npz"].map(|name| folder.path().join(name));
+        let points = (0..300).flat_map(|i| [0.1 * i as f32, 0.0, 0.0, 1.0]);
+        pointmill_io::write_bin(&input, PointCloud::new(points.collect(), 4).unwrap().points()).unwrap();
+        let mut args = Line::parse_from(["voxelize", "--max-voxels", "1000"]).args;
+        args.work.on_oom = on_oom;
+        let inputs = Inputs::find(&[input.to_str().unwrap().into()], args.read.options()).unwrap();
+        let outputs = Outputs::plan(Some(&out), &inputs.sources).unwrap();
+        let params = args.params().unwrap();
+        let command = Voxelize { args: &args, params, device: Device::twin(), inputs, outputs, picture: None };
+        let mut station = command.lane().unwrap();
+        Device::fail_twin(Some(fault));
+        let done = command.one(&mut station, 0, &command.inputs.sources[0]);
+        Device::fail_twin(None);
+        done.map(|frame| (frame, std::fs::read(out).unwrap()))
+    }
+
+    #[test]
+    fn an_input_for_which_memory_is_short_fails_or_is_done_on_the_cpu() {
+        let short = (TwinFault::OutOfMemory, 0);
+        let Err(Trouble::Input(refused)) = failing(OnOom::Fail, short) else { panic!("no refusal") };
+        assert!(format!("{refused:?}").contains("\"OutOfMemory\""), "{refused:?}");
+        let (redone, redone_bytes) = failing(OnOom::Cpu, short).unwrap();
+        let (whole, whole_bytes) = failing(OnOom::Cpu, (TwinFault::OutOfMemory, 10_000)).unwrap();
+        assert_eq!((redone.device.as_deref(), whole.device.as_deref()), (Some("cpu"), Some("twin")));
+        assert!(redone_bytes == whole_bytes);
+    }
+
+    #[test]
+    fn a_lost_device_ends_the_command() {
+        let lost = failing(OnOom::Cpu, (TwinFault::Lost, 0)).unwrap_err();
+        assert!(matches!(&lost, Trouble::Fatal(failure) if failure.exit_code() == 5), "{lost:?}");
+    }
+}

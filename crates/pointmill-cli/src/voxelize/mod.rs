@@ -1,0 +1,9 @@
+//! `pointmill voxelize`: sweeps into voxels.
+
+mod args;
+mod command;
+mod picture;
+pub(crate) mod records;
+
+pub(crate) use args::VoxelizeArgs;
+pub(crate) use command::run;

@@ -1,0 +1,51 @@
+//! The fields of `voxelize` in its JSON lines.
+
+use pointmill::voxelize::{Report, VoxelizeParams};
+use serde::Serialize;
+
+/// `begin` of `voxelize`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Begin {
+    /// The parameters in effect.
+    pub(super) params: ParamsRecord,
+}
+
+/// The parameters of voxelization.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct ParamsRecord {
+    /// Cells along x, y, z.
+    pub(super) grid: [u32; 3],
+    /// The parameters of the library.
+    #[serde(flatten)]
+    pub(super) params: VoxelizeParams,
+}
+
+/// `frame` of `voxelize`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Row {
+    /// The format of the input, or `synthetic`.
+    pub(super) format: String,
+    /// Points of the input.
+    pub(super) points: usize,
+    /// Values per point.
+    pub(super) columns: usize,
+    /// Points inside the range.
+    pub(super) in_range: usize,
+    /// Voxels of the result.
+    pub(super) voxels: usize,
+    /// What was counted.
+    pub(super) report: Report,
+}
+
+/// `summary` of `voxelize`.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Totals {
+    /// Points of all inputs that were done.
+    pub(super) points: usize,
+    /// Voxels of all inputs that were done.
+    pub(super) voxels: usize,
+}
