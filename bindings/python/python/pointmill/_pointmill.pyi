@@ -1,6 +1,7 @@
 """The extension module of pointmill; its names are those of :mod:`pointmill`, :mod:`pointmill.icp` and :mod:`pointmill.ndt`."""
 
 from collections.abc import Sequence
+from os import PathLike
 from types import GenericAlias
 from typing import Any, Generic, Literal, Protocol, SupportsIndex, TypeAlias, final, overload, type_check_only
 
@@ -17,6 +18,8 @@ _Search: TypeAlias = Literal["auto", "brute", "kdtree", "lbvh"]
 _Robust: TypeAlias = tuple[Literal["huber", "cauchy", "geman-mcclure", "tukey"], float]
 _Schedule: TypeAlias = Sequence[tuple[float, float | None]]
 _Mode: TypeAlias = Literal["max", "mean"]
+_Covariance: TypeAlias = Literal["autoware", "unbiased", "population"]
+_Path: TypeAlias = str | PathLike[str]
 _Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | _Array
 
 __version__: str
@@ -26,6 +29,7 @@ __all__ = [
     "Grid",
     "IcpIteration",
     "IcpRegistration",
+    "Moments",
     "NdtFit",
     "NdtRegistration",
     "NdtReport",
@@ -244,7 +248,7 @@ class NdtReport:
     @property
     def points(self) -> int: ...
     @property
-    def nonfinite(self) -> int: ...
+    def non_finite(self) -> int: ...
     @property
     def cells(self) -> int: ...
     @property
@@ -295,17 +299,46 @@ class NdtRegistration:
     def covariance(self) -> _Array | None: ...
 
 @final
+class Moments:
+    def __new__(cls, resolution: float) -> Moments: ...
+    @staticmethod
+    def load(path: _Path) -> Moments: ...
+    def save(self, path: _Path) -> None: ...
+    def add(self, points: _Array, *, origin: _Numbers | None = None) -> None: ...
+    def merge(self, other: Moments) -> None: ...
+    def subtract(self, part: Moments) -> None: ...
+    def grid(
+        self,
+        *,
+        covariance: _Covariance = "autoware",
+        min_points: SupportsIndex = 6,
+        eigen_ratio: float = 0.01,
+        like: _Array | None = None,
+    ) -> Grid: ...
+    def __len__(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def resolution(self) -> float: ...
+    @property
+    def points(self) -> int: ...
+    @property
+    def non_finite(self) -> int: ...
+
+@final
 class Grid:
     def __new__(
         cls,
         points: _Array,
         *,
         resolution: float,
-        covariance: Literal["autoware", "unbiased", "population"] = "autoware",
+        covariance: _Covariance = "autoware",
         min_points: SupportsIndex = 6,
         eigen_ratio: float = 0.01,
         origin: _Numbers | None = None,
     ) -> Grid: ...
+    @staticmethod
+    def load(path: _Path, *, like: _Array | None = None) -> Grid: ...
+    def save(self, path: _Path) -> None: ...
     def __len__(self) -> int: ...
     @property
     def resolution(self) -> float: ...
