@@ -13,9 +13,9 @@ pub fn voxelize(stream: &Stream, sweep: &Sweep, rounds: usize, copy_rate: f64) -
     let points = Outputs { mean: None, point_to_voxel: false, ..Outputs::default() };
     let sorted = RowOrder::Sorted;
     let cases = [
-        ("mean", RowOrder::FirstSeen, means.clone()),
+        ("mean", RowOrder::FirstSeen, means),
         ("mean, sorted", sorted, means),
-        ("points", RowOrder::FirstSeen, points.clone()),
+        ("points", RowOrder::FirstSeen, points),
         ("points, no wait", RowOrder::FirstSeen, Outputs { padded: true, ..points }),
         ("everything", RowOrder::FirstSeen, Outputs { lists: true, ..Outputs::default() }),
     ];

@@ -185,7 +185,7 @@ impl Entry {
     fn line(&self) -> String {
         let gib = |bytes: Option<u64>| bytes.unwrap_or(0) as f64 / f64::from(1 << 30);
         let Some(name) = &self.name else {
-            return format!("{:<8} {} thread(s)", self.device, self.threads.unwrap_or(1));
+            return format!("{:<8} {}", self.device, counted(self.threads.unwrap_or(1), "thread"));
         };
         format!(
             "{:<8} {}, compute capability {}, {} multiprocessors, {:.1} of {:.1} GiB free, driver {} for CUDA {}",

@@ -72,6 +72,22 @@ crate::with_serde! {
     }
 }
 
+crate::with_schema! {
+    impl schemars::JsonSchema for Aabb {
+        fn inline_schema() -> bool {
+            true
+        }
+
+        fn schema_name() -> alloc::borrow::Cow<'static, str> {
+            "Aabb".into()
+        }
+
+        fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+            schemars::json_schema!({ "type": "array", "items": { "type": "number" }, "minItems": 6, "maxItems": 6 })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Aabb;

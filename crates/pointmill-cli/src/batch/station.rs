@@ -161,7 +161,16 @@ mod tests {
             let made = Cell::new(0);
             for wanted in calls {
                 made.set(0);
-                let called = station.call("a", |_| Ok(()), |()| Ok(made.set(made.get() + 1))).unwrap();
+                let called = station
+                    .call(
+                        "a",
+                        |_| Ok(()),
+                        |()| {
+                            made.set(made.get() + 1);
+                            Ok(())
+                        },
+                    )
+                    .unwrap();
                 assert_eq!(called.cpu.is_some(), cpu);
                 assert_eq!(made.get(), wanted, "{cpu} {adds}");
             }

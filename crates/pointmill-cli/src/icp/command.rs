@@ -51,9 +51,6 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
     let (options, params) = (args.read.options(), args.params());
     let resume = args.work.resume.resume;
     let alone = one_file(std::slice::from_ref(&args.source)).is_some();
-    if args.target == STDIN {
-        require_format(&options)?;
-    }
     let files = if alone {
         if resume {
             return Err(Failure::Usage("--resume: expected a folder that outputs go to, got one source".into()));
@@ -62,6 +59,9 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
     } else {
         require_one("--visualize", args.visualize.as_deref(), "source")?;
         require_one("--plot", args.plot.as_deref(), "source")?;
+        if args.target == STDIN {
+            require_format(&options)?;
+        }
         if resume && args.target == STDIN {
             let told = "--resume: expected a target that is a file, since the standard input may be another each time";
             return Err(Failure::Usage(told.into()));

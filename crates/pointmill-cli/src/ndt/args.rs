@@ -145,7 +145,7 @@ pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
     /// Files of poses that take the scan to the map: 16 numbers, a 4x4 matrix row by row, or 6: x y z in metres, roll pitch yaw in radians; or one such pose a line. A rotation may be 0.001 off; then the nearest rotation is used
-    #[arg(long, value_name = "POSE.txt", required = true, num_args = 1..)]
+    #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", required = true, num_args = 1..)]
     pub(crate) pose: Vec<PathBuf>,
 }
 
@@ -155,18 +155,18 @@ pub(crate) struct AlignArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
     /// Files of poses to start from, in the format of `ndt score --pose` [default: the identity]
-    #[arg(long, value_name = "POSE.txt", num_args = 1..)]
+    #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", num_args = 1..)]
     pub(crate) guess: Vec<PathBuf>,
     /// Most iterations
-    #[arg(long, value_name = "N", default_value_t = NdtAlignParams::default().max_iterations)]
+    #[arg(help_heading = None::<&str>, long, value_name = "N", default_value_t = NdtAlignParams::default().max_iterations)]
     pub(crate) max_iterations: usize,
     /// Longest step: the length of the vector of all six numbers of a pose
-    #[arg(long, value_name = "L", default_value_t = NdtAlignParams::default().step_size, allow_negative_numbers = true)]
+    #[arg(help_heading = None::<&str>, long, value_name = "L", default_value_t = NdtAlignParams::default().step_size, allow_negative_numbers = true)]
     pub(crate) step_size: f64,
     /// End at a step shorter than this
-    #[arg(long, value_name = "L", default_value_t = NdtAlignParams::default().epsilon, allow_negative_numbers = true)]
+    #[arg(help_heading = None::<&str>, long, value_name = "L", default_value_t = NdtAlignParams::default().epsilon, allow_negative_numbers = true)]
     pub(crate) epsilon: f64,
     /// Write a picture of the scan over the cells of the map before and after: .png side by side, .gif one after the other
-    #[arg(long, value_name = "OUT.png|.gif")]
+    #[arg(help_heading = None::<&str>, long, value_name = "OUT.png|.gif")]
     pub(crate) visualize: Option<PathBuf>,
 }

@@ -121,7 +121,7 @@ impl Match<'_> {
                     guess: guess.clone(),
                     found: found.clone(),
                 });
-                all.map(PoseRecord::Align).collect()
+                all.map(|pose| PoseRecord::Align(Box::new(pose))).collect()
             }
         }
     }

@@ -123,7 +123,7 @@ pub(crate) struct MatchRow {
 #[serde(untagged)]
 pub(crate) enum PoseRecord {
     Score(ScorePose),
-    Align(AlignPose),
+    Align(Box<AlignPose>),
 }
 
 /// `summary` of `ndt score` and `ndt align`.

@@ -1,7 +1,7 @@
 //! Maps, scores and alignments for people.
 
 use super::grid::edge;
-use super::records::{AlignPose, BuildRow, GridTotals, MatchRow, MatchTotals, PoseRecord, ScorePose};
+use super::records::{BuildRow, GridTotals, MatchRow, MatchTotals, PoseRecord, ScorePose};
 use crate::batch::Cell;
 use crate::json::Summary;
 use crate::text::{counted, grouped, matrix_lines, percentiles, short, shortened, written};
@@ -61,7 +61,7 @@ fn cells_of(report: &NdtReport) -> String {
 fn pose_cells(pose: &PoseRecord) -> Vec<Cell> {
     let (fit, found) = match pose {
         PoseRecord::Score(ScorePose { fit, .. }) => (fit, None),
-        PoseRecord::Align(AlignPose { found, .. }) => (&found.fit, Some(found)),
+        PoseRecord::Align(pose) => (&pose.found.fit, Some(&pose.found)),
     };
     let mut cells = Vec::new();
     if let Some(found) = found {

@@ -1,10 +1,11 @@
 //! The arrays of an answer with their names, what was counted, and the comparison of two answers.
 
-use super::records::{InsideReport, PoolReport, ReportRecord};
+use super::records::{InsideReport, ReportRecord};
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use pointmill::Error;
-use pointmill::roi_pool::{FeatureArray, Report, RoiArrays, RoiLayout};
+use pointmill::roi_pool::{Report, RoiArrays};
+use pointmill::{NamedArrays, Values};
 use pointmill_io::{Array, ArrayData, ArrayView, Destination, write_npz};
 
 /// The result of a task.
@@ -18,28 +19,15 @@ pub(crate) struct Answer {
 impl From<RoiArrays> for Answer {
     fn from(pooled: RoiArrays) -> Self {
         let mut answer = Self::counted(&pooled.report);
-        let rows = match (pooled.layout, &pooled.coords) {
-            (RoiLayout::Sparse, Some(coords)) => vec![coords.len() / 4],
-            _ => std::iter::once(pooled.boxes).chain(pooled.out_size.map(|n| n as usize)).collect(),
-        };
-        let of = |last: usize| [&rows[..], &[last]].concat();
-        let values = match pooled.pooled {
-            FeatureArray::F32(values) => ArrayData::F32(values),
-            FeatureArray::F16(values) => ArrayData::F16(values.into_iter().map(|v| v.to_bits()).collect()),
-            FeatureArray::Bf16(_) => unreachable!("features come from .npy files, which know no bf16"),
-        };
-        answer.push("pooled", of(pooled.channels), values);
-        if let Some(argmax) = pooled.argmax {
-            answer.push("argmax", of(pooled.channels), ArrayData::I32(argmax));
-        }
-        if let Some(points) = pooled.point_indices {
-            answer.push("point_indices", of(pooled.max_points), ArrayData::I32(points));
-        }
-        if let Some(coords) = pooled.coords {
-            answer.push("coords", of(4), ArrayData::I32(coords));
-        }
-        if let (Some(splits), Some(indices)) = (pooled.row_splits, pooled.indices) {
-            answer.lists(splits, indices);
+        for (name, view) in pooled.arrays() {
+            let values = match view.values() {
+                Values::F32(values) => ArrayData::F32(values.to_vec()),
+                Values::F16(bits) => ArrayData::F16(bits.to_vec()),
+                Values::I32(values) => ArrayData::I32(values.to_vec()),
+                Values::I64(values) => ArrayData::I64(values.to_vec()),
+                other => unreachable!("{other:?}: features come from .npy files, which have no bf16"),
+            };
+            answer.push(name, view.shape().to_vec(), values);
         }
         answer
     }
@@ -48,7 +36,7 @@ impl From<RoiArrays> for Answer {
 impl Answer {
     /// The report of a pooling without its arrays.
     pub(crate) fn counted(report: &Report) -> Self {
-        Self { arrays: vec![], report: ReportRecord::Pool(PoolReport::from(report)) }
+        Self { arrays: vec![], report: ReportRecord::Pool(*report) }
     }
 
     /// The lowest box of each point.
@@ -147,7 +135,9 @@ mod tests {
 
     #[test]
     fn bits_count_not_values() {
-        let counted = Answer::counted(&Report { boxes: 1, ..Report::default() });
+        let mut report = Report::default();
+        report.boxes = 1;
+        let counted = Answer::counted(&report);
         let answer = |value: f32, coords: i32| {
             let mut answer = counted.clone();
             answer.push("pooled", vec![1, 1], ArrayData::F32(vec![value]));

@@ -1,46 +1,11 @@
 //! Flags of `pointmill roi-pool`, and the parameters of the library.
 
-use crate::flags::{ReadArgs, WorkArgs, parse_out_size};
+use crate::flags::{ReadArgs, WorkArgs, names, parse_out_size};
 use clap::{Args, ValueEnum};
 use pointmill::BoxOrigin;
 use pointmill::roi_pool::{BoxParams, PoolMode, RoiLayout, RoiPoolParams};
 use serde::Serialize;
 use std::path::PathBuf;
-
-/// `--mode`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Mode {
-    /// The largest value of each channel; of equal ones the first
-    Max,
-    /// The mean of each channel
-    Mean,
-}
-
-/// `--origin`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Origin {
-    /// The centre of the bottom face, as in mmcv
-    Bottom,
-    /// The centre of the box, as in OpenPCDet
-    Center,
-}
-
-/// `--layout`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Layout {
-    /// All voxels; a row of fixed length for the kept points of each: count, indices, zeros
-    Dense,
-    /// All voxels; the kept points of each as lists without padding
-    Csr,
-    /// Only the voxels that have points
-    Sparse,
-}
 
 /// `--inside`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
@@ -74,21 +39,22 @@ pub(crate) struct RoiPoolArgs {
     #[arg(long, value_name = "A[,B,C]", default_value = "12,12,12", allow_hyphen_values = true, value_parser = parse_out_size)]
     #[arg(conflicts_with = "inside")]
     pub(crate) out_size: [u32; 3],
-    /// One more than the points that a voxel keeps: in the dense layout the first place of a row holds the count
-    #[arg(long, value_name = "N", default_value = "128", allow_negative_numbers = true, conflicts_with = "inside")]
+    /// Most points of a voxel; a row of the dense layout has one place more, for the count
+    #[arg(long, value_name = "N", default_value = "127", allow_negative_numbers = true, conflicts_with = "inside")]
     pub(crate) max_points: u32,
-    /// How the features of a voxel's points are combined
-    #[arg(long, value_enum, default_value = "max", conflicts_with = "inside")]
-    pub(crate) mode: Mode,
-    /// Point of a box that cz refers to
-    #[arg(long, value_enum, default_value = "bottom")]
-    pub(crate) origin: Origin,
+    /// How the features of a voxel's points are combined: their largest value (of equal ones the first) or their mean
+    #[arg(long, default_value = "max", conflicts_with = "inside", value_parser = names::<PoolMode>(PoolMode::NAMES))]
+    pub(crate) mode: PoolMode,
+    /// Point of a box that cz refers to: the centre of its bottom face, as in mmcv, or its centre, as in OpenPCDet
+    #[arg(long, default_value = "bottom", value_parser = names::<BoxOrigin>(BoxOrigin::NAMES))]
+    pub(crate) origin: BoxOrigin,
     /// Metres by which a box is made longer and wider on each side
     #[arg(long, value_name = "M", default_value = "0", allow_negative_numbers = true)]
     pub(crate) margin: f32,
-    /// Layout of the result
-    #[arg(long, alias = "output", value_enum, default_value = "dense", conflicts_with = "inside")]
-    pub(crate) layout: Layout,
+    /// Layout of the result: all voxels with rows of fixed length, all voxels with lists, or only the voxels that have points
+    #[arg(long, alias = "output", default_value = "dense", conflicts_with = "inside")]
+    #[arg(value_parser = names::<RoiLayout>(RoiLayout::NAMES))]
+    pub(crate) layout: RoiLayout,
     /// Do not pool; report which points lie in which box
     #[arg(long, value_enum)]
     pub(crate) inside: Option<Inside>,
@@ -116,27 +82,17 @@ pub(crate) enum Task {
 impl Task {
     /// The task that the flags ask for. A lane checks its values.
     pub(crate) fn of(args: &RoiPoolArgs) -> Self {
-        let origin = match args.origin {
-            Origin::Bottom => BoxOrigin::BottomCenter,
-            Origin::Center => BoxOrigin::Center,
-        };
+        let origin = args.origin;
         if let Some(inside) = args.inside {
             return Self::Inside(inside, BoxParams { origin, margin: args.margin });
         }
         Self::Pool(RoiPoolParams {
             out_size: args.out_size,
             max_points_per_voxel: args.max_points,
-            mode: match args.mode {
-                Mode::Max => PoolMode::Max,
-                Mode::Mean => PoolMode::Mean,
-            },
+            mode: args.mode,
             origin,
             margin: args.margin,
-            layout: match args.layout {
-                Layout::Dense => RoiLayout::Dense,
-                Layout::Csr => RoiLayout::Csr,
-                Layout::Sparse => RoiLayout::Sparse,
-            },
+            layout: args.layout,
             lists: true,
         })
     }

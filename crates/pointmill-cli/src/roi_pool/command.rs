@@ -1,11 +1,11 @@
 //! Runs `pointmill roi-pool`. A scene is an input: boxes, points and, if they are pooled, features.
 
 use super::answer::Answer;
-use super::args::{Inside, Layout, Mode, RoiPoolArgs, Task};
+use super::args::{RoiPoolArgs, Task};
 use super::files::{Features, Loaded, Sources};
 use super::lane::Lane;
 use super::picture;
-use super::records::{ArrayRecord, Begin, InsideReport, ParamsRecord, PoolReport, ReportRecord, Row, Totals};
+use super::records::{ArrayRecord, Begin, InsideReport, ParamsRecord, ReportRecord, Row, Totals};
 use super::scenes::Scenes;
 use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble};
 use crate::failure::Failure;
@@ -18,6 +18,7 @@ use crate::stats::milliseconds;
 use crate::text::{counted, grouped, percentiles, shown, written};
 use crate::{device, interrupt, say};
 use clap::ValueEnum;
+use pointmill::roi_pool::Report;
 use pointmill::{Argument, Device, Error};
 use pointmill_io::escape;
 use std::path::PathBuf;
@@ -185,18 +186,17 @@ impl RoiPool<'_> {
     /// The task in words.
     fn describe(&self, row: &Row) -> String {
         if let Some(inside) = self.args.inside {
-            return format!("{} of points in boxes", name::<Inside>(inside));
+            return format!("{} of points in boxes", name(inside));
         }
         let RoiPoolArgs { out_size: [x, y, z], mode, layout, .. } = *self.args;
-        let (mode, layout) = (name::<Mode>(mode), name::<Layout>(layout));
         let (channels, element) = (row.channels.unwrap_or(0), row.element.unwrap_or("f32"));
         let s = if channels == 1 { "" } else { "s" };
         format!("{mode} of {channels} {element} channel{s} in {x} x {y} x {z} voxels a box, {layout},")
     }
 }
 
-fn pooled(report: &PoolReport) -> Vec<Cell> {
-    let &PoolReport { boxes, empty_boxes, points, voxels, inside, kept, dropped } = report;
+fn pooled(report: &Report) -> Vec<Cell> {
+    let &Report { boxes, empty_boxes, points, voxels, inside, kept, dropped, .. } = report;
     let names = ["boxes", "empty boxes", "points", "voxels", "inside", "kept", "dropped"];
     names.into_iter().zip([boxes, empty_boxes, points, voxels, inside, kept, dropped].map(grouped)).collect()
 }

@@ -4,7 +4,7 @@ use super::args::RoiPoolArgs;
 use crate::failure::Failure;
 use crate::inputs::{STDIN, SYNTHETIC, read_cloud, require_format};
 use pointmill::roi_pool::Scene;
-use pointmill::{Error, Input, PointCloud, f16};
+use pointmill::{Error, PointCloud, Rows, f16};
 use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, Limits, ReadOptions, Warning, read_npy_within};
 use pointmill_synth::RoiScene;
 use std::path::{Path, PathBuf};
@@ -113,10 +113,10 @@ impl Sources {
 
 impl Features {
     /// The values, as the library takes them.
-    pub(crate) fn input(&self) -> Result<Input<'_>, Error> {
+    pub(crate) fn input(&self) -> Result<Rows<'_>, Error> {
         match self {
-            Self::F32(values, channels) => Input::new(values, *channels),
-            Self::F16(values, channels) => Input::new(values, *channels),
+            Self::F32(values, channels) => Rows::new(values, *channels),
+            Self::F16(values, channels) => Rows::new(values, *channels),
         }
     }
 }
@@ -129,7 +129,7 @@ impl Loaded {
 
     /// Boxes and points, as the library takes them.
     pub(crate) fn scene(&self) -> Result<Scene<'_>, Error> {
-        Ok(Scene::new(Input::new(&self.boxes, BOX_COLUMNS)?, &self.points))
+        Ok(Scene::new(Rows::new(&self.boxes, BOX_COLUMNS)?, &self.points))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::picture::save;
 use crate::text::grouped;
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams, roi_pool};
-use pointmill::{BoxOrigin, Device, Input};
+use pointmill::{BoxOrigin, Device, Rows};
 use pointmill_view::{require_memory, roi_picture};
 use std::cmp::Reverse;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn voxel_of_point(input: &Loaded, params: &RoiPoolParams, device: &Device) -> Re
     // The lists are all that is drawn, and they do not depend on the features.
     let nothing = vec![0.0f32; input.points.len()];
     let params = RoiPoolParams { mode: PoolMode::Mean, layout: RoiLayout::Sparse, ..params.clone() };
-    let pooled = roi_pool(input.scene()?, Input::new(&nothing, 1)?, &params, device)?.read()?;
+    let pooled = roi_pool(input.scene()?, Rows::new(&nothing, 1)?, &params, device)?.read()?;
     let (coords, splits, indices) = match (&pooled.coords, &pooled.row_splits, &pooled.indices) {
         (Some(coords), Some(splits), Some(indices)) => (coords.as_chunks::<4>().0, splits, indices),
         _ => unreachable!("the sparse layout has coordinates and lists"),

@@ -1,7 +1,8 @@
 //! The fields of `roi-pool` in its JSON lines.
 
-use super::args::{Inside, Layout, Mode, Origin, RoiPoolArgs};
-use pointmill::roi_pool::Report;
+use super::args::{Inside, RoiPoolArgs};
+use pointmill::BoxOrigin;
+use pointmill::roi_pool::{PoolMode, Report, RoiLayout};
 use pointmill_io::Array;
 use serde::Serialize;
 
@@ -52,14 +53,14 @@ pub(crate) struct ParamsRecord {
     inside: Option<Inside>,
     /// Voxels of a box along its length, width and height.
     out_size: Option<[u32; 3]>,
-    /// One more than the points that a voxel keeps.
+    /// Most points of a voxel.
     max_points: Option<u32>,
     /// How the features of a voxel's points are combined.
-    mode: Option<Mode>,
+    mode: Option<PoolMode>,
     /// Layout of the result.
-    layout: Option<Layout>,
+    layout: Option<RoiLayout>,
     /// Point of a box that cz refers to.
-    origin: Origin,
+    origin: BoxOrigin,
     /// Metres by which a box is made longer and wider on each side.
     margin: f32,
 }
@@ -79,39 +80,13 @@ impl From<&RoiPoolArgs> for ParamsRecord {
     }
 }
 
-/// What was counted: [`PoolReport`], or [`InsideReport`] with `--inside`.
+/// What was counted: [`Report`], or [`InsideReport`] with `--inside`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub(crate) enum ReportRecord {
-    Pool(PoolReport),
+    Pool(Report),
     Inside(InsideReport),
-}
-
-/// What pooling counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct PoolReport {
-    /// Boxes.
-    pub(crate) boxes: usize,
-    /// Boxes that hold no point because a value is not finite or a size is not positive.
-    pub(crate) empty_boxes: usize,
-    /// Points.
-    pub(crate) points: usize,
-    /// Voxels with at least one kept point.
-    pub(crate) voxels: usize,
-    /// Pairs of a box and a point in it.
-    pub(crate) inside: usize,
-    /// Pairs whose voxel keeps the point.
-    pub(crate) kept: usize,
-    /// Pairs whose voxel was full.
-    pub(crate) dropped: usize,
-}
-
-impl From<&Report> for PoolReport {
-    fn from(&Report { boxes, empty_boxes, points, voxels, inside, kept, dropped }: &Report) -> Self {
-        Self { boxes, empty_boxes, points, voxels, inside, kept, dropped }
-    }
 }
 
 impl ReportRecord {

@@ -1,34 +1,11 @@
 //! Flags of `pointmill voxelize`.
 
 use crate::failure::Failure;
-use crate::flags::{ReadArgs, WorkArgs, parse_numbers, parse_voxel_size};
-use clap::{ArgAction, Args, ValueEnum};
+use crate::flags::{ReadArgs, WorkArgs, names, parse_numbers, parse_voxel_size};
+use clap::{ArgAction, Args};
 use pointmill::Aabb;
 use pointmill::voxelize::{MeanType, RowOrder, VoxelizeParams};
-use serde::Serialize;
 use std::path::PathBuf;
-
-/// `--order`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Order {
-    /// By the smallest index of the voxel's points
-    FirstSeen,
-    /// By the id of the cell: z, then y, then x
-    Sorted,
-}
-
-/// `--mean`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Mean {
-    /// 32 bits
-    F32,
-    /// 16 bits
-    F16,
-}
 
 /// `pointmill voxelize`
 #[derive(Debug, Args)]
@@ -53,8 +30,8 @@ pub(crate) struct VoxelizeArgs {
     #[arg(allow_negative_numbers = true)]
     pub(crate) max_points: Option<u32>,
     /// Order of the voxels: by their first point, or by the id of their cell
-    #[arg(long, value_enum, default_value = "first-seen")]
-    pub(crate) order: Order,
+    #[arg(long, default_value = "first-seen", value_parser = names::<RowOrder>(RowOrder::NAMES))]
+    pub(crate) order: RowOrder,
     /// Keep every point of every voxel (dynamic voxelization). The array `voxels` is not made
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(default_value = "false", action = ArgAction::Set)]
@@ -64,8 +41,8 @@ pub(crate) struct VoxelizeArgs {
     #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) strict_range: bool,
     /// Element type of the means
-    #[arg(long, value_enum, default_value = "f32")]
-    pub(crate) mean: Mean,
+    #[arg(long, default_value = "f32", value_parser = names::<MeanType>(MeanType::NAMES))]
+    pub(crate) mean: MeanType,
     /// Do not make the array `voxels`
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(default_value = "false", action = ArgAction::Set)]
@@ -100,16 +77,10 @@ impl VoxelizeArgs {
         params.range = Aabb::new([a, b, c], [d, e, f]);
         params.max_voxels = self.max_voxels;
         params.max_points_per_voxel = self.max_points;
-        params.order = match self.order {
-            Order::FirstSeen => RowOrder::FirstSeen,
-            Order::Sorted => RowOrder::Sorted,
-        };
+        params.order = self.order;
         params.strict_range = self.strict_range;
         params.outputs.voxels = !self.dynamic && !self.no_voxels;
-        params.outputs.mean = Some(match self.mean {
-            Mean::F32 => MeanType::F32,
-            Mean::F16 => MeanType::F16,
-        });
+        params.outputs.mean = Some(self.mean);
         Ok(params)
     }
 }

@@ -1,20 +1,21 @@
 //! Runs `pointmill voxelize`: each job has a voxelizer that keeps its memory from one input to the next.
 
 use super::args::VoxelizeArgs;
-use super::arrays::{differences, write};
 use super::picture::Picture;
 use super::records::{Begin, ParamsRecord, Row, Totals};
 use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble};
 use crate::failure::Failure;
 use crate::inputs::{Inputs, Loaded, Source, may_be_many};
+use crate::interrupt::{self, undivided};
 use crate::json::{Counts, Frame, Summary};
 use crate::outputs::Outputs;
 use crate::printer::Printer;
 use crate::stats::milliseconds;
 use crate::text::{counted, grouped, percentiles, shown, written};
-use crate::{device, interrupt, say};
+use crate::{device, say};
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Device, Error};
+use pointmill::{Device, Error, VoxelGrid};
+use pointmill_io::write_result;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -40,8 +41,8 @@ struct Lane {
 /// Runs the command.
 pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let params = args.params()?;
-    // The CPU's voxelizer checks the parameters at once; a GPU takes a while to start.
-    let grid = Voxelizer::new(&Device::cpu().stream()?, &params)?.grid().dims();
+    params.validate()?;
+    let grid = VoxelGrid::new(params.voxel_size, params.range).map_err(Error::from)?.dims();
     let options = args.read.options();
     let decides = format!("{COMMAND} {params:?} {options:?}");
     let mut inputs = Inputs::find(&args.inputs, options)?;
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
         picture: args.visualize.as_deref(),
         writes: false,
     };
-    job.begin(Begin { params: ParamsRecord::new(args, grid) }, printer)?;
+    job.begin(Begin { params: ParamsRecord { grid, params: params.clone() } }, printer)?;
     let picture = picture.map(Mutex::new);
     job.run(&Voxelize { args, params, device: device.clone(), inputs, outputs, picture }, printer)?;
     if args.inputs.is_empty() && args.out.is_none() && args.visualize.is_none() {
@@ -113,10 +114,14 @@ impl Command for Voxelize<'_> {
         if to.is_some() || drawn.is_some() || called.cpu.is_some() {
             let arrays = called.lane.voxels.read().map_err(blame)?;
             if let Some(to) = to {
-                write(to, &arrays)?;
+                undivided(|| write_result(to, &arrays, &report)).map_err(Failure::from)?;
                 write_ms = Some(milliseconds(start.elapsed()));
             }
-            let compare = |cpu: &Called<'_, Lane, ()>| Ok(differences(&arrays, &cpu.lane.voxels.read()?));
+            let compare = |cpu: &Called<'_, Lane, ()>| {
+                let other = cpu.lane.voxels.read()?;
+                let report = (arrays.report != other.report).then_some("report");
+                Ok(pointmill::differences(&arrays, &other).into_iter().chain(report).map(str::to_owned).collect())
+            };
             cpu = called.compare(compare).map_err(blame)?;
             if let Some(mut picture) = drawn {
                 interrupt::check()?;
@@ -145,7 +150,7 @@ impl Command for Voxelize<'_> {
                 columns,
                 in_range: report.points - report.out_of_range - report.non_finite,
                 voxels: report.voxels,
-                report: (&report).into(),
+                report,
             },
         })
     }

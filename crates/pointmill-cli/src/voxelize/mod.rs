@@ -1,7 +1,6 @@
 //! `pointmill voxelize`: sweeps into voxels.
 
 mod args;
-mod arrays;
 mod command;
 mod picture;
 pub(crate) mod records;

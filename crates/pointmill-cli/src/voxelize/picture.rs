@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::outputs::require_folder_of;
 use crate::picture::save;
 use crate::text::grouped;
-use pointmill::voxelize::{MeanArray, VoxelArrays, VoxelizeParams};
+use pointmill::AnyArray;
+use pointmill::voxelize::{VoxelArrays, VoxelizeParams};
 use pointmill::{PointCloud, Points};
 use pointmill_view::{Gif, Image, require_memory, voxelization_picture};
 use std::path::{Path, PathBuf};
@@ -64,12 +65,13 @@ impl Picture {
         require_memory(1, cloud.len() + arrays.num_voxels)?;
         let cast;
         let means = match &arrays.mean {
-            Some(MeanArray::F32(mean)) => Points::new(mean, arrays.columns),
-            Some(MeanArray::F16(mean)) => {
-                cast = PointCloud::from_f16_bits(mean, arrays.columns).map_err(pointmill::Error::from)?;
+            Some(AnyArray::F32(mean)) => Points::new(mean, arrays.columns),
+            Some(AnyArray::F16(mean)) => {
+                let wide = mean.iter().map(|v| v.to_f32()).collect();
+                cast = PointCloud::new(wide, arrays.columns).map_err(pointmill::Error::from)?;
                 Ok(cast.points())
             }
-            None => Points::new(&[], arrays.columns),
+            _ => Points::new(&[], arrays.columns),
         };
         let means = means.map_err(pointmill::Error::from)?;
         let [x, y, z] = params.voxel_size;

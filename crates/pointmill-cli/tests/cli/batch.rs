@@ -307,3 +307,35 @@ fn what_a_killed_run_left_unfinished_is_removed_by_the_next() {
     assert!(told.err.contains("removed 1 unfinished file(s)"), "{}", told.err);
     assert_eq!(names(&folder.path().join("o")), ["0.npz", "1.npz"]);
 }
+
+/// Every operator runs the CPU beside its device, and is equal.
+#[test]
+fn every_operator_compares_with_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    inputs(at, 2);
+    fs::write(at.join("pose.txt"), "0 0 0 0 0 0").unwrap();
+    run(at, "ndt build in --min-points 3 --out map.npz --moments map.arrow").expect(0);
+    for args in [
+        "voxelize in",
+        "ndt build in --out tiles/",
+        "ndt score --map map.npz --scan in --pose pose.txt",
+        "ndt align --map map.npz --scan in",
+        "icp in t.npy --metric point-to-point",
+        "roi-pool --inside crop --points in --boxes b.npy",
+    ] {
+        let told = run(at, &format!("{args} --cpu --verbose --json"));
+        assert!([0, 6].contains(&told.code), "{args}: {}", told.err);
+        let frames = told.data("frame");
+        assert_eq!(frames.len(), 2, "{args}: {}", told.err);
+        assert!(frames.iter().all(|frame| frame["cpu"]["equal"] == true), "{args}: {}", told.out);
+        assert_eq!(told.data("summary")[0]["cpu"]["equal"], true, "{args}");
+        assert!(!told.err.contains("differ"), "{args}: {}", told.err);
+    }
+    // Where all inputs become one grid, only the grid can be compared.
+    for args in ["ndt build in --min-points 3", "ndt merge map.arrow --min-points 3"] {
+        let told = run(at, &format!("{args} --cpu --json")).expect(0);
+        assert!(told.data("frame").iter().all(|frame| frame["cpu"]["equal"].is_null()), "{args}");
+        assert_eq!(told.data("summary")[0]["finish_cpu"]["equal"], true, "{args}");
+    }
+}

@@ -110,3 +110,21 @@ fn completions_and_help_name_every_command() {
     let version = run(folder.path(), "--version").expect(0).out;
     assert_eq!(version, format!("pointmill {}\n", env!("CARGO_PKG_VERSION")));
 }
+
+#[test]
+fn devices_explains_what_a_gpu_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = run(folder.path(), "devices -v").expect(0);
+    for wanted in ["embedded kernels for sm_70 and newer, PTX 7.8", "  voxelize ", "  prim ", "driver cache: "] {
+        assert!(told.out.contains(wanted), "{wanted}: {}", told.out);
+    }
+    let cache = |folder: &std::path::Path, off: &str| {
+        let mut command = crate::command(folder, "devices -v");
+        command.env("CUDA_CACHE_PATH", folder).env("CUDA_CACHE_DISABLE", off);
+        crate::finished(command.output().unwrap()).expect(0).out
+    };
+    assert!(cache(folder.path(), "0").contains(&format!("driver cache: {}\n", folder.path().display())));
+    assert!(cache(folder.path(), "1").contains("driver cache: off (CUDA_CACHE_DISABLE)"));
+    let summary = run(folder.path(), "devices --json").expect(0).data("summary").remove(0);
+    assert!(summary["modules"].as_array().unwrap().iter().all(|module| module["bytes"].as_u64().unwrap() > 1000));
+}

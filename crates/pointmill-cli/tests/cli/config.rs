@@ -67,3 +67,31 @@ fn a_file_that_is_no_text_is_a_usage_error() {
         );
     }
 }
+
+#[test]
+fn every_operator_takes_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_cloud(at, "a.bin", 300);
+    let text = "[ndt.build]\nresolution = 1.5\nmin-points = 3\n[icp]\nmetric = \"gicp\"\nschedule = \"1:2,0:1\"\n\
+                [roi-pool]\nout-size = [3, 2, 1]\nlayout = \"sparse\"\n[ndt.align]\nguess = [\"p.txt\", \"q.txt\"]\n";
+    fs::write(at.join("c.toml"), text).unwrap();
+    let printed = |args: &str| run(at, &format!("{args} --config c.toml --print-config")).expect(0).out;
+    let build = printed("ndt build a.bin --min-points 4");
+    assert!(build.contains("[ndt.build]\n") && build.contains("resolution = 1.5\n"), "{build}");
+    assert!(build.contains("min-points = 4\n"), "{build}");
+    assert!(printed("ndt align --map m --scan s").contains("guess = [\"p.txt\", \"q.txt\"]\n"));
+    // A flag that excludes one of the file wins over it.
+    let icp = printed("icp a.bin a.bin --max-distance 2");
+    assert!(
+        icp.contains("metric = \"gicp\"\n") && !icp.contains("schedule") && icp.contains("max-distance = 2\n"),
+        "{icp}"
+    );
+    let told = run(at, "roi-pool --config c.toml --json").expect(0);
+    assert_eq!(told.data("begin")[0]["params"]["layout"], "sparse");
+    let told = run(at, "roi-pool --config c.toml --inside part --json").expect(0);
+    assert_eq!(told.data("begin")[0]["params"]["inside"], "part");
+    fs::write(at.join("c.toml"), "resolution = 2").unwrap();
+    let told = run(at, "ndt build a.bin --config c.toml").expect(2);
+    assert!(told.err.contains("c.toml: line 1: unknown field `resolution`"), "{}", told.err);
+}

@@ -22,8 +22,8 @@ impl Schema {
                 "description" | "required" | "additionalProperties" => true,
                 "enum" => with.as_array().unwrap().contains(value),
                 "$ref" => {
-                    let at = with.as_str().unwrap().strip_prefix('#').unwrap().replace("%20", " ");
-                    let rule = self.0.pointer(&at);
+                    let name = with.as_str().unwrap().strip_prefix('#').unwrap().replace("%20", " ");
+                    let rule = self.0.pointer(&name);
                     self.check(rule.unwrap_or_else(|| panic!("{with}")), value, at)?;
                     true
                 }

@@ -17,7 +17,7 @@ fn las_and_laz_are_inputs_as_others() {
         for extension in ["las", "laz"] {
             let file = format!("{name}.{extension}");
             fs::copy(fixtures().join(&file), folder.path().join(&file)).unwrap();
-            let info = &run(folder.path(), &format!("info {file} --json")).expect(0).data("summary")[0];
+            let info = &run(folder.path(), &format!("info {file} --json")).expect(0).data("frame")[0];
             assert_eq!((&info["format"], &info["points"]), (&"las".into(), &60.into()));
             // On a map: told in full.
             assert!(info["bounds"]["min"][1].as_f64().unwrap() > 5_329_000.0, "{info}");
@@ -52,7 +52,7 @@ fn every_format_comes_through_the_standard_input() {
         let args = format!("info - --json --format {format}");
         let told =
             finished(command(folder.path(), &args).stdin(File::open(at(name)).unwrap()).output().unwrap()).expect(0);
-        assert_eq!(told.data("summary")[0]["points"], 60, "{name}");
+        assert_eq!(told.data("frame")[0]["points"], 60, "{name}");
         let half = fs::read(at(name)).unwrap();
         fs::write(at("half"), &half[..half.len() / 2 + 1]).unwrap();
         let told =

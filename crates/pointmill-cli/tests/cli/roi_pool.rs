@@ -1,8 +1,9 @@
 //! `roi-pool`: arrays of each layout, points in boxes, tables, lines, pictures, and what goes wrong.
 
 use crate::{command, finished, names, run};
-use pointmill::roi_pool::{FeatureArray, PoolMode, RoiArrays, RoiLayout, RoiPoolParams, Scene, roi_pool};
-use pointmill::{BoxOrigin, Device, Input, f16};
+use pointmill::AnyArray;
+use pointmill::roi_pool::{PoolMode, RoiArrays, RoiLayout, RoiPoolParams, Scene, roi_pool};
+use pointmill::{BoxOrigin, Device, Rows, f16};
 use pointmill_io::{Array, ArrayView, Dtype, read_npz, write_npy};
 use pointmill_synth::RoiScene;
 use std::collections::BTreeMap;
@@ -31,8 +32,8 @@ fn write_scene(folder: &Path) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
 
 fn pooled(scene: &(Vec<f32>, Vec<f32>, Vec<f32>), params: &RoiPoolParams) -> RoiArrays {
     let (boxes, points, features) = scene;
-    let scene = Scene::new(Input::new(boxes, 7).unwrap(), Input::new(points, 4).unwrap());
-    let features = Input::new(features, CHANNELS).unwrap();
+    let scene = Scene::new(Rows::new(boxes, 7).unwrap(), Rows::new(points, 4).unwrap());
+    let features = Rows::new(features, CHANNELS).unwrap();
     roi_pool(scene, features, params, &Device::cpu()).unwrap().read().unwrap()
 }
 
@@ -75,7 +76,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
     let params = RoiPoolParams { out_size: [4, 3, 2], max_points_per_voxel: 4, ..RoiPoolParams::default() };
     let want = pooled(&scene, &params);
     assert!(want.report.kept > 50 && want.report.dropped > 0, "{:?}", want.report);
-    let FeatureArray::F32(values) = &want.pooled else { panic!("f32 features") };
+    let AnyArray::F32(values) = &want.pooled else { panic!("f32 features") };
     let all = [BOXES, 4, 3, 2];
 
     let got = arrays(folder.path(), &flags);
@@ -85,7 +86,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
         told(&got),
         [
             ("argmax", Dtype::I32, &shape[..]),
-            ("point_indices", Dtype::I32, &[BOXES, 4, 3, 2, 4]),
+            ("point_indices", Dtype::I32, &[BOXES, 4, 3, 2, 5]),
             ("pooled", Dtype::F32, &shape),
             ("report", Dtype::U8, &[n]),
         ]
@@ -129,7 +130,7 @@ fn the_arrays_of_each_layout_are_those_of_the_library() {
         ]
     );
     assert_eq!(Some(got["coords"].as_i32().unwrap()), want.coords.as_deref());
-    assert_eq!(FeatureArray::F32(got["pooled"].as_f32().unwrap().to_vec()), want.pooled);
+    assert_eq!(AnyArray::F32(got["pooled"].as_f32().unwrap().to_vec()), want.pooled);
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn means_origin_and_margin() {
         },
     );
     assert_eq!(got.keys().collect::<Vec<_>>(), ["point_indices", "pooled", "report"]);
-    assert_eq!(FeatureArray::F32(got["pooled"].as_f32().unwrap().to_vec()), want.pooled);
+    assert_eq!(AnyArray::F32(got["pooled"].as_f32().unwrap().to_vec()), want.pooled);
     assert_eq!(got["point_indices"].shape(), [BOXES, 2, 2, 2, 128]);
 }
 
@@ -162,10 +163,10 @@ fn half_precision_features_stay_so() {
     let got = arrays(folder.path(), &format!("{FILES} --mode mean --out-size 3 --output sparse"));
     let params =
         RoiPoolParams { out_size: [3; 3], mode: PoolMode::Mean, layout: RoiLayout::Sparse, ..RoiPoolParams::default() };
-    let scene = Scene::new(Input::new(&boxes, 7).unwrap(), Input::new(&points, 4).unwrap());
-    let features = Input::new(&halves, CHANNELS).unwrap();
+    let scene = Scene::new(Rows::new(&boxes, 7).unwrap(), Rows::new(&points, 4).unwrap());
+    let features = Rows::new(&halves, CHANNELS).unwrap();
     let want = roi_pool(scene, features, &params, &Device::cpu()).unwrap().read().unwrap();
-    let FeatureArray::F16(want) = want.pooled else { panic!("f16 features") };
+    let AnyArray::F16(want) = want.pooled else { panic!("f16 features") };
     let want: Vec<u16> = want.iter().map(|v| v.to_bits()).collect();
     assert_eq!(got["pooled"].as_f16_bits().unwrap(), want);
 }
@@ -319,7 +320,7 @@ fn json_lines_have_the_documented_fields() {
     let begin = told.data("begin").remove(0);
     assert_eq!((&begin["command"], &begin["device"]), (&"roi-pool".into(), &"cpu".into()));
     assert_eq!((&begin["inputs"], &begin["files"]), (&1.into(), &serde_json::json!(["b.npy", "p.npy", "f.npy"])));
-    let wanted = serde_json::json!({"inside": null, "out_size": [3, 2, 1], "max_points": 128, "mode": "max", "layout": "sparse",
+    let wanted = serde_json::json!({"inside": null, "out_size": [3, 2, 1], "max_points": 127, "mode": "max", "layout": "sparse",
         "origin": "bottom", "margin": 0.0});
     assert_eq!(begin["params"], wanted);
     let summary = told.data("frame").remove(0);
@@ -363,7 +364,7 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("--out-size 3,4", "expected 3 whole numbers with commas between, got 2"),
         ("--out-size -3", "expected a whole number"),
         ("--out-size 100000", "out_size: expected at most"),
-        ("--max-points 0", "max_points_per_voxel: expected 1 to"),
+        ("--max-points 2147483647", "max_points_per_voxel: expected 0 to"),
         ("--mode sum", "possible values: max, mean"),
         ("--origin top", "possible values: bottom, center"),
         ("--output coo", "possible values: dense, csr, sparse"),

@@ -466,11 +466,13 @@ impl Workspace {
 
 /// Makes room for as much as a call can write.
 fn reserve_output(extent: &Extent, arrays: &mut Arrays<VoxelArray>) -> Result<()> {
+    extent.bound().try_for_each(|spec| arrays.reserve(spec.array, spec.dtype, spec.room))?;
     if extent.lists {
+        // Of means too, for which nobody asks for lists.
         arrays.reserve(VoxelArray::RowSplits, Dtype::U32, extent.rows_bound + 1)?;
         arrays.reserve(VoxelArray::Indices, Dtype::U32, extent.points)?;
     }
-    extent.bound().try_for_each(|spec| arrays.reserve(spec.array, spec.dtype, spec.room))
+    Ok(())
 }
 
 /// Reduces features over the lists of a result.

@@ -15,6 +15,7 @@ use pointmill_core::names;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VoxelizeParams {
     /// Edge lengths of a voxel along x, y, z in metres; default 0.2.
     pub voxel_size: [f32; 3],
@@ -63,6 +64,7 @@ names!(MeanType { F32 = "f32", F16 = "f16" });
 /// Which arrays a call computes besides `coords` and `num_points`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outputs {
     /// Means, `[V, C]`; default `f32`.
     pub mean: Option<MeanType>,
