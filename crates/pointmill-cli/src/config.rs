@@ -151,7 +151,7 @@ impl Settings {
     pub(crate) fn params(&self) -> VoxelizeParams {
         let default = VoxelizeParams::default();
         let dynamic = self.dynamic == Some(true);
-        let mut outputs = default.outputs.clone();
+        let mut outputs = default.outputs;
         outputs.voxels = !dynamic && self.no_voxels != Some(true);
         outputs.mean = Some(match self.mean {
             Some(Mean::F16) => MeanType::F16,
