@@ -4,7 +4,7 @@
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes;
 //! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away again; scoring and aligning scans;
 //! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest neighbours;
-//! - [`pipelines`]: what joins them: how far a trajectory is from the truth.
+//! - [`pipelines`]: what joins the operators: a trajectory from sweeps, and how far a trajectory is from the truth.
 //!
 //! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
 //!

@@ -19,6 +19,8 @@ names!(Alignment { None = "none", Se3 = "se3", Sim3 = "sim3" });
 
 /// How far apart the two poses of a relative error are.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Delta {
     /// So many poses.
     Frames(usize),
@@ -35,6 +37,8 @@ pub enum Delta {
 /// assert_eq!((params.max_time_difference, params.segment_every), (0.01, 10));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct EvaluationParams {
     /// How the estimate is moved onto the truth first; default not at all.
     pub alignment: Alignment,

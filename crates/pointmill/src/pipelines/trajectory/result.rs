@@ -5,6 +5,7 @@ use super::params::Delta;
 
 /// What errors are like, of which there is at least one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Statistics {
     /// Root of the mean square.
@@ -46,6 +47,7 @@ impl Statistics {
 
 /// Errors of poses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct PoseErrors {
     /// Distances in metres.
@@ -56,6 +58,7 @@ pub struct PoseErrors {
 
 /// Relative errors over one [`Delta`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Relative {
     /// How far apart the poses of a pair are.
@@ -68,6 +71,7 @@ pub struct Relative {
 
 /// Segments of one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Segments {
     /// Length in metres.
@@ -82,6 +86,7 @@ pub struct Segments {
 
 /// The drift as the KITTI benchmark defines it: errors of segments by their length, a mean over all segments.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Drift {
     /// By length; lengths that are longer than the way are left out.
@@ -96,6 +101,7 @@ pub struct Drift {
 
 /// One pose of the estimate beside the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Frame {
     /// Which pose of the estimate.
@@ -118,6 +124,7 @@ pub struct Frame {
 
 /// How far an estimate is from the truth.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Evaluation {
     /// What moved the estimate onto the truth; the identity without alignment.
