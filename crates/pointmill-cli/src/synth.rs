@@ -5,14 +5,17 @@ use crate::interrupt::{self, undivided};
 use crate::outputs::{is_folder, require_folder_of};
 use crate::printer::Printer;
 use crate::text::{grouped, shown};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use pointmill::PointCloud;
-use pointmill_io::{ArrayView, NamedPoints, Place, write_bin, write_npy, write_ply, write_whole};
+use pointmill_io::{Format, NamedPoints, Place, WriteOptions, write_whole};
 use pointmill_synth::{Drive, DriveParams, RabbitScans};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+/// The formats that are written.
+const WRITTEN: [Format; 3] = [Format::Bin, Format::Npy, Format::Ply];
 /// The columns of a sweep.
 const COLUMNS: [&str; 6] = ["x", "y", "z", "intensity", "ring", "time"];
 /// The file of poses beside the sweeps: a row for each, `world_from_sensor`, row-major.
@@ -36,8 +39,8 @@ pub(crate) struct SynthArgs {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// bin: raw f32 rows, read with --columns 6 (rabbit: 3); npy: an f32 array; ply: binary, with names. By default the name of the file decides, else bin (rabbit: ply)
-    #[arg(long)]
-    format: Option<SynthFormat>,
+    #[arg(long, value_parser = PossibleValuesParser::new(WRITTEN.map(Format::as_str)).try_map(|name| name.parse::<Format>()))]
+    format: Option<Format>,
 }
 
 /// What `synth` scans.
@@ -47,24 +50,6 @@ enum SynthShape {
     Drive,
     /// A small figure from two sides, about 40,000 points each: input of `pointmill icp`
     Rabbit,
-}
-
-/// What `synth` writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum SynthFormat {
-    Bin,
-    Npy,
-    Ply,
-}
-
-impl SynthFormat {
-    const fn extension(self) -> &'static str {
-        match self {
-            Self::Bin => "bin",
-            Self::Npy => "npy",
-            Self::Ply => "ply",
-        }
-    }
 }
 
 /// `frame` of `synth`: a file that was written.
@@ -115,12 +100,12 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--out {}: expected a folder for two scans and a pose", out.display())));
     }
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
-    let format = args.format.unwrap_or(SynthFormat::Ply);
+    let format = args.format.unwrap_or(Format::Ply);
     let scans = RabbitScans::new(args.seed);
     let mut points = 0;
     for (index, (name, cloud)) in [("source", &scans.source), ("target", &scans.target)].into_iter().enumerate() {
         interrupt::check()?;
-        let path = out.join(format!("{name}.{}", format.extension()));
+        let path = out.join(format!("{name}.{format}"));
         points += write(cloud, in_folder(&path), format, index, printer)?;
     }
     let pose = out.join(POSE);
@@ -140,13 +125,7 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
 /// The sweeps of the drive.
 fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     let out = &args.out;
-    let named = match out.extension().and_then(|e| e.to_str()) {
-        _ if out.is_dir() => None,
-        Some("bin") => Some(SynthFormat::Bin),
-        Some("npy") => Some(SynthFormat::Npy),
-        Some("ply") => Some(SynthFormat::Ply),
-        _ => None,
-    };
+    let named = Format::for_writing(out).filter(|format| WRITTEN.contains(format) && !out.is_dir());
     let default = DriveParams::default();
     if let Some(named) = named {
         let told = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
@@ -163,15 +142,14 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         let summary = Summary { sweeps: 1, seed: args.seed, points, columns: &COLUMNS, poses: None };
         return finish(&summary, named, "", printer);
     }
-    let format = args.format.unwrap_or(SynthFormat::Bin);
+    let format = args.format.unwrap_or(Format::Bin);
     let sweeps = args.sweeps.map_or(default.sweeps, usize::from);
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     let drive = Drive::new(DriveParams { seed: args.seed, sweeps, ..default });
-    let extension = format.extension();
     let mut points = 0;
     for i in 0..drive.len() {
         interrupt::check()?;
-        let path = out.join(format!("sweep_{i:03}.{extension}"));
+        let path = out.join(format!("sweep_{i:03}.{format}"));
         points += write(&drive.sweep(i), in_folder(&path), format, i, printer)?;
     }
     let poses = out.join(POSES);
@@ -196,27 +174,24 @@ const fn in_folder(path: &Path) -> Place<'_> {
 fn write(
     cloud: &PointCloud,
     to: Place<'_>,
-    format: SynthFormat,
+    format: Format,
     index: usize,
     printer: &mut Printer,
 ) -> Result<usize, Failure> {
-    undivided(|| match format {
-        SynthFormat::Bin => write_bin(to, cloud.points()),
-        SynthFormat::Ply => write_ply(to, &NamedPoints::new(cloud.points(), &COLUMNS[..cloud.columns()])),
-        SynthFormat::Npy => write_npy(to, &ArrayView::f32(&[cloud.len(), cloud.columns()], cloud.data())),
-    })?;
+    let named = NamedPoints::new(cloud.points(), &COLUMNS[..cloud.columns()]);
+    undivided(|| pointmill_io::write(to, named, &WriteOptions { format: Some(format) }))?;
     let written = Written { index, out: shown(to.path), points: cloud.len() };
     printer.record("frame", &written)?;
     printer.text(&format!("{}  {} points", pointmill_io::escape(&written.out), grouped(written.points)))?;
     Ok(cloud.len())
 }
 
-fn finish(summary: &Summary, format: SynthFormat, poses_are: &str, printer: &mut Printer) -> Result<(), Failure> {
+fn finish(summary: &Summary, format: Format, poses_are: &str, printer: &mut Printer) -> Result<(), Failure> {
     printer.record("summary", summary)?;
     if let Some(poses) = &summary.poses {
         printer.text(&format!("{}  {poses_are}", pointmill_io::escape(poses)))?;
     }
     let n = summary.columns.len();
-    let hint = if format == SynthFormat::Bin { format!("; read with --columns {n}") } else { String::new() };
+    let hint = if format == Format::Bin { format!("; read with --columns {n}") } else { String::new() };
     printer.text(&format!("{n} columns: {}{hint}", summary.columns.join(", ")))
 }
