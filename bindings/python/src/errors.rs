@@ -1,6 +1,7 @@
 //! The library's errors as Python's.
 
 use pointmill::{Argument, Error};
+use pointmill_io::IoError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 
@@ -76,5 +77,15 @@ impl<T> OrRaise<T> for Result<T, Trouble> {
             Trouble::Library(error) => from_library(error, names),
             Trouble::Python(error) => error,
         })
+    }
+}
+
+/// An error of a file: what the system refuses is the `OSError` of its kind, what the file holds a `ValueError`.
+pub(crate) fn file(error: IoError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        IoError::Io { source, .. } => std::io::Error::new(source.kind(), text).into(),
+        IoError::OutOfMemory { .. } => PyMemoryError::new_err(text),
+        _ => PyValueError::new_err(text),
     }
 }

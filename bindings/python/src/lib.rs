@@ -28,7 +28,7 @@ mod _pointmill {
     #[pymodule_export]
     use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, icp, normals};
     #[pymodule_export]
-    use crate::ndt::{NdtFit, NdtGrid, NdtRegistration, NdtReport};
+    use crate::ndt::{NdtFit, NdtGrid, NdtMoments, NdtRegistration, NdtReport};
     #[pymodule_export]
     use crate::roi_pool::{
         RoiGradient, RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,

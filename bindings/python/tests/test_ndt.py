@@ -40,7 +40,7 @@ def test_fixtures(file, library):
     assert len(grid) == len(case["coords"])
     assert_bits(get(grid.coords), case["coords"], "coords")
     assert_bits(get(grid.counts), case["counts"].astype(np.int64), "counts")
-    assert grid.report.points == case["accumulated"][0] and grid.report.nonfinite == case["accumulated"][1]
+    assert grid.report.points == case["accumulated"][0] and grid.report.non_finite == case["accumulated"][1]
     close = dict(rtol=1e-9, atol=1e-9 * max(1.0, float(case["resolution"][0])))
     np.testing.assert_allclose(get(grid.mean), case["mean"], **close)
     np.testing.assert_allclose(get(grid.covariance), full(case["covariance"]), **close)
@@ -152,6 +152,54 @@ def test_defaults():
     assert_bits(to_numpy(grid.covariance), to_numpy(ndt.Grid(points, resolution=1.0, **shown).covariance), "covariance")
     unbiased = ndt.Grid(points, resolution=1.0, covariance="unbiased")
     assert not np.array_equal(to_numpy(grid.covariance), to_numpy(unbiased.covariance))
+
+
+def test_moments_and_files(library, tmp_path):
+    """Parts add up to the whole, can be taken away, and come back from files; so do grids."""
+    points = room()
+    points[5] = np.nan
+    whole = ndt.Moments(1.0)
+    whole.add(library(points))
+    parts = ndt.Moments(1.0)
+    for part in np.array_split(points, 3):
+        one = ndt.Moments(1.0)
+        one.add(library(part.copy()))
+        parts.merge(one)
+    assert parts == whole and (whole.points, whole.non_finite, whole.resolution) == (len(points), 1, 1.0)
+    assert repr(whole) == f"Moments({len(points)} points in {len(whole)} cells of 1 m)"
+    grid = ndt.Grid(library(points), resolution=1.0)
+    made = whole.grid(like=library(points))
+    for name in ("coords", "mean", "covariance", "inverse_covariance", "counts", "eigenvalues", "normal"):
+        assert type(getattr(made, name)) is type(getattr(grid, name))
+        assert_bits(to_numpy(getattr(made, name), library(points)), to_numpy(getattr(grid, name), library(points)), name)
+    assert made.report == grid.report
+    whole.save(tmp_path / "map.arrow")
+    again = ndt.Moments.load(str(tmp_path / "map.arrow"))
+    assert again == whole
+    again.subtract(one)
+    assert again != whole
+    again.merge(one)
+    assert again == whole
+    with pytest.raises(ValueError, match="part: expected"):
+        one.subtract(whole)
+    with pytest.raises(ValueError, match="resolution: expected"):
+        whole.merge(ndt.Moments(2.0))
+    with pytest.raises(ValueError, match="resolution: expected"):
+        ndt.Moments(0.0)
+    grid.save(tmp_path / "map.npz")
+    back = ndt.Grid.load(tmp_path / "map.npz", like=library(points))
+    assert back.report == grid.report and back.resolution == grid.resolution
+    for name in ("coords", "mean", "covariance", "inverse_covariance"):
+        assert_bits(to_numpy(getattr(back, name), library(points)), to_numpy(getattr(grid, name), library(points)), name)
+    scan = library(points[::7].copy())
+    assert_bits(to_numpy(back.align(scan).xyzrpy, scan), to_numpy(grid.align(scan).xyzrpy, scan), "pose")
+    assert isinstance(ndt.Grid.load(tmp_path / "map.npz").mean, np.ndarray)
+    with pytest.raises(FileNotFoundError, match="no.npz"):
+        ndt.Grid.load(tmp_path / "no.npz")
+    with pytest.raises(ValueError, match="map.arrow"):
+        ndt.Grid.load(tmp_path / "map.arrow")
+    with pytest.raises(ValueError, match="map.npz"):
+        ndt.Moments.load(tmp_path / "map.npz")
 
 
 def test_errors():

@@ -27,7 +27,7 @@ FIELDS = {
     pointmill.IcpIteration: "stage target_from_source pairs changed rmse step search_ms reduce_ms solve_ms",
     pointmill.ndt.NdtFit: "score transform_probability nvtl hits",
     pointmill.ndt.NdtRegistration: "target_from_source xyzrpy status converged iterations score transform_probability nvtl hits hessian covariance",
-    pointmill.ndt.NdtReport: "points nonfinite cells sparse degenerate voxels clamped",
+    pointmill.ndt.NdtReport: "points non_finite cells sparse degenerate voxels clamped",
     pointmill.ndt.Grid: "resolution report coords counts mean covariance inverse_covariance eigenvalues normal",
 }
 

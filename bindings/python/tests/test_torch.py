@@ -117,7 +117,7 @@ def test_gradients_of_fixtures(file):
             *tensors,
             features,
             case["out_size"].tolist(),
-            int(case["max_points"][0]),
+            int(case["max_points"][0]) - 1,
             mode,
             origin=["bottom", "center"][int(case["origin"][0])],
             margin=float(case["margin"][0]),

@@ -119,11 +119,5 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn definitions_are_consistent() {
-        Cli::command().debug_assert();
-    }
-}
+#[path = "../tests/unit/cli.rs"]
+mod tests;

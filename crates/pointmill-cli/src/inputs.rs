@@ -210,20 +210,5 @@ pub(crate) fn stem(path: &Path) -> OsString {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::stem;
-
-    #[test]
-    fn stems_lose_the_extension_of_the_format() {
-        for (path, wanted) in [
-            ("a/000001.bin", "000001"),
-            ("n015.v1.pcd.bin", "n015.v1"),
-            ("x.y.npy", "x.y"),
-            ("noext", "noext"),
-            (".bin", ".bin"),
-            ("a/b/", "b"),
-        ] {
-            assert_eq!(stem(path.as_ref()), wanted, "{path}");
-        }
-    }
-}
+#[path = "../tests/unit/inputs.rs"]
+mod tests;

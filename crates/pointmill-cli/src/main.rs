@@ -28,6 +28,7 @@ mod printer;
 mod roi_pool;
 mod say;
 #[cfg(test)]
+#[path = "../tests/unit/schema.rs"]
 mod schema;
 mod soak;
 mod stats;

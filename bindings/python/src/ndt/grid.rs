@@ -1,10 +1,11 @@
 //! The grid as a class.
 
+use super::moments::like_array;
 use super::{LONG, NAMES, NdtFit, NdtRegistration, NdtReport};
 use crate::args::{named, whole};
 use crate::arrays::{Array, Home, KeptHome, Place, Value};
 use crate::cloud::{Cloud, own_stream};
-use crate::errors::{OrRaise, value};
+use crate::errors::{OrRaise, file, value};
 use crate::interrupt;
 use crate::pickle::{self, Reduced, field};
 use crate::poses::poses;
@@ -16,6 +17,7 @@ use pointmill::{Pose, Result};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// Cells of normal distributions: a map to match scans against.
@@ -56,7 +58,19 @@ pub(crate) struct NdtGrid {
     cells: OnceLock<NdtCells>,
 }
 
+/// The parameters of cells.
+pub(super) fn params(covariance: &str, min_points: i64, eigen_ratio: f64) -> PyResult<NdtParams> {
+    let covariance = named::<Covariance>(covariance, "covariance")?;
+    Ok(NdtParams { covariance, min_points: whole(min_points, 1, "min_points")?, eigen_ratio })
+}
+
 impl NdtGrid {
+    /// A grid whose arrays are of the library and on the device of an array.
+    pub(super) fn of(grid: Grid, like: &Array<'_>) -> PyResult<Self> {
+        let (place, home) = (like.place(), like.home().keep()?);
+        Ok(Self { resolution: grid.lattice().unit(), grid: Arc::new(grid), place, home, cells: OnceLock::new() })
+    }
+
     /// The cells on the host, copied once.
     fn cells(&self) -> PyResult<&NdtCells> {
         if let Some(cells) = self.cells.get() {
@@ -131,11 +145,7 @@ impl NdtGrid {
         eigen_ratio: f64,
         origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let params = NdtParams {
-            min_points: whole(min_points, 1, "min_points")?,
-            covariance: named::<Covariance>(covariance, "covariance")?,
-            eigen_ratio,
-        };
+        let params = params(covariance, min_points, eigen_ratio)?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
@@ -145,9 +155,40 @@ impl NdtGrid {
             builder.add(data.rows()?)?;
             builder.finish()
         })?;
-        let grid = Arc::new(grid.or_raise(NAMES)?);
-        let home = cloud.array.home().keep()?;
-        Ok(Self { grid, resolution, place, home, cells: OnceLock::new() })
+        Ok(Self { resolution, ..Self::of(grid.or_raise(NAMES)?, &cloud.array)? })
+    }
+
+    /// Read the grid that a file holds.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path
+    ///     A map (.npz) of :meth:`save` or of ``pointmill ndt build``.
+    /// like : array, optional
+    ///     An array of the library and on the device that the grid is to have; of numpy otherwise.
+    ///
+    /// Returns
+    /// -------
+    /// Grid
+    #[staticmethod]
+    #[pyo3(signature = (path, *, like = None))]
+    fn load(py: Python<'_>, path: PathBuf, like: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let like = like_array(py, like)?;
+        let (cells, lattice) = py.detach(|| pointmill_io::read_ndt_map(&path)).map_err(file)?;
+        let place = like.place();
+        let grid = py.detach(move || Grid::from_cells(cells, lattice.unit(), &own_stream(place)?));
+        Self::of(grid.or_raise(NAMES)?, &like)
+    }
+
+    /// Write the grid to a file, whole or not at all. Equal grids give equal bytes.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path
+    ///     The file, by convention named .npz.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let (cells, lattice) = (self.cells()?, *self.grid.lattice());
+        py.detach(|| pointmill_io::write_ndt_map(&path, cells, &lattice)).map_err(file)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {

@@ -1,9 +1,11 @@
 //! Grids of normal distributions.
 
 mod grid;
+mod moments;
 mod result;
 
 pub(crate) use grid::NdtGrid;
+pub(crate) use moments::NdtMoments;
 pub(crate) use result::{NdtFit, NdtRegistration, NdtReport};
 
 use crate::errors::Names;

@@ -13,7 +13,7 @@ pub(crate) struct NdtReport {
     /// Points that were added.
     points: u64,
     /// Of these, rows with a coordinate that is not finite: they are in no cell.
-    nonfinite: u64,
+    non_finite: u64,
     /// Occupied cells.
     cells: usize,
     /// Of these, cells of fewer points than asked for.
@@ -26,13 +26,13 @@ pub(crate) struct NdtReport {
     clamped: usize,
 }
 
-pickle::fields!(NdtReport { points, nonfinite, cells, sparse, degenerate, voxels, clamped });
+pickle::fields!(NdtReport { points, non_finite, cells, sparse, degenerate, voxels, clamped });
 
 impl From<&NdtReport> for Report {
     fn from(r: &NdtReport) -> Self {
         Self {
             points: r.points,
-            nonfinite: r.nonfinite,
+            nonfinite: r.non_finite,
             cells: r.cells,
             sparse: r.sparse,
             degenerate: r.degenerate,
@@ -46,7 +46,7 @@ impl From<&Report> for NdtReport {
     fn from(r: &Report) -> Self {
         Self {
             points: r.points,
-            nonfinite: r.nonfinite,
+            non_finite: r.nonfinite,
             cells: r.cells,
             sparse: r.sparse,
             degenerate: r.degenerate,
@@ -60,8 +60,8 @@ impl From<&Report> for NdtReport {
 impl NdtReport {
     fn __repr__(&self) -> String {
         format!(
-            "NdtReport(points={}, nonfinite={}, cells={}, sparse={}, degenerate={}, voxels={}, clamped={})",
-            self.points, self.nonfinite, self.cells, self.sparse, self.degenerate, self.voxels, self.clamped
+            "NdtReport(points={}, non_finite={}, cells={}, sparse={}, degenerate={}, voxels={}, clamped={})",
+            self.points, self.non_finite, self.cells, self.sparse, self.degenerate, self.voxels, self.clamped
         )
     }
 

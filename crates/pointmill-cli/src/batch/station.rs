@@ -149,31 +149,5 @@ impl<L, R> Called<'_, L, R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::cell::Cell;
-
-    #[test]
-    fn a_first_call_that_is_not_timed_is_made_only_where_times_are_compared() {
-        for (cpu, adds, calls) in [(false, false, [1, 1]), (true, false, [4, 2]), (true, true, [2, 2])] {
-            let args = WorkArgs { cpu, ..WorkArgs::default() };
-            let mut station = Station::new(&Device::cpu(), &args, adds, |_| Ok(())).unwrap();
-            let made = Cell::new(0);
-            for wanted in calls {
-                made.set(0);
-                let called = station
-                    .call(
-                        "a",
-                        |_| Ok(()),
-                        |()| {
-                            made.set(made.get() + 1);
-                            Ok(())
-                        },
-                    )
-                    .unwrap();
-                assert_eq!(called.cpu.is_some(), cpu);
-                assert_eq!(made.get(), wanted, "{cpu} {adds}");
-            }
-        }
-    }
-}
+#[path = "../../tests/unit/batch_station.rs"]
+mod tests;

@@ -1,0 +1,213 @@
+//! Sums of cells as a class.
+
+use super::grid::{NdtGrid, params};
+use super::{LONG, NAMES};
+use crate::arrays::{Array, Place};
+use crate::cloud::{Cloud, own_stream};
+use crate::errors::{OrRaise, file};
+use crate::interrupt;
+use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Sums over the points of each cell of a map, in whole numbers: parts of a map that are added up and taken away again without error.
+///
+/// Equal points give equal sums, bit by bit, in any order, in any number of parts and on any device. Files are those of ``pointmill ndt build --moments``.
+///
+/// Parameters
+/// ----------
+/// resolution : float
+///     Edge of a cell in metres. The lattice is anchored at zero of the points' frame.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> from pointmill import ndt
+/// >>> tile = lambda x: np.array([[x + 0.25 + 0.5 * (i % 3), 0.25 + 0.5 * (i // 3), 0.5] for i in range(9)])
+/// >>> west, east = ndt.Moments(2.0), ndt.Moments(2.0)
+/// >>> west.add(tile(0.0))
+/// >>> east.add(tile(2.0))
+/// >>> west.merge(east)
+/// >>> len(west), west.points
+/// (2, 18)
+/// >>> west.subtract(east)
+/// >>> west.grid().mean.tolist()
+/// [[0.75, 0.75, 0.5]]
+#[pyclass(frozen, name = "Moments", module = "pointmill.ndt")]
+pub(crate) struct NdtMoments(Arc<Mutex<Moments>>);
+
+impl NdtMoments {
+    fn of(moments: Moments) -> Self {
+        Self(Arc::new(Mutex::new(moments)))
+    }
+
+    /// The sums. A call that failed left them as they were.
+    fn get(&self) -> MutexGuard<'_, Moments> {
+        lock(&self.0)
+    }
+}
+
+fn lock(moments: &Mutex<Moments>) -> MutexGuard<'_, Moments> {
+    moments.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[pymethods]
+impl NdtMoments {
+    #[new]
+    fn new(resolution: f64) -> PyResult<Self> {
+        Ok(Self::of(Moments::new(resolution).or_raise(NAMES)?))
+    }
+
+    /// Read the sums that a file holds.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path
+    ///     An Arrow file (.arrow) of :meth:`save` or of ``pointmill ndt build --moments``.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let moments = py.detach(|| pointmill_io::read_ndt_moments(&path).map(|table| Moments::from_table(&table)));
+        Ok(Self::of(moments.map_err(file)?.or_raise(NAMES)?))
+    }
+
+    /// Write the sums to a file, whole or not at all. Equal sums give equal bytes.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str or path
+    ///     The file, by convention named .arrow.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let moments = self.0.clone();
+        let table = py.detach(|| lock(&moments).table()).or_raise(NAMES)?;
+        py.detach(|| pointmill_io::write_ndt_moments(&path, &table)).map_err(file)
+    }
+
+    /// Add the points of a cloud, on its device. Points that are not finite are left out and counted.
+    ///
+    /// Parameters
+    /// ----------
+    /// points : array of float32 or float64, ``[N, 3]``
+    ///     x, y, z in metres; further columns are not used.
+    /// origin : 3 floats, optional
+    ///     What is added to each point of float32; for maps far from zero.
+    #[pyo3(signature = (points, *, origin = None))]
+    fn add(&self, py: Python<'_>, points: &Bound<'_, PyAny>, origin: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let cloud = Cloud::read(points, "points", origin, "origin")?;
+        let place = cloud.place();
+        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
+        let (moments, long) = (self.0.clone(), place == Place::Cpu && cloud.len() >= LONG);
+        let added = interrupt::run(py, long, data, move |data| {
+            if place == Place::Cpu {
+                return lock(&moments).add(data.rows()?);
+            }
+            let resolution = lock(&moments).lattice().unit();
+            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &NdtParams::default())?;
+            builder.add(data.rows()?)?;
+            lock(&moments).merge(&builder.moments()?)
+        })?;
+        added.or_raise(NAMES)
+    }
+
+    /// Add the points of other sums of the same resolution.
+    fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
+        let (moments, other) = (self.0.clone(), other.0.clone());
+        let merged = py.detach(|| {
+            let other = lock(&other).clone();
+            lock(&moments).merge(&other)
+        });
+        merged.or_raise(NAMES)
+    }
+
+    /// Take away points that were added before, as the sums of a part of the map.
+    fn subtract(&self, py: Python<'_>, part: &Self) -> PyResult<()> {
+        let (moments, part) = (self.0.clone(), part.0.clone());
+        let rest = py.detach(|| {
+            let part = lock(&part).clone();
+            lock(&moments).subtract(&part)
+        });
+        rest.or_raise(NAMES)
+    }
+
+    /// Make the grid of the sums.
+    ///
+    /// Parameters
+    /// ----------
+    /// covariance, min_points, eigen_ratio
+    ///     As of :class:`Grid`.
+    /// like : array, optional
+    ///     An array of the library and on the device that the grid is to have; of numpy otherwise.
+    ///
+    /// Returns
+    /// -------
+    /// Grid
+    #[pyo3(
+        signature = (*, covariance = NdtParams::default().covariance.as_str(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, like = None),
+        text_signature = "($self, *, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, like=None)"
+    )]
+    fn grid(
+        &self,
+        py: Python<'_>,
+        covariance: &str,
+        min_points: i64,
+        eigen_ratio: f64,
+        like: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<NdtGrid> {
+        let params = params(covariance, min_points, eigen_ratio)?;
+        let like = like_array(py, like)?;
+        let (moments, place) = (self.0.clone(), like.place());
+        let grid = py.detach(move || {
+            let (cells, lattice) = {
+                let moments = lock(&moments);
+                (moments.finish(&params)?, *moments.lattice())
+            };
+            Grid::from_cells(cells, lattice.unit(), &own_stream(place)?)
+        });
+        NdtGrid::of(grid.or_raise(NAMES)?, &like)
+    }
+
+    fn __len__(&self) -> usize {
+        self.get().len()
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Self) -> bool {
+        let (one, other) = (self.0.clone(), other.0.clone());
+        py.detach(|| Arc::ptr_eq(&one, &other) || *lock(&one) == lock(&other).clone())
+    }
+
+    fn __repr__(&self) -> String {
+        let moments = self.get();
+        format!("Moments({} points in {} cells of {} m)", moments.points(), moments.len(), moments.lattice().unit())
+    }
+
+    /// Edge of a cell in metres.
+    #[getter]
+    fn resolution(&self) -> f64 {
+        self.get().lattice().unit()
+    }
+
+    /// The number of points that were added, those that are not finite included.
+    #[getter]
+    fn points(&self) -> u64 {
+        self.get().points()
+    }
+
+    /// The number of points with a coordinate that is not finite.
+    #[getter]
+    fn non_finite(&self) -> u64 {
+        self.get().nonfinite()
+    }
+}
+
+/// An array that says which library and device results are to have; numpy's on the CPU where the caller gives none.
+pub(super) fn like_array<'py>(py: Python<'py>, like: Option<&Bound<'py, PyAny>>) -> PyResult<Array<'py>> {
+    let empty;
+    let like = match like {
+        Some(like) => like,
+        None => {
+            empty = py.import("numpy")?.call_method1("empty", (0,))?;
+            &empty
+        }
+    };
+    Array::read(like, "like")?.without_grad()
+}

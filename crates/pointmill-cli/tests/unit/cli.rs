@@ -1,0 +1,8 @@
+//! Tests of `src/cli.rs`.
+
+use super::*;
+
+#[test]
+fn definitions_are_consistent() {
+    Cli::command().debug_assert();
+}

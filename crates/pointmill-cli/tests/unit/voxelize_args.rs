@@ -1,0 +1,32 @@
+//! Tests of `src/voxelize/args.rs`.
+
+use super::*;
+use clap::Parser;
+use pointmill::voxelize::MAX_POINTS;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    args: VoxelizeArgs,
+}
+
+fn params(flags: &str) -> VoxelizeParams {
+    let words = std::iter::once("voxelize").chain(flags.split_whitespace());
+    Line::parse_from(words).args.params().unwrap()
+}
+
+#[test]
+fn the_defaults_are_those_of_the_library() {
+    let mut wanted = VoxelizeParams::default();
+    wanted.outputs.mean = Some(MeanType::F32);
+    assert_eq!(params(""), wanted);
+}
+
+#[test]
+fn dynamic_voxelization_has_no_limits_but_those_that_are_given() {
+    let all = params("--dynamic");
+    assert_eq!((all.max_voxels, all.max_points_per_voxel), (MAX_POINTS as u32, None));
+    assert!(!all.outputs.voxels);
+    assert_eq!(params("--dynamic --max-voxels 7").max_voxels, 7);
+    assert_eq!(params("--dynamic=false").max_points_per_voxel, Some(10));
+}
