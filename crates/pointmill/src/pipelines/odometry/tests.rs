@@ -294,6 +294,6 @@ fn normals_are_those_of_a_map_made_at_once() {
     assert_eq!(grown.normals, at_once.normals);
     let tilt = (1.01f64).sqrt();
     let straight =
-        every.iter().filter(|i| (f64::from(at_once.normals[**i][2].abs()) - 1.0 / tilt).abs() < 0.05).count();
+        every.iter().filter(|i| (f64::from(at_once.normals[**i].direction[2].abs()) - 1.0 / tilt).abs() < 0.05).count();
     assert!(straight > every.len() * 8 / 10, "{straight} of {}", every.len());
 }
