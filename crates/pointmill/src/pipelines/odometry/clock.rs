@@ -67,8 +67,8 @@ impl Clock {
             return Reading { used: TimesUse::None, moment: None, interval: self.period };
         };
         let span = last - first;
-        // Not so for infinite times.
-        if !(span <= LONGEST_SWEEP) {
+        // Infinite times have a span that is not a number.
+        if span.is_nan() || span > LONGEST_SWEEP {
             return Reading { used: TimesUse::Unusable, moment: None, interval: self.period };
         }
         let moment = first + 0.5 * span;
