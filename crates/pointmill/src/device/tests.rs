@@ -31,7 +31,11 @@ impl Stream {
 fn handles_go_to_other_threads() {
     fn shared<T: Send + Sync>() {}
     fn sent<T: Send>() {}
-    (shared::<Device>(), shared::<Stream>(), shared::<Buffer<u32>>(), shared::<Event>(), sent::<Graph>());
+    shared::<Device>();
+    shared::<Stream>();
+    shared::<Buffer<u32>>();
+    shared::<Event>();
+    sent::<Graph>();
 }
 
 /// Streams of another library are those of a CUDA GPU.
