@@ -1,7 +1,6 @@
 //! The grid as a class.
 
-use super::moments::like_array;
-use super::{LONG, NAMES, NdtFit, NdtRegistration, NdtReport};
+use super::{LONG, NAMES, NdtFit, NdtRegistration, NdtReport, like_array};
 use crate::args::{named, whole};
 use crate::arrays::{Array, Home, KeptHome, Place, Value};
 use crate::cloud::{Cloud, own_stream};

@@ -1,8 +1,8 @@
 //! Sums of cells as a class.
 
 use super::grid::{NdtGrid, params};
-use super::{LONG, NAMES};
-use crate::arrays::{Array, Place};
+use super::{LONG, NAMES, like_array};
+use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
 use crate::errors::{OrRaise, file};
 use crate::interrupt;
@@ -197,17 +197,4 @@ impl NdtMoments {
     fn non_finite(&self) -> u64 {
         self.get().nonfinite()
     }
-}
-
-/// An array that says which library and device results are to have; numpy's on the CPU where the caller gives none.
-pub(super) fn like_array<'py>(py: Python<'py>, like: Option<&Bound<'py, PyAny>>) -> PyResult<Array<'py>> {
-    let empty;
-    let like = match like {
-        Some(like) => like,
-        None => {
-            empty = py.import("numpy")?.call_method1("empty", (0,))?;
-            &empty
-        }
-    };
-    Array::read(like, "like")?.without_grad()
 }

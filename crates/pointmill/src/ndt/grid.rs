@@ -2,6 +2,7 @@
 
 use super::align::registration;
 use super::moments::lattice_of;
+use super::near::Near;
 use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
@@ -22,15 +23,6 @@ pub enum Neighbourhood {
 }
 
 names!(Neighbourhood { One = "1", Seven = "7", TwentySeven = "27" });
-
-/// The rows that a search returns.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Near {
-    /// The rows of so many cells around the point's own.
-    Around(u32),
-    /// The rows whose mean is within so many metres.
-    Within(f64),
-}
 
 /// Cells of normal distributions on a device, with an index of them: a map to match scans against.
 ///

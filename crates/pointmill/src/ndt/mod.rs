@@ -37,6 +37,7 @@ mod fit;
 mod gpu;
 mod grid;
 mod moments;
+mod near;
 mod neighbours;
 mod params;
 #[cfg(test)]

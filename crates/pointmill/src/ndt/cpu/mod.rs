@@ -3,7 +3,7 @@
 mod score;
 pub(super) mod sum;
 
-use super::grid::Near;
+use super::near::Near;
 use super::{NdtCells, NdtNeighbours};
 use crate::device::Stream;
 use crate::{Result, Rows, memory};

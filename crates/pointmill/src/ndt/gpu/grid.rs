@@ -3,7 +3,7 @@
 use super::cells::Cells;
 use crate::device::{Buffer, Stream};
 use crate::ndt::cpu::lines_of;
-use crate::ndt::grid::Near;
+use crate::ndt::near::Near;
 use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
 use crate::seed::seed;
 use crate::{Result, Rows, memory};

@@ -1,62 +1,17 @@
 //! The gradient of the features: lists turned round, then each point's terms added in the order of the boxes.
 
 use super::locate::{Located, Workspace};
+use super::transposed::Transposed;
 use crate::arrays::{AnyBuffer, Value};
 use crate::device::Buffer;
 use crate::roi_pool::arrays::Extent;
 use crate::roi_pool::{PoolMode, RoiArray, RoiLayout, RoiPooled};
 use crate::rows::Feature;
-use crate::{ElementType, Result, Rows, bf16, f16, memory};
+use crate::{ElementType, Result, Rows, bf16, f16};
 use rayon::prelude::*;
 
 /// Points that a thread handles at a time.
 const POINTS: usize = 256;
-
-/// The rows that keep each point, in order.
-#[derive(Debug, Default)]
-pub(super) struct Transposed {
-    known: bool,
-    /// Where each point's rows start.
-    starts: Vec<usize>,
-    rows: Vec<u32>,
-}
-
-impl Transposed {
-    /// The lists are others now.
-    pub(super) fn forget(&mut self) {
-        self.known = false;
-    }
-
-    /// Turns the lists round; rows stay in order.
-    fn make(&mut self, located: &Located, points: usize) -> Result<()> {
-        if self.known {
-            return Ok(());
-        }
-        let Self { starts, rows, known } = self;
-        starts.clear();
-        memory::resize(starts, points + 1, 0)?;
-        memory::resize(rows, located.indices.len(), 0)?;
-        // First the end of each point's rows; filling from the back moves it to the start.
-        located.indices.iter().for_each(|&i| starts[i as usize] += 1);
-        let mut end = 0;
-        for start in &mut *starts {
-            end += *start;
-            *start = end;
-        }
-        for r in (0..located.rows.len()).rev() {
-            for &i in located.list(r).iter().rev() {
-                starts[i as usize] -= 1;
-                rows[starts[i as usize]] = r as u32;
-            }
-        }
-        *known = true;
-        Ok(())
-    }
-
-    fn of(&self, i: usize) -> &[u32] {
-        &self.rows[self.starts[i]..self.starts[i + 1]]
-    }
-}
 
 impl Workspace {
     pub(in crate::roi_pool) fn backward(
@@ -67,7 +22,9 @@ impl Workspace {
     ) -> Result<()> {
         let extent = &pooled.extent;
         out.reserve(grad.dtype(), extent.points * extent.channels)?;
-        self.transposed.make(&self.located, extent.points)?;
+        let located = &self.located;
+        let lists = (0..located.rows.len()).map(|r| located.list(r));
+        self.transposed.make(&located.indices, lists, extent.points)?;
         let argmax = pooled.arrays.get(RoiArray::Argmax).and_then(AnyBuffer::typed::<i32>).and_then(Buffer::as_slice);
         let argmax = argmax.unwrap_or_default();
         let (located, transposed) = (&self.located, &self.transposed);

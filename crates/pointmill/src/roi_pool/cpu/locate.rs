@@ -22,7 +22,7 @@ pub(in crate::roi_pool) struct Workspace {
     /// Lists of some boxes each, in order.
     chunks: Vec<Chunk>,
     pub(super) located: Located,
-    pub(super) transposed: super::backward::Transposed,
+    pub(super) transposed: super::transposed::Transposed,
 }
 
 /// The non-empty voxels of all boxes and their kept points.

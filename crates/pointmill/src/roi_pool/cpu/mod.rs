@@ -4,6 +4,7 @@ mod backward;
 mod inside;
 mod locate;
 mod pool;
+mod transposed;
 
 pub(super) use inside::{all, bits, count, crop, part};
 pub(super) use locate::Workspace;
