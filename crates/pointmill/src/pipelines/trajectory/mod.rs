@@ -18,7 +18,8 @@
 //! // A straight kilometre in steps of ten metres, and an estimate that is one percent too long.
 //! let drive = |step: f64| Trajectory::new((0..101).map(|i| Pose::from_translation([step * f64::from(i), 0.0, 0.0])).collect());
 //! let found = evaluate(&drive(10.1)?, &drive(10.0)?, &EvaluationParams::default())?;
-//! assert!((found.drift.translation.unwrap() - 0.01).abs() < 1e-12);
+//! // One percent, and a little more: a segment of the drift ends with the first pose beyond its length.
+//! assert!((found.drift.translation.unwrap() - 0.0104).abs() < 1e-4);
 //! assert!((found.absolute.translation.max - 10.0).abs() < 1e-9);
 //! # Ok::<(), pointmill::Error>(())
 //! ```
