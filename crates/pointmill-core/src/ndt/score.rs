@@ -18,7 +18,7 @@ pub struct NdtScore {
     pub d2: f64,
 }
 
-/// The parameters that an alignment optimizes: x, y, z in metres, then roll, pitch and yaw in radians; see [`crate::euler`] for the rotation.
+/// The parameters that an alignment optimizes: x, y, z in metres, then roll, pitch and yaw in radians; the rotation is `Rx(roll) * Ry(pitch) * Rz(yaw)`.
 pub type PoseVector = [f64; 6];
 
 /// A pose made ready: the rotation and its derivatives by the angles.
