@@ -1,7 +1,7 @@
 #![no_main]
 //! Sums of cells against a map of cells, whole and in parts; what is made of them, searched and scored does not panic.
-use pointmill::{Pose, Rows};
 use pointmill::ndt::{NdtMoments, NdtParams, ndt_grid};
+use pointmill::{Pose, Rows};
 use pointmill_core::ndt::{Moments, NdtLattice};
 use pointmill_fuzz::{Draw, cpu};
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 #![no_main]
 //! Voxelization against a loop over points and a map of cells.
-use pointmill::voxelize::{MeanArray, Outputs, RowOrder, VoxelizeParams, voxelize};
+use pointmill::AnyArray;
+use pointmill::voxelize::{Outputs, RowOrder, VoxelizeParams, voxelize};
 use pointmill::{Aabb, Points, VoxelGrid};
 use pointmill_fuzz::{Draw, canonical, cpu};
 use std::collections::HashMap;
@@ -65,7 +66,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(voxels.coords, rows.iter().flatten().map(|&c| c as i32).collect::<Vec<_>>());
     assert_eq!(voxels.num_points, kept.iter().map(|k| k.len() as i32).collect::<Vec<_>>());
     assert_eq!(voxels.point_to_voxel, Some(point_to_voxel));
-    let (splits, indices) = voxels.lists.expect("lists were asked for");
+    let (splits, indices) = voxels.row_splits.zip(voxels.indices).expect("lists were asked for");
     assert_eq!(indices, kept.iter().flatten().map(|&i| i as u32).collect::<Vec<_>>());
     assert_eq!(splits.len(), rows.len() + 1);
     let mut mean = vec![];
@@ -75,7 +76,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             mean.push(sum / list.len() as f32);
         }
     }
-    let Some(MeanArray::F32(found)) = voxels.mean else { panic!("means were asked for") };
+    let Some(AnyArray::F32(found)) = voxels.mean else { panic!("means were asked for") };
     assert_eq!(canonical(&found), canonical(&mean));
     if let (Some(found), Some(most)) = (voxels.voxels, params.max_points_per_voxel) {
         let mut padded = vec![0.0; rows.len() * most as usize * columns];
