@@ -3,23 +3,28 @@
 use crate::device;
 use crate::failure::Failure;
 use crate::flags::{ReadArgs, parse_voxel_size};
-use crate::inputs::{STDIN, read_cloud, require_format};
+use crate::inputs::{is_stdin, read_cloud, require_format};
 use crate::interrupt;
+use crate::json::VERSION;
 use crate::printer::Printer;
 use crate::say;
 use crate::soak;
-use crate::text::grouped;
+use crate::text::{grouped, row};
 use clap::{Args, ValueEnum};
 use pointmill::Stream;
 use pointmill_bench::{IcpCase, Measurement, Suite, Sweep, builtin, copy_rate, icp_pairs, replicated, with_cpu};
 use pointmill_io::Scan;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// The commit this was built from, if it was built in a repository.
 const COMMIT: &str = match option_env!("POINTMILL_COMMIT") {
     Some(commit) => commit,
     None => "unknown",
 };
+
+/// The titles of the measurements.
+const HEAD: [&str; 8] = ["points", "voxels", "median ms", "p95 ms", "device ms", "bytes", "floor ms", "ratio"];
 
 /// `bench`.
 #[derive(Debug, Args)]
@@ -29,10 +34,10 @@ pub(crate) struct BenchArgs {
     operator: Operator,
     /// A point cloud instead of the built-in synthetic ones
     #[arg(long, value_name = "FILE")]
-    input: Option<String>,
+    input: Option<PathBuf>,
     /// icp: the target of the alignment
     #[arg(long, value_name = "FILE", requires = "input")]
-    target: Option<String>,
+    target: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArgs,
     /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
@@ -116,15 +121,20 @@ fn refuse(given: &[(&str, bool)], operator: &str) -> Result<(), Failure> {
 }
 
 /// Reads one of so many inputs.
-fn load(input: &str, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
+fn load(input: &Path, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
     let options = read.options();
-    if input == STDIN {
+    if is_stdin(input) {
         require_format(&options)?;
     }
     read_cloud(input, &options).map_err(|e| {
         say::error(&e);
         Failure::Inputs { failed: 1, inputs }
     })
+}
+
+/// The name of a file without its folder.
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The pairs of clouds to align: the given files or the built-in ones.
@@ -135,12 +145,11 @@ fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
         (Some(_), None) => return Err(Failure::Usage("--input: bench icp expects --target with it".into())),
         (Some(source), Some(target)) => (source, target),
     };
-    let read = |input: &str| -> Result<Vec<[f32; 3]>, Failure> {
+    let read = |input: &Path| -> Result<Vec<[f32; 3]>, Failure> {
         let scan = load(input, &args.read, 2)?;
         Ok(scan.cloud.points().iter_xyz().filter(|p| p.iter().all(|x| x.is_finite())).collect())
     };
-    let name = source.rsplit('/').next().unwrap_or(source).to_owned();
-    Ok(vec![IcpCase::found(name, read(source)?, read(target)?)?])
+    Ok(vec![IcpCase::found(name_of(source), read(source)?, read(target)?)?])
 }
 
 /// Runs the command: each measurement is one `bench` record, a [`Measurement`].
@@ -157,12 +166,12 @@ pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result
         let begin = Begin {
             device: device::describe(device),
             copy_rate_tb_per_s: rate / 1e12,
-            version: env!("CARGO_PKG_VERSION"),
+            version: VERSION,
             commit: COMMIT,
         };
         printer.record("begin", &begin)?;
         printer.text(&format!("{}, copy {:.3} TB/s, commit {COMMIT}", begin.device, begin.copy_rate_tb_per_s))?;
-        printer.text(&head())?;
+        printer.text(&line("case", HEAD))?;
         // A CPU is a hundred times slower, so fewer rounds suffice.
         let rounds = if device.is_cpu() { rounds.div_ceil(4) } else { rounds };
         suite.measure(&stream, rounds, rate, &mut |measurements| show(measurements, printer))?;
@@ -176,7 +185,7 @@ fn sweeps(args: &BenchArgs) -> Result<Vec<Sweep>, Failure> {
         None => builtin(),
         Some(input) => {
             let scan = load(input, &args.read, 1)?;
-            let name = input.rsplit('/').next().unwrap_or(input).to_owned();
+            let name = name_of(input);
             // Merged sweeps carry a fifth column, and detectors cut them finer.
             let fine = scan.cloud.columns() == 5;
             let voxel_size = args.voxel_size.unwrap_or(if fine { [0.075, 0.075, 0.2] } else { [0.2; 3] });
@@ -187,13 +196,6 @@ fn sweeps(args: &BenchArgs) -> Result<Vec<Sweep>, Failure> {
         None => sweeps,
         Some(points) => sweeps.iter().map(|sweep| replicated(sweep, points as usize)).collect(),
     })
-}
-
-fn head() -> String {
-    line(
-        "case",
-        ["points", "voxels", "median ms", "p95 ms", "device ms", "bytes", "floor ms", "ratio"].map(str::to_owned),
-    )
 }
 
 fn show(measurements: &[Measurement], printer: &mut Printer) -> Result<(), Failure> {
@@ -217,8 +219,6 @@ fn show(measurements: &[Measurement], printer: &mut Printer) -> Result<(), Failu
     Ok(())
 }
 
-fn line(case: &str, cells: [String; 8]) -> String {
-    let widths = [17, 12, 11, 11, 11, 15, 10, 8];
-    let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}"));
-    format!("{case:<46}{}", cells.collect::<String>())
+fn line<T: AsRef<str>>(case: &str, cells: [T; 8]) -> String {
+    format!("{case:<46}{}", row(cells, &[17, 12, 11, 11, 11, 15, 10, 8]))
 }

@@ -53,7 +53,7 @@ pub(crate) struct Cache {
 }
 
 /// A device. What a CPU does not have is null.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Entry {
     /// The name for `--device`.
@@ -112,32 +112,23 @@ impl Devices {
             Cache { exists: true, .. } => format!("driver cache: {folder}"),
             Cache { .. } => format!("driver cache: {folder}, which does not exist yet"),
         });
-        lines.extend(self.advice(gpus).map(|advice| format!("advice: {advice}")));
+        lines.extend(self.advice(gpus).iter().map(|advice| format!("advice: {advice}")));
         lines
     }
 
-    fn advice(&self, gpus: &[DeviceInfo]) -> impl Iterator<Item = String> {
-        let mut advice = Vec::new();
+    fn advice(&self, gpus: &[DeviceInfo]) -> Vec<String> {
         if gpus.is_empty() {
-            advice.push("install an NVIDIA driver, and check that `nvidia-smi` lists the GPU; in a container pass it in (docker run --gpus all). Everything works on the CPU meanwhile".to_owned());
+            let advice = "install an NVIDIA driver, and check that `nvidia-smi` lists the GPU; in a container pass it in (docker run --gpus all). Everything works on the CPU meanwhile";
+            return vec![advice.into()];
         }
-        let oldest = |gpu: &&DeviceInfo| gpu.compute_capability < (7, 0);
-        advice.extend(
-            gpus.iter()
-                .filter(oldest)
-                .map(|gpu| format!("cuda:{} is older than {}: use --device cpu", gpu.index, self.ptx_target)),
-        );
-        let full = |gpu: &&DeviceInfo| gpu.free_bytes < 1 << 30;
-        advice.extend(gpus.iter().filter(full).map(|gpu| {
+        let old = gpus.iter().filter(|gpu| gpu.compute_capability < (7, 0));
+        let full = gpus.iter().filter(|gpu| gpu.free_bytes < 1 << 30);
+        let old = old.map(|gpu| format!("cuda:{} is older than {}: use --device cpu", gpu.index, self.ptx_target));
+        let full = full.map(|gpu| {
             format!("cuda:{} has less than 1 GiB free: end other processes, or pass --on-oom cpu", gpu.index)
-        }));
-        if self.cache.disabled && !gpus.is_empty() {
-            advice.push(
-                "unset CUDA_CACHE_DISABLE, so that the driver compiles the kernels once and not in every process"
-                    .to_owned(),
-            );
-        }
-        advice.into_iter()
+        });
+        let cache = "unset CUDA_CACHE_DISABLE, so that the driver compiles the kernels once and not in every process";
+        old.chain(full).chain(self.cache.disabled.then(|| cache.into())).collect()
     }
 }
 
@@ -153,17 +144,7 @@ impl Cache {
 
 impl Entry {
     fn cpu() -> Self {
-        Self {
-            device: "cpu".into(),
-            name: None,
-            threads: Some(Device::cpu().threads()),
-            compute_capability: None,
-            multiprocessors: None,
-            memory_bytes: None,
-            free_bytes: None,
-            driver_cuda: None,
-            driver: None,
-        }
+        Self { device: "cpu".into(), threads: Some(Device::cpu().threads()), ..Self::default() }
     }
 
     fn gpu(info: &DeviceInfo) -> Self {

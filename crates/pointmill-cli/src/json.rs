@@ -5,6 +5,7 @@
 use crate::device;
 use crate::failure::Failure;
 use crate::stats::{Times, ratio};
+use crate::text::shown;
 use pointmill::Device;
 use serde::Serialize;
 
@@ -100,6 +101,13 @@ pub(crate) struct FrameCpu {
     pub(crate) equal: Option<bool>,
     /// The names of the arrays that differ.
     pub(crate) differs: Vec<String>,
+}
+
+impl FrameCpu {
+    /// The CPU beside a device that took so many milliseconds, and the names of what is not equal.
+    pub(crate) fn new(threads: usize, ms: f64, device_ms: f64, differs: Vec<String>) -> Self {
+        Self { threads, ms, ratio: ratio(ms, device_ms), equal: Some(differs.is_empty()), differs }
+    }
 }
 
 /// How many inputs were done, kept or failed. Inputs that were not begun are the rest.
@@ -206,7 +214,7 @@ impl ErrorRecord {
         Self {
             index: None,
             input: None,
-            file: failure.file().map(|file| file.to_string_lossy().into_owned()),
+            file: failure.file().map(shown),
             offset: None,
             class: failure.class(),
             message: pointmill_io::escape(&failure.to_string()),

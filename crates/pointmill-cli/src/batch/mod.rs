@@ -14,8 +14,8 @@ mod station;
 mod table;
 mod trouble;
 
-pub(crate) use command::{Command, Job};
-pub(crate) use ledger::{Ledger, state_of};
+pub(crate) use command::{Command, Job, not_converged};
+pub(crate) use ledger::Ledger;
 pub(crate) use station::{Called, Shared, Station};
 pub(crate) use table::Cell;
 pub(crate) use trouble::{Refused, Trouble};

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::json::ErrorRecord;
 use crate::printer::Printer;
 use crate::say;
+use crate::text::shown;
 use pointmill::Error;
 use pointmill_io::{IoError, escape};
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ impl Refused {
     pub(crate) fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
         say::error(&self.message);
         let Self { class, message, file, offset } = self;
-        let file = file.map(|file| file.to_string_lossy().into_owned());
+        let file = file.map(|file| shown(&file));
         let record = ErrorRecord {
             index: Some(index),
             input: Some(input.into()),

@@ -14,10 +14,10 @@ pub(crate) struct Schedule(Vec<Stage>);
 pub(crate) struct IcpArgs {
     /// Cloud to move: a file of any format that `info` reads, or - for the standard input (with --format); in metres. A folder or a quoted pattern aligns each of its clouds with the target
     #[arg(value_name = "SOURCE")]
-    pub(crate) source: String,
+    pub(crate) source: PathBuf,
     /// Cloud to align with: a file, or -
     #[arg(value_name = "TARGET")]
-    pub(crate) target: String,
+    pub(crate) target: PathBuf,
 
     /// Error metric to minimize: distances between points, from points to the planes at their neighbours, or between surface patches (generalized ICP)
     #[arg(long, default_value = "point-to-plane", value_parser = names::<Metric>(Metric::NAMES))]

@@ -53,7 +53,7 @@ impl CellArgs {
 pub(crate) struct BuildArgs {
     /// Files, folders, quoted patterns, or - for the standard input (with --format)
     #[arg(value_name = "INPUT")]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<PathBuf>,
 
     /// Edge of a cell in metres
     #[arg(long, value_name = "M", default_value_t = RESOLUTION, allow_negative_numbers = true)]
@@ -85,10 +85,10 @@ pub(crate) struct BuildArgs {
 pub(crate) struct MergeArgs {
     /// Moments that `ndt build --moments` has written: files or quoted patterns, all of one resolution
     #[arg(value_name = "A.arrow", required = true)]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<PathBuf>,
     /// Subtract these moments, after all others were added
     #[arg(long, value_name = "C.arrow")]
-    pub(crate) minus: Vec<String>,
+    pub(crate) minus: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) cells: CellArgs,
@@ -120,10 +120,10 @@ impl MergeArgs {
 pub(crate) struct MatchArgs {
     /// Map: a grid (.npz), moments (.arrow), or clouds as a file, a folder of tiles or a quoted pattern
     #[arg(long, value_name = "MAP")]
-    pub(crate) map: String,
+    pub(crate) map: PathBuf,
     /// Scan: a file of any format that `info` reads, or - for the standard input (with --format); in metres, in the frame of the sensor. A folder or a quoted pattern matches each of its scans at all poses
     #[arg(long, value_name = "SCAN|DIR")]
-    pub(crate) scan: String,
+    pub(crate) scan: PathBuf,
 
     /// Edge of a cell in metres, if the map is made of clouds [default: 2]
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
@@ -147,6 +147,9 @@ pub(crate) struct ScoreArgs {
     /// Files of poses that take the scan to the map: 16 numbers, a 4x4 matrix row by row, or 6: x y z in metres, roll pitch yaw in radians; or one such pose a line. A rotation may be 0.001 off; then the nearest rotation is used
     #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", required = true, num_args = 1..)]
     pub(crate) pose: Vec<PathBuf>,
+    /// Write a picture of the scan over the cells of the map, at the pose with the highest score
+    #[arg(help_heading = None::<&str>, long, value_name = "OUT.png")]
+    pub(crate) visualize: Option<PathBuf>,
 }
 
 /// `pointmill ndt align`

@@ -8,10 +8,10 @@ use crate::text::{counted, grouped, matrix_lines, percentiles, short, shortened,
 use pointmill::ndt::{NdtFit, NdtReport};
 
 /// The cells of an input of `build`.
-pub(super) fn build_cells(row: &BuildRow, one: bool) -> Vec<Cell> {
+pub(super) fn build_cells(row: &BuildRow, tiles: bool) -> Vec<Cell> {
     let report = row.report.unwrap_or_default();
     let mut cells = vec![("points", grouped(row.points - row.zeros))];
-    if !one {
+    if tiles {
         cells.extend([("cells", grouped(report.cells)), ("voxels", grouped(report.voxels))]);
     }
     cells

@@ -1,26 +1,10 @@
 //! Flags of `pointmill roi-pool`, and the parameters of the library.
 
 use crate::flags::{ReadArgs, WorkArgs, names, parse_out_size};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pointmill::BoxOrigin;
-use pointmill::roi_pool::{BoxParams, PoolMode, RoiLayout, RoiPoolParams};
-use serde::Serialize;
+use pointmill::roi_pool::{BoxParams, BoxQuery, PoolMode, RoiLayout, RoiPoolParams};
 use std::path::PathBuf;
-
-/// `--inside`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Inside {
-    /// The lowest box that holds each point, or -1
-    Part,
-    /// Whether each box holds each point
-    All,
-    /// How many points each box holds
-    Count,
-    /// The points of each box
-    Crop,
-}
 
 /// `pointmill roi-pool`
 #[derive(Debug, Args)]
@@ -30,7 +14,7 @@ pub(crate) struct RoiPoolArgs {
     pub(crate) boxes: Option<PathBuf>,
     /// Points: a file of any format that `info` reads, or - for the standard input (with --format). x, y, z in metres come first. For several scenes a folder or a quoted pattern; files are matched by their names without extension
     #[arg(long, value_name = "FILE|DIR")]
-    pub(crate) points: Option<String>,
+    pub(crate) points: Option<PathBuf>,
     /// Features: an .npy array [N, C] of f32 or f16 with a row for each point. The result has the same type. A folder or a quoted pattern if --points is one
     #[arg(long, value_name = "F.npy|DIR", conflicts_with = "inside")]
     pub(crate) features: Option<PathBuf>,
@@ -55,9 +39,9 @@ pub(crate) struct RoiPoolArgs {
     #[arg(long, alias = "output", default_value = "dense", conflicts_with = "inside")]
     #[arg(value_parser = names::<RoiLayout>(RoiLayout::NAMES))]
     pub(crate) layout: RoiLayout,
-    /// Do not pool; report which points lie in which box
-    #[arg(long, value_enum)]
-    pub(crate) inside: Option<Inside>,
+    /// Do not pool; report which points lie in which box. part: the lowest box that holds each point, or -1. all: whether each box holds each point. count: how many points each box holds. crop: the points of each box
+    #[arg(long, value_name = "WHAT", value_parser = names::<BoxQuery>(BoxQuery::NAMES))]
+    pub(crate) inside: Option<BoxQuery>,
 
     /// Write the arrays: OUT.npz for one scene, else a folder that gets NAME.npz for each scene NAME
     #[arg(long, value_name = "PATH")]
@@ -76,15 +60,15 @@ pub(crate) struct RoiPoolArgs {
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Pool(RoiPoolParams),
-    Inside(Inside, BoxParams),
+    Inside(BoxQuery, BoxParams),
 }
 
 impl Task {
     /// The task that the flags ask for. A lane checks its values.
     pub(crate) fn of(args: &RoiPoolArgs) -> Self {
         let origin = args.origin;
-        if let Some(inside) = args.inside {
-            return Self::Inside(inside, BoxParams { origin, margin: args.margin });
+        if let Some(query) = args.inside {
+            return Self::Inside(query, BoxParams { origin, margin: args.margin });
         }
         Self::Pool(RoiPoolParams {
             out_size: args.out_size,

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(crate) struct VoxelizeArgs {
     /// Files, folders, quoted patterns, or - for the standard input (with --format)
     #[arg(value_name = "INPUT")]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<PathBuf>,
 
     /// Edge of a voxel in metres, one value or x,y,z
     #[arg(long, value_name = "A[,B,C]", default_value = "0.2", allow_hyphen_values = true, value_parser = parse_voxel_size)]

@@ -150,9 +150,13 @@ fn the_manifest_has_the_documented_fields() {
     let text = fs::read_to_string(folder.path().join("o").join(MANIFEST)).unwrap();
     let entry: Value = serde_json::from_str(text.strip_suffix('\n').unwrap()).unwrap();
     let keys: Vec<_> = entry.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, ["input", "input_bytes", "input_modified_ns", "outputs", "parameters"]);
+    assert_eq!(keys, ["input", "input_bytes", "input_from_here", "input_modified_ns", "outputs", "parameters"]);
     assert_eq!(entry["input_bytes"], 1600);
-    assert!(Path::new(entry["input"].as_str().unwrap()).ends_with("in/0.bin"));
+    assert!(entry["input"].as_str().unwrap().ends_with("/in/0.bin"));
+    assert_eq!(
+        (&entry["input_from_here"], &entry["outputs"][1]["file"]),
+        (&json!("../in/0.bin"), &json!("../m/0.arrow"))
+    );
     assert_eq!(entry["parameters"].as_str().unwrap().len(), 16);
     let size = |name: &str| fs::metadata(folder.path().join(name)).unwrap().len();
     assert_eq!(entry["outputs"][0], json!({"file": "0.npz", "bytes": size("o/0.npz")}));

@@ -30,7 +30,7 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("voxelize a.bin --out a.npy", "expected a name ending in .npz, or a folder"),
         ("voxelize --out a.npz", "expected a folder, since there are 10 inputs"),
         ("voxelize a.bin b/a.bin --out o", "a.bin and b/a.bin would both become o/a.npz"),
-        ("voxelize a.bin --visualize a.rrd", "this build cannot write .rrd"),
+        ("voxelize a.bin --visualize a.rrd", "expected a name ending in .png or .gif"),
         ("voxelize a.bin --visualize a.jpg", "expected a name ending in .png or .gif"),
         ("voxelize a.bin --seed 3", "--seed"),
         ("synth --out x.bin --sweeps 2", "expected a folder for more than one sweep"),

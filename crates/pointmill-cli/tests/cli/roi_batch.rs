@@ -236,7 +236,7 @@ fn the_manifest_has_the_documented_fields() {
     let text = fs::read_to_string(at.join("o").join(MANIFEST)).unwrap();
     let entry: Value = serde_json::from_str(text.trim_end()).unwrap();
     let keys: Vec<_> = entry.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, ["input", "input_bytes", "input_modified_ns", "outputs", "parameters"]);
+    assert_eq!(keys, ["input", "input_bytes", "input_from_here", "input_modified_ns", "outputs", "parameters"]);
     assert!(Path::new(entry["input"].as_str().unwrap()).ends_with("p/1.npy"));
     assert_eq!(entry["outputs"][0]["file"], "1.npz");
 }

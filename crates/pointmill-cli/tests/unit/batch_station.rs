@@ -14,6 +14,7 @@ fn a_first_call_that_is_not_timed_is_made_only_where_times_are_compared() {
             let called = station
                 .call(
                     "a",
+                    Trouble::from,
                     |_| Ok(()),
                     |()| {
                         made.set(made.get() + 1);

@@ -6,13 +6,8 @@ use std::fs;
 /// The names of scenes with the files that they have, of arguments for boxes, points and features.
 fn matched(folder: &Path, args: [&str; 3]) -> Result<Vec<(String, Vec<String>)>, String> {
     let at = |arg: &str| folder.join(arg);
-    let sources = Sources::Files {
-        boxes: at(args[0]),
-        points: at(args[1]).to_str().unwrap().into(),
-        features: Some(at(args[2])),
-        options: ReadOptions::default(),
-    };
-    let scenes = Scenes::of(sources).map_err(|e| e.to_string())?;
+    let sources = Sources::Files(args.map(at).to_vec());
+    let (_, scenes) = Scenes::of(sources).map_err(|e| e.to_string())?;
     let shown = |path: &PathBuf| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
     let told = |scene: &Scene| (scene.name.clone(), scene.files.iter().flatten().map(shown).collect());
     Ok(scenes.scenes.iter().map(told).collect())
