@@ -35,7 +35,7 @@ pub(crate) struct BenchArgs {
     /// A point cloud instead of the built-in synthetic ones
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// icp: the target of the alignment
+    /// Only icp: the target cloud of the alignment, which needs --input
     #[arg(long, value_name = "FILE", requires = "input")]
     target: Option<PathBuf>,
     #[command(flatten)]
@@ -43,13 +43,13 @@ pub(crate) struct BenchArgs {
     /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
     #[arg(long, value_name = "X[,Y,Z]", value_parser = parse_voxel_size)]
     voxel_size: Option<[f32; 3]>,
-    /// Repeat the cloud, each copy moved a little, up to this many points
+    /// Enlarge the cloud to this number of points by slightly shifted copies
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     points: Option<u32>,
-    /// Runs for the medians; a fourth of them on the CPU
+    /// Number of runs for each median; the CPU does a quarter of them
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
-    /// soak: sweeps of each pass [default: 10000]
+    /// Only soak: number of sweeps in each pass [default: 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     sweeps: Option<u32>,
 }
@@ -65,7 +65,7 @@ enum Operator {
     Ndt,
     /// Alignment: searches, normals, whole alignments; on built-in pairs, or --input onto --target
     Icp,
-    /// Checks that memory stays flat and results stay equal over many sweeps, on one thread and on eight that share the device; exit 6 if not
+    /// Long run: checks that memory use does not grow and that results stay equal over many sweeps, on one thread and on eight threads that share the device. Exit code 6 if not
     Soak,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Begin {
 fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
     Ok(Some(match args.operator {
         Operator::Voxelize => {
-            refuse(&[("--target", args.target.is_some())], "voxelize")?;
+            refuse(args, &["--target"], "voxelize")?;
             Suite::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() }
         }
         Operator::RoiPool => refuse_clouds(args, "roi-pool").map(|()| Suite::RoiPool)?,
@@ -99,6 +99,11 @@ fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
 
 /// Refuses flags that name a cloud to measure.
 fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
+    refuse(args, &["--input", "--target", "--format", "--columns", "--voxel-size", "--points"], operator)
+}
+
+/// Refuses flags that an operator does not take.
+fn refuse(args: &BenchArgs, flags: &[&str], operator: &str) -> Result<(), Failure> {
     let given = [
         ("--input", args.input.is_some()),
         ("--target", args.target.is_some()),
@@ -107,17 +112,9 @@ fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
         ("--voxel-size", args.voxel_size.is_some()),
         ("--points", args.points.is_some()),
     ];
-    refuse(&given, operator)
-}
-
-/// Refuses flags that an operator does not take.
-fn refuse(given: &[(&str, bool)], operator: &str) -> Result<(), Failure> {
-    match given.iter().find(|(_, given)| *given) {
-        Some((flag, _)) => {
-            Err(Failure::Usage(format!("{flag}: bench {operator} has scenes of its own, expected no {flag}")))
-        }
-        None => Ok(()),
-    }
+    given.iter().find(|(flag, given)| *given && flags.contains(flag)).map_or(Ok(()), |(flag, _)| {
+        Err(Failure::Usage(format!("{flag}: cannot be used with `bench {operator}`, which has built-in scenes")))
+    })
 }
 
 /// Reads one of so many inputs.
@@ -139,10 +136,10 @@ fn name_of(path: &Path) -> String {
 
 /// The pairs of clouds to align: the given files or the built-in ones.
 fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
-    refuse(&[("--voxel-size", args.voxel_size.is_some()), ("--points", args.points.is_some())], "icp")?;
+    refuse(args, &["--voxel-size", "--points"], "icp")?;
     let (source, target) = match (&args.input, &args.target) {
         (None, _) => return Ok(icp_pairs()),
-        (Some(_), None) => return Err(Failure::Usage("--input: bench icp expects --target with it".into())),
+        (Some(_), None) => return Err(Failure::Usage("--input: `bench icp` also needs --target".into())),
         (Some(source), Some(target)) => (source, target),
     };
     let read = |input: &Path| -> Result<Vec<[f32; 3]>, Failure> {
@@ -156,7 +153,7 @@ fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
 pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
     let Some(suite) = suite(args)? else { return soak::run(args.sweeps, name, printer) };
     if args.sweeps.is_some() {
-        return Err(Failure::Usage("--sweeps: only bench soak counts sweeps, expected no --sweeps".into()));
+        return Err(Failure::Usage("--sweeps: can be used with `bench soak` only".into()));
     }
     let devices = with_cpu(device::open(name)?)?;
     let rounds = args.rounds as usize;

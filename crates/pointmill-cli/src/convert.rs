@@ -1,15 +1,9 @@
 //! `pointmill convert`: the points of files in another format.
 
-use crate::batch::{Cell, Command, Job, Ledger, Trouble};
-use crate::failure::Failure;
+use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs, ResumeArgs};
-use crate::inputs::{Inputs, Source, is_one_file, is_stdin};
-use crate::interrupt::{self, undivided};
-use crate::json::{Frame, Summary};
-use crate::outputs::{Outputs, is_folder, plan_file};
-use crate::printer::Printer;
-use crate::stats::timed;
-use crate::text::{LINES, counted, grouped, shown};
+use crate::outputs::is_folder;
+use crate::text::LINES;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill_io::{Format, WriteOptions, escape, write};
@@ -24,13 +18,13 @@ const EXTENSIONS: [&str; 5] = ["npy", "npz", "ply", "pcd", "bin"];
 /// `pointmill convert`
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
-    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// File to write; its extension decides the format: .npy f32 [N, C], .npz with the array points, .ply and .pcd binary, .bin raw f32 rows. With --to a folder that gets NAME.* for each input NAME.*
+    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array `points`), .ply and .pcd (binary), .bin (raw f32 rows). With --to: a folder, in which each input NAME.* gets one file NAME.FORMAT
     #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|DIR")]
     out: PathBuf,
-    /// Format of the files of a folder
+    /// Format of the files to write into the folder --out; needed for several inputs
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(EXTENSIONS))]
     to: Option<String>,
     #[command(flatten)]
@@ -88,15 +82,17 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
         ([input], None) if is_one_file(input) && !is_folder(out) => Some(input.as_path()),
         (_, Some(_)) => None,
         (_, None) => {
-            let names = EXTENSIONS.map(|e| format!(".{e}")).join(", ");
-            let expected = format!("expected a file's name ending in {names}, or --to with a folder");
-            return Err(Failure::Usage(format!("--out {}: {expected}", out.display())));
+            let formats = EXTENSIONS.join(", ");
+            let told = format!(
+                "to convert several inputs or into a folder, add --to with one of {formats}, and give a folder"
+            );
+            return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
         }
     };
     let (sources, inputs) = Inputs::find(&args.inputs, options.clone())?;
     let (to, outputs) = match (alone, args.to.as_deref()) {
         (Some(_), _) if resume => {
-            return Err(Failure::Usage("--resume: expected a folder that outputs go to, got a file".into()));
+            return Err(Failure::Usage("--resume: needs --out with a folder, got a file".into()));
         }
         (Some(input), _) => {
             let inputs = if is_stdin(input) { &[] } else { std::slice::from_ref(&input) };
@@ -118,6 +114,7 @@ impl Command for Convert {
     type Lane = ();
     type Row = Row;
     type Totals = Totals;
+    const ON_DEVICE: bool = false;
 
     fn lane(&self) -> Result<(), Failure> {
         Ok(())

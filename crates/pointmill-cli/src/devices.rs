@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::json::VERSION;
 use crate::printer::Printer;
 use crate::text::{counted, grouped, shown};
-use pointmill::{Device, DeviceInfo, Embedded};
+use pointmill::{Device, DeviceInfo, Embedded, EmbeddedModule};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -21,23 +21,11 @@ pub(crate) struct Devices {
     /// The version of PTX that the driver must support.
     ptx_version: &'static str,
     /// The kernels that are embedded as PTX, by operator.
-    modules: Vec<Module>,
+    modules: Vec<EmbeddedModule>,
     /// Where the driver keeps the kernels that it has compiled.
     cache: Cache,
     /// Why no GPU answers; null if the driver gives no reason.
     cuda_error: Option<String>,
-}
-
-/// The kernels of an operator.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Module {
-    /// The operator; `prim` is what operators share.
-    name: &'static str,
-    /// The number of kernels.
-    kernels: usize,
-    /// Bytes of PTX text, which the driver compiles at the first launch.
-    bytes: usize,
 }
 
 /// The compute cache of the CUDA driver.
@@ -84,7 +72,6 @@ pub(crate) fn run(verbose: bool, printer: &mut Printer) -> Result<(), Failure> {
     };
     let devices = std::iter::once(Entry::cpu()).chain(gpus.iter().map(Entry::gpu)).collect();
     let Embedded { target: ptx_target, ptx_version, modules, .. } = Device::embedded();
-    let modules = modules.iter().map(|m| Module { name: m.name, kernels: m.kernels, bytes: m.bytes }).collect();
     let list =
         Devices { version: VERSION, devices, ptx_target, ptx_version, modules, cache: Cache::find(), cuda_error };
     printer.record("summary", &list)?;
@@ -110,7 +97,7 @@ impl Devices {
         lines.push(match self.cache {
             Cache { disabled: true, .. } => "driver cache: off (CUDA_CACHE_DISABLE)".to_owned(),
             Cache { exists: true, .. } => format!("driver cache: {folder}"),
-            Cache { .. } => format!("driver cache: {folder}, which does not exist yet"),
+            Cache { .. } => format!("driver cache: {folder} (not created yet)"),
         });
         lines.extend(self.advice(gpus).iter().map(|advice| format!("advice: {advice}")));
         lines
@@ -118,7 +105,7 @@ impl Devices {
 
     fn advice(&self, gpus: &[DeviceInfo]) -> Vec<String> {
         if gpus.is_empty() {
-            let advice = "install an NVIDIA driver, and check that `nvidia-smi` lists the GPU; in a container pass it in (docker run --gpus all). Everything works on the CPU meanwhile";
+            let advice = "install an NVIDIA driver, and check that `nvidia-smi` lists the GPU; in a container, start it with `docker run --gpus all`. All commands also run on the CPU";
             return vec![advice.into()];
         }
         let old = gpus.iter().filter(|gpu| gpu.compute_capability < (7, 0));

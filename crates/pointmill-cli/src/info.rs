@@ -1,13 +1,7 @@
 //! `pointmill info`: format, columns, bounds and number of points of files.
 
-use crate::batch::{Cell, Command, Job, Trouble};
-use crate::failure::Failure;
+use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs};
-use crate::inputs::{Inputs, Source, warnings};
-use crate::json::{Frame, Summary};
-use crate::printer::Printer;
-use crate::stats::timed;
-use crate::text::{counted, grouped};
 use clap::Args;
 use pointmill_io::{Scan, escape};
 use serde::Serialize;
@@ -16,7 +10,7 @@ use std::path::PathBuf;
 /// `pointmill info`
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "FILE", required = true)]
     inputs: Vec<PathBuf>,
     #[command(flatten)]
@@ -119,6 +113,7 @@ impl Command for Info {
     type Lane = ();
     type Row = Row;
     type Totals = Totals;
+    const ON_DEVICE: bool = false;
 
     fn lane(&self) -> Result<(), Failure> {
         Ok(())

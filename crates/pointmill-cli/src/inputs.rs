@@ -41,7 +41,7 @@ impl Inputs {
             if !is_stdin(arg) {
                 sources.extend(files(arg)?);
             } else if sources.iter().any(|s| matches!(s, Source::Stdin)) {
-                return Err(Failure::Usage("-: expected once, found twice".into()));
+                return Err(Failure::Usage("-: can be used for one input only".into()));
             } else {
                 require_format(&options)?;
                 sources.push(Source::Stdin);
@@ -140,7 +140,7 @@ fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
 pub(crate) fn require_format(options: &ReadOptions) -> Result<(), Failure> {
     match options.format {
         Some(_) => Ok(()),
-        None => Err(Failure::Usage("-: expected --format, since the standard input has no name that tells it".into())),
+        None => Err(Failure::Usage("-: needs --format, because the standard input has no file name".into())),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::stats::{Times, ratio};
 use crate::text::shown;
 use pointmill::Device;
 use serde::Serialize;
+use std::io::ErrorKind;
 
 /// The version of the program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -61,9 +62,9 @@ pub(crate) struct Frame<R> {
     pub(crate) index: usize,
     /// The name of the input.
     pub(crate) input: String,
-    /// The device that did the work: the device of the command, or the CPU with `--on-oom cpu`. Null for a command that uses no device.
+    /// The device that did the work: the device of the command, or the CPU with `--on-oom cpu`.
     pub(crate) device: Option<String>,
-    /// Time of the operator: upload, call, and waiting for its end. Null for a command without an operator.
+    /// Time of the operator: upload, call, and waiting for its end.
     pub(crate) ms: Option<f64>,
     /// Time to read or generate the input.
     pub(crate) read_ms: f64,
@@ -84,6 +85,35 @@ impl<R> Frame<R> {
     /// The frame of an input that was read, before any work on it.
     pub(crate) const fn read(index: usize, input: String, read_ms: f64, warnings: Vec<String>, of: R) -> Self {
         Self { index, input, device: None, ms: None, read_ms, write_ms: None, out: None, warnings, cpu: None, of }
+    }
+}
+
+/// `frame` of a command that uses no device for an input.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct FileFrame<'a, R> {
+    /// The number of the input, from 0. Inputs that failed have numbers too.
+    index: usize,
+    /// The name of the input.
+    input: &'a str,
+    /// Time to read the input.
+    read_ms: f64,
+    /// Time to write the results; null if nothing is written.
+    write_ms: Option<f64>,
+    /// The file that was written; null if none was.
+    out: Option<&'a str>,
+    /// What is unusual about the input.
+    warnings: &'a [String],
+    /// The fields of the command.
+    #[serde(flatten)]
+    of: &'a R,
+}
+
+impl<'a, R> From<&'a Frame<R>> for FileFrame<'a, R> {
+    fn from(frame: &'a Frame<R>) -> Self {
+        let Frame { index, read_ms, write_ms, .. } = *frame;
+        let (input, out, warnings) = (&frame.input, frame.out.as_deref(), &frame.warnings);
+        Self { index, input, read_ms, write_ms, out, warnings, of: &frame.of }
     }
 }
 
@@ -206,6 +236,19 @@ pub(crate) struct ErrorRecord {
     pub(crate) message: String,
     /// The exit code if the command ends with this error, else null.
     pub(crate) exit_code: Option<u8>,
+}
+
+/// The line of a type and its data, with the newline.
+pub(crate) fn line_of(kind: &'static str, data: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    #[derive(Serialize)]
+    struct Line<'a, T> {
+        r#type: &'static str,
+        data: &'a T,
+    }
+    pointmill_io::json_line(&Line { r#type: kind, data }).map_err(|e| match e.kind() {
+        ErrorKind::OutOfMemory => Failure::OutOfMemory(format!("json: {e}")),
+        _ => Failure::Io(format!("json: {e}")),
+    })
 }
 
 impl ErrorRecord {

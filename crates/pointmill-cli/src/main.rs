@@ -19,7 +19,6 @@ mod info;
 mod inputs;
 mod interrupt;
 mod json;
-mod line;
 mod ndt;
 mod outputs;
 mod picture;

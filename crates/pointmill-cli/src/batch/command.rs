@@ -7,7 +7,7 @@ use super::trouble::Trouble;
 use crate::failure::Failure;
 use crate::flags::{BatchArgs, WorkArgs};
 use crate::inputs::Source;
-use crate::json::{Begin, Counts, Frame, Run, Summary, SummaryCpu};
+use crate::json::{Begin, Counts, FileFrame, Frame, Run, Summary, SummaryCpu};
 use crate::printer::Printer;
 use crate::say;
 use crate::stats::Times;
@@ -26,6 +26,8 @@ pub(crate) trait Command: Sync {
     type Totals: Serialize + Default;
     /// What an input is called in messages.
     const INPUT: &'static str = "input";
+    /// Whether a device works on each input. Else its `frame` has no device, no time on it and no CPU beside it.
+    const ON_DEVICE: bool = true;
 
     /// Makes a lane; each job has one.
     fn lane(&self) -> Result<Self::Lane, Failure>;
@@ -161,7 +163,11 @@ impl<'a> Job<'a> {
                 different += usize::from(cpu.equal == Some(false));
             }
             frame.warnings.iter().for_each(|warning| say::warning(command.warning(&frame, warning)));
-            printer.record("frame", &frame)?;
+            if C::ON_DEVICE {
+                printer.record("frame", &frame)?;
+            } else {
+                printer.record("frame", &FileFrame::from(&frame))?;
+            }
             let detail = command.detail(&frame, sources.len() == 1);
             let lines = detail.unwrap_or_else(|| table.rows(&frame, command.cells(&frame)));
             lines.iter().try_for_each(|line| printer.text(line))

@@ -34,7 +34,7 @@ impl Ledger {
         let folders: Vec<&Path> = outputs.iter().filter_map(|o| o.folder_of_all()).collect();
         if folders.is_empty() {
             return if resume {
-                Err(Failure::Usage("--resume: expected a folder that outputs go to, got none".into()))
+                Err(Failure::Usage("--resume: needs --out with a folder, got no folder".into()))
             } else {
                 Ok(None)
             };

@@ -76,7 +76,10 @@ impl Manifest {
         file.seek(SeekFrom::Start(lines.whole)).map_err(Failure::io(&path, "write"))?;
         if lines.unknown > 0 {
             let unknown = lines.unknown;
-            say::warning(format_args!("{}: {unknown} line(s) are not of a manifest; left alone", path.display()));
+            say::warning(format_args!(
+                "{}: {unknown} line(s) are not entries of a manifest; pointmill ignores them and keeps them",
+                path.display()
+            ));
         }
         Ok(Self { path, done: lines.done, file: Mutex::new(file) })
     }
@@ -142,7 +145,10 @@ fn lock(folder: &Path, path: &Path) -> Result<File, Failure> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let told = format!("{}: expected no other run that writes into this folder, found one", folder.display());
+            let told = format!(
+                "{}: another run is writing into this folder; wait for it or use another folder",
+                folder.display()
+            );
             Err(Failure::File { message: pointmill_io::escape(&told), file: folder.into() })
         }
         Err(TryLockError::Error(e)) => {

@@ -107,37 +107,24 @@ impl<L> Station<L> {
         work: impl Fn(&mut L) -> Result<R, Error>,
     ) -> Result<Called<'_, L, R>, Trouble> {
         interrupt::check()?;
-        let called = self.try_call(name, make, work).map_err(blame)?;
-        interrupt::check()?;
-        Ok(called)
-    }
-
-    fn try_call<R>(
-        &mut self,
-        name: &str,
-        make: impl Fn(&Device) -> Result<L, Error>,
-        work: impl Fn(&mut L) -> Result<R, Error>,
-    ) -> Result<Called<'_, L, R>, Error> {
         let Self { on, beside, spare, on_oom } = self;
         let device = on.device.clone();
         let done = match on.call(&work) {
             Err(e) if on_oom.redoes(&e, &device) => {
-                say::warning(format_args!("{name}: {e}; done again on the CPU"));
-                let spare = match spare {
-                    Some(spare) => spare,
-                    none => {
-                        let cpu = Device::cpu();
-                        none.insert(Place { lane: make(&cpu)?, device: cpu, cold: false })
-                    }
-                };
-                spare.call(&work)
+                say::warning(format_args!("{name}: {e}; the CPU processes this input instead"));
+                if spare.is_none() {
+                    let cpu = Device::cpu();
+                    *spare = Some(Place { lane: make(&cpu).map_err(&blame)?, device: cpu, cold: false });
+                }
+                spare.as_mut().expect("made above").call(&work)
             }
             done => done,
         };
-        let mut done = done?;
+        let mut done = done.map_err(&blame)?;
         if let Some(beside) = beside {
-            done.cpu = Some(Box::new(beside.call(&work)?));
+            done.cpu = Some(Box::new(beside.call(&work).map_err(&blame)?));
         }
+        interrupt::check()?;
         Ok(done)
     }
 

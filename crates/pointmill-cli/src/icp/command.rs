@@ -5,17 +5,9 @@ use super::picture::{self, EXTENSIONS};
 use super::records::{Begin, Row, Totals};
 use super::target::Onto;
 use super::{plot, report};
-use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble, not_converged};
-use crate::device;
-use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, is_one_file, is_stdin, require_format, rows, warnings_of_rows};
-use crate::interrupt::{self, undivided};
-use crate::json::{Counts, Frame, Summary, differences};
-use crate::outputs::{Outputs, has_extension, plan_file};
-use crate::picture::require_one;
-use crate::printer::Printer;
-use crate::stats::timed;
-use crate::text::shown;
+use crate::batch::prelude::*;
+use crate::inputs::require_format;
+use crate::outputs::has_extension;
 use pointmill::Device;
 use pointmill::icp::{Registration, Target};
 use pointmill_io::{Format, ReadOptions, WriteOptions, write};
@@ -52,7 +44,9 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
     let alone = is_one_file(&args.source);
     let files = if alone {
         if resume {
-            return Err(Failure::Usage("--resume: expected a folder that outputs go to, got one source".into()));
+            return Err(Failure::Usage(
+                "--resume: needs several sources and --out with a folder, got one source".into(),
+            ));
         }
         Files::plan(args, &options)?
     } else {
@@ -62,7 +56,7 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
             require_format(&options)?;
         }
         if resume && is_stdin(&args.target) {
-            let told = "--resume: expected a target that is a file, since the standard input may be another each time";
+            let told = "--resume: needs TARGET as a file, because the standard input can differ between runs";
             return Err(Failure::Usage(told.into()));
         }
         Files::default()
@@ -110,7 +104,7 @@ impl<'a> Files<'a> {
         let mut inputs: Vec<&Path> = vec![&args.source, &args.target];
         inputs.retain(|input| !is_stdin(input));
         match inputs.len() {
-            0 => return Err(Failure::Usage("-: expected once, found twice".into())),
+            0 => return Err(Failure::Usage("-: can be used for one input only".into())),
             1 => require_format(options)?,
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The target and the guess, which all sources share.
 
 use super::args::IcpArgs;
-use crate::batch::{Refused, Shared, Trouble};
+use crate::batch::{Shared, Trouble};
 use crate::failure::Failure;
 use crate::inputs::{read_cloud, rows, warnings_of_rows};
 use crate::pose;
@@ -40,9 +40,9 @@ impl Onto {
         let start = Instant::now();
         let target = shown(&args.target);
         let mut failed = 0;
-        let mut refuse = |index: usize, input: &str, refused: Refused| {
+        let mut refuse = |index: usize, input: &str, trouble: Trouble| {
             failed += 1;
-            refused.tell(printer, sources + index, input)
+            trouble.tell(printer, sources + index, input)
         };
         let scan = match read_cloud(&args.target, &args.read.options()) {
             Ok(scan) => Some(scan),
@@ -63,9 +63,8 @@ impl Onto {
         let mut onto = Self { scan, params, guess, prepared: Shared::default(), read_ms, ms: 0.0, warnings };
         match timed(|| onto.on(device)).map_err(|e| Trouble::blame("BadValue", e, &target)) {
             Ok((_, ms)) => onto.ms = ms,
-            Err(Trouble::Fatal(failure)) => return Err(failure),
-            Err(Trouble::Input(refused)) => {
-                refused.into_iter().try_for_each(|refused| refused.tell(printer, sources, &target))?;
+            Err(trouble) => {
+                trouble.tell(printer, sources, &target)?;
                 return Err(Failure::Inputs { failed: 1, inputs });
             }
         }

@@ -6,15 +6,7 @@ use super::grid::{check, finish, warn_if_empty};
 use super::picture::MapPicture;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals};
 use super::report;
-use crate::batch::{Called, Cell, Command, Job, Station, Trouble};
-use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, rows, warnings_of_rows};
-use crate::json::{Counts, Frame, Summary};
-use crate::picture::plan;
-use crate::printer::Printer;
-use crate::stats::timed;
-use crate::text::shown;
-use crate::{device, say};
+use crate::batch::prelude::*;
 use pointmill::Device;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,7 +44,9 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let picture = picture.map(|path| Mutex::new(MapPicture::new(path)));
     job.run(&Build { args, params, inputs, targets, device: device.clone(), picture }, printer)?;
     if args.inputs.is_empty() && out.is_none() && moments.is_none() {
-        say::hint("this was a built-in drive; next: pointmill ndt build TILES/ --out map.npz --visualize map.png");
+        say::hint(
+            "these were built-in synthetic sweeps. Next: pointmill ndt build TILES/ --out map.npz --visualize map.png",
+        );
     }
     Ok(())
 }

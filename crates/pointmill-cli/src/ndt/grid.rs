@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::flags::WorkArgs;
 use crate::json::FrameCpu;
 use crate::stats::timed;
+use crate::text::{counted, grouped};
 use crate::{device, interrupt, say};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtMoments, NdtParams};
 use pointmill::{Device, Error};
@@ -25,11 +26,11 @@ pub(super) fn warn_if_empty(name: &str, grid: &NdtGrid) {
     let report = grid.report();
     if grid.is_empty() {
         say::warning(format_args!(
-            "{name}: the grid is empty: {} points in {} cells, {} of too few points, {} without extent",
-            report.points - report.nonfinite,
-            report.cells,
-            report.sparse,
-            report.degenerate
+            "{name}: the map is empty: {} in {}: {} with too few points, {} without extent; lower --min-points or raise --resolution",
+            counted((report.points - report.nonfinite) as usize, "point"),
+            counted(report.cells, "cell"),
+            grouped(report.sparse),
+            grouped(report.degenerate)
         ));
     }
 }
@@ -46,7 +47,7 @@ pub(super) fn finish(
     interrupt::check()?;
     let (grid, ms) = timed(|| match builder.finish() {
         Err(e) if args.on_oom.redoes(&e, on) => {
-            say::warning(format_args!("the grid: {e}; done again on the CPU"));
+            say::warning(format_args!("the grid: {e}; the CPU builds it instead"));
             builder.moments().and_then(|moments| builder_of(&Device::cpu(), &moments, params)?.finish())
         }
         done => done,

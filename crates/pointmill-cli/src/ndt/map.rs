@@ -4,7 +4,7 @@ use super::args::{MatchArgs, RESOLUTION};
 use super::files::{is_moments, read_moments};
 use super::grid::{check, edge, warn_if_empty};
 use super::records::CellsRecord;
-use crate::batch::{Refused, Trouble};
+use crate::batch::Trouble;
 use crate::failure::Failure;
 use crate::inputs::{Inputs, Source, is_stdin, require_format, rows, warnings_of_rows};
 use crate::outputs::has_extension;
@@ -46,7 +46,7 @@ impl<'a> Asked<'a> {
         let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
         let options = args.read.options();
         if is_stdin(&args.map) && is_stdin(&args.scan) {
-            return Err(Failure::Usage("-: expected once, found twice".into()));
+            return Err(Failure::Usage("-: can be used for one input only".into()));
         }
         if is_stdin(&args.scan) {
             require_format(&options)?;
@@ -70,9 +70,9 @@ impl<'a> Asked<'a> {
     ) -> Result<Map, Failure> {
         let start = Instant::now();
         let mut failed = 0;
-        let mut refuse = |index: usize, name: &str, refused: Refused| {
+        let mut refuse = |index: usize, name: &str, trouble: Trouble| {
             failed += 1;
-            refused.tell(printer, scans + index, name)
+            trouble.tell(printer, scans + index, name)
         };
         let mut poses = Vec::new();
         for (index, path) in files.iter().enumerate() {
@@ -100,7 +100,7 @@ impl<'a> Asked<'a> {
         &self,
         device: &Device,
         warnings: &mut Vec<String>,
-        refuse: &mut dyn FnMut(usize, &str, Refused) -> Result<(), Failure>,
+        refuse: &mut dyn FnMut(usize, &str, Trouble) -> Result<(), Failure>,
     ) -> Result<Option<NdtGrid>, Failure> {
         if let [Source::File(path)] = &self.sources[..]
             && has_extension(path, "npz")
@@ -108,24 +108,16 @@ impl<'a> Asked<'a> {
             match self.ready_made(path, device) {
                 Ok(None) => {}
                 Ok(Some(grid)) => return Ok(Some(grid)),
-                Err(Trouble::Input(refused)) => {
-                    refused.into_iter().try_for_each(|refused| refuse(0, &shown(path), refused))?;
-                    return Ok(None);
-                }
-                Err(Trouble::Fatal(failure)) => return Err(failure),
+                Err(trouble) => return refuse(0, &shown(path), trouble).map(|()| None),
             }
         }
         let mut builder = None;
         let mut whole = true;
         for (index, source) in self.sources.iter().enumerate() {
             interrupt::check()?;
-            match self.add(&mut builder, source, device, warnings) {
-                Ok(()) => {}
-                Err(Trouble::Input(refused)) => {
-                    whole = false;
-                    refused.into_iter().try_for_each(|refused| refuse(index, &source.name(), refused))?;
-                }
-                Err(Trouble::Fatal(failure)) => return Err(failure),
+            if let Err(trouble) = self.add(&mut builder, source, device, warnings) {
+                whole = false;
+                refuse(index, &source.name(), trouble)?;
             }
         }
         match builder {
@@ -141,14 +133,9 @@ impl<'a> Asked<'a> {
             return Ok(None);
         }
         let (cells, lattice) = read_ndt_map_within(path, &limits)?;
-        let given = [
-            ("--covariance", self.args.cells.covariance.is_some()),
-            ("--min-points", self.args.cells.min_points.is_some()),
-            ("--eigen-ratio", self.args.cells.eigen_ratio.is_some()),
-        ];
-        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
-            let told = format!("{flag}: expected clouds or moments, got {}, whose cells are made", path.display());
-            return Err(Failure::Usage(told).into());
+        if let Some(flag) = self.args.cells.first_given() {
+            let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
+            return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")).into());
         }
         let grid = NdtGrid::from_cells(cells, lattice.unit(), &device.stream()?);
         let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &shown(path)))?;

@@ -5,15 +5,8 @@ use super::map::{Asked, Map};
 use super::picture::{At, write_alignment, write_score};
 use super::records::{AlignPose, MatchBegin, MatchRow, MatchTotals, PoseRecord, ScorePose};
 use super::report;
-use crate::batch::{Called, Cell, Command, Job, Ledger, Shared, Station, Trouble, not_converged};
-use crate::device;
-use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, is_one_file, rows, warnings_of_rows};
-use crate::json::{Counts, Frame, Summary, differences};
-use crate::picture::{plan, require_one};
-use crate::printer::Printer;
-use crate::stats::timed;
-use crate::text::shown;
+use crate::batch::Shared;
+use crate::batch::prelude::*;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
 use pointmill::{Device, Error, Pose};
 use std::path::{Path, PathBuf};
@@ -93,25 +86,16 @@ impl Match<'_> {
     }
 
     fn records(&self, found: &Found) -> Vec<PoseRecord> {
-        let poses = self.map.poses.iter().enumerate();
+        let poses = self.map.poses.iter().cloned().enumerate();
+        let score = |((index, (pose, target_from_source)), &fit): ((usize, (String, Pose)), &NdtFit)| {
+            PoseRecord::Score(ScorePose { index, pose, target_from_source, fit })
+        };
+        let align = |((index, (guess, _)), found): ((usize, (String, Pose)), &NdtRegistration)| {
+            PoseRecord::Align(Box::new(AlignPose { index, guess, found: found.clone() }))
+        };
         match found {
-            Found::Scored(fits) => {
-                let all = poses.zip(fits).map(|((index, (pose, at)), &fit)| ScorePose {
-                    index,
-                    pose: pose.clone(),
-                    target_from_source: *at,
-                    fit,
-                });
-                all.map(PoseRecord::Score).collect()
-            }
-            Found::Aligned(all) => {
-                let all = poses.zip(all).map(|((index, (guess, _)), found)| AlignPose {
-                    index,
-                    guess: guess.clone(),
-                    found: found.clone(),
-                });
-                all.map(|pose| PoseRecord::Align(Box::new(pose))).collect()
-            }
+            Found::Scored(fits) => poses.zip(fits).map(score).collect(),
+            Found::Aligned(all) => poses.zip(all).map(align).collect(),
         }
     }
 }

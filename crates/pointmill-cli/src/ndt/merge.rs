@@ -5,14 +5,8 @@ use super::files::{Targets, read_moments};
 use super::grid::{builder_of, check, finish, warn_if_empty};
 use super::records::{CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
-use crate::batch::{Cell, Command, Job, Trouble};
-use crate::device;
-use crate::failure::Failure;
-use crate::inputs::{Source, again, files};
-use crate::json::{Counts, Frame, Summary};
-use crate::printer::Printer;
-use crate::stats::timed;
-use crate::text::grouped;
+use crate::batch::prelude::*;
+use crate::inputs::{again, files};
 use pointmill::ndt::NdtParams;
 use pointmill::{Argument, Device, Error};
 use pointmill_io::escape;
@@ -37,7 +31,7 @@ pub(super) fn run(args: &MergeArgs, device: &str, printer: &mut Printer) -> Resu
     check(RESOLUTION, &params)?;
     if args.work.resume.resume {
         return Err(Failure::Usage(
-            "--resume: expected a folder that outputs go to, got one grid of all inputs".into(),
+            "--resume: cannot be used with `ndt merge`, which builds one map of all inputs".into(),
         ));
     }
     let mut sources = find(&args.inputs)?;
@@ -62,6 +56,7 @@ impl Command for Merge<'_> {
     type Lane = ();
     type Row = MergeRow;
     type Totals = GridTotals;
+    const ON_DEVICE: bool = false;
 
     fn lane(&self) -> Result<(), Failure> {
         Ok(())
@@ -69,7 +64,7 @@ impl Command for Merge<'_> {
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
         let (moments, read_ms) = timed(|| match source {
-            Source::File(path) => read_moments(path, &self.args.limits()),
+            Source::File(path) => read_moments(path, &self.args.memory.limits()),
             Source::Nothing(e) => Err(again(e)),
             Source::Stdin | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
         })?;

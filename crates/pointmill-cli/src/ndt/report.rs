@@ -48,8 +48,8 @@ pub(super) fn grid_lines(summary: &Summary<GridTotals>) -> Vec<String> {
 fn cells_of(report: &NdtReport) -> String {
     let NdtReport { nonfinite, cells, sparse, degenerate, clamped, .. } = *report;
     format!(
-        "{} cells: {} of too few points, {} without extent; {} voxels with a raised eigenvalue; {} points not finite",
-        grouped(cells),
+        "{}: {} with too few points, {} without extent; {} voxels with a raised eigenvalue; {} points not finite",
+        counted(cells, "cell"),
         grouped(sparse),
         grouped(degenerate),
         grouped(clamped),

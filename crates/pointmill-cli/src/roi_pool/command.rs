@@ -6,16 +6,7 @@ use super::lane::Lane;
 use super::picture;
 use super::records::{ArrayRecord, Begin, ParamsRecord, ReportRecord, Row, Totals};
 use super::scenes::Scenes;
-use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble};
-use crate::failure::Failure;
-use crate::inputs::Source;
-use crate::json::{Frame, Summary};
-use crate::outputs::{Outputs, plan_file};
-use crate::picture::{plan, require_one};
-use crate::printer::Printer;
-use crate::stats::since;
-use crate::text::{counted, grouped, percentiles, shown, written};
-use crate::{device, interrupt, say};
+use crate::batch::prelude::*;
 use pointmill::roi_pool::{BoxReport, Report};
 use pointmill::{Argument, Device, Error};
 use pointmill_io::escape;
@@ -43,7 +34,7 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
     let (out, picture, resume) = (args.out.as_deref(), args.visualize.as_deref(), args.work.resume.resume);
     if let Some(scene) = scenes.alone() {
         if resume {
-            return Err(Failure::Usage("--resume: expected a folder that outputs go to, got one scene".into()));
+            return Err(Failure::Usage("--resume: needs several scenes and --out with a folder, got one scene".into()));
         }
         picture.map(|path| plan(path, &["png"])).transpose()?;
         out.map(|out| plan_file("--out", out, &["npz"], &scene.paths())).transpose()?;
@@ -61,7 +52,7 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
     job.run(&RoiPool { args, task, device: device.clone(), scenes, outputs }, printer)?;
     if args.boxes.is_none() && out.is_none() {
         say::hint(
-            "this was a built-in street; next: pointmill roi-pool --boxes B.npy --points P.npy --features F.npy --out pooled.npz",
+            "this was a built-in synthetic street. Next: pointmill roi-pool --boxes B.npy --points P.npy --features F.npy --out pooled.npz",
         );
     }
     Ok(())

@@ -63,7 +63,7 @@ impl Sources {
             let missing: Vec<_> = needed.iter().filter(|(_, path)| path.is_none()).map(|(flag, _)| *flag).collect();
             let needed: Vec<_> = needed.iter().map(|(flag, _)| *flag).collect();
             let (missing, all) = (missing.join(" and "), needed.join(", "));
-            let told = format!("roi-pool: expected {missing} too, or none of {all} for the built-in street");
+            let told = format!("roi-pool: also needs {missing}. Without {all} the command uses a built-in street");
             return Err(Failure::Usage(told));
         }
         if is_stdin(&given[POINTS]) {

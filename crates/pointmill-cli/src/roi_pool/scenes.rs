@@ -2,8 +2,8 @@
 
 use super::files::{BOXES, FEATURES, POINTS, ROLES, Sources};
 use crate::failure::Failure;
-use crate::inputs::{Source, again, is_one_file, is_stdin, stem};
-use pointmill_io::{Detail, IoError, find_inputs, natural_order};
+use crate::inputs::{Source, again, files, is_one_file, is_stdin, stem};
+use pointmill_io::{Detail, IoError, natural_order};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -28,10 +28,8 @@ struct Scene {
 enum Given {
     /// A file that serves every scene.
     One(PathBuf),
-    /// Files of scenes, by their names, and what of a folder or a pattern is no regular file.
-    Several(BTreeMap<String, PathBuf>, Vec<IoError>),
-    /// A folder or a pattern without a file.
-    Nothing(IoError),
+    /// Files of scenes, by their names, and what of a folder or a pattern cannot be read.
+    Several(BTreeMap<String, PathBuf>, Vec<Source>),
 }
 
 impl Scenes {
@@ -53,7 +51,7 @@ impl Scenes {
             return Err(Failure::Usage(told.into()));
         }
         if several[POINTS] && several.get(FEATURES) == Some(&false) {
-            let told = "expected a folder or a pattern, as for --points: a row of features belongs to a point";
+            let told = "expected a folder or a pattern, because --points is one: each file of points needs its own file of features";
             return Err(Failure::Usage(format!("--features {}: {told}", names[FEATURES])));
         }
         let roles = given.iter().zip(several).zip(ROLES);
@@ -82,19 +80,16 @@ impl Scenes {
         let mut scenes: Vec<Scene> = by_name.into_iter().map(|(name, files)| Scene { name, files }).collect();
         scenes.sort_by(|a, b| natural_order(Path::new(&a.name), Path::new(&b.name)));
         let mut sources: Vec<Source> = scenes.iter().map(|scene| naming(&scene.files)).collect();
-        let (mut nothing, mut refused) = (Vec::new(), Vec::new());
+        // Without any file of a role no scene is whole, so only that is reported.
+        if found.iter().any(|given| matches!(given, Given::Several(files, _) if files.is_empty())) {
+            (scenes, sources) = (Vec::new(), Vec::new());
+        }
         for (role, given) in found.into_iter().enumerate() {
             match given {
-                Given::Nothing(e) => nothing.push(Source::Nothing(e)),
-                Given::Several(_, others) => refused.extend(others.into_iter().map(Source::Nothing)),
+                Given::Several(_, refused) => sources.extend(refused),
                 Given::One(file) => scenes.iter_mut().for_each(|scene| scene.files[role] = Some(file.clone())),
             }
         }
-        // Without any file of a role no scene is whole, so only that is reported.
-        if !nothing.is_empty() {
-            (scenes, sources) = (Vec::new(), nothing);
-        }
-        sources.append(&mut refused);
         scenes.resize(sources.len(), Scene::default());
         (sources, Self { scenes, given, one: None })
     }
@@ -118,7 +113,7 @@ impl Scenes {
         }
         let missing = ROLES.iter().zip(files).zip(&self.given).filter(|((_, file), _)| file.is_none());
         let (roles, given): (Vec<_>, Vec<_>) = missing.map(|((role, _), given)| (*role, given.as_str())).unzip();
-        let wanted = format!("a file {name}.* of {}", given.join(", and one of "));
+        let wanted = format!("a file {name}.* in {}", given.join(", and one in "));
         Err(IoError::MissingField(Detail::new(source.name(), roles.join(" and "), wanted, "none")))
     }
 
@@ -139,34 +134,26 @@ impl Given {
         let arrays = role != ROLES[POINTS] && arg.is_dir();
         // A folder of other files may have arrays among them.
         let fits = |path: &Path| !arrays || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
-        let found = find_inputs(&[arg]).and_then(|found| {
-            let (mut files, mut refused) = (Vec::new(), Vec::new());
-            for file in found {
-                match file {
-                    Ok(path) if fits(&path) => files.push(path),
-                    Err(e) if fits(e.path()) => refused.push(e),
-                    _ => {}
-                }
-            }
-            if files.is_empty() && refused.is_empty() {
-                return Err(IoError::MissingField(Detail::new(arg, "folder", "files ending in .npy", "none")));
-            }
-            Ok((files, refused))
-        });
-        let (files, refused) = match found {
-            Ok(files) => files,
-            Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
-            Err(e) => return Ok(Self::Nothing(e)),
+        let fitting = |source: &Source| match source {
+            Source::File(path) => fits(path),
+            Source::Nothing(e) => e.path() == arg || fits(e.path()),
+            _ => true,
         };
+        let found: Vec<Source> = files(arg)?.into_iter().filter(fitting).collect();
+        let (files, mut refused): (Vec<_>, Vec<_>) = found.into_iter().partition(|source| source.path().is_some());
+        if files.is_empty() && refused.is_empty() {
+            let detail = Detail::new(arg, "folder", "files ending in .npy", "none");
+            refused.push(Source::Nothing(IoError::MissingField(detail)));
+        }
         let mut by_name: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for file in files {
-            let name = stem(&file).to_string_lossy().into_owned();
+        for file in files.iter().filter_map(Source::path) {
+            let name = stem(file).to_string_lossy().into_owned();
             if let Some(other) = by_name.get(&name) {
                 let (a, b) = (other.display(), file.display());
-                let told = format!("files with names of their own; {a} and {b} would both be of scene {name}");
-                return Err(Failure::Usage(format!("--{role} {}: expected {told}", arg.display())));
+                let told = format!("expected one file per scene, got {a} and {b} for scene {name}");
+                return Err(Failure::Usage(format!("--{role} {}: {told}", arg.display())));
             }
-            by_name.insert(name, file);
+            by_name.insert(name, file.into());
         }
         Ok(Self::Several(by_name, refused))
     }

@@ -3,16 +3,8 @@
 use super::args::VoxelizeArgs;
 use super::picture::Picture;
 use super::records::{Begin, ParamsRecord, Row, Totals};
-use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble};
-use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, may_be_many, warnings};
-use crate::interrupt::{self, undivided};
-use crate::json::{Counts, Frame, Summary};
-use crate::outputs::Outputs;
-use crate::printer::Printer;
-use crate::stats::{since, timed};
-use crate::text::{counted, grouped, percentiles, shown, written};
-use crate::{device, say};
+use crate::batch::prelude::*;
+use crate::inputs::may_be_many;
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Device, Error, VoxelGrid};
 use pointmill_io::write_result;
@@ -57,7 +49,7 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
     job.run(&Voxelize { args, params, device: device.clone(), inputs, outputs, picture }, printer)?;
     if args.inputs.is_empty() && out.is_none() && drawn.is_none() {
         say::hint(
-            "this was a built-in drive; next: pointmill voxelize YOUR.bin --out voxels.npz --visualize sweep.png",
+            "these were built-in synthetic sweeps. Next: pointmill voxelize YOUR.bin --out voxels.npz --visualize sweep.png",
         );
     }
     Ok(())

@@ -87,7 +87,7 @@ fn a_folder_has_one_writer() {
     let folder = tempfile::tempdir().unwrap();
     let first = Manifest::open(folder.path(), false).unwrap();
     let told = Manifest::open(folder.path(), true).unwrap_err();
-    assert!(told.to_string().ends_with("found one") && told.exit_code() == 1, "{told}");
+    assert!(told.to_string().ends_with("wait for it or use another folder") && told.exit_code() == 1, "{told}");
     drop(first);
     Manifest::open(folder.path(), true).unwrap();
 }

@@ -33,8 +33,10 @@ fn files_are_matched_by_their_names_in_natural_order() {
         ("10".into(), vec!["b/10.npy".into(), "one.npy".into(), "one.npy".into()])
     );
     assert!(
-        matched(folder.path(), ["b", "p", "one.npy"]).unwrap_err().contains("a row of features belongs to a point")
+        matched(folder.path(), ["b", "p", "one.npy"])
+            .unwrap_err()
+            .contains("each file of points needs its own file of features")
     );
     fs::write(folder.path().join("p/2.bin"), "").unwrap();
-    assert!(matched(folder.path(), ["b", "p", "f"]).unwrap_err().contains("would both be of scene 2"));
+    assert!(matched(folder.path(), ["b", "p", "f"]).unwrap_err().contains("for scene 2"));
 }
