@@ -98,19 +98,11 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         let told = "expected a folder, because --shape rabbit writes three files";
         return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
     }
-    std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
-    let format = args.format.unwrap_or(Format::Ply);
     let scans = RabbitScans::new(args.seed);
-    let mut points = 0;
-    for (index, (name, cloud)) in [("source", &scans.source), ("target", &scans.target)].into_iter().enumerate() {
-        interrupt::check()?;
-        let path = out.join(format!("{name}.{format}"));
-        points += write(cloud, in_folder(&path), format, index, printer)?;
-    }
-    let pose = out.join(POSE);
-    let poses = Some(write_rows(&pose, scans.target_from_source.iter().map(|row| row.to_vec()))?);
-    let summary = Summary { sweeps: 2, seed: args.seed, points, columns: &COLUMNS[..3], poses };
-    finish(&summary, format, "target_from_source, 4 rows of 4 numbers", printer)
+    let clouds = [("source".to_owned(), scans.source), ("target".to_owned(), scans.target)].into_iter();
+    let pose = scans.target_from_source.iter().map(|row| row.to_vec());
+    let about = "target_from_source, 4 rows of 4 numbers";
+    folder(args, Format::Ply, clouds, (POSE, pose, about), printer)
 }
 
 /// The sweeps of the drive.
@@ -133,32 +125,41 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         let summary = Summary { sweeps: 1, seed: args.seed, points, columns: &COLUMNS, poses: None };
         return finish(&summary, named, "", printer);
     }
-    let format = args.format.unwrap_or(Format::Bin);
     let sweeps = args.sweeps.map_or(default.sweeps, usize::from);
-    std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     let drive = Drive::new(DriveParams { seed: args.seed, sweeps, ..default });
-    let mut points = 0;
-    for i in 0..drive.len() {
-        interrupt::check()?;
-        let path = out.join(format!("sweep_{i:03}.{format}"));
-        points += write(&drive.sweep(i), in_folder(&path), format, i, printer)?;
-    }
+    let clouds = (0..drive.len()).map(|i| (format!("sweep_{i:03}"), drive.sweep(i)));
     let poses = (0..drive.len()).map(|i| drive.world_from_sensor(i).as_flattened().to_vec());
-    let poses = Some(write_rows(&out.join(POSES), poses)?);
-    let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses };
-    finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
+    folder(args, Format::Bin, clouds, (POSES, poses, "world_from_sensor, 16 numbers a row"), printer)
+}
+
+/// Writes clouds by their names into a folder, and beside them poses: a file, its rows, and what they are.
+fn folder(
+    args: &SynthArgs,
+    default: Format,
+    clouds: impl Iterator<Item = (String, PointCloud)>,
+    (file, rows, about): (&str, impl Iterator<Item = Vec<f64>>, &str),
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let (out, format) = (&args.out, args.format.unwrap_or(default));
+    std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+    let mut summary = Summary { sweeps: 0, seed: args.seed, points: 0, columns: &COLUMNS, poses: None };
+    for (name, cloud) in clouds {
+        interrupt::check()?;
+        summary.points +=
+            write(&cloud, in_folder(&out.join(format!("{name}.{format}"))), format, summary.sweeps, printer)?;
+        summary.columns = &COLUMNS[..cloud.columns()];
+        summary.sweeps += 1;
+    }
+    let rows: String = rows.map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(" ") + "\n").collect();
+    let poses = out.join(file);
+    undivided(|| write_whole(in_folder(&poses), |file| file.write_all(rows.as_bytes())))?;
+    summary.poses = Some(shown(&poses));
+    finish(&summary, format, about, printer)
 }
 
 /// A file of a folder, where a symbolic link is replaced.
 const fn in_folder(path: &Path) -> Place<'_> {
     Place { path, follow_links: false }
-}
-
-/// Writes numbers row by row, and returns the name of the file.
-fn write_rows(path: &Path, rows: impl Iterator<Item = Vec<f64>>) -> Result<String, Failure> {
-    let rows: String = rows.map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(" ") + "\n").collect();
-    undivided(|| write_whole(in_folder(path), |file| file.write_all(rows.as_bytes())))?;
-    Ok(shown(path))
 }
 
 fn write(
