@@ -51,7 +51,7 @@ impl Scan {
             }
             lost
         });
-        let (points, count) = (cloud.len(), cloud.points().nonfinite());
+        let (points, count) = (cloud.len(), cloud.points().non_finite());
         if points == 0 {
             warnings.push(Warning::Empty);
         } else if count == points {
