@@ -40,7 +40,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Orders the entries of a record of `record` bytes and checks their names.
+    /// Orders the entries of a record of `record` bytes and checks their names. `X`, `Y` and `Z` are x, y and z where no other name differs
+    /// from them by case alone.
     pub(crate) fn new(
         window: &Window<'_, '_>,
         bounds: &Bounds,
@@ -54,16 +55,27 @@ impl Columns {
             return Err(IoError::BadHeader(window.detail("names", "names that differ", found)));
         }
         for (place, axis) in ["x", "y", "z"].into_iter().enumerate() {
-            let Some(at) = entries.iter().position(|e| e.name == axis) else {
+            let Some(at) = find(&entries, axis) else {
                 let found: Vec<_> = entries.iter().take(16).map(|e| &*e.name).collect();
                 let more = if entries.len() > found.len() { ", ..." } else { "" };
                 let found = if found.is_empty() { "none".into() } else { format!("{}{more}", found.join(", ")) };
                 return Err(IoError::MissingField(window.detail(&format!("field `{axis}`"), "x, y and z", found)));
             };
             entries[place..=at].rotate_right(1);
+            entries[place].name = axis.into();
         }
         Ok(Self { entries, record })
     }
+}
+
+/// Where the entry of an axis is: the one of its name, else the only one whose name differs by case alone.
+fn find(entries: &[Entry], axis: &str) -> Option<usize> {
+    let exact = entries.iter().position(|e| e.name == axis);
+    exact.or_else(|| {
+        let mut alike = entries.iter().enumerate().filter(|(_, e)| e.name.eq_ignore_ascii_case(axis));
+        let (at, _) = alike.next()?;
+        alike.next().is_none().then_some(at)
+    })
 }
 
 /// How the numbers of several records lie.
