@@ -17,8 +17,8 @@ use header::{Element, Encoding, Header};
 use pointmill_core::array::Dtype;
 use std::ops::Range;
 
-/// The first bytes of every PLY file.
-pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r\n"];
+/// The first bytes of PLY files. Some writers put a blank after `ply`.
+pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r\n", b"ply ", b"ply\t"];
 
 /// The element that holds the points.
 const VERTEX: &str = "vertex";
