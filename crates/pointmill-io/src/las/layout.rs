@@ -113,7 +113,7 @@ impl Column {
         }
     }
 
-    /// The value of a column of `f64` that is no coordinate.
+    /// The value of a column of `f64` that is not a coordinate.
     pub(super) fn double(&self, record: &[u8]) -> f64 {
         let Place::Number(at) = self.place else { return f64::NAN };
         f64::from_le_bytes(std::array::from_fn(|i| record[at + i]))

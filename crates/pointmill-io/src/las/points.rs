@@ -51,7 +51,7 @@ impl<'h> Points<'h> {
         Ok(())
     }
 
-    /// Bytes of so many rows.
+    /// Size of this number of rows in bytes.
     fn bytes(&self, rows: usize) -> usize {
         rows.saturating_mul(4 * self.columns.len() + 24 + if self.times.is_some() { 8 } else { 0 })
     }
