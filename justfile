@@ -1,5 +1,5 @@
 # All but `rerun`, which takes hundreds of crates that nothing here is about.
-features := "pointmill/twin,pointmill-io/arrow,pointmill-io/laz"
+features := "pointmill/twin,pointmill-io/arrow,pointmill-io/laz,pointmill-io/mcap"
 
 # `just` lists these. Everything else is in CONTRIBUTING.md.
 

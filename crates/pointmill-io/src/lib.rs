@@ -38,6 +38,7 @@ mod inputs;
 mod las;
 mod limits;
 mod map;
+pub mod mcap;
 #[cfg(feature = "arrow")]
 mod moments;
 mod named;
