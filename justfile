@@ -1,5 +1,5 @@
 # All but `rerun`, which takes hundreds of crates that nothing here is about.
-features := "pointmill/twin,pointmill-io/arrow,pointmill-io/laz,pointmill-io/mcap"
+features := "pointmill/twin,pointmill-io/arrow,pointmill-io/laz"
 
 # `just` lists these. Everything else is in CONTRIBUTING.md.
 
@@ -64,13 +64,27 @@ test-gpu:
 bench *args:
     cargo run --release -- bench {{ args }}
 
+# Assemble the PTX for certain GPUs with NVIDIA's ptxas, which the feature `cubin` embeds: a first call waits for no compiler; needs python3, and pip once
+cubin:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    [ -e target/cubin-venv ] || python3 -m venv target/cubin-venv
+    target/cubin-venv/bin/pip install --quiet --no-deps nvidia-cuda-nvcc-cu12==12.9.86
+    ptxas=$(find target/cubin-venv -path '*/bin/ptxas')
+    chmod +x "$ptxas"
+    cargo xtask cubin "$ptxas"
+
+# The command for this machine, with machine code of the kernels beside the PTX
+release: cubin
+    cargo build --release --features cubin
+
 # A wheel for any Linux of the last years into target/wheels; needs python3, and pip once for maturin and zig's linker
-wheel:
+wheel: cubin
     #!/usr/bin/env bash
     set -euo pipefail
     [ -e target/wheel-venv ] || python3 -m venv target/wheel-venv
     target/wheel-venv/bin/pip install --quiet 'maturin>=1.9.4,<2' ziglang
-    PATH=$PWD/target/wheel-venv/bin:$PATH maturin build --release --zig --compatibility manylinux_2_28 --manifest-path bindings/python/Cargo.toml --out target/wheels
+    PATH=$PWD/target/wheel-venv/bin:$PATH maturin build --release --features cubin --zig --compatibility manylinux_2_28 --manifest-path bindings/python/Cargo.toml --out target/wheels
 
 # Install the Python package into the active environment and test it; needs maturin, pytest and numpy there, and torch for all of it
 test-python *args:

@@ -143,7 +143,7 @@ impl Command for Info {
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
         let (format, points, input) = (scan.format.as_str(), scan.cloud.len(), source.name());
         tracing::info!("{input}: {points} points, {format}; read {read_ms} ms");
-        let (bounds, nonfinite) = (Bounds::of(&scan), scan.cloud.points().nonfinite());
+        let (bounds, nonfinite) = (Bounds::of(&scan), scan.cloud.points().non_finite());
         let warnings = scan.warnings.iter().map(ToString::to_string).collect();
         let of = Row { format, points, columns, bounds, nonfinite };
         Ok(Frame::read(index, input, read_ms, warnings, of))

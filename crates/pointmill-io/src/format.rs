@@ -6,7 +6,7 @@ use crate::limits::Bounds;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
-use crate::{bin, las, mcap, npy, npz, pcd, ply};
+use crate::{bin, feather, las, mcap, npy, npz, pcd, ply};
 use Reader::{Seek, Stream};
 use Writer::{F32, F64};
 use std::path::Path;
@@ -97,8 +97,12 @@ formats! {
         "The Point Cloud Library's format: named fields, as text, binary or compressed.";
     Las      = "las",      &[".las", ".laz"], las::SIGNATURES, Stream(las::read_rows),     None,
         "LAS 1.0 to 1.4, and compressed LAZ with the feature `laz`.";
-    Mcap     = "mcap",     &[".mcap"],        &[mcap::MAGIC],  Seek(mcap::single::read_rows), None,
-        "MCAP bags with the feature `mcap`: a bag of one cloud; `mcap::Bag` reads others.";
+    Feather  = "feather", &[".feather"],      &[feather::FILE, feather::FEATHER_1], Stream(feather::read_rows), Some(F64(feather::write_points)),
+        "Feather 2, an Arrow IPC file: named columns of a table, compressed or not.";
+    Arrow    = "arrow",   &[".arrow"],        &[feather::STREAM], Stream(feather::read_rows), Some(F64(feather::write_points)),
+        "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
+    Mcap     = "mcap",    &[".mcap"],         &[mcap::MAGIC],  Seek(mcap::read_rows),     None,
+        "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
 }
 
 impl Format {
@@ -201,7 +205,10 @@ mod tests {
             );
         }
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
-        assert_eq!(message, r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las or mcap, got "p\u{7}ly""#);
+        assert_eq!(
+            message,
+            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow or mcap, got "p\u{7}ly""#
+        );
     }
 
     #[test]
@@ -221,8 +228,11 @@ mod tests {
         assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
         let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
-        assert!(e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .mcap"), "{e}");
-        assert!(e.to_string().contains("first bytes of npy, npz, ply, pcd, las, mcap, found"), "{e}");
+        assert!(
+            e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap"),
+            "{e}"
+        );
+        assert!(e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, found"), "{e}");
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
         assert_eq!(Format::from_name("a.pcd.bin"), Some(Format::Nuscenes));

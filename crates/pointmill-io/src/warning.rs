@@ -1,5 +1,6 @@
 //! What is odd about a cloud that was read all the same.
 
+use crate::error::escape;
 use pointmill_core::array::Dtype;
 use std::fmt;
 
@@ -39,6 +40,11 @@ pub enum Warning {
         /// The number of points.
         points: usize,
     },
+    /// Columns that hold no numbers were left out.
+    LeftOut {
+        /// Their names.
+        columns: Vec<String>,
+    },
     /// There is more behind the data that the header declares.
     TrailingBytes {
         /// At least how many bytes.
@@ -64,6 +70,11 @@ impl fmt::Display for Warning {
             Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
             Self::OutsideBounds { count, points } => {
                 write!(f, "{count} of {points} points lie outside the box that the header gives")
+            }
+            Self::LeftOut { columns } => {
+                let shown: Vec<_> = columns.iter().take(8).map(|name| format!("`{}`", escape(name))).collect();
+                let more = if columns.len() > shown.len() { ", ..." } else { "" };
+                write!(f, "columns that hold no numbers were left out: {}{more}", shown.join(", "))
             }
             Self::TrailingBytes { bytes } => write!(f, "{bytes} or more bytes after the declared data were ignored"),
         }

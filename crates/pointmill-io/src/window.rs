@@ -134,19 +134,37 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(skipped)
     }
 
+    /// Shows the next `count` bytes, at most [`WINDOW`], without taking them; fewer at the end.
+    pub(crate) fn peek(&mut self, count: usize) -> Result<Range<usize>, IoError> {
+        let shown = self.bytes(count)?;
+        self.held.start = shown.start;
+        Ok(shown)
+    }
+
+    /// Takes `count` bytes to the end of `out`, as they come; how many there were.
+    pub(crate) fn read_into(&mut self, out: &mut Vec<u8>, count: u64) -> Result<u64, IoError> {
+        // What is known to be there is made room for at once.
+        let known = self.left().map_or(0, |left| left.min(count));
+        self.source.reserve(out, usize::try_from(known).unwrap_or(usize::MAX))?;
+        let mut read = 0;
+        while read < count {
+            let taken = self.bytes((count - read).min(WINDOW as u64) as usize)?;
+            if taken.is_empty() {
+                break;
+            }
+            self.source.reserve(out, taken.len())?;
+            out.extend_from_slice(self.at(&taken));
+            read += taken.len() as u64;
+        }
+        Ok(read)
+    }
+
     /// Takes all that is left.
     #[cfg(feature = "laz")]
     pub(crate) fn remainder(&mut self) -> Result<Vec<u8>, IoError> {
-        let known = self.left().and_then(|left| usize::try_from(left).ok());
-        let mut rest = self.source.room(known.unwrap_or(0))?;
-        loop {
-            let taken = self.bytes(WINDOW)?;
-            if taken.is_empty() {
-                return Ok(rest);
-            }
-            self.source.reserve(&mut rest, taken.len())?;
-            rest.extend_from_slice(self.at(&taken));
-        }
+        let mut rest = vec![];
+        self.read_into(&mut rest, u64::MAX)?;
+        Ok(rest)
     }
 
     /// At least how many bytes come after what was taken.

@@ -55,7 +55,7 @@ impl<'a> Picture<'a> {
             .trace
             .iter()
             .map(|look| IcpLook {
-                target_from_source: std::array::from_fn(|i| look.target_from_source.matrix()[i / 4][i % 4]),
+                target_from_source: look.target_from_source,
                 stage: look.stage,
                 pairs: look.pairs,
                 rmse: look.rmse,

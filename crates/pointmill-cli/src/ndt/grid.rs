@@ -26,7 +26,7 @@ pub(super) fn warn_if_empty(name: &str, grid: &NdtGrid) {
     if grid.is_empty() {
         say::warning(format_args!(
             "{name}: the grid is empty: {} points in {} cells, {} of too few points, {} without extent",
-            report.points - report.nonfinite,
+            report.points - report.non_finite,
             report.cells,
             report.sparse,
             report.degenerate

@@ -107,10 +107,16 @@ impl Column {
             (Place::Angle(at), _) => (f64::from(number!(i16, at)) * ANGLE_STEP) as f32,
             (Place::Number(at), Dtype::I8) => f32::from(record[at] as i8),
             (Place::Number(at), Dtype::U16) => f32::from(number!(u16, at)),
-            (Place::Number(at), Dtype::F64) => number!(f64, at) as f32,
+            (Place::Number(_), Dtype::F64) => self.double(record) as f32,
             (Place::Number(at), _) => f32::from(record[at]),
             (Place::Coordinate(axis), _) => number!(i32, 4 * axis) as f32,
         }
+    }
+
+    /// The value of a column of `f64` that is no coordinate.
+    pub(super) fn double(&self, record: &[u8]) -> f64 {
+        let Place::Number(at) = self.place else { return f64::NAN };
+        f64::from_le_bytes(std::array::from_fn(|i| record[at + i]))
     }
 }
 

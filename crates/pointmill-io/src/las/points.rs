@@ -7,6 +7,7 @@ use crate::field::Field;
 use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::Source;
+use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 
 /// Rows as they come.
@@ -17,6 +18,8 @@ pub(super) struct Points<'h> {
     data: Vec<f32>,
     /// x, y, z of every row.
     exact: Vec<f64>,
+    /// GPS times, where the point format has them.
+    times: Option<ExactTimes>,
     /// Points outside the box that the header gives, if it gives one.
     outside: Option<usize>,
     /// Rows of which the memory was counted.
@@ -28,7 +31,8 @@ impl<'h> Points<'h> {
         let columns = columns(header.format);
         bounds.check_columns(source, columns.len())?;
         let boxed = (0..3).all(|axis| header.min[axis] <= header.max[axis]);
-        Ok(Self { header, columns, data: vec![], exact: vec![], outside: boxed.then_some(0), counted: 0 })
+        let times = columns.iter().position(|c| times::is_exact(c.name, c.dtype)).map(ExactTimes::of);
+        Ok(Self { header, columns, data: vec![], exact: vec![], times, outside: boxed.then_some(0), counted: 0 })
     }
 
     /// Takes memory for rows of which the bytes are known to be there.
@@ -37,14 +41,19 @@ impl<'h> Points<'h> {
         self.count(source, rows)?;
         let taken = self.data.try_reserve_exact(rows.saturating_mul(width));
         let exact = self.exact.try_reserve_exact(rows.saturating_mul(3));
-        taken.and(exact).map_err(|_| source.out_of_memory(rows.saturating_mul(4 * width + 24)))
+        let times = self.times.as_mut().map_or(Ok(()), |times| times.room().try_reserve_exact(rows));
+        taken.and(exact).and(times).map_err(|_| source.out_of_memory(self.bytes(rows)))
     }
 
     fn count(&mut self, source: &Source<'_>, rows: usize) -> Result<(), IoError> {
-        let each = 4 * self.columns.len() + 24;
-        source.take(rows.saturating_sub(self.counted).saturating_mul(each))?;
+        source.take(self.bytes(rows.saturating_sub(self.counted)))?;
         self.counted = self.counted.max(rows);
         Ok(())
+    }
+
+    /// Bytes of so many rows.
+    fn bytes(&self, rows: usize) -> usize {
+        rows.saturating_mul(4 * self.columns.len() + 24 + if self.times.is_some() { 8 } else { 0 })
     }
 
     /// Adds a row for each record in `bytes`.
@@ -53,7 +62,8 @@ impl<'h> Points<'h> {
         let (first, rows) = (self.exact.len() / 3, records.len());
         self.count(source, first + rows)?;
         let taken = self.data.try_reserve(rows * width).and(self.exact.try_reserve(3 * rows));
-        taken.map_err(|_| source.out_of_memory((first + rows) * (4 * width + 24)))?;
+        let times = self.times.as_mut().map_or(Ok(()), |times| times.room().try_reserve(rows));
+        taken.and(times).map_err(|_| source.out_of_memory(self.bytes(first + rows)))?;
         for record in records {
             let xyz = self.header.coordinates(record);
             if let Some(outside) = &mut self.outside {
@@ -62,6 +72,9 @@ impl<'h> Points<'h> {
             self.exact.extend(xyz);
             self.data.extend(xyz.map(|v| v as f32));
             self.data.extend(self.columns[3..].iter().map(|column| column.value(record)));
+            if let Some(times) = &mut self.times {
+                times.push(self.columns[times.column].double(record));
+            }
         }
         Ok(())
     }
@@ -77,7 +90,15 @@ impl<'h> Points<'h> {
         }
         let columns = self.columns.len();
         let fields = self.columns.into_iter().map(|c| Field { name: c.name.into(), dtype: c.dtype }).collect();
-        Rows { data: self.data, columns, fields: Some(fields), xyz_f64: Some(self.exact), warnings, ..Rows::EMPTY }
+        Rows {
+            data: self.data,
+            columns,
+            fields: Some(fields),
+            xyz_f64: Some(self.exact),
+            times: self.times,
+            warnings,
+            ..Rows::EMPTY
+        }
     }
 }
 

@@ -3,13 +3,13 @@
 use super::cloud::{PointCloud2, PointField};
 use super::index::{Index, Topic};
 use super::message::{Kept, message};
-use super::times::TimeField;
 use super::wire::Encoding;
 use crate::error::{Detail, IoError};
 use crate::format::Format;
 use crate::limits::{Bounds, Limits};
 use crate::scan::Scan;
 use crate::source::{ReadSeek, open};
+use crate::times::Times;
 use std::fmt;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -70,14 +70,12 @@ pub struct Cloud {
     pub recorded_ns: u64,
     /// The frame that x, y, z are in.
     pub frame: String,
-    /// The column that has the times of points, where its unit can be told.
-    pub time: Option<TimeField>,
-    /// The points.
+    /// The points; [`Scan::times`] returns their times.
     pub scan: Scan,
 }
 
 /// How the clouds of a topic lie in their messages, as its first one says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Layout {
     /// The frame that x, y, z are in.
@@ -92,8 +90,26 @@ pub struct Layout {
     pub big_endian: bool,
     /// Bytes of a point.
     pub point_step: u32,
-    /// The field that has the times of points, where its unit can be told.
-    pub time: Option<TimeField>,
+    /// The times of its points.
+    pub times: Option<Times>,
+}
+
+/// What times of points are counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TimeOrigin {
+    /// The stamp of the cloud.
+    Stamp,
+    /// The start of 1970.
+    Epoch,
+}
+
+pointmill_core::names!(TimeOrigin { Stamp = "stamp", Epoch = "epoch" });
+
+impl TimeOrigin {
+    /// What the times of a cloud are counted from: times that start in 2001 or later count from 1970.
+    pub fn of(times: &Times) -> Self {
+        if times.start >= 1e9 { Self::Epoch } else { Self::Stamp }
+    }
 }
 
 impl Bag {
@@ -181,7 +197,6 @@ impl Bag {
         Ok(Cloud {
             stamp_ns: cloud.stamp_ns,
             recorded_ns: topic.places[number].time,
-            time: cloud.time_field(),
             scan: cloud.scan(&name, &self.limits)?,
             frame: cloud.frame,
         })
@@ -202,11 +217,12 @@ impl Bag {
         if topic.places.is_empty() {
             return Ok(None);
         }
+        let name = self.cloud_name(0);
         let (bytes, encoding) = self.message(topic, 0)?;
-        let cloud = PointCloud2::read(&bytes, encoding, self.cloud_name(0))?;
-        let time = cloud.time_field();
+        let cloud = PointCloud2::read(&bytes, encoding, &name)?;
+        let times = cloud.scan(&name, &self.limits)?.times();
         let PointCloud2 { frame, height, width, fields, big_endian, point_step, .. } = cloud;
-        Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, time }))
+        Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times }))
     }
 
     /// The bytes of a cloud's message.

@@ -10,6 +10,9 @@ use std::io::{self, Read};
 /// What a chunk may unpack to without a limit given: so many bytes, or so many times its own.
 const DECODED: (u64, u64) = (256 << 20, 100);
 
+/// The window of Zstandard that is always allowed, as its format asks of decoders.
+const WINDOW: u64 = 8 << 20;
+
 /// Reads the content of a chunk.
 pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits) -> Result<Vec<u8>, IoError> {
     let packed = file.content(head)?;
@@ -30,7 +33,7 @@ pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits) -> Resul
         let mut reader: Box<dyn Read> = match compression {
             "" => Box::new(data),
             "lz4" => Box::new(lz4_flex::frame::FrameDecoder::new(data)),
-            "zstd" => Box::new(Zstd { rest: data, decoder: None }),
+            "zstd" => Box::new(Zstd { rest: data, decoder: None, window: WINDOW.max(size) }),
             other => {
                 let found = excerpt(other.as_bytes());
                 let wanted = "none, lz4 or zstd";
@@ -60,6 +63,8 @@ pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits) -> Resul
 struct Zstd<'a> {
     rest: &'a [u8],
     decoder: Option<StreamingDecoder<&'a [u8], FrameDecoder>>,
+    /// The largest window that a frame may have.
+    window: u64,
 }
 
 impl Read for Zstd<'_> {
@@ -68,7 +73,11 @@ impl Read for Zstd<'_> {
             let mut decoder = match self.decoder.take() {
                 Some(decoder) => decoder,
                 None if self.rest.is_empty() || buffer.is_empty() => return Ok(0),
-                None => StreamingDecoder::new(self.rest).map_err(io::Error::other)?,
+                None => {
+                    let mut decoder = FrameDecoder::new();
+                    decoder.set_max_window_size(self.window);
+                    StreamingDecoder::new_with_decoder(self.rest, decoder).map_err(io::Error::other)?
+                }
             };
             let got = decoder.read(buffer)?;
             if got > 0 {

@@ -1,6 +1,5 @@
 //! Messages of the type `sensor_msgs/PointCloud2` into rows.
 
-use super::times::{TimeField, is_time, judge};
 use super::wire::{Encoding, Wire};
 use crate::error::IoError;
 use crate::limits::Bounds;
@@ -134,26 +133,6 @@ impl<'a> PointCloud2<'a> {
         Ok(())
     }
 
-    /// The values of a field's numbers, point by point, each as `f64`, which holds every type of a field.
-    pub fn values(&self, field: &PointField) -> impl Iterator<Item = f64> {
-        let (big, data) = (self.big_endian, self.data);
-        let (row_step, step, offset) = (self.row_step as usize, self.point_step as usize, field.offset as usize);
-        let (dtype, numbers) = (field.dtype, field.count as usize);
-        let (height, width) = if self.points() == 0 { (0, 0) } else { (self.height as usize, self.width as usize) };
-        (0..height)
-            .flat_map(move |row| (0..width).map(move |column| row * row_step + column * step + offset))
-            .flat_map(move |at| (0..numbers).map(move |i| number(&data[at + i * dtype.bytes()..], dtype, big)))
-    }
-
-    /// The field that has the times of the points, with its unit and origin; `None` where there is none or its unit cannot be told.
-    pub fn time_field(&self) -> Option<TimeField> {
-        let field = self.fields.iter().find(|field| is_time(&field.name) && field.count == 1)?;
-        let finite = self.values(field).filter(|v| v.is_finite());
-        let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        let (unit, origin) = judge(field.dtype, low, high)?;
-        Some(TimeField { name: field.name.clone(), unit, origin })
-    }
-
     /// The points as rows.
     pub(super) fn rows(&self, path: &Path, bounds: &Bounds) -> Result<Rows, IoError> {
         if self.fields.is_empty() && self.points() == 0 {
@@ -230,27 +209,4 @@ fn fields(wire: &mut Wire<'_, '_>) -> Result<Vec<PointField>, IoError> {
         fields.push(PointField { name, offset, dtype, count });
     }
     Ok(fields)
-}
-
-/// A number of a point.
-fn number(bytes: &[u8], dtype: Dtype, big_endian: bool) -> f64 {
-    macro_rules! value {
-        ($type:ty) => {{
-            let mut raw = [0; size_of::<$type>()];
-            raw.copy_from_slice(&bytes[..size_of::<$type>()]);
-            let value = if big_endian { <$type>::from_be_bytes(raw) } else { <$type>::from_le_bytes(raw) };
-            f64::from(value)
-        }};
-    }
-    match dtype {
-        Dtype::I8 => value!(i8),
-        Dtype::U8 => value!(u8),
-        Dtype::I16 => value!(i16),
-        Dtype::U16 => value!(u16),
-        Dtype::I32 => value!(i32),
-        Dtype::U32 => value!(u32),
-        Dtype::F64 => value!(f64),
-        // A field has no other type.
-        _ => value!(f32),
-    }
 }

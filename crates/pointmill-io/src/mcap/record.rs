@@ -1,11 +1,13 @@
 //! The records of an MCAP file, one after the other, each known by its place before its bytes are read.
 
-use super::MAGIC;
 use super::wire::{Encoding, Wire};
 use crate::error::{Detail, IoError};
 use crate::source::{ReadSeek, Source};
 use std::io::SeekFrom;
 use std::path::Path;
+
+/// How every MCAP file starts and ends.
+pub(crate) const MAGIC: &[u8; 8] = b"\x89MCAP0\r\n";
 
 /// Bytes of a record in front of its content: an opcode, and the length of the content.
 const HEAD: u64 = 9;

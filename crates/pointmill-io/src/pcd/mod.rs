@@ -14,7 +14,7 @@ use crate::limits::Bounds;
 use crate::records::{Columns, Entry, Order, Table, records, split};
 use crate::rows::Rows;
 use crate::source::Source;
-use crate::window::{WINDOW, Window};
+use crate::window::Window;
 use header::{Encoding, Header};
 
 /// How PCD files start: with a comment, or with the first line of the header.
@@ -137,14 +137,9 @@ fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, tab
     }
     // As the bytes come: without a known length `packed` is only a claim.
     let mut bytes: Vec<u8> = vec![];
-    while (bytes.len() as u64) < packed {
-        let step = (packed - bytes.len() as u64).min(WINDOW as u64) as usize;
-        let taken = window.bytes(step)?;
-        if taken.is_empty() {
-            return Err(IoError::Truncated(window.detail("data", wanted, format!("{} bytes", bytes.len()))));
-        }
-        window.source().reserve(&mut bytes, taken.len())?;
-        bytes.extend_from_slice(window.at(&taken));
+    let found = window.read_into(&mut bytes, packed)?;
+    if found < packed {
+        return Err(IoError::Truncated(window.detail("data", wanted, format!("{found} bytes"))));
     }
     let mut out = window.source().room(size)?;
     lzf::unpack(&bytes, size, &mut out)

@@ -60,7 +60,7 @@ impl Header {
         let Some(first) = window.header_line()? else {
             return Err(IoError::Truncated(window.detail("header", "`ply`", "an empty file")));
         };
-        if window.at(&first) != b"ply" {
+        if window.at(&first).trim_ascii_end() != b"ply" {
             let found = excerpt(window.at(&first));
             return Err(IoError::BadHeader(window.detail("line 1", "`ply`", found)));
         }
@@ -186,6 +186,7 @@ mod tests {
         let text = "ply\r\ncomment a b\r\nelement v 2\r\nformat ascii 1.0\r\nproperty  list\tuchar int i\r\nproperty float64 x\r\n\
                     element w 0\r\nend_header\r\nrest";
         let header = read(text).unwrap();
+        assert_eq!(read(&text.replacen("ply", "ply \t", 1)).unwrap(), header);
         let v = &header.elements[0];
         assert_eq!((header.encoding, header.elements.len(), &*v.name, v.count), (Encoding::Ascii, 2, "v", 2));
         assert_eq!(v.properties[0], Property { name: "i".into(), dtype: Dtype::I32, list: Some(Dtype::U8) });
@@ -224,5 +225,6 @@ mod tests {
         }
         assert_eq!(read("").unwrap_err(), "Truncated: h: header: wanted `ply`, found an empty file");
         assert_eq!(read("PLY\n").unwrap_err(), "BadHeader: h: line 1: wanted `ply`, found `PLY`");
+        assert_eq!(read("ply a\n").unwrap_err(), "BadHeader: h: line 1: wanted `ply`, found `ply a`");
     }
 }

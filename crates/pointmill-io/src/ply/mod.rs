@@ -17,8 +17,8 @@ use header::{Element, Encoding, Header};
 use pointmill_core::array::Dtype;
 use std::ops::Range;
 
-/// How every PLY file starts.
-pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r\n"];
+/// How PLY files start; some writers put a blank behind the word.
+pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r\n", b"ply ", b"ply\t"];
 
 /// The element that holds the points.
 const VERTEX: &str = "vertex";
