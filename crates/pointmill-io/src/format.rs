@@ -6,7 +6,7 @@ use crate::limits::Bounds;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
-use crate::{bin, feather, las, npy, npz, pcd, ply};
+use crate::{bin, feather, las, mcap, npy, npz, pcd, ply};
 use Reader::{Seek, Stream};
 use Writer::{F32, F64};
 use std::path::Path;
@@ -101,6 +101,8 @@ formats! {
         "Feather 2, an Arrow IPC file: named columns of a table, compressed or not.";
     Arrow    = "arrow",   &[".arrow"],        &[feather::STREAM], Stream(feather::read_rows), Some(F64(feather::write_points)),
         "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
+    Mcap     = "mcap",    &[".mcap"],         &[mcap::MAGIC],  Seek(mcap::read_rows),     None,
+        "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
 }
 
 impl Format {
@@ -205,7 +207,7 @@ mod tests {
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather or arrow, got "p\u{7}ly""#
+            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow or mcap, got "p\u{7}ly""#
         );
     }
 
@@ -226,8 +228,11 @@ mod tests {
         assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
         let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
-        assert!(e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow"), "{e}");
-        assert!(e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, found"), "{e}");
+        assert!(
+            e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap"),
+            "{e}"
+        );
+        assert!(e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, found"), "{e}");
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
         assert_eq!(Format::from_name("a.pcd.bin"), Some(Format::Nuscenes));

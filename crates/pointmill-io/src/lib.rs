@@ -39,6 +39,7 @@ mod inputs;
 mod las;
 mod limits;
 mod map;
+pub mod mcap;
 #[cfg(feature = "arrow")]
 mod moments;
 mod named;

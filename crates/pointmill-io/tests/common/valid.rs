@@ -1,7 +1,7 @@
 //! Good files of every format, with what of their structure damage should know.
 
 use super::named::{Encoding, Table};
-use super::{header, npy, zip};
+use super::{bag, header, npy, zip};
 use pointmill_io::{Dtype, Format};
 use std::path::Path;
 
@@ -44,6 +44,7 @@ pub(crate) fn all() -> Vec<Valid> {
     let mut files = [raw(), arrays(), archives(), named()].concat();
     files.extend(las());
     files.extend(feather());
+    files.extend(bags());
     files
 }
 
@@ -61,6 +62,21 @@ fn feather() -> Vec<Valid> {
             let described = (0..1600).chain(length.saturating_sub(600)..length - 8).filter(|at| at % 4 == 0);
             valid.numbers = described.map(|at| (at, 4)).collect();
             valid
+        })
+        .to_vec()
+}
+
+/// A cloud in a chunk with its index, and one outside of chunks.
+fn bags() -> Vec<Valid> {
+    let points: Vec<_> = (0..9).map(|i| [i as f32, 0.5 * i as f32, -1.0]).collect();
+    let (clouds, message) = (bag::clouds(1, "/a"), bag::message(1, 7, &bag::Message::new(&points).bytes()));
+    let chunk = bag::plain_chunk(&[&clouds[..], &message].concat());
+    let index = bag::index(1, &[(7, clouds.len() as u64)]);
+    [vec![clouds.clone(), chunk, index, bag::statistics(1, 1)], vec![clouds, message]]
+        .map(|records| {
+            let bytes = bag::bag(&records);
+            let (boundaries, numbers) = bag::structure(&bytes);
+            Valid { boundaries, numbers, ..Valid::new("a.mcap", Format::Mcap, bytes) }
         })
         .to_vec()
 }
