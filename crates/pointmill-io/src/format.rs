@@ -6,7 +6,7 @@ use crate::limits::Bounds;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
-use crate::{bin, feather, las, npy, npz, pcd, ply};
+use crate::{bin, feather, las, npy, npz, pcd, ply, text};
 use Reader::{Seek, Stream};
 use Writer::{F32, F64};
 use std::path::Path;
@@ -101,6 +101,10 @@ formats! {
         "Feather 2, an Arrow IPC file: named columns of a table, compressed or not.";
     Arrow    = "arrow",   &[".arrow"],        &[feather::STREAM], Stream(feather::read_rows), Some(F64(feather::write_points)),
         "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
+    Csv      = "csv",     &[".csv"],          &[],             Stream(text::read_rows),    Some(F64(text::write_csv)),
+        "Lines of numbers separated by commas, after a line of names; read with any separator.";
+    Xyz      = "xyz",     &[".xyz", ".txt", ".asc", ".pts"], &[], Stream(text::read_rows), Some(F64(text::write_xyz)),
+        "Lines of numbers separated by blanks, without names; read with any separator.";
 }
 
 impl Format {
@@ -205,7 +209,7 @@ mod tests {
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather or arrow, got "p\u{7}ly""#
+            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, csv or xyz, got "p\u{7}ly""#
         );
     }
 
@@ -224,9 +228,14 @@ mod tests {
             (Some(Format::Las), Some(Format::Las))
         );
         assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
-        let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
+        let e = detect(None, Path::new("a.doc"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
-        assert!(e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow"), "{e}");
+        assert!(
+            e.to_string().contains(
+                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .csv, .xyz, .txt, .asc, .pts"
+            ),
+            "{e}"
+        );
         assert!(e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, found"), "{e}");
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));

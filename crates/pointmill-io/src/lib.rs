@@ -56,6 +56,7 @@ mod results;
 mod rows;
 mod scan;
 mod source;
+mod text;
 mod times;
 mod values;
 mod warning;
