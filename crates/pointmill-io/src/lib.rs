@@ -30,6 +30,7 @@
 mod abandoned;
 mod array;
 mod bin;
+mod dataset;
 mod destination;
 mod error;
 mod feather;
@@ -39,6 +40,7 @@ mod inputs;
 mod las;
 mod limits;
 mod map;
+mod mixed;
 #[cfg(feature = "arrow")]
 mod moments;
 mod named;
@@ -67,6 +69,7 @@ mod write;
 pub use abandoned::{abandon_writes, remove_abandoned};
 pub use array::{Array, ArrayData};
 pub use bin::write_bin;
+pub use dataset::Dataset;
 pub use destination::{Destination, Place};
 pub use error::{Detail, IoError, escape, is_plain};
 pub use field::Field;
