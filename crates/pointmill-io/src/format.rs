@@ -6,7 +6,7 @@ use crate::limits::Bounds;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
-use crate::{bin, feather, las, mcap, npy, npz, pcd, ply};
+use crate::{bin, feather, las, mcap, npy, npz, pcd, ply, text};
 use Reader::{Seek, Stream};
 use Writer::{F32, F64};
 use std::path::Path;
@@ -103,6 +103,10 @@ formats! {
         "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
     Mcap     = "mcap",    &[".mcap"],         &[mcap::MAGIC],  Seek(mcap::read_rows),     None,
         "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
+    Csv      = "csv",     &[".csv"],          &[],             Stream(text::read_rows),    Some(F64(text::write_csv)),
+        "Lines of numbers separated by commas, after a line of names; read with any separator.";
+    Xyz      = "xyz",     &[".xyz", ".txt", ".asc", ".pts"], &[], Stream(text::read_rows), Some(F64(text::write_xyz)),
+        "Lines of numbers separated by blanks, without names; read with any separator.";
 }
 
 impl Format {
@@ -207,7 +211,7 @@ mod tests {
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow or mcap, got "p\u{7}ly""#
+            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap, csv or xyz, got "p\u{7}ly""#
         );
     }
 
@@ -226,10 +230,12 @@ mod tests {
             (Some(Format::Las), Some(Format::Las))
         );
         assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
-        let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
+        let e = detect(None, Path::new("a.doc"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
         assert!(
-            e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap"),
+            e.to_string().contains(
+                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .csv, .xyz, .txt, .asc, .pts"
+            ),
             "{e}"
         );
         assert!(e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, found"), "{e}");

@@ -40,6 +40,13 @@ pub enum Warning {
         /// The number of points.
         points: usize,
     },
+    /// Raw rows look as if they had another number of columns.
+    MixedColumns {
+        /// The number of columns that they were read with.
+        columns: usize,
+        /// The number that separates the columns.
+        likely: usize,
+    },
     /// Columns that hold no numbers were left out.
     LeftOut {
         /// Their names.
@@ -70,6 +77,9 @@ impl fmt::Display for Warning {
             Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
             Self::OutsideBounds { count, points } => {
                 write!(f, "{count} of {points} points lie outside the box that the header gives")
+            }
+            Self::MixedColumns { columns, likely } => {
+                write!(f, "the {columns} columns look mixed; with {likely} they would not (--columns {likely})")
             }
             Self::LeftOut { columns } => {
                 let shown: Vec<_> = columns.iter().take(8).map(|name| format!("`{}`", escape(name))).collect();
