@@ -31,6 +31,7 @@ mod abandoned;
 mod array;
 mod bin;
 mod destination;
+mod e57;
 mod error;
 mod feather;
 mod field;

@@ -66,6 +66,8 @@ impl Limits {
 #[derive(Debug)]
 pub(crate) struct Bounds {
     pub(crate) columns: Option<usize>,
+    /// The scan of a file of several, from 0.
+    pub(crate) scan: Option<usize>,
     pub(crate) limits: Limits,
 }
 
@@ -77,7 +79,7 @@ impl Bounds {
             let wanted = format!("3 to {MAX_COLUMNS}");
             return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
         }
-        Ok(Self { columns, limits: limits.clone() })
+        Ok(Self { columns, scan: None, limits: limits.clone() })
     }
 
     pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {

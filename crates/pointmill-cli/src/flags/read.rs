@@ -28,7 +28,7 @@ pub(crate) struct ReadArgs {
 impl ReadArgs {
     /// The options of the library.
     pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions { format: self.format, columns: self.columns.map(|n| n as usize), limits: self.limits() }
+        ReadOptions { format: self.format, columns: self.columns.map(|n| n as usize), scan: self.scan, limits: self.limits() }
     }
 
     /// The limits of the library.
