@@ -8,7 +8,7 @@ use crate::mcap::single as mcap;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
-use crate::{bin, feather, las, npy, npz, pcd, ply};
+use crate::{bin, feather, las, npy, npz, pcd, ply, text};
 use Reader::{Seek, Stream};
 use Writer::{F32, F64};
 use std::path::Path;
@@ -107,6 +107,10 @@ formats! {
         "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
     E57      = "e57",     &[".e57"],          e57::SIGNATURES, Seek(e57::read_rows),      None,
         "E57: all scans of a file in its frame, or one of them.";
+    Csv      = "csv",     &[".csv"],          &[],             Stream(text::read_rows),    Some(F64(text::write_csv)),
+        "Lines of numbers separated by commas, after a line of names; read with any separator.";
+    Xyz      = "xyz",     &[".xyz", ".txt", ".asc", ".pts"], &[], Stream(text::read_rows), Some(F64(text::write_xyz)),
+        "Lines of numbers separated by blanks, without names; read with any separator.";
 }
 
 impl Format {
@@ -211,7 +215,7 @@ mod tests {
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
         assert_eq!(
             message,
-            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap or e57, got "p\u{7}ly""#
+            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap, e57, csv or xyz, got "p\u{7}ly""#
         );
     }
 
@@ -230,10 +234,12 @@ mod tests {
             (Some(Format::Las), Some(Format::Las))
         );
         assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
-        let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
+        let e = detect(None, Path::new("a.doc"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
         assert!(
-            e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57"),
+            e.to_string().contains(
+                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .csv, .xyz, .txt, .asc, .pts"
+            ),
             "{e}"
         );
         assert!(

@@ -46,6 +46,16 @@ const LOG_POSES: &str = "city_SE3_egovehicle.feather";
 const LOG_SWEEPS: &str = "sensors/lidar";
 
 impl PoseFormat {
+    /// Whether poses are written in the format.
+    pub const fn is_written(self) -> bool {
+        !matches!(self, Self::Argoverse2)
+    }
+
+    /// The formats in which poses are written.
+    pub fn written() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|format| format.is_written())
+    }
+
     /// The numbers of a pose.
     pub const fn numbers(self) -> usize {
         match self {
@@ -146,7 +156,7 @@ pub fn read_poses(path: impl AsRef<Path>, options: &PoseOptions) -> Result<Poses
 
 /// Reads the poses of Argoverse 2's table.
 fn read_table(window: &mut Window<'_, '_>, limits: &Limits) -> Result<Poses, IoError> {
-    let bounds = Bounds { columns: None, scan: None, limits: limits.clone() };
+    let bounds = Bounds { columns: None, names: None, scan: None, limits: limits.clone() };
     let rows = feather::read_columns(window, &bounds, ARGOVERSE2)?;
     let (mut poses, mut times) = (window.source().room(rows.len())?, window.source().room(rows.len())?);
     for (row, &[time, qw, qx, qy, qz, x, y, z]) in rows.iter().enumerate() {
@@ -276,10 +286,8 @@ fn wanted(format: Option<PoseFormat>) -> String {
     let one = |format: PoseFormat| format!("{} numbers ({format})", format.numbers());
     match format {
         Some(format) => one(format),
-        None => {
-            let text = PoseFormat::ALL.iter().filter(|format| **format != PoseFormat::Argoverse2);
-            text.map(|&format| one(format)).collect::<Vec<_>>().join(" or ")
-        }
+        // What is text is what is written.
+        None => PoseFormat::written().map(one).collect::<Vec<_>>().join(" or "),
     }
 }
 
@@ -302,9 +310,8 @@ fn check(path: &Path, Poses { poses, times }: &Poses, format: PoseFormat) -> Res
     let wrong = |field: &str, wanted: String, found: String| {
         Err(IoError::InvalidArgument(Detail::new(path, field, wanted, found)))
     };
-    if format == PoseFormat::Argoverse2 {
-        let written = PoseFormat::ALL.iter().filter(|format| **format != PoseFormat::Argoverse2);
-        let wanted = written.map(|format| format.as_str()).collect::<Vec<_>>().join(", ");
+    if !format.is_written() {
+        let wanted = PoseFormat::written().map(PoseFormat::as_str).collect::<Vec<_>>().join(", ");
         return wrong("format", wanted, format.to_string());
     }
     if let Some(i) = poses.iter().position(|pose| !pose.is_rigid()) {

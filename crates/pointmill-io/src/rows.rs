@@ -12,6 +12,8 @@ pub(crate) struct Rows {
     pub(crate) columns: usize,
     /// The type of all values in the file, where there is one for all.
     pub(crate) dtype: Dtype,
+    /// The names of the columns, where they are known without the file.
+    pub(crate) names: Option<&'static [&'static str]>,
     /// The columns, where the file or its format names them.
     pub(crate) fields: Option<Vec<Field>>,
     /// x, y, z of every row, where the file's types hold more than an `f32` does.
@@ -27,6 +29,7 @@ impl Rows {
         data: vec![],
         columns: 3,
         dtype: Dtype::F32,
+        names: None,
         fields: None,
         xyz_f64: None,
         times: None,

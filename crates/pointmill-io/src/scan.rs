@@ -34,13 +34,13 @@ pub struct Scan {
 impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<Self, IoError> {
-        let Rows { data, columns, dtype, fields, xyz_f64, times, mut warnings } = rows;
+        let Rows { data, columns, dtype, names, fields, xyz_f64, times, mut warnings } = rows;
         let cloud = PointCloud::new(data, columns).map_err(|e| {
             IoError::ShapeMismatch(Detail::new(path, "points", "rows of 3 or more columns", e.to_string()))
         })?;
         // Where each column has a type of its own, small integers among them are ordinary and lose nothing.
         let own_types = fields.is_some();
-        let fields = fields.unwrap_or_else(|| Field::of_one_type(XYZ, columns, dtype));
+        let fields = fields.unwrap_or_else(|| Field::of_one_type(names.unwrap_or(XYZ), columns, dtype));
         for &Field { dtype: from, .. } in &fields {
             let kept = if own_types { from.fits_f32() } else { from == Dtype::F32 };
             if !kept && !warnings.contains(&Warning::Cast { from }) {

@@ -47,6 +47,13 @@ pub enum Warning {
         /// The number of points in the file.
         points: usize,
     },
+    /// Raw rows look as if they had another number of columns.
+    MixedColumns {
+        /// The number of columns that they were read with.
+        columns: usize,
+        /// The number that separates the columns.
+        likely: usize,
+    },
     /// Columns that hold no numbers were left out.
     LeftOut {
         /// Their names.
@@ -80,6 +87,9 @@ impl fmt::Display for Warning {
             }
             Self::Invalid { count, points } => {
                 write!(f, "{count} of {points} points were left out, since their coordinates are marked as not valid")
+            }
+            Self::MixedColumns { columns, likely } => {
+                write!(f, "the {columns} columns look mixed; with {likely} they would not (--columns {likely})")
             }
             Self::LeftOut { columns } => {
                 let shown: Vec<_> = columns.iter().take(8).map(|name| format!("`{}`", escape(name))).collect();

@@ -88,12 +88,12 @@ mod tests {
         let points = Points::new(&[0.0; 3], 3).unwrap();
         let refused = |name: &str, format| write(name, points, &WriteOptions { format }).unwrap_err().to_string();
         assert_eq!(
-            refused("no/a.xyz", None),
-            "no/a.xyz: format: wanted a name ending in .bin, .npy, .npz, .ply, .pcd, .feather, .arrow, found `a.xyz`"
+            refused("no/a.las", None),
+            "no/a.las: format: wanted a name ending in .bin, .npy, .npz, .ply, .pcd, .feather, .arrow, .csv, .xyz, found `a.las`"
         );
         assert_eq!(
             refused("a.las", Some(Format::Las)),
-            "a.las: format: wanted one that is written: bin, npy, npz, ply, pcd, feather, arrow, found las"
+            "a.las: format: wanted one that is written: bin, npy, npz, ply, pcd, feather, arrow, csv, xyz, found las"
         );
     }
 }

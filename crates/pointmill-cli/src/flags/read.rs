@@ -2,19 +2,25 @@
 
 use super::parse::{names, parse_bytes};
 use clap::Args;
-use pointmill_io::{Format, Limits, ReadOptions};
+use pointmill_io::{Dataset, Format, Limits, ReadOptions};
 
 /// How inputs are read.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
+    /// Data set of the inputs, which names format and columns. A --format or --columns that it does not have is an error
+    #[arg(long, value_parser = names::<Dataset>(Dataset::NAMES))]
+    pub(crate) dataset: Option<Dataset>,
     /// Format of the inputs. By default the name decides (.bin kitti, .pcd.bin nuscenes, others by their extension), then the content
     #[arg(long, value_parser = names::<Format>(Format::NAMES))]
     pub(crate) format: Option<Format>,
     /// Values per point in raw f32 files [default: 4, nuscenes 5]. Arrays must have this many columns if it is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub(crate) columns: Option<u32>,
-    /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, laz 16 MiB or 64 times, pcd 88 times]
+    /// Scan of an E57 file, from 0 [default: all of them]
+    #[arg(long, value_name = "N")]
+    pub(crate) scan: Option<usize>,
+    /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, a chunk of mcap alike, laz and compressed Arrow 16 MiB or 64 times, pcd 88 times]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) max_decoded_bytes: Option<u64>,
     /// Most points of an input [default: 1073741824]
@@ -28,7 +34,13 @@ pub(crate) struct ReadArgs {
 impl ReadArgs {
     /// The options of the library.
     pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions { format: self.format, columns: self.columns.map(|n| n as usize), scan: self.scan, limits: self.limits() }
+        ReadOptions {
+            dataset: self.dataset,
+            format: self.format,
+            columns: self.columns.map(|n| n as usize),
+            scan: self.scan,
+            limits: self.limits(),
+        }
     }
 
     /// The limits of the library.

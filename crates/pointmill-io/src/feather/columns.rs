@@ -27,11 +27,10 @@ pub(crate) fn read_columns<const N: usize>(
                 return Err(IoError::DtypeMismatch(window.detail(&field, wanted, "another type")));
             };
             let Some(batch) = batch else { continue };
-            let (bytes, there) = batch.values(window, at)?;
-            if there.is_some() {
+            if batch.there(window, at)?.is_some() {
                 return Err(IoError::BadValue(window.detail(&field, "a value in each row", "nulls")));
             }
-            values.push((dtype, bytes));
+            values.push((dtype, batch.values(window, at)?));
         }
         let Some(batch) = batch else { return Ok(()) };
         bounds.check_points(window.source(), (rows.len() + batch.rows) as u64)?;

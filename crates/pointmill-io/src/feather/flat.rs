@@ -1,4 +1,4 @@
-//! FlatBuffers, the layout of Arrow's messages: tables whose fields may be absent, each found by an offset. Every offset is checked.
+//! `FlatBuffers`, the layout of Arrow's messages: tables whose fields may be absent, each found by an offset. Every offset is checked.
 
 use crate::error::IoError;
 use crate::window::Window;

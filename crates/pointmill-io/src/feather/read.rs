@@ -74,19 +74,18 @@ pub(super) struct Batch<'b> {
 }
 
 impl Batch<'_> {
-    /// The values of a column of numbers, and for each row whether there is one, where that differs.
-    pub(super) fn values(
-        &self,
-        window: &Window<'_, '_>,
-        column: usize,
-    ) -> Result<(Cow<'_, [u8]>, Option<Cow<'_, [u8]>>), IoError> {
+    /// The bytes of the values of a column of numbers.
+    pub(super) fn values(&self, window: &Window<'_, '_>, column: usize) -> Result<Cow<'_, [u8]>, IoError> {
         let Column { name, kind } = &self.columns[column];
         let width = if let Kind::Numbers(dtype) = kind { dtype.bytes() } else { 0 };
-        let first = self.first[column];
-        let values = self.buffers.get(window, first + 1, self.rows * width, name)?;
+        self.buffers.get(window, self.first[column] + 1, self.rows * width, name)
+    }
+
+    /// A bit for each row, whether the column has a value there; `None` where it has all.
+    pub(super) fn there(&self, window: &Window<'_, '_>, column: usize) -> Result<Option<Cow<'_, [u8]>>, IoError> {
         let nulls = self.nodes[column][1] != 0;
-        let there = nulls.then(|| self.buffers.get(window, first, self.rows.div_ceil(8), name)).transpose()?;
-        Ok((values, there))
+        let bits = || self.buffers.get(window, self.first[column], self.rows.div_ceil(8), &self.columns[column].name);
+        nulls.then(bits).transpose()
     }
 }
 
@@ -95,10 +94,10 @@ fn push(window: &Window<'_, '_>, bounds: &Bounds, table: &mut Table, batch: &Bat
     bounds.check_points(window.source(), (table.len() + batch.rows) as u64)?;
     let first = table.grow(window, batch.rows)?;
     for (j, column) in table.tokens().into_iter().enumerate() {
-        let (bytes, there) = batch.values(window, column)?;
+        let bytes = batch.values(window, column)?;
         let step = table.dtype(j).bytes();
         table.fill(first, j, Lane { bytes: &bytes, at: 0, step, big_endian: false });
-        if let Some(bits) = there {
+        if let Some(bits) = batch.there(window, column)? {
             (0..batch.rows).filter(|i| bits[i / 8] >> (i % 8) & 1 == 0).for_each(|i| table.blank(first + i, j));
         }
     }

@@ -1,4 +1,4 @@
-//! Records into rows.
+//! Converts point records to rows.
 
 use super::header::Header;
 use super::layout::{Column, columns};
@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 
-/// Rows as they come.
+/// The rows decoded so far.
 #[derive(Debug)]
 pub(super) struct Points<'h> {
     header: &'h Header,
@@ -18,11 +18,11 @@ pub(super) struct Points<'h> {
     data: Vec<f32>,
     /// x, y, z of every row.
     exact: Vec<f64>,
-    /// GPS times, where the point format has them.
+    /// GPS times, if the point format has them.
     times: Option<ExactTimes>,
-    /// Points outside the box that the header gives, if it gives one.
+    /// Number of points outside the bounding box of the header. `None` if the header has no valid box.
     outside: Option<usize>,
-    /// Rows of which the memory was counted.
+    /// Number of rows whose memory has been counted against the limit.
     counted: usize,
 }
 
@@ -35,7 +35,7 @@ impl<'h> Points<'h> {
         Ok(Self { header, columns, data: vec![], exact: vec![], times, outside: boxed.then_some(0), counted: 0 })
     }
 
-    /// Takes memory for rows of which the bytes are known to be there.
+    /// Allocates memory for rows whose bytes are known to be in the file.
     pub(super) fn reserve(&mut self, source: &Source<'_>, rows: u64) -> Result<(), IoError> {
         let (rows, width) = (usize::try_from(rows).unwrap_or(usize::MAX), self.columns.len());
         self.count(source, rows)?;
@@ -51,7 +51,7 @@ impl<'h> Points<'h> {
         Ok(())
     }
 
-    /// Bytes of so many rows.
+    /// Size of this number of rows in bytes.
     fn bytes(&self, rows: usize) -> usize {
         rows.saturating_mul(4 * self.columns.len() + 24 + if self.times.is_some() { 8 } else { 0 })
     }
@@ -79,7 +79,7 @@ impl<'h> Points<'h> {
         Ok(())
     }
 
-    /// The rows, with a warning for bytes behind them.
+    /// Returns the rows, with a warning if bytes follow them.
     pub(super) fn into_rows(self, rest: u64) -> Rows {
         let mut warnings = vec![];
         if rest > 0 {
@@ -103,7 +103,7 @@ impl<'h> Points<'h> {
 }
 
 impl Header {
-    /// x, y, z of a record.
+    /// Returns x, y, z of a record.
     fn coordinates(&self, record: &[u8]) -> [f64; 3] {
         std::array::from_fn(|axis| {
             let whole = i32::from_le_bytes(std::array::from_fn(|i| record[4 * axis + i]));
@@ -111,7 +111,7 @@ impl Header {
         })
     }
 
-    /// Whether a point lies in the header's box, or no further outside than writers round.
+    /// Whether a point is in the bounding box of the header, or outside by no more than the rounding of writers.
     fn holds(&self, xyz: [f64; 3]) -> bool {
         (0..3).all(|axis| {
             let step = self.scale[axis].abs();

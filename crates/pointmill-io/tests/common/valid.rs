@@ -45,7 +45,20 @@ pub(crate) fn all() -> Vec<Valid> {
     files.extend(las());
     files.extend(feather());
     files.extend(bags());
+    files.extend(text());
     files
+}
+
+fn text() -> Vec<Valid> {
+    let csv = "x,y,z,time\n# five\n0.5,-1,2.25e3,1\n1,2,3,2\n\n-0,nan,3,3\n4,5,6,4\n1e-3,7,8,5\n";
+    let pts = "4\r\n1.5 2.5 3.5 -12 255 0 1\r\n1 2 3 0 1 2 3\r\n  4\t5 6 0 1 2 3 \r\n7 8 9 0 1 2 3\r\n";
+    let xyz = "//X;Y;Z;I\n691764.125;5335880.1;520;1\n691764.5;5335880.2;521;2\n691764.5;5335880.2;521;2;\n";
+    [("a.csv", Format::Csv, csv), ("a.pts", Format::Xyz, pts), ("a.asc", Format::Xyz, xyz)]
+        .map(|(name, format, text)| {
+            let valid = Valid::new(name, format, text.as_bytes().to_vec());
+            Valid { boundaries: (0..text.len()).collect(), header: 24, text: true, ..valid }
+        })
+        .to_vec()
 }
 
 /// Fixtures of Arrow; every word of their descriptions may be a number.

@@ -1,4 +1,4 @@
-//! A chunk: its first point as it is, then what is different in the others.
+//! A chunk: its first point uncompressed, then the differences of the other points.
 
 use super::fields::decoder;
 use super::guard::guarded;
@@ -20,7 +20,7 @@ pub(super) fn read(
 ) -> Result<(), IoError> {
     let record = packing.record;
     let source = window.source();
-    // There is nothing to decode; octrees have many such chunks.
+    // Nothing is compressed. Octrees have many such chunks.
     if chunk.points == 1 && bytes.len() >= record {
         return points.push(source, &bytes[..record]);
     }
@@ -48,7 +48,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Checks the lengths of the layers, for some of which memory is taken as they say, and how they start.
+/// Checks the lengths of the layers, because the decoder allocates memory by some of them, and the first bytes of the layers.
 fn check_layers(
     window: &Window<'_, '_>,
     packing: &Packing,
