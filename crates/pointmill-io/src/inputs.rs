@@ -166,7 +166,7 @@ mod tests {
         let e = find(&["sub.bin"]).unwrap_err();
         assert!(
             e.to_string().ends_with(
-                "folder: wanted files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .xyz, .asc, .pts, found none"
+                "folder: wanted files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .xyz, .asc, .pts, found none"
             ),
             "{e}"
         );

@@ -32,6 +32,7 @@ mod array;
 mod bin;
 mod dataset;
 mod destination;
+mod e57;
 mod error;
 mod feather;
 mod field;

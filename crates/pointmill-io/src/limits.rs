@@ -68,6 +68,8 @@ pub(crate) struct Bounds {
     pub(crate) columns: Option<usize>,
     /// The names of the columns, of files that have none.
     pub(crate) names: Option<&'static [&'static str]>,
+    /// The scan of a file of several, from 0.
+    pub(crate) scan: Option<usize>,
     pub(crate) limits: Limits,
 }
 
@@ -79,7 +81,7 @@ impl Bounds {
             let wanted = format!("3 to {MAX_COLUMNS}");
             return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
         }
-        Ok(Self { columns, names: None, limits: limits.clone() })
+        Ok(Self { columns, names: None, scan: None, limits: limits.clone() })
     }
 
     pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {

@@ -40,6 +40,13 @@ pub enum Warning {
         /// The number of points.
         points: usize,
     },
+    /// Points whose coordinates the file marks as not valid were left out.
+    Invalid {
+        /// How many.
+        count: usize,
+        /// The number of points in the file.
+        points: usize,
+    },
     /// Raw rows look as if they had another number of columns.
     MixedColumns {
         /// The number of columns that they were read with.
@@ -77,6 +84,9 @@ impl fmt::Display for Warning {
             Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
             Self::OutsideBounds { count, points } => {
                 write!(f, "{count} of {points} points lie outside the box that the header gives")
+            }
+            Self::Invalid { count, points } => {
+                write!(f, "{count} of {points} points were left out, since their coordinates are marked as not valid")
             }
             Self::MixedColumns { columns, likely } => {
                 write!(f, "the {columns} columns look mixed; with {likely} they would not (--columns {likely})")

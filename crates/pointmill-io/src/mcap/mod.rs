@@ -10,12 +10,10 @@ mod cloud;
 mod index;
 mod message;
 mod record;
-mod single;
+pub(crate) mod single;
 mod wire;
 
 pub use bag::{Bag, Cloud, Clouds, Layout, TimeOrigin};
 pub use cloud::{PointCloud2, PointField};
 pub use index::Topic;
-pub(crate) use record::MAGIC;
-pub(crate) use single::read_rows;
 pub use wire::Encoding;

@@ -3,11 +3,15 @@
 use super::cloud::PointCloud2;
 use super::index::{Index, Topic};
 use super::message::message;
+use super::record::MAGIC;
 use crate::error::{Detail, IoError};
 use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::ReadSeek;
 use std::path::Path;
+
+/// How every bag starts.
+pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
 
 /// Reads the only cloud of a bag.
 pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
