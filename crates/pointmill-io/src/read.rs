@@ -69,7 +69,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
             detect(None, path, &first[..got])?
         }
     };
-    let bounds = bounds(path, options)?;
+    let bounds = bounds(path, options, format)?;
     let rows = match format.reader() {
         Reader::Stream(read) => {
             read(&mut Source::new(path, &mut file, length).within(bounds.limits.max_memory), &bounds)?
@@ -86,10 +86,10 @@ fn asked(path: &Path, options: &ReadOptions) -> Result<Option<Format>, IoError> 
 }
 
 /// What readers keep to.
-fn bounds(path: &Path, options: &ReadOptions) -> Result<Bounds, IoError> {
+fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, IoError> {
     let Some(dataset) = options.dataset else { return Bounds::new(path, options.columns, &options.limits) };
     let columns = dataset.check_columns(path, options.columns)?;
-    let names = Some(dataset.columns()).filter(|names| !names.is_empty());
+    let names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
     Ok(Bounds { names, ..Bounds::new(path, columns, &options.limits)? })
 }
 
@@ -116,10 +116,10 @@ pub fn read_from(mut reader: impl Read, name: &str, options: &ReadOptions) -> Re
 }
 
 fn read_stream(reader: &mut dyn Read, path: &Path, options: &ReadOptions) -> Result<Scan, IoError> {
-    let bounds = bounds(path, options)?;
     let mut first = [0; 8];
     let got = Source::new(path, reader, None).fill(&mut first)?;
     let format = detect(asked(path, options)?, path, &first[..got])?;
+    let bounds = bounds(path, options, format)?;
     let mut whole = (&first[..got]).chain(reader);
     let mut source = Source::new(path, &mut whole, None).within(bounds.limits.max_memory);
     let rows = match format.reader() {

@@ -16,6 +16,7 @@ mod point14;
 mod table;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod version1;
 
 pub use guard::hush_decoder_panics;
@@ -28,6 +29,7 @@ use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
+use chunk::Wrong;
 use packing::Packing;
 
 /// What a file may always unpack to, in bytes, and by which factor it may otherwise grow. Sweeps and tiles shrink to a
@@ -58,17 +60,40 @@ pub(super) fn read_rows(
     let detail = |wanted, found| window.detail("data unpacked", wanted, found);
     bounds.limits.check_decoded(detail, unpacked, growth, "16 MiB or 64 times the file")?;
     let chunks = table::read(window, header, &packing, &bytes)?;
-    // Else it is taken as points come.
+    // Of data that grow more, memory is taken as points come.
     if unpacked / LIKELY_GROWTH <= bytes.len() as u64 {
-        points.reserve(window.source(), header.points)?;
-    }
-    for (i, chunk) in chunks.entries.iter().enumerate() {
-        chunk::read(window, &packing, i, chunk, &bytes[chunk.bytes.clone()], &mut points)?;
+        threads::read(window, &packing, &chunks.entries, &bytes, &mut points)?;
+    } else {
+        for (i, chunk) in chunks.entries.iter().enumerate() {
+            let push = |records: &[u8]| points.push(window.source(), records).map_err(Failed::Rows);
+            chunk::read(&packing, i, chunk, &bytes[chunk.bytes.clone()], push).map_err(|e| e.error(window))?;
+        }
     }
     if header.extended.is_some() {
         extended(window, header, &bytes, chunks.end)?;
     }
     Ok(points.into_rows(chunks.rest))
+}
+
+/// Why the points of a chunk could not be taken.
+enum Failed {
+    Chunk(Wrong),
+    Rows(IoError),
+}
+
+impl From<Wrong> for Failed {
+    fn from(wrong: Wrong) -> Self {
+        Self::Chunk(wrong)
+    }
+}
+
+impl Failed {
+    fn error(self, window: &Window<'_, '_>) -> IoError {
+        match self {
+            Self::Chunk(wrong) => wrong.error(window),
+            Self::Rows(e) => e,
+        }
+    }
 }
 
 /// Checks the extended records, which start behind the chunks, where the window has already been.
