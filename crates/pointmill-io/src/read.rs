@@ -97,7 +97,7 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
         return Ok(Bounds { scan: options.scan, ..Bounds::new(path, options.columns, &options.limits)? });
     };
     let columns = dataset.check_columns(path, options.columns)?;
-    let names = Some(dataset.columns()).filter(|names| !names.is_empty());
+    let names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
     Ok(Bounds { names, scan: options.scan, ..Bounds::new(path, columns, &options.limits)? })
 }
 
