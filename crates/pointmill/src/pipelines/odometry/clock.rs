@@ -1,0 +1,88 @@
+//! Times of points and of sweeps.
+
+use pointmill_core::names;
+
+/// Longest sweep in seconds whose points' times are believed.
+const LONGEST_SWEEP: f64 = 2.0;
+/// Longest and shortest time in seconds between two sweeps that is believed.
+const LONGEST_GAP: f64 = 10.0;
+const SHORTEST_GAP: f64 = 1e-3;
+/// Seconds between sweeps until times say otherwise.
+const PERIOD: f64 = 0.1;
+
+/// What the times of a sweep's points were used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TimesUse {
+    /// There are none: the sweep is taken as it is, a period after the one before.
+    #[default]
+    None,
+    /// They count from the start of each sweep: a sweep is taken to begin where the one before ended.
+    Relative,
+    /// They are of one clock for all sweeps, so that the prediction knows how long ago the last sweep was.
+    Absolute,
+    /// They run back from the sweep before, as a clock does that wraps. They are used within the sweep alone.
+    Backwards,
+    /// They span more than two seconds, as in a sweep during which the clock wraps. They are not used.
+    Unusable,
+}
+
+names!(TimesUse {
+    None = "none",
+    Relative = "relative",
+    Absolute = "absolute",
+    Backwards = "backwards",
+    Unusable = "unusable",
+});
+
+/// The time of sweeps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// The moment of the last sweep that had one.
+    last: Option<f64>,
+    /// Seconds between sweeps.
+    period: f64,
+}
+
+/// The times of a sweep.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reading {
+    pub(super) used: TimesUse,
+    /// The middle of the times, which the pose belongs to.
+    pub(super) moment: Option<f64>,
+    /// Seconds since the sweep before.
+    pub(super) interval: f64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self { last: None, period: PERIOD }
+    }
+}
+
+impl Clock {
+    /// Reads the least and the largest time of a sweep.
+    pub(super) fn read(&mut self, times: Option<[f64; 2]>) -> Reading {
+        let Some([first, last]) = times else {
+            return Reading { used: TimesUse::None, moment: None, interval: self.period };
+        };
+        let span = last - first;
+        if span.is_nan() || span > LONGEST_SWEEP {
+            return Reading { used: TimesUse::Unusable, moment: None, interval: self.period };
+        }
+        let moment = first + 0.5 * span;
+        let since = self.last.map_or(0.0, |last| moment - last);
+        self.last = Some(moment);
+        let used = match since {
+            since if since < -0.5 * span && since < 0.0 => TimesUse::Backwards,
+            since if since > 0.5 * span && since >= SHORTEST_GAP => TimesUse::Absolute,
+            _ => TimesUse::Relative,
+        };
+        match used {
+            TimesUse::Absolute => self.period = since.min(LONGEST_GAP),
+            TimesUse::Relative if span >= SHORTEST_GAP => self.period = span,
+            _ => {}
+        }
+        Reading { used, moment: Some(moment), interval: self.period }
+    }
+}
