@@ -4,6 +4,7 @@ use crate::error::{IoError, excerpt};
 use crate::field::Field;
 use crate::limits::Bounds;
 use crate::rows::Rows;
+use crate::times::time_column;
 use crate::values::Raw;
 use crate::warning::Warning;
 use crate::window::{WINDOW, Window};
@@ -82,6 +83,8 @@ pub(crate) struct Table {
     data: Vec<f32>,
     /// x, y, z of every row, if their types hold more than an `f32` does.
     exact: Option<Vec<f64>>,
+    /// The column of times and its values, if its type holds more than an `f32` does.
+    times: Option<(usize, Vec<f64>)>,
     /// Rows of which the memory was counted.
     counted: usize,
 }
@@ -107,7 +110,10 @@ macro_rules! with_type {
 impl Table {
     pub(crate) fn new(columns: Columns) -> Self {
         let wide = columns.entries[..3].iter().any(|e| !e.dtype.fits_f32());
-        Self { columns, data: vec![], exact: wide.then(Vec::new), counted: 0 }
+        let time =
+            time_column(columns.entries.iter().map(|e| &*e.name)).filter(|j| !columns.entries[*j].dtype.fits_f32());
+        let times = time.map(|j| (j, Vec::new()));
+        Self { columns, data: vec![], exact: wide.then(Vec::new), times, counted: 0 }
     }
 
     fn width(&self) -> usize {
@@ -121,12 +127,14 @@ impl Table {
         self.count(window, rows)?;
         let taken = self.data.try_reserve_exact(rows.saturating_mul(width));
         let exact = self.exact.as_mut().map_or(Ok(()), |exact| exact.try_reserve_exact(rows.saturating_mul(3)));
-        taken.and(exact).map_err(|_| window.source().out_of_memory(rows.saturating_mul(4 * width)))
+        let times = self.times.as_mut().map_or(Ok(()), |(_, times)| times.try_reserve_exact(rows));
+        taken.and(exact).and(times).map_err(|_| window.source().out_of_memory(rows.saturating_mul(4 * width)))
     }
 
     /// Counts the memory of so many rows in all, if it was not yet.
     fn count(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<(), IoError> {
-        let each = 4 * self.width() + if self.exact.is_some() { 24 } else { 0 };
+        let each =
+            4 * self.width() + if self.exact.is_some() { 24 } else { 0 } + if self.times.is_some() { 8 } else { 0 };
         window.source().take(rows.saturating_sub(self.counted).saturating_mul(each))?;
         self.counted = self.counted.max(rows);
         Ok(())
@@ -138,10 +146,14 @@ impl Table {
         self.count(window, first + rows)?;
         let taken = self.data.try_reserve(rows * width);
         let exact = self.exact.as_mut().map_or(Ok(()), |exact| exact.try_reserve(3 * rows));
-        taken.and(exact).map_err(|_| window.source().out_of_memory((first + rows) * 4 * width))?;
+        let times = self.times.as_mut().map_or(Ok(()), |(_, times)| times.try_reserve(rows));
+        taken.and(exact).and(times).map_err(|_| window.source().out_of_memory((first + rows) * 4 * width))?;
         self.data.resize((first + rows) * width, 0.0);
         if let Some(exact) = &mut self.exact {
             exact.resize(3 * (first + rows), 0.0);
+        }
+        if let Some((_, times)) = &mut self.times {
+            times.resize(first + rows, 0.0);
         }
         Ok(first)
     }
@@ -163,6 +175,7 @@ impl Table {
                 Order::Fields => (entry.field.start * count, entry.field.len()),
             };
             let mut exact = self.exact.as_mut().filter(|_| j < 3).map(|exact| &mut exact[3 * first..]);
+            let mut times = self.times.as_mut().filter(|(of, _)| *of == j).map(|(_, times)| &mut times[first..]);
             macro_rules! column {
                 ($type:ty) => {
                     for i in 0..count {
@@ -172,6 +185,9 @@ impl Table {
                         rows[i * width + j] = v as f32;
                         if let Some(exact) = &mut exact {
                             exact[3 * i + j] = v as f64;
+                        }
+                        if let Some(times) = &mut times {
+                            times[i] = v as f64;
                         }
                     }
                 };
@@ -200,6 +216,9 @@ impl Table {
             if let Some(all) = self.exact.as_mut().filter(|_| j < 3) {
                 all[3 * row + j] = exact;
             }
+            if let Some((_, times)) = self.times.as_mut().filter(|(of, _)| *of == j) {
+                times[row] = exact;
+            }
         }
         Ok(())
     }
@@ -212,7 +231,16 @@ impl Table {
         }
         let columns = self.width();
         let fields = self.columns.entries.into_iter().map(|e| Field { name: e.name, dtype: e.dtype });
-        Rows { data: self.data, columns, fields: Some(fields.collect()), xyz_f64: self.exact, warnings, ..Rows::EMPTY }
+        let times_f64 = self.times.map(|(_, times)| times);
+        Rows {
+            data: self.data,
+            columns,
+            fields: Some(fields.collect()),
+            xyz_f64: self.exact,
+            times_f64,
+            warnings,
+            ..Rows::EMPTY
+        }
     }
 }
 

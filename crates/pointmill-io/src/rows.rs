@@ -15,11 +15,20 @@ pub(crate) struct Rows {
     pub(crate) fields: Option<Vec<Field>>,
     /// x, y, z of every row, where the file's types hold more than an `f32` does.
     pub(crate) xyz_f64: Option<Vec<f64>>,
+    /// The time of every row, where the file's type holds more than an `f32` does.
+    pub(crate) times_f64: Option<Vec<f64>>,
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl Rows {
     /// No rows: what a reader fills in the fields of that it knows.
-    pub(crate) const EMPTY: Self =
-        Self { data: vec![], columns: 3, dtype: Dtype::F32, fields: None, xyz_f64: None, warnings: vec![] };
+    pub(crate) const EMPTY: Self = Self {
+        data: vec![],
+        columns: 3,
+        dtype: Dtype::F32,
+        fields: None,
+        xyz_f64: None,
+        times_f64: None,
+        warnings: vec![],
+    };
 }

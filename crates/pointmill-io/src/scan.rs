@@ -24,6 +24,8 @@ pub struct Scan {
     /// x, y, z of every point as the file has them, `[N, 3]` row-major, where `f32` loses some of it; `None` where the cloud
     /// has every bit. Coordinates of maps (UTM) are hundreds of kilometres, of which an `f32` is at best good to 0.25 m.
     pub xyz_f64: Option<Vec<f64>>,
+    /// The column of times of every point as the file has it, where the file's type holds more than an `f32` does; see [`Scan::times`].
+    pub times_f64: Option<Vec<f64>>,
     /// What a user may want to know; none of it kept the cloud from being read.
     pub warnings: Vec<Warning>,
 }
@@ -31,7 +33,7 @@ pub struct Scan {
 impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<Self, IoError> {
-        let Rows { data, columns, dtype, fields, xyz_f64, mut warnings } = rows;
+        let Rows { data, columns, dtype, fields, xyz_f64, times_f64, mut warnings } = rows;
         let cloud = PointCloud::new(data, columns).map_err(|e| {
             IoError::ShapeMismatch(Detail::new(path, "points", "rows of 3 or more columns", e.to_string()))
         })?;
@@ -59,7 +61,7 @@ impl Scan {
         } else if count > 0 {
             warnings.push(Warning::NonFinite { count, points });
         }
-        Ok(Self { cloud, format, fields, xyz_f64, warnings })
+        Ok(Self { cloud, format, fields, xyz_f64, times_f64, warnings })
     }
 
     /// x, y, z of every point in `f64`, with every bit that the file has.
@@ -108,7 +110,9 @@ impl Scan {
             }
         }
         let xyz_f64 = (keep_f64 || self.is_f64()).then(|| moved.into_flattened());
-        Self { cloud, xyz_f64, format: self.format, fields: self.fields.clone(), warnings: self.warnings.clone() }
+        let Self { format, fields, times_f64, warnings, .. } = self;
+        let (fields, times_f64, warnings) = (fields.clone(), times_f64.clone(), warnings.clone());
+        Self { cloud, xyz_f64, format: *format, fields, times_f64, warnings }
     }
 
     /// The warnings that hold for a file of this scan in a format: where it keeps the coordinates as `f64`, their cast is none of them.

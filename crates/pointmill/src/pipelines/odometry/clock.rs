@@ -42,6 +42,8 @@ pub(super) struct Clock {
     last: Option<f64>,
     /// Seconds between sweeps.
     period: f64,
+    /// Whether the last times were of one clock for all sweeps.
+    absolute: bool,
 }
 
 /// The times of a sweep.
@@ -56,7 +58,7 @@ pub(super) struct Reading {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { last: None, period: PERIOD }
+        Self { last: None, period: PERIOD, absolute: false }
     }
 }
 
@@ -64,11 +66,11 @@ impl Clock {
     /// Reads the least and the largest time of a sweep.
     pub(super) fn read(&mut self, times: Option<[f64; 2]>) -> Reading {
         let Some([first, last]) = times else {
-            return Reading { used: TimesUse::None, moment: None, interval: self.period };
+            return self.without(TimesUse::None);
         };
         let span = last - first;
         if span.is_nan() || span > LONGEST_SWEEP {
-            return Reading { used: TimesUse::Unusable, moment: None, interval: self.period };
+            return self.without(TimesUse::Unusable);
         }
         let moment = first + 0.5 * span;
         let since = self.last.map_or(0.0, |last| moment - last);
@@ -78,11 +80,43 @@ impl Clock {
             since if since > 0.5 * span && since >= SHORTEST_GAP => TimesUse::Absolute,
             _ => TimesUse::Relative,
         };
+        self.absolute = used == TimesUse::Absolute;
         match used {
             TimesUse::Absolute => self.period = since.min(LONGEST_GAP),
             TimesUse::Relative if span >= SHORTEST_GAP => self.period = span,
             _ => {}
         }
         Reading { used, moment: Some(moment), interval: self.period }
+    }
+
+    /// A sweep that takes a period of which the clock tells nothing.
+    fn without(&mut self, used: TimesUse) -> Reading {
+        self.last = self.last.map(|last| last + if self.absolute { self.period } else { 0.0 });
+        Reading { used, moment: None, interval: self.period }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_without_times_takes_a_period() {
+        let mut clock = Clock::default();
+        let mut read = |times| {
+            let Reading { used, interval, .. } = clock.read(times);
+            (used, (interval * 1e6).round() / 1e6)
+        };
+        let sweep = |start: f64| Some([start, start + 0.18]);
+        assert_eq!(read(sweep(7.0)), (TimesUse::Relative, 0.18));
+        assert_eq!(read(sweep(7.2)), (TimesUse::Absolute, 0.2));
+        assert_eq!(read(None), (TimesUse::None, 0.2));
+        assert_eq!(read(Some([0.0, 3600.0])), (TimesUse::Unusable, 0.2));
+        assert_eq!(read(sweep(7.8)), (TimesUse::Absolute, 0.2));
+        assert_eq!(read(sweep(8.4)), (TimesUse::Absolute, 0.6));
+        // A clock of each sweep tells nothing about the one left out.
+        let mut clock = Clock::default();
+        let used = [sweep(0.0), None, sweep(0.0)].map(|times| clock.read(times).used);
+        assert_eq!(used, [TimesUse::Relative, TimesUse::None, TimesUse::Relative]);
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct LocalMap {
     changes: u32,
     trimmed_at: Option<[f64; 3]>,
     len: usize,
+    /// Points of voxels that were taken away, if they are kept.
+    left: Option<Vec<[f64; 3]>>,
 }
 
 /// The normal of a point's surface; zeros where there is none.
@@ -58,7 +60,7 @@ pub(super) struct Voxel {
 }
 
 impl LocalMap {
-    pub(super) fn new(size: f64, cap: usize) -> Self {
+    pub(super) fn new(size: f64, cap: usize, keep: bool) -> Self {
         Self {
             size,
             cap,
@@ -72,6 +74,7 @@ impl LocalMap {
             changes: 0,
             trimmed_at: None,
             len: 0,
+            left: keep.then(Vec::new),
         }
     }
 
@@ -87,10 +90,12 @@ impl LocalMap {
         [0, 1, 2].map(|k| f64::from(cell[k]) * self.size + f64::from(p[k]))
     }
 
-    /// All points, voxel by voxel.
+    /// All points: those of voxels that were taken away, if they are kept, then voxel by voxel.
     pub(super) fn all(&self) -> Result<Vec<[f64; 3]>> {
         let mut all = Vec::new();
-        memory::room(&mut all, self.len)?;
+        let left = self.left.as_deref().unwrap_or_default();
+        memory::room(&mut all, left.len() + self.len)?;
+        all.extend_from_slice(left);
         for (slot, voxel) in self.voxels.iter().enumerate() {
             all.extend((0..voxel.count as usize).map(|i| self.point(slot * self.cap + i)));
         }
@@ -168,13 +173,21 @@ impl LocalMap {
         }
         self.trimmed_at = Some(middle);
         let before = self.free.len();
-        for (slot, voxel) in self.voxels.iter_mut().enumerate() {
-            let centre = voxel.cell.map(|c| (f64::from(c) + 0.5) * self.size);
-            if voxel.count > 0 && apart(centre) > radius {
-                self.len -= voxel.count as usize;
-                voxel.count = 0;
-                memory::push(&mut self.free, slot as u32)?;
+        for slot in 0..self.voxels.len() {
+            let Voxel { cell, count, .. } = self.voxels[slot];
+            if count == 0 || apart(cell.map(|c| (f64::from(c) + 0.5) * self.size)) <= radius {
+                continue;
             }
+            let first = slot * self.cap;
+            if let Some(mut left) = self.left.take() {
+                for i in first..first + count as usize {
+                    memory::push(&mut left, self.point(i))?;
+                }
+                self.left = Some(left);
+            }
+            self.len -= count as usize;
+            self.voxels[slot].count = 0;
+            memory::push(&mut self.free, slot as u32)?;
         }
         if self.free.len() > before {
             self.cells.clear();
@@ -187,7 +200,7 @@ impl LocalMap {
 
     /// Takes everything away.
     pub(super) fn clear(&mut self) {
-        *self = Self::new(self.size, self.cap);
+        *self = Self::new(self.size, self.cap, self.left.is_some());
     }
 }
 

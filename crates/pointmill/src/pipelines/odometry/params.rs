@@ -21,6 +21,7 @@ pub(super) const KEY_SAMPLING: f64 = 1.0;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct OdometryParams {
     /// Edge in metres of the voxels of the map. The alignment looks for neighbours within one to three of it. Default 1.
@@ -40,6 +41,8 @@ pub struct OdometryParams {
     pub deskew: bool,
     /// Most steps of an alignment. Default 50.
     pub max_iterations: usize,
+    /// Whether points of voxels that leave the map are kept for [`Odometry::map`](super::Odometry::map). They are not aligned with. Default no.
+    pub keep_map: bool,
 }
 
 impl Default for OdometryParams {
@@ -53,6 +56,7 @@ impl Default for OdometryParams {
             robust_width: 0.1,
             deskew: true,
             max_iterations: 50,
+            keep_map: false,
         }
     }
 }

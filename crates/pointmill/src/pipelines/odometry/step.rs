@@ -63,6 +63,8 @@ pub struct Step {
     pub world_from_sensor: Pose,
     /// The pose that was expected from the motion before.
     pub predicted: Pose,
+    /// Seconds since the sweep before that the prediction is for: from the clock of the points, else the period of the sweeps, which is 0.1 until times say otherwise.
+    pub interval: f64,
     /// The middle of the times of the sweep's points, in seconds of their clock.
     pub time: Option<f64>,
     /// What the times of the points were used for.

@@ -1,11 +1,8 @@
 //! Poses beside the truth, the same bits for any number of threads, and sweeps that say little or nothing.
 
-use super::cells::FARTHEST;
-use super::map::squared;
 use super::*;
 use crate::pipelines::trajectory::{EvaluationParams, Trajectory, evaluate};
-use crate::testing::Random;
-use crate::{Device, PointCloud};
+use crate::{Device, PointCloud, Pose, Rows};
 use pointmill_synth::{Drive, DriveParams, Scene};
 use rayon::prelude::*;
 
@@ -238,69 +235,4 @@ fn what_is_out_of_range_is_named() {
     let told = odometry.push(&[[1.0f32, 2.0, 3.0]], Some(&[0.0, 1.0])).unwrap_err().to_string();
     assert_eq!(told, "times: expected 1 times, one for each point, got 2");
     assert!(odometry.push(Rows::f32(&[1.0, 2.0], 2).unwrap(), None).is_err() && odometry.is_empty());
-}
-
-/// Points of a patch, some of which lie together.
-fn patch(random: &mut Random, n: usize, middle: [f32; 3]) -> Vec<[f64; 3]> {
-    (0..n).map(|_| middle.map(|m| f64::from(m + random.between(-4.0, 4.0)))).collect()
-}
-
-#[test]
-fn neighbours_are_those_of_a_look_at_all_points() {
-    let mut random = Random(7);
-    let mut map = LocalMap::new(0.7, 9);
-    map.insert(&patch(&mut random, 3000, [0.0; 3])).unwrap();
-    map.insert(&patch(&mut random, 3000, [3.0, -1.0, 2.0])).unwrap();
-    map.trim([0.0; 3], 3.0).unwrap();
-    map.insert(&patch(&mut random, 500, [-3.0, 0.0, 0.0])).unwrap();
-    let all = map.all().unwrap();
-    assert!(all.len() == map.sizes()[0] && all.len() > 500);
-    for voxel in &map.voxels {
-        assert!(voxel.count <= 9);
-    }
-    let mut found = 0;
-    for _ in 0..2000 {
-        let q = patch(&mut random, 1, [0.0; 3])[0];
-        let within = random.between(0.05, 2.0);
-        let got = map.nearest(q, within);
-        let apart = |p: &[f64; 3]| squared([0, 1, 2].map(|k| (p[k] - q[k]) as f32), [0.0; 3]).sqrt();
-        let best = all.iter().map(apart).fold(f32::INFINITY, f32::min);
-        match got {
-            Some(i) => {
-                assert!((apart(&map.point(i)) - best).abs() < 1e-5);
-                found += 1;
-            }
-            None => assert!(best > within - 1e-5),
-        }
-    }
-    assert!(found > 500);
-    assert_eq!(map.nearest([FARTHEST; 3], 1.0), None);
-    assert_eq!(map.nearest([f64::NAN; 3], 1.0), None);
-}
-
-#[test]
-fn normals_are_those_of_a_map_made_at_once() {
-    let mut random = Random(9);
-    let parts = [0.0, 1.0, 0.0].map(|x| {
-        let mut points = patch(&mut random, 1500, [x, 0.0, 0.0]);
-        points.iter_mut().for_each(|p| p[2] = 0.1 * p[0] + 0.01 * p[2]);
-        points
-    });
-    let (mut grown, mut at_once) = (LocalMap::new(1.0, 20), LocalMap::new(1.0, 20));
-    for part in &parts {
-        grown.insert(part).unwrap();
-        let every: Vec<usize> =
-            (0..grown.points.len()).filter(|i| grown.voxels[i / 20].count as usize > i % 20).collect();
-        grown.refresh_normals(every.into_iter()).unwrap();
-    }
-    at_once.insert(&parts.concat()).unwrap();
-    let every: Vec<usize> =
-        (0..at_once.points.len()).filter(|i| at_once.voxels[i / 20].count as usize > i % 20).collect();
-    at_once.refresh_normals(every.iter().copied()).unwrap();
-    assert_eq!(grown.points, at_once.points);
-    assert_eq!(grown.normals, at_once.normals);
-    let tilt = (1.01f64).sqrt();
-    let straight =
-        every.iter().filter(|i| (f64::from(at_once.normals[**i].direction[2].abs()) - 1.0 / tilt).abs() < 0.05).count();
-    assert!(straight > every.len() * 8 / 10, "{straight} of {}", every.len());
 }
