@@ -9,4 +9,4 @@ mod work;
 pub(crate) use global::Global;
 pub(crate) use parse::{message, names, parse_bytes, parse_numbers, parse_out_size, parse_voxel_size};
 pub(crate) use read::ReadArgs;
-pub(crate) use work::{BatchArgs, OnOom, ResumeArgs, WorkArgs};
+pub(crate) use work::{BatchArgs, ConfigArgs, OnOom, ResumeArgs, WorkArgs};
