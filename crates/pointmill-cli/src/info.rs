@@ -1,24 +1,18 @@
 //! `pointmill info`: format, columns, bounds and number of points of files.
 
-use crate::batch::{Cell, Command, Job, Trouble};
-use crate::failure::Failure;
+use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs};
-use crate::inputs::{Inputs, Source};
-use crate::json::{Frame, Summary};
-use crate::printer::Printer;
-use crate::stats::milliseconds;
-use crate::text::{counted, grouped};
 use clap::Args;
 use pointmill_io::{Scan, escape};
 use serde::Serialize;
-use std::time::Instant;
+use std::path::PathBuf;
 
 /// `pointmill info`
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "FILE", required = true)]
-    inputs: Vec<String>,
+    inputs: Vec<PathBuf>,
     #[command(flatten)]
     batch: BatchArgs,
     #[command(flatten)]
@@ -109,19 +103,8 @@ struct Info {
 
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let mut inputs = Inputs::find(&args.inputs, args.read.options())?;
-    let sources = std::mem::take(&mut inputs.sources);
-    let job = Job {
-        name: "info",
-        device: None,
-        sources: &sources,
-        batch: args.batch,
-        verbose: true,
-        ledger: None,
-        out: None,
-        picture: None,
-        writes: false,
-    };
+    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let job = Job { verbose: true, ..Job::new("info", &sources, args.batch) };
     job.begin(Begin {}, printer)?;
     job.run(&Info { inputs }, printer)
 }
@@ -130,23 +113,18 @@ impl Command for Info {
     type Lane = ();
     type Row = Row;
     type Totals = Totals;
-    const INPUT: &'static str = "input";
+    const ON_DEVICE: bool = false;
 
     fn lane(&self) -> Result<(), Failure> {
         Ok(())
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let start = Instant::now();
-        let scan = self.inputs.scan(source)?;
-        let read_ms = milliseconds(start.elapsed());
+        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
-        let (format, points, input) = (scan.format.as_str(), scan.cloud.len(), source.name());
-        tracing::info!("{input}: {points} points, {format}; read {read_ms} ms");
-        let (bounds, nonfinite) = (Bounds::of(&scan), scan.cloud.points().non_finite());
-        let warnings = scan.warnings.iter().map(ToString::to_string).collect();
-        let of = Row { format, points, columns, bounds, nonfinite };
-        Ok(Frame::read(index, input, read_ms, warnings, of))
+        let (points, nonfinite) = (scan.cloud.len(), scan.cloud.points().non_finite());
+        let of = Row { format: scan.format.as_str(), points, columns, bounds: Bounds::of(&scan), nonfinite };
+        Ok(Frame::read(index, source.name(), read_ms, warnings(&scan), of))
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
@@ -154,8 +132,8 @@ impl Command for Info {
         Ok(())
     }
 
-    fn cells(&self, _: &Frame<Row>) -> Vec<Cell> {
-        Vec::new()
+    fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
+        vec![("points", grouped(frame.of.points))]
     }
 
     fn detail(&self, frame: &Frame<Row>, alone: bool) -> Option<Vec<String>> {

@@ -20,7 +20,6 @@ mod info;
 mod inputs;
 mod interrupt;
 mod json;
-mod line;
 mod ndt;
 mod odometry;
 mod outputs;

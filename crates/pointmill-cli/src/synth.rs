@@ -27,7 +27,7 @@ const POSE: &str = "target_from_source.txt";
 /// `pointmill synth`
 #[derive(Debug, Args)]
 pub(crate) struct SynthArgs {
-    /// Folder for numbered sweeps and poses.txt, or for both scans of the rabbit and the pose between them. Or a file ending in .bin, .npy or .ply for the first sweep alone
+    /// Folder to write to. drive: numbered sweeps and poses.txt. rabbit: two scans and the pose between them. A name ending in .bin, .npy or .ply writes only the first sweep of the drive
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// What to scan
@@ -45,10 +45,10 @@ pub(crate) struct SynthArgs {
     /// Sweeps of the drive to write [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     sweeps: Option<u16>,
-    /// Seed of street, traffic and noise; the built-in drive has 0
+    /// Seed of the street, the traffic and the noise. The built-in drive of the other commands uses 0
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// bin: raw f32 rows, read with --columns 6 (rabbit: 3); npy: an f32 array; ply: binary, with names. By default the name of the file decides, else bin (rabbit and --distort: ply, which has the names of the columns)
+    /// Format of the files. bin: raw f32 rows; read them with --columns 6 (rabbit: 3). npy: an f32 array. ply: binary, with column names. By default the extension of --out decides; in a folder the default is bin (rabbit and --distort: ply, which has the names of the columns)
     #[arg(long, value_parser = PossibleValuesParser::new(WRITTEN.map(Format::as_str)).try_map(|name| name.parse::<Format>()))]
     format: Option<Format>,
 }
@@ -108,11 +108,12 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         ("--poses", args.poses.is_some()),
     ];
     if let Some((flag, _)) = of_drive.iter().find(|(_, given)| *given) {
-        let told = format!("{flag}: expected --shape drive with it, since there are two scans of a rabbit");
+        let told = format!("{flag}: can be used with --shape drive only; the rabbit has two scans");
         return Err(Failure::Usage(told));
     }
     if out.extension().is_some() && !is_folder(out) {
-        return Err(Failure::Usage(format!("--out {}: expected a folder for two scans and a pose", out.display())));
+        let told = "expected a folder, because --shape rabbit writes three files";
+        return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
     }
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     let format = args.format.unwrap_or(Format::Ply);
@@ -124,15 +125,7 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         points += write(cloud, in_folder(&path), format, index, printer)?;
     }
     let pose = out.join(POSE);
-    undivided(|| {
-        write_whole(in_folder(&pose), |file| {
-            scans.target_from_source.iter().try_for_each(|row| {
-                let row: Vec<_> = row.iter().map(f64::to_string).collect();
-                writeln!(file, "{}", row.join(" "))
-            })
-        })
-    })?;
-    let poses = Some(shown(&pose));
+    let poses = Some(write_rows(&pose, scans.target_from_source.iter().map(|row| row.to_vec()))?);
     let summary = Summary { sweeps: 2, seed: args.seed, points, columns: &COLUMNS[..3], poses };
     finish(&summary, format, "target_from_source, 4 rows of 4 numbers", printer)
 }
@@ -183,17 +176,8 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses: Some(shown(path)) };
         return finish(&summary, format, KITTI, printer);
     }
-    let poses = out.join(POSES);
-    undivided(|| {
-        write_whole(in_folder(&poses), |file| {
-            (0..drive.len()).try_for_each(|i| {
-                let pose = drive.world_from_sensor_at(moment(&drive, i));
-                let row: Vec<_> = pose.as_flattened().iter().map(f64::to_string).collect();
-                writeln!(file, "{}", row.join(" "))
-            })
-        })
-    })?;
-    let poses = Some(shown(&poses));
+    let poses = (0..drive.len()).map(|i| drive.world_from_sensor_at(moment(&drive, i)).as_flattened().to_vec());
+    let poses = Some(write_rows(&out.join(POSES), poses)?);
     let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses };
     finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
 }
@@ -220,6 +204,13 @@ fn write_truth(drive: &Drive, sweeps: usize, path: &Path) -> Result<(), Failure>
 /// A file of a folder, where a symbolic link is replaced.
 const fn in_folder(path: &Path) -> Place<'_> {
     Place { path, follow_links: false }
+}
+
+/// Writes numbers row by row, and returns the name of the file.
+fn write_rows(path: &Path, rows: impl Iterator<Item = Vec<f64>>) -> Result<String, Failure> {
+    let rows: String = rows.map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(" ") + "\n").collect();
+    undivided(|| write_whole(in_folder(path), |file| file.write_all(rows.as_bytes())))?;
+    Ok(shown(path))
 }
 
 fn write(

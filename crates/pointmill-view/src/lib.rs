@@ -54,5 +54,5 @@ pub use crate::icp::{IcpLook, IcpSeries, icp_animation, icp_picture, icp_plot};
 pub use crate::image::{BACKGROUND, Image};
 pub use crate::memory::require_memory;
 pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
-pub use crate::roi::roi_picture;
+pub use crate::roi::{RoiLists, roi_picture, voxel_of_point};
 pub use crate::voxelization::voxelization_picture;

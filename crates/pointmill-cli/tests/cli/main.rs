@@ -74,11 +74,16 @@ fn run(folder: &Path, args: &str) -> Run {
     finished(command(folder, args).output().unwrap())
 }
 
+/// A message as Unix has it: other platforms separate the parts of a path by `\`, and name the program with its extension.
+fn as_on_unix(text: String) -> String {
+    if cfg!(windows) { text.replace('\\', "/").replace("pointmill.exe", "pointmill") } else { text }
+}
+
 fn finished(output: std::process::Output) -> Run {
     Run {
         code: output.status.code().expect("an exit code"),
         out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
+        err: as_on_unix(String::from_utf8(output.stderr).unwrap()),
     }
 }
 
