@@ -207,7 +207,7 @@ fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, f64) {
 impl From<PointCloud> for Scan {
     fn from(cloud: PointCloud) -> Self {
         let fields = Field::of_one_type(XYZ, cloud.columns(), Dtype::F32);
-        Self { cloud, format: Format::Bin, fields, xyz_f64: None, warnings: Vec::new() }
+        Self { cloud, format: Format::Bin, fields, xyz_f64: None, warnings: Vec::new(), exact_times: None }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::records::{Begin, Params, Totals};
 use super::report;
-use crate::batch::Refused;
+use crate::batch::Trouble;
 use crate::failure::Failure;
 use crate::flags::names;
 use crate::json::{self, Counts, Run, Summary};
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Fail
     for (index, file) in files.into_iter().enumerate() {
         match trajectory(file, args.format) {
             Ok(trajectory) => read.push(trajectory),
-            Err(e) => Refused::from(e).tell(printer, index, &shown(file))?,
+            Err(e) => Trouble::from(e).tell(printer, index, &shown(file))?,
         }
     }
     let [estimated, truth] = &read[..] else {

@@ -26,7 +26,7 @@ pub(crate) enum Deskew {
 pub(crate) struct OdometryArgs {
     /// Sweeps in the order in which they were taken: files, folders, quoted patterns; in metres. Without one, the built-in synthetic drive
     #[arg(value_name = "DRIVE")]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<PathBuf>,
 
     /// Write the poses, a line for each sweep. A sweep that cannot be used has the pose that was expected
     #[arg(long, value_name = "POSES.txt")]

@@ -7,21 +7,21 @@ use super::track::Track;
 use crate::batch::{Cell, Command, Job, Refused, Trouble};
 use crate::failure::Failure;
 use crate::flags::BatchArgs;
-use crate::inputs::{Inputs, Loaded, SYNTHETIC, Source};
+use crate::inputs::{Inputs, Source, warnings};
 use crate::json::{Counts, Frame, Summary};
 use crate::printer::Printer;
-use crate::stats::milliseconds;
+use crate::stats::timed;
 use crate::text::{counted, grouped, percentiles, shown, written};
 use crate::{device, interrupt, say};
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
 use pointmill::{Device, PointCloud, Rows};
-use pointmill_io::{Scan, Times};
-use std::time::Instant;
+use pointmill_io::Times;
 
 /// The name of the command.
 const COMMAND: &str = "odometry";
 /// Why the points of a sweep have no times.
-const NO_TIMES: &str = "times: expected a column named t, time, timestamp or the like with times of a sweep in s, ms, us or ns, got none";
+const NO_TIMES: &str =
+    "times: expected a column named t, time, timestamp or the like with times of a sweep in s, ms, us or ns, got none";
 
 /// Everything that is decided before the work.
 struct Run<'a> {
@@ -45,8 +45,7 @@ struct Lane {
 pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let params = args.params();
     params.validate()?;
-    let mut inputs = Inputs::find(&args.inputs, args.read.options())?;
-    let sources = std::mem::take(&mut inputs.sources);
+    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
     let paths = sources.iter().filter_map(|s| if let Source::File(path) = s { Some(path.as_path()) } else { None });
     files::check(args, &paths.collect::<Vec<_>>())?;
     // It has no GPU path yet, so that `auto` is the CPU.
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
         name: COMMAND,
         device: Some(&device),
         sources: &sources,
-        batch: BatchArgs { fail_fast: args.fail_fast, jobs: None },
+        batch: BatchArgs { fail_fast: args.fail_fast, jobs: 1 },
         verbose: args.verbose,
         ledger: None,
         out: args.out.as_deref(),
@@ -78,10 +77,7 @@ impl Lane {
         match found {
             Some(times) => {
                 let used = if deskew == Deskew::Off { "known, not deskewed" } else { "deskewed" };
-                say::note(format_args!(
-                    "times of points: column {} in {}; sweeps are {used}",
-                    times.name, times.unit
-                ));
+                say::note(format_args!("times of points: column {} in {}; sweeps are {used}", times.name, times.unit));
             }
             None => say::note(format_args!("{NO_TIMES}; sweeps are taken as they are")),
         }
@@ -89,30 +85,21 @@ impl Lane {
 }
 
 impl Run<'_> {
-    /// The cloud of an input, and the times of its points.
-    fn load(&self, source: &Source) -> Result<(Loaded, Option<Times>), Trouble> {
-        if let Source::Sweep(_) = source {
-            return Ok((self.inputs.load(source)?, None));
-        }
-        let scan: Scan = self.inputs.scan(source)?;
-        let times = scan.times();
-        let warnings = scan.warnings.iter().map(ToString::to_string).collect();
-        Ok((Loaded { cloud: scan.cloud, format: scan.format.to_string(), warnings }, times))
-    }
-
     /// Reads a sweep and takes it. The times go with those of the sweeps before, or are left out with a warning.
     fn sweep(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let start = Instant::now();
-        let (Loaded { cloud, format, mut warnings }, times) = self.load(source)?;
-        let read_ms = milliseconds(start.elapsed());
+        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
+        let (cloud, format, mut warnings) = (&scan.cloud, source.format(&scan), warnings(&scan));
+        let times = scan.times();
         interrupt::check()?;
         let name = source.name();
-        if format != SYNTHETIC {
+        if !matches!(source, Source::Sweep(_)) {
             lane.say(times.as_ref(), self.args.deskew);
         }
         let times = match times {
             Some(times) => match lane.times.get_or_insert_with(|| (&times).into()) {
-                found if *found == (&times).into() => Some(times.seconds.iter().map(|after| times.start + after).collect::<Vec<_>>()),
+                found if *found == (&times).into() => {
+                    Some(times.seconds.iter().map(|after| times.start + after).collect::<Vec<_>>())
+                }
                 found => {
                     let TimesOf { column, unit } = found;
                     let got = format!("{} in {}", times.name, times.unit);
@@ -132,10 +119,8 @@ impl Run<'_> {
                 None
             }
         };
-        let start = Instant::now();
-        let pushed = lane.odometry.push(&cloud, times.as_deref());
-        let step = pushed.map_err(|e| Trouble::blame("ShapeMismatch", e, &name))?;
-        let ms = milliseconds(start.elapsed());
+        let pushed = timed(|| lane.odometry.push(cloud, times.as_deref()));
+        let (step, ms) = pushed.map_err(|e| Trouble::blame("ShapeMismatch", e, &name))?;
         let (seconds, moved) = lane.track.push(&step);
         match step.status {
             SweepStatus::TooFewPoints => warnings.push("too few points; the pose is the prediction".into()),
@@ -145,7 +130,7 @@ impl Run<'_> {
             _ => {}
         }
         tracing::info!("{name}: {} points, {format}; read {read_ms} ms, {} {ms} ms", cloud.len(), step.status);
-        let of = Row::new(format, &step, seconds, moved);
+        let of = Row::new(format.into(), &step, seconds, moved);
         let frame = Frame::read(index, name, read_ms, warnings, of);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
     }

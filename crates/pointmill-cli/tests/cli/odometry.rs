@@ -160,7 +160,7 @@ fn times_are_named_and_never_guessed() {
     // Without a name nothing is known about times.
     write_bin(at.join("raw.bin"), sweep(0, 1.0).points()).unwrap();
     let told = run(at, "odometry raw.bin --columns 6 --json").expect(0);
-    assert!(told.err.contains("times: expected a column named t, time, timestamp or the like), "{}", told.err);
+    assert!(told.err.contains("times: expected a column named t, time, timestamp or the like"), "{}", told.err);
     let told = run(at, "odometry raw.bin --columns 6 --deskew on --json").expect(3);
     assert_eq!(told.data("error")[0]["class"], "MissingField");
     // Another unit than before is not believed.
