@@ -60,17 +60,44 @@ test-gpu:
     With POINTMILL_TEST_GPU set a GPU must answer, or the tests fail.
     END
 
+# Run the tests of formulas and files as a 64-bit ARM program; needs Debian's qemu-user, gcc-aarch64-linux-gnu and libc6-dev-arm64-cross
+test-arm *args:
+    rustup target add aarch64-unknown-linux-gnu
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+        cargo test --target aarch64-unknown-linux-gnu -p pointmill-core -p pointmill-io --features pointmill-io/arrow,pointmill-io/laz --lib --tests {{ args }}
+
+# Run the same tests as a Windows program; needs Debian's wine and gcc-mingw-w64-x86-64
+test-windows *args:
+    rustup target add x86_64-pc-windows-gnu
+    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine WINEDEBUG=-all \
+        cargo test --target x86_64-pc-windows-gnu -p pointmill-core -p pointmill-io --features pointmill-io/arrow,pointmill-io/laz --lib --tests {{ args }}
+
 # Measure; `just bench voxelize --device cuda:0`, `just bench voxelize --input FILE --json`, `just bench roi-pool`
 bench *args:
     cargo run --release -- bench {{ args }}
 
+# Assemble the PTX for certain GPUs with NVIDIA's ptxas, which the feature `cubin` embeds: a first call waits for no compiler; needs python3, and pip once
+cubin:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    [ -e target/cubin-venv ] || python3 -m venv target/cubin-venv
+    target/cubin-venv/bin/pip install --quiet --no-deps nvidia-cuda-nvcc-cu12==12.9.86
+    ptxas=$(find target/cubin-venv -path '*/bin/ptxas')
+    chmod +x "$ptxas"
+    cargo xtask cubin "$ptxas"
+
+# The command for this machine, with machine code of the kernels beside the PTX
+release: cubin
+    cargo build --release --features cubin
+
 # A wheel for any Linux of the last years into target/wheels; needs python3, and pip once for maturin and zig's linker
-wheel:
+wheel: cubin
     #!/usr/bin/env bash
     set -euo pipefail
     [ -e target/wheel-venv ] || python3 -m venv target/wheel-venv
     target/wheel-venv/bin/pip install --quiet 'maturin>=1.9.4,<2' ziglang
-    PATH=$PWD/target/wheel-venv/bin:$PATH maturin build --release --zig --compatibility manylinux_2_28 --manifest-path bindings/python/Cargo.toml --out target/wheels
+    PATH=$PWD/target/wheel-venv/bin:$PATH maturin build --release --features cubin --zig --compatibility manylinux_2_28 --manifest-path bindings/python/Cargo.toml --out target/wheels
 
 # Install the Python package into the active environment and test it; needs maturin, pytest and numpy there, and torch for all of it
 test-python *args:

@@ -72,7 +72,7 @@ pub fn limits() -> Limits {
 /// Reads the bytes as a file and as a stream: both must give the same points or both none; what was read is written and read again.
 pub fn reader(bytes: &[u8], format: Format, columns: Option<usize>) {
     pointmill_io::hush_decoder_panics();
-    let options = ReadOptions { format: Some(format), columns, limits: limits() };
+    let options = ReadOptions { format: Some(format), columns, limits: limits(), ..ReadOptions::default() };
     let path = file("in");
     std::fs::write(&path, bytes).expect("room for a file");
     let file = read(&path, &options);

@@ -21,7 +21,7 @@ fn root() -> PathBuf {
 }
 
 /// Where the text of a module is committed.
-fn committed(module: &Module) -> PathBuf {
+pub(crate) fn committed(module: &Module) -> PathBuf {
     root().join("crates/pointmill-kernels/src").join(module.folder).join("kernels.ptx")
 }
 

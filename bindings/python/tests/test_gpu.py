@@ -454,6 +454,51 @@ def test_normals_of_the_caller_are_those_of_the_cpu():
             assert got.status == want.status and got.converged
 
 
+def test_targets_and_searchers_are_those_of_the_cpu():
+    points, queries = cloud(3000), cloud(700, seed=1)
+    for search in ("auto", "brute", "kdtree", "lbvh"):
+        want, got = (pointmill.icp.Searcher(make(points), search=search) for make in (np.ascontiguousarray, gpu))
+        assert len(got) == 3000
+        for ask in (lambda s, q: s.nearest(q), lambda s, q: s.neighbours(q, 7), lambda s, q: s.neighbours(q, 9, 1.5)):
+            for a, b in zip(ask(got, gpu(queries)), ask(want, queries)):
+                assert a.device == GPU
+                assert_bits(bits(a), b, search)
+        assert_bits(bits(got.normals(9)), want.normals(9), search)
+    assert_bits(bits(pointmill.icp.normals(gpu(points), 9)), pointmill.icp.normals(points, 9))
+    x, y = (g.ravel() * 0.04 for g in np.meshgrid(np.arange(50), np.arange(50)))
+    sheet = np.stack([x, y, 0.2 * np.sin(3 * x) * np.cos(2 * y)], 1).astype(np.float32)
+    for metric in ("point-to-point", "point-to-plane", "gicp"):
+        want, got = (pointmill.icp.Target(make(sheet), metric=metric, max_distance=0.5) for make in (np.copy, gpu))
+        pose = np.eye(4)
+        for step in range(3):
+            source = sheet + np.float32([0.01 * step, -0.01, 0.005])
+            a, b = got.align(gpu(source), pose), want.align(source, pose)
+            assert (a.status, a.iterations, a.fitness) == (b.status, b.iterations, b.fitness)
+            assert a.target_from_source.device == GPU
+            assert_bits(bits(a.target_from_source), b.target_from_source, metric)
+            pose = b.target_from_source
+
+
+def test_moments_are_those_of_the_cpu(tmp_path):
+    from pointmill import ndt
+
+    points = cloud(50_000)
+    points[7, 1] = np.nan
+    want, got, parts = (ndt.Moments(2.0) for _ in range(3))
+    want.add(points)
+    got.add(gpu(points))
+    for part in np.array_split(points, 3):
+        parts.add(gpu(part.copy()))
+    assert got == want == parts == pickle.loads(pickle.dumps(got)) and got.non_finite == 1
+    got.save(tmp_path / "map.arrow")
+    grid = ndt.Moments.load(tmp_path / "map.arrow").grid(like=gpu(points))
+    for name in ("coords", "counts", "mean", "covariance", "inverse_covariance", "normal"):
+        assert getattr(grid, name).device == GPU
+        assert_bits(bits(getattr(grid, name)), getattr(want.grid(), name), name)
+    parts.subtract(want)
+    assert len(parts) == 0
+
+
 def test_compat_is_that_of_the_cpu():
     """Scatter and what is made of it, types and generators: the same bits on both, forward and backward, in every run."""
     from pointmill.compat import bevfusion, mmcv, mmdet3d, torch_scatter

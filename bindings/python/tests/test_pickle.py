@@ -28,6 +28,7 @@ FIELDS = {
     pointmill.ndt.NdtFit: "score transform_probability nvtl hits",
     pointmill.ndt.NdtRegistration: "target_from_source xyzrpy status converged iterations score transform_probability nvtl hits hessian covariance",
     pointmill.ndt.NdtReport: "points non_finite cells sparse degenerate voxels clamped",
+    pointmill.ndt.Moments: "resolution points non_finite",
     pointmill.ndt.Grid: "resolution report coords counts mean covariance inverse_covariance eigenvalues normal",
 }
 
@@ -39,6 +40,8 @@ def assert_equal(got, want, what=""):
         names = FIELDS[type(want)].split()
         known = {name for name in dir(want) if not name.startswith("_") and not callable(getattr(want, name))}
         assert known - {"gradient"} == set(names), "a field that this test does not know"
+        if type(want) is pointmill.ndt.Moments:
+            assert got == want and len(got) == len(want) > 0
         for name in names:
             assert_equal(getattr(got, name), getattr(want, name), f"{what}.{name}")
     elif isinstance(want, (list, tuple)):
@@ -71,6 +74,9 @@ def results(make):
     for layout in ("dense", "csr", "sparse"):
         yield pointmill.roi_aware_pool3d(rois, pts, points, out_size=3, layout=layout)
     grid = pointmill.ndt.Grid(pts, resolution=2.0)
+    moments = pointmill.ndt.Moments(2.0)
+    moments.add(pts)
+    yield moments
     yield grid
     yield grid.report
     yield grid.score(pts, [0.0] * 6)
@@ -132,6 +138,26 @@ def test_grids_that_were_changed_are_refused():
         make({**fields, "mean": fields["mean"][:-24]})
     with pytest.raises(KeyError, match="normal"):
         make({name: value for name, value in fields.items() if name != "normal"})
+
+
+def test_moments_that_were_changed_are_refused():
+    moments = pointmill.ndt.Moments(2.0)
+    moments.add(cloud(columns=3))
+    make, (fields,) = moments.__reduce__()
+    again = make(fields)
+    again.merge(moments)
+    again.subtract(moments)
+    assert again == moments
+    with pytest.raises(ValueError, match="^sums: expected a multiple of 24 bytes, got 5"):
+        make({**fields, "sums": b"12345"})
+    with pytest.raises(ValueError, match="^counts: expected [0-9]+ rows, got [0-9]+"):
+        make({**fields, "counts": fields["counts"][:-4]})
+    with pytest.raises(ValueError, match="^points: expected"):
+        make({**fields, "points": 7})
+    with pytest.raises(ValueError, match="^cells: expected"):
+        make({**fields, "coords": fields["coords"][12:] + fields["coords"][:12]})
+    with pytest.raises(KeyError, match="products"):
+        make({name: value for name, value in fields.items() if name != "products"})
 
 
 def _send(queue):

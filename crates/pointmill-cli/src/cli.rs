@@ -3,11 +3,13 @@
 use crate::bench::{self, BenchArgs};
 use crate::convert::{self, ConvertArgs};
 use crate::devices;
+use crate::evaluate::{self, EvaluateArgs};
 use crate::failure::Failure;
 use crate::flags::{Global, message};
 use crate::icp::{self, IcpArgs};
 use crate::info::{self, InfoArgs};
 use crate::ndt::{self, NdtCommand};
+use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
 use crate::roi_pool::{self, RoiPoolArgs};
 use crate::synth::{self, SynthArgs};
@@ -56,6 +58,10 @@ enum Command {
     },
     /// Find the pose that aligns a source cloud with a target cloud
     Icp(Box<IcpArgs>),
+    /// Find the trajectory of a sensor from its sweeps
+    Odometry(Box<OdometryArgs>),
+    /// Compare a trajectory with the truth: absolute and relative errors, drift
+    Evaluate(EvaluateArgs),
     /// Print the format, columns, bounds and number of points of each file
     Info(InfoArgs),
     /// Convert point-cloud files to another format
@@ -82,6 +88,8 @@ impl Cli {
             Command::RoiPool(args) => roi_pool::run(args, device, printer),
             Command::Ndt { command } => ndt::run(command, device, printer),
             Command::Icp(args) => icp::run(args, device, printer),
+            Command::Odometry(args) => odometry::run(args, device, printer),
+            Command::Evaluate(args) => evaluate::run(args, printer),
             Command::Info(args) => info::run(args, printer),
             Command::Convert(args) => convert::run(args, printer),
             Command::Devices => devices::run(self.global.logs > 0, printer),

@@ -122,7 +122,7 @@ impl Command for Info {
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
         let (scan, read_ms) = timed(|| self.inputs.read(source))?;
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
-        let (points, nonfinite) = (scan.cloud.len(), scan.cloud.points().nonfinite());
+        let (points, nonfinite) = (scan.cloud.len(), scan.cloud.points().non_finite());
         let of = Row { format: scan.format.as_str(), points, columns, bounds: Bounds::of(&scan), nonfinite };
         Ok(Frame::read(index, source.name(), read_ms, warnings(&scan), of))
     }

@@ -91,7 +91,7 @@ impl<'a> Points<'a> {
     }
 
     /// The number of points with a NaN or an infinity in x, y or z.
-    pub fn nonfinite(&self) -> usize {
+    pub fn non_finite(&self) -> usize {
         self.iter_xyz().filter(|p| !p.iter().all(|v| v.is_finite())).count()
     }
 }
@@ -219,8 +219,8 @@ mod tests {
     }
 
     #[test]
-    fn nonfinite_points_are_counted_once() {
+    fn non_finite_points_are_counted_once() {
         let cloud = PointCloud::new(vec![f32::NAN, f32::INFINITY, 0.0, 1.0, 2.0, 3.0], 3).unwrap();
-        assert_eq!(cloud.points().nonfinite(), 1);
+        assert_eq!(cloud.points().non_finite(), 1);
     }
 }

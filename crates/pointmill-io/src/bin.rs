@@ -4,6 +4,7 @@ use crate::destination::{Destination, Place};
 use crate::error::IoError;
 use crate::field::{Field, XYZ};
 use crate::limits::Bounds;
+use crate::mixed::{self, USUAL_COLUMNS};
 use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::Source;
@@ -11,9 +12,6 @@ use crate::values::write_values;
 use crate::whole::write_to;
 use pointmill_core::Points;
 use pointmill_core::array::Dtype;
-
-/// Columns that sensors have; named in the error for a length that does not fit.
-const USUAL_COLUMNS: std::ops::RangeInclusive<u64> = 3..=8;
 
 /// Writes the rows of a cloud as raw little-endian `f32`, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
@@ -74,8 +72,9 @@ fn read_rows(source: &mut Source<'_>, bounds: &Bounds, usual: usize, names: &[&s
             data
         }
     };
-    let fields = Some(Field::of_one_type(names, columns, Dtype::F32));
-    Ok(Rows { data, columns, fields, ..Rows::EMPTY })
+    let warnings = mixed::check(&data, columns).into_iter().collect();
+    let fields = Some(Field::of_one_type(bounds.names.unwrap_or(names), columns, Dtype::F32));
+    Ok(Rows { data, columns, fields, warnings, ..Rows::EMPTY })
 }
 
 fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), IoError> {
@@ -84,7 +83,7 @@ fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), 
     if remainder == 0 {
         return Ok(());
     }
-    let fits: Vec<_> = USUAL_COLUMNS.filter(|c| length.is_multiple_of(4 * c)).map(|c| c.to_string()).collect();
+    let fits: Vec<_> = USUAL_COLUMNS.filter(|c| length.is_multiple_of(4 * *c as u64)).map(|c| c.to_string()).collect();
     let (first, last) = (USUAL_COLUMNS.start(), USUAL_COLUMNS.end());
     let fits = match &fits[..] {
         [] => format!("no column count from {first} to {last} fits"),
@@ -102,7 +101,7 @@ mod tests {
     use crate::limits::Limits;
 
     fn bounds(max_points: Option<u64>) -> Bounds {
-        Bounds { columns: None, limits: Limits { max_points, ..Limits::default() } }
+        Bounds { columns: None, names: None, scan: None, limits: Limits { max_points, ..Limits::default() } }
     }
 
     fn told(bytes: usize, known: bool, columns: usize, max_points: u64) -> String {

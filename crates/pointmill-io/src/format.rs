@@ -1,12 +1,14 @@
 //! The formats of point clouds, in one table, and how a file's format is found.
 
 use crate::destination::Place;
+use crate::e57::scans as e57;
 use crate::error::{Detail, IoError, excerpt};
 use crate::limits::Bounds;
+use crate::mcap::single as mcap;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
-use crate::{bin, las, npy, npz, pcd, ply};
+use crate::{bin, feather, las, npy, npz, pcd, ply, text};
 use Reader::{Seek, Stream};
 use Writer::{F32, F64};
 use std::path::Path;
@@ -97,6 +99,18 @@ formats! {
         "The Point Cloud Library's format: named fields, as text, binary or compressed.";
     Las      = "las",      &[".las", ".laz"], las::SIGNATURES, Stream(las::read_rows),     None,
         "LAS 1.0 to 1.4, and compressed LAZ with the feature `laz`.";
+    Feather  = "feather", &[".feather"],      &[feather::FILE, feather::FEATHER_1], Stream(feather::read_rows), Some(F64(feather::write_points)),
+        "Feather 2, an Arrow IPC file: named columns of a table, compressed or not.";
+    Arrow    = "arrow",   &[".arrow"],        &[feather::STREAM], Stream(feather::read_rows), Some(F64(feather::write_points)),
+        "Arrow IPC, a file or a stream: named columns of a table, compressed or not.";
+    Mcap     = "mcap",    &[".mcap"],         mcap::SIGNATURES, Seek(mcap::read_rows),    None,
+        "MCAP: a bag of one cloud; `mcap::Bag` reads the others.";
+    E57      = "e57",     &[".e57"],          e57::SIGNATURES, Seek(e57::read_rows),      None,
+        "E57: all scans of a file in its frame, or one of them.";
+    Csv      = "csv",     &[".csv"],          &[],             Stream(text::read_rows),    Some(F64(text::write_csv)),
+        "Lines of numbers separated by commas, after a line of names; read with any separator.";
+    Xyz      = "xyz",     &[".xyz", ".txt", ".asc", ".pts"], &[], Stream(text::read_rows), Some(F64(text::write_xyz)),
+        "Lines of numbers separated by blanks, without names; read with any separator.";
 }
 
 impl Format {
@@ -199,7 +213,10 @@ mod tests {
             );
         }
         let message = "p\x07ly".parse::<Format>().unwrap_err().to_string();
-        assert_eq!(message, r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd or las, got "p\u{7}ly""#);
+        assert_eq!(
+            message,
+            r#"expected kitti, nuscenes, bin, npy, npz, ply, pcd, las, feather, arrow, mcap, e57, csv or xyz, got "p\u{7}ly""#
+        );
     }
 
     #[test]
@@ -217,10 +234,18 @@ mod tests {
             (Some(Format::Las), Some(Format::Las))
         );
         assert_eq!(Format::from_name("a.PCD"), Some(Format::Pcd));
-        let e = detect(None, Path::new("a.txt"), b"x\n").unwrap_err();
+        let e = detect(None, Path::new("a.doc"), b"x\n").unwrap_err();
         assert_eq!(e.class(), "UnsupportedFormat");
-        assert!(e.to_string().contains(".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz"), "{e}");
-        assert!(e.to_string().contains("first bytes of npy, npz, ply, pcd, las, found"), "{e}");
+        assert!(
+            e.to_string().contains(
+                ".bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .csv, .xyz, .txt, .asc, .pts"
+            ),
+            "{e}"
+        );
+        assert!(
+            e.to_string().contains("first bytes of npy, npz, ply, pcd, las, feather, arrow, mcap, e57, found"),
+            "{e}"
+        );
         assert!(e.to_string().contains(r"`x\n`"), "{e}");
         assert_eq!(Format::from_name("/a.bin/"), Some(Format::Kitti));
         assert_eq!(Format::from_name("a.pcd.bin"), Some(Format::Nuscenes));

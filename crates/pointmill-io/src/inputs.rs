@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// The files that arguments mean, in the order of the arguments.
 ///
-/// - a folder means the point-cloud files directly in it, found by their extensions, without hidden ones;
+/// - a folder means the point-cloud files directly in it, found by their extensions, without hidden ones, and without `.txt` and `.csv`, which
+///   beside clouds are mostly notes, times and poses;
 /// - a pattern (`*`, `?`, `[..]`, `**` for folders at any depth) means the files it matches, whatever their extensions;
 /// - anything else means itself, whether it exists or not: a file that is missing fails when it is read, so that a batch goes on.
 ///
@@ -44,17 +45,24 @@ pub fn find_inputs<P: AsRef<Path>>(args: &[P]) -> Result<Vec<Result<PathBuf, IoE
     Ok(inputs)
 }
 
+/// Endings of text that a folder has beside its clouds.
+const NOTES: [&str; 2] = [".txt", ".csv"];
+
 fn in_folder(folder: &Path) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(IoError::io(folder, "open"))? {
         let path = entry.map_err(IoError::io(folder, "read"))?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if !hidden && Format::from_name(&path).is_some() {
+        let name = path.to_string_lossy().to_ascii_lowercase();
+        let note = NOTES.iter().any(|ending| name.ends_with(ending));
+        if !hidden && !note && Format::from_name(&path).is_some() {
             files.extend(regular(path, folder));
         }
     }
     if files.is_empty() {
-        let wanted = format!("files ending in {}", Format::extensions());
+        let endings = Format::ALL.iter().flat_map(|format| format.endings()).copied();
+        let endings: Vec<_> = endings.filter(|ending| !NOTES.contains(ending)).collect();
+        let wanted = format!("files ending in {}", endings.join(", "));
         return Err(IoError::MissingField(Detail::new(folder, "folder", wanted, "none")));
     }
     sort(&mut files);
@@ -158,7 +166,7 @@ mod tests {
         let e = find(&["sub.bin"]).unwrap_err();
         assert!(
             e.to_string().ends_with(
-                "folder: wanted files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, found none"
+                "folder: wanted files ending in .bin, .pcd.bin, .npy, .npz, .ply, .pcd, .las, .laz, .feather, .arrow, .mcap, .e57, .xyz, .asc, .pts, found none"
             ),
             "{e}"
         );

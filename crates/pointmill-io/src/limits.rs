@@ -5,7 +5,7 @@ use crate::source::Source;
 use std::path::Path;
 
 /// The most columns a cloud may have. Far above any sensor's, it keeps a lie about them from counting.
-const MAX_COLUMNS: usize = 1024;
+pub(crate) const MAX_COLUMNS: usize = 1024;
 
 /// What a read may take before it is refused with [`IoError::LimitExceeded`]; `None` takes a limit away.
 ///
@@ -31,7 +31,7 @@ pub struct Limits {
     /// stream of unknown length grows, up to twice as much may be held.
     pub max_memory: Option<u64>,
     /// The most bytes that compressed data may unpack to. By default what the format's own limit allows: of `.npz` 256 MiB or
-    /// 100 times the file, of `.laz` 16 MiB or 64 times the file, of `.pcd` 88 times the file, more than which its compression cannot
+    /// 100 times the file, of `.laz` and compressed `.feather` 16 MiB or 64 times the file, of `.pcd` 88 times the file, more than which its compression cannot
     /// give. A number here takes the place of the first two.
     pub max_decoded_bytes: Option<u64>,
 }
@@ -66,6 +66,10 @@ impl Limits {
 #[derive(Debug)]
 pub(crate) struct Bounds {
     pub(crate) columns: Option<usize>,
+    /// The names of the columns, of files that have none.
+    pub(crate) names: Option<&'static [&'static str]>,
+    /// The scan of a file of several, from 0.
+    pub(crate) scan: Option<usize>,
     pub(crate) limits: Limits,
 }
 
@@ -77,7 +81,7 @@ impl Bounds {
             let wanted = format!("3 to {MAX_COLUMNS}");
             return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
         }
-        Ok(Self { columns, limits: limits.clone() })
+        Ok(Self { columns, names: None, scan: None, limits: limits.clone() })
     }
 
     pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {

@@ -104,21 +104,25 @@ impl<'a> NamedPoints<'a> {
         let mut record = Vec::with_capacity(8 * dtypes.len());
         for i in 0..self.points.len() {
             record.clear();
-            for (j, (&v, dtype)) in self.points.row(i).iter().zip(dtypes).enumerate() {
-                match (dtype, self.xyz_f64) {
-                    (Dtype::F64, Some(xyz)) => record.extend(xyz[3 * i + j].to_le_bytes()),
-                    (Dtype::I8, _) => record.extend((v as i8).to_le_bytes()),
-                    (Dtype::U8, _) => record.push(v as u8),
-                    (Dtype::I16, _) => record.extend((v as i16).to_le_bytes()),
-                    (Dtype::U16, _) => record.extend((v as u16).to_le_bytes()),
-                    (Dtype::I32, _) => record.extend((v as i32).to_le_bytes()),
-                    (Dtype::U32, _) => record.extend((v as u32).to_le_bytes()),
-                    _ => record.extend(v.to_le_bytes()),
-                }
-            }
+            dtypes.iter().enumerate().for_each(|(j, &dtype)| self.value(i, j, dtype, &mut record));
             out.write_all(&record)?;
         }
         Ok(())
+    }
+
+    /// Adds a value in little-endian order, as a type that holds it.
+    pub(crate) fn value(&self, i: usize, j: usize, dtype: Dtype, out: &mut Vec<u8>) {
+        let v = self.points.row(i)[j];
+        match (dtype, self.xyz_f64) {
+            (Dtype::F64, Some(xyz)) => out.extend(xyz[3 * i + j].to_le_bytes()),
+            (Dtype::I8, _) => out.extend((v as i8).to_le_bytes()),
+            (Dtype::U8, _) => out.push(v as u8),
+            (Dtype::I16, _) => out.extend((v as i16).to_le_bytes()),
+            (Dtype::U16, _) => out.extend((v as u16).to_le_bytes()),
+            (Dtype::I32, _) => out.extend((v as i32).to_le_bytes()),
+            (Dtype::U32, _) => out.extend((v as u32).to_le_bytes()),
+            _ => out.extend(v.to_le_bytes()),
+        }
     }
 }
 

@@ -2,17 +2,18 @@
 
 use crate::destination::Destination;
 use crate::error::{Detail, IoError, excerpt};
-use crate::limits::Limits;
+use crate::feather;
+use crate::limits::{Bounds, Limits};
 use crate::source::{Source, open};
 use crate::whole::write_to;
 use crate::window::Window;
 use pointmill_core::Pose;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// How poses stand in a text file: one pose a line, numbers apart by blanks or commas.
+/// How poses stand in a file: as text with one pose a line, numbers separated by blanks or commas, or as a table of Argoverse 2.
 ///
-/// Empty lines and comments, lines that start with `#`, are passed over.
+/// In text, empty lines and lines that start with `#` are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PoseFormat {
@@ -24,16 +25,42 @@ pub enum PoseFormat {
     Matrix,
     /// 6 numbers: the translation, then roll, pitch and yaw in radians. A file of one pose may have three a line.
     Xyzrpy,
+    /// A Feather table with the columns `timestamp_ns`, `qw`, `qx`, `qy`, `qz`, `tx_m`, `ty_m`, `tz_m`, as Argoverse 2 has it in
+    /// `city_SE3_egovehicle.feather`. Times ascend; of poses whose times are one `f64` in seconds, some nanoseconds apart, the first is kept. It
+    /// is read, not written.
+    Argoverse2,
 }
 
-pointmill_core::names!(PoseFormat { Kitti = "kitti", Tum = "tum", Matrix = "matrix", Xyzrpy = "xyzrpy" });
+pointmill_core::names!(PoseFormat {
+    Kitti = "kitti",
+    Tum = "tum",
+    Matrix = "matrix",
+    Xyzrpy = "xyzrpy",
+    Argoverse2 = "argoverse2",
+});
+
+/// The columns of Argoverse 2's table of poses.
+const ARGOVERSE2: [&str; 8] = ["timestamp_ns", "qw", "qx", "qy", "qz", "tx_m", "ty_m", "tz_m"];
+/// Where Argoverse 2 has the poses of a log, and in which folder of it the sweeps.
+const LOG_POSES: &str = "city_SE3_egovehicle.feather";
+const LOG_SWEEPS: &str = "sensors/lidar";
 
 impl PoseFormat {
-    /// The numbers of a line.
+    /// Whether poses are written in the format.
+    pub const fn is_written(self) -> bool {
+        !matches!(self, Self::Argoverse2)
+    }
+
+    /// The formats in which poses are written.
+    pub fn written() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|format| format.is_written())
+    }
+
+    /// The numbers of a pose.
     pub const fn numbers(self) -> usize {
         match self {
             Self::Kitti => 12,
-            Self::Tum => 8,
+            Self::Tum | Self::Argoverse2 => 8,
             Self::Matrix => 16,
             Self::Xyzrpy => 6,
         }
@@ -44,7 +71,7 @@ impl PoseFormat {
         match self {
             Self::Matrix => 4,
             Self::Xyzrpy => 3,
-            Self::Kitti | Self::Tum => self.numbers(),
+            Self::Kitti | Self::Tum | Self::Argoverse2 => self.numbers(),
         }
     }
 }
@@ -67,7 +94,7 @@ impl From<Vec<Pose>> for Poses {
 /// How to read poses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoseOptions {
-    /// The format; by default the one whose lines have as many numbers as the first line.
+    /// The format; by default [`PoseFormat::Argoverse2`] for a Feather file, else the one whose lines have as many numbers as the first line.
     pub format: Option<PoseFormat>,
     /// How much a read may take.
     pub limits: Limits,
@@ -76,9 +103,9 @@ pub struct PoseOptions {
 /// Most numbers of a line, and of a matrix.
 const MOST: usize = 16;
 
-/// Reads the poses of a text file.
+/// Reads the poses of a file.
 ///
-/// **Order**: the order of the lines. A rotation that is exact to a millionth keeps every bit of its matrix; see [`Pose::from_matrix`] and
+/// **Order**: the order of the lines or rows. Times of nanoseconds become seconds, of which an `f64` holds those since 1980 to 60 ns. A rotation that is exact to a millionth keeps every bit of its matrix; see [`Pose::from_matrix`] and
 /// [`Pose::from_quaternion`] for how far from rigid a pose may be. A file without poses has none.
 ///
 /// # Limits
@@ -104,7 +131,13 @@ pub fn read_poses(path: impl AsRef<Path>, options: &PoseOptions) -> Result<Poses
     let path = path.as_ref();
     let (mut file, length) = open(path)?;
     let mut source = Source::new(path, &mut file, length).within(options.limits.max_memory);
-    let mut lines = Lines { window: Window::new(&mut source), numbers: Vec::with_capacity(MOST) };
+    let mut window = Window::new(&mut source);
+    let first = window.peek(feather::FILE.len())?;
+    let is_table = window.at(&first) == feather::FILE;
+    if options.format.map_or(is_table, |format| format == PoseFormat::Argoverse2) {
+        return read_table(&mut window, &options.limits);
+    }
+    let mut lines = Lines { window, numbers: Vec::with_capacity(MOST) };
     let mut poses = Poses::default();
     let mut format = options.format;
     while lines.advance()? {
@@ -119,6 +152,45 @@ pub fn read_poses(path: impl AsRef<Path>, options: &PoseOptions) -> Result<Poses
         lines.push(format, &mut poses, &options.limits)?;
     }
     Ok(poses)
+}
+
+/// Reads the poses of Argoverse 2's table.
+fn read_table(window: &mut Window<'_, '_>, limits: &Limits) -> Result<Poses, IoError> {
+    let bounds = Bounds { columns: None, names: None, scan: None, limits: limits.clone() };
+    let rows = feather::read_columns(window, &bounds, ARGOVERSE2)?;
+    let (mut poses, mut times) = (window.source().room(rows.len())?, window.source().room(rows.len())?);
+    for (row, &[time, qw, qx, qy, qz, x, y, z]) in rows.iter().enumerate() {
+        let detail = |wanted: String, found: String| window.detail(&format!("row {row}"), wanted, found);
+        let time = time / 1e9;
+        if times.last() == Some(&time) {
+            continue;
+        }
+        check_time(time, times.last().copied(), detail)?;
+        let pose = Pose::from_quaternion([x, y, z], [qx, qy, qz, qw]);
+        poses.push(pose.map_err(|e| IoError::BadValue(detail("a rigid transform".into(), e.to_string())))?);
+        times.push(time);
+    }
+    Ok(Poses { poses, times: Some(times) })
+}
+
+/// The poses of the log of Argoverse 2 that a sweep, or the folder of its sweeps, belongs to: `city_SE3_egovehicle.feather` beside
+/// `sensors/lidar`, if it is there.
+///
+/// ```
+/// assert_eq!(pointmill_io::find_log_poses("missing/sensors/lidar/315966265259836000.feather"), None);
+/// ```
+pub fn find_log_poses(sweeps: impl AsRef<Path>) -> Option<PathBuf> {
+    let folder = sweeps.as_ref().ancestors().take(2).find(|path| path.ends_with(LOG_SWEEPS))?;
+    Some(folder.parent()?.parent()?.join(LOG_POSES)).filter(|path| path.is_file())
+}
+
+/// Checks that a time comes after the one before it.
+fn check_time(time: f64, last: Option<f64>, detail: impl FnOnce(String, String) -> Box<Detail>) -> Result<(), IoError> {
+    if time.is_finite() && last.is_none_or(|last| last < time) {
+        return Ok(());
+    }
+    let wanted = last.map_or_else(|| "a finite time".into(), |last| format!("a finite time after {last}"));
+    Err(IoError::BadValue(detail(wanted, time.to_string())))
 }
 
 /// The lines of a file that have numbers.
@@ -187,7 +259,9 @@ impl Lines<'_, '_> {
         let part = |from: usize| [numbers[from], numbers[from + 1], numbers[from + 2]];
         let pose = match format {
             PoseFormat::Kitti | PoseFormat::Matrix => rows(format.numbers()),
-            PoseFormat::Tum => Pose::from_quaternion(part(1), [numbers[4], numbers[5], numbers[6], numbers[7]]),
+            PoseFormat::Tum | PoseFormat::Argoverse2 => {
+                Pose::from_quaternion(part(1), [numbers[4], numbers[5], numbers[6], numbers[7]])
+            }
             PoseFormat::Xyzrpy => {
                 let ([x, y, z], [roll, pitch, yaw]) = (part(0), part(3));
                 Pose::from_xyzrpy([x, y, z, roll, pitch, yaw])
@@ -197,21 +271,13 @@ impl Lines<'_, '_> {
         let source = self.window.source();
         if format == PoseFormat::Tum {
             let times = to.times.get_or_insert_default();
-            self.check_time(numbers[0], times.last().copied())?;
+            check_time(numbers[0], times.last().copied(), |wanted, found| self.detail(wanted, found))?;
             source.reserve(times, 1)?;
             times.push(numbers[0]);
         }
         source.reserve(&mut to.poses, 1)?;
         to.poses.push(pose);
         Ok(())
-    }
-
-    fn check_time(&self, time: f64, last: Option<f64>) -> Result<(), IoError> {
-        if time.is_finite() && last.is_none_or(|last| last < time) {
-            return Ok(());
-        }
-        let wanted = last.map_or_else(|| "a finite time".into(), |last| format!("a finite time after {last}"));
-        Err(IoError::BadValue(self.detail(wanted, time.to_string())))
     }
 }
 
@@ -220,7 +286,8 @@ fn wanted(format: Option<PoseFormat>) -> String {
     let one = |format: PoseFormat| format!("{} numbers ({format})", format.numbers());
     match format {
         Some(format) => one(format),
-        None => PoseFormat::ALL.iter().map(|&format| one(format)).collect::<Vec<_>>().join(" or "),
+        // What is text is what is written.
+        None => PoseFormat::written().map(one).collect::<Vec<_>>().join(" or "),
     }
 }
 
@@ -231,7 +298,7 @@ fn wanted(format: Option<PoseFormat>) -> String {
 /// what is read back may differ in its last bits.
 ///
 /// # Errors
-/// [`PoseFormat::Tum`] without times; another number of times than of poses, times that do not ascend; poses that are not rigid; what the
+/// [`PoseFormat::Argoverse2`]; [`PoseFormat::Tum`] without times; another number of times than of poses, times that do not ascend; poses that are not rigid; what the
 /// system refuses.
 pub fn write_poses(to: impl Destination, poses: &Poses, format: PoseFormat) -> Result<(), IoError> {
     check(to.path(), poses, format)?;
@@ -243,6 +310,10 @@ fn check(path: &Path, Poses { poses, times }: &Poses, format: PoseFormat) -> Res
     let wrong = |field: &str, wanted: String, found: String| {
         Err(IoError::InvalidArgument(Detail::new(path, field, wanted, found)))
     };
+    if !format.is_written() {
+        let wanted = PoseFormat::written().map(PoseFormat::as_str).collect::<Vec<_>>().join(", ");
+        return wrong("format", wanted, format.to_string());
+    }
     if let Some(i) = poses.iter().position(|pose| !pose.is_rigid()) {
         return wrong("poses", "rigid transforms".into(), format!("another as pose {i}"));
     }
@@ -277,7 +348,7 @@ fn write_lines(out: &mut BufWriter<std::fs::File>, poses: &Poses, format: PoseFo
             PoseFormat::Kitti => add(rows[..3].as_flattened()),
             PoseFormat::Matrix => add(rows.as_flattened()),
             PoseFormat::Xyzrpy => add(&pose.xyzrpy()),
-            PoseFormat::Tum => {
+            PoseFormat::Tum | PoseFormat::Argoverse2 => {
                 add(&[poses.times.as_ref().map_or(0.0, |times| times[i]), x, y, z]);
                 add(&pose.quaternion());
             }

@@ -1,6 +1,7 @@
 //! From a path or a stream to a cloud: finds the format, hands the bytes to its reader.
 
-use crate::error::IoError;
+use crate::dataset::Dataset;
+use crate::error::{Detail, IoError};
 use crate::format::{Format, Reader, detect};
 use crate::limits::{Bounds, Limits};
 use crate::scan::Scan;
@@ -17,10 +18,15 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
+    /// The data set that the files are of, which names the columns of rows; by default none. A format or a number of columns that the data
+    /// set does not have is an error.
+    pub dataset: Option<Dataset>,
     /// The format; by default found by name, then by content.
     pub format: Option<Format>,
     /// The number of columns. Raw rows are cut by it (default 4, nuScenes 5); arrays must have it if it is given.
     pub columns: Option<usize>,
+    /// The scan of an E57 file, from 0; by default all of them.
+    pub scan: Option<usize>,
     /// How much a read may take.
     pub limits: Limits,
 }
@@ -55,7 +61,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
     if length.is_none() {
         return read_stream(&mut file, path, options);
     }
-    let known = options.format.or_else(|| Format::from_name(path));
+    let known = asked(path, options)?.or_else(|| Format::from_name(path));
     let format = match known {
         Some(format) => format,
         None => {
@@ -65,7 +71,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
             detect(None, path, &first[..got])?
         }
     };
-    let bounds = Bounds::new(path, options.columns, &options.limits)?;
+    let bounds = bounds(path, options, format)?;
     let rows = match format.reader() {
         Reader::Stream(read) => {
             read(&mut Source::new(path, &mut file, length).within(bounds.limits.max_memory), &bounds)?
@@ -73,6 +79,26 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
         Reader::Seek(read) => read(path, &mut BufReader::new(file), &bounds)?,
     };
     Scan::new(rows, path, format)
+}
+
+/// The format that is asked for, by itself or by a data set.
+fn asked(path: &Path, options: &ReadOptions) -> Result<Option<Format>, IoError> {
+    let of_dataset = options.dataset.map(|dataset| dataset.format(path, options.format)).transpose()?;
+    Ok(of_dataset.or(options.format))
+}
+
+/// What readers keep to.
+fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, IoError> {
+    if options.scan.is_some() && format != Format::E57 {
+        let detail = Detail::new(path, "scan", "an E57 file, which alone has scans", format.as_str());
+        return Err(IoError::InvalidArgument(detail));
+    }
+    let Some(dataset) = options.dataset else {
+        return Ok(Bounds { scan: options.scan, ..Bounds::new(path, options.columns, &options.limits)? });
+    };
+    let columns = dataset.check_columns(path, options.columns)?;
+    let names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
+    Ok(Bounds { names, scan: options.scan, ..Bounds::new(path, columns, &options.limits)? })
 }
 
 /// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in finding the format and in
@@ -98,10 +124,10 @@ pub fn read_from(mut reader: impl Read, name: &str, options: &ReadOptions) -> Re
 }
 
 fn read_stream(reader: &mut dyn Read, path: &Path, options: &ReadOptions) -> Result<Scan, IoError> {
-    let bounds = Bounds::new(path, options.columns, &options.limits)?;
     let mut first = [0; 8];
     let got = Source::new(path, reader, None).fill(&mut first)?;
-    let format = detect(options.format, path, &first[..got])?;
+    let format = detect(asked(path, options)?, path, &first[..got])?;
+    let bounds = bounds(path, options, format)?;
     let mut whole = (&first[..got]).chain(reader);
     let mut source = Source::new(path, &mut whole, None).within(bounds.limits.max_memory);
     let rows = match format.reader() {

@@ -4,11 +4,13 @@ use crate::error::{IoError, excerpt};
 use crate::field::Field;
 use crate::limits::Bounds;
 use crate::rows::Rows;
+use crate::times::{self, ExactTimes};
 use crate::values::Raw;
 use crate::warning::Warning;
 use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
-use std::collections::BTreeSet;
+use pointmill_core::half::f32_from_f16_bits;
+use std::collections::{BTreeSet, TryReserveError};
 use std::ops::Range;
 
 /// The longest record. A window must hold one.
@@ -40,7 +42,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Orders the entries of a record of `record` bytes and checks their names.
+    /// Orders the entries of a record of `record` bytes and checks their names. `X`, `Y` and `Z` are x, y and z where no other name differs
+    /// from them by case alone.
     pub(crate) fn new(
         window: &Window<'_, '_>,
         bounds: &Bounds,
@@ -54,16 +57,27 @@ impl Columns {
             return Err(IoError::BadHeader(window.detail("names", "names that differ", found)));
         }
         for (place, axis) in ["x", "y", "z"].into_iter().enumerate() {
-            let Some(at) = entries.iter().position(|e| e.name == axis) else {
+            let Some(at) = find(&entries, axis) else {
                 let found: Vec<_> = entries.iter().take(16).map(|e| &*e.name).collect();
                 let more = if entries.len() > found.len() { ", ..." } else { "" };
                 let found = if found.is_empty() { "none".into() } else { format!("{}{more}", found.join(", ")) };
                 return Err(IoError::MissingField(window.detail(&format!("field `{axis}`"), "x, y and z", found)));
             };
             entries[place..=at].rotate_right(1);
+            entries[place].name = axis.into();
         }
         Ok(Self { entries, record })
     }
+}
+
+/// Where the entry of an axis is: the one of its name, else the only one whose name differs by case alone.
+fn find(entries: &[Entry], axis: &str) -> Option<usize> {
+    let exact = entries.iter().position(|e| e.name == axis);
+    exact.or_else(|| {
+        let mut alike = entries.iter().enumerate().filter(|(_, e)| e.name.eq_ignore_ascii_case(axis));
+        let (at, _) = alike.next()?;
+        alike.next().is_none().then_some(at)
+    })
 }
 
 /// How the numbers of several records lie.
@@ -82,8 +96,30 @@ pub(crate) struct Table {
     data: Vec<f32>,
     /// x, y, z of every row, if their types hold more than an `f32` does.
     exact: Option<Vec<f64>>,
+    /// Times of the rows, if their type holds more than an `f32` does.
+    times: Option<ExactTimes>,
     /// Rows of which the memory was counted.
     counted: usize,
+}
+
+/// Values of a column: where the first starts, and how many bytes after it the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane<'b> {
+    pub(crate) bytes: &'b [u8],
+    pub(crate) at: usize,
+    pub(crate) step: usize,
+    pub(crate) big_endian: bool,
+}
+
+impl Lane<'_> {
+    /// The first `count` values, all of which are there.
+    fn values<T: Raw>(self, count: usize) -> impl Iterator<Item = T> {
+        (0..count).map(move |i| {
+            let at = self.at + i * self.step;
+            let v: T = bytemuck::pod_read_unaligned(&self.bytes[at..at + size_of::<T>()]);
+            if self.big_endian == cfg!(target_endian = "big") { v } else { v.swapped() }
+        })
+    }
 }
 
 /// Calls a macro with the Rust type of a [`Dtype`]; readers refuse the types left out when they see the header.
@@ -107,38 +143,65 @@ macro_rules! with_type {
 impl Table {
     pub(crate) fn new(columns: Columns) -> Self {
         let wide = columns.entries[..3].iter().any(|e| !e.dtype.fits_f32());
-        Self { columns, data: vec![], exact: wide.then(Vec::new), counted: 0 }
+        let times = columns.entries.iter().position(|e| times::is_exact(&e.name, e.dtype)).map(ExactTimes::of);
+        Self { columns, data: vec![], exact: wide.then(Vec::new), times, counted: 0 }
     }
 
     fn width(&self) -> usize {
         self.columns.entries.len()
     }
 
+    /// The number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len() / self.width()
+    }
+
+    /// For each column its [`Entry::token`].
+    pub(crate) fn tokens(&self) -> Vec<usize> {
+        self.columns.entries.iter().map(|entry| entry.token).collect()
+    }
+
+    /// The type of a column in the file.
+    pub(crate) fn dtype(&self, column: usize) -> Dtype {
+        self.columns.entries[column].dtype
+    }
+
     /// Takes memory for rows of which the bytes are known to be there.
     pub(crate) fn reserve(&mut self, window: &Window<'_, '_>, rows: u64) -> Result<(), IoError> {
-        let width = self.width();
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         self.count(window, rows)?;
-        let taken = self.data.try_reserve_exact(rows.saturating_mul(width));
-        let exact = self.exact.as_mut().map_or(Ok(()), |exact| exact.try_reserve_exact(rows.saturating_mul(3)));
-        taken.and(exact).map_err(|_| window.source().out_of_memory(rows.saturating_mul(4 * width)))
+        self.room(rows, true).map_err(|_| window.source().out_of_memory(self.bytes(rows)))
+    }
+
+    /// Makes room for more rows, `exactly` for so many.
+    fn room(&mut self, rows: usize, exactly: bool) -> Result<(), TryReserveError> {
+        fn take<T>(values: &mut Vec<T>, count: usize, exactly: bool) -> Result<(), TryReserveError> {
+            if exactly { values.try_reserve_exact(count) } else { values.try_reserve(count) }
+        }
+        take(&mut self.data, rows.saturating_mul(self.columns.entries.len()), exactly)?;
+        self.exact.as_mut().map_or(Ok(()), |exact| take(exact, rows.saturating_mul(3), exactly))?;
+        self.times.as_mut().map_or(Ok(()), |times| take(times.room(), rows, exactly))
+    }
+
+    /// Bytes of so many rows.
+    fn bytes(&self, rows: usize) -> usize {
+        let exact = if self.exact.is_some() { 24 } else { 0 };
+        let times = if self.times.is_some() { 8 } else { 0 };
+        rows.saturating_mul(4 * self.width() + exact + times)
     }
 
     /// Counts the memory of so many rows in all, if it was not yet.
     fn count(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<(), IoError> {
-        let each = 4 * self.width() + if self.exact.is_some() { 24 } else { 0 };
-        window.source().take(rows.saturating_sub(self.counted).saturating_mul(each))?;
+        window.source().take(self.bytes(rows.saturating_sub(self.counted)))?;
         self.counted = self.counted.max(rows);
         Ok(())
     }
 
-    /// Adds empty rows; the first of them.
-    fn grow(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<usize, IoError> {
+    /// Adds rows of zeros, without times; the first of them.
+    pub(crate) fn grow(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<usize, IoError> {
         let (first, width) = (self.data.len() / self.width(), self.width());
         self.count(window, first + rows)?;
-        let taken = self.data.try_reserve(rows * width);
-        let exact = self.exact.as_mut().map_or(Ok(()), |exact| exact.try_reserve(3 * rows));
-        taken.and(exact).map_err(|_| window.source().out_of_memory((first + rows) * 4 * width))?;
+        self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(first + rows)))?;
         self.data.resize((first + rows) * width, 0.0);
         if let Some(exact) = &mut self.exact {
             exact.resize(3 * (first + rows), 0.0);
@@ -155,30 +218,62 @@ impl Table {
         order: Order,
         big_endian: bool,
     ) -> Result<(), IoError> {
-        let (first, width) = (self.grow(window, count)?, self.width());
-        let rows = &mut self.data[first * width..];
-        for (j, entry) in self.columns.entries.iter().enumerate() {
+        let first = self.grow(window, count)?;
+        for j in 0..self.width() {
+            let entry = &self.columns.entries[j];
             let (base, step) = match order {
                 Order::Records => (entry.field.start, self.columns.record),
                 Order::Fields => (entry.field.start * count, entry.field.len()),
             };
-            let mut exact = self.exact.as_mut().filter(|_| j < 3).map(|exact| &mut exact[3 * first..]);
-            macro_rules! column {
-                ($type:ty) => {
-                    for i in 0..count {
-                        let at = base + entry.within + i * step;
-                        let v: $type = bytemuck::pod_read_unaligned(&bytes[at..at + size_of::<$type>()]);
-                        let v = if big_endian == cfg!(target_endian = "big") { v } else { v.swapped() };
-                        rows[i * width + j] = v as f32;
-                        if let Some(exact) = &mut exact {
-                            exact[3 * i + j] = v as f64;
-                        }
-                    }
-                };
-            }
-            with_type!(entry.dtype, column);
+            self.fill(first, j, Lane { bytes, at: base + entry.within, step, big_endian });
         }
         Ok(())
+    }
+
+    /// Fills a column of the rows from `first` on; the values of all of them are there.
+    pub(crate) fn fill(&mut self, first: usize, j: usize, lane: Lane<'_>) {
+        let half = |bits: u16| {
+            let v = f32_from_f16_bits(bits);
+            (v, f64::from(v))
+        };
+        macro_rules! column {
+            ($type:ty) => {
+                self.put(first, j, lane, |v: $type| (v as f32, v as f64))
+            };
+        }
+        match self.columns.entries[j].dtype {
+            Dtype::F16 => self.put(first, j, lane, half),
+            dtype => with_type!(dtype, column),
+        }
+    }
+
+    fn put<T: Raw>(&mut self, first: usize, j: usize, lane: Lane<'_>, cast: impl Fn(T) -> (f32, f64)) {
+        let width = self.width();
+        let rows = &mut self.data[first * width..];
+        let count = rows.len() / width;
+        let mut exact = self.exact.as_mut().filter(|_| j < 3).map(|exact| &mut exact[3 * first..]);
+        for (i, v) in lane.values(count).enumerate() {
+            let (single, double) = cast(v);
+            rows[i * width + j] = single;
+            if let Some(exact) = &mut exact {
+                exact[3 * i + j] = double;
+            }
+        }
+        if let Some(times) = self.times.as_mut().filter(|times| times.column == j) {
+            lane.values::<T>(count).for_each(|v| times.push(v));
+        }
+    }
+
+    /// Makes a value NaN: it is not there.
+    pub(crate) fn blank(&mut self, row: usize, j: usize) {
+        let width = self.width();
+        self.data[row * width + j] = f32::NAN;
+        if let Some(exact) = self.exact.as_mut().filter(|_| j < 3) {
+            exact[3 * row + j] = f64::NAN;
+        }
+        if let Some(times) = self.times.as_mut().filter(|times| times.column == j) {
+            times.blank(row);
+        }
     }
 
     /// Adds a row from the values of a line of text: the line, and where in it each is.
@@ -200,6 +295,10 @@ impl Table {
             if let Some(all) = self.exact.as_mut().filter(|_| j < 3) {
                 all[3 * row + j] = exact;
             }
+            if let Some(times) = self.times.as_mut().filter(|times| times.column == j) {
+                let whole = str::from_utf8(token).ok().and_then(|text| text.parse().ok());
+                times.push_number(whole.filter(|_| !matches!(entry.dtype, Dtype::F32 | Dtype::F64)), exact);
+            }
         }
         Ok(())
     }
@@ -212,7 +311,15 @@ impl Table {
         }
         let columns = self.width();
         let fields = self.columns.entries.into_iter().map(|e| Field { name: e.name, dtype: e.dtype });
-        Rows { data: self.data, columns, fields: Some(fields.collect()), xyz_f64: self.exact, warnings, ..Rows::EMPTY }
+        Rows {
+            data: self.data,
+            columns,
+            fields: Some(fields.collect()),
+            xyz_f64: self.exact,
+            times: self.times,
+            warnings,
+            ..Rows::EMPTY
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What every format's reader returns.
 
 use crate::field::Field;
+use crate::times::ExactTimes;
 use crate::warning::Warning;
 use pointmill_core::array::Dtype;
 
@@ -11,15 +12,27 @@ pub(crate) struct Rows {
     pub(crate) columns: usize,
     /// The type of all values in the file, where there is one for all.
     pub(crate) dtype: Dtype,
+    /// The names of the columns, where they are known without the file.
+    pub(crate) names: Option<&'static [&'static str]>,
     /// The columns, where the file or its format names them.
     pub(crate) fields: Option<Vec<Field>>,
     /// x, y, z of every row, where the file's types hold more than an `f32` does.
     pub(crate) xyz_f64: Option<Vec<f64>>,
+    /// Times of the rows, where the file's type holds more than an `f32` does.
+    pub(crate) times: Option<ExactTimes>,
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl Rows {
     /// No rows: what a reader fills in the fields of that it knows.
-    pub(crate) const EMPTY: Self =
-        Self { data: vec![], columns: 3, dtype: Dtype::F32, fields: None, xyz_f64: None, warnings: vec![] };
+    pub(crate) const EMPTY: Self = Self {
+        data: vec![],
+        columns: 3,
+        dtype: Dtype::F32,
+        names: None,
+        fields: None,
+        xyz_f64: None,
+        times: None,
+        warnings: vec![],
+    };
 }

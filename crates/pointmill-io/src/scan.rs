@@ -5,6 +5,7 @@ use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
+use crate::times::{self, ExactTimes, Times};
 use crate::warning::Warning;
 use pointmill_core::array::Dtype;
 use pointmill_core::{PointCloud, Pose};
@@ -26,18 +27,20 @@ pub struct Scan {
     pub xyz_f64: Option<Vec<f64>>,
     /// What a user may want to know; none of it kept the cloud from being read.
     pub warnings: Vec<Warning>,
+    /// Times of the points, where the file's type holds more than an `f32` does.
+    exact_times: Option<ExactTimes>,
 }
 
 impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<Self, IoError> {
-        let Rows { data, columns, dtype, fields, xyz_f64, mut warnings } = rows;
+        let Rows { data, columns, dtype, names, fields, xyz_f64, times, mut warnings } = rows;
         let cloud = PointCloud::new(data, columns).map_err(|e| {
             IoError::ShapeMismatch(Detail::new(path, "points", "rows of 3 or more columns", e.to_string()))
         })?;
         // Where each column has a type of its own, small integers among them are ordinary and lose nothing.
         let own_types = fields.is_some();
-        let fields = fields.unwrap_or_else(|| Field::of_one_type(XYZ, columns, dtype));
+        let fields = fields.unwrap_or_else(|| Field::of_one_type(names.unwrap_or(XYZ), columns, dtype));
         for &Field { dtype: from, .. } in &fields {
             let kept = if own_types { from.fits_f32() } else { from == Dtype::F32 };
             if !kept && !warnings.contains(&Warning::Cast { from }) {
@@ -51,7 +54,7 @@ impl Scan {
             }
             lost
         });
-        let (points, count) = (cloud.len(), cloud.points().nonfinite());
+        let (points, count) = (cloud.len(), cloud.points().non_finite());
         if points == 0 {
             warnings.push(Warning::Empty);
         } else if count == points {
@@ -59,7 +62,7 @@ impl Scan {
         } else if count > 0 {
             warnings.push(Warning::NonFinite { count, points });
         }
-        Ok(Self { cloud, format, fields, xyz_f64, warnings })
+        Ok(Self { cloud, format, fields, xyz_f64, warnings, exact_times: times })
     }
 
     /// x, y, z of every point in `f64`, with every bit that the file has.
@@ -68,6 +71,28 @@ impl Scan {
             Some(xyz) => xyz.as_chunks().0.to_vec(),
             None => self.cloud.points().iter_xyz().map(|p| p.map(f64::from)).collect(),
         }
+    }
+
+    /// The time of every point; `None` where no column has times, or none of which the unit is known.
+    ///
+    /// A column has times by its name, whatever the case of its letters: `t`, `time`, `timestamp`, `timestamps`, `time_stamp`, `offset_time`,
+    /// `time_offset`, `gps_time`, each also with `_s`, `_ms`, `_us` or `_ns` behind it, and `offset` with one of these. The unit is the one of
+    /// the name, of `gps_time` seconds. Else it is the one in which the points take from 0.01 to 10 seconds; whole numbers must then take 1000
+    /// of it or more. The first such column counts.
+    ///
+    /// ```
+    /// use pointmill_core::Points;
+    /// use pointmill_io::{NamedPoints, ReadOptions, TimeUnit, read, write_ply};
+    /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-times.ply", std::process::id()));
+    /// let points = Points::new(&[1.0, 2.0, 3.0, 0.5, 1.0, 2.0, 3.0, 0.75], 4)?;
+    /// write_ply(&path, &NamedPoints::new(points, &["x", "y", "z", "time"]))?;
+    /// let times = read(&path, &ReadOptions::default())?.times().expect("a column of times");
+    /// assert_eq!((times.unit, times.start, times.seconds), (TimeUnit::Seconds, 0.5, vec![0.0, 0.25]));
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn times(&self) -> Option<Times> {
+        times::find(&self.fields, self.cloud.data(), self.exact_times.as_ref())
     }
 
     /// Whether the coordinates are `f64`, in the file or in [`Scan::xyz_f64`].
@@ -108,7 +133,9 @@ impl Scan {
             }
         }
         let xyz_f64 = (keep_f64 || self.is_f64()).then(|| moved.into_flattened());
-        Self { cloud, xyz_f64, format: self.format, fields: self.fields.clone(), warnings: self.warnings.clone() }
+        let Self { format, fields, warnings, exact_times, .. } = self;
+        let (fields, warnings, exact_times) = (fields.clone(), warnings.clone(), exact_times.clone());
+        Self { cloud, xyz_f64, format: *format, fields, warnings, exact_times }
     }
 
     /// The scan without the points at exactly (0, 0, 0), which some sensors return for no echo, and how many they were.
@@ -137,7 +164,14 @@ impl Scan {
             let rows = xyz.as_chunks::<3>().0.iter().zip(&is_kept).filter(|(_, kept)| **kept);
             rows.flat_map(|(row, _)| *row).collect()
         });
-        (Self { cloud: cloud.expect("rows as wide as before"), xyz_f64, ..self }, zeros)
+        let mut exact_times = self.exact_times;
+        if let Some(times) = &mut exact_times {
+            let mut kept = is_kept.iter();
+            times.room().retain(|_| kept.next().is_none_or(|kept| *kept));
+        }
+        let Self { format, fields, warnings, .. } = self;
+        let cloud = cloud.expect("rows as wide as before");
+        (Self { cloud, format, fields, xyz_f64, warnings, exact_times }, zeros)
     }
 
     /// The warnings that hold for a file of this scan in a format: where it keeps the coordinates as `f64`, their cast is none of them.
@@ -180,7 +214,7 @@ fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, f64) {
 impl From<PointCloud> for Scan {
     fn from(cloud: PointCloud) -> Self {
         let fields = Field::of_one_type(XYZ, cloud.columns(), Dtype::F32);
-        Self { cloud, format: Format::Bin, fields, xyz_f64: None, warnings: Vec::new() }
+        Self { cloud, format: Format::Bin, fields, xyz_f64: None, warnings: Vec::new(), exact_times: None }
     }
 }
 

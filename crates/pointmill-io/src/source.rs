@@ -57,8 +57,13 @@ impl<'a> Source<'a> {
 
     /// A member of an archive that claims to have `size` bytes unpacked; `stored` if they are known to be there.
     pub(crate) fn member(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, name: &str) -> Self {
-        let left = stored.then_some(size);
-        Self { claimed: Some(size), prefix: format!("array `{name}`: "), ..Self::new(path, reader, left) }
+        Self::part(path, reader, size, stored, format!("array `{name}`: "))
+    }
+
+    /// A part of a file with positions of its own that claims to have `size` bytes; `stored` if they are known to be there. Errors name
+    /// `prefix` before their fields.
+    pub(crate) fn part(path: &'a Path, reader: &'a mut dyn Read, size: u64, stored: bool, prefix: String) -> Self {
+        Self { claimed: Some(size), prefix, ..Self::new(path, reader, stored.then_some(size)) }
     }
 
     /// How many bytes were read; `None` in an archive.

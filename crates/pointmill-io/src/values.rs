@@ -7,12 +7,26 @@ use std::io::{self, Write};
 pub(crate) trait Raw: Pod {
     /// The value with its bytes in the other order.
     fn swapped(self) -> Self;
+
+    /// The value if it is of a type of whole numbers.
+    fn whole(self) -> Option<i128>;
+
+    /// The value as `f64`.
+    fn to_f64(self) -> f64;
 }
 
 macro_rules! raw {
     ($($int:ty)*) => {$(impl Raw for $int {
         fn swapped(self) -> Self {
             self.swap_bytes()
+        }
+
+        fn whole(self) -> Option<i128> {
+            Some(self.into())
+        }
+
+        fn to_f64(self) -> f64 {
+            self as f64
         }
     })*};
 }
@@ -22,11 +36,27 @@ impl Raw for f32 {
     fn swapped(self) -> Self {
         Self::from_bits(self.to_bits().swap_bytes())
     }
+
+    fn whole(self) -> Option<i128> {
+        None
+    }
+
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
 }
 
 impl Raw for f64 {
     fn swapped(self) -> Self {
         Self::from_bits(self.to_bits().swap_bytes())
+    }
+
+    fn whole(self) -> Option<i128> {
+        None
+    }
+
+    fn to_f64(self) -> f64 {
+        self
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is odd about a cloud that was read all the same.
 
+use crate::error::escape;
 use pointmill_core::array::Dtype;
 use std::fmt;
 
@@ -39,6 +40,25 @@ pub enum Warning {
         /// The number of points.
         points: usize,
     },
+    /// Points whose coordinates the file marks as not valid were left out.
+    Invalid {
+        /// How many.
+        count: usize,
+        /// The number of points in the file.
+        points: usize,
+    },
+    /// Raw rows look as if they had another number of columns.
+    MixedColumns {
+        /// The number of columns that they were read with.
+        columns: usize,
+        /// The number that separates the columns.
+        likely: usize,
+    },
+    /// Columns that hold no numbers were left out.
+    LeftOut {
+        /// Their names.
+        columns: Vec<String>,
+    },
     /// There is more behind the data that the header declares.
     TrailingBytes {
         /// At least how many bytes.
@@ -64,6 +84,17 @@ impl fmt::Display for Warning {
             Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
             Self::OutsideBounds { count, points } => {
                 write!(f, "{count} of {points} points lie outside the box that the header gives")
+            }
+            Self::Invalid { count, points } => {
+                write!(f, "{count} of {points} points were left out, since their coordinates are marked as not valid")
+            }
+            Self::MixedColumns { columns, likely } => {
+                write!(f, "the {columns} columns look mixed; with {likely} they would not (--columns {likely})")
+            }
+            Self::LeftOut { columns } => {
+                let shown: Vec<_> = columns.iter().take(8).map(|name| format!("`{}`", escape(name))).collect();
+                let more = if columns.len() > shown.len() { ", ..." } else { "" };
+                write!(f, "columns that hold no numbers were left out: {}{more}", shown.join(", "))
             }
             Self::TrailingBytes { bytes } => write!(f, "{bytes} or more bytes after the declared data were ignored"),
         }

@@ -1,28 +1,29 @@
-//! A source seen through a window: lines of text, runs of bytes, and one after the other.
+//! Reads a source through a buffer (the window): lines of text, runs of bytes, or both in turn.
 
 use crate::error::{Detail, IoError};
 use crate::source::Source;
 use std::ops::Range;
 
-/// Bytes in the window: more than the longest line and the longest record that are read.
+/// Size of the window in bytes. It is larger than the longest line and the longest record that a reader accepts.
 pub(crate) const WINDOW: usize = 256 << 10;
 
-/// The longest line of a header.
+/// Maximum length of a header line in bytes.
 const MAX_HEADER_LINE: usize = 64 << 10;
-/// The longest header. With 2048 names of 256 bytes it is half as long.
+/// Maximum length of a header in bytes. A header with 2048 names of 256 bytes has half this length.
 const MAX_HEADER: usize = 1 << 20;
 
-/// A source, read a window at a time.
+/// A source that is read in pieces of at most one window.
 ///
-/// What is taken comes as a range, to be looked at with [`Window::at`] until the next is taken.
+/// Methods that take bytes return a range of the window. [`Window::at`] returns the bytes of the range; the range is valid until the next
+/// bytes are taken.
 pub(crate) struct Window<'s, 'a> {
     source: &'s mut Source<'a>,
     bytes: Vec<u8>,
-    /// What is in the window and was not taken yet.
+    /// The part of the window that has been read but not taken.
     held: Range<usize>,
-    /// Lines taken.
+    /// Number of lines taken.
     lines: u64,
-    /// Bytes of the header's lines taken.
+    /// Number of bytes of header lines taken.
     header: usize,
 }
 
@@ -36,32 +37,32 @@ impl<'s, 'a> Window<'s, 'a> {
     }
 
     pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        // What lies in the window was got, but not taken.
+        // The bytes in the window have been read but not taken.
         let position = self.source.position().map(|_| self.position());
         self.source.detail(field, wanted, found).at(position)
     }
 
-    /// The number of the line taken last, from 1.
+    /// The number of the last line taken, from 1.
     pub(crate) fn line_number(&self) -> u64 {
         self.lines
     }
 
-    /// How many bytes were taken.
+    /// The number of bytes taken.
     pub(crate) fn position(&self) -> u64 {
         self.source.position().unwrap_or_default() - self.held.len() as u64
     }
 
-    /// Bytes left, if the source's length is known.
+    /// The number of bytes left, if the length of the source is known.
     pub(crate) fn left(&self) -> Option<u64> {
         self.source.left().map(|left| left.saturating_add(self.held.len() as u64))
     }
 
-    /// The bytes that were taken last.
+    /// The bytes of the range that was taken last.
     pub(crate) fn at(&self, taken: &Range<usize>) -> &[u8] {
         &self.bytes[taken.clone()]
     }
 
-    /// Gets more bytes into a window that is not full; whether any came.
+    /// Reads more bytes into a window that is not full. Returns whether there were any.
     fn more(&mut self) -> Result<bool, IoError> {
         self.bytes.copy_within(self.held.clone(), 0);
         self.held = 0..self.held.len();
@@ -70,12 +71,12 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(got > 0)
     }
 
-    /// Takes a line without its end (`\n` or `\r\n`); `None` at the end. The last one needs no end.
+    /// Takes a line, without its line end (`\n` or `\r\n`). Returns `None` at the end of the source. The last line may lack the line end.
     pub(crate) fn line(&mut self) -> Result<Option<Range<usize>>, IoError> {
         self.line_of(WINDOW - 1)
     }
 
-    /// Takes a line of a header.
+    /// Takes a line of a header; checks the limits of a header.
     pub(crate) fn header_line(&mut self) -> Result<Option<Range<usize>>, IoError> {
         let line = self.line_of(MAX_HEADER_LINE)?;
         self.header += line.as_ref().map_or(0, |line| line.len() + 1);
@@ -113,7 +114,7 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(Some(start..text.end - usize::from(carriage)))
     }
 
-    /// Takes `count` bytes, at most [`WINDOW`]; fewer at the end.
+    /// Takes `count` bytes, at most [`WINDOW`]. Takes fewer at the end of the source.
     pub(crate) fn bytes(&mut self, count: usize) -> Result<Range<usize>, IoError> {
         while self.held.len() < count && self.more()? {}
         let taken = self.held.start..self.held.start + count.min(self.held.len());
@@ -121,7 +122,7 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(taken)
     }
 
-    /// Passes over `count` bytes; how many there were.
+    /// Skips `count` bytes. Returns how many could be skipped before the end of the source.
     pub(crate) fn skip(&mut self, count: u64) -> Result<u64, IoError> {
         let mut skipped = 0;
         while skipped < count {
@@ -134,22 +135,40 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(skipped)
     }
 
-    /// Takes all that is left.
-    #[cfg(feature = "laz")]
-    pub(crate) fn remainder(&mut self) -> Result<Vec<u8>, IoError> {
-        let known = self.left().and_then(|left| usize::try_from(left).ok());
-        let mut rest = self.source.room(known.unwrap_or(0))?;
-        loop {
-            let taken = self.bytes(WINDOW)?;
-            if taken.is_empty() {
-                return Ok(rest);
-            }
-            self.source.reserve(&mut rest, taken.len())?;
-            rest.extend_from_slice(self.at(&taken));
-        }
+    /// Returns the next `count` bytes, at most [`WINDOW`], without taking them. Returns fewer at the end of the source.
+    pub(crate) fn peek(&mut self, count: usize) -> Result<Range<usize>, IoError> {
+        let shown = self.bytes(count)?;
+        self.held.start = shown.start;
+        Ok(shown)
     }
 
-    /// At least how many bytes come after what was taken.
+    /// Takes `count` bytes and appends them to `out`. Returns how many there were before the end of the source.
+    pub(crate) fn read_into(&mut self, out: &mut Vec<u8>, count: u64) -> Result<u64, IoError> {
+        // Memory for bytes that are known to exist is allocated at once.
+        let known = self.left().map_or(0, |left| left.min(count));
+        self.source.reserve(out, usize::try_from(known).unwrap_or(usize::MAX))?;
+        let mut read = 0;
+        while read < count {
+            let taken = self.bytes((count - read).min(WINDOW as u64) as usize)?;
+            if taken.is_empty() {
+                break;
+            }
+            self.source.reserve(out, taken.len())?;
+            out.extend_from_slice(self.at(&taken));
+            read += taken.len() as u64;
+        }
+        Ok(read)
+    }
+
+    /// Takes all remaining bytes.
+    #[cfg(feature = "laz")]
+    pub(crate) fn remainder(&mut self) -> Result<Vec<u8>, IoError> {
+        let mut rest = vec![];
+        self.read_into(&mut rest, u64::MAX)?;
+        Ok(rest)
+    }
+
+    /// A lower bound of the number of bytes after the bytes taken; exact if the length of the source is known.
     pub(crate) fn rest(&mut self) -> Result<u64, IoError> {
         if self.held.is_empty() {
             self.more()?;
@@ -157,7 +176,7 @@ impl<'s, 'a> Window<'s, 'a> {
         Ok(self.left().unwrap_or(self.held.len() as u64))
     }
 
-    /// The same, with blank lines in front passed over.
+    /// As [`Window::rest`], after skipping white space.
     pub(crate) fn rest_of_text(&mut self) -> Result<u64, IoError> {
         loop {
             let held = &self.bytes[self.held.clone()];

@@ -29,6 +29,8 @@ fn most(format: Format, bytes: &[u8]) -> u64 {
     let (base, each) = match format {
         // What may come out of any file, as rows, and what decoders of many extra bytes are.
         Format::Las if compressed => (160 << 20, 0),
+        // The same, and windows of ZSTD.
+        Format::Feather | Format::Arrow => (160 << 20, 0),
         Format::Npz => (2 << 20, 10_320),
         Format::Pcd => (1 << 20, 1000),
         _ => (1 << 20, 32),

@@ -24,7 +24,7 @@ fn table(n: i32) -> NdtMomentsTable {
         ([i % 100 - 50, i / 100 % 100 - 50, i / 10_000], moments)
     });
     let cells = cells.collect();
-    NdtMomentsTable { lattice: NdtLattice::new(0.3).unwrap(), points, nonfinite: 3, cells }
+    NdtMomentsTable { lattice: NdtLattice::new(0.3).unwrap(), points, non_finite: 3, cells }
 }
 
 fn written(table: &NdtMomentsTable) -> Vec<u8> {
@@ -76,10 +76,10 @@ fn extremes_come_back() {
     let cells = vec![([-MAX_CELL; 3], one), ([MAX_CELL - 1; 3], most)];
     for resolution in [0.1, 2.0, 1e-20, 1e20] {
         let lattice = NdtLattice::new(resolution).unwrap();
-        let table = NdtMomentsTable { lattice, points: 1 + u64::from(MAX_COUNT), nonfinite: 0, cells: cells.clone() };
+        let table = NdtMomentsTable { lattice, points: 1 + u64::from(MAX_COUNT), non_finite: 0, cells: cells.clone() };
         assert_eq!(read_once(&written(&table)).unwrap(), table);
     }
-    let none = NdtMomentsTable { points: u64::MAX, nonfinite: u64::MAX, ..table(0) };
+    let none = NdtMomentsTable { points: u64::MAX, non_finite: u64::MAX, ..table(0) };
     assert_eq!(read_once(&written(&none)).unwrap(), none);
 }
 

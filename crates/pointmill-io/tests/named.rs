@@ -272,6 +272,33 @@ fn what_is_left_out_or_odd_is_told() {
 }
 
 #[test]
+fn axes_in_capitals_are_axes_where_no_other_name_is_alike() {
+    let mut table = Table {
+        names: ["Intensity", "X", "Y", "Z"].map(Into::into).to_vec(),
+        dtypes: vec![Dtype::U8, Dtype::F32, Dtype::F32, Dtype::F32],
+        rows: vec![vec![7, 0x3f80_0000, 0x4000_0000, 0x4040_0000]],
+    };
+    for (name, bytes) in [
+        ("a.pcd", table.pcd(Encoding::Little, "\n")),
+        ("a.pcd", table.pcd(Encoding::Ascii, "\n")),
+        ("a.ply", table.ply(Encoding::Little, "\n")),
+    ] {
+        let scan = both(name, &bytes).unwrap();
+        assert_eq!(scan.cloud.data(), [1.0, 2.0, 3.0, 7.0]);
+        assert_eq!(scan.fields.iter().map(|f| &*f.name).collect::<Vec<_>>(), ["x", "y", "z", "Intensity"]);
+    }
+    // The name itself wins; of two that are alike, neither is one.
+    table.names[0] = "x".into();
+    assert_eq!(both("a.pcd", &table.pcd(Encoding::Little, "\n")).unwrap().fields[3].name, "X");
+    table.names = ["Y", "X", "Y", "Z"].map(Into::into).to_vec();
+    let e = both("a.pcd", &table.pcd(Encoding::Little, "\n")).unwrap_err();
+    assert_eq!(e, "BadHeader: a.pcd: names: wanted names that differ, found `Y` twice");
+    table.names = ["Zz", "X", "Y", "W"].map(Into::into).to_vec();
+    let e = both("a.pcd", &table.pcd(Encoding::Little, "\n")).unwrap_err();
+    assert_eq!(e, "MissingField: a.pcd: field `z`: wanted x, y and z, found x, y, Zz, W");
+}
+
+#[test]
 fn limits_hold() {
     for (name, encoding) in [
         ("a.ply", Encoding::Ascii),

@@ -26,6 +26,9 @@ fn map(v: usize) -> (NdtCells, NdtLattice) {
         let center = lattice.center(*cell);
         [0, 1, 2].map(|k| center[k] + local[k])
     });
+    let mut report = NdtReport::default();
+    (report.points, report.non_finite, report.cells) = (400, 1, v + 2);
+    (report.sparse, report.degenerate, report.voxels, report.clamped) = (1, 1, v, 3);
     let cells = NdtCells {
         counts: (0..v).map(|i| 6 + i as u32).collect(),
         mean: mean.collect(),
@@ -33,7 +36,7 @@ fn map(v: usize) -> (NdtCells, NdtLattice) {
         inverse: (0..v).map(|i| six(i + 100)).collect(),
         eigenvalues: (0..v).map(three).collect(),
         normal: (0..v).map(|i| three(i + 50)).collect(),
-        report: NdtReport { points: 400, nonfinite: 1, cells: v + 2, sparse: 1, degenerate: 1, voxels: v, clamped: 3 },
+        report,
         coords,
         mean_local,
     };
@@ -71,7 +74,7 @@ fn a_small_map_has_its_bytes() {
     let (cells, lattice) = map(2);
     write_ndt_map(&path, &cells, &lattice).unwrap();
     let arrays = read_npz(&path).unwrap();
-    let report = r#"{"points":400,"nonfinite":1,"cells":4,"sparse":1,"degenerate":1,"voxels":2,"clamped":3}"#;
+    let report = r#"{"points":400,"non_finite":1,"cells":4,"sparse":1,"degenerate":1,"voxels":2,"clamped":3}"#;
     assert_eq!(arrays["report"].as_u8().unwrap(), report.as_bytes());
     assert_eq!(arrays["resolution"].as_f64().unwrap(), [lattice.unit()]);
     let [xx, xy, xz, yy, yz, zz] = cells.covariance[1];
@@ -232,7 +235,9 @@ fn results_of_every_kind_come_back_with_their_report() {
         (ResultKind::PointsInBoxes, vec![("part", ints(&[9]))]),
         (ResultKind::PointsInBoxes, vec![("all", ArrayView::bool(&[1, 2], &[true, false])), ("count", ints(&[2]))]),
     ] {
-        write_result(&path, &Result(arrays.clone()), &NdtReport { points: 7, ..NdtReport::default() }).unwrap();
+        let mut report = NdtReport::default();
+        report.points = 7;
+        write_result(&path, &Result(arrays.clone()), &report).unwrap();
         let back = read_result(&path, kind).unwrap();
         for (name, view) in &arrays {
             assert_eq!(back.get(name).unwrap().view(), *view, "{kind}: {name}");

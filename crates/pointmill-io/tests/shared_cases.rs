@@ -30,10 +30,10 @@ const GOOD: [(&str, usize, usize, bool); 6] = [
 fn raw_files_give_what_they_must() {
     let Some(folder) = shared() else { return };
     let file = |name: &str| folder.join("files").join(format!("{name}.bin"));
-    for (name, points, nonfinite, warned) in GOOD {
+    for (name, points, non_finite, warned) in GOOD {
         let scan = read(file(name), &ReadOptions::default()).unwrap();
-        let found = (scan.cloud.len(), scan.cloud.points().nonfinite(), !scan.warnings.is_empty());
-        assert_eq!(found, (points, nonfinite, warned), "{name}");
+        let found = (scan.cloud.len(), scan.cloud.points().non_finite(), !scan.warnings.is_empty());
+        assert_eq!(found, (points, non_finite, warned), "{name}");
         let bytes: Vec<u8> = scan.cloud.data().iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(bytes, std::fs::read(file(name)).unwrap(), "{name}: values must be kept bit for bit");
     }
@@ -61,7 +61,7 @@ fn check_scan(id: &str, scan: &Scan, wanted: &Value) {
         assert_eq!(points.len() as u64, n, "{id}");
     }
     if let Some(n) = wanted["n_nonfinite"].as_u64() {
-        assert_eq!(points.nonfinite() as u64, n, "{id}");
+        assert_eq!(points.non_finite() as u64, n, "{id}");
     }
     if let Some(digest) = wanted["sha256_xyz_f32"].as_str() {
         let bytes: Vec<u8> = points.iter_xyz().flatten().flat_map(f32::to_le_bytes).collect();

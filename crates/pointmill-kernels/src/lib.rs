@@ -15,6 +15,8 @@
     allow(internal_features)
 )]
 
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod cubin;
 #[macro_use]
 mod kernel;
 #[macro_use]

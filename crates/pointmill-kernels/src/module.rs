@@ -11,18 +11,37 @@ pub struct Module {
     pub folder: &'static str,
     /// PTX text for compute capability 7.0 and later; the driver translates it for the GPU at hand.
     pub ptx: &'static str,
+    /// Machine code of the same text for certain GPUs, as the module `cubin` reads it; empty without the feature `cubin`.
+    pub cubins: &'static [u8],
     /// Each entry of the text.
     pub kernels: &'static [Properties],
+}
+
+/// The module of a folder.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! module {
+    ($folder:literal, $operator:ident) => {{
+        const PTX: &str = include_str!(concat!($folder, "/kernels.ptx"));
+        #[cfg(feature = "cubin")]
+        const CUBINS: &[u8] = include_bytes!(concat!($folder, "/kernels.cubins"));
+        #[cfg(feature = "cubin")]
+        const {
+            assert!(crate::cubin::is_of(CUBINS, PTX), "kernels.cubins is not of this PTX: run `cargo xtask cubin`")
+        };
+        #[cfg(not(feature = "cubin"))]
+        const CUBINS: &[u8] = &[];
+        Module { folder: $folder, ptx: PTX, cubins: CUBINS, kernels: crate::$operator::KERNELS }
+    }};
 }
 
 /// All modules.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const MODULES: [Module; PREFIXES.len()] = [
-    Module { folder: "prim", ptx: include_str!("prim/kernels.ptx"), kernels: crate::prim::KERNELS },
-    Module { folder: "voxelize", ptx: include_str!("voxelize/kernels.ptx"), kernels: crate::voxelize::KERNELS },
-    Module { folder: "roi_pool", ptx: include_str!("roi_pool/kernels.ptx"), kernels: crate::roi_pool::KERNELS },
-    Module { folder: "ndt", ptx: include_str!("ndt/kernels.ptx"), kernels: crate::ndt::KERNELS },
-    Module { folder: "icp", ptx: include_str!("icp/kernels.ptx"), kernels: crate::icp::KERNELS },
+    module!("prim", prim),
+    module!("voxelize", voxelize),
+    module!("roi_pool", roi_pool),
+    module!("ndt", ndt),
+    module!("icp", icp),
 ];
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

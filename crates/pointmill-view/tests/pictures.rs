@@ -1,6 +1,6 @@
 //! Whole pictures: the same bytes, something to see, and no input that breaks them.
 
-use pointmill_core::{Aabb, BoxOrigin, OrientedBox, PointCloud, Points};
+use pointmill_core::{Aabb, BoxOrigin, OrientedBox, PointCloud, Points, Pose};
 use pointmill_synth::{Drive, DriveParams, RoiScene, surfaces};
 use pointmill_view::{
     BACKGROUND, Camera, Colour, Gif, IcpLook, IcpSeries, Image, NdtEllipsoids, NdtFitNote, draw_boxes, draw_cubes,
@@ -376,8 +376,7 @@ fn caps() -> (Rows, Rows, Vec<IcpLook>) {
         .collect();
     let aside = up.iter().map(|p| [p[0] - 0.8, p[1] + 0.5, p[2] - 0.25]).collect();
     let look = |part: f64, stage| {
-        let mut target_from_source = IcpLook::IDENTITY;
-        [0.8, -0.5, 0.25].iter().zip([3, 7, 11]).for_each(|(v, at)| target_from_source[at] = v * part);
+        let target_from_source = Pose::from_translation([0.8, -0.5, 0.25].map(|v| v * part));
         IcpLook { target_from_source, stage, pairs: up.len(), rmse: 0.9 * (1.0 - part) }
     };
     let looks = vec![look(0.0, 0), look(0.5, 0), look(0.5, 1), look(1.0, 1)];
@@ -439,8 +438,9 @@ fn odd_alignments_give_pictures() {
         vec![[5.0, 5.0, 5.0]; 30],
         (0..100).map(|i| [power_of_ten(i), 0.0, -power_of_ten(i)]).collect(),
     ];
-    let look = |m: [f64; 16]| IcpLook { target_from_source: m, stage: 7, pairs: usize::MAX, rmse: nan };
-    let ways = [vec![], vec![look(IcpLook::IDENTITY)], vec![look([nan; 16]), look([max; 16])]];
+    let look = |target_from_source| IcpLook { target_from_source, stage: 7, pairs: usize::MAX, rmse: nan };
+    let ways =
+        [vec![], vec![look(Pose::IDENTITY)], [nan, max].map(|far| look(Pose::from_translation([far; 3]))).into()];
     for (k, source) in clouds.iter().enumerate() {
         for (j, target) in clouds.iter().enumerate() {
             let way = &ways[(j + k) % 3];

@@ -18,37 +18,32 @@ use pointmill_core::names;
 pub enum Status {
     /// No pair changed, so no further step can: the exact fixed point of point-to-point ICP without weights.
     Fixed,
-    /// A step of ICP was shorter than [`step_tolerance`](crate::icp::IcpParams::step_tolerance).
+    /// A step was shorter than asked for: [`step_tolerance`](crate::icp::IcpParams::step_tolerance) of ICP, [`epsilon`](crate::ndt::NdtAlignParams::epsilon) of NDT.
     StepBelow,
-    /// A step of NDT was shorter than [`epsilon`](crate::ndt::NdtAlignParams::epsilon).
-    Converged,
     /// The same pairs came back again and again, with steps that are not short.
     Cycle,
     /// The alignment made as many steps as the parameters allow.
     MaxIterations,
     /// No point of the source has a pair: a cloud is empty, or nothing is within reach.
     NoPairs,
-    /// The pairs of ICP do not determine the pose: all weights are zero, or some directions kept the guess. See [`Observability`](crate::icp::Observability).
+    /// The clouds do not determine the pose. ICP: all weights are zero, or some directions kept the guess, see
+    /// [`Observability`](crate::icp::Observability). NDT: no direction improves the fit, as the Hessian determines nothing.
     Degenerate,
-    /// No direction improves the fit of NDT: the Hessian determines nothing.
-    Singular,
 }
 
 names!(Status {
     Fixed = "fixed",
     StepBelow = "step-below",
-    Converged = "converged",
     Cycle = "cycle",
     MaxIterations = "max-iterations",
     NoPairs = "no-pairs",
     Degenerate = "degenerate",
-    Singular = "singular",
 });
 
 impl Status {
     /// Whether the pose is an answer: a step was short enough, or no pair changed, and the pairs determine all directions.
     pub const fn converged(self) -> bool {
-        matches!(self, Self::Fixed | Self::StepBelow | Self::Converged)
+        matches!(self, Self::Fixed | Self::StepBelow)
     }
 }
 

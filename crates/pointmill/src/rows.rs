@@ -283,6 +283,19 @@ impl<'a, E: Element, const N: usize, const C: usize> From<&'a [[E; C]; N]> for R
     }
 }
 
+/// Checks where the samples of a batch of `rows` rows start.
+pub(crate) fn check_splits(argument: Argument, splits: &[usize], rows: usize) -> Result<()> {
+    if splits.is_sorted() && splits.first() == Some(&0) && splits.last() == Some(&rows) {
+        return Ok(());
+    }
+    let got = match splits {
+        [] => "nothing".to_owned(),
+        [first, .., last] if splits.len() > 8 => format!("{} values from {first} to {last}", splits.len()),
+        _ => format!("{splits:?}"),
+    };
+    Err(Error::argument(argument, format!("ascending values from 0 to {rows}"), got))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -109,6 +109,6 @@ fn results_are_one_object_each() {
     let of_ndt = ["transform_probability", "nvtl", "score", "hits"];
     assert_eq!(fields(found), [&common[..], &of_ndt].concat());
     let json = serde_json::to_value(found).unwrap();
-    assert_eq!(json["status"], Value::from("converged"));
+    assert_eq!(json["status"], Value::from("step-below"));
     assert_eq!(serde_json::from_value::<Pose>(json["target_from_source"].clone()).unwrap(), found.target_from_source);
 }

@@ -6,16 +6,15 @@ use crate::arrays::{Array, Home, KeptHome, Place, Value};
 use crate::cloud::{Cloud, own_stream};
 use crate::errors::{OrRaise, file, value};
 use crate::interrupt;
-use crate::pickle::{self, Reduced, field};
+use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses::poses;
 use pointmill::ndt::{
     Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtNeighbours, NdtParams, Neighbourhood,
     full_matrix,
 };
 use pointmill::{Pose, Result};
-
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyType};
+use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -473,19 +472,4 @@ impl NdtGrid {
         let (home, len) = (points.array.home(), found.len());
         Ok((home.give(found.row_splits, &[points.len() + 1])?.unbind(), home.give(found.rows, &[len])?.unbind()))
     }
-}
-
-/// Values as they lie in memory.
-fn bytes<'py, T: bytemuck::NoUninit>(py: Python<'py>, values: &[T]) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, bytemuck::cast_slice(values))
-}
-
-/// Values of a field that was written by [`bytes`].
-fn values<T: bytemuck::Pod>(fields: &Bound<'_, PyDict>, name: &'static str) -> PyResult<Vec<T>> {
-    let bytes: Bound<'_, PyBytes> = field(fields, name)?;
-    let bytes = bytes.as_bytes();
-    if !bytes.len().is_multiple_of(size_of::<T>()) {
-        return Err(value(name, format_args!("a multiple of {} bytes", size_of::<T>()), bytes.len()));
-    }
-    Ok(bytemuck::pod_collect_to_vec(bytes))
 }

@@ -4,10 +4,12 @@ use super::grid::{NdtGrid, params};
 use super::{LONG, NAMES, like_array};
 use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
-use crate::errors::{OrRaise, file};
+use crate::errors::{OrRaise, file, value};
 use crate::interrupt;
-use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams};
+use crate::pickle::{self, Reduced, bytes, field, values};
+use pointmill::ndt::{Moments as Sums, NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtMomentsTable, NdtParams};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -166,6 +168,44 @@ impl NdtMoments {
         NdtGrid::of(grid.or_raise(NAMES)?, &like)
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let (py, moments) = (slf.py(), slf.get().0.clone());
+        let table = py.detach(|| lock(&moments).table()).or_raise(NAMES)?;
+        let fields = PyDict::new(py);
+        fields.set_item("resolution", table.lattice.unit())?;
+        fields.set_item("points", table.points)?;
+        fields.set_item("non_finite", table.non_finite)?;
+        let column = |of: fn(&([i32; 3], Sums)) -> Vec<i64>| -> Vec<i64> { table.cells.iter().flat_map(of).collect() };
+        fields.set_item("coords", bytes(py, &table.cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>()))?;
+        fields.set_item("counts", bytes(py, &table.cells.iter().map(|(_, sums)| sums.count).collect::<Vec<_>>()))?;
+        fields.set_item("sums", bytes(py, &column(|(_, sums)| sums.sum.to_vec())))?;
+        fields.set_item("products", bytes(py, &column(|(_, sums)| sums.products.to_vec())))?;
+        pickle::way_back(slf, fields)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let coords: Vec<[i32; 3]> = values(fields, "coords")?;
+        let counts: Vec<u32> = values(fields, "counts")?;
+        let sums: Vec<[i64; 3]> = values(fields, "sums")?;
+        let products: Vec<[i64; 6]> = values(fields, "products")?;
+        for (name, rows) in [("counts", counts.len()), ("sums", sums.len()), ("products", products.len())] {
+            if rows != coords.len() {
+                return Err(value(name, format_args!("{} rows", coords.len()), rows));
+            }
+        }
+        let sums = counts.into_iter().zip(sums).zip(products);
+        let sums = sums.map(|((count, sum), products)| Sums { count, sum, products });
+        let moments = Moments::new(field(fields, "resolution")?).or_raise(NAMES)?;
+        let table = NdtMomentsTable {
+            lattice: *moments.lattice(),
+            points: field(fields, "points")?,
+            non_finite: field(fields, "non_finite")?,
+            cells: coords.into_iter().zip(sums).collect(),
+        };
+        Ok(Self::of(Moments::from_table(&table).or_raise(NAMES)?))
+    }
+
     fn __len__(&self) -> usize {
         self.get().len()
     }
@@ -195,6 +235,6 @@ impl NdtMoments {
     /// The number of points with a coordinate that is not finite.
     #[getter]
     fn non_finite(&self) -> u64 {
-        self.get().nonfinite()
+        self.get().non_finite()
     }
 }

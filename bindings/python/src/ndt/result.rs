@@ -30,15 +30,11 @@ pickle::fields!(NdtReport { points, non_finite, cells, sparse, degenerate, voxel
 
 impl From<&NdtReport> for Report {
     fn from(r: &NdtReport) -> Self {
-        Self {
-            points: r.points,
-            nonfinite: r.non_finite,
-            cells: r.cells,
-            sparse: r.sparse,
-            degenerate: r.degenerate,
-            voxels: r.voxels,
-            clamped: r.clamped,
-        }
+        let mut report = Self::default();
+        (report.points, report.non_finite, report.cells) = (r.points, r.non_finite, r.cells);
+        (report.sparse, report.degenerate) = (r.sparse, r.degenerate);
+        (report.voxels, report.clamped) = (r.voxels, r.clamped);
+        report
     }
 }
 
@@ -46,7 +42,7 @@ impl From<&Report> for NdtReport {
     fn from(r: &Report) -> Self {
         Self {
             points: r.points,
-            non_finite: r.nonfinite,
+            non_finite: r.non_finite,
             cells: r.cells,
             sparse: r.sparse,
             degenerate: r.degenerate,
@@ -127,7 +123,7 @@ pub(crate) struct NdtRegistration {
     target_from_source: Py<PyAny>,
     /// ``[6]`` float64: the same pose as x, y, z in metres, roll, pitch, yaw in radians.
     xyzrpy: Py<PyAny>,
-    /// Why the alignment ended: "converged", "max-iterations", "no-pairs" or "singular".
+    /// Why the alignment ended: "step-below", "max-iterations", "no-pairs" or "degenerate".
     status: String,
     /// Whether the last step was shorter than asked for.
     converged: bool,

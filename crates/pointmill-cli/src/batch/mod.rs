@@ -20,4 +20,4 @@ pub(crate) use command::{Command, Job, not_converged};
 pub(crate) use ledger::Ledger;
 pub(crate) use station::{Called, Shared, Station};
 pub(crate) use table::Cell;
-pub(crate) use trouble::Trouble;
+pub(crate) use trouble::{Refused, Trouble};

@@ -2,19 +2,25 @@
 
 use super::parse::{names, parse_bytes};
 use clap::Args;
-use pointmill_io::{Format, Limits, ReadOptions};
+use pointmill_io::{Dataset, Format, Limits, ReadOptions};
 
 /// How inputs are read.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
+    /// Data set of the inputs, which names format and columns. A --format or --columns that it does not have is an error
+    #[arg(long, value_parser = names::<Dataset>(Dataset::NAMES))]
+    pub(crate) dataset: Option<Dataset>,
     /// Format of the inputs. By default the file name decides: .bin is kitti, .pcd.bin is nuscenes, other formats have extensions of their own. If the name does not decide, the first bytes of the file do. bin is raw f32 rows with --columns values each
     #[arg(long, value_parser = names::<Format>(Format::NAMES))]
     pub(crate) format: Option<Format>,
     /// Number of values per point in raw f32 files: by default 4, in nuscenes files 5. If given, .npy and .npz inputs must have this number of columns too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub(crate) columns: Option<u32>,
-    /// Maximum number of bytes that a compressed input may unpack to. By default: npz the larger of 256 MiB and 100 times the file size, laz the larger of 16 MiB and 64 times, pcd 88 times
+    /// Scan of an E57 file, from 0 [default: all of them]
+    #[arg(long, value_name = "N")]
+    pub(crate) scan: Option<usize>,
+    /// Maximum number of bytes that a compressed input may unpack to. By default: npz and a chunk of mcap the larger of 256 MiB and 100 times the file size, laz and compressed Arrow the larger of 16 MiB and 64 times, pcd 88 times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) max_decoded_bytes: Option<u64>,
     /// Maximum number of points of an input. An input with more is an error
@@ -36,7 +42,13 @@ pub(crate) struct MemoryArgs {
 impl ReadArgs {
     /// The options of the library.
     pub(crate) fn options(&self) -> ReadOptions {
-        ReadOptions { format: self.format, columns: self.columns.map(|n| n as usize), limits: self.limits() }
+        ReadOptions {
+            dataset: self.dataset,
+            format: self.format,
+            columns: self.columns.map(|n| n as usize),
+            scan: self.scan,
+            limits: self.limits(),
+        }
     }
 
     /// The limits of the library.

@@ -38,7 +38,7 @@ pub(super) fn write(
     require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
     let (source, target) = (source.xyz(), target.xyz());
     let look = |at: &Iteration| IcpLook {
-        target_from_source: std::array::from_fn(|i| at.target_from_source.matrix()[i / 4][i % 4]),
+        target_from_source: at.target_from_source,
         stage: at.stage,
         pairs: at.pairs,
         rmse: at.rmse,

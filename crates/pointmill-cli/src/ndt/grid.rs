@@ -27,7 +27,7 @@ pub(super) fn warn_if_empty(name: &str, grid: &NdtGrid) {
     if grid.is_empty() {
         say::warning(format_args!(
             "{name}: the map is empty: {} in {}: {} with too few points, {} without extent; lower --min-points or raise --resolution",
-            counted((report.points - report.nonfinite) as usize, "point"),
+            counted((report.points - report.non_finite) as usize, "point"),
             counted(report.cells, "cell"),
             grouped(report.sparse),
             grouped(report.degenerate)

@@ -46,14 +46,14 @@ pub(super) fn grid_lines(summary: &Summary<GridTotals>) -> Vec<String> {
 }
 
 fn cells_of(report: &NdtReport) -> String {
-    let NdtReport { nonfinite, cells, sparse, degenerate, clamped, .. } = *report;
+    let NdtReport { non_finite, cells, sparse, degenerate, clamped, .. } = *report;
     format!(
         "{}: {} with too few points, {} without extent; {} voxels with a raised eigenvalue; {} points not finite",
         counted(cells, "cell"),
         grouped(sparse),
         grouped(degenerate),
         grouped(clamped),
-        grouped(nonfinite as usize),
+        grouped(non_finite as usize),
     )
 }
 

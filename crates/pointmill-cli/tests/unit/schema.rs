@@ -3,7 +3,8 @@
 //! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without the variable the test compares.
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, Kept, Summary};
-use crate::{bench, convert, devices, icp, info, ndt, roi_pool, soak, synth, voxelize};
+use crate::{bench, convert, devices, evaluate, icp, info, ndt, odometry, roi_pool, soak, synth, voxelize};
+use pointmill::pipelines::trajectory;
 use pointmill_bench::{Measurement, SoakPass};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -51,6 +52,12 @@ fn lines() -> Vec<Line> {
         matching("ndt score", None::<Match>).into(),
         matching("ndt align", None::<Match>).into(),
         of::<icp::records::Begin, icp::records::Row, icp::records::Totals>("icp").into(),
+        of::<odometry::records::Begin, odometry::records::Row, odometry::records::Totals>("odometry").into(),
+        vec![
+            ("evaluate", "begin", BEFORE, schema_of::<Begin<evaluate::records::Begin>>()),
+            ("evaluate", "frame", "after the work, for each pose", schema_of::<trajectory::Frame>()),
+            ("evaluate", "summary", AFTER, schema_of::<Summary<evaluate::records::Totals>>()),
+        ],
         without_device::<info::Begin, info::Row, info::Totals>("info").into(),
         without_device::<convert::Begin, convert::Row, convert::Totals>("convert").into(),
         vec![

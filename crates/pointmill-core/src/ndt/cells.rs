@@ -4,6 +4,8 @@ use alloc::vec::Vec;
 
 /// Cells as normal distributions, a row each.
 ///
+/// Callers may make cells of their own, for `NdtGrid::from_cells`: the struct has no other fields than these.
+///
 /// **Order**: rows by (z, y, x) of the cell. **Units**: metres, in the frame of the points. Symmetric matrices are their entries xx, xy, xz, yy, yz, zz.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NdtCells {
@@ -31,11 +33,12 @@ pub struct NdtCells {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct NdtReport {
     /// Points that were added.
     pub points: u64,
     /// Of these, rows with a coordinate that is not finite: they are in no cell.
-    pub nonfinite: u64,
+    pub non_finite: u64,
     /// Occupied cells.
     pub cells: usize,
     /// Of these, cells of fewer points than asked for.

@@ -15,7 +15,7 @@ use thiserror::Error;
 /// ```
 /// use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable};
 /// let cells = vec![([40_000, 21_000, 0], Moments::of([1, -2, 3]))];
-/// let mut table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 2, nonfinite: 1, cells };
+/// let mut table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 2, non_finite: 1, cells };
 /// assert!(table.check().is_ok());
 /// table.cells[0].1.sum[0] = 600_000;
 /// assert_eq!(
@@ -28,10 +28,10 @@ use thiserror::Error;
 pub struct NdtMomentsTable {
     /// The lattice of the cells.
     pub lattice: NdtLattice,
-    /// How many points were added: the counts of all cells, and [`NdtMomentsTable::nonfinite`].
+    /// How many points were added: the counts of all cells, and [`NdtMomentsTable::non_finite`].
     pub points: u64,
     /// How many of them have a coordinate that is not finite and are in no cell.
-    pub nonfinite: u64,
+    pub non_finite: u64,
     /// The cells (x, y, z) and their sums.
     pub cells: Vec<([i32; 3], Moments)>,
 }
@@ -88,10 +88,10 @@ impl NdtMomentsTable {
     pub fn check_points(&self) -> Result<(), NdtTableError> {
         let in_cells: u64 = self.cells.iter().map(|(_, moments)| u64::from(moments.count)).sum();
         // Not by addition, which a number from outside could take past 2^64.
-        if self.points.checked_sub(self.nonfinite) == Some(in_cells) {
+        if self.points.checked_sub(self.non_finite) == Some(in_cells) {
             return Ok(());
         }
-        let expected = format!("{in_cells} in cells and {} not finite", self.nonfinite);
+        let expected = format!("{in_cells} in cells and {} not finite", self.non_finite);
         Err(wrong("points", expected, format!("{} of both", self.points)))
     }
 }

@@ -1,7 +1,7 @@
 //! The header of a LAS file: a fixed layout, all numbers little-endian.
 //!
-//! The texts in it (system, software) may be any bytes. Counts and offsets are compared with each other and with the file here;
-//! nothing is made or repeated by one of them before.
+//! The texts in the header (system, software) may be any bytes. This module compares counts and offsets with each other and with the file
+//! before any of them is used to allocate or to loop.
 
 use super::layout::{least_record, newest_format};
 use crate::error::{IoError, excerpt};
@@ -10,44 +10,44 @@ use crate::window::Window;
 /// The first bytes of every LAS file.
 pub(crate) const MAGIC: &[u8] = b"LASF";
 
-/// Bytes of a header up to version 1.2, and of those of 1.3 and 1.4.
+/// Sizes in bytes of a header: up to version 1.2, of version 1.3 and of version 1.4.
 const LEAST: usize = 227;
 const LEAST_1_3: usize = 235;
 const LEAST_1_4: usize = 375;
-/// Bytes of the head of a variable length record, and of an extended one, of which the data stand behind it.
+/// Sizes in bytes of the head of a variable length record and of an extended one. The data of a record follow its head.
 pub(super) const VLR_HEAD: usize = 54;
 pub(super) const EVLR_HEAD: usize = 60;
 
-/// What a header says.
+/// The values of a header.
 #[derive(Debug)]
 pub(super) struct Header {
-    /// Where the points start.
+    /// Offset of the points in the file.
     pub(super) offset: u64,
     /// The number of variable length records before the points.
     pub(super) vlrs: u64,
-    /// The version, 1 and this.
+    /// The minor version; the major version is 1.
     pub(super) minor: u8,
     /// The point data record format, 0 to 10.
     pub(super) format: u8,
     /// Whether the points are compressed (LAZ).
     pub(super) compressed: bool,
-    /// Bytes of a point.
+    /// Size of a point record in bytes.
     pub(super) record: usize,
     pub(super) points: u64,
-    /// A coordinate is its whole number times `scale`, plus `shift`, in metres or what the file's projection counts in.
+    /// A coordinate is its integer times `scale`, plus `shift`. The unit is metres or the unit of the projection of the file.
     pub(super) scale: [f64; 3],
     pub(super) shift: [f64; 3],
-    /// The box that the points are said to lie in; it decides nothing.
+    /// The bounding box that the file declares. Readers use it for a warning only.
     pub(super) min: [f64; 3],
     pub(super) max: [f64; 3],
-    /// Where extended records start behind the points, and how many there are.
+    /// Offset and number of the extended records, which follow the points.
     pub(super) extended: Option<(u64, u64)>,
-    /// Whether wave forms may lie behind the points.
+    /// Whether waveform data may follow the points.
     pub(super) waveforms: bool,
 }
 
 impl Header {
-    /// Reads the header and leaves the window behind it.
+    /// Reads the header. The window is then right after it.
     pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
         let length = window.left();
         let taken = window.bytes(LEAST)?;
@@ -88,12 +88,12 @@ impl Header {
         let three = |at: usize| std::array::from_fn(|axis| f64_at(bytes, at + 8 * axis));
         let bounds: [f64; 6] = std::array::from_fn(|i| f64_at(bytes, 179 + 8 * i));
         let extended = (minor >= 4).then(|| (u64_at(bytes, 235), u64::from(u32_at(bytes, 243))));
-        // Compressors set the highest bit of the format, which is no format's.
+        // Compressors set the highest bit of the format, which no format uses.
         let (format, compressed) = (bytes[104] & 0x7f, bytes[104] & 0x80 != 0);
         let old = u64::from(u32_at(bytes, 107));
         let points = match minor {
             4 => {
-                // Formats before 6 have the number in both places, later ones 0 in the old one.
+                // Formats before 6 have the number of points in both fields; later formats have 0 in the old field.
                 let points = u64_at(bytes, 247);
                 if old != 0 && old != points {
                     let found = format!("{old} in the field of earlier versions");
@@ -121,7 +121,7 @@ impl Header {
         })
     }
 
-    /// Compares the numbers with each other, with the header's size and with the file's length, if that is known.
+    /// Compares the numbers with each other, with the size of the header and, if it is known, with the length of the file.
     fn check(&self, window: &Window<'_, '_>, size: u64, length: Option<u64>) -> Result<(), IoError> {
         let bad =
             |field: &str, wanted: String, found: String| Err(IoError::BadHeader(window.detail(field, wanted, found)));
@@ -146,7 +146,7 @@ impl Header {
             let wanted = format!("at most {length}, the file's length");
             return Err(IoError::Truncated(window.detail("offset to point data", wanted, self.offset.to_string())));
         }
-        // A count of 32 bits times 54: no overflow.
+        // A 32-bit count times 54 does not overflow.
         if self.vlrs * VLR_HEAD as u64 > self.offset - size {
             let room = (self.offset - size) / VLR_HEAD as u64;
             let wanted = format!("at most {room}, which fit before the points");
@@ -162,7 +162,7 @@ impl Header {
             if !shift.is_finite() {
                 return bad(&format!("{name} offset"), "a finite number".into(), shift.to_string());
             }
-            // What any whole number becomes: above the largest f64 it would be infinite.
+            // The largest coordinate that any integer gives. Above the largest f64 it would be infinite.
             let farthest = f64::from(i32::MIN).abs() * scale.abs() + shift.abs();
             if !farthest.is_finite() {
                 let wanted = "one that makes finite coordinates of whole numbers of 32 bits".into();
@@ -183,7 +183,7 @@ impl Header {
         Ok(())
     }
 
-    /// Fewer bytes than the points need.
+    /// The error for a file that has fewer bytes than its points need.
     pub(super) fn short(&self, window: &Window<'_, '_>, found: u64) -> IoError {
         let Self { points, record, .. } = self;
         let wanted = u128::from(*points) * *record as u128;

@@ -1,42 +1,42 @@
-//! Where the values of a point lie in its record, by point format.
+//! Positions of the values of a point in its record, for each point format.
 
 use pointmill_core::array::Dtype;
 
-/// Bytes of a record without extra ones, by format.
+/// Size in bytes of a record without extra bytes, for each format.
 const RECORDS: [usize; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
 
-/// Degrees that one step of the scan angle of formats 6 to 10 is.
+/// Size of one step of the scan angle of formats 6 to 10, in degrees.
 const ANGLE_STEP: f64 = 0.006;
 
 /// A value of a point that becomes a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Column {
     pub(super) name: &'static str,
-    /// The type in the file; of coordinates that of the metres they become.
+    /// The type in the file; for coordinates the type after scaling.
     pub(super) dtype: Dtype,
     pub(super) place: Place,
 }
 
-/// Where a value is and how it is made.
+/// Where a value is in the record, and how it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Place {
-    /// A whole number that is scaled and shifted.
+    /// A coordinate: an integer that is scaled and shifted. The value is the axis.
     Coordinate(usize),
-    /// Bits of a byte: where the byte is, the lowest bit and how many.
+    /// Bits of a byte: offset of the byte, lowest bit, number of bits.
     Bits(usize, u8, u8),
-    /// A number of the column's type.
+    /// A number of the type of the column, at this offset.
     Number(usize),
-    /// Steps of an angle.
+    /// An angle in steps, at this offset.
     Angle(usize),
 }
 
-/// The fewest bytes of a record; `None` for a format that there is not.
+/// The minimum size of a record in bytes. `None` if the format does not exist.
 pub(super) fn least_record(format: u8) -> Option<usize> {
     RECORDS.get(usize::from(format)).copied()
 }
 
-/// The newest format that a minor version of LAS 1 has. Those before it are older, or were in use before a version had them: there are
-/// files of version 1.1 with colours.
+/// The newest point format that a minor version of LAS 1 may have. All earlier formats are accepted too, because files use some formats
+/// before the version that defines them: there are files of version 1.1 with colours.
 pub(super) const fn newest_format(minor: u8) -> u8 {
     match minor {
         0..=2 => 3,
@@ -45,8 +45,8 @@ pub(super) const fn newest_format(minor: u8) -> u8 {
     }
 }
 
-/// The columns of a format: x, y, z, then in the order of the record. Left out are the directions of the scan mirror, wave packets
-/// and extra bytes.
+/// The columns of a format: x, y, z, then the others in the order of the record. The direction of the scan mirror, the edge of a flight
+/// line, wave packets and extra bytes are left out.
 pub(super) fn columns(format: u8) -> Vec<Column> {
     use Place::{Angle, Bits, Coordinate, Number};
     let mut columns = vec![];
@@ -95,7 +95,7 @@ pub(super) fn columns(format: u8) -> Vec<Column> {
 }
 
 impl Column {
-    /// The value, not of a coordinate, in a record that holds the format's bytes.
+    /// The value of a column that is not a coordinate. The record must have the size of the format.
     pub(super) fn value(&self, record: &[u8]) -> f32 {
         macro_rules! number {
             ($type:ty, $at:expr) => {
@@ -107,10 +107,16 @@ impl Column {
             (Place::Angle(at), _) => (f64::from(number!(i16, at)) * ANGLE_STEP) as f32,
             (Place::Number(at), Dtype::I8) => f32::from(record[at] as i8),
             (Place::Number(at), Dtype::U16) => f32::from(number!(u16, at)),
-            (Place::Number(at), Dtype::F64) => number!(f64, at) as f32,
+            (Place::Number(_), Dtype::F64) => self.double(record) as f32,
             (Place::Number(at), _) => f32::from(record[at]),
             (Place::Coordinate(axis), _) => number!(i32, 4 * axis) as f32,
         }
+    }
+
+    /// The value of a column of `f64` that is not a coordinate.
+    pub(super) fn double(&self, record: &[u8]) -> f64 {
+        let Place::Number(at) = self.place else { return f64::NAN };
+        f64::from_le_bytes(std::array::from_fn(|i| record[at + i]))
     }
 }
 
@@ -135,7 +141,7 @@ mod tests {
                     *byte |= mask;
                 }
             }
-            // Nothing but the mirror's two bits and wave packets is left out.
+            // Only the two bits of the mirror and wave packets are left out.
             let mirror = if format < 6 { (14, 0xc0) } else { (15, 0xc0) };
             let waves = if matches!(format, 4 | 5 | 9 | 10) { 29 } else { 0 };
             for (at, byte) in bits[..record - waves].iter().enumerate() {

@@ -1,10 +1,10 @@
-//! LAS files of the versions 1.0 to 1.4, and compressed ones (LAZ) with the feature `laz`.
+//! Reads LAS files of versions 1.0 to 1.4 and, with the feature `laz`, compressed LAS files (LAZ).
 //!
-//! A coordinate is a whole number of 32 bits, scaled and shifted; that is done in `f64`, and kept beside the cloud as
-//! [`Scan::xyz_f64`](crate::Scan::xyz_f64) where `f32` loses some of it, which on maps it does.
+//! A coordinate is a 32-bit integer that the reader scales and shifts in `f64`. If `f32` loses a bit of it, as in most maps, the reader
+//! also keeps the `f64` coordinates as [`Scan::xyz_f64`](crate::Scan::xyz_f64).
 //!
-//! The header, every variable length record and every extended one must lie in the file. The data of these records are not read, but
-//! for the one that says how points are compressed.
+//! The header, all variable length records and all extended records must be inside the file. The reader skips the data of these records,
+//! except for the record that describes the compression of the points.
 
 mod header;
 mod layout;
@@ -16,7 +16,7 @@ mod vlr;
 #[cfg(feature = "laz")]
 pub use laz::hush_decoder_panics;
 
-/// Does nothing: there is no decoder of LAZ without the feature `laz`.
+/// Does nothing: without the feature `laz` there is no LAZ decoder.
 #[cfg(not(feature = "laz"))]
 pub fn hush_decoder_panics() {}
 
@@ -28,7 +28,7 @@ use crate::window::{WINDOW, Window};
 use header::Header;
 use points::Points;
 
-/// How every LAS and LAZ file starts.
+/// The first bytes of every LAS and LAZ file.
 pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 
 /// Reads the points of a file.
@@ -40,7 +40,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     if header.compressed {
         return compressed(&mut window, bounds, &header, packing, points);
     }
-    // Before anything is taken for as many points.
+    // Check the limits before memory for the points is allocated.
     let size = u128::from(header.points) * header.record as u128;
     if let Some(left) = window.left().filter(|&left| u128::from(left) < size) {
         return Err(header.short(&window, left));
@@ -60,7 +60,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         points.push(window.source(), window.at(&taken))?;
         done += step;
     }
-    // A product that was read does not overflow.
+    // The bytes have been read, so the product does not overflow.
     let end = header.offset + size as u64;
     let rest = vlr::read_extended(&mut window, &header, end)?;
     Ok(points.into_rows(rest))

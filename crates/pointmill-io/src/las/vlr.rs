@@ -1,18 +1,19 @@
-//! Variable length records, before the points, and extended ones, behind them: each a head that says how long its data are.
+//! Variable length records before the points and extended records after them. A record is a head, which has the length of the data, and the
+//! data.
 
 use super::header::{EVLR_HEAD, Header, VLR_HEAD, u16_at, u64_at};
 use crate::error::IoError;
 use crate::window::Window;
 
-/// Who writes the record that says how points are compressed, and its number.
+/// User id and record id of the record that describes the compression of the points.
 const PACKING: (&[u8], u16) = (b"laszip encoded", 22204);
 
-/// Passes over the records before the points; the data of the one about compression, if there is one and the points need it.
+/// Skips the records before the points. Returns the data of the record about compression, if it exists and the points are compressed.
 pub(super) fn read(window: &mut Window<'_, '_>, header: &Header) -> Result<Option<Vec<u8>>, IoError> {
     let mut packing = None;
     for i in 0..header.vlrs {
         let told = |field: &str| format!("variable length record {i}: {field}");
-        // What is before the points, of which the header made sure that it is in the file.
+        // The bytes before the points. The header check has ensured that they are in the file.
         let room = header.offset.saturating_sub(window.position());
         let taken = window.bytes(VLR_HEAD)?;
         if taken.len() < VLR_HEAD || room < VLR_HEAD as u64 {
@@ -37,7 +38,7 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &Header) -> Result<Optio
             window.skip(u64::from(length))?;
         }
     }
-    // What lies between the records and the points is nobody's. Of a stream it is seen only here whether so much comes.
+    // Bytes between the records and the points have no meaning. For a stream, only this skip shows whether they exist.
     let between = header.offset.saturating_sub(window.position());
     let found = window.skip(between)?;
     if found < between {
@@ -47,7 +48,7 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &Header) -> Result<Optio
     Ok(packing)
 }
 
-/// Passes over the records behind the points, which end at `end`, where the window is; the number of bytes that belong to nothing.
+/// Skips the extended records. The points end at `end`, where the window is. Returns the number of bytes that belong to no record.
 pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u64) -> Result<u64, IoError> {
     if let Some((start, count)) = header.extended {
         if start < end {
@@ -70,7 +71,7 @@ pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u
     Ok(if header.waveforms { 0 } else { rest })
 }
 
-/// Passes over bytes that must be there.
+/// Skips bytes; it is an error if they do not exist.
 fn skip(window: &mut Window<'_, '_>, count: u64, field: &str) -> Result<(), IoError> {
     if let Some(left) = window.left().filter(|&left| left < count) {
         return Err(IoError::Truncated(window.detail(field, format!("{count} bytes"), format!("{left} bytes"))));

@@ -52,7 +52,7 @@ pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoErr
 /// use pointmill_core::ndt::NdtMomentsTable;
 /// use pointmill_io::{Limits, read_ndt_moments_within, write_ndt_moments};
 /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-within.arrow", std::process::id()));
-/// let table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 0, nonfinite: 0, cells: vec![] };
+/// let table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 0, non_finite: 0, cells: vec![] };
 /// write_ndt_moments(&path, &table)?;
 /// let limits = Limits { max_memory: Some(100), ..Limits::default() };
 /// assert_eq!(read_ndt_moments_within(&path, &limits).unwrap_err().class(), "LimitExceeded");
@@ -239,7 +239,7 @@ fn header(metadata: &[&str; KEYS.len()]) -> Parsed<NdtMomentsTable> {
         let number = metadata[k].parse::<u64>().ok().filter(|n| n.to_string() == metadata[k]);
         number.ok_or_else(|| bad(field(k), "a number below 2^64", text(k)))
     };
-    Ok(NdtMomentsTable { lattice, points: number(4)?, nonfinite: number(5)?, cells: Vec::new() })
+    Ok(NdtMomentsTable { lattice, points: number(4)?, non_finite: number(5)?, cells: Vec::new() })
 }
 
 /// Names and types, in this order and no others.

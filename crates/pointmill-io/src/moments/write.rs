@@ -33,7 +33,7 @@ const ALIGNMENT: usize = 64;
 /// use pointmill_io::{NdtMomentsTable, read_ndt_moments, write_ndt_moments};
 /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}.arrow", std::process::id()));
 /// let cells = vec![([40_000, 21_000, 0], Moments::of([1, -2, 3]))];
-/// let table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 2, nonfinite: 1, cells };
+/// let table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 2, non_finite: 1, cells };
 /// write_ndt_moments(&path, &table)?;
 /// assert_eq!(read_ndt_moments(&path)?, table);
 /// # std::fs::remove_file(&path).ok();
@@ -62,7 +62,7 @@ fn metadata(table: &NdtMomentsTable) -> HashMap<String, String> {
         format!("{:08x}", table.lattice.inv().to_bits()),
         format!("{:?}", table.lattice.unit()),
         table.points.to_string(),
-        table.nonfinite.to_string(),
+        table.non_finite.to_string(),
     ];
     columns::KEYS.map(String::from).into_iter().zip(values).collect()
 }

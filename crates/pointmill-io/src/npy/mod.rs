@@ -163,7 +163,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         None => source.fill(&mut rest)? as u64,
     };
     let warnings = if rest > 0 { vec![Warning::TrailingBytes { bytes: rest }] } else { vec![] };
-    Ok(Rows { data, columns, dtype: header.dtype, xyz_f64, warnings, ..Rows::EMPTY })
+    Ok(Rows { data, columns, dtype: header.dtype, names: bounds.names, xyz_f64, warnings, ..Rows::EMPTY })
 }
 
 /// Checks what the header says against the bytes that can come.

@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
+use zip::{CompressionMethod, DateTime, System, ZipWriter};
 
 /// The array that holds a cloud's points.
 const POINTS: &str = "points";
@@ -200,6 +200,7 @@ fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> 
         let options = SimpleFileOptions::DEFAULT
             .compression_method(CompressionMethod::Stored)
             .last_modified_time(DateTime::DEFAULT)
+            .system(System::Unix) // Else the byte that says it depends on the machine.
             .unix_permissions(0o644)
             .large_file(bytes >= LARGE);
         zip.start_file(format!("{name}.npy"), options)?;

@@ -1,4 +1,4 @@
-//! The header of a PCD file: lines of a key and its values, the last of which is `DATA`.
+//! The header of a PCD file: lines with a key and its values. The last line is `DATA`.
 
 use crate::error::{IoError, excerpt};
 use crate::records::{MAX_RECORD, name};
@@ -6,13 +6,13 @@ use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::ops::Range;
 
-/// The most fields, padding among them.
+/// Maximum number of fields, padding included.
 const MAX_FIELDS: usize = 2048;
 
-/// The name of fields that hold nothing.
+/// The name of padding fields.
 pub(super) const PADDING: &str = "_";
 
-/// How the data are written.
+/// The encoding of the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Encoding {
     Ascii,
@@ -20,13 +20,13 @@ pub(super) enum Encoding {
     Compressed,
 }
 
-/// What a header says.
+/// The values of a header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) encoding: Encoding,
     pub(super) points: u64,
     pub(super) fields: Vec<Field>,
-    /// Bytes of a point, at most [`MAX_RECORD`].
+    /// Size of a point in bytes, at most [`MAX_RECORD`].
     pub(super) record: usize,
 }
 
@@ -37,11 +37,11 @@ pub(super) struct Field {
     pub(super) name: Option<String>,
     pub(super) dtype: Dtype,
     pub(super) count: usize,
-    /// Where it lies in a record.
+    /// Offset in a record.
     pub(super) place: Range<usize>,
 }
 
-/// The keys that may come, in the order in which they usually do; `COLUMNS` is an old name of `FIELDS`.
+/// The accepted keys, in their usual order. `COLUMNS` is an old name of `FIELDS`.
 const KEYS: [&str; 10] =
     ["VERSION", "FIELDS", "SIZE", "TYPE", "COUNT", "WIDTH", "HEIGHT", "VIEWPOINT", "POINTS", "DATA"];
 
@@ -84,12 +84,12 @@ impl Lines {
         at.and_then(|at| self.0[at].as_deref())
     }
 
-    /// A key that there must be.
+    /// Returns the values of a required key.
     fn need(&self, window: &Window<'_, '_>, key: &str) -> Result<&[Vec<u8>], IoError> {
         self.get(key).ok_or_else(|| IoError::MissingField(window.detail("header", key, "none")))
     }
 
-    /// A key with a value for each of `fields` fields.
+    /// Returns the values of a key that has one value for each of `fields` fields.
     fn each(&self, window: &Window<'_, '_>, key: &str, fields: usize) -> Result<&[Vec<u8>], IoError> {
         let values = self.need(window, key)?;
         if values.len() != fields {
@@ -99,7 +99,7 @@ impl Lines {
         Ok(values)
     }
 
-    /// A key with one whole number, if it is there.
+    /// Returns the integer of a key with one value, if the key exists.
     fn number(&self, window: &Window<'_, '_>, key: &str) -> Result<Option<u64>, IoError> {
         match self.get(key) {
             None => Ok(None),
@@ -110,11 +110,11 @@ impl Lines {
 }
 
 impl Header {
-    /// Reads a header and leaves the window at the data.
+    /// Reads a header. The window is then at the data.
     pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
         let lines = Lines::read(window)?;
         if let Some(version) = lines.get("VERSION") {
-            // Without `TYPE` there is nothing to read older versions by.
+            // Files of older versions without `TYPE` cannot be read.
             let known = [".5", ".6", ".7", "0.5", "0.6", "0.7"];
             if !matches!(version, [one] if known.iter().any(|k| k.as_bytes() == one)) {
                 let found = excerpt(&version.join(&b' '));
@@ -143,7 +143,7 @@ impl Header {
     }
 }
 
-/// The fields and the bytes of a record.
+/// Returns the fields and the size of a record in bytes.
 fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize), IoError> {
     let names = lines.need(window, "FIELDS")?;
     let sizes = lines.each(window, "SIZE", names.len())?;
@@ -185,11 +185,11 @@ fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize),
     Ok((fields, record))
 }
 
-/// The number of points, which the header may tell twice.
+/// Returns the number of points. The header may have it twice.
 fn points(window: &Window<'_, '_>, lines: &Lines) -> Result<u64, IoError> {
     let [points, width, height] = ["POINTS", "WIDTH", "HEIGHT"].map(|key| lines.number(window, key));
     let (points, width, height) = (points?, width?, height?.unwrap_or(1));
-    // As 128 bits: the product of two 32-bit numbers is where other readers wrap.
+    // Compute with 128 bits, so that the product cannot overflow.
     let product = width.map(|width| u128::from(width) * u128::from(height));
     match (points, product) {
         (Some(points), Some(product)) if u128::from(points) != product => {

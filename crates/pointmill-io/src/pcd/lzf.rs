@@ -1,11 +1,11 @@
-//! LZF, the compression of PCD files: bytes as they are, and references to earlier ones.
+//! LZF, the compression of PCD files: literal bytes, and references to earlier bytes.
 //!
-//! The one crate for it is given up by its authors, and all that is needed is these lines, which trust nothing.
+//! The only crate for LZF is no longer maintained. This module needs few lines and checks every length and distance.
 
-/// The most that data can grow: a reference of three bytes stands for up to 264.
+/// Maximum growth factor: a reference of three bytes unpacks to up to 264 bytes.
 pub(super) const MAX_GROWTH: u64 = 264 / 3;
 
-/// Unpacks a stream into exactly `length` bytes, in memory that the caller took; what is wrong with the stream otherwise.
+/// Unpacks a stream into exactly `length` bytes, in memory that the caller has allocated. Returns what is wrong with the stream otherwise.
 pub(super) fn unpack(mut packed: &[u8], length: usize, out: &mut Vec<u8>) -> Result<(), &'static str> {
     const ENDS: &str = "a stream that ends inside an instruction";
     let end = out.len() + length;
@@ -13,7 +13,7 @@ pub(super) fn unpack(mut packed: &[u8], length: usize, out: &mut Vec<u8>) -> Res
     while let Some((&control, rest)) = packed.split_first() {
         let control = usize::from(control);
         if control < 32 {
-            // So many bytes as they are, and one more.
+            // This number of literal bytes, plus one.
             let (bytes, rest) = rest.split_at_checked(control + 1).ok_or(ENDS)?;
             if bytes.len() > end - out.len() {
                 return Err("more bytes than declared");
@@ -22,7 +22,7 @@ pub(super) fn unpack(mut packed: &[u8], length: usize, out: &mut Vec<u8>) -> Res
             packed = rest;
             continue;
         }
-        // Three bits of length, of which 7 means that a byte more follows; thirteen bits of distance.
+        // Three bits of length, where 7 means that one more byte of length follows; thirteen bits of distance.
         let (more, rest) = if control >> 5 == 7 {
             let (&more, rest) = rest.split_first().ok_or(ENDS)?;
             (usize::from(more), rest)
@@ -38,7 +38,7 @@ pub(super) fn unpack(mut packed: &[u8], length: usize, out: &mut Vec<u8>) -> Res
         if count > end - out.len() {
             return Err("more bytes than declared");
         }
-        // A reference may reach into what it makes: then it repeats.
+        // A reference may overlap its own output; the bytes then repeat.
         let mut from = out.len() - distance;
         let mut left = count;
         while left > 0 {
@@ -66,7 +66,7 @@ mod tests {
     fn instructions_do_what_they_say() {
         assert_eq!(unpacked(b"", 0).unwrap(), b"");
         assert_eq!(unpacked(b"\x02abc", 3).unwrap(), b"abc");
-        // Three bytes from two back, and thus one of its own.
+        // Three bytes from distance two, so the reference overlaps its own output by one byte.
         assert_eq!(unpacked(b"\x02abc\x20\x01", 6).unwrap(), b"abcbcb");
         assert_eq!(unpacked(b"\x00a\xe0\xff\x00", 265).unwrap(), [b'a'; 265]);
         let mut far = vec![];

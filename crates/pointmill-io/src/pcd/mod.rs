@@ -1,7 +1,7 @@
 //! PCD files of the Point Cloud Library: named fields, as text, binary, or compressed by LZF.
 //!
-//! Fields called `_` are padding and left out. A field of several numbers becomes as many columns: `normal` of three is
-//! `normal_0`, `normal_1` and `normal_2`. The viewpoint is not applied.
+//! Fields called `_` are padding and are left out. A field with several numbers becomes several columns: `normal` with three numbers
+//! becomes `normal_0`, `normal_1` and `normal_2`. The viewpoint is not applied.
 
 mod header;
 mod lzf;
@@ -14,10 +14,10 @@ use crate::limits::Bounds;
 use crate::records::{Columns, Entry, Order, Table, records, split};
 use crate::rows::Rows;
 use crate::source::Source;
-use crate::window::{WINDOW, Window};
+use crate::window::Window;
 use header::{Encoding, Header};
 
-/// How PCD files start: with a comment, or with the first line of the header.
+/// The first bytes of PCD files: a comment, or the first line of the header.
 pub(crate) const SIGNATURES: &[&[u8]] = &[b"# .PCD", b"VERSION "];
 
 /// Reads the rows of a file.
@@ -27,12 +27,12 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let mut table = Table::new(columns(&window, bounds, &header)?);
     match header.encoding {
         Encoding::Ascii => {
-            // Text takes memory as its lines come, and ends where they do.
+            // Text: memory is allocated while lines are read, until the lines end.
             bounds.check_points(window.source(), header.points)?;
             text(&mut window, &header, &mut table)?;
         }
         Encoding::Binary => {
-            // Before anything is taken for as many points.
+            // Check the limits before memory for the points is allocated.
             let size = u128::from(header.points) * header.record as u128;
             if let Some(left) = window.left().filter(|&left| u128::from(left) < size) {
                 return Err(short(&window, &header, left));
@@ -51,12 +51,12 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     Ok(table.into_rows(rest))
 }
 
-/// Values of a line of text.
+/// Number of values in a line of text.
 fn tokens(header: &Header) -> u64 {
     header.fields.iter().map(|f| f.count as u64).sum()
 }
 
-/// A column for each number of each field but padding.
+/// Returns a column for each number of each field, except padding.
 fn columns(window: &Window<'_, '_>, bounds: &Bounds, header: &Header) -> Result<Columns, IoError> {
     let mut entries = vec![];
     let mut token = 0;
@@ -73,7 +73,7 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, header: &Header) -> Result<
     Columns::new(window, bounds, entries, header.record)
 }
 
-/// Fewer bytes than points need.
+/// The error for a file with fewer bytes than its points need.
 fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
     let Header { points, record, .. } = header;
     let wanted = u128::from(*points) * *record as u128;
@@ -81,7 +81,7 @@ fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
     IoError::Truncated(window.detail("data", wanted, format!("{found} bytes ({} points)", found / *record as u64)))
 }
 
-/// Reads points written as text, one a line.
+/// Reads points written as text, one per line.
 fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Result<(), IoError> {
     let wanted = tokens(header);
     let mut tokens = vec![];
@@ -106,9 +106,9 @@ fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Resu
     Ok(())
 }
 
-/// Reads points written field after field and compressed.
+/// Reads compressed points, which are stored field by field.
 fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, table: &mut Table) -> Result<(), IoError> {
-    // There is nothing to compress, and some writers then write no sizes either.
+    // Nothing is compressed, and some writers then omit the sizes too.
     if header.points == 0 && window.rest()? == 0 {
         return Ok(());
     }
@@ -135,16 +135,11 @@ fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, tab
         let found = format!("{packed} bytes, which cannot give as many");
         return Err(IoError::Decompress(window.detail("data", format!("{declared} bytes uncompressed"), found)));
     }
-    // As the bytes come: without a known length `packed` is only a claim.
+    // Memory is allocated while bytes are read: if the length of the source is unknown, `packed` cannot be checked before.
     let mut bytes: Vec<u8> = vec![];
-    while (bytes.len() as u64) < packed {
-        let step = (packed - bytes.len() as u64).min(WINDOW as u64) as usize;
-        let taken = window.bytes(step)?;
-        if taken.is_empty() {
-            return Err(IoError::Truncated(window.detail("data", wanted, format!("{} bytes", bytes.len()))));
-        }
-        window.source().reserve(&mut bytes, taken.len())?;
-        bytes.extend_from_slice(window.at(&taken));
+    let found = window.read_into(&mut bytes, packed)?;
+    if found < packed {
+        return Err(IoError::Truncated(window.detail("data", wanted, format!("{found} bytes"))));
     }
     let mut out = window.source().room(size)?;
     lzf::unpack(&bytes, size, &mut out)

@@ -1,4 +1,4 @@
-//! Clouds into PCD files.
+//! Writes clouds to PCD files.
 
 use super::header::PADDING;
 use crate::destination::Destination;
@@ -8,12 +8,13 @@ use crate::whole::write_to;
 use pointmill_core::array::Dtype;
 use std::io::Write as _;
 
-/// Writes a cloud as a PCD file, version 0.7, binary, in one row of points, whole or not at all (see [`write_whole`](crate::write_whole)).
+/// Writes a cloud as a PCD file: version 0.7, binary, all points in one row. The file is written completely or not at all (see
+/// [`write_whole`](crate::write_whole)).
 ///
-/// The same points give the same bytes. NaN of `f32` keep their bits, as colours have that are packed into one.
+/// The same points give the same bytes. NaN of `f32` keep their bits, so colours that are packed into an `f32` are preserved.
 ///
 /// # Errors
-/// As [`write_ply`](crate::write_ply), and a column called `_`, which is how the format names padding.
+/// As [`write_ply`](crate::write_ply); also a column called `_`, because the format uses this name for padding.
 ///
 /// ```
 /// use pointmill_core::Points;

@@ -1,50 +1,50 @@
-//! The header of a PLY file: lines of text that tell elements, their number, and the properties of each.
+//! The header of a PLY file: lines of text with the elements, their number of rows, and the properties of each.
 
 use crate::error::{IoError, excerpt};
 use crate::records::{MAX_RECORD, name};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 
-/// The most elements. Meshes have two or three.
+/// Maximum number of elements. Meshes have two or three.
 const MAX_ELEMENTS: usize = 64;
-/// The most properties, of all elements together.
+/// Maximum number of properties of all elements together.
 const MAX_PROPERTIES: usize = 2048;
 const _: () = assert!(8 * MAX_PROPERTIES <= MAX_RECORD);
 
-/// How the data are written.
+/// The encoding of the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Encoding {
     Ascii,
     Binary { big_endian: bool },
 }
 
-/// What a header says.
+/// The values of a header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) encoding: Encoding,
     pub(super) elements: Vec<Element>,
 }
 
-/// Rows of one kind.
+/// An element: rows of one kind.
 #[derive(Debug, PartialEq)]
 pub(super) struct Element {
     pub(super) name: String,
-    /// The number of rows; nothing is known of it yet.
+    /// The number of rows that the header declares. It has not been checked yet.
     pub(super) count: u64,
     pub(super) properties: Vec<Property>,
 }
 
-/// A value of a row, or a list of them.
+/// A property: a value of a row, or a list of values.
 #[derive(Debug, PartialEq)]
 pub(super) struct Property {
     pub(super) name: String,
     pub(super) dtype: Dtype,
-    /// For a list the type of its length.
+    /// The type of the length, if the property is a list.
     pub(super) list: Option<Dtype>,
 }
 
 impl Element {
-    /// The fewest bytes a binary row can have, that of empty lists.
+    /// The minimum size of a binary row in bytes: the size with empty lists.
     pub(super) fn least_bytes(&self) -> u64 {
         self.properties.iter().map(|p| p.list.unwrap_or(p.dtype).bytes() as u64).sum()
     }
@@ -55,12 +55,12 @@ impl Element {
 }
 
 impl Header {
-    /// Reads a header and leaves the window at the data.
+    /// Reads a header. The window is then at the data.
     pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
         let Some(first) = window.header_line()? else {
             return Err(IoError::Truncated(window.detail("header", "`ply`", "an empty file")));
         };
-        if window.at(&first) != b"ply" {
+        if window.at(&first).trim_ascii_end() != b"ply" {
             let found = excerpt(window.at(&first));
             return Err(IoError::BadHeader(window.detail("line 1", "`ply`", found)));
         }
@@ -74,7 +74,7 @@ impl Header {
             let text = window.at(&line);
             let words: Vec<&[u8]> = text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).take(6).collect();
             match words[..] {
-                // Text of any kind, in any encoding.
+                // Comments may be any text in any encoding.
                 [b"comment" | b"obj_info", ..] => {}
                 [b"end_header"] => break,
                 [b"format", kind, version] if encoding.is_none() => {
@@ -186,6 +186,7 @@ mod tests {
         let text = "ply\r\ncomment a b\r\nelement v 2\r\nformat ascii 1.0\r\nproperty  list\tuchar int i\r\nproperty float64 x\r\n\
                     element w 0\r\nend_header\r\nrest";
         let header = read(text).unwrap();
+        assert_eq!(read(&text.replacen("ply", "ply \t", 1)).unwrap(), header);
         let v = &header.elements[0];
         assert_eq!((header.encoding, header.elements.len(), &*v.name, v.count), (Encoding::Ascii, 2, "v", 2));
         assert_eq!(v.properties[0], Property { name: "i".into(), dtype: Dtype::I32, list: Some(Dtype::U8) });
@@ -224,5 +225,6 @@ mod tests {
         }
         assert_eq!(read("").unwrap_err(), "Truncated: h: header: wanted `ply`, found an empty file");
         assert_eq!(read("PLY\n").unwrap_err(), "BadHeader: h: line 1: wanted `ply`, found `PLY`");
+        assert_eq!(read("ply a\n").unwrap_err(), "BadHeader: h: line 1: wanted `ply`, found `ply a`");
     }
 }

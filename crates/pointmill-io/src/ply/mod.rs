@@ -1,6 +1,6 @@
-//! PLY files: the scalar properties of the element `vertex`, as text or binary of either byte order.
+//! Reads PLY files: the scalar properties of the element `vertex`, as text or binary of either byte order.
 //!
-//! Other elements and all lists are passed over, but must be whole: what follows them lies where they end.
+//! The reader skips other elements and all lists. They must be complete, because the following data begin where they end.
 
 mod header;
 mod write;
@@ -17,8 +17,8 @@ use header::{Element, Encoding, Header};
 use pointmill_core::array::Dtype;
 use std::ops::Range;
 
-/// How every PLY file starts.
-pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r\n"];
+/// The first bytes of PLY files. Some writers put a blank after `ply`.
+pub(crate) const SIGNATURES: &[&[u8]] = &[b"ply\n", b"ply\r\n", b"ply ", b"ply\t"];
 
 /// The element that holds the points.
 const VERTEX: &str = "vertex";
@@ -34,7 +34,8 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     };
     let mut table = Table::new(columns(&window, bounds, vertex)?);
     for element in &header.elements {
-        // Before anything is taken or done for as many rows. Text takes memory as its lines come, and ends where they do.
+        // Check the limits before memory is allocated or a loop runs for the declared rows. For text, memory is allocated while lines are
+        // read, until the lines end.
         let each = element.least_bytes();
         if let (Encoding::Binary { .. }, Some(left)) = (header.encoding, window.left())
             && u128::from(element.count) * u128::from(each) > u128::from(left)
@@ -57,7 +58,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     Ok(table.into_rows(rest))
 }
 
-/// The scalar properties as columns. Their record is the row without its lists.
+/// Returns the scalar properties as columns. Their record is the row without its lists.
 fn columns(window: &Window<'_, '_>, bounds: &Bounds, vertex: &Element) -> Result<Columns, IoError> {
     let mut record = 0;
     let scalars = vertex.properties.iter().filter(|p| p.list.is_none());
@@ -70,7 +71,7 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, vertex: &Element) -> Result
     Columns::new(window, bounds, entries, record)
 }
 
-/// Fewer bytes than rows need.
+/// The error for a file with fewer bytes than its rows need.
 fn short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) -> IoError {
     let Element { name, count, .. } = element;
     let more = if element.has_lists() { " or more" } else { "" };
@@ -80,7 +81,7 @@ fn short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) -> I
     IoError::Truncated(window.detail(&format!("element `{name}`"), wanted, found))
 }
 
-/// Reads or passes over the rows of an element written as text, one a line.
+/// Reads or skips the rows of an element written as text, one per line.
 fn text(window: &mut Window<'_, '_>, element: &Element, mut rows: Option<&mut Table>) -> Result<(), IoError> {
     if element.properties.is_empty() {
         return Ok(());
@@ -107,7 +108,7 @@ fn text(window: &mut Window<'_, '_>, element: &Element, mut rows: Option<&mut Ta
     Ok(())
 }
 
-/// Leaves the lists of a line out, and checks that it has as many values as it must.
+/// Removes the lists from a line, and checks that the line has the right number of values.
 fn without_lists(
     window: &Window<'_, '_>,
     line: &[u8],
@@ -142,7 +143,7 @@ fn without_lists(
     Ok(())
 }
 
-/// Reads or passes over the rows of an element written as binary.
+/// Reads or skips the rows of an element written as binary.
 fn binary(
     window: &mut Window<'_, '_>,
     element: &Element,
@@ -150,7 +151,7 @@ fn binary(
     big_endian: bool,
 ) -> Result<(), IoError> {
     let each = element.least_bytes();
-    // Of rows without a property there may be any number; there is nothing to pass over.
+    // Rows without properties have no bytes, so there is nothing to skip, whatever their number.
     if each == 0 {
         return Ok(());
     }
@@ -162,7 +163,7 @@ fn binary(
             short(window, element, each, found)
         }),
         None => {
-            // Without a known length the product may be more than can be counted, but not more than comes.
+            // If the length of the source is unknown, the product may overflow; then it is larger than any source.
             let bytes = element.count.saturating_mul(each);
             let found = window.skip(bytes)?;
             if found < bytes { Err(short(window, element, each, found)) } else { Ok(()) }
@@ -170,7 +171,7 @@ fn binary(
     }
 }
 
-/// Rows of which each has a length of its own.
+/// Reads rows that differ in length, because they have lists.
 fn with_lists(
     window: &mut Window<'_, '_>,
     element: &Element,
@@ -211,7 +212,7 @@ fn with_lists(
     Ok(())
 }
 
-/// The length of a list, at most 2^32 - 1; `None` if it is negative.
+/// Returns the length of a list, at most 2^32 - 1, or `None` if it is negative.
 fn list_length(bytes: &[u8], dtype: Dtype, big_endian: bool) -> Option<u64> {
     let mut wide = [0; 8];
     for (to, &from) in wide.iter_mut().zip(bytes.iter().rev()) {

@@ -1,4 +1,4 @@
-//! Clouds into PLY files.
+//! Writes clouds to PLY files.
 
 use crate::destination::Destination;
 use crate::error::IoError;
@@ -8,13 +8,14 @@ use pointmill_core::array::Dtype;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// Writes a cloud as a PLY file, binary in little-endian order, whole or not at all (see [`write_whole`](crate::write_whole)).
+/// Writes a cloud as a PLY file, binary in little-endian order. The file is written completely or not at all (see
+/// [`write_whole`](crate::write_whole)).
 ///
 /// The same points give the same bytes. NaN of `f32` keep their bits; in coordinates written as `f64` they stay NaN.
 ///
 /// # Errors
-/// Names that differ in number from the columns, that do not start with x, y, z, or that cannot stand in a header; what the system
-/// refuses.
+/// The number of names differs from the number of columns; the names do not start with x, y, z; a name is not valid in a header; the system
+/// reports an error.
 ///
 /// ```
 /// use pointmill_core::Points;
@@ -45,7 +46,7 @@ pub fn write_ply(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), Io
     })
 }
 
-/// The older name of a type, which every reader knows.
+/// The old name of a type, which every reader knows.
 const fn type_name(dtype: Dtype) -> &'static str {
     match dtype {
         Dtype::I8 => "char",

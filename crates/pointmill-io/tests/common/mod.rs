@@ -1,6 +1,7 @@
 //! What the tests share.
 #![allow(dead_code)] // Each test uses a part.
 
+pub(crate) mod bag;
 pub(crate) mod damage;
 pub(crate) mod ends;
 pub(crate) mod named;

@@ -1,7 +1,7 @@
 //! Good files of every format, with what of their structure damage should know.
 
 use super::named::{Encoding, Table};
-use super::{header, npy, zip};
+use super::{bag, header, npy, zip};
 use pointmill_io::{Dtype, Format};
 use std::path::Path;
 
@@ -43,7 +43,55 @@ impl Valid {
 pub(crate) fn all() -> Vec<Valid> {
     let mut files = [raw(), arrays(), archives(), named()].concat();
     files.extend(las());
+    files.extend(feather());
+    files.extend(bags());
+    files.extend(text());
     files
+}
+
+fn text() -> Vec<Valid> {
+    let csv = "x,y,z,time\n# five\n0.5,-1,2.25e3,1\n1,2,3,2\n\n-0,nan,3,3\n4,5,6,4\n1e-3,7,8,5\n";
+    let pts = "4\r\n1.5 2.5 3.5 -12 255 0 1\r\n1 2 3 0 1 2 3\r\n  4\t5 6 0 1 2 3 \r\n7 8 9 0 1 2 3\r\n";
+    let xyz = "//X;Y;Z;I\n691764.125;5335880.1;520;1\n691764.5;5335880.2;521;2\n691764.5;5335880.2;521;2;\n";
+    [("a.csv", Format::Csv, csv), ("a.pts", Format::Xyz, pts), ("a.asc", Format::Xyz, xyz)]
+        .map(|(name, format, text)| {
+            let valid = Valid::new(name, format, text.as_bytes().to_vec());
+            Valid { boundaries: (0..text.len()).collect(), header: 24, text: true, ..valid }
+        })
+        .to_vec()
+}
+
+/// Fixtures of Arrow; every word of their descriptions may be a number.
+fn feather() -> Vec<Valid> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/feather");
+    ["sweep_lz4.feather", "sweep_zstd.feather", "sweep_plain.feather", "stream_lz4.arrow", "survey_zstd.arrow"]
+        .map(|name| {
+            let format = if name.ends_with("feather") { Format::Feather } else { Format::Arrow };
+            let bytes = std::fs::read(folder.join(name)).unwrap();
+            let mut valid = Valid::new(name, format, bytes);
+            let length = valid.bytes.len();
+            valid.boundaries.extend((8..length).step_by(if length > 6000 { 128 } else { 64 }));
+            // Messages, and what follows them; before the end stands the footer.
+            let described = (0..1600).chain(length.saturating_sub(600)..length - 8).filter(|at| at % 4 == 0);
+            valid.numbers = described.map(|at| (at, 4)).collect();
+            valid
+        })
+        .to_vec()
+}
+
+/// A cloud in a chunk with its index, and one outside of chunks.
+fn bags() -> Vec<Valid> {
+    let points: Vec<_> = (0..9).map(|i| [i as f32, 0.5 * i as f32, -1.0]).collect();
+    let (clouds, message) = (bag::clouds(1, "/a"), bag::message(1, 7, &bag::Message::new(&points).bytes()));
+    let chunk = bag::plain_chunk(&[&clouds[..], &message].concat());
+    let index = bag::index(1, &[(7, clouds.len() as u64)]);
+    [vec![clouds.clone(), chunk, index, bag::statistics(1, 1)], vec![clouds, message]]
+        .map(|records| {
+            let bytes = bag::bag(&records);
+            let (boundaries, numbers) = bag::structure(&bytes);
+            Valid { boundaries, numbers, ..Valid::new("a.mcap", Format::Mcap, bytes) }
+        })
+        .to_vec()
 }
 
 fn raw() -> Vec<Valid> {

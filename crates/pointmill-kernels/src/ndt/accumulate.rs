@@ -151,7 +151,7 @@ mod device {
         let mut queue = Queue { shared: Shared::at(warp() * WARP_WORDS), len: 0 };
         let first = ((block_index() * WARPS + warp()) * WARP + lane()) * a.items;
         let mut run = NO_RUN;
-        let (mut nonfinite, mut outside) = (0, 0);
+        let (mut non_finite, mut outside) = (0, 0);
         let mut j = 0;
         while j < a.items {
             let i = first + j;
@@ -159,7 +159,7 @@ mod device {
             if i < a.n {
                 match read(i) {
                     Ok(place) => (key, offset) = (key_of(place.cell), place.offset),
-                    Err(false) => nonfinite += 1,
+                    Err(false) => non_finite += 1,
                     Err(true) => outside = if outside == 0 { !i } else { outside },
                 }
             }
@@ -196,8 +196,8 @@ mod device {
         unsafe {
             queue.push(&a, &run, last && run.key != NONE);
             queue.drain(&a);
-            if nonfinite > 0 {
-                atomic_add(&raw mut (*a.table.totals).nonfinite, nonfinite);
+            if non_finite > 0 {
+                atomic_add(&raw mut (*a.table.totals).non_finite, non_finite);
             }
             if outside > 0 {
                 atomic_max(&raw mut (*a.table.totals).outside, outside);

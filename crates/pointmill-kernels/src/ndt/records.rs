@@ -39,7 +39,7 @@ pub struct Totals {
     /// Runs of points, or records, that found no room.
     pub lost: u32,
     /// Points with a coordinate that is not finite.
-    pub nonfinite: u32,
+    pub non_finite: u32,
     /// The complement of the first point that is finite and outside of the lattice; zero for none.
     pub outside: u32,
     /// Cells with too many points.

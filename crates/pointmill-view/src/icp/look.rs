@@ -1,18 +1,20 @@
 //! A pose on the way of an alignment.
 
 use crate::caption::grouped;
+use pointmill_core::Pose;
 
 /// A pose on the way, and how well the clouds fit there.
 ///
 /// ```
 /// use pointmill_view::IcpLook;
-/// let start = IcpLook { target_from_source: IcpLook::IDENTITY, stage: 0, pairs: 40_000, rmse: 0.02 };
-/// assert_eq!(start.target_from_source[5], 1.0);
+/// use pointmill_core::Pose;
+/// let start = IcpLook { target_from_source: Pose::IDENTITY, stage: 0, pairs: 40_000, rmse: 0.02 };
+/// assert_eq!(start.target_from_source.translation(), [0.0; 3]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IcpLook {
-    /// The pose, 4x4, rows first.
-    pub target_from_source: [f64; 16],
+    /// The pose.
+    pub target_from_source: Pose,
     /// The stage of a schedule, from 0.
     pub stage: usize,
     /// The number of pairs.
@@ -22,9 +24,6 @@ pub struct IcpLook {
 }
 
 impl IcpLook {
-    /// The pose that changes nothing.
-    pub const IDENTITY: [f64; 16] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
-
     pub(super) fn text(&self) -> String {
         format!("rmse {}, {} pairs", length(self.rmse), grouped(self.pairs))
     }

@@ -39,11 +39,12 @@ const FRAME_MS: u32 = 200;
 /// among them; these two are shown longer. Without a pose there is no frame.
 ///
 /// ```
+/// use pointmill_core::Pose;
 /// use pointmill_view::{IcpLook, icp_animation};
 /// let (source, target) = ([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], [[0.0, 0.5, 0.0], [1.0, 0.5, 0.0]]);
-/// let start = IcpLook { target_from_source: IcpLook::IDENTITY, stage: 0, pairs: 2, rmse: 0.5 };
+/// let start = IcpLook { target_from_source: Pose::IDENTITY, stage: 0, pairs: 2, rmse: 0.5 };
 /// let mut end = IcpLook { rmse: 0.0, ..start };
-/// end.target_from_source[7] = 0.5;
+/// end.target_from_source = Pose::from_translation([0.0, 0.5, 0.0]);
 /// assert_eq!(icp_animation(&source, &target, &[start, end]).len(), 2);
 /// ```
 pub fn icp_animation(source: &[V3], target: &[V3], looks: &[IcpLook]) -> Gif {
@@ -70,9 +71,10 @@ pub fn icp_animation(source: &[V3], target: &[V3], looks: &[IcpLook]) -> Gif {
 /// A picture of 1600 x 900 pixels: left the clouds at the first pose, right at the last; all else is as for [`icp_animation`]. Without a pose both are empty.
 ///
 /// ```
+/// use pointmill_core::Pose;
 /// use pointmill_view::{IcpLook, icp_picture};
 /// let cloud = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
-/// let look = IcpLook { target_from_source: IcpLook::IDENTITY, stage: 0, pairs: 3, rmse: 0.0 };
+/// let look = IcpLook { target_from_source: Pose::IDENTITY, stage: 0, pairs: 3, rmse: 0.0 };
 /// let picture = icp_picture(&cloud, &cloud, &[look]);
 /// assert_eq!((picture.width(), picture.height()), (1600, 900));
 /// ```

@@ -44,14 +44,12 @@ fn encode(source: &[V3], target: &[V3], looks: &[IcpLook]) -> Result<Vec<u8>, Bo
     stream.log_static("source", &points(source, from, SOURCE))?;
     for (i, look) in looks.iter().enumerate() {
         stream.set_time_sequence("iteration", i as i64);
-        let m = &look.target_from_source;
+        let pose = &look.target_from_source;
         // Of points about the middle of the source to points about that of the target.
-        let shift = [0, 1, 2].map(|r| {
-            let turned = (0..3).map(|k| m[4 * r + k] * from[k]).sum::<f64>();
-            (turned + m[4 * r + 3] - onto[r]) as f32
-        });
+        let middle = pose.apply(from);
+        let shift = [0, 1, 2].map(|r| (middle[r] - onto[r]) as f32);
         // By columns.
-        let turn = [0, 1, 2].map(|c| [0, 1, 2].map(|r| m[4 * r + c] as f32));
+        let turn = [0, 1, 2].map(|c| pose.rotation().map(|row| row[c] as f32));
         stream.log("source", &Transform3D::from_translation_mat3x3(shift, turn))?;
         stream.log("rmse", &Scalars::single(look.rmse))?;
         stream.log("pairs", &Scalars::single(look.pairs as f64))?;

@@ -5,7 +5,7 @@ use crate::colour::faded;
 use crate::draw::draw_coloured;
 use crate::quantiles::quantiles;
 use crate::{BACKGROUND, Camera, Image};
-use pointmill_core::Points;
+use pointmill_core::{Points, Pose};
 
 type V3 = [f64; 3];
 
@@ -54,9 +54,9 @@ impl<'a> Scene<'a> {
             };
             Some([x, y, z].map(near))
         };
-        let ends = [looks.first(), looks.last()].map(|look| look.map_or(IcpLook::IDENTITY, |l| l.target_from_source));
+        let ends = [looks.first(), looks.last()].map(|look| look.map_or(Pose::IDENTITY, |l| l.target_from_source));
         let around = middles(&mut target.iter().copied())
-            .or_else(|| middles(&mut source.iter().map(|p| moved(p, &ends[1]))))
+            .or_else(|| middles(&mut source.iter().map(|p| ends[1].apply(*p))))
             .unwrap_or([[-1.0, 1.0]; 3]);
         let origin = around.map(|[low, high]| 0.5 * low + 0.5 * high);
         let axes = oblique(facing(around.map(|[low, high]| high - low)));
@@ -65,8 +65,8 @@ impl<'a> Scene<'a> {
         let seen = |p: V3| axes.map(|axis| (0..3).map(|k| axis[k] * (p[k] - origin[k])).sum::<f64>());
         let clouds: [&mut dyn Iterator<Item = V3>; 3] = [
             &mut target.iter().map(|p| seen(*p)),
-            &mut source.iter().map(|p| seen(moved(p, &ends[0]))),
-            &mut source.iter().map(|p| seen(moved(p, &ends[1]))),
+            &mut source.iter().map(|p| seen(ends[0].apply(*p))),
+            &mut source.iter().map(|p| seen(ends[1].apply(*p))),
         ];
         for cloud in clouds {
             let Some(more) = middles(cloud) else { continue };
@@ -88,7 +88,7 @@ impl<'a> Scene<'a> {
         let [width, height] = size.map(|side| FINE * side);
         let mut panel = Image::filled(width, height, BACKGROUND);
         // Both clouds at once: which point is in front is decided by its depth, not by its cloud.
-        let placed = self.target.iter().copied().chain(self.source.iter().map(|p| moved(p, &look.target_from_source)));
+        let placed = self.target.iter().copied().chain(self.source.iter().map(|p| look.target_from_source.apply(*p)));
         let local: Vec<f32> = placed.flat_map(|p| [0, 1, 2].map(|k| (p[k] - self.origin[k]) as f32)).collect();
         let points = Points::new(&local, 3).expect("rows of three values");
         draw_coloured(&mut panel, &self.camera(), points, POINT, |i| {
@@ -134,10 +134,6 @@ fn oblique([right, up, ahead]: [V3; 3]) -> [V3; 3] {
     [right, up, ahead]
 }
 
-fn moved(p: &V3, m: &[f64; 16]) -> V3 {
-    [0, 4, 8].map(|i| m[i] * p[0] + m[i + 1] * p[1] + m[i + 2] * p[2] + m[i + 3])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +159,7 @@ mod tests {
     fn clouds_far_from_zero_fill_the_panel() {
         let target: Vec<V3> =
             (0..400).map(|i| [4e6 + f64::from(i % 20) * 0.1, 5e6 + f64::from(i / 20) * 0.1, 0.0]).collect();
-        let look = IcpLook { target_from_source: IcpLook::IDENTITY, stage: 0, pairs: 400, rmse: 0.0 };
+        let look = IcpLook { target_from_source: Pose::IDENTITY, stage: 0, pairs: 400, rmse: 0.0 };
         let scene = Scene::new(&[], &target, &[look]);
         let panel = scene.panel(&look, [100, 80]);
         assert!(panel.rgb().as_chunks::<3>().0.iter().filter(|c| **c != BACKGROUND).count() > 300);

@@ -1,7 +1,7 @@
 //! What the library carries for GPUs.
 
 use super::processor::Device;
-use pointmill_kernels::MODULES;
+use pointmill_kernels::{MODULES, cubin};
 
 /// The GPU kernels that the library carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,9 @@ pub struct Embedded {
     pub target: &'static str,
     /// The version of PTX.
     pub ptx_version: &'static str,
+    /// The compute capabilities, major and minor, for which machine code stands beside the PTX: GPUs of these, and of a higher minor one, load it and wait for no compiler. Empty
+    /// without the feature `cubin`.
+    pub machine_code: Vec<(u32, u32)>,
     /// The kernels by operator. A GPU loads a module when the first of its kernels is launched.
     pub modules: Vec<EmbeddedModule>,
 }
@@ -47,6 +50,8 @@ impl Device {
             kernels: module.kernels.len(),
             bytes: module.ptx.len(),
         });
-        Embedded { target: of(".target "), ptx_version: of(".version "), modules: modules.collect() }
+        let capabilities = cubin::list(MODULES[0].cubins).map(|cubin| cubin.capability);
+        let machine_code = capabilities.map(|(major, minor)| (major.into(), minor.into())).collect();
+        Embedded { machine_code, target: of(".target "), ptx_version: of(".version "), modules: modules.collect() }
     }
 }

@@ -60,9 +60,9 @@ pub(super) fn registration(alignment: &NdtAlignment, points: usize) -> NdtRegist
     Registration {
         target_from_source: alignment.target_from_source(),
         status: match alignment.state {
-            state::CONVERGED => Status::Converged,
+            state::CONVERGED => Status::StepBelow,
             state::NO_PAIRS => Status::NoPairs,
-            state::SINGULAR => Status::Singular,
+            state::SINGULAR => Status::Degenerate,
             _ => Status::MaxIterations,
         },
         iterations: alignment.iterations as usize,

@@ -22,7 +22,7 @@ pub(super) fn finish(moments: &NdtMoments, params: &NdtParams) -> Result<NdtCell
     room(&mut cells, stats.iter().flatten().count())?;
     let report = &mut cells.report;
     report.points = moments.points();
-    report.nonfinite = moments.nonfinite();
+    report.non_finite = moments.non_finite();
     report.cells = moments.len();
     for ((key, moments), stats) in moments.sums().iter().zip(stats) {
         let Some(stats) = stats else {

@@ -16,7 +16,7 @@ pub struct NdtMoments {
     lattice: NdtLattice,
     sums: Sums,
     points: u64,
-    nonfinite: u64,
+    non_finite: u64,
 }
 
 impl NdtMoments {
@@ -25,7 +25,7 @@ impl NdtMoments {
     /// # Errors
     /// A resolution that is not finite and positive, or whose reciprocal is no normal `f32`.
     pub fn new(resolution: f64) -> Result<Self> {
-        Ok(Self { lattice: lattice_of(resolution)?, sums: Vec::new(), points: 0, nonfinite: 0 })
+        Ok(Self { lattice: lattice_of(resolution)?, sums: Vec::new(), points: 0, non_finite: 0 })
     }
 
     /// Moments from a table, such as one that was read from a file; [`NdtMoments::table`] is the way back.
@@ -47,7 +47,7 @@ impl NdtMoments {
             .map_err(|e| Error::argument(Argument::Cells, e.expected, format!("{} in {}", e.got, e.field)))?;
         table.check_points().map_err(|e| Error::argument(Argument::Points, e.expected, e.got))?;
         let sums = memory::collect(table.cells.iter().map(|(cell, moments)| (key_of(*cell), *moments)))?;
-        Ok(Self::of(table.lattice, sums, table.points, table.nonfinite))
+        Ok(Self::of(table.lattice, sums, table.points, table.non_finite))
     }
 
     /// The moments as a table, which files hold.
@@ -56,18 +56,18 @@ impl NdtMoments {
     /// Out of memory.
     pub fn table(&self) -> Result<NdtMomentsTable> {
         let cells = memory::collect(self.cells().map(|(cell, moments)| (cell, *moments)))?;
-        Ok(NdtMomentsTable { lattice: self.lattice, points: self.points, nonfinite: self.nonfinite, cells })
+        Ok(NdtMomentsTable { lattice: self.lattice, points: self.points, non_finite: self.non_finite, cells })
     }
 
     /// Of sums by key, and so many points.
-    pub(super) const fn of(lattice: NdtLattice, sums: Sums, points: u64, nonfinite: u64) -> Self {
-        Self { lattice, sums, points, nonfinite }
+    pub(super) const fn of(lattice: NdtLattice, sums: Sums, points: u64, non_finite: u64) -> Self {
+        Self { lattice, sums, points, non_finite }
     }
 
     /// A copy.
     pub(super) fn copied(&self) -> Result<Self> {
         let sums = memory::collect(self.sums.iter().copied())?;
-        Ok(Self { sums, ..Self::of(self.lattice, Sums::new(), self.points, self.nonfinite) })
+        Ok(Self { sums, ..Self::of(self.lattice, Sums::new(), self.points, self.non_finite) })
     }
 
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
@@ -78,9 +78,9 @@ impl NdtMoments {
         let cloud = cloud.into();
         cloud.check_points(Argument::Points, &crate::Device::cpu().stream()?)?;
         let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
-        let points = more_points([self.points, self.nonfinite], [cloud.len() as u64, summed.nonfinite])?;
+        let points = more_points([self.points, self.non_finite], [cloud.len() as u64, summed.non_finite])?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
-        [self.points, self.nonfinite] = points;
+        [self.points, self.non_finite] = points;
         Ok(())
     }
 
@@ -90,9 +90,9 @@ impl NdtMoments {
     /// Moments of another lattice, too many points in a cell, 2^64 points or more in all; nothing was added then.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.same_lattice(other)?;
-        let points = more_points([self.points, self.nonfinite], [other.points, other.nonfinite])?;
+        let points = more_points([self.points, self.non_finite], [other.points, other.non_finite])?;
         self.sums = sum::merge(&self.sums, &other.sums)?;
-        [self.points, self.nonfinite] = points;
+        [self.points, self.non_finite] = points;
         Ok(())
     }
 
@@ -102,13 +102,13 @@ impl NdtMoments {
     /// Moments of another lattice, or of points that are not among these, as far as sums can tell; nothing was taken away then.
     pub fn subtract(&mut self, part: &Self) -> Result<()> {
         self.same_lattice(part)?;
-        if part.points > self.points || part.nonfinite > self.nonfinite {
-            let expected = format!("at most {} points, {} of them not finite", self.points, self.nonfinite);
-            return Err(Error::argument(Argument::Part, expected, format!("{}, {}", part.points, part.nonfinite)));
+        if part.points > self.points || part.non_finite > self.non_finite {
+            let expected = format!("at most {} points, {} of them not finite", self.points, self.non_finite);
+            return Err(Error::argument(Argument::Part, expected, format!("{}, {}", part.points, part.non_finite)));
         }
         self.sums = sum::subtract(&self.sums, &part.sums)?;
         self.points -= part.points;
-        self.nonfinite -= part.nonfinite;
+        self.non_finite -= part.non_finite;
         Ok(())
     }
 
@@ -131,8 +131,8 @@ impl NdtMoments {
     }
 
     /// How many of them have a coordinate that is not finite.
-    pub const fn nonfinite(&self) -> u64 {
-        self.nonfinite
+    pub const fn non_finite(&self) -> u64 {
+        self.non_finite
     }
 
     /// The number of occupied cells.
@@ -169,8 +169,8 @@ pub(super) fn lattice_of(resolution: f64) -> Result<NdtLattice> {
 
 /// Numbers of points, and of those that are not finite, with more of both. Those of a file can be anything.
 pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> {
-    let [points, nonfinite] = [0, 1].map(|i| before[i].checked_add(more[i]));
-    points.zip(nonfinite).map(|(points, nonfinite)| [points, nonfinite]).ok_or_else(|| {
+    let [points, non_finite] = [0, 1].map(|i| before[i].checked_add(more[i]));
+    points.zip(non_finite).map(|(points, non_finite)| [points, non_finite]).ok_or_else(|| {
         let got = format!("{} and {}", before[0], more[0]);
         Error::argument(Argument::Points, "fewer than 2^64 in all", got)
     })

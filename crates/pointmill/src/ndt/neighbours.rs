@@ -10,6 +10,7 @@ use crate::{Argument, Error, Result};
 ///
 /// **Limits**: fewer than 2^30 elements in all.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct NdtNeighbours {
     /// `[N + 1]`.
     pub row_splits: Buffer<u32>,
@@ -24,6 +25,7 @@ pub struct NdtNeighbours {
 
 /// [`NdtNeighbours`] on the host.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct NdtLists {
     /// `[N + 1]`: where the rows near each point start.
     pub row_splits: Vec<u32>,

@@ -1,7 +1,7 @@
 //! Boxes and points of one call, and what must hold of them.
 
 use crate::device::Stream;
-use crate::{Argument, Dtype, Error, Result, Rows};
+use crate::{Argument, Dtype, Error, Result, Rows, rows};
 
 /// Values a box has.
 pub(super) const BOX_COLUMNS: usize = 7;
@@ -100,21 +100,12 @@ impl<'a> Scene<'a> {
             return Err(Error::argument(Argument::Points, expected, points.dtype()));
         }
         let Some(batch) = &self.batch else { return Ok(()) };
-        check_splits(Argument::BoxSplits, batch.box_splits, boxes.len())?;
-        check_splits(Argument::PointSplits, batch.point_splits, points.len())?;
+        rows::check_splits(Argument::BoxSplits, batch.box_splits, boxes.len())?;
+        rows::check_splits(Argument::PointSplits, batch.point_splits, points.len())?;
         if batch.box_splits.len() != batch.point_splits.len() {
             let expected = format!("as many values as box_splits, {}", batch.box_splits.len());
             return Err(Error::argument(Argument::PointSplits, expected, batch.point_splits.len()));
         }
         Ok(())
     }
-}
-
-fn check_splits(argument: Argument, splits: &[usize], end: usize) -> Result<()> {
-    let ascending = splits.is_sorted() && splits.first() == Some(&0) && splits.last() == Some(&end);
-    if ascending {
-        return Ok(());
-    }
-    let got = if splits.len() > 8 { format!("{} other values", splits.len()) } else { format!("{splits:?}") };
-    Err(Error::argument(argument, format!("ascending values from 0 to {end}"), got))
 }

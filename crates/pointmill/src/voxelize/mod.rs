@@ -273,15 +273,7 @@ fn check_input(job: &Job<'_>, stream: &Stream) -> Result<()> {
 
 /// Checks where the samples of a batch start.
 fn check_row_splits(job: &Job<'_>, splits: &[usize]) -> Result<()> {
-    let n = job.input.len();
-    if splits.is_empty() || splits[0] != 0 || splits[splits.len() - 1] != n || splits.windows(2).any(|w| w[0] > w[1]) {
-        let got = match splits {
-            [] => "nothing".to_owned(),
-            [first, .., last] if splits.len() > 8 => format!("{} values from {first} to {last}", splits.len()),
-            _ => format!("{splits:?}"),
-        };
-        return Err(Error::argument(Argument::RowSplits, format!("ascending values from 0 to {n}"), got));
-    }
+    crate::rows::check_splits(Argument::RowSplits, splits, job.input.len())?;
     let samples = job.samples() as u64;
     if job.grid.num_cells().checked_mul(samples).is_none_or(|cells| cells > 1 << 63) {
         let expected = format!("at most 2^63 cells in all ({} a sample)", job.grid.num_cells());

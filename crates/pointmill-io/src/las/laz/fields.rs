@@ -1,4 +1,5 @@
-//! The decoders of a point's fields: those of the crate `laz`, and our own where the crate's recurse without an end or give wrong values.
+//! The decoders of the fields of a point: decoders of the crate `laz`, and own decoders where those of the crate recurse without end or
+//! return wrong values.
 
 use super::gps::{GpsTime1, GpsTime2};
 use super::packing::{Layout, Packing};
@@ -8,10 +9,10 @@ use laz::record::{LayeredPointRecordDecompressor, RecordDecompressor, Sequential
 use laz::{LasZipError, LazItem, LazItemType};
 use std::io::Cursor;
 
-/// A chunk's bytes, as its decoder reads them.
+/// The bytes of a chunk, as its decoder reads them.
 type Bytes<'b> = Cursor<&'b [u8]>;
 
-/// Makes the decoder of a chunk.
+/// Creates the decoder of a chunk.
 pub(super) fn decoder<'b>(
     packing: &Packing,
     bytes: &'b [u8],

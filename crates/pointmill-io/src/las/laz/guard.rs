@@ -1,8 +1,8 @@
-//! The last guard around the crate `laz`.
+//! Catches panics of the crate `laz`.
 //!
-//! Its arithmetic asserts, in builds with assertions, what damaged data do not keep, and where overflows are checked, stops at sums that are to
-//! wrap around. These are panics, of which nothing that is known about a chunk beforehand can keep it. In release builds none is
-//! known any more; the guard stays for those that are not known.
+//! In builds with assertions, the arithmetic of the crate asserts conditions that damaged data violate. In builds with overflow checks, it
+//! panics at sums that should wrap around. No check of a chunk before decoding can prevent these panics. In release builds no panic is
+//! known any more; the guard remains for unknown ones.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
@@ -13,7 +13,7 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs the decoder; a panic in it is an error like any other. A decoder that panicked must not be used again.
+/// Runs the decoder and returns a panic in it as an error. A decoder that has panicked must not be used again.
 pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     DECODING.set(true);
     let done = catch_unwind(AssertUnwindSafe(run));
@@ -21,10 +21,11 @@ pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, String>) -> Result<T, S
     done.unwrap_or_else(|_| Err("data that its decoder cannot follow".into()))
 }
 
-/// Keeps the process's panic hook from telling of panics that are caught around the decoder of LAZ and become
-/// [`IoError::Decompress`](crate::IoError::Decompress). Without this they are caught too, but the hook prints them.
+/// Keeps the panic hook of the process from printing panics of the LAZ decoder. The reader catches these panics in any case and returns
+/// [`IoError::Decompress`](crate::IoError::Decompress); without this call the hook also prints them.
 ///
-/// It replaces the hook once and passes every other panic on to the one there was; a program that sets a hook of its own does so before.
+/// The function replaces the hook once and passes all other panics to the previous hook. A program that sets its own hook must do so before
+/// this call.
 ///
 /// ```
 /// pointmill_io::hush_decoder_panics();

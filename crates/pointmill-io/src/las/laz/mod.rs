@@ -1,11 +1,10 @@
-//! Compressed points: chunks that start afresh each, and a table of how long they are.
+//! Compressed points: chunks that are decoded independently, and a table of their lengths.
 //!
-//! The crate `laz` does the arithmetic decoding, and has decoders of most fields. It believes what it is given: it takes memory for as many
-//! chunks and as long layers as are claimed, and panics where a list of items is empty. So the record about compression, the table and the
-//! head of each chunk are read here, compared with the bytes that are there, and a chunk's bytes are all that its decoder gets.
-//! Decoders of our own stand in where those of the crate recurse without an end (times, and points of formats 6 to 10, of which they are a
-//! part) or give wrong values (colours and extra bytes of version 1).
-//! The format has no checksum: wrong points may come out of a damaged file.
+//! The crate `laz` does the arithmetic decoding and decodes most fields. It trusts its input: it allocates memory for the declared number
+//! of chunks and length of layers, and panics if a list of items is empty. Therefore this module reads the record about compression, the
+//! table and the head of each chunk itself and compares them with the available bytes. A decoder gets only the bytes of its chunk. Own
+//! decoders replace decoders of the crate that recurse without end (times, and points of formats 6 to 10, which contain times) or that
+//! return wrong values (colours and extra bytes of version 1). The format has no checksum, so a damaged file may give wrong points.
 
 mod chunk;
 mod fields;
@@ -16,6 +15,7 @@ mod point14;
 mod table;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod version1;
 
 pub use guard::hush_decoder_panics;
@@ -28,16 +28,17 @@ use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
+use chunk::Wrong;
 use packing::Packing;
 
-/// What a file may always unpack to, in bytes, and by which factor it may otherwise grow. Sweeps and tiles shrink to a
-/// quarter or a tenth; equal points shrink to nothing, and so would be any number of them.
+/// A file may unpack to the first number of bytes, or to its own size times the second number. Compression shrinks sweeps and tiles to a
+/// quarter or a tenth. It shrinks equal points to almost nothing, so without a limit a small file could declare any number of them.
 const FREE_UNPACKED: u64 = 16 << 20;
 const MAX_GROWTH: u64 = 64;
-/// By which factor it may grow for the memory to be taken at once.
+/// If a file grows by at most this factor, the memory for all points is allocated at once.
 const LIKELY_GROWTH: u64 = 16;
 
-/// Reads the points of the file from their offset on, where the window is.
+/// Reads the points of the file. The window is at their offset.
 pub(super) fn read_rows(
     window: &mut Window<'_, '_>,
     bounds: &Bounds,
@@ -51,19 +52,21 @@ pub(super) fn read_rows(
     };
     let packing = Packing::parse(window, header, &packing)?;
     bounds.check_points(window.source(), header.points)?;
-    // The table of chunks stands behind them, so all of it is held; it is less than what comes out.
+    // The table of chunks is after the chunks, so all bytes are held in memory. They are fewer than the unpacked bytes.
     let bytes = window.remainder()?;
     let unpacked = header.points.saturating_mul(header.record as u64);
     let growth = FREE_UNPACKED.max((header.offset + bytes.len() as u64).saturating_mul(MAX_GROWTH));
     let detail = |wanted, found| window.detail("data unpacked", wanted, found);
     bounds.limits.check_decoded(detail, unpacked, growth, "16 MiB or 64 times the file")?;
     let chunks = table::read(window, header, &packing, &bytes)?;
-    // Else it is taken as points come.
+    // Otherwise memory is allocated while points are decoded.
     if unpacked / LIKELY_GROWTH <= bytes.len() as u64 {
-        points.reserve(window.source(), header.points)?;
-    }
-    for (i, chunk) in chunks.entries.iter().enumerate() {
-        chunk::read(window, &packing, i, chunk, &bytes[chunk.bytes.clone()], &mut points)?;
+        threads::read(window, &packing, &chunks.entries, &bytes, &mut points)?;
+    } else {
+        for (i, chunk) in chunks.entries.iter().enumerate() {
+            let push = |records: &[u8]| points.push(window.source(), records).map_err(Failed::Rows);
+            chunk::read(&packing, i, chunk, &bytes[chunk.bytes.clone()], push).map_err(|e| e.error(window))?;
+        }
     }
     if header.extended.is_some() {
         extended(window, header, &bytes, chunks.end)?;
@@ -71,7 +74,28 @@ pub(super) fn read_rows(
     Ok(points.into_rows(chunks.rest))
 }
 
-/// Checks the extended records, which start behind the chunks, where the window has already been.
+/// Why the points of a chunk could not be taken.
+enum Failed {
+    Chunk(Wrong),
+    Rows(IoError),
+}
+
+impl From<Wrong> for Failed {
+    fn from(wrong: Wrong) -> Self {
+        Self::Chunk(wrong)
+    }
+}
+
+impl Failed {
+    fn error(self, window: &Window<'_, '_>) -> IoError {
+        match self {
+            Self::Chunk(wrong) => wrong.error(window),
+            Self::Rows(e) => e,
+        }
+    }
+}
+
+/// Checks the extended records. They start after the chunks, in bytes that the window has already returned.
 fn extended(window: &Window<'_, '_>, header: &Header, bytes: &[u8], end: usize) -> Result<(), IoError> {
     let mut behind = &bytes[end..];
     let (start, left) = (header.offset + end as u64, behind.len() as u64);

@@ -1,4 +1,4 @@
-//! The record that says how points are compressed.
+//! The record that describes how points are compressed.
 
 use crate::error::IoError;
 use crate::las::header::{Header, u16_at, u32_at};
@@ -6,18 +6,18 @@ use crate::las::layout::least_record;
 use crate::window::Window;
 use laz::{LazItem, LazVlr};
 
-/// What no codes start with: a number is coded as one below the length of the first interval, and that length is this. A decoder that starts
-/// with it would look up its tables past their end.
+/// No valid codes start with these bytes: the first number is below the length of the first interval, which has this value. A decoder that
+/// starts with them would read past the end of its tables.
 pub(super) const NO_CODE: [u8; 4] = [0xff; 4];
 
-/// Bytes before the items, and of an item.
+/// Sizes in bytes: before the items, and of an item.
 const HEAD: usize = 34;
 const ITEM: usize = 6;
 
-/// The most extra bytes of a point. Each has models of its own, some kilobytes, which are made for every chunk.
+/// Maximum number of extra bytes of a point. Each extra byte has its own models of some kilobytes, which every chunk creates again.
 const MAX_EXTRA: usize = 512;
 
-/// Items of a point: the number of the type, and bytes.
+/// Items of a point: the number of the type, and the size in bytes.
 const POINT_10: (u16, usize) = (6, 20);
 const GPS_TIME: (u16, usize) = (7, 8);
 const RGB_12: (u16, usize) = (8, 6);
@@ -26,38 +26,38 @@ const POINT_14: (u16, usize) = (10, 30);
 const RGB_14: (u16, usize) = (11, 6);
 const RGB_NIR_14: (u16, usize) = (12, 8);
 const WAVE_14: (u16, usize) = (13, 29);
-/// The types of extra bytes, of formats to 5 and of later ones.
+/// The types of extra bytes: for formats up to 5, and for later formats.
 const EXTRA: u16 = 0;
 const EXTRA_14: u16 = 14;
 
-/// The chunk size that says that each chunk has a number of points of its own; some writers put 0.
+/// Chunk sizes that mean that each chunk has its own number of points; some writers write 0.
 const VARIABLE: [u32; 2] = [u32::MAX, 0];
 
 /// How chunks are laid out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Layout {
-    /// Point after point, in one chunk without a table.
+    /// Point by point, in one chunk without a table.
     Whole,
-    /// Point after point, in chunks.
+    /// Point by point, in chunks.
     Points,
-    /// Field after field, in chunks.
+    /// Field by field (in layers), in chunks.
     Layers,
 }
 
-/// What the record says.
+/// The contents of the record.
 #[derive(Debug)]
 pub(super) struct Packing {
     pub(super) layout: Layout,
-    /// Points of a chunk; `None` if the table says it of each.
+    /// Number of points of a chunk; `None` if the table has it for each chunk.
     pub(super) chunk: Option<u64>,
     pub(super) items: Vec<LazItem>,
-    /// Layers of a chunk, where there are any.
+    /// Number of layers of a chunk; 0 for the other layouts.
     pub(super) layers: usize,
-    /// Bytes of a point.
+    /// Size of a point record in bytes.
     pub(super) record: usize,
 }
 
-/// What a point of a format consists of: the number of the item's type and its bytes.
+/// The items of a point of a format: the number of the type, and the size in bytes.
 pub(super) fn items(format: u8, record: usize) -> Option<Vec<(u16, usize)>> {
     let mut items = match format {
         0 => vec![POINT_10],
@@ -81,7 +81,7 @@ pub(super) fn items(format: u8, record: usize) -> Option<Vec<(u16, usize)>> {
 }
 
 impl Packing {
-    /// Takes the record apart; it must be about the points that the header has.
+    /// Parses the record and checks that it describes the points of the header.
     pub(super) fn parse(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<Self, IoError> {
         let detail = |field: &str, wanted: String, found: String| {
             window.detail(&format!("record about compression: {field}"), wanted, found)
@@ -147,7 +147,7 @@ fn item(bytes: &[u8]) -> (u16, usize, u16) {
     (u16_at(bytes, 0), usize::from(u16_at(bytes, 2)), u16_at(bytes, 4))
 }
 
-/// Layers that an item of formats 6 to 10 is cut into.
+/// Number of layers of an item of formats 6 to 10.
 fn layers(item: (u16, usize)) -> usize {
     match item {
         // Channel, returns, x and y; z; classification; flags; intensity; angle; user data; source; time.

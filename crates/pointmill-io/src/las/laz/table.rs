@@ -1,4 +1,4 @@
-//! The table of chunks: how many bytes each has, and of chunks of different lengths how many points.
+//! The table of chunks: the number of bytes of each chunk and, if chunks differ in length, the number of points.
 
 use super::packing::{Layout, NO_CODE, Packing};
 use crate::error::IoError;
@@ -9,12 +9,12 @@ use laz::decompressors::IntegerDecompressorBuilder;
 use std::io::ErrorKind;
 use std::ops::Range;
 
-/// Bytes of the offset of the table, with which compressed points start, and of the head of the table.
+/// Sizes in bytes: of the offset of the table, which is at the start of the compressed points, and of the head of the table.
 const OFFSET: usize = 8;
 const HEAD: usize = 8;
 
-/// Chunks that may always come, and bytes that further ones must have on average. A decoder starts afresh with each chunk, which
-/// takes it 0.5 ms whatever little is in it; writers make chunks of 50,000 points, and of octrees some of few.
+/// Number of chunks that a file may always have, and average number of bytes that further chunks must have. A decoder needs 0.5 ms to start
+/// a chunk, however small the chunk is. Writers make chunks of 50,000 points; octrees also have some chunks of few points.
 const FREE_CHUNKS: u64 = 1000;
 const LEAST_CHUNK: u64 = 1024;
 
@@ -22,21 +22,21 @@ const LEAST_CHUNK: u64 = 1024;
 #[derive(Debug, PartialEq)]
 pub(super) struct Chunk {
     pub(super) points: u64,
-    /// Where it lies in the bytes behind the offset to point data.
+    /// Range of its bytes, counted from the offset to point data.
     pub(super) bytes: Range<usize>,
 }
 
-/// The chunks, which hold all points.
+/// The chunks. Together they have all points.
 #[derive(Debug)]
 pub(super) struct Chunks {
     pub(super) entries: Vec<Chunk>,
-    /// Where the last one ends.
+    /// End of the last chunk.
     pub(super) end: usize,
-    /// Bytes between them and the table.
+    /// Number of bytes between the chunks and the table.
     pub(super) rest: u64,
 }
 
-/// Reads the table of chunks of the points in `bytes`, which start at the header's offset.
+/// Reads the table of chunks. `bytes` start at the offset to point data of the header.
 pub(super) fn read(
     window: &Window<'_, '_>,
     header: &Header,
@@ -59,7 +59,7 @@ pub(super) fn read(
     Ok(Chunks { end, rest: (at - end) as u64, entries })
 }
 
-/// Where the table is in `bytes`: as their first number says, or their last, if the writer could not go back.
+/// Position of the table in `bytes`. The first number in `bytes` has it, or the last number if the writer could not seek back.
 fn start(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<usize, IoError> {
     let detail = |found: String| {
         let (first, last) = (OFFSET, bytes.len().saturating_sub(HEAD));
@@ -71,7 +71,7 @@ fn start(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<usize
     }
     let number = |at: usize| u64_at(bytes, at) as i64;
     let first = number(0);
-    // Writers that cannot go back leave -1 here, others 0.
+    // Writers that cannot seek back leave -1 here, some leave 0.
     let told = if first <= header.offset as i64 { number(bytes.len() - OFFSET) } else { first };
     let at =
         u64::try_from(told).ok().and_then(|at| at.checked_sub(header.offset)).and_then(|at| usize::try_from(at).ok());
@@ -82,7 +82,7 @@ fn start(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<usize
     }
 }
 
-/// Checks the number of chunks before there is one, against the points and the bytes that they have.
+/// Compares the number of chunks with the number of points and bytes, before any chunk is read.
 fn check_count(
     window: &Window<'_, '_>,
     header: &Header,
@@ -98,7 +98,7 @@ fn check_count(
             return Err(IoError::SizeMismatch(detail(wanted)));
         }
     }
-    // A chunk has a point, and starts with its record as it is.
+    // A chunk has at least one point and starts with its uncompressed record.
     let most = header.points.min(room / packing.record as u64);
     if count == 0 || count > most {
         let wanted = format!("1 to {most}, of at least {} bytes each in {room} bytes", packing.record);
@@ -112,7 +112,7 @@ fn check_count(
     Ok(())
 }
 
-/// Decodes the table; its chunks lie one behind the other from the offset to `end`.
+/// Decodes the table. The chunks follow each other from the offset to `end`.
 fn entries(
     window: &Window<'_, '_>,
     header: &Header,
@@ -121,7 +121,7 @@ fn entries(
     packed: &[u8],
     end: usize,
 ) -> Result<Vec<Chunk>, IoError> {
-    // As all of it was written: numbers of 32 bits, each told by its difference to the one before.
+    // All numbers of the table are 32-bit numbers, coded by their difference from the previous number.
     let mut numbers = IntegerDecompressorBuilder::new().bits(32).contexts(2).build_initialized();
     let mut decoder = ArithmeticDecoder::new(packed);
     let broken = |e: std::io::Error| {

@@ -1,7 +1,7 @@
-//! Colours and extra bytes of version 1, as LASzip wrote them in 2011. The crate has decoders for them too, which give other values: of a colour's
-//! upper bytes they keep the old bits beside the new ones, and extra bytes they take to be coded as in version 2.
+//! Colours and extra bytes of version 1, as LASzip wrote them in 2011. The decoders of the crate return wrong values for them: they keep
+//! old bits in the upper bytes of a colour, and they decode extra bytes as in version 2.
 //!
-//! Both are bytes, each told by its difference to the one before, with a model of its own.
+//! Both fields are bytes. Each byte is coded by its difference from the previous one and has its own model.
 
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};
@@ -9,10 +9,10 @@ use laz::models::{ArithmeticModel, ArithmeticModelBuilder};
 use laz::record::FieldDecompressor;
 use std::io::{Read, Result};
 
-/// Bytes of a colour: the lower and the upper one of red, green and blue.
+/// Number of bytes of a colour: the lower and the upper byte of red, green and blue.
 const COLOUR: usize = 6;
 
-/// The last bytes and the models of their differences.
+/// The last bytes, and the models of their differences.
 struct Bytes {
     last: Vec<u8>,
     differences: IntegerDecompressor,
@@ -40,7 +40,7 @@ impl Bytes {
 /// The field of colours.
 pub(super) struct Colour1 {
     bytes: Bytes,
-    /// The code of which bytes change, a bit for each.
+    /// The model of the code that tells which bytes change, one bit per byte.
     changes: ArithmeticModel,
 }
 

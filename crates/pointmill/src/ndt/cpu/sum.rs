@@ -19,7 +19,7 @@ pub(in crate::ndt) type Sums = Vec<(u64, Moments)>;
 #[derive(Debug, Default)]
 pub(in crate::ndt) struct Summed {
     pub(in crate::ndt) sums: Sums,
-    pub(in crate::ndt) nonfinite: u64,
+    pub(in crate::ndt) non_finite: u64,
 }
 
 /// Spreads keys by a secret.
@@ -66,7 +66,7 @@ type Keyed = HashMap<u64, u32, Spread>;
 struct Table {
     places: Keyed,
     sums: Sums,
-    nonfinite: u64,
+    non_finite: u64,
     /// The first point that has no cell.
     outside: Option<(usize, [f64; 3])>,
     /// A cell with too many points.
@@ -78,7 +78,7 @@ struct Table {
 impl Table {
     fn new(seed: Seed) -> Self {
         let places = HashMap::with_hasher(Spread(seed));
-        Self { places, sums: Sums::new(), nonfinite: 0, outside: None, full: None, refused: None }
+        Self { places, sums: Sums::new(), non_finite: 0, outside: None, full: None, refused: None }
     }
 
     fn of(cloud: &Rows<'_>, first: usize, end: usize, lattice: &NdtLattice, seed: Seed) -> Self {
@@ -106,7 +106,7 @@ impl Table {
                         table.full = Some(key);
                     }
                 }
-                Found::NotFinite => table.nonfinite += 1,
+                Found::NotFinite => table.non_finite += 1,
                 Found::Outside(p) => table.outside = table.outside.or(Some((index, p))),
             }
             index += 1;
@@ -147,7 +147,7 @@ pub(in crate::ndt) fn sum(cloud: &Rows<'_>, lattice: &NdtLattice) -> Result<Summ
         if let Some(key) = table.full {
             return Err(too_many(key));
         }
-        all.nonfinite += table.nonfinite;
+        all.non_finite += table.non_finite;
         all.sums = if all.sums.is_empty() { table.sums } else { merge(&all.sums, &table.sums)? };
     }
     Ok(all)

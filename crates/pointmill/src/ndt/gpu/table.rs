@@ -35,7 +35,7 @@ pub(in crate::ndt) struct Table {
     known: kernels::Totals,
     state: State,
     points: u64,
-    nonfinite: u64,
+    non_finite: u64,
     sort: Sort,
     finish_totals: Buffer<kernels::FinishTotals>,
     tiles: Buffer<u32>,
@@ -120,7 +120,7 @@ impl Table {
             known: kernels::Totals::default(),
             state: State::Unused,
             points: 0,
-            nonfinite: 0,
+            non_finite: 0,
             sort: Sort {
                 short: Keys::new(stream)?,
                 long: Keys::new(stream)?,
@@ -163,13 +163,13 @@ impl Table {
             });
         }
         // Of the points that are not finite there are no more than points.
-        (self.points, self.nonfinite) = (after, self.nonfinite + u64::from(totals.nonfinite));
+        (self.points, self.non_finite) = (after, self.non_finite + u64::from(totals.non_finite));
         Ok(())
     }
 
     pub(in crate::ndt) fn merge(&mut self, moments: &NdtMoments) -> Result<()> {
         self.check_whole()?;
-        let after = more_points([self.points, self.nonfinite], [moments.points(), moments.nonfinite()])?;
+        let after = more_points([self.points, self.non_finite], [moments.points(), moments.non_finite()])?;
         if !moments.is_empty() {
             let records = memory::collect(moments.sums().iter().map(|(key, m)| record(*key, m)))?;
             let source = self.stream.upload(&records)?;
@@ -182,7 +182,7 @@ impl Table {
             };
             self.add_part(Part::Records(args), records.len(), moments.points())?;
         }
-        [self.points, self.nonfinite] = after;
+        [self.points, self.non_finite] = after;
         Ok(())
     }
 
@@ -329,7 +329,7 @@ impl Table {
         let cells = self.known.cells;
         let whole = matches!(self.state, State::Whole);
         self.known = kernels::Totals::default();
-        (self.points, self.nonfinite) = (0, 0);
+        (self.points, self.non_finite) = (0, 0);
         // Until it is known to be empty.
         self.state = State::Unused;
         if whole && cells > 0 {
@@ -384,7 +384,7 @@ impl Table {
             memory::room(&mut sums, n as usize)?;
             sums.extend(to.read(n as usize)?.iter().map(moments_of).filter(|(_, m)| m.count > 0));
         }
-        Ok(NdtMoments::of(self.lattice, sums, self.points, self.nonfinite))
+        Ok(NdtMoments::of(self.lattice, sums, self.points, self.non_finite))
     }
 
     pub(in crate::ndt) fn finish(
@@ -420,15 +420,14 @@ impl Table {
             totals = self.finish_totals.read(1)?[0];
         }
         grid.set_len(totals.voxels as usize);
-        Ok(NdtReport {
-            points: self.points,
-            nonfinite: self.nonfinite,
-            cells: (n - totals.empty) as usize,
-            sparse: totals.sparse as usize,
-            degenerate: totals.degenerate as usize,
-            voxels: totals.voxels as usize,
-            clamped: totals.clamped as usize,
-        })
+        let mut report = NdtReport::default();
+        (report.points, report.non_finite) = (self.points, self.non_finite);
+        report.cells = (n - totals.empty) as usize;
+        report.sparse = totals.sparse as usize;
+        report.degenerate = totals.degenerate as usize;
+        report.voxels = totals.voxels as usize;
+        report.clamped = totals.clamped as usize;
+        Ok(report)
     }
 }
 

@@ -100,7 +100,7 @@ fn check_moments(arrays: &Arrays, moments: &NdtMoments, name: &str) {
     let products: Vec<i64> = moments.cells().flat_map(|(_, m)| m.products).collect();
     assert_eq!(products, arrays["Q"].as_i64().unwrap(), "{name}");
     if arrays.contains_key("accumulated") {
-        let accumulated = [moments.points(), moments.nonfinite()];
+        let accumulated = [moments.points(), moments.non_finite()];
         assert_eq!(accumulated.to_vec(), integers::<u64>(arrays, "accumulated"), "{name}");
     }
 }

@@ -95,7 +95,7 @@ fn far_from_the_origin_nothing_changes() {
 fn what_has_no_cell_is_counted_or_refused() {
     let rows = [[0.5, 0.5, 0.5], [f64::NAN, 0.0, 0.0], [0.0, f64::INFINITY, 0.0], [0.25, 0.5, 0.75]];
     let got = moments(1.0, rows.as_flattened());
-    assert_eq!((got.points(), got.nonfinite(), got.len()), (4, 2, 1));
+    assert_eq!((got.points(), got.non_finite(), got.len()), (4, 2, 1));
     let before = got.clone();
     let mut got = got;
     let error = got.add(Rows::f64(&[0.0, 0.0, 0.0, 2e6, 0.0, 0.0], 3).unwrap()).unwrap_err();
@@ -186,8 +186,8 @@ fn moments_come_back_from_their_cells() {
     points[100] = f64::NAN;
     let whole = moments(0.3, &points);
     let cells = whole.table().unwrap().cells;
-    let again = |cells: &Cells, points, nonfinite| {
-        let table = NdtMomentsTable { lattice: *whole.lattice(), points, nonfinite, cells: cells.clone() };
+    let again = |cells: &Cells, points, non_finite| {
+        let table = NdtMomentsTable { lattice: *whole.lattice(), points, non_finite, cells: cells.clone() };
         NdtMoments::from_table(&table).map_err(|e| e.to_string())
     };
     assert_eq!(again(&cells, 3_000, 1), Ok(whole.clone()));
@@ -201,10 +201,10 @@ fn moments_come_back_from_their_cells() {
         let grid = builder.finish().unwrap();
         assert_eq!(grid.read().unwrap(), whole.finish(&NdtParams::default()).unwrap());
     }
-    let told = |change: &dyn Fn(&mut Cells), points, nonfinite| {
+    let told = |change: &dyn Fn(&mut Cells), points, non_finite| {
         let mut cells = cells.clone();
         change(&mut cells);
-        again(&cells, points, nonfinite).unwrap_err()
+        again(&cells, points, non_finite).unwrap_err()
     };
     let one = [1 << 19; 3];
     assert!(told(&|_| {}, 2_999, 1).starts_with("points: expected 2999 in cells and 1 not finite, got 2999"));
@@ -232,7 +232,7 @@ fn moments_come_back_from_their_cells() {
 fn numbers_of_points_do_not_wrap() {
     const MOST: u64 = u64::MAX;
     let lattice = *NdtMoments::new(1.0).unwrap().lattice();
-    let table = NdtMomentsTable { lattice, points: MOST - 1, nonfinite: MOST - 1, cells: vec![] };
+    let table = NdtMomentsTable { lattice, points: MOST - 1, non_finite: MOST - 1, cells: vec![] };
     let many = NdtMoments::from_table(&table).unwrap();
     let one = moments(1.0, &[0.5, 0.5, 0.5]);
     let points = [0.5, 0.5, 0.5, f64::NAN, 0.0, 0.0];
@@ -246,7 +246,7 @@ fn numbers_of_points_do_not_wrap() {
     refused(all.add(two), 2);
     assert_eq!(all, many);
     all.merge(&one).unwrap();
-    assert_eq!((all.points(), all.nonfinite(), all.len()), (MOST, MOST - 1, 1));
+    assert_eq!((all.points(), all.non_finite(), all.len()), (MOST, MOST - 1, 1));
     all.subtract(&many).unwrap();
     assert_eq!(all, one);
     assert!(all.subtract(&many).is_err() && all == one);

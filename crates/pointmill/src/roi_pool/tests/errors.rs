@@ -66,7 +66,7 @@ fn arrays_are_named_with_expected_and_got() {
         for (boxes, points, name) in [
             (&[0, 2][..], &[0, 4][..], "box_splits: expected ascending values from 0 to 1, got [0, 2]"),
             (&[1], &[0, 4], "box_splits: expected ascending values from 0 to 1, got [1]"),
-            (&[], &[0, 4], "box_splits: expected ascending values from 0 to 1, got []"),
+            (&[], &[0, 4], "box_splits: expected ascending values from 0 to 1, got nothing"),
             (&[0, 1, 1], &[0, 5, 4], "point_splits: expected ascending values from 0 to 4, got [0, 5, 4]"),
             (&[0, 1, 1], &[0, 4], "point_splits: expected as many values as box_splits, 3, got 2"),
         ] {

@@ -1,18 +1,18 @@
 //! A sequence of times.
 
-/// Bytes of a time.
+/// Size of a time in bytes.
 pub(super) const SIZE: usize = 8;
 
-/// After how many factors at an end of their range the difference that they multiply is replaced.
+/// After more than this number of factors at an end of their range, the difference that they multiply is replaced.
 const PATIENCE: u8 = 3;
 
-/// A time, and by how much it grew.
+/// The last time of a sequence, and its last difference.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sequence {
     pub(super) time: i64,
-    /// What factors multiply; 0 before there was one.
+    /// The difference that factors multiply; 0 before the first difference.
     pub(super) difference: i32,
-    /// Factors at an end of their range since the last good one.
+    /// Number of factors at an end of their range since the last other factor.
     pub(super) strained: u8,
 }
 
@@ -21,7 +21,7 @@ impl Sequence {
         self.time = self.time.wrapping_add(difference.into());
     }
 
-    /// Counts a factor at an end of its range, with which `difference` was told.
+    /// Counts a factor at an end of its range; `difference` is the difference coded with it.
     pub(super) fn strain(&mut self, difference: i32) {
         self.strained += 1;
         if self.strained > PATIENCE {

@@ -8,31 +8,31 @@ use std::io::{Error, ErrorKind, Read, Result};
 
 const SEQUENCES: usize = 4;
 
-/// The range of factors. Those below 0 have codes behind the largest.
+/// The range of factors. The codes of negative factors follow the code of the largest factor.
 const MOST: i32 = 500;
 const LEAST: i32 = -10;
 /// The number of codes for factors.
 const FACTORS: u32 = (MOST - LEAST + 1) as u32;
 
-/// What a code says of a time.
+/// The meaning of a code of a time.
 enum Code {
-    /// It is the one before.
+    /// The time equals the previous time.
     Same,
-    /// A difference of 32 bits comes, the first of its sequence.
+    /// A 32-bit difference follows, the first of its sequence.
     First,
-    /// A difference comes, near so many times the last.
+    /// A difference follows. It is near the last difference times this factor.
     Factor(u32),
-    /// All of the time comes, and starts a sequence.
+    /// The whole time follows and starts a sequence.
     New,
-    /// It belongs to the sequence that is so many after this one.
+    /// The time belongs to another sequence: the one that is this number after the current one.
     Other(usize),
 }
 
-/// The last times of four sequences, and the models of their codes.
+/// The last times of four sequences and the models of their codes.
 pub(in crate::las::laz) struct Sequences {
-    /// 1 where a code says that a time is that of the point before, else 0: points of formats 6 to 10 say it elsewhere.
+    /// 1 if there is a code for a time that equals the previous time, else 0. Points of formats 6 to 10 code this elsewhere.
     same: u32,
-    /// Codes where the last difference is 0, and where it is not.
+    /// Models of the codes: `firsts` if the last difference is 0, `factors` otherwise.
     firsts: ArithmeticModel,
     factors: ArithmeticModel,
     differences: IntegerDecompressor,
@@ -42,7 +42,7 @@ pub(in crate::las::laz) struct Sequences {
 }
 
 impl Sequences {
-    /// Makes the models. `same` says whether there is a code for a time that stays.
+    /// Creates the models. `same`: whether there is a code for a time that equals the previous time.
     pub(in crate::las::laz) fn new(same: bool) -> Self {
         let (same, others) = (u32::from(same), SEQUENCES as u32 - 1);
         Self {
@@ -100,7 +100,7 @@ impl Sequences {
         Ok(self.sequences[self.current].time)
     }
 
-    /// Decodes a code; the two models number them differently.
+    /// Decodes a code. The two models number the codes differently.
     fn code(&mut self, decoder: &mut ArithmeticDecoder<impl Read>) -> Result<Code> {
         let (symbol, new) = if self.sequences[self.current].difference == 0 {
             let symbol = decoder.decode_symbol(&mut self.firsts)?;
@@ -126,7 +126,7 @@ impl Sequences {
     }
 }
 
-/// The factor of a code, which is below `FACTORS`, and the context of the difference that comes with it.
+/// The factor of a code, and the context of the difference that follows. The code is below `FACTORS`.
 fn factor(code: u32) -> (i32, u32) {
     let code = code as i32;
     let factor = if code <= MOST { code } else { MOST - code };

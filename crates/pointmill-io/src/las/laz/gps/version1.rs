@@ -1,4 +1,4 @@
-//! The field of version 1: one sequence, no factors below 0.
+//! The field of version 1: one sequence, no negative factors.
 
 use super::sequence::{SIZE, Sequence};
 use crate::las::header::u64_at;
@@ -8,12 +8,12 @@ use laz::models::{ArithmeticModel, ArithmeticModelBuilder};
 use laz::record::FieldDecompressor;
 use std::io::{Read, Result};
 
-/// The largest factor. Behind it come the codes of a time that comes whole, and of one that stays.
+/// The largest factor. The codes after it are: the whole time follows; the time equals the previous time.
 const MOST: u32 = 509;
 const WHOLE: u32 = MOST + 1;
 const SAME: u32 = MOST + 2;
 
-/// The last time, and the models of codes where the last difference is 0, and where it is not.
+/// The last time, and the models of the codes: one if the last difference is 0, one otherwise.
 pub(in crate::las::laz) struct GpsTime1 {
     last: Sequence,
     firsts: ArithmeticModel,
@@ -31,7 +31,7 @@ impl GpsTime1 {
         }
     }
 
-    /// Decodes where the last difference is 0.
+    /// Decodes a time if the last difference is 0.
     fn first(&mut self, decoder: &mut ArithmeticDecoder<impl Read>) -> Result<()> {
         match decoder.decode_symbol(&mut self.firsts)? {
             0 => {}
@@ -44,7 +44,7 @@ impl GpsTime1 {
         Ok(())
     }
 
-    /// Decodes a factor of the last difference, and what is near it.
+    /// Decodes a factor of the last difference, and the difference near that multiple.
     fn further(&mut self, decoder: &mut ArithmeticDecoder<impl Read>) -> Result<()> {
         let code = decoder.decode_symbol(&mut self.factors)?;
         let last = self.last.difference;

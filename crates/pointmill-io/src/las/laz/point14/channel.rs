@@ -1,4 +1,4 @@
-//! What is learned of a channel's points, and the next of them.
+//! The models of the points of one scanner channel, and the decoder of its next point.
 
 use super::layers::{Decoder, Layers};
 use super::predict::{LEVELS, Median, RETURN_KINDS, kind, level};
@@ -8,7 +8,7 @@ use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};
 use laz::models::{ArithmeticModel, ArithmeticModelBuilder};
 use std::io::Result;
 
-/// Bits of the code of what a point changes. The lowest two are of its return number.
+/// Bits of the code that tells which fields of a point change. The lowest two bits are for the return number.
 pub(super) mod changed {
     /// The return number: the same, one more, one less, or another.
     pub(in super::super) const NUMBER: u32 = 3;
@@ -19,7 +19,7 @@ pub(super) mod changed {
     pub(in super::super) const CHANNEL: u32 = 1 << 6;
 }
 
-/// Models of one kind, made when they are first used: of most there are many more than a chunk needs.
+/// Models of one kind. A model is created at its first use, because a chunk needs only few of them.
 struct Models<const N: usize> {
     symbols: u32,
     models: [Option<ArithmeticModel>; N],
@@ -40,9 +40,9 @@ impl<const N: usize> Models<N> {
 /// A channel of the scanner.
 pub(super) struct Channel {
     pub(super) last: Point,
-    /// Whether the last point's time was another than that of the one before.
+    /// Whether the time of the last point differed from the time of the point before it.
     time_changed: bool,
-    // The last values of a field, by what they depend on.
+    // The last values of fields, for each context.
     heights: [i32; LEVELS],
     intensities: [u16; 8],
     steps_x: [Median; 2 * RETURN_KINDS],
@@ -67,7 +67,7 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// Starts with the channel's first point, or with the last point of the channel before.
+    /// Starts with the first point of the channel, or with the last point of the previous channel.
     pub(super) fn new(point: &Point) -> Self {
         let differences =
             |bits, contexts| IntegerDecompressorBuilder::new().bits(bits).contexts(contexts).build_initialized();
@@ -98,7 +98,7 @@ impl Channel {
         }
     }
 
-    /// Decodes what the next point changes, before it is known whether it is of this channel.
+    /// Decodes which fields the next point changes. It is not known yet whether the point is of this channel.
     pub(super) fn changes(&mut self, first: &mut Decoder) -> Result<u32> {
         let (is_first, is_last) = self.last.ends();
         let context = usize::from(is_first) | usize::from(is_last) << 1 | usize::from(self.time_changed) << 2;
@@ -167,7 +167,7 @@ impl Channel {
             1 => (last.number + 1) % 16,
             2 => (last.number + 15) % 16,
             _ if self.time_changed => self.numbers.decode(first, last.number.into())? as u8,
-            // The steps of one have codes of their own.
+            // Steps of one have their own codes.
             _ => (last.number + self.number_steps.decode(first, 0)? as u8 + 2) % 16,
         };
         Ok(())
@@ -189,7 +189,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Decodes z, by its difference to the last one of its level.
+    /// Decodes z by its difference from the last z of the same level.
     fn z(&mut self, layer: &mut Decoder) -> Result<()> {
         let single = u32::from(self.last.returns == 1);
         let height = &mut self.heights[level(self.last.returns, self.last.number)];
@@ -199,7 +199,7 @@ impl Channel {
     }
 }
 
-/// The even number that is not above `bits`, the length of a step in bits, and not above `most`.
+/// The largest even number that is at most `bits`, the length of a step in bits, and at most `most`.
 fn even(bits: u32, most: u32) -> u32 {
     bits.min(most) & !1
 }

@@ -1,4 +1,4 @@
-//! The nine layers of a chunk's points, each the codes of one field or some.
+//! The nine layers of the points of a chunk. A layer has the codes of one or several fields.
 
 use crate::las::header::u32_at;
 use laz::decoders::ArithmeticDecoder;
@@ -7,14 +7,14 @@ use std::io::{Cursor, ErrorKind, Read, Result};
 /// The number of layers.
 const LAYERS: usize = 9;
 
-/// Decodes what a layer holds.
+/// The decoder of a layer.
 pub(super) type Decoder = ArithmeticDecoder<Cursor<Vec<u8>>>;
 
-/// The layers; without bytes there is none, and the field stays as it is.
+/// The layers. A layer without bytes is `None`; its fields do not change.
 #[derive(Default)]
 pub(super) struct Layers {
     lengths: [u32; LAYERS],
-    /// What changed, channels, returns, x and y.
+    /// The layer of changes, channels, returns, x and y.
     pub(super) first: Option<Decoder>,
     pub(super) z: Option<Decoder>,
     pub(super) classification: Option<Decoder>,
@@ -27,7 +27,7 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Reads how many bytes each has.
+    /// Reads the number of bytes of each layer.
     pub(super) fn read_lengths(&mut self, src: &mut impl Read) -> Result<()> {
         let mut bytes = [0; 4 * LAYERS];
         src.read_exact(&mut bytes)?;
@@ -35,7 +35,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Reads their bytes.
+    /// Reads the bytes of the layers.
     pub(super) fn read(&mut self, src: &mut impl Read) -> Result<()> {
         let layers = [
             &mut self.first,
@@ -55,7 +55,7 @@ impl Layers {
     }
 }
 
-/// A decoder of the next bytes. Memory is taken as they come, and not as `length` says.
+/// Creates a decoder of the next `length` bytes. It allocates memory for the bytes that it reads, not for `length`.
 fn decoder(src: &mut impl Read, length: u32) -> Result<Decoder> {
     let mut bytes = vec![];
     if src.take(length.into()).read_to_end(&mut bytes)? < length as usize {

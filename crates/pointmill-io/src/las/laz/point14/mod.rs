@@ -1,7 +1,7 @@
-//! The points of formats 6 to 10: a decoder of our own in place of the crate's, whose GPS times call themselves without an end.
+//! The points of formats 6 to 10: an own decoder. It replaces the decoder of the crate, which recurses without end in GPS times.
 //!
-//! A chunk has its first point as it is, and of the others a layer for each group of fields. What is expected of a field is learned for each channel
-//! of the scanner apart ([`Channel`]); a channel's models are made when it first occurs.
+//! A chunk has its first point uncompressed, and then a layer for each group of fields of the other points. Each channel of the scanner has
+//! its own models ([`Channel`]), which are created when the channel first occurs.
 //!
 //! Source: the specification of LASzip for LAS 1.4, and its paper, named in [`super::gps`].
 
@@ -21,8 +21,8 @@ const CHANNELS: usize = 4;
 
 /// The field of versions 3 and 4.
 pub(super) struct Point14 {
-    /// Whether the other fields are told the channel of each point. Version 3 tells it of a point that changes it, and of others the first one;
-    /// the bytes depend on that.
+    /// Whether the decoders of the other fields get the channel of each point. In version 3 they get it only for a point that changes the
+    /// channel; for other points they get the first channel. The encoded bytes depend on this.
     tells_each: bool,
     layers: Layers,
     channels: [Option<Box<Channel>>; CHANNELS],

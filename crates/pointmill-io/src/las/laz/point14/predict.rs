@@ -1,7 +1,8 @@
-//! What a value is expected to be: medians of the last ones, kept apart by a point's place among its pulse's returns.
+//! Predictions of values: medians of the last values, separate for each position of a point among the returns of its pulse.
 
-/// The kind of a return by the pulse's number of returns (row) and its own number (column). Valid ones differ by both up to 3 returns, and
-/// further on by whether it is the last; what should not occur is spread over kinds as the format has it.
+/// The kind of a return by the number of returns of the pulse (row) and the number of the return (column). Up to 3 returns, valid pairs
+/// have different kinds; with more returns, the kind depends on whether the return is the last. Pairs that should not occur have kinds as
+/// the format defines them.
 const KINDS: [&[u8; 16]; 16] = [
     b"0123453445555555",
     b"1013333333333333",
@@ -31,15 +32,15 @@ pub(super) fn kind(returns: u8, number: u8) -> usize {
     usize::from(KINDS[usize::from(returns)][usize::from(number)] - b'0')
 }
 
-/// How many returns come behind a return, below `LEVELS`.
+/// The number of returns after a return, below `LEVELS`.
 pub(super) fn level(returns: u8, number: u8) -> usize {
     usize::from(returns.abs_diff(number)).min(LEVELS - 1)
 }
 
-/// A median of five that follows its values: each drops the highest or the lowest in turn, so that it moves by one place at most.
+/// A running median of five values. New values drop the highest and the lowest value in turn, so the median moves by at most one place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Median {
-    /// In rising order.
+    /// In ascending order.
     values: [i32; 5],
     /// Whether the next value drops the highest.
     drop_highest: bool,
@@ -97,7 +98,7 @@ mod tests {
     fn kinds_and_levels_are_in_their_range() {
         let pairs = || (0..16).flat_map(|n| (0..16).map(move |r| (n, r)));
         assert!(pairs().all(|(n, r)| kind(n, r) < RETURN_KINDS && level(n, r) < LEVELS));
-        // Only, first and last of two, and the three of three; the last of more.
+        // The only return; first and last of two; the three of three; the last of more.
         let valid = [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 1), (4, 4), (15, 15)];
         assert_eq!(valid.map(|(n, r)| kind(n, r)), [0, 1, 2, 3, 4, 5, 3, 5, 5]);
         assert_eq!(valid.map(|(n, r)| level(n, r)), [0, 1, 0, 2, 1, 0, 3, 0, 0]);

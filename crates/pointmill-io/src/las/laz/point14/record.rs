@@ -1,23 +1,23 @@
-//! A point of formats 6 to 10 without what those after 6 add: its 30 bytes, and what they mean.
+//! A point of formats 6 to 10, without the fields that formats after 6 add: the 30 bytes and their meaning.
 
 use crate::las::header::{u16_at, u32_at, u64_at};
 
-/// Bytes of a point.
+/// Size of a point in bytes.
 pub(super) const SIZE: usize = 30;
 
-/// What a point consists of, as it is coded.
+/// The fields of a point, as they are coded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Point {
     pub(super) x: i32,
     pub(super) y: i32,
     pub(super) z: i32,
     pub(super) intensity: u16,
-    /// The number of the return, and of the pulse's returns; 0 to 15.
+    /// The number of the return, and the number of returns of the pulse; 0 to 15.
     pub(super) number: u8,
     pub(super) returns: u8,
     /// The four flags of the classification, the mirror's direction and the edge of a flight line, from the lowest bit on.
     pub(super) flags: u8,
-    /// The scanner's channel, 0 to 3.
+    /// The channel of the scanner, 0 to 3.
     pub(super) channel: u8,
     pub(super) classification: u8,
     pub(super) user: u8,
@@ -28,7 +28,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// Takes apart `SIZE` bytes.
+    /// Parses `SIZE` bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Self {
         let (returns, flags) = (bytes[14], bytes[15]);
         Self {
@@ -48,7 +48,7 @@ impl Point {
         }
     }
 
-    /// Puts the point into `SIZE` bytes.
+    /// Writes the point into `SIZE` bytes.
     pub(super) fn put(&self, bytes: &mut [u8]) {
         bytes[0..4].copy_from_slice(&self.x.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.y.to_le_bytes());
@@ -63,7 +63,7 @@ impl Point {
         bytes[22..SIZE].copy_from_slice(&self.time.to_le_bytes());
     }
 
-    /// Whether it is the first of its pulse's returns, and whether the last.
+    /// Whether the point is the first return of its pulse, and whether it is the last.
     pub(super) fn ends(&self) -> (bool, bool) {
         (self.number == 1, self.number >= self.returns)
     }

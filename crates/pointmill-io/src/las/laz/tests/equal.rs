@@ -1,10 +1,10 @@
-//! What the crate packs comes out again, byte by byte.
+//! Points that the crate packs are unpacked to the same bytes.
 
 use super::points::records;
 use super::random::Random;
 use super::{packed, packing, unpacked};
 
-/// The versions of a format's items.
+/// The versions of the items of a format.
 fn versions(format: u8) -> [u16; 2] {
     if format < 6 { [1, 2] } else { [3, 4] }
 }

@@ -1,4 +1,4 @@
-//! Decoders of our own against the crate's compressors and the records that these were given.
+//! Compares the own decoders with the compressors of the crate: the unpacked records must equal the records that were packed.
 
 mod equal;
 #[path = "../../../../tests/common/points.rs"]
@@ -14,7 +14,7 @@ use laz::record::{LayeredPointRecordCompressor, RecordCompressor, SequentialPoin
 use laz::{LazItemType, LazVlr};
 use version1::BytesCoder;
 
-/// What a file says of points of a format, with all items of one version.
+/// The compression record of a file for points of a format, with all items of one version.
 fn packing(format: u8, extra: usize, version: u16) -> Packing {
     let record = points::RECORDS[usize::from(format)] + extra;
     let told = items(format, record).unwrap();
@@ -28,7 +28,7 @@ fn packing(format: u8, extra: usize, version: u16) -> Packing {
     Packing { layout, chunk: None, items, layers: 0, record }
 }
 
-/// Packs a chunk with the crate, and with our own coders what it does not write as the format has it.
+/// Packs a chunk with the crate, and with own coders where the crate does not follow the format.
 fn packed(packing: &Packing, records: &[u8]) -> Vec<u8> {
     fn pack(mut compressor: impl RecordCompressor<Vec<u8>>, records: &[u8]) -> Vec<u8> {
         compressor.compress_many(records).unwrap();
@@ -51,7 +51,7 @@ fn packed(packing: &Packing, records: &[u8]) -> Vec<u8> {
     pack(compressor, records)
 }
 
-/// Unpacks `n` points, or as many as can be decoded, and says what was wrong with the next.
+/// Unpacks `n` points, or as many as can be decoded; then also returns what was wrong with the next point.
 fn unpacked(packing: &Packing, bytes: &[u8], n: usize) -> (Vec<u8>, Option<std::io::Error>) {
     let mut decoder = decoder(packing, bytes).unwrap();
     let (mut out, mut record) = (vec![], vec![0; packing.record]);

@@ -1,4 +1,4 @@
-//! Coders of version 1 that follow the format where those of the crate do not.
+//! Coders of version 1 that follow the format where the coders of the crate do not.
 
 use laz::compressors::{IntegerCompressor, IntegerCompressorBuilder};
 use laz::encoders::ArithmeticEncoder;
@@ -6,7 +6,7 @@ use laz::models::{ArithmeticModel, ArithmeticModelBuilder};
 use laz::record::FieldCompressor;
 use std::io::{Result, Write};
 
-/// Codes bytes by their differences; with a model of changes only those that change.
+/// Codes bytes by their differences. With a model of changes it codes only the bytes that change.
 pub(super) struct BytesCoder {
     last: Vec<u8>,
     changes: Option<ArithmeticModel>,

@@ -10,11 +10,14 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
 use pointmill_kernels::{Module, Properties};
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// An opened GPU: its primary context, the kernels of the operators that were used so far, and a pool of memory.
 pub(in crate::device::machine) struct Gpu {
     index: usize,
+    /// The compute capability, major and minor.
+    capability: (u8, u8),
     context: Arc<CudaContext>,
     modules: Modules,
     pool: sys::CUmemoryPool,
@@ -79,7 +82,9 @@ impl Gpu {
             .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
             .map_err(|e| unavailable(describe(e)))? as u32;
         tracing::debug!("opened cuda:{index}");
-        Ok(Self { index, context, modules: Modules::default(), pool, multiprocessors, generation: generation() })
+        let capability = (major as u8, minor as u8);
+        let modules = Modules::default();
+        Ok(Self { index, capability, context, modules, pool, multiprocessors, generation: generation() })
     }
 
     pub(super) const fn named(&self) -> Name {
@@ -136,8 +141,21 @@ impl Gpu {
     }
 
     fn load(&self, module: &Module) -> Result<Kernels> {
+        let action = "load its kernels";
+        if let Some(code) = module.machine_code(self.capability) {
+            // A driver that is older than the code refuses it, and compiles the PTX.
+            // SAFETY: the code was assembled from the module's PTX, and comes whole out of its file.
+            let load = || unsafe { Kernels::load(module, &code) };
+            if let Ok(kernels) = self.call(action, || uncaptured(load)) {
+                tracing::debug!(device = %self.named(), module = module.folder, "machine code is loaded");
+                return Ok(kernels);
+            }
+        }
+        let text = CString::new(module.ptx).expect("PTX is text without NUL").into_bytes_with_nul();
         compiling::reported(self.named(), module, || {
-            self.call("load its kernels", || uncaptured(|| Kernels::load(module)))
+            // SAFETY: the text is PTX and ends with NUL.
+            let load = || unsafe { Kernels::load(module, &text) };
+            self.call(action, || uncaptured(load))
         })
     }
 

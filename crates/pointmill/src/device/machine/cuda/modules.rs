@@ -57,10 +57,12 @@ unsafe impl Sync for Function {}
 
 impl Kernels {
     /// Loads a module into the current context for good.
-    pub(super) fn load(module: &Module) -> std::result::Result<Self, DriverError> {
-        let text = CString::new(module.ptx).expect("PTX is text without NUL");
-        // SAFETY: the image is NUL-terminated PTX text.
-        let loaded = unsafe { result::module::load_data(text.as_ptr().cast::<c_void>()) }?;
+    ///
+    /// # Safety
+    /// The image is PTX of the module that ends with NUL, or machine code of it.
+    pub(super) unsafe fn load(module: &Module, image: &[u8]) -> std::result::Result<Self, DriverError> {
+        // SAFETY: the driver reads PTX as far as the NUL, and of machine code what its own header says.
+        let loaded = unsafe { result::module::load_data(image.as_ptr().cast::<c_void>()) }?;
         let mut kernels = HashMap::new();
         for kernel in module.kernels {
             let symbol = CString::new(kernel.name).expect("kernel names are text without NUL");

@@ -1,0 +1,178 @@
+//! Data sets by name: which formats their sweeps are in, and what their columns are.
+
+use crate::error::{Detail, IoError};
+use crate::format::Format;
+use std::path::Path;
+
+/// What is known of a data set.
+struct Entry {
+    description: &'static str,
+    /// The columns of files that do not name them.
+    columns: &'static [&'static str],
+    /// The formats of its sweeps, the first for files whose names tell none.
+    formats: &'static [Format],
+    range: Option<[f32; 6]>,
+}
+
+/// Makes the enum, its names and its table.
+macro_rules! datasets {
+    ($($variant:ident = $name:literal, $columns:expr, $formats:expr, $range:expr, $description:literal;)*) => {
+        /// A public data set: [`ReadOptions::dataset`](crate::ReadOptions::dataset) reads its sweeps with their columns.
+        ///
+        /// ```
+        /// use pointmill_io::{Dataset, Format};
+        /// assert_eq!(Dataset::Nuscenes.columns(Format::Bin), ["x", "y", "z", "intensity", "ring"]);
+        /// assert_eq!("scannet".parse(), Ok(Dataset::Scannet));
+        /// assert_eq!(Dataset::Kitti.range(), Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]));
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Dataset {
+            $(#[doc = $description] $variant,)*
+        }
+
+        pointmill_core::names!(Dataset { $($variant = $name),* });
+
+        impl Dataset {
+            const fn entry(self) -> &'static Entry {
+                match self {
+                    $(Self::$variant => const {
+                        &Entry { description: $description, columns: $columns, formats: $formats, range: $range }
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+/// Rows of `f32`, whatever their file is called, and arrays.
+const ROWS: &[Format] = &[Format::Bin, Format::Kitti, Format::Nuscenes, Format::Npy];
+/// Tables with names of their own.
+const TABLES: &[Format] = &[Format::Feather, Format::Arrow, Format::Csv];
+
+const INTENSITY: &[&str] = &["x", "y", "z", "intensity"];
+const RING: &[&str] = &["x", "y", "z", "intensity", "ring"];
+const WAYMO: &[&str] = &["x", "y", "z", "intensity", "elongation", "timestamp"];
+/// The last is whether the point lies in a zone without labels.
+const WAYMO_ARRAYS: &[&str] = &["x", "y", "z", "intensity", "elongation", "nlz"];
+const COLOUR: &[&str] = &["x", "y", "z", "r", "g", "b"];
+
+#[rustfmt::skip]
+datasets! {
+    Kitti         = "kitti",         INTENSITY, ROWS, Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]),
+        "KITTI: rows of x, y, z, intensity.";
+    Semantickitti = "semantickitti", INTENSITY, ROWS, Some([-50.0, -50.0, -4.0, 50.0, 50.0, 2.0]),
+        "`SemanticKITTI`: rows of x, y, z, intensity.";
+    Nuscenes      = "nuscenes",      RING,      ROWS, Some([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]),
+        "`nuScenes`: rows of x, y, z, intensity, ring.";
+    Waymo         = "waymo",         WAYMO,     ROWS, Some([-75.2, -75.2, -2.0, 75.2, 75.2, 4.0]),
+        "Waymo as `mmdet3d` (rows) and `OpenPCDet` (`.npy`) write it: x, y, z, intensity, elongation, and a timestamp or whether labels are there.";
+    Lyft          = "lyft",          RING,      ROWS, Some([-80.0, -80.0, -5.0, 80.0, 80.0, 3.0]),
+        "Lyft level 5: rows of x, y, z, intensity, ring.";
+    Once          = "once",          INTENSITY, ROWS, Some([-75.2, -75.2, -5.0, 75.2, 75.2, 3.0]),
+        "ONCE: rows of x, y, z, intensity.";
+    Argoverse2    = "argoverse2",    &[],       TABLES, Some([-200.0, -200.0, -20.0, 200.0, 200.0, 20.0]),
+        "Argoverse 2: Feather tables of x, y, z, intensity, `laser_number`, `offset_ns`.";
+    Pandaset      = "pandaset",      &[],       TABLES, Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]),
+        "`PandaSet`, its tables of x, y, z, i, t, d saved as Feather or `.csv`; pickled tables are not read.";
+    S3dis         = "s3dis",         COLOUR,    ROWS, None,
+        "S3DIS as `mmdet3d` writes it: rows of x, y, z, r, g, b.";
+    Scannet       = "scannet",       COLOUR,    ROWS, None,
+        "`ScanNet` as `mmdet3d` writes it: rows of x, y, z, r, g, b.";
+}
+
+impl Dataset {
+    /// One sentence about the data set.
+    pub const fn description(self) -> &'static str {
+        self.entry().description
+    }
+
+    /// The columns of its files of a format; none where its tables name them.
+    pub const fn columns(self, format: Format) -> &'static [&'static str] {
+        match (self, format) {
+            (Self::Waymo, Format::Npy) => WAYMO_ARRAYS,
+            _ => self.entry().columns,
+        }
+    }
+
+    /// The range that detectors usually take, smallest x, y, z and largest, in metres; `None` for rooms.
+    pub const fn range(self) -> Option<[f32; 6]> {
+        self.entry().range
+    }
+
+    /// The format of a file of the data set: the one asked for, else the one of its name, else the usual one.
+    pub(crate) fn format(self, path: &Path, asked: Option<Format>) -> Result<Format, IoError> {
+        let formats = self.entry().formats;
+        let format = asked.or_else(|| Format::from_name(path)).unwrap_or(formats[0]);
+        if formats.contains(&format) {
+            return Ok(format);
+        }
+        let names: Vec<_> = formats.iter().map(|format| format.as_str()).collect();
+        let wanted = format!("{}, as the data set {self} has", names.join(", "));
+        Err(IoError::InvalidArgument(Detail::new(path, "format", wanted, format.as_str())))
+    }
+
+    /// Checks the number of columns that is asked for beside the data set; the number of its rows.
+    pub(crate) fn check_columns(self, path: &Path, asked: Option<usize>) -> Result<Option<usize>, IoError> {
+        let columns = Some(self.entry().columns.len()).filter(|&columns| columns > 0);
+        match (columns, asked) {
+            (Some(columns), Some(asked)) if columns != asked => {
+                let wanted = format!("{columns}, as the data set {self} has");
+                Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, asked.to_string())))
+            }
+            _ => Ok(columns.or(asked)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ReadOptions, read_from};
+
+    fn scan(dataset: Dataset, name: &str, bytes: &[u8]) -> Result<String, String> {
+        let options = ReadOptions { dataset: Some(dataset), ..ReadOptions::default() };
+        let scan = read_from(bytes, name, &options).map_err(|e| format!("{}: {e}", e.class()))?;
+        Ok(scan.fields.iter().map(|field| &*field.name).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn columns_are_those_of_the_data_set() {
+        let bytes = [0; 240];
+        for &dataset in Dataset::ALL {
+            if dataset.columns(Format::Bin).is_empty() {
+                assert_eq!(dataset.format("a.feather".as_ref(), None).unwrap(), Format::Feather);
+                continue;
+            }
+            for name in ["a.bin", "a.pcd.bin", "a"] {
+                assert_eq!(scan(dataset, name, &bytes).unwrap(), dataset.columns(Format::Bin).join(" "));
+            }
+        }
+        assert_eq!(
+            scan(Dataset::Waymo, "a.bin", &[0; 16]).unwrap_err(),
+            "SizeMismatch: a.bin: length: wanted a multiple of 24 bytes (6 columns of f32), found 16 bytes (remainder 16); 4 columns would fit"
+        );
+    }
+
+    #[test]
+    fn arrays_have_the_names_too_and_contradictions_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.npy");
+        crate::write_npy(&path, &crate::ArrayView::f32(&[1, 6], &[0.0; 6])).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(scan(Dataset::Waymo, "a.npy", &bytes).unwrap(), "x y z intensity elongation nlz");
+        assert_eq!(
+            scan(Dataset::Kitti, "a.npy", &bytes).unwrap_err(),
+            "ShapeMismatch: a.npy: columns: wanted 4, as asked for, found 6"
+        );
+        assert_eq!(
+            scan(Dataset::Kitti, "a.ply", b"ply\n").unwrap_err(),
+            "InvalidArgument: a.ply: format: wanted bin, kitti, nuscenes, npy, as the data set kitti has, found ply"
+        );
+        let options = ReadOptions { dataset: Some(Dataset::Lyft), columns: Some(4), ..ReadOptions::default() };
+        assert_eq!(
+            read_from(&[0; 80][..], "a.bin", &options).unwrap_err().to_string(),
+            "a.bin: columns: wanted 5, as the data set lyft has, found 4"
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! The columns of scans: the values of a point in the file, and which column each becomes.
+
+use crate::error::{Detail, IoError, escape};
+use crate::field::Field;
+use crate::records::LONGEST_NAME;
+use e57::{PointCloud, RecordDataType, RecordName, RecordValue};
+use pointmill_core::array::Dtype;
+use std::path::Path;
+
+/// The most values of a point. The decoder holds those of a packet, 16 bytes each, of which a bit may stand for one.
+const MOST: usize = 32;
+
+/// How the points of a scan lie.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// Where x, y, z are, and the flag that says that they are not valid.
+    pub(super) cartesian: Option<([usize; 3], Option<usize>)>,
+    /// The same for range, azimuth and elevation.
+    pub(super) spherical: Option<([usize; 3], Option<usize>)>,
+    /// The other columns: where the value is, the flag that says that it is not valid, and name and type.
+    pub(super) others: Vec<(usize, Option<usize>, Field)>,
+    /// The values of a point in the file.
+    pub(super) types: Vec<RecordDataType>,
+}
+
+impl Layout {
+    /// The layout of a scan, checked: names that differ, coordinates, and values that take bytes of the file.
+    pub(super) fn new(path: &Path, scan: &PointCloud, length: u64) -> Result<Self, IoError> {
+        let wrong = |field: &str, wanted: &str, found: String| {
+            IoError::BadHeader(Detail::new(path, format!("prototype: {field}"), wanted, found))
+        };
+        let records = &scan.prototype;
+        if records.len() > MOST {
+            let detail = Detail::new(path, "prototype", format!("at most {MOST} values"), records.len().to_string());
+            return Err(IoError::LimitExceeded(detail));
+        }
+        let bits: u64 = records.iter().map(|record| bits(&record.data_type)).sum();
+        if bits == 0 && scan.records > 0 {
+            return Err(wrong("values", "one that is not constant", "none".into()));
+        }
+        if u128::from(scan.records) * u128::from(bits) > u128::from(length) * 8 {
+            let wanted = format!("{} points of {bits} bits", scan.records);
+            return Err(IoError::Truncated(Detail::new(path, "points", wanted, format!("a file of {length} bytes"))));
+        }
+        let find = |name: RecordName| records.iter().position(|record| record.name == name);
+        let three = |names: [RecordName; 3], flag: RecordName| {
+            let [a, b, c] = names.map(find);
+            Some(([a?, b?, c?], find(flag)))
+        };
+        use RecordName as R;
+        let cartesian = three([R::CartesianX, R::CartesianY, R::CartesianZ], R::CartesianInvalidState);
+        let angles = [R::SphericalRange, R::SphericalAzimuth, R::SphericalElevation];
+        let spherical = three(angles, R::SphericalInvalidState);
+        if cartesian.is_none() && spherical.is_none() {
+            let found: Vec<_> = records.iter().map(|record| name(&record.name).to_owned()).collect();
+            let wanted = "cartesianX, Y and Z, or sphericalRange, Azimuth and Elevation";
+            return Err(IoError::MissingField(Detail::new(path, "prototype", wanted, found.join(", "))));
+        }
+        let mut others: Vec<(usize, Option<usize>, Field)> = vec![];
+        for (at, record) in records.iter().enumerate() {
+            let flag = match record.name {
+                R::Intensity => find(R::IsIntensityInvalid),
+                R::ColorRed | R::ColorGreen | R::ColorBlue => find(R::IsColorInvalid),
+                R::TimeStamp => find(R::IsTimeStampInvalid),
+                R::RowIndex | R::ColumnIndex | R::ReturnCount | R::ReturnIndex | R::Unknown { .. } => None,
+                _ => continue,
+            };
+            let name = name(&record.name);
+            if name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
+                return Err(wrong("names", "names without control characters", format!("`{}`", escape(name))));
+            }
+            if ["x", "y", "z"].contains(&name) || others.iter().any(|(_, _, field)| field.name == name) {
+                return Err(wrong("names", "names that differ", format!("`{name}` twice")));
+            }
+            others.push((at, flag, Field { name: name.into(), dtype: dtype(&record.data_type) }));
+        }
+        let types = records.iter().map(|record| record.data_type.clone()).collect();
+        Ok(Self { cartesian, spherical, others, types })
+    }
+
+    /// Whether x, y, z are `f32` as the file has them.
+    pub(super) fn is_f32(&self) -> bool {
+        let single = |at: &usize| matches!(self.types[*at], RecordDataType::Single { .. });
+        self.spherical.is_none() && self.cartesian.is_some_and(|(xyz, _)| xyz.iter().all(single))
+    }
+
+    /// A value of a point as `f64`, scaled.
+    pub(super) fn value(&self, point: &[RecordValue], at: usize) -> f64 {
+        match (&point[at], &self.types[at]) {
+            (RecordValue::Single(v), _) => f64::from(*v),
+            (RecordValue::Double(v), _) => *v,
+            (RecordValue::ScaledInteger(v), RecordDataType::ScaledInteger { scale, offset, .. }) => {
+                *v as f64 * scale + offset
+            }
+            (RecordValue::ScaledInteger(v) | RecordValue::Integer(v), _) => *v as f64,
+        }
+    }
+}
+
+/// The bits that a value takes in the file; a constant takes none.
+fn bits(kind: &RecordDataType) -> u64 {
+    match *kind {
+        RecordDataType::Single { .. } => 32,
+        RecordDataType::Double { .. } => 64,
+        RecordDataType::ScaledInteger { min, max, .. } | RecordDataType::Integer { min, max } => {
+            u64::from(u64::BITS - max.abs_diff(min).leading_zeros())
+        }
+    }
+}
+
+/// The smallest type that has every value.
+fn dtype(kind: &RecordDataType) -> Dtype {
+    let (min, max) = match *kind {
+        RecordDataType::Single { .. } => return Dtype::F32,
+        RecordDataType::Double { .. } | RecordDataType::ScaledInteger { .. } => return Dtype::F64,
+        RecordDataType::Integer { min, max } => (min, max),
+    };
+    let within = |low: i64, high: i64| min >= low && max <= high;
+    if within(0, u8::MAX.into()) {
+        Dtype::U8
+    } else if within(0, u16::MAX.into()) {
+        Dtype::U16
+    } else if within(0, u32::MAX.into()) {
+        Dtype::U32
+    } else if within(i8::MIN.into(), i8::MAX.into()) {
+        Dtype::I8
+    } else if within(i16::MIN.into(), i16::MAX.into()) {
+        Dtype::I16
+    } else if within(i32::MIN.into(), i32::MAX.into()) {
+        Dtype::I32
+    } else {
+        Dtype::I64
+    }
+}
+
+/// The column of a value: the names that other formats have for it, else the file's.
+fn name(name: &RecordName) -> &str {
+    match name {
+        RecordName::CartesianX => "cartesianX",
+        RecordName::CartesianY => "cartesianY",
+        RecordName::CartesianZ => "cartesianZ",
+        RecordName::SphericalRange => "sphericalRange",
+        RecordName::SphericalAzimuth => "sphericalAzimuth",
+        RecordName::SphericalElevation => "sphericalElevation",
+        RecordName::Intensity => "intensity",
+        RecordName::ColorRed => "red",
+        RecordName::ColorGreen => "green",
+        RecordName::ColorBlue => "blue",
+        RecordName::RowIndex => "row",
+        RecordName::ColumnIndex => "column",
+        RecordName::ReturnCount => "return_count",
+        RecordName::ReturnIndex => "return_index",
+        RecordName::TimeStamp => "time_stamp",
+        RecordName::Unknown { name, .. } => name,
+        _ => "flag",
+    }
+}

@@ -1,0 +1,166 @@
+//! The points of scans, in the frame of the file.
+
+use super::columns::Layout;
+use super::file::{MAGIC, open, refused};
+use crate::error::{Detail, IoError};
+use crate::field::Field;
+use crate::limits::Bounds;
+use crate::rows::Rows;
+use crate::source::{ReadSeek, Source};
+use crate::times::{self, ExactTimes};
+use crate::warning::Warning;
+use e57::{PointCloud, RawValues};
+use pointmill_core::Pose;
+use pointmill_core::array::Dtype;
+use pointmill_core::trig::sin_cos_f64;
+use std::path::Path;
+
+/// How every E57 file starts.
+pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
+
+/// Reads the points of all scans, or of the one that is asked for.
+pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
+    let (mut file, length) = open(path, reader)?;
+    let mut scans = file.pointclouds();
+    if let Some(number) = bounds.scan {
+        if number >= scans.len() {
+            let wanted = format!("a number below {}", scans.len());
+            return Err(IoError::InvalidArgument(Detail::new(path, "scan", wanted, number.to_string())));
+        }
+        scans = vec![scans.swap_remove(number)];
+    }
+    let mut parts = vec![];
+    for scan in &scans {
+        parts.push((scan, Layout::new(path, scan, length)?, pose(path, scan)?));
+    }
+    let mut table = Table::new(path, bounds, &parts)?;
+    for (scan, layout, pose) in &parts {
+        let columns = table.columns_of(layout);
+        let points = file.pointcloud_raw(scan).map_err(|e| refused(path, "points", &e))?;
+        for point in points {
+            let point = point.map_err(|e| refused(path, "points", &e))?;
+            table.push(path, layout, pose.as_ref(), &columns, &point)?;
+        }
+    }
+    Ok(table.into_rows())
+}
+
+/// The pose of a scan; `None` where the file has none.
+fn pose(path: &Path, scan: &PointCloud) -> Result<Option<Pose>, IoError> {
+    let Some(transform) = &scan.transform else { return Ok(None) };
+    let (t, q) = (&transform.translation, &transform.rotation);
+    let pose = Pose::from_quaternion([t.x, t.y, t.z], [q.x, q.y, q.z, q.w]);
+    pose.map(Some).map_err(|e| IoError::BadValue(Detail::new(path, "pose", "a rigid pose", e.to_string())))
+}
+
+/// Points as they come.
+struct Table {
+    fields: Vec<Field>,
+    data: Vec<f32>,
+    exact: Option<Vec<f64>>,
+    times: Option<ExactTimes>,
+    /// Points that were left out, and all.
+    invalid: usize,
+    points: usize,
+}
+
+impl Table {
+    /// No points yet, with room for all of them.
+    fn new(path: &Path, bounds: &Bounds, parts: &[(&PointCloud, Layout, Option<Pose>)]) -> Result<Self, IoError> {
+        let narrow = parts.iter().all(|(_, layout, pose)| layout.is_f32() && pose.is_none());
+        let dtype = if narrow { Dtype::F32 } else { Dtype::F64 };
+        let mut fields: Vec<_> = ["x", "y", "z"].map(|name| Field { name: name.into(), dtype }).to_vec();
+        for (_, _, field) in parts.iter().flat_map(|(_, layout, _)| &layout.others) {
+            match fields.iter_mut().find(|known| known.name == field.name) {
+                // Scans may differ in a type.
+                Some(known) if known.dtype != field.dtype => known.dtype = Dtype::F64,
+                Some(_) => {}
+                None => fields.push(field.clone()),
+            }
+        }
+        let mut none = std::io::empty();
+        let source = Source::new(path, &mut none, None).within(bounds.limits.max_memory);
+        bounds.check_columns(&source, fields.len())?;
+        let points: u64 = parts.iter().fold(0, |sum, (scan, _, _)| sum.saturating_add(scan.records));
+        bounds.check_points(&source, points)?;
+        let points = usize::try_from(points).unwrap_or(usize::MAX);
+        let data = source.room(points.saturating_mul(fields.len()))?;
+        let exact = if narrow { None } else { Some(source.room(points.saturating_mul(3))?) };
+        let mut times = fields.iter().position(|f| times::is_exact(&f.name, f.dtype)).map(ExactTimes::of);
+        if let Some(times) = &mut times {
+            *times.room() = source.room(points)?;
+        }
+        Ok(Self { fields, data, exact, times, invalid: 0, points: 0 })
+    }
+
+    /// For each column behind z the value of a scan's points that it has, and the value's flag.
+    fn columns_of(&self, layout: &Layout) -> Vec<Option<(usize, Option<usize>)>> {
+        let of = |field: &Field| layout.others.iter().find(|(_, _, other)| other.name == field.name);
+        self.fields[3..].iter().map(|field| of(field).map(|(at, flag, _)| (*at, *flag))).collect()
+    }
+
+    /// Adds a point, unless its coordinates are not valid.
+    fn push(
+        &mut self,
+        path: &Path,
+        layout: &Layout,
+        pose: Option<&Pose>,
+        columns: &[Option<(usize, Option<usize>)>],
+        point: &RawValues,
+    ) -> Result<(), IoError> {
+        self.points += 1;
+        let Some(xyz) = coordinates(path, layout, point)? else {
+            self.invalid += 1;
+            return Ok(());
+        };
+        let xyz = pose.map_or(xyz, |pose| pose.apply(xyz));
+        self.data.extend(xyz.map(|v| v as f32));
+        if let Some(exact) = &mut self.exact {
+            exact.extend(xyz);
+        }
+        for (i, column) in columns.iter().enumerate() {
+            let value = match *column {
+                Some((_, Some(flag))) if layout.value(point, flag) != 0.0 => f64::NAN,
+                Some((at, _)) => layout.value(point, at),
+                None => f64::NAN,
+            };
+            self.data.push(value as f32);
+            if let Some(times) = self.times.as_mut().filter(|times| times.column == i + 3) {
+                times.push_number(None, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn into_rows(self) -> Rows {
+        let mut warnings = vec![];
+        if self.invalid > 0 {
+            warnings.push(Warning::Invalid { count: self.invalid, points: self.points });
+        }
+        let (data, columns, xyz_f64, times) = (self.data, self.fields.len(), self.exact, self.times);
+        Rows { data, columns, fields: Some(self.fields), xyz_f64, times, warnings, ..Rows::EMPTY }
+    }
+}
+
+/// x, y, z of a point; `None` if neither they nor the spherical coordinates are valid.
+fn coordinates(path: &Path, layout: &Layout, point: &RawValues) -> Result<Option<[f64; 3]>, IoError> {
+    let valid = |coordinates: Option<([usize; 3], Option<usize>)>| {
+        let Some((at, flag)) = coordinates else { return Ok(None) };
+        // 1 is a direction without a distance, 2 is nothing.
+        match flag.map_or(0.0, |flag| layout.value(point, flag)) {
+            0.0 => Ok(Some(at.map(|at| layout.value(point, at)))),
+            1.0 | 2.0 => Ok(None),
+            state => {
+                let detail = Detail::new(path, "points: invalid state", "0, 1 or 2", state.to_string());
+                Err(IoError::BadValue(detail))
+            }
+        }
+    };
+    if let Some(xyz) = valid(layout.cartesian)? {
+        return Ok(Some(xyz));
+    }
+    Ok(valid(layout.spherical)?.map(|[range, azimuth, elevation]| {
+        let ((sin_a, cos_a), (sin_e, cos_e)) = (sin_cos_f64(azimuth), sin_cos_f64(elevation));
+        [range * cos_e * cos_a, range * cos_e * sin_a, range * sin_e]
+    }))
+}

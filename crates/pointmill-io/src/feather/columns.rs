@@ -1,0 +1,53 @@
+//! Some columns of a table as rows of numbers.
+
+use super::read::read;
+use super::schema::Kind;
+use crate::error::IoError;
+use crate::limits::Bounds;
+use crate::window::Window;
+use pointmill_core::array::Dtype;
+
+/// The values of the columns of these names, row after row, as `f64`.
+pub(crate) fn read_columns<const N: usize>(
+    window: &mut Window<'_, '_>,
+    bounds: &Bounds,
+    names: [&str; N],
+) -> Result<Vec<[f64; N]>, IoError> {
+    let mut rows: Vec<[f64; N]> = vec![];
+    read(window, bounds, |window, columns, batch| {
+        let mut values = Vec::with_capacity(N);
+        for name in names {
+            let field = format!("column `{name}`");
+            let Some(at) = columns.iter().position(|column| column.name == name) else {
+                let found: Vec<_> = columns.iter().take(16).map(|column| &*column.name).collect();
+                return Err(IoError::MissingField(window.detail(&field, names.join(", "), found.join(", "))));
+            };
+            let Kind::Numbers(dtype @ (Dtype::F32 | Dtype::F64 | Dtype::I64 | Dtype::U64)) = columns[at].kind else {
+                let wanted = "numbers of f32, f64, i64 or u64";
+                return Err(IoError::DtypeMismatch(window.detail(&field, wanted, "another type")));
+            };
+            let Some(batch) = batch else { continue };
+            if batch.there(window, at)?.is_some() {
+                return Err(IoError::BadValue(window.detail(&field, "a value in each row", "nulls")));
+            }
+            values.push((dtype, batch.values(window, at)?));
+        }
+        let Some(batch) = batch else { return Ok(()) };
+        bounds.check_points(window.source(), (rows.len() + batch.rows) as u64)?;
+        window.source().reserve(&mut rows, batch.rows)?;
+        rows.extend((0..batch.rows).map(|i| {
+            std::array::from_fn(|j| {
+                let (dtype, bytes) = &values[j];
+                let eight = || std::array::from_fn(|k| bytes[8 * i + k]);
+                match dtype {
+                    Dtype::F32 => f64::from(f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]))),
+                    Dtype::F64 => f64::from_le_bytes(eight()),
+                    Dtype::I64 => i64::from_le_bytes(eight()) as f64,
+                    _ => u64::from_le_bytes(eight()) as f64,
+                }
+            })
+        }));
+        Ok(())
+    })?;
+    Ok(rows)
+}

@@ -1,0 +1,142 @@
+//! The columns of a table: their names and what their values are.
+
+use super::flat::{Broken, Table};
+use crate::error::{IoError, excerpt};
+use crate::limits::MAX_COLUMNS;
+use crate::records::LONGEST_NAME;
+use crate::window::Window;
+use pointmill_core::array::Dtype;
+
+/// A column of a table.
+#[derive(Debug, PartialEq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+}
+
+/// What a column has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// Numbers; times and durations count as the whole numbers that they are.
+    Numbers(Dtype),
+    /// Something else, left out: the number of its buffers.
+    Other(usize),
+}
+
+/// The types that a field may have, by their number in the format; those left out are numbers or refused.
+const NAMES: [&str; 27] = [
+    "none",
+    "null",
+    "int",
+    "float",
+    "binary",
+    "utf8",
+    "bool",
+    "decimal",
+    "date",
+    "time",
+    "timestamp",
+    "interval",
+    "list",
+    "struct",
+    "union",
+    "fixed-size binary",
+    "fixed-size list",
+    "map",
+    "duration",
+    "large binary",
+    "large utf8",
+    "large list",
+    "run-end encoded",
+    "binary view",
+    "utf8 view",
+    "list view",
+    "large list view",
+];
+
+/// Reads a schema: its columns, and the value of `key` in its metadata.
+pub(super) fn read<'b>(
+    window: &Window<'_, '_>,
+    schema: &Table<'b>,
+    key: &str,
+) -> Result<(Vec<Column>, Option<&'b [u8]>), IoError> {
+    let broken = |e: Broken| e.error(window, "schema");
+    if schema.i16(0, 0).map_err(broken)? != 0 {
+        return Err(IoError::UnsupportedFormat(window.detail("schema: byte order", "little-endian", "big-endian")));
+    }
+    let fields = schema.tables(1).map_err(broken)?;
+    if fields.len() > MAX_COLUMNS {
+        let wanted = format!("at most {MAX_COLUMNS}");
+        return Err(IoError::LimitExceeded(window.detail("columns", wanted, fields.len().to_string())));
+    }
+    let mut columns = Vec::with_capacity(fields.len());
+    for (i, field) in fields.enumerate() {
+        let field = field.map_err(broken)?;
+        let name = name(window, i, field.text(0).map_err(broken)?)?;
+        let kind = kind(window, &name, &field)?;
+        columns.push(Column { name, kind });
+    }
+    let mut value = None;
+    for entry in schema.tables(2).map_err(broken)? {
+        let entry = entry.map_err(broken)?;
+        if entry.text(0).map_err(broken)? == key.as_bytes() {
+            value = Some(entry.text(1).map_err(broken)?);
+        }
+    }
+    Ok((columns, value))
+}
+
+fn name(window: &Window<'_, '_>, i: usize, bytes: &[u8]) -> Result<String, IoError> {
+    match str::from_utf8(bytes) {
+        Ok(name) if name.len() <= LONGEST_NAME && !name.chars().any(char::is_control) => Ok(name.into()),
+        _ => {
+            let wanted = format!("a name of at most {LONGEST_NAME} bytes of UTF-8 without control characters");
+            Err(IoError::BadHeader(window.detail(&format!("column {i}"), wanted, excerpt(bytes))))
+        }
+    }
+}
+
+/// What a column has; columns of columns and of references to a dictionary are refused by name.
+fn kind(window: &Window<'_, '_>, name: &str, field: &Table<'_>) -> Result<Kind, IoError> {
+    let part = format!("column `{name}`");
+    let broken = |e: Broken| e.error(window, &part);
+    let refused = |found: String| {
+        Err(IoError::UnsupportedFormat(window.detail(&part, "numbers, or another type of plain values", found)))
+    };
+    let number = field.u8(2).map_err(broken)?;
+    let called = NAMES.get(usize::from(number)).copied().unwrap_or("an unknown type");
+    if field.table(4).map_err(broken)?.is_some() {
+        return refused("references to a dictionary".into());
+    }
+    if field.tables(5).map_err(broken)?.len() > 0 {
+        return refused(format!("nested columns ({called})"));
+    }
+    let described = field.table(3).and_then(|table| table.ok_or(Broken)).map_err(broken)?;
+    let dtype = match number {
+        2 => integer(described.i32(0, 0).map_err(broken)?, described.u8(1).map_err(broken)? != 0),
+        3 => [Dtype::F16, Dtype::F32, Dtype::F64].get(described.i16(0, 0).map_err(broken)? as usize).copied(),
+        // A date of days, or of milliseconds, which is what an absent unit means.
+        8 => integer(if described.i16(0, 1).map_err(broken)? == 0 { 32 } else { 64 }, true),
+        9 => integer(described.i32(1, 32).map_err(broken)?, true),
+        10 | 18 => Some(Dtype::I64),
+        1 => return Ok(Kind::Other(0)),
+        6 | 7 | 11 | 15 => return Ok(Kind::Other(2)),
+        4 | 5 | 19 | 20 => return Ok(Kind::Other(3)),
+        _ => return refused(called.into()),
+    };
+    dtype.map_or_else(|| refused(format!("{called} of an unknown width")), |dtype| Ok(Kind::Numbers(dtype)))
+}
+
+fn integer(bits: i32, signed: bool) -> Option<Dtype> {
+    Some(match (bits, signed) {
+        (8, true) => Dtype::I8,
+        (16, true) => Dtype::I16,
+        (32, true) => Dtype::I32,
+        (64, true) => Dtype::I64,
+        (8, false) => Dtype::U8,
+        (16, false) => Dtype::U16,
+        (32, false) => Dtype::U32,
+        (64, false) => Dtype::U64,
+        _ => return None,
+    })
+}

@@ -1,0 +1,275 @@
+//! A bag: its topics, and its clouds one at a time.
+
+use super::cloud::{PointCloud2, PointField};
+use super::index::{Index, Topic};
+use super::message::{Kept, message};
+use super::wire::Encoding;
+use crate::error::{Detail, IoError};
+use crate::format::Format;
+use crate::limits::{Bounds, Limits};
+use crate::scan::Scan;
+use crate::source::{ReadSeek, open};
+use crate::times::Times;
+use std::fmt;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+impl PointCloud2<'_> {
+    /// The points as a scan, in the order of the message, row after row; `name` stands for it in errors.
+    ///
+    /// Columns are x, y, z and then the other fields in their order. Values of other types than `f32` are cast once; coordinates that this
+    /// moves are kept as [`Scan::xyz_f64`] too. Bytes between points and rows are left out.
+    ///
+    /// # Errors
+    /// A message without x, y, z, two fields of one name, [`Limits`].
+    pub fn scan(&self, name: impl AsRef<Path>, limits: &Limits) -> Result<Scan, IoError> {
+        let path = name.as_ref();
+        Scan::new(self.rows(path, &Bounds::new(path, None, limits)?)?, path, Format::Mcap)
+    }
+}
+
+/// An MCAP file, opened.
+///
+/// # Order and determinism
+/// Topics come by name. Clouds of a topic come in the order of the times at which they were recorded, those of one time as in the file.
+///
+/// # Limits
+/// [`Limits`] hold for each cloud. A chunk may unpack to 256 MiB or 100 times its bytes, whichever is more, or to
+/// [`Limits::max_decoded_bytes`]. A bag holds one chunk at a time, and 32 bytes for each of its clouds.
+///
+/// ```
+/// use pointmill_io::{Limits, mcap::Bag};
+/// let empty = [&b"\x89MCAP0\r\n"[..], &[2, 20, 0, 0, 0, 0, 0, 0, 0], &[0; 20], b"\x89MCAP0\r\n"].concat();
+/// let bag = Bag::new(std::io::Cursor::new(empty), "empty.mcap", &Limits::default())?;
+/// assert!(bag.topics().is_empty());
+/// let error = bag.cloud_topic(None).unwrap_err();
+/// assert_eq!(error.to_string(), "empty.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found none");
+/// # Ok::<(), pointmill_io::IoError>(())
+/// ```
+pub struct Bag {
+    path: PathBuf,
+    index: Index,
+    limits: Limits,
+    data: Mutex<Data>,
+}
+
+/// What is read from.
+struct Data {
+    reader: Box<dyn ReadSeek + Send>,
+    kept: Kept,
+}
+
+/// A cloud of a bag.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Cloud {
+    /// The time of the message's header, in nanoseconds since 1970.
+    pub stamp_ns: i64,
+    /// When the message was recorded, in nanoseconds since 1970.
+    pub recorded_ns: u64,
+    /// The frame that x, y, z are in.
+    pub frame: String,
+    /// The points; [`Scan::times`] returns their times.
+    pub scan: Scan,
+}
+
+/// How the clouds of a topic lie in their messages, as its first one says.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Layout {
+    /// The frame that x, y, z are in.
+    pub frame: String,
+    /// Rows of an organized cloud, else 1.
+    pub height: u32,
+    /// Points of a row.
+    pub width: u32,
+    /// The fields, in the order of the message.
+    pub fields: Vec<PointField>,
+    /// Whether numbers have their highest byte first.
+    pub big_endian: bool,
+    /// Bytes of a point.
+    pub point_step: u32,
+    /// The times of its points.
+    pub times: Option<Times>,
+}
+
+/// What times of points are counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TimeOrigin {
+    /// The stamp of the cloud.
+    Stamp,
+    /// The start of 1970.
+    Epoch,
+}
+
+pointmill_core::names!(TimeOrigin { Stamp = "stamp", Epoch = "epoch" });
+
+impl TimeOrigin {
+    /// What the times of a cloud are counted from: times that start in 2001 or later count from 1970.
+    pub fn of(times: &Times) -> Self {
+        if times.start >= 1e9 { Self::Epoch } else { Self::Stamp }
+    }
+}
+
+impl Bag {
+    /// Opens a file and finds the places of its messages.
+    ///
+    /// A file that was cut opens too: [`Bag::cut`] says what is missing, and [`Bag::clouds`] ends with this error.
+    ///
+    /// # Errors
+    /// A file that is no bag, or is damaged in another way: a record that is not valid, a chunk without an index that does not unpack, a
+    /// number of messages that is not the one of the statistics.
+    pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Self, IoError> {
+        let path = path.as_ref();
+        Self::new(open(path)?.0, path, limits)
+    }
+
+    /// Opens what is no file, such as bytes in memory; `name` stands for it in errors.
+    ///
+    /// # Errors
+    /// As [`Bag::open`].
+    pub fn new(
+        mut reader: impl Read + Seek + Send + 'static,
+        name: impl AsRef<Path>,
+        limits: &Limits,
+    ) -> Result<Self, IoError> {
+        let path = name.as_ref().to_path_buf();
+        let index = Index::read(&path, &mut reader, limits)?;
+        let data = Mutex::new(Data { reader: Box::new(reader), kept: None });
+        Ok(Self { path, index, limits: limits.clone(), data })
+    }
+
+    /// The file, or the name that it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The topics, clouds and others.
+    pub fn topics(&self) -> &[Topic] {
+        &self.index.topics
+    }
+
+    /// What is missing of a file that was cut.
+    pub fn cut(&self) -> Option<IoError> {
+        self.index.cut.clone().map(IoError::Truncated)
+    }
+
+    /// The topic of clouds that has this name; without a name, the only one.
+    ///
+    /// # Errors
+    /// No such topic of clouds; without a name, several. The error lists the topics of clouds.
+    pub fn cloud_topic(&self, name: Option<&str>) -> Result<&Topic, IoError> {
+        let clouds: Vec<_> = self.topics().iter().filter(|topic| topic.cloud_encoding().is_some()).collect();
+        let named: Vec<_> = clouds.iter().filter(|topic| name.is_none_or(|name| topic.name == name)).collect();
+        if let [topic] = named[..] {
+            return Ok(topic);
+        }
+        let list: Vec<_> = clouds.iter().map(|topic| format!("`{}`", topic.name)).collect();
+        let found = if list.is_empty() { "none".into() } else { list.join(", ") };
+        let wanted = match name {
+            Some(name) => format!("`{name}` of type sensor_msgs/PointCloud2"),
+            None => "one of type sensor_msgs/PointCloud2".into(),
+        };
+        Err(IoError::InvalidArgument(Detail::new(&self.path, "topic", wanted, found)))
+    }
+
+    /// The clouds of a topic, read as they are asked for.
+    ///
+    /// A message that cannot be read is an error in its place, and the clouds behind it follow. Of a file that was cut, every message that
+    /// lies whole outside of chunks or in a whole chunk comes, and then [`IoError::Truncated`].
+    ///
+    /// # Errors
+    /// As [`Bag::cloud_topic`].
+    pub fn clouds(&self, topic: Option<&str>) -> Result<Clouds<'_>, IoError> {
+        Ok(Clouds { bag: self, topic: self.cloud_topic(topic)?, next: 0, cut: self.cut() })
+    }
+
+    /// A cloud by its number in the topic, from 0.
+    ///
+    /// # Errors
+    /// A number past the last; a message that is not the one of the index; as [`PointCloud2::read`] and [`PointCloud2::scan`]. Errors of the
+    /// message name the file and the number: `drive.mcap#000012`.
+    pub fn cloud(&self, topic: &Topic, number: usize) -> Result<Cloud, IoError> {
+        let name = self.cloud_name(number);
+        let (bytes, encoding) = self.message(topic, number)?;
+        let cloud = PointCloud2::read(&bytes, encoding, &name)?;
+        Ok(Cloud {
+            stamp_ns: cloud.stamp_ns,
+            recorded_ns: topic.places[number].time,
+            scan: cloud.scan(&name, &self.limits)?,
+            frame: cloud.frame,
+        })
+    }
+
+    /// What errors call a cloud: the file, `#`, and the number with six digits or more.
+    pub fn cloud_name(&self, number: usize) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!("#{number:06}"));
+        name.into()
+    }
+
+    /// How the clouds of a topic lie in their messages; `None` for a topic without a message.
+    ///
+    /// # Errors
+    /// As [`Bag::cloud`], of the first message.
+    pub fn layout(&self, topic: &Topic) -> Result<Option<Layout>, IoError> {
+        if topic.places.is_empty() {
+            return Ok(None);
+        }
+        let name = self.cloud_name(0);
+        let (bytes, encoding) = self.message(topic, 0)?;
+        let cloud = PointCloud2::read(&bytes, encoding, &name)?;
+        let times = cloud.scan(&name, &self.limits)?.times();
+        let PointCloud2 { frame, height, width, fields, big_endian, point_step, .. } = cloud;
+        Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times }))
+    }
+
+    /// The bytes of a cloud's message.
+    fn message(&self, topic: &Topic, number: usize) -> Result<(Vec<u8>, Encoding), IoError> {
+        let (Some(place), Some(encoding)) = (topic.places.get(number), topic.cloud_encoding()) else {
+            let wanted = format!("a number below {} of `{}`", topic.places.len(), topic.name);
+            return Err(IoError::InvalidArgument(Detail::new(&self.path, "cloud", wanted, number.to_string())));
+        };
+        // A panic elsewhere leaves nothing half done: the chunk that is kept is whole.
+        let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
+        let Data { reader, kept } = &mut *data;
+        Ok((message(&self.path, &mut **reader, place, &self.limits, kept)?, encoding))
+    }
+}
+
+impl fmt::Debug for Bag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bag").field("path", &self.path).field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+/// The clouds of a topic, made by [`Bag::clouds`].
+#[derive(Debug)]
+pub struct Clouds<'a> {
+    bag: &'a Bag,
+    topic: &'a Topic,
+    next: usize,
+    /// The last item.
+    cut: Option<IoError>,
+}
+
+impl Iterator for Clouds<'_> {
+    type Item = Result<Cloud, IoError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let number = self.next;
+        if number >= self.topic.places.len() {
+            return self.cut.take().map(Err);
+        }
+        self.next += 1;
+        Some(self.bag.cloud(self.topic, number))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.topic.places.len() - self.next + usize::from(self.cut.is_some());
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Clouds<'_> {}

@@ -1,0 +1,212 @@
+//! Messages of the type `sensor_msgs/PointCloud2` into rows.
+
+use super::wire::{Encoding, Wire};
+use crate::error::IoError;
+use crate::limits::Bounds;
+use crate::records::{Columns, Entry, LONGEST_NAME, MAX_RECORD, Table, records};
+use crate::rows::Rows;
+use crate::source::Source;
+use crate::window::Window;
+use pointmill_core::array::Dtype;
+use std::path::Path;
+
+/// A field of a [`PointCloud2`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointField {
+    /// Its name. A column has the same name; of a field of several numbers the columns are `name_0`, `name_1`, ...
+    pub name: String,
+    /// Where it starts in a point, in bytes.
+    pub offset: u32,
+    /// The type of its numbers.
+    pub dtype: Dtype,
+    /// How many numbers it has. A message that says 0 means 1.
+    pub count: u32,
+}
+
+/// A message `sensor_msgs/PointCloud2`, with its sizes checked and its points still in bytes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PointCloud2<'a> {
+    /// The time of its header, in nanoseconds since 1970.
+    pub stamp_ns: i64,
+    /// The frame that x, y, z are in.
+    pub frame: String,
+    /// Rows of an organized cloud, else 1.
+    pub height: u32,
+    /// Points of a row.
+    pub width: u32,
+    /// The fields, in the order of the message.
+    pub fields: Vec<PointField>,
+    /// Whether the numbers of the points have their highest byte first.
+    pub big_endian: bool,
+    /// Bytes of a point.
+    pub point_step: u32,
+    /// Bytes of a row.
+    pub row_step: u32,
+    /// Whether the writer says that all points are finite.
+    pub dense: bool,
+    /// The points.
+    pub data: &'a [u8],
+    /// Bytes behind the message.
+    rest: usize,
+}
+
+impl<'a> PointCloud2<'a> {
+    /// Reads a message; `name` stands for it in errors.
+    ///
+    /// # Limits
+    /// Nothing is taken but memory for the fields: a point has at most 64 KiB, and all fields together at most 1024 numbers.
+    ///
+    /// # Errors
+    /// A message that ends early, an unknown type of a field, a point step of 0 with points, a field that ends behind its point, a row
+    /// shorter than its points, fewer bytes than the points need.
+    ///
+    /// ```
+    /// use pointmill_io::mcap::{Encoding, PointCloud2};
+    /// let e = PointCloud2::read(&[0, 1, 0, 0], Encoding::Cdr, "message").unwrap_err();
+    /// assert_eq!(e.to_string(), "message: header.stamp: wanted 4 bytes, found 0 bytes");
+    /// ```
+    pub fn read(bytes: &'a [u8], encoding: Encoding, name: impl AsRef<Path>) -> Result<Self, IoError> {
+        let path = name.as_ref();
+        let mut wire = Wire::new(path, bytes, encoding)?;
+        if encoding == Encoding::Ros1 {
+            wire.u32("header.seq")?;
+        }
+        let (seconds, nanoseconds) = (wire.u32("header.stamp")?, wire.u32("header.stamp")?);
+        // Of ROS 2 the seconds have a sign.
+        let seconds = match encoding {
+            Encoding::Cdr => i64::from(seconds.cast_signed()),
+            Encoding::Ros1 => i64::from(seconds),
+        };
+        let stamp_ns = seconds * 1_000_000_000 + i64::from(nanoseconds);
+        let frame = wire.text("header.frame_id")?.to_owned();
+        let (height, width) = (wire.u32("height")?, wire.u32("width")?);
+        let fields = fields(&mut wire)?;
+        let big_endian = wire.bool("is_bigendian")?;
+        let (point_step, row_step) = (wire.u32("point_step")?, wire.u32("row_step")?);
+        let data = wire.sized("data")?;
+        let dense = wire.bool("is_dense")?;
+        let rest = wire.left();
+        let cloud =
+            Self { stamp_ns, frame, height, width, fields, big_endian, point_step, row_step, dense, data, rest };
+        cloud.check(&wire)?;
+        Ok(cloud)
+    }
+
+    /// The number of points.
+    pub fn points(&self) -> u64 {
+        u64::from(self.height) * u64::from(self.width)
+    }
+
+    /// Checks sizes and places against each other and against the bytes.
+    fn check(&self, wire: &Wire<'_, '_>) -> Result<(), IoError> {
+        let step = self.point_step;
+        if self.fields.is_empty() && self.points() == 0 {
+            return Ok(()); // A message that nothing was put into.
+        }
+        if step == 0 {
+            return Err(IoError::BadValue(wire.detail("point_step", "1 or more", "0")));
+        }
+        if step as usize > MAX_RECORD {
+            let wanted = format!("at most {MAX_RECORD} bytes");
+            return Err(IoError::LimitExceeded(wire.detail("point_step", wanted, step.to_string())));
+        }
+        for field in &self.fields {
+            let length = u64::from(field.count) * field.dtype.bytes() as u64;
+            if u64::from(field.offset) + length > u64::from(step) {
+                let wanted = format!("a place in the {step} bytes of a point");
+                let found = format!("{length} bytes from {} on", field.offset);
+                return Err(IoError::BadValue(wire.detail(&format!("field `{}`", field.name), wanted, found)));
+            }
+        }
+        let row = u64::from(self.width) * u64::from(step);
+        if self.points() > 0 && u64::from(self.row_step) < row {
+            let wanted = format!("{row} bytes or more ({} points of {step} bytes)", self.width);
+            return Err(IoError::SizeMismatch(wire.detail("row_step", wanted, self.row_step.to_string())));
+        }
+        // The last row may lack what stands between rows.
+        let need = u64::from(self.row_step) * u64::from(self.height.saturating_sub(1)) + row;
+        if self.points() > 0 && (self.data.len() as u64) < need {
+            let wanted = format!("{need} bytes ({} rows of {} points)", self.height, self.width);
+            return Err(IoError::Truncated(wire.detail("data", wanted, format!("{} bytes", self.data.len()))));
+        }
+        Ok(())
+    }
+
+    /// The points as rows.
+    pub(super) fn rows(&self, path: &Path, bounds: &Bounds) -> Result<Rows, IoError> {
+        if self.fields.is_empty() && self.points() == 0 {
+            return Ok(Rows { columns: bounds.columns.unwrap_or(3), ..Rows::EMPTY });
+        }
+        let (step, width) = (self.point_step as usize, u64::from(self.width));
+        let mut data = self.data;
+        let length = data.len() as u64;
+        let mut source = Source::part(path, &mut data, length, true, String::new()).within(bounds.limits.max_memory);
+        let mut window = Window::new(&mut source);
+        let mut table = Table::new(Columns::new(&window, bounds, self.entries(), step)?);
+        bounds.check_points(window.source(), self.points())?;
+        table.reserve(&window, self.points())?;
+        let gap = u64::from(self.row_step).saturating_sub(width * step as u64);
+        let rows = if self.points() == 0 { 0 } else { self.height };
+        for _ in 0..rows {
+            records(&mut window, &mut table, width, step, self.big_endian, |window, found| {
+                let wanted = format!("{} points", self.points());
+                IoError::Truncated(window.detail("data", wanted, format!("{found} bytes of a row")))
+            })?;
+            window.skip(gap)?;
+        }
+        // CDR may be filled up to whole words.
+        let rest = window.rest()? + if self.rest > 3 { self.rest as u64 } else { 0 };
+        Ok(table.into_rows(rest))
+    }
+
+    /// A column for each number of each field.
+    fn entries(&self) -> Vec<Entry> {
+        let mut entries = vec![];
+        for field in &self.fields {
+            let (start, size) = (field.offset as usize, field.dtype.bytes());
+            for i in 0..field.count as usize {
+                let name = if field.count == 1 { field.name.clone() } else { format!("{}_{i}", field.name) };
+                let place = start..start + size * field.count as usize;
+                entries.push(Entry { name, dtype: field.dtype, token: 0, field: place, within: i * size });
+            }
+        }
+        entries
+    }
+}
+
+/// Reads the fields of a message.
+fn fields(wire: &mut Wire<'_, '_>) -> Result<Vec<PointField>, IoError> {
+    const MOST: u64 = 1024;
+    let declared = wire.u32("fields")?;
+    let (mut fields, mut numbers) = (vec![], 0);
+    for i in 0..declared {
+        let at = |part: &str| format!("fields[{i}].{part}");
+        let name = wire.text(&at("name"))?.to_owned();
+        if name.len() > LONGEST_NAME {
+            let wanted = format!("at most {LONGEST_NAME} bytes");
+            let found = format!("{} bytes", name.len());
+            return Err(IoError::LimitExceeded(wire.detail(&at("name"), wanted, found)));
+        }
+        let offset = wire.u32(&at("offset"))?;
+        let dtype = match wire.u8(&at("datatype"))? {
+            1 => Dtype::I8,
+            2 => Dtype::U8,
+            3 => Dtype::I16,
+            4 => Dtype::U16,
+            5 => Dtype::I32,
+            6 => Dtype::U32,
+            7 => Dtype::F32,
+            8 => Dtype::F64,
+            n => return Err(IoError::BadValue(wire.detail(&at("datatype"), "1 to 8", n.to_string()))),
+        };
+        let count = wire.u32(&at("count"))?.max(1);
+        numbers += u64::from(count);
+        if numbers > MOST {
+            let wanted = format!("at most {MOST} numbers in a point");
+            return Err(IoError::LimitExceeded(wire.detail(&at("count"), wanted, numbers.to_string())));
+        }
+        fields.push(PointField { name, offset, dtype, count });
+    }
+    Ok(fields)
+}

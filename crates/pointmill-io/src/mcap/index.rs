@@ -1,0 +1,295 @@
+//! Where the messages of each topic lie, found by one walk over the records of a file.
+
+use super::chunk::unpack;
+use super::record::{File, Head, Record, inner, op, parse};
+use super::wire::Encoding;
+use crate::error::{Detail, IoError};
+use crate::limits::Limits;
+use crate::source::ReadSeek;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A topic of a bag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Topic {
+    /// Its name, such as `/points`.
+    pub name: String,
+    /// The type of its messages, such as `sensor_msgs/msg/PointCloud2`; empty where the bag does not say.
+    pub kind: String,
+    /// How its messages lie in their bytes: `cdr`, `ros1`, `protobuf`, ...
+    pub encoding: String,
+    /// The number of its messages.
+    pub count: u64,
+    /// When its first message was recorded, in nanoseconds since 1970; 0 where there is no message.
+    pub first_ns: u64,
+    /// When its last message was recorded.
+    pub last_ns: u64,
+    /// The messages of a topic of clouds, in the order of their times.
+    pub(super) places: Vec<Place>,
+}
+
+impl Topic {
+    /// How its clouds lie in their bytes; `None` for a topic of something else.
+    pub fn cloud_encoding(&self) -> Option<Encoding> {
+        let cloud = ["sensor_msgs/msg/PointCloud2", "sensor_msgs/PointCloud2"].contains(&&*self.kind);
+        match &*self.encoding {
+            "cdr" if cloud => Some(Encoding::Cdr),
+            "ros1" if cloud => Some(Encoding::Ros1),
+            _ => None,
+        }
+    }
+
+    fn saw(&mut self, time: u64) {
+        (self.first_ns, self.last_ns) = match self.count {
+            0 => (time, time),
+            _ => (self.first_ns.min(time), self.last_ns.max(time)),
+        };
+        self.count += 1;
+    }
+}
+
+/// Where a message lies. Ordered by time, then as in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) time: u64,
+    /// Where its chunk starts; 0 for a message outside of chunks.
+    pub(super) chunk: u64,
+    /// Where its record starts, in the content of its chunk or in the file.
+    pub(super) at: u64,
+    pub(super) channel: u16,
+}
+
+/// Bytes of a message in front of its data.
+const MESSAGE_HEADER: u64 = 22;
+
+/// What a walk found.
+#[derive(Debug)]
+pub(super) struct Index {
+    pub(super) topics: Vec<Topic>,
+    /// What is missing of a file that was cut.
+    pub(super) cut: Option<Box<Detail>>,
+}
+
+impl Index {
+    /// Walks over the file. Chunks are passed over where an index of their messages follows them.
+    pub(super) fn read(path: &Path, reader: &mut dyn ReadSeek, limits: &Limits) -> Result<Self, IoError> {
+        let mut walk = Walk {
+            file: File::new(path, reader, limits.max_memory)?,
+            limits,
+            schemas: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            topics: vec![],
+            names: BTreeMap::new(),
+            places: 0,
+        };
+        let cut = match walk.all() {
+            Ok(()) => None,
+            Err(IoError::Truncated(detail)) => Some(detail),
+            Err(e) => return Err(e),
+        };
+        let mut topics = walk.topics;
+        for topic in &mut topics {
+            topic.places.sort_unstable();
+            if let Some(twice) = topic.places.windows(2).find(|two| two[0] == two[1]) {
+                let found = format!("byte {} of the chunk at {} twice", twice[0].at, twice[0].chunk);
+                let detail = Detail::new(path, "message index", "each message once", found);
+                return Err(IoError::BadValue(detail.at(Some(twice[0].chunk))));
+            }
+        }
+        topics.sort_by(|a, b| (&a.name, &a.kind).cmp(&(&b.name, &b.kind)));
+        Ok(Self { topics, cut })
+    }
+}
+
+/// A walk over the records of a file.
+struct Walk<'a> {
+    file: File<'a>,
+    limits: &'a Limits,
+    /// The names of the types.
+    schemas: BTreeMap<u16, String>,
+    /// Which topic a channel has.
+    channels: BTreeMap<u16, usize>,
+    /// The messages of a channel.
+    counts: BTreeMap<u16, u64>,
+    topics: Vec<Topic>,
+    /// Which topic has a name, a type and an encoding.
+    names: BTreeMap<[String; 3], usize>,
+    /// Messages whose places are held.
+    places: u64,
+}
+
+/// A chunk and the index that follows it.
+struct Chunk {
+    head: Head,
+    index: Vec<(u16, Vec<(u64, u64)>)>,
+}
+
+impl Walk<'_> {
+    /// Walks to the end; what was found before an error stays.
+    fn all(&mut self) -> Result<(), IoError> {
+        let mut at = self.file.start()?;
+        let (mut chunk, mut statistics): (Option<Chunk>, Vec<(u16, u64)>) = (None, vec![]);
+        loop {
+            let head = match self.file.head(at) {
+                Ok(head) => head,
+                Err(e) => {
+                    // The index of the last chunk may be cut.
+                    chunk.take().map_or(Ok(()), |chunk| self.scan(&chunk.head))?;
+                    return Err(e);
+                }
+            };
+            at = head.end();
+            if head.op == op::MESSAGE_INDEX {
+                let content = self.file.small(&head)?;
+                if let (Some(chunk), Record::MessageIndex { channel, entries }) =
+                    (&mut chunk, self.parse(&head, &content)?)
+                {
+                    chunk.index.push((channel, entries));
+                }
+                continue;
+            }
+            chunk.take().map_or(Ok(()), |chunk| self.finish(chunk))?;
+            match head.op {
+                op::CHUNK => chunk = Some(Chunk { head, index: vec![] }),
+                op::MESSAGE => {
+                    let content = self.file.front(&head, MESSAGE_HEADER)?;
+                    self.take(head.at, 0, head.at, head.op, &content)?;
+                }
+                op::SCHEMA | op::CHANNEL => {
+                    let content = self.file.small(&head)?;
+                    self.take(head.at, 0, head.at, head.op, &content)?;
+                }
+                op::STATISTICS => {
+                    let content = self.file.small(&head)?;
+                    if let Record::Statistics { counts } = self.parse(&head, &content)? {
+                        statistics = counts;
+                    }
+                }
+                op::FOOTER => break,
+                _ => {}
+            }
+        }
+        self.file.finish(at)?;
+        self.compare(&statistics, at)
+    }
+
+    fn parse<'a>(&self, head: &Head, content: &'a [u8]) -> Result<Record<'a>, IoError> {
+        parse(self.file.path, head.at, head.op, content)
+    }
+
+    /// Takes the messages of a chunk from its index, if that tells all; else from its content.
+    fn finish(&mut self, chunk: Chunk) -> Result<(), IoError> {
+        let known = |(channel, _): &(u16, Vec<_>)| self.channels.contains_key(channel);
+        if chunk.index.is_empty() || !chunk.index.iter().all(known) {
+            return self.scan(&chunk.head);
+        }
+        for (channel, entries) in chunk.index {
+            for (time, at) in entries {
+                self.saw(Place { time, chunk: chunk.head.at, at, channel })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all from the content of a chunk.
+    fn scan(&mut self, head: &Head) -> Result<(), IoError> {
+        let bytes = unpack(&mut self.file, head, self.limits)?;
+        let mut at = 0;
+        while let Some(record) = inner(self.file.path, head.at, &bytes, at)? {
+            self.take(head.at, head.at, at as u64, record.op, record.content)?;
+            at = record.next;
+        }
+        Ok(())
+    }
+
+    /// Takes a type, a channel or a message; `near` is the place that errors name.
+    fn take(&mut self, near: u64, chunk: u64, at: u64, op: u8, content: &[u8]) -> Result<(), IoError> {
+        if chunk > 0 && ![op::SCHEMA, op::CHANNEL, op::MESSAGE].contains(&op) {
+            let found = format!("opcode {op}");
+            return Err(IoError::BadValue(self.file.detail(
+                near,
+                "record in a chunk",
+                "a schema, a channel or a message",
+                found,
+            )));
+        }
+        match parse(self.file.path, near, op, content)? {
+            Record::Schema { id, name } => {
+                let known = self.schemas.entry(id).or_insert_with(|| name.to_owned());
+                if known != name {
+                    let wanted = format!("`{known}`, as before");
+                    let detail = self.file.detail(near, &format!("schema {id}"), wanted, format!("`{name}`"));
+                    return Err(IoError::BadValue(detail));
+                }
+            }
+            Record::Channel { id, schema, topic, encoding } => self.channel(near, id, schema, topic, encoding)?,
+            Record::Message { channel, time, .. } => self.saw(Place { time, chunk, at, channel })?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Takes a channel: of a topic that is known, or of a new one.
+    fn channel(&mut self, near: u64, id: u16, schema: u16, name: &str, encoding: &str) -> Result<(), IoError> {
+        let kind = match self.schemas.get(&schema) {
+            Some(kind) => kind.clone(),
+            None if schema == 0 => String::new(),
+            None => {
+                let found = format!("schema {schema}");
+                let detail = self.file.detail(near, &format!("channel `{name}`"), "a schema that is known", found);
+                return Err(IoError::BadValue(detail));
+            }
+        };
+        let key = [name, &kind, encoding].map(str::to_owned);
+        let place = *self.names.entry(key).or_insert_with(|| {
+            let (name, encoding) = (name.to_owned(), encoding.to_owned());
+            self.topics.push(Topic { name, kind, encoding, count: 0, first_ns: 0, last_ns: 0, places: vec![] });
+            self.topics.len() - 1
+        });
+        if *self.channels.entry(id).or_insert(place) != place {
+            let detail = self.file.detail(near, &format!("channel {id}"), "one topic", format!("`{name}` too"));
+            return Err(IoError::BadValue(detail));
+        }
+        Ok(())
+    }
+
+    /// Counts a message, and keeps the place of a cloud.
+    fn saw(&mut self, place: Place) -> Result<(), IoError> {
+        let Some(&topic) = self.channels.get(&place.channel) else {
+            let near = place.chunk.max(place.at * u64::from(place.chunk == 0));
+            let found = format!("channel {}", place.channel);
+            return Err(IoError::BadValue(self.file.detail(near, "message", "a channel that is known", found)));
+        };
+        *self.counts.entry(place.channel).or_default() += 1;
+        let topic = &mut self.topics[topic];
+        topic.saw(place.time);
+        if topic.cloud_encoding().is_some() {
+            self.places += 1;
+            // Vectors double.
+            let bytes = 2 * self.places * size_of::<Place>() as u64;
+            if let Some(most) = self.limits.max_memory.filter(|&most| bytes > most) {
+                let wanted = format!("at most {most} bytes (the limit `max_memory`, --max-memory)");
+                let detail = self.file.detail(place.chunk, "memory", wanted, format!("{bytes} bytes or more"));
+                return Err(IoError::LimitExceeded(detail));
+            }
+            topic.places.push(place);
+        }
+        Ok(())
+    }
+
+    /// Compares the messages of each channel with the numbers that the file gives.
+    fn compare(&self, statistics: &[(u16, u64)], at: u64) -> Result<(), IoError> {
+        for (channel, wanted) in statistics {
+            let found = self.counts.get(channel).copied().unwrap_or(0);
+            if found != *wanted {
+                let name = self.channels.get(channel).map_or("", |&topic| &*self.topics[topic].name);
+                let field = format!("channel {channel} `{name}`");
+                let wanted = format!("{wanted} messages, as the statistics say");
+                return Err(IoError::SizeMismatch(self.file.detail(at, &field, wanted, format!("{found} messages"))));
+            }
+        }
+        Ok(())
+    }
+}

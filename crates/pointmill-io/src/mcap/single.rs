@@ -1,0 +1,32 @@
+//! A bag of one cloud, as one of the formats of clouds.
+
+use super::cloud::PointCloud2;
+use super::index::{Index, Topic};
+use super::message::message;
+use super::record::MAGIC;
+use crate::error::{Detail, IoError};
+use crate::limits::Bounds;
+use crate::rows::Rows;
+use crate::source::ReadSeek;
+use std::path::Path;
+
+/// How every bag starts.
+pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
+
+/// Reads the only cloud of a bag.
+pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
+    let Index { topics, cut } = Index::read(path, reader, &bounds.limits)?;
+    if let Some(detail) = cut {
+        return Err(IoError::Truncated(detail));
+    }
+    let clouds: Vec<(&Topic, _)> = topics.iter().filter_map(|topic| Some((topic, topic.cloud_encoding()?))).collect();
+    let count: u64 = clouds.iter().map(|(topic, _)| topic.count).sum();
+    if let Some(&(topic, encoding)) = clouds.iter().find(|(topic, _)| topic.count == 1 && count == 1) {
+        let mut chunk = None;
+        let bytes = message(path, reader, &topic.places[0], &bounds.limits, &mut chunk)?;
+        return PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds);
+    }
+    let wanted = "one message of type sensor_msgs/PointCloud2; `mcap::Bag` reads bags of several";
+    let found = format!("{count} in {} topics", clouds.len());
+    Err(IoError::UnsupportedFormat(Detail::new(path, "clouds", wanted, found)))
+}

@@ -1,0 +1,77 @@
+//! The parts of a line, and what stands between them.
+
+use std::ops::Range;
+
+/// What stands between the numbers of a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Separator {
+    Blanks,
+    Byte(u8),
+}
+
+impl Separator {
+    /// The separator of a line: semicolons, else commas if no two words stand beside each other without one, else blanks. So a comma within
+    /// a word stays in it, where it is no number's.
+    pub(super) fn of(line: &[u8]) -> Self {
+        if line.contains(&b';') {
+            return Self::Byte(b';');
+        }
+        let words = || line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let joined = words().zip(words().skip(1)).all(|(a, b)| a.ends_with(b",") || b.starts_with(b","));
+        if line.contains(&b',') && joined { Self::Byte(b',') } else { Self::Blanks }
+    }
+
+    /// Where in a line its parts are, without the blanks round them; a separator at the end of a line separates nothing. `parts` is used
+    /// again from line to line.
+    pub(super) fn split(self, line: &[u8], parts: &mut Vec<Range<usize>>) {
+        let Self::Byte(separator) = self else { return crate::records::split(line, parts) };
+        parts.clear();
+        let mut start = 0;
+        loop {
+            let length = line[start..].iter().position(|&b| b == separator);
+            let end = length.map_or(line.len(), |length| start + length);
+            let part = &line[start..end];
+            let (before, kept) = (part.len() - part.trim_ascii_start().len(), part.trim_ascii().len());
+            if length.is_none() && kept == 0 {
+                return;
+            }
+            parts.push(start + before..start + before + kept);
+            if length.is_none() {
+                return;
+            }
+            start = end + 1;
+        }
+    }
+}
+
+/// Whether a word is a number, as `1.5`, `-2e3`, `nan` and `inf` are, or is meant to be one, as `1,5` is.
+pub(super) fn is_number(word: &[u8]) -> bool {
+    let parsed = str::from_utf8(word).is_ok_and(|word| word.parse::<f64>().is_ok());
+    parsed || (word.iter().any(u8::is_ascii_digit) && word.iter().all(|b| b.is_ascii_digit() || b"+-.,eE".contains(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(line: &str) -> (Separator, Vec<&str>) {
+        let separator = Separator::of(line.as_bytes());
+        let mut parts = vec![];
+        separator.split(line.as_bytes(), &mut parts);
+        (separator, parts.into_iter().map(|part| &line[part]).collect())
+    }
+
+    #[test]
+    fn separators_are_found_and_decimal_commas_stay_in_their_words() {
+        let (comma, semicolon) = (Separator::Byte(b','), Separator::Byte(b';'));
+        assert_eq!(parts(" 1 2\t3  "), (Separator::Blanks, vec!["1", "2", "3"]));
+        assert_eq!(parts("1,2, 3 ,4"), (comma, vec!["1", "2", "3", "4"]));
+        assert_eq!(parts("1;2 ; 3;"), (semicolon, vec!["1", "2", "3"]));
+        assert_eq!(parts("1,,3,"), (comma, vec!["1", "", "3"]));
+        assert_eq!(parts("1,5;2,5;3,5"), (semicolon, vec!["1,5", "2,5", "3,5"]));
+        assert_eq!(parts("1,5 2,5 3,5"), (Separator::Blanks, vec!["1,5", "2,5", "3,5"]));
+        for (word, number) in [("1,5", true), ("-1e3", true), ("nan", true), ("2d", false), ("e", false), ("", false)] {
+            assert_eq!(is_number(word.as_bytes()), number, "{word}");
+        }
+    }
+}

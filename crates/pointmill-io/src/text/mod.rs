@@ -1,0 +1,8 @@
+//! Points as text: a line of numbers each, with blanks, tabs, commas or semicolons between them, and perhaps a line of names before the first.
+
+mod line;
+mod read;
+mod write;
+
+pub(crate) use read::read_rows;
+pub(crate) use write::{write_csv, write_xyz};

@@ -1,0 +1,174 @@
+//! From lines of text to rows.
+
+use super::line::{Separator, is_number};
+use crate::error::{IoError, excerpt};
+use crate::field::XYZ;
+use crate::limits::Bounds;
+use crate::records::{Columns, Entry, Table, name};
+use crate::rows::Rows;
+use crate::source::Source;
+use crate::times;
+use crate::window::Window;
+use pointmill_core::array::Dtype;
+use std::ops::Range;
+
+/// What some editors put at the start of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads the rows of a text.
+pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
+    let mut window = Window::new(source);
+    let mark = window.peek(BYTE_ORDER_MARK.len())?;
+    if window.at(&mark) == BYTE_ORDER_MARK {
+        window.bytes(BYTE_ORDER_MARK.len())?;
+    }
+    let mut head = Head::default();
+    let mut parts = vec![];
+    let Some((first, separator)) = head.read(&mut window, &mut parts)? else { return head.empty(&window, bounds) };
+    let mut table = Table::new(head.columns(&window, bounds, parts.len())?);
+    let width = parts.len();
+    let mut line = Some(first);
+    while let Some(at) = line {
+        let text = window.at(&at);
+        parts.clear();
+        if !is_comment(text) {
+            separator.split(text, &mut parts);
+        }
+        if !parts.is_empty() {
+            check(&window, text, &parts, width)?;
+            bounds.check_points(window.source(), table.len() as u64 + 1)?;
+            table.push_text(&window, text, &parts)?;
+        }
+        line = window.line()?;
+    }
+    if let Some((line, count)) = head.count.filter(|&(_, count)| count != table.len() as u64) {
+        let wanted = format!("{count} points, as line {line} says");
+        return Err(IoError::SizeMismatch(window.detail("data", wanted, format!("{} points", table.len()))));
+    }
+    Ok(table.into_rows(0))
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    line.starts_with(b"#") || line.starts_with(b"//")
+}
+
+/// Checks the number of a line's values, and that commas are no decimal points.
+fn check(window: &Window<'_, '_>, line: &[u8], parts: &[Range<usize>], width: usize) -> Result<(), IoError> {
+    let field = || format!("line {}", window.line_number());
+    if let Some(part) = parts.iter().map(|part| &line[part.clone()]).find(|part| part.contains(&b',')) {
+        let wanted = "numbers with a decimal point, between them blanks, commas or semicolons and only one of these";
+        return Err(IoError::BadValue(window.detail(&field(), wanted, excerpt(part))));
+    }
+    if parts.len() != width {
+        let wanted = format!("{width} values, as the first line has");
+        return Err(IoError::BadValue(window.detail(&field(), wanted, parts.len().to_string())));
+    }
+    Ok(())
+}
+
+/// What comes before the points.
+#[derive(Debug, Default)]
+struct Head {
+    /// The number of points, and the line that says it.
+    count: Option<(u64, u64)>,
+    names: Option<Vec<String>>,
+    /// Names of a comment, which count if there are as many as columns.
+    comment: Vec<String>,
+}
+
+impl Head {
+    /// Reads to the first line of numbers; the line, and what stands between its numbers.
+    fn read(
+        &mut self,
+        window: &mut Window<'_, '_>,
+        parts: &mut Vec<Range<usize>>,
+    ) -> Result<Option<(Range<usize>, Separator)>, IoError> {
+        while let Some(at) = window.line()? {
+            let line = window.at(&at);
+            if is_comment(line) {
+                self.comment = comment(line, parts);
+                continue;
+            }
+            let separator = Separator::of(line);
+            separator.split(line, parts);
+            match &parts[..] {
+                [] => {}
+                [one] if self.count.is_none() && self.names.is_none() => {
+                    let count = str::from_utf8(&line[one.clone()]).ok().and_then(|text| text.parse().ok());
+                    let Some(count) = count else {
+                        let found = excerpt(&line[one.clone()]);
+                        let wanted = "x, y and z, their names, or the number of points";
+                        return Err(IoError::BadValue(window.detail(&place(window), wanted, found)));
+                    };
+                    self.count = Some((window.line_number(), count));
+                }
+                words => {
+                    if self.names.is_some() || words.iter().any(|word| is_number(&line[word.clone()])) {
+                        return Ok(Some((at, separator)));
+                    }
+                    let names = words.iter().map(|word| name(window, unquoted(&line[word.clone()])));
+                    self.names = Some(names.collect::<Result<_, _>>()?);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The columns: by their names, else x, y, z and `c3`, `c4`, ...
+    fn columns(self: &mut Head, window: &Window<'_, '_>, bounds: &Bounds, width: usize) -> Result<Columns, IoError> {
+        if width < 3 {
+            let wanted = "x, y and z, which are 3 values or more";
+            return Err(IoError::MissingField(window.detail(&place(window), wanted, width.to_string())));
+        }
+        let named = |names: &Vec<String>| XYZ.iter().all(|axis| names.iter().any(|n| n.eq_ignore_ascii_case(axis)));
+        let comment = Some(std::mem::take(&mut self.comment)).filter(|names| names.len() == width && named(names));
+        let names = self.names.take().or(comment);
+        let names = names.unwrap_or_else(|| {
+            (0..width).map(|i| XYZ.get(i).map_or_else(|| format!("c{i}"), |axis| (*axis).into())).collect()
+        });
+        if names.len() != width {
+            let wanted = format!("{} values, as there are names", names.len());
+            return Err(IoError::BadValue(window.detail(&place(window), wanted, width.to_string())));
+        }
+        let is_axis = |name: &str| XYZ.iter().any(|axis| name.eq_ignore_ascii_case(axis));
+        let entries = names.into_iter().enumerate().map(|(token, name)| {
+            let wide = is_axis(&name) || times::is_exact(&name, Dtype::F64);
+            let dtype = if wide { Dtype::F64 } else { Dtype::F32 };
+            Entry { name, dtype, token, field: 0..0, within: 0 }
+        });
+        Columns::new(window, bounds, entries.collect(), 0)
+    }
+
+    /// The rows of a text without points.
+    fn empty(&mut self, window: &Window<'_, '_>, bounds: &Bounds) -> Result<Rows, IoError> {
+        if let Some((line, count)) = self.count.filter(|&(_, count)| count > 0) {
+            let wanted = format!("{count} points, as line {line} says");
+            return Err(IoError::SizeMismatch(window.detail("data", wanted, "none")));
+        }
+        if self.names.is_none() && self.count.is_none() {
+            return Err(IoError::Truncated(window.detail("data", "a line of numbers", "none")));
+        }
+        let width = self.names.as_ref().map_or(3, Vec::len);
+        Ok(Table::new(self.columns(window, bounds, width)?).into_rows(0))
+    }
+}
+
+/// The words of a comment that may be names.
+fn comment(line: &[u8], parts: &mut Vec<Range<usize>>) -> Vec<String> {
+    let start = line.iter().position(|b| !b"#/ \t".contains(b)).unwrap_or(line.len());
+    let line = &line[start..];
+    Separator::of(line).split(line, parts);
+    let names = parts.iter().map(|part| str::from_utf8(unquoted(&line[part.clone()])).unwrap_or_default());
+    let names: Vec<_> = names.map(String::from).collect();
+    let plain = |name: &String| !name.is_empty() && !name.chars().any(char::is_control) && name.len() <= 64;
+    if names.iter().all(plain) { names } else { vec![] }
+}
+
+fn unquoted(word: &[u8]) -> &[u8] {
+    word.strip_prefix(b"\"").and_then(|word| word.strip_suffix(b"\"")).unwrap_or(word)
+}
+
+fn place(window: &Window<'_, '_>) -> String {
+    format!("line {}", window.line_number())
+}

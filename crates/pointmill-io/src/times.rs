@@ -1,0 +1,187 @@
+//! Times of points: the column that has them, and the unit that its values are in.
+
+use crate::field::Field;
+use crate::values::Raw;
+use pointmill_core::array::Dtype;
+
+/// The unit that a file counts times in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
+pointmill_core::names!(TimeUnit { Seconds = "s", Milliseconds = "ms", Microseconds = "us", Nanoseconds = "ns" });
+
+impl TimeUnit {
+    /// How many of the unit a second has.
+    const fn per_second(self) -> f64 {
+        match self {
+            Self::Seconds => 1.0,
+            Self::Milliseconds => 1e3,
+            Self::Microseconds => 1e6,
+            Self::Nanoseconds => 1e9,
+        }
+    }
+}
+
+/// The time of every point of a [`Scan`](crate::Scan).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Times {
+    /// The column, by its name in the file.
+    pub name: String,
+    /// The unit of the column's values.
+    pub unit: TimeUnit,
+    /// The earliest time, in seconds, as the file counts.
+    pub start: f64,
+    /// The time of each point after `start`, in seconds; NaN where the file has none.
+    pub seconds: Vec<f64>,
+}
+
+/// Names of columns of times, without a unit behind them.
+const NAMES: [&str; 9] =
+    ["t", "time", "timestamp", "time_stamp", "timestamps", "offset_time", "time_offset", "offset", "gps_time"];
+
+/// How long a cloud may take, in seconds: a sweep a tenth, merged ones some seconds. Units are a factor of 1000 apart, so that at most one
+/// gives such a length.
+const LENGTHS: std::ops::Range<f64> = 0.01..10.0;
+
+/// Fewer steps than these are no times of a sweep: rings are counted like that.
+const LEAST_STEPS: f64 = 1000.0;
+
+/// The unit that a column's name gives, `None` in it where the name gives none; `None` for a column that has no times.
+#[expect(clippy::option_option)]
+fn named(name: &str) -> Option<Option<TimeUnit>> {
+    let name = name.to_ascii_lowercase();
+    let unit = TimeUnit::ALL.iter().copied().find(|unit| name.ends_with(&format!("_{unit}")));
+    let stem = unit.map_or(&*name, |unit| &name[..name.len() - unit.as_str().len() - 1]);
+    match stem {
+        // Seconds of a week, or of the standard time less a constant.
+        "gps_time" | "gpstime" => Some(unit.or(Some(TimeUnit::Seconds))),
+        // Not a time by itself.
+        "offset" => unit.map(Some),
+        stem => NAMES.contains(&stem).then_some(unit),
+    }
+}
+
+/// Whether a column is kept in full as times of points: by its name, if an `f32` loses some of it.
+pub(crate) fn is_exact(name: &str, dtype: Dtype) -> bool {
+    !dtype.fits_f32() && named(name).is_some()
+}
+
+/// A column of times as the file has it, of a type that an `f32` does not hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ExactTimes {
+    pub(crate) column: usize,
+    /// Of whole numbers the first, which is subtracted from all: nanoseconds since 1970 are more than an `f64` holds.
+    first: Option<i128>,
+    /// What is left.
+    values: Vec<f64>,
+}
+
+impl ExactTimes {
+    pub(crate) fn of(column: usize) -> Self {
+        Self { column, ..Self::default() }
+    }
+
+    /// Times that are no whole numbers.
+    pub(crate) fn new(column: usize, values: Vec<f64>) -> Self {
+        Self { column, first: None, values }
+    }
+
+    /// The memory of its values, to make room in.
+    pub(crate) fn room(&mut self) -> &mut Vec<f64> {
+        &mut self.values
+    }
+
+    pub(crate) fn push(&mut self, value: impl Raw) {
+        self.push_number(value.whole(), value.to_f64());
+    }
+
+    /// Adds a value that may be a whole number.
+    pub(crate) fn push_number(&mut self, whole: Option<i128>, value: f64) {
+        let value = whole.map_or(value, |whole| (whole - *self.first.get_or_insert(whole)) as f64);
+        self.values.push(value);
+    }
+
+    /// Says that a point has no time.
+    pub(crate) fn blank(&mut self, row: usize) {
+        self.values[row] = f64::NAN;
+    }
+}
+
+/// The times of points, from the first column that is known to have some: by its name, and where that gives no unit, by how long the
+/// points take.
+pub(crate) fn find(fields: &[Field], data: &[f32], exact: Option<&ExactTimes>) -> Option<Times> {
+    fields.iter().enumerate().find_map(|(column, field)| {
+        let by_name = named(&field.name)?;
+        let exact = exact.filter(|exact| exact.column == column);
+        let (first, mut values) = match exact {
+            Some(exact) => (exact.first.unwrap_or_default() as f64, exact.values.clone()),
+            None => (0.0, data.iter().skip(column).step_by(fields.len()).map(|&v| f64::from(v)).collect()),
+        };
+        let finite = || values.iter().copied().filter(|v| v.is_finite());
+        let (start, end) = (finite().reduce(f64::min)?, finite().reduce(f64::max)?);
+        let unit = by_name.or_else(|| {
+            let whole = finite().all(|v| v.fract() == 0.0);
+            let fits = |unit: &TimeUnit| LENGTHS.contains(&((end - start) / unit.per_second()));
+            TimeUnit::ALL.iter().copied().find(fits).filter(|_| !whole || end - start >= LEAST_STEPS)
+        })?;
+        let per_second = unit.per_second();
+        for value in &mut values {
+            *value = if value.is_finite() { (*value - start) / per_second } else { f64::NAN };
+        }
+        let start = (first + start) / per_second;
+        Some(Times { name: field.name.clone(), unit, start, seconds: values })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(name: &str, dtype: Dtype, values: &[f32]) -> Option<Times> {
+        find(&[Field { name: name.into(), dtype }], values, None)
+    }
+
+    #[test]
+    fn units_come_from_the_name_or_from_the_length() {
+        use TimeUnit::{Microseconds, Milliseconds, Nanoseconds, Seconds};
+        let unit = |name: &str, end: f32| times(name, Dtype::F32, &[0.0, end / 3.0, end]).map(|t| t.unit);
+        assert_eq!(unit("offset_ns", 2.0), Some(Nanoseconds));
+        assert_eq!(unit("Timestamp_us", 2.0), Some(Microseconds));
+        assert_eq!(unit("gps_time", 1e6), Some(Seconds));
+        assert_eq!(unit("time", 0.1), Some(Seconds));
+        assert_eq!(unit("t", 100.0), Some(Milliseconds));
+        assert_eq!(unit("offset_time", 1e5), Some(Microseconds));
+        assert_eq!(unit("time_stamp", 1e8), Some(Nanoseconds));
+        // Too short, too long, no times, and whole numbers of which there are few.
+        assert_eq!([unit("t", 1e-3), unit("t", 1e11), unit("intensity", 0.1), unit("offset", 0.1)], [None; 4]);
+        assert_eq!(times("time", Dtype::F32, &[0.0, 31.0, 12.0]), None);
+        assert_eq!(times("time", Dtype::F32, &[f32::NAN]), None);
+    }
+
+    #[test]
+    fn times_are_seconds_after_the_earliest() {
+        let found = times("time", Dtype::F32, &[0.75, 0.5, f32::NAN, 1.0]).unwrap();
+        assert_eq!((found.start, found.unit, &*found.name), (0.5, TimeUnit::Seconds, "time"));
+        assert_eq!(found.seconds[..2], [0.25, 0.0]);
+        assert!(found.seconds[2].is_nan());
+        // Nanoseconds since 1970 keep every one of them.
+        let mut exact = ExactTimes::of(1);
+        [1_700_000_000_000_000_007_u64, 1_700_000_000_000_000_001, 1_700_000_000_100_000_001]
+            .iter()
+            .for_each(|&t| exact.push(t));
+        let fields = ["x", "t"].map(|name| Field { name: name.into(), dtype: Dtype::U64 });
+        let found = find(&fields, &[0.0; 6], Some(&exact)).unwrap();
+        assert_eq!((found.unit, found.seconds), (TimeUnit::Nanoseconds, vec![6e-9, 0.0, 0.1]));
+        assert_eq!(found.start, 1.7e9);
+    }
+}

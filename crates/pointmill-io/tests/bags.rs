@@ -1,0 +1,404 @@
+//! MCAP bags: those of other programs against the values that numpy finds in them, bags that were cut, and bags that lie.
+mod common;
+
+use common::bag::{
+    self, MAGIC, Message, channel, chunk, clouds, index, message, plain_chunk, record, schema, statistics,
+};
+use common::damage::{cuts, extremes, wounded};
+use common::random::Random;
+use common::valid::Valid;
+use pointmill_io::mcap::{Bag, Cloud, Encoding, PointCloud2, TimeOrigin};
+use pointmill_io::{Array, Format, IoError, Limits, ReadOptions, TimeUnit, Warning, read, read_from, read_npz};
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap")
+}
+
+/// The bags of the fixtures, with their names.
+fn bags() -> Vec<(String, Vec<u8>)> {
+    let names = common::names(&fixtures());
+    let of = |name: &String| name.strip_suffix(".mcap").map(str::to_owned);
+    names
+        .iter()
+        .filter_map(of)
+        .map(|name| (name.clone(), std::fs::read(fixtures().join(name + ".mcap")).unwrap()))
+        .collect()
+}
+
+fn open(bytes: &[u8]) -> Result<Bag, IoError> {
+    Bag::new(Cursor::new(bytes.to_vec()), "b.mcap", &Limits::default())
+}
+
+fn refused(bytes: &[u8]) -> String {
+    open(bytes).err().map_or_else(|| "it opens".into(), |e| format!("{}: {e}", e.class()))
+}
+
+/// What comes of the only topic.
+fn read_all(bytes: &[u8]) -> Vec<Result<Cloud, IoError>> {
+    open(bytes).unwrap().clouds(None).unwrap().collect()
+}
+
+fn errors(bytes: &[u8]) -> Vec<String> {
+    read_all(bytes).into_iter().filter_map(Result::err).map(|e| format!("{}: {e}", e.class())).collect()
+}
+
+fn compare(name: &str, cloud: &Cloud, wanted: &BTreeMap<String, Array>, i: usize) {
+    let at = |key: &str| wanted[key].as_i64().unwrap()[i];
+    assert_eq!(
+        (cloud.stamp_ns, cloud.recorded_ns, &*cloud.frame),
+        (at("stamps"), at("times") as u64, "lidar"),
+        "{name}"
+    );
+    let points = &wanted[&format!("points_{i}")];
+    let (values, columns) = (points.as_f64().unwrap(), points.shape()[1]);
+    assert_eq!(cloud.scan.cloud.len(), points.shape()[0], "{name}");
+    if columns == 0 {
+        return;
+    }
+    let names: Vec<_> = cloud.scan.fields.iter().map(|f| &*f.name).collect();
+    assert_eq!(names.join(" ").as_bytes(), wanted["names"].as_u8().unwrap(), "{name}");
+    let found: Vec<u32> = cloud.scan.cloud.data().iter().map(|v| v.to_bits()).collect();
+    let cast: Vec<u32> = values.iter().map(|&v| (v as f32).to_bits()).collect();
+    assert_eq!(found, cast, "{name}");
+    let exact: Vec<u64> = cloud.scan.xyz().as_flattened().iter().map(|v| v.to_bits()).collect();
+    let wanted: Vec<u64> = values.chunks(columns).flat_map(|row| &row[..3]).map(|v| v.to_bits()).collect();
+    assert_eq!(exact, wanted, "{name}");
+}
+
+#[test]
+fn bags_of_other_programs_give_their_values() {
+    let bags = bags();
+    assert_eq!(bags.len(), 40);
+    for (name, bytes) in bags {
+        let wanted = read_npz(fixtures().join(format!("{}.npz", name.rsplit_once('_').unwrap().0))).unwrap();
+        let bag = open(&bytes).unwrap();
+        assert!(bag.cut().is_none());
+        let told: Vec<_> = bag.topics().iter().map(|t| (&*t.name, t.count, t.cloud_encoding().is_some())).collect();
+        assert_eq!(told, [("/notes", 3, false), ("/points", 3, true)], "{name}");
+        let topic = &bag.topics()[1];
+        let times = wanted["times"].as_i64().unwrap();
+        assert_eq!((topic.first_ns, topic.last_ns), (times[0] as u64, times[2] as u64), "{name}");
+        let clouds: Vec<_> = bag.clouds(Some("/points")).unwrap().map(Result::unwrap).collect();
+        assert_eq!(clouds.len(), 3);
+        for (i, cloud) in clouds.iter().enumerate() {
+            compare(&name, cloud, &wanted, i);
+        }
+        // In any order, by number.
+        for i in [2, 0, 1] {
+            compare(&name, &bag.cloud(topic, i).unwrap(), &wanted, i);
+        }
+    }
+}
+
+#[test]
+fn times_are_found_with_unit_and_origin() {
+    use TimeOrigin::{Epoch, Stamp};
+    use TimeUnit::{Nanoseconds, Seconds};
+    for (layout, wanted) in [
+        ("velodyne", Some(("time", Seconds, Stamp))),
+        ("ouster", Some(("t", Nanoseconds, Stamp))),
+        ("hesai", Some(("timestamp", Seconds, Epoch))),
+        ("livox", Some(("timestamp", Nanoseconds, Epoch))),
+        ("robosense", Some(("timestamp", Seconds, Epoch))),
+        ("xyzircaedt", Some(("time_stamp", Nanoseconds, Stamp))),
+        ("xyzirc", None),
+        ("empty", None),
+    ] {
+        let bag = Bag::open(fixtures().join(format!("{layout}_zstd.mcap")), &Limits::default()).unwrap();
+        let layout_of = bag.layout(bag.cloud_topic(None).unwrap()).unwrap().unwrap();
+        let found = layout_of.times.as_ref().map(|t| (&*t.name, t.unit, TimeOrigin::of(t)));
+        assert_eq!(found, wanted, "{layout}");
+        assert_eq!(bag.clouds(None).unwrap().next().unwrap().unwrap().scan.times(), layout_of.times);
+    }
+}
+
+#[test]
+fn a_cut_bag_gives_every_whole_message_and_then_says_so() {
+    for name in ["velodyne_none", "padded_lz4", "xyzirc_zstd", "velodyne_plain", "hesai_plain", "ouster_plain"] {
+        let bytes = std::fs::read(fixtures().join(format!("{name}.mcap"))).unwrap();
+        let whole: Vec<_> = read_all(&bytes).into_iter().map(Result::unwrap).collect();
+        let mut most = 0;
+        for end in (0..bytes.len()).step_by(7).chain([bytes.len() - 1]) {
+            let bag = open(&bytes[..end]);
+            if end == 0 {
+                assert_eq!(bag.unwrap_err().class(), "BadHeader");
+                continue;
+            }
+            let bag = bag.unwrap();
+            assert_eq!(bag.cut().unwrap().class(), "Truncated", "{name} {end}");
+            let Ok(clouds) = bag.clouds(None) else {
+                assert_eq!(most, 0, "{name} {end}");
+                continue;
+            };
+            let mut clouds: Vec<_> = clouds.collect();
+            assert_eq!(clouds.pop().unwrap().unwrap_err().class(), "Truncated");
+            let clouds: Vec<_> = clouds.into_iter().map(Result::unwrap).collect();
+            assert!(clouds.len() >= most, "{name} {end}");
+            most = clouds.len();
+            for (cloud, whole) in clouds.iter().zip(&whole) {
+                let bits = |c: &Cloud| c.scan.cloud.data().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+                assert_eq!((cloud.stamp_ns, bits(cloud)), (whole.stamp_ns, bits(whole)));
+            }
+        }
+        // Only the end of the file is missing.
+        assert_eq!(most, 3, "{name}");
+    }
+}
+
+#[test]
+fn clouds_come_in_the_order_of_their_times() {
+    let data = |seconds| Message { seconds, ..Message::new(&[[seconds as f32, 0.0, 0.0]]) }.bytes();
+    let first = [clouds(1, "/a"), message(1, 30, &data(30)), message(1, 10, &data(10))].concat();
+    let second = [message(1, 20, &data(20)), message(1, 10, &data(11))].concat();
+    let bytes = bag::bag(&[plain_chunk(&first), plain_chunk(&second), message(1, 5, &data(5))]);
+    let stamps: Vec<_> = read_all(&bytes).into_iter().map(|cloud| cloud.unwrap().stamp_ns / 1_000_000_000).collect();
+    assert_eq!(stamps, [5, 10, 11, 20, 30]);
+}
+
+#[test]
+fn a_topic_is_found_or_named() {
+    let data = Message::new(&[[1.0, 2.0, 3.0]]).bytes();
+    let one = bag::bag(&[clouds(1, "/a"), schema(2, "std_msgs/msg/String"), channel(2, 2, "/s"), message(1, 1, &data)]);
+    assert_eq!(open(&one).unwrap().cloud_topic(None).unwrap().name, "/a");
+    let two = bag::bag(&[clouds(1, "/a"), clouds(2, "/b"), message(1, 1, &data), message(2, 2, &data)]);
+    let bag = open(&two).unwrap();
+    let told = |name| bag.cloud_topic(name).unwrap_err().to_string();
+    assert_eq!(told(None), "b.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found `/a`, `/b`");
+    assert_eq!(told(Some("/c")), "b.mcap: topic: wanted `/c` of type sensor_msgs/PointCloud2, found `/a`, `/b`");
+    assert_eq!(bag.clouds(Some("/b")).unwrap().len(), 1);
+    let e = bag.cloud(bag.cloud_topic(Some("/b")).unwrap(), 1).unwrap_err();
+    assert_eq!(e.to_string(), "b.mcap: cloud: wanted a number below 1 of `/b`, found 1");
+    // A bag of one cloud is a cloud.
+    let scan = read_from(&one[..], "one.mcap", &ReadOptions::default()).unwrap();
+    assert_eq!((scan.cloud.data(), scan.format.as_str()), (&[1.0, 2.0, 3.0][..], "mcap"));
+    let told = read_from(&two[..], "two.mcap", &ReadOptions::default()).unwrap_err().to_string();
+    assert!(told.ends_with("`mcap::Bag` reads bags of several, found 2 in 2 topics"), "{told}");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("one"), &one).unwrap();
+    assert_eq!(read(folder.path().join("one"), &ReadOptions::default()).unwrap(), scan);
+}
+
+#[test]
+fn bags_that_lie_are_refused() {
+    let data = Message::new(&[[1.0, 2.0, 3.0]]).bytes();
+    let records = [clouds(1, "/a"), message(1, 9, &data)].concat();
+    let at = clouds(1, "/a").len() as u64;
+    let size = records.len() as u64;
+    let with = |parts: &[Vec<u8>]| bag::bag(parts);
+    assert!(refused(b"PK\x03\x04....").starts_with("BadHeader: b.mcap: first bytes: wanted"));
+    assert!(
+        refused(&with(&[message(1, 9, &data)])).ends_with("message: wanted a channel that is known, found channel 1")
+    );
+    assert!(
+        refused(&with(&[channel(1, 4, "/a")])).ends_with("channel `/a`: wanted a schema that is known, found schema 4")
+    );
+    assert!(
+        refused(&with(&[clouds(1, "/a"), channel(1, 1, "/b")]))
+            .ends_with("channel 1: wanted one topic, found `/b` too")
+    );
+    assert!(refused(&with(&[record(0, b"")])).ends_with("record: wanted an opcode of 1 or more, found 0"));
+    assert!(refused(&with(&[records.clone(), statistics(1, 2)])).ends_with("found 1 messages"));
+    assert_eq!(refused(&with(&[records.clone(), statistics(1, 1)])), "it opens");
+    assert!(refused(&[with(&[]), vec![7]].concat()).starts_with("SizeMismatch: b.mcap: last bytes"));
+    assert!(refused(&with(&[plain_chunk(&plain_chunk(&records))])).ends_with("found opcode 6"));
+    // Sizes.
+    for (chunk, told) in [
+        (chunk("", u64::MAX, size, &records), "LimitExceeded: b.mcap: chunk unpacked: wanted at most 268435456 bytes"),
+        (chunk("", size, u64::MAX, &records), "BadHeader: b.mcap: chunk.records: wanted 18446744073709551615 bytes"),
+        (chunk("", size + 1, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
+        (chunk("", size - 1, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
+        (chunk("zstd", size, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
+        (chunk("lz4", size, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
+        (
+            chunk("gzip", size, size, &records),
+            "UnsupportedFormat: b.mcap: compression: wanted none, lz4 or zstd, found `gzip`",
+        ),
+    ] {
+        let found = refused(&with(&[chunk]));
+        assert!(found.starts_with(told), "{found}");
+    }
+    let mut endless = with(&[plain_chunk(&records)]);
+    endless[26..34].copy_from_slice(&u64::MAX.to_le_bytes());
+    assert_eq!(open(&endless).unwrap().cut().unwrap().class(), "Truncated");
+    // An index is believed to be complete, and each of its messages is looked at.
+    let known = [clouds(1, "/a"), plain_chunk(&records)];
+    for (entries, told) in [
+        (&[(9, at)][..], None),
+        (&[(8, at)], Some("BadValue: b.mcap: message at byte")),
+        (&[(9, 0)], Some("BadValue: b.mcap: message at byte")),
+        (&[(9, u64::MAX)], Some("BadValue: b.mcap: message at byte")),
+    ] {
+        let found = errors(&with(&[&known[..], &[index(1, entries)]].concat()));
+        assert_eq!(found.len(), usize::from(told.is_some()), "{found:?}");
+        assert!(told.is_none_or(|told| found[0].starts_with(told)), "{found:?}");
+    }
+    let twice = refused(&with(&[&known[..], &[index(1, &[(9, at), (9, at)])]].concat()));
+    assert!(twice.contains("message index: wanted each message once"), "{twice}");
+    // A checksum that is wrong.
+    let mut summed = with(&[plain_chunk(&records)]);
+    let sum = MAGIC.len() + record(1, &[0; 8]).len() + 9 + 24;
+    summed[sum] = 1;
+    assert!(refused(&summed).starts_with("Decompress: b.mcap: chunk at byte 25: data: wanted the checksum 00000001"));
+}
+
+#[test]
+fn messages_that_lie_are_refused() {
+    let good = Message::new(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    let told = |message: Message| {
+        let bytes = message.bytes();
+        let read = PointCloud2::read(&bytes, Encoding::Cdr, "m").and_then(|cloud| cloud.scan("m", &Limits::default()));
+        read.map_or_else(|e| format!("{}: {e}", e.class()), |scan| format!("{} points", scan.cloud.len()))
+    };
+    let fields = |fields: &[(&'static str, u32, u8, u32)]| Message { fields: fields.to_vec(), ..good.clone() };
+    let xyz = |last| fields(&[("x", 0, 7, 1), ("y", 4, 7, 1), last]);
+    assert_eq!(told(good.clone()), "2 points");
+    for (message, wanted) in [
+        (Message { point_step: 0, ..good.clone() }, "BadValue: m: point_step: wanted 1 or more, found 0"),
+        (
+            Message { point_step: 70_000, ..good.clone() },
+            "LimitExceeded: m: point_step: wanted at most 65536 bytes, found 70000",
+        ),
+        (
+            xyz(("z", 9, 7, 1)),
+            "BadValue: m: field `z`: wanted a place in the 12 bytes of a point, found 4 bytes from 9 on",
+        ),
+        (
+            xyz(("z", u32::MAX, 7, 1)),
+            "BadValue: m: field `z`: wanted a place in the 12 bytes of a point, found 4 bytes from 4294967295 on",
+        ),
+        (
+            xyz(("z", 8, 7, u32::MAX)),
+            "LimitExceeded: m: fields[2].count: wanted at most 1024 numbers in a point, found 4294967297",
+        ),
+        (xyz(("z", 8, 9, 1)), "BadValue: m: fields[2].datatype: wanted 1 to 8, found 9"),
+        (xyz(("w", 8, 7, 1)), "MissingField: m: field `z`: wanted x, y and z, found x, y, w"),
+        (xyz(("x", 8, 7, 1)), "BadHeader: m: names: wanted names that differ, found `x` twice"),
+        (
+            Message { row_step: 23, ..good.clone() },
+            "SizeMismatch: m: row_step: wanted 24 bytes or more (2 points of 12 bytes), found 23",
+        ),
+        (
+            Message { height: 2, ..good.clone() },
+            "Truncated: m: data: wanted 48 bytes (2 rows of 2 points), found 24 bytes",
+        ),
+        (
+            Message { width: u32::MAX, height: u32::MAX, ..good.clone() },
+            "SizeMismatch: m: row_step: wanted 51539607540 bytes",
+        ),
+    ] {
+        let found = told(message);
+        assert!(found.starts_with(wanted), "{found}");
+    }
+    // Nothing in it, or no points: empty clouds.
+    let empty =
+        Message { fields: vec![], width: 0, height: 0, point_step: 0, row_step: 0, data: vec![], ..good.clone() };
+    assert_eq!(told(empty), "0 points");
+    assert_eq!(told(Message { width: 0, data: vec![], ..good.clone() }), "0 points");
+    assert_eq!(
+        told(Message { width: 0, point_step: 0, ..good.clone() }),
+        "BadValue: m: point_step: wanted 1 or more, found 0"
+    );
+    // A row ends where its points do; the last one needs nothing behind them, and bytes behind it are reported.
+    let rows = Message {
+        height: 2,
+        width: 1,
+        row_step: 13,
+        data: [&good.data[..12], &[9], &good.data[12..]].concat(),
+        ..good.clone()
+    };
+    let read = |message: &Message| {
+        PointCloud2::read(&message.bytes(), Encoding::Cdr, "m").unwrap().scan("m", &Limits::default()).unwrap()
+    };
+    assert_eq!(read(&rows).cloud.data(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let more = Message { data: [&good.data[..], &[0; 5]].concat(), ..good.clone() };
+    assert_eq!(read(&more).warnings, [Warning::TrailingBytes { bytes: 5 }]);
+    // Every message that ends early is refused.
+    let bytes = good.bytes();
+    for end in 0..bytes.len() {
+        assert!(PointCloud2::read(&bytes[..end], Encoding::Cdr, "m").is_err(), "{end}");
+    }
+}
+
+/// Opens a bag and reads all clouds of all topics; whether nothing was wrong.
+fn survives(name: &str, bytes: &[u8]) -> bool {
+    let check = |e: &IoError| {
+        let told = e.to_string();
+        assert!(told.contains("b.mcap") && !told.chars().any(char::is_control), "{name}: {told:?}");
+        assert!(!["Io", "OutOfMemory"].contains(&e.class()), "{name}: {told}");
+        assert!(e.offset().is_none_or(|at| at <= bytes.len() as u64), "{name}: {told}: {:?}", e.offset());
+    };
+    let start = Instant::now();
+    let mut good = true;
+    let used = allocation_counter::measure(|| match open(bytes) {
+        Ok(bag) => {
+            for topic in bag.topics().iter().filter(|topic| topic.cloud_encoding().is_some()) {
+                assert!(topic.count <= bytes.len() as u64 / 16, "{name}: {} messages", topic.count);
+                bag.layout(topic).map_err(|e| check(&e)).ok();
+                (0..topic.count as usize).filter_map(|i| bag.cloud(topic, i).err()).for_each(|e| {
+                    good = false;
+                    check(&e);
+                });
+            }
+            good &= bag.cut().is_none();
+        }
+        Err(e) => {
+            good = false;
+            check(&e);
+        }
+    });
+    // Rows are at most six times their bytes, LZ4 gives 255 times its own, and a frame of Zstandard has a window.
+    let window = if bytes.windows(4).any(|four| four == b"\x28\xb5\x2f\xfd") { 9 << 20 } else { 0 };
+    let most = (10 << 20) + 1600 * bytes.len() as u64 + window;
+    assert!(used.bytes_max < most, "{name}: {} bytes of memory, at most {most}", used.bytes_max);
+    assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
+    good
+}
+
+/// `POINTMILL_WOUNDS` sets how many bags get random damage, `POINTMILL_SEED` another seed.
+#[test]
+fn damaged_bags_are_refused_or_read() {
+    let number =
+        |name, default| std::env::var(name).map_or(default, |text: String| text.parse().expect("a whole number"));
+    let (wounds, mut random) = (number("POINTMILL_WOUNDS", 400), Random::new(number("POINTMILL_SEED", 1)));
+    let valid: Vec<_> = bags()
+        .into_iter()
+        .map(|(name, bytes)| {
+            let (boundaries, numbers) = bag::structure(&bytes);
+            Valid { name, format: Format::Mcap, bytes, boundaries, numbers, header: 0, text: false }
+        })
+        .collect();
+    let (mut seen, mut good) = (0u64, 0u64);
+    let mut check = |valid: &Valid, bytes: &[u8]| {
+        let survived = std::panic::catch_unwind(|| survives(&valid.name, bytes));
+        if survived.is_err() {
+            let kept = std::env::temp_dir().join(format!("pointmill-{}-{}.mcap", std::process::id(), valid.name));
+            std::fs::write(&kept, bytes).unwrap();
+            eprintln!("kept as {}", kept.display());
+        }
+        (seen, good) = (seen + 1, good + u64::from(survived.unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
+    };
+    for valid in &valid {
+        check(valid, &valid.bytes);
+        for bytes in cuts(valid) {
+            check(valid, &bytes);
+        }
+    }
+    for valid in valid
+        .iter()
+        .filter(|valid| ["xyzirc_none", "livox_lz4", "hesai_zstd", "velodyne_plain"].contains(&&*valid.name))
+    {
+        for bytes in extremes(valid) {
+            check(valid, &bytes);
+        }
+    }
+    for _ in 0..wounds {
+        let (one, other) = (random.pick(&valid), random.pick(&valid));
+        check(one, &wounded(one, other, &mut random));
+    }
+    println!("{seen} bags, {good} read");
+    assert!(good >= 40 && seen > 2 * good);
+}

@@ -1,0 +1,287 @@
+//! E57 files of another program against the values that numpy makes of them, files made by the decoder's own writer, and files that lie.
+mod common;
+
+use common::damage::wounded;
+use common::random::Random;
+use common::valid::Valid;
+use e57::{E57Writer, Quaternion, Record, RecordDataType, RecordName, RecordValue, Transform, Translation};
+use pointmill_io::{Dtype, Format, IoError, Limits, ReadOptions, Scan, Warning, read, read_from, read_npz};
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/e57")
+}
+
+fn options() -> ReadOptions {
+    ReadOptions { format: Some(Format::E57), ..ReadOptions::default() }
+}
+
+fn open(bytes: &[u8]) -> Result<Scan, IoError> {
+    read_from(bytes, "a.e57", &options())
+}
+
+fn refused(bytes: &[u8]) -> String {
+    open(bytes).map_or_else(|e| format!("{}: {e}", e.class()), |_| "it is read".into())
+}
+
+fn double(name: RecordName) -> Record {
+    Record { name, data_type: RecordDataType::Double { min: None, max: None } }
+}
+
+fn whole(name: RecordName, min: i64, max: i64) -> Record {
+    Record { name, data_type: RecordDataType::Integer { min, max } }
+}
+
+const CARTESIAN: [RecordName; 3] = [RecordName::CartesianX, RecordName::CartesianY, RecordName::CartesianZ];
+const SPHERICAL: [RecordName; 3] =
+    [RecordName::SphericalRange, RecordName::SphericalAzimuth, RecordName::SphericalElevation];
+
+/// A file of scans: what a point has, the points, and a pose.
+fn file(scans: &[(Vec<Record>, Vec<Vec<RecordValue>>, Option<Transform>)]) -> Vec<u8> {
+    let mut out = Cursor::new(vec![]);
+    let mut writer = E57Writer::new(&mut out, "file").unwrap();
+    for (prototype, points, pose) in scans {
+        let mut scan = writer.add_pointcloud("scan", prototype.clone()).unwrap();
+        scan.set_transform(pose.clone());
+        points.iter().for_each(|point| scan.add_point(point.clone()).unwrap());
+        scan.finalize().unwrap();
+    }
+    writer.finalize().unwrap();
+    drop(writer);
+    out.into_inner()
+}
+
+fn doubles(values: &[f64]) -> Vec<RecordValue> {
+    values.iter().map(|v| RecordValue::Double(*v)).collect()
+}
+
+/// A file with a text in its description changed, and the checksums made anew.
+fn changed(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut pages = unsealed(bytes);
+    let at = pages.windows(from.len()).position(|w| w == from.as_bytes()).expect("the text is there");
+    pages[at..at + from.len()].copy_from_slice(to.as_bytes());
+    sealed(&pages)
+}
+
+/// The content of a file without its checksums.
+fn unsealed(bytes: &[u8]) -> Vec<u8> {
+    bytes.chunks(1024).flat_map(|page| page[..1020].to_vec()).collect()
+}
+
+/// Content as a file with the checksums that it must have, and its length in the header.
+fn sealed(content: &[u8]) -> Vec<u8> {
+    let mut content = content.to_vec();
+    content.resize(content.len().next_multiple_of(1020).max(1020), 0);
+    let length = content.len() / 1020 * 1024;
+    content[16..24].copy_from_slice(&(length as u64).to_le_bytes());
+    content.chunks(1020).flat_map(|page| [page, &crc32c(page).to_be_bytes()].concat()).collect()
+}
+
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |sum, b| {
+        (0..8).fold(sum ^ u32::from(*b), |sum, _| (sum >> 1) ^ if sum & 1 == 1 { 0x82f6_3b78 } else { 0 })
+    })
+}
+
+#[test]
+fn files_of_libe57_give_their_values() {
+    for name in ["posed", "cartesian"] {
+        let path = fixtures().join(format!("{name}.e57"));
+        let wanted = read_npz(path.with_extension("npz")).unwrap();
+        let scan = read(&path, &ReadOptions::default()).unwrap();
+        let stream = read_from(&std::fs::read(&path).unwrap()[..], name, &options()).unwrap();
+        assert_eq!((&stream.xyz_f64, &stream.warnings), (&scan.xyz_f64, &scan.warnings));
+        let names: Vec<_> = scan.fields.iter().map(|f| &*f.name).collect();
+        assert_eq!(names.join(" ").as_bytes(), wanted["names"].as_u8().unwrap(), "{name}");
+        let exact = wanted["xyz"].as_f64().unwrap();
+        let found = scan.xyz();
+        assert_eq!(found.as_flattened().len(), exact.len());
+        // A pose is a sum of products, whose order is ours.
+        assert!(found.as_flattened().iter().zip(exact).all(|(a, b)| (a - b).abs() <= 1e-9), "{name}");
+        let columns = wanted["columns"].as_f32().unwrap();
+        for (a, b) in scan.cloud.data().chunks(names.len()).zip(columns.chunks(names.len())) {
+            assert!(a[3..].iter().zip(&b[3..]).all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())));
+        }
+        let counts = wanted["counts"].as_i64().unwrap();
+        let (all, valid): (i64, i64) = counts.chunks(2).fold((0, 0), |(a, b), n| (a + n[0], b + n[1]));
+        let left_out = Warning::Invalid { count: (all - valid) as usize, points: all as usize };
+        assert_eq!(scan.warnings.contains(&left_out), all > valid, "{name}: {:?}", scan.warnings);
+        // One scan.
+        let first = read(&path, &ReadOptions { scan: Some(0), ..options() }).unwrap();
+        assert_eq!(first.cloud.len() as i64, counts[1]);
+        let e = read(&path, &ReadOptions { scan: Some(2), ..options() }).unwrap_err();
+        assert!(e.to_string().contains("scan: wanted a number below"), "{e}");
+    }
+    let e = read_from(&[0u8; 16][..], "a.bin", &ReadOptions { scan: Some(0), ..ReadOptions::default() }).unwrap_err();
+    assert_eq!(e.to_string(), "a.bin: scan: wanted an E57 file, which alone has scans, found kitti");
+}
+
+/// Files of the decoder's own tests, where they lie beside the checkout.
+#[test]
+fn samples_have_their_points() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/e57");
+    if !folder.is_dir() {
+        return;
+    }
+    let bunny = read(folder.join("bunnyFloat.e57"), &ReadOptions::default()).unwrap();
+    assert_eq!((bunny.cloud.len(), bunny.fields.len()), (30_571, 3));
+    let first = bunny.cloud.points().xyz(0);
+    assert!(first.iter().zip([-0.07063, 0.04015, 0.001226]).all(|(a, b)| (a - b).abs() < 1e-6), "{first:?}");
+    let spherical = read(folder.join("tiny_spherical.e57"), &ReadOptions::default()).unwrap();
+    assert_eq!(spherical.cloud.len(), 180);
+    assert!(spherical.warnings.contains(&Warning::Invalid { count: 180, points: 360 }));
+}
+
+#[test]
+fn spherical_coordinates_become_xyz() {
+    let mut prototype = SPHERICAL.map(double).to_vec();
+    prototype.push(whole(RecordName::SphericalInvalidState, 0, 2));
+    let point = |r: f64, a: f64, e: f64, state| [doubles(&[r, a, e]), vec![RecordValue::Integer(state)]].concat();
+    let half = std::f64::consts::FRAC_PI_2;
+    let points =
+        vec![point(2.0, 0.0, 0.0, 0), point(3.0, half, 0.0, 0), point(9.0, 1.0, 1.0, 2), point(4.0, 1.0, half, 0)];
+    let scan = open(&file(&[(prototype, points, None)])).unwrap();
+    let wanted = [[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 4.0]];
+    assert!(scan.xyz().as_flattened().iter().zip(wanted.as_flattened()).all(|(a, b)| (a - b).abs() < 1e-15));
+    assert!(scan.warnings.contains(&Warning::Invalid { count: 1, points: 4 }));
+}
+
+#[test]
+fn columns_of_all_scans_are_there_and_flags_make_nan() {
+    let scaled = |name| Record {
+        name,
+        data_type: RecordDataType::ScaledInteger { min: -1000, max: 1000, scale: 0.5, offset: 100.0 },
+    };
+    let mut prototype = CARTESIAN.map(scaled).to_vec();
+    prototype.extend([
+        whole(RecordName::ColorRed, 0, 255),
+        whole(RecordName::ColorGreen, 0, 255),
+        whole(RecordName::ColorBlue, 0, 65535),
+    ]);
+    prototype.push(whole(RecordName::IsColorInvalid, 0, 1));
+    let point = |n: i64, flag| {
+        let xyz = [n, n + 1, n + 2].map(RecordValue::ScaledInteger);
+        [&xyz[..], &[7, 8, 9, flag].map(RecordValue::Integer)].concat()
+    };
+    let times = [CARTESIAN.map(double).to_vec(), vec![double(RecordName::TimeStamp)]].concat();
+    let turned = Transform {
+        rotation: Quaternion { w: 0.0, x: 0.0, y: 0.0, z: 1.0 },
+        translation: Translation { x: 10.0, y: 20.0, z: 30.0 },
+    };
+    let scans = [
+        (prototype, vec![point(-4, 0), point(2, 1)], None),
+        (times, vec![doubles(&[1.0, 2.0, 3.0, 0.25]), doubles(&[1.0, 2.0, 3.0, 0.5])], Some(turned)),
+    ];
+    let scan = open(&file(&scans)).unwrap();
+    let fields: Vec<_> = scan.fields.iter().map(|f| format!("{} {}", f.name, f.dtype)).collect();
+    assert_eq!(fields.join(", "), "x f64, y f64, z f64, red u8, green u8, blue u16, time_stamp f64");
+    assert_eq!(scan.xyz(), [[98.0, 98.5, 99.0], [101.0, 101.5, 102.0], [9.0, 18.0, 33.0], [9.0, 18.0, 33.0]]);
+    let columns: Vec<_> = scan.cloud.data().chunks(7).map(|row| format!("{:?}", &row[3..])).collect();
+    let nan = "[NaN, NaN, NaN, NaN]";
+    assert_eq!(columns, ["[7.0, 8.0, 9.0, NaN]", nan, "[NaN, NaN, NaN, 0.25]", "[NaN, NaN, NaN, 0.5]"]);
+    let times = scan.times().unwrap();
+    assert_eq!((&*times.name, times.start, times.seconds[3]), ("time_stamp", 0.25, 0.25));
+    assert_eq!(scan.fields[3].dtype, Dtype::U8);
+}
+
+#[test]
+fn files_that_lie_are_refused() {
+    let points: Vec<_> = (0..100).map(|i| doubles(&[f64::from(i), 1.0, 2.0])).collect();
+    let unit = Transform {
+        rotation: Quaternion { w: 1.0, x: 0.0, y: 0.0, z: 0.0 },
+        translation: Translation { x: 0.5, y: 0.0, z: 0.0 },
+    };
+    let good = file(&[(CARTESIAN.map(double).to_vec(), points, Some(unit))]);
+    assert_eq!(open(&good).unwrap().cloud.len(), 100);
+    assert!(
+        refused(b"ASTM-E56................................................")
+            .starts_with("BadHeader: a.e57: header: wanted ASTM-E57")
+    );
+    assert!(refused(&good[..20]).starts_with("Truncated: a.e57: header: wanted 48 bytes, found 20 bytes"));
+    for end in [1024, good.len() - 1024, good.len() - 1] {
+        assert!(refused(&good[..end]).starts_with("Truncated: a.e57: length"), "{end}");
+    }
+    assert!(refused(&[&good[..], &[0; 1024]].concat()).starts_with("SizeMismatch: a.e57: length"));
+    // Any bit that is not the one that was written.
+    for at in (60..good.len()).step_by(97) {
+        let mut bytes = good.clone();
+        bytes[at] ^= 4;
+        let found = refused(&bytes);
+        assert!(found.starts_with("Decompress: a.e57: pages") && found.contains("checksum"), "{at}: {found}");
+    }
+    // The description lies, under checksums that are right.
+    let lie = |from: &str, to: &str| refused(&changed(&good, from, to));
+    assert!(
+        lie("recordCount=\"100\"", "recordCount=\"999\"").contains("wanted 999 points of 192 bits, found a file of")
+    );
+    assert!(lie("recordCount=\"100\"", "recordCount=\"101\"").starts_with("BadHeader: a.e57: points"));
+    assert!(lie("recordCount=\"100\"", "recordCount=\"-10\"").starts_with("BadHeader: a.e57: description"));
+    assert!(lie("<cartesianX", "<cartesianQ").starts_with("BadHeader: a.e57: description"));
+    assert!(lie("fileOffset=\"48\"", "fileOffset=\"99\"").starts_with("BadHeader"));
+    assert!(
+        lie("<w type=\"Float\">1<", "<w type=\"Float\">3<").starts_with("BadValue: a.e57: pose: wanted a rigid pose")
+    );
+    assert!(lie("<?xml", "<!xml").starts_with("BadHeader: a.e57: description"));
+    // Constant values alone take no bytes, so any number of them would be there.
+    let constant = [(0, 1), (1, 1), (1, 1)].into_iter().zip(CARTESIAN).map(|((min, max), name)| whole(name, min, max));
+    let bytes = file(&[(constant.collect(), vec![vec![RecordValue::Integer(1); 3]; 5], None)]);
+    assert_eq!(open(&bytes).unwrap().cloud.len(), 5);
+    let found = refused(&changed(&bytes, "minimum=\"0\" maximum=\"1\"", "minimum=\"1\" maximum=\"1\""));
+    assert_eq!(found, "BadHeader: a.e57: prototype: values: wanted one that is not constant, found none");
+    let limits = Limits { max_points: Some(99), ..Limits::default() };
+    let e = read_from(&good[..], "a.e57", &ReadOptions { limits, ..options() }).unwrap_err();
+    assert_eq!(e.class(), "LimitExceeded");
+}
+
+/// Damage under checksums that are right: what no checksum finds. `POINTMILL_WOUNDS` sets the number of files, `POINTMILL_SEED` another seed.
+#[test]
+fn damaged_files_are_refused_or_read() {
+    let number =
+        |name, default| std::env::var(name).map_or(default, |text: String| text.parse().expect("a whole number"));
+    let (wounds, mut random) = (number("POINTMILL_WOUNDS", 2000), Random::new(number("POINTMILL_SEED", 1)));
+    let polar: Vec<_> = (0..30).map(|i| doubles(&[f64::from(i), 0.1 * f64::from(i), 0.5])).collect();
+    let mut good = vec![file(&[(SPHERICAL.map(double).to_vec(), polar, None)])];
+    good.extend(["posed", "cartesian"].map(|name| std::fs::read(fixtures().join(format!("{name}.e57"))).unwrap()));
+    let valid: Vec<_> = good
+        .iter()
+        .map(|bytes| {
+            let bytes = unsealed(bytes);
+            let at = bytes.windows(5).position(|w| w == b"<?xml").unwrap();
+            let numbers = [(24, 8), (32, 8), (48, 1), (56, 8), (64, 8), (72, 8), (80, 1), (82, 2), (84, 2), (86, 2)];
+            let name = "a.e57".into();
+            Valid {
+                name,
+                format: Format::E57,
+                bytes,
+                boundaries: vec![0, 48, at],
+                numbers: numbers.to_vec(),
+                header: 0,
+                text: false,
+            }
+        })
+        .collect();
+    let (mut read, mut seen) = (0, 0);
+    for _ in 0..wounds {
+        let (one, other) = (random.pick(&valid), random.pick(&valid));
+        let bytes = sealed(&wounded(one, other, &mut random));
+        let start = Instant::now();
+        let used = allocation_counter::measure(|| match open(&bytes) {
+            Ok(_) => read += 1,
+            Err(e) => {
+                let told = e.to_string();
+                assert!(told.starts_with("a.e57: ") && !told.chars().any(char::is_control), "{told:?}");
+                assert!(!["Io", "OutOfMemory", "InvalidArgument"].contains(&e.class()), "{told}");
+            }
+        });
+        seen += 1;
+        // A bit may become a value of 16 bytes in the decoder, and an `f32` and an `f64` here.
+        let most = (4 << 20) + 400 * bytes.len() as u64;
+        assert!(used.bytes_max < most, "{} bytes of memory, at most {most}", used.bytes_max);
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+    println!("{seen} files, {read} read");
+    assert!(read > 0 && read < seen);
+}

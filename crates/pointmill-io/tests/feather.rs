@@ -1,0 +1,165 @@
+//! Arrow IPC files and streams that pyarrow wrote, with the values that numpy found in them; and what is refused.
+
+use pointmill_core::Points;
+use pointmill_io::{
+    Dtype, Field, Format, Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, Scan, TimeUnit, Warning,
+    WriteOptions, find_log_poses, read, read_from, read_npz, read_poses, write, write_poses,
+};
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/feather")
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|v| if v.is_nan() { f32::NAN.to_bits() } else { v.to_bits() }).collect()
+}
+
+fn fixture(name: &str) -> Scan {
+    read(folder().join(name), &ReadOptions::default()).unwrap()
+}
+
+#[test]
+fn files_of_pyarrow_have_the_values_that_numpy_finds() {
+    for name in [
+        "sweep_lz4.feather",
+        "sweep_zstd.feather",
+        "sweep_plain.feather",
+        "survey_lz4.feather",
+        "survey_zstd.arrow",
+        "stream_plain.arrow",
+        "stream_lz4.arrow",
+        "empty.feather",
+    ] {
+        let path = folder().join(name);
+        let scan = fixture(name);
+        let wanted = read_npz(path.with_extension("npz")).unwrap();
+        let wanted = |key: &str| &wanted[key];
+        let names = scan.fields.iter().map(|f| &*f.name).collect::<Vec<_>>().join(",");
+        assert_eq!(names.as_bytes(), wanted("names").as_u8().unwrap(), "{name}");
+        assert_eq!(bits(scan.cloud.data()), bits(wanted("columns").as_f32().unwrap()), "{name}");
+        let exact = wanted("xyz").as_f64().unwrap();
+        let same = scan.xyz().as_flattened().iter().zip(exact).all(|(a, b)| a == b || (a.is_nan() && b.is_nan()));
+        assert!(same && scan.xyz().len() == exact.len() / 3, "{name}");
+        // As a stream of unknown length, and with the other format's name.
+        let bytes = std::fs::read(&path).unwrap();
+        for format in [Format::Feather, Format::Arrow] {
+            let options = ReadOptions { format: Some(format), ..ReadOptions::default() };
+            assert_eq!(bits(read_from(&bytes[..], "-", &options).unwrap().cloud.data()), bits(scan.cloud.data()));
+        }
+        let wanted = if name.starts_with("stream") { Format::Arrow } else { Format::Feather };
+        assert_eq!(read_from(&bytes[..], "-", &ReadOptions::default()).unwrap().format, wanted);
+    }
+}
+
+#[test]
+fn times_have_every_nanosecond_and_what_is_no_number_is_told() {
+    let times = fixture("sweep_lz4.feather").times().unwrap();
+    assert_eq!((&*times.name, times.unit), ("offset_ns", TimeUnit::Nanoseconds));
+    assert!(times.seconds[0] == 0.0 && times.seconds.iter().all(|t| (0.0..0.1).contains(t)));
+    let scan = fixture("survey_lz4.feather");
+    let times = scan.times().unwrap();
+    assert_eq!((&*times.name, times.unit), ("time", TimeUnit::Nanoseconds));
+    assert!((times.start - 1.7e9).abs() < 0.1 && times.seconds.is_sorted() && times.seconds[89] > 0.08);
+    let columns = ["name", "flag", "bytes", "nothing"].map(Into::into).to_vec();
+    assert!(scan.warnings.contains(&Warning::LeftOut { columns }), "{:?}", scan.warnings);
+}
+
+#[test]
+fn what_is_no_cloud_is_refused_by_name() {
+    for (name, told) in [
+        (
+            "dictionary",
+            "column `kind`: wanted numbers, or another type of plain values, found references to a dictionary",
+        ),
+        ("nested", "column `list`: wanted numbers, or another type of plain values, found nested columns (list)"),
+        ("struct", "column `struct`: wanted numbers, or another type of plain values, found nested columns (struct)"),
+        ("no_z", "field `z`: wanted x, y and z, found x, y, intensity, laser_number, offset_ns"),
+        ("words", "field `x`: wanted x, y and z, found y, z, intensity, laser_number, offset_ns"),
+        ("view", "column `view`: wanted numbers, or another type of plain values, found utf8 view"),
+    ] {
+        let e = read(folder().join(format!("refused/{name}.feather")), &ReadOptions::default()).unwrap_err();
+        assert!(e.to_string().ends_with(&format!("{name}.feather: {told}")), "{e}");
+    }
+    let e = read_from(&b"FEA1\0\0\0\0"[..], "-", &ReadOptions::default()).unwrap_err();
+    assert_eq!(e.to_string(), "-: version: wanted Feather 2, found Feather 1");
+}
+
+#[test]
+fn lies_are_refused_before_memory_is_taken() {
+    let bytes = std::fs::read(folder().join("sweep_lz4.feather")).unwrap();
+    let refused = |bytes: &[u8]| {
+        let options = ReadOptions { format: Some(Format::Feather), ..ReadOptions::default() };
+        let used = allocation_counter::measure(|| {
+            assert!(read_from(bytes, "a", &options).is_err());
+        });
+        assert!(used.bytes_max < 40 << 20, "{} bytes", used.bytes_max);
+        read_from(bytes, "a", &options).unwrap_err()
+    };
+    // Rows: 64 bits that are 200 in the first batch, in its length and in its nodes.
+    let mut more = bytes.clone();
+    let rows: Vec<_> = (0..more.len() - 8).filter(|&at| more[at..at + 8] == 200u64.to_le_bytes()).collect();
+    assert!(rows.len() > 6);
+    rows.iter().for_each(|&at| more[at..at + 8].copy_from_slice(&(1u64 << 40).to_le_bytes()));
+    assert!(refused(&more).to_string().contains("rows of 12 bytes"), "{}", refused(&more));
+    // Fewer bytes uncompressed than rows need, and a length that says nothing.
+    let at = (0..bytes.len() - 12).find(|&at| bytes[at..at + 8] == 400u64.to_le_bytes() && bytes[at + 8] == 4).unwrap();
+    for length in [399i64, 0, -2, i64::MIN] {
+        let mut short = bytes.clone();
+        short[at..at + 8].copy_from_slice(&length.to_le_bytes());
+        let e = refused(&short);
+        assert!(e.to_string().contains("column `x`: wanted 400 bytes, found"), "{e}");
+    }
+    // Every end of a file is missed; of a stream one at the end of a message is not.
+    for end in 0..bytes.len() {
+        assert!(read_from(&bytes[..end], "a.feather", &ReadOptions::default()).is_err(), "{end}");
+    }
+    let limits = Limits { max_decoded_bytes: Some(100), ..Limits::default() };
+    let e = read_from(&bytes[..], "a.feather", &ReadOptions { limits, ..ReadOptions::default() }).unwrap_err();
+    assert!(e.to_string().contains("data unpacked: wanted at most 100 bytes (the limit `max_decoded_bytes`"), "{e}");
+}
+
+#[test]
+fn what_is_written_comes_back_with_its_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.feather");
+    let rows: Vec<f32> = (0..70_000).flat_map(|i| [i as f32, 0.5, -1.0, (i % 256) as f32, i as f32]).collect();
+    let exact: Vec<f64> = (0..70_000).flat_map(|i| [f64::from(i) + 0.1, 0.5, -1.0]).collect();
+    let field = |name: &str, dtype| Field { name: name.into(), dtype };
+    let fields = vec![
+        field("x", Dtype::F64),
+        field("y", Dtype::F64),
+        field("z", Dtype::F64),
+        field("i", Dtype::U8),
+        field("t", Dtype::I32),
+    ];
+    let points = Points::new(&rows, 5).unwrap();
+    let cloud = NamedPoints { points, fields: fields.clone().into(), xyz_f64: Some(&exact) };
+    write(&path, cloud, &WriteOptions::default()).unwrap();
+    let scan = read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!((scan.fields.as_slice(), scan.xyz_f64.as_deref()), (&fields[..], Some(&exact[..])));
+    assert!(scan.cloud.data().chunks(5).zip(rows.chunks(5)).all(|(a, b)| a[1..] == b[1..]));
+}
+
+#[test]
+fn poses_of_a_log_are_found_and_read() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/argoverse2/log");
+    let sweep = shared.join("sensors/lidar/315966265259836000.feather");
+    if !sweep.exists() {
+        return;
+    }
+    let path = find_log_poses(&sweep).unwrap();
+    assert_eq!(find_log_poses(sweep.parent().unwrap()), Some(path.clone()));
+    let poses = read_poses(&path, &PoseOptions::default()).unwrap();
+    let times = poses.times.as_ref().unwrap();
+    assert_eq!((poses.poses.len(), times.len()), (2706 - 314, 2706 - 314));
+    assert!(times.contains(&315_966_265.259_836));
+    let folder = tempfile::tempdir().unwrap();
+    let e = write_poses(folder.path().join("a"), &poses, PoseFormat::Argoverse2).unwrap_err();
+    assert!(e.to_string().ends_with("format: wanted kitti, tum, matrix, xyzrpy, found argoverse2"), "{e}");
+    let e = read_poses(&sweep, &PoseOptions::default()).unwrap_err();
+    assert!(e.to_string().contains("column `timestamp_ns`: wanted timestamp_ns, qw"), "{e}");
+    let scan = read(&sweep, &ReadOptions::default()).unwrap();
+    assert_eq!((scan.cloud.len(), scan.cloud.columns()), (99_229, 6));
+    assert!(scan.times().unwrap().seconds.iter().all(|t| *t < 0.11));
+}
