@@ -68,6 +68,8 @@ pub(crate) struct Bounds {
     pub(crate) columns: Option<usize>,
     /// The names of the columns, of files that have none.
     pub(crate) names: Option<&'static [&'static str]>,
+    /// Whether the whole records of a damaged file are read.
+    pub(crate) salvage: bool,
     pub(crate) limits: Limits,
 }
 
@@ -79,7 +81,7 @@ impl Bounds {
             let wanted = format!("3 to {MAX_COLUMNS}");
             return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
         }
-        Ok(Self { columns, names: None, limits: limits.clone() })
+        Ok(Self { columns, names: None, salvage: false, limits: limits.clone() })
     }
 
     pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {

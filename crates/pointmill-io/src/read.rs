@@ -25,6 +25,10 @@ pub struct ReadOptions {
     pub format: Option<Format>,
     /// The number of columns. Raw rows are cut by it (default 4, nuScenes 5); arrays must have it if it is given.
     pub columns: Option<usize>,
+    /// Whether of a file that was cut the whole records before the cut are read, with a [`Warning::Salvaged`](crate::Warning::Salvaged); by
+    /// default a file is read whole or not at all. It holds for raw rows, binary PLY and PCD, and LAS that is not compressed, of which it also
+    /// passes over variable length records that are not as many as the header says.
+    pub salvage: bool,
     /// How much a read may take.
     pub limits: Limits,
 }
@@ -87,10 +91,13 @@ fn asked(path: &Path, options: &ReadOptions) -> Result<Option<Format>, IoError> 
 
 /// What readers keep to.
 fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, IoError> {
-    let Some(dataset) = options.dataset else { return Bounds::new(path, options.columns, &options.limits) };
-    let columns = dataset.check_columns(path, options.columns)?;
-    let names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
-    Ok(Bounds { names, ..Bounds::new(path, columns, &options.limits)? })
+    let &ReadOptions { dataset, mut columns, salvage, ref limits, .. } = options;
+    let mut names = None;
+    if let Some(dataset) = dataset {
+        columns = dataset.check_columns(path, columns)?;
+        names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
+    }
+    Ok(Bounds { names, salvage, ..Bounds::new(path, columns, limits)? })
 }
 
 /// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in finding the format and in

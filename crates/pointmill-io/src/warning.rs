@@ -40,6 +40,13 @@ pub enum Warning {
         /// The number of points.
         points: usize,
     },
+    /// The file is damaged; the whole points before the damage were read, as [`ReadOptions::salvage`](crate::ReadOptions::salvage) asks.
+    Salvaged {
+        /// The points that were read.
+        points: u64,
+        /// The points that the file declares, where it declares some.
+        declared: Option<u64>,
+    },
     /// Raw rows look as if they had another number of columns.
     MixedColumns {
         /// The number of columns that they were read with.
@@ -77,6 +84,10 @@ impl fmt::Display for Warning {
             Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
             Self::OutsideBounds { count, points } => {
                 write!(f, "{count} of {points} points lie outside the box that the header gives")
+            }
+            Self::Salvaged { points, declared } => {
+                let of = declared.map_or_else(String::new, |declared| format!(" of the {declared} declared"));
+                write!(f, "the file is damaged; {points} points{of} were salvaged")
             }
             Self::MixedColumns { columns, likely } => {
                 write!(f, "the {columns} columns look mixed; with {likely} they would not (--columns {likely})")

@@ -17,6 +17,9 @@ pub(crate) struct ReadArgs {
     /// Values per point in raw f32 files [default: 4, nuscenes 5]. Arrays must have this many columns if it is given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub(crate) columns: Option<u32>,
+    /// Of inputs that were cut, read the whole points before the cut: raw rows, binary PLY and PCD, uncompressed LAS
+    #[arg(long)]
+    pub(crate) salvage: bool,
     /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, laz and compressed Arrow 16 MiB or 64 times, pcd 88 times]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) max_decoded_bytes: Option<u64>,
@@ -35,6 +38,7 @@ impl ReadArgs {
             dataset: self.dataset,
             format: self.format,
             columns: self.columns.map(|n| n as usize),
+            salvage: self.salvage,
             limits: self.limits(),
         }
     }
