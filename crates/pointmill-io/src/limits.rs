@@ -70,6 +70,8 @@ pub(crate) struct Bounds {
     pub(crate) names: Option<&'static [&'static str]>,
     /// The scan of a file of several, from 0.
     pub(crate) scan: Option<usize>,
+    /// Whether the whole records of a damaged file are read.
+    pub(crate) salvage: bool,
     pub(crate) limits: Limits,
 }
 
@@ -81,7 +83,7 @@ impl Bounds {
             let wanted = format!("3 to {MAX_COLUMNS}");
             return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
         }
-        Ok(Self { columns, names: None, scan: None, limits: limits.clone() })
+        Ok(Self { columns, names: None, scan: None, salvage: false, limits: limits.clone() })
     }
 
     pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {

@@ -27,6 +27,10 @@ pub struct ReadOptions {
     pub columns: Option<usize>,
     /// The scan of an E57 file, from 0; by default all of them.
     pub scan: Option<usize>,
+    /// Whether of a file that was cut the whole records before the cut are read, with a [`Warning::Salvaged`](crate::Warning::Salvaged); by
+    /// default a file is read whole or not at all. It holds for raw rows, binary PLY and PCD, and LAS that is not compressed, of which it also
+    /// passes over variable length records that are not as many as the header says.
+    pub salvage: bool,
     /// How much a read may take.
     pub limits: Limits,
 }
@@ -89,16 +93,17 @@ fn asked(path: &Path, options: &ReadOptions) -> Result<Option<Format>, IoError> 
 
 /// What readers keep to.
 fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, IoError> {
-    if options.scan.is_some() && format != Format::E57 {
+    let &ReadOptions { dataset, mut columns, scan, salvage, ref limits, .. } = options;
+    if scan.is_some() && format != Format::E57 {
         let detail = Detail::new(path, "scan", "an E57 file, which alone has scans", format.as_str());
         return Err(IoError::InvalidArgument(detail));
     }
-    let Some(dataset) = options.dataset else {
-        return Ok(Bounds { scan: options.scan, ..Bounds::new(path, options.columns, &options.limits)? });
-    };
-    let columns = dataset.check_columns(path, options.columns)?;
-    let names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
-    Ok(Bounds { names, scan: options.scan, ..Bounds::new(path, columns, &options.limits)? })
+    let mut names = None;
+    if let Some(dataset) = dataset {
+        columns = dataset.check_columns(path, columns)?;
+        names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
+    }
+    Ok(Bounds { names, scan, salvage, ..Bounds::new(path, columns, limits)? })
 }
 
 /// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in finding the format and in
