@@ -20,6 +20,8 @@ pub(crate) struct Devices {
     ptx_target: &'static str,
     /// The version of PTX that the driver must support.
     ptx_version: &'static str,
+    /// Compute capabilities, major and minor, with machine code beside the PTX. Their GPUs, and those of a higher minor one, wait for no compiler.
+    machine_code: Vec<(u32, u32)>,
     /// The kernels that are embedded as PTX, by operator.
     modules: Vec<EmbeddedModule>,
     /// Where the driver keeps the kernels that it has compiled.
@@ -71,9 +73,9 @@ pub(crate) fn run(verbose: bool, printer: &mut Printer) -> Result<(), Failure> {
         Err(e) => (Vec::new(), Some(e.to_string())),
     };
     let devices = std::iter::once(Entry::cpu()).chain(gpus.iter().map(Entry::gpu)).collect();
-    let Embedded { target: ptx_target, ptx_version, modules, .. } = Device::embedded();
-    let list =
-        Devices { version: VERSION, devices, ptx_target, ptx_version, modules, cache: Cache::find(), cuda_error };
+    let Embedded { target: ptx_target, ptx_version, machine_code, modules, .. } = Device::embedded();
+    let cache = Cache::find();
+    let list = Devices { version: VERSION, devices, ptx_target, ptx_version, machine_code, modules, cache, cuda_error };
     printer.record("summary", &list)?;
     list.devices.iter().try_for_each(|entry| printer.text(&entry.line()))?;
     match &list.cuda_error {
@@ -93,6 +95,13 @@ impl Devices {
         lines.extend(self.modules.iter().map(|m| {
             format!("  {:<10} {:>12} {:>8} KB", m.name, counted(m.kernels, "kernel"), grouped(m.bytes / 1000))
         }));
+        let gpus_of: Vec<_> = self.machine_code.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
+        lines.push(match gpus_of.is_empty() {
+            true => {
+                "machine code: none (made without the feature cubin); the driver compiles the PTX at first use".into()
+            }
+            false => format!("machine code for compute capability {}", gpus_of.join(", ")),
+        });
         let folder = self.cache.folder.as_deref().map_or_else(|| "nowhere".into(), pointmill_io::escape);
         lines.push(match self.cache {
             Cache { disabled: true, .. } => "driver cache: off (CUDA_CACHE_DISABLE)".to_owned(),

@@ -115,7 +115,9 @@ fn completions_and_help_name_every_command() {
 fn devices_explains_what_a_gpu_needs() {
     let folder = tempfile::tempdir().unwrap();
     let told = run(folder.path(), "devices -v").expect(0);
-    for wanted in ["embedded kernels for sm_70 and newer, PTX 7.8", "  voxelize ", "  prim ", "driver cache: "] {
+    for wanted in
+        ["embedded kernels for sm_70 and newer, PTX 7.8", "  voxelize ", "  prim ", "machine code", "driver cache: "]
+    {
         assert!(told.out.contains(wanted), "{wanted}: {}", told.out);
     }
     let cache = |folder: &std::path::Path, off: &str| {
