@@ -2,10 +2,12 @@
 
 use crate::failure::Failure;
 use pointmill::PointCloud;
+use pointmill_io::mcap::Bag;
 use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The name of the standard input.
 pub(crate) const STDIN: &str = "-";
@@ -25,12 +27,23 @@ pub(crate) struct Inputs {
 pub(crate) enum Source {
     File(PathBuf),
     Stdin,
+    Cloud(BagCloud),
     /// A sweep of the built-in drive.
     Sweep(usize),
     /// The built-in street.
     Street,
     /// An input that fails in its turn: a folder without a cloud, a pattern without a match, or something in a folder that is no regular file.
     Nothing(IoError),
+}
+
+/// A cloud of a bag.
+#[derive(Clone, Debug)]
+pub(crate) struct BagCloud {
+    pub(crate) bag: Arc<Bag>,
+    /// The place of its topic.
+    topic: usize,
+    /// Its number in the topic.
+    number: usize,
 }
 
 /// A cloud, and where it comes from.
@@ -65,6 +78,20 @@ impl From<Scan> for Exact {
 impl Inputs {
     /// Finds the inputs that the arguments name. An argument that can be no input is an error; an input that cannot be read fails in its turn.
     pub(crate) fn find(args: &[String], options: ReadOptions) -> Result<Self, Failure> {
+        let mut inputs = Self::find_files(args, options)?;
+        let mut sources = Vec::new();
+        for source in inputs.sources {
+            match source {
+                Source::File(path) => sources.extend(clouds(path, &inputs.options)?),
+                other => sources.push(other),
+            }
+        }
+        inputs.sources = sources;
+        Ok(inputs)
+    }
+
+    /// The same with a bag as one input.
+    pub(crate) fn find_files(args: &[String], options: ReadOptions) -> Result<Self, Failure> {
         let mut sources = Vec::new();
         for arg in args {
             if arg == STDIN {
@@ -120,17 +147,43 @@ impl Inputs {
         match source {
             Source::File(path) => read(path, &self.options),
             Source::Stdin => read_stdin(&self.options),
+            Source::Cloud(BagCloud { bag, topic, number }) => Ok(bag.cloud(&bag.topics()[*topic], *number)?.scan),
             Source::Nothing(e) => Err(again(e)),
             Source::Sweep(_) | Source::Street => unreachable!("what is built in is not read"),
         }
     }
 }
 
-/// The argument, if there is one and it names a file and neither a folder nor a pattern.
+/// The file, or each cloud of a bag. A bag that cannot be opened fails in its turn, one that was cut after its last cloud.
+fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, Failure> {
+    if !is_bag(&path) {
+        return Ok(vec![Source::File(path)]);
+    }
+    let Ok(bag) = Bag::open(&path, &options.limits) else { return Ok(vec![Source::File(path)]) };
+    if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
+        return Ok(vec![Source::File(path)]);
+    }
+    let wanted = bag.cloud_topic(options.topic.as_deref())?;
+    let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
+    let (bag, topic) = (Arc::new(bag), topic.expect("a topic of the bag"));
+    let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });
+    let mut sources: Vec<_> = (0..count).map(cloud).collect();
+    if bag.cut().is_some() || count == 0 {
+        sources.push(Source::File(path));
+    }
+    Ok(sources)
+}
+
+/// Whether a file is a bag, by its name.
+pub(crate) fn is_bag(path: &Path) -> bool {
+    Format::from_name(path) == Some(Format::Mcap)
+}
+
+/// The argument, if there is one and it names a file of one cloud: no folder, no pattern and no bag.
 pub(crate) fn one_file(args: &[String]) -> Option<&str> {
     let [arg] = args else { return None };
     let path = Path::new(arg);
-    (!path.is_dir() && (path.exists() || !arg.contains(['*', '?', '[']))).then_some(arg)
+    (!path.is_dir() && !is_bag(path) && (path.exists() || !arg.contains(['*', '?', '[']))).then_some(arg)
 }
 
 /// Whether the arguments may name any number of files, so that `--out` is a folder however many are found.
@@ -177,6 +230,7 @@ impl Source {
         match self {
             Self::File(path) => path.to_string_lossy().into_owned(),
             Self::Stdin => STDIN.into(),
+            Self::Cloud(cloud) => cloud.bag.cloud_name(cloud.number).to_string_lossy().into_owned(),
             Self::Sweep(i) => format!("sweep_{i:03}"),
             Self::Street => SYNTHETIC.into(),
             Self::Nothing(e) => e.path().to_string_lossy().into_owned(),
@@ -188,6 +242,11 @@ impl Source {
         match self {
             Self::File(path) => Some(stem(path)),
             Self::Stdin => Some("stdin".into()),
+            Self::Cloud(cloud) => {
+                let mut name = stem(cloud.bag.path());
+                name.push(format!("_{:06}", cloud.number));
+                Some(name)
+            }
             Self::Sweep(_) | Self::Street => Some(self.name().into()),
             Self::Nothing(_) => None,
         }

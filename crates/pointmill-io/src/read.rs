@@ -27,6 +27,8 @@ pub struct ReadOptions {
     pub columns: Option<usize>,
     /// The scan of an E57 file, from 0; by default all of them.
     pub scan: Option<usize>,
+    /// The topic of a bag; by default its only one of clouds.
+    pub topic: Option<String>,
     /// How much a read may take.
     pub limits: Limits,
 }
@@ -89,16 +91,23 @@ fn asked(path: &Path, options: &ReadOptions) -> Result<Option<Format>, IoError> 
 
 /// What readers keep to.
 fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, IoError> {
+    let refuse =
+        |field: &str, wanted: &str| Err(IoError::InvalidArgument(Detail::new(path, field, wanted, format.as_str())));
     if options.scan.is_some() && format != Format::E57 {
-        let detail = Detail::new(path, "scan", "an E57 file, which alone has scans", format.as_str());
-        return Err(IoError::InvalidArgument(detail));
+        return refuse("scan", "an E57 file, which alone has scans");
     }
-    let Some(dataset) = options.dataset else {
-        return Ok(Bounds { scan: options.scan, ..Bounds::new(path, options.columns, &options.limits)? });
+    if options.topic.is_some() && format != Format::Mcap {
+        return refuse("topic", "an MCAP bag, which alone has topics");
+    }
+    let (columns, names) = match options.dataset {
+        None => (options.columns, None),
+        Some(dataset) => {
+            let names = Some(dataset.columns()).filter(|names| !names.is_empty());
+            (dataset.check_columns(path, options.columns)?, names)
+        }
     };
-    let columns = dataset.check_columns(path, options.columns)?;
-    let names = Some(dataset.columns()).filter(|names| !names.is_empty());
-    Ok(Bounds { names, scan: options.scan, ..Bounds::new(path, columns, &options.limits)? })
+    let (scan, topic) = (options.scan, options.topic.clone());
+    Ok(Bounds { names, scan, topic, ..Bounds::new(path, columns, &options.limits)? })
 }
 
 /// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in finding the format and in

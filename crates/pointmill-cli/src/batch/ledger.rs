@@ -77,6 +77,10 @@ impl Ledger {
     pub(super) fn stamp(&self, index: usize, source: &Source) -> Option<Entry> {
         let (input, input_bytes, input_modified_ns) = match source {
             Source::File(path) => state_of(path)?,
+            Source::Cloud(cloud) => {
+                let (bag, bytes, modified_ns) = state_of(cloud.bag.path())?;
+                (format!("{bag}#{}", source.name()), bytes, modified_ns)
+            }
             // The same in every run of a version.
             Source::Sweep(_) | Source::Street => (format!("synthetic:{}", source.name()), 0, 0),
             Source::Stdin | Source::Nothing(_) => return None,

@@ -19,7 +19,10 @@ pub(crate) struct ReadArgs {
     pub(crate) columns: Option<u32>,
     /// Scan of an E57 file, from 0 [default: all of them]
     #[arg(long, value_name = "N")]
-    pub(crate) scan: Option<usize>,
+    pub(crate) scan_number: Option<usize>,
+    /// Topic of a bag [default: its only one with clouds]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) topic: Option<String>,
     /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, a chunk of mcap alike, laz and compressed Arrow 16 MiB or 64 times, pcd 88 times]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) max_decoded_bytes: Option<u64>,
@@ -38,7 +41,8 @@ impl ReadArgs {
             dataset: self.dataset,
             format: self.format,
             columns: self.columns.map(|n| n as usize),
-            scan: self.scan,
+            scan: self.scan_number,
+            topic: self.topic.clone(),
             limits: self.limits(),
         }
     }

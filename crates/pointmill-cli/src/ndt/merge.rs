@@ -97,7 +97,7 @@ impl Command for Merge<'_> {
         let moments = match source {
             Source::File(path) => read_moments(path, &self.args.limits())?,
             Source::Nothing(e) => return Err(again(e).into()),
-            Source::Stdin | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
+            Source::Stdin | Source::Cloud(_) | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
         };
         let read_ms = milliseconds(start.elapsed());
         let (input, points, cells) = (source.name(), moments.points(), moments.len());
