@@ -60,6 +60,19 @@ test-gpu:
     With POINTMILL_TEST_GPU set a GPU must answer, or the tests fail.
     END
 
+# Run the tests of formulas and files as a 64-bit ARM program; needs Debian's qemu-user, gcc-aarch64-linux-gnu and libc6-dev-arm64-cross
+test-arm *args:
+    rustup target add aarch64-unknown-linux-gnu
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+        cargo test --target aarch64-unknown-linux-gnu -p pointmill-core -p pointmill-io --features pointmill-io/arrow,pointmill-io/laz --lib --tests {{ args }}
+
+# Run the same tests as a Windows program; needs Debian's wine and gcc-mingw-w64-x86-64
+test-windows *args:
+    rustup target add x86_64-pc-windows-gnu
+    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine WINEDEBUG=-all \
+        cargo test --target x86_64-pc-windows-gnu -p pointmill-core -p pointmill-io --features pointmill-io/arrow,pointmill-io/laz --lib --tests {{ args }}
+
 # Measure; `just bench voxelize --device cuda:0`, `just bench voxelize --input FILE --json`, `just bench roi-pool`
 bench *args:
     cargo run --release -- bench {{ args }}

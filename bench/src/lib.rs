@@ -5,6 +5,7 @@
 
 mod cloud;
 mod icp;
+mod iterations;
 mod ndt;
 mod rates;
 mod roi_pool;
@@ -15,6 +16,7 @@ mod voxelize;
 
 pub use cloud::{IcpCase, NdtCase, RoiCase, Sweep, builtin, icp_pairs, ndt_maps, replicated, roi_scenes};
 pub use icp::icp;
+pub use iterations::icp_iterations;
 pub use ndt::{ndt_align, ndt_build, ndt_search};
 pub use rates::copy_rate;
 pub use roi_pool::roi_pool;

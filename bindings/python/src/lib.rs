@@ -12,6 +12,7 @@ mod icp;
 mod interrupt;
 mod ndt;
 mod pickle;
+mod pipelines;
 mod poses;
 mod roi_pool;
 mod voxelize;
@@ -29,6 +30,8 @@ mod _pointmill {
     use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, icp, normals};
     #[pymodule_export]
     use crate::ndt::{NdtFit, NdtGrid, NdtMoments, NdtRegistration, NdtReport};
+    #[pymodule_export]
+    use crate::pipelines::{ErrorStatistics, Evaluation, Odometry, OdometryStep, RelativeErrors, evaluate};
     #[pymodule_export]
     use crate::roi_pool::{
         RoiGradient, RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,

@@ -21,6 +21,13 @@ fn numbers(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(V
     Ok((values.to_vec().map_err(|error| kind(name, expected, error))?, shape))
 }
 
+/// Numbers of shape `[N]`.
+pub(crate) fn row(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
+    let expected = "an array of shape [N]";
+    let (values, shape) = numbers(object, name, expected)?;
+    if shape.len() == 1 { Ok(values) } else { Err(value(name, expected, format_args!("shape {shape:?}"))) }
+}
+
 /// A rigid transform, 4x4.
 pub(crate) fn matrix(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Pose> {
     let expected = "a rigid transform of shape [4, 4]";

@@ -3,23 +3,28 @@
 use crate::device;
 use crate::failure::Failure;
 use crate::flags::{ReadArgs, parse_voxel_size};
-use crate::inputs::{STDIN, read_cloud, require_format};
+use crate::inputs::{is_stdin, read_cloud, require_format};
 use crate::interrupt;
+use crate::json::VERSION;
 use crate::printer::Printer;
 use crate::say;
 use crate::soak;
-use crate::text::grouped;
+use crate::text::{grouped, row};
 use clap::{Args, ValueEnum};
 use pointmill::Stream;
 use pointmill_bench::{IcpCase, Measurement, Suite, Sweep, builtin, copy_rate, icp_pairs, replicated, with_cpu};
 use pointmill_io::Scan;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// The commit this was built from, if it was built in a repository.
 const COMMIT: &str = match option_env!("POINTMILL_COMMIT") {
     Some(commit) => commit,
     None => "unknown",
 };
+
+/// The titles of the measurements.
+const HEAD: [&str; 8] = ["points", "voxels", "median ms", "p95 ms", "device ms", "bytes", "floor ms", "ratio"];
 
 /// `bench`.
 #[derive(Debug, Args)]
@@ -29,22 +34,22 @@ pub(crate) struct BenchArgs {
     operator: Operator,
     /// A point cloud instead of the built-in synthetic ones
     #[arg(long, value_name = "FILE")]
-    input: Option<String>,
-    /// icp: the target of the alignment
+    input: Option<PathBuf>,
+    /// Only icp: the target cloud of the alignment, which needs --input
     #[arg(long, value_name = "FILE", requires = "input")]
-    target: Option<String>,
+    target: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArgs,
     /// Edge lengths of a voxel in metres, one or three [default: 0.2, and 0.075,0.075,0.2 for five columns]
     #[arg(long, value_name = "X[,Y,Z]", value_parser = parse_voxel_size)]
     voxel_size: Option<[f32; 3]>,
-    /// Repeat the cloud, each copy moved a little, up to this many points
+    /// Enlarge the cloud to this number of points by slightly shifted copies
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     points: Option<u32>,
-    /// Runs for the medians; a fourth of them on the CPU
+    /// Number of runs for each median; the CPU does a quarter of them
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
-    /// soak: sweeps of each pass [default: 10000]
+    /// Only soak: number of sweeps in each pass [default: 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     sweeps: Option<u32>,
 }
@@ -60,7 +65,7 @@ enum Operator {
     Ndt,
     /// Alignment: searches, normals, whole alignments; on built-in pairs, or --input onto --target
     Icp,
-    /// Checks that memory stays flat and results stay equal over many sweeps, on one thread and on eight that share the device; exit 6 if not
+    /// Long run: checks that memory use does not grow and that results stay equal over many sweeps, on one thread and on eight threads that share the device. Exit code 6 if not
     Soak,
 }
 
@@ -82,7 +87,7 @@ pub(crate) struct Begin {
 fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
     Ok(Some(match args.operator {
         Operator::Voxelize => {
-            refuse(&[("--target", args.target.is_some())], "voxelize")?;
+            refuse(args, &["--target"], "voxelize")?;
             Suite::Voxelize { sweeps: sweeps(args)?, sorts: args.points.is_none() }
         }
         Operator::RoiPool => refuse_clouds(args, "roi-pool").map(|()| Suite::RoiPool)?,
@@ -94,6 +99,11 @@ fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
 
 /// Refuses flags that name a cloud to measure.
 fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
+    refuse(args, &["--input", "--target", "--format", "--columns", "--voxel-size", "--points"], operator)
+}
+
+/// Refuses flags that an operator does not take.
+fn refuse(args: &BenchArgs, flags: &[&str], operator: &str) -> Result<(), Failure> {
     let given = [
         ("--input", args.input.is_some()),
         ("--target", args.target.is_some()),
@@ -102,23 +112,15 @@ fn refuse_clouds(args: &BenchArgs, operator: &str) -> Result<(), Failure> {
         ("--voxel-size", args.voxel_size.is_some()),
         ("--points", args.points.is_some()),
     ];
-    refuse(&given, operator)
-}
-
-/// Refuses flags that an operator does not take.
-fn refuse(given: &[(&str, bool)], operator: &str) -> Result<(), Failure> {
-    match given.iter().find(|(_, given)| *given) {
-        Some((flag, _)) => {
-            Err(Failure::Usage(format!("{flag}: bench {operator} has scenes of its own, expected no {flag}")))
-        }
-        None => Ok(()),
-    }
+    given.iter().find(|(flag, given)| *given && flags.contains(flag)).map_or(Ok(()), |(flag, _)| {
+        Err(Failure::Usage(format!("{flag}: cannot be used with `bench {operator}`, which has built-in scenes")))
+    })
 }
 
 /// Reads one of so many inputs.
-fn load(input: &str, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
+fn load(input: &Path, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
     let options = read.options();
-    if input == STDIN {
+    if is_stdin(input) {
         require_format(&options)?;
     }
     read_cloud(input, &options).map_err(|e| {
@@ -127,27 +129,31 @@ fn load(input: &str, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
     })
 }
 
+/// The name of a file without its folder.
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// The pairs of clouds to align: the given files or the built-in ones.
 fn pairs(args: &BenchArgs) -> Result<Vec<IcpCase>, Failure> {
-    refuse(&[("--voxel-size", args.voxel_size.is_some()), ("--points", args.points.is_some())], "icp")?;
+    refuse(args, &["--voxel-size", "--points"], "icp")?;
     let (source, target) = match (&args.input, &args.target) {
         (None, _) => return Ok(icp_pairs()),
-        (Some(_), None) => return Err(Failure::Usage("--input: bench icp expects --target with it".into())),
+        (Some(_), None) => return Err(Failure::Usage("--input: `bench icp` also needs --target".into())),
         (Some(source), Some(target)) => (source, target),
     };
-    let read = |input: &str| -> Result<Vec<[f32; 3]>, Failure> {
+    let read = |input: &Path| -> Result<Vec<[f32; 3]>, Failure> {
         let scan = load(input, &args.read, 2)?;
         Ok(scan.cloud.points().iter_xyz().filter(|p| p.iter().all(|x| x.is_finite())).collect())
     };
-    let name = source.rsplit('/').next().unwrap_or(source).to_owned();
-    Ok(vec![IcpCase::found(name, read(source)?, read(target)?)?])
+    Ok(vec![IcpCase::found(name_of(source), read(source)?, read(target)?)?])
 }
 
 /// Runs the command: each measurement is one `bench` record, a [`Measurement`].
 pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result<(), Failure> {
     let Some(suite) = suite(args)? else { return soak::run(args.sweeps, name, printer) };
     if args.sweeps.is_some() {
-        return Err(Failure::Usage("--sweeps: only bench soak counts sweeps, expected no --sweeps".into()));
+        return Err(Failure::Usage("--sweeps: can be used with `bench soak` only".into()));
     }
     let devices = with_cpu(device::open(name)?)?;
     let rounds = args.rounds as usize;
@@ -157,12 +163,12 @@ pub(crate) fn run(args: &BenchArgs, name: &str, printer: &mut Printer) -> Result
         let begin = Begin {
             device: device::describe(device),
             copy_rate_tb_per_s: rate / 1e12,
-            version: env!("CARGO_PKG_VERSION"),
+            version: VERSION,
             commit: COMMIT,
         };
         printer.record("begin", &begin)?;
         printer.text(&format!("{}, copy {:.3} TB/s, commit {COMMIT}", begin.device, begin.copy_rate_tb_per_s))?;
-        printer.text(&head())?;
+        printer.text(&line("case", HEAD))?;
         // A CPU is a hundred times slower, so fewer rounds suffice.
         let rounds = if device.is_cpu() { rounds.div_ceil(4) } else { rounds };
         suite.measure(&stream, rounds, rate, &mut |measurements| show(measurements, printer))?;
@@ -176,7 +182,7 @@ fn sweeps(args: &BenchArgs) -> Result<Vec<Sweep>, Failure> {
         None => builtin(),
         Some(input) => {
             let scan = load(input, &args.read, 1)?;
-            let name = input.rsplit('/').next().unwrap_or(input).to_owned();
+            let name = name_of(input);
             // Merged sweeps carry a fifth column, and detectors cut them finer.
             let fine = scan.cloud.columns() == 5;
             let voxel_size = args.voxel_size.unwrap_or(if fine { [0.075, 0.075, 0.2] } else { [0.2; 3] });
@@ -187,13 +193,6 @@ fn sweeps(args: &BenchArgs) -> Result<Vec<Sweep>, Failure> {
         None => sweeps,
         Some(points) => sweeps.iter().map(|sweep| replicated(sweep, points as usize)).collect(),
     })
-}
-
-fn head() -> String {
-    line(
-        "case",
-        ["points", "voxels", "median ms", "p95 ms", "device ms", "bytes", "floor ms", "ratio"].map(str::to_owned),
-    )
 }
 
 fn show(measurements: &[Measurement], printer: &mut Printer) -> Result<(), Failure> {
@@ -217,8 +216,6 @@ fn show(measurements: &[Measurement], printer: &mut Printer) -> Result<(), Failu
     Ok(())
 }
 
-fn line(case: &str, cells: [String; 8]) -> String {
-    let widths = [17, 12, 11, 11, 11, 15, 10, 8];
-    let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}"));
-    format!("{case:<46}{}", cells.collect::<String>())
+fn line<T: AsRef<str>>(case: &str, cells: [T; 8]) -> String {
+    format!("{case:<46}{}", row(cells, &[17, 12, 11, 11, 11, 15, 10, 8]))
 }

@@ -3,11 +3,13 @@
 use crate::bench::{self, BenchArgs};
 use crate::convert::{self, ConvertArgs};
 use crate::devices;
+use crate::evaluate::{self, EvaluateArgs};
 use crate::failure::Failure;
 use crate::flags::{Global, message};
 use crate::icp::{self, IcpArgs};
 use crate::info::{self, InfoArgs};
 use crate::ndt::{self, NdtCommand};
+use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
 use crate::roi_pool::{self, RoiPoolArgs};
 use crate::synth::{self, SynthArgs};
@@ -17,16 +19,16 @@ use pointmill_io::escape;
 use std::io::Write;
 use std::process::ExitCode;
 
-const ABOUT: &str = "LiDAR point-cloud operators on CPU and GPU, with the same bits on both";
+const ABOUT: &str = "LiDAR point-cloud operators on CPU and GPU. Results are equal bit for bit on both";
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    input/output or memory: a file cannot be written, memory is not available
-  2    usage error, found before any work
-  3    some inputs failed, the rest is complete
-  4    the device asked for by name is not available
+  2    usage error: nothing was done
+  3    some or all inputs failed; the results of the others are complete
+  4    the device given with --device is not available
   5    the device was lost
-  6    the answer is \"no\": two devices differ under --cpu, an alignment did not converge
+  6    negative result: with --cpu two results differ, an alignment did not converge, or bench soak found a difference
   70   a bug in this program, please report it
   130  interrupted from the keyboard
   143  terminated by a signal (129 if the terminal was closed)";
@@ -44,11 +46,11 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Bin sweeps into voxels. Without an input, voxelizes a built-in synthetic drive of 10 sweeps
+    /// Bin sweeps (LiDAR point clouds) into voxels. Without an input, the command uses 10 built-in synthetic sweeps
     Voxelize(VoxelizeArgs),
-    /// Pool the features of points in oriented boxes, or report which points lie in which box. Without an input, uses a built-in street
+    /// Pool point features in oriented boxes, or report which points lie in which box. Without an input, the command uses a built-in synthetic street
     RoiPool(RoiPoolArgs),
-    /// Build NDT maps (grids of normal distributions), and score and align scans on them
+    /// Build NDT maps (grids of normal distributions), score scans against a map, and align scans with a map
     Ndt {
         /// What to do
         #[command(subcommand)]
@@ -56,15 +58,19 @@ enum Command {
     },
     /// Find the pose that aligns a source cloud with a target cloud
     Icp(Box<IcpArgs>),
-    /// Print format, columns, bounds and number of points of files
+    /// Find the trajectory of a sensor from its sweeps
+    Odometry(Box<OdometryArgs>),
+    /// Compare a trajectory with the truth: absolute and relative errors, drift
+    Evaluate(EvaluateArgs),
+    /// Print the format, columns, bounds and number of points of each file
     Info(InfoArgs),
-    /// Write the points of files in another format
+    /// Convert point-cloud files to another format
     Convert(ConvertArgs),
-    /// List the devices that answer; with -v also the driver, its cache and the embedded kernels
+    /// List the available devices. -v adds the driver, its kernel cache, the embedded kernels, and advice if no GPU is found
     Devices,
-    /// Write the sweeps of a synthetic drive, or two scans of a figure, to files
+    /// Write synthetic point clouds to files: the sweeps of a drive, or two scans of a figure
     Synth(SynthArgs),
-    /// Measure the operators on this machine, beside the CPU and the fewest bytes they must move
+    /// Measure the operators on this machine. Each time is compared with the CPU, and with the time to move the fewest bytes that the operator needs
     Bench(BenchArgs),
     /// Print the completions for a shell
     Completions {
@@ -82,6 +88,8 @@ impl Cli {
             Command::RoiPool(args) => roi_pool::run(args, device, printer),
             Command::Ndt { command } => ndt::run(command, device, printer),
             Command::Icp(args) => icp::run(args, device, printer),
+            Command::Odometry(args) => odometry::run(args, device, printer),
+            Command::Evaluate(args) => evaluate::run(args, printer),
             Command::Info(args) => info::run(args, printer),
             Command::Convert(args) => convert::run(args, printer),
             Command::Devices => devices::run(self.global.logs > 0, printer),

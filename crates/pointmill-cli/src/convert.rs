@@ -1,21 +1,14 @@
 //! `pointmill convert`: the points of files in another format.
 
-use crate::batch::{Cell, Command, Job, Ledger, Trouble};
-use crate::failure::Failure;
+use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs, ResumeArgs};
-use crate::inputs::{Inputs, STDIN, Source, one_file};
-use crate::interrupt::{self, undivided};
-use crate::json::{Frame, Summary};
-use crate::outputs::{Outputs, is_folder, plan_file};
-use crate::printer::Printer;
-use crate::stats::milliseconds;
-use crate::text::{LINES, counted, grouped, shown};
+use crate::outputs::is_folder;
+use crate::text::LINES;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use pointmill_io::{Format, WriteOptions, escape, write};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::PathBuf;
 
 /// The name of the command.
 const COMMAND: &str = "convert";
@@ -25,13 +18,13 @@ const EXTENSIONS: [&str; 5] = ["npy", "npz", "ply", "pcd", "bin"];
 /// `pointmill convert`
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
-    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "IN", required = true)]
-    inputs: Vec<String>,
-    /// File to write; its extension decides the format: .npy f32 [N, C], .npz with the array points, .ply and .pcd binary, .bin raw f32 rows. With --to a folder that gets NAME.* for each input NAME.*
+    inputs: Vec<PathBuf>,
+    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array `points`), .ply and .pcd (binary), .bin (raw f32 rows). With --to: a folder, in which each input NAME.* gets one file NAME.FORMAT
     #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|DIR")]
     out: PathBuf,
-    /// Format of the files of a folder
+    /// Format of the files to write into the folder --out; needed for several inputs
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(EXTENSIONS))]
     to: Option<String>,
     #[command(flatten)]
@@ -85,24 +78,24 @@ struct Convert {
 pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failure> {
     let options = args.read.options();
     let (out, resume) = (args.out.as_path(), args.resume.resume);
-    let alone = match (one_file(&args.inputs), &args.to) {
-        (Some(input), None) if !is_folder(out) => Some(input),
+    let alone = match (&args.inputs[..], &args.to) {
+        ([input], None) if is_one_file(input) && !is_folder(out) => Some(input.as_path()),
         (_, Some(_)) => None,
         (_, None) => {
-            let names = EXTENSIONS.map(|e| format!(".{e}")).join(", ");
-            let expected = format!("expected a file's name ending in {names}, or --to with a folder");
-            return Err(Failure::Usage(format!("--out {}: {expected}", out.display())));
+            let formats = EXTENSIONS.join(", ");
+            let told = format!(
+                "to convert several inputs or into a folder, add --to with one of {formats}, and give a folder"
+            );
+            return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
         }
     };
-    let mut inputs = Inputs::find(&args.inputs, options.clone())?;
-    let sources = std::mem::take(&mut inputs.sources);
+    let (sources, inputs) = Inputs::find(&args.inputs, options.clone())?;
     let (to, outputs) = match (alone, args.to.as_deref()) {
         (Some(_), _) if resume => {
-            return Err(Failure::Usage("--resume: expected a folder that outputs go to, got a file".into()));
+            return Err(Failure::Usage("--resume: needs --out with a folder, got a file".into()));
         }
         (Some(input), _) => {
-            let path = Path::new(input);
-            let inputs = if input == STDIN { &[] } else { std::slice::from_ref(&path) };
+            let inputs = if is_stdin(input) { &[] } else { std::slice::from_ref(&input) };
             (plan_file("--out", out, &EXTENSIONS, inputs)?, Outputs::one(Some(out)))
         }
         (None, to) => {
@@ -110,17 +103,8 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
             (to, Outputs::folder("--out", out, to, &sources)?)
         }
     };
-    let job = Job {
-        name: COMMAND,
-        device: None,
-        sources: &sources,
-        batch: args.batch,
-        verbose: false,
-        ledger: Ledger::of(&[&outputs], &format!("{COMMAND} {to} {options:?}"), resume)?,
-        out: Some(out),
-        picture: None,
-        writes: true,
-    };
+    let ledger = Ledger::of(&[&outputs], &format!("{COMMAND} {to} {options:?}"), resume)?;
+    let job = Job { ledger, out: Some(out), ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(Begin { to: to.into() }, printer)?;
     let to = to.parse().expect("a format that is written");
     job.run(&Convert { to, inputs, outputs, lines: sources.len() <= LINES }, printer)
@@ -130,27 +114,23 @@ impl Command for Convert {
     type Lane = ();
     type Row = Row;
     type Totals = Totals;
-    const INPUT: &'static str = "input";
+    const ON_DEVICE: bool = false;
 
     fn lane(&self) -> Result<(), Failure> {
         Ok(())
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let start = Instant::now();
-        let scan = self.inputs.scan(source)?;
-        let read_ms = milliseconds(start.elapsed());
+        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
         interrupt::check()?;
-        let start = Instant::now();
         let to = self.outputs.place(index).expect("an input that is read has an output");
-        undivided(|| write(to, &scan, &WriteOptions { format: Some(self.to) })).map_err(Failure::from)?;
-        let write_ms = milliseconds(start.elapsed());
-        let (name, points, format) = (source.name(), scan.cloud.len(), scan.format.as_str());
-        tracing::info!("{name}: {points} points, {format}; read {read_ms} ms, written {write_ms} ms");
+        let options = WriteOptions { format: Some(self.to) };
+        let ((), write_ms) = timed(|| undivided(|| write(to, &scan, &options))).map_err(Failure::from)?;
         let warnings = scan.warnings_in(self.to).map(ToString::to_string).collect();
         let columns = scan.fields.iter().map(|f| f.name.clone()).collect();
-        let frame = Frame::read(index, name, read_ms, warnings, Row { format, points, columns });
-        Ok(Frame { write_ms: Some(write_ms), out: self.outputs.of(index).map(shown), ..frame })
+        let of = Row { format: scan.format.as_str(), points: scan.cloud.len(), columns };
+        let frame = Frame::read(index, source.name(), read_ms, warnings, of);
+        Ok(Frame { write_ms: Some(write_ms), out: Some(shown(to.path)), ..frame })
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
@@ -161,8 +141,8 @@ impl Command for Convert {
         Ok(())
     }
 
-    fn cells(&self, _: &Frame<Row>) -> Vec<Cell> {
-        Vec::new()
+    fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
+        vec![("points", grouped(frame.of.points))]
     }
 
     fn detail(&self, frame: &Frame<Row>, _: bool) -> Option<Vec<String>> {

@@ -2,49 +2,24 @@
 
 use crate::failure::Failure;
 use crate::say;
-use pointmill::Device;
-
-/// What `--device` takes, for messages.
-const EXPECTED: &str = "auto, cpu, cuda or cuda:I with I = 0, 1, ...";
-
-/// A name as `--device` takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Name {
-    Auto,
-    Cpu,
-    Cuda(usize),
-}
-
-fn parse(name: &str) -> Option<Name> {
-    match name {
-        "auto" => Some(Name::Auto),
-        "cpu" => Some(Name::Cpu),
-        "cuda" => Some(Name::Cuda(0)),
-        _ => {
-            let digits = name.strip_prefix("cuda:")?;
-            // `parse` would take a sign.
-            digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse().ok())?.map(Name::Cuda)
-        }
-    }
-}
+use pointmill::{Device, Error};
 
 /// The name itself, if it is the name of a device.
 pub(crate) fn check_name(name: &str) -> Result<String, String> {
-    parse(name).map(|_| name.to_owned()).ok_or_else(|| format!("expected {EXPECTED}"))
+    match Device::check_name(name) {
+        Ok(()) => Ok(name.to_owned()),
+        Err(Error::Argument { expected, .. }) => Err(format!("expected {expected}")),
+        Err(e) => Err(e.to_string()),
+    }
 }
 
 /// Opens the device, and prints on stderr what `auto` chose.
 pub(crate) fn open(name: &str) -> Result<Device, Failure> {
-    match parse(name) {
-        Some(Name::Cpu) => Ok(Device::cpu()),
-        Some(Name::Cuda(index)) => Ok(Device::cuda(index)?),
-        Some(Name::Auto) => {
-            let device = Device::auto();
-            say::note(format_args!("device: auto chose {}", describe(&device)));
-            Ok(device)
-        }
-        None => Err(Failure::Usage(format!("device: expected {EXPECTED}, got `{name}`"))),
+    let device = name.parse::<Device>()?;
+    if name == "auto" {
+        say::note(format_args!("device: auto chose {}", describe(&device)));
     }
+    Ok(device)
 }
 
 /// The CPU that `--cpu` runs beside a device. Beside the CPU itself it is one thread.
@@ -63,7 +38,3 @@ pub(crate) fn describe(device: &Device) -> String {
         _ => device.to_string(),
     }
 }
-
-#[cfg(test)]
-#[path = "../tests/unit/device.rs"]
-mod tests;

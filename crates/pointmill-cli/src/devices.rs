@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::json::VERSION;
 use crate::printer::Printer;
 use crate::text::{counted, grouped, shown};
-use pointmill::{Device, DeviceInfo, Embedded};
+use pointmill::{Device, DeviceInfo, Embedded, EmbeddedModule};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -21,23 +21,11 @@ pub(crate) struct Devices {
     /// The version of PTX that the driver must support.
     ptx_version: &'static str,
     /// The kernels that are embedded as PTX, by operator.
-    modules: Vec<Module>,
+    modules: Vec<EmbeddedModule>,
     /// Where the driver keeps the kernels that it has compiled.
     cache: Cache,
     /// Why no GPU answers; null if the driver gives no reason.
     cuda_error: Option<String>,
-}
-
-/// The kernels of an operator.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Module {
-    /// The operator; `prim` is what operators share.
-    name: &'static str,
-    /// The number of kernels.
-    kernels: usize,
-    /// Bytes of PTX text, which the driver compiles at the first launch.
-    bytes: usize,
 }
 
 /// The compute cache of the CUDA driver.
@@ -53,7 +41,7 @@ pub(crate) struct Cache {
 }
 
 /// A device. What a CPU does not have is null.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Entry {
     /// The name for `--device`.
@@ -84,7 +72,6 @@ pub(crate) fn run(verbose: bool, printer: &mut Printer) -> Result<(), Failure> {
     };
     let devices = std::iter::once(Entry::cpu()).chain(gpus.iter().map(Entry::gpu)).collect();
     let Embedded { target: ptx_target, ptx_version, modules, .. } = Device::embedded();
-    let modules = modules.iter().map(|m| Module { name: m.name, kernels: m.kernels, bytes: m.bytes }).collect();
     let list =
         Devices { version: VERSION, devices, ptx_target, ptx_version, modules, cache: Cache::find(), cuda_error };
     printer.record("summary", &list)?;
@@ -110,34 +97,25 @@ impl Devices {
         lines.push(match self.cache {
             Cache { disabled: true, .. } => "driver cache: off (CUDA_CACHE_DISABLE)".to_owned(),
             Cache { exists: true, .. } => format!("driver cache: {folder}"),
-            Cache { .. } => format!("driver cache: {folder}, which does not exist yet"),
+            Cache { .. } => format!("driver cache: {folder} (not created yet)"),
         });
-        lines.extend(self.advice(gpus).map(|advice| format!("advice: {advice}")));
+        lines.extend(self.advice(gpus).iter().map(|advice| format!("advice: {advice}")));
         lines
     }
 
-    fn advice(&self, gpus: &[DeviceInfo]) -> impl Iterator<Item = String> {
-        let mut advice = Vec::new();
+    fn advice(&self, gpus: &[DeviceInfo]) -> Vec<String> {
         if gpus.is_empty() {
-            advice.push("install an NVIDIA driver, and check that `nvidia-smi` lists the GPU; in a container pass it in (docker run --gpus all). Everything works on the CPU meanwhile".to_owned());
+            let advice = "install an NVIDIA driver, and check that `nvidia-smi` lists the GPU; in a container, start it with `docker run --gpus all`. All commands also run on the CPU";
+            return vec![advice.into()];
         }
-        let oldest = |gpu: &&DeviceInfo| gpu.compute_capability < (7, 0);
-        advice.extend(
-            gpus.iter()
-                .filter(oldest)
-                .map(|gpu| format!("cuda:{} is older than {}: use --device cpu", gpu.index, self.ptx_target)),
-        );
-        let full = |gpu: &&DeviceInfo| gpu.free_bytes < 1 << 30;
-        advice.extend(gpus.iter().filter(full).map(|gpu| {
+        let old = gpus.iter().filter(|gpu| gpu.compute_capability < (7, 0));
+        let full = gpus.iter().filter(|gpu| gpu.free_bytes < 1 << 30);
+        let old = old.map(|gpu| format!("cuda:{} is older than {}: use --device cpu", gpu.index, self.ptx_target));
+        let full = full.map(|gpu| {
             format!("cuda:{} has less than 1 GiB free: end other processes, or pass --on-oom cpu", gpu.index)
-        }));
-        if self.cache.disabled && !gpus.is_empty() {
-            advice.push(
-                "unset CUDA_CACHE_DISABLE, so that the driver compiles the kernels once and not in every process"
-                    .to_owned(),
-            );
-        }
-        advice.into_iter()
+        });
+        let cache = "unset CUDA_CACHE_DISABLE, so that the driver compiles the kernels once and not in every process";
+        old.chain(full).chain(self.cache.disabled.then(|| cache.into())).collect()
     }
 }
 
@@ -153,17 +131,7 @@ impl Cache {
 
 impl Entry {
     fn cpu() -> Self {
-        Self {
-            device: "cpu".into(),
-            name: None,
-            threads: Some(Device::cpu().threads()),
-            compute_capability: None,
-            multiprocessors: None,
-            memory_bytes: None,
-            free_bytes: None,
-            driver_cuda: None,
-            driver: None,
-        }
+        Self { device: "cpu".into(), threads: Some(Device::cpu().threads()), ..Self::default() }
     }
 
     fn gpu(info: &DeviceInfo) -> Self {

@@ -1,25 +1,20 @@
 //! `pointmill info`: format, columns, bounds and number of points of files.
 
-use crate::batch::{Cell, Command, Job, Trouble};
-use crate::failure::Failure;
+use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs};
-use crate::inputs::{Inputs, Source, is_bag};
-use crate::json::{Frame, Summary};
-use crate::printer::Printer;
-use crate::stats::milliseconds;
-use crate::text::{counted, grouped};
+use crate::inputs::is_bag;
 use clap::Args;
 use pointmill_io::mcap::{Bag, TimeOrigin};
 use pointmill_io::{Format, IoError, ReadOptions, Scan, escape};
 use serde::Serialize;
-use std::time::Instant;
+use std::path::PathBuf;
 
 /// `pointmill info`
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
-    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "FILE", required = true)]
-    inputs: Vec<String>,
+    inputs: Vec<PathBuf>,
     #[command(flatten)]
     batch: BatchArgs,
     #[command(flatten)]
@@ -171,19 +166,8 @@ struct Info {
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
     let options = args.read.options();
-    let mut inputs = Inputs::find_files(&args.inputs, options.clone())?;
-    let sources = std::mem::take(&mut inputs.sources);
-    let job = Job {
-        name: "info",
-        device: None,
-        sources: &sources,
-        batch: args.batch,
-        verbose: true,
-        ledger: None,
-        out: None,
-        picture: None,
-        writes: false,
-    };
+    let (sources, inputs) = Inputs::find_files(&args.inputs, options.clone())?;
+    let job = Job { verbose: true, ..Job::new("info", &sources, args.batch) };
     job.begin(Begin {}, printer)?;
     job.run(&Info { inputs, options }, printer)
 }
@@ -192,31 +176,31 @@ impl Command for Info {
     type Lane = ();
     type Row = Row;
     type Totals = Totals;
-    const INPUT: &'static str = "input";
+    const ON_DEVICE: bool = false;
 
     fn lane(&self) -> Result<(), Failure> {
         Ok(())
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let start = Instant::now();
         if let Source::File(path) = source
             && is_bag(path)
         {
-            let bag = Bag::open(path, &self.options.limits)?;
-            let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics(&bag)?) };
+            let ((bag, topics), read_ms) = timed(|| {
+                let bag = Bag::open(path, &self.options.limits)?;
+                let topics = topics(&bag)?;
+                Ok::<_, IoError>((bag, topics))
+            })?;
+            let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics) };
             let warnings = bag.cut().iter().map(|e| format!("the bag was cut: {e}")).collect();
-            return Ok(Frame::read(index, source.name(), milliseconds(start.elapsed()), warnings, of));
+            return Ok(Frame::read(index, source.name(), read_ms, warnings, of));
         }
-        let scan = self.inputs.scan(source)?;
-        let read_ms = milliseconds(start.elapsed());
+        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
-        let (format, points, input) = (scan.format.as_str(), scan.cloud.len(), source.name());
-        tracing::info!("{input}: {points} points, {format}; read {read_ms} ms");
-        let (bounds, nonfinite) = (Bounds::of(&scan), scan.cloud.points().non_finite());
-        let warnings = scan.warnings.iter().map(ToString::to_string).collect();
-        let of = Row { format, cloud: Some(Cloud { points, columns, bounds, nonfinite }), topics: None };
-        Ok(Frame::read(index, input, read_ms, warnings, of))
+        let (points, nonfinite) = (scan.cloud.len(), scan.cloud.points().non_finite());
+        let cloud = Cloud { points, columns, bounds: Bounds::of(&scan), nonfinite };
+        let of = Row { format: scan.format.as_str(), cloud: Some(cloud), topics: None };
+        Ok(Frame::read(index, source.name(), read_ms, warnings(&scan), of))
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
@@ -224,8 +208,8 @@ impl Command for Info {
         Ok(())
     }
 
-    fn cells(&self, _: &Frame<Row>) -> Vec<Cell> {
-        Vec::new()
+    fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
+        vec![("points", frame.of.cloud.as_ref().map_or_else(String::new, |cloud| grouped(cloud.points)))]
     }
 
     fn detail(&self, frame: &Frame<Row>, alone: bool) -> Option<Vec<String>> {

@@ -1,7 +1,8 @@
 //! Inputs: files, the standard input, or the sweeps of the built-in drive.
 
 use crate::failure::Failure;
-use pointmill::PointCloud;
+use crate::text::shown;
+use pointmill::{Error, Rows};
 use pointmill_io::mcap::Bag;
 use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
@@ -14,10 +15,9 @@ pub(crate) const STDIN: &str = "-";
 /// The format of what is built in.
 pub(crate) const SYNTHETIC: &str = "synthetic";
 
-/// All inputs, in order.
+/// How inputs are read.
 #[derive(Debug)]
 pub(crate) struct Inputs {
-    pub(crate) sources: Vec<Source>,
     options: ReadOptions,
     drive: Option<Drive>,
 }
@@ -46,111 +46,64 @@ pub(crate) struct BagCloud {
     number: usize,
 }
 
-/// A cloud, and where it comes from.
-#[derive(Debug)]
-pub(crate) struct Loaded {
-    pub(crate) cloud: PointCloud,
-    /// A format's name, or `synthetic`.
-    pub(crate) format: String,
-    pub(crate) warnings: Vec<String>,
-}
-
-/// A cloud with every bit of its coordinates.
-#[derive(Debug)]
-pub(crate) struct Exact {
-    pub(crate) cloud: PointCloud,
-    /// x, y, z of every point, where the cloud has lost some of it.
-    pub(crate) xyz_f64: Option<Vec<f64>>,
-    /// A format's name, or `synthetic`.
-    pub(crate) format: String,
-    /// What is unusual about the input. A cast is not, since nothing is lost.
-    pub(crate) warnings: Vec<String>,
-}
-
-impl From<Scan> for Exact {
-    fn from(scan: Scan) -> Self {
-        let odd = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
-        let warnings = odd.map(ToString::to_string).collect();
-        Self { cloud: scan.cloud, xyz_f64: scan.xyz_f64, format: scan.format.to_string(), warnings }
-    }
-}
-
 impl Inputs {
-    /// Finds the inputs that the arguments name. An argument that can be no input is an error; an input that cannot be read fails in its turn.
-    pub(crate) fn find(args: &[String], options: ReadOptions) -> Result<Self, Failure> {
-        let mut inputs = Self::find_files(args, options)?;
+    /// Finds the inputs that the arguments name, each cloud of a bag as one; without an argument these are the sweeps of the built-in drive. An argument that can be no input is an error; an input that cannot be read fails in its turn.
+    pub(crate) fn find(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), Failure> {
+        let (files, inputs) = Self::find_files(args, options)?;
         let mut sources = Vec::new();
-        for source in inputs.sources {
+        for source in files {
             match source {
                 Source::File(path) => sources.extend(clouds(path, &inputs.options)?),
                 other => sources.push(other),
             }
         }
-        inputs.sources = sources;
-        Ok(inputs)
+        Ok((sources, inputs))
     }
 
     /// The same with a bag as one input.
-    pub(crate) fn find_files(args: &[String], options: ReadOptions) -> Result<Self, Failure> {
+    pub(crate) fn find_files(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), Failure> {
         let mut sources = Vec::new();
         for arg in args {
-            if arg == STDIN {
-                if sources.iter().any(|s| matches!(s, Source::Stdin)) {
-                    return Err(Failure::Usage("-: expected once, found twice".into()));
-                }
+            if !is_stdin(arg) {
+                sources.extend(files(arg)?);
+            } else if sources.iter().any(|s| matches!(s, Source::Stdin)) {
+                return Err(Failure::Usage("-: can be used for one input only".into()));
+            } else {
                 require_format(&options)?;
                 sources.push(Source::Stdin);
-                continue;
-            }
-            match find_inputs(std::slice::from_ref(arg)) {
-                Ok(found) => sources.extend(found.into_iter().map(|f| f.map_or_else(Source::Nothing, Source::File))),
-                Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
-                Err(e) => sources.push(Source::Nothing(e)),
             }
         }
         let drive = args.is_empty().then(|| Drive::new(DriveParams::default()));
-        if let Some(drive) = &drive {
-            sources.extend((0..drive.len()).map(Source::Sweep));
-        }
-        Ok(Self { sources, options, drive })
+        sources.extend(drive.iter().flat_map(|drive| (0..drive.len()).map(Source::Sweep)));
+        Ok((sources, Self { options, drive }))
     }
 
-    /// Reads the input, or makes the sweep.
-    pub(crate) fn load(&self, source: &Source) -> Result<Loaded, IoError> {
-        let scan = match source {
-            Source::Sweep(i) => {
-                return Ok(Loaded { cloud: self.drive().sweep(*i), format: SYNTHETIC.into(), warnings: vec![] });
-            }
-            other => self.scan(other)?,
-        };
-        let warnings = scan.warnings.iter().map(ToString::to_string).collect();
-        Ok(Loaded { cloud: scan.cloud, format: scan.format.to_string(), warnings })
-    }
-
-    /// Reads the input for a map, with every bit of its coordinates. A sweep of the drive is moved to the frame of its world.
-    pub(crate) fn load_exact(&self, source: &Source) -> Result<Exact, IoError> {
-        let Source::Sweep(i) = source else { return Ok(self.scan(source)?.into()) };
-        let drive = self.drive();
-        let (cloud, [x, y, z, _]) = (drive.sweep(*i), drive.world_from_sensor(*i));
-        let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
-        let world =
-            cloud.points().iter_xyz().map(|p| p.map(f64::from)).flat_map(|p| [x, y, z].map(|row| along(row, p)));
-        Ok(Exact { xyz_f64: Some(world.collect()), cloud, format: SYNTHETIC.into(), warnings: vec![] })
-    }
-
-    fn drive(&self) -> &Drive {
-        self.drive.as_ref().expect("sweeps come with the drive")
-    }
-
-    /// Reads what is in a file.
-    pub(crate) fn scan(&self, source: &Source) -> Result<Scan, IoError> {
+    /// Reads the input, or makes the sweep in the frame of its sensor.
+    pub(crate) fn read(&self, source: &Source) -> Result<Scan, IoError> {
         match source {
             Source::File(path) => read(path, &self.options),
             Source::Stdin => read_stdin(&self.options),
             Source::Cloud(BagCloud { bag, topic, number }) => Ok(bag.cloud(&bag.topics()[*topic], *number)?.scan),
             Source::Nothing(e) => Err(again(e)),
-            Source::Sweep(_) | Source::Street => unreachable!("what is built in is not read"),
+            Source::Sweep(i) => Ok(self.drive().sweep(*i).into()),
+            Source::Street => unreachable!("the street is no cloud"),
         }
+    }
+
+    /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A sweep of the drive is moved to the frame of its world, in `f64`.
+    pub(crate) fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<(Scan, usize), IoError> {
+        let mut scan = self.read(source)?;
+        if let Source::Sweep(i) = source {
+            let [x, y, z, _] = self.drive().world_from_sensor(*i);
+            let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
+            let points = scan.cloud.points().iter_xyz().map(|p| p.map(f64::from));
+            scan.xyz_f64 = Some(points.flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
+        }
+        Ok(if drop_zeros { scan.without_zeros() } else { (scan, 0) })
+    }
+
+    fn drive(&self) -> &Drive {
+        self.drive.as_ref().expect("sweeps come with the drive")
     }
 }
 
@@ -179,27 +132,56 @@ pub(crate) fn is_bag(path: &Path) -> bool {
     Format::from_name(path) == Some(Format::Mcap)
 }
 
-/// The argument, if there is one and it names a file of one cloud: no folder, no pattern and no bag.
-pub(crate) fn one_file(args: &[String]) -> Option<&str> {
-    let [arg] = args else { return None };
-    let path = Path::new(arg);
-    (!path.is_dir() && !is_bag(path) && (path.exists() || !arg.contains(['*', '?', '[']))).then_some(arg)
+/// The inputs of an argument that is not `-`: a file, the clouds of a folder, the files that match a pattern. One that cannot be read fails in its turn.
+pub(crate) fn files(arg: &Path) -> Result<Vec<Source>, Failure> {
+    match find_inputs(&[arg]) {
+        Ok(found) => Ok(found.into_iter().map(|f| f.map_or_else(Source::Nothing, Source::File)).collect()),
+        Err(e @ IoError::InvalidArgument(_)) => Err(e.into()),
+        Err(e) => Ok(vec![Source::Nothing(e)]),
+    }
+}
+
+/// Whether an argument is the standard input.
+pub(crate) fn is_stdin(arg: &Path) -> bool {
+    arg.as_os_str() == STDIN
+}
+
+/// The points of a cloud, with every bit of its file.
+pub(crate) fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
+    scan.xyz_f64.as_ref().map_or_else(|| Ok(Rows::from(&scan.cloud)), |xyz| Rows::f64(xyz, 3))
+}
+
+/// The warnings for an operator that takes `f32`.
+pub(crate) fn warnings(scan: &Scan) -> Vec<String> {
+    scan.warnings.iter().map(ToString::to_string).collect()
+}
+
+/// The warnings for an operator that takes [`rows`]: a cast to `f32` loses nothing there.
+pub(crate) fn warnings_of_rows(scan: &Scan) -> Vec<String> {
+    let lost = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
+    lost.map(ToString::to_string).collect()
+}
+
+/// Whether an argument names a file of one cloud: no folder, no pattern and no bag.
+pub(crate) fn is_one_file(arg: &Path) -> bool {
+    let is_pattern = || arg.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
+    !arg.is_dir() && !is_bag(arg) && (arg.exists() || !is_pattern())
 }
 
 /// Whether the arguments may name any number of files, so that `--out` is a folder however many are found.
 ///
-/// A path that does not exist is taken for a folder unless it has the name of a cloud.
-pub(crate) fn may_be_many(args: &[String]) -> bool {
-    match one_file(args) {
-        Some(STDIN) => false,
-        Some(path) => !Path::new(path).exists() && Format::from_name(path).is_none(),
-        None => !args.is_empty(),
+/// A path that does not exist counts as a folder unless it has the name of a cloud.
+pub(crate) fn may_be_many(args: &[PathBuf]) -> bool {
+    match args {
+        [] => false,
+        [arg] if is_one_file(arg) => !is_stdin(arg) && !arg.exists() && Format::from_name(arg).is_none(),
+        _ => true,
     }
 }
 
 /// Reads a file or the standard input, for which [`require_format`] has checked the format.
-pub(crate) fn read_cloud(input: &str, options: &ReadOptions) -> Result<Scan, IoError> {
-    if input == STDIN { read_stdin(options) } else { read(input, options) }
+pub(crate) fn read_cloud(input: &Path, options: &ReadOptions) -> Result<Scan, IoError> {
+    if is_stdin(input) { read_stdin(options) } else { read(input, options) }
 }
 
 fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
@@ -210,7 +192,7 @@ fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
 pub(crate) fn require_format(options: &ReadOptions) -> Result<(), Failure> {
     match options.format {
         Some(_) => Ok(()),
-        None => Err(Failure::Usage("-: expected --format, since the standard input has no name that tells it".into())),
+        None => Err(Failure::Usage("-: needs --format, because the standard input has no file name".into())),
     }
 }
 
@@ -228,13 +210,23 @@ impl Source {
     /// The name to show.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::File(path) => path.to_string_lossy().into_owned(),
+            Self::File(path) => shown(path),
             Self::Stdin => STDIN.into(),
-            Self::Cloud(cloud) => cloud.bag.cloud_name(cloud.number).to_string_lossy().into_owned(),
+            Self::Cloud(cloud) => shown(&cloud.bag.cloud_name(cloud.number)),
             Self::Sweep(i) => format!("sweep_{i:03}"),
             Self::Street => SYNTHETIC.into(),
-            Self::Nothing(e) => e.path().to_string_lossy().into_owned(),
+            Self::Nothing(e) => shown(e.path()),
         }
+    }
+
+    /// The file, if it is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        if let Self::File(path) = self { Some(path) } else { None }
+    }
+
+    /// The format of a cloud that was read, or `synthetic`.
+    pub(crate) const fn format(&self, scan: &Scan) -> &'static str {
+        if matches!(self, Self::Sweep(_)) { SYNTHETIC } else { scan.format.as_str() }
     }
 
     /// The name without folder and extension, for the output file; `None` for an input that has none.

@@ -1,8 +1,7 @@
 //! Signals that ask for an end. The work stops between two steps, or is ended between two writes, so that every file is whole or missing.
 
 use crate::failure::Failure;
-use crate::json::ErrorRecord;
-use crate::line;
+use crate::json::{ErrorRecord, line_of};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{RwLock, mpsc};
@@ -110,7 +109,7 @@ pub(crate) fn undivided<T>(write: impl FnOnce() -> T) -> T {
 
 /// Prints the last JSON line, without waiting for a reader that takes nothing.
 fn print_end(failure: &Failure) {
-    let line = line::of("error", &ErrorRecord::end(failure));
+    let line = line_of("error", &ErrorRecord::end(failure));
     let (done, wait) = mpsc::channel();
     let print = move || {
         let mut out = std::io::stdout().lock();

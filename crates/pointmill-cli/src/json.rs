@@ -5,8 +5,10 @@
 use crate::device;
 use crate::failure::Failure;
 use crate::stats::{Times, ratio};
+use crate::text::shown;
 use pointmill::Device;
 use serde::Serialize;
+use std::io::ErrorKind;
 
 /// The version of the program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -60,9 +62,9 @@ pub(crate) struct Frame<R> {
     pub(crate) index: usize,
     /// The name of the input.
     pub(crate) input: String,
-    /// The device that did the work: the device of the command, or the CPU with `--on-oom cpu`. Null for a command that uses no device.
+    /// The device that did the work: the device of the command, or the CPU with `--on-oom cpu`.
     pub(crate) device: Option<String>,
-    /// Time of the operator: upload, call, and waiting for its end. Null for a command without an operator.
+    /// Time of the operator: upload, call, and waiting for its end.
     pub(crate) ms: Option<f64>,
     /// Time to read or generate the input.
     pub(crate) read_ms: f64,
@@ -86,6 +88,35 @@ impl<R> Frame<R> {
     }
 }
 
+/// `frame` of a command that uses no device for an input.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct FileFrame<'a, R> {
+    /// The number of the input, from 0. Inputs that failed have numbers too.
+    index: usize,
+    /// The name of the input.
+    input: &'a str,
+    /// Time to read the input.
+    read_ms: f64,
+    /// Time to write the results; null if nothing is written.
+    write_ms: Option<f64>,
+    /// The file that was written; null if none was.
+    out: Option<&'a str>,
+    /// What is unusual about the input.
+    warnings: &'a [String],
+    /// The fields of the command.
+    #[serde(flatten)]
+    of: &'a R,
+}
+
+impl<'a, R> From<&'a Frame<R>> for FileFrame<'a, R> {
+    fn from(frame: &'a Frame<R>) -> Self {
+        let Frame { index, read_ms, write_ms, .. } = *frame;
+        let (input, out, warnings) = (&frame.input, frame.out.as_deref(), &frame.warnings);
+        Self { index, input, read_ms, write_ms, out, warnings, of: &frame.of }
+    }
+}
+
 /// The same work on the CPU, for one input.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -100,6 +131,13 @@ pub(crate) struct FrameCpu {
     pub(crate) equal: Option<bool>,
     /// The names of the arrays that differ.
     pub(crate) differs: Vec<String>,
+}
+
+impl FrameCpu {
+    /// The CPU beside a device that took so many milliseconds, and the names of what is not equal.
+    pub(crate) fn new(threads: usize, ms: f64, device_ms: f64, differs: Vec<String>) -> Self {
+        Self { threads, ms, ratio: ratio(ms, device_ms), equal: Some(differs.is_empty()), differs }
+    }
 }
 
 /// How many inputs were done, kept or failed. Inputs that were not begun are the rest.
@@ -200,13 +238,26 @@ pub(crate) struct ErrorRecord {
     pub(crate) exit_code: Option<u8>,
 }
 
+/// The line of a type and its data, with the newline.
+pub(crate) fn line_of(kind: &'static str, data: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    #[derive(Serialize)]
+    struct Line<'a, T> {
+        r#type: &'static str,
+        data: &'a T,
+    }
+    pointmill_io::json_line(&Line { r#type: kind, data }).map_err(|e| match e.kind() {
+        ErrorKind::OutOfMemory => Failure::OutOfMemory(format!("json: {e}")),
+        _ => Failure::Io(format!("json: {e}")),
+    })
+}
+
 impl ErrorRecord {
     /// The failure that ends the command.
     pub(crate) fn end(failure: &Failure) -> Self {
         Self {
             index: None,
             input: None,
-            file: failure.file().map(|file| file.to_string_lossy().into_owned()),
+            file: failure.file().map(shown),
             offset: None,
             class: failure.class(),
             message: pointmill_io::escape(&failure.to_string()),

@@ -22,22 +22,19 @@ impl Outputs {
     /// Two inputs with one output, and an output that is an input, since both would lose data.
     pub(crate) fn plan(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
         let Some(out) = out else { return Ok(Self { files: vec![None; sources.len()], folder: None }) };
-        let text = out.to_string_lossy();
-        let npz = has_extension(out, "npz");
-        let usage = |expected: &str| Err(Failure::Usage(format!("--out {text}: expected {expected}")));
-        if !out.is_dir() && sources.len() == 1 && npz {
-            let plan = Self { files: vec![Some(out.into())], folder: None };
-            plan.spare_inputs("--out", sources)?;
-            require_folder_of(out)?;
-            return Ok(plan);
+        let usage = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
+        match (has_extension(out, "npz"), sources.len()) {
+            _ if is_folder(out) => Self::folder("--out", out, "npz", sources),
+            (true, 1) => {
+                let plan = Self::one(Some(out));
+                plan.spare_inputs("--out", sources)?;
+                require_folder_of(out)?;
+                Ok(plan)
+            }
+            (false, 1) => usage("a name ending in .npz, or a folder (one that exists, or a name ending in /)"),
+            (true, n) => usage(&format!("a folder, since there are {n} inputs")),
+            (false, _) => Self::folder("--out", out, "npz", sources),
         }
-        if !out.is_dir() && sources.len() == 1 && !text.ends_with('/') {
-            return usage("a name ending in .npz, or a folder (one that exists, or a name ending in /)");
-        }
-        if !out.is_dir() && npz {
-            return usage(&format!("a folder, since there are {} inputs", sources.len()));
-        }
-        Self::folder("--out", out, "npz", sources)
     }
 
     /// The same where a folder or a pattern was given: a name that does not end in `.npz` is a folder, however many files were found.
@@ -67,8 +64,8 @@ impl Outputs {
             let Some(path) = path else { continue };
             if let Some(other) = first.insert(path, source) {
                 let (text, a, b, path) = (out.display(), other.name(), source.name(), path.display());
-                let told = format!("inputs with names of their own; {a} and {b} would both become {path}");
-                return Err(Failure::Usage(format!("{flag} {text}: expected {told}")));
+                let told = format!("{a} and {b} would both write {path}; rename one of them or use another folder");
+                return Err(Failure::Usage(format!("{flag} {text}: {told}")));
             }
         }
         plan.spare_inputs(flag, sources)?;
@@ -102,8 +99,7 @@ impl Outputs {
     }
 
     fn spare_inputs(&self, flag: &str, sources: &[Source]) -> Result<(), Failure> {
-        let inputs = sources.iter().filter_map(|s| if let Source::File(p) = s { Some(p.as_path()) } else { None });
-        spare(flag, self.files.iter().flatten(), inputs)
+        spare(flag, self.files.iter().flatten(), sources.iter().filter_map(Source::path))
     }
 }
 
@@ -118,7 +114,7 @@ pub(crate) fn plan_file<'a>(
     let known = told.and_then(|told| extensions.iter().find(|known| told.eq_ignore_ascii_case(known)));
     let Some(&known) = known else {
         let expected: Vec<_> = extensions.iter().map(|e| format!(".{e}")).collect();
-        let expected = format!("expected a file's name ending in {}", expected.join(", "));
+        let expected = format!("expected a file name ending in {}", expected.join(", "));
         return Err(Failure::Usage(format!("{flag} {}: {expected}", out.display())));
     };
     spare(flag, std::iter::once(out), inputs.iter().copied())?;
@@ -146,7 +142,7 @@ fn spare<'a, P: AsRef<Path>>(
     for path in outputs {
         let path = path.as_ref();
         if path.canonicalize().is_ok_and(|p| inputs.contains(&p)) {
-            return Err(Failure::Usage(format!("{flag}: {} is an input, which would be lost", path.display())));
+            return Err(Failure::Usage(format!("{flag}: {} is also an input; choose another name", path.display())));
         }
     }
     Ok(())

@@ -1,13 +1,12 @@
 //! Results on stdout: text for people, or JSON lines for machines.
 //!
-//! With `--json` every line (see [`line`](crate::line)) is `{"type": T, "data": {...}}`.
+//! With `--json` every line is `{"type": T, "data": {...}}`.
 //!
 //! `docs/json.md` has every line of every command, generated from the types in [`json`](crate::json) and in the modules of the commands.
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
-use crate::json::ErrorRecord;
-use crate::line;
+use crate::json::{ErrorRecord, line_of};
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
 
@@ -36,7 +35,7 @@ impl Printer {
 
     /// A JSON line, for machines only.
     pub(crate) fn record(&mut self, kind: &'static str, data: &impl Serialize) -> Result<(), Failure> {
-        if self.json { self.plain(&line::of(kind, data)?) } else { Ok(()) }
+        if self.json { self.plain(&line_of(kind, data)?) } else { Ok(()) }
     }
 
     /// A line for people only.

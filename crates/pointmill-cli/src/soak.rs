@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::json::Run;
 use crate::printer::Printer;
-use crate::text::grouped;
+use crate::text::{grouped, row};
 use pointmill_bench::{Soak, SoakOperator, SoakPass};
 use serde::Serialize;
 
@@ -15,6 +15,10 @@ const SWEEPS: u32 = 10_000;
 const THREADS: usize = 8;
 /// The most that flat memory grows, as a part of it.
 const FLAT: f64 = 0.01;
+
+/// The titles of the passes, and the widths of their columns.
+const HEAD: [&str; 9] = ["operator", "device", "threads", "sweeps", "points", "seconds", "MiB", "growth", "different"];
+const WIDTHS: [usize; 9] = [10, 14, 9, 9, 14, 10, 10, 10, 11];
 
 /// `begin` of `bench soak`.
 #[derive(Debug, Serialize)]
@@ -50,7 +54,7 @@ pub(crate) fn run(sweeps: Option<u32>, name: &str, printer: &mut Printer) -> Res
     let sweeps = sweeps.unwrap_or(SWEEPS) as usize;
     let run = || Run::new("bench soak", Some(&device));
     printer.record("begin", &Begin { run: run(), sweeps, threads: THREADS })?;
-    printer.text(&head())?;
+    printer.text(&row(HEAD, &WIDTHS))?;
     let soak = Soak::new();
     let mut summary = Summary { run: run(), passes: 0, grown: 0, different: 0 };
     let goes_on = || interrupt::check().is_ok();
@@ -61,7 +65,7 @@ pub(crate) fn run(sweeps: Option<u32>, name: &str, printer: &mut Printer) -> Res
             summary.grown += usize::from([pass.growth, pass.device_growth].into_iter().flatten().any(|g| g > FLAT));
             summary.different += usize::from(pass.different > 0);
             printer.record("soak", pass)?;
-            printer.text(&row(pass))
+            printer.text(&row(cells(pass), &WIDTHS))
         })?;
         interrupt::check()?;
     }
@@ -73,29 +77,18 @@ pub(crate) fn run(sweeps: Option<u32>, name: &str, printer: &mut Printer) -> Res
     }
 }
 
-fn head() -> String {
-    line(
-        ["operator", "device", "threads", "sweeps", "points", "seconds", "MiB", "growth", "different"]
-            .map(str::to_owned),
-    )
-}
-
-fn row(pass: &SoakPass) -> String {
-    let percent = |growth: Option<f64>| growth.map_or_else(|| "-".into(), |g| format!("{:.2} %", 100.0 * g));
-    line([
+/// The cells of a pass.
+fn cells(pass: &SoakPass) -> [String; 9] {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
+    [
         format!("{:?}", pass.operator),
         format!("{} ({})", pass.device, pass.device_threads),
         pass.threads.to_string(),
         grouped(pass.sweeps),
         grouped(pass.points as usize),
         format!("{:.1}", pass.seconds),
-        pass.settled_bytes.map_or_else(|| "-".into(), |bytes| format!("{:.1}", bytes as f64 / f64::from(1 << 20))),
-        percent(pass.growth),
+        or_dash(pass.settled_bytes.map(|bytes| format!("{:.1}", bytes as f64 / f64::from(1 << 20)))),
+        or_dash(pass.growth.map(|growth| format!("{:.2} %", 100.0 * growth))),
         grouped(pass.different),
-    ])
-}
-
-fn line(cells: [String; 9]) -> String {
-    let widths = [10, 14, 9, 9, 14, 10, 10, 10, 11];
-    cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect()
+    ]
 }

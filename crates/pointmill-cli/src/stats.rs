@@ -1,11 +1,17 @@
 //! Times in milliseconds, and their statistics.
 
 use serde::Serialize;
-use std::time::Duration;
+use std::time::Instant;
 
-/// A duration in milliseconds, rounded to a tenth of a microsecond.
-pub(crate) fn milliseconds(time: Duration) -> f64 {
-    rounded(time.as_secs_f64() * 1e3)
+/// The milliseconds since a moment, rounded to a tenth of a microsecond.
+pub(crate) fn since(start: Instant) -> f64 {
+    rounded(start.elapsed().as_secs_f64() * 1e3)
+}
+
+/// The result of a step, and its time in milliseconds.
+pub(crate) fn timed<T, E>(step: impl FnOnce() -> Result<T, E>) -> Result<(T, f64), E> {
+    let start = Instant::now();
+    step().map(|done| (done, since(start)))
 }
 
 /// A time divided by another, to four places.

@@ -1,15 +1,16 @@
 //! `pointmill synth`: the sweeps of the synthetic drive, and scans of a figure, as files.
 
 use crate::failure::Failure;
+use crate::flags::names;
 use crate::interrupt::{self, undivided};
-use crate::outputs::{is_folder, require_folder_of};
+use crate::outputs::{is_folder, plan_file, require_folder_of};
 use crate::printer::Printer;
 use crate::text::{grouped, shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use pointmill::PointCloud;
-use pointmill_io::{Format, NamedPoints, Place, WriteOptions, write_whole};
-use pointmill_synth::{Drive, DriveParams, RabbitScans};
+use pointmill::{PointCloud, Pose};
+use pointmill_io::{Format, NamedPoints, Place, PoseFormat, WriteOptions, write_poses, write_whole};
+use pointmill_synth::{Drive, DriveParams, RabbitScans, Scene};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,19 +27,28 @@ const POSE: &str = "target_from_source.txt";
 /// `pointmill synth`
 #[derive(Debug, Args)]
 pub(crate) struct SynthArgs {
-    /// Folder for numbered sweeps and poses.txt, or for both scans of the rabbit and the pose between them. Or a file ending in .bin, .npy or .ply for the first sweep alone
+    /// Folder to write to. drive: numbered sweeps and poses.txt. rabbit: two scans and the pose between them. A name ending in .bin, .npy or .ply writes only the first sweep of the drive
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// What to scan
     #[arg(long, value_enum, default_value = "drive")]
     shape: SynthShape,
+    /// What the drive goes through [default: street]
+    #[arg(long, value_name = "SCENE", value_parser = names::<Scene>(Scene::NAMES))]
+    scene: Option<Scene>,
+    /// Leave the motion of the car in the sweeps: each point is in the frame of its own time, as a sensor measures it. Poses belong to the middle of a sweep, else to its start
+    #[arg(long)]
+    distort: bool,
+    /// Write the true poses here, 12 numbers a line as in the KITTI benchmark, and no poses.txt
+    #[arg(long, value_name = "OUT.txt")]
+    poses: Option<PathBuf>,
     /// Sweeps of the drive to write [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     sweeps: Option<u16>,
-    /// Seed of street, traffic and noise; the built-in drive has 0
+    /// Seed of the street, the traffic and the noise. The built-in drive of the other commands uses 0
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// bin: raw f32 rows, read with --columns 6 (rabbit: 3); npy: an f32 array; ply: binary, with names. By default the name of the file decides, else bin (rabbit: ply)
+    /// Format of the files. bin: raw f32 rows; read them with --columns 6 (rabbit: 3). npy: an f32 array. ply: binary, with column names. By default the extension of --out decides; in a folder the default is bin (rabbit and --distort: ply, which has the names of the columns)
     #[arg(long, value_parser = PossibleValuesParser::new(WRITTEN.map(Format::as_str)).try_map(|name| name.parse::<Format>()))]
     format: Option<Format>,
 }
@@ -91,13 +101,19 @@ pub(crate) fn run(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure
 /// Two scans of the rabbit, and the pose between them.
 fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     let out = &args.out;
-    if args.sweeps.is_some() {
-        return Err(Failure::Usage(
-            "--sweeps: expected --shape drive with it, since there are two scans of a rabbit".into(),
-        ));
+    let of_drive = [
+        ("--sweeps", args.sweeps.is_some()),
+        ("--scene", args.scene.is_some()),
+        ("--distort", args.distort),
+        ("--poses", args.poses.is_some()),
+    ];
+    if let Some((flag, _)) = of_drive.iter().find(|(_, given)| *given) {
+        let told = format!("{flag}: can be used with --shape drive only; the rabbit has two scans");
+        return Err(Failure::Usage(told));
     }
     if out.extension().is_some() && !is_folder(out) {
-        return Err(Failure::Usage(format!("--out {}: expected a folder for two scans and a pose", out.display())));
+        let told = "expected a folder, because --shape rabbit writes three files";
+        return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
     }
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     let format = args.format.unwrap_or(Format::Ply);
@@ -109,15 +125,7 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         points += write(cloud, in_folder(&path), format, index, printer)?;
     }
     let pose = out.join(POSE);
-    undivided(|| {
-        write_whole(in_folder(&pose), |file| {
-            scans.target_from_source.iter().try_for_each(|row| {
-                let row: Vec<_> = row.iter().map(f64::to_string).collect();
-                writeln!(file, "{}", row.join(" "))
-            })
-        })
-    })?;
-    let poses = Some(shown(&pose));
+    let poses = Some(write_rows(&pose, scans.target_from_source.iter().map(|row| row.to_vec()))?);
     let summary = Summary { sweeps: 2, seed: args.seed, points, columns: &COLUMNS[..3], poses };
     finish(&summary, format, "target_from_source, 4 rows of 4 numbers", printer)
 }
@@ -126,7 +134,15 @@ fn rabbit(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
 fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     let out = &args.out;
     let named = Format::for_writing(out).filter(|format| WRITTEN.contains(format) && !out.is_dir());
-    let default = DriveParams::default();
+    let default = DriveParams {
+        seed: args.seed,
+        scene: args.scene.unwrap_or_default(),
+        motion_compensated: !args.distort,
+        ..DriveParams::default()
+    };
+    if let Some(poses) = &args.poses {
+        plan_file("--poses", poses, &["txt"], &[])?;
+    }
     if let Some(named) = named {
         let told = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
         if args.sweeps.is_some_and(|n| n > 1) {
@@ -137,38 +153,64 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         }
         require_folder_of(out)?;
         // The sweep is the first of the whole drive's.
-        let drive = Drive::new(DriveParams { seed: args.seed, ..default });
+        let drive = Drive::new(default);
         let points = write(&drive.sweep(0), Place { path: out, follow_links: true }, named, 0, printer)?;
-        let summary = Summary { sweeps: 1, seed: args.seed, points, columns: &COLUMNS, poses: None };
-        return finish(&summary, named, "", printer);
+        let poses = args.poses.as_deref();
+        poses.map_or(Ok(()), |path| write_truth(&drive, 1, path))?;
+        let poses = poses.map(shown);
+        let summary = Summary { sweeps: 1, seed: args.seed, points, columns: &COLUMNS, poses };
+        return finish(&summary, named, KITTI, printer);
     }
-    let format = args.format.unwrap_or(Format::Bin);
+    let format = args.format.unwrap_or(if args.distort { Format::Ply } else { Format::Bin });
     let sweeps = args.sweeps.map_or(default.sweeps, usize::from);
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
-    let drive = Drive::new(DriveParams { seed: args.seed, sweeps, ..default });
+    let drive = Drive::new(DriveParams { sweeps, ..default });
     let mut points = 0;
     for i in 0..drive.len() {
         interrupt::check()?;
         let path = out.join(format!("sweep_{i:03}.{format}"));
         points += write(&drive.sweep(i), in_folder(&path), format, i, printer)?;
     }
-    let poses = out.join(POSES);
-    undivided(|| {
-        write_whole(in_folder(&poses), |file| {
-            (0..drive.len()).try_for_each(|i| {
-                let row: Vec<_> = drive.world_from_sensor(i).as_flattened().iter().map(f64::to_string).collect();
-                writeln!(file, "{}", row.join(" "))
-            })
-        })
-    })?;
-    let poses = Some(shown(&poses));
+    if let Some(path) = &args.poses {
+        write_truth(&drive, sweeps, path)?;
+        let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses: Some(shown(path)) };
+        return finish(&summary, format, KITTI, printer);
+    }
+    let poses = (0..drive.len()).map(|i| drive.world_from_sensor_at(moment(&drive, i)).as_flattened().to_vec());
+    let poses = Some(write_rows(&out.join(POSES), poses)?);
     let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses };
     finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
+}
+
+/// What the lines of `--poses` are.
+const KITTI: &str = "world_from_sensor, 12 numbers a row";
+
+/// When the pose of a sweep is taken, in seconds since the start of the drive: at the start of the sweep, or in the middle of the times of its points where they are distorted.
+fn moment(drive: &Drive, sweep: usize) -> f64 {
+    let params = drive.params();
+    let last = (params.azimuth_steps - 1) as f64 / params.azimuth_steps as f64;
+    let within = if params.motion_compensated { 0.0 } else { 0.5 * last };
+    (sweep as f64 + within) / params.rate_hz
+}
+
+/// Writes the true poses of the first sweeps.
+fn write_truth(drive: &Drive, sweeps: usize, path: &Path) -> Result<(), Failure> {
+    let pose = |i: usize| Pose::from_matrix(&drive.world_from_sensor_at(moment(drive, i)));
+    let poses: Result<Vec<Pose>, _> = (0..sweeps).map(pose).collect();
+    let poses = poses.map_err(|e| Failure::Internal(format!("a pose of the drive: {e}")))?;
+    Ok(undivided(|| write_poses(path, &poses.into(), PoseFormat::Kitti))?)
 }
 
 /// A file of a folder, where a symbolic link is replaced.
 const fn in_folder(path: &Path) -> Place<'_> {
     Place { path, follow_links: false }
+}
+
+/// Writes numbers row by row, and returns the name of the file.
+fn write_rows(path: &Path, rows: impl Iterator<Item = Vec<f64>>) -> Result<String, Failure> {
+    let rows: String = rows.map(|row| row.iter().map(f64::to_string).collect::<Vec<_>>().join(" ") + "\n").collect();
+    undivided(|| write_whole(in_folder(path), |file| file.write_all(rows.as_bytes())))?;
+    Ok(shown(path))
 }
 
 fn write(

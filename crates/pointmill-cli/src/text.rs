@@ -33,9 +33,15 @@ pub(crate) fn shortened(name: &str) -> String {
     format!("...{end}")
 }
 
-/// A path as a string.
+/// A path in JSON, manifests and messages: with `/` between its parts on every platform. What is not UTF-8 in it is replaced.
 pub(crate) fn shown(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+    let text = path.to_string_lossy();
+    if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
+}
+
+/// A row of texts, each at the right of a column that is so wide.
+pub(crate) fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, widths: &[usize]) -> String {
+    cells.into_iter().zip(widths).map(|(cell, width)| format!("{:>width$}", cell.as_ref())).collect()
 }
 
 /// A number of things: `1 input`, `2 inputs`.

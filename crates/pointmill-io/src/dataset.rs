@@ -20,8 +20,8 @@ macro_rules! datasets {
         /// A public data set: [`ReadOptions::dataset`](crate::ReadOptions::dataset) reads its sweeps with their columns.
         ///
         /// ```
-        /// use pointmill_io::Dataset;
-        /// assert_eq!(Dataset::Nuscenes.columns(), ["x", "y", "z", "intensity", "ring"]);
+        /// use pointmill_io::{Dataset, Format};
+        /// assert_eq!(Dataset::Nuscenes.columns(Format::Bin), ["x", "y", "z", "intensity", "ring"]);
         /// assert_eq!("scannet".parse(), Ok(Dataset::Scannet));
         /// assert_eq!(Dataset::Kitti.range(), Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]));
         /// ```
@@ -52,6 +52,9 @@ const TABLES: &[Format] = &[Format::Feather, Format::Arrow, Format::Csv];
 
 const INTENSITY: &[&str] = &["x", "y", "z", "intensity"];
 const RING: &[&str] = &["x", "y", "z", "intensity", "ring"];
+const WAYMO: &[&str] = &["x", "y", "z", "intensity", "elongation", "timestamp"];
+/// The last is whether the point lies in a zone without labels.
+const WAYMO_ARRAYS: &[&str] = &["x", "y", "z", "intensity", "elongation", "nlz"];
 const COLOUR: &[&str] = &["x", "y", "z", "r", "g", "b"];
 
 #[rustfmt::skip]
@@ -59,23 +62,23 @@ datasets! {
     Kitti         = "kitti",         INTENSITY, ROWS, Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]),
         "KITTI: rows of x, y, z, intensity.";
     Semantickitti = "semantickitti", INTENSITY, ROWS, Some([-50.0, -50.0, -4.0, 50.0, 50.0, 2.0]),
-        "SemanticKITTI: rows of x, y, z, intensity.";
+        "`SemanticKITTI`: rows of x, y, z, intensity.";
     Nuscenes      = "nuscenes",      RING,      ROWS, Some([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]),
-        "nuScenes: rows of x, y, z, intensity, ring.";
-    Waymo         = "waymo",         &["x", "y", "z", "intensity", "elongation", "nlz"], ROWS, Some([-75.2, -75.2, -2.0, 75.2, 75.2, 4.0]),
-        "Waymo as `OpenPCDet` (`.npy`) and `mmdet3d` (`.bin`) write it: x, y, z, intensity, elongation, and whether the point is in a zone without labels.";
+        "`nuScenes`: rows of x, y, z, intensity, ring.";
+    Waymo         = "waymo",         WAYMO,     ROWS, Some([-75.2, -75.2, -2.0, 75.2, 75.2, 4.0]),
+        "Waymo as `mmdet3d` (rows) and `OpenPCDet` (`.npy`) write it: x, y, z, intensity, elongation, and a timestamp or whether labels are there.";
     Lyft          = "lyft",          RING,      ROWS, Some([-80.0, -80.0, -5.0, 80.0, 80.0, 3.0]),
         "Lyft level 5: rows of x, y, z, intensity, ring.";
     Once          = "once",          INTENSITY, ROWS, Some([-75.2, -75.2, -5.0, 75.2, 75.2, 3.0]),
         "ONCE: rows of x, y, z, intensity.";
     Argoverse2    = "argoverse2",    &[],       TABLES, Some([-200.0, -200.0, -20.0, 200.0, 200.0, 20.0]),
-        "Argoverse 2: Feather tables of x, y, z, intensity, laser_number, offset_ns.";
+        "Argoverse 2: Feather tables of x, y, z, intensity, `laser_number`, `offset_ns`.";
     Pandaset      = "pandaset",      &[],       TABLES, Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]),
-        "PandaSet, its tables of x, y, z, i, t, d saved as Feather or `.csv`; pickled tables are not read.";
+        "`PandaSet`, its tables of x, y, z, i, t, d saved as Feather or `.csv`; pickled tables are not read.";
     S3dis         = "s3dis",         COLOUR,    ROWS, None,
         "S3DIS as `mmdet3d` writes it: rows of x, y, z, r, g, b.";
     Scannet       = "scannet",       COLOUR,    ROWS, None,
-        "ScanNet as `mmdet3d` writes it: rows of x, y, z, r, g, b.";
+        "`ScanNet` as `mmdet3d` writes it: rows of x, y, z, r, g, b.";
 }
 
 impl Dataset {
@@ -84,9 +87,12 @@ impl Dataset {
         self.entry().description
     }
 
-    /// The columns of its rows; none where its tables name them.
-    pub const fn columns(self) -> &'static [&'static str] {
-        self.entry().columns
+    /// The columns of its files of a format; none where its tables name them.
+    pub const fn columns(self, format: Format) -> &'static [&'static str] {
+        match (self, format) {
+            (Self::Waymo, Format::Npy) => WAYMO_ARRAYS,
+            _ => self.entry().columns,
+        }
     }
 
     /// The range that detectors usually take, smallest x, y, z and largest, in metres; `None` for rooms.
@@ -108,7 +114,7 @@ impl Dataset {
 
     /// Checks the number of columns that is asked for beside the data set; the number of its rows.
     pub(crate) fn check_columns(self, path: &Path, asked: Option<usize>) -> Result<Option<usize>, IoError> {
-        let columns = Some(self.columns().len()).filter(|&columns| columns > 0);
+        let columns = Some(self.entry().columns.len()).filter(|&columns| columns > 0);
         match (columns, asked) {
             (Some(columns), Some(asked)) if columns != asked => {
                 let wanted = format!("{columns}, as the data set {self} has");
@@ -134,12 +140,12 @@ mod tests {
     fn columns_are_those_of_the_data_set() {
         let bytes = [0; 240];
         for &dataset in Dataset::ALL {
-            if dataset.columns().is_empty() {
+            if dataset.columns(Format::Bin).is_empty() {
                 assert_eq!(dataset.format("a.feather".as_ref(), None).unwrap(), Format::Feather);
                 continue;
             }
             for name in ["a.bin", "a.pcd.bin", "a"] {
-                assert_eq!(scan(dataset, name, &bytes).unwrap(), dataset.columns().join(" "));
+                assert_eq!(scan(dataset, name, &bytes).unwrap(), dataset.columns(Format::Bin).join(" "));
             }
         }
         assert_eq!(

@@ -25,21 +25,21 @@ use std::path::{Path, PathBuf};
 /// A folder without such a file, a pattern without a match or with a mistake, a folder that cannot be read.
 ///
 /// ```
-/// let found = pointmill_io::find_inputs(&["missing.bin".into()])?;
+/// let found = pointmill_io::find_inputs(&["missing.bin"])?;
 /// assert_eq!(found[0].as_deref().unwrap(), std::path::Path::new("missing.bin"));
-/// assert!(pointmill_io::find_inputs(&["missing-*.bin".into()]).is_err());
+/// assert!(pointmill_io::find_inputs(&["missing-*.bin"]).is_err());
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
-pub fn find_inputs(args: &[String]) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
+pub fn find_inputs<P: AsRef<Path>>(args: &[P]) -> Result<Vec<Result<PathBuf, IoError>>, IoError> {
     let mut inputs = Vec::new();
     for arg in args {
-        let path = Path::new(arg);
-        if path.is_dir() {
-            inputs.extend(in_folder(path)?);
-        } else if arg.contains(['*', '?', '[']) && !path.exists() {
-            inputs.extend(matching(arg)?);
-        } else {
-            inputs.push(Ok(path.to_path_buf()));
+        let path = arg.as_ref();
+        // A pattern is text; a path that is none means itself.
+        let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
+        match pattern {
+            _ if path.is_dir() => inputs.extend(in_folder(path)?),
+            Some(pattern) if !path.exists() => inputs.extend(matching(pattern)?),
+            _ => inputs.push(Ok(path.to_path_buf())),
         }
     }
     Ok(inputs)
@@ -172,8 +172,8 @@ mod tests {
         );
         assert_eq!(find(&["*.las"]).unwrap_err().class(), "MissingField");
         assert_eq!(find(&["a[.bin"]).unwrap_err().class(), "InvalidArgument");
-        assert!(find_inputs(&[]).unwrap().is_empty());
-        assert_eq!(find_inputs(&["-".into()]).unwrap()[0].as_deref().unwrap(), Path::new("-"));
+        assert!(find_inputs::<&str>(&[]).unwrap().is_empty());
+        assert_eq!(find_inputs(&["-"]).unwrap()[0].as_deref().unwrap(), Path::new("-"));
     }
 
     /// The names that arguments mean in a folder, those that are errors with `!` before them.
@@ -184,7 +184,7 @@ mod tests {
             Ok(path) => shown(path),
             Err(e) => format!("!{}", shown(e.path())),
         };
-        let files = find_inputs(&[root.join(arg).to_str().unwrap().into()])?;
+        let files = find_inputs(&[root.join(arg)])?;
         Ok(files.iter().map(name).collect::<Vec<_>>().join(" "))
     }
 
@@ -205,9 +205,7 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(root.join("h.bin")).unwrap();
         let wanted = "a.bin b.bin !c.bin !d.bin !e.bin !f.bin !h.bin";
         assert_eq!((found(root, "").unwrap().as_str(), found(root, "*.bin").unwrap().as_str()), (wanted, wanted));
-        let told = |arg: &str| {
-            find_inputs(&[root.join(arg).to_str().unwrap().into()]).unwrap().remove(0).unwrap_err().to_string()
-        };
+        let told = |arg: &str| find_inputs(&[root.join(arg)]).unwrap().remove(0).unwrap_err().to_string();
         assert!(told("d*").ends_with(&format!("or a link to one in {}, found a device", root.display())));
         assert!(told("h*").ends_with("found a socket"));
         assert!(told("c*").ends_with(&format!("found a symbolic link to {}/secret.bin", other.path().display())));

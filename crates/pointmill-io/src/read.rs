@@ -102,7 +102,7 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
     let (columns, names) = match options.dataset {
         None => (options.columns, None),
         Some(dataset) => {
-            let names = Some(dataset.columns()).filter(|names| !names.is_empty());
+            let names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
             (dataset.check_columns(path, options.columns)?, names)
         }
     };

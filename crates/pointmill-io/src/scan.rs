@@ -138,6 +138,35 @@ impl Scan {
         Self { cloud, xyz_f64, format: *format, fields, warnings, exact_times }
     }
 
+    /// The scan without the points at exactly (0, 0, 0), which some sensors return for no echo, and how many they were.
+    ///
+    /// ```
+    /// use pointmill_core::PointCloud;
+    /// let scan = pointmill_io::Scan::from(PointCloud::new(vec![0.0, 0.0, 0.0, 0.5, 1.0, 2.0, 3.0, 0.25], 4)?);
+    /// let (scan, zeros) = scan.without_zeros();
+    /// assert_eq!((scan.cloud.data(), zeros), (&[1.0, 2.0, 3.0, 0.25][..], 1));
+    /// # Ok::<(), pointmill_core::CloudError>(())
+    /// ```
+    #[must_use]
+    pub fn without_zeros(self) -> (Self, usize) {
+        let is_kept: Vec<bool> = match &self.xyz_f64 {
+            Some(xyz) => xyz.chunks_exact(3).map(|p| p != [0.0; 3]).collect(),
+            None => self.cloud.points().iter_xyz().map(|p| p != [0.0; 3]).collect(),
+        };
+        let zeros = is_kept.iter().filter(|kept| !**kept).count();
+        if zeros == 0 {
+            return (self, 0);
+        }
+        let columns = self.cloud.columns();
+        let rows = self.cloud.data().chunks_exact(columns).zip(&is_kept).filter(|(_, kept)| **kept);
+        let cloud = PointCloud::new(rows.flat_map(|(row, _)| row).copied().collect(), columns);
+        let xyz_f64 = self.xyz_f64.map(|xyz| {
+            let rows = xyz.as_chunks::<3>().0.iter().zip(&is_kept).filter(|(_, kept)| **kept);
+            rows.flat_map(|(row, _)| *row).collect()
+        });
+        (Self { cloud: cloud.expect("rows as wide as before"), xyz_f64, ..self }, zeros)
+    }
+
     /// The warnings that hold for a file of this scan in a format: where it keeps the coordinates as `f64`, their cast is none of them.
     pub fn warnings_in(&self, format: Format) -> impl Iterator<Item = &Warning> {
         let keeps = format.keeps_f64();
@@ -174,6 +203,14 @@ fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, f64) {
     })
 }
 
+/// A cloud that comes from no file, as a raw file of its values would be read: columns without names, no warnings.
+impl From<PointCloud> for Scan {
+    fn from(cloud: PointCloud) -> Self {
+        let fields = Field::of_one_type(XYZ, cloud.columns(), Dtype::F32);
+        Self { cloud, format: Format::Bin, fields, xyz_f64: None, warnings: Vec::new(), exact_times: None }
+    }
+}
+
 impl<'a> From<&'a Scan> for NamedPoints<'a> {
     fn from(scan: &'a Scan) -> Self {
         let fields = Cow::Borrowed(&scan.fields[..]);
@@ -200,6 +237,18 @@ mod tests {
             [Warning::Cast { from: Dtype::F64 }, Warning::NonFinite { count: 1, points: 2 }]
         );
         assert_eq!(Warning::NonFinite { count: 1, points: 2 }.to_string(), "1 of 2 points are not finite");
+    }
+
+    #[test]
+    fn zeros_are_left_out() {
+        let xyz = [0.0, -0.0, 0.0, /**/ 0.0, 0.0, 1.0, /**/ f64::NAN, 0.0, 0.0];
+        for exact in [false, true] {
+            let scan = Scan::from(PointCloud::from_f64(&xyz, 3).unwrap());
+            let scan = Scan { xyz_f64: exact.then(|| xyz.to_vec()), ..scan };
+            let (scan, zeros) = scan.without_zeros();
+            assert_eq!((zeros, scan.cloud.len(), scan.xyz()[0]), (1, 2, [0.0, 0.0, 1.0]));
+            assert_eq!((scan.is_f64(), scan.without_zeros().1), (exact, 0));
+        }
     }
 
     #[test]

@@ -91,6 +91,11 @@ impl ExactTimes {
         Self { column, ..Self::default() }
     }
 
+    /// Times that are no whole numbers.
+    pub(crate) fn new(column: usize, values: Vec<f64>) -> Self {
+        Self { column, first: None, values }
+    }
+
     /// The memory of its values, to make room in.
     pub(crate) fn room(&mut self) -> &mut Vec<f64> {
         &mut self.values

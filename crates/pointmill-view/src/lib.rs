@@ -3,7 +3,7 @@
 //! A picture is an [`Image`] in memory, drawn by the CPU: the same input gives the same bytes, on a laptop and on a server without a
 //! screen. [`draw_points`], [`draw_cubes`] and [`draw_boxes`] draw clouds, voxels and oriented boxes through a [`Camera`];
 //! [`voxelization_picture`] puts input and voxel means side by side, and [`roi_picture`] shows the voxels of boxes; [`icp_animation`] and [`icp_plot`] show a cloud on its way
-//! onto another, and what that took; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
+//! onto another, and what that took; [`drive_picture`] and [`trajectory_plot`] show ways of a sensor; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
 //!
 //! ```
 //! use pointmill_core::{Aabb, Points};
@@ -23,6 +23,7 @@ mod caption;
 mod chart;
 mod colour;
 mod draw;
+mod drive;
 mod error;
 mod file;
 mod gif;
@@ -44,6 +45,7 @@ pub use crate::camera::Camera;
 pub use crate::chart::Plot;
 pub use crate::colour::{Colour, turbo};
 pub use crate::draw::{draw_cubes, draw_points};
+pub use crate::drive::{drive_picture, trajectory_plot};
 pub use crate::error::{MAX_SIDE, ViewError};
 pub use crate::gif::Gif;
 #[cfg(feature = "rerun")]
@@ -52,5 +54,5 @@ pub use crate::icp::{IcpLook, IcpSeries, icp_animation, icp_picture, icp_plot};
 pub use crate::image::{BACKGROUND, Image};
 pub use crate::memory::require_memory;
 pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
-pub use crate::roi::roi_picture;
+pub use crate::roi::{RoiLists, roi_picture, voxel_of_point};
 pub use crate::voxelization::voxelization_picture;

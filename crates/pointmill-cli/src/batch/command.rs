@@ -5,9 +5,9 @@ use super::ledger::Ledger;
 use super::table::{Cell, Table};
 use super::trouble::Trouble;
 use crate::failure::Failure;
-use crate::flags::BatchArgs;
+use crate::flags::{BatchArgs, WorkArgs};
 use crate::inputs::Source;
-use crate::json::{Begin, Counts, Frame, Run, Summary, SummaryCpu};
+use crate::json::{Begin, Counts, FileFrame, Frame, Run, Summary, SummaryCpu};
 use crate::printer::Printer;
 use crate::say;
 use crate::stats::Times;
@@ -25,7 +25,9 @@ pub(crate) trait Command: Sync {
     /// The fields of the command in the `summary`.
     type Totals: Serialize + Default;
     /// What an input is called in messages.
-    const INPUT: &'static str;
+    const INPUT: &'static str = "input";
+    /// Whether a device works on each input. Else its `frame` has no device, no time on it and no CPU beside it.
+    const ON_DEVICE: bool = true;
 
     /// Makes a lane; each job has one.
     fn lane(&self) -> Result<Self::Lane, Failure>;
@@ -44,7 +46,7 @@ pub(crate) trait Command: Sync {
     /// An input that does not go with those before it ends the command.
     fn add(&self, totals: &mut Self::Totals, frame: &mut Frame<Self::Row>) -> Result<(), Failure>;
 
-    /// The cells of an input in the table for people.
+    /// The cells of an input in the table for people, and in the log.
     fn cells(&self, frame: &Frame<Self::Row>) -> Vec<Cell>;
 
     /// The lines of an input for people; `None` for a line of the table. `alone` is true if there is no other input.
@@ -89,7 +91,39 @@ pub(crate) struct Job<'a> {
     pub(crate) writes: bool,
 }
 
-impl Job<'_> {
+/// What ends a command whose inputs were done, of which only some converged; `status` is the reason of the last one.
+pub(crate) fn not_converged(counts: Counts, converged: usize, status: &str, input: &str) -> Result<(), Failure> {
+    match counts.done - converged {
+        0 => Ok(()),
+        _ if counts.inputs == 1 => Err(Failure::No(format!("not converged: {status}"))),
+        lost => Err(Failure::No(format!("not converged: {lost} of {} {input}(s)", counts.done))),
+    }
+}
+
+/// Logs what was done of an input.
+fn log<R>(frame: &Frame<R>, cells: &[Cell]) {
+    let cells = cells.iter().map(|(title, text)| format!("{title} {}", text.trim()));
+    let times = [
+        Some(format!("read {} ms", frame.read_ms)),
+        frame.device.as_ref().zip(frame.ms).map(|(device, ms)| format!("{device} {ms} ms")),
+        frame.write_ms.map(|ms| format!("written {ms} ms")),
+    ];
+    let done: Vec<_> = cells.chain(times.into_iter().flatten()).collect();
+    tracing::info!("{}: {}", frame.input, done.join(", "));
+}
+
+impl<'a> Job<'a> {
+    /// A job without outputs, for a command that uses no device.
+    pub(crate) const fn new(name: &'static str, sources: &'a [Source], batch: BatchArgs) -> Self {
+        let (device, ledger, out, picture) = (None, None, None, None);
+        Self { name, device, sources, batch, verbose: false, ledger, out, picture, writes: false }
+    }
+
+    /// A job without outputs, for an operator on a device.
+    pub(crate) fn on(device: &'a Device, name: &'static str, sources: &'a [Source], work: &WorkArgs) -> Self {
+        Self { device: Some(device), verbose: work.verbose, ..Self::new(name, sources, work.batch) }
+    }
+
     /// Prints `begin`.
     pub(crate) fn begin(&self, of: impl Serialize, printer: &mut Printer) -> Result<(), Failure> {
         printer.record("begin", &Begin { run: self.run_of(), inputs: self.sources.len(), of })
@@ -112,6 +146,9 @@ impl Job<'_> {
         let (mut threads, mut different) = (0, 0);
         let one = |lane: &mut C::Lane, index: usize, source: &Source| {
             let frame = command.one(lane, index, source)?;
+            if tracing::enabled!(tracing::Level::INFO) {
+                log(&frame, &command.cells(&frame));
+            }
             if let Some(ledger) = self.ledger.as_ref().filter(|_| !command.settled(&frame)) {
                 ledger.leave(index);
             }
@@ -126,7 +163,11 @@ impl Job<'_> {
                 different += usize::from(cpu.equal == Some(false));
             }
             frame.warnings.iter().for_each(|warning| say::warning(command.warning(&frame, warning)));
-            printer.record("frame", &frame)?;
+            if C::ON_DEVICE {
+                printer.record("frame", &frame)?;
+            } else {
+                printer.record("frame", &FileFrame::from(&frame))?;
+            }
             let detail = command.detail(&frame, sources.len() == 1);
             let lines = detail.unwrap_or_else(|| table.rows(&frame, command.cells(&frame)));
             lines.iter().try_for_each(|line| printer.text(line))

@@ -67,12 +67,10 @@ impl Batch<'_> {
                     let outputs = self.ledger.map_or_else(Vec::new, |ledger| ledger.names(index));
                     printer.record("kept", &Kept { index, input: self.sources[index].name(), outputs })
                 }
-                Err(Trouble::Input(refused)) => {
+                Err(trouble) => {
                     counts.failed += 1;
-                    let name = self.sources[index].name();
-                    refused.into_iter().try_for_each(|refused| refused.tell(printer, index, &name))
+                    trouble.tell(printer, index, &self.sources[index].name())
                 }
-                Err(Trouble::Fatal(failure)) => Err(failure),
             })?;
             progress.inc(1);
             if printer.is_closed() && !self.writes {
@@ -87,11 +85,14 @@ impl Batch<'_> {
             return Ok(None);
         }
         if counts.kept > 0 {
-            say::note(format_args!("{} of {} input(s) were done before", counts.kept, counts.inputs));
+            say::note(format_args!(
+                "skipped {} of {} input(s): finished by an earlier run",
+                counts.kept, counts.inputs
+            ));
         }
         let left = counts.inputs - counts.done - counts.kept - counts.failed;
         if left > 0 {
-            say::note(format_args!("{left} of {} input(s) were not begun", counts.inputs));
+            say::note(format_args!("{left} of {} input(s) were not started", counts.inputs));
         }
         Ok(Some((lanes, counts)))
     }

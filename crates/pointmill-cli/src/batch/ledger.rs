@@ -5,8 +5,9 @@ use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::json::VERSION;
 use crate::outputs::Outputs;
+use crate::text::shown;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
@@ -33,7 +34,7 @@ impl Ledger {
         let folders: Vec<&Path> = outputs.iter().filter_map(|o| o.folder_of_all()).collect();
         if folders.is_empty() {
             return if resume {
-                Err(Failure::Usage("--resume: expected a folder that outputs go to, got none".into()))
+                Err(Failure::Usage("--resume: needs --out with a folder, got no folder".into()))
             } else {
                 Ok(None)
             };
@@ -68,6 +69,12 @@ impl Ledger {
         })
     }
 
+    /// With files that all inputs are worked on with, as they are now: where one of them changes, all inputs are done again.
+    pub(crate) fn with_shared(self, files: &[&Path]) -> Self {
+        let states: Vec<_> = files.iter().map(|path| self.state_of(path)).collect();
+        Self { parameters: fingerprint(&format!("{} {states:?}", self.parameters)), ..self }
+    }
+
     /// With the files beside each input, which decide its outputs too: where one of them changes, the input is done again.
     pub(crate) fn with_beside(self, beside: Vec<Vec<PathBuf>>) -> Self {
         Self { beside, ..self }
@@ -75,38 +82,49 @@ impl Ledger {
 
     /// The state of the file before it is read; `None` for an input that cannot be recognized again, which is always done.
     pub(super) fn stamp(&self, index: usize, source: &Source) -> Option<Entry> {
-        let (input, input_bytes, input_modified_ns) = match source {
-            Source::File(path) => state_of(path)?,
+        let (input, state) = match source {
+            Source::File(path) => (shown(&path.canonicalize().ok()?), self.state_of(path)?),
             Source::Cloud(cloud) => {
-                let (bag, bytes, modified_ns) = state_of(cloud.bag.path())?;
-                (format!("{bag}#{}", source.name()), bytes, modified_ns)
+                let bag = cloud.bag.path();
+                (format!("{}#{}", shown(&bag.canonicalize().ok()?), source.name()), self.state_of(bag)?)
             }
             // The same in every run of a version.
-            Source::Sweep(_) | Source::Street => (format!("synthetic:{}", source.name()), 0, 0),
+            Source::Sweep(_) | Source::Street => {
+                let name = format!("synthetic:{}", source.name());
+                (name.clone(), (name, 0, 0))
+            }
             Source::Stdin | Source::Nothing(_) => return None,
         };
+        let (input_from_here, input_bytes, input_modified_ns) = state;
         let outputs = self.files[index].iter().map(|path| self.output(path)).collect::<Option<_>>()?;
         let parameters = match self.beside.get(index) {
             None => self.parameters.clone(),
             Some(beside) => {
-                let beside = beside.iter().map(|path| state_of(path)).collect::<Option<Vec<_>>>()?;
+                let beside = beside.iter().map(|path| self.state_of(path)).collect::<Option<Vec<_>>>()?;
                 fingerprint(&format!("{} {beside:?}", self.parameters))
             }
         };
-        Some(Entry { input, input_bytes, input_modified_ns, parameters, outputs })
+        Some(Entry { input, input_from_here, input_bytes, input_modified_ns, parameters, outputs })
     }
 
     /// An output as it is now. A missing one has a size that no file has.
     fn output(&self, path: &Path) -> Option<Output> {
-        let absolute = path.parent()?.canonicalize().ok()?;
-        let name = path.file_name()?;
-        let file = if absolute == self.folder { PathBuf::from(name) } else { absolute.join(name) };
-        Some(Output { file: file.to_str()?.to_owned(), bytes: bytes_of(path).unwrap_or(u64::MAX) })
+        let absolute = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+        Some(Output { file: within(&self.folder, &absolute)?, bytes: bytes_of(path).unwrap_or(u64::MAX) })
+    }
+
+    /// A file's path from the folder of the manifest, its bytes, and when it was last changed in nanoseconds since 1970; `None` of what is no file.
+    fn state_of(&self, path: &Path) -> Option<(String, u64, u64)> {
+        let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        // Windows counts in steps of 100 ns.
+        let modified = u64::try_from(modified.as_nanos() / 100 * 100).ok()?;
+        Some((within(&self.folder, &path.canonicalize().ok()?)?, meta.len(), modified))
     }
 
     /// Whether an earlier run made the outputs from the same file and parameters, and they are whole.
     pub(super) fn keeps(&self, stamp: &Entry) -> bool {
-        self.resume && !stamp.outputs.is_empty() && self.manifest.done(&stamp.input) == Some(stamp)
+        self.resume && !stamp.outputs.is_empty() && self.manifest.has(stamp)
     }
 
     /// Leaves an input to be done again, so that its result is reported again.
@@ -125,16 +143,20 @@ impl Ledger {
 
     /// The names of an input's outputs.
     pub(super) fn names(&self, index: usize) -> Vec<String> {
-        self.files[index].iter().map(|path| path.to_string_lossy().into_owned()).collect()
+        self.files[index].iter().map(|path| shown(path)).collect()
     }
 }
 
-/// A file's absolute path, its bytes, and when it was last changed in nanoseconds since 1970; `None` of what is no file.
-pub(crate) fn state_of(path: &Path) -> Option<(String, u64, u64)> {
-    let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let path = path.canonicalize().ok()?.to_str()?.to_owned();
-    Some((path, meta.len(), u64::try_from(modified.as_nanos()).ok()?))
+/// The path of a file from a folder, both absolute: the same on every platform, wherever the disk is mounted. Absolute if the file is on another disk; `None` if it is not UTF-8.
+fn within(folder: &Path, file: &Path) -> Option<String> {
+    file.to_str()?;
+    let same = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+    let (up, down) = (folder.components().skip(same), file.components().skip(same));
+    let is_name = |part: Component<'_>| matches!(part, Component::Normal(_));
+    if !up.clone().all(is_name) {
+        return Some(shown(file));
+    }
+    Some(shown(&up.map(|_| Component::ParentDir).chain(down).collect::<PathBuf>()))
 }
 
 /// 64 bits of a text in hexadecimal digits, by FNV-1a: the same on every machine, and no protection.

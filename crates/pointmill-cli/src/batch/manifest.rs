@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The manifest's name in its folder.
 pub(crate) const NAME: &str = ".pointmill.jsonl";
@@ -25,11 +25,13 @@ const MAX_LINE: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
-    /// The input's absolute path, or the name of what is built in.
+    /// The input's absolute path, or the name of what is built in. Paths have `/` on every platform.
     pub(super) input: String,
+    /// The input's path from the manifest's folder, which stays where a disk is mounted elsewhere.
+    pub(super) input_from_here: String,
     /// Its bytes.
     pub(super) input_bytes: u64,
-    /// When it was last changed, in nanoseconds since 1970.
+    /// When it was last changed, in nanoseconds since 1970, rounded down to 100.
     pub(super) input_modified_ns: u64,
     /// What decides the outputs beside the input, in 16 digits.
     pub(super) parameters: String,
@@ -41,7 +43,7 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Output {
-    /// Its name in the manifest's folder, or its absolute path.
+    /// Its path from the manifest's folder.
     pub(super) file: String,
     /// Its bytes.
     pub(super) bytes: u64,
@@ -51,8 +53,8 @@ pub(super) struct Output {
 #[derive(Debug)]
 pub(super) struct Manifest {
     path: PathBuf,
-    /// What earlier runs did, by input.
-    done: HashMap<String, Entry>,
+    /// What earlier runs did, by either path of the input.
+    done: HashMap<String, Arc<Entry>>,
     file: Mutex<File>,
 }
 
@@ -74,14 +76,19 @@ impl Manifest {
         file.seek(SeekFrom::Start(lines.whole)).map_err(Failure::io(&path, "write"))?;
         if lines.unknown > 0 {
             let unknown = lines.unknown;
-            say::warning(format_args!("{}: {unknown} line(s) are not of a manifest; left alone", path.display()));
+            say::warning(format_args!(
+                "{}: {unknown} line(s) are not entries of a manifest; pointmill ignores them and keeps them",
+                path.display()
+            ));
         }
         Ok(Self { path, done: lines.done, file: Mutex::new(file) })
     }
 
-    /// What was done of an input by earlier runs.
-    pub(super) fn done(&self, input: &str) -> Option<&Entry> {
-        self.done.get(input)
+    /// Whether an earlier run did this: from an input with one of the two paths, with all else the same.
+    pub(super) fn has(&self, wanted: &Entry) -> bool {
+        let of = |e: &Entry| (e.input_bytes, e.input_modified_ns, e.parameters.clone(), e.outputs.clone());
+        let found = [&wanted.input, &wanted.input_from_here].map(|path| self.done.get(path));
+        found.into_iter().flatten().any(|entry| of(entry) == of(wanted))
     }
 
     /// Adds a line that outlasts the process and the machine.
@@ -97,7 +104,7 @@ impl Manifest {
 /// What the lines of a manifest say.
 #[derive(Default)]
 struct Lines {
-    done: HashMap<String, Entry>,
+    done: HashMap<String, Arc<Entry>>,
     /// Lines that are no entry.
     unknown: usize,
     /// Bytes of lines that have an end.
@@ -120,7 +127,11 @@ impl Lines {
             let Some(text) = line.strip_suffix(b"\n") else { return Ok(()) };
             self.whole += line.len() as u64;
             match serde_json::from_slice::<Entry>(text) {
-                Ok(entry) => drop(self.done.insert(entry.input.clone(), entry)),
+                Ok(entry) => {
+                    let entry = Arc::new(entry);
+                    self.done.insert(entry.input.clone(), Arc::clone(&entry));
+                    self.done.insert(entry.input_from_here.clone(), entry);
+                }
                 Err(_) if text.is_empty() => {}
                 Err(_) => self.unknown += 1,
             }
@@ -134,7 +145,10 @@ fn lock(folder: &Path, path: &Path) -> Result<File, Failure> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
-            let told = format!("{}: expected no other run that writes into this folder, found one", folder.display());
+            let told = format!(
+                "{}: another run is writing into this folder; wait for it or use another folder",
+                folder.display()
+            );
             Err(Failure::File { message: pointmill_io::escape(&told), file: folder.into() })
         }
         Err(TryLockError::Error(e)) => {

@@ -4,18 +4,20 @@
 //! - [`Station`] runs an operator on a device, on the CPU beside it, and on the CPU where memory was short;
 //! - [`Batch`](engine::Batch) takes inputs through lanes and reports them in order;
 //! - [`Ledger`] knows which inputs are done: a manifest in the folder of the outputs, which is locked meanwhile;
+//! - [`prelude`] has what every command uses;
 //! - [`Trouble`] is an input that cannot be used, or a failure that ends the command.
 
 mod command;
 mod engine;
 mod ledger;
 mod manifest;
+pub(crate) mod prelude;
 mod station;
 mod table;
 mod trouble;
 
-pub(crate) use command::{Command, Job};
-pub(crate) use ledger::{Ledger, state_of};
+pub(crate) use command::{Command, Job, not_converged};
+pub(crate) use ledger::Ledger;
 pub(crate) use station::{Called, Shared, Station};
 pub(crate) use table::Cell;
 pub(crate) use trouble::{Refused, Trouble};

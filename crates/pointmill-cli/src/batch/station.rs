@@ -1,14 +1,14 @@
 //! An operator on a device, on the CPU beside it for `--cpu`, and on the CPU instead of it for `--on-oom cpu`.
 
+use super::trouble::Trouble;
 use crate::device::cpu_beside;
 use crate::failure::Failure;
 use crate::flags::{OnOom, WorkArgs};
-use crate::json::FrameCpu;
-use crate::say;
-use crate::stats::{milliseconds, ratio};
+use crate::json::{Frame, FrameCpu};
+use crate::stats::timed;
+use crate::{interrupt, say};
 use pointmill::{Device, Error};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 /// A device and the memory that an operator keeps on it.
 #[derive(Debug)]
@@ -76,9 +76,7 @@ impl<L> Place<L> {
             work(&mut self.lane)?;
             self.cold = false;
         }
-        let start = Instant::now();
-        let found = work(&mut self.lane)?;
-        let ms = milliseconds(start.elapsed());
+        let (found, ms) = timed(|| work(&mut self.lane))?;
         Ok(Called { device: &self.device, lane: &mut self.lane, found, ms, cpu: None })
     }
 }
@@ -99,32 +97,34 @@ impl<L> Station<L> {
     }
 
     /// Works on the device, on the CPU instead if memory is short and `--on-oom cpu` is given, and on the CPU beside it.
+    ///
+    /// `make` makes a lane on another device; `blame` decides who is to blame for an error.
     pub(crate) fn call<R>(
         &mut self,
         name: &str,
+        blame: impl Fn(Error) -> Trouble,
         make: impl Fn(&Device) -> Result<L, Error>,
         work: impl Fn(&mut L) -> Result<R, Error>,
-    ) -> Result<Called<'_, L, R>, Error> {
+    ) -> Result<Called<'_, L, R>, Trouble> {
+        interrupt::check()?;
         let Self { on, beside, spare, on_oom } = self;
         let device = on.device.clone();
         let done = match on.call(&work) {
             Err(e) if on_oom.redoes(&e, &device) => {
-                say::warning(format_args!("{name}: {e}; done again on the CPU"));
-                let spare = match spare {
-                    Some(spare) => spare,
-                    none => {
-                        let cpu = Device::cpu();
-                        none.insert(Place { lane: make(&cpu)?, device: cpu, cold: false })
-                    }
-                };
-                spare.call(&work)
+                say::warning(format_args!("{name}: {e}; the CPU processes this input instead"));
+                if spare.is_none() {
+                    let cpu = Device::cpu();
+                    *spare = Some(Place { lane: make(&cpu).map_err(&blame)?, device: cpu, cold: false });
+                }
+                spare.as_mut().expect("made above").call(&work)
             }
             done => done,
         };
-        let mut done = done?;
+        let mut done = done.map_err(&blame)?;
         if let Some(beside) = beside {
-            done.cpu = Some(Box::new(beside.call(&work)?));
+            done.cpu = Some(Box::new(beside.call(&work).map_err(&blame)?));
         }
+        interrupt::check()?;
         Ok(done)
     }
 
@@ -136,15 +136,19 @@ impl<L> Station<L> {
 }
 
 impl<L, R> Called<'_, L, R> {
+    /// The frame of the input with the device and its time.
+    pub(crate) fn on<T>(&self, frame: Frame<T>) -> Frame<T> {
+        Frame { device: Some(self.device.to_string()), ms: Some(self.ms), ..frame }
+    }
+
     /// The record of the CPU beside the device, if there is one; `differs` returns the names of what is not equal.
-    pub(crate) fn compare<E>(
+    pub(crate) fn compare<E, N: Into<String>>(
         &self,
-        differs: impl FnOnce(&Self) -> Result<Vec<String>, E>,
+        differs: impl FnOnce(&Self) -> Result<Vec<N>, E>,
     ) -> Result<Option<FrameCpu>, E> {
         let Some(cpu) = &self.cpu else { return Ok(None) };
-        let differs = differs(cpu)?;
-        let equal = Some(differs.is_empty());
-        Ok(Some(FrameCpu { threads: cpu.device.threads(), ms: cpu.ms, ratio: ratio(cpu.ms, self.ms), equal, differs }))
+        let differs = differs(cpu)?.into_iter().map(Into::into).collect();
+        Ok(Some(FrameCpu::new(cpu.device.threads(), cpu.ms, self.ms, differs)))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::json::ErrorRecord;
 use crate::printer::Printer;
 use crate::say;
+use crate::text::shown;
 use pointmill::Error;
 use pointmill_io::{IoError, escape};
 use std::path::PathBuf;
@@ -27,10 +28,10 @@ impl Refused {
     }
 
     /// Reports the input on stderr and as a JSON line.
-    pub(crate) fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
+    fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
         say::error(&self.message);
         let Self { class, message, file, offset } = self;
-        let file = file.map(|file| file.to_string_lossy().into_owned());
+        let file = file.map(|file| shown(&file));
         let record = ErrorRecord {
             index: Some(index),
             input: Some(input.into()),
@@ -70,6 +71,17 @@ impl Trouble {
             Error::Cloud(_) => Refused::new("ShapeMismatch", name, e).into(),
             Error::OutOfMemory { .. } => Refused::new("OutOfMemory", name, e).into(),
             e => Self::Fatal(e.into()),
+        }
+    }
+
+    /// Reports the reasons of an input.
+    ///
+    /// # Errors
+    /// The failure that ends the command.
+    pub(crate) fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
+        match self {
+            Self::Fatal(failure) => Err(failure),
+            Self::Input(refused) => refused.into_iter().try_for_each(|refused| refused.tell(printer, index, input)),
         }
     }
 }

@@ -7,10 +7,10 @@ use clap::{ArgAction, Args};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Common options")]
 pub(crate) struct Global {
-    /// Device to work on: auto, cpu, cuda or cuda:I. auto takes the first GPU that answers, else the CPU, and prints its choice on stderr
+    /// Device to use: auto, cpu, cuda (the first GPU) or cuda:N (GPU number N, from 0). auto uses the first available GPU, or the CPU if there is none, and prints its choice on stderr
     #[arg(long, global = true, value_name = "DEVICE", default_value = "auto", value_parser = device::check_name)]
     pub(crate) device: String,
-    /// Print one JSON object a line instead of a table
+    /// Print one JSON object per line instead of a table
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Log to stderr: -v prints steps and times, -vv details

@@ -7,6 +7,6 @@ mod read;
 mod work;
 
 pub(crate) use global::Global;
-pub(crate) use parse::{message, names, parse_bytes, parse_numbers, parse_out_size, parse_voxel_size};
-pub(crate) use read::ReadArgs;
-pub(crate) use work::{BatchArgs, OnOom, ResumeArgs, WorkArgs};
+pub(crate) use parse::{message, names, parse_numbers, parse_out_size, parse_voxel_size};
+pub(crate) use read::{MemoryArgs, ReadArgs};
+pub(crate) use work::{BatchArgs, ConfigArgs, OnOom, ResumeArgs, WorkArgs};

@@ -23,7 +23,10 @@ pub(crate) fn parse_out_size(text: &str) -> Result<[u32; 3], String> {
 }
 
 fn parse_one_or_three<T: FromStr + Copy>(text: &str, kind: &str) -> Result<[T; 3], String> {
-    if text.contains(',') { parse_values(text, kind) } else { parse_values(text, kind).map(|[one]| [one; 3]) }
+    if !text.contains(',') {
+        return parse_values(text, kind).map(|[one]| [one; 3]);
+    }
+    parse_values(text, kind).map_err(|e| e.replacen("expected 3", "expected 1 or 3", 1))
 }
 
 /// A number of bytes; K, M and G count in 1024s.
@@ -35,7 +38,7 @@ pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => (text, 0),
     };
     let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|&n| n <= i64::MAX as u64);
-    bytes.ok_or_else(|| "expected a whole number of bytes, with K, M or G behind it or nothing".into())
+    bytes.ok_or_else(|| "expected a whole number of bytes, optionally followed by K, M or G".into())
 }
 
 /// Numbers with commas between them.
@@ -45,7 +48,7 @@ pub(crate) fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], Stri
 
 fn parse_values<T: FromStr, const N: usize>(text: &str, kind: &str) -> Result<[T; N], String> {
     let values: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
-    let expected = || if N == 1 { format!("a {kind}") } else { format!("{N} {kind}s with commas between") };
+    let expected = || if N == 1 { format!("a {kind}") } else { format!("{N} {kind}s separated by commas") };
     let values = values.map_err(|_| format!("expected {}", expected()))?;
     let count = values.len();
     values.try_into().map_err(|_| format!("expected {}, got {count}", expected()))

@@ -1,20 +1,20 @@
-//! Flags of commands that read clouds.
+//! Flags of commands that read files.
 
 use super::parse::{names, parse_bytes};
 use clap::Args;
 use pointmill_io::{Dataset, Format, Limits, ReadOptions};
 
 /// How inputs are read.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
     /// Data set of the inputs, which names format and columns. A --format or --columns that it does not have is an error
     #[arg(long, value_parser = names::<Dataset>(Dataset::NAMES))]
     pub(crate) dataset: Option<Dataset>,
-    /// Format of the inputs. By default the name decides (.bin kitti, .pcd.bin nuscenes, others by their extension), then the content
+    /// Format of the inputs. By default the file name decides: .bin is kitti, .pcd.bin is nuscenes, other formats have extensions of their own. If the name does not decide, the first bytes of the file do. bin is raw f32 rows with --columns values each
     #[arg(long, value_parser = names::<Format>(Format::NAMES))]
     pub(crate) format: Option<Format>,
-    /// Values per point in raw f32 files [default: 4, nuscenes 5]. Arrays must have this many columns if it is given
+    /// Number of values per point in raw f32 files: by default 4, in nuscenes files 5. If given, .npy and .npz inputs must have this number of columns too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub(crate) columns: Option<u32>,
     /// Scan of an E57 file, from 0 [default: all of them]
@@ -23,15 +23,23 @@ pub(crate) struct ReadArgs {
     /// Topic of a bag [default: its only one with clouds]
     #[arg(long, value_name = "NAME")]
     pub(crate) topic: Option<String>,
-    /// Most bytes that a compressed input may unpack to [default: npz 256 MiB or 100 times the file, a chunk of mcap alike, laz and compressed Arrow 16 MiB or 64 times, pcd 88 times]
+    /// Maximum number of bytes that a compressed input may unpack to. By default: npz and a chunk of mcap the larger of 256 MiB and 100 times the file size, laz and compressed Arrow the larger of 16 MiB and 64 times, pcd 88 times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) max_decoded_bytes: Option<u64>,
-    /// Most points of an input [default: 1073741824]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
-    pub(crate) max_input_points: Option<u64>,
-    /// Most bytes of memory for reading one input; K, M and G count in 1024s [default: 16G]
-    #[arg(long, value_name = "N[K|M|G]", value_parser = parse_bytes)]
-    pub(crate) max_memory: Option<u64>,
+    /// Maximum number of points of an input. An input with more is an error
+    #[arg(long, value_name = "N", default_value = "1073741824", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub(crate) max_input_points: u64,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
+}
+
+/// How much memory reading may take.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct MemoryArgs {
+    /// Maximum memory for reading one input, in bytes, or with K, M or G for 1024, 1024^2 or 1024^3 bytes
+    #[arg(long, value_name = "N[K|M|G]", default_value = "16G", value_parser = parse_bytes)]
+    max_memory: u64,
 }
 
 impl ReadArgs {
@@ -49,12 +57,14 @@ impl ReadArgs {
 
     /// The limits of the library.
     pub(crate) fn limits(&self) -> Limits {
-        let &Self { max_decoded_bytes, max_input_points, max_memory, .. } = self;
-        let default = Limits::default();
-        Limits {
-            max_points: max_input_points.or(default.max_points),
-            max_memory: max_memory.or(default.max_memory),
-            max_decoded_bytes,
-        }
+        let &Self { max_decoded_bytes, max_input_points, memory, .. } = self;
+        Limits { max_points: Some(max_input_points), max_decoded_bytes, ..memory.limits() }
+    }
+}
+
+impl MemoryArgs {
+    /// The limits of the library.
+    pub(crate) fn limits(self) -> Limits {
+        Limits { max_memory: Some(self.max_memory), ..Limits::default() }
     }
 }

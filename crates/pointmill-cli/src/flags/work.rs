@@ -6,21 +6,21 @@ use pointmill::{Device, Error};
 use std::path::PathBuf;
 
 /// How inputs are worked through.
-#[derive(Clone, Copy, Debug, Default, Args)]
+#[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Many inputs")]
 pub(crate) struct BatchArgs {
-    /// Begin no further input after one that fails. Inputs that are under way are finished
+    /// Stop after the first input that fails. Inputs that are being processed are finished; no other input is started
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Inputs to work on at a time. The output keeps the order of the inputs [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) jobs: Option<u16>,
+    /// Number of inputs to process at the same time, 1 to 256. The output keeps the order of the inputs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: u16,
 }
 
 impl BatchArgs {
     /// Inputs to work on at a time, never more than there are.
     pub(crate) fn lanes(self, inputs: usize) -> usize {
-        usize::from(self.jobs.unwrap_or(1)).min(inputs).max(1)
+        usize::from(self.jobs).min(inputs).max(1)
     }
 }
 
@@ -28,7 +28,7 @@ impl BatchArgs {
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Many inputs")]
 pub(crate) struct ResumeArgs {
-    /// Keep what earlier runs into the same folder finished from the same files with the same parameters, and do the rest
+    /// Skip each input that an earlier run into the same folder has finished, if the input file and the parameters have not changed. Process the others
     #[arg(long)]
     pub(crate) resume: bool,
 }
@@ -36,10 +36,10 @@ pub(crate) struct ResumeArgs {
 /// `--on-oom`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnOom {
-    /// Report that input as failed, and do the others
+    /// Report the input as failed, and continue with the others
     #[default]
     Fail,
-    /// Process that input on the CPU instead, and print a warning
+    /// Process the input on the CPU, and print a warning
     Cpu,
 }
 
@@ -51,20 +51,20 @@ impl OnOom {
 }
 
 /// Flags of every operator.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Many inputs")]
 pub(crate) struct WorkArgs {
     #[command(flatten)]
     pub(crate) batch: BatchArgs,
     #[command(flatten)]
     pub(crate) resume: ResumeArgs,
-    /// What to do with an input for which the GPU has too little memory
+    /// What to do if the GPU has too little memory for an input
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail")]
     pub(crate) on_oom: OnOom,
-    /// Run the CPU as well (if the device is the CPU: one thread beside all), check that all results are equal bit for bit, and compare the times
+    /// Process each input a second time on the CPU, check that all results are equal bit for bit (exit code 6 if not), and compare the times. If the device is the CPU, the second run uses one thread
     #[arg(long)]
     pub(crate) cpu: bool,
-    /// Print a line for every input, with its times
+    /// Print a line for each input, also for more than 20 inputs, with the times of reading and writing. This is not the long form of -v
     #[arg(long)]
     pub(crate) verbose: bool,
     #[command(flatten)]
@@ -75,10 +75,10 @@ pub(crate) struct WorkArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Configuration")]
 pub(crate) struct ConfigArgs {
-    /// Take flags from this TOML file; flags on the command line override it
+    /// Read flags from this TOML file. A flag on the command line overrides the file. --print-config prints such a file
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) config: Option<PathBuf>,
-    /// Print the flags in effect as such a file, and exit
+    /// Print the flags in effect as a TOML file for --config, and exit
     #[arg(long)]
     pub(crate) print_config: bool,
 }
@@ -88,10 +88,11 @@ impl WorkArgs {
     pub(crate) fn check_picture(&self, draws: bool) -> Result<(), Failure> {
         let flag = match self.batch.jobs {
             _ if !draws => return Ok(()),
-            Some(2..) => "--jobs",
+            2.. => "--jobs 2 or more",
             _ if self.resume.resume => "--resume",
             _ => return Ok(()),
         };
-        Err(Failure::Usage(format!("{flag}: expected no --visualize with it, which draws all inputs in their order")))
+        let told = format!("cannot be used with {flag}, because the picture shows all inputs in their order");
+        Err(Failure::Usage(format!("--visualize: {told}")))
     }
 }

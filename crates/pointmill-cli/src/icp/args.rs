@@ -12,48 +12,48 @@ pub(crate) struct Schedule(Vec<Stage>);
 /// `pointmill icp`
 #[derive(Debug, Args)]
 pub(crate) struct IcpArgs {
-    /// Cloud to move: a file of any format that `info` reads, or - for the standard input (with --format); in metres. A folder or a quoted pattern aligns each of its clouds with the target
+    /// Cloud to move: a file of any format that `info` reads, or - for the standard input (with --format); in metres. With a folder or a pattern in quotes, the command aligns each cloud with the target
     #[arg(value_name = "SOURCE")]
-    pub(crate) source: String,
+    pub(crate) source: PathBuf,
     /// Cloud to align with: a file, or -
     #[arg(value_name = "TARGET")]
-    pub(crate) target: String,
+    pub(crate) target: PathBuf,
 
-    /// Error metric to minimize: distances between points, from points to the planes at their neighbours, or between surface patches (generalized ICP)
+    /// Error metric to minimize. point-to-point: distances between points. point-to-plane: distances from points to the planes at their neighbours. gicp: distances between surface patches (generalized ICP)
     #[arg(long, default_value = "point-to-plane", value_parser = names::<Metric>(Metric::NAMES))]
     pub(crate) metric: Metric,
-    /// Search for neighbours; the result is the same with each
+    /// How to search for neighbours. The pose is the same with each value; only the time differs
     #[arg(long, default_value = "auto", value_parser = names::<Search>(Search::NAMES))]
     pub(crate) search: Search,
-    /// Ignore pairs that are farther apart than these metres [default: no limit]
+    /// Ignore pairs that are farther apart than this distance in metres [default: no limit]
     #[arg(long, value_name = "D", allow_negative_numbers = true)]
     pub(crate) max_distance: Option<f64>,
-    /// File with the pose to start from, in the format of `ndt align --guess` [default: the identity]
+    /// File with one pose to start from, in the format of `ndt score --pose` [default: the identity]
     #[arg(long, value_name = "POSE.txt")]
     pub(crate) guess: Option<PathBuf>,
-    /// Most iterations of a stage
+    /// Maximum number of iterations per stage
     #[arg(long, value_name = "N", default_value_t = IcpParams::default().max_iterations)]
     pub(crate) max_iterations: usize,
-    /// End a stage at a step shorter than this: the motion of the source points divided by their distance from their mean, both as root mean squares
+    /// End a stage when a step is shorter than this. The length of a step is the root mean square motion of the source points, divided by their root mean square distance from their mean
     #[arg(long, value_name = "T", default_value_t = IcpParams::default().step_tolerance, allow_negative_numbers = true)]
     pub(crate) step_tolerance: f64,
-    /// Stages, from coarse to fine. V is the edge of the cells whose points are merged into one (0 for all points), D the largest distance of a pair or `none`; both in metres
+    /// Stages, from coarse to fine, for example 1:5,0.25:1. V: voxel size in metres; the points of a voxel are merged into one; 0 keeps all points. D: maximum distance of a pair in metres, or `none`. Not allowed with --max-distance
     #[arg(long, value_name = "V:D,...", value_parser = parse_schedule, conflicts_with = "max_distance")]
     pub(crate) schedule: Option<Schedule>,
-    /// Weight of a pair by its residual, with a width in metres: none, huber:K, cauchy:K, geman-mcclure:K or tukey:K
+    /// Robust kernel that weights each pair by its residual: none, huber:K, cauchy:K, geman-mcclure:K or tukey:K. K is the width of the kernel in metres
     #[arg(long, value_name = "KERNEL", default_value = "none")]
     pub(crate) robust: Robust,
-    /// Leave out points at exactly (0, 0, 0), which some sensors return for no echo
+    /// Skip points at exactly (0, 0, 0). Some sensors report them for beams without an echo
     #[arg(long)]
     pub(crate) drop_zeros: bool,
 
-    /// Write the source in the frame of the target: all points with all columns; normals (nx, ny, nz) are rotated too. For many sources a folder that gets NAME.ply for each source NAME.*
+    /// Write the source in the frame of the target: all points with all columns; normals (nx, ny, nz) are rotated too. Several sources: a folder, in which each source NAME.* gets a file NAME.ply
     #[arg(long, value_name = "ALIGNED.ply|.pcd|.npz|DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a picture of the source moving onto the target: .gif pose by pose, .png before and after, .rrd for rerun (in a build with the feature rerun)
+    /// Write a picture of the source moving onto the target: .gif pose by pose, .png before and after, .rrd a recording for the viewer Rerun, which needs a build with `--features rerun`
     #[arg(long, value_name = "OUT.gif|.png|.rrd")]
     pub(crate) visualize: Option<PathBuf>,
-    /// Align again with each search, and plot the time of each iteration and the distance of the pairs. Brute force uses a part of large clouds and few iterations, unless --search asks for it
+    /// Repeat the alignment with each search, and plot the time of each iteration and the distance of the pairs. Brute force runs on a part of large clouds and for few iterations, unless --search is brute
     #[arg(long, value_name = "OUT.svg|.png")]
     pub(crate) plot: Option<PathBuf>,
 

@@ -1,27 +1,18 @@
 //! Runs `pointmill icp`. A source is an input; the target is prepared once for each device.
 
 use super::args::IcpArgs;
-use super::picture::{EXTENSIONS, Picture};
+use super::picture::{self, EXTENSIONS};
 use super::records::{Begin, Row, Totals};
-use super::target::{Onto, rows, warnings};
+use super::target::Onto;
 use super::{plot, report};
-use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble, state_of};
-use crate::device;
-use crate::failure::Failure;
-use crate::inputs::{Inputs, STDIN, Source, one_file, require_format};
-use crate::interrupt::{self, undivided};
-use crate::json::{Counts, Frame, Summary, differences};
-use crate::outputs::{Outputs, is_folder, plan_file};
-use crate::picture::require_one;
-use crate::printer::Printer;
-use crate::stats::milliseconds;
-use crate::text::shown;
+use crate::batch::prelude::*;
+use crate::inputs::require_format;
+use crate::outputs::has_extension;
+use pointmill::Device;
 use pointmill::icp::{Registration, Target};
-use pointmill::{Device, Error};
 use pointmill_io::{Format, ReadOptions, WriteOptions, write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The name of the command.
 const COMMAND: &str = "icp";
@@ -42,7 +33,7 @@ struct Icp<'a> {
 #[derive(Debug, Default)]
 struct Files<'a> {
     out: Option<&'static str>,
-    picture: Option<Picture<'a>>,
+    picture: Option<(&'a Path, &'static str)>,
     plot: Option<(&'a Path, &'static str)>,
 }
 
@@ -50,46 +41,43 @@ struct Files<'a> {
 pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let (options, params) = (args.read.options(), args.params());
     let resume = args.work.resume.resume;
-    let alone = one_file(std::slice::from_ref(&args.source)).is_some();
+    let alone = is_one_file(&args.source);
     let files = if alone {
         if resume {
-            return Err(Failure::Usage("--resume: expected a folder that outputs go to, got one source".into()));
+            return Err(Failure::Usage(
+                "--resume: needs several sources and --out with a folder, got one source".into(),
+            ));
         }
         Files::plan(args, &options)?
     } else {
         require_one("--visualize", args.visualize.as_deref(), "source")?;
         require_one("--plot", args.plot.as_deref(), "source")?;
-        if args.target == STDIN {
+        if is_stdin(&args.target) {
             require_format(&options)?;
         }
-        if resume && args.target == STDIN {
-            let told = "--resume: expected a target that is a file, since the standard input may be another each time";
+        if resume && is_stdin(&args.target) {
+            let told = "--resume: needs TARGET as a file, because the standard input can differ between runs";
             return Err(Failure::Usage(told.into()));
         }
         Files::default()
     };
     params.validate()?;
-    let mut inputs = Inputs::find(std::slice::from_ref(&args.source), options.clone())?;
-    let sources = std::mem::take(&mut inputs.sources);
+    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.source), options.clone())?;
     let device = device::open(device)?;
     let outputs = if alone { Outputs::one(args.out.as_deref()) } else { folder(args, &sources)? };
-    // Before they are read: a run that resumes sees a file that changes meanwhile.
-    let beside = [Some(Path::new(&args.target)), args.guess.as_deref()].map(|path| path.and_then(state_of));
-    let decides = format!("{COMMAND} {params:?} {options:?} {beside:?}");
+    // Before they are read, so that a run that resumes sees a file that changes meanwhile.
+    let shared: Vec<&Path> = std::iter::once(args.target.as_path()).chain(args.guess.as_deref()).collect();
+    let ledger = Ledger::of(&[&outputs], &format!("{COMMAND} {params:?} {options:?}"), resume)?;
     let job = Job {
-        name: COMMAND,
-        device: Some(&device),
-        sources: &sources,
-        batch: args.work.batch,
-        verbose: args.work.verbose,
-        ledger: Ledger::of(&[&outputs], &decides, resume)?,
+        ledger: ledger.map(|ledger| ledger.with_shared(&shared)),
         out: args.out.as_deref(),
         picture: args.visualize.as_deref(),
         writes: args.plot.is_some(),
+        ..Job::on(&device, COMMAND, &sources, &args.work)
     };
     let begin = Begin {
-        source: args.source.clone(),
-        target: args.target.clone(),
+        source: shown(&args.source),
+        target: shown(&args.target),
         guess: args.guess.as_deref().map(shown),
         params: params.clone(),
     };
@@ -102,26 +90,24 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
 /// A folder of aligned sources, or nothing.
 fn folder(args: &IcpArgs, sources: &[Source]) -> Result<Outputs, Failure> {
     let Some(out) = args.out.as_deref() else { return Outputs::plan(None, sources) };
-    let named = out.extension().and_then(|e| e.to_str()).is_some_and(|e| ALIGNED.contains(&e));
-    if named && !is_folder(out) {
+    if ALIGNED.iter().any(|extension| has_extension(out, extension)) && !out.is_dir() {
         let told = format!("--out {}: expected a folder, since there may be several sources", out.display());
         return Err(Failure::Usage(told));
     }
     let outputs = Outputs::folder("--out", out, ALIGNED[0], sources)?;
-    outputs.spare(std::iter::once(Path::new(&args.target)).chain(args.guess.as_deref()))?;
+    outputs.spare(std::iter::once(args.target.as_path()).chain(args.guess.as_deref()))?;
     Ok(outputs)
 }
 
 impl<'a> Files<'a> {
     fn plan(args: &'a IcpArgs, options: &ReadOptions) -> Result<Self, Failure> {
-        let names = [args.source.as_str(), args.target.as_str()];
-        if names == [STDIN; 2] {
-            return Err(Failure::Usage("-: expected once, found twice".into()));
+        let mut inputs: Vec<&Path> = vec![&args.source, &args.target];
+        inputs.retain(|input| !is_stdin(input));
+        match inputs.len() {
+            0 => return Err(Failure::Usage("-: can be used for one input only".into())),
+            1 => require_format(options)?,
+            _ => {}
         }
-        if names.contains(&STDIN) {
-            require_format(options)?;
-        }
-        let inputs: Vec<&Path> = names.into_iter().filter(|name| *name != STDIN).map(Path::new).collect();
         let file = |flag, path: &'a Option<PathBuf>, extensions: &[&'static str]| {
             let path = path.as_deref();
             path.map(|path| Ok::<_, Failure>((path, plan_file(flag, path, extensions, &inputs)?))).transpose()
@@ -135,7 +121,7 @@ impl<'a> Files<'a> {
             let told = format!("{}: expected files that differ, found it twice", twice[0].display());
             return Err(Failure::Usage(told));
         }
-        let picture = picture.map(|(path, extension)| Picture::plan(path, extension)).transpose()?;
+        picture.map_or(Ok(()), |(path, extension)| picture::check(path, extension))?;
         Ok(Self { out: out.map(|(_, extension)| extension), picture, plot })
     }
 }
@@ -151,49 +137,34 @@ impl Command for Icp<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let start = Instant::now();
-        let scan = self.inputs.scan(source)?;
-        let read_ms = milliseconds(start.elapsed());
-        interrupt::check()?;
+        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
         let name = source.name();
-        let blame = |e: Error| Trouble::blame("BadValue", e, &name);
+        let blame = |e| Trouble::blame("BadValue", e, &name);
         let from = rows(&scan).map_err(blame)?;
-        let called = station
-            .call(&name, |device| self.onto.on(device), |target| target.align(from, &self.onto.guess))
-            .map_err(blame)?;
-        interrupt::check()?;
+        let on = |device: &Device| self.onto.on(device);
+        let called = station.call(&name, blame, on, |target| target.align(from, &self.onto.guess))?;
         let compare = |cpu: &Called<'_, Arc<Target>, Registration>| Ok(differences(&called.found, &cpu.found));
         let cpu = called.compare(compare).map_err(blame)?;
-        let start = Instant::now();
-        let mut write_ms = None;
+        let mut written = None;
         if let Some(to) = self.outputs.place(index) {
-            let moved = scan.transformed(&called.found.target_from_source, self.onto.scan.is_f64());
             let format = self.files.out.unwrap_or(ALIGNED[0]).parse::<Format>().ok();
-            undivided(|| write(to, &moved, &WriteOptions { format })).map_err(Failure::from)?;
-            write_ms = Some(milliseconds(start.elapsed()));
+            written = Some(timed(|| -> Result<_, Failure> {
+                let moved = scan.transformed(&called.found.target_from_source, self.onto.scan.is_f64());
+                undivided(|| write(to, &moved, &WriteOptions { format }))?;
+                Ok(shown(to.path))
+            })?);
         }
-        if let Some(picture) = &self.files.picture {
-            picture.write(&scan, &self.onto.scan, &called.found)?;
+        if let Some((path, extension)) = self.files.picture {
+            picture::write(path, extension, [&scan, &self.onto.scan], &called.found)?;
         }
         if let Some((path, extension)) = self.files.plot {
-            let clouds = [&scan, &self.onto.scan];
-            plot::write(path, extension, &self.device, clouds, &self.onto, &called.found)?;
+            plot::write(path, extension, &self.device, &scan, &self.onto, &called.found)?;
         }
-        let (device, ms) = (called.device.to_string(), called.ms);
-        tracing::info!("{name}: {} points; read {read_ms} ms, aligned {ms} ms on {device}", scan.cloud.len());
         let [source_points, target_points] = [&scan, &self.onto.scan].map(|scan| scan.cloud.len());
-        Ok(Frame {
-            index,
-            input: name,
-            device: Some(device),
-            ms: Some(ms),
-            read_ms,
-            write_ms,
-            out: self.outputs.of(index).map(shown),
-            warnings: warnings(&scan),
-            cpu,
-            of: Row { found: called.found, source_points, target_points },
-        })
+        let of = Row { found: called.found.clone(), source_points, target_points };
+        let frame = called.on(Frame::read(index, name.clone(), read_ms, warnings_of_rows(&scan), of));
+        let (out, write_ms) = written.unzip();
+        Ok(Frame { cpu, out, write_ms, ..frame })
     }
 
     fn settled(&self, frame: &Frame<Row>) -> bool {
@@ -229,14 +200,7 @@ impl Command for Icp<'_> {
     }
 
     fn verdict(&self, summary: &Summary<Totals>) -> Result<(), Failure> {
-        let (inputs, done) = (summary.counts.inputs, summary.counts.done);
-        match done - summary.of.converged {
-            0 => Ok(()),
-            _ if inputs == 1 => {
-                let status = summary.of.status.map_or("", |status| status.as_str());
-                Err(Failure::No(format!("not converged: {status}")))
-            }
-            lost => Err(Failure::No(format!("not converged: {lost} of {done} source(s)"))),
-        }
+        let status = summary.of.status.map_or("", |status| status.as_str());
+        not_converged(summary.counts, summary.of.converged, status, Self::INPUT)
     }
 }

@@ -3,8 +3,11 @@
 use super::records::{Row, Totals};
 use crate::batch::Cell;
 use crate::json::{Frame, Summary};
-use crate::text::{LINES, counted, grouped, matrix_lines, percentiles, short, written};
+use crate::text::{LINES, counted, grouped, matrix_lines, percentiles, row, short, written};
 use pointmill::icp::{Fit, Iteration};
+
+/// The columns of the iterations.
+const WIDTHS: [usize; 7] = [10, 7, 12, 14, 14, 12, 10];
 
 /// A source alone: its iterations, its pose and how well it fits.
 pub(super) fn detail(frame: &Frame<Row>, device: &str) -> Vec<String> {
@@ -72,31 +75,21 @@ pub(super) fn lines(summary: &Summary<Totals>) -> Vec<String> {
 
 /// The iterations, a line each; of many the first and the last.
 fn trace_lines(trace: &[Iteration]) -> Vec<String> {
-    let titles = ["iteration", "stage", "pairs", "rmse m", "step m", "searched", "ms"].map(str::to_owned);
-    let mut lines = vec![line(&titles)];
+    let titles = ["iteration", "stage", "pairs", "rmse m", "step m", "searched", "ms"];
+    let mut lines = vec![row(titles, &WIDTHS)];
     let hidden = if trace.len() <= LINES { 0..0 } else { LINES / 2..trace.len() - LINES / 2 };
     for (i, at) in trace.iter().enumerate() {
         if i == hidden.start && !hidden.is_empty() {
             lines.push(format!("{:>10}", "..."));
         }
         if !hidden.contains(&i) {
-            lines.push(line(&[
-                i.to_string(),
-                at.stage.to_string(),
-                grouped(at.pairs),
-                metres(at.rmse),
-                metres(at.step),
-                grouped(at.searched),
-                short(at.timing.search_ms + at.timing.reduce_ms + at.timing.solve_ms),
-            ]));
+            let ms = at.timing.search_ms + at.timing.reduce_ms + at.timing.solve_ms;
+            let (stage, pairs, searched) = (at.stage.to_string(), grouped(at.pairs), grouped(at.searched));
+            let cells = [i.to_string(), stage, pairs, metres(at.rmse), metres(at.step), searched, short(ms)];
+            lines.push(row(cells, &WIDTHS));
         }
     }
     lines
-}
-
-fn line(cells: &[String; 7]) -> String {
-    let widths = [10, 7, 12, 14, 14, 12, 10];
-    cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect()
 }
 
 /// Metres with four digits, whether clouds are a bunny or a city.

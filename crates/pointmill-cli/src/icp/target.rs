@@ -1,16 +1,17 @@
 //! The target and the guess, which all sources share.
 
 use super::args::IcpArgs;
-use crate::batch::{Refused, Shared, Trouble};
+use crate::batch::{Shared, Trouble};
 use crate::failure::Failure;
-use crate::inputs::read_cloud;
+use crate::inputs::{read_cloud, rows, warnings_of_rows};
 use crate::pose;
 use crate::printer::Printer;
 use crate::say;
-use crate::stats::milliseconds;
+use crate::stats::{since, timed};
+use crate::text::shown;
 use pointmill::icp::{IcpParams, Target};
-use pointmill::{Device, Error, Pose, Rows};
-use pointmill_io::{Scan, Warning};
+use pointmill::{Device, Error, Pose};
+use pointmill_io::Scan;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,38 +38,36 @@ impl Onto {
         printer: &mut Printer,
     ) -> Result<Self, Failure> {
         let start = Instant::now();
+        let target = shown(&args.target);
         let mut failed = 0;
-        let mut refuse = |index: usize, input: &str, refused: Refused| {
+        let mut refuse = |index: usize, input: &str, trouble: Trouble| {
             failed += 1;
-            refused.tell(printer, sources + index, input)
+            trouble.tell(printer, sources + index, input)
         };
         let scan = match read_cloud(&args.target, &args.read.options()) {
             Ok(scan) => Some(scan),
-            Err(e) => refuse(0, &args.target, e.into()).map(|()| None)?,
+            Err(e) => refuse(0, &target, e.into()).map(|()| None)?,
         };
         let mut guess = Pose::IDENTITY;
         if let Some(path) = &args.guess {
             match pose::read_one(path) {
                 Ok(pose) => guess = pose,
-                Err(e) => refuse(1, &path.to_string_lossy(), e.into())?,
+                Err(e) => refuse(1, &shown(path), e.into())?,
             }
         }
-        let read_ms = milliseconds(start.elapsed());
+        let read_ms = since(start);
         let inputs = sources + 1 + usize::from(args.guess.is_some());
         let (Some(scan), 0) = (scan, failed) else { return Err(Failure::Inputs { failed, inputs }) };
-        let warnings = warnings(&scan);
-        warnings.iter().for_each(|warning| say::warning(format_args!("{}: {warning}", args.target)));
-        let start = Instant::now();
+        let warnings = warnings_of_rows(&scan);
+        warnings.iter().for_each(|warning| say::warning(format_args!("{target}: {warning}")));
         let mut onto = Self { scan, params, guess, prepared: Shared::default(), read_ms, ms: 0.0, warnings };
-        match onto.on(device).map_err(|e| Trouble::blame("BadValue", e, &args.target)) {
-            Ok(_) => {}
-            Err(Trouble::Fatal(failure)) => return Err(failure),
-            Err(Trouble::Input(refused)) => {
-                refused.into_iter().try_for_each(|refused| refused.tell(printer, sources, &args.target))?;
+        match timed(|| onto.on(device)).map_err(|e| Trouble::blame("BadValue", e, &target)) {
+            Ok((_, ms)) => onto.ms = ms,
+            Err(trouble) => {
+                trouble.tell(printer, sources, &target)?;
                 return Err(Failure::Inputs { failed: 1, inputs });
             }
         }
-        onto.ms = milliseconds(start.elapsed());
         Ok(onto)
     }
 
@@ -76,15 +75,4 @@ impl Onto {
     pub(super) fn on(&self, device: &Device) -> Result<Arc<Target>, Error> {
         self.prepared.get(device, || Target::new(&device.stream()?, rows(&self.scan)?, &self.params))
     }
-}
-
-/// The points of a cloud with every bit of the file.
-pub(super) fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
-    scan.xyz_f64.as_ref().map_or_else(|| Ok(Rows::from(&scan.cloud)), |xyz| Rows::f64(xyz, 3))
-}
-
-/// What is unusual about a cloud. A cast to `f32` is not, since alignment uses the `f64`.
-pub(super) fn warnings(scan: &Scan) -> Vec<String> {
-    let unusual = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
-    unusual.map(ToString::to_string).collect()
 }

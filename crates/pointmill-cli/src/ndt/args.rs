@@ -1,9 +1,8 @@
 //! Flags of `pointmill ndt`.
 
-use crate::flags::{ReadArgs, WorkArgs, names, parse_bytes};
+use crate::flags::{MemoryArgs, ReadArgs, WorkArgs, names};
 use clap::{Args, Subcommand};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
-use pointmill_io::Limits;
 use std::path::PathBuf;
 
 /// Edge of a cell in metres, unless a flag or a file gives another.
@@ -12,11 +11,11 @@ pub(crate) const RESOLUTION: f64 = 2.0;
 /// `pointmill ndt`
 #[derive(Debug, Subcommand)]
 pub(crate) enum NdtCommand {
-    /// Build the grid of all clouds, or one for each. Without an input, uses a built-in synthetic drive of 10 sweeps
+    /// Build one map of all clouds, or one map for each cloud. A map is a grid of cells. Without an input, the command uses 10 built-in synthetic sweeps
     Build(BuildArgs),
-    /// Merge moments that were summed apart, subtract some, and build the grid
+    /// Merge the moments of several runs of `ndt build --moments`, and build the map. Moments are the sums from which a map is built; --minus subtracts some
     Merge(MergeArgs),
-    /// Score how well scans fit a map at given poses
+    /// Score how well each scan fits a map at each given pose
     Score(ScoreArgs),
     /// Find the pose at which a scan fits a map best
     Align(AlignArgs),
@@ -25,52 +24,59 @@ pub(crate) enum NdtCommand {
 /// Which cells are kept.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct CellArgs {
-    /// Model of the covariance of a cell of n points with scatter S, if the map is not a grid yet: unbiased S / (n - 1), autoware (I + S) / (n - 1), which converges from farther away, population S / n [default: autoware]
-    #[arg(long, value_parser = names::<Covariance>(Covariance::NAMES))]
-    pub(crate) covariance: Option<Covariance>,
-    /// Leave out cells with fewer points [default: 6]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) min_points: Option<u32>,
-    /// Raise eigenvalues to at least this part of the largest one of their cell [default: 0.01]
-    #[arg(long, value_name = "R", allow_negative_numbers = true)]
-    pub(crate) eigen_ratio: Option<f64>,
+    /// Covariance of a cell with n points and scatter matrix S, the sum of squared deviations from the mean. unbiased: S / (n - 1). autoware: (I + S) / (n - 1); alignments converge from farther away. population: S / n
+    #[arg(long, default_value_t = NdtParams::default().covariance, value_parser = names::<Covariance>(Covariance::NAMES))]
+    covariance: Covariance,
+    /// Minimum number of points of a cell. Cells with fewer points are left out
+    #[arg(long, value_name = "N", default_value_t = NdtParams::default().min_points, allow_negative_numbers = true)]
+    min_points: u32,
+    /// Minimum ratio of each eigenvalue to the largest eigenvalue of the cell. Smaller eigenvalues are raised
+    #[arg(long, value_name = "R", default_value_t = NdtParams::default().eigen_ratio, allow_negative_numbers = true)]
+    eigen_ratio: f64,
 }
 
 impl CellArgs {
     /// The parameters of the library.
-    pub(crate) fn params(&self) -> NdtParams {
-        let default = NdtParams::default();
-        NdtParams {
-            min_points: self.min_points.unwrap_or(default.min_points),
-            covariance: self.covariance.unwrap_or(default.covariance),
-            eigen_ratio: self.eigen_ratio.unwrap_or(default.eigen_ratio),
-        }
+    pub(crate) const fn params(&self) -> NdtParams {
+        let &Self { covariance, min_points, eigen_ratio } = self;
+        NdtParams { covariance, min_points, eigen_ratio }
+    }
+
+    /// The first flag whose value is not the default.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let NdtParams { covariance, min_points, eigen_ratio } = NdtParams::default();
+        let given = [
+            ("--covariance", self.covariance != covariance),
+            ("--min-points", self.min_points != min_points),
+            ("--eigen-ratio", self.eigen_ratio != eigen_ratio),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
     }
 }
 
 /// `pointmill ndt build`
 #[derive(Debug, Args)]
 pub(crate) struct BuildArgs {
-    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "INPUT")]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<PathBuf>,
 
     /// Edge of a cell in metres
     #[arg(long, value_name = "M", default_value_t = RESOLUTION, allow_negative_numbers = true)]
     pub(crate) resolution: f64,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
-    /// Leave out points at exactly (0, 0, 0), which some sensors return for no echo
+    /// Skip points at exactly (0, 0, 0). Some sensors report them for beams without an echo
     #[arg(long)]
     pub(crate) drop_zeros: bool,
 
-    /// Write the grid of all inputs to GRID.npz, or a grid NAME.npz for each input NAME.* into a folder. A folder is one that exists, a name ending in /, or any name without .npz if the inputs are a folder or a pattern
+    /// Write the map. GRID.npz: one map of all inputs. A folder: one map NAME.npz for each input NAME.*. The path is a folder if it exists as a folder, if it ends in /, or if the inputs are a folder or a pattern and the path does not end in .npz
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the moments, which can be merged: OUT.arrow, or NAME.arrow for each input NAME.* into a folder
+    /// Write the moments for `ndt merge`. OUT.arrow: one file. A folder: one file NAME.arrow for each input NAME.*
     #[arg(long, value_name = "PATH")]
     pub(crate) moments: Option<PathBuf>,
-    /// Write a picture of the cells as ellipses over the points; the first one, if each input has a grid
+    /// Write a picture of the points with each cell as an ellipse. If each input has its own map, the picture shows the first
     #[arg(long, value_name = "OUT.png")]
     pub(crate) visualize: Option<PathBuf>,
 
@@ -83,23 +89,22 @@ pub(crate) struct BuildArgs {
 /// `pointmill ndt merge`
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Moments that `ndt build --moments` has written: files or quoted patterns, all of one resolution
+    /// Files that `ndt build --moments` has written, or patterns in quotes. All must have the same resolution
     #[arg(value_name = "A.arrow", required = true)]
-    pub(crate) inputs: Vec<String>,
-    /// Subtract these moments, after all others were added
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Moments to subtract after all others are added
     #[arg(long, value_name = "C.arrow")]
-    pub(crate) minus: Vec<String>,
+    pub(crate) minus: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) cells: CellArgs,
-    /// Most bytes of memory for reading one input; K, M and G count in 1024s [default: 16G]
-    #[arg(long, value_name = "N[K|M|G]", value_parser = parse_bytes)]
-    pub(crate) max_memory: Option<u64>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 
-    /// Write the grid
+    /// Write the map to this file
     #[arg(long, value_name = "GRID.npz")]
     pub(crate) out: Option<PathBuf>,
-    /// Write the moments
+    /// Write the merged moments to this file
     #[arg(long, value_name = "OUT.arrow")]
     pub(crate) moments: Option<PathBuf>,
 
@@ -107,30 +112,22 @@ pub(crate) struct MergeArgs {
     pub(crate) work: WorkArgs,
 }
 
-impl MergeArgs {
-    /// The limits of the library.
-    pub(crate) fn limits(&self) -> Limits {
-        let default = Limits::default();
-        Limits { max_memory: self.max_memory.or(default.max_memory), ..default }
-    }
-}
-
 /// A map and the scans to match with it.
 #[derive(Debug, Args)]
 pub(crate) struct MatchArgs {
-    /// Map: a grid (.npz), moments (.arrow), or clouds as a file, a folder of tiles or a quoted pattern
+    /// Map: a grid (.npz), moments (.arrow), or point clouds: a file, a folder of tiles, or a pattern in quotes. The flags of cells apply to moments and clouds only
     #[arg(long, value_name = "MAP")]
-    pub(crate) map: String,
-    /// Scan: a file of any format that `info` reads, or - for the standard input (with --format); in metres, in the frame of the sensor. A folder or a quoted pattern matches each of its scans at all poses
+    pub(crate) map: PathBuf,
+    /// Scan: a file of any format that `info` reads, or - for the standard input (with --format); in metres, in the frame of the sensor. With a folder or a pattern in quotes, the command matches each scan at every pose
     #[arg(long, value_name = "SCAN|DIR")]
-    pub(crate) scan: String,
+    pub(crate) scan: PathBuf,
 
-    /// Edge of a cell in metres, if the map is made of clouds [default: 2]
+    /// Edge of a cell in metres. By default that of the grid or the moments, and 2 for clouds
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) resolution: Option<f64>,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
-    /// Leave out points at exactly (0, 0, 0), which some sensors return for no echo, in the scan and in clouds of the map
+    /// Skip points at exactly (0, 0, 0). Some sensors report them for beams without an echo. This applies to the scan and to the clouds of the map
     #[arg(long)]
     pub(crate) drop_zeros: bool,
     #[command(flatten)]
@@ -144,9 +141,12 @@ pub(crate) struct MatchArgs {
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
-    /// Files of poses that take the scan to the map: 16 numbers, a 4x4 matrix row by row, or 6: x y z in metres, roll pitch yaw in radians; or one such pose a line. A rotation may be 0.001 off; then the nearest rotation is used
+    /// Files of poses from the frame of the scan to the frame of the map, one pose per line: 16 numbers (a 4x4 matrix, row by row), 12 (its first three rows, KITTI), 8 (time x y z qx qy qz qw, TUM) or 6 (x y z in metres, roll pitch yaw in radians). A file with one matrix may have one row per line. A rotation matrix may be up to 0.001 off per entry; the nearest rotation is used
     #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", required = true, num_args = 1..)]
     pub(crate) pose: Vec<PathBuf>,
+    /// Write a picture of the scan over the cells of the map, at the pose with the highest score
+    #[arg(help_heading = None::<&str>, long, value_name = "OUT.png")]
+    pub(crate) visualize: Option<PathBuf>,
 }
 
 /// `pointmill ndt align`
@@ -154,19 +154,19 @@ pub(crate) struct ScoreArgs {
 pub(crate) struct AlignArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
-    /// Files of poses to start from, in the format of `ndt score --pose` [default: the identity]
+    /// Files of poses to start from: 16, 12, 8 or 6 numbers per pose, as described at `ndt score --pose` [default: the identity]
     #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", num_args = 1..)]
     pub(crate) guess: Vec<PathBuf>,
-    /// Most iterations
+    /// Maximum number of iterations
     #[arg(help_heading = None::<&str>, long, value_name = "N", default_value_t = NdtAlignParams::default().max_iterations)]
     pub(crate) max_iterations: usize,
-    /// Longest step: the length of the vector of all six numbers of a pose
+    /// Maximum length of a step: the norm of its six numbers, metres and radians together
     #[arg(help_heading = None::<&str>, long, value_name = "L", default_value_t = NdtAlignParams::default().step_size, allow_negative_numbers = true)]
     pub(crate) step_size: f64,
-    /// End at a step shorter than this
+    /// Stop, converged, when a step is shorter than this
     #[arg(help_heading = None::<&str>, long, value_name = "L", default_value_t = NdtAlignParams::default().epsilon, allow_negative_numbers = true)]
     pub(crate) epsilon: f64,
-    /// Write a picture of the scan over the cells of the map before and after: .png side by side, .gif one after the other
+    /// Write a picture of the scan over the cells of the map, before and after the alignment: .png side by side, .gif as two frames
     #[arg(help_heading = None::<&str>, long, value_name = "OUT.png|.gif")]
     pub(crate) visualize: Option<PathBuf>,
 }

@@ -1,16 +1,16 @@
 //! The map that scans are matched with: a grid, or one made of moments and clouds.
 
 use super::args::{MatchArgs, RESOLUTION};
-use super::cloud::Cloud;
 use super::files::{is_moments, read_moments};
 use super::grid::{check, edge, warn_if_empty};
 use super::records::CellsRecord;
-use crate::batch::{Refused, Trouble};
+use crate::batch::Trouble;
 use crate::failure::Failure;
-use crate::inputs::{Inputs, STDIN, Source, require_format};
+use crate::inputs::{Inputs, Source, is_stdin, require_format, rows, warnings_of_rows};
+use crate::outputs::has_extension;
 use crate::pose;
 use crate::printer::Printer;
-use crate::stats::milliseconds;
+use crate::stats::since;
 use crate::text::shown;
 use crate::{interrupt, say};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
@@ -23,6 +23,7 @@ use std::time::Instant;
 /// The map as it was asked for.
 pub(super) struct Asked<'a> {
     args: &'a MatchArgs,
+    sources: Vec<Source>,
     inputs: Inputs,
     params: NdtParams,
     lattice: NdtLattice,
@@ -44,14 +45,14 @@ impl<'a> Asked<'a> {
         let params = args.cells.params();
         let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
         let options = args.read.options();
-        if args.map == STDIN && args.scan == STDIN {
-            return Err(Failure::Usage("-: expected once, found twice".into()));
+        if is_stdin(&args.map) && is_stdin(&args.scan) {
+            return Err(Failure::Usage("-: can be used for one input only".into()));
         }
-        if args.scan == STDIN {
+        if is_stdin(&args.scan) {
             require_format(&options)?;
         }
-        let inputs = Inputs::find(std::slice::from_ref(&args.map), options)?;
-        Ok(Self { args, inputs, params, lattice })
+        let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.map), options)?;
+        Ok(Self { args, sources, inputs, params, lattice })
     }
 
     /// The parameters of a map that is no grid yet.
@@ -69,9 +70,9 @@ impl<'a> Asked<'a> {
     ) -> Result<Map, Failure> {
         let start = Instant::now();
         let mut failed = 0;
-        let mut refuse = |index: usize, name: &str, refused: Refused| {
+        let mut refuse = |index: usize, name: &str, trouble: Trouble| {
             failed += 1;
-            refused.tell(printer, scans + index, name)
+            trouble.tell(printer, scans + index, name)
         };
         let mut poses = Vec::new();
         for (index, path) in files.iter().enumerate() {
@@ -87,11 +88,11 @@ impl<'a> Asked<'a> {
         let grid = self.grid(device, &mut warnings, &mut |index, name, e| refuse(files.len() + index, name, e))?;
         interrupt::check()?;
         let (Some(grid), 0) = (grid, failed) else {
-            return Err(Failure::Inputs { failed, inputs: scans + files.len() + self.inputs.sources.len() });
+            return Err(Failure::Inputs { failed, inputs: scans + files.len() + self.sources.len() });
         };
-        warn_if_empty(&self.args.map, &grid);
+        warn_if_empty(&shown(&self.args.map), &grid);
         warnings.iter().for_each(say::warning);
-        Ok(Map { grid: Arc::new(grid), poses, warnings, ms: milliseconds(start.elapsed()) })
+        Ok(Map { grid: Arc::new(grid), poses, warnings, ms: since(start) })
     }
 
     /// The grid, if every part of the map can be used.
@@ -99,32 +100,24 @@ impl<'a> Asked<'a> {
         &self,
         device: &Device,
         warnings: &mut Vec<String>,
-        refuse: &mut dyn FnMut(usize, &str, Refused) -> Result<(), Failure>,
+        refuse: &mut dyn FnMut(usize, &str, Trouble) -> Result<(), Failure>,
     ) -> Result<Option<NdtGrid>, Failure> {
-        if let [Source::File(path)] = &self.inputs.sources[..]
-            && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz"))
+        if let [Source::File(path)] = &self.sources[..]
+            && has_extension(path, "npz")
         {
             match self.ready_made(path, device) {
                 Ok(None) => {}
                 Ok(Some(grid)) => return Ok(Some(grid)),
-                Err(Trouble::Input(refused)) => {
-                    refused.into_iter().try_for_each(|refused| refuse(0, &self.args.map, refused))?;
-                    return Ok(None);
-                }
-                Err(Trouble::Fatal(failure)) => return Err(failure),
+                Err(trouble) => return refuse(0, &shown(path), trouble).map(|()| None),
             }
         }
         let mut builder = None;
         let mut whole = true;
-        for (index, source) in self.inputs.sources.iter().enumerate() {
+        for (index, source) in self.sources.iter().enumerate() {
             interrupt::check()?;
-            match self.add(&mut builder, source, device, warnings) {
-                Ok(()) => {}
-                Err(Trouble::Input(refused)) => {
-                    whole = false;
-                    refused.into_iter().try_for_each(|refused| refuse(index, &source.name(), refused))?;
-                }
-                Err(Trouble::Fatal(failure)) => return Err(failure),
+            if let Err(trouble) = self.add(&mut builder, source, device, warnings) {
+                whole = false;
+                refuse(index, &source.name(), trouble)?;
             }
         }
         match builder {
@@ -140,17 +133,12 @@ impl<'a> Asked<'a> {
             return Ok(None);
         }
         let (cells, lattice) = read_ndt_map_within(path, &limits)?;
-        let given = [
-            ("--covariance", self.args.cells.covariance.is_some()),
-            ("--min-points", self.args.cells.min_points.is_some()),
-            ("--eigen-ratio", self.args.cells.eigen_ratio.is_some()),
-        ];
-        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
-            let told = format!("{flag}: expected clouds or moments, got {}, whose cells are made", path.display());
-            return Err(Failure::Usage(told).into());
+        if let Some(flag) = self.args.cells.first_given() {
+            let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
+            return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")).into());
         }
         let grid = NdtGrid::from_cells(cells, lattice.unit(), &device.stream()?);
-        let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &path.to_string_lossy()))?;
+        let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &shown(path)))?;
         if self.args.resolution.is_some() && &self.lattice != grid.lattice() {
             let (asked, found) = (edge(self.lattice.unit()), edge(grid.lattice().unit()));
             let told =
@@ -187,14 +175,13 @@ impl<'a> Asked<'a> {
                 })
             }
             _ => {
-                let mut read = self.inputs.load_exact(source)?;
-                warnings.extend(read.warnings.drain(..).map(|warning| format!("{name}: {warning}")));
-                let (cloud, _) = Cloud::new(read, self.args.drop_zeros)?;
+                let (scan, _) = self.inputs.read_for_map(source, self.args.drop_zeros)?;
+                warnings.extend(warnings_of_rows(&scan).into_iter().map(|warning| format!("{name}: {warning}")));
                 let builder = match builder {
                     Some(builder) => builder,
                     None => builder.insert(start(RESOLUTION)?),
                 };
-                builder.add(cloud.view()?).map_err(|e| Trouble::blame("BadValue", e, &name))
+                builder.add(rows(&scan)?).map_err(|e| Trouble::blame("BadValue", e, &name))
             }
         }
     }

@@ -1,25 +1,16 @@
 //! Runs `pointmill ndt score` and `pointmill ndt align`. A scan is an input; the map is read or made once.
 
 use super::args::{AlignArgs, MatchArgs, ScoreArgs};
-use super::cloud::Cloud;
 use super::map::{Asked, Map};
-use super::picture::{Before, write_alignment};
+use super::picture::{At, write_alignment, write_score};
 use super::records::{AlignPose, MatchBegin, MatchRow, MatchTotals, PoseRecord, ScorePose};
 use super::report;
-use crate::batch::{Called, Cell, Command, Job, Ledger, Shared, Station, Trouble};
-use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, one_file};
-use crate::json::{Counts, Frame, Summary, differences};
-use crate::picture::{plan, require_one};
-use crate::printer::Printer;
-use crate::stats::milliseconds;
-use crate::{device, interrupt};
+use crate::batch::Shared;
+use crate::batch::prelude::*;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
-use pointmill::registration::Status;
 use pointmill::{Device, Error, Pose};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// What is done with every scan.
 struct Match<'a> {
@@ -43,7 +34,7 @@ enum Found {
 
 /// Runs `ndt score`.
 pub(super) fn score(args: &ScoreArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    run("ndt score", &args.matched, &args.pose, None, None, device, printer)
+    run("ndt score", &args.matched, &args.pose, None, args.visualize.as_deref(), device, printer)
 }
 
 /// Runs `ndt align`.
@@ -67,25 +58,16 @@ fn run(
     if let Some(params) = &align {
         params.validate()?;
     }
-    if one_file(std::slice::from_ref(&args.scan)).is_none() {
+    if !is_one_file(&args.scan) {
         require_one("--visualize", picture, "scan")?;
     }
-    picture.map(|path| plan(path, &["png", "gif"])).transpose()?;
-    let mut inputs = Inputs::find(std::slice::from_ref(&args.scan), args.read.options())?;
-    let sources = std::mem::take(&mut inputs.sources);
+    let pictures: &[&str] = if align.is_some() { &["png", "gif"] } else { &["png"] };
+    picture.map(|path| plan(path, pictures)).transpose()?;
+    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.read.options())?;
     let device = device::open(device)?;
-    let job = Job {
-        name,
-        device: Some(&device),
-        sources: &sources,
-        batch: args.work.batch,
-        verbose: args.work.verbose,
-        ledger: Ledger::of(&[], "", args.work.resume.resume)?,
-        out: None,
-        picture,
-        writes: false,
-    };
-    let (map, scan) = (args.map.clone(), args.scan.clone());
+    let ledger = Ledger::of(&[], "", args.work.resume.resume)?;
+    let job = Job { ledger, picture, ..Job::on(&device, name, &sources, &args.work) };
+    let (map, scan) = (shown(&args.map), shown(&args.scan));
     job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
     let map = asked.load(poses, &device, sources.len(), printer)?;
     let values = map.poses.iter().map(|(_, pose)| *pose).collect();
@@ -104,25 +86,16 @@ impl Match<'_> {
     }
 
     fn records(&self, found: &Found) -> Vec<PoseRecord> {
-        let poses = self.map.poses.iter().enumerate();
+        let poses = self.map.poses.iter().cloned().enumerate();
+        let score = |((index, (pose, target_from_source)), &fit): ((usize, (String, Pose)), &NdtFit)| {
+            PoseRecord::Score(ScorePose { index, pose, target_from_source, fit })
+        };
+        let align = |((index, (guess, _)), found): ((usize, (String, Pose)), &NdtRegistration)| {
+            PoseRecord::Align(Box::new(AlignPose { index, guess, found: found.clone() }))
+        };
         match found {
-            Found::Scored(fits) => {
-                let all = poses.zip(fits).map(|((index, (pose, at)), &fit)| ScorePose {
-                    index,
-                    pose: pose.clone(),
-                    target_from_source: *at,
-                    fit,
-                });
-                all.map(PoseRecord::Score).collect()
-            }
-            Found::Aligned(all) => {
-                let all = poses.zip(all).map(|((index, (guess, _)), found)| AlignPose {
-                    index,
-                    guess: guess.clone(),
-                    found: found.clone(),
-                });
-                all.map(|pose| PoseRecord::Align(Box::new(pose))).collect()
-            }
+            Found::Scored(fits) => poses.zip(fits).map(score).collect(),
+            Found::Aligned(all) => poses.zip(all).map(align).collect(),
         }
     }
 }
@@ -138,54 +111,38 @@ impl Command for Match<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<MatchRow>, Trouble> {
-        let start = Instant::now();
-        let mut read = self.inputs.load_exact(source)?;
+        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_for_map(source, self.args.drop_zeros))?;
         let name = source.name();
-        let (format, warnings) = (std::mem::take(&mut read.format), std::mem::take(&mut read.warnings));
-        let (scan, zeros) = Cloud::new(read, self.args.drop_zeros)?;
-        let read_ms = milliseconds(start.elapsed());
-        interrupt::check()?;
         let blame = |e| Trouble::blame("BadValue", e, &name);
-        let called = station.call(
-            &name,
-            |device| self.on(device),
-            |grid| match &self.align {
-                None => grid.score(scan.view()?, &self.values).map(Found::Scored),
-                Some(params) => grid.align(scan.view()?, &self.values, params).map(Found::Aligned),
-            },
-        );
-        let called = called.map_err(blame)?;
-        interrupt::check()?;
+        let on = |device: &Device| self.on(device);
+        let called = station.call(&name, blame, on, |grid| match &self.align {
+            None => grid.score(rows(&scan)?, &self.values).map(Found::Scored),
+            Some(params) => grid.align(rows(&scan)?, &self.values, params).map(Found::Aligned),
+        })?;
         let best = match &called.found {
             Found::Scored(fits) => highest(fits.iter().map(|fit| Some(fit.score))),
             Found::Aligned(all) => highest(all.iter().map(|one| one.converged().then_some(one.fit.score))),
         };
+        let poses = self.records(&called.found);
         let compare = |cpu: &Called<'_, Arc<NdtGrid>, Found>| {
-            let all = [&called.found, &cpu.found].map(|found| self.records(found));
-            let differ = all[0].iter().zip(&all[1]).flat_map(|(a, b)| differences(a, b));
-            Ok(differ.collect())
+            let others = self.records(&cpu.found);
+            Ok(poses.iter().zip(&others).flat_map(|(a, b)| differences(a, b)).collect())
         };
         let cpu = called.compare(compare).map_err(blame)?;
-        if let (Some(path), Found::Aligned(all)) = (self.picture, &called.found) {
-            let i = best.unwrap_or(0);
-            let fit = self.map.grid.score(scan.view()?, &self.values[i..=i])?[0];
-            write_alignment(path, &self.map.grid, &scan, Before { pose: self.values[i], fit }, &all[i])?;
+        if let Some(path) = self.picture {
+            let (i, grid) = (best.unwrap_or(0), &self.map.grid);
+            let fit = grid.score(rows(&scan)?, &self.values[i..=i])?[0];
+            let at = At { pose: self.values[i], fit };
+            match &called.found {
+                Found::Scored(_) => write_score(path, grid, &scan, at)?,
+                Found::Aligned(all) => write_alignment(path, grid, &scan, at, &all[i])?,
+            }
         }
-        let (points, ms, device) = (scan.len(), called.ms, called.device.to_string());
-        tracing::info!("{name}: {points} points, {format}; read {read_ms} ms, matched {ms} ms on {device}");
+        let (format, points) = (source.format(&scan), scan.cloud.len());
         let converged = self.align.as_ref().map(|_| best.is_some());
-        Ok(Frame {
-            index,
-            input: name,
-            device: Some(device),
-            ms: Some(ms),
-            read_ms,
-            write_ms: None,
-            out: None,
-            warnings,
-            cpu,
-            of: MatchRow { format, points, zeros, poses: self.records(&called.found), converged, best },
-        })
+        let of = MatchRow { format, points, zeros, poses, converged, best };
+        let frame = called.on(Frame::read(index, name.clone(), read_ms, warnings_of_rows(&scan), of));
+        Ok(Frame { cpu, ..frame })
     }
 
     fn add(&self, totals: &mut MatchTotals, frame: &mut Frame<MatchRow>) -> Result<(), Failure> {
@@ -225,17 +182,10 @@ impl Command for Match<'_> {
     }
 
     fn verdict(&self, summary: &Summary<MatchTotals>) -> Result<(), Failure> {
-        let (inputs, done) = (summary.counts.inputs, summary.counts.done);
-        match done - summary.of.converged.unwrap_or(done) {
-            0 => Ok(()),
-            _ if inputs == 1 => Err(Failure::No(format!("not converged: {}", stops(&summary.of.stops)))),
-            lost => Err(Failure::No(format!("not converged: {lost} of {done} scan(s)"))),
-        }
+        let (done, stops) = (summary.counts.done, &summary.of.stops);
+        let stops: Vec<_> = stops.iter().map(|status| status.as_str()).collect();
+        not_converged(summary.counts, summary.of.converged.unwrap_or(done), &stops.join(", "), Self::INPUT)
     }
-}
-
-fn stops(all: &[Status]) -> String {
-    all.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// The place of the highest score, the first of equal ones.

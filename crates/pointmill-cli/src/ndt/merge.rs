@@ -1,23 +1,16 @@
 //! Runs `pointmill ndt merge`. A file of moments is an input; they are added and subtracted in their order.
 
 use super::args::{MergeArgs, RESOLUTION};
-use super::files::{Files, read_moments};
-use super::grid::{check, finish, warn_if_empty};
+use super::files::{Targets, read_moments};
+use super::grid::{builder_of, check, finish, warn_if_empty};
 use super::records::{CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
-use crate::batch::{Cell, Command, Job, Trouble};
-use crate::failure::Failure;
-use crate::inputs::{Source, again};
-use crate::json::{Counts, Frame, Summary};
-use crate::printer::Printer;
-use crate::stats::milliseconds;
-use crate::text::grouped;
-use crate::{device, interrupt};
-use pointmill::ndt::{NdtBuilder, NdtParams};
+use crate::batch::prelude::*;
+use crate::inputs::{again, files};
+use pointmill::ndt::NdtParams;
 use pointmill::{Argument, Device, Error};
-use pointmill_io::{IoError, escape, find_inputs};
-use std::path::Path;
-use std::time::Instant;
+use pointmill_io::escape;
+use std::path::PathBuf;
 
 /// The name of the command.
 const COMMAND: &str = "ndt merge";
@@ -28,7 +21,7 @@ struct Merge<'a> {
     params: NdtParams,
     /// How many inputs are added; the rest is subtracted.
     plus: usize,
-    files: Files,
+    targets: Targets,
     device: Device,
 }
 
@@ -38,75 +31,46 @@ pub(super) fn run(args: &MergeArgs, device: &str, printer: &mut Printer) -> Resu
     check(RESOLUTION, &params)?;
     if args.work.resume.resume {
         return Err(Failure::Usage(
-            "--resume: expected a folder that outputs go to, got one grid of all inputs".into(),
+            "--resume: cannot be used with `ndt merge`, which builds one map of all inputs".into(),
         ));
     }
     let mut sources = find(&args.inputs)?;
     let plus = sources.len();
     sources.extend(find(&args.minus)?);
-    let files = Files { of_folder: false, grid: args.out.clone(), moments: args.moments.clone() };
-    let paths = sources.iter().filter_map(|s| if let Source::File(path) = s { Some(path.as_path()) } else { None });
-    files.check(&paths.collect::<Vec<_>>())?;
+    let (out, moments) = (args.out.as_deref(), args.moments.as_deref());
+    let targets = Targets::one(out, moments, &sources)?;
     let device = device::open(device)?;
-    let job = Job {
-        name: COMMAND,
-        device: Some(&device),
-        sources: &sources,
-        batch: args.work.batch,
-        verbose: args.work.verbose,
-        ledger: None,
-        out: args.out.as_deref(),
-        picture: None,
-        writes: args.moments.is_some(),
-    };
+    let job = Job { out, writes: moments.is_some(), ..Job::on(&device, COMMAND, &sources, &args.work) };
     let minus = sources.len() - plus;
     job.begin(MergeBegin { minus, params: CellsRecord { resolution: None, params } }, printer)?;
-    job.run(&Merge { args, params, plus, files, device: device.clone() }, printer)
+    job.run(&Merge { args, params, plus, targets, device: device.clone() }, printer)
 }
 
-/// The files that arguments name. A pattern without a match fails in its turn.
-fn find(args: &[String]) -> Result<Vec<Source>, Failure> {
-    let mut all = Vec::new();
-    for arg in args {
-        // Folders are searched for clouds; here a folder is a file that does not open.
-        if Path::new(arg).is_dir() {
-            all.push(Source::File(arg.into()));
-            continue;
-        }
-        match find_inputs(std::slice::from_ref(arg)) {
-            Ok(found) => all.extend(found.into_iter().map(|f| f.map_or_else(Source::Nothing, Source::File))),
-            Err(e @ IoError::InvalidArgument(_)) => return Err(e.into()),
-            Err(e) => all.push(Source::Nothing(e)),
-        }
-    }
-    Ok(all)
+/// The files that arguments name. Folders are searched for clouds elsewhere; here a folder is a file that does not open.
+fn find(args: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+    let found = args.iter().map(|arg| if arg.is_dir() { Ok(vec![Source::File(arg.clone())]) } else { files(arg) });
+    Ok(found.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
 impl Command for Merge<'_> {
     type Lane = ();
     type Row = MergeRow;
     type Totals = GridTotals;
-    const INPUT: &'static str = "input";
+    const ON_DEVICE: bool = false;
 
     fn lane(&self) -> Result<(), Failure> {
         Ok(())
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
-        let start = Instant::now();
-        let moments = match source {
-            Source::File(path) => read_moments(path, &self.args.limits())?,
-            Source::Nothing(e) => return Err(again(e).into()),
+        let (moments, read_ms) = timed(|| match source {
+            Source::File(path) => read_moments(path, &self.args.memory.limits()),
+            Source::Nothing(e) => Err(again(e)),
             Source::Stdin | Source::Cloud(_) | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
-        };
-        let read_ms = milliseconds(start.elapsed());
-        let (input, points, cells) = (source.name(), moments.points(), moments.len());
-        tracing::info!(
-            "{input}: {points} points in {cells} cells of {} m; read {read_ms} ms",
-            moments.lattice().unit()
-        );
-        let of = MergeRow { points, cells, minus: index >= self.plus, moments: Some(moments) };
-        Ok(Frame::read(index, input, read_ms, vec![], of))
+        })?;
+        let (points, cells, minus) = (moments.points(), moments.len(), index >= self.plus);
+        let of = MergeRow { points, cells, minus, moments: Some(moments) };
+        Ok(Frame::read(index, source.name(), read_ms, vec![], of))
     }
 
     fn add(&self, totals: &mut GridTotals, frame: &mut Frame<MergeRow>) -> Result<(), Failure> {
@@ -136,22 +100,12 @@ impl Command for Merge<'_> {
         let (Some((moments, _)), true) = (totals.sum.take(), counts.done == counts.inputs) else {
             return Err(Failure::Inputs { failed: counts.failed, inputs: counts.inputs });
         };
-        interrupt::check()?;
-        let mut builder = NdtBuilder::new(&self.device.stream()?, moments.lattice().unit(), &self.params)?;
-        builder.merge(&moments)?;
-        let made = finish(&mut builder, None, &self.params, &self.device, &self.args.work)?;
-        interrupt::check()?;
-        warn_if_empty("all moments", &made.grid);
-        self.files.write(&mut builder, &made.grid)?;
-        let report = made.grid.report();
-        totals.points = report.points as usize;
-        totals.resolution = made.grid.lattice().unit();
-        totals.voxels = made.grid.len();
-        totals.report = Some(*report);
-        totals.finish_ms = Some(made.ms);
-        totals.finish_cpu = made.cpu;
-        totals.moments = self.files.names()[1].take();
-        Ok(totals.finish_cpu.as_ref().is_none_or(|cpu| cpu.equal == Some(true)))
+        let mut builder = builder_of(&self.device, &moments, &self.params)?;
+        let grid = finish(&mut builder, None, &self.params, &self.device, &self.args.work, totals)?;
+        warn_if_empty("all moments", &grid);
+        totals.points = grid.report().points as usize;
+        [_, totals.moments] = self.targets.write(0, &mut builder, &grid)?;
+        Ok(totals.equal())
     }
 
     fn lines(&self, summary: &Summary<GridTotals>) -> Vec<String> {

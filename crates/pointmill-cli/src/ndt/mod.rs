@@ -2,7 +2,6 @@
 
 mod args;
 mod build;
-mod cloud;
 mod files;
 mod grid;
 mod map;

@@ -1,12 +1,12 @@
 //! `--visualize` of `ndt`: cells as ellipses over points, and a scan before and after it was aligned.
 
-use super::cloud::Cloud;
 use super::grid::edge;
 use crate::failure::Failure;
 use crate::picture::save;
 use crate::text::grouped;
 use pointmill::Pose;
 use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration};
+use pointmill_io::Scan;
 use pointmill_view::{
     Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture, require_memory,
 };
@@ -20,34 +20,51 @@ const FRAME_MS: u32 = 800;
 pub(super) struct MapPicture {
     path: PathBuf,
     points: Vec<[f64; 3]>,
+    is_written: bool,
 }
 
 impl MapPicture {
     pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.into(), points: Vec::new() }
+        Self { path: path.into(), points: Vec::new(), is_written: false }
     }
 
-    /// Keeps points to be drawn.
-    pub(super) fn add_points(&mut self, cloud: &Cloud) -> Result<(), Failure> {
-        require_memory(0, self.points.len() + cloud.len())?;
-        self.points.extend(cloud.xyz());
-        Ok(())
+    /// Keeps the points of an input. If each input has a grid, the first is drawn at once.
+    pub(super) fn add(&mut self, scan: &Scan, grid: Option<&NdtGrid>) -> Result<(), Failure> {
+        if self.is_written {
+            return Ok(());
+        }
+        require_memory(0, self.points.len() + scan.cloud.len())?;
+        self.points.extend(scan.xyz());
+        grid.map_or(Ok(()), |grid| self.write(grid))
     }
 
     /// Draws the cells over the points.
-    pub(super) fn write(&self, grid: &NdtGrid) -> Result<(), Failure> {
-        let cells = grid.read()?;
-        require_memory(1, self.points.len() + cells.len())?;
-        let left = format!("{} points", grouped(self.points.len()));
-        let right = format!("{} cells of {} m", grouped(cells.len()), edge(grid.lattice().unit()));
-        let picture = ndt_map_picture(&self.points, ellipsoids(&cells), [&left, &right]);
-        save(&self.path, 1, || Ok(picture.encode_png()))
+    pub(super) fn write(&mut self, grid: &NdtGrid) -> Result<(), Failure> {
+        self.is_written = true;
+        let points = format!("{} points", grouped(self.points.len()));
+        let cells = format!("{} cells of {} m", grouped(grid.len()), edge(grid.lattice().unit()));
+        write_map(&self.path, &self.points, grid, [&points, &cells])
     }
 }
 
-/// A scan at its guess.
+/// Draws the cells of a map over points.
+fn write_map(path: &Path, points: &[[f64; 3]], grid: &NdtGrid, titles: [&str; 2]) -> Result<(), Failure> {
+    let cells = grid.read()?;
+    require_memory(1, points.len() + cells.len())?;
+    save(path, 1, || Ok(ndt_map_picture(points, ellipsoids(&cells), titles).encode_png()))
+}
+
+/// Draws a scan over the cells of a map, at a pose.
+pub(super) fn write_score(path: &Path, grid: &NdtGrid, scan: &Scan, at: At) -> Result<(), Failure> {
+    let points: Vec<_> = scan.xyz().into_iter().map(|p| at.pose.apply(p)).collect();
+    let left = format!("{} points over {} cells", grouped(points.len()), grouped(grid.len()));
+    let right = format!("NVTL {:.3}, probability {:.3}", at.fit.nvtl, at.fit.transform_probability);
+    write_map(path, &points, grid, [&left, &right])
+}
+
+/// A pose, and how well a scan fits there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
+pub(super) struct At {
     pub(super) pose: Pose,
     pub(super) fit: NdtFit,
 }
@@ -56,15 +73,15 @@ pub(super) struct Before {
 pub(super) fn write_alignment(
     path: &Path,
     grid: &NdtGrid,
-    scan: &Cloud,
-    before: Before,
+    scan: &Scan,
+    before: At,
     found: &NdtRegistration,
 ) -> Result<(), Failure> {
     let cells = grid.read()?;
     let note =
         |fit: &NdtFit| NdtFitNote { nvtl: fit.nvtl, transform_probability: fit.transform_probability, error: None };
     let notes = [note(&before.fit), note(&found.fit)];
-    require_memory(2, 3 * scan.len() + cells.len())?;
+    require_memory(2, 3 * scan.cloud.len() + cells.len())?;
     let points = scan.xyz();
     let [before, after] =
         [before.pose, found.target_from_source].map(|pose| points.iter().map(|p| pose.apply(*p)).collect::<Vec<_>>());

@@ -21,7 +21,7 @@ pub(crate) struct BuildBegin {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct BuildRow {
     /// The format of the input, or `synthetic`.
-    pub(super) format: String,
+    pub(super) format: &'static str,
     /// The type of the coordinates, `f32` or `f64`.
     pub(super) element: &'static str,
     /// Points of the input.
@@ -104,7 +104,7 @@ pub(crate) struct MatchBegin {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MatchRow {
     /// The format of the scan.
-    pub(super) format: String,
+    pub(super) format: &'static str,
     /// Points of the scan that were matched.
     pub(super) points: usize,
     /// Points of the scan at (0, 0, 0) that were left out; 0 without `--drop-zeros`.
@@ -147,6 +147,13 @@ pub(crate) struct MatchTotals {
     /// Why the alignments of the last scan ended.
     #[serde(skip)]
     pub(super) stops: Vec<Status>,
+}
+
+impl GridTotals {
+    /// Whether the CPU made the same grid of all moments, if it made one.
+    pub(super) fn equal(&self) -> bool {
+        self.finish_cpu.as_ref().is_none_or(|cpu| cpu.equal == Some(true))
+    }
 }
 
 /// The parameters of the cells.

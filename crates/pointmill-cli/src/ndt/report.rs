@@ -8,10 +8,10 @@ use crate::text::{counted, grouped, matrix_lines, percentiles, short, shortened,
 use pointmill::ndt::{NdtFit, NdtReport};
 
 /// The cells of an input of `build`.
-pub(super) fn build_cells(row: &BuildRow, one: bool) -> Vec<Cell> {
+pub(super) fn build_cells(row: &BuildRow, tiles: bool) -> Vec<Cell> {
     let report = row.report.unwrap_or_default();
     let mut cells = vec![("points", grouped(row.points - row.zeros))];
-    if !one {
+    if tiles {
         cells.extend([("cells", grouped(report.cells)), ("voxels", grouped(report.voxels))]);
     }
     cells
@@ -48,8 +48,8 @@ pub(super) fn grid_lines(summary: &Summary<GridTotals>) -> Vec<String> {
 fn cells_of(report: &NdtReport) -> String {
     let NdtReport { non_finite, cells, sparse, degenerate, clamped, .. } = *report;
     format!(
-        "{} cells: {} of too few points, {} without extent; {} voxels with a raised eigenvalue; {} points not finite",
-        grouped(cells),
+        "{}: {} with too few points, {} without extent; {} voxels with a raised eigenvalue; {} points not finite",
+        counted(cells, "cell"),
         grouped(sparse),
         grouped(degenerate),
         grouped(clamped),

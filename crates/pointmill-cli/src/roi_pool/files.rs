@@ -2,7 +2,8 @@
 
 use super::args::RoiPoolArgs;
 use crate::failure::Failure;
-use crate::inputs::{STDIN, SYNTHETIC, read_cloud, require_format};
+use crate::inputs::{SYNTHETIC, is_stdin, read_cloud, require_format};
+use crate::text::shown;
 use pointmill::roi_pool::Scene;
 use pointmill::{Error, PointCloud, Rows, f16};
 use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, Limits, ReadOptions, Warning, read_npy_within};
@@ -11,79 +12,79 @@ use std::path::{Path, PathBuf};
 
 /// The built-in scene: boxes, points, channels, seed.
 const STREET: (usize, usize, usize, u64) = (128, 16_000, 16, 0);
+/// What files are for, in the order of reports.
+pub(super) const ROLES: [&str; 3] = ["boxes", "points", "features"];
+pub(super) const BOXES: usize = 0;
+pub(super) const POINTS: usize = 1;
+pub(super) const FEATURES: usize = 2;
 /// Values a box has.
 const BOX_COLUMNS: usize = 7;
 
 /// Where boxes, points and features come from.
 #[derive(Clone, Debug)]
-pub(crate) enum Sources {
-    Street { features: bool },
-    Files { boxes: PathBuf, points: String, features: Option<PathBuf>, options: ReadOptions },
+pub(super) enum Sources {
+    Street {
+        features: bool,
+    },
+    /// The files of boxes, points and, if they are pooled, features.
+    Files(Vec<PathBuf>),
 }
 
 /// What was read.
 #[derive(Debug)]
-pub(crate) struct Loaded {
+pub(super) struct Loaded {
     /// `[B, 7]`, flat.
-    pub(crate) boxes: Vec<f32>,
-    pub(crate) points: PointCloud,
+    pub(super) boxes: Vec<f32>,
+    pub(super) points: PointCloud,
     /// `None` if nothing is pooled.
-    pub(crate) features: Option<Features>,
+    pub(super) features: Option<Features>,
     /// What is unusual, each with the name of its file.
-    pub(crate) warnings: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// Features in the type that they have in their file.
 #[derive(Debug)]
-pub(crate) enum Features {
+pub(super) enum Features {
     F32(Vec<f32>, usize),
     F16(Vec<f16>, usize),
 }
 
 impl Sources {
     /// The files that the arguments name, or the built-in street if they name none.
-    pub(crate) fn of(args: &RoiPoolArgs) -> Result<Self, Failure> {
+    pub(super) fn of(args: &RoiPoolArgs) -> Result<Self, Failure> {
         let pools = args.inside.is_none();
-        let needed = if pools { &["--boxes", "--points", "--features"][..] } else { &["--boxes", "--points"] };
-        let (boxes, points, features) = (args.boxes.as_ref(), args.points.as_ref(), args.features.as_ref());
-        let given = [boxes.is_some(), points.is_some(), features.is_some()];
-        let given: Vec<_> = needed.iter().zip(given).collect();
-        if given.iter().all(|(_, given)| !given) {
+        let all = [("--boxes", &args.boxes), ("--points", &args.points), ("--features", &args.features)];
+        let needed = &all[..2 + usize::from(pools)];
+        let given: Vec<PathBuf> = needed.iter().filter_map(|(_, path)| (*path).clone()).collect();
+        if given.is_empty() {
             return Ok(Self::Street { features: pools });
         }
-        let missing: Vec<_> = given.iter().filter(|(_, given)| !given).map(|&(&name, _)| name).collect();
-        let (Some(boxes), Some(points), []) = (boxes, points, &missing[..]) else {
+        if given.len() < needed.len() {
+            let missing: Vec<_> = needed.iter().filter(|(_, path)| path.is_none()).map(|(flag, _)| *flag).collect();
+            let needed: Vec<_> = needed.iter().map(|(flag, _)| *flag).collect();
             let (missing, all) = (missing.join(" and "), needed.join(", "));
-            return Err(Failure::Usage(format!(
-                "roi-pool: expected {missing} too, or none of {all} for the built-in street"
-            )));
-        };
-        let options = args.read.options();
-        if points == STDIN {
-            require_format(&options)?;
+            let told = format!("roi-pool: also needs {missing}. Without {all} the command uses a built-in street");
+            return Err(Failure::Usage(told));
         }
-        Ok(Self::Files { boxes: boxes.clone(), points: points.clone(), features: features.cloned(), options })
+        if is_stdin(&given[POINTS]) {
+            require_format(&args.read.options())?;
+        }
+        Ok(Self::Files(given))
     }
 
     /// The names of boxes, points and, if they are pooled, features.
-    pub(crate) fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         match self {
             Self::Street { features } => vec![SYNTHETIC.into(); 2 + usize::from(*features)],
-            Self::Files { boxes, points, features, .. } => {
-                let shown = |path: &PathBuf| path.to_string_lossy().into_owned();
-                [shown(boxes), points.clone()].into_iter().chain(features.as_ref().map(shown)).collect()
-            }
+            Self::Files(files) => files.iter().map(|file| shown(file)).collect(),
         }
     }
 
     /// The files.
-    pub(crate) fn paths(&self) -> Vec<&Path> {
+    pub(super) fn paths(&self) -> Vec<&Path> {
         match self {
             Self::Street { .. } => vec![],
-            Self::Files { boxes, points, features, .. } => {
-                let points = Some(Path::new(points)).filter(|p| p.as_os_str() != STDIN);
-                [boxes.as_path()].into_iter().chain(points).chain(features.as_deref()).collect()
-            }
+            Self::Files(files) => files.iter().map(PathBuf::as_path).filter(|file| !is_stdin(file)).collect(),
         }
     }
 
@@ -91,21 +92,20 @@ impl Sources {
     ///
     /// # Errors
     /// The reason for each file that cannot be used.
-    pub(crate) fn load(&self) -> Result<Loaded, Vec<IoError>> {
-        let (boxes, points, features, options) = match self {
+    pub(super) fn load(&self, options: &ReadOptions) -> Result<Loaded, Vec<IoError>> {
+        let files = match self {
             Self::Street { features } => return Ok(street(*features)),
-            Self::Files { boxes, points, features, options } => (boxes, points, features, options),
+            Self::Files(files) => files,
         };
-        let (mut warnings, mut refused) = (Vec::new(), [None, None, None]);
-        let mut keep = |role: usize, error: IoError| refused[role] = Some(error);
-        let box_values = read_boxes(boxes, &options.limits, &mut warnings).map_err(|e| keep(0, e)).ok();
-        let scan = read_cloud(points, options).map_err(|e| keep(1, e)).ok();
+        let (mut warnings, mut refused) = (Vec::new(), Vec::new());
+        let boxes = read_boxes(&files[BOXES], &options.limits, &mut warnings);
+        let boxes = boxes.map_err(|e| refused.push(e)).ok();
+        let scan = read_cloud(&files[POINTS], options).map_err(|e| refused.push(e)).ok();
         let rows = scan.as_ref().map(|scan| scan.cloud.len());
-        let features = features.as_deref().map(|path| read_features(path, &options.limits, rows, &mut warnings));
-        let features = features.transpose().map_err(|e| keep(2, e)).ok();
-        let (Some(boxes), Some(scan), Some(features)) = (box_values, scan, features) else {
-            return Err(refused.into_iter().flatten().collect());
-        };
+        let features = files.get(FEATURES).map(|path| read_features(path, &options.limits, rows, &mut warnings));
+        let features = features.transpose().map_err(|e| refused.push(e)).ok();
+        let (Some(boxes), Some(scan), Some(features)) = (boxes, scan, features) else { return Err(refused) };
+        let points = files[POINTS].display();
         warnings.extend(scan.warnings.iter().map(|warning| format!("{points}: {warning}")));
         Ok(Loaded { boxes, points: scan.cloud, features, warnings })
     }
@@ -113,7 +113,7 @@ impl Sources {
 
 impl Features {
     /// The values, as the library takes them.
-    pub(crate) fn input(&self) -> Result<Rows<'_>, Error> {
+    pub(super) fn input(&self) -> Result<Rows<'_>, Error> {
         match self {
             Self::F32(values, channels) => Rows::new(values, *channels),
             Self::F16(values, channels) => Rows::new(values, *channels),
@@ -123,12 +123,21 @@ impl Features {
 
 impl Loaded {
     /// The number of boxes.
-    pub(crate) const fn num_boxes(&self) -> usize {
+    pub(super) const fn num_boxes(&self) -> usize {
         self.boxes.len() / BOX_COLUMNS
     }
 
+    /// Values per feature, and their type.
+    pub(super) const fn features_type(&self) -> (Option<usize>, Option<&'static str>) {
+        match &self.features {
+            Some(Features::F32(_, channels)) => (Some(*channels), Some("f32")),
+            Some(Features::F16(_, channels)) => (Some(*channels), Some("f16")),
+            None => (None, None),
+        }
+    }
+
     /// Boxes and points, as the library takes them.
-    pub(crate) fn scene(&self) -> Result<Scene<'_>, Error> {
+    pub(super) fn scene(&self) -> Result<Scene<'_>, Error> {
         Ok(Scene::new(Rows::new(&self.boxes, BOX_COLUMNS)?, &self.points))
     }
 }

@@ -1,15 +1,17 @@
-//! The task on a device.
+//! The task on a device, and its answer.
 
-use super::answer::Answer;
-use super::args::{Inside, Task};
+use super::args::Task;
 use super::files::Loaded;
-
-use pointmill::roi_pool::{BoxLists, PointsInBoxes, RoiPooled, RoiPooler};
-use pointmill::{Buffer, Device, Error, Stream};
+use super::records::ReportRecord;
+use crate::failure::Failure;
+use crate::interrupt::undivided;
+use pointmill::roi_pool::{BoxArrays, BoxFound, PointsInBoxes, Report, RoiArrays, RoiPooled, RoiPooler};
+use pointmill::{ArrayView, Device, Error, NamedArrays, Stream};
+use pointmill_io::{Place, write_npz, write_result};
 
 /// A stream and the memory of its calls.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(super) struct Lane {
     stream: Stream,
     work: Work,
 }
@@ -17,21 +19,21 @@ pub(crate) struct Lane {
 #[derive(Debug)]
 enum Work {
     Pool { pooler: RoiPooler, pooled: Box<RoiPooled> },
-    Inside { tester: PointsInBoxes, found: Found },
+    Inside { tester: PointsInBoxes, found: BoxFound },
 }
 
-/// The result of `--inside`.
+/// The result of a task.
 #[derive(Debug)]
-enum Found {
-    Part(Buffer<i32>),
-    All(Buffer<u32>),
-    Count(Buffer<i32>),
-    Crop(BoxLists),
+pub(super) enum Answer {
+    Pool(Box<RoiArrays>),
+    /// A pooling whose arrays are not wanted.
+    Counted(Report),
+    Inside(BoxArrays),
 }
 
 impl Lane {
     /// Checks the parameters of the task.
-    pub(crate) fn new(device: &Device, task: &Task) -> Result<Self, Error> {
+    pub(super) fn new(device: &Device, task: &Task) -> Result<Self, Error> {
         let stream = device.stream()?;
         let work = match task {
             Task::Pool(params) => {
@@ -39,14 +41,9 @@ impl Lane {
                 let pooled = Box::new(pooler.output()?);
                 Work::Pool { pooler, pooled }
             }
-            Task::Inside(inside, params) => {
+            Task::Inside(query, params) => {
                 let tester = PointsInBoxes::new(&stream, *params)?;
-                let found = match inside {
-                    Inside::Part => Found::Part(stream.alloc(0)?),
-                    Inside::All => Found::All(stream.alloc(0)?),
-                    Inside::Count => Found::Count(stream.alloc(0)?),
-                    Inside::Crop => Found::Crop(tester.lists()?),
-                };
+                let found = tester.found(*query)?;
                 Work::Inside { tester, found }
             }
         };
@@ -54,35 +51,59 @@ impl Lane {
     }
 
     /// Does the task, and waits for its end.
-    pub(crate) fn run(&mut self, input: &Loaded) -> Result<(), Error> {
+    pub(super) fn run(&mut self, input: &Loaded) -> Result<(), Error> {
         let scene = input.scene()?;
         match &mut self.work {
             Work::Pool { pooler, pooled } => {
                 let features = input.features.as_ref().expect("pooling has features").input()?;
                 pooler.run(scene, features, pooled)?;
             }
-            Work::Inside { tester, found } => match found {
-                Found::Part(part) => tester.part(scene, part)?,
-                Found::All(bits) => tester.bits(scene, bits)?,
-                Found::Count(count) => tester.count(scene, count)?,
-                Found::Crop(lists) => tester.crop(scene, lists)?,
-            },
+            Work::Inside { tester, found } => tester.find(scene, found)?,
         }
         self.stream.synchronize()
     }
 
     /// The result. The arrays of a pooling can be many times its inputs, and are read back only if they are wanted.
-    pub(crate) fn answer(&self, input: &Loaded, arrays: bool) -> Result<Answer, Error> {
-        let (boxes, points) = (input.num_boxes(), input.points.len());
+    pub(super) fn answer(&self, arrays: bool) -> Result<Answer, Error> {
         match &self.work {
-            Work::Pool { pooled, .. } if arrays => Ok(pooled.read()?.into()),
-            Work::Pool { pooled, .. } => Ok(Answer::counted(&pooled.report()?)),
-            Work::Inside { found, .. } => match found {
-                Found::Part(part) => Ok(Answer::part(boxes, part.read(points)?)),
-                Found::All(bits) => Answer::all(boxes, points, &bits.read(points * boxes.div_ceil(32))?),
-                Found::Count(count) => Ok(Answer::count(points, count.read(boxes)?)),
-                Found::Crop(lists) => Ok(Answer::crop(points, lists.read()?)),
-            },
+            Work::Pool { pooled, .. } if arrays => Ok(Answer::Pool(Box::new(pooled.read()?))),
+            Work::Pool { pooled, .. } => Ok(Answer::Counted(pooled.report()?)),
+            Work::Inside { found, .. } => Ok(Answer::Inside(found.read()?)),
         }
+    }
+}
+
+impl NamedArrays for Answer {
+    fn arrays(&self) -> Vec<(&'static str, ArrayView<'_>)> {
+        match self {
+            Self::Pool(pooled) => pooled.arrays(),
+            Self::Counted(_) => vec![],
+            Self::Inside(found) => found.arrays(),
+        }
+    }
+}
+
+impl Answer {
+    /// What was counted.
+    pub(super) fn report(&self) -> ReportRecord {
+        match self {
+            Self::Pool(pooled) => ReportRecord::Pool(pooled.report),
+            Self::Counted(report) => ReportRecord::Pool(*report),
+            Self::Inside(found) => ReportRecord::Inside(found.report.clone()),
+        }
+    }
+
+    /// The names of the arrays that differ in any bit from another answer to the same task.
+    pub(super) fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let report = (self.report() != other.report()).then_some("report");
+        pointmill::differences(self, other).into_iter().chain(report).collect()
+    }
+
+    /// Writes the arrays, and of a pooling the report.
+    pub(super) fn write(&self, to: Place<'_>) -> Result<(), Failure> {
+        Ok(undivided(|| match self {
+            Self::Pool(pooled) => write_result(to, &**pooled, &pooled.report),
+            _ => write_npz(to, &self.arrays()),
+        })?)
     }
 }

@@ -1,6 +1,5 @@
 //! `pointmill roi-pool`: features pooled in boxes, and points in boxes.
 
-mod answer;
 mod args;
 mod command;
 mod files;

@@ -1,9 +1,8 @@
 //! The fields of `roi-pool` in its JSON lines.
 
-use super::args::{Inside, RoiPoolArgs};
-use pointmill::BoxOrigin;
-use pointmill::roi_pool::{PoolMode, Report, RoiLayout};
-use pointmill_io::Array;
+use super::args::RoiPoolArgs;
+use pointmill::roi_pool::{BoxQuery, BoxReport, PoolMode, Report, RoiLayout};
+use pointmill::{ArrayView, BoxOrigin, NamedArrays};
 use serde::Serialize;
 
 /// `begin` of `roi-pool`.
@@ -50,7 +49,7 @@ pub(crate) struct Totals {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ParamsRecord {
     /// What is asked about points in boxes; null if features are pooled.
-    inside: Option<Inside>,
+    inside: Option<BoxQuery>,
     /// Voxels of a box along its length, width and height.
     out_size: Option<[u32; 3]>,
     /// Most points of a voxel.
@@ -80,13 +79,13 @@ impl From<&RoiPoolArgs> for ParamsRecord {
     }
 }
 
-/// What was counted: [`Report`], or [`InsideReport`] with `--inside`.
+/// What was counted: [`Report`], or [`BoxReport`] with `--inside`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub(crate) enum ReportRecord {
     Pool(Report),
-    Inside(InsideReport),
+    Inside(BoxReport),
 }
 
 impl ReportRecord {
@@ -97,20 +96,6 @@ impl ReportRecord {
             Self::Inside(report) => [report.boxes, report.points],
         }
     }
-}
-
-/// What `--inside` counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct InsideReport {
-    /// Boxes.
-    pub(crate) boxes: usize,
-    /// Points.
-    pub(crate) points: usize,
-    /// Points that a box holds; null with `count` and `crop`, which do not count them.
-    pub(crate) points_inside: Option<usize>,
-    /// Pairs of a box and a point in it; null with `part`, which does not count them.
-    pub(crate) pairs: Option<usize>,
 }
 
 /// An array that was written.
@@ -126,7 +111,13 @@ pub(crate) struct ArrayRecord {
 }
 
 impl ArrayRecord {
-    pub(crate) fn new(name: &'static str, array: &Array) -> Self {
-        Self { name, r#type: array.dtype().as_str(), shape: array.shape().to_vec() }
+    /// The records of all arrays.
+    pub(super) fn all(arrays: &impl NamedArrays) -> Vec<Self> {
+        let one = |(name, view): (_, ArrayView<'_>)| Self {
+            name,
+            r#type: view.dtype().as_str(),
+            shape: view.shape().to_vec(),
+        };
+        arrays.arrays().into_iter().map(one).collect()
     }
 }

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 /// `pointmill voxelize`
 #[derive(Debug, Args)]
 pub(crate) struct VoxelizeArgs {
-    /// Files, folders, quoted patterns, or - for the standard input (with --format)
+    /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "INPUT")]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<PathBuf>,
 
     /// Edge of a voxel in metres, one value or x,y,z
     #[arg(long, value_name = "A[,B,C]", default_value = "0.2", allow_hyphen_values = true, value_parser = parse_voxel_size)]
@@ -21,37 +21,37 @@ pub(crate) struct VoxelizeArgs {
     #[arg(long, value_name = "X0,Y0,Z0,X1,Y1,Z1", default_value = "-54,-54,-5,54,54,3")]
     #[arg(allow_hyphen_values = true, value_parser = parse_numbers::<6>)]
     pub(crate) range: [f32; 6],
-    /// Most voxels of an input; no limit by default with --dynamic
+    /// Maximum number of voxels per input; further voxels are dropped. With --dynamic there is no limit unless this flag is given
     #[arg(long, value_name = "N", default_value = "160000", default_value_if("dynamic", "true", "1073741823"))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) max_voxels: u32,
-    /// Most points of a voxel; not with --dynamic
+    /// Maximum number of points per voxel; further points are dropped. Not allowed with --dynamic
     #[arg(long, value_name = "N", default_value = "10", default_value_if("dynamic", "true", None))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) max_points: Option<u32>,
     /// Order of the voxels: by their first point, or by the id of their cell
     #[arg(long, default_value = "first-seen", value_parser = names::<RowOrder>(RowOrder::NAMES))]
     pub(crate) order: RowOrder,
-    /// Keep every point of every voxel (dynamic voxelization). The array `voxels` is not made
+    /// Keep every point of every voxel (dynamic voxelization). The array `voxels` is not computed
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) dynamic: bool,
-    /// Also require min <= p < max of every point. It matters if the range is not a whole number of voxels
+    /// Drop points outside min <= p < max. This matters if the range is not a whole number of voxels: without the flag the last voxel can reach up to half a voxel past the range
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) strict_range: bool,
-    /// Element type of the means
+    /// Type of the voxel means
     #[arg(long, default_value = "f32", value_parser = names::<MeanType>(MeanType::NAMES))]
     pub(crate) mean: MeanType,
-    /// Do not make the array `voxels`
+    /// Do not compute the array `voxels`, the points of each voxel
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[arg(default_value = "false", action = ArgAction::Set)]
     pub(crate) no_voxels: bool,
 
-    /// Write the arrays: OUT.npz for one input, else a folder that gets NAME.npz for each input NAME.*
+    /// Write the result arrays. One input: a file OUT.npz. Several inputs: a folder, in which each input NAME.* gets a file NAME.npz
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a picture of input and voxel means side by side: .png shows the first input, .gif one frame for each
+    /// Write a picture of input and voxel means side by side: .png shows the first input, .gif has one frame for each input
     #[arg(long, value_name = "PATH")]
     pub(crate) visualize: Option<PathBuf>,
 
@@ -68,8 +68,7 @@ impl VoxelizeArgs {
     /// A number of points beside `--dynamic`.
     pub(crate) fn params(&self) -> Result<VoxelizeParams, Failure> {
         if self.dynamic && self.max_points.is_some() {
-            let told = "dynamic keeps all points: expected no max-points with it";
-            return Err(Failure::Usage(told.into()));
+            return Err(Failure::Usage("--max-points: cannot be used with --dynamic, which keeps all points".into()));
         }
         let mut params = VoxelizeParams::default();
         let [a, b, c, d, e, f] = self.range;

@@ -3,20 +3,11 @@
 use super::args::VoxelizeArgs;
 use super::picture::Picture;
 use super::records::{Begin, ParamsRecord, Row, Totals};
-use crate::batch::{Called, Cell, Command, Job, Ledger, Station, Trouble};
-use crate::failure::Failure;
-use crate::inputs::{Inputs, Loaded, Source, may_be_many};
-use crate::interrupt::{self, undivided};
-use crate::json::{Counts, Frame, Summary};
-use crate::outputs::Outputs;
-use crate::printer::Printer;
-use crate::stats::milliseconds;
-use crate::text::{counted, grouped, percentiles, shown, written};
-use crate::{device, say};
+use crate::batch::prelude::*;
+use crate::inputs::may_be_many;
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Device, Error, VoxelGrid};
 use pointmill_io::write_result;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// The name of the command.
@@ -29,7 +20,7 @@ struct Voxelize<'a> {
     device: Device,
     inputs: Inputs,
     outputs: Outputs,
-    picture: Option<Mutex<Picture>>,
+    picture: Option<Picture>,
 }
 
 /// A voxelizer and its result.
@@ -45,30 +36,20 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
     let grid = VoxelGrid::new(params.voxel_size, params.range).map_err(Error::from)?.dims();
     let options = args.read.options();
     let decides = format!("{COMMAND} {params:?} {options:?}");
-    let mut inputs = Inputs::find(&args.inputs, options)?;
-    let sources = std::mem::take(&mut inputs.sources);
+    let (sources, inputs) = Inputs::find(&args.inputs, options)?;
     let picture = args.visualize.as_deref().map(|path| Picture::plan(path, sources.len())).transpose()?;
     args.work.check_picture(picture.is_some())?;
     let device = device::open(device)?;
     let plan = if may_be_many(&args.inputs) { Outputs::of_many } else { Outputs::plan };
     let outputs = plan(args.out.as_deref(), &sources)?;
-    let job = Job {
-        name: COMMAND,
-        device: Some(&device),
-        sources: &sources,
-        batch: args.work.batch,
-        verbose: args.work.verbose,
-        ledger: Ledger::of(&[&outputs], &decides, args.work.resume.resume)?,
-        out: args.out.as_deref(),
-        picture: args.visualize.as_deref(),
-        writes: false,
-    };
+    let ledger = Ledger::of(&[&outputs], &decides, args.work.resume.resume)?;
+    let (out, drawn) = (args.out.as_deref(), args.visualize.as_deref());
+    let job = Job { ledger, out, picture: drawn, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(Begin { params: ParamsRecord { grid, params: params.clone() } }, printer)?;
-    let picture = picture.map(Mutex::new);
     job.run(&Voxelize { args, params, device: device.clone(), inputs, outputs, picture }, printer)?;
-    if args.inputs.is_empty() && args.out.is_none() && args.visualize.is_none() {
+    if args.inputs.is_empty() && out.is_none() && drawn.is_none() {
         say::hint(
-            "this was a built-in drive; next: pointmill voxelize YOUR.bin --out voxels.npz --visualize sweep.png",
+            "these were built-in synthetic sweeps. Next: pointmill voxelize YOUR.bin --out voxels.npz --visualize sweep.png",
         );
     }
     Ok(())
@@ -85,74 +66,47 @@ impl Command for Voxelize<'_> {
     type Lane = Station<Lane>;
     type Row = Row;
     type Totals = Totals;
-    const INPUT: &'static str = "input";
 
     fn lane(&self) -> Result<Station<Lane>, Failure> {
         Station::new(&self.device, &self.args.work, false, |device| self.make(device))
     }
 
     fn one(&self, station: &mut Station<Lane>, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let start = Instant::now();
-        let Loaded { cloud, format, warnings } = self.inputs.load(source)?;
-        let read_ms = milliseconds(start.elapsed());
-        interrupt::check()?;
-        let name = source.name();
+        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
+        let (cloud, name) = (&scan.cloud, source.name());
         let blame = |e| Trouble::blame("ShapeMismatch", e, &name);
         let make = |device: &Device| self.make(device);
-        let called = station.call(&name, make, |Lane { voxelizer, voxels }| {
-            voxelizer.run(&cloud, voxels)?;
+        let called = station.call(&name, blame, make, |Lane { voxelizer, voxels }| {
+            voxelizer.run(cloud, voxels)?;
             voxels.stream().synchronize()
-        });
-        let called = called.map_err(blame)?;
+        })?;
         let report = called.lane.voxels.report()?;
-        interrupt::check()?;
-        let drawn = self.picture.as_ref().map(|p| p.lock().unwrap_or_else(PoisonError::into_inner));
-        let drawn = drawn.filter(|p| p.wants_more());
-        let (mut cpu, mut write_ms) = (None, None);
+        let in_range = report.points - report.out_of_range - report.non_finite;
+        let (points, columns, voxels) = (cloud.len(), cloud.columns(), report.voxels);
+        let of = Row { format: source.format(&scan), points, columns, in_range, voxels, report };
+        let mut frame = called.on(Frame::read(index, name.clone(), read_ms, warnings(&scan), of));
+        let picture = self.picture.as_ref().filter(|picture| picture.wants_more());
         let start = Instant::now();
         let to = self.outputs.place(index);
-        if to.is_some() || drawn.is_some() || called.cpu.is_some() {
-            let arrays = called.lane.voxels.read().map_err(blame)?;
-            if let Some(to) = to {
-                undivided(|| write_result(to, &arrays, &report)).map_err(Failure::from)?;
-                write_ms = Some(milliseconds(start.elapsed()));
-            }
-            let compare = |cpu: &Called<'_, Lane, ()>| {
-                let other = cpu.lane.voxels.read()?;
-                let report = (arrays.report != other.report).then_some("report");
-                Ok(pointmill::differences(&arrays, &other).into_iter().chain(report).map(str::to_owned).collect())
-            };
-            cpu = called.compare(compare).map_err(blame)?;
-            if let Some(mut picture) = drawn {
-                interrupt::check()?;
-                picture.add(&cloud, &arrays, &self.params)?;
-            }
+        if to.is_none() && picture.is_none() && called.cpu.is_none() {
+            return Ok(frame);
         }
-        let (points, columns, ms) = (cloud.len(), cloud.columns(), called.ms);
-        let device = called.device.to_string();
-        let written = write_ms.unwrap_or(0.0);
-        tracing::info!(
-            "{name}: {points} points of {columns} columns, {format}; read {read_ms} ms, {device} {ms} ms, written {written} ms"
-        );
-        Ok(Frame {
-            index,
-            input: name,
-            device: Some(device),
-            ms: Some(ms),
-            read_ms,
-            write_ms,
-            out: self.outputs.of(index).map(shown),
-            warnings,
-            cpu,
-            of: Row {
-                format,
-                points,
-                columns,
-                in_range: report.points - report.out_of_range - report.non_finite,
-                voxels: report.voxels,
-                report,
-            },
-        })
+        let arrays = called.lane.voxels.read().map_err(blame)?;
+        if let Some(to) = to {
+            undivided(|| write_result(to, &arrays, &report)).map_err(Failure::from)?;
+            (frame.write_ms, frame.out) = (Some(since(start)), Some(shown(to.path)));
+        }
+        let compare = |cpu: &Called<'_, Lane, ()>| {
+            let other = cpu.lane.voxels.read()?;
+            let report = (arrays.report != other.report).then_some("report");
+            Ok(pointmill::differences(&arrays, &other).into_iter().chain(report).collect())
+        };
+        frame.cpu = called.compare(compare).map_err(blame)?;
+        if let Some(picture) = picture {
+            interrupt::check()?;
+            picture.add(cloud, &arrays, &self.params)?;
+        }
+        Ok(frame)
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
@@ -167,8 +121,7 @@ impl Command for Voxelize<'_> {
     }
 
     fn finish(&self, _: &mut Totals, _: Vec<Station<Lane>>, _: Counts) -> Result<bool, Failure> {
-        let picture = self.picture.as_ref().map(|p| p.lock().unwrap_or_else(PoisonError::into_inner));
-        picture.map_or(Ok(()), |picture| picture.write())?;
+        self.picture.as_ref().map_or(Ok(()), Picture::write)?;
         Ok(true)
     }
 

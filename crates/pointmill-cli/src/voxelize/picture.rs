@@ -1,29 +1,28 @@
 //! `--visualize` of `voxelize`: input and voxel means side by side.
 
 use crate::failure::Failure;
-use crate::outputs::require_folder_of;
-use crate::picture::save;
+use crate::picture::{plan, save};
 use crate::text::grouped;
-use pointmill::AnyArray;
 use pointmill::voxelize::{VoxelArrays, VoxelizeParams};
-use pointmill::{PointCloud, Points};
+use pointmill::{AnyArray, PointCloud, Points};
 use pointmill_view::{Gif, Image, require_memory, voxelization_picture};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Frames of an animation are held in memory, about 5 MB each.
 const MAX_FRAMES: usize = 300;
 /// Spinning sensors turn ten times a second.
 const FRAME_MS: u32 = 100;
 
-/// A picture in the making.
+/// A picture in the making: a `.png` of the first input, or a `.gif` of all.
 #[derive(Debug)]
 pub(super) struct Picture {
     path: PathBuf,
-    kind: Kind,
+    drawn: Mutex<Drawn>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum Drawn {
     Png(Option<Image>),
     Gif(Gif),
 }
@@ -31,37 +30,28 @@ enum Kind {
 impl Picture {
     /// Checks the path, before any work.
     pub(super) fn plan(path: &Path, inputs: usize) -> Result<Self, Failure> {
-        let text = path.display();
-        let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-        let kind = match extension.as_deref() {
-            Some("png") => Kind::Png(None),
-            Some("gif") if inputs > MAX_FRAMES => {
-                let told = format!("--visualize {text}: expected at most {MAX_FRAMES} inputs in a .gif, got {inputs}");
-                return Err(Failure::Usage(told));
+        let drawn = match plan(path, &["png", "gif"])? {
+            "gif" if inputs > MAX_FRAMES => {
+                let told = format!("expected at most {MAX_FRAMES} inputs in a .gif, got {inputs}");
+                return Err(Failure::Usage(format!("--visualize {}: {told}", path.display())));
             }
-            Some("gif") => Kind::Gif(Gif::new(FRAME_MS)),
-            Some("rrd") => {
-                let told = format!("--visualize {text}: this build cannot write .rrd; expected .png or .gif");
-                return Err(Failure::Usage(told));
-            }
-            _ => return Err(Failure::Usage(format!("--visualize {text}: expected a name ending in .png or .gif"))),
+            "gif" => Drawn::Gif(Gif::new(FRAME_MS)),
+            _ => Drawn::Png(None),
         };
-        require_folder_of(path)?;
-        Ok(Self { path: path.into(), kind })
+        Ok(Self { path: path.into(), drawn: Mutex::new(drawn) })
+    }
+
+    fn drawn(&self) -> MutexGuard<'_, Drawn> {
+        self.drawn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether another input would be drawn.
-    pub(super) const fn wants_more(&self) -> bool {
-        !matches!(self.kind, Kind::Png(Some(_)))
+    pub(super) fn wants_more(&self) -> bool {
+        !matches!(*self.drawn(), Drawn::Png(Some(_)))
     }
 
     /// Draws an input.
-    pub(super) fn add(
-        &mut self,
-        cloud: &PointCloud,
-        arrays: &VoxelArrays,
-        params: &VoxelizeParams,
-    ) -> Result<(), Failure> {
+    pub(super) fn add(&self, cloud: &PointCloud, arrays: &VoxelArrays, params: &VoxelizeParams) -> Result<(), Failure> {
         require_memory(1, cloud.len() + arrays.num_voxels)?;
         let cast;
         let means = match &arrays.mean {
@@ -79,20 +69,20 @@ impl Picture {
         let input = format!("input: {} points", grouped(cloud.len()));
         let output = format!("voxel means: {} voxels, {size}", grouped(means.len()));
         let image = voxelization_picture(cloud.points(), means, params.voxel_size, params.range, [&input, &output]);
-        match &mut self.kind {
-            Kind::Png(picture) => *picture = Some(image),
-            Kind::Gif(gif) => gif.push(image)?,
+        match &mut *self.drawn() {
+            Drawn::Png(picture) => *picture = Some(image),
+            Drawn::Gif(gif) => gif.push(image)?,
         }
         Ok(())
     }
 
     /// Writes what was drawn, if anything was.
     pub(super) fn write(&self) -> Result<(), Failure> {
-        match &self.kind {
-            Kind::Png(None) => Ok(()),
-            Kind::Gif(gif) if gif.is_empty() => Ok(()),
-            Kind::Png(Some(image)) => save(&self.path, 1, || Ok(image.encode_png())),
-            Kind::Gif(gif) => save(&self.path, gif.len(), || gif.encode()),
+        match &*self.drawn() {
+            Drawn::Png(None) => Ok(()),
+            Drawn::Gif(gif) if gif.is_empty() => Ok(()),
+            Drawn::Png(Some(image)) => save(&self.path, 1, || Ok(image.encode_png())),
+            Drawn::Gif(gif) => save(&self.path, gif.len(), || gif.encode()),
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct ParamsRecord {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
     /// The format of the input, or `synthetic`.
-    pub(super) format: String,
+    pub(super) format: &'static str,
     /// Points of the input.
     pub(super) points: usize,
     /// Values per point.

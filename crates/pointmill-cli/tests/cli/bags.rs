@@ -48,7 +48,7 @@ fn convert_writes_a_file_for_each_cloud() {
     let again = run(folder.path(), "convert drive.mcap --to npy --out clouds --resume --json").expect(0);
     assert_eq!(counts(&again), [3, 0, 3, 0]);
     let told = run(folder.path(), "convert drive.mcap --out a.npy").expect(2);
-    assert!(told.err.contains("or --to with a folder"), "{}", told.err);
+    assert!(told.err.contains("add --to with one of npy"), "{}", told.err);
 }
 
 #[test]

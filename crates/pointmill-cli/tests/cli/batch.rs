@@ -56,6 +56,44 @@ fn every_command_takes_folders_and_patterns_and_leaves_out_what_is_bad() {
 }
 
 #[test]
+fn a_run_resumes_where_its_files_were_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let [before, after] = ["before", "after"].map(|name| folder.path().join(name));
+    for template in COMMANDS {
+        fs::create_dir(&before).unwrap();
+        inputs(&before, 2);
+        run(&before, &into(template, "o")).expect(0);
+        // Inputs and outputs together, as on a disk that is mounted elsewhere.
+        fs::rename(&before, &after).unwrap();
+        let resumed = run(&after, &(into(template, "o") + " --resume --json")).expect(0);
+        assert_eq!(counts(&resumed), [2, 0, 2, 0], "{template}");
+        fs::remove_dir_all(&after).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn paths_that_are_not_utf8_are_read_and_written() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::create_dir(at.join("in")).unwrap();
+    let name = |extension: &[u8]| OsStr::from_bytes(&[b"a\xff.", extension].concat()).to_owned();
+    fs::rename(write_cloud(at, "a.bin", 50), at.join("in").join(name(b"bin"))).unwrap();
+    for input in [Path::new("in").join(name(b"bin")), "in".into()] {
+        let mut convert = command(at, "convert --to ply --json --out o");
+        let told = finished(convert.arg(input).output().unwrap()).expect(0);
+        assert_eq!(told.data("frame")[0]["input"], "in/a\u{fffd}.bin");
+        assert!(at.join("o").join(name(b"ply")).is_file());
+        fs::remove_dir_all(at.join("o")).unwrap();
+    }
+    let mut voxelize = command(at, "voxelize in");
+    finished(voxelize.arg("--out").arg(name(b"npz")).output().unwrap()).expect(0);
+    assert!(at.join(name(b"npz")).is_file());
+}
+
+#[test]
 fn fail_fast_begins_nothing_more() {
     let folder = tempfile::tempdir().unwrap();
     inputs(folder.path(), 9);
@@ -64,7 +102,7 @@ fn fail_fast_begins_nothing_more() {
         let told = run(folder.path(), &(into(template, "o") + " --fail-fast --json")).expect(3);
         let summary = told.data("summary").remove(0);
         assert_eq!((&summary["done"], &summary["failed"]), (&json!(2), &json!(1)), "{template}");
-        assert!(told.err.contains("6 of 9 input(s) were not begun"), "{}", told.err);
+        assert!(told.err.contains("6 of 9 input(s) were not started"), "{}", told.err);
         if template.contains("OUT") {
             // The rest is done later, and only the rest.
             assert_eq!(names(&folder.path().join("o")).len(), 2, "{template}");
@@ -150,9 +188,13 @@ fn the_manifest_has_the_documented_fields() {
     let text = fs::read_to_string(folder.path().join("o").join(MANIFEST)).unwrap();
     let entry: Value = serde_json::from_str(text.strip_suffix('\n').unwrap()).unwrap();
     let keys: Vec<_> = entry.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, ["input", "input_bytes", "input_modified_ns", "outputs", "parameters"]);
+    assert_eq!(keys, ["input", "input_bytes", "input_from_here", "input_modified_ns", "outputs", "parameters"]);
     assert_eq!(entry["input_bytes"], 1600);
-    assert!(Path::new(entry["input"].as_str().unwrap()).ends_with("in/0.bin"));
+    assert!(entry["input"].as_str().unwrap().ends_with("/in/0.bin"));
+    assert_eq!(
+        (&entry["input_from_here"], &entry["outputs"][1]["file"]),
+        (&json!("../in/0.bin"), &json!("../m/0.arrow"))
+    );
     assert_eq!(entry["parameters"].as_str().unwrap().len(), 16);
     let size = |name: &str| fs::metadata(folder.path().join(name)).unwrap().len();
     assert_eq!(entry["outputs"][0], json!({"file": "0.npz", "bytes": size("o/0.npz")}));
@@ -166,17 +208,17 @@ fn what_does_not_go_with_a_batch_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     inputs(folder.path(), 2);
     for (args, told) in [
-        ("voxelize in --resume", "--resume: expected a folder that outputs go to"),
-        ("voxelize in/0.bin --out a.npz --resume", "--resume: expected a folder that outputs go to"),
-        ("ndt build in --out a.npz --resume", "--resume: expected a folder that outputs go to"),
-        ("convert in/0.bin --out a.ply --resume", "--resume: expected a folder that outputs go to"),
-        ("voxelize in --visualize a.png --jobs 2", "--jobs: expected no --visualize with it"),
-        ("ndt build in --out o/ --visualize a.png --resume", "--resume: expected no --visualize with it"),
+        ("voxelize in --resume", "--resume: needs --out with a folder"),
+        ("voxelize in/0.bin --out a.npz --resume", "--resume: needs --out with a folder"),
+        ("ndt build in --out a.npz --resume", "--resume: needs --out with a folder"),
+        ("convert in/0.bin --out a.ply --resume", "--resume: needs --out with a folder, got a file"),
+        ("voxelize in --visualize a.png --jobs 2", "--visualize: cannot be used with --jobs 2 or more"),
+        ("ndt build in --out o/ --visualize a.png --resume", "--visualize: cannot be used with --resume"),
         ("voxelize in --jobs 0", "0 is not in 1..=256"),
-        ("convert in --out o", "or --to with a folder"),
-        ("convert in/0.bin --out in", "or --to with a folder"),
+        ("convert in --out o", "add --to with one of npy, npz, ply, pcd, bin, and give a folder"),
+        ("convert in/0.bin --out in", "add --to with one of npy, npz, ply, pcd, bin, and give a folder"),
         ("convert in --out o --to las", "possible values: npy, npz, ply, pcd, bin"),
-        ("convert in --out in --to bin", "is an input, which would be lost"),
+        ("convert in --out in --to bin", "is also an input; choose another name"),
     ] {
         let told_by = run(folder.path(), args).expect(2);
         assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
@@ -206,7 +248,7 @@ fn two_runs_into_one_folder_are_refused() {
     for template in COMMANDS {
         for more in ["", "--resume"] {
             let told = run(folder.path(), &format!("{} {more} --json", into(template, "o"))).expect(1);
-            assert!(told.err.contains("expected no other run that writes into this folder"), "{}", told.err);
+            assert!(told.err.contains("another run is writing into this folder"), "{}", told.err);
             let error = told.data("error").remove(0);
             assert_eq!((&error["class"], &error["exit_code"]), (&json!("Io"), &json!(1)), "{template}");
             assert!(error["file"].as_str().unwrap().ends_with("/o"), "{error}");

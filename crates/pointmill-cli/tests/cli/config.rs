@@ -20,6 +20,26 @@ fn what_is_printed_is_what_is_read() {
 }
 
 #[test]
+fn every_default_is_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (command, own) in [
+        ("voxelize", "voxel-size = 0.2"),
+        ("roi-pool", "mode = \"max\""),
+        ("ndt build", "resolution = 2"),
+        ("ndt merge a.arrow", "covariance = \"autoware\""),
+        ("ndt score --map m --scan s --pose p", "eigen-ratio = 0.01"),
+        ("ndt align --map m --scan s", "min-points = 6"),
+        ("icp a b", "max-iterations = 100"),
+    ] {
+        let printed = run(folder.path(), &format!("{command} --print-config")).expect(0).out;
+        let inputs = if command.starts_with("ndt merge") { "" } else { "max-input-points = 1073741824" };
+        for line in [own, "jobs = 1", "on-oom = \"fail\"", "max-memory = \"16G\"", inputs] {
+            assert!(printed.contains(line), "{command}: {line} is missing in {printed}");
+        }
+    }
+}
+
+#[test]
 fn flags_override_the_file() {
     let folder = tempfile::tempdir().unwrap();
     write_cloud(folder.path(), "a.bin", 20);
@@ -40,10 +60,10 @@ fn mistakes_in_the_file_are_2_and_told_with_their_line() {
         ("[voxelize]\nmax-points = -3", "c.toml: line 2: "),
         (
             "device = \"gpu\"",
-            "c.toml: line 1: invalid value 'gpu' for '--device <DEVICE>': expected auto, cpu, cuda or cuda:I",
+            "c.toml: line 1: invalid value 'gpu' for '--device <DEVICE>': expected auto, cpu, cuda or cuda:N",
         ),
         ("[voxelize]\nformat = \"doc\"", "c.toml: line 2: invalid value 'doc' for '--format"),
-        ("[voxelize]\ndynamic = true\nmax-points = 3", "dynamic keeps all points"),
+        ("[voxelize]\ndynamic = true\nmax-points = 3", "which keeps all points"),
         ("[voxelize]\nmax-voxels = 0", "max_voxels: expected 1 to"),
         ("[voxelize", "c.toml: line 1: "),
     ] {

@@ -48,7 +48,7 @@ fn a_folder_of_outputs_may_be_new_whatever_the_inputs_are() {
     fs::remove_dir_all(at.join("in")).unwrap();
     for template in &COMMANDS[..3] {
         let told = run(at, &format!("{template} --json")).expect(3);
-        assert!(told.err.contains("error: in: open: No such file"), "{template}: {}", told.err);
+        assert!(told.err.contains("error: in: open: "), "{template}: {}", told.err);
     }
     // One file is still one answer.
     run(at, "voxelize t.bin --out NEWER").expect(2);

@@ -352,20 +352,20 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("a.npy b.npy --schedule 1", "expected V:D,V:D"),
         ("a.npy b.npy --schedule -1:2", "voxel_size: expected a finite size >= 0 m, got -1"),
         ("a.npy b.npy --schedule 1:2 --max-distance 3", "cannot be used with"),
-        ("- -", "-: expected once, found twice"),
-        ("- b.npy", "-: expected --format"),
-        ("a.npy -", "-: expected --format"),
-        ("a.npy b.npy --out o.bin", "--out o.bin: expected a file's name ending in .ply, .pcd, .npz"),
-        ("c.ply b.npy --out c.ply", "is an input, which would be lost"),
-        ("a.npy b.npy --visualize o.jpg", "--visualize o.jpg: expected a file's name ending in .gif, .png, .rrd"),
+        ("- -", "-: can be used for one input only"),
+        ("- b.npy", "-: needs --format"),
+        ("a.npy -", "-: needs --format"),
+        ("a.npy b.npy --out o.bin", "--out o.bin: expected a file name ending in .ply, .pcd, .npz"),
+        ("c.ply b.npy --out c.ply", "is also an input; choose another name"),
+        ("a.npy b.npy --visualize o.jpg", "--visualize o.jpg: expected a file name ending in .gif, .png, .rrd"),
         #[cfg(not(feature = "rerun"))]
         (
             "a.npy b.npy --visualize o.rrd",
             "this build cannot write .rrd; expected .gif or .png, or a build with `--features rerun`",
         ),
-        ("a.npy b.npy --plot o.gif", "--plot o.gif: expected a file's name ending in .svg, .png"),
+        ("a.npy b.npy --plot o.gif", "--plot o.gif: expected a file name ending in .svg, .png"),
         ("a.npy b.npy --visualize o.png --plot o.png", "o.png: expected files that differ, found it twice"),
-        ("a.npy b.npy --device tpu", "expected auto, cpu, cuda or cuda:I"),
+        ("a.npy b.npy --device tpu", "expected auto, cpu, cuda or cuda:N"),
     ] {
         // Numbers may begin with a minus.
         let args = args.replace("--schedule -", "--schedule=-");
@@ -374,7 +374,7 @@ fn arguments_without_sense_are_2_before_any_work() {
         assert_eq!((told_by.out.as_str(), names(folder.path())), ("", before.clone()), "{args}");
     }
     let told = run(folder.path(), "icp a.npy b.npy --out no/o.ply").expect(1);
-    assert!(told.err.contains("no/o.ply: open the folder: No such file"), "{}", told.err);
+    assert!(told.err.contains("no/o.ply: open the folder: "), "{}", told.err);
 }
 
 #[test]
@@ -387,9 +387,9 @@ fn what_cannot_be_read_is_3() {
     file("mirror.txt", "1 0 0 0 0 1 0 0 0 0 -1 0 0 0 0 1");
     file("inf.txt", "inf 0 0 0 0 0");
     for (args, told) in [
-        ("none.npy b.npy --guess guess.txt", "none.npy: open: No such file"),
+        ("none.npy b.npy --guess guess.txt", "none.npy: open: "),
         ("a.npy bad.ply --guess guess.txt", "bad.ply: "),
-        ("a.npy b.npy --guess none.txt", "none.txt: open: No such file"),
+        ("a.npy b.npy --guess none.txt", "none.txt: open: "),
         ("a.npy b.npy --guess two.txt", "two.txt: text: wanted one pose, found 2"),
         ("a.npy b.npy --guess mirror.txt", "mirror.txt: "),
         ("a.npy b.npy --guess inf.txt", "inf.txt: "),

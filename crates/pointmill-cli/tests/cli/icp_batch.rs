@@ -94,7 +94,7 @@ fn a_bad_source_is_told_and_the_rest_is_done() {
     write_points(at, "s/1.npy", &[[1e30, 0.0, 0.0], [0.0; 3], [0.0; 3]]);
     let told = run(at, &format!("{ICP} --fail-fast")).expect(3);
     assert_eq!((counts(&told), &told.data("error")[0]["class"]), ([4, 1, 0, 1, 1], &json!("BadValue")));
-    assert!(told.err.contains("2 of 4 input(s) were not begun"), "{}", told.err);
+    assert!(told.err.contains("2 of 4 input(s) were not started"), "{}", told.err);
     assert_eq!(counts(&run(at, "icp none* t.npy --json").expect(3)), [1, 0, 0, 1, 0]);
     // Without a target or a guess there is nothing to align.
     fs::write(at.join("bad.txt"), "1 2 3").unwrap();
@@ -171,10 +171,13 @@ fn what_makes_no_sense_is_refused_before_any_work() {
         ("icp s t.npy --visualize a.gif", "--visualize a.gif: expected one source"),
         ("icp s t.npy --plot a.svg", "--plot a.svg: expected one source"),
         ("icp s t.npy --out a.ply", "--out a.ply: expected a folder"),
-        ("icp s t.npy --resume", "--resume: expected a folder that outputs go to"),
-        ("icp s - --format npy --out o --resume", "--resume: expected a target that is a file"),
-        ("icp s -", "-: expected --format"),
-        ("icp s/0.npy t.npy --resume --out a.ply", "--resume: expected a folder that outputs go to, got one source"),
+        ("icp s t.npy --resume", "--resume: needs --out with a folder"),
+        ("icp s - --format npy --out o --resume", "--resume: needs TARGET as a file"),
+        ("icp s -", "-: needs --format"),
+        (
+            "icp s/0.npy t.npy --resume --out a.ply",
+            "--resume: needs several sources and --out with a folder, got one source",
+        ),
         ("icp s t.npy --robust huber:0", "robust: expected a finite width > 0 m"),
         ("icp s t.npy --jobs 0", "0 is not in 1..=256"),
     ] {
@@ -186,6 +189,6 @@ fn what_makes_no_sense_is_refused_before_any_work() {
     run(at, "convert t.npy --out s/0.ply").expect(0);
     let bytes = fs::read(at.join("s/0.ply")).unwrap();
     let told = run(at, "icp s/*.npy s/0.ply --out s").expect(2);
-    assert!(told.err.contains("s/0.ply is an input, which would be lost"), "{}", told.err);
+    assert!(told.err.contains("s/0.ply is also an input; choose another name"), "{}", told.err);
     assert!(fs::read(at.join("s/0.ply")).unwrap() == bytes);
 }

@@ -6,6 +6,7 @@ mod commands;
 mod config;
 mod convert;
 mod end;
+mod evaluate;
 mod failures;
 mod faults;
 mod folders;
@@ -15,6 +16,7 @@ mod json;
 mod las;
 mod ndt;
 mod ndt_batch;
+mod odometry;
 mod roi_batch;
 mod roi_pool;
 mod threads;
@@ -73,11 +75,16 @@ fn run(folder: &Path, args: &str) -> Run {
     finished(command(folder, args).output().unwrap())
 }
 
+/// A message as Unix has it: other platforms separate the parts of a path by `\`, and name the program with its extension.
+fn as_on_unix(text: String) -> String {
+    if cfg!(windows) { text.replace('\\', "/").replace("pointmill.exe", "pointmill") } else { text }
+}
+
 fn finished(output: std::process::Output) -> Run {
     Run {
         code: output.status.code().expect("an exit code"),
         out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
+        err: as_on_unix(String::from_utf8(output.stderr).unwrap()),
     }
 }
 

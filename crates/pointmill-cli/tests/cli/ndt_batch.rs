@@ -98,7 +98,7 @@ fn a_bad_scan_is_told_and_the_rest_is_done() {
         }
         let told = run(at, &format!("{command} --scan scans --fail-fast --json")).expect(3);
         assert_eq!(counts(&told), [4, 1, 0, 1], "{command}");
-        assert!(told.err.contains("2 of 4 input(s) were not begun"), "{}", told.err);
+        assert!(told.err.contains("2 of 4 input(s) were not started"), "{}", told.err);
         let told = run(at, &format!("{command} --scan none-* --json")).expect(3);
         assert_eq!(counts(&told), [1, 0, 0, 1], "{command}");
     }

@@ -102,24 +102,24 @@ fn a_scene_that_is_not_whole_or_bad_is_told_and_the_rest_is_done() {
         let of = |i: usize| ["index", "class", "input", "file"].map(|key| errors[i][key].clone());
         assert_eq!(of(0), [json!(1), json!("MissingField"), json!("p/2.npy"), json!("p/2.npy")]);
         assert!(
-            errors[0]["message"].as_str().unwrap().starts_with("p/2.npy: boxes and features: wanted a file 2.* of b")
+            errors[0]["message"].as_str().unwrap().starts_with("p/2.npy: boxes and features: wanted a file 2.* in b")
         );
         assert_eq!(of(1)[..3], [json!(2), json!("MissingField"), json!("b/3.npy")]);
         assert!(
-            errors[1]["message"].as_str().unwrap().contains("b/3.npy: points: wanted a file 3.* of p"),
+            errors[1]["message"].as_str().unwrap().contains("b/3.npy: points: wanted a file 3.* in p"),
             "{}",
             errors[1]
         );
         assert_eq!(of(2)[3], "b/4.npy");
         assert_eq!((&of(3)[1], &of(3)[3]), (&json!("ShapeMismatch"), &json!("f/5.npy")));
         assert_eq!((&of(4)[1], &of(4)[3]), (&json!("ShapeMismatch"), &json!("p/6.npy")));
-        assert!(errors[5]["message"].as_str().unwrap().starts_with("p/7.npy: features: wanted a file 7.* of f"));
+        assert!(errors[5]["message"].as_str().unwrap().starts_with("p/7.npy: features: wanted a file 7.* in f"));
         assert_eq!((&errors[6]["class"], &errors[6]["exit_code"]), (&json!("PartialFailure"), &json!(3)));
         assert_eq!(names(&at.join("o")), ["1.npz"]);
     }
     let told = pool(at, &format!("{ALL} {SMALL} --out o2 --fail-fast")).expect(3);
     assert_eq!(counts(&told), [7, 1, 0, 1]);
-    assert!(told.err.contains("5 of 7 input(s) were not begun"), "{}", told.err);
+    assert!(told.err.contains("5 of 7 input(s) were not started"), "{}", told.err);
     // Without any file of a kind no scene is whole, and that is told once.
     fs::create_dir(at.join("empty")).unwrap();
     for (boxes, found) in
@@ -201,17 +201,17 @@ fn what_makes_no_sense_is_refused_before_any_work() {
     for (args, told) in [
         (
             "--points p/*.npy --boxes b --features f/1.npy",
-            "--features f/1.npy: expected a folder or a pattern, as for --points",
+            "--features f/1.npy: expected a folder or a pattern, because --points is one",
         ),
         ("--points - --format kitti --boxes b --features f", "--points -: expected a file, a folder or a pattern"),
-        ("--points p --boxes b --features f", "p/2.npy and p/2.ply would both be of scene 2"),
+        ("--points p --boxes b --features f", "p/2.npy and p/2.ply for scene 2"),
         ("--points p/*.npy --boxes b --features f --visualize a.png", "--visualize a.png: expected one scene"),
         (
             "--points p/*.npy --boxes b --features f --out a.npz",
             "--out a.npz: expected a folder, since there are 2 inputs",
         ),
-        ("--points p/*.npy --boxes b --features f --resume", "--resume: expected a folder that outputs go to"),
-        ("--points p/1.npy --boxes b/1.npy --features f/1.npy --resume --out a.npz", "--resume: expected a folder"),
+        ("--points p/*.npy --boxes b --features f --resume", "--resume: needs --out with a folder"),
+        ("--points p/1.npy --boxes b/1.npy --features f/1.npy --resume --out a.npz", "--resume: needs several scenes"),
         ("--points p/*.npy --boxes b[ --features f", "b[: pattern: wanted a valid pattern"),
         ("--points p/*.npy --boxes b --features f --jobs 0", "0 is not in 1..=256"),
     ] {
@@ -223,7 +223,7 @@ fn what_makes_no_sense_is_refused_before_any_work() {
     fs::create_dir(at.join("x")).unwrap();
     fs::write(at.join("x/1.npz"), "points").unwrap();
     let told = run(at, "roi-pool --inside part --points x/1.npz --boxes b --out x").expect(2);
-    assert!(told.err.contains("x/1.npz is an input, which would be lost"), "{}", told.err);
+    assert!(told.err.contains("x/1.npz is also an input; choose another name"), "{}", told.err);
     assert_eq!(fs::read(at.join("x/1.npz")).unwrap(), b"points");
 }
 
@@ -236,7 +236,7 @@ fn the_manifest_has_the_documented_fields() {
     let text = fs::read_to_string(at.join("o").join(MANIFEST)).unwrap();
     let entry: Value = serde_json::from_str(text.trim_end()).unwrap();
     let keys: Vec<_> = entry.as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(keys, ["input", "input_bytes", "input_modified_ns", "outputs", "parameters"]);
+    assert_eq!(keys, ["input", "input_bytes", "input_from_here", "input_modified_ns", "outputs", "parameters"]);
     assert!(Path::new(entry["input"].as_str().unwrap()).ends_with("p/1.npy"));
     assert_eq!(entry["outputs"][0]["file"], "1.npz");
 }

@@ -361,7 +361,7 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("--margin -0.5", "margin: expected a finite margin >= 0 m, got -0.5"),
         ("--inside part --margin inf", "margin: expected a finite margin"),
         ("--out-size 0", "out_size[0]: expected 1 to 2147483647, got 0"),
-        ("--out-size 3,4", "expected 3 whole numbers with commas between, got 2"),
+        ("--out-size 3,4", "expected 1 or 3 whole numbers separated by commas, got 2"),
         ("--out-size -3", "expected a whole number"),
         ("--out-size 100000", "out_size: expected at most"),
         ("--max-points 2147483647", "max_points_per_voxel: expected 0 to"),
@@ -372,15 +372,18 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("--inside part --mode max", "cannot be used with"),
         ("--inside part --features f.npy", "cannot be used with"),
         ("--inside part --visualize o.png", "cannot be used with"),
-        ("--boxes b.npy", "roi-pool: expected --points and --features too, or none of --boxes, --points, --features"),
+        (
+            "--boxes b.npy",
+            "roi-pool: also needs --points and --features. Without --boxes, --points, --features the command",
+        ),
         ("--boxes b.npy --points p.npy", "roi-pool: expected --features too"),
         ("--features f.npy", "roi-pool: expected --boxes and --points too"),
-        ("--inside part --points p.npy", "roi-pool: expected --boxes too, or none of --boxes, --points for"),
-        ("--inside part --boxes b.npy --points -", "-: expected --format"),
-        ("--out o.npy", "--out o.npy: expected a file's name ending in .npz"),
-        ("--out o/", "--out o/: expected a file's name ending in .npz"),
+        ("--inside part --points p.npy", "roi-pool: also needs --boxes. Without --boxes, --points the command"),
+        ("--inside part --boxes b.npy --points -", "-: needs --format"),
+        ("--out o.npy", "--out o.npy: expected a file name ending in .npz"),
+        ("--out o/", "--out o/: expected a file name ending in .npz"),
         ("--visualize o.gif", "--visualize o.gif: expected a name ending in .png"),
-        ("--device gpu", "expected auto, cpu, cuda or cuda:I"),
+        ("--device gpu", "expected auto, cpu, cuda or cuda:N"),
     ] {
         let told_by = run(folder.path(), &format!("roi-pool {args}")).expect(2);
         assert!(told_by.err.contains(told), "{args}: {}", told_by.err);
@@ -408,14 +411,14 @@ fn a_file_that_does_not_fit_is_3_and_told() {
     write_npy(at("p65.npy"), &ArrayView::f32(&[POINTS, 65], &[0.0; 65 * POINTS])).unwrap();
     fs::write(at("text.npy"), "text").unwrap();
     for ([boxes, points, features], told) in [
-        (["none.npy", "p.npy", "f.npy"], "none.npy: open: No such file"),
+        (["none.npy", "p.npy", "f.npy"], "none.npy: open: "),
         (["text.npy", "p.npy", "f.npy"], "text.npy: "),
         (["b6.npy", "p.npy", "f.npy"], "b6.npy: shape: wanted [N, 7], found f32 [2, 6]"),
         (["bi.npy", "p.npy", "f.npy"], "bi.npy: element type: wanted f32, f16 or f64, found i32 [1, 7]"),
-        (["b.npy", "none.bin", "f.npy"], "none.bin: open: No such file"),
+        (["b.npy", "none.bin", "f.npy"], "none.bin: open: "),
         (["b.npy", "p2.npy", "f.npy"], "p2.npy: shape: wanted [N, C] with C of 3 or more, found [5, 2]"),
         (["b.npy", "p65.npy", "f.npy"], "p65.npy: points: expected 3 to 64 columns, got 65"),
-        (["b.npy", "p.npy", "none.npy"], "none.npy: open: No such file"),
+        (["b.npy", "p.npy", "none.npy"], "none.npy: open: "),
         (
             ["b.npy", "p.npy", "f8.npy"],
             "f8.npy: shape: wanted [900, C] with C of 1 or more, a row for each point, found f32 [8, 2]",
@@ -451,6 +454,6 @@ fn an_input_is_never_overwritten() {
     let before = fs::read(&path).unwrap();
     let args = "roi-pool --inside part --boxes b.npy --points p.npz --out ./p.npz";
     let told = run(folder.path(), args).expect(2);
-    assert!(told.err.contains("is an input, which would be lost"), "{}", told.err);
+    assert!(told.err.contains("is also an input; choose another name"), "{}", told.err);
     assert_eq!(fs::read(&path).unwrap(), before);
 }

@@ -10,7 +10,15 @@ fn alone() -> std::sync::MutexGuard<'static, ()> {
 
 fn entry(input: &str) -> Entry {
     let outputs = vec![Output { file: format!("{input}.npz"), bytes: 7 }];
-    Entry { input: input.into(), input_bytes: 3, input_modified_ns: 5, parameters: "0".repeat(16), outputs }
+    let input_from_here = format!("../{input}");
+    Entry {
+        input: input.into(),
+        input_from_here,
+        input_bytes: 3,
+        input_modified_ns: 5,
+        parameters: "0".repeat(16),
+        outputs,
+    }
 }
 
 #[test]
@@ -26,14 +34,14 @@ fn a_torn_last_line_is_dropped_wherever_it_is_torn() {
     for end in first..whole.len() {
         fs::write(&path, &whole[..end]).unwrap();
         let manifest = Manifest::open(folder.path(), true).unwrap();
-        assert_eq!((manifest.done("a"), manifest.done("b")), (Some(&entry("a")), None), "{end}");
+        assert_eq!((manifest.has(&entry("a")), manifest.has(&entry("b"))), (true, false), "{end}");
         manifest.append(&entry("b")).unwrap();
         drop(manifest);
         assert_eq!(fs::read(&path).unwrap(), whole, "{end}");
     }
     // What a lost page leaves.
     fs::write(&path, [&whole[..first], &[0; 40]].concat()).unwrap();
-    assert!(Manifest::open(folder.path(), true).unwrap().done("a").is_some());
+    assert!(Manifest::open(folder.path(), true).unwrap().has(&entry("a")));
     assert_eq!(fs::read(&path).unwrap(), &whole[..first]);
 }
 
@@ -79,7 +87,7 @@ fn a_folder_has_one_writer() {
     let folder = tempfile::tempdir().unwrap();
     let first = Manifest::open(folder.path(), false).unwrap();
     let told = Manifest::open(folder.path(), true).unwrap_err();
-    assert!(told.to_string().ends_with("found one") && told.exit_code() == 1, "{told}");
+    assert!(told.to_string().ends_with("wait for it or use another folder") && told.exit_code() == 1, "{told}");
     drop(first);
     Manifest::open(folder.path(), true).unwrap();
 }
@@ -92,7 +100,13 @@ fn the_last_line_of_an_input_counts_and_a_new_run_forgets() {
     let later = Entry { input_bytes: 4, ..entry("a") };
     [&entry("a"), &later].iter().for_each(|entry| manifest.append(entry).unwrap());
     drop(manifest);
-    assert_eq!(Manifest::open(folder.path(), true).unwrap().done("a"), Some(&later));
-    assert_eq!(Manifest::open(folder.path(), false).unwrap().done("a"), None);
+    let manifest = Manifest::open(folder.path(), true).unwrap();
+    assert!(manifest.has(&later) && !manifest.has(&entry("a")));
+    for elsewhere in ["/mnt/a", "D:/a"] {
+        assert!(manifest.has(&Entry { input: elsewhere.into(), ..later.clone() }));
+        assert!(!manifest.has(&Entry { input: elsewhere.into(), input_from_here: elsewhere.into(), ..later.clone() }));
+    }
+    drop(manifest);
+    assert!(!Manifest::open(folder.path(), false).unwrap().has(&later));
     assert_eq!(fs::read(folder.path().join(NAME)).unwrap(), b"");
 }

@@ -1,12 +1,19 @@
 //! Tests of `src/batch/station.rs`.
 
 use super::*;
+use clap::Parser;
 use std::cell::Cell;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    work: WorkArgs,
+}
 
 #[test]
 fn a_first_call_that_is_not_timed_is_made_only_where_times_are_compared() {
     for (cpu, adds, calls) in [(false, false, [1, 1]), (true, false, [4, 2]), (true, true, [2, 2])] {
-        let args = WorkArgs { cpu, ..WorkArgs::default() };
+        let args = WorkArgs { cpu, ..Line::parse_from(["pointmill"]).work };
         let mut station = Station::new(&Device::cpu(), &args, adds, |_| Ok(())).unwrap();
         let made = Cell::new(0);
         for wanted in calls {
@@ -14,6 +21,7 @@ fn a_first_call_that_is_not_timed_is_made_only_where_times_are_compared() {
             let called = station
                 .call(
                     "a",
+                    Trouble::from,
                     |_| Ok(()),
                     |()| {
                         made.set(made.get() + 1);

@@ -17,7 +17,7 @@ fn task(flags: &str) -> Task {
 fn the_defaults_are_those_of_the_library() {
     let Task::Pool(params) = task("") else { panic!("no pooling") };
     assert_eq!(params, RoiPoolParams::default());
-    let Task::Inside(Inside::Count, params) = task("--inside count") else { panic!("no count") };
+    let Task::Inside(BoxQuery::Count, params) = task("--inside count") else { panic!("no count") };
     assert_eq!(params, BoxParams::default());
 }
 

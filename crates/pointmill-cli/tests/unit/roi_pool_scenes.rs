@@ -6,13 +6,8 @@ use std::fs;
 /// The names of scenes with the files that they have, of arguments for boxes, points and features.
 fn matched(folder: &Path, args: [&str; 3]) -> Result<Vec<(String, Vec<String>)>, String> {
     let at = |arg: &str| folder.join(arg);
-    let sources = Sources::Files {
-        boxes: at(args[0]),
-        points: at(args[1]).to_str().unwrap().into(),
-        features: Some(at(args[2])),
-        options: ReadOptions::default(),
-    };
-    let scenes = Scenes::of(sources).map_err(|e| e.to_string())?;
+    let sources = Sources::Files(args.map(at).to_vec());
+    let (_, scenes) = Scenes::of(sources).map_err(|e| e.to_string())?;
     let shown = |path: &PathBuf| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
     let told = |scene: &Scene| (scene.name.clone(), scene.files.iter().flatten().map(shown).collect());
     Ok(scenes.scenes.iter().map(told).collect())
@@ -38,8 +33,10 @@ fn files_are_matched_by_their_names_in_natural_order() {
         ("10".into(), vec!["b/10.npy".into(), "one.npy".into(), "one.npy".into()])
     );
     assert!(
-        matched(folder.path(), ["b", "p", "one.npy"]).unwrap_err().contains("a row of features belongs to a point")
+        matched(folder.path(), ["b", "p", "one.npy"])
+            .unwrap_err()
+            .contains("each file of points needs its own file of features")
     );
     fs::write(folder.path().join("p/2.bin"), "").unwrap();
-    assert!(matched(folder.path(), ["b", "p", "f"]).unwrap_err().contains("would both be of scene 2"));
+    assert!(matched(folder.path(), ["b", "p", "f"]).unwrap_err().contains("for scene 2"));
 }

@@ -2,8 +2,9 @@
 //!
 //! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without the variable the test compares.
 
-use crate::json::{Begin, ErrorRecord, Frame, Kept, Summary};
-use crate::{bench, convert, devices, icp, info, ndt, roi_pool, soak, synth, voxelize};
+use crate::json::{Begin, ErrorRecord, FileFrame, Frame, Kept, Summary};
+use crate::{bench, convert, devices, evaluate, icp, info, ndt, odometry, roi_pool, soak, synth, voxelize};
+use pointmill::pipelines::trajectory;
 use pointmill_bench::{Measurement, SoakPass};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -31,6 +32,11 @@ fn lines() -> Vec<Line> {
             (command, "summary", AFTER, schema_of::<Summary<T>>()),
         ]
     }
+    fn without_device<B: JsonSchema, R: JsonSchema, T: JsonSchema>(command: &'static str) -> [Line; 3] {
+        let frame = (command, "frame", EACH, schema_of::<FileFrame<'_, R>>());
+        let [begin, _, summary] = of::<B, R, T>(command);
+        [begin, frame, summary]
+    }
     type Match = (ndt_records::MatchBegin, ndt_records::MatchRow, ndt_records::MatchTotals);
     fn matching<B: JsonSchema, R: JsonSchema, T: JsonSchema>(command: &'static str, _: Option<(B, R, T)>) -> [Line; 3] {
         of::<B, R, T>(command)
@@ -42,12 +48,18 @@ fn lines() -> Vec<Line> {
         of::<voxelize::records::Begin, voxelize::records::Row, voxelize::records::Totals>("voxelize").into(),
         of::<roi_pool::records::Begin, roi_pool::records::Row, roi_pool::records::Totals>("roi-pool").into(),
         of::<ndt_records::BuildBegin, ndt_records::BuildRow, ndt_records::GridTotals>("ndt build").into(),
-        of::<ndt_records::MergeBegin, ndt_records::MergeRow, ndt_records::GridTotals>("ndt merge").into(),
+        without_device::<ndt_records::MergeBegin, ndt_records::MergeRow, ndt_records::GridTotals>("ndt merge").into(),
         matching("ndt score", None::<Match>).into(),
         matching("ndt align", None::<Match>).into(),
         of::<icp::records::Begin, icp::records::Row, icp::records::Totals>("icp").into(),
-        of::<info::Begin, info::Row, info::Totals>("info").into(),
-        of::<convert::Begin, convert::Row, convert::Totals>("convert").into(),
+        of::<odometry::records::Begin, odometry::records::Row, odometry::records::Totals>("odometry").into(),
+        vec![
+            ("evaluate", "begin", BEFORE, schema_of::<Begin<evaluate::records::Begin>>()),
+            ("evaluate", "frame", "after the work, for each pose", schema_of::<trajectory::Frame>()),
+            ("evaluate", "summary", AFTER, schema_of::<Summary<evaluate::records::Totals>>()),
+        ],
+        without_device::<info::Begin, info::Row, info::Totals>("info").into(),
+        without_device::<convert::Begin, convert::Row, convert::Totals>("convert").into(),
         vec![
             ("devices", "summary", "the only line", schema_of::<devices::Devices>()),
             ("synth", "frame", "after each file", schema_of::<synth::Written>()),

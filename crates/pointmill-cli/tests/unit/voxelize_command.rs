@@ -19,13 +19,13 @@ fn failing(on_oom: OnOom, fault: (TwinFault, usize)) -> Result<(Frame<Row>, Vec<
     pointmill_io::write_bin(&input, PointCloud::new(points.collect(), 4).unwrap().points()).unwrap();
     let mut args = Line::parse_from(["voxelize", "--max-voxels", "1000"]).args;
     args.work.on_oom = on_oom;
-    let inputs = Inputs::find(&[input.to_str().unwrap().into()], args.read.options()).unwrap();
-    let outputs = Outputs::plan(Some(&out), &inputs.sources).unwrap();
+    let (sources, inputs) = Inputs::find(&[input], args.read.options()).unwrap();
+    let outputs = Outputs::plan(Some(&out), &sources).unwrap();
     let params = args.params().unwrap();
     let command = Voxelize { args: &args, params, device: Device::twin(), inputs, outputs, picture: None };
     let mut station = command.lane().unwrap();
     Device::fail_twin(Some(fault));
-    let done = command.one(&mut station, 0, &command.inputs.sources[0]);
+    let done = command.one(&mut station, 0, &sources[0]);
     Device::fail_twin(None);
     done.map(|frame| (frame, std::fs::read(out).unwrap()))
 }

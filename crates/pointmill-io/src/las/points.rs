@@ -10,20 +10,70 @@ use crate::source::Source;
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 
-/// The rows decoded so far.
+/// How records become rows.
 #[derive(Debug)]
-pub(super) struct Points<'h> {
+struct Shape<'h> {
     header: &'h Header,
     columns: Vec<Column>,
+    /// The column of GPS times, where the point format has them.
+    times: Option<usize>,
+    /// Whether the header gives a box.
+    boxed: bool,
+}
+
+/// Rows as they come.
+#[derive(Debug)]
+pub(super) struct Points<'h> {
+    shape: Shape<'h>,
     data: Vec<f32>,
     /// x, y, z of every row.
     exact: Vec<f64>,
     /// GPS times, if the point format has them.
-    times: Option<ExactTimes>,
-    /// Number of points outside the bounding box of the header. `None` if the header has no valid box.
-    outside: Option<usize>,
+    times: Vec<f64>,
+    /// Number of points outside the bounding box of the header.
+    outside: usize,
     /// Number of rows whose memory has been counted against the limit.
     counted: usize,
+}
+
+/// Some rows that are there, to be filled on any thread.
+#[derive(Debug)]
+pub(super) struct Part<'p> {
+    shape: &'p Shape<'p>,
+    data: &'p mut [f32],
+    exact: &'p mut [f64],
+    times: &'p mut [f64],
+    /// Points outside the header's box so far.
+    pub(super) outside: usize,
+}
+
+impl Part<'_> {
+    /// Fills the next rows from their records.
+    pub(super) fn fill(&mut self, bytes: &[u8]) {
+        let Shape { header, columns, times, boxed } = self.shape;
+        let records = bytes.chunks_exact(header.record);
+        let rows = records.len();
+        let (data, exact) = (take(&mut self.data, rows * columns.len()), take(&mut self.exact, 3 * rows));
+        let out = data.chunks_exact_mut(columns.len()).zip(exact.as_chunks_mut().0);
+        for (record, (row, exact)) in records.clone().zip(out) {
+            let xyz: [f64; 3] = header.coordinates(record);
+            self.outside += usize::from(*boxed && !header.holds(xyz));
+            *exact = xyz;
+            (0..3).for_each(|axis| row[axis] = xyz[axis] as f32);
+            row[3..].iter_mut().zip(&columns[3..]).for_each(|(to, column)| *to = column.value(record));
+        }
+        if let Some(column) = times.map(|times| &columns[times]) {
+            let out = take(&mut self.times, rows);
+            out.iter_mut().zip(records).for_each(|(to, record)| *to = column.double(record));
+        }
+    }
+}
+
+/// Takes the first values off a slice.
+fn take<'p, T>(slice: &mut &'p mut [T], count: usize) -> &'p mut [T] {
+    let (first, rest) = std::mem::take(slice).split_at_mut(count);
+    *slice = rest;
+    first
 }
 
 impl<'h> Points<'h> {
@@ -31,18 +81,18 @@ impl<'h> Points<'h> {
         let columns = columns(header.format);
         bounds.check_columns(source, columns.len())?;
         let boxed = (0..3).all(|axis| header.min[axis] <= header.max[axis]);
-        let times = columns.iter().position(|c| times::is_exact(c.name, c.dtype)).map(ExactTimes::of);
-        Ok(Self { header, columns, data: vec![], exact: vec![], times, outside: boxed.then_some(0), counted: 0 })
+        let times = columns.iter().position(|c| times::is_exact(c.name, c.dtype));
+        let shape = Shape { header, columns, times, boxed };
+        Ok(Self { shape, data: vec![], exact: vec![], times: vec![], outside: 0, counted: 0 })
     }
 
     /// Allocates memory for rows whose bytes are known to be in the file.
     pub(super) fn reserve(&mut self, source: &Source<'_>, rows: u64) -> Result<(), IoError> {
-        let (rows, width) = (usize::try_from(rows).unwrap_or(usize::MAX), self.columns.len());
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         self.count(source, rows)?;
-        let taken = self.data.try_reserve_exact(rows.saturating_mul(width));
-        let exact = self.exact.try_reserve_exact(rows.saturating_mul(3));
-        let times = self.times.as_mut().map_or(Ok(()), |times| times.room().try_reserve_exact(rows));
-        taken.and(exact).and(times).map_err(|_| source.out_of_memory(self.bytes(rows)))
+        let [data, exact, times] = self.values(rows);
+        let taken = self.data.try_reserve_exact(data).and(self.exact.try_reserve_exact(exact));
+        taken.and(self.times.try_reserve_exact(times)).map_err(|_| source.out_of_memory(self.bytes(rows)))
     }
 
     fn count(&mut self, source: &Source<'_>, rows: usize) -> Result<(), IoError> {
@@ -51,31 +101,71 @@ impl<'h> Points<'h> {
         Ok(())
     }
 
+    /// Numbers of values of this number of rows: in the columns, of coordinates and of times.
+    fn values(&self, rows: usize) -> [usize; 3] {
+        let times = usize::from(self.shape.times.is_some());
+        [self.shape.columns.len(), 3, times].map(|each| rows.saturating_mul(each))
+    }
+
     /// Size of this number of rows in bytes.
     fn bytes(&self, rows: usize) -> usize {
-        rows.saturating_mul(4 * self.columns.len() + 24 + if self.times.is_some() { 8 } else { 0 })
+        let [data, exact, times] = self.values(rows);
+        data.saturating_mul(4).saturating_add(exact.saturating_add(times).saturating_mul(8))
     }
 
     /// Adds a row for each record in `bytes`.
     pub(super) fn push(&mut self, source: &Source<'_>, bytes: &[u8]) -> Result<(), IoError> {
-        let (records, width) = (bytes.chunks_exact(self.header.record), self.columns.len());
-        let (first, rows) = (self.exact.len() / 3, records.len());
+        let (first, rows) = (self.exact.len() / 3, bytes.len() / self.shape.header.record);
         self.count(source, first + rows)?;
-        let taken = self.data.try_reserve(rows * width).and(self.exact.try_reserve(3 * rows));
-        let times = self.times.as_mut().map_or(Ok(()), |times| times.room().try_reserve(rows));
-        taken.and(times).map_err(|_| source.out_of_memory(self.bytes(first + rows)))?;
-        for record in records {
-            let xyz = self.header.coordinates(record);
-            if let Some(outside) = &mut self.outside {
-                *outside += usize::from(!self.header.holds(xyz));
+        let [data, exact, times] = self.values(rows);
+        let taken = self.data.try_reserve(data).and(self.exact.try_reserve(exact)).and(self.times.try_reserve(times));
+        taken.map_err(|_| source.out_of_memory(self.bytes(first + rows)))?;
+        let [from_data, from_exact, from_times] = [self.data.len(), self.exact.len(), self.times.len()];
+        self.data.resize(from_data + data, 0.0);
+        self.exact.resize(from_exact + exact, 0.0);
+        self.times.resize(from_times + times, 0.0);
+        let mut part = Part {
+            shape: &self.shape,
+            data: &mut self.data[from_data..],
+            exact: &mut self.exact[from_exact..],
+            times: &mut self.times[from_times..],
+            outside: 0,
+        };
+        part.fill(bytes);
+        self.outside += part.outside;
+        Ok(())
+    }
+
+    /// All rows at once, as parts of so many each that `work` fills, on any thread; the sum of what it returns for each is the number of
+    /// points outside the box.
+    pub(super) fn in_parts<E>(
+        &mut self,
+        source: &Source<'_>,
+        rows: &[u64],
+        work: impl FnOnce(Vec<Part<'_>>) -> Result<usize, E>,
+        told: impl FnOnce(E) -> IoError,
+    ) -> Result<(), IoError> {
+        let total = rows.iter().sum::<u64>();
+        self.reserve(source, total)?;
+        // The memory is there. Asked for as zeros, it is cleared by whichever thread comes to it first.
+        let [data, exact, times] = self.values(total as usize);
+        (self.data, self.exact, self.times) = (vec![], vec![], vec![]);
+        (self.data, self.exact, self.times) = (vec![0.0; data], vec![0.0; exact], vec![0.0; times]);
+        let (mut data, mut exact, mut times) = (&mut self.data[..], &mut self.exact[..], &mut self.times[..]);
+        let columns = self.shape.columns.len();
+        let each_times = usize::from(self.shape.times.is_some());
+        let parts = rows.iter().map(|&rows| {
+            let rows = rows as usize;
+            Part {
+                shape: &self.shape,
+                data: take(&mut data, rows * columns),
+                exact: take(&mut exact, 3 * rows),
+                times: take(&mut times, rows * each_times),
+                outside: 0,
             }
-            self.exact.extend(xyz);
-            self.data.extend(xyz.map(|v| v as f32));
-            self.data.extend(self.columns[3..].iter().map(|column| column.value(record)));
-            if let Some(times) = &mut self.times {
-                times.push(self.columns[times.column].double(record));
-            }
-        }
+        });
+        let parts = parts.collect();
+        self.outside = work(parts).map_err(told)?;
         Ok(())
     }
 
@@ -85,17 +175,18 @@ impl<'h> Points<'h> {
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
         }
-        if let Some(count @ 1..) = self.outside {
-            warnings.push(Warning::OutsideBounds { count, points: self.exact.len() / 3 });
+        if self.outside > 0 {
+            warnings.push(Warning::OutsideBounds { count: self.outside, points: self.exact.len() / 3 });
         }
-        let columns = self.columns.len();
-        let fields = self.columns.into_iter().map(|c| Field { name: c.name.into(), dtype: c.dtype }).collect();
+        let Shape { columns, times, .. } = self.shape;
+        let times = times.map(|column| ExactTimes::new(column, self.times));
+        let fields = columns.iter().map(|c| Field { name: c.name.into(), dtype: c.dtype }).collect();
         Rows {
             data: self.data,
-            columns,
+            columns: columns.len(),
             fields: Some(fields),
             xyz_f64: Some(self.exact),
-            times: self.times,
+            times,
             warnings,
             ..Rows::EMPTY
         }

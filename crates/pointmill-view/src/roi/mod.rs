@@ -8,9 +8,12 @@ use crate::{Camera, Image};
 use pointmill_core::{Aabb, Points};
 
 mod closeup;
+mod lists;
 mod near;
 mod palette;
 mod shown;
+
+pub use lists::{RoiLists, voxel_of_point};
 
 use closeup::Closeup;
 use shown::RoiView;

@@ -20,13 +20,15 @@ pub struct Embedded {
 
 /// The kernels of an operator, or those that operators share.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EmbeddedModule {
     /// The operator; `prim` is what operators share.
     pub name: &'static str,
     /// The number of kernels.
     pub kernels: usize,
-    /// Bytes of PTX text.
+    /// Bytes of PTX text, which the driver compiles at the first launch.
     pub bytes: usize,
 }
 

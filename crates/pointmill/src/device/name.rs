@@ -25,6 +25,26 @@ fn parse(name: &str) -> Option<Name> {
     }
 }
 
+impl Device {
+    /// Checks the name of a device without opening it.
+    ///
+    /// # Errors
+    /// A name that no device has.
+    ///
+    /// ```
+    /// use pointmill::Device;
+    /// assert!(Device::check_name("cuda:99").is_ok());
+    /// assert!(Device::check_name("gpu").is_err());
+    /// ```
+    pub fn check_name(name: &str) -> Result<()> {
+        parse_name(name).map(drop)
+    }
+}
+
+fn parse_name(name: &str) -> Result<Name> {
+    parse(name).ok_or_else(|| Error::argument(Argument::Device, "auto, cpu, cuda or cuda:N with N = 0, 1, ...", name))
+}
+
 /// Opens the device of that name: `auto`, `cpu`, `cuda` for the first GPU, or `cuda:N`.
 ///
 /// ```
@@ -40,14 +60,10 @@ impl FromStr for Device {
     /// # Errors
     /// Another name, or a GPU that does not answer.
     fn from_str(name: &str) -> Result<Self> {
-        match parse(name) {
-            Some(Name::Auto) => Ok(Self::auto()),
-            Some(Name::Cpu) => Ok(Self::cpu()),
-            Some(Name::Cuda(index)) => Self::cuda(index),
-            None => {
-                let expected = "auto, cpu, cuda or cuda:N with N = 0, 1, ...";
-                Err(Error::argument(Argument::Device, expected, name))
-            }
+        match parse_name(name)? {
+            Name::Auto => Ok(Self::auto()),
+            Name::Cpu => Ok(Self::cpu()),
+            Name::Cuda(index) => Self::cuda(index),
         }
     }
 }

@@ -33,6 +33,7 @@ mod builder;
 mod cells;
 mod cloud;
 mod cpu;
+mod difference;
 mod fit;
 mod gpu;
 mod grid;

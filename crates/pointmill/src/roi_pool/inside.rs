@@ -123,6 +123,10 @@ impl PointsInBoxes {
         Ok(Self { stream: stream.clone(), params, side })
     }
 
+    pub(super) const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
     /// Empty lists to be filled.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ mod cpu;
 mod gpu;
 mod inside;
 mod params;
+mod query;
 mod result;
 mod scene;
 #[cfg(test)]
@@ -30,6 +31,7 @@ mod tests;
 pub use arrays::{RoiArray, RoiArrays};
 pub use inside::{BoxLists, PointsInBoxes};
 pub use params::{BoxParams, MAX_VOXELS, PoolMode, RoiLayout, RoiPoolParams};
+pub use query::{BoxArrays, BoxFound, BoxQuery, BoxReport};
 pub use result::{Report, RoiPooled};
 pub use scene::{MAX_COLUMNS, MAX_LEN, Scene};
 

@@ -15,6 +15,7 @@ mod point14;
 mod table;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod version1;
 
 pub use guard::hush_decoder_panics;
@@ -27,6 +28,7 @@ use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
+use chunk::Wrong;
 use packing::Packing;
 
 /// A file may unpack to the first number of bytes, or to its own size times the second number. Compression shrinks sweeps and tiles to a
@@ -59,15 +61,38 @@ pub(super) fn read_rows(
     let chunks = table::read(window, header, &packing, &bytes)?;
     // Otherwise memory is allocated while points are decoded.
     if unpacked / LIKELY_GROWTH <= bytes.len() as u64 {
-        points.reserve(window.source(), header.points)?;
-    }
-    for (i, chunk) in chunks.entries.iter().enumerate() {
-        chunk::read(window, &packing, i, chunk, &bytes[chunk.bytes.clone()], &mut points)?;
+        threads::read(window, &packing, &chunks.entries, &bytes, &mut points)?;
+    } else {
+        for (i, chunk) in chunks.entries.iter().enumerate() {
+            let push = |records: &[u8]| points.push(window.source(), records).map_err(Failed::Rows);
+            chunk::read(&packing, i, chunk, &bytes[chunk.bytes.clone()], push).map_err(|e| e.error(window))?;
+        }
     }
     if header.extended.is_some() {
         extended(window, header, &bytes, chunks.end)?;
     }
     Ok(points.into_rows(chunks.rest))
+}
+
+/// Why the points of a chunk could not be taken.
+enum Failed {
+    Chunk(Wrong),
+    Rows(IoError),
+}
+
+impl From<Wrong> for Failed {
+    fn from(wrong: Wrong) -> Self {
+        Self::Chunk(wrong)
+    }
+}
+
+impl Failed {
+    fn error(self, window: &Window<'_, '_>) -> IoError {
+        match self {
+            Self::Chunk(wrong) => wrong.error(window),
+            Self::Rows(e) => e,
+        }
+    }
 }
 
 /// Checks the extended records. They start after the chunks, in bytes that the window has already returned.

@@ -10,6 +10,7 @@ use pointmill_core::rigid::{Rigid, add, dot, subtract};
 /// A rigid transform after a scale: `truth = pose * (scale * estimate)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Similarity {
     /// The rotation and the translation.

@@ -6,6 +6,7 @@ use super::params::Delta;
 /// What errors are like, of which there is at least one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Statistics {
     /// Root of the mean square.
@@ -48,6 +49,7 @@ impl Statistics {
 /// Errors of poses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct PoseErrors {
     /// Distances in metres.
@@ -72,6 +74,7 @@ pub struct Relative {
 /// Segments of one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Segments {
     /// Length in metres.
@@ -87,6 +90,7 @@ pub struct Segments {
 /// The drift as the KITTI benchmark defines it: errors of segments by their length, a mean over all segments.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Drift {
     /// By length; lengths that are longer than the way are left out.
@@ -102,6 +106,7 @@ pub struct Drift {
 /// One pose of the estimate beside the truth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Frame {
     /// Which pose of the estimate.

@@ -1,0 +1,131 @@
+//! Runs `pointmill evaluate`. The inputs are two files of poses.
+
+use super::records::{Begin, Params, Totals};
+use super::report;
+use crate::batch::Trouble;
+use crate::failure::Failure;
+use crate::flags::names;
+use crate::json::{self, Counts, Run, Summary};
+use crate::outputs::plan_file;
+use crate::picture::save;
+use crate::printer::Printer;
+use crate::text::{shown, written};
+use clap::Args;
+use pointmill::Pose;
+use pointmill::pipelines::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
+use pointmill_io::{Detail, IoError, PoseFormat, PoseOptions, escape, read_poses};
+use pointmill_view::trajectory_plot;
+use std::path::{Path, PathBuf};
+
+/// The name of the command.
+const COMMAND: &str = "evaluate";
+
+/// `pointmill evaluate`
+#[derive(Debug, Args)]
+pub(crate) struct EvaluateArgs {
+    /// File of the estimated poses
+    #[arg(value_name = "ESTIMATE")]
+    estimate: PathBuf,
+    /// File of the true poses
+    #[arg(value_name = "TRUTH")]
+    truth: PathBuf,
+    /// Format of both files [default: the one whose lines have as many numbers]
+    #[arg(long, value_parser = names::<PoseFormat>(PoseFormat::NAMES))]
+    format: Option<PoseFormat>,
+    /// How the estimate is moved onto the truth first: not at all, by a rotation and a translation, or by these and a scale
+    #[arg(long, default_value = "none", value_parser = names::<Alignment>(Alignment::NAMES))]
+    align: Alignment,
+    /// Where both files have times, poses that belong together differ by at most these seconds
+    #[arg(long, value_name = "S", default_value_t = EvaluationParams::default().max_time_difference)]
+    #[arg(allow_negative_numbers = true)]
+    max_time_difference: f64,
+    /// Plot both ways from above, and the error of each position
+    #[arg(long, value_name = "OUT.svg|.png")]
+    plot: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Failure> {
+    let params = EvaluationParams {
+        alignment: args.align,
+        max_time_difference: args.max_time_difference,
+        ..EvaluationParams::default()
+    };
+    params.validate()?;
+    let files = [args.estimate.as_path(), args.truth.as_path()];
+    let plot = match args.plot.as_deref() {
+        Some(path) => Some((path, plan_file("--plot", path, &["svg", "png"], &files)?)),
+        None => None,
+    };
+    let run = || Run::new(COMMAND, None);
+    let [estimate, truth] = files.map(shown);
+    let begin = Begin {
+        estimate: estimate.clone(),
+        truth,
+        params: Params { alignment: args.align, max_time_difference: args.max_time_difference },
+    };
+    printer.record("begin", &json::Begin { run: run(), inputs: files.len(), of: begin })?;
+
+    let mut read = Vec::new();
+    for (index, file) in files.into_iter().enumerate() {
+        match trajectory(file, args.format) {
+            Ok(trajectory) => read.push(trajectory),
+            Err(e) => Trouble::from(e).tell(printer, index, &shown(file))?,
+        }
+    }
+    let [estimated, truth] = &read[..] else {
+        return Err(Failure::Inputs { failed: files.len() - read.len(), inputs: files.len() });
+    };
+    let found = evaluate(estimated, truth, &params)?;
+    for frame in &found.frames {
+        printer.record("frame", frame)?;
+    }
+    if let Some((path, extension)) = plot {
+        draw(path, extension, &estimate, [estimated, truth], &found)?;
+    }
+    let counts = Counts { inputs: files.len(), done: files.len(), ..Counts::default() };
+    let of = Totals {
+        poses: found.frames.len(),
+        alignment: found.alignment,
+        length: found.length,
+        absolute: found.absolute,
+        relative: found.relative.iter().map(Into::into).collect(),
+        drift: found.drift,
+        plot: args.plot.as_deref().map(shown),
+    };
+    let summary = Summary { run: run(), counts, ms: None, cpu: None, out: None, picture: None, of };
+    printer.record("summary", &summary)?;
+    let lines = report::lines(&summary.of).into_iter().chain(written("plot", summary.of.plot.as_deref()));
+    lines.into_iter().try_for_each(|line| printer.text(&line))
+}
+
+/// Reads the poses of a file, of which there is at least one.
+fn trajectory(path: &Path, format: Option<PoseFormat>) -> Result<Trajectory, IoError> {
+    let read = read_poses(path, &PoseOptions { format, ..PoseOptions::default() })?;
+    if read.poses.is_empty() {
+        return Err(IoError::BadValue(Detail::new(path, "text", "one pose or more", "none")));
+    }
+    let made = match read.times {
+        Some(times) => Trajectory::with_times(read.poses, times),
+        None => Trajectory::new(read.poses),
+    };
+    made.map_err(|e| IoError::BadValue(Detail::new(path, "poses", "a trajectory", e.to_string())))
+}
+
+/// Draws the poses that belong together, the estimate as it was moved.
+fn draw(
+    path: &Path,
+    extension: &str,
+    name: &str,
+    [estimate, truth]: [&Trajectory; 2],
+    found: &Evaluation,
+) -> Result<(), Failure> {
+    let moved =
+        |pose: &Pose| found.alignment.truth_from_estimate.apply(pose.translation().map(|x| found.alignment.scale * x));
+    let estimate: Vec<_> = found.frames.iter().map(|frame| moved(&estimate.poses()[frame.estimate])).collect();
+    let truth: Vec<_> = found.frames.iter().map(|frame| truth.poses()[frame.truth].translation()).collect();
+    let errors: Vec<f64> = found.frames.iter().map(|frame| frame.translation).collect();
+    let title = format!("{}: rmse {:.4} m over {:.1} m", escape(name), found.absolute.translation.rmse, found.length);
+    let plot = trajectory_plot(&title, &estimate, &truth, &errors);
+    save(path, 1, || Ok(if extension == "svg" { plot.encode_svg().into_bytes() } else { plot.image().encode_png() }))
+}

@@ -1,0 +1,93 @@
+//! Flags of `pointmill odometry`.
+
+use crate::flags::{ConfigArgs, ReadArgs, names};
+use clap::{Args, ValueEnum};
+use pointmill::icp::Metric;
+use pointmill::pipelines::odometry::OdometryParams;
+use pointmill_io::PoseFormat;
+use std::path::PathBuf;
+
+/// The formats of trajectories.
+pub(crate) const TRAJECTORIES: [&str; 2] = ["kitti", "tum"];
+
+/// `--deskew`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Deskew {
+    /// Where points have times.
+    Auto,
+    /// Always: a sweep without times fails.
+    On,
+    /// Never.
+    Off,
+}
+
+/// `pointmill odometry`
+#[derive(Debug, Args)]
+pub(crate) struct OdometryArgs {
+    /// Sweeps in the order in which they were taken: files, folders, quoted patterns; in metres. Without one, the built-in synthetic drive
+    #[arg(value_name = "DRIVE")]
+    pub(crate) inputs: Vec<PathBuf>,
+
+    /// Write the poses, a line for each sweep. A sweep that cannot be used has the pose that was expected
+    #[arg(long, value_name = "POSES.txt")]
+    pub(crate) out: Option<PathBuf>,
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds, the translation and the quaternion x, y, z, w
+    #[arg(long, value_name = "FORMAT", default_value = "kitti")]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(TRAJECTORIES))]
+    pub(crate) format_poses: String,
+    /// Take the motion within a sweep out of it: where points have times (auto), always (on: a sweep without times fails), or never (off). Times are a column named `t`, `time`, `timestamp`, `time_stamp` or `offset_time`, in s, ms, us or ns
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    pub(crate) deskew: Deskew,
+    /// Edge of a voxel of the map in metres
+    #[arg(long, value_name = "M", default_value_t = OdometryParams::default().voxel_size, allow_negative_numbers = true)]
+    pub(crate) voxel: f64,
+    /// Leave out points farther from the sensor than these metres
+    #[arg(long, value_name = "M", default_value_t = OdometryParams::default().max_range, allow_negative_numbers = true)]
+    pub(crate) max_range: f64,
+    /// Leave out points nearer to the sensor than these metres
+    #[arg(long, value_name = "M", default_value_t = OdometryParams::default().min_range, allow_negative_numbers = true)]
+    pub(crate) min_range: f64,
+    /// Error metric to minimize
+    #[arg(long, default_value = "point-to-plane", value_parser = names::<Metric>(Metric::NAMES))]
+    pub(crate) metric: Metric,
+    /// Write the points of the map of the whole drive
+    #[arg(long, value_name = "MAP.ply|.pcd|.npz")]
+    pub(crate) map: Option<PathBuf>,
+    /// Write a picture of the map from above, with the way of the sensor
+    #[arg(long, value_name = "DRIVE.png")]
+    pub(crate) visualize: Option<PathBuf>,
+
+    /// End at the first sweep that fails
+    #[arg(long, help_heading = "Many inputs")]
+    pub(crate) fail_fast: bool,
+    /// Begin again with the first sweep after a run that was ended, since every pose follows from all sweeps before it. The bytes are those of a run that was not ended
+    #[arg(long, help_heading = "Many inputs")]
+    pub(crate) resume: bool,
+    /// Print a line for every sweep, with its times
+    #[arg(long, help_heading = "Many inputs")]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+impl OdometryArgs {
+    /// The parameters of the library.
+    pub(crate) fn params(&self) -> OdometryParams {
+        OdometryParams {
+            voxel_size: self.voxel,
+            min_range: self.min_range,
+            max_range: self.max_range,
+            metric: self.metric,
+            deskew: self.deskew != Deskew::Off,
+            keep_map: self.map.is_some() || self.visualize.is_some(),
+            ..OdometryParams::default()
+        }
+    }
+
+    /// The format of the poses.
+    pub(crate) fn pose_format(&self) -> PoseFormat {
+        if self.format_poses == "tum" { PoseFormat::Tum } else { PoseFormat::Kitti }
+    }
+}

@@ -1,0 +1,212 @@
+//! Runs `pointmill odometry`. A sweep is an input; sweeps are taken one after the other, and each pose follows from all before it.
+
+use super::args::{Deskew, OdometryArgs};
+use super::files;
+use super::records::{Begin, Row, TimesOf, Totals};
+use super::track::Track;
+use crate::batch::{Cell, Command, Job, Refused, Trouble};
+use crate::failure::Failure;
+use crate::flags::BatchArgs;
+use crate::inputs::{Inputs, Source, warnings};
+use crate::json::{Counts, Frame, Summary};
+use crate::printer::Printer;
+use crate::stats::timed;
+use crate::text::{counted, grouped, percentiles, shown, written};
+use crate::{device, interrupt, say};
+use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
+use pointmill::{Device, PointCloud, Rows};
+use pointmill_io::Times;
+
+/// The name of the command.
+const COMMAND: &str = "odometry";
+/// Why the points of a sweep have no times.
+const NO_TIMES: &str =
+    "times: expected a column named t, time, timestamp or the like with times of a sweep in s, ms, us or ns, got none";
+
+/// Everything that is decided before the work.
+struct Run<'a> {
+    args: &'a OdometryArgs,
+    params: OdometryParams,
+    device: Device,
+    inputs: Inputs,
+}
+
+/// The odometry, and what it found so far.
+struct Lane {
+    odometry: Odometry,
+    track: Track,
+    /// The column of times of the first sweep that has one.
+    times: Option<TimesOf>,
+    /// Whether a sweep was read.
+    begun: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
+    let params = args.params();
+    params.validate()?;
+    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let paths = sources.iter().filter_map(|s| if let Source::File(path) = s { Some(path.as_path()) } else { None });
+    files::check(args, &paths.collect::<Vec<_>>())?;
+    // It has no GPU path yet, so that `auto` is the CPU.
+    let device = if device == "auto" { Device::cpu() } else { device::open(device)? };
+    let job = Job {
+        name: COMMAND,
+        device: Some(&device),
+        sources: &sources,
+        batch: BatchArgs { fail_fast: args.fail_fast, jobs: 1 },
+        verbose: args.verbose,
+        ledger: None,
+        out: args.out.as_deref(),
+        picture: args.visualize.as_deref(),
+        writes: args.map.is_some(),
+    };
+    job.begin(Begin { params: params.clone() }, printer)?;
+    if args.resume {
+        say::note("--resume: the run begins with the first sweep, since every pose follows from all sweeps before it");
+    }
+    job.run(&Run { args, params, device: device.clone(), inputs }, printer)
+}
+
+impl Lane {
+    /// Says once which times were found, or why there are none.
+    fn say(&mut self, found: Option<&Times>, deskew: Deskew) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        match found {
+            Some(times) => {
+                let used = if deskew == Deskew::Off { "known, not deskewed" } else { "deskewed" };
+                say::note(format_args!("times of points: column {} in {}; sweeps are {used}", times.name, times.unit));
+            }
+            None => say::note(format_args!("{NO_TIMES}; sweeps are taken as they are")),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Reads a sweep and takes it. The times go with those of the sweeps before, or are left out with a warning.
+    fn sweep(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
+        let (cloud, format, mut warnings) = (&scan.cloud, source.format(&scan), warnings(&scan));
+        let times = scan.times();
+        interrupt::check()?;
+        let name = source.name();
+        if !matches!(source, Source::Sweep(_)) {
+            lane.say(times.as_ref(), self.args.deskew);
+        }
+        let times = match times {
+            Some(times) => match lane.times.get_or_insert_with(|| (&times).into()) {
+                found if *found == (&times).into() => {
+                    Some(times.seconds.iter().map(|after| times.start + after).collect::<Vec<_>>())
+                }
+                found => {
+                    let TimesOf { column, unit } = found;
+                    let got = format!("{} in {}", times.name, times.unit);
+                    warnings.push(format!(
+                        "times: expected {column} in {unit}, as in the first sweep, got {got}; not used"
+                    ));
+                    None
+                }
+            },
+            None => {
+                if lane.times.is_some() && !cloud.is_empty() {
+                    warnings.push(format!("{NO_TIMES}; the sweep is taken as it is"));
+                }
+                if self.args.deskew == Deskew::On {
+                    return Err(Refused::new("MissingField", &name, NO_TIMES).into());
+                }
+                None
+            }
+        };
+        let pushed = timed(|| lane.odometry.push(cloud, times.as_deref()));
+        let (step, ms) = pushed.map_err(|e| Trouble::blame("ShapeMismatch", e, &name))?;
+        let (seconds, moved) = lane.track.push(&step);
+        match step.status {
+            SweepStatus::TooFewPoints => warnings.push("too few points; the pose is the prediction".into()),
+            SweepStatus::Lost => {
+                warnings.push("lost: too few points have a neighbour in the map; the pose is the prediction".into());
+            }
+            _ => {}
+        }
+        tracing::info!("{name}: {} points, {format}; read {read_ms} ms, {} {ms} ms", cloud.len(), step.status);
+        let of = Row::new(format.into(), &step, seconds, moved);
+        let frame = Frame::read(index, name, read_ms, warnings, of);
+        Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
+    }
+}
+
+impl Command for Run<'_> {
+    type Lane = Lane;
+    type Row = Row;
+    type Totals = Totals;
+    const INPUT: &'static str = "sweep";
+
+    fn lane(&self) -> Result<Lane, Failure> {
+        let odometry = Odometry::new(&self.device.stream()?, &self.params)?;
+        Ok(Lane { odometry, track: Track::default(), times: None, begun: false })
+    }
+
+    fn one(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+        let before = lane.odometry.len();
+        let done = self.sweep(lane, index, source);
+        if let Err(Trouble::Input(_)) = &done
+            && lane.odometry.len() == before
+        {
+            // A sweep that cannot be used was still driven: the pose goes on as expected.
+            let nothing = PointCloud::new(Vec::new(), 3).map_err(pointmill::Error::from)?;
+            let step = lane.odometry.push(Rows::from(&nothing), None)?;
+            lane.track.push(&step);
+        }
+        done
+    }
+
+    fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
+        totals.statuses.count(frame.of.status);
+        Ok(())
+    }
+
+    fn cells(&self, Frame { of, .. }: &Frame<Row>) -> Vec<Cell> {
+        vec![
+            ("points", grouped(of.points)),
+            ("status", format!("  {:>14}", of.status)),
+            ("moved m", format!("{:.3}", of.moved)),
+            ("map", grouped(of.map_points)),
+        ]
+    }
+
+    fn finish(&self, totals: &mut Totals, lanes: Vec<Lane>, _: Counts) -> Result<bool, Failure> {
+        let Some(Lane { odometry, track, times, .. }) = lanes.into_iter().next() else { return Ok(true) };
+        interrupt::check()?;
+        let apart = |pair: &[pointmill::Pose]| {
+            let by = pair[0].inverse().compose(&pair[1]).translation();
+            by.iter().map(|x| x * x).sum::<f64>().sqrt()
+        };
+        totals.length = track.poses.windows(2).map(apart).sum();
+        totals.times = times;
+        totals.map_points = files::write_map(self.args, &odometry, &track, totals.length)?;
+        totals.map = self.args.map.as_deref().map(shown);
+        interrupt::check()?;
+        totals.poses_sha256 = files::write_track(self.args, &track)?;
+        Ok(true)
+    }
+
+    fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
+        let of = &summary.of;
+        let mut lines = vec![
+            format!(
+                "{}, {:.1} m on {}{}",
+                counted(summary.counts.done, "sweep"),
+                of.length,
+                summary.run.device_name(),
+                percentiles(summary.ms.as_ref()),
+            ),
+            of.statuses.lines(),
+        ];
+        lines.extend(written("poses", summary.out.as_deref()));
+        lines.extend(of.poses_sha256.as_ref().map(|sha256| format!("sha256: {sha256}")));
+        lines.extend(written("map", of.map.as_deref()));
+        lines.extend(written("picture", summary.picture.as_deref()));
+        lines
+    }
+}

@@ -1,0 +1,66 @@
+//! What a drive leaves behind: poses, map and picture.
+
+use super::args::OdometryArgs;
+use super::track::Track;
+use crate::failure::Failure;
+use crate::interrupt::undivided;
+use crate::outputs::plan_file;
+use crate::picture::{plan, save};
+use crate::text::{counted, grouped};
+use pointmill::Error;
+use pointmill::pipelines::odometry::Odometry;
+use pointmill_io::{Place, Poses, WriteOptions, write, write_poses};
+use pointmill_view::{drive_picture, require_memory};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// Checks the names of all outputs, before any work.
+pub(super) fn check(args: &OdometryArgs, inputs: &[&Path]) -> Result<(), Failure> {
+    if let Some(out) = &args.out {
+        plan_file("--out", out, &["txt"], inputs)?;
+    }
+    if let Some(map) = &args.map {
+        plan_file("--map", map, &["ply", "pcd", "npz"], inputs)?;
+    }
+    args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png"]).map(drop))
+}
+
+/// Writes the poses. Returns the SHA-256 of the file.
+pub(super) fn write_track(args: &OdometryArgs, track: &Track) -> Result<Option<String>, Failure> {
+    let Some(out) = &args.out else { return Ok(None) };
+    let poses = Poses { poses: track.poses.clone(), times: Some(track.seconds.clone()) };
+    undivided(|| write_poses(out, &poses, args.pose_format()))?;
+    let bytes = std::fs::read(out).map_err(Failure::io(out, "read"))?;
+    Ok(Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()))
+}
+
+/// Writes the map and draws it. Returns the number of its points.
+pub(super) fn write_map(
+    args: &OdometryArgs,
+    odometry: &Odometry,
+    track: &Track,
+    length: f64,
+) -> Result<Option<usize>, Failure> {
+    if args.map.is_none() && args.visualize.is_none() {
+        return Ok(None);
+    }
+    let points = odometry.map()?;
+    if let Some(path) = &args.map {
+        let exact = points.as_flattened();
+        let rows: Vec<f32> = exact.iter().map(|x| *x as f32).collect();
+        let rows = pointmill::Points::new(&rows, 3).map_err(Error::from)?;
+        let named = pointmill_io::NamedPoints {
+            xyz_f64: Some(exact),
+            ..pointmill_io::NamedPoints::new(rows, &["x", "y", "z"])
+        };
+        undivided(|| write(Place { path, follow_links: true }, named, &WriteOptions::default()))?;
+    }
+    if let Some(path) = &args.visualize {
+        require_memory(1, points.len())?;
+        let way: Vec<_> = track.poses.iter().map(pointmill::Pose::translation).collect();
+        let left = format!("{}, {length:.1} m", counted(way.len(), "sweep"));
+        let right = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
+        save(path, 1, || Ok(drive_picture(&points, &way, [&left, &right]).encode_png()))?;
+    }
+    Ok(Some(points.len()))
+}

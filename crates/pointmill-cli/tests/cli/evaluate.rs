@@ -1,0 +1,127 @@
+//! `evaluate`, and the true poses that `synth` writes.
+
+use crate::{names, run};
+use pointmill::Pose;
+use pointmill_io::{PoseFormat, PoseOptions, Poses, ReadOptions, read, read_poses, write_poses};
+use pointmill_synth::{Drive, DriveParams, Scene};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+/// A straight way in steps of 1 m; the estimate is longer by one percent, and moved.
+fn write_ways(folder: &Path) {
+    let way = |step: f64, y: f64| (0..200).map(|i| Pose::from_translation([step * f64::from(i), y, 0.0])).collect();
+    let (estimate, truth): (Vec<Pose>, Vec<Pose>) = (way(1.01, 5.0), way(1.0, 0.0));
+    let times = |offset: f64| Some((0..200).map(|i| 0.1 * f64::from(i) + offset).collect());
+    for (name, poses, offset) in [("estimate", &estimate, 0.001), ("truth", &truth, 0.0)] {
+        write_poses(folder.join(format!("{name}.txt")), &poses.clone().into(), PoseFormat::Kitti).unwrap();
+        let timed = Poses { poses: poses.clone(), times: times(offset) };
+        write_poses(folder.join(format!("{name}.tum")), &timed, PoseFormat::Tum).unwrap();
+    }
+}
+
+#[test]
+fn errors_are_those_of_the_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_ways(at);
+    for extension in ["txt", "tum"] {
+        let told = run(at, &format!("evaluate estimate.{extension} truth.{extension} --json")).expect(0);
+        let frames = told.data("frame");
+        assert_eq!((frames.len(), &frames[7]["estimate"], &frames[7]["truth"]), (200, &json!(7), &json!(7)));
+        assert_eq!(frames[7]["time"].is_null(), extension == "txt");
+        let summary = told.data("summary").remove(0);
+        let number = |path: &str| summary.pointer(path).and_then(serde_json::Value::as_f64).unwrap();
+        assert!((number("/absolute/translation/min") - 5.0).abs() < 1e-9, "{summary}");
+        assert!((number("/length") - 199.0).abs() < 1e-9);
+        assert!((number("/relative/0/errors/translation/mean") - 0.01).abs() < 1e-9);
+        // A segment ends behind its length.
+        assert!((number("/drift/translation") - 0.0101).abs() < 1e-9, "{summary}");
+    }
+    // A scale and a motion take all of it away.
+    let told = run(at, "evaluate estimate.txt truth.txt --align sim3 --format kitti --plot p.svg --json").expect(0);
+    let summary = told.data("summary").remove(0);
+    assert!(summary["absolute"]["translation"]["max"].as_f64().unwrap() < 1e-9, "{summary}");
+    assert!((summary["alignment"]["scale"].as_f64().unwrap() - 1.0 / 1.01).abs() < 1e-9);
+    assert!(fs::read_to_string(at.join("p.svg")).unwrap().starts_with("<svg"));
+    let told = run(at, "evaluate estimate.txt truth.txt --align se3 --plot p.png").expect(0);
+    for wanted in
+        ["200 poses, 199.000 m", "absolute, m", "over 1 frame, m", "over 10 m, m", "drift", "100 m", "plot: p.png"]
+    {
+        assert!(told.out.contains(wanted), "{wanted}: {}", told.out);
+    }
+    assert_eq!(fs::read(at.join("p.png")).unwrap()[..4], *b"\x89PNG");
+}
+
+#[test]
+fn bad_files_fail_and_bad_pairs_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_ways(at);
+    fs::write(at.join("none.txt"), "# nothing\n").unwrap();
+    fs::write(at.join("nan.txt"), "1 0 0 0 0 1 0 0 0 0 1 nan\n").unwrap();
+    fs::write(at.join("skew.txt"), "1 1 0 0 0 1 0 0 0 0 1 0\n").unwrap();
+    fs::write(at.join("few.txt"), "1 0 0 0 0 1 0 0 0 0 1\n").unwrap();
+    fs::write(at.join("back.txt"), "1 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n").unwrap();
+    fs::write(at.join("one.txt"), "1 0 0 0 0 1 0 0 0 0 1 0\n").unwrap();
+    fs::write(at.join("late.txt"), "100 0 0 0 0 0 0 1\n").unwrap();
+    for (name, told) in [
+        ("missing.txt", "missing.txt: "),
+        ("none.txt", "none.txt: text: wanted one pose or more, found none"),
+        ("nan.txt", "nan.txt: line 1: wanted a rigid transform"),
+        ("skew.txt", "skew.txt: line 1: wanted a rigid transform"),
+        ("few.txt", "few.txt: line 1: wanted "),
+        ("back.txt", "back.txt: line 2: wanted a finite time after 1, found 0"),
+    ] {
+        for (args, index) in [(format!("{name} truth.txt"), 0), (format!("estimate.txt {name}"), 1)] {
+            let run = run(at, &format!("evaluate {args} --json")).expect(3);
+            assert!(run.err.contains(told), "{args}: {}", run.err);
+            let error = run.data("error").remove(0);
+            assert_eq!((&error["index"], &error["file"]), (&json!(index), &json!(name)), "{args}");
+            assert!(run.data("summary").is_empty());
+        }
+    }
+    let before = names(at);
+    for (args, told) in [
+        ("one.txt truth.txt", "expected"),
+        ("estimate.tum late.txt", "expected"),
+        ("estimate.txt truth.txt --max-time-difference -1", "max_time_difference: expected finite seconds >= 0"),
+        ("estimate.txt truth.txt --align best", "invalid value 'best'"),
+        ("estimate.txt truth.txt --plot p.gif", "--plot p.gif: expected a file's name ending in .svg, .png"),
+        ("estimate.txt truth.txt --plot no/p.svg", "no/p.svg"),
+    ] {
+        let code = if args.contains("no/p") { 1 } else { 2 };
+        let run = run(at, &format!("evaluate {args}")).expect(code);
+        assert!(run.err.contains(told), "{args}: {}", run.err);
+        assert_eq!(names(at), before, "{args}");
+    }
+}
+
+#[test]
+fn synth_writes_drives_with_their_truth() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let params =
+        DriveParams { scene: Scene::Tunnel, seed: 3, sweeps: 2, motion_compensated: false, ..Default::default() };
+    let drive = Drive::new(params);
+    let told = run(at, "synth --scene tunnel --seed 3 --sweeps 2 --distort --out d --poses truth.txt --json").expect(0);
+    assert_eq!(told.data("summary")[0]["poses"], "truth.txt");
+    assert_eq!(names(&at.join("d")), ["sweep_000.ply", "sweep_001.ply"]);
+    let sweep = read(at.join("d/sweep_001.ply"), &ReadOptions::default()).unwrap();
+    assert_eq!(sweep.cloud, drive.sweep(1));
+    let times = sweep.times().unwrap();
+    assert_eq!((times.name.as_str(), times.unit.as_str()), ("time", "s"));
+    let truth = read_poses(at.join("truth.txt"), &PoseOptions::default()).unwrap().poses;
+    let middle = (1.0 + 0.5 * 1999.0 / 2000.0) / 10.0;
+    assert_eq!(truth[1], Pose::from_matrix(&drive.world_from_sensor_at(middle)).unwrap());
+    // Without distortion a pose belongs to the start of its sweep.
+    run(at, "synth --scene loop --sweeps 1 --out e --poses loop.txt").expect(0);
+    let drive = Drive::new(DriveParams { scene: Scene::Loop, sweeps: 1, ..Default::default() });
+    assert_eq!(names(&at.join("e")), ["sweep_000.bin"]);
+    let truth = read_poses(at.join("loop.txt"), &PoseOptions::default()).unwrap().poses;
+    assert_eq!(truth, [Pose::from_matrix(&drive.world_from_sensor(0)).unwrap()]);
+    for flag in ["--scene loop", "--distort", "--poses a.txt"] {
+        let told = run(at, &format!("synth --shape rabbit --out r {flag}")).expect(2);
+        assert!(told.err.contains("expected --shape drive with it"), "{}", told.err);
+    }
+}

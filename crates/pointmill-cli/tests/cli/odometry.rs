@@ -1,0 +1,202 @@
+//! `odometry`: drives from files, the same bytes again and again, and sweeps that cannot be used.
+
+use crate::{Run, command, counts, finished, names, run};
+use pointmill::PointCloud;
+use pointmill_io::{NamedPoints, PoseFormat, PoseOptions, ReadOptions, read, read_poses, write_bin, write_ply};
+use pointmill_synth::{Drive, DriveParams, Scene};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// A drive of a coarse sensor, distorted by its motion.
+fn drive(scene: Scene, sweeps: usize) -> Drive {
+    let small =
+        DriveParams { beams: 32, azimuth_steps: 500, seed: 5, motion_compensated: false, ..DriveParams::default() };
+    Drive::new(DriveParams { scene, sweeps, ..small })
+}
+
+/// Writes the sweeps as `d/000.ply` and so on.
+fn write_drive(folder: &Path, scene: Scene, sweeps: usize) -> Drive {
+    let drive = drive(scene, sweeps);
+    fs::create_dir(folder.join("d")).unwrap();
+    for i in 0..sweeps {
+        write_sweep(&folder.join(format!("d/{i:03}.ply")), &drive.sweep(i), "time");
+    }
+    drive
+}
+
+fn write_sweep(path: &Path, sweep: &PointCloud, times: &str) {
+    write_ply(path, &NamedPoints::new(sweep.points(), &["x", "y", "z", "intensity", "ring", times])).unwrap();
+}
+
+/// The frames without what differs from run to run.
+fn frames(told: &Run) -> Vec<Value> {
+    let mut frames = told.data("frame");
+    for frame in &mut frames {
+        let fields = frame.as_object_mut().unwrap();
+        fields.retain(|name, _| name != "ms" && !name.ends_with("_ms"));
+    }
+    frames
+}
+
+#[test]
+fn a_drive_becomes_a_trajectory() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = write_drive(at, Scene::Loop, 8);
+    let told = run(at, "odometry d --out poses.txt --map map.ply --visualize drive.png --json").expect(0);
+    assert_eq!(counts(&told), [8, 8, 0, 0]);
+    assert!(told.err.contains("times of points: column time in s; sweeps are deskewed"), "{}", told.err);
+    let frames = told.data("frame");
+    let statuses: Vec<_> = frames.iter().map(|frame| frame["status"].as_str().unwrap()).collect();
+    assert_eq!(statuses, ["started", "tracked", "tracked", "tracked", "tracked", "tracked", "tracked", "tracked"]);
+    assert!(frames.iter().all(|frame| frame["times"] == "relative" && frame["map_points"].as_u64().unwrap() > 1000));
+    assert_eq!((&frames[0]["rank"], &frames[5]["rank"]), (&Value::Null, &json!(6)));
+    assert!(frames[5]["covariance"][0][0].as_f64().unwrap() > 0.0);
+
+    // The file is what the frames say, and where the sensor was.
+    let poses =
+        read_poses(at.join("poses.txt"), &PoseOptions { format: Some(PoseFormat::Kitti), ..Default::default() });
+    let poses = poses.unwrap().poses;
+    for (pose, frame) in poses.iter().zip(&frames) {
+        let rows: Vec<f64> = serde_json::from_value(frame["world_from_sensor"].clone()).unwrap();
+        assert_eq!(pose.matrix().as_flattened(), rows);
+    }
+    let place = |i: usize| pointmill::Pose::from_matrix(&drive.world_from_sensor_at(0.1 * i as f64 + 0.05)).unwrap();
+    for (i, pose) in poses.iter().enumerate() {
+        let off = place(0).inverse().compose(&place(i)).inverse().compose(pose).translation();
+        assert!(off.iter().all(|x| x.abs() < 0.1), "{i}: {off:?}");
+    }
+    let summary = told.data("summary").remove(0);
+    assert_eq!(summary["statuses"]["tracked"], 7);
+    assert_eq!(summary["times"], json!({ "column": "time", "unit": "s" }));
+    assert!((summary["length"].as_f64().unwrap() - 7.0).abs() < 0.2, "{summary}");
+    let map = read(at.join("map.ply"), &ReadOptions::default()).unwrap();
+    assert_eq!((map.cloud.len() as u64, map.is_f64()), (summary["map_points"].as_u64().unwrap(), true));
+    assert_eq!(fs::read(at.join("drive.png")).unwrap()[..4], *b"\x89PNG");
+
+    // With times, and for people.
+    let told = run(at, "odometry d --out tum.txt --format-poses tum --deskew off").expect(0);
+    let tum = read_poses(at.join("tum.txt"), &PoseOptions { format: Some(PoseFormat::Tum), ..Default::default() });
+    let steps: Vec<f64> = tum.unwrap().times.unwrap().windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(steps.iter().all(|step| (step - 0.0998).abs() < 1e-6), "{steps:?}");
+    let wanted = ["8 sweeps, 7.", "1 started, 7 tracked", "poses: tum.txt", "sha256: "];
+    assert!(wanted.iter().all(|text| told.out.contains(text)), "{}", told.out);
+    assert!(told.err.contains("sweeps are known, not deskewed"), "{}", told.err);
+}
+
+#[test]
+fn bytes_are_equal_for_any_threads_and_after_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_drive(at, Scene::Street, 8);
+    let mut found = Vec::new();
+    for threads in ["1", "2", "8"] {
+        let mut command = command(at, "odometry d --out poses.txt --map map.ply --json");
+        let told = finished(command.env("RAYON_NUM_THREADS", threads).output().unwrap()).expect(0);
+        let sha256 = told.data("summary")[0]["poses_sha256"].clone();
+        let files = ["poses.txt", "map.ply"].map(|name| fs::read(at.join(name)).unwrap());
+        found.push((files, sha256, frames(&told)));
+    }
+    assert!(found[1..].iter().all(|other| *other == found[0]));
+    let system = std::process::Command::new("sha256sum").arg(at.join("poses.txt")).output();
+    if let Some(line) = system.ok().and_then(|told| String::from_utf8(told.stdout).ok()) {
+        assert!(line.starts_with(found[0].1.as_str().unwrap()), "{line}");
+    }
+
+    // A run that is killed leaves the file of the run before; the next one begins anew.
+    let before = names(at);
+    let mut child = command(at, "odometry d --out poses.txt --json").spawn().unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap());
+    for _ in 0..3 {
+        std::io::BufRead::read_line(&mut lines, &mut String::new()).unwrap();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(names(at) == before && fs::read(at.join("poses.txt")).unwrap() == found[0].0[0]);
+    let told = run(at, "odometry d --out poses.txt --resume --json").expect(0);
+    assert!(told.err.contains("--resume: the run begins with the first sweep"), "{}", told.err);
+    assert_eq!((counts(&told), fs::read(at.join("poses.txt")).unwrap()), ([8, 8, 0, 0], found[0].0[0].clone()));
+}
+
+#[test]
+fn sweeps_that_cannot_be_used_have_the_expected_pose() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = write_drive(at, Scene::Street, 8);
+    fs::write(at.join("d/003.ply"), "text").unwrap();
+    write_sweep(&at.join("d/005.ply"), &PointCloud::new(vec![], 6).unwrap(), "time");
+    let told = run(at, "odometry d --out poses.txt --json").expect(3);
+    assert_eq!(counts(&told), [8, 7, 0, 1]);
+    let error = told.data("error").remove(0);
+    assert_eq!((&error["index"], &error["file"]), (&json!(3), &json!("d/003.ply")));
+    let frames = told.data("frame");
+    assert_eq!((&frames[4]["index"], &frames[4]["status"]), (&json!(5), &json!("too-few-points")));
+    assert_eq!(frames[4]["warnings"][1], "too few points; the pose is the prediction");
+    assert_eq!((&frames[5]["status"], &frames[6]["status"]), (&json!("tracked"), &json!("tracked")));
+    // A line for each sweep, and none is far off.
+    let poses = read_poses(at.join("poses.txt"), &PoseOptions::default()).unwrap().poses;
+    assert_eq!(poses.len(), 8);
+    let place = |i: usize| pointmill::Pose::from_matrix(&drive.world_from_sensor_at(0.1 * i as f64 + 0.05)).unwrap();
+    for (i, pose) in poses.iter().enumerate() {
+        let off = place(0).inverse().compose(&place(i)).inverse().compose(pose).translation();
+        assert!(off.iter().all(|x| x.abs() < 0.15), "{i}: {off:?}");
+    }
+    let told = run(at, "odometry d --fail-fast --json").expect(3);
+    assert_eq!(counts(&told), [8, 3, 0, 1]);
+}
+
+#[test]
+fn times_are_named_and_never_guessed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = drive(Scene::Street, 3);
+    fs::create_dir(at.join("d")).unwrap();
+    let sweep = |i: usize, factor: f32| {
+        let mut cloud = drive.sweep(i);
+        cloud.rows_mut().for_each(|row| row[5] *= factor);
+        cloud
+    };
+    // Without a name nothing is known about times.
+    write_bin(at.join("raw.bin"), sweep(0, 1.0).points()).unwrap();
+    let told = run(at, "odometry raw.bin --columns 6 --json").expect(0);
+    assert!(told.err.contains("times: expected a column named t, time, timestamp or the like"), "{}", told.err);
+    let told = run(at, "odometry raw.bin --columns 6 --deskew on --json").expect(3);
+    assert_eq!(told.data("error")[0]["class"], "MissingField");
+    // Another unit than before is not believed.
+    for (i, factor) in [1e6, 1e6, 1e3].into_iter().enumerate() {
+        write_sweep(&at.join(format!("d/{i}.ply")), &sweep(i, factor), "Offset_Time");
+    }
+    let told = run(at, "odometry d --json").expect(0);
+    assert!(told.err.contains("times of points: column Offset_Time in us"), "{}", told.err);
+    let frames = told.data("frame");
+    assert_eq!(frames[2]["times"], "none");
+    let warning = frames[2]["warnings"][0].as_str().unwrap();
+    assert_eq!(warning, "times: expected Offset_Time in us, as in the first sweep, got Offset_Time in ms; not used");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_drive(at, Scene::Street, 1);
+    for (args, told) in [
+        ("odometry d --voxel 0", "voxel_size: expected finite metres > 0, got 0"),
+        ("odometry d --max-range 0.5", "max_range: expected above min_range, 1 m"),
+        ("odometry d --metric gicp", "metric: expected point-to-plane or point-to-point, got gicp"),
+        ("odometry d --out poses.npz", "--out poses.npz: expected a file's name ending in .txt"),
+        ("odometry d --map map.txt", "--map map.txt: expected a file's name ending in .ply, .pcd, .npz"),
+        ("odometry d --map d/000.ply", "--map: d/000.ply is an input, which would be lost"),
+        ("odometry d --visualize a.svg", "--visualize a.svg: expected a name ending in .png"),
+        ("odometry d --format-poses matrix", "invalid value 'matrix'"),
+    ] {
+        let refused = run(at, args).expect(2);
+        assert!(refused.err.contains(told), "{args}: {}", refused.err);
+        assert_eq!((names(at), refused.out.as_str()), (vec!["d".to_owned()], ""), "{args}");
+    }
+    // Nothing that is a cloud, and the drive that is built in.
+    fs::create_dir(at.join("empty")).unwrap();
+    assert_eq!(counts(&run(at, "odometry empty --json").expect(3)), [1, 0, 0, 1]);
+    let built_in = run(at, "odometry --json").expect(0);
+    assert_eq!(built_in.data("summary")[0]["statuses"]["tracked"], 9);
+}

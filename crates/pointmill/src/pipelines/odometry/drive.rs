@@ -1,0 +1,230 @@
+//! Sweep after sweep: where each is, and what of it enters the map.
+
+use super::clock::{Clock, Reading};
+use super::map::LocalMap;
+use super::params::OdometryParams;
+use super::register::SweepFit;
+use super::rounds::{Rounds, apart};
+use super::step::{Step, StepTiming, SweepStatus};
+use super::sweep::{Sampler, Sweep, deskewed};
+use crate::device::Stream;
+use crate::registration::{Registration, Status};
+use crate::{Argument, Error, Pose, Result, Rows};
+use std::time::Instant;
+
+/// Fewest points of a sweep that are aligned.
+const FEWEST_KEYS: usize = 10;
+/// The prediction is expected to be off by so many voxels at first, which is also the most, and by so many at least.
+const FIRST_ERROR: f64 = 1.0;
+const LEAST_ERROR: f64 = 0.5;
+/// What is expected falls to this part with each prediction that was better.
+const CALM: f64 = 0.8;
+
+/// Finds the poses of sweeps, one after the other.
+///
+/// See the [module](super) for what it does and promises.
+#[derive(Debug)]
+pub struct Odometry {
+    stream: Stream,
+    params: OdometryParams,
+    sampler: Sampler,
+    map: LocalMap,
+    clock: Clock,
+    last: Option<Last>,
+    /// How far in metres the next prediction is expected to be off.
+    expected_error: f64,
+    pushed: usize,
+}
+
+/// The sweep before.
+#[derive(Clone, Debug)]
+struct Last {
+    pose: Pose,
+    /// Motion a second.
+    twist: [f64; 6],
+    mark: u64,
+    /// The first sweep and its moment, until the second says how the sensor moved.
+    first: Option<(Sweep, f64)>,
+}
+
+impl Odometry {
+    /// Odometry on the device of a stream.
+    ///
+    /// # Errors
+    /// Parameters out of range; a stream of a GPU, which is not supported yet.
+    pub fn new(stream: &Stream, params: &OdometryParams) -> Result<Self> {
+        params.validate()?;
+        if !stream.device().is_cpu() {
+            return Err(Error::argument(Argument::Stream, "a stream of the CPU", stream.device()));
+        }
+        Ok(Self {
+            stream: stream.clone(),
+            params: params.clone(),
+            sampler: Sampler::default(),
+            map: LocalMap::new(params.voxel_size, params.max_points_per_voxel, params.keep_map),
+            clock: Clock::default(),
+            last: None,
+            expected_error: FIRST_ERROR * params.voxel_size,
+            pushed: 0,
+        })
+    }
+
+    /// Takes the next sweep, `[N, columns]` of `f32` or `f64` with x, y, z first, and the time of each point in seconds.
+    ///
+    /// A sweep that cannot be aligned is no error: the status says why, and the pose is the prediction.
+    ///
+    /// # Errors
+    /// A number of times that is not that of the points; points of another type or on a GPU: nothing was done then. Out of memory: part of the sweep may be in the
+    /// map.
+    pub fn push<'a>(&mut self, points: impl Into<Rows<'a>>, times: Option<&[f64]>) -> Result<Step> {
+        let points = points.into();
+        points.check_points(Argument::Points, &self.stream)?;
+        if let Some(times) = times.filter(|times| times.len() != points.len()) {
+            let expected = format!("{} times, one for each point", points.len());
+            return Err(Error::argument(Argument::Times, expected, times.len()));
+        }
+        self.stream.device().install(|| self.step(points, times))
+    }
+
+    /// The points of the map in the world: those that left it, if [`keep_map`](OdometryParams::keep_map) is set, then voxel by voxel, as the voxels entered it. A voxel takes the place
+    /// of one that left.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn map(&self) -> Result<Vec<[f64; 3]>> {
+        self.map.all()
+    }
+
+    /// The number of sweeps so far.
+    pub const fn len(&self) -> usize {
+        self.pushed
+    }
+
+    /// Whether no sweep was pushed yet.
+    pub const fn is_empty(&self) -> bool {
+        self.pushed == 0
+    }
+
+    /// The parameters.
+    pub const fn params(&self) -> &OdometryParams {
+        &self.params
+    }
+
+    fn step(&mut self, points: Rows<'_>, times: Option<&[f64]>) -> Result<Step> {
+        let start = Instant::now();
+        let sweep = self.sampler.sample(points, times, &self.params)?;
+        let sample_ms = elapsed(start);
+        let reading = self.clock.read(sweep.times);
+        let predicted = self.last.as_ref().map_or(Pose::IDENTITY, |last| last.after(reading.interval));
+        let expected_error = self.expected_error;
+        let (aligned, usable) = (sweep.keys.len(), sweep.usable);
+
+        let start = Instant::now();
+        let found = self.place(sweep, &reading, predicted)?;
+        let align_ms = elapsed(start);
+        let start = Instant::now();
+        if let Some(added) = &found.added {
+            self.map.insert(added)?;
+            self.map.trim(found.pose.translation(), self.params.max_range)?;
+        }
+        let [map_points, map_voxels] = self.map.sizes();
+        self.pushed += 1;
+        Ok(Step {
+            index: self.pushed - 1,
+            status: found.status,
+            world_from_sensor: found.pose,
+            predicted,
+            interval: reading.interval,
+            time: reading.moment,
+            times: reading.used,
+            registration: found.registration,
+            points: points.len(),
+            usable,
+            aligned,
+            expected_error,
+            map_points,
+            map_voxels,
+            timing: StepTiming { sample_ms, align_ms, map_ms: elapsed(start) },
+        })
+    }
+
+    /// Where a sweep is, and what of it enters the map.
+    fn place(&mut self, sweep: Sweep, reading: &Reading, predicted: Pose) -> Result<Found> {
+        let moment = reading.moment.filter(|_| self.params.deskew);
+        if sweep.keys.len() < FEWEST_KEYS {
+            self.last.iter_mut().for_each(|last| last.pose = predicted);
+            return Ok(Found::nowhere(SweepStatus::TooFewPoints, predicted));
+        }
+        let Some(last) = self.last.as_mut() else {
+            let added = deskewed(&sweep.samples, &[0.0; 6], None)?;
+            let mark = sweep.mark;
+            let first = moment.map(|moment| (sweep, moment));
+            self.last = Some(Last { pose: Pose::IDENTITY, twist: [0.0; 6], mark, first });
+            let found = Found::nowhere(SweepStatus::Started, Pose::IDENTITY);
+            return Ok(Found { added: Some(added), ..found });
+        };
+        if last.mark == sweep.mark {
+            return Ok(Found::nowhere(SweepStatus::Repeated, last.pose));
+        }
+        last.mark = sweep.mark;
+        let first = last.first.take();
+        let rounds = Rounds {
+            sweep: &sweep,
+            first: first.as_ref(),
+            moment,
+            interval: reading.interval,
+            before: last.pose,
+            twist: last.twist,
+            predicted,
+            error: self.expected_error,
+        };
+        let Some((registration, twist)) = rounds.align(&mut self.map, &self.params)? else {
+            last.pose = predicted;
+            return Ok(Found::nowhere(SweepStatus::Lost, predicted));
+        };
+        let pose = registration.target_from_source;
+        let moved = deskewed(&sweep.samples, &twist, moment)?;
+        let added = moved.into_iter().map(|p| pose.apply(p)).collect();
+        self.learn(apart(&predicted, &pose, self.params.max_range));
+        self.last = Some(Last { pose, twist, mark: sweep.mark, first: None });
+        let status = match registration.status {
+            Status::Degenerate => SweepStatus::Degenerate,
+            Status::MaxIterations => SweepStatus::NotConverged,
+            _ => SweepStatus::Tracked,
+        };
+        Ok(Found { status, pose, registration: Some(registration), added: Some(added) })
+    }
+
+    /// Learns from how far a prediction was off.
+    fn learn(&mut self, metres: f64) {
+        let voxel = self.params.voxel_size;
+        self.expected_error = (CALM * self.expected_error).max(metres).clamp(LEAST_ERROR * voxel, FIRST_ERROR * voxel);
+    }
+}
+
+impl Last {
+    /// The pose after so many seconds more.
+    fn after(&self, seconds: f64) -> Pose {
+        let next = self.pose.compose(&Pose::exp(&self.twist.map(|x| x * seconds)));
+        if next.is_rigid() { next } else { self.pose }
+    }
+}
+
+/// Where a sweep was found.
+struct Found {
+    status: SweepStatus,
+    pose: Pose,
+    registration: Option<Registration<SweepFit>>,
+    /// Points in the world that enter the map.
+    added: Option<Vec<[f64; 3]>>,
+}
+
+impl Found {
+    const fn nowhere(status: SweepStatus, pose: Pose) -> Self {
+        Self { status, pose, registration: None, added: None }
+    }
+}
+
+fn elapsed(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}

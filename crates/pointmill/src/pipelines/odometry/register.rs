@@ -1,0 +1,177 @@
+//! The alignment of a sweep with the local map.
+
+use super::map::LocalMap;
+use super::pairs::{Said, look, product};
+use super::params::OdometryParams;
+use crate::icp::{Metric, Observability};
+use crate::prim::sum;
+use crate::registration::{Registration, Status};
+use crate::{Pose, Result};
+use pointmill_core::icp::pose::step_hessian;
+use pointmill_core::icp::spread::Spread;
+use pointmill_core::linear::{Square, inverse};
+use pointmill_core::rigid::{dot, subtract};
+
+/// A shorter step, in metres, ends the coarse part of an alignment, and the alignment.
+const COARSE_STEP: f64 = 0.05;
+const STEP: f64 = 1e-3;
+/// Fewest pairs that say anything, and the part of the keys that must have one.
+const FEWEST_PAIRS: f64 = 10.0;
+const FEWEST_SHARE: f64 = 0.1;
+/// Neighbours are looked for within this many times the expected error of the prediction.
+const REACH: f64 = 3.0;
+
+/// What the alignment of a sweep reports beside the pose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SweepFit {
+    /// The number of pairs at the last step.
+    pub pairs: usize,
+    /// The share of the points taken for the alignment that have a pair.
+    pub fitness: f64,
+    /// The sum of the weights of the pairs divided by the number of points taken for the alignment: the share of the points that lie within `robust_width` of the map.
+    pub agreement: f64,
+    /// Root mean square distance of the pairs in metres.
+    pub rmse: f64,
+    /// Which directions the pairs determine. In the others the pose is the prediction.
+    pub observability: Observability,
+    /// The share of the points' motion in each direction that the surfaces see: that along normals which lean there by more than their own uncertainty. A direction is determined from 0.04 and 6 pairs.
+    pub support: [f64; 6],
+    /// The mean of the points at the pose, in the world: what Hessian and covariance turn about.
+    pub pivot: [f64; 3],
+}
+
+/// What an alignment starts from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub(super) guess: Pose,
+    /// How far in metres the guess is expected to be off.
+    pub(super) error: f64,
+    /// Where directions that are not determined are held.
+    pub(super) predicted: Pose,
+    pub(super) part: Part,
+}
+
+/// Which part of an alignment is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// That with wide weights, while the motion within the sweep is not known well.
+    Coarse,
+    /// Both.
+    Whole,
+    /// That with narrow weights, which leaves out what does not fit the guess.
+    Fine,
+}
+
+/// Aligns points of a sweep with the map; `None` if too few of them have a neighbour.
+///
+/// Which directions are determined is asked at the end: on the way there pairs are still wrong. Where some are not, the sweep is aligned again from the prediction with these held.
+pub(super) fn register(
+    map: &mut LocalMap,
+    points: &[[f64; 3]],
+    start: Start,
+    params: &OdometryParams,
+) -> Result<Option<Registration<SweepFit>>> {
+    let free = aligned(map, points, start, params, &[])?;
+    let Some(found) = &free else { return Ok(free) };
+    let seen = &found.fit.observability;
+    let held: Vec<[f64; 6]> = (0..6).filter(|k| !seen.observable[*k]).map(|k| seen.directions[k]).collect();
+    if held.is_empty() {
+        return Ok(free);
+    }
+    aligned(map, points, Start { guess: start.predicted, ..start }, params, &held)
+}
+
+fn aligned(
+    map: &mut LocalMap,
+    points: &[[f64; 3]],
+    start: Start,
+    params: &OdometryParams,
+    held: &[[f64; 6]],
+) -> Result<Option<Registration<SweepFit>>> {
+    let spread = spread_of(points)?;
+    let fewest = FEWEST_PAIRS.max(FEWEST_SHARE * points.len() as f64);
+    let mut pose = start.guess;
+    let mut fine = start.part == Part::Fine;
+    for iterations in 1..=params.max_iterations {
+        let reach = REACH * start.error;
+        // Narrow weights would hold point-to-point where it is: along a surface the nearest point is always near.
+        let (width, within) = match fine && params.metric == Metric::PointToPlane {
+            true => (params.robust_width.min(start.error), reach.min(params.voxel_size)),
+            false => (start.error, reach),
+        };
+        let said = look(map, points, &spread.at(*pose.rigid()), width, within as f32, params.metric)?;
+        if said.terms[0] < fewest || said.weight().is_nan() || said.weight() <= 0.0 {
+            return Ok(None);
+        }
+        let x = said.step(held);
+        let l = said.at.length;
+        let twist = [x[0], x[1], x[2], x[3] / l, x[4] / l, x[5] / l];
+        let next = Pose::from(said.at.pose.moved(&twist, said.at.pivot).orthonormal());
+        if !next.is_rigid() {
+            return Ok(None);
+        }
+        pose = next;
+        let step = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let ended = if start.part == Part::Coarse { step < COARSE_STEP } else { fine && step < STEP };
+        if ended || iterations == params.max_iterations {
+            let status = if ended { Status::StepBelow } else { Status::MaxIterations };
+            return Ok(Some(registration(&said, held, pose, status, iterations, points.len())));
+        }
+        fine |= step < COARSE_STEP;
+    }
+    Ok(None)
+}
+
+fn registration(
+    said: &Said,
+    held: &[[f64; 6]],
+    pose: Pose,
+    status: Status,
+    iterations: usize,
+    keys: usize,
+) -> Registration<SweepFit> {
+    let [pairs, squares, weighted] = [said.terms[0], said.terms[1], said.terms[2]];
+    let observable = std::array::from_fn(|k| match held {
+        [] => said.determines(k),
+        held => held.iter().map(|direction| product(direction, &said.directions[k]).powi(2)).sum::<f64>() < 0.5,
+    });
+    let observability =
+        Observability { eigenvalues: said.values.map(|v| v / said.weight()), directions: said.directions, observable };
+    let unit = |i: usize| if i < 3 { 1.0 } else { said.at.length };
+    let scaled = step_hessian(&said.terms);
+    let hessian: Square<6> = std::array::from_fn(|i| std::array::from_fn(|j| scaled[i][j] * unit(i) * unit(j)));
+    let determined = observability.rank() == 6;
+    let by = weighted / (pairs - 6.0).max(1.0);
+    Registration {
+        target_from_source: pose,
+        status: if determined { status } else { Status::Degenerate },
+        iterations,
+        hessian,
+        covariance: if determined { inverse(&hessian).map(|rows| rows.map(|row| row.map(|x| x * by))) } else { None },
+        fit: SweepFit {
+            pairs: pairs as usize,
+            fitness: pairs / keys as f64,
+            agreement: said.weight() / keys as f64,
+            rmse: (squares / pairs).sqrt(),
+            observability,
+            support: said.support.map(|x| x / said.weight()),
+            pivot: said.at.pivot,
+        },
+    }
+}
+
+/// Mean and covariance of points.
+pub(super) fn spread_of(points: &[[f64; 3]]) -> Result<Spread> {
+    let n = points.len() as f64;
+    let mean = sum(points.len(), |i| points[i])?.map(|x| x / n);
+    // The size alone is used: a third of the mean square a direction.
+    let [square] = sum(points.len(), |i| {
+        let d = subtract(points[i], mean);
+        [dot(d, d)]
+    })?;
+    let third = square / (3.0 * n);
+    let covariance = std::array::from_fn(|i| std::array::from_fn(|j| if i == j { third } else { 0.0 }));
+    Ok(Spread { mean, covariance })
+}
