@@ -31,7 +31,7 @@ def test_docstrings(name):
 
 
 def test_functions_have_examples():
-    for name in ("voxelize", "roi_aware_pool3d", "points_in_boxes_part", "points_in_boxes_all", "points_in_boxes_count", "points_in_boxes_crop", "icp"):
+    for name in ("voxelize", "roi_aware_pool3d", "points_in_boxes_part", "points_in_boxes_all", "points_in_boxes_count", "points_in_boxes_crop", "icp", "evaluate"):
         text = getattr(pointmill, name).__doc__
         assert ">>> " in text and "Parameters\n" in text and "Returns\n" in text, name
 

@@ -13,21 +13,16 @@ pub(crate) fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Whether only errors are printed.
-fn is_quiet() -> bool {
-    QUIET.load(Ordering::Relaxed)
-}
-
 /// Prints a note.
 pub(crate) fn note(message: impl Display) {
-    if !is_quiet() {
+    if !QUIET.load(Ordering::Relaxed) {
         line(&message.to_string());
     }
 }
 
 /// Whether notes go to a terminal, where a person reads them.
 pub(crate) fn is_watched() -> bool {
-    !is_quiet() && std::io::stderr().is_terminal()
+    !QUIET.load(Ordering::Relaxed) && std::io::stderr().is_terminal()
 }
 
 /// Prints what to try next, for people only.
@@ -39,7 +34,7 @@ pub(crate) fn hint(message: impl Display) {
 
 /// Prints a warning: the work goes on.
 pub(crate) fn warning(message: impl Display) {
-    if !is_quiet() {
+    if !QUIET.load(Ordering::Relaxed) {
         line(&format!("warning: {message}"));
     }
 }
@@ -53,7 +48,7 @@ pub(crate) fn error(message: impl Display) {
 pub(crate) fn progress(inputs: usize, json: bool) -> ProgressBar {
     // Where lines of JSON run down the same terminal, a bar between them only flickers.
     let flickers = json && std::io::stdout().is_terminal();
-    let hidden = is_quiet() || inputs < 2 || flickers || !std::io::stderr().is_terminal();
+    let hidden = QUIET.load(Ordering::Relaxed) || inputs < 2 || flickers || !std::io::stderr().is_terminal();
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed}");
     ProgressBar::with_draw_target(Some(inputs as u64), target)

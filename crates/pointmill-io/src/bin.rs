@@ -9,6 +9,7 @@ use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::values::write_values;
+use crate::warning::Warning;
 use crate::whole::write_to;
 use pointmill_core::Points;
 use pointmill_core::array::Dtype;
@@ -51,11 +52,16 @@ pub(crate) fn read_any(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows,
 fn read_rows(source: &mut Source<'_>, bounds: &Bounds, usual: usize, names: &[&str]) -> Result<Rows, IoError> {
     let columns = bounds.columns.unwrap_or(usual);
     let row = 4 * columns as u64;
-    let data = match source.left() {
+    let check_length = |source: &Source<'_>, length: u64| {
+        if bounds.salvage { Ok(()) } else { check_length(source, length, columns) }
+    };
+    let rest;
+    let mut data: Vec<f32> = match source.left() {
         Some(length) => {
-            check_length(source, length, columns)?;
+            check_length(source, length)?;
+            rest = length % row;
             bounds.check_points(source, length / row)?;
-            let count = usize::try_from(length / 4).map_err(|_| {
+            let count = usize::try_from((length - rest) / 4).map_err(|_| {
                 let found = format!("{length} bytes");
                 IoError::LimitExceeded(source.detail("length", "what fits the address space", found))
             })?;
@@ -66,13 +72,19 @@ fn read_rows(source: &mut Source<'_>, bounds: &Bounds, usual: usize, names: &[&s
             // One value more than allowed tells that there are more.
             let most =
                 bounds.limits.max_points.map_or(u64::MAX, |n| n.saturating_mul(columns as u64).saturating_add(1));
-            let (data, rest) = source.until_end(most, false)?;
+            let (data, part) = source.until_end(most, false)?;
             bounds.check_points(source, (data.len() as u64).div_ceil(columns as u64))?;
-            check_length(source, 4 * data.len() as u64 + rest as u64, columns)?;
+            let length = 4 * data.len() as u64 + part as u64;
+            check_length(source, length)?;
+            rest = length % row;
             data
         }
     };
-    let warnings = mixed::check(&data, columns).into_iter().collect();
+    data.truncate(data.len() / columns * columns);
+    let mut warnings: Vec<_> = mixed::check(&data, columns).into_iter().collect();
+    if rest > 0 {
+        warnings.push(Warning::Salvaged { points: (data.len() / columns) as u64, declared: None });
+    }
     let fields = Some(Field::of_one_type(bounds.names.unwrap_or(names), columns, Dtype::F32));
     Ok(Rows { data, columns, fields, warnings, ..Rows::EMPTY })
 }
@@ -85,6 +97,7 @@ fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), 
     }
     let fits: Vec<_> = USUAL_COLUMNS.filter(|c| length.is_multiple_of(4 * *c as u64)).map(|c| c.to_string()).collect();
     let (first, last) = (USUAL_COLUMNS.start(), USUAL_COLUMNS.end());
+    let none_fits = fits.is_empty();
     let fits = match &fits[..] {
         [] => format!("no column count from {first} to {last} fits"),
         [one] => format!("{one} columns would fit"),
@@ -92,7 +105,9 @@ fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), 
     };
     let wanted = format!("a multiple of {row} bytes ({columns} columns of f32)");
     let found = format!("{length} bytes (remainder {remainder}); {fits}");
-    Err(IoError::SizeMismatch(source.detail("length", wanted, found)))
+    let detail = source.detail("length", wanted, found);
+    // Else the number of columns is more likely wrong than the file cut.
+    Err(IoError::SizeMismatch(if none_fits { detail.salvageable() } else { detail }))
 }
 
 #[cfg(test)]
@@ -126,7 +141,9 @@ mod tests {
                  found 24 bytes (remainder 8); 3 or 6 columns would fit"
             );
             assert!(told(20, known, 4, 9).ends_with("; 5 columns would fit"));
-            assert!(told(17, known, 4, 9).ends_with("17 bytes (remainder 1); no column count from 3 to 8 fits"));
+            assert!(
+                told(17, known, 4, 9).contains("17 bytes (remainder 1); no column count from 3 to 8 fits; --salvage")
+            );
         }
     }
 

@@ -17,7 +17,7 @@ use thiserror::Error;
 /// assert_eq!(
 ///     error.to_string(),
 ///     "sweep.bin: length: wanted a multiple of 16 bytes (4 columns of f32), \
-///      found 15 bytes (remainder 15); no column count from 3 to 8 fits"
+///      found 15 bytes (remainder 15); no column count from 3 to 8 fits; --salvage reads the whole points before that"
 /// );
 /// ```
 #[derive(Debug, Error)]
@@ -155,6 +155,12 @@ impl Detail {
     ) -> Box<Self> {
         let path = path.as_ref().to_path_buf();
         Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into(), offset: None })
+    }
+
+    /// The detail of a file of which [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads some points.
+    pub(crate) fn salvageable(mut self: Box<Self>) -> Box<Self> {
+        self.found.push_str("; --salvage reads the whole points before that");
+        self
     }
 
     /// The detail with the number of bytes that had been read.

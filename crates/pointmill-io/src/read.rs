@@ -29,6 +29,10 @@ pub struct ReadOptions {
     pub scan: Option<usize>,
     /// The topic of a bag; by default its only one of clouds.
     pub topic: Option<String>,
+    /// Whether of a file that was cut the whole records before the cut are read, with a [`Warning::Salvaged`](crate::Warning::Salvaged); by
+    /// default a file is read whole or not at all. It holds for raw rows, binary PLY and PCD, and LAS that is not compressed, of which it also
+    /// passes over variable length records that are not as many as the header says.
+    pub salvage: bool,
     /// How much a read may take.
     pub limits: Limits,
 }
@@ -107,7 +111,7 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
         }
     };
     let (scan, topic) = (options.scan, options.topic.clone());
-    Ok(Bounds { names, scan, topic, ..Bounds::new(path, columns, &options.limits)? })
+    Ok(Bounds { names, scan, topic, salvage: options.salvage, ..Bounds::new(path, columns, &options.limits)? })
 }
 
 /// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in finding the format and in

@@ -323,29 +323,35 @@ impl Table {
     }
 }
 
-/// Reads `count` records of `each` bytes; `short` makes the error for fewer bytes.
+/// Reads `count` records of `each` bytes, or if `salvage` as many as are whole; their number. `short` makes the error for fewer bytes.
 pub(crate) fn records(
     window: &mut Window<'_, '_>,
     table: &mut Table,
     count: u64,
     each: usize,
     big_endian: bool,
+    salvage: bool,
     short: impl Fn(&Window<'_, '_>, u64) -> IoError,
-) -> Result<(), IoError> {
-    if window.left().is_some() {
-        table.reserve(window, count)?;
+) -> Result<u64, IoError> {
+    if let Some(left) = window.left() {
+        table.reserve(window, count.min(left / each as u64))?;
     }
     let mut done = 0;
     while done < count {
         let step = (count - done).min((WINDOW / each) as u64) as usize;
         let taken = window.bytes(step * each)?;
         if taken.len() < step * each {
-            return Err(short(window, done * each as u64 + taken.len() as u64));
+            if !salvage {
+                return Err(short(window, done * each as u64 + taken.len() as u64));
+            }
+            let whole = taken.len() / each;
+            table.push(window, window.at(&taken), whole, Order::Records, big_endian)?;
+            return Ok(done + whole as u64);
         }
         table.push(window, window.at(&taken), step, Order::Records, big_endian)?;
         done += step as u64;
     }
-    Ok(())
+    Ok(done)
 }
 
 /// A value of a line of text, as `f32` and as `f64`, each rounded once.

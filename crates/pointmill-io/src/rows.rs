@@ -24,6 +24,14 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// The rows with a warning if they are fewer than the file declares.
+    pub(crate) fn salvaged(mut self, points: u64, declared: u64) -> Self {
+        if points < declared {
+            self.warnings.push(Warning::Salvaged { points, declared: Some(declared) });
+        }
+        self
+    }
+
     /// No rows: what a reader fills in the fields of that it knows.
     pub(crate) const EMPTY: Self = Self {
         data: vec![],

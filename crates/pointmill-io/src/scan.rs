@@ -164,7 +164,14 @@ impl Scan {
             let rows = xyz.as_chunks::<3>().0.iter().zip(&is_kept).filter(|(_, kept)| **kept);
             rows.flat_map(|(row, _)| *row).collect()
         });
-        (Self { cloud: cloud.expect("rows as wide as before"), xyz_f64, ..self }, zeros)
+        let mut exact_times = self.exact_times;
+        if let Some(times) = &mut exact_times {
+            let mut kept = is_kept.iter();
+            times.room().retain(|_| kept.next().is_none_or(|kept| *kept));
+        }
+        let Self { format, fields, warnings, .. } = self;
+        let cloud = cloud.expect("rows as wide as before");
+        (Self { cloud, format, fields, xyz_f64, warnings, exact_times }, zeros)
     }
 
     /// The warnings that hold for a file of this scan in a format: where it keeps the coordinates as `f64`, their cast is none of them.

@@ -47,6 +47,13 @@ pub enum Warning {
         /// The number of points in the file.
         points: usize,
     },
+    /// The file is damaged; the whole points before the damage were read, as [`ReadOptions::salvage`](crate::ReadOptions::salvage) asks.
+    Salvaged {
+        /// The points that were read.
+        points: u64,
+        /// The points that the file declares, where it declares some.
+        declared: Option<u64>,
+    },
     /// Raw rows look as if they had another number of columns.
     MixedColumns {
         /// The number of columns that they were read with.
@@ -87,6 +94,10 @@ impl fmt::Display for Warning {
             }
             Self::Invalid { count, points } => {
                 write!(f, "{count} of {points} points were left out, since their coordinates are marked as not valid")
+            }
+            Self::Salvaged { points, declared } => {
+                let of = declared.map_or_else(String::new, |declared| format!(" of the {declared} declared"));
+                write!(f, "the file is damaged; {points} points{of} were salvaged")
             }
             Self::MixedColumns { columns, likely } => {
                 write!(f, "the {columns} columns look mixed; with {likely} they would not (--columns {likely})")

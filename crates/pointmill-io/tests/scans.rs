@@ -61,7 +61,7 @@ fn columns_and_formats_are_obeyed() {
     }
     let array = npy(&header("<f4", false, "(2, 4)"), &[0; 32]);
     assert!(both("a.npy", &array, &six).unwrap_err().starts_with("ShapeMismatch"));
-    assert!(both("a.txt", b"hello", &options()).unwrap_err().starts_with("UnsupportedFormat"));
+    assert!(both("a.doc", b"hello", &options()).unwrap_err().starts_with("UnsupportedFormat"));
     // By content, under a name that says nothing.
     assert_eq!(both("a", &array, &options()).unwrap().format, Format::Npy);
     assert_eq!(both("b", &zip(&[("points.npy", &array)], true), &options()).unwrap().format, Format::Npz);

@@ -61,7 +61,7 @@ pub fn drive_picture(points: &[[f64; 3]], way: &[[f64; 3]], captions: [&str; 2])
     let rows: Vec<f32> = points.iter().flat_map(local).collect();
     let colour = Colour::Height { low: (low - middle[2]) as f32, high: (high - middle[2]) as f32 };
     if let Ok(points) = Points::new(&rows, 3) {
-        draw_points(&mut panel, &camera, points, colour, FINE);
+        draw_points(&mut panel, &camera, points, colour, 2 * FINE);
     }
     let view = camera.view(panel.width(), panel.height());
     let places: Vec<_> = way.iter().map(|p| view.project(local(p).map(f64::from))).collect();

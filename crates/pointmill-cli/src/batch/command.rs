@@ -126,11 +126,7 @@ impl<'a> Job<'a> {
 
     /// Prints `begin`.
     pub(crate) fn begin(&self, of: impl Serialize, printer: &mut Printer) -> Result<(), Failure> {
-        printer.record("begin", &Begin { run: self.run_of(), inputs: self.sources.len(), of })
-    }
-
-    fn run_of(&self) -> Run {
-        Run::new(self.name, self.device)
+        printer.record("begin", &Begin { run: Run::new(self.name, self.device), inputs: self.sources.len(), of })
     }
 
     /// Does all inputs, and prints frames and summary.
@@ -179,7 +175,7 @@ impl<'a> Job<'a> {
         let cpu = cpu.map(|(cpu, ms)| SummaryCpu::new(threads, cpu, ms, different == 0 && equal));
         let out = self.out.filter(|_| counts.done + counts.kept > 0).map(shown);
         let picture = self.picture.filter(|_| counts.done > 0).map(shown);
-        let summary = Summary { run: self.run_of(), counts, ms, cpu, out, picture, of: totals };
+        let summary = Summary { run: Run::new(self.name, self.device), counts, ms, cpu, out, picture, of: totals };
         printer.record("summary", &summary)?;
         if counts.done > 0 {
             let mut lines = command.lines(&summary);

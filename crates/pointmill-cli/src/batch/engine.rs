@@ -24,12 +24,6 @@ pub(super) struct Batch<'a> {
     pub(super) writes: bool,
 }
 
-/// The result of an input.
-enum Answer<F> {
-    Done(F),
-    Kept,
-}
-
 impl Batch<'_> {
     /// Does `one` with every input, each lane with one at a time, and calls `tell` for those that were done.
     ///
@@ -55,14 +49,14 @@ impl Batch<'_> {
             stop.fetch_or(ends, Ordering::Relaxed);
             answer
         };
-        let mut listen = |index: usize, answer: Result<Answer<F>, Trouble>| {
+        let mut listen = |index: usize, answer: Result<Option<F>, Trouble>| {
             interrupt::check()?;
             progress.suspend(|| match answer {
-                Ok(Answer::Done(done)) => {
+                Ok(Some(done)) => {
                     counts.done += 1;
                     tell(printer, done)
                 }
-                Ok(Answer::Kept) => {
+                Ok(None) => {
                     counts.kept += 1;
                     let outputs = self.ledger.map_or_else(Vec::new, |ledger| ledger.names(index));
                     printer.record("kept", &Kept { index, input: self.sources[index].name(), outputs })
@@ -97,23 +91,24 @@ impl Batch<'_> {
         Ok(Some((lanes, counts)))
     }
 
+    /// The result of an input; `None` if an earlier run has done it.
     fn answer<L, F>(
         &self,
         lane: &mut L,
         index: usize,
         one: &impl Fn(&mut L, usize, &Source) -> Result<F, Trouble>,
-    ) -> Result<Answer<F>, Trouble> {
+    ) -> Result<Option<F>, Trouble> {
         let source = &self.sources[index];
         // Taken before the input is read, so that one that changes meanwhile is done again.
         let Some((ledger, stamp)) = self.ledger.and_then(|l| Some((l, l.stamp(index, source)?))) else {
-            return one(lane, index, source).map(Answer::Done);
+            return one(lane, index, source).map(Some);
         };
         if ledger.keeps(&stamp) {
-            return Ok(Answer::Kept);
+            return Ok(None);
         }
         let done = one(lane, index, source)?;
         ledger.note(index, stamp)?;
-        Ok(Answer::Done(done))
+        Ok(Some(done))
     }
 }
 

@@ -17,6 +17,9 @@ pub(crate) struct ReadArgs {
     /// Number of values per point in raw f32 files: by default 4, in nuscenes files 5. If given, .npy and .npz inputs must have this number of columns too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub(crate) columns: Option<u32>,
+    /// Read the whole points before the cut of inputs that were cut: raw rows, binary PLY and PCD, uncompressed LAS
+    #[arg(long)]
+    pub(crate) salvage: bool,
     /// Scan of an E57 file, from 0 [default: all of them]
     #[arg(long, value_name = "N")]
     pub(crate) scan_number: Option<usize>,
@@ -51,6 +54,7 @@ impl ReadArgs {
             columns: self.columns.map(|n| n as usize),
             scan: self.scan_number,
             topic: self.topic.clone(),
+            salvage: self.salvage,
             limits: self.limits(),
         }
     }

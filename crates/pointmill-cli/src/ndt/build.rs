@@ -37,7 +37,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let targets = if tiles { Targets::tiles } else { Targets::one }(out, moments, &sources)?;
     let record = CellsRecord { resolution: Some(args.resolution), params };
     let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, args.read.options());
-    let ledger = targets.ledger(&decides, args.work.resume.resume)?;
+    let ledger = Ledger::of(&[&targets.grids, &targets.moments], &decides, args.work.resume.resume)?;
     let writes = moments.is_some();
     let job = Job { ledger, out, picture, writes, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(BuildBegin { tiles, params: record }, printer)?;

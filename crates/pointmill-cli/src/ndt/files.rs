@@ -1,7 +1,6 @@
 //! Output files: a grid and moments of all inputs, or folders with files for each input.
 
 use super::args::BuildArgs;
-use crate::batch::Ledger;
 use crate::failure::Failure;
 use crate::inputs::{Source, may_be_many};
 use crate::interrupt::undivided;
@@ -36,8 +35,8 @@ pub(super) fn read_moments(path: &Path, limits: &Limits) -> Result<NdtMoments, I
 pub(super) struct Targets {
     /// Whether each input has a grid of its own. Else there is one grid, whose files have the index 0.
     pub(super) tiles: bool,
-    grids: Outputs,
-    moments: Outputs,
+    pub(super) grids: Outputs,
+    pub(super) moments: Outputs,
 }
 
 impl Targets {
@@ -73,11 +72,6 @@ impl Targets {
             None => Outputs::plan(None, sources),
         };
         Ok(Self { tiles: true, grids: folder("--out", grids, "npz")?, moments: folder("--moments", moments, MOMENTS)? })
-    }
-
-    /// The manifest and the locks of the folders that the files of tiles go to.
-    pub(super) fn ledger(&self, parameters: &str, resume: bool) -> Result<Option<Ledger>, Failure> {
-        Ledger::of(&[&self.grids, &self.moments], parameters, resume)
     }
 
     /// Writes a grid and its moments, as far as they are asked for. Returns the names of both.

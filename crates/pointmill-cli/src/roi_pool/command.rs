@@ -32,7 +32,7 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
     Lane::new(&Device::cpu(), &task)?;
     let (sources, scenes) = Scenes::of(Sources::of(args)?)?;
     let (out, picture, resume) = (args.out.as_deref(), args.visualize.as_deref(), args.work.resume.resume);
-    if let Some(scene) = scenes.alone() {
+    if let Some(scene) = &scenes.one {
         if resume {
             return Err(Failure::Usage("--resume: needs several scenes and --out with a folder, got one scene".into()));
         }
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
         require_one("--visualize", picture, "scene")?;
     }
     let device = device::open(device)?;
-    let outputs = if scenes.alone().is_some() { Outputs::one(out) } else { Outputs::of_many(out, &sources)? };
+    let outputs = if scenes.one.is_some() { Outputs::one(out) } else { Outputs::of_many(out, &sources)? };
     let files: Vec<Vec<PathBuf>> = scenes.beside(&sources);
     outputs.spare(files.iter().flatten().map(PathBuf::as_path))?;
     let decides = format!("{COMMAND} {task:?} {:?}", args.read.options());
     let ledger = Ledger::of(&[&outputs], &decides, resume)?.map(|ledger| ledger.with_beside(files));
     let job = Job { ledger, out, picture, ..Job::on(&device, COMMAND, &sources, &args.work) };
-    job.begin(Begin { files: scenes.given().to_vec(), params: ParamsRecord::from(args) }, printer)?;
+    job.begin(Begin { files: scenes.given.clone(), params: ParamsRecord::from(args) }, printer)?;
     job.run(&RoiPool { args, task, device: device.clone(), scenes, outputs }, printer)?;
     if args.boxes.is_none() && out.is_none() {
         say::hint(
@@ -100,7 +100,7 @@ impl Command for RoiPool<'_> {
         let [boxes, points] = frame.of.report.sizes();
         totals.boxes += boxes;
         totals.points += points;
-        if self.scenes.alone().is_some() {
+        if self.scenes.one.is_some() {
             totals.scene = vec![self.describe(&frame.of)];
             let (out, arrays) = (frame.out.as_deref(), frame.of.arrays.as_ref());
             totals.scene.extend(out.zip(arrays).map(|(out, arrays)| {

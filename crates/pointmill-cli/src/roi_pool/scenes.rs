@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 pub(super) struct Scenes {
     scenes: Vec<Scene>,
     /// What was given for each role.
-    given: Vec<String>,
+    pub(super) given: Vec<String>,
     /// The one scene, where no argument is a folder or a pattern.
-    one: Option<Sources>,
+    pub(super) one: Option<Sources>,
 }
 
 /// A scene with a file for each role, as far as there is one.
@@ -59,11 +59,6 @@ impl Scenes {
         Ok(Self::matched(found, names))
     }
 
-    /// The files of the scene, if there is one alone.
-    pub(super) const fn alone(&self) -> Option<&Sources> {
-        self.one.as_ref()
-    }
-
     fn matched(found: Vec<Given>, given: Vec<String>) -> (Vec<Source>, Self) {
         let none = vec![None; found.len()];
         let mut by_name: BTreeMap<String, Vec<Option<PathBuf>>> = BTreeMap::new();
@@ -92,11 +87,6 @@ impl Scenes {
         }
         scenes.resize(sources.len(), Scene::default());
         (sources, Self { scenes, given, one: None })
-    }
-
-    /// What was given for boxes, points and, if they are pooled, features.
-    pub(super) fn given(&self) -> &[String] {
-        &self.given
     }
 
     /// The files of a scene, if none is missing.

@@ -47,8 +47,9 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header. The window is then right after it.
-    pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
+    /// Reads the header. The window is then right after it. If `salvage`, the number of variable length records may be wrong, and the bytes
+    /// after the points may be missing.
+    pub(super) fn read(window: &mut Window<'_, '_>, salvage: bool) -> Result<Self, IoError> {
         let length = window.left();
         let taken = window.bytes(LEAST)?;
         let mut bytes = window.at(&taken).to_vec();
@@ -79,7 +80,12 @@ impl Header {
         if bytes.len() < size {
             return Err(short(window, size, bytes.len()));
         }
-        let header = Self::parse(window, &bytes, minor)?;
+        let mut header = Self::parse(window, &bytes, minor)?;
+        if salvage && !header.compressed {
+            header.extended = None;
+            let room = header.offset.saturating_sub(size as u64) / VLR_HEAD as u64;
+            header.vlrs = header.vlrs.min(room);
+        }
         header.check(window, size as u64, length)?;
         Ok(header)
     }
@@ -151,7 +157,8 @@ impl Header {
             let room = (self.offset - size) / VLR_HEAD as u64;
             let wanted = format!("at most {room}, which fit before the points");
             let field = "number of variable length records";
-            return Err(IoError::SizeMismatch(window.detail(field, wanted, self.vlrs.to_string())));
+            let detail = window.detail(field, wanted, self.vlrs.to_string());
+            return Err(IoError::SizeMismatch(if self.compressed { detail } else { detail.salvageable() }));
         }
         for axis in 0..3 {
             let name = ["x", "y", "z"][axis];
@@ -188,7 +195,8 @@ impl Header {
         let Self { points, record, .. } = self;
         let wanted = u128::from(*points) * *record as u128;
         let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
-        IoError::Truncated(window.detail("data", wanted, format!("{found} bytes ({} points)", found / *record as u64)))
+        let found = format!("{found} bytes ({} points)", found / *record as u64);
+        IoError::Truncated(window.detail("data", wanted, found).salvageable())
     }
 }
 

@@ -34,20 +34,20 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 /// Reads the points of a file.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut window = Window::new(source);
-    let header = Header::read(&mut window)?;
-    let packing = vlr::read(&mut window, &header)?;
+    let header = Header::read(&mut window, bounds.salvage)?;
+    let packing = vlr::read(&mut window, &header, bounds.salvage)?;
     let mut points = Points::new(window.source(), bounds, &header)?;
     if header.compressed {
         return compressed(&mut window, bounds, &header, packing, points);
     }
     // Check the limits before memory for the points is allocated.
     let size = u128::from(header.points) * header.record as u128;
-    if let Some(left) = window.left().filter(|&left| u128::from(left) < size) {
+    if let Some(left) = window.left().filter(|&left| !bounds.salvage && u128::from(left) < size) {
         return Err(header.short(&window, left));
     }
     bounds.check_points(window.source(), header.points)?;
-    if window.left().is_some() {
-        points.reserve(window.source(), header.points)?;
+    if let Some(left) = window.left() {
+        points.reserve(window.source(), header.points.min(left / header.record as u64))?;
     }
     let mut done = 0;
     while done < header.points {
@@ -55,7 +55,12 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         let wanted = step as usize * header.record;
         let taken = window.bytes(wanted)?;
         if taken.len() < wanted {
-            return Err(header.short(&window, done * header.record as u64 + taken.len() as u64));
+            if !bounds.salvage {
+                return Err(header.short(&window, done * header.record as u64 + taken.len() as u64));
+            }
+            let whole = taken.len() / header.record;
+            points.push(window.source(), &window.at(&taken)[..whole * header.record])?;
+            return Ok(points.into_rows(0).salvaged(done + whole as u64, header.points));
         }
         points.push(window.source(), window.at(&taken))?;
         done += step;

@@ -9,14 +9,19 @@ use crate::window::Window;
 const PACKING: (&[u8], u16) = (b"laszip encoded", 22204);
 
 /// Skips the records before the points. Returns the data of the record about compression, if it exists and the points are compressed.
-pub(super) fn read(window: &mut Window<'_, '_>, header: &Header) -> Result<Option<Vec<u8>>, IoError> {
+/// If `salvage`, bytes that are no record before uncompressed points are skipped.
+pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) -> Result<Option<Vec<u8>>, IoError> {
+    let salvage = salvage && !header.compressed;
     let mut packing = None;
     for i in 0..header.vlrs {
         let told = |field: &str| format!("variable length record {i}: {field}");
         // The bytes before the points. The header check has ensured that they are in the file.
         let room = header.offset.saturating_sub(window.position());
-        let taken = window.bytes(VLR_HEAD)?;
+        let taken = window.peek(VLR_HEAD)?;
         if taken.len() < VLR_HEAD || room < VLR_HEAD as u64 {
+            if salvage {
+                break;
+            }
             let found = format!("{} bytes", room.min(taken.len() as u64));
             return Err(IoError::Truncated(window.detail(&told("head"), format!("{VLR_HEAD} bytes"), found)));
         }
@@ -26,9 +31,14 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &Header) -> Result<Optio
         let length = u16_at(head, 20);
         let room = room - VLR_HEAD as u64;
         if u64::from(length) > room {
+            if salvage {
+                break;
+            }
             let wanted = format!("at most {room} bytes, which are left before the points");
-            return Err(IoError::SizeMismatch(window.detail(&told("length"), wanted, format!("{length} bytes"))));
+            let detail = window.detail(&told("length"), wanted, format!("{length} bytes"));
+            return Err(IoError::SizeMismatch(if header.compressed { detail } else { detail.salvageable() }));
         }
+        window.bytes(VLR_HEAD)?;
         if about_packing && header.compressed {
             let taken = window.bytes(usize::from(length))?;
             if packing.replace(window.at(&taken).to_vec()).is_some() {

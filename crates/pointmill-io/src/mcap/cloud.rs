@@ -149,7 +149,7 @@ impl<'a> PointCloud2<'a> {
         let gap = u64::from(self.row_step).saturating_sub(width * step as u64);
         let rows = if self.points() == 0 { 0 } else { self.height };
         for _ in 0..rows {
-            records(&mut window, &mut table, width, step, self.big_endian, |window, found| {
+            records(&mut window, &mut table, width, step, self.big_endian, false, |window, found| {
                 let wanted = format!("{} points", self.points());
                 IoError::Truncated(window.detail("data", wanted, format!("{found} bytes of a row")))
             })?;

@@ -25,6 +25,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let mut window = Window::new(source);
     let header = Header::read(&mut window)?;
     let mut table = Table::new(columns(&window, bounds, &header)?);
+    let mut done = header.points;
     match header.encoding {
         Encoding::Ascii => {
             // Text: memory is allocated while lines are read, until the lines end.
@@ -34,13 +35,13 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         Encoding::Binary => {
             // Check the limits before memory for the points is allocated.
             let size = u128::from(header.points) * header.record as u128;
-            if let Some(left) = window.left().filter(|&left| u128::from(left) < size) {
+            if let Some(left) = window.left().filter(|&left| !bounds.salvage && u128::from(left) < size) {
                 return Err(short(&window, &header, left));
             }
             bounds.check_points(window.source(), header.points)?;
-            records(&mut window, &mut table, header.points, header.record, false, |window, found| {
-                short(window, &header, found)
-            })?;
+            let Header { points, record, .. } = header;
+            let short = |window: &Window<'_, '_>, found| short(window, &header, found);
+            done = records(&mut window, &mut table, points, record, false, bounds.salvage, short)?;
         }
         Encoding::Compressed => compressed(&mut window, bounds, &header, &mut table)?,
     }
@@ -48,7 +49,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         Encoding::Ascii => window.rest_of_text()?,
         _ => window.rest()?,
     };
-    Ok(table.into_rows(rest))
+    Ok(table.into_rows(rest).salvaged(done, header.points))
 }
 
 /// Number of values in a line of text.
@@ -78,7 +79,8 @@ fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
     let Header { points, record, .. } = header;
     let wanted = u128::from(*points) * *record as u128;
     let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
-    IoError::Truncated(window.detail("data", wanted, format!("{found} bytes ({} points)", found / *record as u64)))
+    let found = format!("{found} bytes ({} points)", found / *record as u64);
+    IoError::Truncated(window.detail("data", wanted, found).salvageable())
 }
 
 /// Reads points written as text, one per line.

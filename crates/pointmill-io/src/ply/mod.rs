@@ -37,25 +37,39 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         // Check the limits before memory is allocated or a loop runs for the declared rows. For text, memory is allocated while lines are
         // read, until the lines end.
         let each = element.least_bytes();
+        let is_vertex = element.name == VERTEX;
+        // What comes before the points must be whole; what comes behind them need not be there.
+        let binary_data = header.encoding != Encoding::Ascii;
+        let salvage = bounds.salvage && binary_data && (is_vertex || table.len() as u64 == vertex.count);
         if let (Encoding::Binary { .. }, Some(left)) = (header.encoding, window.left())
             && u128::from(element.count) * u128::from(each) > u128::from(left)
+            && !salvage
         {
             return Err(short(&window, element, each, left));
         }
-        let rows = (element.name == VERTEX).then_some(&mut table);
-        if rows.is_some() {
+        if is_vertex {
             bounds.check_points(window.source(), element.count)?;
         }
-        match header.encoding {
-            Encoding::Ascii => text(&mut window, element, rows)?,
-            Encoding::Binary { big_endian } => binary(&mut window, element, rows, big_endian)?,
+        let rows = is_vertex.then_some(&mut table);
+        let done = match header.encoding {
+            Encoding::Ascii => text(&mut window, element, rows),
+            Encoding::Binary { big_endian } => binary(&mut window, element, rows, big_endian, salvage),
+        };
+        let cut = is_vertex && (table.len() as u64) < element.count;
+        match done {
+            Err(IoError::Truncated(_)) if salvage => break,
+            done => done?,
+        }
+        if cut {
+            break;
         }
     }
     let rest = match header.encoding {
         Encoding::Ascii => window.rest_of_text()?,
         Encoding::Binary { .. } => window.rest()?,
     };
-    Ok(table.into_rows(rest))
+    let points = table.len() as u64;
+    Ok(table.into_rows(rest).salvaged(points, vertex.count))
 }
 
 /// Returns the scalar properties as columns. Their record is the row without its lists.
@@ -78,7 +92,8 @@ fn short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) -> I
     let wanted = u128::from(*count) * u128::from(each);
     let wanted = format!("{wanted} bytes (the header declares {count} rows of {each} bytes{more})");
     let found = format!("{found} bytes ({} rows)", found / each.max(1));
-    IoError::Truncated(window.detail(&format!("element `{name}`"), wanted, found))
+    let detail = window.detail(&format!("element `{name}`"), wanted, found);
+    IoError::Truncated(if *name == VERTEX { detail.salvageable() } else { detail })
 }
 
 /// Reads or skips the rows of an element written as text, one per line.
@@ -149,6 +164,7 @@ fn binary(
     element: &Element,
     rows: Option<&mut Table>,
     big_endian: bool,
+    salvage: bool,
 ) -> Result<(), IoError> {
     let each = element.least_bytes();
     // Rows without properties have no bytes, so there is nothing to skip, whatever their number.
@@ -159,9 +175,10 @@ fn binary(
         return with_lists(window, element, rows, big_endian);
     }
     match rows {
-        Some(table) => records(window, table, element.count, each as usize, big_endian, |window, found| {
+        Some(table) => records(window, table, element.count, each as usize, big_endian, salvage, |window, found| {
             short(window, element, each, found)
-        }),
+        })
+        .map(drop),
         None => {
             // If the length of the source is unknown, the product may overflow; then it is larger than any source.
             let bytes = element.count.saturating_mul(each);

@@ -37,7 +37,9 @@ fn decode(packing: &Packing, chunks: &[Chunk], bytes: &[u8], parts: Vec<Part<'_>
             };
             if let Err(wrong) = chunk::read::<Wrong>(packing, i, chunk, &bytes[chunk.bytes.clone()], push) {
                 // No further ones are needed.
-                queue.lock().ok().map(|mut queue| queue.by_ref().for_each(drop));
+                if let Ok(mut queue) = queue.lock() {
+                    queue.by_ref().for_each(drop);
+                }
                 return Err((i, wrong));
             }
             outside += part.outside;

@@ -17,6 +17,8 @@ const SIGNIFICANT: f64 = 3.0;
 /// it; streets, also with 16 beams, 0.05 and more.
 const WEAK: f64 = 0.04;
 const FEWEST_SPEAKERS: f64 = 6.0;
+/// A direction turns the points about the sensor if the square of how far it takes the sensor is less, of a unit.
+const STANDING: f64 = 0.01;
 /// Keys whose neighbours a thread looks for at least.
 const KEYS: usize = 64;
 /// The neighbour of a point that has none.
@@ -50,8 +52,15 @@ impl Said {
             let slope: f64 = (0..6).map(|i| self.directions[k][i] * self.terms[HEAD + 21 + i]).sum();
             (0..6).for_each(|i| x[i] -= slope / self.values[k] * self.directions[k][i]);
         }
+        // A sensor keeps its speed better than its turn: what is held is how far the direction takes the sensor, if it does.
+        let arm = self.at.arm(self.at.pose.translation);
         for direction in held {
-            let along = product(&x, direction);
+            let taken = motion_of(direction, arm);
+            let square = dot(taken, taken);
+            let along = match square > STANDING {
+                true => dot(motion_of(&x, arm), taken) / square,
+                false => product(&x, direction),
+            };
             (0..6).for_each(|i| x[i] -= along * direction[i]);
         }
         x
@@ -119,10 +128,15 @@ fn weight(kernel: &Robust, normal: &Normal, offset: [f64; 3]) -> f64 {
     if is_normal(normal.direction) { kernel.weight(residual * residual) } else { 0.0 }
 }
 
+/// The motion of a point on an arm in a direction.
+fn motion_of(direction: &[f64; 6], arm: [f64; 3]) -> [f64; 3] {
+    let [x, y, z, roll, pitch, yaw] = *direction;
+    add([x, y, z], cross([roll, pitch, yaw], arm))
+}
+
 /// The square of how far a motion in a direction changes the residual of a pair, if that is more than the tilt of the normal explains, and the square of how far its point moves.
 fn seen(normal: &Normal, direction: &[f64; 6], arm: [f64; 3]) -> [f64; 2] {
-    let [x, y, z, roll, pitch, yaw] = *direction;
-    let motion = add([x, y, z], cross([roll, pitch, yaw], arm));
+    let motion = motion_of(direction, arm);
     let along = dot(normal.direction.map(f64::from), motion);
     let moved = dot(motion, motion);
     let noise = f64::from(normal.tilt) * moved;

@@ -30,8 +30,6 @@ pub struct SweepFit {
     pub pairs: usize,
     /// The share of the points taken for the alignment that have a pair.
     pub fitness: f64,
-    /// The sum of the weights of the pairs divided by the number of points taken for the alignment: the share of the points that lie within `robust_width` of the map.
-    pub agreement: f64,
     /// Root mean square distance of the pairs in metres.
     pub rmse: f64,
     /// Which directions the pairs determine. In the others the pose is the prediction.
@@ -50,18 +48,8 @@ pub(super) struct Start {
     pub(super) error: f64,
     /// Where directions that are not determined are held.
     pub(super) predicted: Pose,
-    pub(super) part: Part,
-}
-
-/// Which part of an alignment is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// That with wide weights, while the motion within the sweep is not known well.
-    Coarse,
-    /// Both.
-    Whole,
-    /// That with narrow weights, which leaves out what does not fit the guess.
-    Fine,
+    /// Asks for the part with wide weights alone, while the motion within the sweep is not known well.
+    pub(super) coarse: bool,
 }
 
 /// Aligns points of a sweep with the map; `None` if too few of them have a neighbour.
@@ -93,7 +81,7 @@ fn aligned(
     let spread = spread_of(points)?;
     let fewest = FEWEST_PAIRS.max(FEWEST_SHARE * points.len() as f64);
     let mut pose = start.guess;
-    let mut fine = start.part == Part::Fine;
+    let mut fine = false;
     for iterations in 1..=params.max_iterations {
         let reach = REACH * start.error;
         // Narrow weights would hold point-to-point where it is: along a surface the nearest point is always near.
@@ -114,7 +102,7 @@ fn aligned(
         }
         pose = next;
         let step = x.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let ended = if start.part == Part::Coarse { step < COARSE_STEP } else { fine && step < STEP };
+        let ended = if start.coarse { step < COARSE_STEP } else { fine && step < STEP };
         if ended || iterations == params.max_iterations {
             let status = if ended { Status::StepBelow } else { Status::MaxIterations };
             return Ok(Some(registration(&said, held, pose, status, iterations, points.len())));
@@ -153,7 +141,6 @@ fn registration(
         fit: SweepFit {
             pairs: pairs as usize,
             fitness: pairs / keys as f64,
-            agreement: said.weight() / keys as f64,
             rmse: (squares / pairs).sqrt(),
             observability,
             support: said.support.map(|x| x / said.weight()),

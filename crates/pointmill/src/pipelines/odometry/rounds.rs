@@ -2,7 +2,7 @@
 
 use super::map::LocalMap;
 use super::params::OdometryParams;
-use super::register::{Part, Start, SweepFit, register};
+use super::register::{Start, SweepFit, register};
 use super::sweep::{Sweep, deskewed};
 use crate::registration::Registration;
 use crate::{Pose, Result};
@@ -37,11 +37,11 @@ impl Rounds<'_> {
         params: &OdometryParams,
     ) -> Result<Option<(Registration<SweepFit>, [f64; 6])>> {
         let &Self { sweep, first, moment, predicted, error, .. } = self;
-        let mut start = Start { guess: predicted, error, predicted, part: Part::Coarse };
+        let mut start = Start { guess: predicted, error, predicted, coarse: true };
         let (mut found, mut twist) = (None, self.twist);
         let rounds = if moment.is_some() { ROUNDS } else { 1 };
         for round in 0..rounds {
-            start.part = if round + 1 < rounds { Part::Coarse } else { Part::Whole };
+            start.coarse = round + 1 < rounds;
             if let (Some((first, moment)), true) = (first, round > 0) {
                 map.clear();
                 map.insert(&deskewed(&first.samples, &twist, Some(*moment))?)?;
@@ -51,20 +51,6 @@ impl Rounds<'_> {
             start.guess = registration.target_from_source;
             twist = self.motion_to(&start.guess);
             found = Some((registration, twist));
-        }
-        // Where the sensor begins to turn within a sweep, a part of the points draws the pose away from a prediction that is right.
-        let drawn = |found: &(Registration<SweepFit>, [f64; 6])| {
-            apart(&predicted, &found.0.target_from_source, params.max_range) > params.robust_width
-        };
-        if first.is_none() && found.as_ref().is_none_or(drawn) {
-            let points = deskewed(&sweep.keys, &self.twist, moment)?;
-            let start = Start { guess: predicted, part: Part::Fine, ..start };
-            if let Some(other) = register(map, &points, start, params)?
-                && found.as_ref().is_none_or(|(found, _)| other.fit.agreement > found.fit.agreement)
-            {
-                let twist = self.motion_to(&other.target_from_source);
-                found = Some((other, twist));
-            }
         }
         Ok(found)
     }

@@ -100,6 +100,17 @@ fn motion_within_sweeps_is_taken_out() {
     assert!(a < 0.05 && c < 0.05 && 3.0 * a < b, "{a} {b} {c}");
 }
 
+/// Round the corners of this block walls stand in a circle, so that little says how far along the curve the sensor is.
+#[test]
+fn curves_that_begin_within_a_sweep_are_found() {
+    let drive = drive(Scene::Loop, 7, 50, false);
+    let mut odometry = odometry(&OdometryParams::default());
+    let push = |(i, sweep): (usize, &PointCloud)| odometry.push(sweep, Some(&times(sweep, i as f64 * 0.1))).unwrap();
+    let steps: Vec<Step> = sweeps(&drive).iter().enumerate().map(push).collect();
+    let [ate, _] = errors(&steps, &truth(&drive, 0.05));
+    assert!(ate < 0.1, "{ate}");
+}
+
 #[test]
 fn a_tunnel_says_that_it_does_not_determine_the_way() {
     let drive = drive(Scene::Tunnel, 2, 20, true);

@@ -1,0 +1,95 @@
+//! Files that were cut, read as far as they are whole, where that is asked for; refused with the way out where it is not.
+mod common;
+
+use common::named::{Encoding, Table};
+use pointmill_io::{Dtype, Format, ReadOptions, Scan, Warning, read, read_from};
+use std::path::Path;
+
+fn table() -> Table {
+    Table {
+        names: ["x", "y", "z", "i"].map(Into::into).to_vec(),
+        dtypes: vec![Dtype::F32, Dtype::F64, Dtype::F32, Dtype::U8],
+        rows: (0..40).map(|i| vec![0x3f80_0000 + i, 0x3ff0_0000_0000_0000 + i, 0x4000_0000 + i, i]).collect(),
+    }
+}
+
+/// Reads bytes as a file and as a stream, which must agree.
+fn both(format: Format, bytes: &[u8], salvage: bool) -> Result<Scan, String> {
+    let options = ReadOptions { format: Some(format), salvage, ..ReadOptions::default() };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a"), bytes).unwrap();
+    let file = read(folder.path().join("a"), &options).map_err(|e| e.to_string());
+    let stream = read_from(bytes, "a", &options).map_err(|e| e.to_string());
+    match (&file, &stream) {
+        (Ok(file), Ok(stream)) => assert_eq!((&file.cloud, &file.warnings), (&stream.cloud, &stream.warnings)),
+        (file, stream) => assert_eq!(file.is_err(), stream.is_err(), "{file:?} {stream:?}"),
+    }
+    file
+}
+
+/// Cuts a file of points of `record` bytes that start at `data` everywhere, and compares with the whole.
+fn check(format: Format, bytes: &[u8], data: usize, record: usize) {
+    let whole = both(format, bytes, false).unwrap();
+    assert_eq!(both(format, bytes, true).unwrap(), whole, "a file that is whole is the same");
+    let columns = whole.cloud.columns();
+    for end in (data..data + record * whole.cloud.len()).step_by(7) {
+        let cut = &bytes[..end];
+        let points = (end - data) / record;
+        let refused = both(format, cut, false);
+        if let Err(e) = &refused {
+            let named = e.ends_with("; --salvage reads the whole points before that");
+            // Rows of another number of columns are not cut.
+            assert_eq!(named, !e.contains("would fit"), "{e}");
+        }
+        let scan = both(format, cut, true).unwrap();
+        assert_eq!(scan.cloud.data(), &whole.cloud.data()[..points * columns], "{format} {end}");
+        let salvaged = scan.warnings.iter().find_map(|warning| match warning {
+            Warning::Salvaged { points, declared } => Some((*points as usize, *declared)),
+            _ => None,
+        });
+        let declared = (format != Format::Kitti).then_some(whole.cloud.len() as u64);
+        assert_eq!(salvaged, refused.is_err().then_some((points, declared)), "{format} {end}");
+    }
+}
+
+#[test]
+fn the_whole_points_of_a_cut_file_are_read() {
+    let start = |bytes: &[u8], last: &str| {
+        bytes.windows(last.len()).position(|window| window == last.as_bytes()).unwrap() + last.len()
+    };
+    for encoding in [Encoding::Little, Encoding::Big] {
+        let ply = table().ply(encoding, "\n");
+        check(Format::Ply, &ply, start(&ply, "end_header\n"), 17);
+    }
+    let pcd = table().pcd(Encoding::Little, "\n");
+    check(Format::Pcd, &pcd, start(&pcd, "DATA binary\n"), 17);
+    let rows: Vec<u8> = (0..160).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    check(Format::Kitti, &rows, 0, 16);
+    let las = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/las/1.2_format3.las");
+    let las = std::fs::read(las).unwrap();
+    let data = u32::from_le_bytes(las[96..100].try_into().unwrap()) as usize;
+    check(Format::Las, &las, data, 34);
+}
+
+#[test]
+fn what_is_behind_the_points_need_not_be_there_but_what_is_before_them_must() {
+    let head = "ply\nformat binary_little_endian 1.0\nelement face 2\nproperty int a\nelement vertex 2\n\
+                property float x\nproperty float y\nproperty float z\nelement edge 3\nproperty int b\nend_header\n";
+    let bytes = [head.as_bytes(), &[1; 8 + 24 + 12]].concat();
+    let read = |end: usize| both(Format::Ply, &bytes[..head.len() + end], true).map(|scan| scan.cloud.len());
+    assert_eq!((read(44), read(40), read(32), read(31), read(8)), (Ok(2), Ok(2), Ok(2), Ok(1), Ok(0)));
+    assert!(read(7).unwrap_err().contains("element `face`: wanted 8 bytes"));
+}
+
+#[test]
+fn records_before_the_points_of_las_may_be_fewer_than_declared() {
+    let las = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/las/1.2_format3.las");
+    let good = std::fs::read(las).unwrap();
+    let whole = both(Format::Las, &good, false).unwrap();
+    for count in [1u32 << 20, u32::MAX] {
+        let mut bytes = good.clone();
+        bytes[100..104].copy_from_slice(&count.to_le_bytes());
+        assert!(both(Format::Las, &bytes, false).is_err());
+        assert_eq!(both(Format::Las, &bytes, true).unwrap().cloud, whole.cloud, "{count}");
+    }
+}
