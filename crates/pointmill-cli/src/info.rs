@@ -2,8 +2,10 @@
 
 use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs};
+use crate::inputs::is_bag;
 use clap::Args;
-use pointmill_io::{Scan, escape};
+use pointmill_io::mcap::{Bag, TimeOrigin};
+use pointmill_io::{Format, IoError, ReadOptions, Scan, escape};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -30,6 +32,65 @@ pub(crate) struct Begin {}
 pub(crate) struct Row {
     /// The format of the file.
     format: &'static str,
+    #[serde(flatten)]
+    cloud: Option<Cloud>,
+    /// The topics of a bag, by name; only where the file is a bag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topics: Option<Vec<Topic>>,
+}
+
+/// A topic of a bag.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Topic {
+    /// The name of the topic.
+    name: String,
+    /// The type of its messages.
+    r#type: String,
+    /// The number of its messages.
+    messages: u64,
+    /// When its first message was recorded, in nanoseconds since 1970.
+    first_ns: u64,
+    /// When its last message was recorded, in nanoseconds since 1970.
+    last_ns: u64,
+    /// How its clouds lie in their messages, as the first says; null for other topics.
+    layout: Option<Layout>,
+}
+
+/// The layout of a cloud in a message.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Layout {
+    /// The frame that x, y, z are in.
+    frame: String,
+    /// Rows of an organized cloud, else 1.
+    height: u32,
+    /// Points of a row.
+    width: u32,
+    /// Bytes of a point.
+    point_step: u32,
+    /// The fields, in order.
+    columns: Vec<Column>,
+    /// The field with the times of points; null without one.
+    times: Option<TimesField>,
+}
+
+/// The field with the times of points.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct TimesField {
+    /// The name of the field.
+    name: String,
+    /// Its unit: `s`, `ms`, `us` or `ns`.
+    unit: &'static str,
+    /// What it counts from: `stamp`, the stamp of the cloud, or `epoch`, the start of 1970.
+    origin: &'static str,
+}
+
+/// What is known of a cloud; absent where the file is a bag.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct Cloud {
     /// The number of points.
     points: usize,
     /// The columns, in order.
@@ -99,14 +160,16 @@ pub(crate) struct Totals {
 
 struct Info {
     inputs: Inputs,
+    options: ReadOptions,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let options = args.read.options();
+    let (sources, inputs) = Inputs::find_files(&args.inputs, options.clone())?;
     let job = Job { verbose: true, ..Job::new("info", &sources, args.batch) };
     job.begin(Begin {}, printer)?;
-    job.run(&Info { inputs }, printer)
+    job.run(&Info { inputs, options }, printer)
 }
 
 impl Command for Info {
@@ -120,20 +183,33 @@ impl Command for Info {
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+        if let Source::File(path) = source
+            && is_bag(path)
+        {
+            let ((bag, topics), read_ms) = timed(|| {
+                let bag = Bag::open(path, &self.options.limits)?;
+                let topics = topics(&bag)?;
+                Ok::<_, IoError>((bag, topics))
+            })?;
+            let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics) };
+            let warnings = bag.cut().iter().map(|e| format!("the bag was cut: {e}")).collect();
+            return Ok(Frame::read(index, source.name(), read_ms, warnings, of));
+        }
         let (scan, read_ms) = timed(|| self.inputs.read(source))?;
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
         let (points, nonfinite) = (scan.cloud.len(), scan.cloud.points().non_finite());
-        let of = Row { format: scan.format.as_str(), points, columns, bounds: Bounds::of(&scan), nonfinite };
+        let cloud = Cloud { points, columns, bounds: Bounds::of(&scan), nonfinite };
+        let of = Row { format: scan.format.as_str(), cloud: Some(cloud), topics: None };
         Ok(Frame::read(index, source.name(), read_ms, warnings(&scan), of))
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
-        totals.points += frame.of.points;
+        totals.points += frame.of.cloud.as_ref().map_or(0, |cloud| cloud.points);
         Ok(())
     }
 
     fn cells(&self, frame: &Frame<Row>) -> Vec<Cell> {
-        vec![("points", grouped(frame.of.points))]
+        vec![("points", frame.of.cloud.as_ref().map_or_else(String::new, |cloud| grouped(cloud.points)))]
     }
 
     fn detail(&self, frame: &Frame<Row>, alone: bool) -> Option<Vec<String>> {
@@ -156,14 +232,74 @@ impl Command for Info {
 impl Row {
     /// For people.
     fn lines(&self) -> Vec<String> {
-        let columns: Vec<_> = self.columns.iter().map(|c| format!("{} {}", escape(&c.name), c.r#type)).collect();
+        let mut lines = vec![format!("format     {}", self.format)];
+        lines.extend(self.cloud.iter().flat_map(Cloud::lines));
+        lines.extend(self.topics.iter().flatten().flat_map(Topic::lines));
+        lines
+    }
+}
+
+impl Cloud {
+    fn lines(&self) -> Vec<String> {
         let mut lines = vec![
-            format!("format     {}", self.format),
             format!("points     {}", grouped(self.points)),
-            format!("columns    {}: {}", self.columns.len(), columns.join(", ")),
+            format!("columns    {}: {}", self.columns.len(), listed(&self.columns)),
         ];
         lines.extend(self.bounds.iter().flat_map(Bounds::lines));
         lines.push(format!("nonfinite  {}", grouped(self.nonfinite)));
         lines
     }
+}
+
+impl Topic {
+    fn lines(&self) -> Vec<String> {
+        let seconds = (self.last_ns - self.first_ns) as f64 * 1e-9;
+        let (name, kind) = (escape(&self.name), escape(&self.r#type));
+        let messages = format!("{} messages in {seconds:.3} s", grouped(self.messages as usize));
+        let mut lines = vec![format!("topic      {name}  {kind}, {messages}")];
+        if let Some(Layout { frame, height, width, point_step, columns, times }) = &self.layout {
+            let frame = escape(frame);
+            lines.push(format!("  first    {height} x {width} points of {point_step} bytes in `{frame}`"));
+            lines.push(format!("  columns  {}: {}", columns.len(), listed(columns)));
+            let told =
+                |t: &TimesField| format!("  times    `{}` in {}, from the {}", escape(&t.name), t.unit, t.origin);
+            lines.extend(times.as_ref().map(told));
+        }
+        lines
+    }
+}
+
+fn listed(columns: &[Column]) -> String {
+    columns.iter().map(|c| format!("{} {}", escape(&c.name), c.r#type)).collect::<Vec<_>>().join(", ")
+}
+
+/// The topics of a bag. The layout of clouds is that of the first message.
+fn topics(bag: &Bag) -> Result<Vec<Topic>, IoError> {
+    let topic = |topic: &pointmill_io::mcap::Topic| {
+        let layout = if topic.cloud_encoding().is_some() { bag.layout(topic)? } else { None };
+        Ok(Topic {
+            name: topic.name.clone(),
+            r#type: topic.kind.clone(),
+            messages: topic.count,
+            first_ns: topic.first_ns,
+            last_ns: topic.last_ns,
+            layout: layout.map(|layout| Layout {
+                frame: layout.frame,
+                height: layout.height,
+                width: layout.width,
+                point_step: layout.point_step,
+                columns: layout
+                    .fields
+                    .iter()
+                    .map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() })
+                    .collect(),
+                times: layout.times.map(|times| TimesField {
+                    unit: times.unit.as_str(),
+                    origin: TimeOrigin::of(&times).as_str(),
+                    name: times.name,
+                }),
+            }),
+        })
+    };
+    bag.topics().iter().map(topic).collect()
 }

@@ -3,10 +3,12 @@
 use crate::failure::Failure;
 use crate::text::shown;
 use pointmill::{Error, Rows};
+use pointmill_io::mcap::Bag;
 use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The name of the standard input.
 pub(crate) const STDIN: &str = "-";
@@ -25,6 +27,7 @@ pub(crate) struct Inputs {
 pub(crate) enum Source {
     File(PathBuf),
     Stdin,
+    Cloud(BagCloud),
     /// A sweep of the built-in drive.
     Sweep(usize),
     /// The built-in street.
@@ -33,9 +36,32 @@ pub(crate) enum Source {
     Nothing(IoError),
 }
 
+/// A cloud of a bag.
+#[derive(Clone, Debug)]
+pub(crate) struct BagCloud {
+    pub(crate) bag: Arc<Bag>,
+    /// The place of its topic.
+    topic: usize,
+    /// Its number in the topic.
+    number: usize,
+}
+
 impl Inputs {
-    /// Finds the inputs that the arguments name; without an argument these are the sweeps of the built-in drive. An argument that can be no input is an error; an input that cannot be read fails in its turn.
+    /// Finds the inputs that the arguments name, each cloud of a bag as one; without an argument these are the sweeps of the built-in drive. An argument that can be no input is an error; an input that cannot be read fails in its turn.
     pub(crate) fn find(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), Failure> {
+        let (files, inputs) = Self::find_files(args, options)?;
+        let mut sources = Vec::new();
+        for source in files {
+            match source {
+                Source::File(path) => sources.extend(clouds(path, &inputs.options)?),
+                other => sources.push(other),
+            }
+        }
+        Ok((sources, inputs))
+    }
+
+    /// The same with a bag as one input.
+    pub(crate) fn find_files(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), Failure> {
         let mut sources = Vec::new();
         for arg in args {
             if !is_stdin(arg) {
@@ -57,6 +83,7 @@ impl Inputs {
         match source {
             Source::File(path) => read(path, &self.options),
             Source::Stdin => read_stdin(&self.options),
+            Source::Cloud(BagCloud { bag, topic, number }) => Ok(bag.cloud(&bag.topics()[*topic], *number)?.scan),
             Source::Nothing(e) => Err(again(e)),
             Source::Sweep(i) => Ok(self.drive().sweep(*i).into()),
             Source::Street => unreachable!("the street is no cloud"),
@@ -78,6 +105,31 @@ impl Inputs {
     fn drive(&self) -> &Drive {
         self.drive.as_ref().expect("sweeps come with the drive")
     }
+}
+
+/// The file, or each cloud of a bag. A bag that cannot be opened fails in its turn, one that was cut after its last cloud.
+fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, Failure> {
+    if !is_bag(&path) {
+        return Ok(vec![Source::File(path)]);
+    }
+    let Ok(bag) = Bag::open(&path, &options.limits) else { return Ok(vec![Source::File(path)]) };
+    if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
+        return Ok(vec![Source::File(path)]);
+    }
+    let wanted = bag.cloud_topic(options.topic.as_deref())?;
+    let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
+    let (bag, topic) = (Arc::new(bag), topic.expect("a topic of the bag"));
+    let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });
+    let mut sources: Vec<_> = (0..count).map(cloud).collect();
+    if bag.cut().is_some() || count == 0 {
+        sources.push(Source::File(path));
+    }
+    Ok(sources)
+}
+
+/// Whether a file is a bag, by its name.
+pub(crate) fn is_bag(path: &Path) -> bool {
+    Format::from_name(path) == Some(Format::Mcap)
 }
 
 /// The inputs of an argument that is not `-`: a file, the clouds of a folder, the files that match a pattern. One that cannot be read fails in its turn.
@@ -110,10 +162,10 @@ pub(crate) fn warnings_of_rows(scan: &Scan) -> Vec<String> {
     lost.map(ToString::to_string).collect()
 }
 
-/// Whether an argument names a file, and neither a folder nor a pattern.
+/// Whether an argument names a file of one cloud: no folder, no pattern and no bag.
 pub(crate) fn is_one_file(arg: &Path) -> bool {
     let is_pattern = || arg.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
-    !arg.is_dir() && (arg.exists() || !is_pattern())
+    !arg.is_dir() && !is_bag(arg) && (arg.exists() || !is_pattern())
 }
 
 /// Whether the arguments may name any number of files, so that `--out` is a folder however many are found.
@@ -160,6 +212,7 @@ impl Source {
         match self {
             Self::File(path) => shown(path),
             Self::Stdin => STDIN.into(),
+            Self::Cloud(cloud) => shown(&cloud.bag.cloud_name(cloud.number)),
             Self::Sweep(i) => format!("sweep_{i:03}"),
             Self::Street => SYNTHETIC.into(),
             Self::Nothing(e) => shown(e.path()),
@@ -181,6 +234,11 @@ impl Source {
         match self {
             Self::File(path) => Some(stem(path)),
             Self::Stdin => Some("stdin".into()),
+            Self::Cloud(cloud) => {
+                let mut name = stem(cloud.bag.path());
+                name.push(format!("_{:06}", cloud.number));
+                Some(name)
+            }
             Self::Sweep(_) | Self::Street => Some(self.name().into()),
             Self::Nothing(_) => None,
         }

@@ -116,13 +116,7 @@ mod tests {
     use crate::limits::Limits;
 
     fn bounds(max_points: Option<u64>) -> Bounds {
-        Bounds {
-            columns: None,
-            names: None,
-            scan: None,
-            salvage: false,
-            limits: Limits { max_points, ..Limits::default() },
-        }
+        Bounds { limits: Limits { max_points, ..Limits::default() }, ..Bounds::default() }
     }
 
     fn told(bytes: usize, known: bool, columns: usize, max_points: u64) -> String {

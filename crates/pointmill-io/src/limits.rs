@@ -63,13 +63,15 @@ impl Limits {
 }
 
 /// The limits of a read and the number of columns that is asked for, checked.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Bounds {
     pub(crate) columns: Option<usize>,
     /// The names of the columns, of files that have none.
     pub(crate) names: Option<&'static [&'static str]>,
     /// The scan of a file of several, from 0.
     pub(crate) scan: Option<usize>,
+    /// The topic of a bag.
+    pub(crate) topic: Option<String>,
     /// Whether the whole records of a damaged file are read.
     pub(crate) salvage: bool,
     pub(crate) limits: Limits,
@@ -83,7 +85,7 @@ impl Bounds {
             let wanted = format!("3 to {MAX_COLUMNS}");
             return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
         }
-        Ok(Self { columns, names: None, scan: None, salvage: false, limits: limits.clone() })
+        Ok(Self { columns, limits: limits.clone(), ..Self::default() })
     }
 
     pub(crate) fn check_columns(&self, source: &Source<'_>, columns: usize) -> Result<(), IoError> {

@@ -156,7 +156,7 @@ pub fn read_poses(path: impl AsRef<Path>, options: &PoseOptions) -> Result<Poses
 
 /// Reads the poses of Argoverse 2's table.
 fn read_table(window: &mut Window<'_, '_>, limits: &Limits) -> Result<Poses, IoError> {
-    let bounds = Bounds { columns: None, names: None, scan: None, salvage: false, limits: limits.clone() };
+    let bounds = Bounds { limits: limits.clone(), ..Bounds::default() };
     let rows = feather::read_columns(window, &bounds, ARGOVERSE2)?;
     let (mut poses, mut times) = (window.source().room(rows.len())?, window.source().room(rows.len())?);
     for (row, &[time, qw, qx, qy, qz, x, y, z]) in rows.iter().enumerate() {

@@ -27,6 +27,8 @@ pub struct ReadOptions {
     pub columns: Option<usize>,
     /// The scan of an E57 file, from 0; by default all of them.
     pub scan: Option<usize>,
+    /// The topic of a bag; by default its only one of clouds.
+    pub topic: Option<String>,
     /// Whether of a file that was cut the whole records before the cut are read, with a [`Warning::Salvaged`](crate::Warning::Salvaged); by
     /// default a file is read whole or not at all. It holds for raw rows, binary PLY and PCD, and LAS that is not compressed, of which it also
     /// passes over variable length records that are not as many as the header says.
@@ -93,17 +95,23 @@ fn asked(path: &Path, options: &ReadOptions) -> Result<Option<Format>, IoError> 
 
 /// What readers keep to.
 fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, IoError> {
-    let &ReadOptions { dataset, mut columns, scan, salvage, ref limits, .. } = options;
-    if scan.is_some() && format != Format::E57 {
-        let detail = Detail::new(path, "scan", "an E57 file, which alone has scans", format.as_str());
-        return Err(IoError::InvalidArgument(detail));
+    let refuse =
+        |field: &str, wanted: &str| Err(IoError::InvalidArgument(Detail::new(path, field, wanted, format.as_str())));
+    if options.scan.is_some() && format != Format::E57 {
+        return refuse("scan", "an E57 file, which alone has scans");
     }
-    let mut names = None;
-    if let Some(dataset) = dataset {
-        columns = dataset.check_columns(path, columns)?;
-        names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
+    if options.topic.is_some() && format != Format::Mcap {
+        return refuse("topic", "an MCAP bag, which alone has topics");
     }
-    Ok(Bounds { names, scan, salvage, ..Bounds::new(path, columns, limits)? })
+    let (columns, names) = match options.dataset {
+        None => (options.columns, None),
+        Some(dataset) => {
+            let names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
+            (dataset.check_columns(path, options.columns)?, names)
+        }
+    };
+    let (scan, topic) = (options.scan, options.topic.clone());
+    Ok(Bounds { names, scan, topic, salvage: options.salvage, ..Bounds::new(path, columns, &options.limits)? })
 }
 
 /// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in finding the format and in

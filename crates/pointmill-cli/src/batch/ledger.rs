@@ -84,6 +84,10 @@ impl Ledger {
     pub(super) fn stamp(&self, index: usize, source: &Source) -> Option<Entry> {
         let (input, state) = match source {
             Source::File(path) => (shown(&path.canonicalize().ok()?), self.state_of(path)?),
+            Source::Cloud(cloud) => {
+                let bag = cloud.bag.path();
+                (format!("{}#{}", shown(&bag.canonicalize().ok()?), source.name()), self.state_of(bag)?)
+            }
             // The same in every run of a version.
             Source::Sweep(_) | Source::Street => {
                 let name = format!("synthetic:{}", source.name());

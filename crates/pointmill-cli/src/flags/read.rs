@@ -22,7 +22,10 @@ pub(crate) struct ReadArgs {
     pub(crate) salvage: bool,
     /// Scan of an E57 file, from 0 [default: all of them]
     #[arg(long, value_name = "N")]
-    pub(crate) scan: Option<usize>,
+    pub(crate) scan_number: Option<usize>,
+    /// Topic of a bag [default: its only one with clouds]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) topic: Option<String>,
     /// Maximum number of bytes that a compressed input may unpack to. By default: npz and a chunk of mcap the larger of 256 MiB and 100 times the file size, laz and compressed Arrow the larger of 16 MiB and 64 times, pcd 88 times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) max_decoded_bytes: Option<u64>,
@@ -49,7 +52,8 @@ impl ReadArgs {
             dataset: self.dataset,
             format: self.format,
             columns: self.columns.map(|n| n as usize),
-            scan: self.scan,
+            scan: self.scan_number,
+            topic: self.topic.clone(),
             salvage: self.salvage,
             limits: self.limits(),
         }

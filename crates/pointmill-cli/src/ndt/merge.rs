@@ -66,7 +66,7 @@ impl Command for Merge<'_> {
         let (moments, read_ms) = timed(|| match source {
             Source::File(path) => read_moments(path, &self.args.memory.limits()),
             Source::Nothing(e) => Err(again(e)),
-            Source::Stdin | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
+            Source::Stdin | Source::Cloud(_) | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
         })?;
         let (points, cells, minus) = (moments.points(), moments.len(), index >= self.plus);
         let of = MergeRow { points, cells, minus, moments: Some(moments) };

@@ -19,7 +19,11 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     if let Some(detail) = cut {
         return Err(IoError::Truncated(detail));
     }
-    let clouds: Vec<(&Topic, _)> = topics.iter().filter_map(|topic| Some((topic, topic.cloud_encoding()?))).collect();
+    let clouds: Vec<(&Topic, _)> = topics
+        .iter()
+        .filter(|topic| bounds.topic.as_ref().is_none_or(|name| topic.name == *name))
+        .filter_map(|topic| Some((topic, topic.cloud_encoding()?)))
+        .collect();
     let count: u64 = clouds.iter().map(|(topic, _)| topic.count).sum();
     if let Some(&(topic, encoding)) = clouds.iter().find(|(topic, _)| topic.count == 1 && count == 1) {
         let mut chunk = None;

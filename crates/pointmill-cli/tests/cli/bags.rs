@@ -1,0 +1,93 @@
+//! MCAP bags as inputs: a sequence of clouds.
+
+use crate::{counts, names, run};
+use pointmill_io::read_npy;
+use std::fs;
+use std::path::Path;
+
+/// A bag of other programs, as `drive.mcap` in a folder.
+fn write_drive(folder: &Path, name: &str) -> Vec<u8> {
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap").join(name);
+    let bytes = fs::read(bag).unwrap();
+    fs::write(folder.join("drive.mcap"), &bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn info_lists_topics_and_layouts() {
+    let folder = tempfile::tempdir().unwrap();
+    write_drive(folder.path(), "ouster_zstd.mcap");
+    let told = run(folder.path(), "info drive.mcap").expect(0);
+    let wanted = "format     mcap\n\
+        topic      /notes  std_msgs/msg/String, 3 messages in 0.200 s\n\
+        topic      /points  sensor_msgs/msg/PointCloud2, 3 messages in 0.200 s\n\
+        \x20 first    4 x 8 points of 48 bytes in `lidar`\n\
+        \x20 columns  9: x f32, y f32, z f32, intensity f32, t u32, reflectivity u16, ring u16, ambient u16, range u32\n\
+        \x20 times    `t` in ns, from the stamp\n";
+    assert_eq!(told.out, wanted);
+    let told = run(folder.path(), "info drive.mcap --json").expect(0);
+    let frame = told.data("frame").remove(0);
+    assert_eq!((&frame["format"], frame.get("points")), (&"mcap".into(), None));
+    let topic = &frame["topics"][1];
+    assert_eq!((&topic["name"], &topic["messages"]), (&"/points".into(), &3.into()));
+    assert_eq!(topic["first_ns"], 1_700_000_000_005_000_000u64);
+    assert_eq!(topic["layout"]["times"], serde_json::json!({"name": "t", "unit": "ns", "origin": "stamp"}));
+    assert_eq!(frame["topics"][0]["layout"], serde_json::Value::Null);
+}
+
+#[test]
+fn convert_writes_a_file_for_each_cloud() {
+    let folder = tempfile::tempdir().unwrap();
+    write_drive(folder.path(), "velodyne_lz4.mcap");
+    let told = run(folder.path(), "convert drive.mcap --to npy --out clouds --resume --json").expect(0);
+    let inputs: Vec<_> = told.data("frame").iter().map(|f| f["input"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(inputs, ["drive.mcap#000000", "drive.mcap#000001", "drive.mcap#000002"]);
+    let clouds = folder.path().join("clouds");
+    assert_eq!(names(&clouds), ["drive_000000.npy", "drive_000001.npy", "drive_000002.npy"]);
+    assert_eq!(read_npy(clouds.join("drive_000002.npy")).unwrap().shape(), [37, 6]);
+    let again = run(folder.path(), "convert drive.mcap --to npy --out clouds --resume --json").expect(0);
+    assert_eq!(counts(&again), [3, 0, 3, 0]);
+    let told = run(folder.path(), "convert drive.mcap --out a.npy").expect(2);
+    assert!(told.err.contains("add --to with one of npy"), "{}", told.err);
+}
+
+#[test]
+fn operators_take_each_cloud() {
+    let folder = tempfile::tempdir().unwrap();
+    write_drive(folder.path(), "hesai_none.mcap");
+    let told = run(folder.path(), "voxelize drive.mcap --out v --json").expect(0);
+    assert_eq!(counts(&told), [3, 3, 0, 0]);
+    assert_eq!(names(&folder.path().join("v")), ["drive_000000.npz", "drive_000001.npz", "drive_000002.npz"]);
+}
+
+#[test]
+fn topics_are_named_and_a_cut_bag_gives_what_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = write_drive(folder.path(), "xyzirc_plain.mcap");
+    for command in ["convert drive.mcap --to ply --out c", "voxelize drive.mcap"] {
+        let told = run(folder.path(), &format!("{command} --topic /none")).expect(2);
+        let wanted = "drive.mcap: topic: wanted `/none` of type sensor_msgs/PointCloud2, found `/points`";
+        assert!(told.err.contains(wanted), "{}", told.err);
+    }
+    fs::write(folder.path().join("drive.mcap"), &bytes[..bytes.len() - 20]).unwrap();
+    let told = run(folder.path(), "convert drive.mcap --to ply --out c --topic /points --json").expect(3);
+    assert_eq!(counts(&told), [4, 3, 0, 1]);
+    let error = told.data("error").remove(0);
+    assert_eq!((&error["class"], &error["input"]), (&"Truncated".into(), &"drive.mcap".into()));
+    let told = run(folder.path(), "info drive.mcap").expect(0);
+    assert!(told.err.contains("the bag was cut"), "{}", told.err);
+    fs::write(folder.path().join("a.bin"), [0; 16]).unwrap();
+    let told = run(folder.path(), "info a.bin --topic /points").expect(3);
+    assert!(told.err.contains("topic: wanted an MCAP bag, which alone has topics, found kitti"), "{}", told.err);
+}
+
+#[test]
+fn a_scan_of_an_e57_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/e57/posed.e57");
+    fs::copy(file, folder.path().join("a.e57")).unwrap();
+    for (args, points) in [("", 100), ("--scan-number 1", 40)] {
+        let told = run(folder.path(), &format!("info a.e57 --json {args}")).expect(0);
+        assert_eq!(told.data("frame")[0]["points"], points);
+    }
+}
