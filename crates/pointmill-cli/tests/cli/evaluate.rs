@@ -87,7 +87,7 @@ fn bad_files_fail_and_bad_pairs_are_refused() {
         ("estimate.tum late.txt", "expected"),
         ("estimate.txt truth.txt --max-time-difference -1", "max_time_difference: expected finite seconds >= 0"),
         ("estimate.txt truth.txt --align best", "invalid value 'best'"),
-        ("estimate.txt truth.txt --plot p.gif", "--plot p.gif: expected a file's name ending in .svg, .png"),
+        ("estimate.txt truth.txt --plot p.gif", "--plot p.gif: expected a file name ending in .svg, .png"),
         ("estimate.txt truth.txt --plot no/p.svg", "no/p.svg"),
     ] {
         let code = if args.contains("no/p") { 1 } else { 2 };
@@ -122,6 +122,6 @@ fn synth_writes_drives_with_their_truth() {
     assert_eq!(truth, [Pose::from_matrix(&drive.world_from_sensor(0)).unwrap()]);
     for flag in ["--scene loop", "--distort", "--poses a.txt"] {
         let told = run(at, &format!("synth --shape rabbit --out r {flag}")).expect(2);
-        assert!(told.err.contains("expected --shape drive with it"), "{}", told.err);
+        assert!(told.err.contains("can be used with --shape drive only"), "{}", told.err);
     }
 }

@@ -184,9 +184,9 @@ fn what_makes_no_sense_is_refused_before_any_work() {
         ("odometry d --voxel 0", "voxel_size: expected finite metres > 0, got 0"),
         ("odometry d --max-range 0.5", "max_range: expected above min_range, 1 m"),
         ("odometry d --metric gicp", "metric: expected point-to-plane or point-to-point, got gicp"),
-        ("odometry d --out poses.npz", "--out poses.npz: expected a file's name ending in .txt"),
-        ("odometry d --map map.txt", "--map map.txt: expected a file's name ending in .ply, .pcd, .npz"),
-        ("odometry d --map d/000.ply", "--map: d/000.ply is an input, which would be lost"),
+        ("odometry d --out poses.npz", "--out poses.npz: expected a file name ending in .txt"),
+        ("odometry d --map map.txt", "--map map.txt: expected a file name ending in .ply, .pcd, .npz"),
+        ("odometry d --map d/000.ply", "--map: d/000.ply is also an input; choose another name"),
         ("odometry d --visualize a.svg", "--visualize a.svg: expected a name ending in .png"),
         ("odometry d --format-poses matrix", "invalid value 'matrix'"),
     ] {
