@@ -38,8 +38,11 @@ const CARTESIAN: [RecordName; 3] = [RecordName::CartesianX, RecordName::Cartesia
 const SPHERICAL: [RecordName; 3] =
     [RecordName::SphericalRange, RecordName::SphericalAzimuth, RecordName::SphericalElevation];
 
-/// A file of scans: what a point has, the points, and a pose.
-fn file(scans: &[(Vec<Record>, Vec<Vec<RecordValue>>, Option<Transform>)]) -> Vec<u8> {
+/// A scan: what a point has, the points, and a pose.
+type Part = (Vec<Record>, Vec<Vec<RecordValue>>, Option<Transform>);
+
+/// A file of scans.
+fn file(scans: &[Part]) -> Vec<u8> {
     let mut out = Cursor::new(vec![]);
     let mut writer = E57Writer::new(&mut out, "file").unwrap();
     for (prototype, points, pose) in scans {
