@@ -5,7 +5,7 @@
 use crate::device;
 use crate::failure::Failure;
 use crate::stats::{Times, ratio};
-use crate::text::shown;
+use crate::text::{counted, short, shown};
 use pointmill::Device;
 use serde::Serialize;
 use std::io::ErrorKind;
@@ -203,6 +203,18 @@ impl SummaryCpu {
     /// The CPU beside a device with these times.
     pub(crate) fn new(threads: usize, ms: Times, device: &Times, equal: bool) -> Self {
         Self { threads, ms, ratio: ratio(ms.mean, device.mean), equal }
+    }
+
+    /// A line for people, beside the times of a device.
+    pub(crate) fn line(&self, device: &Times, name: &str) -> String {
+        format!(
+            "mean {} ms on {name}, {} ms on the cpu with {}: {:.2} times as fast, {}",
+            short(device.mean),
+            short(self.ms.mean),
+            counted(self.threads, "thread"),
+            self.ratio,
+            if self.equal { "all arrays equal" } else { "ARRAYS DIFFER" },
+        )
     }
 }
 

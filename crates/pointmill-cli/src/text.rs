@@ -1,6 +1,5 @@
 //! Numbers, names and poses as people read them.
 
-use crate::json::SummaryCpu;
 use crate::stats::Times;
 use pointmill::Pose;
 use pointmill_io::escape;
@@ -57,18 +56,6 @@ pub(crate) fn percentiles(ms: Option<&Times>) -> String {
 /// A file that was written, with what is in it.
 pub(crate) fn written(what: &str, path: Option<&str>) -> Option<String> {
     path.map(|path| format!("{what}: {}", escape(path)))
-}
-
-/// The CPU beside a device.
-pub(crate) fn beside(cpu: &SummaryCpu, ms: &Times, device_name: &str) -> String {
-    format!(
-        "mean {} ms on {device_name}, {} ms on the cpu with {}: {:.2} times as fast, {}",
-        short(ms.mean),
-        short(cpu.ms.mean),
-        counted(cpu.threads, "thread"),
-        cpu.ratio,
-        if cpu.equal { "all arrays equal" } else { "ARRAYS DIFFER" },
-    )
 }
 
 /// A pose as a matrix.

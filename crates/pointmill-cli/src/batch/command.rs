@@ -11,7 +11,7 @@ use crate::json::{Begin, Counts, FileFrame, Frame, Run, Summary, SummaryCpu};
 use crate::printer::Printer;
 use crate::say;
 use crate::stats::Times;
-use crate::text::{beside, shown};
+use crate::text::shown;
 use pointmill::Device;
 use serde::Serialize;
 use std::path::Path;
@@ -180,7 +180,7 @@ impl<'a> Job<'a> {
         if counts.done > 0 {
             let mut lines = command.lines(&summary);
             let cpu = summary.cpu.as_ref().zip(summary.ms.as_ref());
-            lines.extend(cpu.map(|(cpu, ms)| beside(cpu, ms, summary.run.device_name())));
+            lines.extend(cpu.map(|(cpu, ms)| cpu.line(ms, summary.run.device_name())));
             lines.iter().try_for_each(|line| printer.text(line))?;
         }
         let (device, input) = (summary.run.device_name(), C::INPUT);
