@@ -8,6 +8,7 @@ mod arrays;
 mod cache;
 mod cloud;
 mod errors;
+mod files;
 mod icp;
 mod interrupt;
 mod ndt;
@@ -26,6 +27,8 @@ mod _pointmill {
 
     #[pymodule_export]
     use crate::arrays::DlpackArray;
+    #[pymodule_export]
+    use crate::files::{Scan, read, read_poses, write, write_poses};
     #[pymodule_export]
     use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, icp, normals};
     #[pymodule_export]

@@ -25,6 +25,7 @@ from ._pointmill import (
     RelativeErrors,
     RoiGradient,
     RoiPooled,
+    Scan,
     VoxelReport,
     Voxels,
     __version__,
@@ -35,9 +36,13 @@ from ._pointmill import (
     points_in_boxes_count,
     points_in_boxes_crop,
     points_in_boxes_part,
+    read,
+    read_poses,
     roi_aware_pool3d,
     set_num_threads,
     voxelize,
+    write,
+    write_poses,
 )
 
 if TYPE_CHECKING:
@@ -59,6 +64,7 @@ __all__ = [
     "RelativeErrors",
     "RoiGradient",
     "RoiPooled",
+    "Scan",
     "VoxelReport",
     "Voxels",
     "__version__",
@@ -71,7 +77,11 @@ __all__ = [
     "points_in_boxes_count",
     "points_in_boxes_crop",
     "points_in_boxes_part",
+    "read",
+    "read_poses",
     "roi_aware_pool3d",
     "set_num_threads",
     "voxelize",
+    "write",
+    "write_poses",
 ]

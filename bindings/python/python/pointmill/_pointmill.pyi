@@ -40,6 +40,7 @@ __all__ = [
     "RelativeErrors",
     "RoiGradient",
     "RoiPooled",
+    "Scan",
     "Searcher",
     "Target",
     "VoxelReport",
@@ -54,10 +55,14 @@ __all__ = [
     "points_in_boxes_count",
     "points_in_boxes_crop",
     "points_in_boxes_part",
+    "read",
+    "read_poses",
     "roi_aware_pool3d",
     "roi_aware_pool3d_backward",
     "set_num_threads",
     "voxelize",
+    "write",
+    "write_poses",
 ]
 
 @final
@@ -677,3 +682,53 @@ def evaluate(
     truth_times: _Numbers | None = None,
     max_time_difference: float = 0.01,
 ) -> Evaluation: ...
+
+_CloudFormat: TypeAlias = Literal["kitti", "nuscenes", "bin", "npy", "npz", "ply", "pcd", "las", "feather", "arrow", "mcap", "e57", "csv", "xyz"]
+_Dataset: TypeAlias = Literal["kitti", "semantickitti", "nuscenes", "waymo", "lyft", "once", "argoverse2", "pandaset", "s3dis", "scannet"]
+
+@final
+class Scan:
+    @property
+    def points(self) -> _Array: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def xyz(self) -> _Array | None: ...
+    @property
+    def times(self) -> _Array | None: ...
+    @property
+    def start(self) -> float | None: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+
+def read(
+    path: _Path,
+    *,
+    format: _CloudFormat | None = None,
+    columns: SupportsIndex | None = None,
+    dataset: _Dataset | None = None,
+    scan: SupportsIndex | None = None,
+    topic: str | None = None,
+    salvage: bool = False,
+) -> Scan: ...
+def write(
+    path: _Path,
+    points: Scan | _Numbers,
+    *,
+    names: Sequence[str] | None = None,
+    xyz: _Numbers | None = None,
+    format: _CloudFormat | None = None,
+) -> None: ...
+def read_poses(
+    path: _Path, *, format: Literal["kitti", "tum", "matrix", "xyzrpy", "argoverse2"] | None = None
+) -> tuple[_Array, _Array | None]: ...
+def write_poses(
+    path: _Path,
+    poses: _Numbers,
+    *,
+    times: _Numbers | None = None,
+    format: Literal["kitti", "tum", "matrix", "xyzrpy"] = "kitti",
+) -> None: ...

@@ -1,0 +1,275 @@
+//! Clouds and poses in files.
+
+use crate::args::{named, whole};
+use crate::errors::{OrRaise, file, value};
+use crate::poses;
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pointmill::Points;
+use pointmill_io::{NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// A cloud from a file; arrays of numpy.
+#[pyclass(frozen, get_all, module = "pointmill")]
+pub(crate) struct Scan {
+    /// ``[N, C]`` float32: the points in the order of the file, x, y, z first. No point is left out.
+    points: Py<PyAny>,
+    /// The names of the columns.
+    names: Vec<String>,
+    /// The format that the file was read in.
+    format: String,
+    /// ``[N, 3]`` float64: x, y, z as the file has them, if float32 loses bits of them; ``None`` otherwise.
+    xyz: Option<Py<PyAny>>,
+    /// ``[N]`` float64: the time of each point in seconds after ``start``, NaN if it has none; ``None`` if no column has times.
+    times: Option<Py<PyAny>>,
+    /// The earliest time of a point in seconds, as the file counts; ``None`` without times.
+    start: Option<f64>,
+    /// What was odd about the file.
+    warnings: Vec<String>,
+}
+
+#[pymethods]
+impl Scan {
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.points.bind(py).len()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("Scan({} points of {}, {})", self.__len__(py)?, self.names.join(", "), self.format))
+    }
+}
+
+/// Values as an array of numpy with rows.
+fn rows<T: numpy::Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<Py<PyAny>> {
+    let shape = [values.len() / columns, columns];
+    Ok(PyArray1::from_vec(py, values).reshape(shape)?.into_any().unbind())
+}
+
+/// Read the cloud of a file.
+///
+/// Parameters
+/// ----------
+/// path : str or path
+///     A file of any format that ``pointmill info`` reads: raw float32 rows, npy, npz, PLY, PCD, LAS, LAZ, E57, Arrow, Feather, text, or an MCAP bag of one cloud.
+/// format : str, optional
+///     The format; by default the name of the file decides, then its content.
+/// columns : int, optional
+///     The number of columns of raw rows: by default 4, in nuScenes files 5.
+/// dataset : str, optional
+///     The data set of the file, which names its columns, such as ``"kitti"``, ``"waymo"`` or ``"argoverse2"``.
+/// scan : int, optional
+///     The scan of an E57 file, from 0; by default all of them.
+/// topic : str, optional
+///     The topic of a bag; by default its only one.
+/// salvage : bool
+///     Read the whole points of a file that was cut.
+///
+/// Returns
+/// -------
+/// Scan
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> path = os.path.join(tempfile.mkdtemp(), "a.ply")
+/// >>> pointmill.write(path, np.array([[1.0, 2.0, 3.0, 0.5]], np.float32), names=["x", "y", "z", "intensity"])
+/// >>> scan = pointmill.read(path)
+/// >>> scan
+/// Scan(1 points of x, y, z, intensity, ply)
+/// >>> scan.points.tolist()
+/// [[1.0, 2.0, 3.0, 0.5]]
+#[pyfunction]
+#[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+pub(crate) fn read(
+    py: Python<'_>,
+    path: PathBuf,
+    format: Option<&str>,
+    columns: Option<i64>,
+    dataset: Option<&str>,
+    scan: Option<i64>,
+    topic: Option<String>,
+    salvage: bool,
+) -> PyResult<Scan> {
+    let mut options = ReadOptions { topic, salvage, ..ReadOptions::default() };
+    options.format = format.map(|word| named(word, "format")).transpose()?;
+    options.columns = columns.map(|n| whole(n, 3, "columns")).transpose()?.map(|n| n as usize);
+    options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
+    options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
+    let (scan, times) = py
+        .detach(|| {
+            let scan = pointmill_io::read(&path, &options)?;
+            let times = scan.times();
+            Ok((scan, times))
+        })
+        .map_err(file)?;
+    let (start, times) = times.map(|times| (times.start, times.seconds)).unzip();
+    let width = scan.cloud.columns();
+    Ok(Scan {
+        names: scan.fields.iter().map(|field| field.name.clone()).collect(),
+        format: scan.format.to_string(),
+        warnings: scan.warnings.iter().map(ToString::to_string).collect(),
+        xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
+        times: times.map(|seconds| PyArray1::from_vec(py, seconds).into_any().unbind()),
+        start,
+        points: rows(py, scan.cloud.into_data(), width)?,
+    })
+}
+
+/// Values of an array of the host, and its shape.
+fn values<'py, T: numpy::Element>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<(Vec<T>, Vec<usize>)> {
+    let kwargs = PyDict::new(object.py());
+    kwargs.set_item("dtype", T::get_dtype(object.py()))?;
+    kwargs.set_item("order", "C")?;
+    let array = object.py().import("numpy")?.call_method("asarray", (object,), Some(&kwargs))?;
+    let array = array.cast_into::<PyArrayDyn<T>>()?;
+    let shape = array.shape().to_vec();
+    if shape.len() != 2 || shape[1] < 3 {
+        return Err(value(name, "an array of shape [N, C], x, y, z first", format_args!("shape {shape:?}")));
+    }
+    let flat = array.call_method0("ravel")?.cast_into::<PyArray1<T>>()?;
+    Ok((flat.to_vec()?, shape))
+}
+
+/// Write a cloud to a file, whole or not at all. The same cloud gives the same bytes.
+///
+/// Parameters
+/// ----------
+/// path : str or path
+///     The file. Its ending decides the format: .ply, .pcd, .npz, .npy, .bin, .feather, .arrow, .csv or .xyz.
+/// points : Scan or array of float32, ``[N, C]``
+///     What :func:`read` returned, or an array of the host, x, y, z first.
+/// names : list of str, optional
+///     A name for each column; by default x, y, z, column3 and so on.
+/// xyz : array of float64, ``[N, 3]``, optional
+///     x, y, z with more bits, which .ply, .pcd, .npz, .feather, .arrow, .csv and .xyz keep.
+/// format : str, optional
+///     The format, if the ending does not name it.
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> folder = tempfile.mkdtemp()
+/// >>> pointmill.write(os.path.join(folder, "a.pcd"), np.zeros((2, 3), np.float32))
+/// >>> pointmill.write(os.path.join(folder, "b.npy"), pointmill.read(os.path.join(folder, "a.pcd")))
+/// >>> np.load(os.path.join(folder, "b.npy")).shape
+/// (2, 3)
+#[pyfunction]
+#[pyo3(signature = (path, points, *, names = None, xyz = None, format = None))]
+pub(crate) fn write(
+    py: Python<'_>,
+    path: PathBuf,
+    points: &Bound<'_, PyAny>,
+    names: Option<Vec<String>>,
+    xyz: Option<&Bound<'_, PyAny>>,
+    format: Option<&str>,
+) -> PyResult<()> {
+    let options = WriteOptions { format: format.map(|word| named(word, "format")).transpose()? };
+    let (array, read_names, read_xyz) = match points.cast::<Scan>() {
+        Ok(scan) => {
+            let Scan { points, names, xyz, .. } = scan.get();
+            (points.bind(py).clone(), Some(names.clone()), xyz.as_ref().map(|xyz| xyz.bind(py).clone()))
+        }
+        Err(_) => (points.clone(), None, None),
+    };
+    let (data, shape) = values::<f32>(&array, "points")?;
+    let exact = xyz.cloned().or(read_xyz).map(|xyz| values::<f64>(&xyz, "xyz")).transpose()?;
+    if let Some((_, got)) = exact.as_ref().filter(|(_, got)| *got != [shape[0], 3]) {
+        return Err(value("xyz", format_args!("shape {:?}", [shape[0], 3]), format_args!("shape {got:?}")));
+    }
+    let names = names.or(read_names).unwrap_or_else(|| {
+        (0..shape[1])
+            .map(|i| ["x", "y", "z"].get(i).map_or_else(|| format!("column{i}"), |&axis| axis.into()))
+            .collect()
+    });
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let points = Points::new(&data, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
+    let mut cloud = NamedPoints::new(points, &names);
+    cloud.xyz_f64 = exact.as_ref().map(|(xyz, _)| xyz.as_slice());
+    py.detach(|| pointmill_io::write(&path, cloud, &options)).map_err(file)
+}
+
+/// Read the poses of a file.
+///
+/// Parameters
+/// ----------
+/// path : str or path
+///     Text of KITTI (12 numbers per line), TUM (time, translation, quaternion), 4x4 matrices or x, y, z, roll, pitch, yaw; or the Feather table of an Argoverse 2 log.
+/// format : {"kitti", "tum", "matrix", "xyzrpy", "argoverse2"}, optional
+///     The format; by default the first line decides.
+///
+/// Returns
+/// -------
+/// poses : array of float64, ``[P, 4, 4]``
+///     Rigid transforms.
+/// times : array of float64, ``[P]``, or None
+///     Seconds, if the file has times.
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> path = os.path.join(tempfile.mkdtemp(), "poses.txt")
+/// >>> pointmill.write_poses(path, np.eye(4)[None], times=[0.5], format="tum")
+/// >>> poses, times = pointmill.read_poses(path)
+/// >>> poses.shape, times.tolist()
+/// ((1, 4, 4), [0.5])
+#[pyfunction]
+#[pyo3(signature = (path, *, format = None))]
+pub(crate) fn read_poses(
+    py: Python<'_>,
+    path: PathBuf,
+    format: Option<&str>,
+) -> PyResult<(Py<PyAny>, Option<Py<PyAny>>)> {
+    let format = format.map(|word| named::<PoseFormat>(word, "format")).transpose()?;
+    let options = PoseOptions { format, ..PoseOptions::default() };
+    let Poses { poses, times } = py.detach(|| pointmill_io::read_poses(&path, &options)).map_err(file)?;
+    let shape = [poses.len(), 4, 4];
+    let numbers: Vec<f64> = poses.iter().flat_map(pointmill::Pose::matrix).flatten().collect();
+    let poses = PyArray1::from_vec(py, numbers).reshape(shape)?.into_any().unbind();
+    Ok((poses, times.map(|times| PyArray1::from_vec(py, times).into_any().unbind())))
+}
+
+/// Write poses to a file, whole or not at all. Numbers are the shortest that read back as the same float64.
+///
+/// Parameters
+/// ----------
+/// path : str or path
+///     The file.
+/// poses : array, ``[P, 4, 4]`` or ``[P, 6]``
+///     Rigid transforms, or x, y, z, roll, pitch, yaw.
+/// times : array, ``[P]``, optional
+///     Seconds; ``"tum"`` needs them.
+/// format : {"kitti", "tum", "matrix", "xyzrpy"}
+///     The format.
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> path = os.path.join(tempfile.mkdtemp(), "poses.txt")
+/// >>> pointmill.write_poses(path, np.eye(4)[None])
+/// >>> open(path).read()
+/// '1 0 0 0 0 1 0 0 0 0 1 0\n'
+#[pyfunction]
+#[pyo3(signature = (path, poses, *, times = None, format = "kitti"))]
+pub(crate) fn write_poses(
+    py: Python<'_>,
+    path: PathBuf,
+    poses: &Bound<'_, PyAny>,
+    times: Option<&Bound<'_, PyAny>>,
+    format: &str,
+) -> PyResult<()> {
+    let format: PoseFormat = named(format, "format")?;
+    let (poses, _) = poses::poses(poses, "poses")?;
+    let times = times.map(|times| poses::row(times, "times")).transpose()?;
+    let written = Poses { poses, times };
+    py.detach(|| pointmill_io::write_poses(&path, &written, format)).map_err(file)
+}

@@ -1,0 +1,93 @@
+"""Clouds and poses in files."""
+
+import numpy as np
+import pytest
+from conftest import assert_bits
+
+import pointmill
+
+NAMED = ["ply", "pcd", "feather", "arrow", "csv"]
+
+
+def cloud(n=50, columns=5):
+    return np.random.default_rng(0).uniform(-40, 40, (n, columns)).astype(np.float32)
+
+
+@pytest.mark.parametrize("ending", [*NAMED, "npz", "npy", "xyz"])
+def test_clouds_come_back(tmp_path, ending):
+    path, points = tmp_path / f"a.{ending}", cloud()
+    names = ["x", "y", "z", "intensity", "ring"]
+    pointmill.write(path, points, names=names)
+    scan = pointmill.read(str(path))
+    assert (len(scan), scan.format, scan.times) == (50, ending, None)
+    assert_bits(scan.points, points)
+    # Decimals of text are float64.
+    assert ending in ("csv", "xyz") or (scan.warnings, scan.xyz) == ([], None)
+    if ending in NAMED:
+        assert scan.names == names
+    # What was read is written to the same bytes.
+    pointmill.write(tmp_path / "again", scan, format=ending)
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_raw_rows_need_their_columns(tmp_path):
+    points = cloud(columns=6)
+    pointmill.write(tmp_path / "a.bin", points)
+    assert_bits(pointmill.read(tmp_path / "a.bin", format="bin", columns=6).points, points)
+    scan = pointmill.read(tmp_path / "a.bin", dataset="s3dis")
+    assert scan.names == ["x", "y", "z", "r", "g", "b"]
+    assert_bits(scan.points, points)
+    with pytest.raises(ValueError, match="^dataset: expected kitti, .*, got \"paris\""):
+        pointmill.read(tmp_path / "a.bin", dataset="paris")
+    with pytest.raises(ValueError, match="^columns: expected"):
+        pointmill.read(tmp_path / "a.bin", columns=2)
+    with pytest.raises(FileNotFoundError):
+        pointmill.read(tmp_path / "none.ply")
+
+
+def test_a_file_that_was_cut_is_salvaged(tmp_path):
+    points = cloud()
+    pointmill.write(tmp_path / "a.ply", points)
+    (tmp_path / "b.ply").write_bytes((tmp_path / "a.ply").read_bytes()[:-30])
+    with pytest.raises(ValueError, match="--salvage|salvage"):
+        pointmill.read(tmp_path / "b.ply")
+    scan = pointmill.read(tmp_path / "b.ply", salvage=True)
+    assert_bits(scan.points, points[:48])
+    assert len(scan.warnings) == 1 and "48" in scan.warnings[0]
+
+
+def test_coordinates_and_times_keep_their_bits(tmp_path):
+    xyz = np.array([[691_764.1, 5_335_880.1, 520.1], [691_765.3, 5_335_880.7, 520.2]])
+    rows = np.concatenate([xyz, [[0.5], [0.6]]], 1).astype(np.float32)
+    pointmill.write(tmp_path / "a.ply", rows, names=["x", "y", "z", "time"], xyz=xyz)
+    scan = pointmill.read(tmp_path / "a.ply")
+    assert_bits(scan.xyz, xyz)
+    assert scan.start == np.float32(0.5) and scan.times[0] == 0 and abs(scan.times[1] - 0.1) < 1e-6
+    assert any("0.25" in warning or "moved" in warning for warning in scan.warnings), scan.warnings
+    with pytest.raises(ValueError, match=r"^xyz: expected shape \[2, 3\], got shape \[1, 3\]"):
+        pointmill.write(tmp_path / "b.ply", rows, xyz=xyz[:1])
+    with pytest.raises(ValueError, match=r"^points: expected an array of shape \[N, C\]"):
+        pointmill.write(tmp_path / "b.ply", rows[0])
+    with pytest.raises(ValueError, match="wanted a name ending in"):
+        pointmill.write(tmp_path / "b.las", rows)
+    assert not (tmp_path / "b.ply").exists()
+
+
+@pytest.mark.parametrize("format", ["kitti", "tum", "matrix", "xyzrpy"])
+def test_poses_come_back(tmp_path, format):
+    yaw = 0.3
+    turned = np.array([[np.cos(yaw), -np.sin(yaw), 0, 1], [np.sin(yaw), np.cos(yaw), 0, 2], [0, 0, 1, 0.5], [0, 0, 0, 1]])
+    poses, times = np.stack([np.eye(4), turned]), np.array([0.0, 0.1]) if format == "tum" else None
+    pointmill.write_poses(tmp_path / "p.txt", poses, times=times, format=format)
+    got, found = pointmill.read_poses(tmp_path / "p.txt")
+    np.testing.assert_allclose(got, poses, atol=1e-15)
+    if format in ("kitti", "matrix"):
+        assert_bits(got, poses)
+    if times is None:
+        assert found is None
+    else:
+        assert_bits(found, times)
+    with pytest.raises(ValueError, match="^format: expected"):
+        pointmill.read_poses(tmp_path / "p.txt", format="euroc")
+    with pytest.raises(ValueError, match="^poses: expected a"):
+        pointmill.write_poses(tmp_path / "q.txt", 2 * np.eye(4)[None])
