@@ -1,6 +1,6 @@
 """Odometry of published packages and ours on the same sweeps, in turns.
 
-    cargo build --release -p pointmill --example odometry
+    cargo build --release -p pointmill -p pointmill-io --example odometry --features pointmill-io/laz
     .venv/bin/python bench/peers/odometry.py --ours target/release/examples/odometry SWEEPS.. [--truth POSES.txt] [--rounds 3] [--threads 2]
 
 Sweeps are `.laz` or `.las` (laspy) or KITTI `.bin`. Each program takes the whole drive in its turn, with its sweeps in memory. The table has the median of all sweeps of all rounds, the end of the trajectory, how far
