@@ -3,11 +3,10 @@
 use crate::args::{named, whole};
 use crate::errors::{OrRaise, file, value};
 use crate::poses;
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::Points;
 use pointmill_io::{NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// A cloud from a file; arrays of numpy.
@@ -41,7 +40,7 @@ impl Scan {
 }
 
 /// Values as an array of numpy with rows.
-fn rows<T: numpy::Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<Py<PyAny>> {
+fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<Py<PyAny>> {
     let shape = [values.len() / columns, columns];
     Ok(PyArray1::from_vec(py, values).reshape(shape)?.into_any().unbind())
 }
@@ -119,19 +118,14 @@ pub(crate) fn read(
     })
 }
 
-/// Values of an array of the host, and its shape.
-fn values<'py, T: numpy::Element>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<(Vec<T>, Vec<usize>)> {
-    let kwargs = PyDict::new(object.py());
-    kwargs.set_item("dtype", T::get_dtype(object.py()))?;
-    kwargs.set_item("order", "C")?;
-    let array = object.py().import("numpy")?.call_method("asarray", (object,), Some(&kwargs))?;
-    let array = array.cast_into::<PyArrayDyn<T>>()?;
-    let shape = array.shape().to_vec();
-    if shape.len() != 2 || shape[1] < 3 {
-        return Err(value(name, "an array of shape [N, C], x, y, z first", format_args!("shape {shape:?}")));
+/// The rows of a cloud in an array of the host, and its shape.
+fn cloud<T: Element>(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<T>, [usize; 2])> {
+    let expected = "an array of shape [N, C], x, y, z first";
+    let (values, shape) = poses::numbers(object, name, expected)?;
+    match shape[..] {
+        [rows, columns] if columns >= 3 => Ok((values, [rows, columns])),
+        _ => Err(value(name, expected, format_args!("shape {shape:?}"))),
     }
-    let flat = array.call_method0("ravel")?.cast_into::<PyArray1<T>>()?;
-    Ok((flat.to_vec()?, shape))
 }
 
 /// Write a cloud to a file, whole or not at all. The same cloud gives the same bytes.
@@ -177,8 +171,8 @@ pub(crate) fn write(
         }
         Err(_) => (points.clone(), None, None),
     };
-    let (data, shape) = values::<f32>(&array, "points")?;
-    let exact = xyz.cloned().or(read_xyz).map(|xyz| values::<f64>(&xyz, "xyz")).transpose()?;
+    let (data, shape) = cloud::<f32>(&array, "points")?;
+    let exact = xyz.cloned().or(read_xyz).map(|xyz| cloud::<f64>(&xyz, "xyz")).transpose()?;
     if let Some((_, got)) = exact.as_ref().filter(|(_, got)| *got != [shape[0], 3]) {
         return Err(value("xyz", format_args!("shape {:?}", [shape[0], 3]), format_args!("shape {got:?}")));
     }
@@ -189,9 +183,9 @@ pub(crate) fn write(
     });
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let points = Points::new(&data, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
-    let mut cloud = NamedPoints::new(points, &names);
-    cloud.xyz_f64 = exact.as_ref().map(|(xyz, _)| xyz.as_slice());
-    py.detach(|| pointmill_io::write(&path, cloud, &options)).map_err(file)
+    let mut named = NamedPoints::new(points, &names);
+    named.xyz_f64 = exact.as_ref().map(|(xyz, _)| xyz.as_slice());
+    py.detach(|| pointmill_io::write(&path, named, &options)).map_err(file)
 }
 
 /// Read the poses of a file.

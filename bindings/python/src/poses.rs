@@ -1,23 +1,27 @@
 //! Poses as callers give them.
 
 use crate::errors::{kind, value};
-use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pointmill::Pose;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The numbers of a small array of the host, and its shape.
-fn numbers(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(Vec<f64>, Vec<usize>)> {
+/// The numbers of an array of the host, cast where they are of another type, and its shape.
+pub(crate) fn numbers<T: Element>(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    expected: &str,
+) -> PyResult<(Vec<T>, Vec<usize>)> {
     let py = object.py();
     let kwargs = PyDict::new(py);
-    kwargs.set_item("dtype", "float64")?;
+    kwargs.set_item("dtype", T::get_dtype(py))?;
     kwargs.set_item("order", "C")?;
     let array = py.import("numpy")?.call_method("asarray", (object,), Some(&kwargs));
     let told = || object.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
     let array = array.map_err(|error| kind(name, expected, format_args!("{}: {error}", told())))?;
-    let array = array.cast::<PyArrayDyn<f64>>()?;
+    let array = array.cast::<PyArrayDyn<T>>()?;
     let shape = array.shape().to_vec();
-    let values = array.call_method0("ravel")?.cast_into::<numpy::PyArray1<f64>>()?;
+    let values = array.call_method0("ravel")?.cast_into::<PyArray1<T>>()?;
     Ok((values.to_vec().map_err(|error| kind(name, expected, error))?, shape))
 }
 
@@ -58,7 +62,7 @@ pub(crate) fn rows(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f32; 
     } else {
         object.clone()
     };
-    let (values, shape) = numbers(&object, name, expected)?;
+    let (values, shape) = numbers::<f64>(&object, name, expected)?;
     if shape.len() != 2 || shape[1] != 3 {
         return Err(value(name, expected, format_args!("shape {shape:?}")));
     }
@@ -69,7 +73,7 @@ pub(crate) fn rows(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f32; 
 pub(crate) fn poses(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<Pose>, bool)> {
     let expected =
         "poses of shape [6] or [P, 6] (x, y, z, roll, pitch, yaw), or rigid transforms of shape [4, 4] or [P, 4, 4]";
-    let (values, shape) = numbers(object, name, expected)?;
+    let (values, shape) = numbers::<f64>(object, name, expected)?;
     let matrices = || {
         let (matrices, _) = values.as_chunks::<16>();
         matrices.iter().map(|m| of_matrix(*m, name)).collect::<PyResult<Vec<Pose>>>()

@@ -95,12 +95,11 @@ impl Devices {
         lines.extend(self.modules.iter().map(|m| {
             format!("  {:<10} {:>12} {:>8} KB", m.name, counted(m.kernels, "kernel"), grouped(m.bytes / 1000))
         }));
-        let gpus_of: Vec<_> = self.machine_code.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
-        lines.push(match gpus_of.is_empty() {
-            true => {
-                "machine code: none (made without the feature cubin); the driver compiles the PTX at first use".into()
-            }
-            false => format!("machine code for compute capability {}", gpus_of.join(", ")),
+        let code: Vec<_> = self.machine_code.iter().map(|(major, minor)| format!("{major}.{minor}")).collect();
+        lines.push(if code.is_empty() {
+            "machine code: none (made without the feature cubin); the driver compiles the PTX at first use".into()
+        } else {
+            format!("machine code for compute capability {}", code.join(", "))
         });
         let folder = self.cache.folder.as_deref().map_or_else(|| "nowhere".into(), pointmill_io::escape);
         lines.push(match self.cache {

@@ -2,14 +2,10 @@
 
 use super::records::{Begin, Params, Totals};
 use super::report;
-use crate::batch::Trouble;
-use crate::failure::Failure;
+use crate::batch::prelude::*;
 use crate::flags::names;
-use crate::json::{self, Counts, Run, Summary};
-use crate::outputs::plan_file;
+use crate::json::{self, Run};
 use crate::picture::save;
-use crate::printer::Printer;
-use crate::text::{shown, written};
 use clap::Args;
 use pointmill::Pose;
 use pointmill::pipelines::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};

@@ -35,7 +35,7 @@ pub(crate) struct OdometryArgs {
     #[arg(long, value_name = "FORMAT", default_value = "kitti")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(TRAJECTORIES))]
     pub(crate) format_poses: String,
-    /// Take the motion within a sweep out of it: where points have times (auto), always (on: a sweep without times fails), or never (off). Times are a column named `t`, `time`, `timestamp`, `time_stamp` or `offset_time`, in s, ms, us or ns
+    /// Take the motion within a sweep out of it: where points have times (auto), always (on: a sweep without times fails), or never (off). Times are a column named t, time, timestamp or the like, in s, ms, us or ns; docs/files.md lists the names
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     pub(crate) deskew: Deskew,
     /// Edge of a voxel of the map in metres

@@ -4,15 +4,9 @@ use super::args::{Deskew, OdometryArgs};
 use super::files;
 use super::records::{Begin, Row, TimesOf, Totals};
 use super::track::Track;
-use crate::batch::{Cell, Command, Job, Refused, Trouble};
-use crate::failure::Failure;
+use crate::batch::Refused;
+use crate::batch::prelude::*;
 use crate::flags::BatchArgs;
-use crate::inputs::{Inputs, Source, warnings};
-use crate::json::{Counts, Frame, Summary};
-use crate::printer::Printer;
-use crate::stats::timed;
-use crate::text::{counted, grouped, percentiles, shown, written};
-use crate::{device, interrupt, say};
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
 use pointmill::{Device, PointCloud, Rows};
 use pointmill_io::Times;
@@ -82,6 +76,17 @@ impl Lane {
             None => say::note(format_args!("{NO_TIMES}; sweeps are taken as they are")),
         }
     }
+
+    /// Times in seconds as the file counts, or why they are not those of the sweeps before.
+    fn usable(&mut self, times: &Times) -> Result<Vec<f64>, String> {
+        let first = self.times.get_or_insert_with(|| times.into());
+        if *first == times.into() {
+            return Ok(times.seconds.iter().map(|after| times.start + after).collect());
+        }
+        let TimesOf { column, unit } = first;
+        let (name, got) = (&times.name, times.unit);
+        Err(format!("times: expected {column} in {unit}, as in the first sweep, got {name} in {got}; not used"))
+    }
 }
 
 impl Run<'_> {
@@ -95,26 +100,14 @@ impl Run<'_> {
         if !matches!(source, Source::Sweep(_)) {
             lane.say(times.as_ref(), self.args.deskew);
         }
+        if times.is_none() && self.args.deskew == Deskew::On {
+            return Err(Refused::new("MissingField", &name, NO_TIMES).into());
+        }
         let times = match times {
-            Some(times) => match lane.times.get_or_insert_with(|| (&times).into()) {
-                found if *found == (&times).into() => {
-                    Some(times.seconds.iter().map(|after| times.start + after).collect::<Vec<_>>())
-                }
-                found => {
-                    let TimesOf { column, unit } = found;
-                    let got = format!("{} in {}", times.name, times.unit);
-                    warnings.push(format!(
-                        "times: expected {column} in {unit}, as in the first sweep, got {got}; not used"
-                    ));
-                    None
-                }
-            },
+            Some(times) => lane.usable(&times).map_err(|odd| warnings.push(odd)).ok(),
             None => {
                 if lane.times.is_some() && !cloud.is_empty() {
                     warnings.push(format!("{NO_TIMES}; the sweep is taken as it is"));
-                }
-                if self.args.deskew == Deskew::On {
-                    return Err(Refused::new("MissingField", &name, NO_TIMES).into());
                 }
                 None
             }
@@ -129,7 +122,6 @@ impl Run<'_> {
             }
             _ => {}
         }
-        tracing::info!("{name}: {} points, {format}; read {read_ms} ms, {} {ms} ms", cloud.len(), step.status);
         let of = Row::new(format.into(), &step, seconds, moved);
         let frame = Frame::read(index, name, read_ms, warnings, of);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
