@@ -6,6 +6,7 @@ use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use cudarc::driver::{DriverError, result};
 use std::ffi::CStr;
+use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The oldest CUDA whose drivers know the version of the PTX, 7.8. Kernels are loaded when they are needed, so the version is compared before.
@@ -17,11 +18,12 @@ pub(super) const FORKED: &str = "CUDA cannot be used in a process that was forke
 /// The process that uses the driver, by its generation; 0 before the first use.
 static USER: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes this process the one that uses the driver, if there is a driver and no parent has used it.
-pub(super) fn use_driver(device: &str) -> Result<()> {
-    let unavailable = |reason: &str| Err(Error::DeviceUnavailable { device: device.into(), reason: reason.into() });
+/// Makes this process the one that uses the driver, if there is a driver and no parent has used it. Later calls of this process cost one load: looking for the library takes
+/// microseconds, and every array of a caller's stream asks.
+pub(super) fn use_driver(device: impl Display) -> Result<()> {
+    let unavailable = |reason: &str| Err(Error::DeviceUnavailable { device: device.to_string(), reason: reason.into() });
     // SAFETY: only tries to open the driver's library.
-    if !unsafe { sys::is_culib_present() } {
+    if USER.load(Ordering::Acquire) == 0 && !unsafe { sys::is_culib_present() } {
         return unavailable("no NVIDIA driver (libcuda) on this machine");
     }
     if claim(&USER, generation()) { Ok(()) } else { unavailable(FORKED) }

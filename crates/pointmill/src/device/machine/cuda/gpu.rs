@@ -37,7 +37,7 @@ static OPENED: OnceLock<Mutex<HashMap<usize, &'static Gpu>>> = OnceLock::new();
 impl Gpu {
     pub(in crate::device::machine) fn open(index: usize) -> Result<&'static Self> {
         // Before the lock, which another thread of the parent may have held when it forked.
-        use_driver(&format!("cuda:{index}"))?;
+        use_driver(format_args!("cuda:{index}"))?;
         let opened = OPENED.get_or_init(Mutex::default);
         let mut opened = opened.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(gpu) = opened.get(&index) {
