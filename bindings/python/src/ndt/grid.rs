@@ -327,7 +327,7 @@ impl NdtGrid {
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
-        let params = NdtAlignParams { step_size, epsilon, max_iterations };
+        let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
         let (guesses, alone) = guess.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |guess| poses(guess, "guess"))?;
         let scan = self.scan(scan, "scan", origin)?;
         let times = guesses.len() * max_iterations;

@@ -40,7 +40,7 @@ pub(super) fn score(args: &ScoreArgs, device: &str, printer: &mut Printer) -> Re
 /// Runs `ndt align`.
 pub(super) fn align(args: &AlignArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let &AlignArgs { max_iterations, step_size, epsilon, .. } = args;
-    let params = NdtAlignParams { step_size, epsilon, max_iterations };
+    let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
     let picture = args.visualize.as_deref();
     run("ndt align", &args.matched, &args.guess, Some(params), picture, device, printer)
 }
