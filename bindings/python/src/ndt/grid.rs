@@ -69,6 +69,11 @@ impl NdtGrid {
         Ok(Self { resolution: grid.lattice().unit(), grid: Arc::new(grid), place, home, cells: OnceLock::new() })
     }
 
+    /// The grid and its place, for a localizer.
+    pub(crate) fn shared(&self) -> (Arc<Grid>, Place) {
+        (self.grid.clone(), self.place)
+    }
+
     /// The cells on the host, copied once.
     fn cells(&self) -> PyResult<&NdtCells> {
         if let Some(cells) = self.cells.get() {

@@ -4,14 +4,14 @@ mod args;
 mod build;
 mod files;
 mod grid;
-mod map;
+pub(crate) mod map;
 mod matching;
 mod merge;
 mod picture;
 pub(crate) mod records;
 mod report;
 
-pub(crate) use args::NdtCommand;
+pub(crate) use args::{MapArgs, NdtCommand};
 
 use crate::failure::Failure;
 use crate::printer::Printer;

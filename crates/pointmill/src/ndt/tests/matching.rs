@@ -190,7 +190,7 @@ fn a_base_holds_what_the_scan_does_not() {
         .map(|p| [p[0] as f32, p[1] as f32, p[2] as f32])
         .collect();
     let base = Pose::from_translation([0.6, 5.0, 0.0]);
-    let regularization = Some(NdtRegularization { base, scale: 0.1 });
+    let regularization = Some(NdtRegularization { base, scale: 2.0 });
     let held = NdtAlignParams { regularization, ..NdtAlignParams::default() };
     let guess = [0.0, 0.3, 0.0, 0.0, 0.0, 0.0];
     let grid = grid_of(2.0, &points, Covariance::Autoware);
@@ -203,10 +203,10 @@ fn a_base_holds_what_the_scan_does_not() {
     assert!((scored.score - pulled.fit.score).abs() < 1e-9 * scored.score);
     let none = NdtAlignParams { regularization: Some(NdtRegularization { base, scale: 0.0 }), ..held };
     assert_eq!(align(&grid, &scan, &guess, &none), free);
-    for (device, wanted) in [Device::cpu_with_threads(1).unwrap(), Device::twin()].iter().zip([&pulled, &pulled]) {
+    for device in [Device::cpu_with_threads(1).unwrap(), Device::twin()] {
         let stream = device.stream().unwrap();
         let on = NdtGrid::from_cells(grid.read().unwrap(), 2.0, &stream).unwrap();
-        assert_eq!(&align(&on, &scan, &guess, &held), wanted);
+        assert_eq!(align(&on, &scan, &guess, &held), pulled);
     }
     let told = |regularization| {
         grid.align(scan_of(&scan), &[], &NdtAlignParams { regularization, ..held }).unwrap_err().to_string()

@@ -88,6 +88,7 @@ impl Evidence {
 /// A place that a search found.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Candidate {
     /// The score that candidates are ranked by: the mean likelihood of the points above the ground as a part of the greatest there is, times the confirmed share of the map.
@@ -101,6 +102,7 @@ pub struct Candidate {
 /// Milliseconds by what they were spent on. These alone differ from run to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct FixTiming {
     /// Choosing points.
@@ -116,9 +118,11 @@ pub struct FixTiming {
 /// What became of a scan, and where the sensor was.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Fix {
-    /// The number of the scan, from 0.
+    /// The number of the scan, from 0. What serde writes does not have it: the command numbers its inputs.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub index: usize,
     /// What became of it.
     pub status: FixStatus,
@@ -151,5 +155,6 @@ pub struct Fix {
     /// Cells of the map that was matched with.
     pub map_cells: usize,
     /// How long it took.
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub timing: FixTiming,
 }

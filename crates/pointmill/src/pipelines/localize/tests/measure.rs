@@ -4,10 +4,13 @@ use super::*;
 use crate::testing::Random;
 use std::sync::Arc;
 
+fn of(name: &str, or: usize) -> usize {
+    std::env::var(name).map_or(or, |n| n.parse().unwrap())
+}
+
 #[test]
 #[ignore = "takes minutes; STARTS, SEED and SWEEPS set how many"]
 fn measure_starts() {
-    let of = |name: &str, or: usize| std::env::var(name).map_or(or, |n| n.parse().unwrap());
     let (starts, seed, sweeps) = (of("STARTS", 20), of("SEED", 1) as u64, of("SWEEPS", 100));
     let full = DriveParams { azimuth_steps: 1000, ..DriveParams::default() };
     for scene in [Scene::Street, Scene::Loop] {
@@ -68,5 +71,49 @@ fn measure_starts() {
             ms[ms.len() / 2],
             ms[ms.len() - 1]
         );
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; TRIALS and SEED set how many"]
+fn measure_coverage() {
+    let (trials, seed) = (of("TRIALS", 200), of("SEED", 1) as u64);
+    for scene in [Scene::Street, Scene::Loop] {
+        let drive = Drive::new(DriveParams { scene, seed, sweeps: 100, azimuth_steps: 1000, ..DriveParams::default() });
+        let grid = Arc::new(grid(&moments(&drive), &Device::cpu()));
+        for method in CovarianceMethod::ALL {
+            let params = LocalizerParams { covariance: *method, ..LocalizerParams::default() };
+            let mut localizer = Localizer::new(&Device::cpu().stream().unwrap(), Arc::clone(&grid), &params).unwrap();
+            let mut random = Random(seed);
+            let (mut fixes, mut covered, mut squares, mut sigmas, mut ms) = (0usize, [0; 6], [0.0; 6], [0.0; 6], 0.0);
+            let trials = if *method == CovarianceMethod::MultiNdt { trials / 8 } else { trials };
+            for _ in 0..trials {
+                let i = 2 * random.below(49) as usize + 1;
+                let truth = truth(&drive, i);
+                let mut by = |most: f32| f64::from(random.between(-most, most));
+                let [dx, dy, yaw] = [by(0.7), by(0.7), by(0.05)];
+                localizer.start(&(truth * Pose::from_xyzrpy([dx, dy, 0.0, 0.0, 0.0, yaw]).unwrap())).unwrap();
+                let fix = localizer.push(&drive.sweep(i), None).unwrap();
+                let Some(covariance) = fix.covariance.filter(|_| fix.status.is_fix()) else { continue };
+                let (got, wanted) = (fix.map_from_sensor.xyzrpy(), truth.xyzrpy());
+                fixes += 1;
+                ms += fix.timing.align_ms;
+                for k in 0..6 {
+                    let off = got[k] - wanted[k];
+                    let off = if k < 3 { off } else { off.sin() };
+                    covered[k] += usize::from(off.abs() <= 2.0 * covariance[k][k].sqrt());
+                    squares[k] += off * off;
+                    sigmas[k] += covariance[k][k];
+                }
+            }
+            let n = fixes as f64;
+            println!("{scene}, {method}: {fixes} of {trials} fixes, {:.1} ms", ms / n);
+            println!("   within 2 sigma {:.3?}", covered.map(|c| f64::from(c as u32) / n));
+            println!(
+                "   rms error {:.5?}, sigma {:.5?}",
+                squares.map(|s| (s / n).sqrt()),
+                sigmas.map(|s| (s / n).sqrt())
+            );
+        }
     }
 }
