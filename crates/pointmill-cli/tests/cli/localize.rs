@@ -16,7 +16,9 @@ fn truth(drive: &Drive, i: usize) -> Pose {
 fn write_drive(at: &Path, map: &str, scans: &str, scene: Scene) -> Drive {
     let params = DriveParams { beams: 32, azimuth_steps: 500, seed: 3, scene, sweeps: 12, ..DriveParams::default() };
     let drive = Drive::new(params);
-    [map, scans].map(|folder| fs::create_dir(at.join(folder)).unwrap());
+    for folder in [map, scans] {
+        fs::create_dir(at.join(folder)).unwrap();
+    }
     for i in 0..12 {
         let (sweep, pose) = (drive.sweep(i), truth(&drive, i));
         if i % 2 == 1 {

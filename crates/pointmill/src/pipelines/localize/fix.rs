@@ -140,7 +140,7 @@ pub struct Fix {
     pub covariance: Option<[[f64; 6]; 6]>,
     /// How scan and map fit at the alignment.
     pub evidence: Option<Evidence>,
-    /// How clearly the place won: 1 - the score of the best other place / its own. None where no other place was looked at.
+    /// How clearly the place won: 1 - the score of the best other place / its own; 1 where no other came near. None after a fix, where no other place is looked at.
     pub margin: Option<f64>,
     /// The places that a search found, the best first, of equal ones the first of the lattice; empty without a search. At most 10.
     pub candidates: Vec<Candidate>,

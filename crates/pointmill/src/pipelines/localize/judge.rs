@@ -1,6 +1,6 @@
 //! What speaks for an alignment, and what against it.
 
-use super::fix::{Evidence, Rejection};
+use super::fix::{Candidate, Evidence, Rejection};
 use super::map::Near;
 use super::params::LocalizerParams;
 use super::scan::Scan;
@@ -21,42 +21,28 @@ pub(super) fn greatest_term(unit: f64) -> f64 {
     -NdtScore::new(unit).d1
 }
 
-/// What scan and map say of a pose.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Verdict {
-    /// The mean of the largest terms of the points that count, as a part of the greatest there is.
-    pub(super) likelihood: f64,
-    pub(super) evidence: Evidence,
-}
-
-impl Verdict {
-    pub(super) fn new(near: &Near, scan: &Scan, pose: &Pose) -> Result<Self> {
-        let greatest = greatest_term(near.grid.lattice().unit());
-        let scores = near.grid.point_scores(Rows::from(&scan.keys[..]), pose)?;
-        let by_themselves = scan.above.iter().filter(|above| **above).count() >= FEWEST_ABOVE;
-        let (mut count, mut explained, mut sum) = (0usize, 0usize, 0.0);
-        for ([_, largest], above) in scores.iter().zip(&scan.above) {
-            if *above || !by_themselves {
-                count += 1;
-                explained += usize::from(*largest >= EXPLAINS * greatest);
-                sum += largest;
-            }
+/// An alignment with what scan and map say of it.
+pub(super) fn judged(near: &Near, scan: &Scan, registration: NdtRegistration) -> Result<Candidate> {
+    let pose = &registration.target_from_source;
+    let greatest = greatest_term(near.grid.lattice().unit());
+    let scores = near.grid.point_scores(Rows::from(&scan.keys[..]), pose)?;
+    let by_themselves = scan.above.iter().filter(|above| **above).count() >= FEWEST_ABOVE;
+    let (mut count, mut explained, mut sum) = (0usize, 0usize, 0.0);
+    for ([_, largest], above) in scores.iter().zip(&scan.above) {
+        if *above || !by_themselves {
+            count += 1;
+            explained += usize::from(*largest >= EXPLAINS * greatest);
+            sum += largest;
         }
-        let by = 1.0 / count.max(1) as f64;
-        let evidence = Evidence { explained: explained as f64 * by, ..near.ground.sights(scan, pose) };
-        Ok(Self { likelihood: sum * by / greatest, evidence })
     }
-
-    /// What places are ranked by.
-    pub(super) fn score(&self) -> f64 {
-        self.likelihood * self.evidence.confirmed_share()
-    }
+    let by = 1.0 / count.max(1) as f64;
+    let evidence = Evidence { explained: explained as f64 * by, ..near.ground.sights(scan, pose) };
+    Ok(Candidate { score: sum * by / greatest * evidence.confirmed_share(), registration, evidence })
 }
 
 /// Why an alignment is no fix, by what scan and map say of it.
 pub(super) fn objection(
-    found: &NdtRegistration,
-    evidence: &Evidence,
+    Candidate { registration: found, evidence, .. }: &Candidate,
     unit: f64,
     params: &LocalizerParams,
 ) -> Option<Rejection> {
@@ -69,6 +55,39 @@ pub(super) fn objection(
         _ if evidence.confirmed_share() < params.min_confirmed => Some(Rejection::Contradicted),
         _ => None,
     }
+}
+
+/// How clearly the first of ranked places won; without another it is 1.
+pub(super) fn margin(candidates: &[Candidate]) -> Option<f64> {
+    match candidates {
+        [] => None,
+        [best, ..] if best.score <= 0.0 => Some(0.0),
+        [_] => Some(1.0),
+        [best, second, ..] => Some(1.0 - second.score / best.score),
+    }
+}
+
+/// Places nearer than this in metres and in radians are one.
+const APART: f64 = 1.5;
+const TURNED: f64 = 0.15;
+
+/// Whether two poses are two places.
+pub(super) fn are_apart(a: &Pose, b: &Pose) -> bool {
+    let [metres, radians] = apart(a, b);
+    metres > APART || radians > TURNED
+}
+
+/// Ranks candidates: by score, of equal ones in their order, and of those at one place the best alone.
+pub(super) fn ranked(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let mut kept: Vec<Candidate> = Vec::new();
+    for one in candidates {
+        let pose = &one.registration.target_from_source;
+        if kept.iter().all(|other| are_apart(&other.registration.target_from_source, pose)) {
+            kept.push(one);
+        }
+    }
+    kept
 }
 
 /// How far two poses are apart in metres, and the angle between them in radians.

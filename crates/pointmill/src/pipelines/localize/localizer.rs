@@ -1,14 +1,15 @@
 //! Scan after scan: where each is in the map.
 
 use super::covariance::covariance;
-use super::fix::{Evidence, Fix, FixStatus, FixTiming, Rejection};
-use super::judge::{Verdict, apart, objection};
+use super::fix::{Candidate, Fix, FixStatus, FixTiming, Rejection};
+use super::judge::{apart, judged, margin, objection};
 use super::map::{LocalizerMap, Near};
 use super::params::LocalizerParams;
+use super::rivals::with_rivals;
 use super::scan::Scan;
-use super::search::{Search, margin, search};
+use super::search::{Search, search};
 use crate::device::Stream;
-use crate::ndt::{NdtAlignParams, NdtRegistration, NdtRegularization};
+use crate::ndt::{NdtAlignParams, NdtRegularization};
 use crate::registration::check_pose;
 use crate::{Argument, Error, Pose, Result, Rows};
 use std::time::Instant;
@@ -43,7 +44,9 @@ struct Place {
     /// Motion a second; a scan without a time takes one.
     twist: [f64; 6],
     seconds: Option<f64>,
-    /// Whether the pose is a fix, so that the next one tells the motion.
+    /// The last fix, and the seconds since then: the next fix tells the motion.
+    last: Option<(Pose, f64)>,
+    /// Whether the pose is a fix.
     is_fix: bool,
 }
 
@@ -72,7 +75,7 @@ impl Localizer {
     /// A pose that is not rigid.
     pub fn start(&mut self, map_from_sensor: &Pose) -> Result<()> {
         check_pose(Argument::Pose, map_from_sensor)?;
-        self.place = Some(Place { pose: *map_from_sensor, twist: [0.0; 6], seconds: None, is_fix: false });
+        self.place = Some(Place { pose: *map_from_sensor, twist: [0.0; 6], seconds: None, last: None, is_fix: false });
         (self.lost, self.rejections) = (false, 0);
         Ok(())
     }
@@ -173,13 +176,18 @@ impl Localizer {
         fix.timing.map_ms = elapsed(start);
         let start = Instant::now();
         let found = self.near.grid.align(Rows::from(&scan.keys[..]), &[predicted], &self.held(self.base))?.remove(0);
-        let verdict = Verdict::new(&self.near, scan, &found.target_from_source)?;
-        let [metres, _] = apart(&predicted, &found.target_from_source);
+        let mut best = judged(&self.near, scan, found)?;
+        if !self.place.is_some_and(|place| place.is_fix) {
+            let ranked = with_rivals(&self.near, scan, best, &self.params)?;
+            fix.margin = margin(&ranked);
+            best = ranked.into_iter().next().expect("the alignment itself");
+        }
+        let [metres, _] = apart(&predicted, &best.registration.target_from_source);
         fix.distance = Some(metres);
-        let unit = self.near.grid.lattice().unit();
-        fix.rejection = objection(&found, &verdict.evidence, unit, &self.params)
-            .or((metres > self.params.max_distance).then_some(Rejection::FarFromPrediction));
-        self.found(scan, found, verdict.evidence, FixStatus::Tracked, fix)?;
+        fix.rejection = objection(&best, self.near.grid.lattice().unit(), &self.params)
+            .or((metres > self.params.max_distance).then_some(Rejection::FarFromPrediction))
+            .or(fix.margin.filter(|margin| *margin < self.params.min_margin).map(|_| Rejection::Ambiguous));
+        self.found(scan, best, FixStatus::Tracked, fix)?;
         fix.timing.align_ms = elapsed(start);
         Ok(())
     }
@@ -206,7 +214,7 @@ impl Localizer {
             fix.rejection = rejection;
             fix.margin = margin(&candidates);
             if let Some(best) = candidates.first() {
-                self.found(scan, best.registration.clone(), best.evidence, FixStatus::Found, fix)?;
+                self.found(scan, best.clone(), FixStatus::Found, fix)?;
             }
             fix.candidates = candidates;
         }
@@ -215,14 +223,8 @@ impl Localizer {
     }
 
     /// Notes an alignment, which is a fix unless it was rejected.
-    fn found(
-        &self,
-        scan: &Scan,
-        found: NdtRegistration,
-        evidence: Evidence,
-        status: FixStatus,
-        fix: &mut Fix,
-    ) -> Result<()> {
+    fn found(&self, scan: &Scan, found: Candidate, status: FixStatus, fix: &mut Fix) -> Result<()> {
+        let Candidate { registration: found, evidence, .. } = found;
         if fix.rejection.is_none() {
             fix.status = status;
             fix.map_from_sensor = found.target_from_source;
@@ -236,22 +238,26 @@ impl Localizer {
     fn settle(&mut self, fix: &mut Fix, seconds: Option<f64>) {
         let before = self.place;
         let interval = before.map_or(1.0, |place| place.interval(seconds));
+        let twist = before.map_or([0.0; 6], |place| place.twist);
+        let last = before.and_then(|place| place.last).map(|(pose, since)| (pose, since + interval));
         self.pushed += 1;
         if fix.status.is_fix() {
             let pose = fix.map_from_sensor;
-            let twist = match before {
-                Some(before) if before.is_fix && fix.status == FixStatus::Tracked => before.motion_to(&pose, interval),
+            let twist = match last {
+                Some((from, since)) if since >= SHORTEST_GAP && fix.status == FixStatus::Tracked => {
+                    from.inverse().compose(&pose).log().map(|x| x / since)
+                }
+                _ if fix.status == FixStatus::Tracked => twist,
                 _ => [0.0; 6],
             };
-            self.place = Some(Place { pose, twist, seconds, is_fix: true });
+            self.place = Some(Place { pose, twist, seconds, last: Some((pose, 0.0)), is_fix: true });
             (self.lost, self.rejections) = (false, 0);
         } else {
             self.rejections += 1;
             self.lost |= self.rejections >= self.params.max_rejections;
             fix.status = if self.lost { FixStatus::Lost } else { FixStatus::Rejected };
             fix.map_from_sensor = fix.predicted.unwrap_or(Pose::IDENTITY);
-            let moved = fix.predicted.map(|pose| (pose, before.map_or([0.0; 6], |place| place.twist)));
-            self.place = moved.map(|(pose, twist)| Place { pose, twist, seconds, is_fix: false });
+            self.place = fix.predicted.map(|pose| Place { pose, twist, seconds, last, is_fix: false });
         }
         fix.rejections = self.rejections;
         fix.map_cells = self.near.grid.len();
@@ -271,14 +277,6 @@ impl Place {
     fn after(&self, seconds: f64) -> Pose {
         let next = self.pose.compose(&Pose::exp(&self.twist.map(|x| x * seconds)));
         if next.is_rigid() { next } else { self.pose }
-    }
-
-    /// The motion a second to a pose.
-    fn motion_to(&self, pose: &Pose, seconds: f64) -> [f64; 6] {
-        if seconds < SHORTEST_GAP {
-            return self.twist;
-        }
-        self.pose.inverse().compose(pose).log().map(|x| x / seconds)
     }
 }
 

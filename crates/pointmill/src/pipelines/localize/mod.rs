@@ -4,7 +4,7 @@
 //! the map, from where the motion before leads. Without a known pose all places of a region are searched.
 //!
 //! **A fix** converged, has a likelihood, is near its prediction, and is explained both ways: the map explains what the scan sees above the ground, and the scan does not see through what
-//! the map has there. A place that a search found has also to win against the best other place. A scan that fails one of these has a [`Rejection`]; its pose is the prediction. After some
+//! the map has there. A place that no fix led to, after a start, a rejection or a search, has also to win against the best other place. A scan that fails one of these has a [`Rejection`]; its pose is the prediction. After some
 //! rejections in succession the localizer is lost, and searches.
 //!
 //! **The search** is exhaustive and has no random numbers. A lattice has a place every half cell along x and y and every three degrees of yaw, at the height of the ground of the map.
@@ -53,6 +53,7 @@ mod judge;
 mod localizer;
 mod map;
 mod params;
+mod rivals;
 mod scan;
 mod search;
 #[cfg(test)]

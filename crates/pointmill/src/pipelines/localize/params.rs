@@ -50,7 +50,7 @@ pub struct LocalizerParams {
     pub min_explained: f64,
     /// The share of the map that the scan confirms at least, of what it confirms or sees through. Default 0.7.
     pub min_confirmed: f64,
-    /// The part by which a fix without a prediction is better than the best other place at least. Default 0.05.
+    /// The part by which a fix that no fix led to is better than the best other place at least. Default 0.05.
     pub min_margin: f64,
     /// So many scans in succession that are rejected end the tracking. Default 5, at least 1.
     pub max_rejections: usize,

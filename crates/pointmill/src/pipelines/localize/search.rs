@@ -3,7 +3,7 @@
 //! No number is random: the lattice is a function of the region, and of equal scores the first of the lattice wins.
 
 use super::fix::{Candidate, Rejection};
-use super::judge::{Verdict, apart, objection};
+use super::judge::{are_apart, judged, margin, objection, ranked};
 use super::map::Near;
 use super::params::LocalizerParams;
 use super::scan::Scan;
@@ -11,18 +11,15 @@ use crate::ndt::NdtAlignParams;
 use crate::{Argument, Error, Pose, Result, Rows, memory};
 
 /// Places of the lattice are this part of a cell's edge apart, and this many radians.
-const STEP: f64 = 0.5;
-const TURN: f64 = 3.0 * std::f64::consts::PI / 180.0;
+pub(super) const STEP: f64 = 0.5;
+pub(super) const TURN: f64 = 3.0 * std::f64::consts::PI / 180.0;
 /// Points of the scan that each round scores, and how many of the best places enter the next.
 const ROUNDS: [(usize, usize); 3] = [(64, 1 << 14), (256, 1 << 11), (1024, 1 << 10)];
 /// Points up to so many metres from the sensor are scored: a step of the yaw moves them by less than a cell.
-const RANGE: f64 = 40.0;
+pub(super) const RANGE: f64 = 40.0;
 /// Places that are aligned, and that are judged.
 const ALIGNED: usize = 100;
 const JUDGED: usize = 10;
-/// Places nearer than this in metres and in radians are one.
-const APART: f64 = 1.5;
-const TURNED: f64 = 0.15;
 /// Most places of a lattice.
 const MOST: usize = 1 << 27;
 /// Places that are scored in one call.
@@ -98,7 +95,7 @@ pub(super) fn search(near: &Near, region: [f64; 4], scan: &Scan, params: &Locali
             starts.push(pose);
         }
     }
-    judged(near, &starts, scan, params)
+    settled(near, &starts, scan, params)
 }
 
 /// Scores places with some points, and returns the best of them: by score, then by index.
@@ -122,13 +119,8 @@ fn shorten(ranked: &mut Vec<(f64, u32)>, keep: usize) {
     ranked.truncate(keep);
 }
 
-fn are_apart(a: &Pose, b: &Pose) -> bool {
-    let [metres, radians] = apart(a, b);
-    metres > APART || radians > TURNED
-}
-
 /// Aligns from some places with some points, then from the best of these with all, and judges them.
-fn judged(near: &Near, starts: &[Pose], scan: &Scan, params: &LocalizerParams) -> Result<Search> {
+fn settled(near: &Near, starts: &[Pose], scan: &Scan, params: &LocalizerParams) -> Result<Search> {
     let (few, all) = (scan.landmarks(params.max_range, ROUNDS[2].0)?, Rows::from(&scan.keys[..]));
     let coarse = NdtAlignParams { epsilon: 0.02, ..params.align };
     let mut found = near.grid.align(Rows::from(&few[..]), starts, &coarse)?;
@@ -140,37 +132,17 @@ fn judged(near: &Near, starts: &[Pose], scan: &Scan, params: &LocalizerParams) -
             guesses.push(one.target_from_source);
         }
     }
-    let mut candidates: Vec<Candidate> = Vec::new();
-    for registration in near.grid.align(all, &guesses, &params.align)? {
-        let verdict = Verdict::new(near, scan, &registration.target_from_source)?;
-        candidates.push(Candidate { score: verdict.score(), registration, evidence: verdict.evidence });
-    }
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
-    let mut kept: Vec<Candidate> = Vec::new();
-    for one in candidates {
-        let pose = &one.registration.target_from_source;
-        if kept.iter().all(|other| are_apart(&other.registration.target_from_source, pose)) {
-            kept.push(one);
-        }
-    }
-    let rejection = match kept.first() {
-        None => Some(Rejection::OutsideMap),
-        Some(best) => {
-            let few = best.evidence.confirmed + best.evidence.seen_through < FEWEST_SIGHTS;
-            objection(&best.registration, &best.evidence, near.grid.lattice().unit(), params)
-                .or(few.then_some(Rejection::Contradicted))
-                .or(margin(&kept).filter(|margin| *margin < params.min_margin).map(|_| Rejection::Ambiguous))
-        }
-    };
+    let aligned = near.grid.align(all, &guesses, &params.align)?;
+    let kept = ranked(aligned.into_iter().map(|one| judged(near, scan, one)).collect::<Result<_>>()?);
+    let rejection =
+        match kept.first() {
+            None => Some(Rejection::OutsideMap),
+            Some(best) => {
+                let few = best.evidence.confirmed + best.evidence.seen_through < FEWEST_SIGHTS;
+                objection(best, near.grid.lattice().unit(), params)
+                    .or(few.then_some(Rejection::Contradicted))
+                    .or(margin(&kept).filter(|margin| *margin < params.min_margin).map(|_| Rejection::Ambiguous))
+            }
+        };
     Ok(Search { candidates: kept, rejection })
-}
-
-/// How clearly the first candidate won; without another it is 1.
-pub(super) fn margin(candidates: &[Candidate]) -> Option<f64> {
-    match candidates {
-        [] => None,
-        [best, ..] if best.score <= 0.0 => Some(0.0),
-        [_] => Some(1.0),
-        [best, second, ..] => Some(1.0 - second.score / best.score),
-    }
 }

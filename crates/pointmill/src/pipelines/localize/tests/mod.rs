@@ -80,15 +80,25 @@ fn the_motion_before_predicts_the_next_fix() {
     let drive = drive(Scene::Street, 4, 30);
     let mut localizer = localizer(&moments(&drive), &LocalizerParams::default(), &Device::cpu());
     localizer.start(&truth(&drive, 1)).unwrap();
-    // 10 m/s: two metres from one odd sweep to the next, and six where two are left out.
-    for i in [1, 3, 5, 7, 13, 15] {
-        let fix = localizer.push(Rows::from(&scan(&drive, i)[..]), Some(i as f64 * 0.1)).unwrap();
+    // 10 m/s: two metres from one odd sweep to the next, and six where two have no points.
+    for i in [1, 3, 5, 7, 9, 11, 13, 15] {
+        let seconds = Some(i as f64 * 0.1);
+        if i == 9 || i == 11 {
+            let nothing: &[[f64; 3]] = &[];
+            let fix = localizer.push(Rows::from(nothing), seconds).unwrap();
+            assert_eq!((fix.status, fix.rejections), (FixStatus::Rejected, (i - 7) / 2));
+            assert!(errors(&truth(&drive, i), &fix.map_from_sensor)[0] < 0.2);
+            continue;
+        }
+        let fix = localizer.push(Rows::from(&scan(&drive, i)[..]), seconds).unwrap();
         assert_eq!(fix.status, FixStatus::Tracked, "{i}: {:?}", fix.rejection);
         let wanted = if i == 3 { 2.0 } else { 0.0 };
         assert!((fix.distance.unwrap() - wanted).abs() < 0.2, "{i}: {:?}", fix.distance);
         assert!(errors(&truth(&drive, i), &fix.map_from_sensor)[0] < 0.1);
+        // Other places are looked at where there is no fix just before.
+        assert_eq!(fix.margin.is_some(), i == 1 || i == 13);
     }
-    assert_eq!((localizer.len(), localizer.is_lost()), (6, false));
+    assert_eq!((localizer.len(), localizer.is_lost()), (8, false));
 }
 
 #[test]
