@@ -124,7 +124,7 @@ impl Command for Run<'_> {
         let (of, scans) = (&summary.of, counted(summary.counts.done, "scan"));
         let on = percentiles(summary.ms.as_ref());
         let mut lines =
-            vec![format!("{scans} in {} cells on {}: {on}", grouped(of.map_cells), self.device), of.statuses.line()];
+            vec![format!("{scans} in {} cells on {}{on}", grouped(of.map_cells), self.device), of.statuses.line()];
         lines.extend(written("poses", summary.out.as_deref()));
         lines.extend(of.poses_sha256.as_ref().map(|sha256| format!("sha256: {sha256}")));
         lines
