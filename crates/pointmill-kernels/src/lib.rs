@@ -17,6 +17,8 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod cubin;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod dependent;
 #[macro_use]
 mod kernel;
 #[macro_use]
