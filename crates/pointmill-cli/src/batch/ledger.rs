@@ -148,7 +148,7 @@ impl Ledger {
 }
 
 /// The path of a file from a folder, both absolute: the same on every platform, wherever the disk is mounted. Absolute if the file is on another disk; `None` if it is not UTF-8.
-fn within(folder: &Path, file: &Path) -> Option<String> {
+pub(crate) fn within(folder: &Path, file: &Path) -> Option<String> {
     file.to_str()?;
     let same = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
     let (up, down) = (folder.components().skip(same), file.components().skip(same));

@@ -1,6 +1,7 @@
 //! `pointmill ndt`: maps of normal distributions, and scans matched with them.
 
 mod args;
+mod blocks;
 mod build;
 mod files;
 mod grid;
@@ -8,6 +9,7 @@ mod map;
 mod matching;
 mod merge;
 mod picture;
+mod poses;
 pub(crate) mod records;
 mod report;
 
