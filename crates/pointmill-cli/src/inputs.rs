@@ -231,9 +231,9 @@ pub(crate) fn again(e: &IoError) -> IoError {
 }
 
 impl BagCloud {
-    /// Its number in the topic.
-    pub(crate) const fn number(&self) -> usize {
-        self.number
+    /// The name to show.
+    pub(crate) fn name(&self) -> PathBuf {
+        self.bag.cloud_name(self.number)
     }
 }
 
@@ -243,7 +243,7 @@ impl Source {
         match self {
             Self::File(path) => shown(path),
             Self::Stdin => STDIN.into(),
-            Self::Cloud(cloud) => shown(&cloud.bag.cloud_name(cloud.number)),
+            Self::Cloud(cloud) => shown(&cloud.name()),
             Self::Sweep(i) => format!("sweep_{i:03}"),
             Self::Street => SYNTHETIC.into(),
             Self::Nothing(e) => shown(e.path()),

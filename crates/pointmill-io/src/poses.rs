@@ -91,25 +91,6 @@ impl From<Vec<Pose>> for Poses {
     }
 }
 
-impl Poses {
-    /// The number of the pose whose time is nearest, if it is at most `within` seconds away; of two equally near ones the earlier. `None` also
-    /// without times.
-    ///
-    /// ```
-    /// use pointmill_core::Pose;
-    /// use pointmill_io::Poses;
-    /// let poses = Poses { poses: vec![Pose::IDENTITY; 3], times: Some(vec![0.0, 0.1, 0.2]) };
-    /// assert_eq!((poses.nearest(0.104, 0.01), poses.nearest(0.16, 0.01)), (Some(1), None));
-    /// ```
-    pub fn nearest(&self, seconds: f64, within: f64) -> Option<usize> {
-        let times = self.times.as_deref()?;
-        let after = times.partition_point(|time| *time < seconds);
-        let away = |i: &usize| (times[*i] - seconds).abs();
-        let near = [after.checked_sub(1), Some(after).filter(|i| *i < times.len())].into_iter().flatten();
-        near.filter(|i| away(i) <= within).min_by(|a, b| away(a).total_cmp(&away(b)))
-    }
-}
-
 /// How to read poses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoseOptions {

@@ -73,6 +73,12 @@ impl Scan {
         }
     }
 
+    /// The distance of the farthest finite point from zero of the frame, in metres; 0 without one.
+    pub fn radius(&self) -> f64 {
+        let squares = self.xyz().into_iter().map(|p| p.iter().map(|x| x * x).sum::<f64>());
+        squares.filter(|square| square.is_finite()).fold(0.0, f64::max).sqrt()
+    }
+
     /// x, y, z of every point in another frame, `[N, 3]` row-major, as [`Scan::transformed`] has them in `f64`.
     pub fn xyz_in(&self, pose: &Pose) -> Vec<f64> {
         match &self.xyz_f64 {

@@ -17,7 +17,7 @@ mod table;
 mod trouble;
 
 pub(crate) use command::{Command, Job, not_converged};
-pub(crate) use ledger::{Ledger, within};
+pub(crate) use ledger::Ledger;
 pub(crate) use station::{Called, Shared, Station};
 pub(crate) use table::Cell;
 pub(crate) use trouble::{Refused, Trouble};

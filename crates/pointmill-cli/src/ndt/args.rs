@@ -99,7 +99,7 @@ pub(crate) struct BuildArgs {
 /// `pointmill ndt merge`
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Files that `ndt build --moments` has written, or patterns in quotes, all of the same resolution. Or the folder of a map by blocks, or folders MAP/blocks/X_Y: merges all blocks of the map, or these
+    /// Files that `ndt build --moments` has written, or patterns in quotes, all of the same resolution. Or the folder of a map by blocks, or folders `MAP/blocks/X_Y`: merges all blocks of the map, or these
     #[arg(value_name = "A.arrow", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// Moments to subtract after all others are added

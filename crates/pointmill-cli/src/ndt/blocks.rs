@@ -6,7 +6,7 @@ use super::grid::check;
 use super::poses::InputPoses;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
-use crate::batch::{prelude::*, within};
+use crate::batch::prelude::*;
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams, NdtReport};
 use pointmill::{Device, Error};
 use pointmill_io::{BlockMap, BlockSettings, Limits};
@@ -43,7 +43,7 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
     let settings =
         BlockSettings::new(args.resolution, args.blocks.unwrap_or(BLOCK), covariance, min_points, eigen_ratio)?;
     let map = BlockMap::create(out, &settings)?;
-    let names = names(out, &sources)?;
+    let names = names(&map, &sources)?;
     let device = device::open(device)?;
     let job = Job { out: Some(out), ..Job::on(&device, "ndt build", &sources, &args.work) };
     let record = CellsRecord { resolution: Some(args.resolution), params };
@@ -51,30 +51,19 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
     job.run(&Split { args, params, inputs, names, poses, map, device: device.clone() }, printer)
 }
 
-/// The names of the inputs in a map: paths from its folder, so that they are the same wherever the command runs.
-fn names(folder: &Path, sources: &[Source]) -> Result<Vec<String>, Failure> {
-    let folder = folder.canonicalize().map_err(Failure::io(folder, "open"))?;
-    let from_here = |path: &Path| {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let there = path.canonicalize().ok();
-        within(&folder, &there.or_else(|| Some(parent.canonicalize().ok()?.join(path.file_name()?)))?)
-    };
+/// The names of the inputs in a map.
+fn names(map: &BlockMap, sources: &[Source]) -> Result<Vec<String>, Failure> {
     let mut first = HashMap::new();
     let name = |source: &Source| {
         let name = match source {
-            Source::File(path) => from_here(path),
-            Source::Cloud(cloud) => from_here(cloud.bag.path()).map(|bag| format!("{bag}#{:06}", cloud.number())),
-            _ => None,
+            Source::File(path) => map.name_of(path),
+            Source::Cloud(cloud) => map.name_of(cloud.name()),
+            _ => source.name(),
         };
-        let name = name.unwrap_or_else(|| source.name());
-        match first.insert(name.clone(), source.name()) {
-            None => Ok(name),
-            Some(other) => {
-                let told =
-                    format!("{other} and {}: expected inputs of different names, got one input twice", source.name());
-                Err(Failure::Usage(told))
-            }
-        }
+        first.insert(name.clone(), source.name()).map_or(Ok(name), |other| {
+            let wanted = "expected inputs of different names, got one input twice";
+            Err(Failure::Usage(format!("{other} and {}: {wanted}", source.name())))
+        })
     };
     sources.iter().map(name).collect()
 }
@@ -87,8 +76,7 @@ impl Split<'_> {
     /// Everything that decides the parts of an input beside the settings of the map.
     fn state(&self, index: usize, source: &Source) -> String {
         let how = format!("{} {:?}", self.args.drop_zeros, self.args.read.options());
-        let how =
-            self.poses.as_ref().map_or_else(|| how.clone(), |poses| format!("{how} {}", poses.state(index, source)));
+        let how = self.poses.as_ref().map_or_else(|| how.clone(), |poses| format!("{how} {}", poses.state(index)));
         match source {
             Source::File(path) => BlockMap::state_of(path, how),
             Source::Cloud(cloud) => BlockMap::state_of(cloud.bag.path(), how),
@@ -218,7 +206,7 @@ struct Merge<'a> {
 
 /// Runs `ndt merge` of maps by blocks, or of single blocks of them; `None` where the arguments name files.
 pub(super) fn merge(args: &MergeArgs, printer: &mut Printer) -> Result<Option<()>, Failure> {
-    let of_map = |path: &PathBuf| BlockMap::is_one(path) || BlockMap::of_block(path).is_some();
+    let of_map = |path: &PathBuf| BlockMap::is_one(path) || BlockMap::of_folder(path).is_some();
     if !args.inputs.iter().any(of_map) {
         return Ok(None);
     }
@@ -231,7 +219,7 @@ pub(super) fn merge(args: &MergeArgs, printer: &mut Printer) -> Result<Option<()
     }
     let (mut whole, mut sources) = (Vec::new(), Vec::new());
     for path in &args.inputs {
-        if BlockMap::of_block(path).is_some() {
+        if BlockMap::of_folder(path).is_some() {
             sources.push(Source::File(path.clone()));
             continue;
         }
@@ -258,7 +246,7 @@ impl Command for Merge<'_> {
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
-        let (folder, block) = source.path().and_then(BlockMap::of_block).expect("checked before");
+        let (folder, block) = source.path().and_then(BlockMap::of_folder).expect("checked before");
         let map = BlockMap::open(folder)?;
         map.check()?;
         let (report, ms) = timed(|| merge_block(&map, block, &self.args.memory.limits()))?;

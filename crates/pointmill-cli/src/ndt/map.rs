@@ -142,16 +142,8 @@ impl<'a> Asked<'a> {
         let mut reach = 0.0f64;
         for scan in scans {
             interrupt::check()?;
-            match scan {
-                Source::Stdin => return Ok(f64::INFINITY),
-                scan => {
-                    let Ok(scan) = self.inputs.read(scan) else { continue };
-                    let squares = scan.xyz().into_iter().map(|p| p.iter().map(|x| x * x).sum::<f64>());
-                    reach = squares
-                        .filter(|square| square.is_finite())
-                        .fold(reach, |reach, square| reach.max(square.sqrt()));
-                }
-            }
+            let radius = |scan| self.inputs.read(scan).map_or(0.0, |scan| scan.radius());
+            reach = reach.max(if matches!(scan, Source::Stdin) { f64::INFINITY } else { radius(scan) });
         }
         Ok(reach + self.moved)
     }

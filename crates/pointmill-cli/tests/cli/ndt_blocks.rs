@@ -198,7 +198,7 @@ fn what_is_bad_is_a_row_and_the_rest_is_done() {
     assert_eq!(counts(&told), [4, 2, 0, 2]);
     let errors: Vec<_> = rows(&at.join("map")).into_iter().filter_map(|(input, e)| Some((input, e?))).collect();
     assert_eq!(errors[0].0, "../tiles/1.npy");
-    let wanted = "few.txt: poses: wanted a pose for input 3 (from 0), found 3 others";
+    let wanted = "few.txt: poses: wanted a pose for input 3 (from 0), found 3 poses";
     assert_eq!(errors[1], ("../tiles/3.npy".into(), wanted.into()));
     // A pose has no input.
     fs::write(at.join("many.txt"), format!("{poses}{poses}")).unwrap();

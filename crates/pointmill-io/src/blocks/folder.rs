@@ -9,6 +9,7 @@ use crate::json_line::json_line;
 use crate::map::write_ndt_map;
 use crate::moments::write_ndt_moments;
 use crate::order::natural_order;
+use crate::path_from::path_from;
 use crate::whole::write_whole;
 use pointmill_core::ndt::{NdtCells, NdtLattice, NdtMomentsTable};
 use std::collections::BTreeSet;
@@ -94,8 +95,18 @@ impl BlockMap {
         folder.as_ref().join("map.json").is_file()
     }
 
+    /// The name of a block: `3_-1`.
+    pub fn name_of_block(block: [i32; 2]) -> String {
+        block_name(block)
+    }
+
+    /// The block of a name, if it is the name of one.
+    pub fn block_of(name: &str) -> Option<[i32; 2]> {
+        block_of(name)
+    }
+
     /// The map and the block of a folder `MAP/blocks/X_Y`, if it is one.
-    pub fn of_block(path: &Path) -> Option<(PathBuf, [i32; 2])> {
+    pub fn of_folder(path: &Path) -> Option<(PathBuf, [i32; 2])> {
         let block = block_of(path.file_name()?.to_str()?)?;
         let blocks = path.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "blocks"))?;
         let map = blocks.parent().filter(|map| Self::is_one(map))?;
@@ -115,6 +126,19 @@ impl BlockMap {
     /// The lattice of the cells.
     pub fn lattice(&self) -> NdtLattice {
         NdtLattice::new(self.settings.resolution).expect("checked when the settings were made or read")
+    }
+
+    /// The name of a file in the map: its path from the folder of the map, so that it is the same wherever a program runs. A path that cannot
+    /// be found is its own name.
+    pub fn name_of(&self, file: impl AsRef<Path>) -> String {
+        let file = file.as_ref();
+        let name = || {
+            let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let found = || Some(parent.canonicalize().ok()?.join(file.file_name()?));
+            let there = file.canonicalize().ok().or_else(found)?;
+            path_from(&self.folder.canonicalize().ok()?, &there)
+        };
+        name().unwrap_or_else(|| file.to_string_lossy().into_owned())
     }
 
     /// The folder of a block's parts.
