@@ -69,7 +69,7 @@ def cluster(store, tmp_path_factory):
         while len([node for node in ray.nodes() if node["Alive"]]) < 2:
             assert time.monotonic() < deadline, [path.read_text() for path in folder.iterdir()]
             time.sleep(0.2)
-        yield address
+        yield {node.pid for node in nodes}
     finally:
         ray.shutdown()
         os.environ.pop("RAY_ADDRESS", None)
@@ -155,7 +155,7 @@ assert rows.count() == {TILES}
     killed, deadline = set(), time.monotonic() + 240
     while driver.poll() is None and time.monotonic() < deadline:
         if len(killed) < KILLS:
-            pids = _workers()
+            pids = _workers(cluster)
             for pid in sorted(pids - killed)[:1]:
                 killed.add(pid)
                 os.kill(pid, signal.SIGKILL)
@@ -166,16 +166,24 @@ assert rows.count() == {TILES}
     assert_same(out, drive)
 
 
-def _workers():
-    """The processes of the actors of a pool."""
-    pids = set()
-    for status in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+def _workers(nodes):
+    """The processes of the actors of a pool, of the nodes of this cluster alone."""
+    parents, workers = {}, set()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            if status.read_bytes().startswith(b"ray::MapWorker"):
-                pids.add(int(status.parent.name))
+            pid = int(process.name)
+            parents[pid] = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            if (process / "cmdline").read_bytes().startswith(b"ray::MapWorker"):
+                workers.add(pid)
         except OSError:
             pass
-    return pids
+
+    def is_ours(pid):
+        while pid in parents and pid not in nodes:
+            pid = parents[pid]
+        return pid in nodes
+
+    return set(filter(is_ours, workers))
 
 
 def test_inputs_and_outputs_in_an_object_store(cluster, drive):
