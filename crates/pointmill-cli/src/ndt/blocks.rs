@@ -3,10 +3,10 @@
 use super::args::{BuildArgs, MergeArgs};
 use super::files::read_moments;
 use super::grid::check;
-use super::poses::InputPoses;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
 use crate::batch::prelude::*;
+use crate::input_poses::InputPoses;
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams, NdtReport};
 use pointmill::{Device, Error};
 use pointmill_io::{BlockMap, BlockSettings, Limits};

@@ -9,7 +9,6 @@ mod map;
 mod matching;
 mod merge;
 mod picture;
-mod poses;
 pub(crate) mod records;
 mod report;
 
