@@ -24,7 +24,8 @@ mod synth;
 mod voxelize;
 
 use pointmill_batch::{
-    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, say, stats, text,
+    batch, device, failure, flags, input_poses, inputs, interrupt, json, outputs, picture, pose, printer, say, stats,
+    text,
 };
 
 use clap::{CommandFactory, FromArgMatches};

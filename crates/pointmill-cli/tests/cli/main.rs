@@ -16,6 +16,7 @@ mod json;
 mod las;
 mod ndt;
 mod ndt_batch;
+mod ndt_blocks;
 mod odometry;
 mod roi_batch;
 mod roi_pool;
