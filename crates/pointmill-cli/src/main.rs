@@ -13,6 +13,7 @@ mod devices;
 mod evaluate;
 mod icp;
 mod info;
+mod localize;
 mod ndt;
 mod odometry;
 mod roi_pool;

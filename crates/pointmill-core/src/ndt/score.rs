@@ -3,7 +3,7 @@
 use crate::eigen::{ENTRIES, Symmetric, times};
 use crate::euler::{Turn, product};
 use crate::float::exp;
-use crate::rigid::{dot, rotate, subtract};
+use crate::rigid::{add, dot, rotate, subtract};
 
 /// Values that are added up over the points of a scan: see [`Terms`].
 pub const TERMS: usize = 30;
@@ -84,8 +84,7 @@ impl PreparedPose {
     /// A point in the frame of the map.
     #[inline(always)]
     pub fn apply(&self, p: [f64; 3]) -> [f64; 3] {
-        let turned = rotate(&self.rotation, p);
-        [turned[0] + self.translation[0], turned[1] + self.translation[1], turned[2] + self.translation[2]]
+        add(rotate(&self.rotation, p), self.translation)
     }
 
     /// The terms of a point `p` of the scan, by the chain rule from what the cells near it add up to.
