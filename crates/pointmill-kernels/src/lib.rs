@@ -26,6 +26,7 @@ mod properties;
 pub mod icp;
 mod module;
 pub mod ndt;
+pub mod odometry;
 pub mod points;
 pub mod prim;
 pub mod roi_pool;
