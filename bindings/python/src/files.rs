@@ -7,6 +7,7 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::Points;
 use pointmill_io::{NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions};
 use pyo3::prelude::*;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A cloud from a file; arrays of numpy.
@@ -26,6 +27,12 @@ pub(crate) struct Scan {
     start: Option<f64>,
     /// What was odd about the file.
     warnings: Vec<String>,
+    /// The stamp of a bag's cloud in nanoseconds since 1970; ``None`` of a file.
+    stamp_ns: Option<i64>,
+    /// When the cloud of a bag was recorded, in nanoseconds since 1970; ``None`` of a file.
+    recorded_ns: Option<u64>,
+    /// The frame of a bag's cloud; ``None`` of a file.
+    frame: Option<String>,
 }
 
 #[pymethods]
@@ -98,24 +105,81 @@ pub(crate) fn read(
     options.columns = columns.map(|n| whole(n, 3, "columns")).transpose()?.map(|n| n as usize);
     options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
     options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
-    let (scan, times) = py
-        .detach(|| {
-            let scan = pointmill_io::read(&path, &options)?;
+    Scan::new(py, || pointmill_io::read(&path, &options))
+}
+
+impl Scan {
+    /// The scan that `read` returns, without the interpreter's lock.
+    pub(crate) fn new(
+        py: Python<'_>,
+        read: impl FnOnce() -> Result<pointmill_io::Scan, pointmill_io::IoError> + Send,
+    ) -> PyResult<Self> {
+        let read = || {
+            let scan = read()?;
             let times = scan.times();
             Ok((scan, times))
+        };
+        let (scan, times) = py.detach(read).map_err(file)?;
+        let (start, times) = times.map(|times| (times.start, times.seconds)).unzip();
+        let width = scan.cloud.columns();
+        Ok(Self {
+            names: scan.fields.iter().map(|field| field.name.clone()).collect(),
+            format: scan.format.to_string(),
+            warnings: scan.warnings.iter().map(ToString::to_string).collect(),
+            xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
+            times: times.map(|seconds| PyArray1::from_vec(py, seconds).into_any().unbind()),
+            start,
+            points: rows(py, scan.cloud.into_data(), width)?,
+            stamp_ns: None,
+            recorded_ns: None,
+            frame: None,
         })
-        .map_err(file)?;
-    let (start, times) = times.map(|times| (times.start, times.seconds)).unzip();
-    let width = scan.cloud.columns();
-    Ok(Scan {
-        names: scan.fields.iter().map(|field| field.name.clone()).collect(),
-        format: scan.format.to_string(),
-        warnings: scan.warnings.iter().map(ToString::to_string).collect(),
-        xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
-        times: times.map(|seconds| PyArray1::from_vec(py, seconds).into_any().unbind()),
-        start,
-        points: rows(py, scan.cloud.into_data(), width)?,
-    })
+    }
+
+    /// With what a bag says of it.
+    pub(crate) fn of_bag(self, stamp_ns: i64, recorded_ns: u64, frame: String) -> Self {
+        Self { stamp_ns: Some(stamp_ns), recorded_ns: Some(recorded_ns), frame: Some(frame), ..self }
+    }
+
+    /// x, y, z first, with every bit of the file.
+    pub(crate) fn exact<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.xyz.as_ref().unwrap_or(&self.points).bind(py)
+    }
+}
+
+/// The files that inputs mean, as the command finds them.
+///
+/// A folder means the point clouds directly in it, a pattern (``*``, ``?``, ``[..]``, ``**``) the files that it matches, both in natural order: ``2.bin`` before ``10.bin``. Anything else means itself.
+///
+/// Parameters
+/// ----------
+/// inputs : list of str or path
+///     Files, folders and patterns.
+///
+/// Returns
+/// -------
+/// list of (str, str or None)
+///     The path of each file, and why it cannot be an input, such as a pipe, a link that leads out of its folder, or a folder without a cloud; ``None`` for a file that can.
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import pointmill
+/// >>> folder = tempfile.mkdtemp()
+/// >>> for name in ("10.bin", "2.bin", "notes.txt"):
+/// ...     open(os.path.join(folder, name), "w").close()
+/// >>> [os.path.basename(path) for path, error in pointmill.find_inputs([folder])]
+/// ['2.bin', '10.bin']
+#[pyfunction]
+pub(crate) fn find_inputs(py: Python<'_>, inputs: Vec<PathBuf>) -> Vec<(OsString, Option<String>)> {
+    let refused = |error: pointmill_io::IoError| (error.path().as_os_str().to_owned(), Some(error.to_string()));
+    let one = |input: &PathBuf| match pointmill_io::find_inputs(&[input]) {
+        Ok(found) => {
+            found.into_iter().map(|file| file.map_or_else(refused, |path| (path.into_os_string(), None))).collect()
+        }
+        Err(error) => vec![refused(error)],
+    };
+    py.detach(|| inputs.iter().flat_map(one).collect())
 }
 
 /// The rows of a cloud in an array of the host, and its shape.

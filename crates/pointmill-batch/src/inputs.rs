@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::text::shown;
-use pointmill::{Error, Rows};
+use pointmill::{Error, Pose, Rows};
 use pointmill_io::mcap::Bag;
 use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
@@ -84,26 +84,50 @@ impl Inputs {
 
     /// Reads the input, or makes the sweep in the frame of its sensor.
     pub fn read(&self, source: &Source) -> Result<Scan, IoError> {
-        match source {
-            Source::File(path) => read(path, &self.options),
-            Source::Stdin => read_stdin(&self.options),
-            Source::Cloud(BagCloud { bag, topic, number }) => Ok(bag.cloud(&bag.topics()[*topic], *number)?.scan),
-            Source::Nothing(e) => Err(again(e)),
-            Source::Sweep(i) => Ok(self.drive().sweep(*i).into()),
+        Ok(self.read_stamped(source)?.0)
+    }
+
+    /// The same with the stamp of a bag's cloud in seconds.
+    fn read_stamped(&self, source: &Source) -> Result<(Scan, Option<f64>), IoError> {
+        let scan = match source {
+            Source::File(path) => read(path, &self.options)?,
+            Source::Stdin => read_stdin(&self.options)?,
+            Source::Cloud(BagCloud { bag, topic, number }) => {
+                let cloud = bag.cloud(&bag.topics()[*topic], *number)?;
+                return Ok((cloud.scan, Some(cloud.stamp_ns as f64 / 1e9)));
+            }
+            Source::Nothing(e) => return Err(again(e)),
+            Source::Sweep(i) => self.drive().sweep(*i).into(),
             Source::Street => unreachable!("the street is no cloud"),
-        }
+        };
+        Ok((scan, None))
     }
 
     /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A sweep of the drive is moved to the frame of its world, in `f64`.
     pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<(Scan, usize), IoError> {
-        let mut scan = self.read(source)?;
-        if let Source::Sweep(i) = source {
+        self.read_at(source, drop_zeros, |_| Ok(None))
+    }
+
+    /// The same, moved by the pose that `pose` finds, if any, for the input or for its stamp.
+    pub fn read_at(
+        &self,
+        source: &Source,
+        drop_zeros: bool,
+        pose: impl FnOnce(Option<f64>) -> Result<Option<Pose>, IoError>,
+    ) -> Result<(Scan, usize), IoError> {
+        let (mut scan, stamp) = self.read_stamped(source)?;
+        let pose = pose(stamp)?;
+        if let (Source::Sweep(i), None) = (source, pose) {
             let [x, y, z, _] = self.drive().world_from_sensor(*i);
             let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
             let points = scan.cloud.points().iter_xyz().map(|p| p.map(f64::from));
             scan.xyz_f64 = Some(points.flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
         }
-        Ok(if drop_zeros { scan.without_zeros() } else { (scan, 0) })
+        let (mut scan, zeros) = if drop_zeros { scan.without_zeros() } else { (scan, 0) };
+        if let Some(pose) = pose {
+            scan.xyz_f64 = Some(scan.xyz_in(&pose));
+        }
+        Ok((scan, zeros))
     }
 
     fn drive(&self) -> &Drive {
@@ -210,13 +234,20 @@ pub fn again(e: &IoError) -> IoError {
     }
 }
 
+impl BagCloud {
+    /// The name to show.
+    pub fn name(&self) -> PathBuf {
+        self.bag.cloud_name(self.number)
+    }
+}
+
 impl Source {
     /// The name to show.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => shown(path),
             Self::Stdin => STDIN.into(),
-            Self::Cloud(cloud) => shown(&cloud.bag.cloud_name(cloud.number)),
+            Self::Cloud(cloud) => shown(&cloud.name()),
             Self::Sweep(i) => format!("sweep_{i:03}"),
             Self::Street => SYNTHETIC.into(),
             Self::Nothing(e) => shown(e.path()),

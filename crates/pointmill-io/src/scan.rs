@@ -73,6 +73,20 @@ impl Scan {
         }
     }
 
+    /// The distance of the farthest finite point from zero of the frame, in metres; 0 without one.
+    pub fn radius(&self) -> f64 {
+        let squares = self.xyz().into_iter().map(|p| p.iter().map(|x| x * x).sum::<f64>());
+        squares.filter(|square| square.is_finite()).fold(0.0, f64::max).sqrt()
+    }
+
+    /// x, y, z of every point in another frame, `[N, 3]` row-major, as [`Scan::transformed`] has them in `f64`.
+    pub fn xyz_in(&self, pose: &Pose) -> Vec<f64> {
+        match &self.xyz_f64 {
+            Some(xyz) => xyz.as_chunks::<3>().0.iter().flat_map(|p| pose.apply(*p)).collect(),
+            None => self.cloud.points().iter_xyz().flat_map(|p| pose.apply(p.map(f64::from))).collect(),
+        }
+    }
+
     /// The time of every point; `None` where no column has times, or none of which the unit is known.
     ///
     /// A column has times by its name, whatever the case of its letters: `t`, `time`, `timestamp`, `timestamps`, `time_stamp`, `offset_time`,
@@ -119,11 +133,11 @@ impl Scan {
     /// ```
     #[must_use]
     pub fn transformed(&self, pose: &Pose, keep_f64: bool) -> Self {
-        let moved: Vec<[f64; 3]> = self.xyz().into_iter().map(|p| pose.apply(p)).collect();
+        let moved = self.xyz_in(pose);
         let place = |name: &str| self.fields.iter().position(|field| field.name == name);
         let normals = [["nx", "ny", "nz"], ["normal_x", "normal_y", "normal_z"]].map(|names| names.map(place));
         let mut cloud = self.cloud.clone();
-        for (row, at) in cloud.rows_mut().zip(&moved) {
+        for (row, at) in cloud.rows_mut().zip(moved.as_chunks::<3>().0) {
             (0..3).for_each(|k| row[k] = at[k] as f32);
             for places in normals {
                 if let [Some(x), Some(y), Some(z)] = places {
@@ -132,7 +146,7 @@ impl Scan {
                 }
             }
         }
-        let xyz_f64 = (keep_f64 || self.is_f64()).then(|| moved.into_flattened());
+        let xyz_f64 = (keep_f64 || self.is_f64()).then_some(moved);
         let Self { format, fields, warnings, exact_times, .. } = self;
         let (fields, warnings, exact_times) = (fields.clone(), warnings.clone(), exact_times.clone());
         Self { cloud, xyz_f64, format: *format, fields, warnings, exact_times }

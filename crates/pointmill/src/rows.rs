@@ -6,8 +6,8 @@ pub use element::Element;
 pub(crate) use element::Feature;
 pub use half::{bf16, f16};
 
-use crate::device::{Buffer, Stream};
-use crate::{Argument, Error, PointCloud, Points, Result};
+use crate::device::{Buffer, Device, Stream};
+use crate::{Argument, Error, PointCloud, Points, Pose, Result, memory};
 use pointmill_core::ElementType;
 use pointmill_core::array::Dtype;
 use pointmill_kernels::points::{self, kind};
@@ -120,6 +120,25 @@ impl<'a> Rows<'a> {
             return Err(Error::argument(Argument::Points, "values of type f32 about an origin", self.dtype()));
         }
         Ok(Self { origin: Some(origin), ..self })
+    }
+
+    /// x, y, z of each point in another frame, `[N, 3]` row-major.
+    ///
+    /// ```
+    /// use pointmill::{Pose, Rows};
+    /// let moved = Rows::from(&[[1.0f32, 2.0, 3.0]]).moved(&Pose::from_translation([10.0, 0.0, 0.5]))?;
+    /// assert_eq!(moved, [11.0, 2.0, 3.5]);
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Values on a GPU, or of another type than `f32` and `f64`; fewer than three columns; out of memory.
+    pub fn moved(&self, pose: &Pose) -> Result<Vec<f64>> {
+        self.check_points(Argument::Points, &Device::cpu().stream()?)?;
+        let mut moved = Vec::new();
+        memory::room(&mut moved, 3 * self.len)?;
+        (0..self.len).for_each(|i| moved.extend(pose.apply(self.point(i))));
+        Ok(moved)
     }
 
     /// The number of rows.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from . import ndt
 from ._pointmill import (
+    BagClouds,
     DlpackArray,
     ErrorStatistics,
     Evaluation,
@@ -31,14 +32,17 @@ from ._pointmill import (
     VoxelReport,
     Voxels,
     __version__,
+    bag_topics,
     clear_cache,
     evaluate,
+    find_inputs,
     num_threads,
     points_in_boxes_all,
     points_in_boxes_count,
     points_in_boxes_crop,
     points_in_boxes_part,
     read,
+    read_bag,
     read_poses,
     roi_aware_pool3d,
     set_num_threads,
@@ -56,6 +60,7 @@ else:
     from . import icp
 
 __all__ = [
+    "BagClouds",
     "DlpackArray",
     "ErrorStatistics",
     "Evaluation",
@@ -72,8 +77,10 @@ __all__ = [
     "VoxelReport",
     "Voxels",
     "__version__",
+    "bag_topics",
     "clear_cache",
     "evaluate",
+    "find_inputs",
     "icp",
     "ndt",
     "num_threads",
@@ -82,6 +89,7 @@ __all__ = [
     "points_in_boxes_crop",
     "points_in_boxes_part",
     "read",
+    "read_bag",
     "read_poses",
     "roi_aware_pool3d",
     "set_num_threads",

@@ -1,6 +1,6 @@
 """The extension module of pointmill; its names are those of :mod:`pointmill`, :mod:`pointmill.icp` and :mod:`pointmill.ndt`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from types import GenericAlias
 from typing import Any, Generic, Literal, Protocol, SupportsIndex, TypeAlias, final, overload, type_check_only
@@ -25,6 +25,8 @@ _Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | _Array
 __version__: str
 
 __all__ = [
+    "BagClouds",
+    "BlockMap",
     "DlpackArray",
     "ErrorStatistics",
     "Evaluation",
@@ -48,8 +50,10 @@ __all__ = [
     "VoxelReport",
     "Voxels",
     "__version__",
+    "bag_topics",
     "clear_cache",
     "evaluate",
+    "find_inputs",
     "icp",
     "normals",
     "num_threads",
@@ -58,6 +62,7 @@ __all__ = [
     "points_in_boxes_crop",
     "points_in_boxes_part",
     "read",
+    "read_bag",
     "read_poses",
     "roi_aware_pool3d",
     "roi_aware_pool3d_backward",
@@ -336,6 +341,48 @@ class Moments:
     def points(self) -> int: ...
     @property
     def non_finite(self) -> int: ...
+
+@final
+class BlockMap:
+    def __new__(
+        cls,
+        path: _Path,
+        *,
+        resolution: float | None = None,
+        block: float = 128.0,
+        covariance: _Covariance = "autoware",
+        min_points: SupportsIndex = 6,
+        eigen_ratio: float = 0.01,
+        device: str = "cpu",
+    ) -> BlockMap: ...
+    def add(
+        self,
+        name: str,
+        points: _Array | Scan,
+        *,
+        pose: _Numbers | None = None,
+        origin: _Numbers | None = None,
+        state: str = "",
+    ) -> dict[str, Any]: ...
+    def refuse(self, name: str, error: str) -> dict[str, Any]: ...
+    def remove(self, name: str) -> list[str]: ...
+    def keeps(self, name: str, state: str) -> dict[str, Any] | None: ...
+    def merge(self, block: str) -> dict[str, int]: ...
+    def finish(self) -> list[dict[str, Any]]: ...
+    def grid(self, near: _Numbers | None = None, *, reach: float = 200.0, like: _Array | None = None) -> Grid: ...
+    def name_of(self, path: _Path) -> str: ...
+    @staticmethod
+    def state_of(path: _Path, how: str = "") -> str: ...
+    @staticmethod
+    def hash(name: str) -> str: ...
+    @property
+    def blocks(self) -> list[str]: ...
+    @property
+    def rows(self) -> list[dict[str, Any]]: ...
+    @property
+    def resolution(self) -> float: ...
+    @property
+    def block(self) -> float: ...
 
 @final
 class Grid:
@@ -793,8 +840,27 @@ class Scan:
     def start(self) -> float | None: ...
     @property
     def warnings(self) -> list[str]: ...
+    @property
+    def stamp_ns(self) -> int | None: ...
+    @property
+    def recorded_ns(self) -> int | None: ...
+    @property
+    def frame(self) -> str | None: ...
     def __len__(self) -> int: ...
 
+@final
+class BagClouds:
+    @property
+    def topic(self) -> str: ...
+    @property
+    def cut(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: SupportsIndex, /) -> Scan: ...
+    def __iter__(self) -> Iterator[Scan]: ...
+
+def read_bag(path: _Path, topic: str | None = None) -> BagClouds: ...
+def bag_topics(path: _Path) -> dict[str, tuple[str, int]]: ...
+def find_inputs(inputs: Sequence[_Path]) -> list[tuple[str, str | None]]: ...
 def read(
     path: _Path,
     *,

@@ -32,7 +32,7 @@ struct Lane {
 pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let params = args.params();
     params.validate()?;
-    let asked = Asked::new(&args.with)?;
+    let asked = Asked::new(&args.with, f64::INFINITY)?;
     let (sources, inputs) = Inputs::find(&args.inputs, args.with.read.options())?;
     if let Some(out) = &args.out {
         let paths: Vec<_> = sources.iter().filter_map(Source::path).collect();
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         ..Job::new("localize", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: 1 })
     };
     job.begin(Begin { map: shown(&args.with.map), start, params: params.clone() }, printer)?;
-    let map = asked.load(&[], &device, sources.len(), printer)?;
+    let map = asked.load(&[], &device, &sources, printer)?;
     job.run(&Run { args, params, start, device: device.clone(), inputs, map }, printer)
 }
 

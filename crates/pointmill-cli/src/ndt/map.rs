@@ -15,7 +15,7 @@ use crate::text::shown;
 use crate::{interrupt, say};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
 use pointmill::{Device, Pose};
-use pointmill_io::{is_ndt_map, read_ndt_map_within};
+use pointmill_io::{BlockMap, is_ndt_map, read_ndt_map_within};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +27,7 @@ pub(crate) struct Asked<'a> {
     inputs: Inputs,
     params: NdtParams,
     lattice: NdtLattice,
+    moved: f64,
 }
 
 /// The map and the poses, which all scans share.
@@ -41,11 +42,18 @@ pub(crate) struct Map {
 
 impl<'a> Asked<'a> {
     /// Checks what can be checked before any work.
-    pub(crate) fn new(args: &'a MapArgs) -> Result<Self, Failure> {
+    ///
+    /// `moved` is how far an alignment may go from its guess, in metres: of a map by blocks only what is nearer is read.
+    pub(crate) fn new(args: &'a MapArgs, moved: f64) -> Result<Self, Failure> {
         let params = args.cells.params();
         let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
-        let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.map), args.read.options())?;
-        Ok(Self { args, sources, inputs, params, lattice })
+        let options = args.read.options();
+        let (sources, inputs) = if BlockMap::is_one(&args.map) {
+            (vec![Source::File(args.map.clone())], Inputs::find(&[], options)?.1)
+        } else {
+            Inputs::find(std::slice::from_ref(&args.map), options)?
+        };
+        Ok(Self { args, sources, inputs, params, lattice, moved })
     }
 
     /// The parameters of a map that is no grid yet.
@@ -58,14 +66,15 @@ impl<'a> Asked<'a> {
         &self,
         files: &[PathBuf],
         device: &Device,
-        scans: usize,
+        scans: &[Source],
         printer: &mut Printer,
     ) -> Result<Map, Failure> {
         let start = Instant::now();
+        let all = scans.len();
         let mut failed = 0;
         let mut refuse = |index: usize, name: &str, trouble: Trouble| {
             failed += 1;
-            trouble.tell(printer, scans + index, name)
+            trouble.tell(printer, all + index, name)
         };
         let mut poses = Vec::new();
         for (index, path) in files.iter().enumerate() {
@@ -78,10 +87,12 @@ impl<'a> Asked<'a> {
             poses.push(("identity".into(), Pose::IDENTITY));
         }
         let mut warnings = Vec::new();
-        let grid = self.grid(device, &mut warnings, &mut |index, name, e| refuse(files.len() + index, name, e))?;
+        let near = || self.reach(scans).map(|reach| (poses.iter().map(|(_, pose)| *pose).collect(), reach));
+        let grid =
+            self.grid(device, near, &mut warnings, &mut |index, name, e| refuse(files.len() + index, name, e))?;
         interrupt::check()?;
         let (Some(grid), 0) = (grid, failed) else {
-            return Err(Failure::Inputs { failed, inputs: scans + files.len() + self.sources.len() });
+            return Err(Failure::Inputs { failed, inputs: all + files.len() + self.sources.len() });
         };
         warn_if_empty(&shown(&self.args.map), &grid);
         warnings.iter().for_each(say::warning);
@@ -92,13 +103,14 @@ impl<'a> Asked<'a> {
     fn grid(
         &self,
         device: &Device,
+        near: impl FnOnce() -> Result<(Vec<Pose>, f64), Failure>,
         warnings: &mut Vec<String>,
         refuse: &mut dyn FnMut(usize, &str, Trouble) -> Result<(), Failure>,
     ) -> Result<Option<NdtGrid>, Failure> {
         if let [Source::File(path)] = &self.sources[..]
-            && has_extension(path, "npz")
+            && (has_extension(path, "npz") || BlockMap::is_one(path))
         {
-            match self.ready_made(path, device) {
+            match self.ready_made(path, near, device) {
                 Ok(None) => {}
                 Ok(Some(grid)) => return Ok(Some(grid)),
                 Err(trouble) => return refuse(0, &shown(path), trouble).map(|()| None),
@@ -119,13 +131,39 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The grid of a file; `None` if the file holds a cloud.
-    fn ready_made(&self, path: &Path, device: &Device) -> Result<Option<NdtGrid>, Trouble> {
-        let limits = self.args.read.limits();
-        if !is_ndt_map(path, &limits)? {
-            return Ok(None);
+    /// How far from a pose the points of a scan may be, along x and y. A scan that is read once only may be anywhere, and one that cannot be read fails in its turn.
+    fn reach(&self, scans: &[Source]) -> Result<f64, Failure> {
+        if self.moved == f64::INFINITY {
+            return Ok(self.moved);
         }
-        let (cells, lattice) = read_ndt_map_within(path, &limits)?;
+        let mut reach = 0.0f64;
+        for scan in scans {
+            interrupt::check()?;
+            let radius = |scan| self.inputs.read(scan).map_or(0.0, |scan| scan.radius());
+            reach = reach.max(if matches!(scan, Source::Stdin) { f64::INFINITY } else { radius(scan) });
+        }
+        Ok(reach + self.moved)
+    }
+
+    /// The grid of a file or of the blocks near the poses; `None` if the file holds a cloud.
+    fn ready_made(
+        &self,
+        path: &Path,
+        near: impl FnOnce() -> Result<(Vec<Pose>, f64), Failure>,
+        device: &Device,
+    ) -> Result<Option<NdtGrid>, Trouble> {
+        let limits = self.args.read.limits();
+        let (cells, lattice) = if path.is_dir() {
+            let map = BlockMap::open(path)?;
+            let (poses, reach) = near()?;
+            let centres: Vec<_> = poses.iter().map(|pose| [0, 1].map(|axis| pose.translation()[axis])).collect();
+            // Cells within an edge of a point count.
+            map.read(&map.near(&centres, reach + 2.0 * map.settings().resolution)?, &limits)?
+        } else if is_ndt_map(path, &limits)? {
+            read_ndt_map_within(path, &limits)?
+        } else {
+            return Ok(None);
+        };
         if let Some(flag) = self.args.cells.first_given() {
             let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
             return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")).into());

@@ -61,7 +61,8 @@ fn run(
         }
         require_format(&args.with.read.options())?;
     }
-    let asked = Asked::new(&args.with)?;
+    let moved = align.map_or(0.0, |params| params.max_iterations as f64 * params.step_size);
+    let asked = Asked::new(&args.with, moved)?;
     if let Some(params) = &align {
         params.validate()?;
     }
@@ -76,7 +77,7 @@ fn run(
     let job = Job { ledger, picture, ..Job::on(&device, name, &sources, &args.work) };
     let (map, scan) = (shown(&args.with.map), shown(&args.scan));
     job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
-    let map = asked.load(poses, &device, sources.len(), printer)?;
+    let map = asked.load(poses, &device, &sources, printer)?;
     let values = map.poses.iter().map(|(_, pose)| *pose).collect();
     let others = Shared::default();
     job.run(&Match { args, align, inputs, device: device.clone(), map, values, others, picture }, printer)

@@ -1,6 +1,7 @@
 //! `pointmill ndt`: maps of normal distributions, and scans matched with them.
 
 mod args;
+mod blocks;
 mod build;
 mod files;
 mod grid;

@@ -17,6 +17,7 @@ mod las;
 mod localize;
 mod ndt;
 mod ndt_batch;
+mod ndt_blocks;
 mod odometry;
 mod roi_batch;
 mod roi_pool;

@@ -1,9 +1,9 @@
 //! How well scans fit a grid, and the next step of an alignment. Values of points are added in the tree of [`crate::prim::sum`].
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::state;
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, TERMS};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::ndt::{NearTerms, state};
 use pointmill_core::rigid::Rigid;
 
 /// Values that [`Score`] adds up: the terms, the largest of each point, and whether it has one.
@@ -208,10 +208,13 @@ kernel! {
         let i = tree * TREE + thread_index();
         let mut terms = [0.0; TERMS];
         if i < a.points.n {
-            let point = (*alignment).0.prepared.place(a.points.get(i));
-            each_near(a.map, point.at, Shared::at(2 * TERMS as u32), |row| {
-                point.add(&a.score, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize), &mut terms);
+            let prepared = &(*alignment).0.prepared;
+            let (p, mut near) = (a.points.get(i), NearTerms::default());
+            let x = prepared.apply(p);
+            each_near(a.map, x, Shared::at(2 * TERMS as u32), |row| {
+                near.add(&a.score, x, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize));
             });
+            terms = prepared.terms(p, &near);
         }
         write_tree(terms, Shared::at(0), a.sums.add(block_index() as usize));
     }

@@ -29,6 +29,7 @@
 //! ```
 
 mod align;
+mod blocks;
 mod builder;
 mod cells;
 mod cloud;

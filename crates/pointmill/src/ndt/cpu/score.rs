@@ -3,7 +3,7 @@
 use super::Grid;
 use crate::prim::sum;
 use crate::{Result, Rows, memory};
-use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore, TERMS, state};
+use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore, NearTerms, state};
 use pointmill_core::rigid::Rigid;
 use pointmill_kernels::ndt::SCORES;
 use pointmill_kernels::prim::sum::TREE;
@@ -52,13 +52,13 @@ impl Grid {
         let score = NdtScore::new(self.lattice.unit());
         while alignment.state == state::RUNNING {
             let terms = sum(scan.len(), |i| {
-                let point = alignment.prepared.place(scan.point(i));
-                let mut terms = [0.0; TERMS];
-                self.rows().each_within(point.at, self.lattice.unit(), |row, _| {
+                let (p, mut near) = (scan.point(i), NearTerms::default());
+                let x = alignment.prepared.apply(p);
+                self.rows().each_within(x, self.lattice.unit(), |row, _| {
                     let row = row as usize;
-                    point.add(&score, self.cells.mean[row], &self.cells.inverse[row], &mut terms);
+                    near.add(&score, x, self.cells.mean[row], &self.cells.inverse[row]);
                 });
-                terms
+                alignment.prepared.terms(p, &near)
             })?;
             alignment.advance(&terms, limits);
         }
