@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -50,7 +51,9 @@ def cluster(store, tmp_path_factory):
     command += ["--object-store-memory=100000000", "--disable-usage-stats"]
     port = random.Random(os.getpid()).randrange(20_000, 30_000)
     address = f"127.0.0.1:{port}"
-    head = [*command, "--head", f"--port={port}", "--include-dashboard=false", "--node-ip-address=127.0.0.1"]
+    # Other sessions of Ray on this machine look into its usual folder. Names of sockets must be short.
+    place = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+    head = [*command, "--head", f"--temp-dir={place}", f"--port={port}", "--include-dashboard=false", "--node-ip-address=127.0.0.1"]
     second = [*command, f"--address={address}"]
     nodes = []
     try:
@@ -80,6 +83,7 @@ def cluster(store, tmp_path_factory):
                 node.wait(20)
             except subprocess.TimeoutExpired:
                 node.kill()
+        shutil.rmtree(place, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
