@@ -37,7 +37,9 @@ mod _pointmill {
     #[pymodule_export]
     use crate::ndt::{NdtBlockMap, NdtFit, NdtGrid, NdtMoments, NdtRegistration, NdtReport};
     #[pymodule_export]
-    use crate::pipelines::{ErrorStatistics, Evaluation, Odometry, OdometryStep, RelativeErrors, evaluate};
+    use crate::pipelines::{
+        ErrorStatistics, Evaluation, Fix, Localizer, Odometry, OdometryStep, RelativeErrors, evaluate,
+    };
     #[pymodule_export]
     use crate::roi_pool::{
         RoiGradient, RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,

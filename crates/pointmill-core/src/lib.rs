@@ -12,6 +12,7 @@
 //! - [`trig`], [`float`]: sine and cosine of an angle, powers and roots;
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
 //! - [`icp`]: nearest points, what pairs of them say, and the pose they ask for;
+//! - [`odometry`]: cells of a local map, surfaces about its points, and motion within a sweep;
 //! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
 //! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
 //! - [`hash`]: where a cell starts in a hash table;
@@ -51,6 +52,7 @@ pub mod linear;
 pub mod mean;
 mod names;
 pub mod ndt;
+pub mod odometry;
 mod oriented_box;
 mod pose;
 pub mod rigid;

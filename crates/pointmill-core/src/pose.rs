@@ -152,6 +152,12 @@ impl Pose {
         q.map(|x| x / scale)
     }
 
+    /// The transform of [`xyzrpy`](Self::xyzrpy): that of the pose, to the rounding of its angles.
+    pub fn of_xyzrpy(&self) -> Rigid {
+        let [x, y, z, roll, pitch, yaw] = self.xyzrpy();
+        Rigid { rotation: euler::rotation([roll, pitch, yaw]), translation: [x, y, z] }
+    }
+
     /// x, y, z in metres and roll, pitch, yaw in radians, with the pitch within a quarter turn; where the pitch is a quarter turn, the yaw is 0. The angles that the pose was made
     /// from come back as they were.
     pub fn xyzrpy(&self) -> [f64; 6] {

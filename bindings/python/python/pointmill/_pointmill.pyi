@@ -30,9 +30,11 @@ __all__ = [
     "DlpackArray",
     "ErrorStatistics",
     "Evaluation",
+    "Fix",
     "Grid",
     "IcpIteration",
     "IcpRegistration",
+    "Localizer",
     "Moments",
     "NdtFit",
     "NdtRegistration",
@@ -596,6 +598,95 @@ class _Icp(Protocol):
 def clear_cache() -> None: ...
 def set_num_threads(threads: SupportsIndex) -> None: ...
 def num_threads() -> int: ...
+
+@final
+class Fix:
+    @property
+    def index(self) -> int: ...
+    @property
+    def status(self) -> Literal["tracked", "found", "rejected", "lost"]: ...
+    @property
+    def rejection(
+        self,
+    ) -> (
+        Literal[
+            "too-few-points",
+            "outside-map",
+            "not-converged",
+            "low-likelihood",
+            "far-from-prediction",
+            "unexplained",
+            "contradicted",
+            "ambiguous",
+        ]
+        | None
+    ): ...
+    @property
+    def map_from_sensor(self) -> _Array: ...
+    @property
+    def predicted(self) -> _Array | None: ...
+    @property
+    def distance(self) -> float | None: ...
+    @property
+    def covariance(self) -> _Array | None: ...
+    @property
+    def nvtl(self) -> float | None: ...
+    @property
+    def iterations(self) -> int | None: ...
+    @property
+    def oscillations(self) -> int | None: ...
+    @property
+    def explained(self) -> float | None: ...
+    @property
+    def confirmed(self) -> float | None: ...
+    @property
+    def margin(self) -> float | None: ...
+    @property
+    def candidates(self) -> _Array: ...
+    @property
+    def scores(self) -> _Array: ...
+    @property
+    def points(self) -> int: ...
+    @property
+    def usable(self) -> int: ...
+    @property
+    def aligned(self) -> int: ...
+    @property
+    def rejections(self) -> int: ...
+    @property
+    def sample_ms(self) -> float: ...
+    @property
+    def align_ms(self) -> float: ...
+    @property
+    def search_ms(self) -> float: ...
+
+@final
+class Localizer:
+    def __new__(
+        cls,
+        map: Grid,
+        *,
+        region: Sequence[float] | None = None,
+        yaw_range: Sequence[float] = (-3.141592653589793, 3.141592653589793),
+        search_radius: float = 20.0,
+        sensor_height: float | None = None,
+        covariance: Literal["laplace", "multi-ndt", "multi-ndt-score"] = "laplace",
+        voxel_size: float = 1.0,
+        max_points: SupportsIndex = 5000,
+        min_range: float = 1.0,
+        max_range: float = 100.0,
+        min_nvtl: float = 2.3,
+        max_distance: float = 3.0,
+        min_explained: float = 0.5,
+        min_confirmed: float = 0.7,
+        min_margin: float = 0.05,
+        max_rejections: SupportsIndex = 5,
+        regularization_scale: float = 0.01,
+    ) -> Localizer: ...
+    def __len__(self) -> int: ...
+    def start(self, map_from_sensor: _Numbers) -> None: ...
+    def set_base(self, base: _Numbers | None) -> None: ...
+    def push(self, points: _Array, seconds: float | None = None) -> Fix: ...
 
 @final
 class OdometryStep:

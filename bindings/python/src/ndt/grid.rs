@@ -69,6 +69,11 @@ impl NdtGrid {
         Ok(Self { resolution: grid.lattice().unit(), grid: Arc::new(grid), place, home, cells: OnceLock::new() })
     }
 
+    /// The grid and its place, for a localizer.
+    pub(crate) fn shared(&self) -> (Arc<Grid>, Place) {
+        (self.grid.clone(), self.place)
+    }
+
     /// The cells on the host, copied once.
     fn cells(&self) -> PyResult<&NdtCells> {
         if let Some(cells) = self.cells.get() {
@@ -327,7 +332,7 @@ impl NdtGrid {
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
-        let params = NdtAlignParams { step_size, epsilon, max_iterations };
+        let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
         let (guesses, alone) = guess.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |guess| poses(guess, "guess"))?;
         let scan = self.scan(scan, "scan", origin)?;
         let times = guesses.len() * max_iterations;

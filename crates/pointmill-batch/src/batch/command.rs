@@ -13,6 +13,7 @@ use crate::say;
 use crate::stats::Times;
 use crate::text::shown;
 use pointmill::Device;
+use pointmill::registration::Status;
 use serde::Serialize;
 use std::path::Path;
 
@@ -101,7 +102,11 @@ pub struct Job<'a> {
 pub fn not_converged(counts: Counts, converged: usize, status: &str, input: &str) -> Result<(), Failure> {
     match counts.done - converged {
         0 => Ok(()),
-        _ if counts.inputs == 1 => Err(Failure::No(format!("not converged: {status}"))),
+        _ if counts.inputs == 1 => {
+            let near = "; no point has a neighbour within reach: start from a better --guess, or look farther";
+            let step = if status == Status::NoPairs.as_str() { near } else { "" };
+            Err(Failure::No(format!("not converged: {status}{step}")))
+        }
         lost => Err(Failure::No(format!("not converged: {lost} of {} {input}(s)", counts.done))),
     }
 }
@@ -187,6 +192,7 @@ impl<'a> Job<'a> {
             let mut lines = command.lines(&summary);
             let cpu = summary.cpu.as_ref().zip(summary.ms.as_ref());
             lines.extend(cpu.map(|(cpu, ms)| cpu.line(ms, summary.run.device_name())));
+            lines.extend(table.hint().map(Into::into));
             lines.iter().try_for_each(|line| printer.text(line))?;
         }
         let (device, input) = (summary.run.device_name(), C::INPUT);

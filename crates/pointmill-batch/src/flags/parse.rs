@@ -46,6 +46,11 @@ pub fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], String> {
     parse_values(text, "number")
 }
 
+/// Numbers with commas between them, in `f64`: for places of maps.
+pub fn parse_places<const N: usize>(text: &str) -> Result<[f64; N], String> {
+    parse_values(text, "number")
+}
+
 fn parse_values<T: FromStr, const N: usize>(text: &str, kind: &str) -> Result<[T; N], String> {
     let values: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
     let expected = || if N == 1 { format!("a {kind}") } else { format!("{N} {kind}s separated by commas") };

@@ -122,28 +122,34 @@ pub(crate) struct MergeArgs {
     pub(crate) work: WorkArgs,
 }
 
-/// A map and the scans to match with it.
+/// A map to match scans with.
 #[derive(Debug, Args)]
-pub(crate) struct MatchArgs {
+pub(crate) struct MapArgs {
     /// Map: a grid (.npz), moments (.arrow), the folder of a map by blocks, of which only the blocks near the poses are read, or point clouds: a file, a folder of tiles, or a pattern in quotes. The flags of cells apply to moments and clouds only
     #[arg(long, value_name = "MAP")]
     pub(crate) map: PathBuf,
-    /// Scan: a file of any format that `info` reads, or - for the standard input (with --format); in metres, in the frame of the sensor. With a folder or a pattern in quotes, the command matches each scan at every pose
-    #[arg(long, value_name = "SCAN|DIR")]
-    pub(crate) scan: PathBuf,
-
     /// Edge of a cell in metres. By default that of the grid or the moments, and 2 for clouds
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) resolution: Option<f64>,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
-    /// Skip points at exactly (0, 0, 0). Some sensors report them for beams without an echo. This applies to the scan and to the clouds of the map
+    /// Skip points at exactly (0, 0, 0). Some sensors report them for beams without an echo. This applies to the scans and to the clouds of the map
     #[arg(long)]
     pub(crate) drop_zeros: bool,
     #[command(flatten)]
-    pub(crate) work: WorkArgs,
-    #[command(flatten)]
     pub(crate) read: ReadArgs,
+}
+
+/// A map and the scans to match with it.
+#[derive(Debug, Args)]
+pub(crate) struct MatchArgs {
+    #[command(flatten)]
+    pub(crate) with: MapArgs,
+    /// Scan: a file of any format that `info` reads, or - for the standard input (with --format); in metres, in the frame of the sensor. With a folder or a pattern in quotes, the command matches each scan at every pose
+    #[arg(help_heading = None::<&str>, long, value_name = "SCAN|DIR")]
+    pub(crate) scan: PathBuf,
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
 }
 
 /// `pointmill ndt score`

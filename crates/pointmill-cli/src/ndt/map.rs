@@ -1,12 +1,12 @@
 //! The map that scans are matched with: a grid, or one made of moments and clouds.
 
-use super::args::{MatchArgs, RESOLUTION};
+use super::args::{MapArgs, RESOLUTION};
 use super::files::{is_moments, read_moments};
 use super::grid::{check, edge, warn_if_empty};
 use super::records::CellsRecord;
 use crate::batch::Trouble;
 use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, is_stdin, require_format, rows, warnings_of_rows};
+use crate::inputs::{Inputs, Source, rows, warnings_of_rows};
 use crate::outputs::has_extension;
 use crate::pose;
 use crate::printer::Printer;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// The map as it was asked for.
-pub(super) struct Asked<'a> {
-    args: &'a MatchArgs,
+pub(crate) struct Asked<'a> {
+    args: &'a MapArgs,
     sources: Vec<Source>,
     inputs: Inputs,
     params: NdtParams,
@@ -31,29 +31,23 @@ pub(super) struct Asked<'a> {
 }
 
 /// The map and the poses, which all scans share.
-pub(super) struct Map {
-    pub(super) grid: Arc<NdtGrid>,
+pub(crate) struct Map {
+    pub(crate) grid: Arc<NdtGrid>,
     /// Poses with the names of their files.
-    pub(super) poses: Vec<(String, Pose)>,
-    pub(super) warnings: Vec<String>,
+    pub(crate) poses: Vec<(String, Pose)>,
+    pub(crate) warnings: Vec<String>,
     /// Time to read poses and map, and to make the map.
-    pub(super) ms: f64,
+    pub(crate) ms: f64,
 }
 
 impl<'a> Asked<'a> {
     /// Checks what can be checked before any work.
     ///
-    /// `moved` is how far an alignment may go from its guess, in metres.
-    pub(super) fn new(args: &'a MatchArgs, moved: f64) -> Result<Self, Failure> {
+    /// `moved` is how far an alignment may go from its guess, in metres: of a map by blocks only what is nearer is read.
+    pub(crate) fn new(args: &'a MapArgs, moved: f64) -> Result<Self, Failure> {
         let params = args.cells.params();
         let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
         let options = args.read.options();
-        if is_stdin(&args.map) && is_stdin(&args.scan) {
-            return Err(Failure::Usage("-: can be used for one input only".into()));
-        }
-        if is_stdin(&args.scan) {
-            require_format(&options)?;
-        }
         let (sources, inputs) = if BlockMap::is_one(&args.map) {
             (vec![Source::File(args.map.clone())], Inputs::find(&[], options)?.1)
         } else {
@@ -63,12 +57,12 @@ impl<'a> Asked<'a> {
     }
 
     /// The parameters of a map that is no grid yet.
-    pub(super) fn params(&self) -> CellsRecord {
+    pub(crate) fn params(&self) -> CellsRecord {
         CellsRecord { resolution: self.args.resolution, params: self.params }
     }
 
     /// Reads poses and map, and makes the grid of the map. Each file that cannot be used is reported after so many scans, and then no scan is matched.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         files: &[PathBuf],
         device: &Device,
@@ -139,6 +133,9 @@ impl<'a> Asked<'a> {
 
     /// How far from a pose the points of a scan may be, along x and y. A scan that is read once only may be anywhere, and one that cannot be read fails in its turn.
     fn reach(&self, scans: &[Source]) -> Result<f64, Failure> {
+        if self.moved == f64::INFINITY {
+            return Ok(self.moved);
+        }
         let mut reach = 0.0f64;
         for scan in scans {
             interrupt::check()?;

@@ -7,6 +7,7 @@ use super::records::{AlignPose, MatchBegin, MatchRow, MatchTotals, PoseRecord, S
 use super::report;
 use crate::batch::Shared;
 use crate::batch::prelude::*;
+use crate::inputs::require_format;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
 use pointmill::{Device, Error, Pose};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub(super) fn score(args: &ScoreArgs, device: &str, printer: &mut Printer) -> Re
 /// Runs `ndt align`.
 pub(super) fn align(args: &AlignArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let &AlignArgs { max_iterations, step_size, epsilon, .. } = args;
-    let params = NdtAlignParams { step_size, epsilon, max_iterations };
+    let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
     let picture = args.visualize.as_deref();
     run("ndt align", &args.matched, &args.guess, Some(params), picture, device, printer)
 }
@@ -54,8 +55,14 @@ fn run(
     device: &str,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
+    if is_stdin(&args.scan) {
+        if is_stdin(&args.with.map) {
+            return Err(Failure::Usage("-: can be used for one input only".into()));
+        }
+        require_format(&args.with.read.options())?;
+    }
     let moved = align.map_or(0.0, |params| params.max_iterations as f64 * params.step_size);
-    let asked = Asked::new(args, moved)?;
+    let asked = Asked::new(&args.with, moved)?;
     if let Some(params) = &align {
         params.validate()?;
     }
@@ -64,11 +71,11 @@ fn run(
     }
     let pictures: &[&str] = if align.is_some() { &["png", "gif"] } else { &["png"] };
     picture.map(|path| plan(path, pictures)).transpose()?;
-    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.read.options())?;
+    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.with.read.options())?;
     let device = device::open(device)?;
     let ledger = Ledger::of(&[], "", args.work.resume.resume)?;
     let job = Job { ledger, picture, ..Job::on(&device, name, &sources, &args.work) };
-    let (map, scan) = (shown(&args.map), shown(&args.scan));
+    let (map, scan) = (shown(&args.with.map), shown(&args.scan));
     job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
     let map = asked.load(poses, &device, &sources, printer)?;
     let values = map.poses.iter().map(|(_, pose)| *pose).collect();
@@ -112,7 +119,7 @@ impl Command for Match<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<MatchRow>, Trouble> {
-        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_for_map(source, self.args.drop_zeros))?;
+        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_for_map(source, self.args.with.drop_zeros))?;
         let name = source.name();
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let on = |device: &Device| self.on(device);

@@ -42,8 +42,7 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
     let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
     let paths = sources.iter().filter_map(|s| if let Source::File(path) = s { Some(path.as_path()) } else { None });
     files::check(args, &paths.collect::<Vec<_>>())?;
-    // It has no GPU path yet, so that `auto` is the CPU.
-    let device = if device == "auto" { Device::cpu() } else { device::open(device)? };
+    let device = device::open(device)?;
     let job = Job {
         name: COMMAND,
         device: Some(&device),

@@ -14,6 +14,7 @@ mod icp;
 mod icp_batch;
 mod json;
 mod las;
+mod localize;
 mod ndt;
 mod ndt_batch;
 mod ndt_blocks;

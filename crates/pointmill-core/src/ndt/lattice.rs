@@ -9,7 +9,7 @@ pub const MAX_CELL: i32 = 1 << 20;
 
 /// A resolution that makes no lattice.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("resolution: expected a finite size > 0 m whose reciprocal is a normal f32, got {0}")]
+#[error("resolution: expected a size in metres, 3e-39 to 8.5e37, got {0}")]
 pub struct LatticeError(pub f64);
 
 /// Cubes of `resolution` metres that fill space, one corner of them at the world's zero: the same cells in every call, tile and device.

@@ -9,7 +9,8 @@ use crate::registration::check_pose;
 use crate::{Argument, Error, Pose, Result, Rows, memory};
 use pointmill_core::eigen::eigen;
 use pointmill_core::names;
-use pointmill_core::ndt::{NdtAlignment, NdtLattice, PreparedPose, in_lattice, key_of};
+use pointmill_core::ndt::{NdtAlignment, NdtLattice, in_lattice, key_of};
+use rayon::prelude::*;
 
 /// Neighbourhoods of a cell. The name of each is its number of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -182,18 +183,17 @@ impl NdtGrid {
         let scan = scan.into();
         poses.iter().try_for_each(|pose| check_pose(Argument::Pose, pose))?;
         scan.check_points(Argument::Scan, &self.stream)?;
-        let prepared = memory::collect(poses.iter().map(|pose| PreparedPose::new(&pose.xyzrpy())))?;
+        let poses = memory::collect(poses.iter().map(Pose::of_xyzrpy))?;
         let sums = match &self.place {
             Place::Host(grid) => self.device().install(|| -> Result<_> {
-                let mut sums = Vec::new();
-                memory::room(&mut sums, prepared.len())?;
-                for pose in &prepared {
-                    sums.push(grid.score(&scan, pose)?);
-                }
-                Ok(sums)
+                let sums = memory::collect_parallel(poses.par_iter().map(|pose| grid.score(&scan, pose)))?;
+                let mut whole = Vec::new();
+                memory::room(&mut whole, sums.len())?;
+                sums.into_iter().try_for_each(|sums| sums.map(|sums| whole.push(sums)))?;
+                Ok(whole)
             })?,
             Place::Device(grid) => {
-                self.stream.in_order(&[scan.stream()], || grid.score(&self.lattice, &scan, &prepared))?
+                self.stream.in_order(&[scan.stream()], || grid.score(&self.lattice, &scan, &poses))?
             }
         };
         memory::collect(sums.into_iter().map(|sums| NdtFit::new(scan.len(), sums)))
@@ -207,7 +207,7 @@ impl NdtGrid {
         let scan = scan.into();
         check_pose(Argument::Pose, pose)?;
         scan.check_points(Argument::Scan, &self.stream)?;
-        let pose = PreparedPose::new(&pose.xyzrpy());
+        let pose = pose.of_xyzrpy();
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.point_scores(&scan, &pose)),
             Place::Device(grid) => {
@@ -232,13 +232,14 @@ impl NdtGrid {
         params: &NdtAlignParams,
     ) -> Result<Vec<NdtRegistration>> {
         let scan = scan.into();
-        let limits = params.limits()?;
+        let limits = params.limits(scan.len())?;
         guesses.iter().try_for_each(|guess| check_pose(Argument::Guess, guess))?;
         scan.check_points(Argument::Scan, &self.stream)?;
         let mut alignments = memory::collect(guesses.iter().map(|guess| NdtAlignment::new(&guess.xyzrpy())))?;
         match &self.place {
             Place::Host(grid) => {
-                self.device().install(|| alignments.iter_mut().try_for_each(|one| grid.align(&scan, one, &limits)))?;
+                self.device()
+                    .install(|| alignments.par_iter_mut().try_for_each(|one| grid.align(&scan, one, &limits)))?;
             }
             Place::Device(grid) => {
                 self.stream

@@ -162,7 +162,7 @@ impl NdtMoments {
 /// The lattice of cells of a size.
 pub(super) fn lattice_of(resolution: f64) -> Result<NdtLattice> {
     NdtLattice::new(resolution).map_err(|_| {
-        let expected = "a finite size > 0 m whose reciprocal is a normal f32";
+        let expected = "a size in metres, 3e-39 to 8.5e37";
         Error::argument(Argument::Resolution, expected, resolution)
     })
 }
