@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -43,13 +44,16 @@ def store():
 @pytest.fixture(scope="module")
 def cluster(store, tmp_path_factory):
     """A cluster of two nodes with two CPUs each, as processes of their own."""
-    os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0"}
+    # Workers are as nice as any process; Ray's own 15 starves them on a busy machine.
+    os.environ |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
     folder = tmp_path_factory.mktemp("ray")
     command = [shutil.which("ray", path=str(pathlib.Path(sys.executable).parent)) or "ray", "start", "--block", "--num-cpus=2"]
     command += ["--object-store-memory=100000000", "--disable-usage-stats"]
     port = random.Random(os.getpid()).randrange(20_000, 30_000)
     address = f"127.0.0.1:{port}"
-    head = [*command, "--head", f"--port={port}", "--include-dashboard=false", "--node-ip-address=127.0.0.1"]
+    # Other sessions of Ray on this machine look into its usual folder. Names of sockets must be short.
+    place = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+    head = [*command, "--head", f"--temp-dir={place}", f"--port={port}", "--include-dashboard=false", "--node-ip-address=127.0.0.1"]
     second = [*command, f"--address={address}"]
     nodes = []
     try:
@@ -79,6 +83,7 @@ def cluster(store, tmp_path_factory):
                 node.wait(20)
             except subprocess.TimeoutExpired:
                 node.kill()
+        shutil.rmtree(place, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +93,7 @@ def drive(tmp_path_factory):
     (folder / "tiles").mkdir()
     poses = np.tile(np.eye(4), (TILES, 1, 1))
     for tile in range(TILES):
-        points = np.random.default_rng(tile).uniform(0, 30, (5000, 4)).astype(np.float32)
+        points = np.random.default_rng(tile).uniform(0, [30, 30, 3, 1], (5000, 4)).astype(np.float32)
         points.tofile(folder / "tiles" / f"{tile}.bin")
         poses[tile, :3, 3] = [12.5 * tile - 100, 3.0 * tile, 0.25]
     (folder / "tiles" / "7.bin").write_bytes(b"no cloud")

@@ -7,7 +7,7 @@ use crate::abandoned::remove_abandoned;
 use crate::error::{Detail, IoError};
 use crate::json_line::json_line;
 use crate::map::write_ndt_map;
-use crate::moments::write_ndt_moments;
+use crate::moments::{write_ndt_moments, write_synced_moments};
 use crate::order::natural_order;
 use crate::path_from::path_from;
 use crate::whole::write_whole;
@@ -172,13 +172,16 @@ impl BlockMap {
     /// As [`write_ndt_moments`], and [`BlockMap::keeps`]; sums of another lattice.
     pub fn put(&self, input: &str, state: &str, parts: &[([i32; 2], NdtMomentsTable)]) -> Result<BlockRow, IoError> {
         let earlier = self.clear_row(input, state)?;
+        let mut sizes = Vec::new();
         for (block, table) in parts {
-            let folder = self.block_folder(*block);
+            let (folder, part) = (self.block_folder(*block), self.part(input, &block_name(*block)));
             fs::create_dir_all(&folder).map_err(IoError::io(&folder, "make the folder"))?;
-            write_ndt_moments(self.part(input, &block_name(*block)), table)?;
+            // The row has the size, so that a file that a crash of the machine cut is found.
+            write_synced_moments(&part, false, table)?;
+            sizes.push((*block, fs::metadata(&part).map_err(IoError::io(&part, "stat"))?.len()));
         }
         let points = parts.iter().map(|(_, table)| table.points).sum();
-        let row = BlockRow::done(input, state, points, parts.iter().map(|(block, _)| *block));
+        let row = BlockRow::done(input, state, points, sizes);
         self.replace(&row, earlier)
     }
 
@@ -275,9 +278,14 @@ impl BlockMap {
         for row in &rows {
             if let Some(part) = self.missing(row) {
                 let wanted = format!("the file that the row of `{}` names", row.input);
-                return Err(IoError::MissingField(Detail::new(&part, "part", wanted, "none; build this input again")));
+                return Err(IoError::MissingField(Detail::new(
+                    &part,
+                    "part",
+                    wanted,
+                    "none, or one of another size; build this input again",
+                )));
             }
-            let row = BlockRow { state: String::new(), ..row.clone() };
+            let row = BlockRow { bytes: Vec::new(), state: String::new(), ..row.clone() };
             lines.extend(json_line(&row).map_err(IoError::io(&path, "write"))?);
         }
         write_whole(&path, |out| out.write_all(&lines))?;
@@ -301,9 +309,11 @@ impl BlockMap {
         self.folder.join("inputs").join(format!("{hash}.json"))
     }
 
-    /// The first part of a row that is missing.
+    /// The first part of a row that is missing or not whole.
     fn missing(&self, row: &BlockRow) -> Option<PathBuf> {
-        row.blocks.iter().map(|block| self.part(&row.input, block)).find(|part| !part.is_file())
+        let parts = row.blocks.iter().map(|block| self.part(&row.input, block)).zip(&row.bytes);
+        let whole = |part: &Path, bytes| fs::metadata(part).is_ok_and(|meta| meta.is_file() && meta.len() == bytes);
+        parts.into_iter().find(|(part, bytes)| !whole(part, **bytes)).map(|(part, _)| part)
     }
 
     /// The row of an input.
@@ -330,6 +340,7 @@ impl BlockMap {
         // Names of blocks become paths.
         match row.blocks.iter().find(|block| block_of(block).is_none()) {
             Some(block) => Err(wrong(format!("the block `{block}`"))),
+            None if row.bytes.len() != row.blocks.len() => Err(wrong(format!("{} sizes", row.bytes.len()))),
             None => Ok(Some(row)),
         }
     }

@@ -13,6 +13,9 @@ pub struct BlockRow {
     pub points: u64,
     /// The names of the blocks that have points of the input, by y and x.
     pub blocks: Vec<String>,
+    /// The sizes of the files in these blocks, in bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bytes: Vec<u64>,
     /// Why the input failed; `None` if it is done.
     pub error: Option<String>,
     /// What the files of the input were made from, besides the settings of the map: see [`BlockMap::keeps`](super::BlockMap::keeps).
@@ -22,14 +25,15 @@ pub struct BlockRow {
 
 impl BlockRow {
     /// The row of an input that is done.
-    pub(super) fn done(input: &str, state: &str, points: u64, blocks: impl Iterator<Item = [i32; 2]>) -> Self {
-        let blocks = blocks.map(block_name).collect();
-        Self { input: input.into(), points, blocks, error: None, state: state.into() }
+    pub(super) fn done(input: &str, state: &str, points: u64, parts: Vec<([i32; 2], u64)>) -> Self {
+        let (blocks, bytes) = parts.into_iter().map(|(block, bytes)| (block_name(block), bytes)).unzip();
+        Self { input: input.into(), points, blocks, bytes, error: None, state: state.into() }
     }
 
     /// The row of an input that failed.
     pub(super) fn failed(input: &str, error: &str) -> Self {
-        Self { input: input.into(), points: 0, blocks: Vec::new(), error: Some(error.into()), state: String::new() }
+        let (blocks, bytes, state) = (Vec::new(), Vec::new(), String::new());
+        Self { input: input.into(), points: 0, blocks, bytes, error: Some(error.into()), state }
     }
 
     /// The name of the input's files, without their ending: 128 bits of FNV-1a of the input's name, in 32 hexadecimal digits.

@@ -3,7 +3,7 @@
 use super::columns;
 use crate::destination::Destination;
 use crate::error::{Detail, IoError};
-use crate::whole::write_to;
+use crate::whole::write_synced;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
@@ -40,9 +40,14 @@ const ALIGNMENT: usize = 64;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_ndt_moments(to: impl Destination, table: &NdtMomentsTable) -> Result<(), IoError> {
+    write_synced_moments(to, true, table)
+}
+
+/// As [`write_ndt_moments`]; see [`write_synced`] for `sync`.
+pub(crate) fn write_synced_moments(to: impl Destination, sync: bool, table: &NdtMomentsTable) -> Result<(), IoError> {
     let path = to.path();
     table.check().map_err(|e| IoError::InvalidArgument(Detail::new(path, e.field, e.expected, e.got)))?;
-    write_to(&to, |out| write(out, table).map_err(io_error))
+    write_synced(&to, sync, |out| write(out, table).map_err(io_error))
 }
 
 fn write(out: &mut impl Write, table: &NdtMomentsTable) -> Result<(), ArrowError> {

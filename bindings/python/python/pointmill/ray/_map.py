@@ -43,8 +43,7 @@ class RemoteMap:
         hash = BlockMap.hash(name)
         if not all(self.fs.exists(f"{self.root}/blocks/{block}/{hash}.arrow") for block in row["blocks"]):
             return None
-        row.pop("state")
-        return row
+        return {key: row[key] for key in ("input", "points", "blocks", "error")}
 
     def add(self, name, points, *, pose=None, state=""):
         return self._replace(name, state, lambda: self.map.add(name, points, pose=pose, state=state))
