@@ -4,6 +4,7 @@
 //! kernels call the same functions, which is why both give the same bits:
 //!
 //! - [`PointCloud`] and [`Points`]: `[N, C]` rows of `f32`, the first three columns x, y, z in metres;
+//! - `LocalOrigin`: the origin that coordinates of maps are about, so that an `f32` can hold them;
 //! - [`Aabb`]: an axis-aligned box;
 //! - [`Pose`]: where a frame lies in another: matrix, quaternion, angles, composition, interpolation;
 //! - [`names!`]: one spelling for each variant of an enum;
@@ -51,6 +52,8 @@ pub mod linear;
 pub mod mean;
 mod names;
 pub mod ndt;
+#[cfg(feature = "alloc")]
+mod origin;
 mod oriented_box;
 mod pose;
 pub mod rigid;
@@ -69,6 +72,8 @@ pub use names::UnknownName;
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use names::serde_names;
+#[cfg(feature = "alloc")]
+pub use origin::{LocalOrigin, UnknownOrigin, about, corner};
 pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
 pub use pose::Pose;
 #[cfg(feature = "schema")]

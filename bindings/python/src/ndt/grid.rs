@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses::poses;
 use pointmill::ndt::{
-    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtNeighbours, NdtParams, Neighbourhood,
+    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtLattice, NdtNeighbours, NdtParams, Neighbourhood,
     full_matrix,
 };
 use pointmill::{Pose, Result};
@@ -174,7 +174,7 @@ impl NdtGrid {
         let like = like_array(py, like)?;
         let (cells, lattice) = py.detach(|| pointmill_io::read_ndt_map(&path)).map_err(file)?;
         let place = like.place();
-        let grid = py.detach(move || Grid::from_cells(cells, lattice.unit(), &own_stream(place)?));
+        let grid = py.detach(move || Grid::from_cells(cells, lattice, &own_stream(place)?));
         Self::of(grid.or_raise(NAMES)?, &like)
     }
 
@@ -194,6 +194,7 @@ impl NdtGrid {
         let cells = grid.cells()?;
         let fields = PyDict::new(py);
         fields.set_item("resolution", grid.resolution)?;
+        fields.set_item("origin", grid.grid.lattice().origin())?;
         // An empty array, which says the library and the device.
         fields.set_item("home", grid.home.bind(py).object())?;
         fields.set_item("report", grid.report())?;
@@ -225,7 +226,9 @@ impl NdtGrid {
         };
         let array = Array::read(&home, "home")?;
         let (place, resolution) = (array.place(), field(fields, "resolution")?);
-        let grid = own_stream(place).and_then(|stream| Grid::from_cells(cells, resolution, &stream));
+        let lattice = NdtLattice::new(resolution).map_err(|e| value("resolution", "the edge of a cell", e))?;
+        let lattice = lattice.about(field(fields, "origin")?);
+        let grid = own_stream(place).and_then(|stream| Grid::from_cells(cells, lattice, &stream));
         let home = array.home().keep()?;
         Ok(Self { grid: Arc::new(grid.or_raise(NAMES)?), resolution, place, home, cells: OnceLock::new() })
     }
@@ -236,6 +239,12 @@ impl NdtGrid {
 
     fn __repr__(&self) -> String {
         format!("Grid({} cells of {} m on {})", self.grid.len(), self.resolution, self.place)
+    }
+
+    /// ``(x, y, z)``: what cells and means are about, in metres.
+    #[getter]
+    fn origin(&self) -> (f64, f64, f64) {
+        self.grid.lattice().origin().into()
     }
 
     /// Edge of a cell in metres.

@@ -163,7 +163,7 @@ impl NdtMoments {
                 let moments = lock(&moments);
                 (moments.finish(&params)?, *moments.lattice())
             };
-            Grid::from_cells(cells, lattice.unit(), &own_stream(place)?)
+            Grid::from_cells(cells, lattice, &own_stream(place)?)
         });
         NdtGrid::of(grid.or_raise(NAMES)?, &like)
     }

@@ -137,7 +137,7 @@ impl<'a> Asked<'a> {
             let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
             return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")).into());
         }
-        let grid = NdtGrid::from_cells(cells, lattice.unit(), &device.stream()?);
+        let grid = NdtGrid::from_cells(cells, lattice, &device.stream()?);
         let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &shown(path)))?;
         if self.args.resolution.is_some() && &self.lattice != grid.lattice() {
             let (asked, found) = (edge(self.lattice.unit()), edge(grid.lattice().unit()));

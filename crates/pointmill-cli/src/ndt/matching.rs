@@ -82,7 +82,7 @@ impl Match<'_> {
             return Ok(Arc::clone(&self.map.grid));
         }
         let grid = &self.map.grid;
-        self.others.get(device, || NdtGrid::from_cells(grid.read()?, grid.lattice().unit(), &device.stream()?))
+        self.others.get(device, || NdtGrid::from_cells(grid.read()?, *grid.lattice(), &device.stream()?))
     }
 
     fn records(&self, found: &Found) -> Vec<PoseRecord> {
