@@ -52,9 +52,9 @@ pub mod linear;
 pub mod mean;
 mod names;
 pub mod ndt;
+mod oriented_box;
 #[cfg(feature = "alloc")]
 mod origin;
-mod oriented_box;
 mod pose;
 pub mod rigid;
 pub mod svd;
@@ -72,9 +72,9 @@ pub use names::UnknownName;
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use names::serde_names;
-#[cfg(feature = "alloc")]
-pub use origin::{LocalOrigin, UnknownOrigin, about, corner};
 pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
+#[cfg(feature = "alloc")]
+pub use origin::{LocalOrigin, UnknownOrigin, WORTH_AN_ORIGIN, about, auto_origin, corner};
 pub use pose::Pose;
 #[cfg(feature = "schema")]
 #[doc(hidden)]

@@ -22,9 +22,9 @@ const SQUARE: f64 = 1000.0;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum LocalOrigin {
     /// [`corner`] of the coordinates where one of them moves by a millimetre or more when it is cast to `f32`, else none.
-    #[default]
     Auto,
     /// Zero.
+    #[default]
     None,
     /// x, y, z in metres.
     At([f64; 3]),
@@ -61,6 +61,24 @@ impl fmt::Display for LocalOrigin {
             Self::At([x, y, z]) => write!(f, "{x},{y},{z}"),
         }
     }
+}
+
+/// How far a coordinate of the cloud must move for [`LocalOrigin::Auto`] to take an origin, in metres: a millimetre, below the noise of any LiDAR.
+pub const WORTH_AN_ORIGIN: f64 = 1e-3;
+
+/// The origin that [`LocalOrigin::Auto`] takes for points: [`corner`] if a coordinate moves by [`WORTH_AN_ORIGIN`] or more when it is cast to `f32`, else zero.
+///
+/// ```
+/// use pointmill_core::auto_origin;
+/// assert_eq!(auto_origin(&[[1000.1, 2000.0, 3.0]]), [0.0; 3]);
+/// assert_eq!(auto_origin(&[[515_368.37, 4_918_340.11, 3.0]]), [515_000.0, 4_918_000.0, 0.0]);
+/// ```
+pub fn auto_origin(points: &[[f64; 3]]) -> [f64; 3] {
+    let moves = |v: &f64| {
+        let moved = v - f64::from(*v as f32);
+        moved.is_finite() && !(-WORTH_AN_ORIGIN < moved && moved < WORTH_AN_ORIGIN)
+    };
+    if points.iter().flatten().any(moves) { corner(points) } else { [0.0; 3] }
 }
 
 /// The corner of the square kilometre in which the smallest coordinates lie: `1000 * floor(min / 1000)` for each axis, of the coordinates that are finite as `f32`; 0 where

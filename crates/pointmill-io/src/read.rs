@@ -34,7 +34,8 @@ pub struct ReadOptions {
     /// default a file is read whole or not at all. It holds for raw rows, binary PLY and PCD, and LAS that is not compressed, of which it also
     /// passes over variable length records that are not as many as the header says.
     pub salvage: bool,
-    /// The origin that the points of the cloud are about, by default [`LocalOrigin::Auto`]; see [`Scan::about`].
+    /// The origin that the points of the cloud are about, by default none; see [`Scan::about`]. The command and the Python package ask for
+    /// [`LocalOrigin::Auto`].
     pub origin: LocalOrigin,
     /// How much a read may take.
     pub limits: Limits,

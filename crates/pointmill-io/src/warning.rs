@@ -77,7 +77,7 @@ pub enum Warning {
 
 impl Warning {
     /// How far a coordinate must move for [`Warning::Rounded`], in metres: a millimetre, below the noise of any LiDAR.
-    pub const WORTH_TELLING: f64 = 1e-3;
+    pub const WORTH_TELLING: f64 = pointmill_core::WORTH_AN_ORIGIN;
 }
 
 // Only numbers that are compared, never NaN.

@@ -279,7 +279,13 @@ impl<'a> Rows<'a> {
 
 impl<'a> From<Points<'a>> for Rows<'a> {
     fn from(points: Points<'a>) -> Self {
-        Self { values: Values::F32(points.data()), origin: None, shift: None, len: points.len(), columns: points.columns() }
+        Self {
+            values: Values::F32(points.data()),
+            origin: None,
+            shift: None,
+            len: points.len(),
+            columns: points.columns(),
+        }
     }
 }
 

@@ -9,8 +9,8 @@ use crate::interrupt;
 use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses::poses;
 use pointmill::ndt::{
-    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtLattice, NdtNeighbours, NdtParams, Neighbourhood,
-    full_matrix,
+    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtLattice, NdtNeighbours, NdtParams,
+    Neighbourhood, full_matrix,
 };
 use pointmill::{Pose, Result};
 use pyo3::prelude::*;
@@ -148,8 +148,9 @@ impl NdtGrid {
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
         let long = place == Place::Cpu && cloud.len() >= LONG;
+        let local = cloud.local_origin();
         let grid = interrupt::run(py, long, data, move |data| {
-            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?;
+            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?.about(local)?;
             builder.add(data.rows()?)?;
             builder.finish()
         })?;

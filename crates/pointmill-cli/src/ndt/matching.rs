@@ -66,7 +66,7 @@ fn run(
     let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.read.options())?;
     let device = device::open(device)?;
     let ledger = Ledger::of(&[], "", args.work.resume.resume)?;
-    let job = Job { ledger, picture, ..Job::on(&device, name, &sources, &args.work) };
+    let job = Job { ledger, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };
     let (map, scan) = (shown(&args.map), shown(&args.scan));
     job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
     let map = asked.load(poses, &device, sources.len(), printer)?;
@@ -111,7 +111,7 @@ impl Command for Match<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<MatchRow>, Trouble> {
-        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_for_map(source, self.args.drop_zeros))?;
+        let (scan, zeros, read_ms) = self.inputs.read_for_map(source, self.args.drop_zeros)?;
         let name = source.name();
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let on = |device: &Device| self.on(device);
@@ -170,6 +170,7 @@ impl Command for Match<'_> {
     fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
         totals.voxels = self.map.grid.len();
         totals.resolution = self.map.grid.lattice().unit();
+        totals.origin = self.map.grid.lattice().origin();
         totals.poses = self.values.len();
         totals.converged = self.align.as_ref().map(|_| totals.converged.unwrap_or(0));
         totals.map_ms = self.map.ms;

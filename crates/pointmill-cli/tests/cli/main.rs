@@ -19,6 +19,7 @@ mod ndt_batch;
 mod odometry;
 mod roi_batch;
 mod roi_pool;
+mod survey;
 mod threads;
 mod voxelize;
 
