@@ -1,11 +1,11 @@
 //! Clouds and poses in files.
 
-use crate::args::{named, whole};
+use crate::args::{named, numbers, whole};
 use crate::errors::{OrRaise, file, value};
 use crate::poses;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::Points;
-use pointmill_io::{NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions};
+use pointmill_io::{LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,6 +25,8 @@ pub(crate) struct Scan {
     times: Option<Py<PyAny>>,
     /// The earliest time of a point in seconds, as the file counts; ``None`` without times.
     start: Option<f64>,
+    /// ``(x, y, z)``: what ``points`` are relative to, in metres; ``xyz`` is not.
+    origin: (f64, f64, f64),
     /// What was odd about the file.
     warnings: Vec<String>,
     /// The stamp of a bag's cloud in nanoseconds since 1970; ``None`` of a file.
@@ -70,6 +72,8 @@ fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<
 ///     The topic of a bag; by default its only one.
 /// salvage : bool
 ///     Read the whole points of a file that was cut.
+/// local_origin : {"auto", "none"} or 3 floats
+///     What is subtracted from coordinates before they become float32. ``"auto"``: nothing if no coordinate moves by 1 mm or more, else the corner of the square kilometre in which the cloud begins.
 ///
 /// Returns
 /// -------
@@ -88,7 +92,8 @@ fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<
 /// >>> scan.points.tolist()
 /// [[1.0, 2.0, 3.0, 0.5]]
 #[pyfunction]
-#[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false))]
+#[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None),
+    text_signature = "(path, *, format=None, columns=None, dataset=None, scan=None, topic=None, salvage=False, local_origin='auto')")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn read(
     py: Python<'_>,
@@ -99,12 +104,20 @@ pub(crate) fn read(
     scan: Option<i64>,
     topic: Option<String>,
     salvage: bool,
+    local_origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Scan> {
     let mut options = ReadOptions { topic, salvage, ..ReadOptions::default() };
     options.format = format.map(|word| named(word, "format")).transpose()?;
     options.columns = columns.map(|n| whole(n, 3, "columns")).transpose()?.map(|n| n as usize);
     options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
     options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
+    options.origin = match local_origin {
+        None => LocalOrigin::Auto,
+        Some(origin) => match origin.extract::<&str>() {
+            Ok(word @ ("auto" | "none")) => word.parse().unwrap_or_default(),
+            _ => LocalOrigin::At(numbers(origin, "local_origin", "x, y, z in metres, or \"auto\" or \"none\"")?),
+        },
+    };
     Scan::new(py, || pointmill_io::read(&path, &options))
 }
 
@@ -123,6 +136,7 @@ impl Scan {
         let (start, times) = times.map(|times| (times.start, times.seconds)).unzip();
         let width = scan.cloud.columns();
         Ok(Self {
+            origin: scan.cloud.origin().into(),
             names: scan.fields.iter().map(|field| field.name.clone()).collect(),
             format: scan.format.to_string(),
             warnings: scan.warnings.iter().map(ToString::to_string).collect(),
@@ -228,12 +242,13 @@ pub(crate) fn write(
     format: Option<&str>,
 ) -> PyResult<()> {
     let options = WriteOptions { format: format.map(|word| named(word, "format")).transpose()? };
-    let (array, read_names, read_xyz) = match points.cast::<Scan>() {
+    let (array, read_names, read_xyz, origin) = match points.cast::<Scan>() {
         Ok(scan) => {
-            let Scan { points, names, xyz, .. } = scan.get();
-            (points.bind(py).clone(), Some(names.clone()), xyz.as_ref().map(|xyz| xyz.bind(py).clone()))
+            let Scan { points, names, xyz, origin, .. } = scan.get();
+            let xyz = xyz.as_ref().map(|xyz| xyz.bind(py).clone());
+            (points.bind(py).clone(), Some(names.clone()), xyz, (*origin).into())
         }
-        Err(_) => (points.clone(), None, None),
+        Err(_) => (points.clone(), None, None, [0.0; 3]),
     };
     let (data, shape) = cloud::<f32>(&array, "points")?;
     let exact = xyz.cloned().or(read_xyz).map(|xyz| cloud::<f64>(&xyz, "xyz")).transpose()?;
@@ -249,6 +264,7 @@ pub(crate) fn write(
     let points = Points::new(&data, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
     let mut named = NamedPoints::new(points, &names);
     named.xyz_f64 = exact.as_ref().map(|(xyz, _)| xyz.as_slice());
+    named.origin = origin;
     py.detach(|| pointmill_io::write(&path, named, &options)).map_err(file)
 }
 

@@ -4,6 +4,7 @@
 //! kernels call the same functions, which is why both give the same bits:
 //!
 //! - [`PointCloud`] and [`Points`]: `[N, C]` rows of `f32`, the first three columns x, y, z in metres;
+//! - `LocalOrigin`: the origin that coordinates of maps are about, so that an `f32` can hold them;
 //! - [`Aabb`]: an axis-aligned box;
 //! - [`Pose`]: where a frame lies in another: matrix, quaternion, angles, composition, interpolation;
 //! - [`names!`]: one spelling for each variant of an enum;
@@ -54,6 +55,8 @@ mod names;
 pub mod ndt;
 pub mod odometry;
 mod oriented_box;
+#[cfg(feature = "alloc")]
+mod origin;
 mod pose;
 pub mod rigid;
 pub mod svd;
@@ -72,6 +75,8 @@ pub use names::UnknownName;
 #[doc(hidden)]
 pub use names::serde_names;
 pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
+#[cfg(feature = "alloc")]
+pub use origin::{LocalOrigin, UnknownOrigin, WORTH_AN_ORIGIN, about, auto_origin, corner};
 pub use pose::Pose;
 #[cfg(feature = "schema")]
 #[doc(hidden)]

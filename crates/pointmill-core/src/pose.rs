@@ -171,6 +171,21 @@ impl Pose {
         self.rigid.inverse().into()
     }
 
+    /// The same transform of points that are about `source_origin`, to points about `target_origin`; `pose.about(-source_origin, -target_origin)` is the way back.
+    ///
+    /// ```
+    /// use pointmill_core::Pose;
+    /// let map_from_lidar = Pose::from_translation([515_020.0, 4_918_010.0, 3.0]);
+    /// let local = map_from_lidar.about([0.0; 3], [515_000.0, 4_918_000.0, 0.0]);
+    /// assert_eq!(local.translation(), [20.0, 10.0, 3.0]);
+    /// ```
+    #[must_use]
+    pub fn about(&self, source_origin: [f64; 3], target_origin: [f64; 3]) -> Self {
+        let turned = self.rotate(source_origin);
+        let translation = add(subtract(turned, target_origin), self.rigid.translation);
+        Self { rigid: Rigid { translation, ..self.rigid }, angles: self.angles }
+    }
+
     /// This pose after `first`; also written `self * first`.
     pub fn compose(&self, first: &Self) -> Self {
         self.rigid.after(&first.rigid).into()

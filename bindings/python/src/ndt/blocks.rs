@@ -266,7 +266,7 @@ impl NdtBlockMap {
         let place = like.place();
         let read = py.detach(|| self.map.read(&self.map.near(&centres, reach)?, &Limits::default()));
         let (cells, lattice) = read.map_err(file)?;
-        let grid = py.detach(|| Grid::from_cells(cells, lattice.unit(), &own_stream(place)?));
+        let grid = py.detach(|| Grid::from_cells(cells, lattice, &own_stream(place)?));
         NdtGrid::of(grid.or_raise(NAMES)?, &like)
     }
 

@@ -96,6 +96,8 @@ pub struct Job<'a> {
     pub picture: Option<&'a Path>,
     /// Whether there are outputs beside `out` and `picture`.
     pub writes: bool,
+    /// The origin of the inputs, if they are clouds.
+    pub origin: Option<[f64; 3]>,
 }
 
 /// What ends a command whose inputs were done, of which only some converged; `status` is the reason of the last one.
@@ -126,8 +128,8 @@ fn log<R>(frame: &Frame<R>, cells: &[Cell]) {
 impl<'a> Job<'a> {
     /// A job without outputs, for a command that uses no device.
     pub const fn new(name: &'static str, sources: &'a [Source], batch: BatchArgs) -> Self {
-        let (device, ledger, out, picture) = (None, None, None, None);
-        Self { name, device, sources, batch, verbose: false, ledger, out, picture, writes: false }
+        let (device, ledger, out, picture, origin) = (None, None, None, None, None);
+        Self { name, device, sources, batch, verbose: false, ledger, out, picture, writes: false, origin }
     }
 
     /// A job without outputs, for an operator on a device.
@@ -137,7 +139,10 @@ impl<'a> Job<'a> {
 
     /// Prints `begin`.
     pub fn begin(&self, of: impl Serialize, printer: &mut Printer) -> Result<(), Failure> {
-        printer.record("begin", &Begin { run: Run::new(self.name, self.device), inputs: self.sources.len(), of })
+        printer.record(
+            "begin",
+            &Begin { run: Run::new(self.name, self.device), inputs: self.sources.len(), origin: self.origin, of },
+        )
     }
 
     /// Does all inputs, and prints frames and summary.

@@ -66,8 +66,8 @@ impl Command for Run<'_> {
 
     fn one(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
         let name = source.name();
-        let read = timed(|| self.inputs.read_for_map(source, self.args.with.drop_zeros));
-        let ((scan, _), read_ms) = match read {
+        let read = self.inputs.read_for_map(source, self.args.with.drop_zeros);
+        let (scan, _, read_ms) = match read {
             Ok(read) => read,
             Err(e) => {
                 // A scan that cannot be read was still taken: the pose goes on as expected.

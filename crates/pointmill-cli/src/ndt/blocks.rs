@@ -93,7 +93,7 @@ impl Split<'_> {
         state: &str,
     ) -> Result<Frame<BuildRow>, Trouble> {
         let pose = |stamp| self.poses.as_ref().map(|poses| poses.of(index, stamp)).transpose();
-        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_at(source, self.args.drop_zeros, pose))?;
+        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, pose)?;
         let name = source.name();
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let called = station.call(

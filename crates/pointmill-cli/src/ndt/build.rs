@@ -43,10 +43,17 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let device = device::open(device)?;
     let targets = if tiles { Targets::tiles } else { Targets::one }(out, moments, &sources)?;
     let record = CellsRecord { resolution: Some(args.resolution), params };
-    let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, args.read.options());
+    let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, inputs.options());
     let ledger = Ledger::of(&[&targets.grids, &targets.moments], &decides, args.work.resume.resume)?;
     let writes = moments.is_some();
-    let job = Job { ledger, out, picture, writes, ..Job::on(&device, COMMAND, &sources, &args.work) };
+    let job = Job {
+        ledger,
+        out,
+        picture,
+        writes,
+        origin: Some(inputs.origin()),
+        ..Job::on(&device, COMMAND, &sources, &args.work)
+    };
     job.begin(BuildBegin { tiles, block: None, params: record }, printer)?;
     let picture = picture.map(|path| Mutex::new(MapPicture::new(path)));
     job.run(&Build { args, params, inputs, poses, targets, device: device.clone(), picture }, printer)?;
@@ -60,7 +67,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
 
 impl Build<'_> {
     fn make(&self, device: &Device) -> Result<NdtBuilder, pointmill::Error> {
-        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)
+        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)?.about(self.inputs.origin())
     }
 
     fn picture(&self) -> Option<MutexGuard<'_, MapPicture>> {
@@ -79,7 +86,7 @@ impl Command for Build<'_> {
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
         let pose = |stamp| self.poses.as_ref().map(|poses| poses.of(index, stamp)).transpose();
-        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_at(source, self.args.drop_zeros, pose))?;
+        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, pose)?;
         let (name, warnings) = (source.name(), warnings_of_rows(&scan));
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let make = |device: &Device| self.make(device);

@@ -14,7 +14,7 @@ use crate::stats::since;
 use crate::text::shown;
 use crate::{interrupt, say};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
-use pointmill::{Device, Pose};
+use pointmill::{Argument, Device, Pose};
 use pointmill_io::{BlockMap, is_ndt_map, read_ndt_map_within};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl<'a> Asked<'a> {
         let mut reach = 0.0f64;
         for scan in scans {
             interrupt::check()?;
-            let radius = |scan| self.inputs.read(scan).map_or(0.0, |scan| scan.radius());
+            let radius = |scan| self.inputs.read(scan).map_or(0.0, |(scan, _)| scan.radius());
             reach = reach.max(if matches!(scan, Source::Stdin) { f64::INFINITY } else { radius(scan) });
         }
         Ok(reach + self.moved)
@@ -168,9 +168,9 @@ impl<'a> Asked<'a> {
             let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
             return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")).into());
         }
-        let grid = NdtGrid::from_cells(cells, lattice.unit(), &device.stream()?);
+        let grid = NdtGrid::from_cells(cells, lattice, &device.stream()?);
         let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &shown(path)))?;
-        if self.args.resolution.is_some() && &self.lattice != grid.lattice() {
+        if self.args.resolution.is_some() && self.lattice.inv() != grid.lattice().inv() {
             let (asked, found) = (edge(self.lattice.unit()), edge(grid.lattice().unit()));
             let told =
                 format!("--resolution: expected {found}, the edge of the cells of {}, got {asked}", path.display());
@@ -188,29 +188,30 @@ impl<'a> Asked<'a> {
         warnings: &mut Vec<String>,
     ) -> Result<(), Trouble> {
         let name = source.name();
-        let start = |resolution: f64| {
-            NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution), &self.params)
+        let start = |resolution: f64, origin: [f64; 3]| {
+            let resolution = self.args.resolution.unwrap_or(resolution);
+            NdtBuilder::new(&device.stream()?, resolution, &self.params)?.about(origin)
         };
         match source {
             Source::File(path) if is_moments(path) => {
                 let moments = read_moments(path, &self.args.read.limits())?;
                 let builder = match builder {
                     Some(builder) => builder,
-                    None => builder.insert(start(moments.lattice().unit())?),
+                    None => builder.insert(start(moments.lattice().unit(), moments.lattice().origin())?),
                 };
                 builder.merge(&moments).map_err(|e| match e {
-                    pointmill::Error::Argument { argument: pointmill::Argument::Resolution, .. } => {
+                    pointmill::Error::Argument { argument: Argument::Resolution | Argument::Origin, .. } => {
                         Trouble::Fatal(Failure::Usage(pointmill_io::escape(&format!("{name}: {e}"))))
                     }
                     e => Trouble::blame("BadValue", e, &name),
                 })
             }
             _ => {
-                let (scan, _) = self.inputs.read_for_map(source, self.args.drop_zeros)?;
+                let (scan, ..) = self.inputs.read_for_map(source, self.args.drop_zeros)?;
                 warnings.extend(warnings_of_rows(&scan).into_iter().map(|warning| format!("{name}: {warning}")));
                 let builder = match builder {
                     Some(builder) => builder,
-                    None => builder.insert(start(RESOLUTION)?),
+                    None => builder.insert(start(RESOLUTION, self.inputs.origin())?),
                 };
                 builder.add(rows(&scan)?).map_err(|e| Trouble::blame("BadValue", e, &name))
             }

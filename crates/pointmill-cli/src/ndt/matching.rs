@@ -74,7 +74,7 @@ fn run(
     let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.with.read.options())?;
     let device = device::open(device)?;
     let ledger = Ledger::of(&[], "", args.work.resume.resume)?;
-    let job = Job { ledger, picture, ..Job::on(&device, name, &sources, &args.work) };
+    let job = Job { ledger, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };
     let (map, scan) = (shown(&args.with.map), shown(&args.scan));
     job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
     let map = asked.load(poses, &device, &sources, printer)?;
@@ -90,7 +90,7 @@ impl Match<'_> {
             return Ok(Arc::clone(&self.map.grid));
         }
         let grid = &self.map.grid;
-        self.others.get(device, || NdtGrid::from_cells(grid.read()?, grid.lattice().unit(), &device.stream()?))
+        self.others.get(device, || NdtGrid::from_cells(grid.read()?, *grid.lattice(), &device.stream()?))
     }
 
     fn records(&self, found: &Found) -> Vec<PoseRecord> {
@@ -119,7 +119,7 @@ impl Command for Match<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<MatchRow>, Trouble> {
-        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_for_map(source, self.args.with.drop_zeros))?;
+        let (scan, zeros, read_ms) = self.inputs.read_for_map(source, self.args.with.drop_zeros)?;
         let name = source.name();
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let on = |device: &Device| self.on(device);
@@ -178,6 +178,7 @@ impl Command for Match<'_> {
     fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
         totals.voxels = self.map.grid.len();
         totals.resolution = self.map.grid.lattice().unit();
+        totals.origin = self.map.grid.lattice().origin();
         totals.poses = self.values.len();
         totals.converged = self.align.as_ref().map(|_| totals.converged.unwrap_or(0));
         totals.map_ms = self.map.ms;

@@ -123,6 +123,10 @@ fn refuse(e: Error, first: &str, name: &str) -> Failure {
         Error::Argument { argument: Argument::Resolution, .. } => {
             Failure::Usage(escape(&format!("{name}: {e}, beside {first}")))
         }
+        Error::Argument { argument: Argument::Origin, .. } => {
+            let cure = "build all maps with the same --local-origin X,Y,Z";
+            Failure::Usage(escape(&format!("{name}: {e}, beside {first}; {cure}")))
+        }
         Error::Argument { .. } => Failure::Usage(escape(&format!("{name}: {e}"))),
         e => e.into(),
     }

@@ -51,6 +51,7 @@ impl MapPicture {
 fn write_map(path: &Path, points: &[[f64; 3]], grid: &NdtGrid, titles: [&str; 2]) -> Result<(), Failure> {
     let cells = grid.read()?;
     require_memory(1, points.len() + cells.len())?;
+    let points = &on_map(points.iter().copied(), grid);
     save(path, 1, || Ok(ndt_map_picture(points, ellipsoids(&cells), titles).encode_png()))
 }
 
@@ -84,7 +85,7 @@ pub(super) fn write_alignment(
     require_memory(2, 3 * scan.cloud.len() + cells.len())?;
     let points = scan.xyz();
     let [before, after] =
-        [before.pose, found.target_from_source].map(|pose| points.iter().map(|p| pose.apply(*p)).collect::<Vec<_>>());
+        [before.pose, found.target_from_source].map(|pose| on_map(points.iter().map(|p| pose.apply(*p)), grid));
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif")) {
         let mut gif = Gif::new(FRAME_MS);
         for frame in ndt_alignment_frames(ellipsoids(&cells), &before, &after, notes) {
@@ -94,6 +95,12 @@ pub(super) fn write_alignment(
     }
     let picture = ndt_alignment_picture(ellipsoids(&cells), &before, &after, notes);
     save(path, 1, || Ok(picture.encode_png()))
+}
+
+/// Points about the origin of the map, as its means are.
+fn on_map(points: impl Iterator<Item = [f64; 3]>, grid: &NdtGrid) -> Vec<[f64; 3]> {
+    let origin = grid.lattice().origin();
+    points.map(|p| [0, 1, 2].map(|axis| p[axis] - origin[axis])).collect()
 }
 
 fn ellipsoids(cells: &NdtCells) -> NdtEllipsoids<'_> {

@@ -21,6 +21,7 @@ mod ndt_blocks;
 mod odometry;
 mod roi_batch;
 mod roi_pool;
+mod survey;
 mod threads;
 mod voxelize;
 

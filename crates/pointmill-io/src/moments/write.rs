@@ -8,6 +8,7 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{ArrowError, Schema};
+use pointmill_core::LocalOrigin;
 use pointmill_core::ndt::{Moments, NdtMomentsTable};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -61,6 +62,7 @@ fn write(out: &mut impl Write, table: &NdtMomentsTable) -> Result<(), ArrowError
 }
 
 fn metadata(table: &NdtMomentsTable) -> HashMap<String, String> {
+    let origin = table.lattice.origin();
     let values = [
         columns::THIS_FORMAT.into(),
         columns::THIS_VERSION.into(),
@@ -69,7 +71,8 @@ fn metadata(table: &NdtMomentsTable) -> HashMap<String, String> {
         table.points.to_string(),
         table.non_finite.to_string(),
     ];
-    columns::KEYS.map(String::from).into_iter().zip(values).collect()
+    let origin = (origin != [0.0; 3]).then(|| LocalOrigin::At(origin).to_string());
+    columns::KEYS.map(String::from).into_iter().zip(values.into_iter().chain(origin)).collect()
 }
 
 fn batch(schema: &Arc<Schema>, cells: &[([i32; 3], Moments)]) -> Result<RecordBatch, ArrowError> {

@@ -205,7 +205,7 @@ fn a_base_holds_what_the_scan_does_not() {
     assert_eq!(align(&grid, &scan, &guess, &none), free);
     for device in [Device::cpu_with_threads(1).unwrap(), Device::twin()] {
         let stream = device.stream().unwrap();
-        let on = NdtGrid::from_cells(grid.read().unwrap(), 2.0, &stream).unwrap();
+        let on = NdtGrid::from_cells(grid.read().unwrap(), *grid.lattice(), &stream).unwrap();
         assert_eq!(align(&on, &scan, &guess, &held), pulled);
     }
     let told = |regularization| {

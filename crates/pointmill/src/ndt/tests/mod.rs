@@ -1,6 +1,7 @@
 mod faults;
 mod fixtures;
 mod matching;
+mod origins;
 mod parity;
 mod seeds;
 

@@ -184,5 +184,5 @@ impl Near {
 fn grid_of(tiles: &Tiles, stream: &Stream) -> Result<NdtGrid> {
     let Tiles { moments, params, .. } = tiles;
     let cells = stream.device().install(|| moments.finish(params))?;
-    NdtGrid::from_cells(cells, moments.lattice().unit(), stream)
+    NdtGrid::from_cells(cells, *moments.lattice(), stream)
 }

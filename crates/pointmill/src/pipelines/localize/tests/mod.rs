@@ -32,7 +32,7 @@ fn moments(drive: &Drive) -> NdtMoments {
 }
 
 fn grid(moments: &NdtMoments, device: &Device) -> NdtGrid {
-    NdtGrid::from_cells(moments.finish(&NdtParams::default()).unwrap(), 2.0, &device.stream().unwrap()).unwrap()
+    NdtGrid::from_cells(moments.finish(&NdtParams::default()).unwrap(), *moments.lattice(), &device.stream().unwrap()).unwrap()
 }
 
 fn localizer(moments: &NdtMoments, params: &LocalizerParams, device: &Device) -> Localizer {
