@@ -3,7 +3,7 @@
 use super::align::registration;
 use super::moments::check_origin;
 use super::near::Near;
-use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
+use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtRegularization, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
 use crate::{Argument, Error, Pose, Result, Rows, memory};
@@ -238,10 +238,13 @@ impl NdtGrid {
         params: &NdtAlignParams,
     ) -> Result<Vec<NdtRegistration>> {
         let scan = scan.into();
-        let limits = params.limits(scan.len())?;
+        params.validate()?;
         guesses.iter().try_for_each(|guess| check_pose(Argument::Guess, guess))?;
         scan.check_points(Argument::Scan, &self.stream)?;
         let (scan, origins) = self.local(scan);
+        let held = |held: NdtRegularization| NdtRegularization { base: about(&held.base, origins), ..held };
+        let limits =
+            NdtAlignParams { regularization: params.regularization.map(held), ..*params }.limits(scan.len())?;
         let local = |guess: &Pose| NdtAlignment::new(&about(guess, origins).xyzrpy());
         let mut alignments = memory::collect(guesses.iter().map(local))?;
         match &self.place {

@@ -32,7 +32,8 @@ fn moments(drive: &Drive) -> NdtMoments {
 }
 
 fn grid(moments: &NdtMoments, device: &Device) -> NdtGrid {
-    NdtGrid::from_cells(moments.finish(&NdtParams::default()).unwrap(), *moments.lattice(), &device.stream().unwrap()).unwrap()
+    NdtGrid::from_cells(moments.finish(&NdtParams::default()).unwrap(), *moments.lattice(), &device.stream().unwrap())
+        .unwrap()
 }
 
 fn localizer(moments: &NdtMoments, params: &LocalizerParams, device: &Device) -> Localizer {
