@@ -65,7 +65,7 @@ fn spread(places: &[Pose], weights: &[f64]) -> Square<2> {
     for (place, weight) in places.iter().zip(weights) {
         let t = place.translation();
         let d = [t[0] - mean[0], t[1] - mean[1]];
-        (0..4).for_each(|k| out[k / 2][k % 2] += weight * d[k / 2] * d[k % 2]);
+        (0..4).for_each(|k| out[k / 2][k % 2] += weight * (d[k / 2] * d[k % 2]));
     }
     out
 }

@@ -1,4 +1,4 @@
-//! How often a search is right, and how often it is wrong and says that it is right: printed, with the time.
+//! How often a search is right, and how often it is wrong and says that it is right: printed, with the time. On the GPU where `POINTMILL_TEST_GPU` is set.
 
 use super::*;
 use crate::testing::Random;
@@ -8,12 +8,16 @@ fn of(name: &str, or: usize) -> usize {
     std::env::var(name).map_or(or, |n| n.parse().unwrap())
 }
 
+fn device() -> Device {
+    crate::testing::gpu().unwrap_or_else(Device::cpu)
+}
+
 /// The drives that are measured on, with their maps.
 fn drives() -> impl Iterator<Item = (Scene, Drive, Arc<NdtGrid>)> {
     let (seed, sweeps) = (of("SEED", 1) as u64, of("SWEEPS", 100));
     [Scene::Street, Scene::Loop].into_iter().map(move |scene| {
         let drive = Drive::new(DriveParams { scene, seed, sweeps, azimuth_steps: 1000, ..DriveParams::default() });
-        let grid = Arc::new(grid(&moments(&drive), &Device::cpu()));
+        let grid = Arc::new(grid(&moments(&drive), &device()));
         (scene, drive, grid)
     })
 }
@@ -27,7 +31,7 @@ fn is_right(truth: &Pose, pose: &Pose) -> bool {
 #[test]
 #[ignore = "takes minutes; STARTS, SEED and SWEEPS set how many"]
 fn measure_starts() {
-    let (starts, cpu) = (of("STARTS", 20), Device::cpu().stream().unwrap());
+    let (starts, cpu) = (of("STARTS", 20), device().stream().unwrap());
     for (scene, drive, grid) in drives() {
         let mut random = Random(of("SEED", 1) as u64);
         let (mut found, mut first, mut false_fixes, mut ms) = (0, 0, 0, Vec::new());
@@ -72,7 +76,7 @@ fn measure_wrong_guesses() {
     for (scene, drive, grid) in drives() {
         let mut random = Random(of("SEED", 1) as u64);
         let params = LocalizerParams::default();
-        let mut localizer = Localizer::new(&Device::cpu().stream().unwrap(), grid, &params).unwrap();
+        let mut localizer = Localizer::new(&device().stream().unwrap(), grid, &params).unwrap();
         let (mut fixes, mut false_fixes) = (0, 0);
         for _ in 0..starts {
             let i = 2 * random.below(drive.len() as u64 / 2 - 1) as usize + 1;
@@ -98,7 +102,7 @@ fn measure_coverage() {
     for (scene, drive, grid) in drives() {
         for method in CovarianceMethod::ALL {
             let params = LocalizerParams { covariance: *method, ..LocalizerParams::default() };
-            let mut localizer = Localizer::new(&Device::cpu().stream().unwrap(), Arc::clone(&grid), &params).unwrap();
+            let mut localizer = Localizer::new(&device().stream().unwrap(), Arc::clone(&grid), &params).unwrap();
             let mut random = Random(of("SEED", 1) as u64);
             let (mut fixes, mut covered, mut squares, mut sigmas, mut ms) = (0usize, [0; 6], [0.0; 6], [0.0; 6], 0.0);
             let trials = if *method == CovarianceMethod::MultiNdt { trials / 8 } else { trials };
