@@ -167,7 +167,9 @@ impl Inputs {
             Source::File(path) => read(path, &self.options),
             Source::Stdin => read_stdin(&self.options),
             Source::Cloud(BagCloud { bag, topic, number }) => {
-                Ok(bag.cloud(&bag.topics()[*topic], *number)?.scan.about(origin))
+                let scan = bag.cloud(&bag.topics()[*topic], *number)?.scan;
+                let scan = if let Some(area) = self.options.area { scan.within(area) } else { scan };
+                Ok(scan.about(origin))
             }
             Source::Nothing(e) => Err(again(e)),
             Source::Sweep(i) => Ok(Scan::from(self.drive().sweep(*i)).about(origin)),
