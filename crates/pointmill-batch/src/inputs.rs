@@ -176,7 +176,8 @@ impl Inputs {
             Source::Stdin => read_stdin(&self.options)?,
             Source::Cloud(BagCloud { bag, topic, number }) => {
                 let cloud = bag.cloud(&bag.topics()[*topic], *number)?;
-                return Ok((cloud.scan.about(origin), Some(cloud.stamp_ns as f64 / 1e9)));
+                let scan = if let Some(area) = self.options.area { cloud.scan.within(area) } else { cloud.scan };
+                return Ok((scan.about(origin), Some(cloud.stamp_ns as f64 / 1e9)));
             }
             Source::Nothing(e) => return Err(again(e)),
             Source::Sweep(i) => Scan::from(self.drive().sweep(*i)).about(origin),

@@ -72,6 +72,8 @@ pub(crate) struct Bounds {
     pub(crate) scan: Option<usize>,
     /// The topic of a bag.
     pub(crate) topic: Option<String>,
+    /// The part of the plane that is wanted; readers may leave out what is outside.
+    pub(crate) area: Option<[f64; 4]>,
     /// Whether the whole records of a damaged file are read.
     pub(crate) salvage: bool,
     pub(crate) limits: Limits,

@@ -4,6 +4,7 @@ use crate::dataset::Dataset;
 use crate::error::{Detail, IoError};
 use crate::format::{Format, Reader, detect};
 use crate::limits::{Bounds, Limits};
+use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::source::{Source, open};
 use pointmill_core::LocalOrigin;
@@ -34,6 +35,9 @@ pub struct ReadOptions {
     /// default a file is read whole or not at all. It holds for raw rows, binary PLY and PCD, and LAS that is not compressed, of which it also
     /// passes over variable length records that are not as many as the header says.
     pub salvage: bool,
+    /// The part of the plane whose points are read: smallest x and y, largest x and y in metres, inclusive; by default all points. Of a COPC file
+    /// only the nodes that meet it are unpacked. Points outside, and those that are not finite, are left out with their times.
+    pub area: Option<[f64; 4]>,
     /// The origin that the points of the cloud are about, by default none; see [`Scan::about`]. The command and the Python package ask for
     /// [`LocalOrigin::Auto`].
     pub origin: LocalOrigin,
@@ -88,7 +92,17 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
         }
         Reader::Seek(read) => read(path, &mut BufReader::new(file), &bounds)?,
     };
-    Ok(Scan::new(rows, path, format)?.about(options.origin))
+    scan(rows, path, format, options)
+}
+
+/// The scan of rows, as the options ask for it.
+fn scan(rows: Rows, path: &Path, format: Format, options: &ReadOptions) -> Result<Scan, IoError> {
+    let scan = Scan::new(rows, path, format)?;
+    Ok(match options.area {
+        Some(area) => scan.within(area),
+        None => scan,
+    }
+    .about(options.origin))
 }
 
 /// The format that is asked for, by itself or by a data set.
@@ -110,6 +124,12 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
         let found = format!("{origin:?}");
         return Err(IoError::InvalidArgument(Detail::new(path, "origin", "three finite numbers", found)));
     }
+    if let Some([x0, y0, x1, y1]) = options.area
+        && !(x0 <= x1 && y0 <= y1)
+    {
+        let found = format!("{x0}, {y0}, {x1}, {y1}");
+        return Err(IoError::InvalidArgument(Detail::new(path, "area", "x0 <= x1 and y0 <= y1", found)));
+    }
     if options.topic.is_some() && format != Format::Mcap {
         return refuse("topic", "an MCAP bag, which alone has topics");
     }
@@ -121,7 +141,14 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
         }
     };
     let (scan, topic) = (options.scan, options.topic.clone());
-    Ok(Bounds { names, scan, topic, salvage: options.salvage, ..Bounds::new(path, columns, &options.limits)? })
+    Ok(Bounds {
+        names,
+        scan,
+        topic,
+        salvage: options.salvage,
+        area: options.area,
+        ..Bounds::new(path, columns, &options.limits)?
+    })
 }
 
 /// Reads the cloud in a stream, such as the standard input; `name` stands for the file's name, in finding the format and in
@@ -169,5 +196,5 @@ fn read_stream(reader: &mut dyn Read, path: &Path, options: &ReadOptions) -> Res
             read(path, &mut Cursor::new(bytes), &Bounds { limits, ..bounds })?
         }
     };
-    Ok(Scan::new(rows, path, format)?.about(options.origin))
+    scan(rows, path, format, options)
 }

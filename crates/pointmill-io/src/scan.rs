@@ -198,12 +198,33 @@ impl Scan {
     /// ```
     #[must_use]
     pub fn without_zeros(self) -> (Self, usize) {
+        self.retain(|p| p != [0.0; 3])
+    }
+
+    /// The points in a part of the plane: smallest x and y, largest x and y in metres, inclusive.
+    #[must_use]
+    pub fn within(self, [x0, y0, x1, y1]: [f64; 4]) -> Self {
+        let inside = |[x, y, z]: [f64; 3]| (x0..=x1).contains(&x) && (y0..=y1).contains(&y) && z.is_finite();
+        let (mut scan, left_out) = self.retain(inside);
+        if left_out > 0 {
+            // What was counted over all points.
+            let counts = |w: &Warning| matches!(w, Warning::NonFinite { .. } | Warning::NoFinitePoint { .. });
+            scan.warnings.retain(|warning| !counts(warning));
+            if scan.cloud.is_empty() {
+                scan.warnings.push(Warning::Empty);
+            }
+        }
+        scan
+    }
+
+    /// The points that are wanted, with every bit, and how many are not.
+    fn retain(self, wanted: impl Fn([f64; 3]) -> bool) -> (Self, usize) {
         let is_kept: Vec<bool> = match &self.xyz_f64 {
-            Some(xyz) => xyz.chunks_exact(3).map(|p| p != [0.0; 3]).collect(),
-            None => self.cloud.points().iter_xyz().map(|p| p != [0.0; 3]).collect(),
+            Some(xyz) => xyz.as_chunks().0.iter().map(|p| wanted(*p)).collect(),
+            None => self.cloud.points().iter_xyz().map(|p| wanted(p.map(f64::from))).collect(),
         };
-        let zeros = is_kept.iter().filter(|kept| !**kept).count();
-        if zeros == 0 {
+        let left_out = is_kept.iter().filter(|kept| !**kept).count();
+        if left_out == 0 {
             return (self, 0);
         }
         let (columns, origin) = (self.cloud.columns(), self.cloud.origin());
@@ -220,7 +241,7 @@ impl Scan {
         }
         let Self { format, fields, warnings, .. } = self;
         let cloud = cloud.expect("rows as wide as before").with_origin(origin);
-        (Self { cloud, format, fields, xyz_f64, warnings, exact_times }, zeros)
+        (Self { cloud, format, fields, xyz_f64, warnings, exact_times }, left_out)
     }
 
     /// The warnings that hold for a file of this scan in a format: where it keeps the coordinates as `f64`, their cast is none of them.

@@ -51,6 +51,12 @@ pub fn parse_places<const N: usize>(text: &str) -> Result<[f64; N], String> {
     parse_values(text, "number")
 }
 
+/// A part of the plane: x0, y0, x1, y1.
+pub(super) fn parse_area(text: &str) -> Result<[f64; 4], String> {
+    let area @ [x0, y0, x1, y1] = parse_values(text, "number")?;
+    if x0 <= x1 && y0 <= y1 { Ok(area) } else { Err("expected X0,Y0,X1,Y1 with X0 <= X1 and Y0 <= Y1".into()) }
+}
+
 /// A range: six numbers, or `auto`, which is none.
 pub fn parse_range(text: &str) -> Result<Range, String> {
     if text == "auto" {

@@ -1,6 +1,6 @@
 //! Flags of commands that read files.
 
-use super::parse::{names, parse_bytes};
+use super::parse::{names, parse_area, parse_bytes};
 use clap::Args;
 use pointmill_io::{Dataset, Format, Limits, LocalOrigin, ReadOptions};
 
@@ -20,6 +20,9 @@ pub struct ReadArgs {
     /// Origin to subtract from the coordinates of all inputs before they become f32. auto: none if no coordinate of the first input moves by 1 mm or more, else the corner of the square kilometre in which it begins. Ranges, boxes and other places that flags give are global with auto, and relative to the origin if X,Y,Z is given. Poses are always global
     #[arg(long, value_name = "auto|none|X,Y,Z", default_value = "auto", allow_hyphen_values = true)]
     pub local_origin: LocalOrigin,
+    /// Read only the points with X0 <= x <= X1 and Y0 <= y <= Y1, in global coordinates. Of COPC only the nodes that meet this part are unpacked
+    #[arg(long, value_name = "X0,Y0,X1,Y1", allow_hyphen_values = true, value_parser = parse_area)]
+    pub bounds: Option<[f64; 4]>,
     /// Read the whole points before the cut of inputs that were cut: raw rows, binary PLY and PCD, uncompressed LAS
     #[arg(long)]
     pub salvage: bool,
@@ -59,6 +62,7 @@ impl ReadArgs {
             scan: self.scan_number,
             topic: self.topic.clone(),
             salvage: self.salvage,
+            area: self.bounds,
             origin: self.local_origin,
             limits: self.limits(),
         }

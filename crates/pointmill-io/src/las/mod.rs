@@ -27,6 +27,7 @@ use crate::source::Source;
 use crate::window::{WINDOW, Window};
 use header::Header;
 use points::Points;
+use vlr::Records;
 
 /// The first bytes of every LAS and LAZ file.
 pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
@@ -35,10 +36,10 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut window = Window::new(source);
     let header = Header::read(&mut window, bounds.salvage)?;
-    let packing = vlr::read(&mut window, &header, bounds.salvage)?;
+    let records = vlr::read(&mut window, &header, bounds.salvage)?;
     let mut points = Points::new(window.source(), bounds, &header)?;
     if header.compressed {
-        return compressed(&mut window, bounds, &header, packing, points);
+        return compressed(&mut window, bounds, &header, records, points);
     }
     // Check the limits before memory for the points is allocated.
     let size = u128::from(header.points) * header.record as u128;
@@ -76,20 +77,14 @@ fn compressed(
     window: &mut Window<'_, '_>,
     bounds: &Bounds,
     header: &Header,
-    packing: Option<Vec<u8>>,
+    records: Records,
     points: Points<'_>,
 ) -> Result<Rows, IoError> {
-    laz::read_rows(window, bounds, header, packing, points)
+    laz::read_rows(window, bounds, header, records, points)
 }
 
 #[cfg(not(feature = "laz"))]
-fn compressed(
-    window: &mut Window<'_, '_>,
-    _: &Bounds,
-    _: &Header,
-    _: Option<Vec<u8>>,
-    _: Points<'_>,
-) -> Result<Rows, IoError> {
+fn compressed(window: &mut Window<'_, '_>, _: &Bounds, _: &Header, _: Records, _: Points<'_>) -> Result<Rows, IoError> {
     let wanted = "points that are not compressed, or a build with the feature `laz`";
     Err(IoError::UnsupportedFormat(window.detail("point format", wanted, "LAZ")))
 }

@@ -8,11 +8,23 @@ use crate::window::Window;
 /// User id and record id of the record that describes the compression of the points.
 const PACKING: (&[u8], u16) = (b"laszip encoded", 22204);
 
-/// Skips the records before the points. Returns the data of the record about compression, if it exists and the points are compressed.
+/// User id and record id of the record about the octree of a COPC file.
+const OCTREE: (&[u8], u16) = (b"copc", 1);
+
+/// The data of the records that are read.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// About compression.
+    pub(super) packing: Option<Vec<u8>>,
+    /// About the octree of a COPC file.
+    pub(super) octree: Option<Vec<u8>>,
+}
+
+/// Skips the records before the points. Returns the data of those about compression and the octree, if they exist and the points are compressed.
 /// If `salvage`, bytes that are no record before uncompressed points are skipped.
-pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) -> Result<Option<Vec<u8>>, IoError> {
+pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) -> Result<Records, IoError> {
     let salvage = salvage && !header.compressed;
-    let mut packing = None;
+    let mut records = Records::default();
     for i in 0..header.vlrs {
         let told = |field: &str| format!("variable length record {i}: {field}");
         // The bytes before the points. The header check has ensured that they are in the file.
@@ -27,7 +39,8 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) 
         }
         let head = window.at(&taken);
         let user = head[2..18].split(|&b| b == 0).next().unwrap_or_default();
-        let about_packing = (user, u16_at(head, 18)) == PACKING;
+        let kind = (user, u16_at(head, 18));
+        let (about_packing, about_octree) = (kind == PACKING, kind == OCTREE);
         let length = u16_at(head, 20);
         let room = room - VLR_HEAD as u64;
         if u64::from(length) > room {
@@ -41,9 +54,12 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) 
         window.bytes(VLR_HEAD)?;
         if about_packing && header.compressed {
             let taken = window.bytes(usize::from(length))?;
-            if packing.replace(window.at(&taken).to_vec()).is_some() {
+            if records.packing.replace(window.at(&taken).to_vec()).is_some() {
                 return Err(IoError::BadHeader(window.detail(&told("kind"), "one about compression", "a second")));
             }
+        } else if about_octree && header.compressed && records.octree.is_none() {
+            let taken = window.bytes(usize::from(length))?;
+            records.octree = Some(window.at(&taken).to_vec());
         } else {
             window.skip(u64::from(length))?;
         }
@@ -55,7 +71,7 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) 
         let wanted = format!("at most {}, the file's length", window.position());
         return Err(IoError::Truncated(window.detail("offset to point data", wanted, header.offset.to_string())));
     }
-    Ok(packing)
+    Ok(records)
 }
 
 /// Skips the extended records. The points end at `end`, where the window is. Returns the number of bytes that belong to no record.

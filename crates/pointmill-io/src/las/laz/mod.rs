@@ -10,6 +10,7 @@ mod chunk;
 mod fields;
 mod gps;
 mod guard;
+mod octree;
 mod packing;
 mod point14;
 mod table;
@@ -22,7 +23,7 @@ pub use guard::hush_decoder_panics;
 
 use super::header::Header;
 use super::points::Points;
-use super::vlr;
+use super::vlr::{self, Records};
 use crate::error::IoError;
 use crate::limits::Bounds;
 use crate::rows::Rows;
@@ -43,10 +44,10 @@ pub(super) fn read_rows(
     window: &mut Window<'_, '_>,
     bounds: &Bounds,
     header: &Header,
-    packing: Option<Vec<u8>>,
+    records: Records,
     mut points: Points<'_>,
 ) -> Result<Rows, IoError> {
-    let Some(packing) = packing else {
+    let Some(packing) = records.packing else {
         let wanted = "one of `laszip encoded`, 22204, about compression";
         return Err(IoError::MissingField(window.detail("variable length records", wanted, "none")));
     };
@@ -58,7 +59,10 @@ pub(super) fn read_rows(
     let growth = FREE_UNPACKED.max((header.offset + bytes.len() as u64).saturating_mul(MAX_GROWTH));
     let detail = |wanted, found| window.detail("data unpacked", wanted, found);
     bounds.limits.check_decoded(detail, unpacked, growth, "16 MiB or 64 times the file")?;
-    let chunks = table::read(window, header, &packing, &bytes)?;
+    let mut chunks = table::read(window, header, &packing, &bytes)?;
+    if let (Some(area), Some(octree)) = (bounds.area, &records.octree) {
+        octree::retain(octree, header.offset, &bytes, area, &mut chunks.entries);
+    }
     // Otherwise memory is allocated while points are decoded.
     if unpacked / LIKELY_GROWTH <= bytes.len() as u64 {
         threads::read(window, &packing, &chunks.entries, &bytes, &mut points)?;
