@@ -17,7 +17,7 @@ ray = pytest.importorskip("ray")
 
 import pointmill  # noqa: E402
 from pointmill import ndt  # noqa: E402
-from pointmill.ray import build_ndt, voxelize  # noqa: E402
+from pointmill.ray import build_ndt, localize, voxelize  # noqa: E402
 
 TILES = 24
 # Kills of a driver, and of a worker: more with POINTMILL_TEST_KILLS.
@@ -233,3 +233,36 @@ def test_voxels_of_many_files(cluster, drive):
     with np.load(drive / "voxels" / "6.npz") as found:
         np.testing.assert_array_equal(found["coords"], wanted.coords)
         np.testing.assert_array_equal(found["voxels"], wanted.voxels)
+
+
+def test_drives_are_localized_as_in_one_process(cluster, drive):
+    """A corner of a room as the map; two drives through it, one with a scan that cannot be read, and one that is not there."""
+    side = np.arange(0, 20, 0.15)
+    a, b = (axis.ravel() for axis in np.meshgrid(side, side))
+    o = np.zeros_like(a)
+    room = np.concatenate([np.stack(wall, 1) for wall in ((a, b, o), (o, a, b), (a, o, b))])
+    blocks = ndt.BlockMap(drive / "room", resolution=2.0, block=8.0)
+    blocks.add("room", room)
+    for block in blocks.blocks:
+        blocks.merge(block)
+    blocks.finish()
+    params = {"region": [4.0, 4.0, 6.0, 6.0], "sensor_height": 1.5, "min_nvtl": 0.5}
+    poses = {}
+    for name, seed in (("east", 1), ("west", 2)):
+        (drive / name).mkdir()
+        localizer, poses[name] = pointmill.Localizer(blocks.grid(), **params), []
+        for scan in range(3):
+            points = np.random.default_rng(seed + scan).permutation(room)[:4000] - [5 + 0.2 * scan, 5, 1.5]
+            np.save(drive / name / f"{scan}.npy", points)
+            poses[name].append(localizer.push(points).map_from_sensor)
+    (drive / "west" / "2.npy").write_bytes(b"no cloud")
+    localizer = pointmill.Localizer(blocks.grid(), **params)
+    poses["west"] = [localizer.push(np.load(drive / "west" / f"{i}.npy") if i < 2 else np.empty((0, 3))).map_from_sensor for i in range(3)]
+    rows = localize([drive / "east", drive / "west", drive / "none"], map=drive / "room", out=drive / "found", concurrency=1, **params).take_all()
+    rows = {os.path.basename(row["path"]): row for row in rows}
+    assert {name: (row["status"], row["scans"]) for name, row in rows.items()} == {"east": ("done", 3), "west": ("done", 3), "none": ("failed", 0)}
+    assert "2.npy" in rows["west"]["error"] and rows["east"]["error"] is None
+    assert rows["east"]["fixes"] >= 1
+    for name in ("east", "west"):
+        found, _ = pointmill.read_poses(drive / "found" / f"{name}.txt")
+        np.testing.assert_array_equal(found, np.array(poses[name]))

@@ -136,6 +136,9 @@ impl<'a> Asked<'a> {
         if self.moved == f64::INFINITY {
             return Ok(self.moved);
         }
+        if self.moved.is_infinite() {
+            return Ok(self.moved);
+        }
         let mut reach = 0.0f64;
         for scan in scans {
             interrupt::check()?;

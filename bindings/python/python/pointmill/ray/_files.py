@@ -6,7 +6,6 @@ import shutil
 import tempfile
 
 import fsspec
-from fsspec.implementations.local import LocalFileSystem
 
 import pointmill
 
@@ -83,4 +82,17 @@ def state_of(path, how):
     return f"{info.get('size')} bytes, {version}, {how}" if version else ""
 
 
-__all__ = ["Local", "LocalFileSystem", "filesystem", "find", "is_remote", "natural", "state_of"]
+def put(copy, path):
+    """Write a file whole or not at all, from a copy on this machine."""
+    if is_remote(path):
+        fs, root = filesystem(path)
+        fs.put_file(copy, root)
+        return
+    unfinished = f"{path}.{os.getpid()}.tmp"
+    try:
+        shutil.copyfile(copy, unfinished)
+        os.replace(unfinished, path)
+    except BaseException:
+        if os.path.exists(unfinished):
+            os.remove(unfinished)
+        raise

@@ -6,14 +6,29 @@ import shutil
 import tempfile
 import weakref
 
-from pointmill.ndt import BlockMap
+from pointmill.ndt import BlockMap, Grid
 
-from ._files import filesystem, is_remote
+from ._files import Local, filesystem, is_remote
 
 
 def open_map(path, settings, device="cpu"):
     """The map in a folder; one that is remote keeps the files that it works on in a folder of this machine."""
     return RemoteMap(path, settings, device) if is_remote(path) else BlockMap(path, **settings, device=device)
+
+
+def fetch_map(path, like):
+    """The whole grid of a map by blocks or of a file, on the device of an array."""
+    if path.endswith(".npz"):
+        with Local(path) as local:
+            return Grid.load(local, like=like)
+    if not is_remote(path):
+        return BlockMap(path).grid(like=like)
+    fs, root = filesystem(path)
+    with tempfile.TemporaryDirectory(prefix="pointmill-map-") as folder:
+        for name in [entry["name"] for entry in fs.ls(root, detail=True) if entry["type"] == "file"]:
+            if name.endswith((".npz", "map.json")):
+                fs.get_file(name, os.path.join(folder, os.path.basename(name)))
+        return BlockMap(folder).grid(like=like)
 
 
 class RemoteMap:

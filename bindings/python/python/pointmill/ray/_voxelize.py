@@ -1,14 +1,14 @@
 """Voxels of many clouds, made by a cluster."""
 
-import io
 import os
+import tempfile
 
 import numpy as np
 import pyarrow as pa
 
 import pointmill
 
-from ._files import Local, filesystem, find, is_remote
+from ._files import Local, find, is_remote, put
 from ._pool import run
 
 ROW = pa.schema([("path", pa.string()), ("status", pa.string()), ("points", pa.int64()), ("error", pa.string()), ("out", pa.string())])
@@ -70,26 +70,9 @@ def _one(item, read, params, num_gpus):
         return {**row, "error": str(error)}
     arrays = {name: getattr(voxels, name, None) for name in ARRAYS}
     arrays = {name: a.cpu().numpy() if hasattr(a, "cpu") else np.asarray(a) for name, a in arrays.items() if a is not None}
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    _write(item["out"], buffer.getvalue())
+    with tempfile.TemporaryDirectory() as folder:
+        copy = os.path.join(folder, "voxels.npz")
+        np.savez(copy, **arrays)
+        put(copy, item["out"])
     return {**row, "status": "done", "points": len(points), "error": None, "out": item["out"]}
 
-
-def _write(path, content):
-    """Write a file whole or not at all."""
-    if is_remote(path):
-        fs, root = filesystem(path)
-        fs.pipe_file(root, content)
-        return
-    unfinished = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(unfinished, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.remove(unfinished)
-        raise
