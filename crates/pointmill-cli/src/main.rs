@@ -3,39 +3,29 @@
 //! Arguments go to the library, results to the printer; no algorithm and no file format is implemented here. Results are printed on stdout, everything about them on
 //! stderr. Exit codes: [`failure::Failure`]. JSON lines: [`json`].
 //!
-//! Imports go one way: commands use [`batch`], which uses [`inputs`], [`outputs`] and [`flags`], which use the small modules of the root.
+//! Each command has a folder or a file. What all commands share is the crate `pointmill-batch`; no command imports another.
 #![forbid(unsafe_code)]
 
-mod batch;
 mod bench;
 mod cli;
 mod convert;
-mod device;
 mod devices;
 mod evaluate;
-mod failure;
-mod flags;
 mod icp;
 mod info;
-mod inputs;
-mod interrupt;
-mod json;
 mod ndt;
 mod odometry;
-mod outputs;
-mod picture;
-mod pose;
-mod printer;
 mod roi_pool;
-mod say;
 #[cfg(test)]
 #[path = "../tests/unit/schema.rs"]
 mod schema;
 mod soak;
-mod stats;
 mod synth;
-mod text;
 mod voxelize;
+
+use pointmill_batch::{
+    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, say, stats, text,
+};
 
 use clap::{CommandFactory, FromArgMatches};
 use cli::Cli;

@@ -138,6 +138,7 @@ impl<'h> Points<'h> {
 
     /// All rows at once, as parts of so many each that `work` fills, on any thread; the sum of what it returns for each is the number of
     /// points outside the box.
+    #[cfg(feature = "laz")]
     pub(super) fn in_parts<E>(
         &mut self,
         source: &Source<'_>,

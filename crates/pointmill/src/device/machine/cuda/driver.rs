@@ -21,7 +21,8 @@ static USER: AtomicUsize = AtomicUsize::new(0);
 /// Makes this process the one that uses the driver, if there is a driver and no parent has used it. Later calls of this process cost one load: looking for the library takes
 /// microseconds, and every array of a caller's stream asks.
 pub(super) fn use_driver(device: impl Display) -> Result<()> {
-    let unavailable = |reason: &str| Err(Error::DeviceUnavailable { device: device.to_string(), reason: reason.into() });
+    let unavailable =
+        |reason: &str| Err(Error::DeviceUnavailable { device: device.to_string(), reason: reason.into() });
     // SAFETY: only tries to open the driver's library.
     if USER.load(Ordering::Acquire) == 0 && !unsafe { sys::is_culib_present() } {
         return unavailable("no NVIDIA driver (libcuda) on this machine");

@@ -1,0 +1,201 @@
+//! A command that works through inputs, and how it is run.
+
+use super::engine::Batch;
+use super::ledger::Ledger;
+use super::table::{Cell, Table};
+use super::trouble::Trouble;
+use crate::failure::Failure;
+use crate::flags::{BatchArgs, WorkArgs};
+use crate::inputs::Source;
+use crate::json::{Begin, Counts, FileFrame, Frame, Run, Summary, SummaryCpu};
+use crate::printer::Printer;
+use crate::say;
+use crate::stats::Times;
+use crate::text::shown;
+use pointmill::Device;
+use serde::Serialize;
+use std::path::Path;
+
+/// What a command does with one input, and how it reports it.
+pub trait Command: Sync {
+    /// What works on one input at a time, with memory that it keeps.
+    type Lane: Send;
+    /// The fields of the command in a `frame`.
+    type Row: Serialize + Send;
+    /// The fields of the command in the `summary`.
+    type Totals: Serialize + Default;
+    /// What an input is called in messages.
+    const INPUT: &'static str = "input";
+    /// Whether a device works on each input. Else its `frame` has no device, no time on it and no CPU beside it.
+    const ON_DEVICE: bool = true;
+
+    /// Makes a lane; each job has one.
+    fn lane(&self) -> Result<Self::Lane, Failure>;
+
+    /// Does one input, from reading to writing.
+    fn one(&self, lane: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Self::Row>, Trouble>;
+
+    /// Whether a run that resumes can keep the input. An answer that is "no" is given again.
+    fn settled(&self, _: &Frame<Self::Row>) -> bool {
+        true
+    }
+
+    /// Adds an input to the totals. Inputs come in their order.
+    ///
+    /// # Errors
+    /// An input that does not go with those before it ends the command.
+    fn add(&self, totals: &mut Self::Totals, frame: &mut Frame<Self::Row>) -> Result<(), Failure>;
+
+    /// The cells of an input in the table for people, and in the log.
+    fn cells(&self, frame: &Frame<Self::Row>) -> Vec<Cell>;
+
+    /// The lines of an input for people; `None` for a line of the table. `alone` is true if there is no other input.
+    fn detail(&self, _: &Frame<Self::Row>, alone: bool) -> Option<Vec<String>> {
+        let _ = alone;
+        None
+    }
+
+    /// Does what all inputs are needed for. Returns whether the CPU beside the device had the same result.
+    fn finish(&self, _: &mut Self::Totals, _: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
+        Ok(true)
+    }
+
+    /// The last lines for people.
+    fn lines(&self, summary: &Summary<Self::Totals>) -> Vec<String>;
+
+    /// Whether the answer is "yes", where inputs can be done without an answer.
+    fn verdict(&self, _: &Summary<Self::Totals>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// A warning for people.
+    fn warning(&self, frame: &Frame<Self::Row>, warning: &str) -> String {
+        format!("{}: {warning}", frame.input)
+    }
+}
+
+/// The inputs of a run, and where its outputs go.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The name of the command.
+    pub name: &'static str,
+    /// The device, for a command that uses one.
+    pub device: Option<&'a Device>,
+    /// The inputs, in their order.
+    pub sources: &'a [Source],
+    /// The number of lanes, and what a failed input ends.
+    pub batch: BatchArgs,
+    /// Whether every input has a line.
+    pub verbose: bool,
+    /// What is done already, if outputs go to a folder.
+    pub ledger: Option<Ledger>,
+    /// The value of `--out`.
+    pub out: Option<&'a Path>,
+    /// The value of `--visualize`.
+    pub picture: Option<&'a Path>,
+    /// Whether there are outputs beside `out` and `picture`.
+    pub writes: bool,
+}
+
+/// What ends a command whose inputs were done, of which only some converged; `status` is the reason of the last one.
+pub fn not_converged(counts: Counts, converged: usize, status: &str, input: &str) -> Result<(), Failure> {
+    match counts.done - converged {
+        0 => Ok(()),
+        _ if counts.inputs == 1 => Err(Failure::No(format!("not converged: {status}"))),
+        lost => Err(Failure::No(format!("not converged: {lost} of {} {input}(s)", counts.done))),
+    }
+}
+
+/// Logs what was done of an input.
+fn log<R>(frame: &Frame<R>, cells: &[Cell]) {
+    let cells = cells.iter().map(|(title, text)| format!("{title} {}", text.trim()));
+    let times = [
+        Some(format!("read {} ms", frame.read_ms)),
+        frame.device.as_ref().zip(frame.ms).map(|(device, ms)| format!("{device} {ms} ms")),
+        frame.write_ms.map(|ms| format!("written {ms} ms")),
+    ];
+    let done: Vec<_> = cells.chain(times.into_iter().flatten()).collect();
+    tracing::info!("{}: {}", frame.input, done.join(", "));
+}
+
+impl<'a> Job<'a> {
+    /// A job without outputs, for a command that uses no device.
+    pub const fn new(name: &'static str, sources: &'a [Source], batch: BatchArgs) -> Self {
+        let (device, ledger, out, picture) = (None, None, None, None);
+        Self { name, device, sources, batch, verbose: false, ledger, out, picture, writes: false }
+    }
+
+    /// A job without outputs, for an operator on a device.
+    pub fn on(device: &'a Device, name: &'static str, sources: &'a [Source], work: &WorkArgs) -> Self {
+        Self { device: Some(device), verbose: work.verbose, ..Self::new(name, sources, work.batch) }
+    }
+
+    /// Prints `begin`.
+    pub fn begin(&self, of: impl Serialize, printer: &mut Printer) -> Result<(), Failure> {
+        printer.record("begin", &Begin { run: Run::new(self.name, self.device), inputs: self.sources.len(), of })
+    }
+
+    /// Does all inputs, and prints frames and summary.
+    pub fn run<C: Command>(&self, command: &C, printer: &mut Printer) -> Result<(), Failure> {
+        let &Self { sources, batch: args, .. } = self;
+        let names: Vec<_> = sources.iter().map(Source::name).collect();
+        let mut table = Table::new(&names, self.verbose);
+        let writes = self.writes || self.out.is_some() || self.picture.is_some();
+        let batch = Batch { sources, args, ledger: self.ledger.as_ref(), writes };
+        let lanes = (0..args.lanes(sources.len())).map(|_| command.lane()).collect::<Result<_, _>>()?;
+        let mut totals = C::Totals::default();
+        let (mut times, mut cpu_times) = (Vec::new(), Vec::new());
+        let (mut threads, mut different) = (0, 0);
+        let one = |lane: &mut C::Lane, index: usize, source: &Source| {
+            let frame = command.one(lane, index, source)?;
+            if tracing::enabled!(tracing::Level::INFO) {
+                log(&frame, &command.cells(&frame));
+            }
+            if let Some(ledger) = self.ledger.as_ref().filter(|_| !command.settled(&frame)) {
+                ledger.leave(index);
+            }
+            Ok(frame)
+        };
+        let ran = batch.run(lanes, printer, one, |printer, mut frame: Frame<C::Row>| {
+            command.add(&mut totals, &mut frame)?;
+            times.extend(frame.ms);
+            if let Some(cpu) = &frame.cpu {
+                threads = cpu.threads;
+                cpu_times.push(cpu.ms);
+                different += usize::from(cpu.equal == Some(false));
+            }
+            frame.warnings.iter().for_each(|warning| say::warning(command.warning(&frame, warning)));
+            if C::ON_DEVICE {
+                printer.record("frame", &frame)?;
+            } else {
+                printer.record("frame", &FileFrame::from(&frame))?;
+            }
+            let detail = command.detail(&frame, sources.len() == 1);
+            let lines = detail.unwrap_or_else(|| table.rows(&frame, command.cells(&frame)));
+            lines.iter().try_for_each(|line| printer.text(line))
+        })?;
+        let Some((lanes, counts)) = ran else { return Ok(()) };
+        let equal = command.finish(&mut totals, lanes, counts)?;
+        let ms = Times::of(&times);
+        let cpu = Times::of(&cpu_times).zip(ms.as_ref());
+        let cpu = cpu.map(|(cpu, ms)| SummaryCpu::new(threads, cpu, ms, different == 0 && equal));
+        let out = self.out.filter(|_| counts.done + counts.kept > 0).map(shown);
+        let picture = self.picture.filter(|_| counts.done > 0).map(shown);
+        let summary = Summary { run: Run::new(self.name, self.device), counts, ms, cpu, out, picture, of: totals };
+        printer.record("summary", &summary)?;
+        if counts.done > 0 {
+            let mut lines = command.lines(&summary);
+            let cpu = summary.cpu.as_ref().zip(summary.ms.as_ref());
+            lines.extend(cpu.map(|(cpu, ms)| cpu.line(ms, summary.run.device_name())));
+            lines.iter().try_for_each(|line| printer.text(line))?;
+        }
+        let (device, input) = (summary.run.device_name(), C::INPUT);
+        match (different, equal) {
+            (0, true) => {}
+            (0, false) => return Err(Failure::No(format!("{device} and the CPU differ"))),
+            (n, _) => return Err(Failure::No(format!("{device} and the CPU differ on {n} {input}(s)"))),
+        }
+        counts.verdict()?;
+        command.verdict(&summary)
+    }
+}

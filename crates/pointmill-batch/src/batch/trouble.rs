@@ -1,0 +1,111 @@
+//! An input that has no result: who is to blame, and how it is reported.
+
+use crate::failure::Failure;
+use crate::json::ErrorRecord;
+use crate::printer::Printer;
+use crate::say;
+use crate::text::shown;
+use pointmill::Error;
+use pointmill_io::{IoError, escape};
+use std::path::PathBuf;
+
+/// An input that cannot be used.
+#[derive(Debug)]
+pub struct Refused {
+    class: &'static str,
+    message: String,
+    /// The file, if the error is about one.
+    file: Option<PathBuf>,
+    /// How many bytes of the file were read, if that is known.
+    offset: Option<u64>,
+}
+
+impl Refused {
+    /// The refusal of an input that was read.
+    pub fn new(class: &'static str, name: &str, message: impl std::fmt::Display) -> Self {
+        let message = escape(&format!("{name}: {message}"));
+        Self { class, message, file: Some(name.into()), offset: None }
+    }
+
+    /// Reports the input on stderr and as a JSON line.
+    fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
+        say::error(&self.message);
+        let Self { class, message, file, offset } = self;
+        let file = file.map(|file| shown(&file));
+        let record = ErrorRecord {
+            index: Some(index),
+            input: Some(input.into()),
+            file,
+            offset,
+            class,
+            message,
+            exit_code: None,
+        };
+        printer.record("error", &record)
+    }
+}
+
+impl From<IoError> for Refused {
+    fn from(e: IoError) -> Self {
+        Self { class: e.class(), message: e.to_string(), file: Some(e.path().into()), offset: e.offset() }
+    }
+}
+
+/// Why an input has no result.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The input cannot be used, for one or more reasons. The others are still done.
+    Input(Vec<Refused>),
+    /// The command ends.
+    Fatal(Failure),
+}
+
+impl Trouble {
+    /// Decides whether an error of a call blames the input or ends the command.
+    ///
+    /// The parameters are checked before, so an error about an argument blames the input; `class` names its kind. An input for which memory is short is refused, since the device stays usable
+    /// for others.
+    pub fn blame(class: &'static str, e: Error, name: &str) -> Self {
+        match e {
+            Error::Argument { .. } => Refused::new(class, name, e).into(),
+            Error::Cloud(_) => Refused::new("ShapeMismatch", name, e).into(),
+            Error::OutOfMemory { .. } => Refused::new("OutOfMemory", name, e).into(),
+            e => Self::Fatal(e.into()),
+        }
+    }
+
+    /// Reports the reasons of an input.
+    ///
+    /// # Errors
+    /// The failure that ends the command.
+    pub fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
+        match self {
+            Self::Fatal(failure) => Err(failure),
+            Self::Input(refused) => refused.into_iter().try_for_each(|refused| refused.tell(printer, index, input)),
+        }
+    }
+}
+
+impl From<Refused> for Trouble {
+    fn from(refused: Refused) -> Self {
+        Self::Input(vec![refused])
+    }
+}
+
+impl From<IoError> for Trouble {
+    fn from(e: IoError) -> Self {
+        Self::Input(vec![e.into()])
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Fatal(failure)
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(e: Error) -> Self {
+        Self::Fatal(e.into())
+    }
+}

@@ -1,0 +1,129 @@
+//! Why a command failed, and its exit code.
+
+use pointmill::Error;
+use pointmill_io::IoError;
+use pointmill_view::ViewError;
+use std::path::{Path, PathBuf};
+
+/// What ends a command. Its message goes to stderr, its code to the shell.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// 1: a device that refuses, a result that cannot be printed.
+    #[error("{0}")]
+    Io(String),
+    /// 1: a file that cannot be written, or a setting that cannot be read.
+    #[error("{message}")]
+    File {
+        /// All of it.
+        message: String,
+        /// The file or folder.
+        file: PathBuf,
+    },
+    /// 1: too little memory on the host or on a device.
+    #[error("{0}")]
+    OutOfMemory(String),
+    /// 2: arguments that cannot be used. Nothing was done.
+    #[error("{0}")]
+    Usage(String),
+    /// 3: some inputs failed, each reported before; the rest is complete.
+    #[error("{failed} of {inputs} input(s) failed")]
+    Inputs {
+        /// How many failed.
+        failed: usize,
+        /// How many there were.
+        inputs: usize,
+    },
+    /// 4: a device asked for by name is not available.
+    #[error("{0}")]
+    NoDevice(String),
+    /// 5: the device no longer answers.
+    #[error("{0}")]
+    DeviceLost(String),
+    /// 6: the work is done, and the answer is "no".
+    #[error("{0}")]
+    No(String),
+    /// 70: a bug in this program, caught.
+    #[error("internal error: {0}; please report it")]
+    Internal(String),
+    /// 128 and the signal's number: 130 from the keyboard, 143 by `kill`.
+    #[error("{}", if *_0 == 2 { "interrupted" } else { "terminated" })]
+    Interrupted(u8),
+}
+
+impl Failure {
+    /// The code for the shell.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Io(_) | Self::File { .. } | Self::OutOfMemory(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Inputs { .. } => 3,
+            Self::NoDevice(_) => 4,
+            Self::DeviceLost(_) => 5,
+            Self::No(_) => 6,
+            Self::Internal(_) => 70,
+            Self::Interrupted(signal) => 128 + *signal,
+        }
+    }
+
+    /// The kind, for machines.
+    pub const fn class(&self) -> &'static str {
+        match self {
+            Self::Io(_) | Self::File { .. } => "Io",
+            Self::OutOfMemory(_) => "OutOfMemory",
+            Self::Usage(_) => "InvalidArgument",
+            Self::Inputs { .. } => "PartialFailure",
+            Self::NoDevice(_) => "DeviceUnavailable",
+            Self::DeviceLost(_) => "DeviceLost",
+            Self::No(_) => "No",
+            Self::Internal(_) => "Internal",
+            Self::Interrupted(_) => "Interrupted",
+        }
+    }
+
+    /// The file that the failure is about, if there is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+
+    /// A [`Failure::File`] with the message of the library that reads and writes.
+    pub fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        let told = IoError::io(path, action);
+        move |e| told(e).into()
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Self {
+        let told = e.to_string();
+        match e {
+            Error::Argument { .. } | Error::Grid(_) | Error::Cloud(_) => Self::Usage(told),
+            Error::DeviceUnavailable { .. } => Self::NoDevice(told),
+            Error::DeviceLost { .. } => Self::DeviceLost(told),
+            Error::OutOfMemory { .. } => Self::OutOfMemory(told),
+            Error::Internal { what } => Self::Internal(what),
+            _ => Self::Io(told),
+        }
+    }
+}
+
+impl From<IoError> for Failure {
+    fn from(e: IoError) -> Self {
+        match e {
+            IoError::InvalidArgument(_) => Self::Usage(e.to_string()),
+            IoError::OutOfMemory(_) => Self::OutOfMemory(e.to_string()),
+            _ => Self::File { message: e.to_string(), file: e.path().into() },
+        }
+    }
+}
+
+impl From<ViewError> for Failure {
+    fn from(e: ViewError) -> Self {
+        match e {
+            ViewError::OutOfMemory { .. } => Self::OutOfMemory(e.to_string()),
+            e => Self::Io(e.to_string()),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Flags that several commands share. This module knows no command.
+
+pub mod config;
+mod global;
+mod parse;
+mod read;
+mod work;
+
+pub use global::Global;
+pub use parse::{message, names, parse_numbers, parse_out_size, parse_voxel_size};
+pub use read::{MemoryArgs, ReadArgs};
+pub use work::{BatchArgs, ConfigArgs, OnOom, ResumeArgs, WorkArgs};

@@ -1,0 +1,67 @@
+//! Parsers of flag values.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use pointmill::UnknownName;
+use std::str::FromStr;
+
+/// One of the names of a type of the library.
+pub fn names<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = UnknownName> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
+
+/// Edge lengths: one number or three.
+pub fn parse_voxel_size(text: &str) -> Result<[f32; 3], String> {
+    parse_one_or_three(text, "number")
+}
+
+/// Numbers of voxels: one or three.
+pub fn parse_out_size(text: &str) -> Result<[u32; 3], String> {
+    parse_one_or_three(text, "whole number")
+}
+
+fn parse_one_or_three<T: FromStr + Copy>(text: &str, kind: &str) -> Result<[T; 3], String> {
+    if !text.contains(',') {
+        return parse_values(text, kind).map(|[one]| [one; 3]);
+    }
+    parse_values(text, kind).map_err(|e| e.replacen("expected 3", "expected 1 or 3", 1))
+}
+
+/// A number of bytes; K, M and G count in 1024s.
+pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift)).filter(|&n| n <= i64::MAX as u64);
+    bytes.ok_or_else(|| "expected a whole number of bytes, optionally followed by K, M or G".into())
+}
+
+/// Numbers with commas between them.
+pub fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], String> {
+    parse_values(text, "number")
+}
+
+fn parse_values<T: FromStr, const N: usize>(text: &str, kind: &str) -> Result<[T; N], String> {
+    let values: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    let expected = || if N == 1 { format!("a {kind}") } else { format!("{N} {kind}s separated by commas") };
+    let values = values.map_err(|_| format!("expected {}", expected()))?;
+    let count = values.len();
+    values.try_into().map_err(|_| format!("expected {}, got {count}", expected()))
+}
+
+/// What clap has against arguments, in one line and without the usage text.
+pub fn message(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:")).map(str::trim);
+    let message = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    message.strip_prefix("error: ").map_or_else(|| message.clone(), str::to_owned)
+}
+
+#[cfg(test)]
+#[path = "../../tests/unit/flags_parse.rs"]
+mod tests;

@@ -1,0 +1,75 @@
+//! Flags of commands that read files.
+
+use super::parse::{names, parse_bytes};
+use clap::Args;
+use pointmill_io::{Dataset, Format, Limits, ReadOptions};
+
+/// How inputs are read.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Reading")]
+pub struct ReadArgs {
+    /// Data set of the inputs, which names format and columns. A --format or --columns that it does not have is an error
+    #[arg(long, value_parser = names::<Dataset>(Dataset::NAMES))]
+    pub dataset: Option<Dataset>,
+    /// Format of the inputs. By default the file name decides: .bin is kitti, .pcd.bin is nuscenes, other formats have extensions of their own. If the name does not decide, the first bytes of the file do. bin is raw f32 rows with --columns values each
+    #[arg(long, value_parser = names::<Format>(Format::NAMES))]
+    pub format: Option<Format>,
+    /// Number of values per point in raw f32 files: by default 4, in nuscenes files 5. If given, .npy and .npz inputs must have this number of columns too
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
+    pub columns: Option<u32>,
+    /// Read the whole points before the cut of inputs that were cut: raw rows, binary PLY and PCD, uncompressed LAS
+    #[arg(long)]
+    pub salvage: bool,
+    /// Scan of an E57 file, from 0 [default: all of them]
+    #[arg(long, value_name = "N")]
+    pub scan_number: Option<usize>,
+    /// Topic of a bag [default: its only one with clouds]
+    #[arg(long, value_name = "NAME")]
+    pub topic: Option<String>,
+    /// Maximum number of bytes that a compressed input may unpack to. By default: npz and a chunk of mcap the larger of 256 MiB and 100 times the file size, laz and compressed Arrow the larger of 16 MiB and 64 times, pcd 88 times
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub max_decoded_bytes: Option<u64>,
+    /// Maximum number of points of an input. An input with more is an error
+    #[arg(long, value_name = "N", default_value = "1073741824", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub max_input_points: u64,
+    /// How much memory reading may take.
+    #[command(flatten)]
+    pub memory: MemoryArgs,
+}
+
+/// How much memory reading may take.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Reading")]
+pub struct MemoryArgs {
+    /// Maximum memory for reading one input, in bytes, or with K, M or G for 1024, 1024^2 or 1024^3 bytes
+    #[arg(long, value_name = "N[K|M|G]", default_value = "16G", value_parser = parse_bytes)]
+    max_memory: u64,
+}
+
+impl ReadArgs {
+    /// The options of the library.
+    pub fn options(&self) -> ReadOptions {
+        ReadOptions {
+            dataset: self.dataset,
+            format: self.format,
+            columns: self.columns.map(|n| n as usize),
+            scan: self.scan_number,
+            topic: self.topic.clone(),
+            salvage: self.salvage,
+            limits: self.limits(),
+        }
+    }
+
+    /// The limits of the library.
+    pub fn limits(&self) -> Limits {
+        let &Self { max_decoded_bytes, max_input_points, memory, .. } = self;
+        Limits { max_points: Some(max_input_points), max_decoded_bytes, ..memory.limits() }
+    }
+}
+
+impl MemoryArgs {
+    /// The limits of the library.
+    pub fn limits(self) -> Limits {
+        Limits { max_memory: Some(self.max_memory), ..Limits::default() }
+    }
+}

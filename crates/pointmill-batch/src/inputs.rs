@@ -1,0 +1,269 @@
+//! Inputs: files, the standard input, or the sweeps of the built-in drive.
+
+use crate::failure::Failure;
+use crate::text::shown;
+use pointmill::{Error, Rows};
+use pointmill_io::mcap::Bag;
+use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
+use pointmill_synth::{Drive, DriveParams};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The name of the standard input.
+pub const STDIN: &str = "-";
+/// The format of what is built in.
+pub const SYNTHETIC: &str = "synthetic";
+
+/// How inputs are read.
+#[derive(Debug)]
+pub struct Inputs {
+    options: ReadOptions,
+    drive: Option<Drive>,
+}
+
+/// One input.
+#[derive(Debug)]
+pub enum Source {
+    /// A file.
+    File(PathBuf),
+    /// The standard input.
+    Stdin,
+    /// A cloud of a bag.
+    Cloud(BagCloud),
+    /// A sweep of the built-in drive.
+    Sweep(usize),
+    /// The built-in street.
+    Street,
+    /// An input that fails in its turn: a folder without a cloud, a pattern without a match, or something in a folder that is no regular file.
+    Nothing(IoError),
+}
+
+/// A cloud of a bag.
+#[derive(Clone, Debug)]
+pub struct BagCloud {
+    /// The bag, which is open.
+    pub bag: Arc<Bag>,
+    /// The place of its topic.
+    topic: usize,
+    /// Its number in the topic.
+    number: usize,
+}
+
+impl Inputs {
+    /// Finds the inputs that the arguments name, each cloud of a bag as one; without an argument these are the sweeps of the built-in drive. An argument that can be no input is an error; an input that cannot be read fails in its turn.
+    pub fn find(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), Failure> {
+        let (files, inputs) = Self::find_files(args, options)?;
+        let mut sources = Vec::new();
+        for source in files {
+            match source {
+                Source::File(path) => sources.extend(clouds(path, &inputs.options)?),
+                other => sources.push(other),
+            }
+        }
+        Ok((sources, inputs))
+    }
+
+    /// The same with a bag as one input.
+    pub fn find_files(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), Failure> {
+        let mut sources = Vec::new();
+        for arg in args {
+            if !is_stdin(arg) {
+                sources.extend(files(arg)?);
+            } else if sources.iter().any(|s| matches!(s, Source::Stdin)) {
+                return Err(Failure::Usage("-: can be used for one input only".into()));
+            } else {
+                require_format(&options)?;
+                sources.push(Source::Stdin);
+            }
+        }
+        let drive = args.is_empty().then(|| Drive::new(DriveParams::default()));
+        sources.extend(drive.iter().flat_map(|drive| (0..drive.len()).map(Source::Sweep)));
+        Ok((sources, Self { options, drive }))
+    }
+
+    /// Reads the input, or makes the sweep in the frame of its sensor.
+    pub fn read(&self, source: &Source) -> Result<Scan, IoError> {
+        match source {
+            Source::File(path) => read(path, &self.options),
+            Source::Stdin => read_stdin(&self.options),
+            Source::Cloud(BagCloud { bag, topic, number }) => Ok(bag.cloud(&bag.topics()[*topic], *number)?.scan),
+            Source::Nothing(e) => Err(again(e)),
+            Source::Sweep(i) => Ok(self.drive().sweep(*i).into()),
+            Source::Street => unreachable!("the street is no cloud"),
+        }
+    }
+
+    /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A sweep of the drive is moved to the frame of its world, in `f64`.
+    pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<(Scan, usize), IoError> {
+        let mut scan = self.read(source)?;
+        if let Source::Sweep(i) = source {
+            let [x, y, z, _] = self.drive().world_from_sensor(*i);
+            let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
+            let points = scan.cloud.points().iter_xyz().map(|p| p.map(f64::from));
+            scan.xyz_f64 = Some(points.flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
+        }
+        Ok(if drop_zeros { scan.without_zeros() } else { (scan, 0) })
+    }
+
+    fn drive(&self) -> &Drive {
+        self.drive.as_ref().expect("sweeps come with the drive")
+    }
+}
+
+/// The file, or each cloud of a bag. A bag that cannot be opened fails in its turn, one that was cut after its last cloud.
+fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, Failure> {
+    if !is_bag(&path) {
+        return Ok(vec![Source::File(path)]);
+    }
+    let Ok(bag) = Bag::open(&path, &options.limits) else { return Ok(vec![Source::File(path)]) };
+    if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
+        return Ok(vec![Source::File(path)]);
+    }
+    let wanted = bag.cloud_topic(options.topic.as_deref())?;
+    let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
+    let (bag, topic) = (Arc::new(bag), topic.expect("a topic of the bag"));
+    let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });
+    let mut sources: Vec<_> = (0..count).map(cloud).collect();
+    if bag.cut().is_some() || count == 0 {
+        sources.push(Source::File(path));
+    }
+    Ok(sources)
+}
+
+/// Whether a file is a bag, by its name.
+pub fn is_bag(path: &Path) -> bool {
+    Format::from_name(path) == Some(Format::Mcap)
+}
+
+/// The inputs of an argument that is not `-`: a file, the clouds of a folder, the files that match a pattern. One that cannot be read fails in its turn.
+pub fn files(arg: &Path) -> Result<Vec<Source>, Failure> {
+    match find_inputs(&[arg]) {
+        Ok(found) => Ok(found.into_iter().map(|f| f.map_or_else(Source::Nothing, Source::File)).collect()),
+        Err(e @ IoError::InvalidArgument(_)) => Err(e.into()),
+        Err(e) => Ok(vec![Source::Nothing(e)]),
+    }
+}
+
+/// Whether an argument is the standard input.
+pub fn is_stdin(arg: &Path) -> bool {
+    arg.as_os_str() == STDIN
+}
+
+/// The points of a cloud, with every bit of its file.
+pub fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
+    scan.xyz_f64.as_ref().map_or_else(|| Ok(Rows::from(&scan.cloud)), |xyz| Rows::f64(xyz, 3))
+}
+
+/// The warnings for an operator that takes `f32`.
+pub fn warnings(scan: &Scan) -> Vec<String> {
+    scan.warnings.iter().map(ToString::to_string).collect()
+}
+
+/// The warnings for an operator that takes [`rows`]: a cast to `f32` loses nothing there.
+pub fn warnings_of_rows(scan: &Scan) -> Vec<String> {
+    let lost = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
+    lost.map(ToString::to_string).collect()
+}
+
+/// Whether an argument names a file of one cloud: no folder, no pattern and no bag.
+pub fn is_one_file(arg: &Path) -> bool {
+    let is_pattern = || arg.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
+    !arg.is_dir() && !is_bag(arg) && (arg.exists() || !is_pattern())
+}
+
+/// Whether the arguments may name any number of files, so that `--out` is a folder however many are found.
+///
+/// A path that does not exist counts as a folder unless it has the name of a cloud.
+pub fn may_be_many(args: &[PathBuf]) -> bool {
+    match args {
+        [] => false,
+        [arg] if is_one_file(arg) => !is_stdin(arg) && !arg.exists() && Format::from_name(arg).is_none(),
+        _ => true,
+    }
+}
+
+/// Reads a file or the standard input, for which [`require_format`] has checked the format.
+pub fn read_cloud(input: &Path, options: &ReadOptions) -> Result<Scan, IoError> {
+    if is_stdin(input) { read_stdin(options) } else { read(input, options) }
+}
+
+fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
+    read_from(std::io::stdin().lock(), STDIN, options)
+}
+
+/// Checks that `--format` is given, since the standard input has no name that tells its format.
+pub fn require_format(options: &ReadOptions) -> Result<(), Failure> {
+    match options.format {
+        Some(_) => Ok(()),
+        None => Err(Failure::Usage("-: needs --format, because the standard input has no file name".into())),
+    }
+}
+
+/// A copy of the error.
+pub fn again(e: &IoError) -> IoError {
+    match e {
+        IoError::Io { path, action, source } => IoError::io(path, action)(source.kind().into()),
+        IoError::MissingField(detail) => IoError::MissingField(detail.clone()),
+        IoError::UnsupportedFormat(detail) => IoError::UnsupportedFormat(detail.clone()),
+        other => IoError::io(other.path(), "find")(std::io::Error::other(other.to_string())),
+    }
+}
+
+impl Source {
+    /// The name to show.
+    pub fn name(&self) -> String {
+        match self {
+            Self::File(path) => shown(path),
+            Self::Stdin => STDIN.into(),
+            Self::Cloud(cloud) => shown(&cloud.bag.cloud_name(cloud.number)),
+            Self::Sweep(i) => format!("sweep_{i:03}"),
+            Self::Street => SYNTHETIC.into(),
+            Self::Nothing(e) => shown(e.path()),
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn path(&self) -> Option<&Path> {
+        if let Self::File(path) = self { Some(path) } else { None }
+    }
+
+    /// The format of a cloud that was read, or `synthetic`.
+    pub const fn format(&self, scan: &Scan) -> &'static str {
+        if matches!(self, Self::Sweep(_)) { SYNTHETIC } else { scan.format.as_str() }
+    }
+
+    /// The name without folder and extension, for the output file; `None` for an input that has none.
+    pub fn stem(&self) -> Option<OsString> {
+        match self {
+            Self::File(path) => Some(stem(path)),
+            Self::Stdin => Some("stdin".into()),
+            Self::Cloud(cloud) => {
+                let mut name = stem(cloud.bag.path());
+                name.push(format!("_{:06}", cloud.number));
+                Some(name)
+            }
+            Self::Sweep(_) | Self::Street => Some(self.name().into()),
+            Self::Nothing(_) => None,
+        }
+    }
+}
+
+/// A file's name without the extension of its format, or without its last one; byte for byte, so that names that are not UTF-8 differ too.
+pub fn stem(path: &Path) -> OsString {
+    let name = path.file_name().unwrap_or_default();
+    let nuscenes = Format::from_name(path) == Some(Format::Nuscenes);
+    let dots = if nuscenes { 2 } else { 1 };
+    let mut stem = Path::new(name);
+    for _ in 0..dots {
+        match stem.file_stem() {
+            Some(shorter) if shorter != stem => stem = Path::new(shorter),
+            _ => return name.to_owned(),
+        }
+    }
+    stem.as_os_str().to_owned()
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/inputs.rs"]
+mod tests;

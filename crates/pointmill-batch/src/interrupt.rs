@@ -1,0 +1,142 @@
+//! Signals that ask for an end. The work stops between two steps, or is ended between two writes, so that every file is whole or missing.
+
+use crate::failure::Failure;
+use crate::json::{ErrorRecord, line_of};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{RwLock, mpsc};
+use std::time::{Duration, Instant};
+
+/// How long the work may take to reach its next step.
+const GRACE: Duration = Duration::from_millis(1000);
+/// How long writes that are under way may then take.
+const WRITE_GRACE: Duration = Duration::from_millis(700);
+
+/// How long the last line may take to be printed.
+const PRINT_GRACE: Duration = Duration::from_millis(200);
+
+/// Whether JSON lines are printed.
+static JSON: AtomicBool = AtomicBool::new(false);
+/// The signal that came; 0 for none.
+static REQUESTED: AtomicU8 = AtomicU8::new(0);
+/// From now on no write is begun.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// Shared by all writes, so that the process does not end in the middle of one.
+static WRITING: RwLock<()> = RwLock::new(());
+
+/// Takes over the signals that ask for an end. With `json` the last line reports the signal.
+pub fn install(json: bool) {
+    JSON.store(json, Ordering::Relaxed);
+    if let Err(e) = listen() {
+        tracing::warn!("signals keep their default meaning: {e}");
+    }
+}
+
+#[cfg(unix)]
+fn listen() -> std::io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+    // A write above the limit of file sizes is then an error, and does not end the process.
+    signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
+    // The thread first: without one, signals that lost their default meaning would be ignored.
+    let (send, receive) = mpsc::channel::<Signals>();
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for mut signals in receive {
+            for signal in &mut signals {
+                request(signal as u8);
+            }
+        }
+    })?;
+    let signals = Signals::new([SIGINT, SIGTERM])?;
+    // `nohup` has this one ignored, and then means it.
+    if !is_ignored(SIGHUP) {
+        signals.add_signal(SIGHUP)?;
+    }
+    // It waits for them.
+    let _ = send.send(signals);
+    Ok(())
+}
+
+/// Whether the process was started with the signal ignored, if the system reports it.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(not(unix))]
+fn listen() -> Result<(), ctrlc::Error> {
+    const SIGINT: u8 = 2;
+    ctrlc::set_handler(|| request(SIGINT))
+}
+
+fn request(signal: u8) {
+    if REQUESTED.swap(signal, Ordering::Relaxed) != 0 {
+        end();
+    }
+    // A read from a silent pipe or a long call has no next step soon.
+    let force = || {
+        std::thread::sleep(GRACE);
+        end()
+    };
+    if std::thread::Builder::new().spawn(force).is_err() {
+        // Without another thread this one waits, and hears of no second signal meanwhile.
+        force();
+    }
+}
+
+/// [`Failure::Interrupted`] if an end was asked for.
+pub fn check() -> Result<(), Failure> {
+    match REQUESTED.load(Ordering::Relaxed) {
+        0 => Ok(()),
+        signal => Err(Failure::Interrupted(signal)),
+    }
+}
+
+/// Runs a write that must not be cut in two. Several may run at a time.
+pub fn undivided<T>(write: impl FnOnce() -> T) -> T {
+    let held = WRITING.read();
+    if ENDING.load(Ordering::Relaxed) {
+        drop(held);
+        loop {
+            std::thread::park();
+        }
+    }
+    write()
+}
+
+/// Prints the last JSON line, without waiting for a reader that takes nothing.
+fn print_end(failure: &Failure) {
+    let line = line_of("error", &ErrorRecord::end(failure));
+    let (done, wait) = mpsc::channel();
+    let print = move || {
+        let mut out = std::io::stdout().lock();
+        let _ = line.map(|line| out.write_all(&line).and_then(|()| out.flush()));
+        let _ = done.send(());
+    };
+    // Where the system refuses a thread there is no line.
+    if std::thread::Builder::new().spawn(print).is_ok() {
+        let _ = wait.recv_timeout(PRINT_GRACE);
+    }
+}
+
+fn end() -> ! {
+    ENDING.store(true, Ordering::Relaxed);
+    let deadline = Instant::now() + WRITE_GRACE;
+    let mut held = WRITING.try_write();
+    while held.is_err() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+        held = WRITING.try_write();
+    }
+    // Whatever still writes is too slow to be waited for, and shall leave nothing.
+    pointmill_io::abandon_writes();
+    let failure = Failure::Interrupted(REQUESTED.load(Ordering::Relaxed));
+    crate::say::error(&failure);
+    // A line that is half written would run into this one.
+    if held.is_ok() && JSON.load(Ordering::Relaxed) {
+        print_end(&failure);
+    }
+    std::process::exit(failure.exit_code().into())
+}

@@ -1,0 +1,35 @@
+//! `--visualize`: names of pictures, and writing them.
+
+use crate::failure::Failure;
+use crate::interrupt::undivided;
+use crate::outputs::require_folder_of;
+use pointmill_io::write_whole;
+use pointmill_view::{ViewError, require_memory};
+use std::io::Write;
+use std::path::Path;
+
+/// Checks the name of a picture and its folder, before any work. Returns the extension, which is one of `extensions`.
+pub fn plan<'a>(path: &Path, extensions: &[&'a str]) -> Result<&'a str, Failure> {
+    let known = extensions.iter().find(|e| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(e)));
+    let Some(known) = known else {
+        let expected = extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(" or ");
+        return Err(Failure::Usage(format!("--visualize {}: expected a name ending in {expected}", path.display())));
+    };
+    require_folder_of(path)?;
+    Ok(known)
+}
+
+/// Refuses a picture where there may be several inputs.
+pub fn require_one(flag: &str, path: Option<&Path>, input: &str) -> Result<(), Failure> {
+    path.map_or(Ok(()), |path| {
+        let path = path.display();
+        Err(Failure::Usage(format!("{flag} {path}: expected one {input}, got a folder or a pattern")))
+    })
+}
+
+/// Encodes a picture of so many frames and writes it, whole or not at all.
+pub fn save(path: &Path, frames: usize, encode: impl FnOnce() -> Result<Vec<u8>, ViewError>) -> Result<(), Failure> {
+    require_memory(frames, 0)?;
+    let bytes = encode()?;
+    Ok(undivided(|| write_whole(path, |out| out.write_all(&bytes)))?)
+}

@@ -1,0 +1,66 @@
+//! Results on stdout: text for people, or JSON lines for machines.
+//!
+//! With `--json` every line is `{"type": T, "data": {...}}`.
+//!
+//! `docs/json.md` has every line of every command, generated from the types in [`json`](crate::json) and in the modules of the commands.
+
+use crate::failure::Failure;
+use crate::interrupt::undivided;
+use crate::json::{ErrorRecord, line_of};
+use serde::Serialize;
+use std::io::{ErrorKind, Write};
+
+/// Writes to stdout.
+#[derive(Debug)]
+pub struct Printer {
+    json: bool,
+    closed: bool,
+}
+
+impl Printer {
+    /// A printer for people, or for machines.
+    pub const fn new(json: bool) -> Self {
+        Self { json, closed: false }
+    }
+
+    /// Whether machines read.
+    pub const fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether stdout was closed. That is no error: `head` closes it after its last line.
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// A JSON line, for machines only.
+    pub fn record(&mut self, kind: &'static str, data: &impl Serialize) -> Result<(), Failure> {
+        if self.json { self.plain(&line_of(kind, data)?) } else { Ok(()) }
+    }
+
+    /// A line for people only.
+    pub fn text(&mut self, line: &str) -> Result<(), Failure> {
+        if self.json { Ok(()) } else { self.plain(format!("{line}\n").as_bytes()) }
+    }
+
+    /// Bytes as they are, for both.
+    pub fn plain(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if self.closed {
+            return Ok(());
+        }
+        let mut out = std::io::stdout().lock();
+        match undivided(|| out.write_all(bytes).and_then(|()| out.flush())) {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(())
+            }
+            written => written.map_err(Failure::io("stdout".as_ref(), "write")),
+        }
+    }
+
+    /// The failure that ends the command, for machines. People read it on stderr.
+    pub fn failure(&mut self, failure: &Failure) {
+        // The command fails already.
+        let _ = self.record("error", &ErrorRecord::end(failure));
+    }
+}

@@ -1,0 +1,69 @@
+//! Numbers, names and poses as people read them.
+
+use crate::stats::Times;
+use pointmill::Pose;
+use pointmill_io::escape;
+use std::path::Path;
+
+/// Up to this many inputs each get a line.
+pub const LINES: usize = 20;
+/// Longer names lose their beginning.
+const NAME: usize = 48;
+
+/// A number with commas.
+pub fn grouped(n: usize) -> String {
+    if n < 1000 { n.to_string() } else { format!("{},{:03}", grouped(n / 1000), n % 1000) }
+}
+
+/// Milliseconds with about four digits.
+pub fn short(ms: f64) -> String {
+    let digits = if ms < 10.0 { 3 } else { usize::from(ms < 1000.0) };
+    format!("{ms:.digits$}")
+}
+
+/// A name that fits, control bytes escaped.
+pub fn shortened(name: &str) -> String {
+    let name = escape(name);
+    let length = name.chars().count();
+    if length <= NAME {
+        return name;
+    }
+    let end: String = name.chars().skip(length - (NAME - 3)).collect();
+    format!("...{end}")
+}
+
+/// A path in JSON, manifests and messages: with `/` between its parts on every platform. What is not UTF-8 in it is replaced.
+pub fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
+}
+
+/// A row of texts, each at the right of a column that is so wide.
+pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, widths: &[usize]) -> String {
+    cells.into_iter().zip(widths).map(|(cell, width)| format!("{:>width$}", cell.as_ref())).collect()
+}
+
+/// A number of things: `1 input`, `2 inputs`.
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
+/// The median and the 95th percentile, behind a colon.
+pub fn percentiles(ms: Option<&Times>) -> String {
+    ms.map_or_else(String::new, |ms| format!(": p50 {} ms, p95 {} ms", short(ms.p50), short(ms.p95)))
+}
+
+/// A file that was written, with what is in it.
+pub fn written(what: &str, path: Option<&str>) -> Option<String> {
+    path.map(|path| format!("{what}: {}", escape(path)))
+}
+
+/// A pose as a matrix.
+pub fn matrix_lines(pose: &Pose) -> Vec<String> {
+    let row = |row: &[f64; 4]| row.iter().map(|x| format!("{x:>16.9}")).collect::<String>();
+    std::iter::once("target_from_source".to_owned()).chain(pose.matrix().iter().map(row)).collect()
+}
+
+#[cfg(test)]
+#[path = "../tests/unit/text.rs"]
+mod tests;
