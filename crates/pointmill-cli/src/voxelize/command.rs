@@ -104,7 +104,7 @@ impl Command for Voxelize<'_> {
         frame.cpu = called.compare(compare).map_err(blame)?;
         if let Some(picture) = picture {
             interrupt::check()?;
-            picture.add(cloud, &arrays, &self.params)?;
+            picture.add(&name, cloud, &arrays, &self.params)?;
         }
         Ok(frame)
     }

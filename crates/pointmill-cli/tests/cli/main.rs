@@ -17,6 +17,7 @@ mod las;
 mod ndt;
 mod ndt_batch;
 mod odometry;
+mod pages;
 mod roi_batch;
 mod roi_pool;
 mod threads;

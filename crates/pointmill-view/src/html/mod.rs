@@ -143,19 +143,6 @@ impl Page {
         filled(PAGE, &fields).into_bytes()
     }
 
-    /// The page as an element of another page, so many pixels high. Its script sees nothing of that page.
-    ///
-    /// ```
-    /// use pointmill_view::{Page, Paint};
-    /// assert!(Page::new("", Paint::Own).iframe(400).starts_with("<iframe "));
-    /// ```
-    pub fn iframe(&self, height: u32) -> String {
-        let page = escaped(&String::from_utf8_lossy(&self.encode()));
-        format!(
-            r#"<iframe sandbox="allow-scripts" style="width:100%;height:{height}px;border:0" srcdoc="{page}"></iframe>"#
-        )
-    }
-
     /// The middle of the scene, its radius, and the heights of the first and the last colour about the middle.
     fn extent(&self) -> ([f64; 3], f64, [f64; 2]) {
         let places: Vec<[f64; 3]> = self.layers.iter().flat_map(Layer::sample).collect();
@@ -170,7 +157,7 @@ impl Page {
     }
 }
 
-/// Text as HTML shows it, also within quotes.
+/// Text as HTML shows it.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -178,7 +165,6 @@ fn escaped(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
             _ => out.push(c),
         }
     }

@@ -49,8 +49,6 @@ fn hostile_text_stays_text() {
     assert_eq!(html.matches("{arrays} {viewer}").count(), 4);
     let scene = scene(&html);
     assert_eq!((scene["frames"][0].as_str(), scene["layers"][0]["name"].as_str()), (Some(hostile), Some(hostile)));
-    let framed = page.iframe(300);
-    assert_eq!((framed.matches('<').count(), framed.matches('"').count()), (2, 6));
 }
 
 #[test]

@@ -203,7 +203,7 @@
   }
   $("bar").hidden = frames < 2;
   $("slider").max = Math.max(frames - 1, 0);
-  $("keep-label").hidden = !scene.layers.some((layer) => layer.at !== null);
+  $("keep-label").hidden = frames < 2 || !scene.layers.some((layer) => layer.at !== null);
   $("keep").onchange = () => ((state.keep = $("keep").checked), draw());
   $("paint").onchange = () => ((state.mode = $("paint").value), draw());
   $("size").oninput = () => ((state.width = Number($("size").value)), draw());
@@ -321,7 +321,7 @@
       gl.uniform2f(at.range, ...(layer.range ?? [0, 1]));
       gl.uniform2f(at.times, ...(layer.times ?? [0, 0]));
       gl.uniform2f(at.size, canvas.width, canvas.height);
-      gl.uniform1f(at.width, ratio * (layer.shape === "line" ? 2.5 : state.width));
+      gl.uniform1f(at.width, ratio * (layer.shape === "line" ? 2.5 : layer.count === 1 ? 4 * state.width : state.width));
       gl.uniform1i(at.mode, mode(layer));
       gl.uniform1i(at.lit, layer.shape === "ball" || layer.shape === "cube");
       gl.bindVertexArray(layer.array);

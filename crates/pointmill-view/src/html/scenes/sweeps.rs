@@ -74,7 +74,7 @@ impl DrivePage {
 /// let points = Points::new(&[5.0, 1.0, -1.7, 0.5, 5.1, 1.1, -1.6, 0.3], 4)?;
 /// let mean = Points::new(&[5.05, 1.05, -1.65, 0.4], 4)?;
 /// page.push("000000.bin", points, mean, [0.2; 3], Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]));
-/// assert_eq!(page.finish().frames(), 1);
+/// assert_eq!(page.page().frames(), 1);
 /// # Ok::<(), pointmill_core::CloudError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -110,9 +110,9 @@ impl VoxelPage {
         self.page.push(points);
     }
 
-    /// The page.
-    pub fn finish(self) -> Page {
-        self.page
+    /// The page so far.
+    pub const fn page(&self) -> &Page {
+        &self.page
     }
 }
 
