@@ -84,7 +84,7 @@ class Browser:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
-    def wait(self, expression, seconds=30):
+    def wait(self, expression, seconds=60):
         deadline = time.monotonic() + seconds
         while not self.js(expression):
             if time.monotonic() > deadline:
@@ -178,7 +178,7 @@ def pages(command, work):
     sweeps = sorted(path.relative_to(work) for path in (work / "drive").iterdir())
     hostile = pathlib.Path(HOSTILE[0]) / (HOSTILE[1] + sweeps[0].suffix)
     (work / hostile).parent.mkdir()
-    (work / hostile).write_bytes(sweeps[0].read_bytes())
+    (work / hostile).write_bytes((work / sweeps[0]).read_bytes())
     (work / "still.txt").write_text("1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n")
     run("odometry", str(hostile), *map(str, sweeps[1:]), "--out", "poses.txt", "--visualize", "odometry.html")
     run("evaluate", "poses.txt", "truth.txt", "--align", "se3", "--plot", "evaluate.html")

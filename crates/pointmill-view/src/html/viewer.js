@@ -217,11 +217,14 @@
     state.isPlaying = isPlaying;
     $("play").textContent = isPlaying ? "Pause" : "Play";
     if (!isPlaying) return;
-    const [start, first] = [performance.now(), state.frame];
+    // A slow machine takes longer and leaves no frame out.
+    let last = performance.now();
     const tick = (now) => {
       if (!state.isPlaying) return;
-      const frame = (first + Math.floor(Math.max(now - start, 0) / scene.frame_ms)) % frames;
-      if (frame !== state.frame) show(frame);
+      if (now - last >= scene.frame_ms) {
+        last = now;
+        show((state.frame + 1) % frames);
+      }
       requestAnimationFrame(tick);
     };
     requestAnimationFrame(tick);
