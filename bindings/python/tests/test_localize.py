@@ -51,7 +51,7 @@ def test_a_search_and_what_follows(yard, grid):
     assert (near.status, near.margin, near.candidates.shape) == ("tracked", None, (0, 4, 4))
     assert near.distance < 0.05 and (near.predicted == fix.map_from_sensor).all()
     assert repr(near) == "Fix(index=1, status='tracked', rejection=None)".replace("'", '"')
-    assert len(localizer) == 2 and repr(localizer) == "Localizer(2 scans, lost=False, on cpu)"
+    assert len(localizer) == 2 and repr(localizer) == "Localizer(2 scans, lost=False, on the CPU)"
     for again in (pickle.loads(pickle.dumps(fix)), copy.copy(fix)):
         assert again.status == fix.status and (again.candidates == fix.candidates).all()
 

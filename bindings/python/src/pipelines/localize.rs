@@ -125,7 +125,8 @@ impl Fix {
 impl Fix {
     fn __repr__(&self) -> String {
         let Self { index, status, rejection, .. } = self;
-        format!("Fix(index={index}, status={status:?}, rejection={})", rejection.as_deref().unwrap_or("None"))
+        let why = rejection.as_ref().map_or_else(|| "None".to_owned(), |why| format!("{why:?}"));
+        format!("Fix(index={index}, status={status:?}, rejection={why})")
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
