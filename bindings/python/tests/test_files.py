@@ -91,3 +91,55 @@ def test_poses_come_back(tmp_path, format):
         pointmill.read_poses(tmp_path / "p.txt", format="euroc")
     with pytest.raises(ValueError, match="^poses: expected a"):
         pointmill.write_poses(tmp_path / "q.txt", 2 * np.eye(4)[None])
+
+
+def test_coordinates_of_maps_are_relative_to_an_origin(tmp_path):
+    rng = np.random.default_rng(5)
+    xyz = np.round(rng.uniform([515_320, 4_918_340, -3], [515_380, 4_918_390, 6], (4000, 3)), 2)
+    origin = 1000 * np.floor(xyz.min(0) / 1000)
+    np.save(tmp_path / "a.npy", xyz)
+    scan = pointmill.read(tmp_path / "a.npy")
+    assert scan.origin == tuple(origin)
+    np.testing.assert_array_equal(scan.points, (xyz - origin).astype(np.float32))
+    np.testing.assert_array_equal(scan.xyz, xyz)
+    whole = pointmill.read(tmp_path / "a.npy", local_origin="none")
+    assert whole.origin == (0, 0, 0)
+    np.testing.assert_array_equal(whole.points, xyz.astype(np.float32))
+    given = pointmill.read(tmp_path / "a.npy", local_origin=[515_300, 4_918_300, 0])
+    np.testing.assert_array_equal(given.points, (xyz - [515_300, 4_918_300, 0]).astype(np.float32))
+    with pytest.raises(ValueError, match="local_origin"):
+        pointmill.read(tmp_path / "a.npy", local_origin=[1, 2])
+    pointmill.write(tmp_path / "b.npz", scan)
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npz")["origin"], origin)
+    np.testing.assert_array_equal(pointmill.read(tmp_path / "b.npz").xyz, xyz)
+
+
+def test_operators_take_coordinates_of_maps():
+    rng = np.random.default_rng(6)
+    xyz = np.round(rng.uniform([515_320, 4_918_340, 3], [515_336, 4_918_356, 6], (3000, 3)), 2)
+    origin = 1000 * np.floor(xyz.min(0) / 1000)
+    local = xyz - origin
+    found = pointmill.voxelize(
+        xyz, voxel_size=[0.5] * 3, point_cloud_range=[320, 340, 3, 337, 357, 7], max_num_points=None, mean="float32",
+        order="sorted", origin="auto",
+    )
+    assert found.origin == tuple(origin)
+    cells = np.floor((local.astype(np.float32) - np.float32([320, 340, 3])) / np.float32(0.5)).astype(int)[:, ::-1]
+    unique, index = np.unique(cells, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(found.coords, unique)
+    sums = np.stack([np.bincount(index.ravel(), local[:, k]) for k in range(3)], 1)
+    means = sums / np.bincount(index.ravel())[:, None]
+    np.testing.assert_allclose(found.mean, means, atol=4e-5)
+
+    grid = pointmill.ndt.Grid(xyz, resolution=2.0, min_points=6, origin=origin)
+    assert grid.origin == tuple(origin)
+    cells = np.floor(local / 2.0).astype(int)[:, ::-1]
+    unique, index, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    sums = np.stack([np.bincount(index.ravel(), local[:, k]) for k in range(3)], 1)
+    kept = counts >= 6
+    np.testing.assert_array_equal(grid.coords[:, ::-1], unique[kept])
+    np.testing.assert_allclose(grid.mean, (sums / counts[:, None])[kept], atol=2e-6)
+
+    moved = xyz + [0.02, -0.01, 0.015]
+    pose = pointmill.icp(moved, xyz).target_from_source
+    np.testing.assert_allclose(moved @ pose[:3, :3].T + pose[:3, 3], xyz, atol=5e-3)

@@ -60,7 +60,7 @@ pub fn written(what: &str, path: Option<&str>) -> Option<String> {
 
 /// A pose as a matrix.
 pub fn matrix_lines(pose: &Pose) -> Vec<String> {
-    let row = |row: &[f64; 4]| row.iter().map(|x| format!("{x:>16.9}")).collect::<String>();
+    let row = |row: &[f64; 4]| row.iter().map(|x| format!(" {x:>15.9}")).collect::<String>();
     std::iter::once("target_from_source".to_owned()).chain(pose.matrix().iter().map(row)).collect()
 }
 

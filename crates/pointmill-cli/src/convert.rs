@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// The name of the command.
 const COMMAND: &str = "convert";
 /// The extensions of the formats that are written.
-const EXTENSIONS: [&str; 5] = ["npy", "npz", "ply", "pcd", "bin"];
+const EXTENSIONS: [&str; 9] = ["npy", "npz", "ply", "pcd", "bin", "feather", "arrow", "csv", "xyz"];
 
 /// `pointmill convert`
 #[derive(Debug, Args)]
@@ -21,8 +21,8 @@ pub(crate) struct ConvertArgs {
     /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array `points`), .ply and .pcd (binary), .bin (raw f32 rows). With --to: a folder, in which each input NAME.* gets one file NAME.FORMAT
-    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|DIR")]
+    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array `points`), .ply and .pcd (binary), .bin (raw f32 rows), .feather, .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file NAME.FORMAT
+    #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...|DIR")]
     out: PathBuf,
     /// Format of the files to write into the folder --out; needed for several inputs
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(EXTENSIONS))]

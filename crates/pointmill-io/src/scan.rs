@@ -345,6 +345,42 @@ mod tests {
     }
 
     #[test]
+    fn scans_about_an_origin_keep_their_coordinates() {
+        let xyz = [515_368.37, 4_918_340.11, -0.5, f64::NAN, 4_918_341.25, 2.0];
+        let rows = Rows {
+            data: xyz.map(|v| v as f32).to_vec(),
+            dtype: Dtype::F64,
+            xyz_f64: Some(xyz.to_vec()),
+            ..Rows::EMPTY
+        };
+        let scan = Scan::new(rows, Path::new("a"), Format::Npy).unwrap();
+        assert_eq!(scan.clone().about(LocalOrigin::None), scan);
+        let local = scan.clone().about(LocalOrigin::Auto);
+        assert_eq!(local.cloud.origin(), [515_000.0, 4_918_000.0, -1000.0]);
+        assert_eq!(local.cloud.data()[..3], [368.37, 340.11, 999.5].map(|v: f64| v as f32));
+        assert!(local.cloud.data()[3].is_nan() && local.xyz()[0] == [xyz[0], xyz[1], xyz[2]]);
+        assert!(!local.warnings.iter().any(|w| matches!(w, Warning::Rounded { .. })));
+        assert_eq!(local.clone().about(LocalOrigin::Auto).cloud.data()[..3], local.cloud.data()[..3]);
+        // Back to zero, all is as it was.
+        let back = local.about(LocalOrigin::None);
+        assert_eq!(
+            (back.cloud.data()[..3].to_vec(), &back.warnings),
+            (scan.cloud.data()[..3].to_vec(), &scan.warnings)
+        );
+        // Far from an origin that is given, coordinates still move.
+        let far = scan.about(LocalOrigin::At([1.0, 2.0, 3.0]));
+        assert!(far.warnings.iter().any(|w| matches!(w, Warning::Rounded { origin: [1.0, 2.0, 3.0], .. })));
+    }
+
+    #[test]
+    fn points_outside_an_area_are_left_out() {
+        let rows = vec![1.0, 2.0, 3.0, 7.0, 5.0, 2.0, 3.0, 8.0, f32::NAN, 2.0, 3.0, 9.0, 2.0, 4.0, 3.0, 6.0];
+        let scan = Scan::from(PointCloud::new(rows, 4).unwrap()).within([1.0, 0.0, 2.0, 4.0]);
+        assert_eq!(scan.cloud.data(), [1.0, 2.0, 3.0, 7.0, 2.0, 4.0, 3.0, 6.0]);
+        assert_eq!(scan.within([8.0, 8.0, 9.0, 9.0]).warnings, [Warning::Empty]);
+    }
+
+    #[test]
     fn coordinates_are_kept_where_they_lose() {
         let scan = |xyz: [f64; 3]| {
             let data = xyz.map(|v| v as f32).to_vec();

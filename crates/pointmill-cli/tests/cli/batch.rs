@@ -215,9 +215,15 @@ fn what_does_not_go_with_a_batch_is_refused() {
         ("voxelize in --visualize a.png --jobs 2", "--visualize: cannot be used with --jobs 2 or more"),
         ("ndt build in --out o/ --visualize a.png --resume", "--visualize: cannot be used with --resume"),
         ("voxelize in --jobs 0", "0 is not in 1..=256"),
-        ("convert in --out o", "add --to with one of npy, npz, ply, pcd, bin, and give a folder"),
-        ("convert in/0.bin --out in", "add --to with one of npy, npz, ply, pcd, bin, and give a folder"),
-        ("convert in --out o --to las", "possible values: npy, npz, ply, pcd, bin"),
+        (
+            "convert in --out o",
+            "add --to with one of npy, npz, ply, pcd, bin, feather, arrow, csv, xyz, and give a folder",
+        ),
+        (
+            "convert in/0.bin --out in",
+            "add --to with one of npy, npz, ply, pcd, bin, feather, arrow, csv, xyz, and give a folder",
+        ),
+        ("convert in --out o --to las", "possible values: npy, npz, ply, pcd, bin, feather, arrow, csv, xyz"),
         ("convert in --out in --to bin", "is also an input; choose another name"),
     ] {
         let told_by = run(folder.path(), args).expect(2);

@@ -230,3 +230,16 @@ fn boxes_are_global_with_auto() {
     assert_eq!(arrays("g.npz")["origin"].as_f64().unwrap(), ORIGIN);
     assert!(told.data("frame")[0]["report"]["points_inside"].as_u64() > Some(50));
 }
+
+#[test]
+fn bounds_read_a_part_of_the_plane() {
+    let (folder, points) = (tempfile::tempdir().unwrap(), points());
+    write(folder.path(), "a.npy", &points);
+    run(folder.path(), "convert a.npy --bounds 515370,4918342,515372.5,4918350 --out b.ply").expect(0);
+    let inside = |p: &[f64; 3]| (515_370.0..=515_372.5).contains(&p[0]) && (4_918_342.0..=4_918_350.0).contains(&p[1]);
+    let wanted: Vec<_> = points.iter().copied().filter(inside).collect();
+    assert!(!wanted.is_empty() && wanted.len() < points.len());
+    assert_eq!(read(folder.path().join("b.ply"), &ReadOptions::default()).unwrap().xyz(), wanted);
+    let told = run(folder.path(), "info a.npy --bounds 2,0,1,1").expect(2);
+    assert!(told.err.contains("expected X0,Y0,X1,Y1 with X0 <= X1 and Y0 <= Y1"), "{}", told.err);
+}
