@@ -7,6 +7,7 @@ mod cloud;
 mod icp;
 mod iterations;
 mod ndt;
+mod odometry;
 mod rates;
 mod roi_pool;
 mod soak;
@@ -18,6 +19,7 @@ pub use cloud::{IcpCase, NdtCase, RoiCase, Sweep, builtin, icp_pairs, ndt_maps, 
 pub use icp::icp;
 pub use iterations::icp_iterations;
 pub use ndt::{ndt_align, ndt_build, ndt_search};
+pub use odometry::odometry;
 pub use rates::copy_rate;
 pub use roi_pool::roi_pool;
 pub use soak::{SETTLED, Soak, SoakOperator, SoakPass, resident_bytes};

@@ -1,7 +1,8 @@
 //! What one run measures, case after case.
 
 use crate::{
-    IcpCase, Measurement, Sweep, icp, ndt_align, ndt_build, ndt_maps, ndt_search, roi_pool, roi_scenes, sort, voxelize,
+    IcpCase, Measurement, Sweep, icp, ndt_align, ndt_build, ndt_maps, ndt_search, odometry, roi_pool, roi_scenes, sort,
+    voxelize,
 };
 use pointmill::{Device, Error, Stream};
 
@@ -24,6 +25,8 @@ pub enum Suite {
     Ndt,
     /// Alignment of pairs of clouds.
     Icp(Vec<IcpCase>),
+    /// Odometry on a built-in drive.
+    Odometry,
 }
 
 impl Suite {
@@ -68,6 +71,7 @@ impl Suite {
                     show(&icp(stream, case, rounds, rate)?)?;
                 }
             }
+            Self::Odometry => show(&odometry(stream, rounds, rate)?)?,
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             // NaN is not equal to itself.
             assert_eq!((format!("{again:?}"), there), (format!("{cells:?}"), lattice));
             let stream = Device::cpu().stream().expect("the CPU has streams");
-            drop(NdtGrid::from_cells(cells, lattice.unit(), &stream));
+            drop(NdtGrid::from_cells(cells, lattice, &stream));
         }
         Err(e) => assert!(!e.to_string().chars().any(char::is_control), "{e}"),
     }

@@ -2,6 +2,7 @@
 
 use crate::ptx::committed;
 use pointmill_kernels::cubin::{Cubin, header, push};
+use pointmill_kernels::dependent::text_for;
 use pointmill_kernels::{MODULES, Module};
 use std::path::Path;
 use std::process::Command;
@@ -30,11 +31,14 @@ pub(crate) fn write(ptxas: &str) -> Result<String, String> {
 
 /// The code of a module for GPUs of a compute capability.
 fn assemble(ptxas: &str, module: &Module, (major, minor): (u8, u8)) -> Result<Vec<u8>, String> {
-    let ptx = committed(module);
-    let out = ptx.with_extension(format!("sm_{major}{minor}.cubin"));
+    let ptx = committed(module).with_extension(format!("sm_{major}{minor}.ptx"));
+    let out = ptx.with_extension("cubin");
+    let text = std::fs::read_to_string(committed(module)).map_err(|e| format!("{}: {e}", module.folder))?;
+    std::fs::write(&ptx, &*text_for(&text, (major, minor))).map_err(|e| format!("{}: {e}", ptx.display()))?;
     let made = Command::new(ptxas).arg(format!("-arch=sm_{major}{minor}")).arg(&ptx).arg("-o").arg(&out).output();
     let made = made.map_err(|e| format!("{ptxas}: {e}; pip install nvidia-cuda-nvcc-cu12 has one"))?;
     let code = read_and_remove(&out);
+    let _ = read_and_remove(&ptx);
     if !made.status.success() {
         return Err(format!("{ptxas} refuses {}: {}", ptx.display(), String::from_utf8_lossy(&made.stderr)));
     }

@@ -3,7 +3,7 @@
 use crate::arrays::{Array, Data, Dtype, Place};
 use crate::errors::value;
 use crate::poses;
-use pointmill::{Device, Result, Rows, Stream};
+use pointmill::{Device, Result, Rows, Stream, auto_origin};
 use pyo3::prelude::*;
 
 /// Points `[N, 3 or more]`.
@@ -31,7 +31,7 @@ impl<'py> Cloud<'py> {
         if array.shape()[1] < 3 {
             return Err(value(name, "3 or more columns (x, y, z first)", array.shape()[1]));
         }
-        Ok(Self { array, origin: poses::origin(origin, origin_name)? })
+        Ok(Self { array, origin: self::origin(object, origin, origin_name)? })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -55,6 +55,12 @@ impl<'py> Cloud<'py> {
         Err(value(name, expected, format_args!("one on {}", self.place())))
     }
 
+    /// The origin that coordinates of float64 are relative to; of those of float32 it is added.
+    pub(crate) fn local_origin(&self) -> [f64; 3] {
+        let exact = self.array.dtype() == Dtype::F64;
+        self.origin.filter(|_| exact).unwrap_or_default()
+    }
+
     /// The values, for work on a stream.
     pub(crate) fn data(&self, stream: &Stream) -> PyResult<CloudData> {
         Ok(CloudData { data: self.array.data(stream)?, columns: self.array.shape()[1], origin: self.origin })
@@ -66,6 +72,49 @@ impl CloudData {
         let rows = self.data.rows(self.columns)?;
         self.origin.map_or(Ok(rows), |origin| rows.about(origin))
     }
+}
+
+/// An origin: three numbers, or ``"auto"`` for the one of float64 coordinates of the host. None where there is none.
+pub(crate) fn origin(
+    points: &Bound<'_, PyAny>,
+    origin: Option<&Bound<'_, PyAny>>,
+    name: &'static str,
+) -> PyResult<Option<[f64; 3]>> {
+    let Some(origin) = origin else { return Ok(None) };
+    if !origin.extract::<&str>().is_ok_and(|word| word == "auto") {
+        return poses::origin(Some(origin), name);
+    }
+    if !is_f64(points)? {
+        return Ok(None);
+    }
+    let (values, shape) = poses::numbers::<f64>(points, "points", "an array of the host for the origin \"auto\"")?;
+    let columns =
+        shape.last().copied().filter(|n| *n >= 3).ok_or_else(|| value("points", "3 or more columns", "fewer"))?;
+    let xyz: Vec<[f64; 3]> = values.chunks_exact(columns).map(|row| [row[0], row[1], row[2]]).collect();
+    Ok(Some(auto_origin(&xyz)).filter(|origin| *origin != [0.0; 3]))
+}
+
+/// Whether an array of any library has values of float64.
+fn is_f64(points: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(points.hasattr("dtype")? && points.getattr("dtype")?.str()?.to_string_lossy().ends_with("float64"))
+}
+
+/// Points of float64 less an origin, as an array of float32 of the same library and on the same device; others as they are.
+pub(crate) fn local<'py>(points: &Bound<'py, PyAny>, origin: [f64; 3]) -> PyResult<Bound<'py, PyAny>> {
+    if !is_f64(points)? {
+        return Ok(points.clone());
+    }
+    let columns: usize = points.getattr("shape")?.get_item(-1)?.extract()?;
+    let row: Vec<f64> = (0..columns).map(|i| origin.get(i).copied().unwrap_or(0.0)).collect();
+    if points.hasattr("new_tensor")? {
+        let row = points.call_method1("new_tensor", (row,))?;
+        return points.call_method1("sub", (row,))?.call_method0("float");
+    }
+    let library = match points.hasattr("__array_namespace__")? {
+        true => points.call_method0("__array_namespace__")?,
+        false => points.py().import("numpy")?.into_any(),
+    };
+    points.sub(library.call_method1("asarray", (row,))?)?.call_method1("astype", ("float32",))
 }
 
 /// A stream of an object's own, which may outlive the stream of its points.

@@ -1,12 +1,13 @@
 //! Clouds and poses in files.
 
-use crate::args::{named, whole};
+use crate::args::{named, numbers, whole};
 use crate::errors::{OrRaise, file, value};
 use crate::poses;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::Points;
-use pointmill_io::{NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions};
+use pointmill_io::{LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions};
 use pyo3::prelude::*;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A cloud from a file; arrays of numpy.
@@ -24,8 +25,16 @@ pub(crate) struct Scan {
     times: Option<Py<PyAny>>,
     /// The earliest time of a point in seconds, as the file counts; ``None`` without times.
     start: Option<f64>,
+    /// ``(x, y, z)``: what ``points`` are relative to, in metres; ``xyz`` is not.
+    origin: (f64, f64, f64),
     /// What was odd about the file.
     warnings: Vec<String>,
+    /// The stamp of a bag's cloud in nanoseconds since 1970; ``None`` of a file.
+    stamp_ns: Option<i64>,
+    /// When the cloud of a bag was recorded, in nanoseconds since 1970; ``None`` of a file.
+    recorded_ns: Option<u64>,
+    /// The frame of a bag's cloud; ``None`` of a file.
+    frame: Option<String>,
 }
 
 #[pymethods]
@@ -63,6 +72,8 @@ fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<
 ///     The topic of a bag; by default its only one.
 /// salvage : bool
 ///     Read the whole points of a file that was cut.
+/// local_origin : {"auto", "none"} or 3 floats
+///     What is subtracted from coordinates before they become float32. ``"auto"``: nothing if no coordinate moves by 1 mm or more, else the corner of the square kilometre in which the cloud begins.
 ///
 /// Returns
 /// -------
@@ -81,7 +92,8 @@ fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<
 /// >>> scan.points.tolist()
 /// [[1.0, 2.0, 3.0, 0.5]]
 #[pyfunction]
-#[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false))]
+#[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None),
+    text_signature = "(path, *, format=None, columns=None, dataset=None, scan=None, topic=None, salvage=False, local_origin='auto')")]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn read(
     py: Python<'_>,
@@ -92,30 +104,96 @@ pub(crate) fn read(
     scan: Option<i64>,
     topic: Option<String>,
     salvage: bool,
+    local_origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Scan> {
     let mut options = ReadOptions { topic, salvage, ..ReadOptions::default() };
     options.format = format.map(|word| named(word, "format")).transpose()?;
     options.columns = columns.map(|n| whole(n, 3, "columns")).transpose()?.map(|n| n as usize);
     options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
     options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
-    let (scan, times) = py
-        .detach(|| {
-            let scan = pointmill_io::read(&path, &options)?;
+    options.origin = match local_origin {
+        None => LocalOrigin::Auto,
+        Some(origin) => match origin.extract::<&str>() {
+            Ok(word @ ("auto" | "none")) => word.parse().unwrap_or_default(),
+            _ => LocalOrigin::At(numbers(origin, "local_origin", "x, y, z in metres, or \"auto\" or \"none\"")?),
+        },
+    };
+    Scan::new(py, || pointmill_io::read(&path, &options))
+}
+
+impl Scan {
+    /// The scan that `read` returns, without the interpreter's lock.
+    pub(crate) fn new(
+        py: Python<'_>,
+        read: impl FnOnce() -> Result<pointmill_io::Scan, pointmill_io::IoError> + Send,
+    ) -> PyResult<Self> {
+        let read = || {
+            let scan = read()?;
             let times = scan.times();
             Ok((scan, times))
+        };
+        let (scan, times) = py.detach(read).map_err(file)?;
+        let (start, times) = times.map(|times| (times.start, times.seconds)).unzip();
+        let width = scan.cloud.columns();
+        Ok(Self {
+            origin: scan.cloud.origin().into(),
+            names: scan.fields.iter().map(|field| field.name.clone()).collect(),
+            format: scan.format.to_string(),
+            warnings: scan.warnings.iter().map(ToString::to_string).collect(),
+            xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
+            times: times.map(|seconds| PyArray1::from_vec(py, seconds).into_any().unbind()),
+            start,
+            points: rows(py, scan.cloud.into_data(), width)?,
+            stamp_ns: None,
+            recorded_ns: None,
+            frame: None,
         })
-        .map_err(file)?;
-    let (start, times) = times.map(|times| (times.start, times.seconds)).unzip();
-    let width = scan.cloud.columns();
-    Ok(Scan {
-        names: scan.fields.iter().map(|field| field.name.clone()).collect(),
-        format: scan.format.to_string(),
-        warnings: scan.warnings.iter().map(ToString::to_string).collect(),
-        xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
-        times: times.map(|seconds| PyArray1::from_vec(py, seconds).into_any().unbind()),
-        start,
-        points: rows(py, scan.cloud.into_data(), width)?,
-    })
+    }
+
+    /// With what a bag says of it.
+    pub(crate) fn of_bag(self, stamp_ns: i64, recorded_ns: u64, frame: String) -> Self {
+        Self { stamp_ns: Some(stamp_ns), recorded_ns: Some(recorded_ns), frame: Some(frame), ..self }
+    }
+
+    /// x, y, z first, with every bit of the file.
+    pub(crate) fn exact<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.xyz.as_ref().unwrap_or(&self.points).bind(py)
+    }
+}
+
+/// The files that inputs mean, as the command finds them.
+///
+/// A folder means the point clouds directly in it, a pattern (``*``, ``?``, ``[..]``, ``**``) the files that it matches, both in natural order: ``2.bin`` before ``10.bin``. Anything else means itself.
+///
+/// Parameters
+/// ----------
+/// inputs : list of str or path
+///     Files, folders and patterns.
+///
+/// Returns
+/// -------
+/// list of (str, str or None)
+///     The path of each file, and why it cannot be an input, such as a pipe, a link that leads out of its folder, or a folder without a cloud; ``None`` for a file that can.
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import pointmill
+/// >>> folder = tempfile.mkdtemp()
+/// >>> for name in ("10.bin", "2.bin", "notes.txt"):
+/// ...     open(os.path.join(folder, name), "w").close()
+/// >>> [os.path.basename(path) for path, error in pointmill.find_inputs([folder])]
+/// ['2.bin', '10.bin']
+#[pyfunction]
+pub(crate) fn find_inputs(py: Python<'_>, inputs: Vec<PathBuf>) -> Vec<(OsString, Option<String>)> {
+    let refused = |error: pointmill_io::IoError| (error.path().as_os_str().to_owned(), Some(error.to_string()));
+    let one = |input: &PathBuf| match pointmill_io::find_inputs(&[input]) {
+        Ok(found) => {
+            found.into_iter().map(|file| file.map_or_else(refused, |path| (path.into_os_string(), None))).collect()
+        }
+        Err(error) => vec![refused(error)],
+    };
+    py.detach(|| inputs.iter().flat_map(one).collect())
 }
 
 /// The rows of a cloud in an array of the host, and its shape.
@@ -164,12 +242,13 @@ pub(crate) fn write(
     format: Option<&str>,
 ) -> PyResult<()> {
     let options = WriteOptions { format: format.map(|word| named(word, "format")).transpose()? };
-    let (array, read_names, read_xyz) = match points.cast::<Scan>() {
+    let (array, read_names, read_xyz, origin) = match points.cast::<Scan>() {
         Ok(scan) => {
-            let Scan { points, names, xyz, .. } = scan.get();
-            (points.bind(py).clone(), Some(names.clone()), xyz.as_ref().map(|xyz| xyz.bind(py).clone()))
+            let Scan { points, names, xyz, origin, .. } = scan.get();
+            let xyz = xyz.as_ref().map(|xyz| xyz.bind(py).clone());
+            (points.bind(py).clone(), Some(names.clone()), xyz, (*origin).into())
         }
-        Err(_) => (points.clone(), None, None),
+        Err(_) => (points.clone(), None, None, [0.0; 3]),
     };
     let (data, shape) = cloud::<f32>(&array, "points")?;
     let exact = xyz.cloned().or(read_xyz).map(|xyz| cloud::<f64>(&xyz, "xyz")).transpose()?;
@@ -185,6 +264,7 @@ pub(crate) fn write(
     let points = Points::new(&data, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
     let mut named = NamedPoints::new(points, &names);
     named.xyz_f64 = exact.as_ref().map(|(xyz, _)| xyz.as_slice());
+    named.origin = origin;
     py.detach(|| pointmill_io::write(&path, named, &options)).map_err(file)
 }
 

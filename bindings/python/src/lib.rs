@@ -5,6 +5,7 @@
 
 mod args;
 mod arrays;
+mod bag;
 mod cache;
 mod cloud;
 mod errors;
@@ -28,13 +29,17 @@ mod _pointmill {
     #[pymodule_export]
     use crate::arrays::DlpackArray;
     #[pymodule_export]
-    use crate::files::{Scan, read, read_poses, write, write_poses};
+    use crate::bag::{BagClouds, bag_topics, read_bag};
+    #[pymodule_export]
+    use crate::files::{Scan, find_inputs, read, read_poses, write, write_poses};
     #[pymodule_export]
     use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, icp, normals};
     #[pymodule_export]
-    use crate::ndt::{NdtFit, NdtGrid, NdtMoments, NdtRegistration, NdtReport};
+    use crate::ndt::{NdtBlockMap, NdtFit, NdtGrid, NdtMoments, NdtRegistration, NdtReport};
     #[pymodule_export]
-    use crate::pipelines::{ErrorStatistics, Evaluation, Odometry, OdometryStep, RelativeErrors, evaluate};
+    use crate::pipelines::{
+        ErrorStatistics, Evaluation, Fix, Localizer, Odometry, OdometryStep, RelativeErrors, evaluate,
+    };
     #[pymodule_export]
     use crate::roi_pool::{
         RoiGradient, RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,

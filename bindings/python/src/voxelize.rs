@@ -3,6 +3,7 @@
 use crate::args::{choice, named, singles, whole};
 use crate::arrays::{Array, Data, Dtype, Given, KeptHome, Lent, Place};
 use crate::cache::Cache;
+use crate::cloud;
 use crate::errors::{Names, Trouble, value};
 use crate::pickle::{self, Fields, Reduced};
 use pointmill::interop::{ArraySpec, Arrays, exchange_voxels, voxelize_into};
@@ -137,6 +138,8 @@ pub(crate) struct Voxels {
     indices: Option<Py<PyAny>>,
     /// For batches ``[B + 1]`` int32: where each sample's rows start.
     voxel_splits: Option<Py<PyAny>>,
+    /// ``(x, y, z)``: what means and ranges are relative to, in metres; zeros without ``origin``.
+    origin: (f64, f64, f64),
     /// V, the number of rows; ``None`` for padded results on a GPU, where nobody waited for it.
     num_voxels: Option<usize>,
     /// What the call counted; ``None`` on a GPU unless asked for.
@@ -152,6 +155,7 @@ pickle::fields!(Voxels {
     row_splits,
     indices,
     voxel_splits,
+    origin,
     num_voxels,
     report
 });
@@ -263,6 +267,8 @@ enum Filled {
 ///     For a batch, where each sample's points start; the caps hold for each sample.
 /// report : bool
 ///     Whether to wait for ``report`` on a GPU; on the CPU it is always there.
+/// origin : 3 floats or "auto", optional
+///     What points of float64 are less, before they become float32; the range and the means are relative to it. Points of float32 are taken as relative to it already. ``"auto"`` takes it from points of the host as :func:`read` does.
 ///
 /// Returns
 /// -------
@@ -291,9 +297,9 @@ enum Filled {
 #[pyfunction]
 #[pyo3(
     signature = (points, *, voxel_size, point_cloud_range, max_num_points = Some(10), max_voxels = 160_000, order = "first-seen", voxels = None, mean = None,
-        point_to_voxel = false, lists = false, padded = false, strict_range = false, row_splits = None, report = false),
+        point_to_voxel = false, lists = false, padded = false, strict_range = false, row_splits = None, report = false, origin = None),
     text_signature = "(points, *, voxel_size, point_cloud_range, max_num_points=10, max_voxels=160000, order='first-seen', voxels=None, mean=None, \
-        point_to_voxel=False, lists=False, padded=False, strict_range=False, row_splits=None, report=False)"
+        point_to_voxel=False, lists=False, padded=False, strict_range=False, row_splits=None, report=False, origin=None)"
 )]
 #[expect(clippy::too_many_arguments)]
 pub(crate) fn voxelize(
@@ -312,8 +318,14 @@ pub(crate) fn voxelize(
     strict_range: bool,
     row_splits: Option<Vec<usize>>,
     report: bool,
+    origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Voxels> {
-    let points = Array::read(points, "points")?.without_grad()?.of(&[Dtype::F32])?.shaped(&[None, None], "[N, C]")?;
+    let found = cloud::origin(points, origin, "origin")?.unwrap_or_default();
+    let moved = origin.map(|_| cloud::local(points, found)).transpose()?;
+    let points = Array::read(moved.as_ref().unwrap_or(points), "points")?
+        .without_grad()?
+        .of(&[Dtype::F32])?
+        .shaped(&[None, None], "[N, C]")?;
     let columns = points.shape()[1];
     if columns < 3 {
         return Err(value("points", "3 to 64 columns (x, y, z first)", columns));
@@ -365,6 +377,7 @@ pub(crate) fn voxelize(
         row_splits: given.take(VoxelArray::RowSplits),
         indices: given.take(VoxelArray::Indices),
         voxel_splits: given.take(VoxelArray::VoxelSplits),
+        origin: found.into(),
         num_voxels: done.rows,
         report: told.map(|r| Py::new(py, VoxelReport::from(r))).transpose()?,
     })

@@ -803,3 +803,19 @@ def test_transforms_and_traces():
     assert torch.equal(stacked, torch.stack([pool(features), pool(-features)]))
     traced = torch.jit.trace(pool, (features,))
     assert torch.equal(traced(-features), pool(-features))
+
+
+def test_odometry_has_the_bits_of_the_cpu():
+    a, b = (grid.ravel() * 0.1 - 3.0 for grid in np.meshgrid(np.arange(60), np.arange(60)))
+    side, level = np.full(3600, 3.0), np.full(3600, -1.0)
+    walls = [(a, b, level), (a, side, b + 2), (a, -side, b + 2), (side, a, b + 2), (-side, a, b + 2)]
+    room = np.concatenate([np.stack(wall, 1) for wall in walls])
+    odometries = [pointmill.Odometry(voxel_size=0.5, min_range=0.1) for _ in range(2)]
+    for step in range(4):
+        sweep = room - [0.1 * step, 0.0, 0.0]
+        on_cpu, on_gpu = odometries[0].push(sweep), odometries[1].push(gpu(sweep))
+        assert on_cpu.status == on_gpu.status
+        assert_bits(bits(torch.as_tensor(on_gpu.world_from_sensor)), np.asarray(on_cpu.world_from_sensor))
+    assert_bits(odometries[1].map(), odometries[0].map())
+    with pytest.raises(ValueError, match="points: expected an array on cuda:0, as the first sweep"):
+        odometries[1].push(room)

@@ -1,14 +1,16 @@
 //! Inputs: files, the standard input, or the sweeps of the built-in drive.
 
 use crate::failure::Failure;
+use crate::say;
+use crate::stats::timed;
 use crate::text::shown;
-use pointmill::{Error, Rows};
+use pointmill::{Error, Pose, Rows};
 use pointmill_io::mcap::Bag;
-use pointmill_io::{Format, IoError, ReadOptions, Scan, Warning, find_inputs, read, read_from};
+use pointmill_io::{Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The name of the standard input.
 pub const STDIN: &str = "-";
@@ -20,7 +22,14 @@ pub const SYNTHETIC: &str = "synthetic";
 pub struct Inputs {
     options: ReadOptions,
     drive: Option<Drive>,
+    /// Whether the user gave the origin, so that places that flags give are relative to it.
+    is_given: bool,
+    /// The input that was read to find the origin, by its name, until it is its turn.
+    early: Mutex<Option<(String, Result<(Stamped, f64), IoError>)>>,
 }
+
+/// A scan, and the stamp of a bag's cloud in seconds.
+type Stamped = (Scan, Option<f64>);
 
 /// One input.
 #[derive(Debug)]
@@ -61,6 +70,7 @@ impl Inputs {
                 other => sources.push(other),
             }
         }
+        let inputs = inputs.settle_origin(&sources);
         Ok((sources, inputs))
     }
 
@@ -79,31 +89,127 @@ impl Inputs {
         }
         let drive = args.is_empty().then(|| Drive::new(DriveParams::default()));
         sources.extend(drive.iter().flat_map(|drive| (0..drive.len()).map(Source::Sweep)));
-        Ok((sources, Self { options, drive }))
+        Ok((sources, Self { options, drive, is_given: false, early: Mutex::default() }))
     }
 
-    /// Reads the input, or makes the sweep in the frame of its sensor.
-    pub fn read(&self, source: &Source) -> Result<Scan, IoError> {
-        match source {
-            Source::File(path) => read(path, &self.options),
-            Source::Stdin => read_stdin(&self.options),
-            Source::Cloud(BagCloud { bag, topic, number }) => Ok(bag.cloud(&bag.topics()[*topic], *number)?.scan),
-            Source::Nothing(e) => Err(again(e)),
-            Source::Sweep(i) => Ok(self.drive().sweep(*i).into()),
-            Source::Street => unreachable!("the street is no cloud"),
+    /// Inputs that are known: only their origin is found.
+    pub fn of(sources: &[Source], options: ReadOptions) -> Self {
+        Self { options, drive: None, is_given: false, early: Mutex::default() }.settle_origin(sources)
+    }
+
+    /// Fixes the origin of all inputs: of `auto` the one of the first input that can be read.
+    fn settle_origin(mut self, sources: &[Source]) -> Self {
+        let mut origin = None;
+        self.is_given = matches!(self.options.origin, LocalOrigin::At(_));
+        if self.options.origin == LocalOrigin::Auto {
+            for source in sources {
+                if !self.may_be_far(source) {
+                    break;
+                }
+                let read = timed(|| self.open(source));
+                let found = read.as_ref().ok().map(|((scan, _), _)| scan.cloud.origin());
+                // A file that cannot be read fails again in its turn; a stream is read once.
+                if found.is_some() || matches!(source, Source::Stdin) {
+                    self.early = Mutex::new(Some((source.name(), read)));
+                }
+                if let Some(found) = found {
+                    origin = Some(found).filter(|found| *found != [0.0; 3]);
+                    break;
+                }
+            }
+            self.options.origin = origin.map_or(LocalOrigin::None, LocalOrigin::At);
         }
+        if let LocalOrigin::At([x, y, z]) = self.options.origin {
+            say::note(format_args!("coordinates are relative to the origin {x}, {y}, {z} (--local-origin)"));
+        }
+        self
+    }
+
+    /// Whether coordinates of an input can move when they become `f32`: not those of raw rows, which have that type.
+    fn may_be_far(&self, source: &Source) -> bool {
+        let raw = |format| matches!(format, Format::Kitti | Format::Nuscenes | Format::Bin);
+        match source {
+            Source::File(path) => !self.options.format.or_else(|| Format::from_name(path)).is_some_and(raw),
+            Source::Stdin => !self.options.format.is_some_and(raw),
+            Source::Cloud(_) | Source::Nothing(_) => true,
+            Source::Sweep(_) | Source::Street => false,
+        }
+    }
+
+    /// How the inputs are read, with the origin that all of them have.
+    pub const fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// What is subtracted from places that flags give: the origin, unless the user gave it too.
+    pub const fn shift(&self) -> [f64; 3] {
+        if self.is_given { [0.0; 3] } else { self.origin() }
+    }
+
+    /// The origin of all inputs.
+    pub const fn origin(&self) -> [f64; 3] {
+        match self.options.origin {
+            LocalOrigin::At(origin) => origin,
+            LocalOrigin::Auto | LocalOrigin::None => [0.0; 3],
+        }
+    }
+
+    /// Reads the input, or makes the sweep in the frame of its sensor. Returns the milliseconds that it took, too.
+    pub fn read(&self, source: &Source) -> Result<(Scan, f64), IoError> {
+        self.read_stamped(source).map(|((scan, _), ms)| (scan, ms))
+    }
+
+    /// The same with the stamp of a bag's cloud in seconds.
+    fn read_stamped(&self, source: &Source) -> Result<(Stamped, f64), IoError> {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, read)) = early.take_if(|(name, _)| *name == source.name()) {
+            return read;
+        }
+        drop(early);
+        timed(|| self.open(source))
+    }
+
+    fn open(&self, source: &Source) -> Result<Stamped, IoError> {
+        let origin = self.options.origin;
+        let scan = match source {
+            Source::File(path) => read(path, &self.options)?,
+            Source::Stdin => read_stdin(&self.options)?,
+            Source::Cloud(BagCloud { bag, topic, number }) => {
+                let cloud = bag.cloud(&bag.topics()[*topic], *number)?;
+                return Ok((cloud.scan.about(origin), Some(cloud.stamp_ns as f64 / 1e9)));
+            }
+            Source::Nothing(e) => return Err(again(e)),
+            Source::Sweep(i) => Scan::from(self.drive().sweep(*i)).about(origin),
+            Source::Street => unreachable!("the street is no cloud"),
+        };
+        Ok((scan, None))
     }
 
     /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A sweep of the drive is moved to the frame of its world, in `f64`.
-    pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<(Scan, usize), IoError> {
-        let mut scan = self.read(source)?;
-        if let Source::Sweep(i) = source {
+    pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<(Scan, usize, f64), IoError> {
+        self.read_at(source, drop_zeros, |_| Ok(None))
+    }
+
+    /// The same, moved by the pose that `pose` finds, if any, for the input or for its stamp.
+    pub fn read_at(
+        &self,
+        source: &Source,
+        drop_zeros: bool,
+        pose: impl FnOnce(Option<f64>) -> Result<Option<Pose>, IoError>,
+    ) -> Result<(Scan, usize, f64), IoError> {
+        let ((mut scan, stamp), ms) = self.read_stamped(source)?;
+        let pose = pose(stamp)?;
+        if let (Source::Sweep(i), None) = (source, pose) {
             let [x, y, z, _] = self.drive().world_from_sensor(*i);
             let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
-            let points = scan.cloud.points().iter_xyz().map(|p| p.map(f64::from));
-            scan.xyz_f64 = Some(points.flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
+            let points = scan.xyz();
+            scan.xyz_f64 = Some(points.into_iter().flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
         }
-        Ok(if drop_zeros { scan.without_zeros() } else { (scan, 0) })
+        let (mut scan, zeros) = if drop_zeros { scan.without_zeros() } else { (scan, 0) };
+        if let Some(pose) = pose {
+            scan.xyz_f64 = Some(scan.xyz_in(&pose));
+        }
+        Ok((scan, zeros, ms))
     }
 
     fn drive(&self) -> &Drive {
@@ -150,9 +256,13 @@ pub fn is_stdin(arg: &Path) -> bool {
     arg.as_os_str() == STDIN
 }
 
-/// The points of a cloud, with every bit of its file.
+/// The points of a cloud about its origin, with every bit of its file.
 pub fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
-    scan.xyz_f64.as_ref().map_or_else(|| Ok(Rows::from(&scan.cloud)), |xyz| Rows::f64(xyz, 3))
+    match (&scan.xyz_f64, scan.cloud.origin()) {
+        (None, _) => Ok(Rows::from(&scan.cloud)),
+        (Some(xyz), [0.0, 0.0, 0.0]) => Rows::f64(xyz, 3),
+        (Some(xyz), origin) => Rows::f64(xyz, 3)?.about(origin),
+    }
 }
 
 /// The warnings for an operator that takes `f32`.
@@ -210,13 +320,25 @@ pub fn again(e: &IoError) -> IoError {
     }
 }
 
+impl BagCloud {
+    /// The name to show.
+    pub fn name(&self) -> PathBuf {
+        self.bag.cloud_name(self.number)
+    }
+}
+
 impl Source {
+    /// The standard input or a file.
+    pub fn named(path: &Path) -> Self {
+        if is_stdin(path) { Self::Stdin } else { Self::File(path.into()) }
+    }
+
     /// The name to show.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => shown(path),
             Self::Stdin => STDIN.into(),
-            Self::Cloud(cloud) => shown(&cloud.bag.cloud_name(cloud.number)),
+            Self::Cloud(cloud) => shown(&cloud.name()),
             Self::Sweep(i) => format!("sweep_{i:03}"),
             Self::Street => SYNTHETIC.into(),
             Self::Nothing(e) => shown(e.path()),

@@ -65,6 +65,8 @@ enum Operator {
     Ndt,
     /// Alignment: searches, normals, whole alignments; on built-in pairs, or --input onto --target
     Icp,
+    /// Odometry on a built-in drive, sweep by sweep
+    Odometry,
     /// Long run: checks that memory use does not grow and that results stay equal over many sweeps, on one thread and on eight threads that share the device. Exit code 6 if not
     Soak,
 }
@@ -93,6 +95,7 @@ fn suite(args: &BenchArgs) -> Result<Option<Suite>, Failure> {
         Operator::RoiPool => refuse_clouds(args, "roi-pool").map(|()| Suite::RoiPool)?,
         Operator::Ndt => refuse_clouds(args, "ndt").map(|()| Suite::Ndt)?,
         Operator::Icp => Suite::Icp(pairs(args)?),
+        Operator::Odometry => refuse_clouds(args, "odometry").map(|()| Suite::Odometry)?,
         Operator::Soak => return refuse_clouds(args, "soak").map(|()| None),
     }))
 }

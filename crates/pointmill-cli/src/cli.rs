@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::flags::{Global, message};
 use crate::icp::{self, IcpArgs};
 use crate::info::{self, InfoArgs};
+use crate::localize::{self, LocalizeArgs};
 use crate::ndt::{self, NdtCommand};
 use crate::odometry::{self, OdometryArgs};
 use crate::printer::Printer;
@@ -60,6 +61,8 @@ enum Command {
     Icp(Box<IcpArgs>),
     /// Find the trajectory of a sensor from its sweeps
     Odometry(Box<OdometryArgs>),
+    /// Find where scans are in a map, with and without a guess
+    Localize(Box<LocalizeArgs>),
     /// Compare a trajectory with the truth: absolute and relative errors, drift
     Evaluate(EvaluateArgs),
     /// Print the format, columns, bounds and number of points of each file
@@ -89,6 +92,7 @@ impl Cli {
             Command::Ndt { command } => ndt::run(command, device, printer),
             Command::Icp(args) => icp::run(args, device, printer),
             Command::Odometry(args) => odometry::run(args, device, printer),
+            Command::Localize(args) => localize::run(args, device, printer),
             Command::Evaluate(args) => evaluate::run(args, printer),
             Command::Info(args) => info::run(args, printer),
             Command::Convert(args) => convert::run(args, printer),

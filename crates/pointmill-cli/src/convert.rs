@@ -76,7 +76,6 @@ struct Convert {
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let options = args.read.options();
     let (out, resume) = (args.out.as_path(), args.resume.resume);
     let alone = match (&args.inputs[..], &args.to) {
         ([input], None) if is_one_file(input) && !is_folder(out) => Some(input.as_path()),
@@ -89,7 +88,7 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
             return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
         }
     };
-    let (sources, inputs) = Inputs::find(&args.inputs, options.clone())?;
+    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
     let (to, outputs) = match (alone, args.to.as_deref()) {
         (Some(_), _) if resume => {
             return Err(Failure::Usage("--resume: needs --out with a folder, got a file".into()));
@@ -103,8 +102,8 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
             (to, Outputs::folder("--out", out, to, &sources)?)
         }
     };
-    let ledger = Ledger::of(&[&outputs], &format!("{COMMAND} {to} {options:?}"), resume)?;
-    let job = Job { ledger, out: Some(out), ..Job::new(COMMAND, &sources, args.batch) };
+    let ledger = Ledger::of(&[&outputs], &format!("{COMMAND} {to} {:?}", inputs.options()), resume)?;
+    let job = Job { ledger, out: Some(out), origin: Some(inputs.origin()), ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(Begin { to: to.into() }, printer)?;
     let to = to.parse().expect("a format that is written");
     job.run(&Convert { to, inputs, outputs, lines: sources.len() <= LINES }, printer)
@@ -121,7 +120,7 @@ impl Command for Convert {
     }
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
+        let (scan, read_ms) = self.inputs.read(source)?;
         interrupt::check()?;
         let to = self.outputs.place(index).expect("an input that is read has an output");
         let options = WriteOptions { format: Some(self.to) };

@@ -99,6 +99,26 @@ pub(crate) struct Cloud {
     bounds: Option<Bounds>,
     /// Points with a NaN or an infinity in x, y or z.
     nonfinite: usize,
+    /// What coordinates are relative to in results: x, y, z in metres, as `--local-origin` says. Bounds are global.
+    origin: [f64; 3],
+    /// The column with the times of points; null without one.
+    times: Option<CloudTimes>,
+    /// The data set of `--dataset`; null without.
+    dataset: Option<&'static str>,
+}
+
+/// The times of the points of a cloud.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct CloudTimes {
+    /// The name of the column.
+    name: String,
+    /// Its unit: `s`, `ms`, `us` or `ns`.
+    unit: &'static str,
+    /// The earliest time in seconds, as the file counts.
+    start: f64,
+    /// Seconds from the earliest to the latest time.
+    span: f64,
 }
 
 /// A column.
@@ -195,10 +215,18 @@ impl Command for Info {
             let warnings = bag.cut().iter().map(|e| format!("the bag was cut: {e}")).collect();
             return Ok(Frame::read(index, source.name(), read_ms, warnings, of));
         }
-        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
+        let (scan, read_ms) = self.inputs.read(source)?;
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();
         let (points, nonfinite) = (scan.cloud.len(), scan.cloud.points().non_finite());
-        let cloud = Cloud { points, columns, bounds: Bounds::of(&scan), nonfinite };
+        let (origin, bounds) = (scan.cloud.origin(), Bounds::of(&scan));
+        let times = scan.times().map(|times| CloudTimes {
+            span: times.seconds.iter().copied().filter(|s| s.is_finite()).fold(0.0, f64::max),
+            name: times.name,
+            unit: times.unit.as_str(),
+            start: times.start,
+        });
+        let dataset = self.options.dataset.map(|dataset| dataset.as_str());
+        let cloud = Cloud { points, columns, bounds, nonfinite, origin, times, dataset };
         let of = Row { format: scan.format.as_str(), cloud: Some(cloud), topics: None };
         Ok(Frame::read(index, source.name(), read_ms, warnings(&scan), of))
     }
@@ -247,6 +275,12 @@ impl Cloud {
         ];
         lines.extend(self.bounds.iter().flat_map(Bounds::lines));
         lines.push(format!("nonfinite  {}", grouped(self.nonfinite)));
+        let [x, y, z] = self.origin;
+        lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
+        lines.extend(self.times.iter().map(|times| {
+            format!("times      {} in {}: {:.6} s from {} s", escape(&times.name), times.unit, times.span, times.start)
+        }));
+        lines.extend(self.dataset.map(|dataset| format!("data set   {dataset}")));
         lines
     }
 }

@@ -13,6 +13,7 @@ mod devices;
 mod evaluate;
 mod icp;
 mod info;
+mod localize;
 mod ndt;
 mod odometry;
 mod roi_pool;
@@ -24,7 +25,8 @@ mod synth;
 mod voxelize;
 
 use pointmill_batch::{
-    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, say, stats, text,
+    batch, device, failure, flags, input_poses, inputs, interrupt, json, outputs, picture, pose, printer, say, stats,
+    text,
 };
 
 use clap::{CommandFactory, FromArgMatches};
@@ -52,7 +54,8 @@ fn main() -> ExitCode {
     };
     say::set_quiet(cli.global.quiet);
     let level = [LevelFilter::WARN, LevelFilter::INFO, LevelFilter::DEBUG, LevelFilter::TRACE];
-    let level = level[usize::from(cli.global.logs).min(3)];
+    // Errors alone, if that is asked for too.
+    let level = if cli.global.quiet { LevelFilter::ERROR } else { level[usize::from(cli.global.logs).min(3)] };
     // The events about kernels that the driver compiles explain to people why a first run takes longer.
     let compiles = if say::is_watched() { level.max(LevelFilter::INFO) } else { level };
     let filter = Targets::new().with_default(level).with_target("pointmill::device", compiles);

@@ -217,6 +217,23 @@ pub trait NamedArrays {
     fn arrays(&self) -> Vec<(&'static str, ArrayView<'_>)>;
 }
 
+/// A result whose coordinates are about an origin: its arrays, then `origin`, `f64 [3]` in metres, unless that is zero.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a, R> {
+    /// The result.
+    pub result: &'a R,
+    /// The origin.
+    pub origin: [f64; 3],
+}
+
+impl<R: NamedArrays> NamedArrays for About<'_, R> {
+    fn arrays(&self) -> Vec<(&'static str, ArrayView<'_>)> {
+        let mut arrays = self.result.arrays();
+        arrays.extend((self.origin != [0.0; 3]).then(|| ("origin", ArrayView::f64(&[3], &self.origin))));
+        arrays
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

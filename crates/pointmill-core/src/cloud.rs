@@ -109,6 +109,8 @@ mod owned {
     ///
     /// Other element types are cast once, here at the border: `f64` is rounded to the nearest `f32`, `f16` is exact.
     ///
+    /// Coordinates of maps are too large for an `f32`. The points of such a cloud are about an origin of `f64`: each stands for `origin + point`.
+    ///
     /// ```
     /// use pointmill_core::PointCloud;
     /// let cloud = PointCloud::new(vec![1.0, 2.0, 3.0, 0.5], 4)?;
@@ -119,6 +121,7 @@ mod owned {
     pub struct PointCloud {
         data: Vec<f32>,
         columns: usize,
+        origin: [f64; 3],
     }
 
     impl PointCloud {
@@ -128,7 +131,25 @@ mod owned {
         /// Fewer than 3 columns, or a length that is not a whole number of rows.
         pub fn new(data: Vec<f32>, columns: usize) -> Result<Self, CloudError> {
             Points::new(&data, columns)?;
-            Ok(Self { data, columns })
+            Ok(Self { data, columns, origin: [0.0; 3] })
+        }
+
+        /// The same values about another origin, in metres.
+        ///
+        /// ```
+        /// use pointmill_core::PointCloud;
+        /// let cloud = PointCloud::new(vec![1.0, 2.0, 3.0], 3)?.with_origin([515_000.0, 4_918_000.0, 0.0]);
+        /// assert_eq!(cloud.origin(), [515_000.0, 4_918_000.0, 0.0]);
+        /// # Ok::<(), pointmill_core::CloudError>(())
+        /// ```
+        #[must_use]
+        pub fn with_origin(self, origin: [f64; 3]) -> Self {
+            Self { origin, ..self }
+        }
+
+        /// The point that x, y, z are about, in metres; zero unless [`PointCloud::with_origin`] or a reader set another.
+        pub const fn origin(&self) -> [f64; 3] {
+            self.origin
         }
 
         /// Casts `f64` values, each rounded once to the nearest `f32`.

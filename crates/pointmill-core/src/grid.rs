@@ -33,6 +33,14 @@ pub enum GridError {
         /// The number of cells the range asks for.
         cells: f32,
     },
+    /// A voxel so small that a grid around all points would have more cells than an axis or a 64-bit id can name.
+    #[error("voxel_size: expected {0} x {1} x {2} m or more for a grid around all points, got {3} x {4} x {5} m", least[0], least[1], least[2], got[0], got[1], got[2])]
+    TooSmall {
+        /// The smallest size of these proportions that fits.
+        least: [f32; 3],
+        /// The size given.
+        got: [f32; 3],
+    },
     /// More cells than a 64-bit id can name.
     #[error("grid: expected at most 2^63 cells, got {0} x {1} x {2}", dims[0], dims[1], dims[2])]
     TooManyCells {
@@ -84,6 +92,44 @@ impl VoxelGrid {
             return Err(GridError::TooManyCells { dims });
         }
         Ok(Self { range, size, dims })
+    }
+
+    /// The grid of cells of `size` metres around points whose smallest box is `bounds`, with its corner at a multiple of the size.
+    ///
+    /// **Arithmetic** (f64, then one cast to f32): from `size * floor(min / size)` to `size * (floor(max / size) + 1)` on each axis; one cell more where a point in the corner of
+    /// the box would be outside for the rounding of [`VoxelGrid::cell`].
+    ///
+    /// ```
+    /// use pointmill_core::{Aabb, VoxelGrid};
+    /// let grid = VoxelGrid::around([0.5; 3], Aabb::new([-0.2, 3.0, 1.0], [1.2, 3.4, 2.0]))?;
+    /// assert_eq!(*grid.range(), Aabb::new([-0.5, 3.0, 1.0], [1.5, 3.5, 2.5]));
+    /// # Ok::<(), pointmill_core::GridError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A size that is not finite and positive, bounds that are not finite; more cells than [`VoxelGrid::new`] takes, with the smallest size that fits.
+    pub fn around(size: [f32; 3], bounds: Aabb) -> Result<Self, GridError> {
+        let mut range = bounds;
+        for axis in 0..3 {
+            let (s, min, max) = (f64::from(size[axis]), f64::from(bounds.min[axis]), f64::from(bounds.max[axis]));
+            if !(s.is_finite() && s > 0.0) {
+                return Err(GridError::VoxelSize { axis, got: size[axis] });
+            }
+            if !(min.is_finite() && max.is_finite() && min <= max) {
+                return Err(GridError::Range { axis, min: bounds.min[axis], max: bounds.max[axis] });
+            }
+            range.min[axis] = (s * libm::floor(min / s)) as f32;
+            range.max[axis] = (s * (libm::floor(max / s) + 1.0)) as f32;
+        }
+        let too_small = |_| GridError::TooSmall { least: least_size(size, &bounds), got: size };
+        let grid = Self::new(size, range).map_err(too_small)?;
+        for axis in 0..3 {
+            let q = (bounds.max[axis] - range.min[axis]) / size[axis];
+            if q >= grid.dims[axis] as f32 {
+                range.max[axis] = (f64::from(range.max[axis]) + f64::from(size[axis])) as f32;
+            }
+        }
+        Self::new(size, range).map_err(too_small)
     }
 
     /// Cells along x, y, z.
@@ -143,6 +189,30 @@ impl VoxelGrid {
     }
 }
 
+/// The smallest size of the proportions of `size` whose cells around a box are not too many, a little rounded up.
+fn least_size(size: [f32; 3], bounds: &Aabb) -> [f32; 3] {
+    let extent = [0, 1, 2].map(|axis| f64::from(bounds.max[axis]) - f64::from(bounds.min[axis]));
+    let fits = |factor: f64| {
+        // Two cells more on each axis than the extent has: at both ends, and where a corner is rounded.
+        let cells = [0, 1, 2].map(|axis| extent[axis] / (f64::from(size[axis]) * factor) + 3.0);
+        cells.iter().all(|&n| n < 2_147_483_648.0) && cells[0] * cells[1] * cells[2] < 9.2e18
+    };
+    let (mut low, mut high) = (1.0, 2.0);
+    while !fits(high) && high < 1e60 {
+        (low, high) = (high, high * 2.0);
+    }
+    for _ in 0..24 {
+        let middle = 0.5 * (low + high);
+        *(if fits(middle) { &mut high } else { &mut low }) = middle;
+    }
+    // Three digits are enough for people, and the last is rounded up.
+    [0, 1, 2].map(|axis| {
+        let least = f64::from(size[axis]) * high;
+        let step = libm::pow(10.0, libm::floor(libm::log10(least)) - 2.0);
+        (libm::ceil(least / step) * step) as f32
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,6 +255,41 @@ mod tests {
                 p[axis] = bad;
                 assert_eq!(g.cell(p), None);
             }
+        }
+    }
+
+    #[test]
+    fn a_grid_around_points_has_them_all() {
+        let bounds = Aabb::new([-1000.0, 515.3, -0.0], [1000.999_94, 517.1, 0.0]);
+        let g = VoxelGrid::around([1.0, 0.1, 0.2], bounds).unwrap();
+        assert!(g.cell(bounds.min).is_some() && g.cell(bounds.max).is_some());
+        assert_eq!((g.range().min, g.dims()[2]), ([-1000.0, 515.3, 0.0], 1));
+        let wide = Aabb::new([0.0; 3], [1e7, 1e7, 1e7]);
+        let Err(GridError::TooSmall { least, got }) = VoxelGrid::around([1e-3, 1e-3, 2e-3], wide) else {
+            panic!("too many cells")
+        };
+        assert_eq!(got, [1e-3, 1e-3, 2e-3]);
+        assert!(VoxelGrid::around(least, wide).is_ok());
+        assert!(VoxelGrid::around(least.map(|s| s * 0.98), wide).is_err());
+        let thin = Aabb::new([0.0; 3], [1e9, 0.1, 0.1]);
+        let Err(GridError::TooSmall { least, .. }) = VoxelGrid::around([0.1; 3], thin) else { panic!("too long") };
+        assert!(VoxelGrid::around(least, thin).is_ok());
+        for bad in [f32::NAN, f32::INFINITY] {
+            assert!(VoxelGrid::around([0.1; 3], Aabb::new([0.0; 3], [bad, 1.0, 1.0])).is_err());
+            assert!(VoxelGrid::around([0.1, bad, 0.1], bounds).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_corner_is_in_a_cell(
+            min in prop::array::uniform3(-2e3f32..2e3),
+            extent in prop::array::uniform3(0.0f32..500.0),
+            size in 0.01f32..3.0,
+        ) {
+            let bounds = Aabb::new(min, core::array::from_fn(|k| min[k] + extent[k]));
+            let g = VoxelGrid::around([size; 3], bounds).unwrap();
+            prop_assert!(g.cell(bounds.min).is_some() && g.cell(bounds.max).is_some(), "{:?}", g);
         }
     }
 

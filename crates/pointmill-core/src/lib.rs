@@ -4,6 +4,7 @@
 //! kernels call the same functions, which is why both give the same bits:
 //!
 //! - [`PointCloud`] and [`Points`]: `[N, C]` rows of `f32`, the first three columns x, y, z in metres;
+//! - `LocalOrigin`: the origin that coordinates of maps are about, so that an `f32` can hold them;
 //! - [`Aabb`]: an axis-aligned box;
 //! - [`Pose`]: where a frame lies in another: matrix, quaternion, angles, composition, interpolation;
 //! - [`names!`]: one spelling for each variant of an enum;
@@ -12,6 +13,7 @@
 //! - [`trig`], [`float`]: sine and cosine of an angle, powers and roots;
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
 //! - [`icp`]: nearest points, what pairs of them say, and the pose they ask for;
+//! - [`odometry`]: cells of a local map, surfaces about its points, and motion within a sweep;
 //! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
 //! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
 //! - [`hash`]: where a cell starts in a hash table;
@@ -51,7 +53,10 @@ pub mod linear;
 pub mod mean;
 mod names;
 pub mod ndt;
+pub mod odometry;
 mod oriented_box;
+#[cfg(feature = "alloc")]
+mod origin;
 mod pose;
 pub mod rigid;
 pub mod svd;
@@ -70,6 +75,8 @@ pub use names::UnknownName;
 #[doc(hidden)]
 pub use names::serde_names;
 pub use oriented_box::{BoxGrid, BoxOrigin, OrientedBox, Reach, WORDS as BOX_WORDS};
+#[cfg(feature = "alloc")]
+pub use origin::{LocalOrigin, UnknownOrigin, WORTH_AN_ORIGIN, about, auto_origin, corner};
 pub use pose::Pose;
 #[cfg(feature = "schema")]
 #[doc(hidden)]

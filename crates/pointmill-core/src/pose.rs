@@ -152,6 +152,12 @@ impl Pose {
         q.map(|x| x / scale)
     }
 
+    /// The transform of [`xyzrpy`](Self::xyzrpy): that of the pose, to the rounding of its angles.
+    pub fn of_xyzrpy(&self) -> Rigid {
+        let [x, y, z, roll, pitch, yaw] = self.xyzrpy();
+        Rigid { rotation: euler::rotation([roll, pitch, yaw]), translation: [x, y, z] }
+    }
+
     /// x, y, z in metres and roll, pitch, yaw in radians, with the pitch within a quarter turn; where the pitch is a quarter turn, the yaw is 0. The angles that the pose was made
     /// from come back as they were.
     pub fn xyzrpy(&self) -> [f64; 6] {
@@ -163,6 +169,21 @@ impl Pose {
     /// The pose back: the inverse of `target_from_source` is `source_from_target`.
     pub fn inverse(&self) -> Self {
         self.rigid.inverse().into()
+    }
+
+    /// The same transform of points that are about `source_origin`, to points about `target_origin`; `pose.about(-source_origin, -target_origin)` is the way back.
+    ///
+    /// ```
+    /// use pointmill_core::Pose;
+    /// let map_from_lidar = Pose::from_translation([515_020.0, 4_918_010.0, 3.0]);
+    /// let local = map_from_lidar.about([0.0; 3], [515_000.0, 4_918_000.0, 0.0]);
+    /// assert_eq!(local.translation(), [20.0, 10.0, 3.0]);
+    /// ```
+    #[must_use]
+    pub fn about(&self, source_origin: [f64; 3], target_origin: [f64; 3]) -> Self {
+        let turned = self.rotate(source_origin);
+        let translation = add(subtract(turned, target_origin), self.rigid.translation);
+        Self { rigid: Rigid { translation, ..self.rigid }, angles: self.angles }
     }
 
     /// This pose after `first`; also written `self * first`.

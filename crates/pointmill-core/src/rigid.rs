@@ -33,7 +33,7 @@ pub enum NotRigid {
     Mirrored,
     /// The 3x3 part is farther from the nearest rotation than [`TOLERANCE`].
     #[error(
-        "an entry that is {0:.2e} off the nearest rotation; U V^T is that rotation, if U S V^T is the singular value decomposition of the 3x3 part"
+        "an entry that is {0:.2e} off the nearest rotation, where {TOLERANCE} is allowed; remove scale and shear from the 3x3 part"
     )]
     Off(f64),
     /// A number of a pose is NaN or infinite.

@@ -22,7 +22,7 @@ pub fn json_line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     let written = value.serialize(&mut Serializer::with_formatter(&mut line, OneLine)).map_err(io::Error::from);
     match written.and_then(|()| line.write_all(b"\n")) {
         Err(e) if e.kind() == ErrorKind::OutOfMemory => {
-            let told = format!("expected memory for more than {} bytes, got a refusal", line.0.len());
+            let told = format!("the system refused memory for more than {} bytes", line.0.len());
             Err(io::Error::new(ErrorKind::OutOfMemory, told))
         }
         written => written.map(|()| line.0),

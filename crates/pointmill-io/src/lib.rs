@@ -5,7 +5,7 @@
 //! - **Arrays**: [`read_npy`] and [`read_npz`] return an [`Array`], [`write_npy`] and [`write_npz`] take an [`ArrayView`].
 //! - **Results**: [`read_result`] checks what an operator's file holds; [`write_result`] takes whatever lists [`NamedArrays`].
 //! - **Maps**: [`read_ndt_map`] and [`write_ndt_map`]; with the feature `arrow`, `read_ndt_moments` and `write_ndt_moments` for the sums of a
-//!   map's cells.
+//!   map's cells, and `BlockMap` for maps in pieces.
 //! - **Poses**: [`read_poses`] and [`write_poses`] in the formats of [`PoseFormat`].
 //!
 //! Three rules hold for all of it:
@@ -30,6 +30,8 @@
 mod abandoned;
 mod array;
 mod bin;
+#[cfg(feature = "arrow")]
+mod blocks;
 mod dataset;
 mod destination;
 mod e57;
@@ -51,9 +53,11 @@ mod npy;
 mod npz;
 mod order;
 mod own;
+mod path_from;
 mod pattern;
 mod pcd;
 mod ply;
+mod pose_of;
 mod poses;
 mod read;
 mod records;
@@ -72,6 +76,8 @@ mod write;
 pub use abandoned::{abandon_writes, remove_abandoned};
 pub use array::{Array, ArrayData};
 pub use bin::write_bin;
+#[cfg(feature = "arrow")]
+pub use blocks::{BlockMap, BlockRow, BlockSettings};
 pub use dataset::Dataset;
 pub use destination::{Destination, Place};
 pub use error::{Detail, IoError, escape, is_plain};
@@ -89,9 +95,11 @@ pub use npy::{read_npy, read_npy_within, write_npy};
 pub use npz::{read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
 pub use order::natural_order;
 pub use own::open_own;
+pub use path_from::path_from;
 pub use pcd::write_pcd;
 pub use ply::write_ply;
-pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
+pub use pointmill_core::LocalOrigin;
+pub use pointmill_core::array::{About, ArrayView, Dtype, NamedArrays};
 pub use pointmill_core::ndt::NdtMomentsTable;
 pub use poses::{PoseFormat, PoseOptions, Poses, find_log_poses, read_poses, write_poses};
 pub use read::{ReadOptions, read, read_from};

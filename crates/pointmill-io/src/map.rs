@@ -4,8 +4,8 @@ use crate::array::Array;
 use crate::destination::{Destination, Place};
 use crate::error::{Detail, IoError};
 use crate::limits::Limits;
-use crate::npz::{npz_has, write_npz};
-use crate::results::{Expected, ResultArrays, must, to_json};
+use crate::npz::{ORIGIN, finite, npz_has, write_npz};
+use crate::results::{Expected, ResultArrays, may, must, to_json};
 use pointmill_core::array::{ArrayView, Dtype};
 use pointmill_core::ndt::{NdtCells, NdtLattice, full_matrix, symmetric_entries};
 use std::path::Path;
@@ -24,13 +24,15 @@ const MAP: &[Expected] = &[
     must("normal", F64, "V 3"),
     must("resolution", F64, "1"),
     must("report", &[Dtype::U8], "bytes"),
+    may(ORIGIN, F64, "3"),
 ];
 
 /// Writes the cells of a map as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// The arrays, a row for each cell, rows by (z, y, x): `coords` i32 `[V, 3]` (x, y, z), `mean` f64 `[V, 3]` in metres, `covariance` and
 /// `inv_covariance` f64 `[V, 3, 3]`, `counts` u32 `[V]`, `eigenvalues` and `normal` f64 `[V, 3]`; `resolution` f64 `[1]`, the edge of a cell in
-/// metres; and `report`, the [`NdtReport`](pointmill_core::ndt::NdtReport) as the bytes of JSON.
+/// metres; and `report`, the [`NdtReport`](pointmill_core::ndt::NdtReport) as the bytes of JSON. Means are about the
+/// origin of the lattice; unless that is zero, `origin` f64 `[3]` in metres comes last.
 ///
 /// **Determinism**: the same cells give the same bytes.
 ///
@@ -64,8 +66,8 @@ pub fn write_ndt_map(to: impl Destination, cells: &NdtCells, lattice: &NdtLattic
     let report = to_json(to.path(), &cells.report)?;
     let full = |rows: &[[f64; 6]]| rows.iter().flat_map(|&row| full_matrix(row)).collect::<Vec<_>>();
     let [covariance, inverse] = [full(&cells.covariance), full(&cells.inverse)];
-    let resolution = [lattice.unit()];
-    let arrays = [
+    let (resolution, origin) = ([lattice.unit()], lattice.origin());
+    let mut arrays = vec![
         ("coords", ArrayView::i32(&[v, 3], cells.coords.as_flattened())),
         ("mean", ArrayView::f64(&[v, 3], cells.mean.as_flattened())),
         ("covariance", ArrayView::f64(&[v, 3, 3], &covariance)),
@@ -76,6 +78,7 @@ pub fn write_ndt_map(to: impl Destination, cells: &NdtCells, lattice: &NdtLattic
         ("resolution", ArrayView::f64(&[1], &resolution)),
         ("report", ArrayView::u8(&[report.len()], &report)),
     ];
+    arrays.extend((origin != [0.0; 3]).then(|| (ORIGIN, ArrayView::f64(&[3], &origin))));
     write_npz(Place::of(&to), &arrays)
 }
 
@@ -101,6 +104,8 @@ pub fn read_ndt_map_within(path: impl AsRef<Path>, limits: &Limits) -> Result<(N
     let lattice = NdtLattice::new(resolution).map_err(|_| {
         IoError::BadValue(Detail::new(path, "resolution", "the edge of a cell", format!("{resolution:?}")))
     })?;
+    let origin = file.get(ORIGIN).map_or(Ok([0.0; 3]), |array| finite(path, array.as_f64()?))?;
+    let lattice = lattice.about(origin);
     let triples = |name: &str| Ok(file.get(name)?.as_f64()?.as_chunks().0.to_vec());
     let coords = file.get("coords")?.as_i32()?.as_chunks().0.to_vec();
     let mean: Vec<[f64; 3]> = triples("mean")?;

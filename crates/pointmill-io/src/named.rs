@@ -35,13 +35,15 @@ pub struct NamedPoints<'a> {
     pub fields: Cow<'a, [Field]>,
     /// x, y, z of every point, `[N, 3]` row-major, where `f32` loses some of it.
     pub xyz_f64: Option<&'a [f64]>,
+    /// What x, y, z of `points` are about, in metres; `xyz_f64` is about zero. Formats that can hold a remark name it unless it is zero.
+    pub origin: [f64; 3],
 }
 
 impl<'a> NamedPoints<'a> {
     /// Points with a name for each column, all of them `f32`. Names that do not fit are an error when a file is written.
     pub fn new(points: Points<'a>, names: &[&str]) -> Self {
         let fields = names.iter().map(|&name| Field { name: name.into(), dtype: Dtype::F32 });
-        Self { points, fields: fields.collect(), xyz_f64: None }
+        Self { points, fields: fields.collect(), xyz_f64: None, origin: [0.0; 3] }
     }
 
     /// Checks that the parts go together, and that the names can stand in a header.
@@ -71,6 +73,13 @@ impl<'a> NamedPoints<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A remark for the header that names the origin; `None` where it is zero.
+    pub(crate) fn remark(&self) -> Option<String> {
+        let [x, y, z] = self.origin;
+        let what = if self.xyz_f64.is_some() { "coordinates are global" } else { "coordinates are about it" };
+        (self.origin != [0.0; 3]).then(|| format!("origin {x} {y} {z}; {what}"))
     }
 
     /// The type that each column is written as.
@@ -130,13 +139,13 @@ impl<'a> NamedPoints<'a> {
 impl<'a> From<Points<'a>> for NamedPoints<'a> {
     fn from(points: Points<'a>) -> Self {
         let fields = Field::of_one_type(XYZ, points.columns(), Dtype::F32);
-        Self { points, fields: fields.into(), xyz_f64: None }
+        Self { points, fields: fields.into(), xyz_f64: None, origin: [0.0; 3] }
     }
 }
 
 impl<'a> From<&'a PointCloud> for NamedPoints<'a> {
     fn from(cloud: &'a PointCloud) -> Self {
-        cloud.points().into()
+        Self { origin: cloud.origin(), ..cloud.points().into() }
     }
 }
 
@@ -153,7 +162,7 @@ mod tests {
         );
         let row = [0.0, 0.0, 0.0, 255.0, 256.0, 4_294_967_296.0, -2_147_483_648.0, 1.0, 1.0, -0.0];
         let points = Points::new(&row, 10).unwrap();
-        let cloud = NamedPoints { points, fields: fields.into(), xyz_f64: Some(&[1.0; 3]) };
+        let cloud = NamedPoints { points, fields: fields.into(), xyz_f64: Some(&[1.0; 3]), origin: [0.0; 3] };
         let (f, d) = (Dtype::F32, Dtype::F64);
         assert_eq!(cloud.dtypes(), [d, d, d, Dtype::U8, f, f, Dtype::I32, f, f, f]);
         let mut out = vec![];

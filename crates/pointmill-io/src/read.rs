@@ -6,6 +6,7 @@ use crate::format::{Format, Reader, detect};
 use crate::limits::{Bounds, Limits};
 use crate::scan::Scan;
 use crate::source::{Source, open};
+use pointmill_core::LocalOrigin;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use std::path::Path;
 /// let options = ReadOptions { format: Some(Format::Bin), columns: Some(6), ..ReadOptions::default() };
 /// assert_eq!(options.limits.max_points, Some(1 << 30));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
     /// The data set that the files are of, which names the columns of rows; by default none. A format or a number of columns that the data
     /// set does not have is an error.
@@ -33,6 +34,9 @@ pub struct ReadOptions {
     /// default a file is read whole or not at all. It holds for raw rows, binary PLY and PCD, and LAS that is not compressed, of which it also
     /// passes over variable length records that are not as many as the header says.
     pub salvage: bool,
+    /// The origin that the points of the cloud are about, by default none; see [`Scan::about`]. The command and the Python package ask for
+    /// [`LocalOrigin::Auto`].
+    pub origin: LocalOrigin,
     /// How much a read may take.
     pub limits: Limits,
 }
@@ -84,7 +88,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
         }
         Reader::Seek(read) => read(path, &mut BufReader::new(file), &bounds)?,
     };
-    Scan::new(rows, path, format)
+    Ok(Scan::new(rows, path, format)?.about(options.origin))
 }
 
 /// The format that is asked for, by itself or by a data set.
@@ -99,6 +103,12 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
         |field: &str, wanted: &str| Err(IoError::InvalidArgument(Detail::new(path, field, wanted, format.as_str())));
     if options.scan.is_some() && format != Format::E57 {
         return refuse("scan", "an E57 file, which alone has scans");
+    }
+    if let LocalOrigin::At(origin) = options.origin
+        && !origin.iter().all(|v| v.is_finite())
+    {
+        let found = format!("{origin:?}");
+        return Err(IoError::InvalidArgument(Detail::new(path, "origin", "three finite numbers", found)));
     }
     if options.topic.is_some() && format != Format::Mcap {
         return refuse("topic", "an MCAP bag, which alone has topics");
@@ -159,5 +169,5 @@ fn read_stream(reader: &mut dyn Read, path: &Path, options: &ReadOptions) -> Res
             read(path, &mut Cursor::new(bytes), &Bounds { limits, ..bounds })?
         }
     };
-    Scan::new(rows, path, format)
+    Ok(Scan::new(rows, path, format)?.about(options.origin))
 }

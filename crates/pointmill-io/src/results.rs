@@ -41,7 +41,7 @@ pub(crate) const fn must(name: &'static str, dtype: &'static [Dtype], shape: &'s
     Expected { name, dtypes: dtype, shape, needed: true }
 }
 
-const fn may(name: &'static str, dtype: &'static [Dtype], shape: &'static str) -> Expected {
+pub(crate) const fn may(name: &'static str, dtype: &'static [Dtype], shape: &'static str) -> Expected {
     Expected { name, dtypes: dtype, shape, needed: false }
 }
 
@@ -49,6 +49,7 @@ const I32: &[Dtype] = &[Dtype::I32];
 const U32: &[Dtype] = &[Dtype::U32];
 const I64: &[Dtype] = &[Dtype::I64];
 const FEATURES: &[Dtype] = &[Dtype::F32, Dtype::F16];
+const ORIGIN: Expected = may(crate::npz::ORIGIN, &[Dtype::F64], "3");
 const TEXT: Expected = may(REPORT, &[Dtype::U8], "bytes");
 
 const VOXELS: &[Expected] = &[
@@ -60,6 +61,7 @@ const VOXELS: &[Expected] = &[
     may("row_splits", U32, "rows"),
     may("indices", U32, "pairs"),
     may("voxel_splits", U32, "samples"),
+    ORIGIN,
     TEXT,
 ];
 
@@ -70,6 +72,7 @@ const POOLED: &[Expected] = &[
     may("point_indices", I32, "B X Y Z M"),
     may("row_splits", I64, "rows"),
     may("indices", I32, "pairs"),
+    ORIGIN,
     TEXT,
 ];
 
@@ -80,6 +83,7 @@ const POOLED_SPARSE: &[Expected] = &[
     may("argmax", I32, "R C"),
     may("row_splits", I64, "rows"),
     may("indices", I32, "pairs"),
+    ORIGIN,
     TEXT,
 ];
 
@@ -101,7 +105,7 @@ pub struct ResultArrays {
 /// Writes a result and its report as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)).
 ///
 /// The arrays come in the order of [`NamedArrays::arrays`], then `report`, the report as JSON in an array of bytes. The same result gives the
-/// same bytes.
+/// same bytes. [`About`](crate::About) adds the origin of a result to its arrays.
 ///
 /// # Errors
 /// As [`write_npz`]; a report that is no JSON.

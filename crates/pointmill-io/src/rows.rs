@@ -24,6 +24,18 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// Makes rows that are about an origin rows about zero, as those of every reader are.
+    pub(crate) fn move_to_zero(&mut self, origin: [f64; 3]) {
+        let xyz = self.xyz_f64.take().unwrap_or_else(|| {
+            let rows = self.data.chunks_exact(self.columns);
+            rows.flat_map(|row| [0, 1, 2].map(|axis| origin[axis] + f64::from(row[axis]))).collect()
+        });
+        for (row, point) in self.data.chunks_exact_mut(self.columns).zip(xyz.as_chunks::<3>().0) {
+            row.iter_mut().zip(point).for_each(|(v, &exact)| *v = exact as f32);
+        }
+        self.xyz_f64 = Some(xyz);
+    }
+
     /// The rows with a warning if they are fewer than the file declares.
     pub(crate) fn salvaged(mut self, points: u64, declared: u64) -> Self {
         if points < declared {

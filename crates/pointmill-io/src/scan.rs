@@ -8,7 +8,7 @@ use crate::rows::Rows;
 use crate::times::{self, ExactTimes, Times};
 use crate::warning::Warning;
 use pointmill_core::array::Dtype;
-use pointmill_core::{PointCloud, Pose};
+use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -22,8 +22,8 @@ pub struct Scan {
     pub format: Format,
     /// The columns of the cloud, in order, with the types that the file has.
     pub fields: Vec<Field>,
-    /// x, y, z of every point as the file has them, `[N, 3]` row-major, where `f32` loses some of it; `None` where the cloud
-    /// has every bit. Coordinates of maps (UTM) are hundreds of kilometres, of which an `f32` is at best good to 0.25 m.
+    /// x, y, z of every point as the file has them, `[N, 3]` row-major, where `f32` loses some of it or the cloud is about
+    /// [an origin](PointCloud::origin); `None` where the cloud has every bit.
     pub xyz_f64: Option<Vec<f64>>,
     /// What a user may want to know; none of it kept the cloud from being read.
     pub warnings: Vec<Warning>,
@@ -48,10 +48,8 @@ impl Scan {
             }
         }
         let xyz_f64 = xyz_f64.filter(|exact| {
-            let (lost, by) = loss(&cloud, exact);
-            if by >= Warning::WORTH_TELLING {
-                warnings.push(Warning::Rounded { by });
-            }
+            let (lost, rounded) = loss(&cloud, exact);
+            warnings.extend(rounded);
             lost
         });
         let (points, count) = (cloud.len(), cloud.points().non_finite());
@@ -71,6 +69,56 @@ impl Scan {
             Some(xyz) => xyz.as_chunks().0.to_vec(),
             None => self.cloud.points().iter_xyz().map(|p| p.map(f64::from)).collect(),
         }
+    }
+
+    /// The distance of the farthest finite point from zero of the frame, in metres; 0 without one.
+    pub fn radius(&self) -> f64 {
+        let squares = self.xyz().into_iter().map(|p| p.iter().map(|x| x * x).sum::<f64>());
+        squares.filter(|square| square.is_finite()).fold(0.0, f64::max).sqrt()
+    }
+
+    /// x, y, z of every point in another frame, `[N, 3]` row-major, as [`Scan::transformed`] has them in `f64`.
+    pub fn xyz_in(&self, pose: &Pose) -> Vec<f64> {
+        match &self.xyz_f64 {
+            Some(xyz) => xyz.as_chunks::<3>().0.iter().flat_map(|p| pose.apply(*p)).collect(),
+            None => self.cloud.points().iter_xyz().flat_map(|p| pose.apply(p.map(f64::from))).collect(),
+        }
+    }
+
+    /// The scan with its points about another origin, which [`ReadOptions::origin`](crate::ReadOptions::origin) asks of a reader.
+    ///
+    /// [`Scan::xyz_f64`] keeps the coordinates. [`LocalOrigin::Auto`] leaves a scan about zero as it is, if no coordinate moves by [`Warning::WORTH_TELLING`].
+    ///
+    /// ```
+    /// use pointmill_core::{LocalOrigin, PointCloud};
+    /// let scan = pointmill_io::Scan::from(PointCloud::new(vec![1001.0, 2.0, 3.0], 3)?);
+    /// let local = scan.about(LocalOrigin::At([1000.0, 0.0, 0.0]));
+    /// assert_eq!((local.cloud.data(), local.cloud.origin()), (&[1.0, 2.0, 3.0][..], [1000.0, 0.0, 0.0]));
+    /// assert_eq!(local.xyz_f64, Some(vec![1001.0, 2.0, 3.0]));
+    /// # Ok::<(), pointmill_core::CloudError>(())
+    /// ```
+    #[must_use]
+    pub fn about(mut self, origin: LocalOrigin) -> Self {
+        let told = self.warnings.iter().position(|warning| matches!(warning, Warning::Rounded { .. }));
+        let origin = match (origin, &self.xyz_f64) {
+            (LocalOrigin::None, _) => [0.0; 3],
+            (LocalOrigin::At(origin), _) => origin,
+            (LocalOrigin::Auto, Some(xyz)) if told.is_some() => corner(xyz.as_chunks().0),
+            (LocalOrigin::Auto, _) => self.cloud.origin(),
+        };
+        if origin == self.cloud.origin() {
+            return self;
+        }
+        let xyz = self.xyz();
+        self.cloud = self.cloud.with_origin(origin);
+        for (row, &point) in self.cloud.rows_mut().zip(&xyz) {
+            row.iter_mut().zip(about(point, origin)).for_each(|(v, local)| *v = local as f32);
+        }
+        let (lost, rounded) = loss(&self.cloud, xyz.as_flattened());
+        let place = told.inspect(|&i| drop(self.warnings.remove(i))).unwrap_or(self.warnings.len());
+        self.warnings.splice(place..place, rounded);
+        self.xyz_f64 = (lost || origin != [0.0; 3]).then(|| xyz.into_flattened());
+        self
     }
 
     /// The time of every point; `None` where no column has times, or none of which the unit is known.
@@ -127,12 +175,13 @@ impl Scan {
     /// ```
     #[must_use]
     pub fn transformed(&self, pose: &Pose, keep_f64: bool) -> Self {
-        let moved: Vec<[f64; 3]> = self.xyz().into_iter().map(|p| pose.apply(p)).collect();
+        let moved = self.xyz_in(pose);
         let place = |name: &str| self.fields.iter().position(|field| field.name == name);
         let normals = [["nx", "ny", "nz"], ["normal_x", "normal_y", "normal_z"]].map(|names| names.map(place));
         let mut cloud = self.cloud.clone();
-        for (row, at) in cloud.rows_mut().zip(&moved) {
-            (0..3).for_each(|k| row[k] = at[k] as f32);
+        let origin = cloud.origin();
+        for (row, &at) in cloud.rows_mut().zip(moved.as_chunks::<3>().0) {
+            row.iter_mut().zip(about(at, origin)).for_each(|(v, local)| *v = local as f32);
             for places in normals {
                 if let [Some(x), Some(y), Some(z)] = places {
                     let normal = pose.rotate([x, y, z].map(|i| f64::from(row[i])));
@@ -140,7 +189,7 @@ impl Scan {
                 }
             }
         }
-        let xyz_f64 = (keep_f64 || self.is_f64()).then(|| moved.into_flattened());
+        let xyz_f64 = (keep_f64 || self.is_f64()).then_some(moved);
         let Self { format, fields, warnings, exact_times, .. } = self;
         let (fields, warnings, exact_times) = (fields.clone(), warnings.clone(), exact_times.clone());
         Self { cloud, xyz_f64, format: *format, fields, warnings, exact_times }
@@ -165,7 +214,7 @@ impl Scan {
         if zeros == 0 {
             return (self, 0);
         }
-        let columns = self.cloud.columns();
+        let (columns, origin) = (self.cloud.columns(), self.cloud.origin());
         let rows = self.cloud.data().chunks_exact(columns).zip(&is_kept).filter(|(_, kept)| **kept);
         let cloud = PointCloud::new(rows.flat_map(|(row, _)| row).copied().collect(), columns);
         let xyz_f64 = self.xyz_f64.map(|xyz| {
@@ -178,7 +227,7 @@ impl Scan {
             times.room().retain(|_| kept.next().is_none_or(|kept| *kept));
         }
         let Self { format, fields, warnings, .. } = self;
-        let cloud = cloud.expect("rows as wide as before");
+        let cloud = cloud.expect("rows as wide as before").with_origin(origin);
         (Self { cloud, format, fields, xyz_f64, warnings, exact_times }, zeros)
     }
 
@@ -207,29 +256,37 @@ impl Scan {
     }
 }
 
-/// Whether a coordinate of the cloud is not what it was, and the farthest one moved.
-fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, f64) {
-    let cast = cloud.points().iter_xyz().flatten().map(f64::from);
-    cast.zip(exact).fold((false, 0.0), |(lost, by), (cast, &exact)| {
-        let moved = (cast - exact).abs();
-        // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
-        let same = cast == exact || (cast.is_nan() && exact.is_nan());
-        (lost || !same, if moved.is_finite() { moved.max(by) } else { by })
-    })
+/// Whether a coordinate of the cloud is not what it was, and a warning if one moved far.
+fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, Option<Warning>) {
+    let origin = cloud.origin();
+    let (mut lost, mut by) = (false, 0.0f64);
+    for (row, &point) in cloud.data().chunks_exact(cloud.columns()).zip(exact.as_chunks::<3>().0) {
+        for (&cast, exact) in row.iter().zip(about(point, origin)) {
+            let cast = f64::from(cast);
+            let moved = (cast - exact).abs();
+            // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
+            lost |= cast != exact && !(cast.is_nan() && exact.is_nan());
+            by = if moved.is_finite() { moved.max(by) } else { by };
+        }
+    }
+    (lost, (by >= Warning::WORTH_TELLING).then_some(Warning::Rounded { by, origin }))
 }
 
 /// A cloud that comes from no file, as a raw file of its values would be read: columns without names, no warnings.
 impl From<PointCloud> for Scan {
     fn from(cloud: PointCloud) -> Self {
-        let fields = Field::of_one_type(XYZ, cloud.columns(), Dtype::F32);
-        Self { cloud, format: Format::Bin, fields, xyz_f64: None, warnings: Vec::new(), exact_times: None }
+        let (fields, origin) = (Field::of_one_type(XYZ, cloud.columns(), Dtype::F32), cloud.origin());
+        let global = |p: [f32; 3]| [0, 1, 2].map(|axis| origin[axis] + f64::from(p[axis]));
+        let xyz_f64 = (origin != [0.0; 3]).then(|| cloud.points().iter_xyz().flat_map(global).collect());
+        Self { cloud, format: Format::Bin, fields, xyz_f64, warnings: Vec::new(), exact_times: None }
     }
 }
 
 impl<'a> From<&'a Scan> for NamedPoints<'a> {
     fn from(scan: &'a Scan) -> Self {
         let fields = Cow::Borrowed(&scan.fields[..]);
-        Self { points: scan.cloud.points(), fields, xyz_f64: scan.xyz_f64.as_deref() }
+        let (points, origin) = (scan.cloud.points(), scan.cloud.origin());
+        Self { points, fields, xyz_f64: scan.xyz_f64.as_deref(), origin }
     }
 }
 
@@ -283,14 +340,18 @@ mod tests {
             let scan = scan(xyz);
             assert_eq!(scan.xyz_f64.is_some(), kept, "{xyz:?}");
             let told =
-                scan.warnings.iter().find_map(|w| if let Warning::Rounded { by } = w { Some(*by) } else { None });
+                scan.warnings.iter().find_map(|w| if let Warning::Rounded { by, .. } = w { Some(*by) } else { None });
             assert_eq!((told, &scan.warnings[0]), (by, &cast), "{xyz:?}");
             let wanted = (kept && xyz[0] < 1e300).then_some((xyz, xyz));
             assert!(wanted.is_none() || scan.bounds_f64() == wanted);
         }
         assert_eq!(
-            Warning::Rounded { by: 0.25 }.to_string(),
+            Warning::Rounded { by: 0.25, origin: [0.0; 3] }.to_string(),
             "coordinates moved by up to 0.250 m when they were cast to f32"
+        );
+        assert_eq!(
+            Warning::Rounded { by: 0.5, origin: [1000.0, -0.5, 0.0] }.to_string(),
+            "coordinates moved by up to 0.500 m when they were cast to f32 about the origin 1000, -0.5, 0"
         );
     }
 

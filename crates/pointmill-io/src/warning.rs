@@ -31,6 +31,8 @@ pub enum Warning {
     Rounded {
         /// The farthest that a coordinate moved, in metres.
         by: f64,
+        /// The origin that was subtracted first.
+        origin: [f64; 3],
     },
     /// Some points lie outside the box that the header gives. It decides nothing; but compressed files have no checksum, and this
     /// may be the only sign of damage.
@@ -75,7 +77,7 @@ pub enum Warning {
 
 impl Warning {
     /// How far a coordinate must move for [`Warning::Rounded`], in metres: a millimetre, below the noise of any LiDAR.
-    pub const WORTH_TELLING: f64 = 1e-3;
+    pub const WORTH_TELLING: f64 = pointmill_core::WORTH_AN_ORIGIN;
 }
 
 // Only numbers that are compared, never NaN.
@@ -88,7 +90,13 @@ impl fmt::Display for Warning {
             Self::NoFinitePoint { points } => write!(f, "none of the {points} points is finite"),
             Self::NonFinite { count, points } => write!(f, "{count} of {points} points are not finite"),
             Self::Cast { from } => write!(f, "values of {from} were cast to f32"),
-            Self::Rounded { by } => write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32"),
+            Self::Rounded { by, origin } => {
+                write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32")?;
+                match origin {
+                    [0.0, 0.0, 0.0] => Ok(()),
+                    [x, y, z] => write!(f, " about the origin {x}, {y}, {z}"),
+                }
+            }
             Self::OutsideBounds { count, points } => {
                 write!(f, "{count} of {points} points lie outside the box that the header gives")
             }

@@ -42,6 +42,15 @@ pub(crate) fn write_to(
     to: &impl Destination,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), IoError> {
+    write_synced(to, true, write)
+}
+
+/// As [`write_whole`], and without `sync` faster: after a crash of the machine the file may be shorter, which its readers must find.
+pub(crate) fn write_synced(
+    to: &impl Destination,
+    sync: bool,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), IoError> {
     let (path, follows) = (to.path(), to.follows_links());
     let target = match path.canonicalize() {
         Ok(target) if follows => target,
@@ -84,8 +93,12 @@ pub(crate) fn write_to(
     }
     let handle = file.as_file_mut().try_clone().map_err(IoError::io(path, "create"))?;
     // A temporary file that is dropped on the way out of an error is removed.
-    fill(handle, write).and_then(|file| file.sync_all()).map_err(IoError::io(path, "write"))?;
+    let filled = fill(handle, write).and_then(|file| if sync { file.sync_all() } else { Ok(()) });
+    filled.map_err(IoError::io(path, "write"))?;
     file.persist(&target).map_err(|e| IoError::io(path, "rename")(e.error))?;
+    if !sync {
+        return Ok(());
+    }
     // The rename is durable once the folder is. The file is complete by now whatever happens here, and some file systems
     // cannot sync a folder, so the answer does not matter.
     #[cfg(unix)]

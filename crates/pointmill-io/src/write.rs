@@ -56,7 +56,7 @@ pub fn write<'a>(
 mod tests {
     use super::*;
     use crate::{ReadOptions, read};
-    use pointmill_core::Points;
+    use pointmill_core::{LocalOrigin, Points};
 
     #[test]
     fn every_format_that_is_written_comes_back() {
@@ -72,7 +72,8 @@ mod tests {
             write(&by_name, names.clone(), &WriteOptions::default()).unwrap();
             write(&asked, names.clone(), &WriteOptions { format: Some(format) }).unwrap();
             assert_eq!(std::fs::read(&by_name).unwrap(), std::fs::read(&asked).unwrap());
-            let options = ReadOptions { format: Some(format), columns: Some(4), ..ReadOptions::default() };
+            let origin = LocalOrigin::None;
+            let options = ReadOptions { format: Some(format), columns: Some(4), origin, ..ReadOptions::default() };
             let scan = read(&asked, &options).unwrap();
             assert_eq!(scan.cloud.data(), rows, "{format}");
             assert_eq!(scan.xyz_f64.is_some(), format.keeps_f64(), "{format}");

@@ -171,7 +171,7 @@ fn coordinates_of_f64_are_kept_beside_the_cloud() {
     let scan = read(&path, &options()).unwrap();
     assert_eq!((scan.cloud.data(), scan.xyz_f64), (&points[..], Some(xyz.to_vec())));
     assert!(
-        matches!(scan.warnings[..], [Warning::Rounded { by }] if (0.09..0.11).contains(&by)),
+        matches!(scan.warnings[..], [Warning::Rounded { by, .. }] if (0.09..0.11).contains(&by)),
         "{:?}",
         scan.warnings
     );

@@ -17,6 +17,8 @@
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod cubin;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod dependent;
 #[macro_use]
 mod kernel;
 #[macro_use]
@@ -24,6 +26,7 @@ mod properties;
 pub mod icp;
 mod module;
 pub mod ndt;
+pub mod odometry;
 pub mod points;
 pub mod prim;
 pub mod roi_pool;

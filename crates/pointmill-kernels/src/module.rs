@@ -42,6 +42,7 @@ pub const MODULES: [Module; PREFIXES.len()] = [
     module!("roi_pool", roi_pool),
     module!("ndt", ndt),
     module!("icp", icp),
+    module!("odometry", odometry),
 ];
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

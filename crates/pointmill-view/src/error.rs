@@ -32,7 +32,7 @@ pub enum ViewError {
     #[error("animation: expected at least 1 frame, got 0")]
     NoFrames,
     /// Memory for a picture was refused.
-    #[error("picture: expected {bytes} bytes of memory, got a refusal")]
+    #[error("picture: the system refused {bytes} bytes of memory")]
     OutOfMemory {
         /// The bytes asked for.
         bytes: usize,

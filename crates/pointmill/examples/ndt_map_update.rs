@@ -23,7 +23,7 @@ fn main() -> Result<()> {
     println!("{} points in {} cells", map.points(), map.len());
 
     let stream = Device::auto().stream()?;
-    let grid = NdtGrid::from_cells(map.finish(&NdtParams::default())?, 2.0, &stream)?;
+    let grid = NdtGrid::from_cells(map.finish(&NdtParams::default())?, *map.lattice(), &stream)?;
     let scan = drive.sweep(4);
     let truth = world_from_sensor(4)?;
     // 30 cm beside the true place.

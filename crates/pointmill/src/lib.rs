@@ -48,7 +48,8 @@ pub use error::{Error, Result};
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays, Values};
 pub use pointmill_core::rigid::NotRigid;
 pub use pointmill_core::{
-    Aabb, BoxOrigin, CloudError, ElementType, GridError, OrientedBox, PointCloud, Points, Pose, UnknownName, VoxelGrid,
+    Aabb, BoxOrigin, CloudError, ElementType, GridError, LocalOrigin, OrientedBox, PointCloud, Points, Pose,
+    UnknownName, VoxelGrid, auto_origin,
 };
 pub use rows::{Element, Rows, bf16, f16};
 

@@ -6,10 +6,11 @@ pub use element::Element;
 pub(crate) use element::Feature;
 pub use half::{bf16, f16};
 
-use crate::device::{Buffer, Stream};
-use crate::{Argument, Error, PointCloud, Points, Result};
+use crate::device::{Buffer, Device, Stream};
+use crate::{Argument, Error, PointCloud, Points, Pose, Result, memory};
 use pointmill_core::ElementType;
 use pointmill_core::array::Dtype;
+use pointmill_core::rigid::subtract;
 use pointmill_kernels::points::{self, kind};
 
 /// Borrowed rows of values, `[len, columns]` row-major: points, boxes or features, in host memory or already on a device.
@@ -18,7 +19,8 @@ use pointmill_kernels::points::{self, kind};
 ///
 /// **Types**: `f32`, `f64`, `f16` and `bf16`. `voxelize` takes `f32`, `roi_pool` takes `f32`, `f16` and `bf16`, `ndt` and `icp` take `f32` and `f64`; another type is an error of the call.
 ///
-/// **Large coordinates**: an `f32` has steps of 8 mm at 80 km. Points of maps belong in `f64`, or in `f32` about an origin of `f64` ([`Rows::about`]).
+/// **Large coordinates**: an `f32` has steps of 8 mm at 80 km. Points of maps belong in `f64`, or in `f32` about an origin of `f64` ([`Rows::about`]), as those of a
+/// [`PointCloud`] that has one are. `voxelize` and `roi_pool` work about the origin: their ranges, boxes and results are about it too.
 ///
 /// ```
 /// use pointmill::{Device, PointCloud, Rows};
@@ -35,8 +37,10 @@ use pointmill_kernels::points::{self, kind};
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
     values: Values<'a>,
-    /// What is added to each point of `f32`.
+    /// The origin that the caller gave.
     origin: Option<[f64; 3]>,
+    /// What is added to each point, in `f64`.
+    shift: Option<[f64; 3]>,
     len: usize,
     columns: usize,
 }
@@ -64,7 +68,7 @@ impl<'a> Rows<'a> {
             let expected = format!("whole rows of {columns} values ([N, {columns}] row-major)");
             return Err(Error::argument(Argument::Values, expected, values.len()));
         }
-        Ok(Self { values: E::values(values), origin: None, len: values.len() / columns, columns })
+        Ok(Self { values: E::values(values), origin: None, shift: None, len: values.len() / columns, columns })
     }
 
     /// [`Rows::new`] of `f32`, for literals.
@@ -98,10 +102,11 @@ impl<'a> Rows<'a> {
             Some(values) => E::values(&values[..len * columns]),
             None => Values::Device { address: buffer.device_pointer(), stream: buffer.stream(), dtype: E::DTYPE },
         };
-        Ok(Self { values, origin: None, len, columns })
+        Ok(Self { values, origin: None, shift: None, len, columns })
     }
 
-    /// The points moved by an origin: each stands for `origin + point`, rounded once to `f64`.
+    /// The points about an origin. Of `f32` each stands for `origin + point`, rounded once to `f64`. Of `f64` each stands for itself, and what computes about the origin
+    /// subtracts it in `f64`; on a GPU such points must be in host memory.
     ///
     /// ```
     /// use pointmill::Rows;
@@ -111,15 +116,39 @@ impl<'a> Rows<'a> {
     /// ```
     ///
     /// # Errors
-    /// An origin that is not finite; values of another type than `f32`.
+    /// An origin that is not finite; values of another type than `f32` and `f64`.
     pub fn about(self, origin: [f64; 3]) -> Result<Self> {
         if !origin.iter().all(|o| o.is_finite()) {
             return Err(Error::argument(Argument::Origin, "three finite numbers", format!("{origin:?}")));
         }
-        if self.dtype() != Dtype::F32 {
-            return Err(Error::argument(Argument::Points, "values of type f32 about an origin", self.dtype()));
-        }
-        Ok(Self { origin: Some(origin), ..self })
+        self.check_type(Argument::Points, &[Dtype::F32, Dtype::F64])?;
+        let shift = (self.dtype() == Dtype::F32).then_some(origin);
+        Ok(Self { origin: Some(origin), shift, ..self })
+    }
+
+    /// The points that stand for these less `origin`.
+    pub(crate) fn relative_to(self, origin: [f64; 3]) -> Self {
+        let shift = subtract(self.shift.unwrap_or_default(), origin);
+        Self { shift: Some(shift).filter(|shift| *shift != [0.0; 3]), ..self }
+    }
+
+    /// x, y, z of each point in another frame, `[N, 3]` row-major.
+    ///
+    /// ```
+    /// use pointmill::{Pose, Rows};
+    /// let moved = Rows::from(&[[1.0f32, 2.0, 3.0]]).moved(&Pose::from_translation([10.0, 0.0, 0.5]))?;
+    /// assert_eq!(moved, [11.0, 2.0, 3.5]);
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Values on a GPU, or of another type than `f32` and `f64`; fewer than three columns; out of memory.
+    pub fn moved(&self, pose: &Pose) -> Result<Vec<f64>> {
+        self.check_points(Argument::Points, &Device::cpu().stream()?)?;
+        let mut moved = Vec::new();
+        memory::room(&mut moved, 3 * self.len)?;
+        (0..self.len).for_each(|i| moved.extend(pose.apply(self.point(i))));
+        Ok(moved)
     }
 
     /// The number of rows.
@@ -161,8 +190,13 @@ impl<'a> Rows<'a> {
         self.values
     }
 
-    pub(crate) const fn origin(&self) -> Option<[f64; 3]> {
-        self.origin
+    /// The origin that the points are about; zero unless [`Rows::about`] or a [`PointCloud`] gave another.
+    pub fn origin(&self) -> [f64; 3] {
+        self.origin.unwrap_or_default()
+    }
+
+    pub(crate) const fn shift(&self) -> Option<[f64; 3]> {
+        self.shift
     }
 
     /// The stream of the buffer that holds the values; none for host memory.
@@ -178,13 +212,9 @@ impl<'a> Rows<'a> {
         E::slice(self.values)
     }
 
-    /// Checks for an operator that takes these types and no origin, and works on `stream`.
+    /// Checks for an operator that takes these types, about whatever origin, and works on `stream`.
     pub(crate) fn check(&self, argument: Argument, stream: &Stream, types: &[Dtype]) -> Result<()> {
         self.check_type(argument, types)?;
-        if let Some(origin) = self.origin {
-            let got = format!("one at {origin:?}");
-            return Err(Error::argument(argument, "no origin: this operator computes in f32", got));
-        }
         self.check_device(argument, stream)
     }
 
@@ -235,24 +265,32 @@ impl<'a> Rows<'a> {
 
     /// Checked points as kernels take them. Host points are first copied to `staging`.
     pub(crate) fn staged(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
-        let kind = match (self.dtype(), self.origin) {
-            (Dtype::F64, _) => kind::F64,
-            (_, None) => kind::F32,
-            (_, Some(_)) => kind::ABOUT,
+        let n = self.len as u32;
+        let (values, columns, kind) = match (self.dtype(), self.shift) {
+            (Dtype::F64, None) => (self.address(staging)?, self.columns, kind::F64),
+            (Dtype::F64, Some(_)) if self.stream().is_some() => {
+                let expected = "points of f64 in host memory, or points of f32, about an origin";
+                return Err(Error::argument(Argument::Points, expected, "points of f64 on a device"));
+            }
+            (Dtype::F64, Some(_)) => {
+                let moved = memory::collect((0..self.len).map(|i| self.point(i)))?;
+                (Rows::from(&moved[..]).address(staging)?, 3, kind::F64)
+            }
+            (_, None) => (self.address(staging)?, self.columns, kind::F32),
+            (_, Some(_)) => (self.address(staging)?, self.columns, kind::ABOUT),
         };
-        let origin = self.origin.unwrap_or_default();
-        let values = self.address(staging)?;
-        Ok(points::Points { values, columns: self.columns as u32, n: self.len as u32, kind, origin })
+        Ok(points::Points { values, columns: columns as u32, n, kind, origin: self.shift.unwrap_or_default() })
     }
 
     /// Checked point `i` of host memory in `f64`, exact but for the origin.
     #[inline]
     pub(crate) fn point(&self, i: usize) -> [f64; 3] {
         let at = i * self.columns;
-        match (self.values, self.origin) {
+        match (self.values, self.shift) {
             (Values::F32(v), None) => [0, 1, 2].map(|k| f64::from(v[at + k])),
-            (Values::F32(v), Some(origin)) => [0, 1, 2].map(|k| origin[k] + f64::from(v[at + k])),
-            (Values::F64(v), _) => [v[at], v[at + 1], v[at + 2]],
+            (Values::F32(v), Some(shift)) => [0, 1, 2].map(|k| shift[k] + f64::from(v[at + k])),
+            (Values::F64(v), None) => [v[at], v[at + 1], v[at + 2]],
+            (Values::F64(v), Some(shift)) => [0, 1, 2].map(|k| shift[k] + v[at + k]),
             _ => unreachable!("points of the CPU path are f32 or f64 in host memory"),
         }
     }
@@ -260,20 +298,28 @@ impl<'a> Rows<'a> {
 
 impl<'a> From<Points<'a>> for Rows<'a> {
     fn from(points: Points<'a>) -> Self {
-        Self { values: Values::F32(points.data()), origin: None, len: points.len(), columns: points.columns() }
+        Self {
+            values: Values::F32(points.data()),
+            origin: None,
+            shift: None,
+            len: points.len(),
+            columns: points.columns(),
+        }
     }
 }
 
 impl<'a> From<&'a PointCloud> for Rows<'a> {
     fn from(cloud: &'a PointCloud) -> Self {
-        cloud.points().into()
+        let (rows, origin) = (Rows::from(cloud.points()), cloud.origin());
+        let about = (origin != [0.0; 3]).then_some(origin);
+        Self { origin: about, shift: about, ..rows }
     }
 }
 
 impl<'a, E: Element, const C: usize> From<&'a [[E; C]]> for Rows<'a> {
     fn from(rows: &'a [[E; C]]) -> Self {
         const { assert!(C > 0, "a row has at least one value") };
-        Self { values: E::values(rows.as_flattened()), origin: None, len: rows.len(), columns: C }
+        Self { values: E::values(rows.as_flattened()), origin: None, shift: None, len: rows.len(), columns: C }
     }
 }
 
@@ -330,10 +376,13 @@ mod tests {
         );
         let about = Rows::from(&[[1.0f32, 2.0, 3.0]]).about([10.0, 0.0, 0.0]).unwrap();
         assert_eq!(about.point(0), [11.0, 2.0, 3.0]);
-        assert_eq!(
-            said(about.check(Argument::Boxes, &stream, &[Dtype::F32]).unwrap_err()),
-            "boxes: expected no origin: this operator computes in f32, got one at [10.0, 0.0, 0.0]"
-        );
-        assert!(pairs.about([0.0; 3]).is_err() && about.about([f64::NAN; 3]).is_err());
+        assert_eq!((about.relative_to([10.0, 0.0, 0.0]).shift(), about.origin()), (None, [10.0, 0.0, 0.0]));
+        assert_eq!(about.relative_to([9.0, 0.0, 0.0]).point(0), [2.0, 2.0, 3.0]);
+        let global = Rows::from(&[[80_001.5f64, 2.0, 3.0]]).about([80_000.0, 0.0, 0.0]).unwrap();
+        assert_eq!(global.point(0), [80_001.5, 2.0, 3.0]);
+        assert_eq!(global.relative_to(global.origin()).point(0), [1.5, 2.0, 3.0]);
+        let cloud = PointCloud::new(vec![1.0, 2.0, 3.0], 3).unwrap().with_origin([10.0, 0.0, 0.0]);
+        assert_eq!((Rows::from(&cloud).point(0), Rows::from(&cloud).dtype()), ([11.0, 2.0, 3.0], Dtype::F32));
+        assert!(halves.about([0.0; 3]).is_err() && about.about([f64::NAN; 3]).is_err());
     }
 }

@@ -1,6 +1,6 @@
 """The extension module of pointmill; its names are those of :mod:`pointmill`, :mod:`pointmill.icp` and :mod:`pointmill.ndt`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from types import GenericAlias
 from typing import Any, Generic, Literal, Protocol, SupportsIndex, TypeAlias, final, overload, type_check_only
@@ -25,12 +25,16 @@ _Sizes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | _Array
 __version__: str
 
 __all__ = [
+    "BagClouds",
+    "BlockMap",
     "DlpackArray",
     "ErrorStatistics",
     "Evaluation",
+    "Fix",
     "Grid",
     "IcpIteration",
     "IcpRegistration",
+    "Localizer",
     "Moments",
     "NdtFit",
     "NdtRegistration",
@@ -46,8 +50,10 @@ __all__ = [
     "VoxelReport",
     "Voxels",
     "__version__",
+    "bag_topics",
     "clear_cache",
     "evaluate",
+    "find_inputs",
     "icp",
     "normals",
     "num_threads",
@@ -56,6 +62,7 @@ __all__ = [
     "points_in_boxes_crop",
     "points_in_boxes_part",
     "read",
+    "read_bag",
     "read_poses",
     "roi_aware_pool3d",
     "roi_aware_pool3d_backward",
@@ -126,6 +133,8 @@ class Voxels(Generic[_Rows]):
     @property
     def voxel_splits(self) -> _Asked: ...
     @property
+    def origin(self) -> tuple[float, float, float]: ...
+    @property
     def num_voxels(self) -> _Rows: ...
     @property
     def report(self) -> VoxelReport | Any: ...
@@ -147,6 +156,7 @@ def voxelize(
     strict_range: bool = False,
     row_splits: Sequence[SupportsIndex] | _Array | None = None,
     report: bool = False,
+    origin: _Numbers | Literal["auto"] | None = None,
 ) -> Voxels[int]: ...
 @overload
 def voxelize(
@@ -165,6 +175,7 @@ def voxelize(
     strict_range: bool = False,
     row_splits: Sequence[SupportsIndex] | _Array | None = None,
     report: bool = False,
+    origin: _Numbers | Literal["auto"] | None = None,
 ) -> Voxels[int | None]: ...
 
 @final
@@ -311,11 +322,11 @@ class NdtRegistration:
 
 @final
 class Moments:
-    def __new__(cls, resolution: float) -> Moments: ...
+    def __new__(cls, resolution: float, *, origin: _Numbers | None = None) -> Moments: ...
     @staticmethod
     def load(path: _Path) -> Moments: ...
     def save(self, path: _Path) -> None: ...
-    def add(self, points: _Array, *, origin: _Numbers | None = None) -> None: ...
+    def add(self, points: _Array, *, origin: _Numbers | Literal["auto"] | None = None) -> None: ...
     def merge(self, other: Moments) -> None: ...
     def subtract(self, part: Moments) -> None: ...
     def grid(
@@ -329,11 +340,55 @@ class Moments:
     def __len__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     @property
+    def origin(self) -> tuple[float, float, float]: ...
+    @property
     def resolution(self) -> float: ...
     @property
     def points(self) -> int: ...
     @property
     def non_finite(self) -> int: ...
+
+@final
+class BlockMap:
+    def __new__(
+        cls,
+        path: _Path,
+        *,
+        resolution: float | None = None,
+        block: float = 128.0,
+        covariance: _Covariance = "autoware",
+        min_points: SupportsIndex = 6,
+        eigen_ratio: float = 0.01,
+        device: str = "cpu",
+    ) -> BlockMap: ...
+    def add(
+        self,
+        name: str,
+        points: _Array | Scan,
+        *,
+        pose: _Numbers | None = None,
+        origin: _Numbers | None = None,
+        state: str = "",
+    ) -> dict[str, Any]: ...
+    def refuse(self, name: str, error: str) -> dict[str, Any]: ...
+    def remove(self, name: str) -> list[str]: ...
+    def keeps(self, name: str, state: str) -> dict[str, Any] | None: ...
+    def merge(self, block: str) -> dict[str, int]: ...
+    def finish(self) -> list[dict[str, Any]]: ...
+    def grid(self, near: _Numbers | None = None, *, reach: float = 200.0, like: _Array | None = None) -> Grid: ...
+    def name_of(self, path: _Path) -> str: ...
+    @staticmethod
+    def state_of(path: _Path, how: str = "") -> str: ...
+    @staticmethod
+    def hash(name: str) -> str: ...
+    @property
+    def blocks(self) -> list[str]: ...
+    @property
+    def rows(self) -> list[dict[str, Any]]: ...
+    @property
+    def resolution(self) -> float: ...
+    @property
+    def block(self) -> float: ...
 
 @final
 class Grid:
@@ -345,12 +400,14 @@ class Grid:
         covariance: _Covariance = "autoware",
         min_points: SupportsIndex = 6,
         eigen_ratio: float = 0.01,
-        origin: _Numbers | None = None,
+        origin: _Numbers | Literal["auto"] | None = None,
     ) -> Grid: ...
     @staticmethod
     def load(path: _Path, *, like: _Array | None = None) -> Grid: ...
     def save(self, path: _Path) -> None: ...
     def __len__(self) -> int: ...
+    @property
+    def origin(self) -> tuple[float, float, float]: ...
     @property
     def resolution(self) -> float: ...
     @property
@@ -378,7 +435,7 @@ class Grid:
         step_size: float = 0.1,
         epsilon: float = 0.01,
         max_iterations: SupportsIndex = 30,
-        origin: _Numbers | None = None,
+        origin: _Numbers | Literal["auto"] | None = None,
     ) -> NdtRegistration: ...
     @overload
     def align(
@@ -389,14 +446,14 @@ class Grid:
         step_size: float = 0.1,
         epsilon: float = 0.01,
         max_iterations: SupportsIndex = 30,
-        origin: _Numbers | None = None,
+        origin: _Numbers | Literal["auto"] | None = None,
     ) -> NdtRegistration | list[NdtRegistration]: ...
-    def score(self, scan: _Array, poses: _Numbers, *, origin: _Numbers | None = None) -> NdtFit: ...
-    def point_scores(self, scan: _Array, pose: _Numbers | None = None, *, origin: _Numbers | None = None) -> _Array: ...
+    def score(self, scan: _Array, poses: _Numbers, *, origin: _Numbers | Literal["auto"] | None = None) -> NdtFit: ...
+    def point_scores(self, scan: _Array, pose: _Numbers | None = None, *, origin: _Numbers | Literal["auto"] | None = None) -> _Array: ...
     def radius_search(
-        self, points: _Array, radius: float, *, origin: _Numbers | None = None
+        self, points: _Array, radius: float, *, origin: _Numbers | Literal["auto"] | None = None
     ) -> tuple[_Array, _Array, _Array]: ...
-    def neighbours(self, points: _Array, cells: Literal[1, 7, 27] = 7, *, origin: _Numbers | None = None) -> tuple[_Array, _Array]: ...
+    def neighbours(self, points: _Array, cells: Literal[1, 7, 27] = 7, *, origin: _Numbers | Literal["auto"] | None = None) -> tuple[_Array, _Array]: ...
 
 @final
 class IcpIteration:
@@ -472,8 +529,8 @@ def icp(
     schedule: _Schedule | None = None,
     drop_zeros: bool = False,
     search: _Search = "auto",
-    source_origin: _Numbers | None = None,
-    target_origin: _Numbers | None = None,
+    source_origin: _Numbers | Literal["auto"] | None = None,
+    target_origin: _Numbers | Literal["auto"] | None = None,
     target_normals: _Array | None = None,
 ) -> IcpRegistration: ...
 def normals(points: _Array, k: SupportsIndex = 20) -> _Array: ...
@@ -493,11 +550,11 @@ class Target:
         schedule: _Schedule | None = None,
         drop_zeros: bool = False,
         search: _Search = "auto",
-        origin: _Numbers | None = None,
+        origin: _Numbers | Literal["auto"] | None = None,
         normals: _Array | None = None,
     ) -> Target: ...
     def __len__(self) -> int: ...
-    def align(self, source: _Array, guess: _Numbers | None = None, *, origin: _Numbers | None = None) -> IcpRegistration: ...
+    def align(self, source: _Array, guess: _Numbers | None = None, *, origin: _Numbers | Literal["auto"] | None = None) -> IcpRegistration: ...
 
 @final
 class Searcher:
@@ -541,14 +598,103 @@ class _Icp(Protocol):
         schedule: _Schedule | None = None,
         drop_zeros: bool = False,
         search: _Search = "auto",
-        source_origin: _Numbers | None = None,
-        target_origin: _Numbers | None = None,
+        source_origin: _Numbers | Literal["auto"] | None = None,
+        target_origin: _Numbers | Literal["auto"] | None = None,
         target_normals: _Array | None = None,
     ) -> _IcpRegistration: ...
 
 def clear_cache() -> None: ...
 def set_num_threads(threads: SupportsIndex) -> None: ...
 def num_threads() -> int: ...
+
+@final
+class Fix:
+    @property
+    def index(self) -> int: ...
+    @property
+    def status(self) -> Literal["tracked", "found", "rejected", "lost"]: ...
+    @property
+    def rejection(
+        self,
+    ) -> (
+        Literal[
+            "too-few-points",
+            "outside-map",
+            "not-converged",
+            "low-likelihood",
+            "far-from-prediction",
+            "unexplained",
+            "contradicted",
+            "ambiguous",
+        ]
+        | None
+    ): ...
+    @property
+    def map_from_sensor(self) -> _Array: ...
+    @property
+    def predicted(self) -> _Array | None: ...
+    @property
+    def distance(self) -> float | None: ...
+    @property
+    def covariance(self) -> _Array | None: ...
+    @property
+    def nvtl(self) -> float | None: ...
+    @property
+    def iterations(self) -> int | None: ...
+    @property
+    def oscillations(self) -> int | None: ...
+    @property
+    def explained(self) -> float | None: ...
+    @property
+    def confirmed(self) -> float | None: ...
+    @property
+    def margin(self) -> float | None: ...
+    @property
+    def candidates(self) -> _Array: ...
+    @property
+    def scores(self) -> _Array: ...
+    @property
+    def points(self) -> int: ...
+    @property
+    def usable(self) -> int: ...
+    @property
+    def aligned(self) -> int: ...
+    @property
+    def rejections(self) -> int: ...
+    @property
+    def sample_ms(self) -> float: ...
+    @property
+    def align_ms(self) -> float: ...
+    @property
+    def search_ms(self) -> float: ...
+
+@final
+class Localizer:
+    def __new__(
+        cls,
+        map: Grid,
+        *,
+        region: Sequence[float] | None = None,
+        yaw_range: Sequence[float] = (-3.141592653589793, 3.141592653589793),
+        search_radius: float = 20.0,
+        sensor_height: float | None = None,
+        covariance: Literal["laplace", "multi-ndt", "multi-ndt-score"] = "laplace",
+        voxel_size: float = 1.0,
+        max_points: SupportsIndex = 5000,
+        min_range: float = 1.0,
+        max_range: float = 100.0,
+        min_nvtl: float = 2.3,
+        max_distance: float = 3.0,
+        min_explained: float = 0.5,
+        min_confirmed: float = 0.7,
+        min_margin: float = 0.05,
+        max_rejections: SupportsIndex = 5,
+        regularization_scale: float = 0.01,
+    ) -> Localizer: ...
+    def __len__(self) -> int: ...
+    def start(self, map_from_sensor: _Numbers) -> None: ...
+    def set_base(self, base: _Numbers | None) -> None: ...
+    def push(self, points: _Array, seconds: float | None = None) -> Fix: ...
 
 @final
 class OdometryStep:
@@ -701,9 +847,30 @@ class Scan:
     @property
     def start(self) -> float | None: ...
     @property
+    def origin(self) -> tuple[float, float, float]: ...
+    @property
     def warnings(self) -> list[str]: ...
+    @property
+    def stamp_ns(self) -> int | None: ...
+    @property
+    def recorded_ns(self) -> int | None: ...
+    @property
+    def frame(self) -> str | None: ...
     def __len__(self) -> int: ...
 
+@final
+class BagClouds:
+    @property
+    def topic(self) -> str: ...
+    @property
+    def cut(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: SupportsIndex, /) -> Scan: ...
+    def __iter__(self) -> Iterator[Scan]: ...
+
+def read_bag(path: _Path, topic: str | None = None) -> BagClouds: ...
+def bag_topics(path: _Path) -> dict[str, tuple[str, int]]: ...
+def find_inputs(inputs: Sequence[_Path]) -> list[tuple[str, str | None]]: ...
 def read(
     path: _Path,
     *,
@@ -713,6 +880,7 @@ def read(
     scan: SupportsIndex | None = None,
     topic: str | None = None,
     salvage: bool = False,
+    local_origin: Literal["auto", "none"] | _Numbers = "auto",
 ) -> Scan: ...
 def write(
     path: _Path,

@@ -13,6 +13,6 @@ Examples
 (True, True)
 """
 
-from ._pointmill import Grid, Moments, NdtFit, NdtRegistration, NdtReport
+from ._pointmill import BlockMap, Grid, Moments, NdtFit, NdtRegistration, NdtReport
 
-__all__ = ["Grid", "Moments", "NdtFit", "NdtRegistration", "NdtReport"]
+__all__ = ["BlockMap", "Grid", "Moments", "NdtFit", "NdtRegistration", "NdtReport"]

@@ -9,8 +9,8 @@ use crate::interrupt;
 use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses::poses;
 use pointmill::ndt::{
-    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtNeighbours, NdtParams, Neighbourhood,
-    full_matrix,
+    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtLattice, NdtNeighbours, NdtParams,
+    Neighbourhood, full_matrix,
 };
 use pointmill::{Pose, Result};
 use pyo3::prelude::*;
@@ -67,6 +67,11 @@ impl NdtGrid {
     pub(super) fn of(grid: Grid, like: &Array<'_>) -> PyResult<Self> {
         let (place, home) = (like.place(), like.home().keep()?);
         Ok(Self { resolution: grid.lattice().unit(), grid: Arc::new(grid), place, home, cells: OnceLock::new() })
+    }
+
+    /// The grid and its place, for a localizer.
+    pub(crate) fn shared(&self) -> (Arc<Grid>, Place) {
+        (self.grid.clone(), self.place)
     }
 
     /// The cells on the host, copied once.
@@ -148,8 +153,9 @@ impl NdtGrid {
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
         let long = place == Place::Cpu && cloud.len() >= LONG;
+        let local = cloud.local_origin();
         let grid = interrupt::run(py, long, data, move |data| {
-            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?;
+            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?.about(local)?;
             builder.add(data.rows()?)?;
             builder.finish()
         })?;
@@ -174,7 +180,7 @@ impl NdtGrid {
         let like = like_array(py, like)?;
         let (cells, lattice) = py.detach(|| pointmill_io::read_ndt_map(&path)).map_err(file)?;
         let place = like.place();
-        let grid = py.detach(move || Grid::from_cells(cells, lattice.unit(), &own_stream(place)?));
+        let grid = py.detach(move || Grid::from_cells(cells, lattice, &own_stream(place)?));
         Self::of(grid.or_raise(NAMES)?, &like)
     }
 
@@ -194,6 +200,7 @@ impl NdtGrid {
         let cells = grid.cells()?;
         let fields = PyDict::new(py);
         fields.set_item("resolution", grid.resolution)?;
+        fields.set_item("origin", grid.grid.lattice().origin())?;
         // An empty array, which says the library and the device.
         fields.set_item("home", grid.home.bind(py).object())?;
         fields.set_item("report", grid.report())?;
@@ -225,7 +232,9 @@ impl NdtGrid {
         };
         let array = Array::read(&home, "home")?;
         let (place, resolution) = (array.place(), field(fields, "resolution")?);
-        let grid = own_stream(place).and_then(|stream| Grid::from_cells(cells, resolution, &stream));
+        let lattice = NdtLattice::new(resolution).map_err(|e| value("resolution", "the edge of a cell", e))?;
+        let lattice = lattice.about(field(fields, "origin")?);
+        let grid = own_stream(place).and_then(|stream| Grid::from_cells(cells, lattice, &stream));
         let home = array.home().keep()?;
         Ok(Self { grid: Arc::new(grid.or_raise(NAMES)?), resolution, place, home, cells: OnceLock::new() })
     }
@@ -236,6 +245,12 @@ impl NdtGrid {
 
     fn __repr__(&self) -> String {
         format!("Grid({} cells of {} m on {})", self.grid.len(), self.resolution, self.place)
+    }
+
+    /// ``(x, y, z)``: what cells and means are about, in metres.
+    #[getter]
+    fn origin(&self) -> (f64, f64, f64) {
+        self.grid.lattice().origin().into()
     }
 
     /// Edge of a cell in metres.
@@ -327,7 +342,7 @@ impl NdtGrid {
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
-        let params = NdtAlignParams { step_size, epsilon, max_iterations };
+        let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
         let (guesses, alone) = guess.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |guess| poses(guess, "guess"))?;
         let scan = self.scan(scan, "scan", origin)?;
         let times = guesses.len() * max_iterations;

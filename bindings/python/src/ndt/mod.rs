@@ -1,9 +1,11 @@
 //! Grids of normal distributions.
 
+mod blocks;
 mod grid;
 mod moments;
 mod result;
 
+pub(crate) use blocks::NdtBlockMap;
 pub(crate) use grid::NdtGrid;
 pub(crate) use moments::NdtMoments;
 pub(crate) use result::{NdtFit, NdtRegistration, NdtReport};

@@ -7,6 +7,7 @@ use crate::cloud::{Cloud, own_stream};
 use crate::errors::{OrRaise, file, value};
 use crate::interrupt;
 use crate::pickle::{self, Reduced, bytes, field, values};
+use crate::poses;
 use pointmill::ndt::{Moments as Sums, NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtMomentsTable, NdtParams};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -57,8 +58,10 @@ fn lock(moments: &Mutex<Moments>) -> MutexGuard<'_, Moments> {
 #[pymethods]
 impl NdtMoments {
     #[new]
-    fn new(resolution: f64) -> PyResult<Self> {
-        Ok(Self::of(Moments::new(resolution).or_raise(NAMES)?))
+    #[pyo3(signature = (resolution, *, origin = None))]
+    fn new(resolution: f64, origin: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let origin = poses::origin(origin, "origin")?.unwrap_or_default();
+        Ok(Self::of(Moments::new(resolution).and_then(|moments| moments.about(origin)).or_raise(NAMES)?))
     }
 
     /// Read the sums that a file holds.
@@ -92,7 +95,7 @@ impl NdtMoments {
     /// points : array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres; further columns are not used.
     /// origin : 3 floats, optional
-    ///     What is added to each point of float32; for maps far from zero.
+    ///     What is added to each point of float32. The origin of the sums is subtracted from all points.
     #[pyo3(signature = (points, *, origin = None))]
     fn add(&self, py: Python<'_>, points: &Bound<'_, PyAny>, origin: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let cloud = Cloud::read(points, "points", origin, "origin")?;
@@ -103,8 +106,9 @@ impl NdtMoments {
             if place == Place::Cpu {
                 return lock(&moments).add(data.rows()?);
             }
-            let resolution = lock(&moments).lattice().unit();
-            let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &NdtParams::default())?;
+            let lattice = *lock(&moments).lattice();
+            let builder = NdtBuilder::new(&own_stream(place)?, lattice.unit(), &NdtParams::default())?;
+            let mut builder = builder.about(lattice.origin())?;
             builder.add(data.rows()?)?;
             lock(&moments).merge(&builder.moments()?)
         })?;
@@ -163,7 +167,7 @@ impl NdtMoments {
                 let moments = lock(&moments);
                 (moments.finish(&params)?, *moments.lattice())
             };
-            Grid::from_cells(cells, lattice.unit(), &own_stream(place)?)
+            Grid::from_cells(cells, lattice, &own_stream(place)?)
         });
         NdtGrid::of(grid.or_raise(NAMES)?, &like)
     }
@@ -175,6 +179,7 @@ impl NdtMoments {
         fields.set_item("resolution", table.lattice.unit())?;
         fields.set_item("points", table.points)?;
         fields.set_item("non_finite", table.non_finite)?;
+        fields.set_item("origin", table.lattice.origin())?;
         let column = |of: fn(&([i32; 3], Sums)) -> Vec<i64>| -> Vec<i64> { table.cells.iter().flat_map(of).collect() };
         fields.set_item("coords", bytes(py, &table.cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>()))?;
         fields.set_item("counts", bytes(py, &table.cells.iter().map(|(_, sums)| sums.count).collect::<Vec<_>>()))?;
@@ -198,7 +203,7 @@ impl NdtMoments {
         let sums = sums.map(|((count, sum), products)| Sums { count, sum, products });
         let moments = Moments::new(field(fields, "resolution")?).or_raise(NAMES)?;
         let table = NdtMomentsTable {
-            lattice: *moments.lattice(),
+            lattice: moments.lattice().about(field(fields, "origin")?),
             points: field(fields, "points")?,
             non_finite: field(fields, "non_finite")?,
             cells: coords.into_iter().zip(sums).collect(),
@@ -224,6 +229,12 @@ impl NdtMoments {
     #[getter]
     fn resolution(&self) -> f64 {
         self.get().lattice().unit()
+    }
+
+    /// ``(x, y, z)``: what cells are relative to, in metres.
+    #[getter]
+    fn origin(&self) -> (f64, f64, f64) {
+        self.get().lattice().origin().into()
     }
 
     /// The number of points that were added, those that are not finite included.

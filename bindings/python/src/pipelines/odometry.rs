@@ -2,12 +2,12 @@
 
 use crate::args::{named, whole};
 use crate::arrays::{Home, Place};
-use crate::cloud::Cloud;
-use crate::errors::{Names, OrRaise, value};
+use crate::cloud::{Cloud, own_stream};
+use crate::errors::{Names, OrRaise};
 use crate::pickle::{self, Fields, Reduced};
 use crate::{interrupt, poses};
 use numpy::{PyArray1, PyArrayMethods};
-use pointmill::Device;
+use pointmill::Result;
 use pointmill::icp::Metric;
 use pointmill::pipelines::odometry as library;
 use pyo3::prelude::*;
@@ -139,9 +139,10 @@ impl OdometryStep {
     }
 }
 
-/// Odometry: the poses of a sensor from its sweeps alone, one after the other, on the CPU.
+/// Odometry: the poses of a sensor from its sweeps alone, one after the other.
 ///
-/// Each sweep is thinned out, aligned with a map of the sweeps before it, and added to the map. But for times the results have the same bits with any number of threads.
+/// Each sweep is thinned out, aligned with a map of the sweeps before it, and added to the map. The map is on the device of the first sweep, and so are all later sweeps. But for times the
+/// results have the same bits on every device and with any number of threads.
 ///
 /// Parameters
 /// ----------
@@ -176,10 +177,27 @@ impl OdometryStep {
 /// >>> found.status, bool(abs(found.world_from_sensor[0, 3] - 0.3) < 0.01), len(odometry)
 /// ('tracked', True, 4)
 #[pyclass(frozen, module = "pointmill")]
-pub(crate) struct Odometry(Arc<Mutex<library::Odometry>>);
+pub(crate) struct Odometry(Arc<Mutex<State>>);
+
+/// Parameters, and from the first sweep on its place and the odometry there.
+struct State {
+    params: library::OdometryParams,
+    made: Option<(Place, library::Odometry)>,
+}
+
+impl State {
+    /// The odometry, made on the device of a sweep if this is the first.
+    fn on(&mut self, place: Place) -> Result<&mut library::Odometry> {
+        let made = match self.made.take() {
+            Some(made) => made,
+            None => (place, library::Odometry::new(&own_stream(place)?, &self.params)?),
+        };
+        Ok(&mut self.made.insert(made).1)
+    }
+}
 
 /// The odometry. A call that failed is named in its error.
-fn lock(odometry: &Mutex<library::Odometry>) -> MutexGuard<'_, library::Odometry> {
+fn lock(odometry: &Mutex<State>) -> MutexGuard<'_, State> {
     odometry.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -211,8 +229,8 @@ impl Odometry {
             max_iterations: whole(max_iterations, 0, "max_iterations")? as usize,
             keep_map,
         };
-        let made = Device::cpu().stream().and_then(|stream| library::Odometry::new(&stream, &params));
-        Ok(Self(Arc::new(Mutex::new(made.or_raise(NAMES)?))))
+        params.validate().or_raise(NAMES)?;
+        Ok(Self(Arc::new(Mutex::new(State { params, made: None }))))
     }
 
     /// Take the next sweep.
@@ -222,7 +240,7 @@ impl Odometry {
     /// Parameters
     /// ----------
     /// points : array of float32 or float64, ``[N, 3]``
-    ///     x, y, z in metres in the sensor's frame, on the CPU; further columns are not used.
+    ///     x, y, z in metres in the sensor's frame, on the device of the first sweep; further columns are not used.
     /// times : array, ``[N]``, optional
     ///     The time of each point in seconds: of one clock for all sweeps, or from the start of each. The pose then belongs to the middle of the times.
     ///
@@ -237,35 +255,38 @@ impl Odometry {
         times: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<OdometryStep> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
-        if cloud.place() != Place::Cpu {
-            return Err(value("points", "an array on the CPU", format_args!("one on {}", cloud.place())));
-        }
-        let times = times.map(|times| poses::row(times, "times")).transpose()?;
-        let data = cloud.data(&Place::Cpu.stream().or_raise(NAMES)?)?;
         let odometry = self.0.clone();
-        let step = interrupt::run(py, true, data, move |data| lock(&odometry).push(data.rows()?, times.as_deref()))?;
+        let first = py.detach(|| lock(&odometry).made.as_ref().map(|(place, _)| *place));
+        let cloud = match first {
+            Some(place) => cloud.on(place, "the first sweep", "points")?,
+            None => cloud,
+        };
+        let times = times.map(|times| poses::row(times, "times")).transpose()?;
+        let place = cloud.place();
+        let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
+        let step = interrupt::run(py, place == Place::Cpu, data, move |data| {
+            lock(&odometry).on(place)?.push(data.rows()?, times.as_deref())
+        })?;
         OdometryStep::new(&cloud.array.home(), &step.or_raise(NAMES)?)
     }
 
     /// The points of the map in the world, as a numpy array of float64, ``[M, 3]``: those that left it, if they are kept, then voxel by voxel.
     fn map<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let odometry = self.0.clone();
-        let points = py.detach(|| lock(&odometry).map()).or_raise(NAMES)?;
+        let map = || lock(&odometry).made.as_ref().map_or_else(|| Ok(Vec::new()), |(_, odometry)| odometry.map());
+        let points = py.detach(map).or_raise(NAMES)?;
         let rows = points.len();
         Ok(PyArray1::from_vec(py, points.into_flattened()).reshape([rows, 3])?.into_any())
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
         let odometry = self.0.clone();
-        py.detach(|| lock(&odometry).len())
+        py.detach(|| lock(&odometry).made.as_ref().map_or(0, |(_, odometry)| odometry.len()))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let odometry = self.0.clone();
-        let (sweeps, size) = py.detach(|| {
-            let odometry = lock(&odometry);
-            (odometry.len(), odometry.params().voxel_size)
-        });
-        format!("Odometry({sweeps} sweeps, voxel_size={size})")
+        let size = py.detach(|| lock(&odometry).params.voxel_size);
+        format!("Odometry({} sweeps, voxel_size={size})", self.__len__(py))
     }
 }

@@ -13,6 +13,7 @@ use crate::say;
 use crate::stats::Times;
 use crate::text::shown;
 use pointmill::Device;
+use pointmill::registration::Status;
 use serde::Serialize;
 use std::path::Path;
 
@@ -95,13 +96,19 @@ pub struct Job<'a> {
     pub picture: Option<&'a Path>,
     /// Whether there are outputs beside `out` and `picture`.
     pub writes: bool,
+    /// The origin of the inputs, if they are clouds.
+    pub origin: Option<[f64; 3]>,
 }
 
 /// What ends a command whose inputs were done, of which only some converged; `status` is the reason of the last one.
 pub fn not_converged(counts: Counts, converged: usize, status: &str, input: &str) -> Result<(), Failure> {
     match counts.done - converged {
         0 => Ok(()),
-        _ if counts.inputs == 1 => Err(Failure::No(format!("not converged: {status}"))),
+        _ if counts.inputs == 1 => {
+            let near = "; no point has a neighbour within reach: start from a better --guess, or look farther";
+            let step = if status == Status::NoPairs.as_str() { near } else { "" };
+            Err(Failure::No(format!("not converged: {status}{step}")))
+        }
         lost => Err(Failure::No(format!("not converged: {lost} of {} {input}(s)", counts.done))),
     }
 }
@@ -121,8 +128,8 @@ fn log<R>(frame: &Frame<R>, cells: &[Cell]) {
 impl<'a> Job<'a> {
     /// A job without outputs, for a command that uses no device.
     pub const fn new(name: &'static str, sources: &'a [Source], batch: BatchArgs) -> Self {
-        let (device, ledger, out, picture) = (None, None, None, None);
-        Self { name, device, sources, batch, verbose: false, ledger, out, picture, writes: false }
+        let (device, ledger, out, picture, origin) = (None, None, None, None, None);
+        Self { name, device, sources, batch, verbose: false, ledger, out, picture, writes: false, origin }
     }
 
     /// A job without outputs, for an operator on a device.
@@ -132,7 +139,10 @@ impl<'a> Job<'a> {
 
     /// Prints `begin`.
     pub fn begin(&self, of: impl Serialize, printer: &mut Printer) -> Result<(), Failure> {
-        printer.record("begin", &Begin { run: Run::new(self.name, self.device), inputs: self.sources.len(), of })
+        printer.record(
+            "begin",
+            &Begin { run: Run::new(self.name, self.device), inputs: self.sources.len(), origin: self.origin, of },
+        )
     }
 
     /// Does all inputs, and prints frames and summary.
@@ -187,6 +197,7 @@ impl<'a> Job<'a> {
             let mut lines = command.lines(&summary);
             let cpu = summary.cpu.as_ref().zip(summary.ms.as_ref());
             lines.extend(cpu.map(|(cpu, ms)| cpu.line(ms, summary.run.device_name())));
+            lines.extend(table.hint().map(Into::into));
             lines.iter().try_for_each(|line| printer.text(line))?;
         }
         let (device, input) = (summary.run.device_name(), C::INPUT);

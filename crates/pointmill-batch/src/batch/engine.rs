@@ -41,7 +41,7 @@ impl Batch<'_> {
         let answer = |lane: &mut L, index: usize| {
             let answer = self.answer(lane, index, &one);
             let ends = match &answer {
-                Ok(_) => false,
+                Ok(_) | Err(Trouble::Kept) => false,
                 Err(Trouble::Input(_)) => self.args.fail_fast,
                 Err(Trouble::Fatal(_)) => true,
             };
@@ -99,16 +99,20 @@ impl Batch<'_> {
         one: &impl Fn(&mut L, usize, &Source) -> Result<F, Trouble>,
     ) -> Result<Option<F>, Trouble> {
         let source = &self.sources[index];
+        let one = |lane: &mut L| match one(lane, index, source) {
+            Err(Trouble::Kept) => Ok(None),
+            done => done.map(Some),
+        };
         // Taken before the input is read, so that one that changes meanwhile is done again.
         let Some((ledger, stamp)) = self.ledger.and_then(|l| Some((l, l.stamp(index, source)?))) else {
-            return one(lane, index, source).map(Some);
+            return one(lane);
         };
         if ledger.keeps(&stamp) {
             return Ok(None);
         }
-        let done = one(lane, index, source)?;
+        let done = one(lane)?;
         ledger.note(index, stamp)?;
-        Ok(Some(done))
+        Ok(done)
     }
 }
 

@@ -6,8 +6,9 @@ use crate::inputs::Source;
 use crate::json::VERSION;
 use crate::outputs::Outputs;
 use crate::text::shown;
+use pointmill_io::path_from;
 use std::collections::HashSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
@@ -110,7 +111,7 @@ impl Ledger {
     /// An output as it is now. A missing one has a size that no file has.
     fn output(&self, path: &Path) -> Option<Output> {
         let absolute = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
-        Some(Output { file: within(&self.folder, &absolute)?, bytes: bytes_of(path).unwrap_or(u64::MAX) })
+        Some(Output { file: path_from(&self.folder, &absolute)?, bytes: bytes_of(path).unwrap_or(u64::MAX) })
     }
 
     /// A file's path from the folder of the manifest, its bytes, and when it was last changed in nanoseconds since 1970; `None` of what is no file.
@@ -119,7 +120,7 @@ impl Ledger {
         let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
         // Windows counts in steps of 100 ns.
         let modified = u64::try_from(modified.as_nanos() / 100 * 100).ok()?;
-        Some((within(&self.folder, &path.canonicalize().ok()?)?, meta.len(), modified))
+        Some((path_from(&self.folder, &path.canonicalize().ok()?)?, meta.len(), modified))
     }
 
     /// Whether an earlier run made the outputs from the same file and parameters, and they are whole.
@@ -145,18 +146,6 @@ impl Ledger {
     pub(super) fn names(&self, index: usize) -> Vec<String> {
         self.files[index].iter().map(|path| shown(path)).collect()
     }
-}
-
-/// The path of a file from a folder, both absolute: the same on every platform, wherever the disk is mounted. Absolute if the file is on another disk; `None` if it is not UTF-8.
-fn within(folder: &Path, file: &Path) -> Option<String> {
-    file.to_str()?;
-    let same = folder.components().zip(file.components()).take_while(|(a, b)| a == b).count();
-    let (up, down) = (folder.components().skip(same), file.components().skip(same));
-    let is_name = |part: Component<'_>| matches!(part, Component::Normal(_));
-    if !up.clone().all(is_name) {
-        return Some(shown(file));
-    }
-    Some(shown(&up.map(|_| Component::ParentDir).chain(down).collect::<PathBuf>()))
 }
 
 /// 64 bits of a text in hexadecimal digits, by FNV-1a: the same on every machine, and no protection.

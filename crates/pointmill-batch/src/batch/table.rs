@@ -27,6 +27,11 @@ impl Table {
         Self { shown: verbose || names.len() <= LINES, verbose, name, titled: false }
     }
 
+    /// What leads to a line for each input, where there are too many.
+    pub(super) fn hint(&self) -> Option<&'static str> {
+        (!self.shown).then_some("--verbose prints a line for each input")
+    }
+
     /// The line of an input, below the titles if it is the first; no line if there are too many inputs.
     pub(super) fn rows<R>(&mut self, frame: &Frame<R>, mut cells: Vec<Cell>) -> Vec<String> {
         if !self.shown {

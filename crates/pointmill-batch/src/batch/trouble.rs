@@ -45,6 +45,12 @@ impl Refused {
     }
 }
 
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
 impl From<IoError> for Refused {
     fn from(e: IoError) -> Self {
         Self { class: e.class(), message: e.to_string(), file: Some(e.path().into()), offset: e.offset() }
@@ -56,6 +62,8 @@ impl From<IoError> for Refused {
 pub enum Trouble {
     /// The input cannot be used, for one or more reasons. The others are still done.
     Input(Vec<Refused>),
+    /// An earlier run has done the input.
+    Kept,
     /// The command ends.
     Fatal(Failure),
 }
@@ -81,6 +89,7 @@ impl Trouble {
     pub fn tell(self, printer: &mut Printer, index: usize, input: &str) -> Result<(), Failure> {
         match self {
             Self::Fatal(failure) => Err(failure),
+            Self::Kept => Ok(()),
             Self::Input(refused) => refused.into_iter().try_for_each(|refused| refused.tell(printer, index, input)),
         }
     }

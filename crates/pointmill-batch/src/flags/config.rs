@@ -109,7 +109,12 @@ pub fn apply(command: &Command, given: &mut Vec<OsString>) -> Result<(), Failure
     let end = given.iter().position(|arg| arg == "--").unwrap_or(given.len());
     let mut added = Vec::new();
     for entry in entries(table.get_ref(), &asked).map_err(|(at, what)| fault(at, &what))? {
-        let unknown = || fault(entry.key_at.start, &format!("unknown field `{}`", entry.key));
+        let unknown = || {
+            fault(
+                entry.key_at.start,
+                &format!("unknown key `{}`; --print-config prints those of the command", entry.key),
+            )
+        };
         let flag = asked.flag(entry.key).ok_or_else(unknown)?;
         let arguments = arguments(flag, entry.value);
         asked.check(&arguments).map_err(|e| fault(entry.value_at.start, &e))?;
@@ -133,7 +138,9 @@ fn entries<'a>(root: &'a DeTable<'a>, asked: &Asked<'_>) -> Result<Vec<Entry<'a>
     };
     let (tables, mut found): (Vec<_>, Vec<_>) = of(root).partition(|e| matches!(e.value, DeValue::Table(_)));
     if let Some(other) = found.iter().find(|e| e.key != "device") {
-        return Err((other.key_at.start, format!("unknown field `{}`", other.key)));
+        let table = asked.path.join(".");
+        let step = format!("outside of tables only `device` is known; flags of the command stand under [{table}]");
+        return Err((other.key_at.start, format!("unknown key `{}`: {step}", other.key)));
     }
     let (Some(first), rest) = (asked.path.first(), asked.path.get(1..).unwrap_or_default()) else { return Ok(found) };
     let mut table = tables.into_iter().find(|e| e.key == *first).map(|e| e.value);

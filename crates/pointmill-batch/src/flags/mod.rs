@@ -7,6 +7,6 @@ mod read;
 mod work;
 
 pub use global::Global;
-pub use parse::{message, names, parse_numbers, parse_out_size, parse_voxel_size};
+pub use parse::{Range, message, names, parse_numbers, parse_out_size, parse_places, parse_range, parse_voxel_size};
 pub use read::{MemoryArgs, ReadArgs};
 pub use work::{BatchArgs, ConfigArgs, OnOom, ResumeArgs, WorkArgs};

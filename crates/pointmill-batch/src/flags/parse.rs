@@ -46,6 +46,35 @@ pub fn parse_numbers<const N: usize>(text: &str) -> Result<[f32; N], String> {
     parse_values(text, "number")
 }
 
+/// Numbers with commas between them, in `f64`: for places of maps.
+pub fn parse_places<const N: usize>(text: &str) -> Result<[f64; N], String> {
+    parse_values(text, "number")
+}
+
+/// A range: six numbers, or `auto`, which is none.
+pub fn parse_range(text: &str) -> Result<Range, String> {
+    if text == "auto" {
+        Ok(Range(None))
+    } else {
+        parse_numbers::<6>(text).map(|range| Range(Some((range, text.into()))))
+    }
+}
+
+/// A range as flags give it: its numbers and their text, or none for one around the points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range(pub Option<([f32; 6], String)>);
+
+impl Range {
+    /// The range relative to an origin, which is subtracted in `f64`.
+    pub fn relative_to(&self, origin: [f64; 3]) -> Option<[f32; 6]> {
+        let (range, text) = self.0.as_ref()?;
+        match parse_values::<f64, 6>(text, "number") {
+            Ok(exact) if origin != [0.0; 3] => Some(std::array::from_fn(|i| (exact[i] - origin[i % 3]) as f32)),
+            _ => Some(*range),
+        }
+    }
+}
+
 fn parse_values<T: FromStr, const N: usize>(text: &str, kind: &str) -> Result<[T; N], String> {
     let values: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
     let expected = || if N == 1 { format!("a {kind}") } else { format!("{N} {kind}s separated by commas") };

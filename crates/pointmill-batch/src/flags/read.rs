@@ -2,7 +2,7 @@
 
 use super::parse::{names, parse_bytes};
 use clap::Args;
-use pointmill_io::{Dataset, Format, Limits, ReadOptions};
+use pointmill_io::{Dataset, Format, Limits, LocalOrigin, ReadOptions};
 
 /// How inputs are read.
 #[derive(Clone, Debug, Args)]
@@ -17,6 +17,9 @@ pub struct ReadArgs {
     /// Number of values per point in raw f32 files: by default 4, in nuscenes files 5. If given, .npy and .npz inputs must have this number of columns too
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1024))]
     pub columns: Option<u32>,
+    /// Origin to subtract from the coordinates of all inputs before they become f32. auto: none if no coordinate of the first input moves by 1 mm or more, else the corner of the square kilometre in which it begins. Ranges, boxes and other places that flags give are global with auto, and relative to the origin if X,Y,Z is given. Poses are always global
+    #[arg(long, value_name = "auto|none|X,Y,Z", default_value = "auto", allow_hyphen_values = true)]
+    pub local_origin: LocalOrigin,
     /// Read the whole points before the cut of inputs that were cut: raw rows, binary PLY and PCD, uncompressed LAS
     #[arg(long)]
     pub salvage: bool,
@@ -56,6 +59,7 @@ impl ReadArgs {
             scan: self.scan_number,
             topic: self.topic.clone(),
             salvage: self.salvage,
+            origin: self.local_origin,
             limits: self.limits(),
         }
     }

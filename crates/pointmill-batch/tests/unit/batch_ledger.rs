@@ -51,7 +51,7 @@ fn only_what_is_unchanged_and_whole_is_kept() {
 
 #[test]
 fn paths_start_at_the_folder_of_the_manifest() {
-    let within = |folder: &str, file: &str| within(folder.as_ref(), file.as_ref()).unwrap();
+    let within = |folder: &str, file: &str| path_from(folder.as_ref(), file.as_ref()).unwrap();
     assert_eq!(within("/data/out", "/data/out/a.npz"), "a.npz");
     assert_eq!(within("/data/out", "/data/in/0/a.bin"), "../in/0/a.bin");
     assert_eq!(within("/mnt/disk/out/x", "/mnt/disk/a.bin"), "../../a.bin");

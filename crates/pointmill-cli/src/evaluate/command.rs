@@ -60,7 +60,7 @@ pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Fail
         truth,
         params: Params { alignment: args.align, max_time_difference: args.max_time_difference },
     };
-    printer.record("begin", &json::Begin { run: run(), inputs: files.len(), of: begin })?;
+    printer.record("begin", &json::Begin { run: run(), inputs: files.len(), origin: None, of: begin })?;
 
     let mut read = Vec::new();
     for (index, file) in files.into_iter().enumerate() {

@@ -62,17 +62,18 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
         Files::default()
     };
     params.validate()?;
-    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.source), options.clone())?;
+    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.source), options)?;
     let device = device::open(device)?;
     let outputs = if alone { Outputs::one(args.out.as_deref()) } else { folder(args, &sources)? };
     // Before they are read, so that a run that resumes sees a file that changes meanwhile.
     let shared: Vec<&Path> = std::iter::once(args.target.as_path()).chain(args.guess.as_deref()).collect();
-    let ledger = Ledger::of(&[&outputs], &format!("{COMMAND} {params:?} {options:?}"), resume)?;
+    let ledger = Ledger::of(&[&outputs], &format!("{COMMAND} {params:?} {:?}", inputs.options()), resume)?;
     let job = Job {
         ledger: ledger.map(|ledger| ledger.with_shared(&shared)),
         out: args.out.as_deref(),
         picture: args.visualize.as_deref(),
         writes: args.plot.is_some(),
+        origin: Some(inputs.origin()),
         ..Job::on(&device, COMMAND, &sources, &args.work)
     };
     let begin = Begin {
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result
         params: params.clone(),
     };
     job.begin(begin, printer)?;
-    let onto = Onto::load(args, params, &device, sources.len(), printer)?;
+    let onto = Onto::load(args, params, inputs.options(), &device, sources.len(), printer)?;
     interrupt::check()?;
     job.run(&Icp { args, device: device.clone(), onto, inputs, outputs, files }, printer)
 }
@@ -137,7 +138,7 @@ impl Command for Icp<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
+        let (scan, read_ms) = self.inputs.read(source)?;
         let name = source.name();
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let from = rows(&scan).map_err(blame)?;

@@ -11,7 +11,7 @@ use crate::stats::{since, timed};
 use crate::text::shown;
 use pointmill::icp::{IcpParams, Target};
 use pointmill::{Device, Error, Pose};
-use pointmill_io::Scan;
+use pointmill_io::{ReadOptions, Scan};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,6 +33,7 @@ impl Onto {
     pub(super) fn load(
         args: &IcpArgs,
         params: IcpParams,
+        options: &ReadOptions,
         device: &Device,
         sources: usize,
         printer: &mut Printer,
@@ -44,7 +45,7 @@ impl Onto {
             failed += 1;
             trouble.tell(printer, sources + index, input)
         };
-        let scan = match read_cloud(&args.target, &args.read.options()) {
+        let scan = match read_cloud(&args.target, options) {
             Ok(scan) => Some(scan),
             Err(e) => refuse(0, &target, e.into()).map(|()| None)?,
         };

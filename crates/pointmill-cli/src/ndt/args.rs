@@ -70,6 +70,16 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub(crate) drop_zeros: bool,
 
+    /// Move each input by a pose from its frame to the frame of the map: a file of poses as described at `ndt score --pose`. Pose i belongs to input i. If the inputs are clouds of bags and the poses have times (TUM), a pose belongs to the cloud whose stamp is at most 1 ms away
+    #[arg(long, value_name = "POSES.txt")]
+    pub(crate) poses: Option<PathBuf>,
+    /// Edge of a block of a map by blocks in metres, rounded to whole cells [default: 128]. With this flag or with --poses, a folder as --out becomes a map by blocks: memory is bounded by the largest input and block, and several runs may add inputs
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) blocks: Option<f64>,
+    /// Leave the blocks of a map by blocks unmerged. `ndt merge MAP/` merges them
+    #[arg(long)]
+    pub(crate) no_merge: bool,
+
     /// Write the map. GRID.npz: one map of all inputs. A folder: one map NAME.npz for each input NAME.*. The path is a folder if it exists as a folder, if it ends in /, or if the inputs are a folder or a pattern and the path does not end in .npz
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
@@ -89,7 +99,7 @@ pub(crate) struct BuildArgs {
 /// `pointmill ndt merge`
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
-    /// Files that `ndt build --moments` has written, or patterns in quotes. All must have the same resolution
+    /// Files that `ndt build --moments` has written, or patterns in quotes, all of the same resolution. Or the folder of a map by blocks, or folders `MAP/blocks/X_Y`: merges all blocks of the map, or these
     #[arg(value_name = "A.arrow", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// Moments to subtract after all others are added
@@ -112,28 +122,34 @@ pub(crate) struct MergeArgs {
     pub(crate) work: WorkArgs,
 }
 
-/// A map and the scans to match with it.
+/// A map to match scans with.
 #[derive(Debug, Args)]
-pub(crate) struct MatchArgs {
-    /// Map: a grid (.npz), moments (.arrow), or point clouds: a file, a folder of tiles, or a pattern in quotes. The flags of cells apply to moments and clouds only
+pub(crate) struct MapArgs {
+    /// Map: a grid (.npz), moments (.arrow), the folder of a map by blocks, of which only the blocks near the poses are read, or point clouds: a file, a folder of tiles, or a pattern in quotes. The flags of cells apply to moments and clouds only
     #[arg(long, value_name = "MAP")]
     pub(crate) map: PathBuf,
-    /// Scan: a file of any format that `info` reads, or - for the standard input (with --format); in metres, in the frame of the sensor. With a folder or a pattern in quotes, the command matches each scan at every pose
-    #[arg(long, value_name = "SCAN|DIR")]
-    pub(crate) scan: PathBuf,
-
     /// Edge of a cell in metres. By default that of the grid or the moments, and 2 for clouds
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) resolution: Option<f64>,
     #[command(flatten)]
     pub(crate) cells: CellArgs,
-    /// Skip points at exactly (0, 0, 0). Some sensors report them for beams without an echo. This applies to the scan and to the clouds of the map
+    /// Skip points at exactly (0, 0, 0). Some sensors report them for beams without an echo. This applies to the scans and to the clouds of the map
     #[arg(long)]
     pub(crate) drop_zeros: bool,
     #[command(flatten)]
-    pub(crate) work: WorkArgs,
-    #[command(flatten)]
     pub(crate) read: ReadArgs,
+}
+
+/// A map and the scans to match with it.
+#[derive(Debug, Args)]
+pub(crate) struct MatchArgs {
+    #[command(flatten)]
+    pub(crate) with: MapArgs,
+    /// Scan: a file of any format that `info` reads, or - for the standard input (with --format); in metres, in the frame of the sensor. With a folder or a pattern in quotes, the command matches each scan at every pose
+    #[arg(help_heading = None::<&str>, long, value_name = "SCAN|DIR")]
+    pub(crate) scan: PathBuf,
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
 }
 
 /// `pointmill ndt score`

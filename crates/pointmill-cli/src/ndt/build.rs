@@ -1,12 +1,14 @@
 //! Runs `pointmill ndt build`: all clouds into one grid, or each into a grid of its own.
 
 use super::args::BuildArgs;
+use super::blocks;
 use super::files::Targets;
 use super::grid::{check, finish, warn_if_empty};
 use super::picture::MapPicture;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals};
 use super::report;
 use crate::batch::prelude::*;
+use crate::input_poses::InputPoses;
 use pointmill::Device;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,6 +21,7 @@ struct Build<'a> {
     args: &'a BuildArgs,
     params: NdtParams,
     inputs: Inputs,
+    poses: Option<InputPoses>,
     targets: Targets,
     device: Device,
     picture: Option<Mutex<MapPicture>>,
@@ -28,7 +31,11 @@ struct Build<'a> {
 pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let params = args.cells.params();
     check(args.resolution, &params)?;
-    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    if let Some(map) = Targets::map_by_blocks(args)? {
+        return blocks::build(args, map, device, printer);
+    }
+    let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let poses = args.poses.as_deref().map(|path| InputPoses::read(path, &mut sources)).transpose()?;
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());
     picture.map(|path| plan(path, &["png", "html"])).transpose()?;
@@ -36,13 +43,20 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let device = device::open(device)?;
     let targets = if tiles { Targets::tiles } else { Targets::one }(out, moments, &sources)?;
     let record = CellsRecord { resolution: Some(args.resolution), params };
-    let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, args.read.options());
+    let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, inputs.options());
     let ledger = Ledger::of(&[&targets.grids, &targets.moments], &decides, args.work.resume.resume)?;
     let writes = moments.is_some();
-    let job = Job { ledger, out, picture, writes, ..Job::on(&device, COMMAND, &sources, &args.work) };
-    job.begin(BuildBegin { tiles, params: record }, printer)?;
+    let job = Job {
+        ledger,
+        out,
+        picture,
+        writes,
+        origin: Some(inputs.origin()),
+        ..Job::on(&device, COMMAND, &sources, &args.work)
+    };
+    job.begin(BuildBegin { tiles, block: None, params: record }, printer)?;
     let picture = picture.map(|path| Mutex::new(MapPicture::new(path)));
-    job.run(&Build { args, params, inputs, targets, device: device.clone(), picture }, printer)?;
+    job.run(&Build { args, params, inputs, poses, targets, device: device.clone(), picture }, printer)?;
     if args.inputs.is_empty() && out.is_none() && moments.is_none() {
         say::hint(
             "these were built-in synthetic sweeps. Next: pointmill ndt build TILES/ --out map.npz --visualize map.png",
@@ -53,7 +67,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
 
 impl Build<'_> {
     fn make(&self, device: &Device) -> Result<NdtBuilder, pointmill::Error> {
-        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)
+        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)?.about(self.inputs.origin())
     }
 
     fn picture(&self) -> Option<MutexGuard<'_, MapPicture>> {
@@ -71,7 +85,8 @@ impl Command for Build<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
-        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_for_map(source, self.args.drop_zeros))?;
+        let pose = |stamp| self.poses.as_ref().map(|poses| poses.of(index, stamp)).transpose();
+        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, pose)?;
         let (name, warnings) = (source.name(), warnings_of_rows(&scan));
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let make = |device: &Device| self.make(device);
@@ -88,7 +103,7 @@ impl Command for Build<'_> {
         };
         let mut cpu = called.compare(compare).map_err(blame)?;
         let (points, element) = (scan.cloud.len() + zeros, if scan.xyz_f64.is_some() { "f64" } else { "f32" });
-        let of = BuildRow { format: source.format(&scan), element, points, zeros, report: None, moments: None };
+        let of = BuildRow { format: source.format(&scan), element, points, zeros, ..BuildRow::default() };
         let mut frame = called.on(Frame::read(index, name.clone(), read_ms, warnings, of));
         let grid = called.found;
         if let Some(grid) = &grid {

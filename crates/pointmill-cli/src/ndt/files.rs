@@ -40,6 +40,19 @@ pub(super) struct Targets {
 }
 
 impl Targets {
+    /// The folder of a map by blocks, if the flags ask for one.
+    pub(super) fn map_by_blocks(args: &BuildArgs) -> Result<Option<&Path>, Failure> {
+        let asked = args.poses.is_some() || args.blocks.is_some() || args.no_merge;
+        let folder = args.out.as_deref().filter(|out| asked && (is_folder(out) || !has_extension(out, "npz")));
+        let flag = if args.no_merge { "--no-merge" } else { "--blocks" };
+        match folder {
+            None if args.blocks.is_some() || args.no_merge => {
+                Err(Failure::Usage(format!("{flag}: needs --out with a folder, got none")))
+            }
+            folder => Ok(folder),
+        }
+    }
+
     /// Whether the flags ask for a grid for each input.
     pub(super) fn are_tiles(args: &BuildArgs) -> Result<bool, Failure> {
         let many = may_be_many(&args.inputs);

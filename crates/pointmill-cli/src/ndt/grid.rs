@@ -72,7 +72,8 @@ pub(super) fn finish(
 
 /// A builder on a device that has these moments.
 pub(super) fn builder_of(device: &Device, moments: &NdtMoments, params: &NdtParams) -> Result<NdtBuilder, Error> {
-    let mut builder = NdtBuilder::new(&device.stream()?, moments.lattice().unit(), params)?;
+    let lattice = moments.lattice();
+    let mut builder = NdtBuilder::new(&device.stream()?, lattice.unit(), params)?.about(lattice.origin())?;
     builder.merge(moments)?;
     Ok(builder)
 }

@@ -1,12 +1,12 @@
 //! The map that scans are matched with: a grid, or one made of moments and clouds.
 
-use super::args::{MatchArgs, RESOLUTION};
+use super::args::{MapArgs, RESOLUTION};
 use super::files::{is_moments, read_moments};
 use super::grid::{check, edge, warn_if_empty};
 use super::records::CellsRecord;
 use crate::batch::Trouble;
 use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, is_stdin, require_format, rows, warnings_of_rows};
+use crate::inputs::{Inputs, Source, rows, warnings_of_rows};
 use crate::outputs::has_extension;
 use crate::pose;
 use crate::printer::Printer;
@@ -14,65 +14,67 @@ use crate::stats::since;
 use crate::text::shown;
 use crate::{interrupt, say};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
-use pointmill::{Device, Pose};
-use pointmill_io::{is_ndt_map, read_ndt_map_within};
+use pointmill::{Argument, Device, Pose};
+use pointmill_io::{BlockMap, is_ndt_map, read_ndt_map_within};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The map as it was asked for.
-pub(super) struct Asked<'a> {
-    args: &'a MatchArgs,
+pub(crate) struct Asked<'a> {
+    args: &'a MapArgs,
     sources: Vec<Source>,
     inputs: Inputs,
     params: NdtParams,
     lattice: NdtLattice,
+    moved: f64,
 }
 
 /// The map and the poses, which all scans share.
-pub(super) struct Map {
-    pub(super) grid: Arc<NdtGrid>,
+pub(crate) struct Map {
+    pub(crate) grid: Arc<NdtGrid>,
     /// Poses with the names of their files.
-    pub(super) poses: Vec<(String, Pose)>,
-    pub(super) warnings: Vec<String>,
+    pub(crate) poses: Vec<(String, Pose)>,
+    pub(crate) warnings: Vec<String>,
     /// Time to read poses and map, and to make the map.
-    pub(super) ms: f64,
+    pub(crate) ms: f64,
 }
 
 impl<'a> Asked<'a> {
     /// Checks what can be checked before any work.
-    pub(super) fn new(args: &'a MatchArgs) -> Result<Self, Failure> {
+    ///
+    /// `moved` is how far an alignment may go from its guess, in metres: of a map by blocks only what is nearer is read.
+    pub(crate) fn new(args: &'a MapArgs, moved: f64) -> Result<Self, Failure> {
         let params = args.cells.params();
         let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
         let options = args.read.options();
-        if is_stdin(&args.map) && is_stdin(&args.scan) {
-            return Err(Failure::Usage("-: can be used for one input only".into()));
-        }
-        if is_stdin(&args.scan) {
-            require_format(&options)?;
-        }
-        let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.map), options)?;
-        Ok(Self { args, sources, inputs, params, lattice })
+        let (sources, inputs) = if BlockMap::is_one(&args.map) {
+            (vec![Source::File(args.map.clone())], Inputs::find(&[], options)?.1)
+        } else {
+            Inputs::find(std::slice::from_ref(&args.map), options)?
+        };
+        Ok(Self { args, sources, inputs, params, lattice, moved })
     }
 
     /// The parameters of a map that is no grid yet.
-    pub(super) fn params(&self) -> CellsRecord {
+    pub(crate) fn params(&self) -> CellsRecord {
         CellsRecord { resolution: self.args.resolution, params: self.params }
     }
 
     /// Reads poses and map, and makes the grid of the map. Each file that cannot be used is reported after so many scans, and then no scan is matched.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         files: &[PathBuf],
         device: &Device,
-        scans: usize,
+        scans: &[Source],
         printer: &mut Printer,
     ) -> Result<Map, Failure> {
         let start = Instant::now();
+        let all = scans.len();
         let mut failed = 0;
         let mut refuse = |index: usize, name: &str, trouble: Trouble| {
             failed += 1;
-            trouble.tell(printer, scans + index, name)
+            trouble.tell(printer, all + index, name)
         };
         let mut poses = Vec::new();
         for (index, path) in files.iter().enumerate() {
@@ -85,10 +87,12 @@ impl<'a> Asked<'a> {
             poses.push(("identity".into(), Pose::IDENTITY));
         }
         let mut warnings = Vec::new();
-        let grid = self.grid(device, &mut warnings, &mut |index, name, e| refuse(files.len() + index, name, e))?;
+        let near = || self.reach(scans).map(|reach| (poses.iter().map(|(_, pose)| *pose).collect(), reach));
+        let grid =
+            self.grid(device, near, &mut warnings, &mut |index, name, e| refuse(files.len() + index, name, e))?;
         interrupt::check()?;
         let (Some(grid), 0) = (grid, failed) else {
-            return Err(Failure::Inputs { failed, inputs: scans + files.len() + self.sources.len() });
+            return Err(Failure::Inputs { failed, inputs: all + files.len() + self.sources.len() });
         };
         warn_if_empty(&shown(&self.args.map), &grid);
         warnings.iter().for_each(say::warning);
@@ -99,13 +103,14 @@ impl<'a> Asked<'a> {
     fn grid(
         &self,
         device: &Device,
+        near: impl FnOnce() -> Result<(Vec<Pose>, f64), Failure>,
         warnings: &mut Vec<String>,
         refuse: &mut dyn FnMut(usize, &str, Trouble) -> Result<(), Failure>,
     ) -> Result<Option<NdtGrid>, Failure> {
         if let [Source::File(path)] = &self.sources[..]
-            && has_extension(path, "npz")
+            && (has_extension(path, "npz") || BlockMap::is_one(path))
         {
-            match self.ready_made(path, device) {
+            match self.ready_made(path, near, device) {
                 Ok(None) => {}
                 Ok(Some(grid)) => return Ok(Some(grid)),
                 Err(trouble) => return refuse(0, &shown(path), trouble).map(|()| None),
@@ -126,20 +131,46 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The grid of a file; `None` if the file holds a cloud.
-    fn ready_made(&self, path: &Path, device: &Device) -> Result<Option<NdtGrid>, Trouble> {
-        let limits = self.args.read.limits();
-        if !is_ndt_map(path, &limits)? {
-            return Ok(None);
+    /// How far from a pose the points of a scan may be, along x and y. A scan that is read once only may be anywhere, and one that cannot be read fails in its turn.
+    fn reach(&self, scans: &[Source]) -> Result<f64, Failure> {
+        if self.moved == f64::INFINITY {
+            return Ok(self.moved);
         }
-        let (cells, lattice) = read_ndt_map_within(path, &limits)?;
+        let mut reach = 0.0f64;
+        for scan in scans {
+            interrupt::check()?;
+            let radius = |scan| self.inputs.read(scan).map_or(0.0, |(scan, _)| scan.radius());
+            reach = reach.max(if matches!(scan, Source::Stdin) { f64::INFINITY } else { radius(scan) });
+        }
+        Ok(reach + self.moved)
+    }
+
+    /// The grid of a file or of the blocks near the poses; `None` if the file holds a cloud.
+    fn ready_made(
+        &self,
+        path: &Path,
+        near: impl FnOnce() -> Result<(Vec<Pose>, f64), Failure>,
+        device: &Device,
+    ) -> Result<Option<NdtGrid>, Trouble> {
+        let limits = self.args.read.limits();
+        let (cells, lattice) = if path.is_dir() {
+            let map = BlockMap::open(path)?;
+            let (poses, reach) = near()?;
+            let centres: Vec<_> = poses.iter().map(|pose| [0, 1].map(|axis| pose.translation()[axis])).collect();
+            // Cells within an edge of a point count.
+            map.read(&map.near(&centres, reach + 2.0 * map.settings().resolution)?, &limits)?
+        } else if is_ndt_map(path, &limits)? {
+            read_ndt_map_within(path, &limits)?
+        } else {
+            return Ok(None);
+        };
         if let Some(flag) = self.args.cells.first_given() {
             let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
             return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")).into());
         }
-        let grid = NdtGrid::from_cells(cells, lattice.unit(), &device.stream()?);
+        let grid = NdtGrid::from_cells(cells, lattice, &device.stream()?);
         let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &shown(path)))?;
-        if self.args.resolution.is_some() && &self.lattice != grid.lattice() {
+        if self.args.resolution.is_some() && self.lattice.inv() != grid.lattice().inv() {
             let (asked, found) = (edge(self.lattice.unit()), edge(grid.lattice().unit()));
             let told =
                 format!("--resolution: expected {found}, the edge of the cells of {}, got {asked}", path.display());
@@ -157,29 +188,30 @@ impl<'a> Asked<'a> {
         warnings: &mut Vec<String>,
     ) -> Result<(), Trouble> {
         let name = source.name();
-        let start = |resolution: f64| {
-            NdtBuilder::new(&device.stream()?, self.args.resolution.unwrap_or(resolution), &self.params)
+        let start = |resolution: f64, origin: [f64; 3]| {
+            let resolution = self.args.resolution.unwrap_or(resolution);
+            NdtBuilder::new(&device.stream()?, resolution, &self.params)?.about(origin)
         };
         match source {
             Source::File(path) if is_moments(path) => {
                 let moments = read_moments(path, &self.args.read.limits())?;
                 let builder = match builder {
                     Some(builder) => builder,
-                    None => builder.insert(start(moments.lattice().unit())?),
+                    None => builder.insert(start(moments.lattice().unit(), moments.lattice().origin())?),
                 };
                 builder.merge(&moments).map_err(|e| match e {
-                    pointmill::Error::Argument { argument: pointmill::Argument::Resolution, .. } => {
+                    pointmill::Error::Argument { argument: Argument::Resolution | Argument::Origin, .. } => {
                         Trouble::Fatal(Failure::Usage(pointmill_io::escape(&format!("{name}: {e}"))))
                     }
                     e => Trouble::blame("BadValue", e, &name),
                 })
             }
             _ => {
-                let (scan, _) = self.inputs.read_for_map(source, self.args.drop_zeros)?;
+                let (scan, ..) = self.inputs.read_for_map(source, self.args.drop_zeros)?;
                 warnings.extend(warnings_of_rows(&scan).into_iter().map(|warning| format!("{name}: {warning}")));
                 let builder = match builder {
                     Some(builder) => builder,
-                    None => builder.insert(start(RESOLUTION)?),
+                    None => builder.insert(start(RESOLUTION, self.inputs.origin())?),
                 };
                 builder.add(rows(&scan)?).map_err(|e| Trouble::blame("BadValue", e, &name))
             }

@@ -7,6 +7,7 @@ use super::records::{AlignPose, MatchBegin, MatchRow, MatchTotals, PoseRecord, S
 use super::report;
 use crate::batch::Shared;
 use crate::batch::prelude::*;
+use crate::inputs::require_format;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
 use pointmill::{Device, Error, Pose};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub(super) fn score(args: &ScoreArgs, device: &str, printer: &mut Printer) -> Re
 /// Runs `ndt align`.
 pub(super) fn align(args: &AlignArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let &AlignArgs { max_iterations, step_size, epsilon, .. } = args;
-    let params = NdtAlignParams { step_size, epsilon, max_iterations };
+    let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
     let picture = args.visualize.as_deref();
     run("ndt align", &args.matched, &args.guess, Some(params), picture, device, printer)
 }
@@ -54,7 +55,14 @@ fn run(
     device: &str,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let asked = Asked::new(args)?;
+    if is_stdin(&args.scan) {
+        if is_stdin(&args.with.map) {
+            return Err(Failure::Usage("-: can be used for one input only".into()));
+        }
+        require_format(&args.with.read.options())?;
+    }
+    let moved = align.map_or(0.0, |params| params.max_iterations as f64 * params.step_size);
+    let asked = Asked::new(&args.with, moved)?;
     if let Some(params) = &align {
         params.validate()?;
     }
@@ -63,13 +71,13 @@ fn run(
     }
     let pictures: &[&str] = if align.is_some() { &["png", "gif", "html"] } else { &["png", "html"] };
     picture.map(|path| plan(path, pictures)).transpose()?;
-    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.read.options())?;
+    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.with.read.options())?;
     let device = device::open(device)?;
     let ledger = Ledger::of(&[], "", args.work.resume.resume)?;
-    let job = Job { ledger, picture, ..Job::on(&device, name, &sources, &args.work) };
-    let (map, scan) = (shown(&args.map), shown(&args.scan));
+    let job = Job { ledger, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };
+    let (map, scan) = (shown(&args.with.map), shown(&args.scan));
     job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
-    let map = asked.load(poses, &device, sources.len(), printer)?;
+    let map = asked.load(poses, &device, &sources, printer)?;
     let values = map.poses.iter().map(|(_, pose)| *pose).collect();
     let others = Shared::default();
     job.run(&Match { args, align, inputs, device: device.clone(), map, values, others, picture }, printer)
@@ -82,7 +90,7 @@ impl Match<'_> {
             return Ok(Arc::clone(&self.map.grid));
         }
         let grid = &self.map.grid;
-        self.others.get(device, || NdtGrid::from_cells(grid.read()?, grid.lattice().unit(), &device.stream()?))
+        self.others.get(device, || NdtGrid::from_cells(grid.read()?, *grid.lattice(), &device.stream()?))
     }
 
     fn records(&self, found: &Found) -> Vec<PoseRecord> {
@@ -111,7 +119,7 @@ impl Command for Match<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<MatchRow>, Trouble> {
-        let ((scan, zeros), read_ms) = timed(|| self.inputs.read_for_map(source, self.args.drop_zeros))?;
+        let (scan, zeros, read_ms) = self.inputs.read_for_map(source, self.args.with.drop_zeros)?;
         let name = source.name();
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let on = |device: &Device| self.on(device);
@@ -170,6 +178,7 @@ impl Command for Match<'_> {
     fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
         totals.voxels = self.map.grid.len();
         totals.resolution = self.map.grid.lattice().unit();
+        totals.origin = self.map.grid.lattice().origin();
         totals.poses = self.values.len();
         totals.converged = self.align.as_ref().map(|_| totals.converged.unwrap_or(0));
         totals.map_ms = self.map.ms;

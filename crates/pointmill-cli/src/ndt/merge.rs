@@ -1,6 +1,7 @@
 //! Runs `pointmill ndt merge`. A file of moments is an input; they are added and subtracted in their order.
 
 use super::args::{MergeArgs, RESOLUTION};
+use super::blocks;
 use super::files::{Targets, read_moments};
 use super::grid::{builder_of, check, finish, warn_if_empty};
 use super::records::{CellsRecord, GridTotals, MergeBegin, MergeRow};
@@ -29,6 +30,9 @@ struct Merge<'a> {
 pub(super) fn run(args: &MergeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let params = args.cells.params();
     check(RESOLUTION, &params)?;
+    if blocks::merge(args, printer)?.is_some() {
+        return Ok(());
+    }
     if args.work.resume.resume {
         return Err(Failure::Usage(
             "--resume: cannot be used with `ndt merge`, which builds one map of all inputs".into(),
@@ -69,7 +73,7 @@ impl Command for Merge<'_> {
             Source::Stdin | Source::Cloud(_) | Source::Sweep(_) | Source::Street => unreachable!("moments are files"),
         })?;
         let (points, cells, minus) = (moments.points(), moments.len(), index >= self.plus);
-        let of = MergeRow { points, cells, minus, moments: Some(moments) };
+        let of = MergeRow { points, cells, minus, voxels: None, moments: Some(moments) };
         Ok(Frame::read(index, source.name(), read_ms, vec![], of))
     }
 
@@ -118,6 +122,10 @@ fn refuse(e: Error, first: &str, name: &str) -> Failure {
     match e {
         Error::Argument { argument: Argument::Resolution, .. } => {
             Failure::Usage(escape(&format!("{name}: {e}, beside {first}")))
+        }
+        Error::Argument { argument: Argument::Origin, .. } => {
+            let cure = "build all maps with the same --local-origin X,Y,Z";
+            Failure::Usage(escape(&format!("{name}: {e}, beside {first}; {cure}")))
         }
         Error::Argument { .. } => Failure::Usage(escape(&format!("{name}: {e}"))),
         e => e.into(),

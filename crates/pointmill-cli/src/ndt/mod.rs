@@ -1,17 +1,18 @@
 //! `pointmill ndt`: maps of normal distributions, and scans matched with them.
 
 mod args;
+mod blocks;
 mod build;
 mod files;
 mod grid;
-mod map;
+pub(crate) mod map;
 mod matching;
 mod merge;
 mod picture;
 pub(crate) mod records;
 mod report;
 
-pub(crate) use args::NdtCommand;
+pub(crate) use args::{MapArgs, NdtCommand};
 
 use crate::failure::Failure;
 use crate::printer::Printer;

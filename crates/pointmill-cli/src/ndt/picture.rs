@@ -53,6 +53,7 @@ impl MapPicture {
 fn write_map(path: &Path, points: &[[f64; 3]], grid: &NdtGrid, titles: [&str; 2]) -> Result<(), Failure> {
     let cells = grid.read()?;
     require_memory(1, points.len() + cells.len())?;
+    let points = &on_map(points.iter().copied(), grid);
     let cells = ellipsoids(&cells);
     if has_extension(path, "html") {
         return save_page(path, &ndt_map_page(&titles.join(", "), points, cells));
@@ -90,7 +91,7 @@ pub(super) fn write_alignment(
     require_memory(2, 3 * scan.cloud.len() + cells.len())?;
     let points = scan.xyz();
     let [before, after] =
-        [before.pose, found.target_from_source].map(|pose| points.iter().map(|p| pose.apply(*p)).collect::<Vec<_>>());
+        [before.pose, found.target_from_source].map(|pose| on_map(points.iter().map(|p| pose.apply(*p)), grid));
     if has_extension(path, "html") {
         let title = format!("{} points onto {} cells", grouped(points.len()), grouped(grid.len()));
         return save_page(path, &ndt_alignment_page(&title, ellipsoids(&cells), &before, &after, notes));
@@ -104,6 +105,12 @@ pub(super) fn write_alignment(
     }
     let picture = ndt_alignment_picture(ellipsoids(&cells), &before, &after, notes);
     save(path, 1, || Ok(picture.encode_png()))
+}
+
+/// Points about the origin of the map, as its means are.
+fn on_map(points: impl Iterator<Item = [f64; 3]>, grid: &NdtGrid) -> Vec<[f64; 3]> {
+    let origin = grid.lattice().origin();
+    points.map(|p| [0, 1, 2].map(|axis| p[axis] - origin[axis])).collect()
 }
 
 fn ellipsoids(cells: &NdtCells) -> NdtEllipsoids<'_> {

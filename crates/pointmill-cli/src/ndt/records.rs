@@ -12,12 +12,14 @@ use serde::Serialize;
 pub(crate) struct BuildBegin {
     /// Whether each input becomes a grid of its own.
     pub(super) tiles: bool,
+    /// Edge of a block in metres; null if the map is not by blocks.
+    pub(super) block: Option<f64>,
     /// The parameters in effect.
     pub(super) params: CellsRecord,
 }
 
 /// `frame` of `ndt build`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct BuildRow {
     /// The format of the input, or `synthetic`.
@@ -32,6 +34,8 @@ pub(crate) struct BuildRow {
     pub(super) report: Option<NdtReport>,
     /// The moments that were written; null if none were.
     pub(super) moments: Option<String>,
+    /// Blocks that have points of the input; null if the map is not by blocks.
+    pub(super) blocks: Option<usize>,
 }
 
 /// `summary` of `ndt build` and of `ndt merge`.
@@ -46,12 +50,14 @@ pub(crate) struct GridTotals {
     pub(super) voxels: usize,
     /// What was counted; null if each input has a grid of its own, or none was done.
     pub(super) report: Option<NdtReport>,
-    /// Time to make the grid of all moments; null if each input has a grid of its own, or none was done.
+    /// Time to make the grid of all moments, or to merge all blocks; null if each input has a grid of its own, or none was done.
     pub(super) finish_ms: Option<f64>,
     /// The grid of all moments made on the CPU; null without `--cpu`.
     pub(super) finish_cpu: Option<FrameCpu>,
     /// The moments that were written; null if none were.
     pub(super) moments: Option<String>,
+    /// Blocks that were merged; null if the map is not by blocks.
+    pub(super) blocks: Option<usize>,
     /// The sums so far of `ndt merge`, and the name of the first input.
     #[serde(skip)]
     pub(super) sum: Option<(NdtMoments, String)>,
@@ -70,7 +76,7 @@ pub(crate) struct MergeBegin {
     pub(super) params: CellsRecord,
 }
 
-/// `frame` of `ndt merge`: a file of moments.
+/// `frame` of `ndt merge`: a file of moments, or a block.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct MergeRow {
@@ -80,6 +86,8 @@ pub(crate) struct MergeRow {
     pub(super) cells: usize,
     /// Whether they are subtracted.
     pub(super) minus: bool,
+    /// Cells of the merged block that have a distribution; null for a file.
+    pub(super) voxels: Option<usize>,
     /// The moments, until they are added.
     #[serde(skip)]
     pub(super) moments: Option<NdtMoments>,
@@ -134,6 +142,8 @@ pub(crate) struct MatchTotals {
     pub(super) voxels: usize,
     /// Edge of a cell in metres.
     pub(super) resolution: f64,
+    /// What cells of the map are relative to: x, y, z in metres.
+    pub(super) origin: [f64; 3],
     /// Points of all scans that were done.
     pub(super) points: usize,
     /// Poses or guesses for each scan.

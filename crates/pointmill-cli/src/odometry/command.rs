@@ -9,7 +9,7 @@ use crate::batch::prelude::*;
 use crate::flags::BatchArgs;
 use crate::outputs::has_extension;
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
-use pointmill::{Device, PointCloud, Points, Rows};
+use pointmill::{Device, PointCloud, Pose, Rows};
 use pointmill_io::{Times, escape};
 use pointmill_view::{DrivePage, require_memory};
 
@@ -47,8 +47,7 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
     let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
     let paths = sources.iter().filter_map(|s| if let Source::File(path) = s { Some(path.as_path()) } else { None });
     files::check(args, &paths.collect::<Vec<_>>())?;
-    // It has no GPU path yet, so that `auto` is the CPU.
-    let device = if device == "auto" { Device::cpu() } else { device::open(device)? };
+    let device = device::open(device)?;
     let job = Job {
         name: COMMAND,
         device: Some(&device),
@@ -59,6 +58,7 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
         out: args.out.as_deref(),
         picture: args.visualize.as_deref(),
         writes: args.map.is_some(),
+        origin: Some(inputs.origin()),
     };
     job.begin(Begin { params: params.clone() }, printer)?;
     if args.resume {
@@ -84,10 +84,10 @@ impl Lane {
     }
 
     /// Keeps a sweep for the page, if there is to be one.
-    fn show(&mut self, name: &str, points: Points, intensity: Option<usize>) -> Result<(), Failure> {
+    fn show(&mut self, name: &str, cloud: &PointCloud, intensity: Option<usize>) -> Result<(), Failure> {
         let Some(page) = &mut self.page else { return Ok(()) };
-        require_memory(0, points.len())?;
-        page.push(&escape(name), points, intensity);
+        require_memory(0, cloud.len())?;
+        page.push(&escape(name), cloud, intensity);
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl Lane {
 impl Run<'_> {
     /// Reads a sweep and takes it. The times go with those of the sweeps before, or are left out with a warning.
     fn sweep(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
+        let (scan, read_ms) = self.inputs.read(source)?;
         let (cloud, format, mut warnings) = (&scan.cloud, source.format(&scan), warnings(&scan));
         let times = scan.times();
         interrupt::check()?;
@@ -126,10 +126,12 @@ impl Run<'_> {
                 None
             }
         };
-        let pushed = timed(|| lane.odometry.push(cloud, times.as_deref()));
-        let (step, ms) = pushed.map_err(|e| Trouble::blame("ShapeMismatch", e, &name))?;
+        // Points near the origin are aligned; poses are global.
+        let pushed = timed(|| lane.odometry.push(cloud.points(), times.as_deref()));
+        let (mut step, ms) = pushed.map_err(|e| Trouble::blame("ShapeMismatch", e, &name))?;
+        step.world_from_sensor = global(&step.world_from_sensor, self.inputs.origin());
         let (seconds, moved) = lane.track.push(&step);
-        lane.show(&name, cloud.points(), scan.intensity())?;
+        lane.show(&name, cloud, scan.intensity())?;
         match step.status {
             SweepStatus::TooFewPoints => warnings.push("too few points; the pose is the prediction".into()),
             SweepStatus::Lost => {
@@ -141,6 +143,12 @@ impl Run<'_> {
         let frame = Frame::read(index, name, read_ms, warnings, of);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
     }
+}
+
+/// A pose of points about an origin as one of points about zero.
+fn global(pose: &Pose, origin: [f64; 3]) -> Pose {
+    let back = origin.map(|o| -o);
+    if origin == [0.0; 3] { *pose } else { pose.about(back, back) }
 }
 
 impl Command for Run<'_> {
@@ -162,9 +170,10 @@ impl Command for Run<'_> {
         {
             // A sweep that cannot be used was still driven: the pose goes on as expected.
             let nothing = PointCloud::new(Vec::new(), 3).map_err(pointmill::Error::from)?;
-            let step = lane.odometry.push(Rows::from(&nothing), None)?;
+            let mut step = lane.odometry.push(Rows::from(&nothing), None)?;
+            step.world_from_sensor = global(&step.world_from_sensor, self.inputs.origin());
             lane.track.push(&step);
-            lane.show(&source.name(), nothing.points(), None)?;
+            lane.show(&source.name(), &nothing, None)?;
         }
         done
     }
@@ -186,13 +195,14 @@ impl Command for Run<'_> {
     fn finish(&self, totals: &mut Totals, lanes: Vec<Lane>, _: Counts) -> Result<bool, Failure> {
         let Some(Lane { odometry, track, page, times, .. }) = lanes.into_iter().next() else { return Ok(true) };
         interrupt::check()?;
-        let apart = |pair: &[pointmill::Pose]| {
+        let apart = |pair: &[Pose]| {
             let by = pair[0].inverse().compose(&pair[1]).translation();
             by.iter().map(|x| x * x).sum::<f64>().sqrt()
         };
         totals.length = track.poses.windows(2).map(apart).sum();
         totals.times = times;
-        totals.map_points = files::write_map(self.args, &odometry, &track, totals.length, page)?;
+        let origin = self.inputs.origin();
+        totals.map_points = files::write_map(self.args, &odometry, &track, totals.length, origin, page)?;
         totals.map = self.args.map.as_deref().map(shown);
         interrupt::check()?;
         totals.poses_sha256 = files::write_track(self.args, &track)?;

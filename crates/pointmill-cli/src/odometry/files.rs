@@ -40,12 +40,14 @@ pub(super) fn write_map(
     odometry: &Odometry,
     track: &Track,
     length: f64,
+    origin: [f64; 3],
     sweeps: Option<DrivePage>,
 ) -> Result<Option<usize>, Failure> {
     if args.map.is_none() && args.visualize.is_none() {
         return Ok(None);
     }
-    let points = odometry.map()?;
+    let mut points = odometry.map()?;
+    points.iter_mut().for_each(|p| (0..3).for_each(|axis| p[axis] += origin[axis]));
     if let Some(path) = &args.map {
         let exact = points.as_flattened();
         let rows: Vec<f32> = exact.iter().map(|x| *x as f32).collect();

@@ -22,6 +22,7 @@ struct RoiPool<'a> {
     task: Task,
     device: Device,
     scenes: Scenes,
+    inputs: Inputs,
     outputs: Outputs,
 }
 
@@ -45,11 +46,13 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
     let outputs = if scenes.one.is_some() { Outputs::one(out) } else { Outputs::of_many(out, &sources)? };
     let files: Vec<Vec<PathBuf>> = scenes.beside(&sources);
     outputs.spare(files.iter().flatten().map(PathBuf::as_path))?;
-    let decides = format!("{COMMAND} {task:?} {:?}", args.read.options());
+    let inputs = Inputs::of(&scenes.points(&sources), args.read.options());
+    let decides = format!("{COMMAND} {task:?} {:?}", inputs.options());
     let ledger = Ledger::of(&[&outputs], &decides, resume)?.map(|ledger| ledger.with_beside(files));
-    let job = Job { ledger, out, picture, ..Job::on(&device, COMMAND, &sources, &args.work) };
+    let origin = Some(inputs.origin());
+    let job = Job { ledger, out, picture, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
     job.begin(Begin { files: scenes.given.clone(), params: ParamsRecord::from(args) }, printer)?;
-    job.run(&RoiPool { args, task, device: device.clone(), scenes, outputs }, printer)?;
+    job.run(&RoiPool { args, task, device: device.clone(), scenes, inputs, outputs }, printer)?;
     if args.boxes.is_none() && out.is_none() {
         say::hint(
             "this was a built-in synthetic street. Next: pointmill roi-pool --boxes B.npy --points P.npy --features F.npy --out pooled.npz",
@@ -72,7 +75,7 @@ impl Command for RoiPool<'_> {
         let start = Instant::now();
         let files = self.scenes.files(index, source)?;
         let names = files.names();
-        let input = files.load(&self.args.read.options());
+        let input = files.load(&self.inputs);
         let input = input.map_err(|refused| Trouble::Input(refused.into_iter().map(Into::into).collect()))?;
         let (name, read_ms) = (source.name(), since(start));
         let blame = |e: Error| Trouble::blame("ShapeMismatch", e.clone(), &names[role_of(&e)]);
@@ -81,7 +84,7 @@ impl Command for RoiPool<'_> {
         let to = self.outputs.place(index);
         let start = Instant::now();
         let answer = called.lane.answer(to.is_some() || called.cpu.is_some()).map_err(blame)?;
-        to.map_or(Ok(()), |to| answer.write(to))?;
+        to.map_or(Ok(()), |to| answer.write(to, self.inputs.origin()))?;
         let write_ms = to.map(|_| since(start));
         let compare = |cpu: &Called<'_, Lane, ()>| Ok(answer.differences(&cpu.lane.answer(true)?));
         let cpu = called.compare(compare).map_err(blame)?;

@@ -2,11 +2,11 @@
 
 use super::args::RoiPoolArgs;
 use crate::failure::Failure;
-use crate::inputs::{SYNTHETIC, is_stdin, read_cloud, require_format};
+use crate::inputs::{Inputs, SYNTHETIC, Source, is_stdin, require_format};
 use crate::text::shown;
 use pointmill::roi_pool::Scene;
 use pointmill::{Error, PointCloud, Rows, f16};
-use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, Limits, ReadOptions, Warning, read_npy_within};
+use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, Limits, Warning, read_npy_within};
 use pointmill_synth::RoiScene;
 use std::path::{Path, PathBuf};
 
@@ -88,19 +88,25 @@ impl Sources {
         }
     }
 
+    /// The file of points.
+    pub(super) fn points(&self) -> Option<PathBuf> {
+        if let Self::Files(files) = self { files.get(POINTS).cloned() } else { None }
+    }
+
     /// Reads all files.
     ///
     /// # Errors
     /// The reason for each file that cannot be used.
-    pub(super) fn load(&self, options: &ReadOptions) -> Result<Loaded, Vec<IoError>> {
+    pub(super) fn load(&self, inputs: &Inputs) -> Result<Loaded, Vec<IoError>> {
         let files = match self {
             Self::Street { features } => return Ok(street(*features)),
             Self::Files(files) => files,
         };
         let (mut warnings, mut refused) = (Vec::new(), Vec::new());
-        let boxes = read_boxes(&files[BOXES], &options.limits, &mut warnings);
+        let options = inputs.options();
+        let boxes = read_boxes(&files[BOXES], &options.limits, inputs.shift(), &mut warnings);
         let boxes = boxes.map_err(|e| refused.push(e)).ok();
-        let scan = read_cloud(&files[POINTS], options).map_err(|e| refused.push(e)).ok();
+        let scan = inputs.read(&Source::named(&files[POINTS])).map_err(|e| refused.push(e)).ok().map(|(scan, _)| scan);
         let rows = scan.as_ref().map(|scan| scan.cloud.len());
         let features = files.get(FEATURES).map(|path| read_features(path, &options.limits, rows, &mut warnings));
         let features = features.transpose().map_err(|e| refused.push(e)).ok();
@@ -150,12 +156,21 @@ fn street(features: bool) -> Loaded {
     Loaded { boxes: scene.boxes, points, features, warnings: vec![] }
 }
 
-fn read_boxes(path: &Path, limits: &Limits, warnings: &mut Vec<String>) -> Result<Vec<f32>, IoError> {
+/// Boxes, from whose centres an origin is subtracted.
+fn read_boxes(path: &Path, limits: &Limits, origin: [f64; 3], warnings: &mut Vec<String>) -> Result<Vec<f32>, IoError> {
     let array = read_npy_within(path, limits)?;
     array.expect_shape(&[None, Some(BOX_COLUMNS)])?;
     require_float(path, &array, warnings)?;
     if array.is_empty() {
         warnings.push(format!("{}: there is no box", path.display()));
+    }
+    if origin != [0.0; 3] {
+        let exact: Vec<f64> = match array.into_parts() {
+            (_, ArrayData::F64(values)) => values,
+            (shape, data) => Array::new(shape, data)?.to_f32()?.into_iter().map(f64::from).collect(),
+        };
+        let shift = |(i, v): (usize, f64)| (v - origin.get(i % BOX_COLUMNS).unwrap_or(&0.0)) as f32;
+        return Ok(exact.into_iter().enumerate().map(shift).collect());
     }
     match array.into_parts() {
         (_, ArrayData::F32(values)) => Ok(values),

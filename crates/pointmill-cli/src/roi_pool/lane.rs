@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::interrupt::undivided;
 use pointmill::roi_pool::{BoxArrays, BoxFound, PointsInBoxes, Report, RoiArrays, RoiPooled, RoiPooler};
 use pointmill::{ArrayView, Device, Error, NamedArrays, Stream};
-use pointmill_io::{Place, write_npz, write_result};
+use pointmill_io::{About, Place, write_npz, write_result};
 
 /// A stream and the memory of its calls.
 #[derive(Debug)]
@@ -100,10 +100,10 @@ impl Answer {
     }
 
     /// Writes the arrays, and of a pooling the report.
-    pub(super) fn write(&self, to: Place<'_>) -> Result<(), Failure> {
+    pub(super) fn write(&self, to: Place<'_>, origin: [f64; 3]) -> Result<(), Failure> {
         Ok(undivided(|| match self {
-            Self::Pool(pooled) => write_result(to, &**pooled, &pooled.report),
-            _ => write_npz(to, &self.arrays()),
+            Self::Pool(pooled) => write_result(to, &About { result: &**pooled, origin }, &pooled.report),
+            _ => write_npz(to, &About { result: self, origin }.arrays()),
         })?)
     }
 }

@@ -43,8 +43,7 @@ impl Scenes {
         let several: Vec<bool> = given.iter().map(|arg| !is_one_file(arg)).collect();
         let points = &given[POINTS];
         if !several.contains(&true) {
-            let source = if is_stdin(points) { Source::Stdin } else { Source::File(points.clone()) };
-            return Ok(one(source, sources));
+            return Ok(one(Source::named(points), sources));
         }
         if is_stdin(points) {
             let told = "--points -: expected a file, a folder or a pattern where there are several scenes";
@@ -87,6 +86,15 @@ impl Scenes {
         }
         scenes.resize(sources.len(), Scene::default());
         (sources, Self { scenes, given, one: None })
+    }
+
+    /// The points of each scene, as inputs.
+    pub(super) fn points(&self, sources: &[Source]) -> Vec<Source> {
+        let all = (0..sources.len()).filter_map(|i| match &self.one {
+            Some(one) => one.points(),
+            None => self.scenes[i].files.get(POINTS)?.clone(),
+        });
+        all.map(|path| Source::named(&path)).collect()
     }
 
     /// The files of a scene, if none is missing.

@@ -1,11 +1,14 @@
 //! Flags of `pointmill voxelize`.
 
 use crate::failure::Failure;
-use crate::flags::{ReadArgs, WorkArgs, names, parse_numbers, parse_voxel_size};
+use crate::flags::{Range, ReadArgs, WorkArgs, names, parse_range, parse_voxel_size};
 use clap::{ArgAction, Args};
 use pointmill::Aabb;
 use pointmill::voxelize::{MeanType, RowOrder, VoxelizeParams};
 use std::path::PathBuf;
+
+/// The range of the library's default.
+const RANGE: &str = "-54,-54,-5,54,54,3";
 
 /// `pointmill voxelize`
 #[derive(Debug, Args)]
@@ -17,10 +20,10 @@ pub(crate) struct VoxelizeArgs {
     /// Edge of a voxel in metres, one value or x,y,z
     #[arg(long, value_name = "A[,B,C]", default_value = "0.2", allow_hyphen_values = true, value_parser = parse_voxel_size)]
     pub(crate) voxel_size: [f32; 3],
-    /// Range to divide into voxels, in metres
-    #[arg(long, value_name = "X0,Y0,Z0,X1,Y1,Z1", default_value = "-54,-54,-5,54,54,3")]
-    #[arg(allow_hyphen_values = true, value_parser = parse_numbers::<6>)]
-    pub(crate) range: [f32; 6],
+    /// Range to divide into voxels, in metres, or auto for the smallest one of whole voxels around the points of each input
+    #[arg(long, value_name = "X0,Y0,Z0,X1,Y1,Z1|auto", default_value = RANGE)]
+    #[arg(allow_hyphen_values = true, value_parser = parse_range)]
+    pub(crate) range: Range,
     /// Maximum number of voxels per input; further voxels are dropped. With --dynamic there is no limit unless this flag is given
     #[arg(long, value_name = "N", default_value = "160000", default_value_if("dynamic", "true", "1073741823"))]
     #[arg(allow_negative_numbers = true)]
@@ -62,18 +65,21 @@ pub(crate) struct VoxelizeArgs {
 }
 
 impl VoxelizeArgs {
-    /// The parameters of the library.
+    /// The parameters of the library, with the range relative to an origin; the default range is so already. With `--range auto` it is one voxel, and each input has its own.
     ///
     /// # Errors
     /// A number of points beside `--dynamic`.
-    pub(crate) fn params(&self) -> Result<VoxelizeParams, Failure> {
+    pub(crate) fn params(&self, origin: [f64; 3]) -> Result<VoxelizeParams, Failure> {
         if self.dynamic && self.max_points.is_some() {
             return Err(Failure::Usage("--max-points: cannot be used with --dynamic, which keeps all points".into()));
         }
         let mut params = VoxelizeParams::default();
-        let [a, b, c, d, e, f] = self.range;
+        let is_default = self.range.0.as_ref().is_some_and(|(_, text)| text == RANGE);
+        params.range = match self.range.relative_to(if is_default { [0.0; 3] } else { origin }) {
+            Some([a, b, c, d, e, f]) => Aabb::new([a, b, c], [d, e, f]),
+            None => Aabb::new([0.0; 3], self.voxel_size),
+        };
         params.voxel_size = self.voxel_size;
-        params.range = Aabb::new([a, b, c], [d, e, f]);
         params.max_voxels = self.max_voxels;
         params.max_points_per_voxel = self.max_points;
         params.order = self.order;

@@ -6,8 +6,8 @@ use super::records::{Begin, ParamsRecord, Row, Totals};
 use crate::batch::prelude::*;
 use crate::inputs::may_be_many;
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
-use pointmill::{Device, Error, VoxelGrid};
-use pointmill_io::write_result;
+use pointmill::{Aabb, Device, Error, PointCloud, Stream, VoxelGrid};
+use pointmill_io::{About, write_result};
 use std::time::Instant;
 
 /// The name of the command.
@@ -16,6 +16,7 @@ const COMMAND: &str = "voxelize";
 /// Everything that is decided before the work.
 struct Voxelize<'a> {
     args: &'a VoxelizeArgs,
+    /// With `--range auto` each input has a range of its own.
     params: VoxelizeParams,
     device: Device,
     inputs: Inputs,
@@ -29,14 +30,32 @@ struct Lane {
     voxels: Voxels,
 }
 
+impl Lane {
+    fn new(stream: &Stream, params: &VoxelizeParams) -> Result<Self, Error> {
+        let voxelizer = Voxelizer::new(stream, params)?;
+        Ok(Self { voxels: voxelizer.output()?, voxelizer })
+    }
+}
+
+/// What to do about a cloud of which no point is in the range.
+fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
+    let shown = |b: &Aabb| {
+        let [[x, y, z], [u, v, w]] = [b.min, b.max];
+        format!("x {x}..{u}, y {y}..{v}, z {z}..{w}")
+    };
+    let (range, bounds) = (shown(&params.range), shown(bounds));
+    format!("no point is in the range ({range} m); the points are in {bounds} m; --range auto takes them all")
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let params = args.params()?;
+    args.params([0.0; 3])?.validate()?;
+    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let params = args.params(inputs.shift())?;
     params.validate()?;
+    let auto = args.range.0.is_none();
     let grid = VoxelGrid::new(params.voxel_size, params.range).map_err(Error::from)?.dims();
-    let options = args.read.options();
-    let decides = format!("{COMMAND} {params:?} {options:?}");
-    let (sources, inputs) = Inputs::find(&args.inputs, options)?;
+    let decides = format!("{COMMAND} {params:?} {auto} {:?}", inputs.options());
     let picture = args.visualize.as_deref().map(|path| Picture::plan(path, sources.len())).transpose()?;
     args.work.check_picture(picture.is_some())?;
     let device = device::open(device)?;
@@ -44,8 +63,12 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
     let outputs = plan(args.out.as_deref(), &sources)?;
     let ledger = Ledger::of(&[&outputs], &decides, args.work.resume.resume)?;
     let (out, drawn) = (args.out.as_deref(), args.visualize.as_deref());
-    let job = Job { ledger, out, picture: drawn, ..Job::on(&device, COMMAND, &sources, &args.work) };
-    job.begin(Begin { params: ParamsRecord { grid, params: params.clone() } }, printer)?;
+    let origin = Some(inputs.origin());
+    let job = Job { ledger, out, picture: drawn, origin, ..Job::on(&device, COMMAND, &sources, &args.work) };
+    job.begin(
+        Begin { params: ParamsRecord { auto_range: auto, grid: (!auto).then_some(grid), params: params.clone() } },
+        printer,
+    )?;
     job.run(&Voxelize { args, params, device: device.clone(), inputs, outputs, picture }, printer)?;
     if args.inputs.is_empty() && out.is_none() && drawn.is_none() {
         say::hint(
@@ -57,8 +80,16 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
 
 impl Voxelize<'_> {
     fn make(&self, device: &Device) -> Result<Lane, Error> {
-        let voxelizer = Voxelizer::new(&device.stream()?, &self.params)?;
-        Ok(Lane { voxels: voxelizer.output()?, voxelizer })
+        Lane::new(&device.stream()?, &self.params)
+    }
+
+    /// The parameters of a cloud.
+    fn params_of(&self, cloud: &PointCloud) -> Result<VoxelizeParams, Error> {
+        let mut params = self.params.clone();
+        if let Some(bounds) = cloud.bounds().filter(|_| self.args.range.0.is_none()) {
+            params.range = *VoxelGrid::around(params.voxel_size, bounds)?.range();
+        }
+        Ok(params)
     }
 }
 
@@ -72,19 +103,27 @@ impl Command for Voxelize<'_> {
     }
 
     fn one(&self, station: &mut Station<Lane>, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let (scan, read_ms) = timed(|| self.inputs.read(source))?;
+        let (scan, read_ms) = self.inputs.read(source)?;
         let (cloud, name) = (&scan.cloud, source.name());
         let blame = |e| Trouble::blame("ShapeMismatch", e, &name);
+        let params = self.params_of(cloud).map_err(blame)?;
         let make = |device: &Device| self.make(device);
-        let called = station.call(&name, blame, make, |Lane { voxelizer, voxels }| {
+        let called = station.call(&name, blame, make, |lane| {
+            if self.args.range.0.is_none() {
+                *lane = Lane::new(lane.voxels.stream(), &params)?;
+            }
+            let Lane { voxelizer, voxels } = lane;
             voxelizer.run(cloud, voxels)?;
             voxels.stream().synchronize()
         })?;
         let report = called.lane.voxels.report()?;
         let in_range = report.points - report.out_of_range - report.non_finite;
         let (points, columns, voxels) = (cloud.len(), cloud.columns(), report.voxels);
-        let of = Row { format: source.format(&scan), points, columns, in_range, voxels, report };
-        let mut frame = called.on(Frame::read(index, name.clone(), read_ms, warnings(&scan), of));
+        let range = self.args.range.0.is_none().then_some(params.range);
+        let of = Row { format: source.format(&scan), points, columns, range, in_range, voxels, report };
+        let mut odd = warnings(&scan);
+        odd.extend(cloud.bounds().filter(|_| in_range == 0).map(|bounds| nothing_in_range(&params, &bounds)));
+        let mut frame = called.on(Frame::read(index, name.clone(), read_ms, odd, of));
         let picture = self.picture.as_ref().filter(|picture| picture.wants_more());
         let start = Instant::now();
         let to = self.outputs.place(index);
@@ -93,7 +132,8 @@ impl Command for Voxelize<'_> {
         }
         let arrays = called.lane.voxels.read().map_err(blame)?;
         if let Some(to) = to {
-            undivided(|| write_result(to, &arrays, &report)).map_err(Failure::from)?;
+            let about = About { result: &arrays, origin: cloud.origin() };
+            undivided(|| write_result(to, &about, &report)).map_err(Failure::from)?;
             (frame.write_ms, frame.out) = (Some(since(start)), Some(shown(to.path)));
         }
         let compare = |cpu: &Called<'_, Lane, ()>| {
@@ -104,7 +144,7 @@ impl Command for Voxelize<'_> {
         frame.cpu = called.compare(compare).map_err(blame)?;
         if let Some(picture) = picture {
             interrupt::check()?;
-            picture.add(&name, cloud, &arrays, &self.params)?;
+            picture.add(&name, cloud, &arrays, &params)?;
         }
         Ok(frame)
     }

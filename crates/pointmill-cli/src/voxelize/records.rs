@@ -1,5 +1,6 @@
 //! The fields of `voxelize` in its JSON lines.
 
+use pointmill::Aabb;
 use pointmill::voxelize::{Report, VoxelizeParams};
 use serde::Serialize;
 
@@ -15,8 +16,10 @@ pub(crate) struct Begin {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ParamsRecord {
-    /// Cells along x, y, z.
-    pub(super) grid: [u32; 3],
+    /// Whether each input has a range of its own, with `--range auto`.
+    pub(super) auto_range: bool,
+    /// Cells along x, y, z; null with `--range auto`.
+    pub(super) grid: Option<[u32; 3]>,
     /// The parameters of the library.
     #[serde(flatten)]
     pub(super) params: VoxelizeParams,
@@ -32,6 +35,8 @@ pub(crate) struct Row {
     pub(super) points: usize,
     /// Values per point.
     pub(super) columns: usize,
+    /// The range of the input with `--range auto`; null without.
+    pub(super) range: Option<Aabb>,
     /// Points inside the range.
     pub(super) in_range: usize,
     /// Voxels of the result.

@@ -55,7 +55,7 @@ fn flags_override_the_file() {
 fn mistakes_in_the_file_are_2_and_told_with_their_line() {
     let folder = tempfile::tempdir().unwrap();
     for (text, told) in [
-        ("[voxelize]\nmax_points = 3", "c.toml: line 2: unknown field `max_points`"),
+        ("[voxelize]\nmax_points = 3", "c.toml: line 2: unknown key `max_points`"),
         ("[voxelize]\n\nmean = \"f64\"", "c.toml: line 3: invalid value 'f64' for '--mean"),
         ("[voxelize]\nmax-points = -3", "c.toml: line 2: "),
         (
@@ -113,5 +113,5 @@ fn every_operator_takes_a_file() {
     assert_eq!(told.data("begin")[0]["params"]["inside"], "part");
     fs::write(at.join("c.toml"), "resolution = 2").unwrap();
     let told = run(at, "ndt build a.bin --config c.toml").expect(2);
-    assert!(told.err.contains("c.toml: line 1: unknown field `resolution`"), "{}", told.err);
+    assert!(told.err.contains("c.toml: line 1: unknown key `resolution`: outside of tables only `device` is known; flags of the command stand under [ndt.build]"), "{}", told.err);
 }

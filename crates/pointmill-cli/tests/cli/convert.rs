@@ -41,7 +41,7 @@ fn every_format_holds_the_points() {
         ("b.PCD", true, "f64 f64 f64 u8 u16 f32"),
         ("b.bin", false, "f32 f32 f32 f32 f32 f32"),
     ] {
-        let told = run(folder.path(), &format!("convert a.ply --out {out} --json")).expect(0);
+        let told = run(folder.path(), &format!("convert a.ply --out {out} --local-origin none --json")).expect(0);
         assert_eq!(told.err.contains(moved), !keeps, "{out}: {}", told.err);
         let summary = &told.data("frame")[0];
         assert_eq!((&summary["points"], &summary["out"], &summary["format"]), (&2.into(), &out.into(), &"ply".into()));
@@ -54,7 +54,7 @@ fn every_format_holds_the_points() {
     }
     let array = read_npy(at("b.npy")).unwrap();
     assert_eq!((array.shape(), array.as_f32().unwrap()), (&[2, 6][..], wanted.data()));
-    let told = run(folder.path(), "convert b.npz --out c.pcd.bin").expect(0);
+    let told = run(folder.path(), "convert b.npz --out c.pcd.bin --local-origin none").expect(0);
     assert_eq!(
         told.out,
         "c.pcd.bin  2 points: x, y, z, column3, column4, column5\nread with --format bin --columns 6\n"
@@ -105,14 +105,14 @@ fn the_standard_input_is_converted() {
 fn info_tells_names_types_and_exact_bounds() {
     let folder = tempfile::tempdir().unwrap();
     write_map(&folder.path().join("a.ply"));
-    let told = run(folder.path(), "info a.ply --json").expect(0);
+    let told = run(folder.path(), "info a.ply --local-origin none --json").expect(0);
     let data = &told.data("frame")[0];
     assert_eq!((&data["format"], &data["points"], &data["nonfinite"]), (&"ply".into(), &2.into(), &0.into()));
     assert_eq!(data["columns"][0], serde_json::json!({"name": "x", "type": "f64"}));
     assert_eq!(data["columns"][3], serde_json::json!({"name": "red", "type": "u8"}));
     assert_eq!(data["bounds"]["min"], serde_json::json!([691_764.1, 5_335_880.1, 520.1]));
     assert!(told.err.contains("coordinates moved by up to 0.200 m"), "{}", told.err);
-    let told = run(folder.path(), "info a.ply").expect(0);
+    let told = run(folder.path(), "info a.ply --local-origin none").expect(0);
     assert!(told.out.contains("x          691764.1 .. 691765.2 m\n"), "{}", told.out);
 }
 

@@ -134,6 +134,8 @@ fn every_line_of_every_command_is_in_the_schema() {
         ("icp", "icp in in/1.bin --max-distance 2 --max-iterations 9 --out i", 6),
         ("odometry", "odometry in bad.bin --out w.txt --map w.ply", 3),
         ("odometry", "odometry --out x.txt", 0),
+        ("localize", "localize --map g.npz in bad.bin --start pose.txt --out y.txt", 3),
+        ("localize", "localize --map g.npz in/0.bin --region -3,-3,3,3 --yaw-range -10,10", 6),
         ("evaluate", "evaluate x.txt x.txt --plot x.svg", 0),
         ("evaluate", "evaluate pose.txt bad.bin", 3),
         ("info", "info in/0.bin", 0),

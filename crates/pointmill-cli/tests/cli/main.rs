@@ -14,12 +14,15 @@ mod icp;
 mod icp_batch;
 mod json;
 mod las;
+mod localize;
 mod ndt;
 mod ndt_batch;
+mod ndt_blocks;
 mod odometry;
 mod pages;
 mod roi_batch;
 mod roi_pool;
+mod survey;
 mod threads;
 mod voxelize;
 

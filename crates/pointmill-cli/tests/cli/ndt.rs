@@ -190,7 +190,7 @@ fn moments_of_shards_merge_to_the_same_bytes() {
     let summary = told.data("summary").remove(0);
     assert_eq!(
         fields(&summary),
-        "command cpu device device_name done failed finish_cpu finish_ms inputs kept moments ms out picture points report resolution version voxels"
+        "blocks command cpu device device_name done failed finish_cpu finish_ms inputs kept moments ms out picture points report resolution version voxels"
     );
     assert_eq!((&summary["report"]["points"], &summary["report"]["non_finite"]), (&9_360.into(), &1.into()));
     // Statistics are made anew.
@@ -248,10 +248,10 @@ fn a_bad_tile_is_skipped_and_the_rest_is_done() {
     let told = run(folder.path(), "ndt build . --json --out g.npz").expect(3);
     let kinds: Vec<_> = told.lines().into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["begin", "frame", "error", "error", "summary", "error"]);
-    assert_eq!(fields(&told.data("begin")[0]), "command device device_name inputs params tiles version");
+    assert_eq!(fields(&told.data("begin")[0]), "block command device device_name inputs params tiles version");
     assert_eq!(
         fields(&told.data("frame")[0]),
-        "cpu device element format index input moments ms out points read_ms report warnings write_ms zeros"
+        "blocks cpu device element format index input moments ms out points read_ms report warnings write_ms zeros"
     );
     assert_eq!(told.data("error")[1]["class"], "BadValue");
     assert!(

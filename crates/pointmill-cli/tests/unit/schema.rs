@@ -3,7 +3,7 @@
 //! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without the variable the test compares.
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, Kept, Summary};
-use crate::{bench, convert, devices, evaluate, icp, info, ndt, odometry, roi_pool, soak, synth, voxelize};
+use crate::{bench, convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, soak, synth, voxelize};
 use pointmill::pipelines::trajectory;
 use pointmill_bench::{Measurement, SoakPass};
 use schemars::JsonSchema;
@@ -53,6 +53,7 @@ fn lines() -> Vec<Line> {
         matching("ndt align", None::<Match>).into(),
         of::<icp::records::Begin, icp::records::Row, icp::records::Totals>("icp").into(),
         of::<odometry::records::Begin, odometry::records::Row, odometry::records::Totals>("odometry").into(),
+        of::<localize::records::Begin, localize::records::Row, localize::records::Totals>("localize").into(),
         vec![
             ("evaluate", "begin", BEFORE, schema_of::<Begin<evaluate::records::Begin>>()),
             ("evaluate", "frame", "after the work, for each pose", schema_of::<trajectory::Frame>()),

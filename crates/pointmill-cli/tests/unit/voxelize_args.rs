@@ -12,7 +12,7 @@ struct Line {
 
 fn params(flags: &str) -> VoxelizeParams {
     let words = std::iter::once("voxelize").chain(flags.split_whitespace());
-    Line::parse_from(words).args.params().unwrap()
+    Line::parse_from(words).args.params([0.0; 3]).unwrap()
 }
 
 #[test]
@@ -20,6 +20,16 @@ fn the_defaults_are_those_of_the_library() {
     let mut wanted = VoxelizeParams::default();
     wanted.outputs.mean = Some(MeanType::F32);
     assert_eq!(params(""), wanted);
+}
+
+#[test]
+fn a_range_is_global_unless_it_is_the_default() {
+    let args = |flags: &str| Line::parse_from(std::iter::once("voxelize").chain(flags.split_whitespace())).args;
+    let origin = [515_000.0, 4_918_000.0, 0.0];
+    let given = args("--range 515300,4918340,0,515400.1,4918380,50").params(origin).unwrap().range;
+    assert_eq!(given, Aabb::new([300.0, 340.0, 0.0], [400.1, 380.0, 50.0]));
+    assert_eq!(args("").params(origin).unwrap().range, VoxelizeParams::default().range);
+    assert_eq!(args("--range auto").range.0, None);
 }
 
 #[test]

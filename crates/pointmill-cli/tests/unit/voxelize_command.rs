@@ -21,7 +21,7 @@ fn failing(on_oom: OnOom, fault: (TwinFault, usize)) -> Result<(Frame<Row>, Vec<
     args.work.on_oom = on_oom;
     let (sources, inputs) = Inputs::find(&[input], args.read.options()).unwrap();
     let outputs = Outputs::plan(Some(&out), &sources).unwrap();
-    let params = args.params().unwrap();
+    let params = args.params([0.0; 3]).unwrap();
     let command = Voxelize { args: &args, params, device: Device::twin(), inputs, outputs, picture: None };
     let mut station = command.lane().unwrap();
     Device::fail_twin(Some(fault));

@@ -1,6 +1,6 @@
 //! The normal of a surface from the points around a place on it.
 
-use crate::eigen::{ENTRIES, Symmetric, eigen};
+use crate::eigen::{ENTRIES, Eigen, Symmetric, eigen};
 
 /// A neighbourhood whose second spread is below this part of its largest is a line and has no normal: its points lie within a hundredth of its length.
 const LINE: f64 = 1e-4;
@@ -40,7 +40,7 @@ impl Neighbourhood {
 
     /// The covariance of the offsets, by their number.
     #[inline(always)]
-    pub fn covariance(&self) -> Symmetric {
+    fn covariance(&self) -> Symmetric {
         let n = if self.count > 0 { self.count as f64 } else { 1.0 };
         let mut c = [0.0; 6];
         let mut e = 0;
@@ -66,8 +66,15 @@ impl Neighbourhood {
     /// ```
     #[inline(always)]
     pub fn normal(&self) -> [f32; 3] {
+        let Some(Eigen { vectors: [n, ..], .. }) = self.plane() else { return [0.0; 3] };
+        [n[0] as f32, n[1] as f32, n[2] as f32]
+    }
+
+    /// How the neighbours spread: eigenvalues of the covariance as parts of their sum, and their directions; none where the neighbours make no plane.
+    #[inline(always)]
+    pub fn plane(&self) -> Option<Eigen> {
         if self.count < FEWEST {
-            return [0.0; 3];
+            return None;
         }
         let covariance = self.covariance();
         let size = covariance[0] + covariance[3] + covariance[5];
@@ -75,7 +82,7 @@ impl Neighbourhood {
         let place = (self.sum[0] * self.sum[0] + self.sum[1] * self.sum[1] + self.sum[2] * self.sum[2])
             / (self.count as f64 * self.count as f64);
         if size.is_nan() || size <= 1e-12 * place || size <= 0.0 {
-            return [0.0; 3];
+            return None;
         }
         // Of trace one, so that squares within the rotations neither vanish nor overflow.
         let mut scaled = covariance;
@@ -85,12 +92,7 @@ impl Neighbourhood {
             e += 1;
         }
         let of = eigen(scaled);
-        if of.values[1] > LINE * of.values[2] {
-            let n = of.vectors[0];
-            [n[0] as f32, n[1] as f32, n[2] as f32]
-        } else {
-            [0.0; 3]
-        }
+        if of.values[1] > LINE * of.values[2] { Some(of) } else { None }
     }
 }
 

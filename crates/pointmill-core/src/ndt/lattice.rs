@@ -9,10 +9,12 @@ pub const MAX_CELL: i32 = 1 << 20;
 
 /// A resolution that makes no lattice.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("resolution: expected a finite size > 0 m whose reciprocal is a normal f32, got {0}")]
+#[error("resolution: expected a size in metres, 3e-39 to 8.5e37, got {0}")]
 pub struct LatticeError(pub f64);
 
-/// Cubes of `resolution` metres that fill space, one corner of them at the world's zero: the same cells in every call, tile and device.
+/// Cubes of `resolution` metres that fill space, one corner of them at the origin: the same cells in every call, tile and device.
+///
+/// The origin is the world's zero unless [`NdtLattice::about`] sets another. Points, centres and means are about it.
 ///
 /// **Arithmetic**: `inv = f32(1 / resolution)`; the edge of a cell is exactly `1 / inv`. For `f32` points the cell is `floor(p * inv)`, one correctly rounded `f32`
 /// product; for `f64` points the product is `f64`. The offset from the cell's centre is `rint((u - (cell + 1/2)) * 2^20)`, to even, with `u` the product in `f64`, which is exact for
@@ -31,6 +33,7 @@ pub struct LatticeError(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NdtLattice {
     inv: f32,
+    origin: [f64; 3],
 }
 
 /// Where a point lies.
@@ -82,10 +85,28 @@ impl NdtLattice {
     pub fn new(resolution: f64) -> Result<Self, LatticeError> {
         let inv = (1.0 / resolution) as f32;
         if resolution.is_finite() && inv.is_normal() && inv > 0.0 {
-            Ok(Self { inv })
+            Ok(Self { inv, origin: [0.0; 3] })
         } else {
             Err(LatticeError(resolution))
         }
+    }
+
+    /// The same cells about another origin, in metres.
+    ///
+    /// ```
+    /// use pointmill_core::ndt::NdtLattice;
+    /// let lattice = NdtLattice::new(2.0)?.about([515_000.0, 4_918_000.0, 0.0]);
+    /// assert_eq!(lattice.origin(), [515_000.0, 4_918_000.0, 0.0]);
+    /// # Ok::<(), pointmill_core::ndt::LatticeError>(())
+    /// ```
+    #[must_use]
+    pub const fn about(self, origin: [f64; 3]) -> Self {
+        Self { origin, ..self }
+    }
+
+    /// The point that all coordinates are about, in metres.
+    pub const fn origin(&self) -> [f64; 3] {
+        self.origin
     }
 
     /// The reciprocal of the edge, as products use it.

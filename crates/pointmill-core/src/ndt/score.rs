@@ -1,9 +1,9 @@
 //! How well a point fits a cell, and how that changes with the pose.
 
-use crate::eigen::{Symmetric, times};
+use crate::eigen::{ENTRIES, Symmetric, times};
 use crate::euler::{Turn, product};
 use crate::float::exp;
-use crate::rigid::{dot, rotate, subtract};
+use crate::rigid::{add, dot, rotate, subtract};
 
 /// Values that are added up over the points of a scan: see [`Terms`].
 pub const TERMS: usize = 30;
@@ -84,67 +84,27 @@ impl PreparedPose {
     /// A point in the frame of the map.
     #[inline(always)]
     pub fn apply(&self, p: [f64; 3]) -> [f64; 3] {
-        let turned = rotate(&self.rotation, p);
-        [turned[0] + self.translation[0], turned[1] + self.translation[1], turned[2] + self.translation[2]]
+        add(rotate(&self.rotation, p), self.translation)
     }
 
-    /// A point and how it moves with the pose.
+    /// The terms of a point `p` of the scan, by the chain rule from what the cells near it add up to.
     #[inline(always)]
-    pub fn place(&self, p: [f64; 3]) -> PosedPoint {
-        let mut point = PosedPoint { at: self.apply(p), first: [[0.0; 3]; 3], second: [[0.0; 3]; 6] };
+    pub fn terms(&self, p: [f64; 3], near: &NearTerms) -> Terms {
+        let mut terms = [0.0; TERMS];
+        if !near.found {
+            return terms;
+        }
+        (terms[0], terms[1], terms[2]) = (near.sum, near.largest, 1.0);
+        let (slope, bend) = (near.slope, &near.bend);
+        let rows = [[bend[0], bend[1], bend[2]], [bend[1], bend[3], bend[4]], [bend[2], bend[4], bend[5]]];
+        // How fast the point moves with each angle, and that times the bend. With the translation it moves a metre a metre.
+        let (mut moves, mut turned) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
         let mut i = 0;
         while i < 3 {
-            point.first[i] = rotate(&self.first[i], p);
-            i += 1;
-        }
-        let mut i = 0;
-        while i < 6 {
-            point.second[i] = rotate(&self.second[i], p);
-            i += 1;
-        }
-        point
-    }
-}
-
-/// A point of a scan at a pose, and how it moves with the angles.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PosedPoint {
-    /// Where it is, in the frame of the map.
-    pub at: [f64; 3],
-    /// By roll, pitch, yaw.
-    first: [[f64; 3]; 3],
-    /// By pairs of them, as in [`PreparedPose`].
-    second: [[f64; 3]; 6],
-}
-
-impl PosedPoint {
-    /// Adds the terms of a cell with this mean and inverse covariance.
-    #[inline(always)]
-    pub fn add(&self, score: &NdtScore, mean: [f64; 3], inverse: &Symmetric, terms: &mut Terms) {
-        let q = subtract(self.at, mean);
-        let cq = times(inverse, q);
-        let term = -score.d1 * exp(-score.d2 / 2.0 * dot(q, cq));
-        terms[0] += term;
-        terms[1] = if term > terms[1] { term } else { terms[1] };
-        terms[2] = 1.0;
-        // Minus the term has this factor before what the chain rule gives.
-        let factor = score.d2 * term;
-        // How fast the point moves with the pose: a metre a metre, and as `first` says. Times the inverse, and along `cq`.
-        let rows = [
-            [inverse[0], inverse[1], inverse[2]],
-            [inverse[1], inverse[3], inverse[4]],
-            [inverse[2], inverse[4], inverse[5]],
-        ];
-        let (mut along, mut turned) = ([cq[0], cq[1], cq[2], 0.0, 0.0, 0.0], [[0.0; 3]; 3]);
-        let mut i = 0;
-        while i < 3 {
-            along[3 + i] = dot(cq, self.first[i]);
-            turned[i] = times(inverse, self.first[i]);
-            i += 1;
-        }
-        let mut i = 0;
-        while i < 6 {
-            terms[3 + i] += factor * along[i];
+            moves[i] = rotate(&self.first[i], p);
+            turned[i] = times(bend, moves[i]);
+            terms[3 + i] = slope[i];
+            terms[6 + i] = dot(slope, moves[i]);
             i += 1;
         }
         let (mut at, mut pair) = (9, 0);
@@ -152,19 +112,57 @@ impl PosedPoint {
         while i < 6 {
             let mut j = i;
             while j < 6 {
-                let bend = if j < 3 {
+                terms[at] = if j < 3 {
                     rows[i][j]
                 } else if i < 3 {
                     turned[j - 3][i]
                 } else {
                     pair += 1;
-                    dot(self.first[i - 3], turned[j - 3]) + dot(cq, self.second[pair - 1])
+                    dot(moves[i - 3], turned[j - 3]) + dot(slope, rotate(&self.second[pair - 1], p))
                 };
-                terms[at] += factor * (bend - score.d2 * along[i] * along[j]);
                 at += 1;
                 j += 1;
             }
             i += 1;
+        }
+        terms
+    }
+}
+
+/// What the cells near a point of a scan add up to: the score, and how it changes with where the point is, before the chain rule. Every cell near the point shares the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NearTerms {
+    /// Whether there is a cell.
+    found: bool,
+    sum: f64,
+    largest: f64,
+    /// First derivatives of minus the sum by x, y, z.
+    slope: [f64; 3],
+    /// Second derivatives.
+    bend: Symmetric,
+}
+
+impl NearTerms {
+    /// Adds a cell with this mean and inverse covariance; `x` is the point in the frame of the map.
+    #[inline(always)]
+    pub fn add(&mut self, score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &Symmetric) {
+        let q = subtract(x, mean);
+        let cq = times(inverse, q);
+        let term = -score.d1 * exp(-score.d2 / 2.0 * dot(q, cq));
+        self.found = true;
+        self.sum += term;
+        self.largest = if term > self.largest { term } else { self.largest };
+        let factor = score.d2 * term;
+        let mut i = 0;
+        while i < 3 {
+            self.slope[i] += factor * cq[i];
+            i += 1;
+        }
+        let mut k = 0;
+        while k < 6 {
+            let (i, j) = ENTRIES[k];
+            self.bend[k] += factor * (inverse[k] - score.d2 * cq[i] * cq[j]);
+            k += 1;
         }
     }
 }
@@ -178,9 +176,9 @@ mod tests {
 
     fn terms(score: &NdtScore, pose: &PoseVector, p: [f64; 3], inverse: &Symmetric) -> Terms {
         let prepared = PreparedPose::new(pose);
-        let mut terms = [0.0; TERMS];
-        prepared.place(p).add(score, MEAN, inverse, &mut terms);
-        terms
+        let mut near = NearTerms::default();
+        near.add(score, prepared.apply(p), MEAN, inverse);
+        prepared.terms(p, &near)
     }
 
     fn inverse() -> impl Strategy<Value = Symmetric> {

@@ -30,7 +30,7 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
         let bytes = message(path, reader, &topic.places[0], &bounds.limits, &mut chunk)?;
         return PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds);
     }
-    let wanted = "one message of type sensor_msgs/PointCloud2; `mcap::Bag` reads bags of several";
+    let wanted = "one message of type sensor_msgs/PointCloud2; `pointmill convert` makes a file of each cloud, `mcap::Bag` reads bags of several";
     let found = format!("{count} in {} topics", clouds.len());
     Err(IoError::UnsupportedFormat(Detail::new(path, "clouds", wanted, found)))
 }

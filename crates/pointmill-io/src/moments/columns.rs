@@ -34,7 +34,9 @@ pub(super) const INV: &str = "inv";
 pub(super) const RESOLUTION: &str = "resolution";
 pub(super) const POINTS: &str = "points";
 pub(super) const NONFINITE: &str = "nonfinite";
-pub(super) const KEYS: [&str; 6] = [FORMAT, VERSION, INV, RESOLUTION, POINTS, NONFINITE];
+/// The key of the origin, which is there unless that is zero.
+pub(super) const ORIGIN: &str = "origin";
+pub(super) const KEYS: [&str; 7] = [FORMAT, VERSION, INV, RESOLUTION, POINTS, NONFINITE, ORIGIN];
 pub(super) const THIS_FORMAT: &str = "pointmill.ndt.moments";
 pub(super) const THIS_VERSION: &str = "1";
 

@@ -10,3 +10,4 @@ mod write;
 
 pub use read::{read_ndt_moments, read_ndt_moments_within};
 pub use write::write_ndt_moments;
+pub(crate) use write::write_synced_moments;

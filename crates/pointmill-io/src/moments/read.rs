@@ -11,6 +11,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::reader::FileDecoder;
 use arrow_ipc::{Block, Footer, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 use arrow_schema::DataType;
+use pointmill_core::LocalOrigin;
 use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, NdtTableError};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -197,6 +198,9 @@ fn footer_length(first: &[u8], last: &[u8], length: u64) -> Parsed<usize> {
     }
 }
 
+/// The origin of a file that names none.
+const ABOUT_ZERO: &str = "0,0,0";
+
 /// The values of our keys.
 fn metadata<'a>(footer: &Footer<'a>) -> Parsed<[&'a str; KEYS.len()]> {
     let schema = footer.schema().ok_or_else(|| bad("footer", "a schema", "none"))?;
@@ -212,7 +216,8 @@ fn metadata<'a>(footer: &Footer<'a>) -> Parsed<[&'a str; KEYS.len()]> {
     let mut found = [""; KEYS.len()];
     for k in 0..KEYS.len() {
         let missing = || (IoError::MissingField as _, Wrong::new("metadata", format!("the key `{}`", KEYS[k]), "none"));
-        found[k] = values[k].ok_or_else(missing)?;
+        let default = if KEYS[k] == columns::ORIGIN { Some(ABOUT_ZERO) } else { None };
+        found[k] = values[k].or(default).ok_or_else(missing)?;
     }
     Ok(found)
 }
@@ -239,6 +244,11 @@ fn header(metadata: &[&str; KEYS.len()]) -> Parsed<NdtMomentsTable> {
         let number = metadata[k].parse::<u64>().ok().filter(|n| n.to_string() == metadata[k]);
         number.ok_or_else(|| bad(field(k), "a number below 2^64", text(k)))
     };
+    let origin = match metadata[6].parse() {
+        Ok(origin @ LocalOrigin::At(xyz)) if origin.to_string() == metadata[6] => xyz,
+        _ => return Err(bad(field(6), "three finite numbers with commas between them", text(6))),
+    };
+    let lattice = lattice.about(origin);
     Ok(NdtMomentsTable { lattice, points: number(4)?, non_finite: number(5)?, cells: Vec::new() })
 }
 

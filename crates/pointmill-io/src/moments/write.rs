@@ -3,11 +3,12 @@
 use super::columns;
 use crate::destination::Destination;
 use crate::error::{Detail, IoError};
-use crate::whole::write_to;
+use crate::whole::write_synced;
 use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, UInt32Array};
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{ArrowError, Schema};
+use pointmill_core::LocalOrigin;
 use pointmill_core::ndt::{Moments, NdtMomentsTable};
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -40,9 +41,14 @@ const ALIGNMENT: usize = 64;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_ndt_moments(to: impl Destination, table: &NdtMomentsTable) -> Result<(), IoError> {
+    write_synced_moments(to, true, table)
+}
+
+/// As [`write_ndt_moments`]; see [`write_synced`] for `sync`.
+pub(crate) fn write_synced_moments(to: impl Destination, sync: bool, table: &NdtMomentsTable) -> Result<(), IoError> {
     let path = to.path();
     table.check().map_err(|e| IoError::InvalidArgument(Detail::new(path, e.field, e.expected, e.got)))?;
-    write_to(&to, |out| write(out, table).map_err(io_error))
+    write_synced(&to, sync, |out| write(out, table).map_err(io_error))
 }
 
 fn write(out: &mut impl Write, table: &NdtMomentsTable) -> Result<(), ArrowError> {
@@ -56,6 +62,7 @@ fn write(out: &mut impl Write, table: &NdtMomentsTable) -> Result<(), ArrowError
 }
 
 fn metadata(table: &NdtMomentsTable) -> HashMap<String, String> {
+    let origin = table.lattice.origin();
     let values = [
         columns::THIS_FORMAT.into(),
         columns::THIS_VERSION.into(),
@@ -64,7 +71,8 @@ fn metadata(table: &NdtMomentsTable) -> HashMap<String, String> {
         table.points.to_string(),
         table.non_finite.to_string(),
     ];
-    columns::KEYS.map(String::from).into_iter().zip(values).collect()
+    let origin = (origin != [0.0; 3]).then(|| LocalOrigin::At(origin).to_string());
+    columns::KEYS.map(String::from).into_iter().zip(values.into_iter().chain(origin)).collect()
 }
 
 fn batch(schema: &Arc<Schema>, cells: &[([i32; 3], Moments)]) -> Result<RecordBatch, ArrowError> {

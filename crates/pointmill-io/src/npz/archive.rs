@@ -144,7 +144,7 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
         if more > 0 {
             found += &format!(" and {more} more");
         }
-        let wanted = format!("an array `{points}`, or only one of two axes");
+        let wanted = format!("an array `{points}`, or exactly one array with two axes");
         Err(IoError::MissingField(Detail::new(self.path, "archive", wanted, found)))
     }
 }

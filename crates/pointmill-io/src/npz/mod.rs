@@ -24,6 +24,8 @@ use zip::{CompressionMethod, DateTime, System, ZipWriter};
 const POINTS: &str = "points";
 /// The array beside it that holds x, y, z where `f32` loses some of it.
 const XYZ_F64: &str = "xyz_f64";
+/// The array beside it that holds the origin of the points, where they are about one.
+pub(crate) const ORIGIN: &str = "origin";
 
 /// How every `.npz` file starts: with a member, or where it has none with the end record.
 pub(crate) const SIGNATURES: &[&[u8]] = &[b"PK\x03\x04", b"PK\x05\x06"];
@@ -211,7 +213,7 @@ fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> 
 }
 
 /// Writes a cloud as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)): the array `points`, `f32` of shape `[N, C]`, and where
-/// the cloud has it `xyz_f64`, of shape `[N, 3]`. [`read`](crate::read) takes both.
+/// the cloud has it `xyz_f64`, of shape `[N, 3]`; and where `points` are about an origin `origin`, `f64 [3]`. [`read`](crate::read) takes them.
 ///
 /// # Errors
 /// Parts of the cloud that do not go together; what the system refuses.
@@ -221,14 +223,15 @@ pub fn write_points_npz(to: impl Destination, cloud: &NamedPoints<'_>) -> Result
     let (n, columns) = (cloud.points.len(), cloud.points.columns());
     let mut arrays = vec![(POINTS, ArrayView::f32(&[n, columns], cloud.points.data()))];
     arrays.extend(cloud.xyz_f64.map(|xyz| (XYZ_F64, ArrayView::f64(&[n, 3], xyz))));
+    arrays.extend((cloud.origin != [0.0; 3]).then(|| (ORIGIN, ArrayView::f64(&[3], &cloud.origin))));
     write_npz(Place::of(&to), &arrays)
 }
 
-/// Reads the cloud of an archive: the array `points`, or the only one of two axes, and `xyz_f64` beside it.
+/// Reads the cloud of an archive: the array `points`, or the only one of two axes, with `xyz_f64` and `origin` beside it.
 pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut archive = Archive::open(path, reader, &bounds.limits)?;
     let names = archive.names()?;
-    let exact = names.iter().find(|(_, name)| name == XYZ_F64).cloned();
+    let [exact, origin] = [XYZ_F64, ORIGIN].map(|wanted| names.iter().find(|(_, name)| name == wanted).cloned());
     let Some((index, name)) = names.iter().find(|(_, name)| name == POINTS).cloned() else {
         let (index, name) = archive.only_matrix(names, POINTS)?;
         return archive.member(index, &name, |source| npy::read_rows(source, bounds));
@@ -239,5 +242,21 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
         exact.expect_shape(&[Some(rows.data.len() / rows.columns), Some(3)])?;
         rows.xyz_f64 = Some(exact.into_f64()?);
     }
+    if let Some((index, name)) = origin {
+        let origin = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
+        origin.expect_shape(&[Some(3)])?;
+        rows.move_to_zero(finite(path, origin.as_f64()?)?);
+    }
     Ok(rows)
+}
+
+/// An origin of a file, if it is finite.
+pub(crate) fn finite(path: &Path, origin: &[f64]) -> Result<[f64; 3], IoError> {
+    match *origin {
+        [x, y, z] if [x, y, z].iter().all(|v| v.is_finite()) => Ok([x, y, z]),
+        _ => {
+            let wanted = "three finite numbers";
+            Err(IoError::BadValue(Detail::new(path, "array `origin`", wanted, format!("{origin:?}"))))
+        }
+    }
 }

@@ -34,8 +34,9 @@ pub fn write_pcd(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), Io
     }
     let (n, dtypes) = (cloud.points.len(), cloud.dtypes());
     let each = |tell: &dyn Fn(usize) -> String| (0..dtypes.len()).map(tell).collect::<Vec<_>>().join(" ");
+    let remark = cloud.remark().map_or_else(String::new, |remark| format!("# {remark}\n"));
     let header = format!(
-        "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS {}\nSIZE {}\nTYPE {}\nCOUNT {}\n\
+        "# .PCD v0.7 - Point Cloud Data file format\n{remark}VERSION 0.7\nFIELDS {}\nSIZE {}\nTYPE {}\nCOUNT {}\n\
          WIDTH {n}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {n}\nDATA binary\n",
         each(&|j| cloud.fields[j].name.clone()),
         each(&|j| dtypes[j].bytes().to_string()),

@@ -35,7 +35,9 @@ pub fn write_ply(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), Io
     let path = to.path();
     cloud.check(path)?;
     let dtypes = cloud.dtypes();
-    let mut header = format!("ply\nformat binary_little_endian 1.0\nelement vertex {}\n", cloud.points.len());
+    let remark = cloud.remark().map_or_else(String::new, |remark| format!("comment {remark}\n"));
+    let n = cloud.points.len();
+    let mut header = format!("ply\nformat binary_little_endian 1.0\n{remark}element vertex {n}\n");
     for (field, &dtype) in cloud.fields.iter().zip(&dtypes) {
         let _ = writeln!(header, "property {} {}", type_name(dtype), field.name); // A string takes everything.
     }

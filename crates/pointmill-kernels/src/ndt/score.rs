@@ -1,17 +1,18 @@
 //! How well scans fit a grid, and the next step of an alignment. Values of points are added in the tree of [`crate::prim::sum`].
 
 use super::*;
+use pointmill_core::ndt::{NdtAlignment, NdtLimits, TERMS};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::state;
-use pointmill_core::ndt::{NdtAlignment, NdtLimits, PreparedPose, TERMS};
+use pointmill_core::ndt::{NearTerms, state};
+use pointmill_core::rigid::Rigid;
 
 /// Values that [`Score`] adds up: the terms, the largest of each point, and whether it has one.
 pub const SCORES: usize = 3;
 
-/// A [`PreparedPose`] in memory of a device.
+/// A pose in memory of a device.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
-pub struct StoredPose(pub PreparedPose);
+pub struct StoredPose(pub Rigid);
 
 /// An [`NdtAlignment`] in memory of a device.
 #[repr(transparent)]
@@ -20,8 +21,9 @@ pub struct StoredAlignment(pub NdtAlignment);
 
 #[cfg(not(target_arch = "nvptx64"))]
 const _: () = {
-    // One u64 and two u32 behind the numbers leave no gap.
-    assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3) * 8 + 16);
+    use pointmill_core::ndt::PreparedPose;
+    // Four u32 behind the numbers leave no gap.
+    assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3 + 3) * 8 + 16);
     // SAFETY: f64 in an order that C gives them, valid whatever their bits are.
     unsafe impl bytemuck::Zeroable for StoredPose {}
     // SAFETY: as above.
@@ -206,10 +208,13 @@ kernel! {
         let i = tree * TREE + thread_index();
         let mut terms = [0.0; TERMS];
         if i < a.points.n {
-            let point = (*alignment).0.prepared.place(a.points.get(i));
-            each_near(a.map, point.at, Shared::at(2 * TERMS as u32), |row| {
-                point.add(&a.score, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize), &mut terms);
+            let prepared = &(*alignment).0.prepared;
+            let (p, mut near) = (a.points.get(i), NearTerms::default());
+            let x = prepared.apply(p);
+            each_near(a.map, x, Shared::at(2 * TERMS as u32), |row| {
+                near.add(&a.score, x, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize));
             });
+            terms = prepared.terms(p, &near);
         }
         write_tree(terms, Shared::at(0), a.sums.add(block_index() as usize));
     }

@@ -117,9 +117,11 @@ mod device {
         while end > 0 {
             // Words of the tiles before `end`, the nearest in the first thread. Each tile publishes its own sum without waiting for anyone.
             let mut words = [0; WORDS];
-            let mut ready = false;
+            let (mut ready, mut tries) = (false, 0);
             while !ready {
                 ready = true;
+                back_off(tries);
+                tries += 1;
                 for j in 0..WORDS {
                     let distance = j as u32 * BLOCK + thread_index();
                     if words[j] < OWN {

@@ -218,9 +218,11 @@ mod device {
     /// How many pairs of the tiles before this one have the digit whose look-back words `state` points to.
     #[inline(always)]
     unsafe fn look_back(state: *mut u32, tile: u32) -> u32 {
-        let mut before = 0;
+        let (mut before, mut tries) = (0, 0);
         let mut next = tile as i32 - 1;
         while next >= 0 {
+            back_off(tries);
+            tries += 1;
             let mut words = [0; STEP];
             for j in 0..STEP {
                 let t = next - j as i32;

@@ -9,6 +9,9 @@ use crate::simt::*;
 pub const TREE: u32 = 64;
 /// Chains in which the sums of trees are added: tree `b` belongs to chain `b % SEGMENTS`.
 pub const SEGMENTS: u32 = 8;
+/// Sums of a chain that are read together.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const AHEAD: u32 = 16;
 
 /// Adds the values of a block's points and writes the sums. All threads of a block of [`TREE`] call; `shared` has 2 x K words.
 ///
@@ -51,15 +54,18 @@ pub unsafe fn fold<const K: usize>(sums: *const [f64; K], trees: u32, shared: Sh
         let value = |tree: u32| unsafe { *sums.add(tree as usize).cast::<f64>().add(k as usize) };
         let mut tree = segment;
         // The order is one by one; the reads need not wait for each other.
-        while tree + 3 * SEGMENTS < trees {
-            let (a, b, c, d) =
-                (value(tree), value(tree + SEGMENTS), value(tree + 2 * SEGMENTS), value(tree + 3 * SEGMENTS));
-            sum = (((sum + a) + b) + c) + d;
-            tree += 4 * SEGMENTS;
-        }
         while tree < trees {
-            sum += value(tree);
-            tree += SEGMENTS;
+            let mut values = [0.0; AHEAD as usize];
+            for j in 0..AHEAD {
+                let at = tree + j * SEGMENTS;
+                values[j as usize] = if at < trees { value(at) } else { 0.0 };
+            }
+            for j in 0..AHEAD {
+                if tree + j * SEGMENTS < trees {
+                    sum += values[j as usize];
+                }
+            }
+            tree += AHEAD * SEGMENTS;
         }
     }
     shared.set(thread_index(), sum.to_bits() as u32);

@@ -46,7 +46,7 @@ pub struct TransposeArgs {
 
 kernel! {
     /// Puts the rows of each point in the order of the boxes. `boxes * parts` blocks.
-    Transpose = "roi_transpose", block BLOCK, shared 0, cooperative false,
+    Transpose = "roi_transpose", block BLOCK, shared 0, cooperative false, min_blocks 8,
     fn(a: TransposeArgs) {
         let (b, part) = (block_index() / a.parts, block_index() % a.parts);
         let groups = a.boxes.div_ceil(BOXES) as usize;

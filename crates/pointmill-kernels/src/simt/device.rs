@@ -227,6 +227,15 @@ pub fn fence() {
     unsafe { asm!("fence.acq_rel.gpu;", options(nostack, preserves_flags)) };
 }
 
+/// For loops that wait for another block: after many tries in vain the thread sleeps a little, so that blocks that share the multiprocessor get on.
+#[inline(always)]
+pub fn back_off(tries: u32) {
+    if tries >= 64 {
+        // SAFETY: waits, and touches nothing.
+        unsafe { asm!("nanosleep.u32 64;", options(nostack, preserves_flags)) };
+    }
+}
+
 /// The twin counts what searches look at; here it is nothing.
 #[inline(always)]
 pub fn note_looks(_: u32) {}

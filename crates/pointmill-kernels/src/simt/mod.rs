@@ -108,6 +108,18 @@ mod derived {
         value
     }
 
+    /// The least number of all lanes, in every lane.
+    #[inline(always)]
+    pub fn warp_least_u64(mut least: u64) -> u64 {
+        let mut distance = WARP / 2;
+        while distance > 0 {
+            let other = shuffle_u64(least, lane() ^ distance);
+            least = if other < least { other } else { least };
+            distance /= 2;
+        }
+        least
+    }
+
     /// Sum over all lanes, in every lane.
     #[inline(always)]
     pub fn warp_sum(value: u32) -> u32 {

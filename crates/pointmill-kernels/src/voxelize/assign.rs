@@ -79,19 +79,31 @@ impl AssignArgs {
 
 /// How many of the first slots hold smaller points than `i`; at least that many points come before it for good, because a slot's value only
 /// falls. Stops at the first four that are not all smaller.
+///
+/// The last slot is read with the first four: slots ascend or will, so a smaller point there says that the row is full of smaller ones. Most points of a large cloud end there.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
-    let mut k = 0;
-    let mut found = 4;
-    while found == 4 && k < len {
-        // Four slots in one read: a row's length is a multiple of four. What lies past `len` is empty.
-        // SAFETY: k < len.
-        let four = unsafe { load_relaxed_x4(slots.add(k as usize)) };
-        found = (four[0] < i) as u32 + (four[1] < i) as u32 + (four[2] < i) as u32 + (four[3] < i) as u32;
-        k += found;
+    if len == 0 {
+        return 0;
     }
-    k
+    // Four slots in one read: a row's length is a multiple of four. What lies past `len` is empty.
+    // SAFETY: the caller's promise, and k < len.
+    let quad = |k: u32| unsafe { load_relaxed_x4(slots.add(k as usize)) };
+    // SAFETY: len > 0.
+    let (last, mut four) = (unsafe { load_relaxed(slots.add(len as usize - 1)) }, quad(0));
+    if last < i {
+        return len;
+    }
+    let mut k = 0;
+    loop {
+        let found = (four[0] < i) as u32 + (four[1] < i) as u32 + (four[2] < i) as u32 + (four[3] < i) as u32;
+        k += found;
+        if found < 4 || k >= len {
+            return k;
+        }
+        four = quad(k);
+    }
 }
 
 /// Enters point `i` into the slots of its row from slot `start` on, where at least `start` points of the row are smaller.

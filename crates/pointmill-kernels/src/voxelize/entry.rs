@@ -104,7 +104,8 @@ impl Table {
     /// As [`Table::enter`]; the slot came from there.
     #[inline(always)]
     pub(super) unsafe fn first(&self, slot: u32) -> u32 {
-        unsafe { *self.word(slot, if self.short != 0 { 0 } else { LONG_FIRST }) }
+        // Other blocks empty entries meanwhile; what they leave there is no point's index.
+        unsafe { load_relaxed(self.word(slot, if self.short != 0 { 0 } else { LONG_FIRST })) }
     }
 
     /// The key of a cell.
@@ -155,11 +156,14 @@ impl Table {
     /// As [`Table::first`]; the block that writes the row has started.
     #[inline(always)]
     pub(super) unsafe fn row(&self, slot: u32) -> u32 {
+        let mut tries = 0;
         loop {
             let row = unsafe { load_relaxed(self.word(slot, ROW)) };
             if row != PENDING {
                 return row;
             }
+            back_off(tries);
+            tries += 1;
         }
     }
 }

@@ -63,7 +63,7 @@ impl CenteredCloud {
     /// The mean of the points of each cube of `size` metres, in the order of the first points of the cubes.
     pub(super) fn downsampled(&self, argument: Argument, size: f64) -> Result<Vec<[f32; 3]>> {
         let lattice = NdtLattice::new(size)
-            .map_err(|_| Error::argument(Argument::VoxelSize, "0, or a size whose reciprocal is a normal f32", size))?;
+            .map_err(|_| Error::argument(Argument::VoxelSize, "0, or a size in metres, 3e-39 to 8.5e37", size))?;
         let mut cells: Vec<([i32; 3], u32)> = Vec::new();
         memory::room(&mut cells, self.points.len())?;
         for (p, i) in self.points.iter().zip(0..) {

@@ -1,10 +1,10 @@
 //! The parameters of an alignment, and its result.
 
 use super::NdtFit;
-use crate::registration::{Registration, Status};
-use crate::{Argument, Error, Result};
+use crate::registration::{Registration, Status, check_pose};
+use crate::{Argument, Error, Pose, Result};
 use pointmill_core::linear::inverse;
-use pointmill_core::ndt::{NdtAlignment, NdtLimits, state};
+use pointmill_core::ndt::{NdtAlignment, NdtHold, NdtLimits, state};
 
 /// Parameters of the alignment of a scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,11 +18,44 @@ pub struct NdtAlignParams {
     pub step_size: f64,
     /// A shorter step ends the alignment. Default 0.01.
     pub epsilon: f64,
+    /// Holds the pose along the way of a vehicle, where the scan does not. Default none; it belongs to a call, so that files of parameters do not have it.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub regularization: Option<NdtRegularization>,
+}
+
+/// Holds a pose near a base pose in the direction that the base faces, its x axis: the score is less by `scale` times the number of points, times the square of the distance along it in
+/// metres. What the scan says across stays as it is, and the scores, Hessian and covariance of the result are those of the scan alone.
+///
+/// **Source**: the regularization of Autoware's `ndt_scan_matcher`, which counts the terms of the points in place of the points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NdtRegularization {
+    /// Where the vehicle is by another source, such as GNSS: `target_from_source`.
+    pub base: Pose,
+    /// The part of the score that a metre from the base costs, for each point; finite, 0 or more. Autoware's is 0.01.
+    pub scale: f64,
+}
+
+impl NdtRegularization {
+    /// The hold of a scan of so many points.
+    fn hold(&self, points: usize) -> Result<NdtHold> {
+        check_pose(Argument::Base, &self.base)?;
+        if !(self.scale.is_finite() && self.scale >= 0.0) {
+            return Err(Error::argument(Argument::Scale, "a finite number >= 0", self.scale));
+        }
+        let [x, y, _] = self.base.translation();
+        let [ahead, aside, _] = self.base.rotate([1.0, 0.0, 0.0]);
+        let length = (ahead * ahead + aside * aside).sqrt();
+        if length < 1e-3 {
+            return Err(Error::argument(Argument::Base, "a pose that does not face up or down", "one that does"));
+        }
+        let weight = self.scale * points as f64;
+        Ok(NdtHold { at: [x, y], along: [ahead / length, aside / length], weight })
+    }
 }
 
 impl Default for NdtAlignParams {
     fn default() -> Self {
-        Self { max_iterations: 30, step_size: 0.1, epsilon: 0.01 }
+        Self { max_iterations: 30, step_size: 0.1, epsilon: 0.01, regularization: None }
     }
 }
 
@@ -32,11 +65,11 @@ impl NdtAlignParams {
     /// # Errors
     /// The first parameter that is out of range.
     pub fn validate(&self) -> Result<()> {
-        self.limits().map(drop)
+        self.limits(0).map(drop)
     }
 
-    /// The limits, if they are in range.
-    pub(super) fn limits(&self) -> Result<NdtLimits> {
+    /// The limits for a scan of so many points, if they are in range.
+    pub(super) fn limits(&self, points: usize) -> Result<NdtLimits> {
         for (argument, value) in [(Argument::StepSize, self.step_size), (Argument::Epsilon, self.epsilon)] {
             if !(value.is_finite() && value > 0.0) {
                 return Err(Error::argument(argument, "a finite number > 0", value));
@@ -44,7 +77,8 @@ impl NdtAlignParams {
         }
         let max_iterations = u32::try_from(self.max_iterations)
             .map_err(|_| Error::argument(Argument::MaxIterations, "fewer than 2^32", self.max_iterations))?;
-        Ok(NdtLimits { step_size: self.step_size, epsilon: self.epsilon, max_iterations })
+        let hold = self.regularization.map_or_else(|| Ok(NdtHold::default()), |held| held.hold(points))?;
+        Ok(NdtLimits { step_size: self.step_size, epsilon: self.epsilon, max_iterations, hold })
     }
 }
 
@@ -65,9 +99,12 @@ pub(super) fn registration(alignment: &NdtAlignment, points: usize) -> NdtRegist
             state::SINGULAR => Status::Degenerate,
             _ => Status::MaxIterations,
         },
-        iterations: alignment.iterations as usize,
+        iterations: alignment.iterations() as usize,
         hessian,
         covariance: inverse(&hessian),
-        fit: NdtFit::new(points, [terms[0], terms[1], terms[2]]),
+        fit: NdtFit {
+            oscillations: alignment.oscillations as usize,
+            ..NdtFit::new(points, [terms[0], terms[1], terms[2]])
+        },
     }
 }

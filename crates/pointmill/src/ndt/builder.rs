@@ -1,15 +1,15 @@
 //! Clouds into a grid, on a device.
 
 use super::grid::Place;
-use super::moments::{lattice_of, same};
+use super::moments::{check_origin, lattice_of, same};
 use super::{NdtGrid, NdtMoments, NdtParams, gpu};
 use crate::device::{Device, Stream};
-use crate::{Argument, Result, Rows};
+use crate::{Argument, Error, Result, Rows};
 use pointmill_core::ndt::NdtLattice;
 
 /// The grid of a cloud in cells of `resolution` metres.
 ///
-/// **Shapes, units and frames**: see [`Rows`]; metres, in the frame of the points. **Order and determinism**: rows by (z, y, x); the same bits on every device, in any order of
+/// **Shapes, units and frames**: see [`Rows`]; metres, in the frame of the points. If the cloud is about an origin, the grid [is too](NdtBuilder::about). **Order and determinism**: rows by (z, y, x); the same bits on every device, in any order of
 /// points.
 ///
 /// **Limits**: cells from -2^20 to below 2^20 on each axis, fewer than 2^25 points a cell, fewer than 2^31 points a call.
@@ -32,7 +32,8 @@ pub fn ndt_grid<'a>(
     params: &NdtParams,
     device: &Device,
 ) -> Result<NdtGrid> {
-    let mut builder = NdtBuilder::new(&device.stream()?, resolution, params)?;
+    let cloud = cloud.into();
+    let mut builder = NdtBuilder::new(&device.stream()?, resolution, params)?.about(cloud.origin())?;
     builder.add(cloud)?;
     builder.finish()
 }
@@ -76,13 +77,36 @@ impl NdtBuilder {
     /// A resolution that makes no lattice, parameters out of range; out of memory.
     pub fn new(stream: &Stream, resolution: f64, params: &NdtParams) -> Result<Self> {
         params.validate()?;
-        let lattice = lattice_of(resolution)?;
+        Self::of(stream, lattice_of(resolution)?, *params)
+    }
+
+    fn of(stream: &Stream, lattice: NdtLattice, params: NdtParams) -> Result<Self> {
         let path = if stream.device().is_cpu() {
-            Path::Cpu(NdtMoments::new(resolution)?)
+            Path::Cpu(NdtMoments::of(lattice, Vec::new(), 0, 0))
         } else {
             Path::Gpu(Box::new(gpu::Table::new(stream, lattice)?))
         };
-        Ok(Self { stream: stream.clone(), lattice, params: *params, path })
+        Ok(Self { stream: stream.clone(), lattice, params, path })
+    }
+
+    /// The builder without points, for cells about another origin, in metres.
+    ///
+    /// The origin is subtracted from every point in `f64`, unless the points are about it already. Cells and means are about it; moments and grids keep it.
+    ///
+    /// # Errors
+    /// An origin that is not finite; out of memory.
+    ///
+    /// ```
+    /// use pointmill::ndt::{NdtBuilder, NdtParams};
+    /// use pointmill::{Device, Rows};
+    /// let mut builder = NdtBuilder::new(&Device::auto().stream()?, 2.0, &NdtParams::default())?.about([515_000.0, 4_918_000.0, 0.0])?;
+    /// builder.add(Rows::f64(&[515_001.25, 4_918_002.5, 7.0], 3)?)?;
+    /// assert_eq!(builder.moments()?.cells().next().unwrap().0, [0, 1, 3]);
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    pub fn about(self, origin: [f64; 3]) -> Result<Self> {
+        check_origin(origin)?;
+        Self::of(&self.stream, self.lattice.about(origin), self.params)
     }
 
     /// Adds the points of a cloud. Rows with a coordinate that is not finite are left out and counted.
@@ -95,7 +119,10 @@ impl NdtBuilder {
         cloud.check_points(Argument::Points, &self.stream)?;
         match &mut self.path {
             Path::Cpu(moments) => self.stream.device().install(|| moments.add(cloud)),
-            Path::Gpu(table) => self.stream.in_order(&[cloud.stream()], || table.add(&cloud)),
+            Path::Gpu(table) => {
+                let cloud = cloud.relative_to(self.lattice.origin());
+                self.stream.in_order(&[cloud.stream()], || table.add(&cloud))
+            }
         }
     }
 
@@ -174,7 +201,7 @@ impl NdtBuilder {
         let stats = self.params.check()?;
         if !grid.stream.device().same_memory(&self.stream.device()) {
             let expected = format!("a grid on {}", self.stream.device());
-            return Err(crate::Error::argument(Argument::Grid, expected, grid.stream.device()));
+            return Err(Error::argument(Argument::Grid, expected, grid.stream.device()));
         }
         match (&mut self.path, &mut grid.place) {
             (Path::Gpu(table), Place::Device(cells)) if self.stream.same_queue(&grid.stream) => {

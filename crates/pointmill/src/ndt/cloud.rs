@@ -20,7 +20,7 @@ pub(super) fn each(cloud: &Rows<'_>, first: usize, end: usize, lattice: &NdtLatt
             None => Found::NotFinite,
         });
     };
-    match (cloud.values(), cloud.origin()) {
+    match (cloud.values(), cloud.shift()) {
         (Values::F32(values), None) => {
             for row in values[first * cloud.columns()..end * cloud.columns()].chunks_exact(cloud.columns()) {
                 let p = [row[0], row[1], row[2]];

@@ -14,12 +14,20 @@ pub struct NdtFit {
     pub score: f64,
     /// The number of points with a cell within reach.
     pub hits: usize,
+    /// The largest number of steps in succession that turned back, each on the one before; 0 where nothing was aligned.
+    pub oscillations: usize,
 }
 
 impl NdtFit {
     /// The fit of sums over so many points.
     pub(super) fn new(points: usize, [score, largest, hits]: [f64; 3]) -> Self {
         let by = |n: f64, sum: f64| if n > 0.0 { sum / n } else { 0.0 };
-        Self { transform_probability: by(points as f64, score), nvtl: by(hits, largest), score, hits: hits as usize }
+        Self {
+            transform_probability: by(points as f64, score),
+            nvtl: by(hits, largest),
+            score,
+            hits: hits as usize,
+            oscillations: 0,
+        }
     }
 }

@@ -1,15 +1,16 @@
 //! A grid on its device: looking up, scoring, aligning.
 
 use super::align::registration;
-use super::moments::lattice_of;
+use super::moments::check_origin;
 use super::near::Near;
-use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
+use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtRegularization, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
 use crate::{Argument, Error, Pose, Result, Rows, memory};
 use pointmill_core::eigen::eigen;
 use pointmill_core::names;
-use pointmill_core::ndt::{NdtAlignment, NdtLattice, PreparedPose, in_lattice, key_of};
+use pointmill_core::ndt::{NdtAlignment, NdtLattice, in_lattice, key_of};
+use rayon::prelude::*;
 
 /// Neighbourhoods of a cell. The name of each is its number of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +26,9 @@ pub enum Neighbourhood {
 names!(Neighbourhood { One = "1", Seven = "7", TwentySeven = "27" });
 
 /// Cells of normal distributions on a device, with an index of them: a map to match scans against.
+///
+/// **Large coordinates**: a grid [about an origin](super::NdtBuilder::about) has its cells and means about it. Scans, points and poses come and go as they are, in the frame of
+/// the map, without the origin subtracted. A scan about an origin of its own is aligned about that one, so that its coordinates are small.
 ///
 /// **Order**: rows by (z, y, x) of the cell. **Determinism**: all answers have the same bits on every device, for any number of threads and in every run.
 ///
@@ -74,10 +78,10 @@ impl NdtGrid {
     /// A grid of cells that were made before, such as those of a file; of their values, `coords`, `mean` and `inverse` are what searches, scores and alignments use.
     ///
     /// # Errors
-    /// A resolution that makes no lattice; arrays of different lengths, cells that do not ascend by (z, y, x) or are outside of the lattice, means outside of their
+    /// A lattice about an origin that is not finite; arrays of different lengths, cells that do not ascend by (z, y, x) or are outside of the lattice, means outside of their
     /// cells, inverses that are not positive definite.
-    pub fn from_cells(cells: NdtCells, resolution: f64, stream: &Stream) -> Result<Self> {
-        let lattice = lattice_of(resolution)?;
+    pub fn from_cells(cells: NdtCells, lattice: NdtLattice, stream: &Stream) -> Result<Self> {
+        check_origin(lattice.origin())?;
         check_cells(&cells, &lattice)?;
         if stream.device().is_cpu() {
             return Self::on_host(stream, lattice, cells);
@@ -164,6 +168,7 @@ impl NdtGrid {
 
     fn search(&self, points: Rows<'_>, near: Near) -> Result<NdtNeighbours> {
         points.check_points(Argument::Points, &self.stream)?;
+        let points = points.relative_to(self.lattice.origin());
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.search(&points, near, &self.stream)),
             Place::Device(grid) => {
@@ -182,18 +187,18 @@ impl NdtGrid {
         let scan = scan.into();
         poses.iter().try_for_each(|pose| check_pose(Argument::Pose, pose))?;
         scan.check_points(Argument::Scan, &self.stream)?;
-        let prepared = memory::collect(poses.iter().map(|pose| PreparedPose::new(&pose.xyzrpy())))?;
+        let (scan, origins) = self.local(scan);
+        let poses = memory::collect(poses.iter().map(|pose| about(pose, origins).of_xyzrpy()))?;
         let sums = match &self.place {
             Place::Host(grid) => self.device().install(|| -> Result<_> {
-                let mut sums = Vec::new();
-                memory::room(&mut sums, prepared.len())?;
-                for pose in &prepared {
-                    sums.push(grid.score(&scan, pose)?);
-                }
-                Ok(sums)
+                let sums = memory::collect_parallel(poses.par_iter().map(|pose| grid.score(&scan, pose)))?;
+                let mut whole = Vec::new();
+                memory::room(&mut whole, sums.len())?;
+                sums.into_iter().try_for_each(|sums| sums.map(|sums| whole.push(sums)))?;
+                Ok(whole)
             })?,
             Place::Device(grid) => {
-                self.stream.in_order(&[scan.stream()], || grid.score(&self.lattice, &scan, &prepared))?
+                self.stream.in_order(&[scan.stream()], || grid.score(&self.lattice, &scan, &poses))?
             }
         };
         memory::collect(sums.into_iter().map(|sums| NdtFit::new(scan.len(), sums)))
@@ -207,7 +212,8 @@ impl NdtGrid {
         let scan = scan.into();
         check_pose(Argument::Pose, pose)?;
         scan.check_points(Argument::Scan, &self.stream)?;
-        let pose = PreparedPose::new(&pose.xyzrpy());
+        let (scan, origins) = self.local(scan);
+        let pose = about(pose, origins).of_xyzrpy();
         match &self.place {
             Place::Host(grid) => self.device().install(|| grid.point_scores(&scan, &pose)),
             Place::Device(grid) => {
@@ -232,21 +238,46 @@ impl NdtGrid {
         params: &NdtAlignParams,
     ) -> Result<Vec<NdtRegistration>> {
         let scan = scan.into();
-        let limits = params.limits()?;
+        params.validate()?;
         guesses.iter().try_for_each(|guess| check_pose(Argument::Guess, guess))?;
         scan.check_points(Argument::Scan, &self.stream)?;
-        let mut alignments = memory::collect(guesses.iter().map(|guess| NdtAlignment::new(&guess.xyzrpy())))?;
+        let (scan, origins) = self.local(scan);
+        let held = |held: NdtRegularization| NdtRegularization { base: about(&held.base, origins), ..held };
+        let limits =
+            NdtAlignParams { regularization: params.regularization.map(held), ..*params }.limits(scan.len())?;
+        let local = |guess: &Pose| NdtAlignment::new(&about(guess, origins).xyzrpy());
+        let mut alignments = memory::collect(guesses.iter().map(local))?;
         match &self.place {
             Place::Host(grid) => {
-                self.device().install(|| alignments.iter_mut().try_for_each(|one| grid.align(&scan, one, &limits)))?;
+                self.device()
+                    .install(|| alignments.par_iter_mut().try_for_each(|one| grid.align(&scan, one, &limits)))?;
             }
             Place::Device(grid) => {
                 self.stream
                     .in_order(&[scan.stream()], || grid.align(&self.lattice, &scan, &mut alignments, &limits))?;
             }
         }
-        memory::collect(alignments.iter().map(|one| registration(one, scan.len())))
+        memory::collect(alignments.iter().map(|one| {
+            let found = registration(one, scan.len());
+            let target_from_source = about(&found.target_from_source, origins.map(|origin| origin.map(|o| -o)));
+            NdtRegistration { target_from_source, ..found }
+        }))
     }
+
+    /// A scan about its origin, with this origin and the one of the map.
+    fn local<'a>(&self, scan: Rows<'a>) -> (Rows<'a>, [[f64; 3]; 2]) {
+        let own = scan.origin();
+        match self.lattice.origin() {
+            // The scan of a map about zero is scored where its points are.
+            [0.0, 0.0, 0.0] => (scan, [[0.0; 3]; 2]),
+            map => (scan.relative_to(own), [own, map]),
+        }
+    }
+}
+
+/// A pose of a scan about one origin in a map about another; the pose itself where both are zero.
+fn about(pose: &Pose, [scan, map]: [[f64; 3]; 2]) -> Pose {
+    if scan == [0.0; 3] && map == [0.0; 3] { *pose } else { pose.about(scan, map) }
 }
 
 /// Whether a matrix is the inverse of a covariance but for rounding, which with an eigenvalue ratio of zero may leave the least eigenvalue below zero.

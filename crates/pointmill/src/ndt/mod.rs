@@ -29,6 +29,7 @@
 //! ```
 
 mod align;
+mod blocks;
 mod builder;
 mod cells;
 mod cloud;
@@ -44,7 +45,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use align::{NdtAlignParams, NdtRegistration};
+pub use align::{NdtAlignParams, NdtRegistration, NdtRegularization};
 pub use builder::{NdtBuilder, ndt_grid};
 pub use fit::NdtFit;
 pub use grid::{NdtGrid, Neighbourhood};

@@ -28,6 +28,15 @@ impl NdtMoments {
         Ok(Self { lattice: lattice_of(resolution)?, sums: Vec::new(), points: 0, non_finite: 0 })
     }
 
+    /// No points yet, in the same cells about another origin, in metres; see [`NdtBuilder::about`](super::NdtBuilder::about).
+    ///
+    /// # Errors
+    /// An origin that is not finite.
+    pub fn about(self, origin: [f64; 3]) -> Result<Self> {
+        check_origin(origin)?;
+        Ok(Self::of(self.lattice.about(origin), Vec::new(), 0, 0))
+    }
+
     /// Moments from a table, such as one that was read from a file; [`NdtMoments::table`] is the way back.
     ///
     /// # Errors
@@ -77,6 +86,7 @@ impl NdtMoments {
     pub fn add<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
         let cloud = cloud.into();
         cloud.check_points(Argument::Points, &crate::Device::cpu().stream()?)?;
+        let cloud = cloud.relative_to(self.lattice.origin());
         let summed = on_threads(|| sum::sum(&cloud, &self.lattice))?;
         let points = more_points([self.points, self.non_finite], [cloud.len() as u64, summed.non_finite])?;
         self.sums = if self.sums.is_empty() { summed.sums } else { sum::merge(&self.sums, &summed.sums)? };
@@ -162,7 +172,7 @@ impl NdtMoments {
 /// The lattice of cells of a size.
 pub(super) fn lattice_of(resolution: f64) -> Result<NdtLattice> {
     NdtLattice::new(resolution).map_err(|_| {
-        let expected = "a finite size > 0 m whose reciprocal is a normal f32";
+        let expected = "a size in metres, 3e-39 to 8.5e37";
         Error::argument(Argument::Resolution, expected, resolution)
     })
 }
@@ -176,8 +186,20 @@ pub(super) fn more_points(before: [u64; 2], more: [u64; 2]) -> Result<[u64; 2]> 
     })
 }
 
+/// Refuses an origin that is not finite.
+pub(super) fn check_origin(origin: [f64; 3]) -> Result<()> {
+    if origin.iter().all(|o| o.is_finite()) {
+        return Ok(());
+    }
+    Err(Error::argument(Argument::Origin, "three finite numbers", format!("{origin:?}")))
+}
+
 /// Refuses another lattice.
 pub(super) fn same(lattice: &NdtLattice, other: &NdtLattice) -> Result<()> {
+    if lattice.origin() != other.origin() {
+        let [expected, got] = [lattice, other].map(|lattice| format!("{:?}", lattice.origin()));
+        return Err(Error::argument(Argument::Origin, expected, got));
+    }
     if lattice != other {
         let cells = |lattice: &NdtLattice| format!("cells of {} m", lattice.unit());
         return Err(Error::argument(Argument::Resolution, cells(lattice), cells(other)));

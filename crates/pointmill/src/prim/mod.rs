@@ -15,4 +15,4 @@ use hash::hash_slots;
 use scan::{compact, exclusive_scan};
 pub(crate) use sort::{Pairs, passes_for};
 pub use sort::{SortKey, Sorter};
-pub(crate) use sum::{BLOCK, sum};
+pub(crate) use sum::{BLOCK, fold, sum};

@@ -20,14 +20,18 @@ pub(crate) fn sum<const K: usize>(n: usize, of: impl Fn(usize) -> [f64; K] + Syn
         values.chunks_exact_mut(32).for_each(halve);
         plus(values[0], &values[32])
     });
-    let trees = memory::collect_parallel(trees)?;
+    Ok(fold(&memory::collect_parallel(trees)?))
+}
+
+/// Adds the sums of trees, in the order of the kernels.
+pub(crate) fn fold<const K: usize>(trees: &[[f64; K]]) -> [f64; K] {
     let mut chains = [[0.0; K]; SEGMENTS as usize];
     for (tree, value) in trees.iter().enumerate() {
         let chain = &mut chains[tree % SEGMENTS as usize];
         *chain = plus(*chain, value);
     }
     halve(&mut chains);
-    Ok(chains[0])
+    chains[0]
 }
 
 /// Adds the upper half to the lower one until the first element has the sum.

@@ -362,7 +362,8 @@ impl Workspace {
             counters,
         };
         let tiles = (plan.rows as u32).div_ceil(kernels::rows_per_tile(plan.columns));
-        let blocks = tiles.clamp(1, stream.enough_blocks(8));
+        // As many as fit at once with the registers that the kernel takes.
+        let blocks = tiles.clamp(1, stream.enough_blocks(5));
         // SAFETY: as above.
         unsafe { stream.launch::<kernels::Emit>(blocks, emit) }
     }

@@ -3,7 +3,8 @@
 use super::Grid;
 use crate::prim::sum;
 use crate::{Result, Rows, memory};
-use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore, PreparedPose, TERMS, state};
+use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore, NearTerms, state};
+use pointmill_core::rigid::Rigid;
 use pointmill_kernels::ndt::SCORES;
 use pointmill_kernels::prim::sum::TREE;
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ const BLOCK: usize = TREE as usize;
 
 impl Grid {
     /// The sums of a scan's scores at a pose.
-    pub(in crate::ndt) fn score(&self, scan: &Rows<'_>, pose: &PreparedPose) -> Result<[f64; SCORES]> {
+    pub(in crate::ndt) fn score(&self, scan: &Rows<'_>, pose: &Rigid) -> Result<[f64; SCORES]> {
         let score = NdtScore::new(self.lattice.unit());
         sum(scan.len(), |i| {
             let [all, largest] = self.scores_of(&score, pose, scan.point(i));
@@ -22,13 +23,13 @@ impl Grid {
     }
 
     /// The sum of each point's terms, and the largest.
-    pub(in crate::ndt) fn point_scores(&self, scan: &Rows<'_>, pose: &PreparedPose) -> Result<Vec<[f64; 2]>> {
+    pub(in crate::ndt) fn point_scores(&self, scan: &Rows<'_>, pose: &Rigid) -> Result<Vec<[f64; 2]>> {
         let score = NdtScore::new(self.lattice.unit());
         let points = (0..scan.len()).into_par_iter().with_min_len(BLOCK);
         memory::collect_parallel(points.map(|i| self.scores_of(&score, pose, scan.point(i))))
     }
 
-    fn scores_of(&self, score: &NdtScore, pose: &PreparedPose, p: [f64; 3]) -> [f64; 2] {
+    fn scores_of(&self, score: &NdtScore, pose: &Rigid, p: [f64; 3]) -> [f64; 2] {
         let x = pose.apply(p);
         let mut scores = [0.0, 0.0];
         self.rows().each_within(x, self.lattice.unit(), |row, _| {
@@ -51,13 +52,13 @@ impl Grid {
         let score = NdtScore::new(self.lattice.unit());
         while alignment.state == state::RUNNING {
             let terms = sum(scan.len(), |i| {
-                let point = alignment.prepared.place(scan.point(i));
-                let mut terms = [0.0; TERMS];
-                self.rows().each_within(point.at, self.lattice.unit(), |row, _| {
+                let (p, mut near) = (scan.point(i), NearTerms::default());
+                let x = alignment.prepared.apply(p);
+                self.rows().each_within(x, self.lattice.unit(), |row, _| {
                     let row = row as usize;
-                    point.add(&score, self.cells.mean[row], &self.cells.inverse[row], &mut terms);
+                    near.add(&score, x, self.cells.mean[row], &self.cells.inverse[row]);
                 });
-                terms
+                alignment.prepared.terms(p, &near)
             })?;
             alignment.advance(&terms, limits);
         }

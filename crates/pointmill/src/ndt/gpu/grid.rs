@@ -8,7 +8,8 @@ use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
 use crate::seed::seed;
 use crate::{Result, Rows, memory};
 use pointmill_core::hash::{Seed, first_slot};
-use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtLimits, NdtScore, PreparedPose, state};
+use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtLimits, NdtScore, state};
+use pointmill_core::rigid::Rigid;
 use pointmill_kernels::ndt as kernels;
 use pointmill_kernels::prim::scan::{self, Scan, ScanArgs, Tiles};
 use pointmill_kernels::prim::sum::TREE;
@@ -217,7 +218,7 @@ impl Grid {
         &self,
         lattice: &NdtLattice,
         scan: &Rows<'_>,
-        poses: &[PreparedPose],
+        poses: &[Rigid],
     ) -> Result<Vec<[f64; kernels::SCORES]>> {
         if scan.is_empty() || self.len == 0 {
             return memory::filled(poses.len(), [0.0; kernels::SCORES]);
@@ -256,7 +257,7 @@ impl Grid {
         &self,
         lattice: &NdtLattice,
         scan: &Rows<'_>,
-        pose: &PreparedPose,
+        pose: &Rigid,
     ) -> Result<Vec<[f64; 2]>> {
         if scan.is_empty() || self.len == 0 {
             return memory::filled(scan.len(), [0.0; 2]);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ndt::grid::Place;
 use crate::testing::{devices, repository};
-use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore};
+use pointmill_core::ndt::{NdtAlignment, NdtHold, NdtLimits, NdtScore};
 use pointmill_io::{Array, read_npz};
 use std::collections::BTreeMap;
 
@@ -188,7 +188,7 @@ fn check_searches(arrays: &Arrays, grid: &NdtGrid, name: &str) {
 
 /// The sums over a scan at a pose.
 fn terms(grid: &NdtGrid, scan: Rows<'_>, pose: &PoseVector) -> NdtAlignment {
-    let limits = NdtLimits { step_size: 1.0, epsilon: 1.0, max_iterations: 0 };
+    let limits = NdtLimits { step_size: 1.0, epsilon: 1.0, max_iterations: 0, hold: NdtHold::default() };
     let mut one = [NdtAlignment::new(pose)];
     match &grid.place {
         Place::Host(host) => host.align(&scan, &mut one[0], &limits).unwrap(),

@@ -168,9 +168,48 @@ fn what_cannot_be_aligned_says_so() {
 fn steps_beyond_any_angle_end_in_a_pose() {
     let (points, scan) = scene();
     let grid = grid_of(2.0, &points, Covariance::Autoware);
-    let params = NdtAlignParams { step_size: 1e12, epsilon: 1e-12, max_iterations: 9 };
+    let params = NdtAlignParams { step_size: 1e12, epsilon: 1e-12, max_iterations: 9, ..NdtAlignParams::default() };
     for yaw in [0.3, 1.0, 100_000.0] {
         let found = align(&grid, &scan, &[0.5, 0.0, 0.0, 0.0, 0.0, yaw], &params);
         assert!(found.target_from_source.is_rigid(), "{found:?}");
     }
+}
+
+/// Walls along x alone say nothing of x: the pose keeps the guess there, or the base it is held to.
+#[test]
+fn a_base_holds_what_the_scan_does_not() {
+    let mut points: Vec<f64> = Vec::new();
+    for i in 0..40_000 {
+        let (x, t) = (f64::from(i % 800) * 0.1 - 40.0, f64::from(i / 800) * 0.1);
+        points.extend([x, 6.0, t, /**/ x, -6.0, t, /**/ x, t * 2.4 - 6.0, 0.0]);
+    }
+    let scan: Vec<[f32; 3]> = points
+        .chunks_exact(3)
+        .filter(|p| p[0].abs() < 20.0)
+        .step_by(23)
+        .map(|p| [p[0] as f32, p[1] as f32, p[2] as f32])
+        .collect();
+    let base = Pose::from_translation([0.6, 5.0, 0.0]);
+    let regularization = Some(NdtRegularization { base, scale: 2.0 });
+    let held = NdtAlignParams { regularization, ..NdtAlignParams::default() };
+    let guess = [0.0, 0.3, 0.0, 0.0, 0.0, 0.0];
+    let grid = grid_of(2.0, &points, Covariance::Autoware);
+    let [free, pulled] = [NdtAlignParams::default(), held].map(|params| align(&grid, &scan, &guess, &params));
+    let [a, b] = [&free, &pulled].map(|found| found.target_from_source.xyzrpy());
+    assert!(a[0].abs() < 0.1 && (b[0] - 0.6).abs() < 0.1, "{a:?} {b:?}");
+    // Across, and by its score, the scan alone decides.
+    assert!(a[1].abs() < 0.05 && b[1].abs() < 0.05 && pulled.fit.score > 0.0);
+    let scored = grid.score(scan_of(&scan), &[pulled.target_from_source]).unwrap()[0];
+    assert!((scored.score - pulled.fit.score).abs() < 1e-9 * scored.score);
+    let none = NdtAlignParams { regularization: Some(NdtRegularization { base, scale: 0.0 }), ..held };
+    assert_eq!(align(&grid, &scan, &guess, &none), free);
+    for device in [Device::cpu_with_threads(1).unwrap(), Device::twin()] {
+        let stream = device.stream().unwrap();
+        let on = NdtGrid::from_cells(grid.read().unwrap(), *grid.lattice(), &stream).unwrap();
+        assert_eq!(align(&on, &scan, &guess, &held), pulled);
+    }
+    let told = |regularization| {
+        grid.align(scan_of(&scan), &[], &NdtAlignParams { regularization, ..held }).unwrap_err().to_string()
+    };
+    assert_eq!(told(Some(NdtRegularization { base, scale: -1.0 })), "scale: expected a finite number >= 0, got -1");
 }

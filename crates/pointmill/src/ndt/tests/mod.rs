@@ -1,6 +1,7 @@
 mod faults;
 mod fixtures;
 mod matching;
+mod origins;
 mod parity;
 mod seeds;
 
@@ -112,7 +113,7 @@ fn what_has_no_cell_is_counted_or_refused() {
 fn errors_name_argument_expected_and_got() {
     let told = |e: Error| e.to_string();
     for (resolution, got) in [(0.0, "0"), (-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf")] {
-        let wanted = format!("resolution: expected a finite size > 0 m whose reciprocal is a normal f32, got {got}");
+        let wanted = format!("resolution: expected a size in metres, 3e-39 to 8.5e37, got {got}");
         assert_eq!(told(NdtMoments::new(resolution).unwrap_err()), wanted);
     }
     let some = moments(1.0, &[0.5; 3]);

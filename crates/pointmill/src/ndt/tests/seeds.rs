@@ -15,7 +15,7 @@ fn any_seed_gives_the_same_bits() {
         let mut builder = NdtBuilder::new(&device.stream().unwrap(), 0.5, &params).unwrap();
         builder.add(cloud).unwrap();
         let grid = builder.finish().unwrap();
-        let uploaded = NdtGrid::from_cells(grid.read().unwrap(), 0.5, &device.stream().unwrap()).unwrap();
+        let uploaded = NdtGrid::from_cells(grid.read().unwrap(), *grid.lattice(), &device.stream().unwrap()).unwrap();
         let lists = |grid: &NdtGrid| grid.radius_search(cloud, 0.7).unwrap().read().unwrap();
         assert_eq!(lists(&grid), lists(&uploaded));
         (builder.moments().unwrap(), grid.read().unwrap(), grid.lookup(&asked).unwrap(), lists(&grid))

@@ -1,15 +1,18 @@
 //! Sweep after sweep: where each is, and what of it enters the map.
 
 use super::clock::{Clock, Reading};
-use super::map::LocalMap;
+use super::cpu::OnHost;
+use super::engine::{Engine, Sampled, Which};
+use super::gpu::OnDevice;
 use super::params::OdometryParams;
 use super::register::SweepFit;
 use super::rounds::{Rounds, apart};
 use super::step::{Step, StepTiming, SweepStatus};
-use super::sweep::{Sampler, Sweep, deskewed};
 use crate::device::Stream;
 use crate::registration::{Registration, Status};
 use crate::{Argument, Error, Pose, Result, Rows};
+use pointmill_core::odometry::motion::Motion;
+use pointmill_core::rigid::{dot, subtract};
 use std::time::Instant;
 
 /// Fewest points of a sweep that are aligned.
@@ -19,6 +22,8 @@ const FIRST_ERROR: f64 = 1.0;
 const LEAST_ERROR: f64 = 0.5;
 /// What is expected falls to this part with each prediction that was better.
 const CALM: f64 = 0.8;
+/// The map is trimmed after the sensor moved by this part of the radius.
+const TRIM_EVERY: f64 = 0.05;
 
 /// Finds the poses of sweeps, one after the other.
 ///
@@ -27,12 +32,13 @@ const CALM: f64 = 0.8;
 pub struct Odometry {
     stream: Stream,
     params: OdometryParams,
-    sampler: Sampler,
-    map: LocalMap,
+    engine: Box<dyn Engine>,
     clock: Clock,
     last: Option<Last>,
     /// How far in metres the next prediction is expected to be off.
     expected_error: f64,
+    /// Where the sensor was when the map was trimmed.
+    trimmed_at: Option<[f64; 3]>,
     pushed: usize,
 }
 
@@ -43,28 +49,29 @@ struct Last {
     /// Motion a second.
     twist: [f64; 6],
     mark: u64,
-    /// The first sweep and its moment, until the second says how the sensor moved.
-    first: Option<(Sweep, f64)>,
+    /// The moment of the first sweep, until the second says how the sensor moved.
+    first: Option<f64>,
 }
 
 impl Odometry {
     /// Odometry on the device of a stream.
     ///
     /// # Errors
-    /// Parameters out of range; a stream of a GPU, which is not supported yet.
+    /// Parameters out of range; out of memory, a lost device.
     pub fn new(stream: &Stream, params: &OdometryParams) -> Result<Self> {
         params.validate()?;
-        if !stream.device().is_cpu() {
-            return Err(Error::argument(Argument::Stream, "a stream of the CPU", stream.device()));
-        }
+        let engine: Box<dyn Engine> = match stream.device().is_cpu() {
+            true => Box::new(OnHost::new(params)),
+            false => Box::new(OnDevice::new(stream, params)?),
+        };
         Ok(Self {
             stream: stream.clone(),
             params: params.clone(),
-            sampler: Sampler::default(),
-            map: LocalMap::new(params.voxel_size, params.max_points_per_voxel, params.keep_map),
+            engine,
             clock: Clock::default(),
             last: None,
             expected_error: FIRST_ERROR * params.voxel_size,
+            trimmed_at: None,
             pushed: 0,
         })
     }
@@ -74,8 +81,8 @@ impl Odometry {
     /// A sweep that cannot be aligned is no error: the status says why, and the pose is the prediction.
     ///
     /// # Errors
-    /// A number of times that is not that of the points; points of another type or on a GPU: nothing was done then. Out of memory: part of the sweep may be in the
-    /// map.
+    /// A number of times that is not that of the points; points of another type or in memory of another device: nothing was done then. Out of memory, a lost device: part of the sweep may be
+    /// in the map.
     pub fn push<'a>(&mut self, points: impl Into<Rows<'a>>, times: Option<&[f64]>) -> Result<Step> {
         let points = points.into();
         points.check_points(Argument::Points, &self.stream)?;
@@ -83,7 +90,8 @@ impl Odometry {
             let expected = format!("{} times, one for each point", points.len());
             return Err(Error::argument(Argument::Times, expected, times.len()));
         }
-        self.stream.device().install(|| self.step(points, times))
+        let stream = self.stream.clone();
+        stream.in_order(&[points.stream()], || stream.device().install(|| self.step(points, times)))
     }
 
     /// The points of the map in the world: those that left it, if [`keep_map`](OdometryParams::keep_map) is set, then voxel by voxel, as the voxels entered it. A voxel takes the place
@@ -92,7 +100,7 @@ impl Odometry {
     /// # Errors
     /// Out of memory.
     pub fn map(&self) -> Result<Vec<[f64; 3]>> {
-        self.map.all()
+        self.engine.all()
     }
 
     /// The number of sweeps so far.
@@ -112,22 +120,21 @@ impl Odometry {
 
     fn step(&mut self, points: Rows<'_>, times: Option<&[f64]>) -> Result<Step> {
         let start = Instant::now();
-        let sweep = self.sampler.sample(points, times, &self.params)?;
+        let sweep = self.engine.sample(&points, times)?;
         let sample_ms = elapsed(start);
         let reading = self.clock.read(sweep.times);
         let predicted = self.last.as_ref().map_or(Pose::IDENTITY, |last| last.after(reading.interval));
         let expected_error = self.expected_error;
-        let (aligned, usable) = (sweep.keys.len(), sweep.usable);
 
         let start = Instant::now();
-        let found = self.place(sweep, &reading, predicted)?;
+        let found = self.find(&sweep, &reading, predicted)?;
         let align_ms = elapsed(start);
         let start = Instant::now();
-        if let Some(added) = &found.added {
-            self.map.insert(added)?;
-            self.map.trim(found.pose.translation(), self.params.max_range)?;
+        if let Some(motion) = found.enters {
+            self.engine.insert(Which::Last, motion, found.pose.rigid())?;
+            self.trim(found.pose.translation())?;
         }
-        let [map_points, map_voxels] = self.map.sizes();
+        let [map_points, map_voxels] = self.engine.sizes()?;
         self.pushed += 1;
         Ok(Step {
             index: self.pushed - 1,
@@ -139,8 +146,8 @@ impl Odometry {
             times: reading.used,
             registration: found.registration,
             points: points.len(),
-            usable,
-            aligned,
+            usable: sweep.usable,
+            aligned: sweep.keys,
             expected_error,
             map_points,
             map_voxels,
@@ -148,29 +155,28 @@ impl Odometry {
         })
     }
 
-    /// Where a sweep is, and what of it enters the map.
-    fn place(&mut self, sweep: Sweep, reading: &Reading, predicted: Pose) -> Result<Found> {
+    /// Where a sweep is, and whether it enters the map.
+    fn find(&mut self, sweep: &Sampled, reading: &Reading, predicted: Pose) -> Result<Found> {
         let moment = reading.moment.filter(|_| self.params.deskew);
-        if sweep.keys.len() < FEWEST_KEYS {
+        if sweep.keys < FEWEST_KEYS {
             self.last.iter_mut().for_each(|last| last.pose = predicted);
             return Ok(Found::nowhere(SweepStatus::TooFewPoints, predicted));
         }
         let Some(last) = self.last.as_mut() else {
-            let added = deskewed(&sweep.samples, &[0.0; 6], None)?;
-            let mark = sweep.mark;
-            let first = moment.map(|moment| (sweep, moment));
-            self.last = Some(Last { pose: Pose::IDENTITY, twist: [0.0; 6], mark, first });
+            if moment.is_some() {
+                self.engine.keep_first()?;
+            }
+            self.last = Some(Last { pose: Pose::IDENTITY, twist: [0.0; 6], mark: sweep.mark, first: moment });
             let found = Found::nowhere(SweepStatus::Started, Pose::IDENTITY);
-            return Ok(Found { added: Some(added), ..found });
+            return Ok(Found { enters: Some(None), ..found });
         };
         if last.mark == sweep.mark {
             return Ok(Found::nowhere(SweepStatus::Repeated, last.pose));
         }
         last.mark = sweep.mark;
-        let first = last.first.take();
         let rounds = Rounds {
-            sweep: &sweep,
-            first: first.as_ref(),
+            keys: sweep.keys,
+            first: last.first.take(),
             moment,
             interval: reading.interval,
             before: last.pose,
@@ -178,13 +184,11 @@ impl Odometry {
             predicted,
             error: self.expected_error,
         };
-        let Some((registration, twist)) = rounds.align(&mut self.map, &self.params)? else {
+        let Some((registration, twist)) = rounds.align(&mut *self.engine, &self.params)? else {
             last.pose = predicted;
             return Ok(Found::nowhere(SweepStatus::Lost, predicted));
         };
         let pose = registration.target_from_source;
-        let moved = deskewed(&sweep.samples, &twist, moment)?;
-        let added = moved.into_iter().map(|p| pose.apply(p)).collect();
         self.learn(apart(&predicted, &pose, self.params.max_range));
         self.last = Some(Last { pose, twist, mark: sweep.mark, first: None });
         let status = match registration.status {
@@ -192,7 +196,21 @@ impl Odometry {
             Status::MaxIterations => SweepStatus::NotConverged,
             _ => SweepStatus::Tracked,
         };
-        Ok(Found { status, pose, registration: Some(registration), added: Some(added) })
+        let enters = Some(moment.map(|moment| Motion { twist, moment }));
+        Ok(Found { status, pose, registration: Some(registration), enters })
+    }
+
+    /// Takes away what is out of range of the sensor, if it moved far enough since that was done.
+    fn trim(&mut self, at: [f64; 3]) -> Result<()> {
+        let moved = |from: [f64; 3]| {
+            let d = subtract(at, from);
+            dot(d, d).sqrt()
+        };
+        if self.trimmed_at.is_some_and(|from| moved(from) < TRIM_EVERY * self.params.max_range) {
+            return Ok(());
+        }
+        self.trimmed_at = Some(at);
+        self.engine.trim(at)
     }
 
     /// Learns from how far a prediction was off.
@@ -215,13 +233,13 @@ struct Found {
     status: SweepStatus,
     pose: Pose,
     registration: Option<Registration<SweepFit>>,
-    /// Points in the world that enter the map.
-    added: Option<Vec<[f64; 3]>>,
+    /// Whether the samples enter the map, and the motion within the sweep, if it is taken out.
+    enters: Option<Option<Motion>>,
 }
 
 impl Found {
     const fn nowhere(status: SweepStatus, pose: Pose) -> Self {
-        Self { status, pose, registration: None, added: None }
+        Self { status, pose, registration: None, enters: None }
     }
 }
 

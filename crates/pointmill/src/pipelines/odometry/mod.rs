@@ -8,7 +8,7 @@
 //! **Times of points**: without them a sweep is taken as it is. With them the motion within the sweep is taken out ([`OdometryParams::deskew`]), and the pose belongs to the
 //! middle of the times. They may be in any order, of one clock for all sweeps or from the start of each: [`Step::times`] says what they were taken for.
 //!
-//! **Determinism**: everything but [`Step::timing`] is the same bits for any number of threads.
+//! **Determinism**: everything but [`Step::timing`] is the same bits on every device and for any number of threads.
 //!
 //! **Source**: Vizzo et al., KISS-ICP: In Defense of Point-to-Point ICP, 2023, for the prediction, the two samplings, the adaptive threshold and the map of points; Chen and
 //! Medioni, Object Modelling by Registration of Multiple Range Images, 1992, for the alignment.
@@ -34,17 +34,16 @@
 //! # Ok::<(), pointmill::Error>(())
 //! ```
 
-mod cells;
 mod clock;
+mod cpu;
 mod drive;
-mod map;
-mod nearest;
-mod pairs;
+mod engine;
+mod gpu;
 mod params;
 mod register;
 mod rounds;
+mod said;
 mod step;
-mod sweep;
 #[cfg(test)]
 mod tests;
 

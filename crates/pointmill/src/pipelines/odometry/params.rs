@@ -1,15 +1,13 @@
 //! Parameters of odometry, their limits, and their checks.
 
-use super::cells::FARTHEST;
 use crate::icp::Metric;
 use crate::{Argument, Error, Result};
+use pointmill_core::odometry::cells::FARTHEST;
 
 /// Points of a map's voxel at most.
 const MAX_POINTS_PER_VOXEL: usize = 64;
 /// A sweep is sampled in cells of this part of the voxel size for the map.
 pub(super) const MAP_SAMPLING: f64 = 0.5;
-/// A sweep is sampled in cells of this part of the voxel size for the alignment.
-pub(super) const KEY_SAMPLING: f64 = 1.0;
 
 /// Parameters of odometry: plain values. [`validate`](Self::validate) checks them, as [`Odometry::new`](super::Odometry::new) does.
 ///

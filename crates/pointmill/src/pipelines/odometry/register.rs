@@ -1,16 +1,14 @@
 //! The alignment of a sweep with the local map.
 
-use super::map::LocalMap;
-use super::pairs::{Said, look, product};
+use super::engine::{Engine, Look};
 use super::params::OdometryParams;
+use super::said::{Said, product};
 use crate::icp::{Metric, Observability};
-use crate::prim::sum;
 use crate::registration::{Registration, Status};
 use crate::{Pose, Result};
 use pointmill_core::icp::pose::step_hessian;
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::linear::{Square, inverse};
-use pointmill_core::rigid::{dot, subtract};
 
 /// A shorter step, in metres, ends the coarse part of an alignment, and the alignment.
 const COARSE_STEP: f64 = 0.05;
@@ -18,6 +16,10 @@ const STEP: f64 = 1e-3;
 /// Fewest pairs that say anything, and the part of the keys that must have one.
 const FEWEST_PAIRS: f64 = 10.0;
 const FEWEST_SHARE: f64 = 0.1;
+/// A direction is not determined if the surfaces see less than this share of the points' motion in it, or less than that of so many pairs. Cars in a tunnel have 0.003 to 0.02 along
+/// it; streets, also with 16 beams, 0.05 and more.
+const WEAK: f64 = 0.04;
+const FEWEST_SPEAKERS: f64 = 6.0;
 /// Neighbours are looked for within this many times the expected error of the prediction.
 const REACH: f64 = 3.0;
 
@@ -40,9 +42,11 @@ pub struct SweepFit {
     pub pivot: [f64; 3],
 }
 
-/// What an alignment starts from.
+/// The keys of a sweep, and what an alignment of them starts from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
+    pub(super) keys: usize,
+    pub(super) spread: Spread,
     pub(super) guess: Pose,
     /// How far in metres the guess is expected to be off.
     pub(super) error: f64,
@@ -52,34 +56,31 @@ pub(super) struct Start {
     pub(super) coarse: bool,
 }
 
-/// Aligns points of a sweep with the map; `None` if too few of them have a neighbour.
+/// Aligns the keys of a sweep with the map; `None` if too few of them have a neighbour.
 ///
 /// Which directions are determined is asked at the end: on the way there pairs are still wrong. Where some are not, the sweep is aligned again from the prediction with these held.
 pub(super) fn register(
-    map: &mut LocalMap,
-    points: &[[f64; 3]],
+    engine: &mut dyn Engine,
     start: Start,
     params: &OdometryParams,
 ) -> Result<Option<Registration<SweepFit>>> {
-    let free = aligned(map, points, start, params, &[])?;
+    let free = aligned(engine, start, params, &[])?;
     let Some(found) = &free else { return Ok(free) };
     let seen = &found.fit.observability;
     let held: Vec<[f64; 6]> = (0..6).filter(|k| !seen.observable[*k]).map(|k| seen.directions[k]).collect();
     if held.is_empty() {
         return Ok(free);
     }
-    aligned(map, points, Start { guess: start.predicted, ..start }, params, &held)
+    aligned(engine, Start { guess: start.predicted, ..start }, params, &held)
 }
 
 fn aligned(
-    map: &mut LocalMap,
-    points: &[[f64; 3]],
+    engine: &mut dyn Engine,
     start: Start,
     params: &OdometryParams,
     held: &[[f64; 6]],
 ) -> Result<Option<Registration<SweepFit>>> {
-    let spread = spread_of(points)?;
-    let fewest = FEWEST_PAIRS.max(FEWEST_SHARE * points.len() as f64);
+    let fewest = FEWEST_PAIRS.max(FEWEST_SHARE * start.keys as f64);
     let mut pose = start.guess;
     let mut fine = false;
     for iterations in 1..=params.max_iterations {
@@ -89,7 +90,8 @@ fn aligned(
             true => (params.robust_width.min(start.error), reach.min(params.voxel_size)),
             false => (start.error, reach),
         };
-        let said = look(map, points, &spread.at(*pose.rigid()), width, within as f32, params.metric)?;
+        let look = Look { at: start.spread.at(*pose.rigid()), width, within: within as f32 };
+        let said = Said::new(look.at, engine.look(&look)?);
         if said.terms[0] < fewest || said.weight().is_nan() || said.weight() <= 0.0 {
             return Ok(None);
         }
@@ -105,15 +107,26 @@ fn aligned(
         let ended = if start.coarse { step < COARSE_STEP } else { fine && step < STEP };
         if ended || iterations == params.max_iterations {
             let status = if ended { Status::StepBelow } else { Status::MaxIterations };
-            return Ok(Some(registration(&said, held, pose, status, iterations, points.len())));
+            let support = support(engine, &look, &said, params.metric)?;
+            return Ok(Some(registration(&said, support, held, pose, status, iterations, start.keys)));
         }
         fine |= step < COARSE_STEP;
     }
     Ok(None)
 }
 
+/// The share of the points' motion in each direction that the surfaces see.
+fn support(engine: &mut dyn Engine, look: &Look, said: &Said, metric: Metric) -> Result<[f64; 6]> {
+    if metric != Metric::PointToPlane {
+        return Ok(said.values.map(|value| value / said.weight()));
+    }
+    let motions = engine.support(look, &said.directions)?;
+    Ok(std::array::from_fn(|k| if motions[6 + k] > 0.0 { motions[k] / motions[6 + k] } else { 0.0 }))
+}
+
 fn registration(
     said: &Said,
+    support: [f64; 6],
     held: &[[f64; 6]],
     pose: Pose,
     status: Status,
@@ -121,8 +134,9 @@ fn registration(
     keys: usize,
 ) -> Registration<SweepFit> {
     let [pairs, squares, weighted] = [said.terms[0], said.terms[1], said.terms[2]];
+    let least = WEAK.max(FEWEST_SPEAKERS / said.weight());
     let observable = std::array::from_fn(|k| match held {
-        [] => said.determines(k),
+        [] => support[k] > least && said.says(k),
         held => held.iter().map(|direction| product(direction, &said.directions[k]).powi(2)).sum::<f64>() < 0.5,
     });
     let observability =
@@ -143,22 +157,8 @@ fn registration(
             fitness: pairs / keys as f64,
             rmse: (squares / pairs).sqrt(),
             observability,
-            support: said.support.map(|x| x / said.weight()),
+            support,
             pivot: said.at.pivot,
         },
     }
-}
-
-/// Mean and covariance of points.
-pub(super) fn spread_of(points: &[[f64; 3]]) -> Result<Spread> {
-    let n = points.len() as f64;
-    let mean = sum(points.len(), |i| points[i])?.map(|x| x / n);
-    // The size alone is used: a third of the mean square a direction.
-    let [square] = sum(points.len(), |i| {
-        let d = subtract(points[i], mean);
-        [dot(d, d)]
-    })?;
-    let third = square / (3.0 * n);
-    let covariance = std::array::from_fn(|i| std::array::from_fn(|j| if i == j { third } else { 0.0 }));
-    Ok(Spread { mean, covariance })
 }

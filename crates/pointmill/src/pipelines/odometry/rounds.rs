@@ -1,22 +1,24 @@
 //! The alignments of a sweep: with times, each finds a motion that the next one takes out of the sweep.
 
-use super::map::LocalMap;
+use super::engine::{Engine, Which, spread_of};
 use super::params::OdometryParams;
 use super::register::{Start, SweepFit, register};
-use super::sweep::{Sweep, deskewed};
 use crate::registration::Registration;
 use crate::{Pose, Result};
+use pointmill_core::odometry::motion::Motion;
+use pointmill_core::rigid::Rigid;
 use pointmill_core::trig::sin_cos_f64;
 
 /// Alignments of a sweep with times, each with the motion that the one before found, all but the last coarse; of the second sweep also with the first sweep deskewed by it.
 const ROUNDS: usize = 3;
 
-/// A sweep, and what is known about its motion.
+/// What is known about a sweep and its motion.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rounds<'a> {
-    pub(super) sweep: &'a Sweep,
-    /// The first sweep and its moment, if this is the second.
-    pub(super) first: Option<&'a (Sweep, f64)>,
+pub(super) struct Rounds {
+    /// The number of keys.
+    pub(super) keys: usize,
+    /// The moment of the first sweep, if this is the second.
+    pub(super) first: Option<f64>,
     /// The moment that the points are moved to, if they are.
     pub(super) moment: Option<f64>,
     /// Seconds since the sweep before.
@@ -29,27 +31,26 @@ pub(super) struct Rounds<'a> {
     pub(super) error: f64,
 }
 
-impl Rounds<'_> {
+impl Rounds {
     /// Aligns the sweep. Returns the motion a second that led to its pose, too; `None` if too few points have a neighbour in the map.
     pub(super) fn align(
         &self,
-        map: &mut LocalMap,
+        engine: &mut dyn Engine,
         params: &OdometryParams,
     ) -> Result<Option<(Registration<SweepFit>, [f64; 6])>> {
-        let &Self { sweep, first, moment, predicted, error, .. } = self;
-        let mut start = Start { guess: predicted, error, predicted, coarse: true };
-        let (mut found, mut twist) = (None, self.twist);
+        let &Self { keys, first, moment, predicted, error, .. } = self;
+        let (mut found, mut twist, mut guess) = (None, self.twist, predicted);
         let rounds = if moment.is_some() { ROUNDS } else { 1 };
         for round in 0..rounds {
-            start.coarse = round + 1 < rounds;
-            if let (Some((first, moment)), true) = (first, round > 0) {
-                map.clear();
-                map.insert(&deskewed(&first.samples, &twist, Some(*moment))?)?;
+            if let (Some(moment), true) = (first, round > 0) {
+                engine.clear()?;
+                engine.insert(Which::First, Some(Motion { twist, moment }), &Rigid::IDENTITY)?;
             }
-            let points = deskewed(&sweep.keys, &twist, moment)?;
-            let Some(registration) = register(map, &points, start, params)? else { break };
-            start.guess = registration.target_from_source;
-            twist = self.motion_to(&start.guess);
+            let spread = spread_of(&engine.place(moment.map(|moment| Motion { twist, moment }))?, keys);
+            let start = Start { keys, spread, guess, error, predicted, coarse: round + 1 < rounds };
+            let Some(registration) = register(engine, start, params)? else { break };
+            guess = registration.target_from_source;
+            twist = self.motion_to(&guess);
             found = Some((registration, twist));
         }
         Ok(found)

@@ -140,10 +140,28 @@ impl Machine for Gpu {
         let Launch { kernel, blocks, args } = launch;
         let function = self.function(kernel)?;
         let mut params = [args.cast::<c_void>().cast_mut()];
-        let (grid, block) = ((blocks, 1, 1), (kernel.block, 1, 1));
+        let mut overlap = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        };
+        let config = sys::CUlaunchConfig {
+            gridDimX: blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: kernel.block,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: kernel.shared_words * 4,
+            hStream: stream.cuda(),
+            attrs: &raw mut overlap,
+            numAttrs: u32::from(self.overlaps),
+        };
         self.call("launch a kernel", || {
             // SAFETY: the function belongs to a module that is never unloaded, and takes this one argument, which the driver copies; what it points to is the caller's promise.
-            unsafe { result::launch_kernel(function, grid, block, kernel.shared_words * 4, stream.cuda(), &mut params) }
+            // Where kernels overlap, each waits for what is before it as its first instruction.
+            unsafe { sys::cuLaunchKernelEx(&raw const config, function, params.as_mut_ptr(), std::ptr::null_mut()) }
+                .result()
         })
     }
 

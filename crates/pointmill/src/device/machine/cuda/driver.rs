@@ -72,7 +72,7 @@ pub(super) fn describe_device(index: usize, free_bytes: u64) -> std::result::Res
 }
 
 /// The newest CUDA that the driver serves.
-fn driver_cuda() -> std::result::Result<(u32, u32), DriverError> {
+pub(super) fn driver_cuda() -> std::result::Result<(u32, u32), DriverError> {
     let mut version = 0;
     // SAFETY: writes one integer.
     unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;

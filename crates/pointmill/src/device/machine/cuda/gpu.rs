@@ -8,10 +8,13 @@ use crate::device::process::generation;
 use crate::{Error, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, DriverError, result};
-use pointmill_kernels::{Module, Properties};
+use pointmill_kernels::{Module, Properties, dependent};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, OnceLock};
+
+/// The oldest CUDA whose drivers record kernels that overlap in a graph.
+const CUDA_OF_OVERLAPS: (u32, u32) = (12, 3);
 
 /// An opened GPU: its primary context, the kernels of the operators that were used so far, and a pool of memory.
 pub(in crate::device::machine) struct Gpu {
@@ -19,6 +22,8 @@ pub(in crate::device::machine) struct Gpu {
     /// The compute capability, major and minor.
     capability: (u8, u8),
     context: Arc<CudaContext>,
+    /// Whether a kernel may start while the one before it ends; the kernels wait themselves. Older drivers cannot record that in a graph.
+    pub(super) overlaps: bool,
     modules: Modules,
     pool: sys::CUmemoryPool,
     pub(super) multiprocessors: u32,
@@ -84,7 +89,9 @@ impl Gpu {
         tracing::debug!("opened cuda:{index}");
         let capability = (major as u8, minor as u8);
         let modules = Modules::default();
-        Ok(Self { index, capability, context, modules, pool, multiprocessors, generation: generation() })
+        let overlaps =
+            capability >= dependent::SINCE && driver::driver_cuda().is_ok_and(|cuda| cuda >= CUDA_OF_OVERLAPS);
+        Ok(Self { index, capability, context, overlaps, modules, pool, multiprocessors, generation: generation() })
     }
 
     pub(super) const fn named(&self) -> Name {
@@ -151,7 +158,8 @@ impl Gpu {
                 return Ok(kernels);
             }
         }
-        let text = CString::new(module.ptx).expect("PTX is text without NUL").into_bytes_with_nul();
+        let text =
+            CString::new(&*module.text_for(self.capability)).expect("PTX is text without NUL").into_bytes_with_nul();
         compiling::reported(self.named(), module, || {
             // SAFETY: the text is PTX and ends with NUL.
             let load = || unsafe { Kernels::load(module, &text) };

@@ -1,22 +1,19 @@
 //! The local map: voxels with a few points each, changed by what enters and what leaves.
 
-use super::cells::{Cells, beside, cell_of, key_of};
+use super::cells::Cells;
 use crate::{Result, memory};
+use pointmill_core::odometry::cells::{
+    AROUND, around, beside, cell_of, key_of, leaves, offset_in, place_in, spacing, squared,
+};
+use pointmill_core::odometry::surface::Normal;
 use rayon::prelude::*;
 
-/// The map is trimmed after the sensor moved by this part of the radius.
-const TRIM_EVERY: f64 = 0.05;
 /// Voxels that a thread looks around at least.
 const VOXELS: usize = 256;
 
-/// The 26 neighbours of a voxel and, in the middle, the voxel itself.
-pub(super) fn around() -> impl Iterator<Item = [i32; 3]> {
-    (0..27).map(|d| [d % 3 - 1, d / 3 % 3 - 1, d / 9 - 1])
-}
-
 /// Points of the world by voxel.
 ///
-/// A point is kept as `f32` beside the corner of its voxel, so that precision does not depend on how far the drive went.
+/// A point is kept as an offset of `f32` from the corner of its voxel, so that precision does not depend on how far the drive went.
 #[derive(Debug)]
 pub(super) struct LocalMap {
     /// Edge of a voxel in metres.
@@ -35,18 +32,9 @@ pub(super) struct LocalMap {
     pub(super) normals: Vec<Normal>,
     pub(super) made: Vec<u32>,
     changes: u32,
-    trimmed_at: Option<[f64; 3]>,
     len: usize,
     /// Points of voxels that were taken away, if they are kept.
     left: Option<Vec<[f64; 3]>>,
-}
-
-/// The normal of a point's surface; zeros where there is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Normal {
-    pub(super) direction: [f32; 3],
-    /// The variance of its tilt, in radians squared, that the scatter of the points about the surface gives.
-    pub(super) tilt: f32,
 }
 
 /// A voxel of the map.
@@ -64,7 +52,7 @@ impl LocalMap {
         Self {
             size,
             cap,
-            spacing: (size * size / cap as f64) as f32,
+            spacing: spacing(size, cap as u32),
             cells: Cells::default(),
             voxels: Vec::new(),
             free: Vec::new(),
@@ -72,7 +60,6 @@ impl LocalMap {
             normals: Vec::new(),
             made: Vec::new(),
             changes: 0,
-            trimmed_at: None,
             len: 0,
             left: keep.then(Vec::new),
         }
@@ -85,9 +72,8 @@ impl LocalMap {
 
     /// A point in the world.
     #[inline]
-    pub(super) fn point(&self, i: usize) -> [f64; 3] {
-        let (cell, p) = (self.voxels[i / self.cap].cell, self.points[i]);
-        [0, 1, 2].map(|k| f64::from(cell[k]) * self.size + f64::from(p[k]))
+    pub(super) fn point(&self, i: u32) -> [f64; 3] {
+        place_in(self.points[i as usize], self.voxels[i as usize / self.cap].cell, self.size)
     }
 
     /// All points: those of voxels that were taken away, if they are kept, then voxel by voxel.
@@ -97,7 +83,7 @@ impl LocalMap {
         memory::room(&mut all, left.len() + self.len)?;
         all.extend_from_slice(left);
         for (slot, voxel) in self.voxels.iter().enumerate() {
-            all.extend((0..voxel.count as usize).map(|i| self.point(slot * self.cap + i)));
+            all.extend((0..voxel.count).map(|i| self.point((slot * self.cap) as u32 + i)));
         }
         Ok(all)
     }
@@ -110,21 +96,21 @@ impl LocalMap {
     }
 
     /// Adds points of the world in their order. Points of a full voxel, and those too near to one of the same voxel, are left out.
-    pub(super) fn insert(&mut self, points: &[[f64; 3]]) -> Result<()> {
+    pub(super) fn insert(&mut self, points: impl IntoIterator<Item = [f64; 3]>) -> Result<()> {
         self.changes += 1;
         let mut touched = Vec::new();
         for p in points {
-            let Some(cell) = cell_of(*p, self.size) else { continue };
+            let Some(cell) = cell_of(p, self.size) else { continue };
             let slot = self.voxel(cell)?;
             let first = slot as usize * self.cap;
-            let local = [0, 1, 2].map(|k| (p[k] - f64::from(cell[k]) * self.size) as f32);
+            let offset = offset_in(p, cell, self.size);
             let voxel = &mut self.voxels[slot as usize];
             let n = voxel.count as usize;
-            let near = |q: &[f32; 3]| squared(*q, local) < self.spacing;
+            let near = |q: &[f32; 3]| squared(*q, offset) < self.spacing;
             if n == self.cap || self.points[first..first + n].iter().any(near) {
                 continue;
             }
-            self.points[first + n] = local;
+            self.points[first + n] = offset;
             self.made[first + n] = 0;
             voxel.count += 1;
             self.len += 1;
@@ -137,7 +123,7 @@ impl LocalMap {
         let (cells, voxels) = (&self.cells, &self.voxels);
         let near = |slot: &u32| {
             let cell = voxels[*slot as usize].cell;
-            around().filter_map(move |by| cells.get(key_of(beside(cell, by))))
+            (0..AROUND).filter_map(move |i| cells.get(key_of(beside(cell, around(i)))))
         };
         let parts = touched.par_chunks(VOXELS).map(|part| part.iter().flat_map(near).collect::<Vec<_>>());
         for slot in parts.collect::<Vec<_>>().into_iter().flatten() {
@@ -167,22 +153,15 @@ impl LocalMap {
 
     /// Takes voxels away whose middle is farther than `radius` from a place.
     pub(super) fn trim(&mut self, middle: [f64; 3], radius: f64) -> Result<()> {
-        let apart = |a: [f64; 3]| (0..3).map(|k| (a[k] - middle[k]) * (a[k] - middle[k])).sum::<f64>().sqrt();
-        if self.trimmed_at.is_some_and(|at| apart(at) < TRIM_EVERY * radius) {
-            return Ok(());
-        }
-        self.trimmed_at = Some(middle);
         let before = self.free.len();
         for slot in 0..self.voxels.len() {
             let Voxel { cell, count, .. } = self.voxels[slot];
-            if count == 0 || apart(cell.map(|c| (f64::from(c) + 0.5) * self.size)) <= radius {
+            if count == 0 || !leaves(cell, self.size, middle, radius) {
                 continue;
             }
-            let first = slot * self.cap;
             if let Some(mut left) = self.left.take() {
-                for i in first..first + count as usize {
-                    memory::push(&mut left, self.point(i))?;
-                }
+                let first = (slot * self.cap) as u32;
+                memory::extend(&mut left, (first..first + count).map(|i| self.point(i)))?;
                 self.left = Some(left);
             }
             self.len -= count as usize;
@@ -202,11 +181,4 @@ impl LocalMap {
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.size, self.cap, self.left.is_some());
     }
-}
-
-/// The squared distance of two points.
-#[inline]
-pub(super) fn squared(a: [f32; 3], b: [f32; 3]) -> f32 {
-    let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-    d[0] * d[0] + d[1] * d[1] + d[2] * d[2]
 }

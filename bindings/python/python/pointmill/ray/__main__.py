@@ -1,0 +1,54 @@
+"""``python -m pointmill.ray build``: :func:`pointmill.ray.build_ndt` from the shell."""
+
+import argparse
+import sys
+
+from . import build_ndt
+
+
+def main(args=None):
+    parser = argparse.ArgumentParser(prog="python -m pointmill.ray", description="Jobs of pointmill on a Ray cluster.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="build a map by blocks of many clouds")
+    build.add_argument("inputs", nargs="+", metavar="INPUT", help="files, folders and quoted patterns, local or URLs of fsspec")
+    build.add_argument("--resolution", type=float, default=2.0, help="edge of a cell in metres [2]")
+    build.add_argument("--poses", help="file of poses: pose i belongs to input i, or by stamp for the clouds of bags")
+    build.add_argument("--block", type=float, default=128.0, help="edge of a block in metres [128]")
+    build.add_argument("--out", required=True, help="folder of the map, local or a URL of fsspec")
+    build.add_argument("--num-gpus", type=float, default=0, help="GPUs of each actor, such as 1 or 0.5 [0: the CPU]")
+    build.add_argument("--concurrency", type=int, help="number of actors [one for each CPU but one]")
+    build.add_argument("--columns", type=int, help="columns of raw float32 rows")
+    build.add_argument("--format", help="format of the inputs")
+    build.add_argument("--dataset", help="data set of the inputs")
+    build.add_argument("--topic", help="topic of bags")
+    build.add_argument("--no-resume", action="store_true", help="do all inputs again")
+    args = parser.parse_args(args)
+    read = {name: getattr(args, name) for name in ("columns", "format", "dataset") if getattr(args, name) is not None}
+    try:
+        rows = build_ndt(
+            args.inputs,
+            resolution=args.resolution,
+            poses=args.poses,
+            block=args.block,
+            out=args.out,
+            num_gpus=args.num_gpus,
+            concurrency=args.concurrency,
+            topic=args.topic,
+            read=read,
+            resume=not args.no_resume,
+        )
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    failed = points = count = 0
+    for row in rows.iter_rows():
+        count, points = count + 1, points + row["points"]
+        if row["status"] == "failed":
+            failed += 1
+            print(f"error: {row['path']}: {row['error']}", file=sys.stderr)
+    print(f"{count - failed} of {count} inputs, {points:,} points; map: {args.out}")
+    return 3 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

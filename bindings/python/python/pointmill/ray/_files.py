@@ -1,0 +1,86 @@
+"""Files, local or of any file system that fsspec knows."""
+
+import os
+import re
+import shutil
+import tempfile
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+import pointmill
+
+
+def is_remote(path):
+    """Whether a path names another file system: ``s3://bucket/a.bin``."""
+    return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path)) and not path.startswith("file://")
+
+
+def filesystem(path):
+    """The file system of a path, and the path in it."""
+    fs, root = fsspec.core.url_to_fs(path)
+    return fs, root.rstrip("/")
+
+
+def natural(path):
+    """A key that orders numbers in names by their value."""
+    return [(part.isdigit(), int(part) if part.isdigit() else part) for part in re.split(r"(\d+)", path) if part]
+
+
+def find(inputs):
+    """The files that inputs mean, in their order, each with its error or None."""
+    inputs = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    found = []
+    for path in map(os.fspath, inputs):
+        if not is_remote(path):
+            # Workers have working folders of their own.
+            found += pointmill.find_inputs([os.path.abspath(path.removeprefix("file://"))])
+            continue
+        fs, root = filesystem(path)
+        if any(c in root for c in "*?["):
+            paths = fs.glob(root)
+        else:
+            paths = [f["name"] for f in fs.ls(root, detail=True) if f["type"] == "file"] if fs.isdir(root) else [root]
+        error = None if paths else f"{path}: wanted a file that matches, found none"
+        found += [(fs.unstrip_protocol(p), error) for p in sorted(paths or [root], key=natural)]
+    return found
+
+
+class Local:
+    """A copy of a file on this machine for as long as the context lasts; a local file is itself."""
+
+    def __init__(self, path):
+        self.path, self.folder = path, None
+
+    def __enter__(self):
+        if not is_remote(self.path):
+            return self.path
+        fs, root = filesystem(self.path)
+        self.folder = tempfile.mkdtemp(prefix="pointmill-")
+        copy = os.path.join(self.folder, os.path.basename(root))
+        try:
+            fs.get_file(root, copy)
+        except BaseException:
+            self.__exit__()
+            raise
+        return copy
+
+    def __exit__(self, *_):
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def state_of(path, how):
+    """What tells a version of a file from another; empty for what is no file."""
+    if not is_remote(path):
+        return pointmill.ndt.BlockMap.state_of(path, how)
+    fs, root = filesystem(path)
+    try:
+        info = fs.info(root)
+    except OSError:
+        return ""
+    version = next((str(info[key]) for key in ("ETag", "etag", "mtime", "LastModified", "last_modified") if key in info), "")
+    return f"{info.get('size')} bytes, {version}, {how}" if version else ""
+
+
+__all__ = ["Local", "LocalFileSystem", "filesystem", "find", "is_remote", "natural", "state_of"]

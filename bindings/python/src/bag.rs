@@ -1,0 +1,156 @@
+//! Bags of clouds.
+
+use crate::errors::file;
+use crate::files::Scan;
+use pointmill_io::Limits;
+use pointmill_io::mcap::{Bag, Topic};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The clouds of a topic of a bag, in the order of the times at which they were recorded: a sequence that reads each cloud when it is asked for.
+#[pyclass(frozen, sequence, module = "pointmill")]
+pub(crate) struct BagClouds {
+    bag: Arc<Bag>,
+    topic: usize,
+}
+
+/// An iterator over the clouds of a bag.
+#[pyclass(module = "pointmill")]
+pub(crate) struct BagIterator {
+    clouds: Py<BagClouds>,
+    next: usize,
+}
+
+impl BagClouds {
+    fn of(&self) -> &Topic {
+        &self.bag.topics()[self.topic]
+    }
+
+    fn cloud(&self, py: Python<'_>, number: usize) -> PyResult<Scan> {
+        let mut told = None;
+        let scan = Scan::new(py, || {
+            let cloud = self.bag.cloud(self.of(), number)?;
+            told = Some((cloud.stamp_ns, cloud.recorded_ns, cloud.frame));
+            Ok(cloud.scan)
+        })?;
+        let (stamp, recorded, frame) = told.expect("set where the scan is read");
+        Ok(scan.of_bag(stamp, recorded, frame))
+    }
+}
+
+#[pymethods]
+impl BagClouds {
+    fn __len__(&self) -> usize {
+        self.of().count as usize
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Scan> {
+        let len = self.__len__();
+        let number = if index < 0 { index.checked_add_unsigned(len) } else { Some(index) };
+        match number.and_then(|n| usize::try_from(n).ok()).filter(|n| *n < len) {
+            Some(number) => self.cloud(py, number),
+            None => Err(PyIndexError::new_err(format!("index: expected one below {len}, got {index}"))),
+        }
+    }
+
+    fn __iter__(slf: Py<Self>) -> BagIterator {
+        BagIterator { clouds: slf, next: 0 }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("BagClouds({} clouds of {}, {})", self.__len__(), self.of().name, self.bag.path().display())
+    }
+
+    /// The name of the topic.
+    #[getter]
+    fn topic(&self) -> &str {
+        &self.of().name
+    }
+
+    /// Whether the file was cut: clouds behind the cut are missing, and an iteration ends with an error.
+    #[getter]
+    fn cut(&self) -> bool {
+        self.bag.cut().is_some()
+    }
+}
+
+#[pymethods]
+impl BagIterator {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<Scan>> {
+        let clouds = self.clouds.get();
+        if self.next < clouds.__len__() {
+            self.next += 1;
+            return clouds.cloud(py, self.next - 1).map(Some);
+        }
+        match clouds.bag.cut().filter(|_| self.next == clouds.__len__()) {
+            Some(error) => {
+                self.next += 1;
+                Err(file(error))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
+    py.detach(|| Bag::open(path, &Limits::default())).map_err(file)
+}
+
+/// Open an MCAP bag of ``sensor_msgs/PointCloud2``, of ROS 1 or ROS 2.
+///
+/// Parameters
+/// ----------
+/// path : str or path
+///     The bag.
+/// topic : str, optional
+///     The topic of the clouds; by default the only one of clouds.
+///
+/// Returns
+/// -------
+/// BagClouds
+///     A sequence of :class:`Scan`, with ``stamp_ns``, ``recorded_ns`` and ``frame``. A cloud is read when it is asked for. If a message cannot be read, its place raises ``ValueError``.
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import pointmill
+/// >>> path = os.path.join(tempfile.mkdtemp(), "empty.mcap")
+/// >>> empty = b"\x89MCAP0\r\n" + bytes([2, 20] + [0] * 27) + b"\x89MCAP0\r\n"
+/// >>> _ = open(path, "wb").write(empty)
+/// >>> pointmill.bag_topics(path)
+/// {}
+/// >>> pointmill.read_bag(path)
+/// Traceback (most recent call last):
+///     ...
+/// ValueError: ...empty.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found none
+#[pyfunction]
+#[pyo3(signature = (path, topic = None))]
+pub(crate) fn read_bag(py: Python<'_>, path: PathBuf, topic: Option<&str>) -> PyResult<BagClouds> {
+    let bag = open(py, &path)?;
+    let found = bag.cloud_topic(topic).map_err(file)?;
+    let topic = bag.topics().iter().position(|one| one == found).expect("a topic of the bag");
+    Ok(BagClouds { bag: Arc::new(bag), topic })
+}
+
+/// The topics of an MCAP bag.
+///
+/// Parameters
+/// ----------
+/// path : str or path
+///     The bag.
+///
+/// Returns
+/// -------
+/// dict
+///     The type and the number of messages of each topic, by name.
+#[pyfunction]
+pub(crate) fn bag_topics(py: Python<'_>, path: PathBuf) -> PyResult<std::collections::BTreeMap<String, (String, u64)>> {
+    let bag = open(py, &path)?;
+    Ok(bag.topics().iter().map(|topic| (topic.name.clone(), (topic.kind.clone(), topic.count))).collect())
+}

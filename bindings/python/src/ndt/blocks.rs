@@ -1,0 +1,321 @@
+//! Maps by blocks as a class.
+
+use super::grid::{NdtGrid, params};
+use super::{LONG, NAMES, like_array};
+use crate::cloud::{Cloud, own_stream};
+use crate::errors::{OrRaise, file, value};
+use crate::files::Scan;
+use crate::interrupt;
+use crate::poses::{matrix, numbers};
+use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams, NdtReport};
+use pointmill::{Device, Rows};
+use pointmill_io::{BlockMap, BlockRow, BlockSettings, Limits, read_ndt_moments};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A map by blocks in a folder: squares of the plane with files of their own, which any number of processes may add to at the same time.
+///
+/// Every file's name and bytes depend on its input alone, so work may be repeated, shuffled and killed. After all inputs are added, each block is merged; the blocks together are the
+/// cells of one map of all inputs, bit by bit. The command ``pointmill ndt build --blocks`` makes such folders too.
+///
+/// Parameters
+/// ----------
+/// path : str or path
+///     The folder. Without ``resolution`` it must hold a map.
+/// resolution : float, optional
+///     Edge of a cell in metres. The folder is made if there is none; a map of other settings, or made by another version of pointmill, is a ``ValueError``.
+/// block : float
+///     Edge of a block in metres, rounded to whole cells.
+/// covariance, min_points, eigen_ratio
+///     As of :class:`Grid`.
+/// device : str
+///     The device that sums points: ``"cpu"``, ``"cuda:0"``, ...
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import numpy as np
+/// >>> from pointmill import ndt
+/// >>> folder = os.path.join(tempfile.mkdtemp(), "map")
+/// >>> blocks = ndt.BlockMap(folder, resolution=2.0, block=128.0)
+/// >>> tile = np.array([[0.25 + 0.5 * (i % 3), 0.25 + 0.5 * (i // 3), 0.5] for i in range(9)])
+/// >>> blocks.add("west", tile)["blocks"]
+/// ['0_0']
+/// >>> east = np.eye(4)
+/// >>> east[0, 3] = 128.0
+/// >>> blocks.add("east", tile, pose=east)["blocks"]
+/// ['1_0']
+/// >>> [blocks.merge(block)["voxels"] for block in blocks.blocks]
+/// [1, 1]
+/// >>> [row["input"] for row in blocks.finish()]
+/// ['east', 'west']
+/// >>> ndt.BlockMap(folder).grid().mean.tolist()
+/// [[0.75, 0.75, 0.5], [128.75, 0.75, 0.5]]
+#[pyclass(frozen, name = "BlockMap", module = "pointmill.ndt")]
+pub(crate) struct NdtBlockMap {
+    map: BlockMap,
+    params: NdtParams,
+    device: Device,
+    /// Made with the first input, and kept for all.
+    builder: Arc<Mutex<Option<NdtBuilder>>>,
+}
+
+/// A row for Python.
+#[derive(IntoPyObject)]
+struct Row {
+    input: String,
+    points: u64,
+    blocks: Vec<String>,
+    error: Option<String>,
+}
+
+impl From<BlockRow> for Row {
+    fn from(BlockRow { input, points, blocks, error, .. }: BlockRow) -> Self {
+        Self { input, points, blocks, error }
+    }
+}
+
+/// A merged block for Python.
+#[derive(IntoPyObject)]
+struct Merged {
+    points: u64,
+    cells: usize,
+    voxels: usize,
+}
+
+/// The block of a name such as ``"3_-1"``.
+fn block_of(name: &str) -> PyResult<[i32; 2]> {
+    BlockMap::block_of(name).ok_or_else(|| value("block", "a name such as \"3_-1\"", format_args!("{name:?}")))
+}
+
+impl NdtBlockMap {
+    fn params(&self) -> NdtParams {
+        self.params
+    }
+}
+
+#[pymethods]
+impl NdtBlockMap {
+    #[new]
+    #[pyo3(
+        signature = (path, *, resolution = None, block = 128.0, covariance = NdtParams::default().covariance.as_str(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, device = "cpu"),
+        text_signature = "(path, *, resolution=None, block=128.0, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, device=\"cpu\")"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        resolution: Option<f64>,
+        block: f64,
+        covariance: &str,
+        min_points: i64,
+        eigen_ratio: f64,
+        device: &str,
+    ) -> PyResult<Self> {
+        let device: Device = device.parse().map_err(|error| value("device", "cpu or cuda:N", error))?;
+        let map = match resolution {
+            None => py.detach(|| BlockMap::open(&path)).map_err(file)?,
+            Some(resolution) => {
+                let NdtParams { covariance, min_points, eigen_ratio } = params(covariance, min_points, eigen_ratio)?;
+                Moments::new(resolution).or_raise(NAMES)?;
+                let settings = BlockSettings::new(resolution, block, covariance, min_points, eigen_ratio);
+                py.detach(|| BlockMap::create(&path, &settings?)).map_err(file)?
+            }
+        };
+        let settings = map.settings();
+        let (covariance, min_points, eigen_ratio) = (settings.covariance, settings.min_points, settings.eigen_ratio);
+        let params = NdtParams { covariance, min_points, eigen_ratio };
+        params.validate().or_raise(NAMES)?;
+        Ok(Self { map, params, device, builder: Arc::default() })
+    }
+
+    /// Add an input: its sums, split by block, and then its row. What was there under its name is replaced.
+    ///
+    /// Parameters
+    /// ----------
+    /// name : str
+    ///     The name of the input; :meth:`name_of` makes that of a file.
+    /// points : Scan or array of float32 or float64, ``[N, 3]``
+    ///     x, y, z in metres; further columns are not used. Of a :class:`~pointmill.Scan` all bits of the file.
+    /// pose : array, ``[4, 4]``, optional
+    ///     The pose from the frame of the points to the frame of the map. It takes points of the host.
+    /// origin : 3 floats, optional
+    ///     What is added to each point of float32.
+    /// state : str
+    ///     What tells a version of the input from another, for :meth:`keeps`; :meth:`state_of` makes that of a file.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     ``input``, ``points``, ``blocks`` and ``error``, which is None.
+    #[pyo3(signature = (name, points, *, pose = None, origin = None, state = ""))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        points: &Bound<'_, PyAny>,
+        pose: Option<&Bound<'_, PyAny>>,
+        origin: Option<&Bound<'_, PyAny>>,
+        state: &str,
+    ) -> PyResult<Row> {
+        let pose = pose.map(|pose| matrix(pose, "pose")).transpose()?;
+        let scan = points.cast::<Scan>().ok();
+        let points = scan.as_ref().map_or(points, |scan| scan.get().exact(py));
+        let cloud = Cloud::read(points, "points", origin, "origin")?;
+        let data = cloud.data(&cloud.place().stream().or_raise(NAMES)?)?;
+        let (builder, device, params) = (self.builder.clone(), self.device.clone(), self.params());
+        let (resolution, cells) = (self.map.settings().resolution, self.map.settings().cells);
+        let parts = interrupt::run(py, cloud.len() >= LONG, data, move |data| {
+            let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
+            let builder = match &mut *builder {
+                Some(builder) => builder,
+                none => none.insert(NdtBuilder::new(&device.stream()?, resolution, &params)?),
+            };
+            builder.clear()?;
+            match pose {
+                None => builder.add(data.rows()?)?,
+                Some(pose) => builder.add(Rows::f64(&data.rows()?.moved(&pose)?, 3)?)?,
+            }
+            let parts = builder.moments()?.blocks(cells)?;
+            parts.iter().map(|(block, part)| Ok((*block, part.table()?))).collect::<pointmill::Result<Vec<_>>>()
+        })?;
+        let parts = parts.or_raise(NAMES)?;
+        Ok(py.detach(|| self.map.put(name, state, &parts)).map_err(file)?.into())
+    }
+
+    /// Note that an input failed, and remove what there was of it.
+    fn refuse(&self, py: Python<'_>, name: &str, error: &str) -> PyResult<Row> {
+        Ok(py.detach(|| self.map.refuse(name, error)).map_err(file)?.into())
+    }
+
+    /// Remove an input. Returns the names of the blocks that are to be merged again.
+    fn remove(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
+        py.detach(|| self.map.remove(name)).map_err(file)
+    }
+
+    /// The row of an input that is done, if it was added with the same state and its files are there; None otherwise.
+    fn keeps(&self, py: Python<'_>, name: &str, state: &str) -> PyResult<Option<Row>> {
+        Ok(py.detach(|| self.map.keeps(name, state)).map_err(file)?.map(Row::from))
+    }
+
+    /// Merge the inputs of a block, and write its files.
+    ///
+    /// Parameters
+    /// ----------
+    /// block : str
+    ///     The name of the block, one of :attr:`blocks`.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     ``points``, ``cells`` and ``voxels`` of the block.
+    fn merge(&self, py: Python<'_>, block: &str) -> PyResult<Merged> {
+        let block = block_of(block)?;
+        py.detach(|| self.map.check()).map_err(file)?;
+        let parts = py.detach(|| self.map.parts(block)).map_err(file)?;
+        let mut sum = Moments::new(self.map.settings().resolution).or_raise(NAMES)?;
+        for part in &parts {
+            let table = py.detach(|| read_ndt_moments(part)).map_err(file)?;
+            py.detach(|| sum.merge(&Moments::from_table(&table)?)).or_raise(NAMES)?;
+        }
+        let finished: pointmill::Result<_> = py.detach(|| Ok((sum.table()?, sum.finish(&self.params())?)));
+        let (table, cells) = finished.or_raise(NAMES)?;
+        let merged = Some((&table, &cells)).filter(|_| !parts.is_empty());
+        py.detach(|| self.map.write(block, merged)).map_err(file)?;
+        let NdtReport { points, cells, voxels, .. } = cells.report;
+        Ok(Merged { points, cells, voxels })
+    }
+
+    /// Check that all files of all inputs are there, and write ``manifest.jsonl``. Returns the rows of all inputs, in the natural order of their names.
+    fn finish(&self, py: Python<'_>) -> PyResult<Vec<Row>> {
+        let rows = py.detach(|| self.map.finish()).map_err(file)?;
+        Ok(rows.into_iter().map(Row::from).collect())
+    }
+
+    /// The grid of the merged blocks near some places, or of all.
+    ///
+    /// Parameters
+    /// ----------
+    /// near : array, ``[P, 2]`` or ``[P, 3]``, optional
+    ///     Places in metres; z is not used.
+    /// reach : float
+    ///     How far around a place blocks count, along x and y. A scan whose points are within ``r`` metres of its sensor scores the same as with the whole map, if the reach is ``r`` and two edges of a cell.
+    /// like : array, optional
+    ///     An array of the library and on the device that the grid is to have; of numpy otherwise.
+    #[pyo3(signature = (near = None, *, reach = 200.0, like = None))]
+    fn grid(
+        &self,
+        py: Python<'_>,
+        near: Option<&Bound<'_, PyAny>>,
+        reach: f64,
+        like: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<NdtGrid> {
+        let (centres, reach) = match near {
+            None => (vec![[0.0; 2]], f64::INFINITY),
+            Some(near) => {
+                let expected = "places of shape [P, 2] or [P, 3]";
+                let (values, shape) = numbers::<f64>(near, "near", expected)?;
+                match shape[..] {
+                    [_, columns @ (2 | 3)] => (values.chunks_exact(columns).map(|p| [p[0], p[1]]).collect(), reach),
+                    _ => return Err(value("near", expected, format_args!("shape {shape:?}"))),
+                }
+            }
+        };
+        let like = like_array(py, like)?;
+        let place = like.place();
+        let read = py.detach(|| self.map.read(&self.map.near(&centres, reach)?, &Limits::default()));
+        let (cells, lattice) = read.map_err(file)?;
+        let grid = py.detach(|| Grid::from_cells(cells, lattice, &own_stream(place)?));
+        NdtGrid::of(grid.or_raise(NAMES)?, &like)
+    }
+
+    /// The name of a file in the map: its path from the folder of the map, as ``pointmill ndt build`` names it.
+    fn name_of(&self, path: PathBuf) -> String {
+        self.map.name_of(path)
+    }
+
+    /// What tells a version of a file from another: its size, its time, and ``how`` it was read. Empty for what is no file.
+    #[staticmethod]
+    #[pyo3(signature = (path, how = ""))]
+    fn state_of(path: PathBuf, how: &str) -> String {
+        BlockMap::state_of(path, how)
+    }
+
+    /// The name that the files of an input have, without their ending.
+    #[staticmethod]
+    fn hash(name: &str) -> String {
+        BlockRow::hash(name)
+    }
+
+    fn __repr__(&self) -> String {
+        let settings = self.map.settings();
+        let (folder, edge) = (self.map.folder().display(), settings.block());
+        format!("BlockMap({folder}, cells of {} m, blocks of {edge} m)", settings.resolution)
+    }
+
+    /// The names of the blocks that have points, by y and x.
+    #[getter]
+    fn blocks(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let blocks = py.detach(|| self.map.blocks()).map_err(file)?;
+        Ok(blocks.into_iter().map(BlockMap::name_of_block).collect())
+    }
+
+    /// The rows of all inputs, in the natural order of their names.
+    #[getter]
+    fn rows(&self, py: Python<'_>) -> PyResult<Vec<Row>> {
+        Ok(py.detach(|| self.map.rows()).map_err(file)?.into_iter().map(Row::from).collect())
+    }
+
+    /// Edge of a cell in metres.
+    #[getter]
+    fn resolution(&self) -> f64 {
+        self.map.settings().resolution
+    }
+
+    /// Edge of a block in metres.
+    #[getter]
+    fn block(&self) -> f64 {
+        self.map.settings().block()
+    }
+}

@@ -1,0 +1,313 @@
+//! Localization as a class.
+
+use crate::args::{named, whole};
+use crate::arrays::{Home, Place};
+use crate::cloud::Cloud;
+use crate::errors::{Names, OrRaise, value};
+use crate::ndt::NdtGrid;
+use crate::pickle::{self, Fields, Reduced};
+use crate::{interrupt, poses};
+use pointmill::pipelines::localize as library;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+const NAMES: Names = &[];
+
+/// What became of a scan, and where the sensor was; arrays of the library of the points.
+#[pyclass(frozen, get_all, module = "pointmill")]
+pub(crate) struct Fix {
+    /// The number of the scan, from 0.
+    index: usize,
+    /// What became of it: "tracked" and "found" are fixes, "rejected" and "lost" are not.
+    status: String,
+    /// Why it has no fix: "too-few-points", "outside-map", "not-converged", "low-likelihood", "far-from-prediction", "unexplained", "contradicted" or "ambiguous"; ``None`` for a fix.
+    rejection: Option<String>,
+    /// ``[4, 4]`` float64: the pose of the sensor in the map, always finite and rigid; without a fix the prediction.
+    map_from_sensor: Py<PyAny>,
+    /// ``[4, 4]`` float64: the pose that was expected from the motion before; ``None`` where no pose was known.
+    predicted: Option<Py<PyAny>>,
+    /// Metres between the alignment and the prediction; ``None`` without both.
+    distance: Option<f64>,
+    /// ``[6, 6]`` float64: the uncertainty of x, y, z in metres and roll, pitch, yaw in radians; ``None`` where the alignment has none.
+    covariance: Option<Py<PyAny>>,
+    /// Nearest voxel transformation likelihood of the alignment; ``None`` without one.
+    nvtl: Option<f64>,
+    /// The number of steps of the alignment; ``None`` without one.
+    iterations: Option<usize>,
+    /// The largest number of steps in succession that turned back, each on the one before; ``None`` without an alignment.
+    oscillations: Option<usize>,
+    /// The share of the scan above the ground that the map explains; ``None`` without an alignment.
+    explained: Option<f64>,
+    /// The share of the map near the sensor that the scan confirms, of what it confirms or sees through; ``None`` without an alignment.
+    confirmed: Option<f64>,
+    /// How clearly the place won over the best other place, up to 1; ``None`` without a search.
+    margin: Option<f64>,
+    /// ``[C, 4, 4]`` float64: the places that a search found, the best first.
+    candidates: Py<PyAny>,
+    /// ``[C]`` float64: the score of each.
+    scores: Py<PyAny>,
+    /// Points of the scan.
+    points: usize,
+    /// Points that are finite and in range.
+    usable: usize,
+    /// Points that were aligned.
+    aligned: usize,
+    /// Scans in succession that were rejected.
+    rejections: usize,
+    /// Milliseconds of choosing points.
+    sample_ms: f64,
+    /// Milliseconds of aligning near the prediction.
+    align_ms: f64,
+    /// Milliseconds of searching.
+    search_ms: f64,
+}
+
+pickle::fields!(Fix {
+    index,
+    status,
+    rejection,
+    map_from_sensor,
+    predicted,
+    distance,
+    covariance,
+    nvtl,
+    iterations,
+    oscillations,
+    explained,
+    confirmed,
+    margin,
+    candidates,
+    scores,
+    points,
+    usable,
+    aligned,
+    rejections,
+    sample_ms,
+    align_ms,
+    search_ms
+});
+
+impl Fix {
+    fn new(home: &Home<'_>, fix: &library::Fix) -> PyResult<Self> {
+        let give = |values: Vec<f64>, shape: &[usize]| home.give_values(values, shape).map(Bound::unbind);
+        let matrix = |pose: &pointmill::Pose| give(pose.matrix().as_flattened().to_vec(), &[4, 4]);
+        let (found, count) = (fix.registration.as_ref(), fix.candidates.len());
+        let all = fix.candidates.iter().flat_map(|one| one.registration.target_from_source.matrix().concat());
+        Ok(Self {
+            index: fix.index,
+            status: fix.status.to_string(),
+            rejection: fix.rejection.map(|why| why.to_string()),
+            map_from_sensor: matrix(&fix.map_from_sensor)?,
+            predicted: fix.predicted.as_ref().map(matrix).transpose()?,
+            distance: fix.distance,
+            covariance: fix.covariance.map(|rows| give(rows.concat(), &[6, 6])).transpose()?,
+            nvtl: found.map(|found| found.fit.nvtl),
+            iterations: found.map(|found| found.iterations),
+            oscillations: found.map(|found| found.fit.oscillations),
+            explained: fix.evidence.map(|evidence| evidence.explained),
+            confirmed: fix.evidence.map(|evidence| evidence.confirmed_share()),
+            margin: fix.margin,
+            candidates: give(all.collect(), &[count, 4, 4])?,
+            scores: give(fix.candidates.iter().map(|one| one.score).collect(), &[count])?,
+            points: fix.points,
+            usable: fix.usable,
+            aligned: fix.aligned,
+            rejections: fix.rejections,
+            sample_ms: fix.timing.sample_ms,
+            align_ms: fix.timing.align_ms,
+            search_ms: fix.timing.search_ms,
+        })
+    }
+}
+
+#[pymethods]
+impl Fix {
+    fn __repr__(&self) -> String {
+        let Self { index, status, rejection, .. } = self;
+        format!("Fix(index={index}, status={status:?}, rejection={})", rejection.as_deref().unwrap_or("None"))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
+    }
+}
+
+/// Localization: the poses of scans in a map, one after the other, on the device of the map.
+///
+/// Near a known pose a scan is aligned with the map. Without one, all places of a region are searched: a lattice, without random numbers. But for times the results have the same bits on
+/// every device and with any number of threads.
+///
+/// Parameters
+/// ----------
+/// map : pointmill.ndt.Grid
+///     The map.
+/// region : 4 floats, optional
+///     Least x and y, then largest, in which a search looks. Without it, around the last pose, or in the whole map.
+/// yaw_range : 2 floats
+///     Least and largest yaw in radians that a search looks at.
+/// search_radius : float
+///     Half the edge in metres of the square around the last pose that is searched without a region.
+/// sensor_height : float, optional
+///     Height of the sensor above the ground in metres; by default from the scan.
+/// covariance : {"laplace", "multi-ndt", "multi-ndt-score"}
+///     How the uncertainty is estimated.
+/// voxel_size, max_points : float, int
+///     A scan is thinned out to one point of each cube of this edge in metres, and to so many points.
+/// min_range, max_range : float
+///     Points nearer to the sensor or farther from it than these metres are left out.
+/// min_nvtl, max_distance, min_explained, min_confirmed, min_margin : float
+///     What a fix must reach: its likelihood, metres from its prediction, the shares of scan and map that explain each other, and how clearly a search won.
+/// max_rejections : int
+///     So many rejected scans in succession end the tracking.
+/// regularization_scale : float
+///     The part of the score that a metre from the base pose costs.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> def wall(x0, y0, x1, y1):
+/// ...     t, z = (grid.ravel() for grid in np.meshgrid(np.linspace(0, 1, 150), np.arange(0, 4, 0.2)))
+/// ...     return np.stack([x0 + t * (x1 - x0), y0 + t * (y1 - y0), z], 1)
+/// >>> x, y = (grid.ravel() * 0.2 for grid in np.meshgrid(np.arange(150), np.arange(100)))
+/// >>> walls = [(0, 0, 30, 0), (30, 0, 30, 20), (30, 20, 0, 20), (0, 20, 0, 0), (8, 5, 8, 11), (20, 14, 25, 14)]
+/// >>> yard = np.concatenate([np.stack([x, y, 0 * x], 1)] + [wall(*ends) for ends in walls])
+/// >>> localizer = pointmill.Localizer(pointmill.ndt.Grid(yard, resolution=2.0))
+/// >>> scan = yard[::3] - [12.3, 7.9, 1.7]
+/// >>> fix = localizer.push(scan)
+/// >>> fix.status, np.round(fix.map_from_sensor[:3, 3] - [12.3, 7.9, 1.7]).tolist() == [0, 0, 0]
+/// ('found', True)
+/// >>> localizer.push(scan).status
+/// 'tracked'
+#[pyclass(frozen, module = "pointmill")]
+pub(crate) struct Localizer {
+    localizer: Arc<Mutex<library::Localizer>>,
+    place: Place,
+}
+
+/// The localizer. A call that failed is named in its error.
+fn lock(localizer: &Mutex<library::Localizer>) -> MutexGuard<'_, library::Localizer> {
+    localizer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[pymethods]
+impl Localizer {
+    #[new]
+    #[pyo3(signature = (map, *, region = None, yaw_range = [-std::f64::consts::PI, std::f64::consts::PI], search_radius = 20.0, sensor_height = None, covariance = "laplace",
+        voxel_size = 1.0, max_points = 5000, min_range = 1.0, max_range = 100.0, min_nvtl = 2.3, max_distance = 3.0, min_explained = 0.5, min_confirmed = 0.7, min_margin = 0.05,
+        max_rejections = 5, regularization_scale = 0.01),
+        text_signature = "(map, *, region=None, yaw_range=(-3.141592653589793, 3.141592653589793), search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.5, min_confirmed=0.7, min_margin=0.05, max_rejections=5, regularization_scale=0.01)")]
+    #[expect(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        map: &NdtGrid,
+        region: Option<[f64; 4]>,
+        yaw_range: [f64; 2],
+        search_radius: f64,
+        sensor_height: Option<f64>,
+        covariance: &str,
+        voxel_size: f64,
+        max_points: i64,
+        min_range: f64,
+        max_range: f64,
+        min_nvtl: f64,
+        max_distance: f64,
+        min_explained: f64,
+        min_confirmed: f64,
+        min_margin: f64,
+        max_rejections: i64,
+        regularization_scale: f64,
+    ) -> PyResult<Self> {
+        let params = library::LocalizerParams {
+            voxel_size,
+            max_points: whole(max_points, 0, "max_points")? as usize,
+            min_range,
+            max_range,
+            min_nvtl,
+            max_distance,
+            min_explained,
+            min_confirmed,
+            min_margin,
+            max_rejections: whole(max_rejections, 0, "max_rejections")? as usize,
+            covariance: named::<library::CovarianceMethod>(covariance, "covariance")?,
+            regularization_scale,
+            region,
+            search_radius,
+            yaw_range,
+            sensor_height,
+            ..library::LocalizerParams::default()
+        };
+        let (grid, place) = map.shared();
+        let made = py.detach(|| library::Localizer::new(&place.stream()?, grid, &params));
+        Ok(Self { localizer: Arc::new(Mutex::new(made.or_raise(NAMES)?)), place })
+    }
+
+    /// Take a pose for where the sensor stands: the next scan is aligned near it.
+    ///
+    /// Parameters
+    /// ----------
+    /// map_from_sensor : array, ``[4, 4]``
+    ///     The pose.
+    fn start(&self, py: Python<'_>, map_from_sensor: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (pose, localizer) = (poses::matrix(map_from_sensor, "map_from_sensor")?, self.localizer.clone());
+        py.detach(|| lock(&localizer).start(&pose)).or_raise(NAMES)
+    }
+
+    /// Set the pose of the vehicle by another source, such as GNSS: alignments are held near it in the direction that it faces. ``None`` ends that.
+    ///
+    /// Parameters
+    /// ----------
+    /// base : array, ``[4, 4]``, or None
+    ///     The pose.
+    fn set_base(&self, py: Python<'_>, base: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let base = base.map(|base| poses::matrix(base, "base")).transpose()?;
+        let localizer = self.localizer.clone();
+        py.detach(|| lock(&localizer).set_base(base)).or_raise(NAMES)
+    }
+
+    /// Take the next scan.
+    ///
+    /// A scan that has no fix is no error: the status and the rejection give the reason, and the pose is the prediction.
+    ///
+    /// Parameters
+    /// ----------
+    /// points : array of float32 or float64, ``[N, 3]``
+    ///     x, y, z in metres in the sensor's frame, z up, on the CPU; further columns are not used.
+    /// seconds : float, optional
+    ///     The time of the scan. Scans without a time are taken at even intervals.
+    ///
+    /// Returns
+    /// -------
+    /// Fix
+    #[pyo3(signature = (points, seconds = None))]
+    fn push(&self, py: Python<'_>, points: &Bound<'_, PyAny>, seconds: Option<f64>) -> PyResult<Fix> {
+        let cloud = Cloud::read(points, "points", None, "origin")?;
+        if cloud.place() != Place::Cpu {
+            return Err(value("points", "an array on the CPU", format_args!("one on {}", cloud.place())));
+        }
+        let data = cloud.data(&Place::Cpu.stream().or_raise(NAMES)?)?;
+        let localizer = self.localizer.clone();
+        let fix = interrupt::run(py, true, data, move |data| lock(&localizer).push(data.rows()?, seconds))?;
+        Fix::new(&cloud.array.home(), &fix.or_raise(NAMES)?)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        let localizer = self.localizer.clone();
+        py.detach(|| lock(&localizer).len())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let localizer = self.localizer.clone();
+        let (scans, lost) = py.detach(|| {
+            let localizer = lock(&localizer);
+            (localizer.len(), localizer.is_lost())
+        });
+        format!("Localizer({scans} scans, lost={}, on {})", if lost { "True" } else { "False" }, self.place)
+    }
+}

@@ -1,0 +1,136 @@
+"""Maps by blocks, and bags."""
+
+import pathlib
+
+import numpy as np
+import pytest
+from conftest import FIXTURES
+
+import pointmill
+from pointmill import ndt
+
+
+def tiles(n=5):
+    """Clouds, some with a point that is not finite, and their poses."""
+    clouds, poses = [], []
+    for tile in range(n):
+        points = np.random.default_rng(tile).uniform(0, [30, 30, 3, 1], (4000, 4)).astype(np.float32)
+        points[0, tile % 3] = np.nan if tile % 2 else 1.0
+        pose = np.eye(4)
+        c, s = np.cos(0.3 * tile), np.sin(0.3 * tile)
+        pose[:2, :2] = [[c, -s], [s, c]]
+        pose[:3, 3] = [25.0 * tile - 40, 4e4, 0.5]
+        clouds.append(points)
+        poses.append(pose)
+    return clouds, np.array(poses)
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir() if path.is_file()}
+
+
+def test_the_blocks_are_one_plain_build(tmp_path):
+    clouds, poses = tiles()
+    plain = ndt.Moments(2.0)
+    for cloud, (r, t) in zip(clouds, ((pose[:3, :3], pose[:3, 3]) for pose in poses)):
+        # The sums of the library: of each row in the order of its columns, then the translation.
+        x, y, z = cloud[:, :3].astype(np.float64).T
+        plain.add(np.stack([row[0] * x + row[1] * y + row[2] * z + at for row, at in zip(r, t)], 1))
+    for name, order in (("a", range(5)), ("b", [3, 1, 4, 1, 0, 2])):
+        blocks = ndt.BlockMap(tmp_path / name, resolution=2.0, block=16.0)
+        for i in order:
+            row = blocks.add(f"tile {i}", clouds[i], pose=poses[i])
+            assert (row["input"], row["points"], row["error"]) == (f"tile {i}", 4000, None)
+        for block in reversed(blocks.blocks):
+            assert blocks.merge(block)["points"] > 0
+        assert [row["input"] for row in blocks.finish()] == [f"tile {i}" for i in range(5)]
+    assert files(tmp_path / "a") == files(tmp_path / "b") and len(files(tmp_path / "a")) > 20
+    union = ndt.Moments(2.0)
+    for path in sorted((tmp_path / "a").glob("*.arrow")):
+        union.merge(ndt.Moments.load(path))
+    assert union == plain and union.non_finite == 2
+    whole, all_blocks = plain.grid(), blocks.grid()
+    for array in ("coords", "mean", "covariance", "counts"):
+        np.testing.assert_array_equal(getattr(whole, array), getattr(all_blocks, array))
+    assert whole.report.cells == all_blocks.report.cells
+    scan, pose = clouds[0], poses[0]
+    near = blocks.grid(pose[None, :3, 3], reach=60.0)
+    assert len(near) < len(whole)
+    assert near.score(scan, pose).score == whole.score(scan, pose).score
+
+
+def test_scans_keep_their_bits_and_inputs_can_be_kept_and_removed(tmp_path):
+    clouds, poses = tiles(2)
+    pointmill.write(tmp_path / "a.ply", clouds[0], xyz=clouds[0][:, :3] + np.float64(4e5))
+    blocks = ndt.BlockMap(tmp_path / "map", resolution=1.0, block=8.0)
+    path = tmp_path / "a.ply"
+    name, state = blocks.name_of(path), blocks.state_of(path, "here")
+    assert name == "../a.ply" and blocks.keeps(name, state) is None
+    row = blocks.add(name, pointmill.read(path), state=state)
+    assert blocks.keeps(name, state) == row and blocks.keeps(name, state + "!") is None
+    exact = ndt.Moments(1.0)
+    exact.add(pointmill.read(path).xyz)
+    assert sum(blocks.merge(block)["cells"] for block in blocks.blocks) == len(exact)
+    blocks.refuse("b", "no cloud")
+    assert [(row["input"], row["error"]) for row in blocks.finish()] == [("../a.ply", None), ("b", "no cloud")]
+    removed = blocks.remove(name)
+    assert removed == row["blocks"]
+    assert {blocks.merge(block)["cells"] for block in removed} == {0}
+    assert blocks.grid().mean.shape == (0, 3) and [row["input"] for row in blocks.rows] == ["b"]
+    with pytest.raises(ValueError, match="no row of this name"):
+        blocks.remove(name)
+
+
+def test_what_does_not_go_is_refused(tmp_path):
+    blocks = ndt.BlockMap(tmp_path / "map", resolution=2.0)
+    assert (blocks.resolution, blocks.block) == (2.0, 128.0)
+    with pytest.raises(ValueError, match="map.json: cells: wanted 32, found 64"):
+        ndt.BlockMap(tmp_path / "map", resolution=2.0, block=64.0)
+    with pytest.raises(FileNotFoundError):
+        ndt.BlockMap(tmp_path / "none")
+    with pytest.raises(ValueError, match="^block: expected"):
+        blocks.merge("../1_2")
+    with pytest.raises(ValueError, match="^device: "):
+        ndt.BlockMap(tmp_path / "map", device="gpu")
+    with pytest.raises(ValueError, match="^pose: expected"):
+        blocks.add("a", np.zeros((1, 3), np.float32), pose=np.eye(3))
+    with pytest.raises(ValueError, match="^points: expected coordinates"):
+        blocks.add("a", np.full((1, 3), 1e9))
+    settings = tmp_path / "map" / "map.json"
+    settings.write_text(settings.read_text().replace('"pointmill":"', '"pointmill":"9'))
+    with pytest.raises(ValueError, match="map.json: pointmill: wanted"):
+        ndt.BlockMap(tmp_path / "map", resolution=2.0)
+    with pytest.raises(ValueError, match="map.json: pointmill: wanted"):
+        ndt.BlockMap(tmp_path / "map").merge("0_0")
+
+
+def test_bags_are_sequences_of_scans(tmp_path):
+    path = FIXTURES / "mcap" / "velodyne_lz4.mcap"
+    topics = pointmill.bag_topics(path)
+    assert topics["/points"][1] == 3 and "PointCloud2" in topics["/points"][0]
+    bag = pointmill.read_bag(path)
+    clouds = list(bag)
+    assert (len(bag), len(clouds), bag.topic, bag.cut) == (3, 3, "/points", False)
+    stamps = [cloud.stamp_ns for cloud in clouds]
+    assert stamps == sorted(stamps) and clouds[0].frame and clouds[0].recorded_ns > 0
+    np.testing.assert_array_equal(bag[-1].points, clouds[2].points)
+    with pytest.raises(IndexError):
+        bag[3]
+    with pytest.raises(ValueError, match="topic: wanted `/none`"):
+        pointmill.read_bag(path, "/none")
+    with pytest.raises(ValueError, match="clouds: wanted one message"):
+        pointmill.read(path)
+    (tmp_path / "cut.mcap").write_bytes(path.read_bytes()[:-2000])
+    cut = pointmill.read_bag(tmp_path / "cut.mcap")
+    assert cut.cut
+    with pytest.raises(ValueError):
+        list(cut)
+
+
+def test_inputs_are_found_as_the_command_finds_them(tmp_path):
+    for name in ("10.bin", "2.bin", "notes.txt"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "pipe.bin").symlink_to("/dev/zero")
+    found = pointmill.find_inputs([tmp_path, "missing.bin", str(tmp_path / "*.las")])
+    assert [pathlib.Path(path).name for path, _ in found] == ["2.bin", "10.bin", "pipe.bin", "missing.bin", "*.las"]
+    assert [error is None for _, error in found] == [True, True, False, True, False]

@@ -1,0 +1,58 @@
+//! Flags of `pointmill localize`.
+
+use crate::flags::{ConfigArgs, names, parse_places};
+use crate::ndt::MapArgs;
+use clap::Args;
+use pointmill::pipelines::localize::{CovarianceMethod, LocalizerParams};
+use std::path::PathBuf;
+
+/// `pointmill localize`
+#[derive(Debug, Args)]
+pub(crate) struct LocalizeArgs {
+    /// Scans in the order in which they were taken: files, folders, quoted patterns; in metres, in the frame of the sensor, z up
+    #[arg(value_name = "SCAN", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) with: MapArgs,
+
+    /// Pose of the sensor at the first scan, near which it is aligned: a file of one pose, as described at `ndt score --pose`. Without it, the first scan is searched for
+    #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", conflicts_with = "region")]
+    pub(crate) start: Option<PathBuf>,
+    /// Where a search looks, in metres of the map. Without it, in 20 m around the last pose, and at the first scan in the whole map
+    #[arg(help_heading = None::<&str>, long, value_name = "X0,Y0,X1,Y1", allow_hyphen_values = true, value_parser = parse_places::<4>)]
+    pub(crate) region: Option<[f64; 4]>,
+    /// Least and largest yaw in degrees that a search looks at
+    #[arg(help_heading = None::<&str>, long, value_name = "A,B", default_value = "-180,180", allow_hyphen_values = true, value_parser = parse_places::<2>)]
+    pub(crate) yaw_range: [f64; 2],
+    /// Height of the sensor above the ground in metres. By default that of the lowest points of each scan
+    #[arg(help_heading = None::<&str>, long, value_name = "M", allow_negative_numbers = true)]
+    pub(crate) sensor_height: Option<f64>,
+    /// How the uncertainty of a fix is estimated
+    #[arg(help_heading = None::<&str>, long = "uncertainty", default_value = "laplace", value_parser = names::<CovarianceMethod>(CovarianceMethod::NAMES))]
+    pub(crate) method: CovarianceMethod,
+    /// Write the poses, a line of 12 numbers for each scan (KITTI). A scan without a fix has the pose that was expected
+    #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// End at the first scan that cannot be read
+    #[arg(long, help_heading = "Many inputs")]
+    pub(crate) fail_fast: bool,
+    /// Print a line for every scan, with its times
+    #[arg(long, help_heading = "Many inputs")]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+impl LocalizeArgs {
+    /// The parameters of the library.
+    pub(crate) fn params(&self) -> LocalizerParams {
+        LocalizerParams {
+            region: self.region,
+            yaw_range: self.yaw_range.map(f64::to_radians),
+            sensor_height: self.sensor_height,
+            covariance: self.method,
+            ..LocalizerParams::default()
+        }
+    }
+}

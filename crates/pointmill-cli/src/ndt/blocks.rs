@@ -1,0 +1,286 @@
+//! Runs `pointmill ndt build` into a map by blocks, and `pointmill ndt merge` of such a map.
+
+use super::args::{BuildArgs, MergeArgs};
+use super::files::read_moments;
+use super::grid::check;
+use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals, MergeBegin, MergeRow};
+use super::report;
+use crate::batch::prelude::*;
+use crate::input_poses::InputPoses;
+use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams, NdtReport};
+use pointmill::{Device, Error};
+use pointmill_io::{BlockMap, BlockSettings, Limits};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Edge of a block in metres, unless a flag gives another.
+const BLOCK: f64 = 128.0;
+
+/// Every input is split into the blocks of a map.
+struct Split<'a> {
+    args: &'a BuildArgs,
+    params: NdtParams,
+    inputs: Inputs,
+    /// The name of each input in the map.
+    names: Vec<String>,
+    poses: Option<InputPoses>,
+    map: BlockMap,
+    device: Device,
+}
+
+/// Runs `ndt build` into a map by blocks.
+pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Printer) -> Result<(), Failure> {
+    let params = args.cells.params();
+    check(args.resolution, &params)?;
+    for (flag, given) in [("--moments", args.moments.is_some()), ("--visualize", args.visualize.is_some())] {
+        if given {
+            return Err(Failure::Usage(format!("{flag}: cannot be used with a map by blocks")));
+        }
+    }
+    let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let poses = args.poses.as_deref().map(|path| InputPoses::read(path, &mut sources)).transpose()?;
+    let NdtParams { covariance, min_points, eigen_ratio } = params;
+    let settings =
+        BlockSettings::new(args.resolution, args.blocks.unwrap_or(BLOCK), covariance, min_points, eigen_ratio)?;
+    let map = BlockMap::create(out, &settings)?;
+    let names = names(&map, &sources)?;
+    let device = device::open(device)?;
+    let job = Job { out: Some(out), ..Job::on(&device, "ndt build", &sources, &args.work) };
+    let record = CellsRecord { resolution: Some(args.resolution), params };
+    job.begin(BuildBegin { tiles: false, block: Some(settings.block()), params: record }, printer)?;
+    job.run(&Split { args, params, inputs, names, poses, map, device: device.clone() }, printer)
+}
+
+/// The names of the inputs in a map.
+fn names(map: &BlockMap, sources: &[Source]) -> Result<Vec<String>, Failure> {
+    let mut first = HashMap::new();
+    let name = |source: &Source| {
+        let name = match source {
+            Source::File(path) => map.name_of(path),
+            Source::Cloud(cloud) => map.name_of(cloud.name()),
+            _ => source.name(),
+        };
+        first.insert(name.clone(), source.name()).map_or(Ok(name), |other| {
+            let wanted = "expected inputs of different names, got one input twice";
+            Err(Failure::Usage(format!("{other} and {}: {wanted}", source.name())))
+        })
+    };
+    sources.iter().map(name).collect()
+}
+
+impl Split<'_> {
+    fn make(&self, device: &Device) -> Result<NdtBuilder, Error> {
+        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)
+    }
+
+    /// Everything that decides the parts of an input beside the settings of the map.
+    fn state(&self, index: usize, source: &Source) -> String {
+        let how = format!("{} {:?}", self.args.drop_zeros, self.args.read.options());
+        let how = self.poses.as_ref().map_or_else(|| how.clone(), |poses| format!("{how} {}", poses.state(index)));
+        match source {
+            Source::File(path) => BlockMap::state_of(path, how),
+            Source::Cloud(cloud) => BlockMap::state_of(cloud.bag.path(), how),
+            Source::Sweep(_) => how,
+            Source::Stdin | Source::Street | Source::Nothing(_) => String::new(),
+        }
+    }
+
+    fn split(
+        &self,
+        station: &mut Station<NdtBuilder>,
+        index: usize,
+        source: &Source,
+        state: &str,
+    ) -> Result<Frame<BuildRow>, Trouble> {
+        let pose = |stamp| self.poses.as_ref().map(|poses| poses.of(index, stamp)).transpose();
+        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, pose)?;
+        let name = source.name();
+        let blame = |e| Trouble::blame("BadValue", e, &name);
+        let called = station.call(
+            &name,
+            blame,
+            |device| self.make(device),
+            |builder| {
+                builder.clear()?;
+                builder.add(rows(&scan)?)?;
+                builder.moments()
+            },
+        )?;
+        let differs =
+            |cpu: &Called<'_, _, NdtMoments>| Ok(if cpu.found == called.found { vec![] } else { vec!["moments"] });
+        let cpu = called.compare(differs).map_err(blame)?;
+        let (points, element) = (scan.cloud.len() + zeros, if scan.xyz_f64.is_some() { "f64" } else { "f32" });
+        let of = BuildRow { format: source.format(&scan), element, points, zeros, ..BuildRow::default() };
+        let mut frame = called.on(Frame::read(index, name.clone(), read_ms, warnings_of_rows(&scan), of));
+        drop(scan);
+        let (blocks, ms) = timed(|| -> Result<usize, Failure> {
+            let parts = called.found.blocks(self.map.settings().cells)?;
+            let parts =
+                parts.iter().map(|(block, part)| Ok((*block, part.table()?))).collect::<Result<Vec<_>, Error>>()?;
+            Ok(undivided(|| self.map.put(&self.names[index], state, &parts))?.blocks.len())
+        })?;
+        (frame.write_ms, frame.of.blocks, frame.cpu) = (Some(ms), Some(blocks), cpu);
+        Ok(frame)
+    }
+}
+
+impl Command for Split<'_> {
+    type Lane = Station<NdtBuilder>;
+    type Row = BuildRow;
+    type Totals = GridTotals;
+
+    fn lane(&self) -> Result<Self::Lane, Failure> {
+        Station::new(&self.device, &self.args.work, false, |device| self.make(device))
+    }
+
+    fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
+        let (name, state) = (&self.names[index], self.state(index, source));
+        if self.args.work.resume.resume && self.map.keeps(name, &state)?.is_some() {
+            return Err(Trouble::Kept);
+        }
+        let done = self.split(station, index, source, &state);
+        if let Err(Trouble::Input(refused)) = &done {
+            let reasons: Vec<_> = refused.iter().map(ToString::to_string).collect();
+            undivided(|| self.map.refuse(name, &reasons.join("; "))).map_err(Failure::from)?;
+        }
+        done
+    }
+
+    fn add(&self, totals: &mut GridTotals, frame: &mut Frame<BuildRow>) -> Result<(), Failure> {
+        totals.points += frame.of.points - frame.of.zeros;
+        Ok(())
+    }
+
+    fn cells(&self, frame: &Frame<BuildRow>) -> Vec<Cell> {
+        report::build_cells(&frame.of, false)
+    }
+
+    fn finish(&self, totals: &mut GridTotals, _: Vec<Self::Lane>, counts: Counts) -> Result<bool, Failure> {
+        totals.resolution = self.map.settings().resolution;
+        if let Some(poses) = self.poses.as_ref().filter(|_| counts.kept == 0) {
+            poses.warn_of_unused();
+        }
+        if self.args.no_merge {
+            return Ok(true);
+        }
+        let blocks = self.map.blocks()?;
+        let limits = self.args.read.limits();
+        let merged = || blocks.iter().map(|block| Ok(merge_block(&self.map, *block, &limits)?.voxels)).sum();
+        let (voxels, ms) = timed(|| -> Result<usize, Failure> { merged() })?;
+        self.map.finish()?;
+        (totals.voxels, totals.blocks, totals.finish_ms) = (voxels, Some(blocks.len()), Some(ms));
+        Ok(true)
+    }
+
+    fn lines(&self, summary: &Summary<GridTotals>) -> Vec<String> {
+        report::grid_lines(summary)
+    }
+}
+
+/// Merges the parts of a block, one after the other, and writes its files.
+fn merge_block(map: &BlockMap, block: [i32; 2], limits: &Limits) -> Result<NdtReport, Failure> {
+    interrupt::check()?;
+    let settings = map.settings();
+    let params = NdtParams {
+        covariance: settings.covariance,
+        min_points: settings.min_points,
+        eigen_ratio: settings.eigen_ratio,
+    };
+    let mut sum = NdtMoments::new(settings.resolution)?;
+    let parts = map.parts(block)?;
+    for part in &parts {
+        sum.merge(&read_moments(part, limits)?)?;
+    }
+    let cells = sum.finish(&params)?;
+    let table = sum.table()?;
+    undivided(|| map.write(block, Some((&table, &cells)).filter(|_| !parts.is_empty())))?;
+    Ok(cells.report)
+}
+
+/// Blocks of maps are merged, each by itself.
+struct Merge<'a> {
+    args: &'a MergeArgs,
+    /// The maps that were named as a whole.
+    whole: Vec<BlockMap>,
+}
+
+/// Runs `ndt merge` of maps by blocks, or of single blocks of them; `None` where the arguments name files.
+pub(super) fn merge(args: &MergeArgs, printer: &mut Printer) -> Result<Option<()>, Failure> {
+    let of_map = |path: &PathBuf| BlockMap::is_one(path) || BlockMap::of_folder(path).is_some();
+    if !args.inputs.iter().any(of_map) {
+        return Ok(None);
+    }
+    let other = args.inputs.iter().find(|path| !of_map(path)).map(|path| path.display().to_string());
+    let given =
+        [("--out", args.out.is_some()), ("--moments", args.moments.is_some()), ("--minus", !args.minus.is_empty())];
+    let flag = given.iter().find(|(_, given)| *given).map(|(flag, _)| *flag).or_else(|| args.cells.first_given());
+    if let Some(what) = other.or(flag.map(String::from)) {
+        return Err(Failure::Usage(format!("{what}: cannot be used with the folder of a map by blocks")));
+    }
+    let (mut whole, mut sources) = (Vec::new(), Vec::new());
+    for path in &args.inputs {
+        if BlockMap::of_folder(path).is_some() {
+            sources.push(Source::File(path.clone()));
+            continue;
+        }
+        let map = BlockMap::open(path)?;
+        map.check()?;
+        sources.extend(map.blocks()?.into_iter().map(|block| Source::File(map.block_folder(block))));
+        whole.push(map);
+    }
+    let job = Job { writes: true, ..Job::new("ndt merge", &sources, args.work.batch) };
+    let params = args.cells.params();
+    job.begin(MergeBegin { minus: 0, params: CellsRecord { resolution: None, params } }, printer)?;
+    job.run(&Merge { args, whole }, printer).map(Some)
+}
+
+impl Command for Merge<'_> {
+    type Lane = ();
+    type Row = MergeRow;
+    type Totals = GridTotals;
+    const INPUT: &'static str = "block";
+    const ON_DEVICE: bool = false;
+
+    fn lane(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
+        let (folder, block) = source.path().and_then(BlockMap::of_folder).expect("checked before");
+        let map = BlockMap::open(folder)?;
+        map.check()?;
+        let (report, ms) = timed(|| merge_block(&map, block, &self.args.memory.limits()))?;
+        let NdtReport { points, cells, voxels, .. } = report;
+        let of = MergeRow { points, cells, minus: false, voxels: Some(voxels), moments: None };
+        Ok(Frame { write_ms: Some(ms), ..Frame::read(index, source.name(), 0.0, vec![], of) })
+    }
+
+    fn add(&self, totals: &mut GridTotals, frame: &mut Frame<MergeRow>) -> Result<(), Failure> {
+        totals.points += frame.of.points as usize;
+        totals.voxels += frame.of.voxels.unwrap_or_default();
+        *totals.blocks.get_or_insert(0) += 1;
+        Ok(())
+    }
+
+    fn cells(&self, frame: &Frame<MergeRow>) -> Vec<Cell> {
+        vec![("points", grouped(frame.of.points as usize)), ("cells", grouped(frame.of.cells))]
+    }
+
+    fn finish(&self, totals: &mut GridTotals, _: Vec<()>, _: Counts) -> Result<bool, Failure> {
+        for map in &self.whole {
+            totals.resolution = map.settings().resolution;
+            map.finish()?;
+        }
+        Ok(true)
+    }
+
+    fn lines(&self, summary: &Summary<GridTotals>) -> Vec<String> {
+        let GridTotals { points, voxels, .. } = summary.of;
+        vec![format!(
+            "{}, {} points, {} voxels",
+            counted(summary.counts.done, "block"),
+            grouped(points),
+            grouped(voxels)
+        )]
+    }
+}

@@ -1,0 +1,137 @@
+//! `localize`: scans in a map with a start, with a region, in another map, and scans that cannot be used.
+
+use crate::{Run, counts, names, run};
+use pointmill::{Points, Pose};
+use pointmill_io::{NamedPoints, PoseFormat, PoseOptions, Poses, read_poses, write_bin, write_ply, write_poses};
+use pointmill_synth::{Drive, DriveParams, Scene};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+fn truth(drive: &Drive, i: usize) -> Pose {
+    Pose::from_matrix(&drive.world_from_sensor(i)).unwrap()
+}
+
+/// Writes a map of the even sweeps as `map/`, and the odd ones as scans in `d/`.
+fn write_drive(at: &Path, map: &str, scans: &str, scene: Scene) -> Drive {
+    let params = DriveParams { beams: 32, azimuth_steps: 500, seed: 3, scene, sweeps: 12, ..DriveParams::default() };
+    let drive = Drive::new(params);
+    for folder in [map, scans] {
+        fs::create_dir(at.join(folder)).unwrap();
+    }
+    for i in 0..12 {
+        let (sweep, pose) = (drive.sweep(i), truth(&drive, i));
+        if i % 2 == 1 {
+            let rows: Vec<f32> = (0..sweep.len()).flat_map(|k| sweep.points().row(k)[..4].to_vec()).collect();
+            write_bin(&at.join(format!("{scans}/{i:02}.bin")), Points::new(&rows, 4).unwrap()).unwrap();
+            continue;
+        }
+        let world: Vec<f32> = (0..sweep.len())
+            .flat_map(|k| {
+                let row = sweep.points().row(k);
+                pose.apply([row[0], row[1], row[2]].map(f64::from)).map(|x| x as f32)
+            })
+            .collect();
+        let points = Points::new(&world, 3).unwrap();
+        write_ply(&at.join(format!("{map}/{i:02}.ply")), &NamedPoints::new(points, &["x", "y", "z"])).unwrap();
+    }
+    drive
+}
+
+fn statuses(told: &Run) -> Vec<Value> {
+    told.data("frame").iter().map(|frame| frame["status"].clone()).collect()
+}
+
+fn write_pose(path: &Path, pose: Pose) {
+    write_poses(path, &Poses { poses: vec![pose], times: None }, PoseFormat::Kitti).unwrap();
+}
+
+#[test]
+fn scans_get_their_poses_in_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = write_drive(at, "map", "d", Scene::Loop);
+    run(at, "ndt build map --out map.npz").expect(0);
+    write_pose(&at.join("start.txt"), truth(&drive, 1) * Pose::from_translation([0.8, -0.5, 0.0]));
+
+    let told = run(at, "localize --map map.npz d --start start.txt --out poses.txt --json").expect(0);
+    assert_eq!(counts(&told), [6, 6, 0, 0]);
+    assert_eq!(statuses(&told), ["tracked"; 6]);
+    let read = PoseOptions { format: Some(PoseFormat::Kitti), ..Default::default() };
+    let poses = read_poses(at.join("poses.txt"), &read).unwrap().poses;
+    assert_eq!(poses.len(), 6);
+    for (k, (pose, frame)) in poses.iter().zip(told.data("frame")).enumerate() {
+        let off = truth(&drive, 2 * k + 1).inverse().compose(pose).translation();
+        assert!(off.iter().all(|x| x.abs() < 0.1), "{k}: {off:?}");
+        let rows: Vec<f64> = serde_json::from_value(frame["map_from_sensor"].clone()).unwrap();
+        assert_eq!(pose.matrix().as_flattened(), rows);
+        assert_eq!((&frame["rejection"], &frame["index"], &frame["candidates"]), (&Value::Null, &json!(k), &json!([])));
+        assert!(frame["evidence"]["explained"].as_f64().unwrap() > 0.8 && frame["covariance"][0][0].is_number());
+    }
+    let summary = told.data("summary").remove(0);
+    assert_eq!(summary["statuses"], json!({ "tracked": 6, "found": 0, "rejected": 0, "lost": 0 }));
+    // The same bytes again, from the clouds of the map.
+    let sha256 = |told: &Run| told.data("summary")[0]["poses_sha256"].clone();
+    let again = run(at, "localize --map map d --start start.txt --out again.txt --json").expect(0);
+    assert_eq!(sha256(&again), sha256(&told));
+
+    // Without a start, and for people.
+    let [x, y, _] = truth(&drive, 1).translation();
+    let region = format!("{},{},{},{}", x - 4.0, y - 3.0, x + 2.0, y + 5.0);
+    let told = run(at, &format!("localize --map map.npz d/01.bin d/03.bin --region {region} --out p.txt"));
+    let told = told.expect(0);
+    for part in ["1 tracked, 1 found", "poses: p.txt", "sha256: "] {
+        assert!(told.out.contains(part), "{part}: {}", told.out);
+    }
+    assert!(
+        read_poses(at.join("p.txt"), &read).unwrap().poses[0]
+            .inverse()
+            .compose(&poses[0])
+            .translation()
+            .iter()
+            .all(|x| x.abs() < 0.02)
+    );
+}
+
+#[test]
+fn what_is_no_fix_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = write_drive(at, "map", "d", Scene::Loop);
+    run(at, "ndt build map --out map.npz").expect(0);
+    write_pose(&at.join("start.txt"), truth(&drive, 1));
+    write_pose(&at.join("far.txt"), truth(&drive, 1) * Pose::from_translation([400.0, 0.0, 0.0]));
+    // A scan that cannot be read in between, and one without points.
+    fs::write(at.join("d/04.bin"), [0; 7]).unwrap();
+    fs::write(at.join("d/06.bin"), [0; 0]).unwrap();
+    let told = run(at, "localize --map map.npz d --start start.txt --out poses.txt --json").expect(3);
+    assert_eq!(counts(&told), [8, 7, 0, 1]);
+    let wanted = ["tracked", "tracked", "tracked", "rejected", "tracked", "tracked", "tracked"];
+    assert_eq!(statuses(&told), wanted);
+    let empty = &told.data("frame")[3];
+    assert_eq!((&empty["rejection"], &empty["points"]), (&json!("too-few-points"), &json!(0)));
+    assert_eq!(fs::read_to_string(at.join("poses.txt")).unwrap().lines().count(), 8);
+
+    let told = run(at, "localize --map map.npz d/01.bin --start far.txt --json").expect(6);
+    assert_eq!(told.data("frame")[0]["rejection"], "outside-map");
+    assert!(told.err.contains("no fix: 1 of 1 scan(s)"), "{}", told.err);
+    // The map of another place.
+    write_drive(at, "other", "e", Scene::Tunnel);
+    let told = run(at, "localize --map other d/01.bin --region -5,-5,5,5 --json").expect(6);
+    assert_eq!(statuses(&told), ["lost"]);
+    for (args, wanted) in [
+        ("localize d", "--map"),
+        ("localize --map map.npz", "SCAN"),
+        ("localize --map map.npz d --start d/01.bin", "--start: "),
+        ("localize --map map.npz d --start no.txt", "--start: "),
+        ("localize --map map.npz d --start start.txt --region 0,0,1,1", "cannot be used with"),
+        ("localize --map map.npz d --region 0,0,1", "expected 4 numbers separated by commas"),
+        ("localize --map map.npz d --region 2,0,1,1", "region: expected finite metres"),
+        ("localize --map map.npz d --yaw-range 9,1", "yaw_range: expected two ascending angles"),
+        ("localize --map map.npz d --out poses.ply", "--out poses.ply: expected a file name ending in .txt"),
+    ] {
+        let told = run(at, args).expect(2);
+        assert!(told.err.contains(wanted), "{args}: {}", told.err);
+    }
+    assert!(names(at).iter().all(|name| name != "poses.ply"));
+}

@@ -1,0 +1,110 @@
+//! The part of a map by blocks that is near some places.
+
+use super::folder::{BlockMap, names};
+use super::{block_name, block_of};
+use crate::error::{Detail, IoError};
+use crate::limits::Limits;
+use crate::map::read_ndt_map_within;
+use pointmill_core::ndt::{NdtCells, NdtLattice};
+
+/// Bytes that a cell takes in memory, its place in the order included.
+const CELL: u64 = 224;
+
+impl BlockMap {
+    /// The merged blocks that have a point within `reach` metres of a centre along x and y, by (y, x).
+    ///
+    /// A scan whose points are within `r` metres of its sensor meets no other blocks at a pose, if `reach` is `r` and two edges of a cell: points
+    /// are scored against cells whose mean is within an edge.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn near(&self, centres: &[[f64; 2]], reach: f64) -> Result<Vec<[i32; 2]>, IoError> {
+        let edge = self.settings().block();
+        let is_near = |block: [i32; 2]| {
+            centres.iter().any(|centre| {
+                (0..2).all(|axis| {
+                    let (low, at) = (f64::from(block[axis]) * edge, centre[axis]);
+                    low <= at + reach && at - reach <= low + edge
+                })
+            })
+        };
+        let mut blocks: Vec<_> = names(self.folder(), ".npz")?
+            .iter()
+            .filter_map(|name| block_of(name))
+            .filter(|block| is_near(*block))
+            .collect();
+        blocks.sort_unstable_by_key(|[x, y]| [*y, *x]);
+        Ok(blocks)
+    }
+
+    /// The cells of merged blocks as one map, with the sum of their reports. Of all blocks these are the cells of one map of all inputs.
+    ///
+    /// # Limits
+    /// [`Limits::max_memory`] holds for all blocks together.
+    ///
+    /// # Errors
+    /// As [`read_ndt_map`](crate::read_ndt_map); a block of another lattice, or with a cell of another block.
+    pub fn read(&self, blocks: &[[i32; 2]], limits: &Limits) -> Result<(NdtCells, NdtLattice), IoError> {
+        let (lattice, edge) = (self.lattice(), self.settings().cells as i32);
+        let mut parts = Vec::new();
+        let mut taken = 0;
+        for &block in blocks {
+            let path = self.merged(block, "npz");
+            let limits =
+                Limits { max_memory: limits.max_memory.map(|most| most.saturating_sub(taken)), ..limits.clone() };
+            let (cells, found) = read_ndt_map_within(&path, &limits)?;
+            let wrong = |field: &str, wanted: String, found: String| {
+                Err(IoError::BadValue(Detail::new(&path, field, wanted, found)))
+            };
+            if found != lattice {
+                return wrong("resolution", lattice.unit().to_string(), found.unit().to_string());
+            }
+            if let Some(cell) = cells.coords.iter().find(|cell| [0, 1].map(|i| cell[i].div_euclid(edge)) != block) {
+                return wrong("coords", format!("cells of the block {}", block_name(block)), format!("{cell:?}"));
+            }
+            taken += CELL * cells.len() as u64;
+            parts.push(cells);
+        }
+        Ok((union(parts), lattice))
+    }
+}
+
+/// The cells of maps that have none in common, as one map.
+fn union(parts: Vec<NdtCells>) -> NdtCells {
+    let mut all = NdtCells::default();
+    for part in parts {
+        all.coords.extend(part.coords);
+        all.counts.extend(part.counts);
+        all.mean_local.extend(part.mean_local);
+        all.mean.extend(part.mean);
+        all.covariance.extend(part.covariance);
+        all.inverse.extend(part.inverse);
+        all.eigenvalues.extend(part.eigenvalues);
+        all.normal.extend(part.normal);
+        let (sum, part) = (&mut all.report, part.report);
+        sum.points += part.points;
+        sum.non_finite += part.non_finite;
+        sum.cells += part.cells;
+        sum.sparse += part.sparse;
+        sum.degenerate += part.degenerate;
+        sum.voxels += part.voxels;
+        sum.clamped += part.clamped;
+    }
+    let mut order: Vec<usize> = (0..all.coords.len()).collect();
+    order.sort_unstable_by_key(|&i| {
+        let [x, y, z] = all.coords[i];
+        [z, y, x]
+    });
+    fn sorted<T: Copy>(values: &mut Vec<T>, order: &[usize]) {
+        *values = order.iter().map(|&i| values[i]).collect();
+    }
+    sorted(&mut all.coords, &order);
+    sorted(&mut all.counts, &order);
+    sorted(&mut all.mean_local, &order);
+    sorted(&mut all.mean, &order);
+    sorted(&mut all.covariance, &order);
+    sorted(&mut all.inverse, &order);
+    sorted(&mut all.eigenvalues, &order);
+    sorted(&mut all.normal, &order);
+    all
+}

@@ -1,0 +1,112 @@
+//! What all workers on a map by blocks agree on.
+
+use crate::error::{Detail, IoError};
+use crate::json_line::json_line;
+use pointmill_core::ndt::{Covariance, NdtLattice};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// The format of a folder, and the version of the program: workers of another version are refused.
+const FORMAT: &str = "pointmill.ndt.blocks.1";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The cells and the blocks of a map, and how sums become cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockSettings {
+    /// Edge of a cell in metres, as the lattice has it.
+    pub resolution: f64,
+    /// Edge of a block in cells.
+    pub cells: u32,
+    /// The definition of a cell's covariance.
+    pub covariance: Covariance,
+    /// Fewest points of a cell.
+    pub min_points: u32,
+    /// Least ratio of an eigenvalue to the largest of its cell.
+    pub eigen_ratio: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    format: String,
+    pointmill: String,
+    #[serde(flatten)]
+    settings: BlockSettings,
+}
+
+impl BlockSettings {
+    /// The settings of cells of `resolution` metres and blocks of about `block` metres: the nearest whole number of cells, at least one.
+    ///
+    /// ```
+    /// use pointmill_core::ndt::Covariance;
+    /// use pointmill_io::BlockSettings;
+    /// let settings = BlockSettings::new(0.3, 128.0, Covariance::Autoware, 6, 0.01)?;
+    /// assert_eq!(settings.cells, 427);
+    /// # Ok::<(), pointmill_io::IoError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A resolution that makes no lattice; a block that is not finite and positive.
+    pub fn new(
+        resolution: f64,
+        block: f64,
+        covariance: Covariance,
+        min_points: u32,
+        eigen_ratio: f64,
+    ) -> Result<Self, IoError> {
+        let wrong = |field: &str, wanted: &str, found: f64| {
+            IoError::InvalidArgument(Detail::new("map.json", field, wanted, format!("{found:?}")))
+        };
+        let refused = |_| wrong("resolution", "a finite size > 0 m whose reciprocal is a normal f32", resolution);
+        let resolution = NdtLattice::new(resolution).map_err(refused)?.unit();
+        if !(block.is_finite() && block > 0.0) {
+            return Err(wrong("block", "a finite length > 0 m", block));
+        }
+        // As many as the lattice has along an axis are one block.
+        let cells = (block / resolution).round().clamp(1.0, f64::from(1 << 21)) as u32;
+        Ok(Self { resolution, cells, covariance, min_points, eigen_ratio })
+    }
+
+    /// Edge of a block in metres.
+    pub fn block(&self) -> f64 {
+        f64::from(self.cells) * self.resolution
+    }
+
+    /// The bytes of the file.
+    pub(super) fn to_bytes(&self) -> std::io::Result<Vec<u8>> {
+        json_line(&File { format: FORMAT.into(), pointmill: VERSION.into(), settings: self.clone() })
+    }
+
+    /// The settings of a file, of any version of the program.
+    pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, IoError> {
+        let wrong = |field: &str, wanted: &str, found: String| Detail::new(path, field, wanted, found);
+        let file: File = serde_json::from_slice(bytes)
+            .map_err(|e| IoError::BadHeader(wrong("settings", "those of a map by blocks", e.to_string())))?;
+        if file.format != FORMAT {
+            return Err(IoError::UnsupportedFormat(wrong("format", FORMAT, file.format)));
+        }
+        let settings = file.settings;
+        if NdtLattice::new(settings.resolution).is_err() || settings.cells == 0 {
+            let found = format!("{} m, {} cells", settings.resolution, settings.cells);
+            return Err(IoError::BadValue(wrong("resolution, cells", "a lattice and blocks of its cells", found)));
+        }
+        Ok(settings)
+    }
+
+    /// Refuses a folder of other settings, and one of another version.
+    pub(super) fn check(&self, path: &Path, found: &[u8]) -> Result<(), IoError> {
+        let wanted = self.to_bytes().map_err(IoError::io(path, "compare"))?;
+        if wanted == found {
+            return Ok(());
+        }
+        let fields = |bytes: &[u8]| serde_json::from_slice::<Map<String, Value>>(bytes).unwrap_or_default();
+        let (wanted, found) = (fields(&wanted), fields(found));
+        let other = wanted.iter().find(|(key, value)| found.get(*key) != Some(value));
+        let (field, wanted, found) = match other {
+            Some((key, value)) => (&**key, value.to_string(), found.get(key).unwrap_or(&Value::Null).to_string()),
+            None => ("settings", "those of this run".into(), "others".into()),
+        };
+        Err(IoError::InvalidArgument(Detail::new(path, field, wanted, found)))
+    }
+}

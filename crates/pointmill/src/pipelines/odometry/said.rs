@@ -1,0 +1,59 @@
+//! What the pairs at a pose say of the next one.
+
+use pointmill_core::icp::pairs::{HEAD, Linearization, STEP_TERMS};
+use pointmill_core::icp::pose::{is_observable, step_hessian};
+use pointmill_core::linear::{Square, eigen};
+use pointmill_core::odometry::pairs::motion_of;
+use pointmill_core::rigid::dot;
+
+/// A direction turns the points about the sensor if the square of how far it takes the sensor is less, of a unit.
+const STANDING: f64 = 0.01;
+
+/// Sums over pairs, and the directions that belong to them.
+pub(super) struct Said {
+    pub(super) at: Linearization,
+    pub(super) terms: [f64; STEP_TERMS],
+    pub(super) values: [f64; 6],
+    pub(super) directions: Square<6>,
+}
+
+impl Said {
+    pub(super) fn new(at: Linearization, terms: [f64; STEP_TERMS]) -> Self {
+        let (values, directions) = eigen(&step_hessian(&terms));
+        Self { at, terms, values, directions }
+    }
+
+    pub(super) const fn weight(&self) -> f64 {
+        self.terms[3]
+    }
+
+    /// Whether the pairs say anything of direction `k`.
+    pub(super) fn says(&self, k: usize) -> bool {
+        is_observable(&self.values, k)
+    }
+
+    /// The step of Gauss and Newton in metres, without its part along the directions that are held.
+    pub(super) fn step(&self, held: &[[f64; 6]]) -> [f64; 6] {
+        let mut x = [0.0; 6];
+        for k in (0..6).filter(|k| self.says(*k)) {
+            let slope: f64 = (0..6).map(|i| self.directions[k][i] * self.terms[HEAD + 21 + i]).sum();
+            (0..6).for_each(|i| x[i] -= slope / self.values[k] * self.directions[k][i]);
+        }
+        // A sensor keeps its speed better than its turn: what is held is how far the direction takes the sensor, if it does.
+        let arm = self.at.arm(self.at.pose.translation);
+        for direction in held {
+            let taken = motion_of(direction, arm);
+            let square = dot(taken, taken);
+            let along = match square > STANDING {
+                true => dot(motion_of(&x, arm), taken) / square,
+                false => product(&x, direction),
+            };
+            (0..6).for_each(|i| x[i] -= along * direction[i]);
+        }
+        x
+    }
+}
+
+pub(super) fn product(a: &[f64; 6], b: &[f64; 6]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
