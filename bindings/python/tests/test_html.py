@@ -38,7 +38,7 @@ def test_arrays_are_shown_by_type_and_shape():
 
 def test_arrays_of_other_libraries():
     found = cells(shown(pointmill.voxelize(Foreign(cloud()), **GRID)))
-    assert re.fullmatch(r"\[\d+, 3\]", found["coords"])
+    assert "Foreign" in found["coords"] and found["num_voxels"].isdigit()
     torch = torch_or_none()
     if torch is not None:
         assert "torch.int32" in cells(shown(pointmill.voxelize(torch.from_numpy(cloud()), **GRID)))["coords"]
@@ -63,23 +63,23 @@ def test_trajectories_and_maps_have_a_plot():
     assert "0 to 4.9<" in shown(pointmill.evaluate(estimate, truth))
     odometry = pointmill.Odometry(voxel_size=0.5, min_range=0.1)
     assert "<svg" not in shown(odometry)
-    step = odometry.push(cloud(4000)[:, :3])
+    step = odometry.push(cloud(4000))
     assert cells(shown(step))["index"] == "0"
     assert shown(odometry).count("h0") > 10
-    grid = pointmill.ndt.Grid(cloud(4000)[:, :3].astype(np.float64), resolution=2.0)
+    grid = pointmill.ndt.Grid(cloud(4000), resolution=2.0)
     html = shown(grid)
     assert set(cells(html)) == {"resolution", "report"} and html.count("h0") > 10
     assert "4000" in shown(grid.report)
 
 
 def test_scans_are_escaped(tmp_path):
-    path = tmp_path / "a.npz"
-    pointmill.write(path, cloud(), names=["x", "y", "z", "</script><img src=x onerror=alert(1)>"])
+    path = tmp_path / "a.ply"
+    pointmill.write(path, cloud(), names=["x", "y", "z", "</script><img/src=x/onerror=alert(1)>"])
     html = shown(pointmill.read(path))
     assert "<img" not in html and "&lt;img" in html
 
 
-@pytest.mark.parametrize("points", [np.zeros((0, 3)), np.full((3, 3), np.nan), np.zeros((1, 3)), np.full((2, 3), 1e300)])
+@pytest.mark.parametrize("points", [np.zeros((0, 3)), np.full((3, 3), np.nan), np.zeros((1, 3)), np.full((2, 3), 3e38)])
 def test_odd_clouds_are_shown(tmp_path, points):
     path = tmp_path / "a.npz"
     pointmill.write(path, points.astype(np.float32))

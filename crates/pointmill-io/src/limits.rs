@@ -72,7 +72,8 @@ pub(crate) struct Bounds {
     pub(crate) scan: Option<usize>,
     /// The topic of a bag.
     pub(crate) topic: Option<String>,
-    /// The part of the plane that is wanted; readers may leave out what is outside.
+    /// The part of the plane that is wanted; readers may leave out what is outside. Of COPC only what lies there is unpacked.
+    #[cfg_attr(not(feature = "laz"), expect(dead_code))]
     pub(crate) area: Option<[f64; 4]>,
     /// Whether the whole records of a damaged file are read.
     pub(crate) salvage: bool,

@@ -19,7 +19,8 @@ def _repr_html_(self: Any) -> str:
     fields = {name: getattr(self, name) for name in names}
     rows = "".join(f"<tr><th>{name}</th><td>{text(value)}</td></tr>" for name, value in fields.items() if not callable(value))
     plot = PLOTS.get(type(self))
-    return f"<div>{escape(repr(self))}</div><table>{rows}</table>{plot(self) if plot else ''}"
+    title = type(self).__name__ if rows else repr(self)
+    return f"<div>{escape(title)}</div><table>{rows}</table>{plot(self) if plot else ''}"
 
 
 def text(value: Any) -> str:

@@ -9,7 +9,7 @@ use crate::batch::prelude::*;
 use crate::flags::BatchArgs;
 use crate::outputs::has_extension;
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
-use pointmill::{Device, PointCloud, Points, Pose, Rows};
+use pointmill::{Device, PointCloud, Pose, Rows};
 use pointmill_io::{Times, escape};
 use pointmill_view::{DrivePage, require_memory};
 
@@ -84,10 +84,10 @@ impl Lane {
     }
 
     /// Keeps a sweep for the page, if there is to be one.
-    fn show(&mut self, name: &str, points: Points, intensity: Option<usize>) -> Result<(), Failure> {
+    fn show(&mut self, name: &str, cloud: &PointCloud, intensity: Option<usize>) -> Result<(), Failure> {
         let Some(page) = &mut self.page else { return Ok(()) };
-        require_memory(0, points.len())?;
-        page.push(&escape(name), points, intensity);
+        require_memory(0, cloud.len())?;
+        page.push(&escape(name), cloud, intensity);
         Ok(())
     }
 
@@ -131,7 +131,7 @@ impl Run<'_> {
         let (mut step, ms) = pushed.map_err(|e| Trouble::blame("ShapeMismatch", e, &name))?;
         step.world_from_sensor = global(&step.world_from_sensor, self.inputs.origin());
         let (seconds, moved) = lane.track.push(&step);
-        lane.show(&name, cloud.points(), scan.intensity())?;
+        lane.show(&name, cloud, scan.intensity())?;
         match step.status {
             SweepStatus::TooFewPoints => warnings.push("too few points; the pose is the prediction".into()),
             SweepStatus::Lost => {
@@ -173,7 +173,7 @@ impl Command for Run<'_> {
             let mut step = lane.odometry.push(Rows::from(&nothing), None)?;
             step.world_from_sensor = global(&step.world_from_sensor, self.inputs.origin());
             lane.track.push(&step);
-            lane.show(&source.name(), nothing.points(), None)?;
+            lane.show(&source.name(), &nothing, None)?;
         }
         done
     }

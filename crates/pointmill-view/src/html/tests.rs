@@ -1,7 +1,7 @@
 use super::*;
 use crate::{DrivePage, IcpLook, NdtEllipsoids, icp_page};
 use miniz_oxide::inflate::decompress_to_vec_zlib;
-use pointmill_core::{Points, Pose};
+use pointmill_core::{PointCloud, Pose};
 use serde_json::Value;
 
 /// The text of an element of a page.
@@ -85,7 +85,7 @@ fn a_drive_is_small_and_has_the_same_bytes() {
         let mut drive = DrivePage::new(sweeps);
         let sweep = pointmill_synth::Drive::new(pointmill_synth::DriveParams::default()).sweep(0);
         for k in 0..sweeps {
-            drive.push(&format!("{k:06}.bin"), sweep.points(), Some(3));
+            drive.push(&format!("{k:06}.bin"), &sweep, Some(3));
         }
         let map: Vec<[f64; 3]> = sweep.points().iter_xyz().map(|p| p.map(f64::from)).collect();
         let poses: Vec<Pose> = (0..sweeps).map(|k| Pose::from_translation([k as f64, 0.0, 0.0])).collect();
@@ -116,7 +116,7 @@ fn odd_scenes_have_pages() {
     icp_page("", &far, &[], &[]).encode();
     DrivePage::new(0).finish("", &[], &[]).encode();
     let mut drive = DrivePage::new(usize::MAX);
-    drive.push("", Points::new(&[], 3).unwrap(), Some(70));
+    drive.push("", &PointCloud::new(vec![], 3).unwrap(), Some(70));
     drive.finish("", &far, &[Pose::IDENTITY; 2]).encode();
 }
 

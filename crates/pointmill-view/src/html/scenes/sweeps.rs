@@ -2,7 +2,7 @@
 
 use crate::drive::WAY;
 use crate::html::{Layer, Page, Paint};
-use pointmill_core::{Aabb, Points, Pose};
+use pointmill_core::{Aabb, PointCloud, Points, Pose};
 
 type V3 = [f64; 3];
 
@@ -20,10 +20,10 @@ const SENSOR_COLOUR: [u8; 3] = [255, 110, 104];
 /// sweeps in the frame of the sensor. **Order and determinism, limits.** As [`Page`] and [`Layer`].
 ///
 /// ```
-/// use pointmill_core::{Points, Pose};
+/// use pointmill_core::{PointCloud, Pose};
 /// use pointmill_view::DrivePage;
 /// let mut drive = DrivePage::new(1);
-/// drive.push("000000.bin", Points::new(&[5.0, 1.0, -1.7, 0.5], 4)?, Some(3));
+/// drive.push("000000.bin", &PointCloud::new(vec![5.0, 1.0, -1.7, 0.5], 4)?, Some(3));
 /// let page = drive.finish("1 sweep", &[[5.0, 1.0, -1.7]], &[Pose::IDENTITY]);
 /// assert_eq!(page.frames(), 1);
 /// # Ok::<(), pointmill_core::CloudError>(())
@@ -43,9 +43,9 @@ impl DrivePage {
     }
 
     /// Adds the next sweep, with a column of values such as the intensity. A sweep that could not be used has no points.
-    pub fn push(&mut self, label: &str, points: Points, values: Option<usize>) {
+    pub fn push(&mut self, label: &str, cloud: &PointCloud, values: Option<usize>) {
         let frame = self.page.frame(label);
-        self.sweeps.push(thinned("sweeps", points, values, self.most).at(frame));
+        self.sweeps.push(thinned("sweeps", cloud.points(), cloud.origin(), values, self.most).at(frame));
     }
 
     /// The page with the points of the map and the pose of each sweep.
@@ -97,13 +97,13 @@ impl VoxelPage {
             (0..input.len()).filter(|&i| range.contains(input.xyz(i))).flat_map(|i| input.row(i)).copied().collect();
         let column = |points: Points| (points.columns() > 3).then_some(3);
         let inside = Points::new(&inside, input.columns()).unwrap_or(input);
-        let points = thinned("points", inside, column(inside), most(MOST_POINTS)).hidden().at(frame);
+        let points = thinned("points", inside, [0.0; 3], column(inside), most(MOST_POINTS)).hidden().at(frame);
         // A little smaller than the voxel, so that neighbours show as two.
         let middle = |p: f64, k: usize| {
             let (low, size) = (f64::from(range.min[k]), f64::from(voxel_size[k]));
             low + (libm::floor((p - low) / size) + 0.5) * size
         };
-        let (rows, values) = kept(means, column(means), most(MOST_VOXELS));
+        let (rows, values) = kept(means, [0.0; 3], column(means), most(MOST_VOXELS));
         let centres: Vec<V3> = rows.iter().map(|p| [0, 1, 2].map(|k| middle(p[k], k))).collect();
         let voxels = Layer::voxels("voxels", &centres, voxel_size.map(|v| 0.92 * v)).at(frame);
         self.page.push(values.iter().fold(voxels, |layer, values| layer.values(values)));
@@ -116,16 +116,20 @@ impl VoxelPage {
     }
 }
 
-/// Points with the values of a column, at most so many.
-fn thinned(name: &str, points: Points, values: Option<usize>, most: usize) -> Layer {
-    let (xyz, values) = kept(points, values, most);
+/// Points about an origin with the values of a column, at most so many.
+fn thinned(name: &str, points: Points, origin: V3, values: Option<usize>, most: usize) -> Layer {
+    let (xyz, values) = kept(points, origin, values, most);
     values.iter().fold(Layer::points(name, &xyz), |layer, values| layer.values(values))
 }
 
 /// Every so many of the points, so that at most `most` are left, with their values.
-fn kept(points: Points, values: Option<usize>, most: usize) -> (Vec<V3>, Option<Vec<f32>>) {
+fn kept(points: Points, origin: V3, values: Option<usize>, most: usize) -> (Vec<V3>, Option<Vec<f32>>) {
     let every = points.len().div_ceil(most).max(1);
     let rows = || (0..points.len()).step_by(every);
     let of = |column: usize| rows().map(|i| points.row(i).get(column).copied().unwrap_or(f32::NAN)).collect();
-    (rows().map(|i| points.xyz(i).map(f64::from)).collect(), values.map(of))
+    let place = |i| {
+        let p = points.xyz(i);
+        [0, 1, 2].map(|k| origin[k] + f64::from(p[k]))
+    };
+    (rows().map(place).collect(), values.map(of))
 }
