@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::outputs::require_folder_of;
 use pointmill_io::write_whole;
-use pointmill_view::{ViewError, require_memory};
+use pointmill_view::{Page, ViewError, require_memory};
 use std::io::Write;
 use std::path::Path;
 
@@ -25,6 +25,11 @@ pub fn require_one(flag: &str, path: Option<&Path>, input: &str) -> Result<(), F
         let path = path.display();
         Err(Failure::Usage(format!("{flag} {path}: expected one {input}, got a folder or a pattern")))
     })
+}
+
+/// Encodes a page and writes it, whole or not at all.
+pub fn save_page(path: &Path, page: &Page) -> Result<(), Failure> {
+    save(path, 1, || Ok(page.encode()))
 }
 
 /// Encodes a picture of so many frames and writes it, whole or not at all.

@@ -143,6 +143,14 @@ impl Scan {
         times::find(&self.fields, self.cloud.data(), self.exact_times.as_ref())
     }
 
+    /// The column of the intensity of the points; `None` where no column has such a name.
+    ///
+    /// Names are `intensity`, `reflectance`, `reflectivity` and `remission`, whatever the case of their letters. The first such column counts.
+    pub fn intensity(&self) -> Option<usize> {
+        const NAMES: [&str; 4] = ["intensity", "reflectance", "reflectivity", "remission"];
+        self.fields.iter().position(|field| NAMES.iter().any(|name| field.name.eq_ignore_ascii_case(name)))
+    }
+
     /// Whether the coordinates are `f64`, in the file or in [`Scan::xyz_f64`].
     pub fn is_f64(&self) -> bool {
         self.xyz_f64.is_some() || self.fields[..3].iter().any(|field| field.dtype == Dtype::F64)

@@ -100,8 +100,8 @@ fn edge(image: &mut Image, view: &View, a: V3, b: V3, pen: Pen) -> u64 {
 /// A box as its centre and the vectors from there to the middles of its front, left and upper face.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Solid {
-    centre: V3,
-    axes: [V3; 3],
+    pub(crate) centre: V3,
+    pub(crate) axes: [V3; 3],
 }
 
 impl Solid {

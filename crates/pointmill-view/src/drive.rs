@@ -22,11 +22,11 @@ const FINE: u32 = 2;
 const STRAYS: f64 = 0.01;
 /// Metres around everything.
 const AIR: f64 = 2.0;
-const WAY: [u8; 3] = [255, 255, 255];
-const TRUTH: [u8; 3] = [150, 165, 190];
-const ESTIMATE: [u8; 3] = [255, 196, 92];
+pub(crate) const WAY: [u8; 3] = [255, 255, 255];
+pub(crate) const TRUTH: [u8; 3] = [150, 165, 190];
+pub(crate) const ESTIMATE: [u8; 3] = [255, 196, 92];
 /// The most poses of a plot; of more every so many are drawn.
-const MOST: usize = 2000;
+pub(crate) const MOST: usize = 2000;
 
 /// A picture of 1600 x 900 pixels: a map seen from above, coloured by height, and over it the way of the sensor.
 ///

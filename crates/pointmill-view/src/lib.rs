@@ -3,7 +3,10 @@
 //! A picture is an [`Image`] in memory, drawn by the CPU: the same input gives the same bytes, on a laptop and on a server without a
 //! screen. [`draw_points`], [`draw_cubes`] and [`draw_boxes`] draw clouds, voxels and oriented boxes through a [`Camera`];
 //! [`voxelization_picture`] puts input and voxel means side by side, and [`roi_picture`] shows the voxels of boxes; [`icp_animation`] and [`icp_plot`] show a cloud on its way
-//! onto another, and what that took; [`drive_picture`] and [`trajectory_plot`] show ways of a sensor; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
+//! onto another, and what that took; [`drive_picture`] and [`trajectory_plot`] show trajectories of a sensor; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
+//!
+//! A [`Page`] is the same as one HTML file that draws itself in a browser: [`icp_page`], [`ndt_map_page`], [`ndt_alignment_page`], [`roi_page`], [`trajectory_page`], [`DrivePage`] and
+//! [`VoxelPage`] make the pages of the operators, and [`Layer`] makes others.
 //!
 //! ```
 //! use pointmill_core::{Aabb, Points};
@@ -27,6 +30,7 @@ mod drive;
 mod error;
 mod file;
 mod gif;
+mod html;
 mod icp;
 mod image;
 mod legend;
@@ -48,6 +52,9 @@ pub use crate::draw::{draw_cubes, draw_points};
 pub use crate::drive::{drive_picture, trajectory_plot};
 pub use crate::error::{MAX_SIDE, ViewError};
 pub use crate::gif::Gif;
+pub use crate::html::{
+    DrivePage, Layer, Page, Paint, VoxelPage, icp_page, ndt_alignment_page, ndt_map_page, roi_page, trajectory_page,
+};
 #[cfg(feature = "rerun")]
 pub use crate::icp::write_icp_recording;
 pub use crate::icp::{IcpLook, IcpSeries, icp_animation, icp_picture, icp_plot};

@@ -13,7 +13,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from . import ndt
+from . import _html, ndt  # noqa: F401: notebooks find `_repr_html_` of the results
 from ._pointmill import (
     BagClouds,
     DlpackArray,

@@ -5,12 +5,12 @@ use super::report;
 use crate::batch::prelude::*;
 use crate::flags::names;
 use crate::json::{self, Run};
-use crate::picture::save;
+use crate::picture::{save, save_page};
 use clap::Args;
 use pointmill::Pose;
 use pointmill::pipelines::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
 use pointmill_io::{Detail, IoError, PoseFormat, PoseOptions, escape, read_poses};
-use pointmill_view::trajectory_plot;
+use pointmill_view::{trajectory_page, trajectory_plot};
 use std::path::{Path, PathBuf};
 
 /// The name of the command.
@@ -35,8 +35,8 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "S", default_value_t = EvaluationParams::default().max_time_difference)]
     #[arg(allow_negative_numbers = true)]
     max_time_difference: f64,
-    /// Plot both ways from above, and the error of each position
-    #[arg(long, value_name = "OUT.svg|.png")]
+    /// Plot both trajectories from above, and the error of each position. .html shows them pose by pose
+    #[arg(long, value_name = "OUT.svg|.png|.html")]
     plot: Option<PathBuf>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Fail
     params.validate()?;
     let files = [args.estimate.as_path(), args.truth.as_path()];
     let plot = match args.plot.as_deref() {
-        Some(path) => Some((path, plan_file("--plot", path, &["svg", "png"], &files)?)),
+        Some(path) => Some((path, plan_file("--plot", path, &["svg", "png", "html"], &files)?)),
         None => None,
     };
     let run = || Run::new(COMMAND, None);
@@ -122,6 +122,9 @@ fn draw(
     let truth: Vec<_> = found.frames.iter().map(|frame| truth.poses()[frame.truth].translation()).collect();
     let errors: Vec<f64> = found.frames.iter().map(|frame| frame.translation).collect();
     let title = format!("{}: rmse {:.4} m over {:.1} m", escape(name), found.absolute.translation.rmse, found.length);
+    if extension == "html" {
+        return save_page(path, &trajectory_page(&title, &estimate, &truth, &errors));
+    }
     let plot = trajectory_plot(&title, &estimate, &truth, &errors);
     save(path, 1, || Ok(if extension == "svg" { plot.encode_svg().into_bytes() } else { plot.image().encode_png() }))
 }

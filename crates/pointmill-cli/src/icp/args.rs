@@ -50,8 +50,8 @@ pub(crate) struct IcpArgs {
     /// Write the source in the frame of the target: all points with all columns; normals (nx, ny, nz) are rotated too. Several sources: a folder, in which each source NAME.* gets a file NAME.ply
     #[arg(long, value_name = "ALIGNED.ply|.pcd|.npz|DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a picture of the source moving onto the target: .gif pose by pose, .png before and after, .rrd a recording for the viewer Rerun, which needs a build with `--features rerun`
-    #[arg(long, value_name = "OUT.gif|.png|.rrd")]
+    /// Write a picture of the source moving onto the target: .gif and .html pose by pose, .png before and after, .rrd a recording for the viewer Rerun, which needs a build with `--features rerun`
+    #[arg(long, value_name = "OUT.gif|.png|.html|.rrd")]
     pub(crate) visualize: Option<PathBuf>,
     /// Repeat the alignment with each search, and plot the time of each iteration and the distance of the pairs. Brute force runs on a part of large clouds and for few iterations, unless --search is brute
     #[arg(long, value_name = "OUT.svg|.png")]

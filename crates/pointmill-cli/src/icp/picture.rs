@@ -3,18 +3,19 @@
 use crate::failure::Failure;
 #[cfg(feature = "rerun")]
 use crate::interrupt::undivided;
-use crate::picture::save;
+use crate::picture::{save, save_page};
+use crate::text::grouped;
 use pointmill::icp::{Iteration, Registration};
 use pointmill_io::Scan;
-use pointmill_view::{IcpLook, icp_animation, icp_picture, require_memory};
+use pointmill_view::{IcpLook, icp_animation, icp_page, icp_picture, require_memory};
 use std::path::Path;
 
 /// The endings of pictures.
-pub(super) const EXTENSIONS: [&str; 3] = ["gif", "png", "rrd"];
+pub(super) const EXTENSIONS: [&str; 4] = ["gif", "png", "html", "rrd"];
 
 /// How to get what this build lacks.
 #[cfg(not(feature = "rerun"))]
-const WITHOUT: &str = "this build cannot write .rrd; expected .gif or .png, or a build with `--features rerun`";
+const WITHOUT: &str = "this build cannot write .rrd; expected .gif, .png or .html, or a build with `--features rerun`";
 
 /// Checks that this build can write a picture, before any work.
 pub(super) fn check(path: &Path, extension: &str) -> Result<(), Failure> {
@@ -34,7 +35,7 @@ pub(super) fn write(
     found: &Registration,
 ) -> Result<(), Failure> {
     let trace = &found.fit.trace;
-    let frames = if extension == "png" { 1 } else { trace.len() };
+    let frames = if matches!(extension, "png" | "html") { 1 } else { trace.len() };
     require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
     let (source, target) = (source.xyz(), target.xyz());
     let look = |at: &Iteration| IcpLook {
@@ -48,6 +49,10 @@ pub(super) fn write(
         "gif" => {
             let gif = icp_animation(&source, &target, &looks);
             save(path, gif.len(), || gif.encode())
+        }
+        "html" => {
+            let title = format!("{} points onto {}: {}", grouped(source.len()), grouped(target.len()), found.status);
+            save_page(path, &icp_page(&title, &source, &target, &looks))
         }
         #[cfg(feature = "rerun")]
         "rrd" => Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &looks))?),

@@ -86,8 +86,8 @@ pub(crate) struct BuildArgs {
     /// Write the moments for `ndt merge`. OUT.arrow: one file. A folder: one file NAME.arrow for each input NAME.*
     #[arg(long, value_name = "PATH")]
     pub(crate) moments: Option<PathBuf>,
-    /// Write a picture of the points with each cell as an ellipse. If each input has its own map, the picture shows the first
-    #[arg(long, value_name = "OUT.png")]
+    /// Write a picture of the points with each cell as an ellipse. If each input has its own map, the picture shows the first. .html has an ellipsoid for each cell
+    #[arg(long, value_name = "OUT.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
     #[command(flatten)]
@@ -161,7 +161,7 @@ pub(crate) struct ScoreArgs {
     #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", required = true, num_args = 1..)]
     pub(crate) pose: Vec<PathBuf>,
     /// Write a picture of the scan over the cells of the map, at the pose with the highest score
-    #[arg(help_heading = None::<&str>, long, value_name = "OUT.png")]
+    #[arg(help_heading = None::<&str>, long, value_name = "OUT.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
 }
 
@@ -182,7 +182,7 @@ pub(crate) struct AlignArgs {
     /// Stop, converged, when a step is shorter than this
     #[arg(help_heading = None::<&str>, long, value_name = "L", default_value_t = NdtAlignParams::default().epsilon, allow_negative_numbers = true)]
     pub(crate) epsilon: f64,
-    /// Write a picture of the scan over the cells of the map, before and after the alignment: .png side by side, .gif as two frames
-    #[arg(help_heading = None::<&str>, long, value_name = "OUT.png|.gif")]
+    /// Write a picture of the scan over the cells of the map, before and after the alignment: .png side by side, .gif and .html as two frames
+    #[arg(help_heading = None::<&str>, long, value_name = "OUT.png|.gif|.html")]
     pub(crate) visualize: Option<PathBuf>,
 }

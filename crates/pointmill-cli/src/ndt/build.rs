@@ -38,7 +38,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let poses = args.poses.as_deref().map(|path| InputPoses::read(path, &mut sources)).transpose()?;
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());
-    picture.map(|path| plan(path, &["png"])).transpose()?;
+    picture.map(|path| plan(path, &["png", "html"])).transpose()?;
     args.work.check_picture(picture.is_some())?;
     let device = device::open(device)?;
     let targets = if tiles { Targets::tiles } else { Targets::one }(out, moments, &sources)?;

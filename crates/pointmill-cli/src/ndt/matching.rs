@@ -69,7 +69,7 @@ fn run(
     if !is_one_file(&args.scan) {
         require_one("--visualize", picture, "scan")?;
     }
-    let pictures: &[&str] = if align.is_some() { &["png", "gif"] } else { &["png"] };
+    let pictures: &[&str] = if align.is_some() { &["png", "gif", "html"] } else { &["png", "html"] };
     picture.map(|path| plan(path, pictures)).transpose()?;
     let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.with.read.options())?;
     let device = device::open(device)?;

@@ -2,13 +2,15 @@
 
 use super::grid::edge;
 use crate::failure::Failure;
-use crate::picture::save;
+use crate::outputs::has_extension;
+use crate::picture::{save, save_page};
 use crate::text::grouped;
 use pointmill::Pose;
 use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration};
 use pointmill_io::Scan;
 use pointmill_view::{
-    Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture, require_memory,
+    Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_page, ndt_alignment_picture, ndt_map_page,
+    ndt_map_picture, require_memory,
 };
 use std::path::{Path, PathBuf};
 
@@ -52,7 +54,11 @@ fn write_map(path: &Path, points: &[[f64; 3]], grid: &NdtGrid, titles: [&str; 2]
     let cells = grid.read()?;
     require_memory(1, points.len() + cells.len())?;
     let points = &on_map(points.iter().copied(), grid);
-    save(path, 1, || Ok(ndt_map_picture(points, ellipsoids(&cells), titles).encode_png()))
+    let cells = ellipsoids(&cells);
+    if has_extension(path, "html") {
+        return save_page(path, &ndt_map_page(&titles.join(", "), points, cells));
+    }
+    save(path, 1, || Ok(ndt_map_picture(points, cells, titles).encode_png()))
 }
 
 /// Draws a scan over the cells of a map, at a pose.
@@ -86,7 +92,11 @@ pub(super) fn write_alignment(
     let points = scan.xyz();
     let [before, after] =
         [before.pose, found.target_from_source].map(|pose| on_map(points.iter().map(|p| pose.apply(*p)), grid));
-    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif")) {
+    if has_extension(path, "html") {
+        let title = format!("{} points onto {} cells", grouped(points.len()), grouped(grid.len()));
+        return save_page(path, &ndt_alignment_page(&title, ellipsoids(&cells), &before, &after, notes));
+    }
+    if has_extension(path, "gif") {
         let mut gif = Gif::new(FRAME_MS);
         for frame in ndt_alignment_frames(ellipsoids(&cells), &before, &after, notes) {
             gif.push(frame)?;

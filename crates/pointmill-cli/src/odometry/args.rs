@@ -53,8 +53,8 @@ pub(crate) struct OdometryArgs {
     /// Write the points of the map of the whole drive
     #[arg(long, value_name = "MAP.ply|.pcd|.npz")]
     pub(crate) map: Option<PathBuf>,
-    /// Write a picture of the map from above, with the way of the sensor
-    #[arg(long, value_name = "DRIVE.png")]
+    /// Write a picture of the map from above, with the trajectory of the sensor. .html has the sweeps too, a frame each
+    #[arg(long, value_name = "DRIVE.png|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
     /// End at the first sweep that fails

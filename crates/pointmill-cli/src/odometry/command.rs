@@ -7,9 +7,11 @@ use super::track::Track;
 use crate::batch::Refused;
 use crate::batch::prelude::*;
 use crate::flags::BatchArgs;
+use crate::outputs::has_extension;
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
-use pointmill::{Device, PointCloud, Pose, Rows};
-use pointmill_io::Times;
+use pointmill::{Device, PointCloud, Points, Pose, Rows};
+use pointmill_io::{Times, escape};
+use pointmill_view::{DrivePage, require_memory};
 
 /// The name of the command.
 const COMMAND: &str = "odometry";
@@ -23,12 +25,15 @@ struct Run<'a> {
     params: OdometryParams,
     device: Device,
     inputs: Inputs,
+    /// How many sweeps a page is to have, if one is wanted.
+    shown: Option<usize>,
 }
 
 /// The odometry, and what it found so far.
 struct Lane {
     odometry: Odometry,
     track: Track,
+    page: Option<DrivePage>,
     /// The column of times of the first sweep that has one.
     times: Option<TimesOf>,
     /// Whether a sweep was read.
@@ -59,7 +64,8 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
     if args.resume {
         say::note("--resume: the run begins with the first sweep, since every pose follows from all sweeps before it");
     }
-    job.run(&Run { args, params, device: device.clone(), inputs }, printer)
+    let shown = args.visualize.as_deref().filter(|path| has_extension(path, "html")).map(|_| sources.len());
+    job.run(&Run { args, params, device: device.clone(), inputs, shown }, printer)
 }
 
 impl Lane {
@@ -75,6 +81,14 @@ impl Lane {
             }
             None => say::note(format_args!("{NO_TIMES}; sweeps are taken as they are")),
         }
+    }
+
+    /// Keeps a sweep for the page, if there is to be one.
+    fn show(&mut self, name: &str, points: Points, intensity: Option<usize>) -> Result<(), Failure> {
+        let Some(page) = &mut self.page else { return Ok(()) };
+        require_memory(0, points.len())?;
+        page.push(&escape(name), points, intensity);
+        Ok(())
     }
 
     /// Times in seconds as the file counts, or why they are not those of the sweeps before.
@@ -117,6 +131,7 @@ impl Run<'_> {
         let (mut step, ms) = pushed.map_err(|e| Trouble::blame("ShapeMismatch", e, &name))?;
         step.world_from_sensor = global(&step.world_from_sensor, self.inputs.origin());
         let (seconds, moved) = lane.track.push(&step);
+        lane.show(&name, cloud.points(), scan.intensity())?;
         match step.status {
             SweepStatus::TooFewPoints => warnings.push("too few points; the pose is the prediction".into()),
             SweepStatus::Lost => {
@@ -144,7 +159,7 @@ impl Command for Run<'_> {
 
     fn lane(&self) -> Result<Lane, Failure> {
         let odometry = Odometry::new(&self.device.stream()?, &self.params)?;
-        Ok(Lane { odometry, track: Track::default(), times: None, begun: false })
+        Ok(Lane { odometry, track: Track::default(), page: self.shown.map(DrivePage::new), times: None, begun: false })
     }
 
     fn one(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
@@ -158,6 +173,7 @@ impl Command for Run<'_> {
             let mut step = lane.odometry.push(Rows::from(&nothing), None)?;
             step.world_from_sensor = global(&step.world_from_sensor, self.inputs.origin());
             lane.track.push(&step);
+            lane.show(&source.name(), nothing.points(), None)?;
         }
         done
     }
@@ -177,7 +193,7 @@ impl Command for Run<'_> {
     }
 
     fn finish(&self, totals: &mut Totals, lanes: Vec<Lane>, _: Counts) -> Result<bool, Failure> {
-        let Some(Lane { odometry, track, times, .. }) = lanes.into_iter().next() else { return Ok(true) };
+        let Some(Lane { odometry, track, page, times, .. }) = lanes.into_iter().next() else { return Ok(true) };
         interrupt::check()?;
         let apart = |pair: &[Pose]| {
             let by = pair[0].inverse().compose(&pair[1]).translation();
@@ -185,7 +201,8 @@ impl Command for Run<'_> {
         };
         totals.length = track.poses.windows(2).map(apart).sum();
         totals.times = times;
-        totals.map_points = files::write_map(self.args, &odometry, &track, totals.length, self.inputs.origin())?;
+        let origin = self.inputs.origin();
+        totals.map_points = files::write_map(self.args, &odometry, &track, totals.length, origin, page)?;
         totals.map = self.args.map.as_deref().map(shown);
         interrupt::check()?;
         totals.poses_sha256 = files::write_track(self.args, &track)?;

@@ -5,12 +5,12 @@ use super::track::Track;
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::outputs::plan_file;
-use crate::picture::{plan, save};
+use crate::picture::{plan, save, save_page};
 use crate::text::{counted, grouped};
 use pointmill::Error;
 use pointmill::pipelines::odometry::Odometry;
 use pointmill_io::{Place, Poses, WriteOptions, write, write_poses};
-use pointmill_view::{drive_picture, require_memory};
+use pointmill_view::{DrivePage, drive_picture, require_memory};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) fn check(args: &OdometryArgs, inputs: &[&Path]) -> Result<(), Failure
     if let Some(map) = &args.map {
         plan_file("--map", map, &["ply", "pcd", "npz"], inputs)?;
     }
-    args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png"]).map(drop))
+    args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png", "html"]).map(drop))
 }
 
 /// Writes the poses. Returns the SHA-256 of the file.
@@ -41,6 +41,7 @@ pub(super) fn write_map(
     track: &Track,
     length: f64,
     origin: [f64; 3],
+    sweeps: Option<DrivePage>,
 ) -> Result<Option<usize>, Failure> {
     if args.map.is_none() && args.visualize.is_none() {
         return Ok(None);
@@ -62,7 +63,10 @@ pub(super) fn write_map(
         let way: Vec<_> = track.poses.iter().map(pointmill::Pose::translation).collect();
         let left = format!("{}, {length:.1} m", counted(way.len(), "sweep"));
         let right = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
-        save(path, 1, || Ok(drive_picture(&points, &way, [&left, &right]).encode_png()))?;
+        match sweeps {
+            Some(sweeps) => save_page(path, &sweeps.finish(&format!("{left}; {right}"), &points, &track.poses))?,
+            None => save(path, 1, || Ok(drive_picture(&points, &way, [&left, &right]).encode_png()))?,
+        }
     }
     Ok(Some(points.len()))
 }

@@ -47,7 +47,7 @@ pub(crate) struct RoiPoolArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Write a picture of the boxes and the voxels of their points
-    #[arg(long, value_name = "OUT.png", conflicts_with = "inside")]
+    #[arg(long, value_name = "OUT.png|.html", conflicts_with = "inside")]
     pub(crate) visualize: Option<PathBuf>,
 
     #[command(flatten)]

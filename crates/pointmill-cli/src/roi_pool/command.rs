@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
         if resume {
             return Err(Failure::Usage("--resume: needs several scenes and --out with a folder, got one scene".into()));
         }
-        picture.map(|path| plan(path, &["png"])).transpose()?;
+        picture.map(|path| plan(path, &["png", "html"])).transpose()?;
         out.map(|out| plan_file("--out", out, &["npz"], &scene.paths())).transpose()?;
     } else {
         require_one("--visualize", picture, "scene")?;

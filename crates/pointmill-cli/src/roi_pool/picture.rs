@@ -2,11 +2,12 @@
 
 use super::files::Loaded;
 use crate::failure::Failure;
-use crate::picture::save;
+use crate::outputs::has_extension;
+use crate::picture::{save, save_page};
 use crate::text::grouped;
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams, roi_pool};
 use pointmill::{BoxOrigin, Device, Rows};
-use pointmill_view::{RoiLists, require_memory, roi_picture, voxel_of_point};
+use pointmill_view::{RoiLists, require_memory, roi_page, roi_picture, voxel_of_point};
 use std::path::Path;
 
 /// Draws the input and writes the picture.
@@ -29,6 +30,9 @@ pub(super) fn write(path: &Path, input: &Loaded, params: &RoiPoolParams, device:
     let left = format!("{} boxes, {} points", grouped(boxes.len()), grouped(points.len()));
     let drawn = grouped(voxels.iter().flatten().count());
     let right = format!("{drawn} points in boxes, {x} x {y} x {z} voxels each");
+    if has_extension(path, "html") {
+        return save_page(path, &roi_page(&format!("{left}; {right}"), points, &boxes, &voxels, params.out_size));
+    }
     let picture = roi_picture(points, &boxes, &voxels, params.out_size, [&left, &right]);
     save(path, 1, || Ok(picture.encode_png()))
 }

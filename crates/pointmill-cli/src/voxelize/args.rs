@@ -54,8 +54,8 @@ pub(crate) struct VoxelizeArgs {
     /// Write the result arrays. One input: a file OUT.npz. Several inputs: a folder, in which each input NAME.* gets a file NAME.npz
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a picture of input and voxel means side by side: .png shows the first input, .gif has one frame for each input
-    #[arg(long, value_name = "PATH")]
+    /// Write a picture of input and voxel means side by side: .png shows the first input, .gif and .html have one frame for each input
+    #[arg(long, value_name = "OUT.png|.gif|.html")]
     pub(crate) visualize: Option<PathBuf>,
 
     #[command(flatten)]

@@ -144,7 +144,7 @@ impl Command for Voxelize<'_> {
         frame.cpu = called.compare(compare).map_err(blame)?;
         if let Some(picture) = picture {
             interrupt::check()?;
-            picture.add(cloud, &arrays, &params)?;
+            picture.add(&name, cloud, &arrays, &params)?;
         }
         Ok(frame)
     }

@@ -1,11 +1,12 @@
 //! `--visualize` of `voxelize`: input and voxel means side by side.
 
 use crate::failure::Failure;
-use crate::picture::{plan, save};
+use crate::picture::{plan, save, save_page};
 use crate::text::grouped;
 use pointmill::voxelize::{VoxelArrays, VoxelizeParams};
 use pointmill::{AnyArray, PointCloud, Points};
-use pointmill_view::{Gif, Image, require_memory, voxelization_picture};
+use pointmill_io::escape;
+use pointmill_view::{Gif, Image, VoxelPage, require_memory, voxelization_picture};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +15,7 @@ const MAX_FRAMES: usize = 300;
 /// Spinning sensors turn ten times a second.
 const FRAME_MS: u32 = 100;
 
-/// A picture in the making: a `.png` of the first input, or a `.gif` of all.
+/// A picture in the making: a `.png` of the first input, or a `.gif` or a page of all.
 #[derive(Debug)]
 pub(super) struct Picture {
     path: PathBuf,
@@ -25,17 +26,19 @@ pub(super) struct Picture {
 enum Drawn {
     Png(Option<Image>),
     Gif(Gif),
+    Page(VoxelPage),
 }
 
 impl Picture {
     /// Checks the path, before any work.
     pub(super) fn plan(path: &Path, inputs: usize) -> Result<Self, Failure> {
-        let drawn = match plan(path, &["png", "gif"])? {
+        let drawn = match plan(path, &["png", "gif", "html"])? {
             "gif" if inputs > MAX_FRAMES => {
                 let told = format!("expected at most {MAX_FRAMES} inputs in a .gif, got {inputs}");
                 return Err(Failure::Usage(format!("--visualize {}: {told}", path.display())));
             }
             "gif" => Drawn::Gif(Gif::new(FRAME_MS)),
+            "html" => Drawn::Page(VoxelPage::new("voxelize", inputs)),
             _ => Drawn::Png(None),
         };
         Ok(Self { path: path.into(), drawn: Mutex::new(drawn) })
@@ -51,7 +54,13 @@ impl Picture {
     }
 
     /// Draws an input.
-    pub(super) fn add(&self, cloud: &PointCloud, arrays: &VoxelArrays, params: &VoxelizeParams) -> Result<(), Failure> {
+    pub(super) fn add(
+        &self,
+        name: &str,
+        cloud: &PointCloud,
+        arrays: &VoxelArrays,
+        params: &VoxelizeParams,
+    ) -> Result<(), Failure> {
         require_memory(1, cloud.len() + arrays.num_voxels)?;
         let cast;
         let means = match &arrays.mean {
@@ -68,10 +77,14 @@ impl Picture {
         let size = if x == y && y == z { format!("{x} m") } else { format!("{x} x {y} x {z} m") };
         let input = format!("input: {} points", grouped(cloud.len()));
         let output = format!("voxel means: {} voxels, {size}", grouped(means.len()));
-        let image = voxelization_picture(cloud.points(), means, params.voxel_size, params.range, [&input, &output]);
+        let image = || voxelization_picture(cloud.points(), means, params.voxel_size, params.range, [&input, &output]);
         match &mut *self.drawn() {
-            Drawn::Png(picture) => *picture = Some(image),
-            Drawn::Gif(gif) => gif.push(image)?,
+            Drawn::Png(picture) => *picture = Some(image()),
+            Drawn::Gif(gif) => gif.push(image())?,
+            Drawn::Page(page) => {
+                let label = format!("{}; {input}; {output}", escape(name));
+                page.push(&label, cloud.points(), means, params.voxel_size, params.range);
+            }
         }
         Ok(())
     }
@@ -81,6 +94,8 @@ impl Picture {
         match &*self.drawn() {
             Drawn::Png(None) => Ok(()),
             Drawn::Gif(gif) if gif.is_empty() => Ok(()),
+            Drawn::Page(page) if page.page().frames() == 0 => Ok(()),
+            Drawn::Page(page) => save_page(&self.path, page.page()),
             Drawn::Png(Some(image)) => save(&self.path, 1, || Ok(image.encode_png())),
             Drawn::Gif(gif) => save(&self.path, gif.len(), || gif.encode()),
         }

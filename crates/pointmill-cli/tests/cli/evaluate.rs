@@ -87,7 +87,7 @@ fn bad_files_fail_and_bad_pairs_are_refused() {
         ("estimate.tum late.txt", "expected"),
         ("estimate.txt truth.txt --max-time-difference -1", "max_time_difference: expected finite seconds >= 0"),
         ("estimate.txt truth.txt --align best", "invalid value 'best'"),
-        ("estimate.txt truth.txt --plot p.gif", "--plot p.gif: expected a file name ending in .svg, .png"),
+        ("estimate.txt truth.txt --plot p.gif", "--plot p.gif: expected a file name ending in .svg, .png, .html"),
         ("estimate.txt truth.txt --plot no/p.svg", "no/p.svg"),
     ] {
         let code = if args.contains("no/p") { 1 } else { 2 };

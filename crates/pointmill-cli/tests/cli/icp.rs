@@ -357,11 +357,11 @@ fn arguments_without_sense_are_2_before_any_work() {
         ("a.npy -", "-: needs --format"),
         ("a.npy b.npy --out o.bin", "--out o.bin: expected a file name ending in .ply, .pcd, .npz"),
         ("c.ply b.npy --out c.ply", "is also an input; choose another name"),
-        ("a.npy b.npy --visualize o.jpg", "--visualize o.jpg: expected a file name ending in .gif, .png, .rrd"),
+        ("a.npy b.npy --visualize o.jpg", "--visualize o.jpg: expected a file name ending in .gif, .png, .html, .rrd"),
         #[cfg(not(feature = "rerun"))]
         (
             "a.npy b.npy --visualize o.rrd",
-            "this build cannot write .rrd; expected .gif or .png, or a build with `--features rerun`",
+            "this build cannot write .rrd; expected .gif, .png or .html, or a build with `--features rerun`",
         ),
         ("a.npy b.npy --plot o.gif", "--plot o.gif: expected a file name ending in .svg, .png"),
         ("a.npy b.npy --visualize o.png --plot o.png", "o.png: expected files that differ, found it twice"),

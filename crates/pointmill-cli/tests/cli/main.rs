@@ -19,6 +19,7 @@ mod ndt;
 mod ndt_batch;
 mod ndt_blocks;
 mod odometry;
+mod pages;
 mod roi_batch;
 mod roi_pool;
 mod survey;

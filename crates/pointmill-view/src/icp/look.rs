@@ -24,6 +24,12 @@ pub struct IcpLook {
 }
 
 impl IcpLook {
+    /// The text, after the stage if there are several.
+    pub(crate) fn label(&self, stages: usize) -> String {
+        let stage = if stages > 0 { format!(", stage {}", self.stage) } else { String::new() };
+        format!("{stage}: {}", self.text())
+    }
+
     pub(super) fn text(&self) -> String {
         format!("rmse {}, {} pairs", length(self.rmse), grouped(self.pairs))
     }

@@ -12,10 +12,11 @@ pub use look::IcpLook;
 pub use plot::{IcpSeries, icp_plot};
 #[cfg(feature = "rerun")]
 pub use recording::write_icp_recording;
+pub(crate) use scene::{SOURCE, TARGET};
 
 use crate::caption::shortened;
 use crate::legend::{FAINT, FRAME, INK, entry, scale_bar};
-use scene::{SOURCE, Scene, TARGET};
+use scene::Scene;
 
 type V3 = [f64; 3];
 
@@ -57,8 +58,7 @@ pub fn icp_animation(source: &[V3], target: &[V3], looks: &[IcpLook]) -> Gif {
     for k in 0..shown {
         let i = if shown > 1 { k * last / (shown - 1) } else { 0 };
         let mut picture = Image::filled(MOVING[0], MOVING[1], FRAME);
-        let stage = if stages > 0 { format!(", stage {}", looks[i].stage) } else { String::new() };
-        let title = format!("{i} of {last}{stage}: {}", looks[i].text());
+        let title = format!("{i} of {last}{}", looks[i].label(stages));
         picture.text(&shortened(&title, MOVING[0] - 2 * MARGIN), MARGIN as i32 + 6, 9, INK);
         picture.paste(&scene.panel(&looks[i], size), MARGIN, TITLE + MARGIN);
         legend(&mut picture, &scene, size);

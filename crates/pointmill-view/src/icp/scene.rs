@@ -9,8 +9,8 @@ use pointmill_core::{Points, Pose};
 
 type V3 = [f64; 3];
 
-pub(super) const TARGET: [u8; 3] = [240, 243, 247];
-pub(super) const SOURCE: [u8; 3] = [255, 74, 66];
+pub(crate) const TARGET: [u8; 3] = [240, 243, 247];
+pub(crate) const SOURCE: [u8; 3] = [255, 74, 66];
 /// Panels are drawn at so many times their size.
 const FINE: u32 = 2;
 /// Pixels of a point there.

@@ -20,8 +20,8 @@ const ROOM: u32 = HEIGHT - TITLE - LEGEND - 3 * MARGIN;
 const OVERVIEW: [u32; 2] = [COLUMN, (ROOM - MARGIN) * 47 / 100];
 const CLOSEUP: [u32; 2] = [COLUMN, ROOM - MARGIN - OVERVIEW[1]];
 
-const BEFORE: [u8; 3] = [255, 92, 84];
-const AFTER: [u8; 3] = [98, 232, 140];
+pub(crate) const BEFORE: [u8; 3] = [255, 92, 84];
+pub(crate) const AFTER: [u8; 3] = [98, 232, 140];
 const WALL: [u8; 3] = [150, 182, 230];
 const OTHER: [u8; 3] = [92, 116, 154];
 const CHOSEN: [u8; 3] = [255, 226, 160];
@@ -47,7 +47,7 @@ pub struct NdtFitNote {
 }
 
 impl NdtFitNote {
-    fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         let pose = match self.error {
             Some([metres, radians]) => format!("off by {metres:.3} m, {:.2} deg", radians.to_degrees()),
             None => "true pose not known".into(),

@@ -14,7 +14,7 @@ const FLAT: [f64; 2] = [1.6, 2.6];
 
 /// Which way a cell faces and how flat it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facing {
+pub(crate) struct Facing {
     pub(super) normal: V3,
     /// 0 for a ball or a pole, 1 for a plane.
     pub(super) flat: f64,
@@ -22,7 +22,7 @@ pub(super) struct Facing {
 
 impl Facing {
     /// `None` for what is no covariance: not finite, of no extent, or clearly negative somewhere.
-    pub(super) fn new(covariance: &[f64; 6]) -> Option<Self> {
+    pub(crate) fn new(covariance: &[f64; 6]) -> Option<Self> {
         if !covariance.iter().all(|v| v.is_finite()) {
             return None;
         }
@@ -49,7 +49,7 @@ impl Facing {
     }
 
     /// Level blue, upright in warm colours by direction, neither flat green, and all between them.
-    pub(super) fn colour(&self) -> [u8; 3] {
+    pub(crate) fn colour(&self) -> [u8; 3] {
         let (level, upright) = (self.level(), self.upright());
         let wall = wall(self.normal[0], self.normal[1]);
         let of = |k: usize| {

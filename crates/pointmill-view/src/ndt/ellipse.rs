@@ -7,7 +7,7 @@ use crate::raster::Canvas;
 type V3 = [f64; 3];
 
 /// Ellipses are drawn where a distribution ends for the eye, so many standard deviations from its mean: 86 percent of a flat one lie within.
-pub(super) const SIGMAS: f64 = 2.0;
+pub(crate) const SIGMAS: f64 = 2.0;
 /// Square pixels added to each variance: a plane seen from its edge is a line a pixel or two wide, not nothing.
 const BLUR: f64 = 0.5;
 

@@ -21,7 +21,7 @@ const PANEL: [u32; 2] = [WIDTH - 2 * MARGIN, HEIGHT - TITLE - LEGEND - 3 * MARGI
 const DOWN_DEG: f64 = 42.0;
 const TURN_DEG: f64 = 26.0;
 
-const POINT: [u8; 3] = [104, 112, 126];
+pub(crate) const POINT: [u8; 3] = [104, 112, 126];
 /// Ellipses with a diameter of fewer pixels are dots of so many: an outline of them would be no more.
 const SMALLEST: f64 = 4.0;
 const DOT: f64 = 2.0;

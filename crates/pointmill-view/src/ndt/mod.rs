@@ -14,6 +14,11 @@ mod scene;
 pub use alignment::{NdtFitNote, ndt_alignment_frames, ndt_alignment_picture};
 pub use map::ndt_map_picture;
 
+pub(crate) use alignment::{AFTER, BEFORE};
+pub(crate) use colour::Facing;
+pub(crate) use ellipse::SIGMAS;
+pub(crate) use map::POINT;
+
 /// All pictures in pixels: a title, panels, a legend below.
 const WIDTH: u32 = 1600;
 const HEIGHT: u32 = 900;

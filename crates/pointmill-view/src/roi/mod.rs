@@ -14,9 +14,9 @@ mod palette;
 mod shown;
 
 pub use lists::{RoiLists, voxel_of_point};
+pub(crate) use shown::RoiView;
 
 use closeup::Closeup;
-use shown::RoiView;
 
 /// The picture and its parts in pixels: a title, the bird's eye over the whole width, three close-ups below.
 const WIDTH: u32 = 1600;
@@ -32,8 +32,8 @@ const FRAME: [u8; 3] = [30, 36, 47];
 const INK: [u8; 3] = [226, 232, 240];
 const FAINT: [u8; 3] = [140, 152, 170];
 /// Points in no box, boxes, and the boxes that have a close-up.
-const OUTSIDE: [u8; 3] = [84, 92, 106];
-const BOX: [u8; 3] = [126, 150, 184];
+pub(crate) const OUTSIDE: [u8; 3] = [84, 92, 106];
+pub(crate) const BOX: [u8; 3] = [126, 150, 184];
 const CHOSEN: [u8; 3] = [255, 226, 160];
 
 /// A picture of 1600 x 1000 pixels: above all boxes from the sky, below three of those with the most points, near, with a cube for each of their

@@ -99,6 +99,17 @@ pub struct Candidate {
     pub evidence: Evidence,
 }
 
+impl Fix {
+    /// Calls `change` with each pose of the map.
+    pub(super) fn for_each_pose(&mut self, mut change: impl FnMut(&mut Pose)) {
+        if self.status.is_fix() || self.predicted.is_some() {
+            change(&mut self.map_from_sensor);
+        }
+        let found = self.registration.iter_mut().chain(self.candidates.iter_mut().map(|place| &mut place.registration));
+        found.map(|found| &mut found.target_from_source).chain(&mut self.predicted).for_each(change);
+    }
+}
+
 /// Milliseconds by what they were spent on. These alone differ from run to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]

@@ -37,7 +37,7 @@ pub struct Localizer {
     pushed: usize,
 }
 
-/// What is known of the vehicle.
+/// What is known of the vehicle. Its poses are about the origin of the map.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     pose: Pose,
@@ -75,7 +75,8 @@ impl Localizer {
     /// A pose that is not rigid.
     pub fn start(&mut self, map_from_sensor: &Pose) -> Result<()> {
         check_pose(Argument::Pose, map_from_sensor)?;
-        self.place = Some(Place { pose: *map_from_sensor, twist: [0.0; 6], seconds: None, last: None, is_fix: false });
+        let pose = shifted(map_from_sensor, self.near.origin);
+        self.place = Some(Place { pose, twist: [0.0; 6], seconds: None, last: None, is_fix: false });
         (self.lost, self.rejections) = (false, 0);
         Ok(())
     }
@@ -87,7 +88,7 @@ impl Localizer {
     /// A pose that is not rigid or faces up or down.
     pub fn set_base(&mut self, base: Option<Pose>) -> Result<()> {
         self.held(base).validate()?;
-        self.base = base;
+        self.base = base.map(|base| shifted(&base, self.near.origin));
         Ok(())
     }
 
@@ -134,12 +135,13 @@ impl Localizer {
             }
         }
         self.settle(&mut fix, seconds);
+        fix.for_each_pose(|pose| *pose = global(pose, self.near.origin));
         Ok(fix)
     }
 
     /// The pose after the last scan; none before the first fix or start.
     pub fn pose(&self) -> Option<Pose> {
-        self.place.map(|place| place.pose)
+        self.place.map(|place| global(&place.pose, self.near.origin))
     }
 
     /// Whether the next scan is searched for.
@@ -199,7 +201,8 @@ impl Localizer {
             let ([x, y, _], r) = (pose.translation(), self.params.search_radius);
             [x - r, y - r, x + r, y + r]
         });
-        let asked = self.params.region.or(around);
+        let [ox, oy, _] = self.near.origin;
+        let asked = self.params.region.map(|[x0, y0, x1, y1]| [x0 - ox, y0 - oy, x1 - ox, y1 - oy]).or(around);
         if asked.is_none() && !self.near.is_whole() {
             return Err(Error::argument(Argument::Region, "a region to search in a map of tiles, or a start", "none"));
         }
@@ -278,6 +281,16 @@ impl Place {
         let next = self.pose.compose(&Pose::exp(&self.twist.map(|x| x * seconds)));
         if next.is_rigid() { next } else { self.pose }
     }
+}
+
+/// A pose of the map, about an origin.
+fn shifted(pose: &Pose, origin: [f64; 3]) -> Pose {
+    if origin == [0.0; 3] { *pose } else { pose.about([0.0; 3], origin) }
+}
+
+/// The pose of the map that is this one about an origin.
+fn global(pose: &Pose, origin: [f64; 3]) -> Pose {
+    shifted(pose, origin.map(|x| -x))
 }
 
 fn elapsed(since: Instant) -> f64 {

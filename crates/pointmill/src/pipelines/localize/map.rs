@@ -143,6 +143,8 @@ impl Tiles {
 #[derive(Debug)]
 pub(super) struct Near {
     source: Source,
+    /// What the grid is about. Everything here and in the search is relative to it.
+    pub(super) origin: [f64; 3],
     pub(super) grid: Arc<NdtGrid>,
     pub(super) ground: Ground,
 }
@@ -158,7 +160,12 @@ impl Near {
             let expected = format!("a map on {}", stream.device());
             return Err(Error::argument(Argument::Grid, expected, grid.device()));
         }
-        Ok(Self { source, ground: Ground::new(&grid)?, grid })
+        let origin = grid.lattice().origin();
+        let grid = match origin {
+            [0.0, 0.0, 0.0] => grid,
+            _ => Arc::new(NdtGrid::from_cells(grid.read()?, grid.lattice().about([0.0; 3]), stream)?),
+        };
+        Ok(Self { source, origin, ground: Ground::new(&grid)?, grid })
     }
 
     /// Loads what lies around a box.

@@ -77,6 +77,43 @@ fn scans_are_tracked_from_guesses_that_are_off() {
 }
 
 #[test]
+fn a_map_far_from_zero_gives_the_same_fixes_there() {
+    let far = [515_000.0, 4_918_000.0, 200.0];
+    let drive = drive(Scene::Loop, 3, 8);
+    let near = moments(&drive);
+    let cells = near.finish(&NdtParams::default()).unwrap();
+    let stream = Device::cpu().stream().unwrap();
+    let about = NdtGrid::from_cells(cells, near.lattice().about(far), &stream).unwrap();
+    let region = [-30.0, -30.0, 30.0, 30.0];
+    let params = |by: [f64; 2]| LocalizerParams {
+        region: Some([region[0] + by[0], region[1] + by[1], region[2] + by[0], region[3] + by[1]]),
+        ..LocalizerParams::default()
+    };
+    let mut here = localizer(&near, &params([0.0; 2]), &Device::cpu());
+    let mut there = Localizer::new(&stream, about, &params([far[0], far[1]])).unwrap();
+    let moved = |pose: &Pose| pose.about([0.0; 3], far.map(|x| -x));
+    for (i, start) in [(1, false), (3, false), (5, true)] {
+        if start {
+            here.start(&truth(&drive, i)).unwrap();
+            there.start(&moved(&truth(&drive, i))).unwrap();
+        }
+        let scan = scan(&drive, i);
+        let [a, b] = [&mut here, &mut there].map(|localizer| localizer.push(Rows::from(&scan[..]), None).unwrap());
+        assert_eq!((a.status, a.rejection, a.margin), (b.status, b.rejection, b.margin), "{i}");
+        assert!(a.status.is_fix(), "{i}: {:?}", a.rejection);
+        let off = |a: &Pose, b: &Pose| errors(&moved(a), b)[0];
+        assert!(off(&a.map_from_sensor, &b.map_from_sensor) < 1e-8, "{i}");
+        assert!(
+            a.candidates
+                .iter()
+                .zip(&b.candidates)
+                .all(|(a, b)| { off(&a.registration.target_from_source, &b.registration.target_from_source) < 1e-8 })
+        );
+        assert_eq!(there.pose(), Some(b.map_from_sensor));
+    }
+}
+
+#[test]
 fn the_motion_before_predicts_the_next_fix() {
     let drive = drive(Scene::Street, 4, 30);
     let mut localizer = localizer(&moments(&drive), &LocalizerParams::default(), &Device::cpu());

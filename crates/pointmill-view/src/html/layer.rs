@@ -1,0 +1,248 @@
+//! What is drawn together under one name.
+
+use super::pack::Packed;
+use crate::NdtEllipsoids;
+use crate::boxes::Solid;
+use crate::ndt::{Facing, SIGMAS};
+use crate::quantiles::quantiles;
+use pointmill_core::Pose;
+use pointmill_core::eigen::eigen;
+use serde::Serialize;
+
+type V3 = [f64; 3];
+
+/// The most points and lines of a layer, and the most boxes and balls. Of more every so many are kept.
+const MOST_POINTS: usize = 1_000_000;
+const MOST_SOLIDS: usize = 100_000;
+/// The share of the values outside of the colours on each side.
+const STRAYS: f64 = 0.01;
+/// How many points of a layer say what the page shows.
+const SAMPLE: usize = 4096;
+const GREY: [u8; 3] = [150, 165, 190];
+
+/// How a layer is drawn; the page has a program for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Shape {
+    Points,
+    Line,
+    Ball,
+    Cube,
+    Wire,
+}
+
+/// Points, a line, boxes, voxels or ellipsoids of a [`Page`](super::Page), under one name.
+///
+/// **Shapes.** Layers with the same name are shown and hidden together. **Units and frames.** Metres in the frame of the layer, z up; [`moving`](Self::moving) places it in the
+/// page, else both frames are one. Positions are kept to 1/65,535 of the layer's extent. **Order and determinism.** The same input gives the same bytes.
+/// **Limits.** Of more than 1,000,000 points, or 100,000 boxes, voxels or ellipsoids, every so many are kept. What is not finite is left out, and so is what is 20 times
+/// as far from the middle as nearly all else.
+///
+/// ```
+/// use pointmill_core::Pose;
+/// use pointmill_view::{Layer, Page, Paint};
+/// let mut page = Page::new("two sweeps", Paint::Height);
+/// for (k, label) in ["first", "second"].into_iter().enumerate() {
+///     let frame = page.frame(label);
+///     let world_from_sensor = Pose::from_translation([k as f64, 0.0, 0.0]);
+///     page.push(Layer::points("sweeps", &[[1.0, 2.0, 0.5]]).moving(&[world_from_sensor]).at(frame));
+/// }
+/// assert!(page.encode().starts_with(b"<!DOCTYPE html>"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Layer {
+    name: String,
+    shape: Shape,
+    packed: Packed,
+    colour: Option<[u8; 3]>,
+    colours: Vec<[u8; 3]>,
+    /// From the centre of a solid to the middles of three of its sides.
+    axes: Vec<[V3; 3]>,
+    /// The values in steps of 1/255 from the first to the second.
+    values: Option<(Vec<u8>, [f64; 2])>,
+    poses: Vec<Pose>,
+    at: Option<usize>,
+    is_shown: bool,
+}
+
+/// What the page is to know of a layer before its arrays.
+#[derive(Debug, Serialize)]
+pub(super) struct Record<'a> {
+    name: &'a str,
+    shape: Shape,
+    count: usize,
+    colour: [u8; 3],
+    is_coloured: bool,
+    has_colours: bool,
+    has_axes: bool,
+    axes: Option<[[f32; 3]; 3]>,
+    range: Option<[f64; 2]>,
+    at: Option<usize>,
+    poses: usize,
+    is_shown: bool,
+}
+
+impl Layer {
+    fn new(name: &str, shape: Shape, packed: Packed) -> Self {
+        Self {
+            name: name.to_owned(),
+            shape,
+            packed,
+            colour: None,
+            colours: Vec::new(),
+            axes: Vec::new(),
+            values: None,
+            poses: vec![Pose::IDENTITY],
+            at: None,
+            is_shown: true,
+        }
+    }
+
+    /// Points, `[N]`.
+    pub fn points(name: &str, points: &[[f64; 3]]) -> Self {
+        Self::new(name, Shape::Points, Packed::new(points, MOST_POINTS, true))
+    }
+
+    /// A line from point to point, `[N]`.
+    pub fn line(name: &str, points: &[[f64; 3]]) -> Self {
+        Self::new(name, Shape::Line, Packed::new(points, MOST_POINTS, false))
+    }
+
+    /// A cube for each voxel, `[N]`, of one size.
+    pub fn voxels(name: &str, centres: &[[f64; 3]], size: [f32; 3]) -> Self {
+        let mut axes = [[0.0; 3]; 3];
+        (0..3).for_each(|k| axes[k][k] = 0.5 * f64::from(size[k]));
+        let packed = Packed::new(centres, MOST_SOLIDS, false);
+        Self { axes: vec![axes], ..Self::new(name, Shape::Cube, packed) }
+    }
+
+    /// The edges of boxes with a line from the centre to the front, rows `[N]` of (cx, cy, cz, dx, dy, dz, heading); `cz` is the height of the centre.
+    pub fn boxes(name: &str, rows: &[[f32; 7]]) -> Self {
+        let solids: Vec<Solid> = rows.iter().filter_map(|row| Solid::new(*row)).collect();
+        let centres: Vec<V3> = solids.iter().map(|solid| solid.centre).collect();
+        let packed = Packed::new(&centres, MOST_SOLIDS, false);
+        let axes = packed.order.iter().map(|i| solids[*i as usize].axes).collect();
+        Self { axes, ..Self::new(name, Shape::Wire, packed) }
+    }
+
+    /// An ellipsoid of two standard deviations for each cell, coloured by the direction that it faces.
+    pub fn ellipsoids(name: &str, cells: NdtEllipsoids) -> Self {
+        let valid = |(mean, covariance): (&V3, &[f64; 6])| Some((*mean, *covariance, Facing::new(covariance)?));
+        let cells: Vec<_> = cells.means.iter().zip(cells.covariances).filter_map(valid).collect();
+        let means: Vec<V3> = cells.iter().map(|(mean, ..)| *mean).collect();
+        let packed = Packed::new(&means, MOST_SOLIDS, false);
+        let kept = || packed.order.iter().map(|i| &cells[*i as usize]);
+        let axes = kept().map(|(_, covariance, _)| {
+            let of = eigen(*covariance);
+            [0, 1, 2].map(|k| of.vectors[k].map(|x| SIGMAS * of.values[k].max(0.0).sqrt() * x))
+        });
+        let (axes, colours) = (axes.collect(), kept().map(|(.., facing)| facing.colour()).collect());
+        Self { axes, colours, ..Self::new(name, Shape::Ball, packed) }
+    }
+
+    /// One colour for all.
+    #[must_use]
+    pub const fn colour(mut self, colour: [u8; 3]) -> Self {
+        self.colour = Some(colour);
+        self
+    }
+
+    /// A colour for each point, `[N]`. What has none is grey.
+    #[must_use]
+    pub fn colours(mut self, colours: &[[u8; 3]]) -> Self {
+        let of = |i: &u32| colours.get(*i as usize).copied().unwrap_or(GREY);
+        self.colours = self.packed.order.iter().map(of).collect();
+        self
+    }
+
+    /// A value for each point, `[N]`, such as the intensity. What has none, or is not finite, has the lowest.
+    #[must_use]
+    pub fn values(mut self, values: &[f32]) -> Self {
+        let of = |i: &u32| values.get(*i as usize).copied().map_or(f64::NAN, f64::from);
+        let ends = quantiles(self.packed.order.iter().map(of).collect(), STRAYS);
+        self.values = ends.map(|[_, low, high, _]| {
+            let step = (high - low).max(f64::MIN_POSITIVE) / 255.0;
+            // A cast of what is not a number is 0.
+            (self.packed.order.iter().map(|i| ((of(i) - low) / step + 0.5) as u8).collect(), [low, high])
+        });
+        self
+    }
+
+    /// The pose of the layer in the page: one for all frames, or one for each frame, of which the last one holds for all later frames. Without a pose nothing changes.
+    /// Boxes, voxels and ellipsoids do not move.
+    #[must_use]
+    pub fn moving(mut self, page_from_layer: &[Pose]) -> Self {
+        if !page_from_layer.is_empty() && self.axes.is_empty() {
+            self.poses = page_from_layer.to_vec();
+        }
+        self
+    }
+
+    /// Shows the layer at one frame only, by the number that [`Page::frame`](super::Page::frame) returned.
+    #[must_use]
+    pub const fn at(mut self, frame: usize) -> Self {
+        self.at = Some(frame);
+        self
+    }
+
+    /// Hides the layer until the reader asks for it.
+    #[must_use]
+    pub const fn hidden(mut self) -> Self {
+        self.is_shown = false;
+        self
+    }
+
+    pub(super) fn record(&self) -> Record<'_> {
+        let one = |axes: &[V3; 3]| axes.map(|axis| axis.map(|x| x as f32));
+        Record {
+            name: &self.name,
+            shape: self.shape,
+            count: self.packed.cells.len(),
+            colour: self.colour.unwrap_or(GREY),
+            is_coloured: self.colour.is_some(),
+            has_colours: !self.colours.is_empty(),
+            has_axes: self.has_axes(),
+            axes: self.axes.first().filter(|_| !self.has_axes()).map(one),
+            range: self.range(),
+            at: self.at,
+            poses: self.poses.len(),
+            is_shown: self.is_shown,
+        }
+    }
+
+    /// Whether each solid has axes of its own.
+    fn has_axes(&self) -> bool {
+        matches!(self.shape, Shape::Ball | Shape::Wire)
+    }
+
+    /// Where the values lie.
+    pub(super) fn range(&self) -> Option<[f64; 2]> {
+        self.values.as_ref().map(|(_, range)| *range)
+    }
+
+    /// Some of the places in the page.
+    pub(super) fn sample(&self) -> impl Iterator<Item = V3> {
+        let every = self.packed.cells.len().div_ceil(SAMPLE).max(1);
+        self.packed.cells.iter().step_by(every).map(|cell| self.poses[0].apply(self.packed.place(*cell)))
+    }
+
+    /// The arrays, in the order in which the page reads them. The page has its zero at `origin`.
+    pub(super) fn arrays(&self, origin: V3, out: &mut Vec<u8>) {
+        self.packed.planes(out);
+        out.extend(self.values.iter().flat_map(|(values, _)| values));
+        out.extend(self.colours.as_flattened());
+        let mut floats = |x: f64| out.extend((x as f32).to_le_bytes());
+        if self.has_axes() {
+            self.axes.as_flattened().as_flattened().iter().for_each(|x| floats(*x));
+        }
+        for pose in &self.poses {
+            let (turn, low) = (pose.rotation(), pose.apply(self.packed.low));
+            for column in 0..3 {
+                (0..3).for_each(|row| floats(turn[row][column] * self.packed.size[column]));
+                floats(0.0);
+            }
+            (0..3).for_each(|row| floats(low[row] - origin[row]));
+            floats(1.0);
+        }
+    }
+}
