@@ -122,7 +122,8 @@ fn shorten(ranked: &mut Vec<(f64, u32)>, keep: usize) {
 /// Aligns from some places with some points, then from the best of these with all, and judges them.
 fn settled(near: &Near, starts: &[Pose], scan: &Scan, params: &LocalizerParams) -> Result<Search> {
     let (few, all) = (scan.landmarks(params.max_range, ROUNDS[2].0)?, Rows::from(&scan.keys[..]));
-    let coarse = NdtAlignParams { epsilon: 0.02, ..params.align };
+    // What has not arrived by then goes on with all points.
+    let coarse = NdtAlignParams { epsilon: 0.02, max_iterations: params.align.max_iterations.min(30), ..params.align };
     let mut found = near.grid.align(Rows::from(&few[..]), starts, &coarse)?;
     // Stable: of equal ones the first of the lattice.
     found.sort_by(|a, b| (b.fit.nvtl * b.fit.hits as f64).total_cmp(&(a.fit.nvtl * a.fit.hits as f64)));
