@@ -17,6 +17,9 @@ pub const STDIN: &str = "-";
 /// The format of what is built in.
 pub const SYNTHETIC: &str = "synthetic";
 
+/// A cloud that was read, and the milliseconds that took.
+type Opened = Result<(Stamped, f64), IoError>;
+
 /// How inputs are read.
 #[derive(Debug)]
 pub struct Inputs {
@@ -25,7 +28,7 @@ pub struct Inputs {
     /// Whether the user gave the origin, so that places that flags give are relative to it.
     is_given: bool,
     /// The input that was read to find the origin, by its name, until it is its turn.
-    early: Mutex<Option<(String, Result<(Stamped, f64), IoError>)>>,
+    early: Mutex<Option<(String, Opened)>>,
 }
 
 /// A scan, and the stamp of a bag's cloud in seconds.

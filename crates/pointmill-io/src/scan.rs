@@ -99,11 +99,11 @@ impl Scan {
     /// ```
     #[must_use]
     pub fn about(mut self, origin: LocalOrigin) -> Self {
-        let told = self.warnings.iter().position(|warning| matches!(warning, Warning::Rounded { .. }));
+        let moves = self.warnings.iter().any(|warning| matches!(warning, Warning::Rounded { .. }));
         let origin = match (origin, &self.xyz_f64) {
             (LocalOrigin::None, _) => [0.0; 3],
             (LocalOrigin::At(origin), _) => origin,
-            (LocalOrigin::Auto, Some(xyz)) if told.is_some() => corner(xyz.as_chunks().0),
+            (LocalOrigin::Auto, Some(xyz)) if moves => corner(xyz.as_chunks().0),
             (LocalOrigin::Auto, _) => self.cloud.origin(),
         };
         if origin == self.cloud.origin() {
@@ -115,7 +115,10 @@ impl Scan {
             row.iter_mut().zip(about(point, origin)).for_each(|(v, local)| *v = local as f32);
         }
         let (lost, rounded) = loss(&self.cloud, xyz.as_flattened());
-        let place = told.inspect(|&i| drop(self.warnings.remove(i))).unwrap_or(self.warnings.len());
+        self.warnings.retain(|warning| !matches!(warning, Warning::Rounded { .. }));
+        let counts =
+            |w: &Warning| matches!(w, Warning::Empty | Warning::NonFinite { .. } | Warning::NoFinitePoint { .. });
+        let place = self.warnings.iter().position(counts).unwrap_or(self.warnings.len());
         self.warnings.splice(place..place, rounded);
         self.xyz_f64 = (lost || origin != [0.0; 3]).then(|| xyz.into_flattened());
         self
