@@ -25,11 +25,13 @@ pub struct Inputs {
     /// Whether the user gave the origin, so that places that flags give are relative to it.
     is_given: bool,
     /// The input that was read to find the origin, by its name, until it is its turn.
-    early: Mutex<Option<(String, Result<(Stamped, f64), IoError>)>>,
+    early: Mutex<Option<(String, Opened)>>,
 }
 
 /// A scan, and the stamp of a bag's cloud in seconds.
 type Stamped = (Scan, Option<f64>);
+/// A cloud that was read, and the milliseconds that it took.
+type Opened = Result<(Stamped, f64), IoError>;
 
 /// One input.
 #[derive(Debug)]
@@ -160,7 +162,7 @@ impl Inputs {
     }
 
     /// The same with the stamp of a bag's cloud in seconds.
-    fn read_stamped(&self, source: &Source) -> Result<(Stamped, f64), IoError> {
+    fn read_stamped(&self, source: &Source) -> Opened {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, read)) = early.take_if(|(name, _)| *name == source.name()) {
             return read;

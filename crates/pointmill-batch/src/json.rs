@@ -49,7 +49,8 @@ pub struct Begin<P> {
     pub run: Run,
     /// The number of inputs.
     pub inputs: usize,
-    /// What coordinates are relative to: x, y, z in metres, added to those of a result; null for a command that reads no clouds.
+    /// What coordinates are relative to: x, y, z in metres, added to those of a result; absent if it is zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<[f64; 3]>,
     /// The fields of the command.
     #[serde(flatten)]

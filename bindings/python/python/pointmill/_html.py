@@ -26,7 +26,7 @@ def _repr_html_(self: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value as HTML: long arrays by type and shape, long lists by length."""
+    """Return a value as HTML: long arrays by type and shape, lists of results by their number."""
     shape = getattr(value, "shape", None)
     if shape is not None:
         of = f"{getattr(value, 'dtype', '')} {list(shape)}".strip()

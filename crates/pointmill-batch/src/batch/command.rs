@@ -141,7 +141,12 @@ impl<'a> Job<'a> {
     pub fn begin(&self, of: impl Serialize, printer: &mut Printer) -> Result<(), Failure> {
         printer.record(
             "begin",
-            &Begin { run: Run::new(self.name, self.device), inputs: self.sources.len(), origin: self.origin, of },
+            &Begin {
+                run: Run::new(self.name, self.device),
+                inputs: self.sources.len(),
+                origin: self.origin.filter(|origin| *origin != [0.0; 3]),
+                of,
+            },
         )
     }
 

@@ -178,7 +178,7 @@ impl Command for Match<'_> {
     fn finish(&self, totals: &mut MatchTotals, _: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
         totals.voxels = self.map.grid.len();
         totals.resolution = self.map.grid.lattice().unit();
-        totals.origin = self.map.grid.lattice().origin();
+        totals.origin = Some(self.map.grid.lattice().origin()).filter(|origin| *origin != [0.0; 3]);
         totals.poses = self.values.len();
         totals.converged = self.align.as_ref().map(|_| totals.converged.unwrap_or(0));
         totals.map_ms = self.map.ms;

@@ -142,8 +142,9 @@ pub(crate) struct MatchTotals {
     pub(super) voxels: usize,
     /// Edge of a cell in metres.
     pub(super) resolution: f64,
-    /// What cells of the map are relative to: x, y, z in metres.
-    pub(super) origin: [f64; 3],
+    /// What cells of the map are relative to: x, y, z in metres; absent if it is zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) origin: Option<[f64; 3]>,
     /// Points of all scans that were done.
     pub(super) points: usize,
     /// Poses or guesses for each scan.

@@ -16,7 +16,8 @@ pub(crate) struct Begin {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct ParamsRecord {
-    /// Whether each input has a range of its own, with `--range auto`.
+    /// Whether each input has a range of its own: only with `--range auto`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) auto_range: bool,
     /// Cells along x, y, z; null with `--range auto`.
     pub(super) grid: Option<[u32; 3]>,
@@ -35,7 +36,8 @@ pub(crate) struct Row {
     pub(super) points: usize,
     /// Values per point.
     pub(super) columns: usize,
-    /// The range of the input with `--range auto`; null without.
+    /// The range of the input: only with `--range auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) range: Option<Aabb>,
     /// Points inside the range.
     pub(super) in_range: usize,

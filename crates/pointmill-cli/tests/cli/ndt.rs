@@ -1,6 +1,6 @@
 //! `ndt`: grids and moments, scores and alignments, tables, lines, pictures, and what goes wrong.
 
-use crate::{fields, finished, matrix, names, run, shared, write_cloud};
+use crate::{Run, fields, finished, matrix, names, shared, write_cloud};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtCells, NdtMoments, NdtParams, ndt_grid};
 use pointmill::{Device, Pose, Rows};
 use pointmill_io::{ArrayView, Dtype, read_ndt_moments, read_npz, write_npy};
@@ -30,6 +30,12 @@ const ORIGIN: [f64; 3] = [81_764.0, 35_880.0, 500.0];
 
 fn moved(points: &[f64], by: [f64; 3]) -> Vec<f64> {
     points.iter().zip(by.iter().cycle()).map(|(x, o)| x + o).collect()
+}
+
+/// The command without an origin: coordinates of results are those of the files.
+fn run(folder: &Path, args: &str) -> Run {
+    let flag = if args.starts_with("ndt merge") { "" } else { " --local-origin none" };
+    crate::run(folder, &format!("{args}{flag}"))
 }
 
 fn write_points(folder: &Path, name: &str, points: &[f64]) {

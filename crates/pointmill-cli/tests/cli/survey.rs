@@ -15,7 +15,7 @@ fn points() -> Vec<[f64; 3]> {
     for i in 0..80 {
         for j in 0..60 {
             let (x, y) = (f64::from(i) * 0.25, f64::from(j) * 0.25);
-            let z = -2.0 + (x - 8.0).abs() * 0.1 + f64::from((i * 7 + j * 3) % 5) * 0.01;
+            let z = -2.0 + (x - 8.0).abs() * 0.6 + f64::from((i * 7 + j * 3) % 5) * 0.01;
             points.push([515_368.37 + x, 4_918_340.11 + y, (z * 100.0).round() / 100.0]);
             if i % 3 == 0 {
                 points.push([515_368.37 + x, 4_918_347.61 + f64::from(i % 2) * 0.02, f64::from(j) * 0.1]);
@@ -30,7 +30,8 @@ fn write(folder: &Path, name: &str, points: &[[f64; 3]]) {
 }
 
 fn origin(told: &Run) -> [f64; 3] {
-    serde_json::from_value(told.data("begin")[0]["origin"].clone()).unwrap()
+    let origin = &told.data("begin")[0]["origin"];
+    serde_json::from_value(origin.clone()).unwrap_or_default()
 }
 
 /// The mean of the points of each cell, by z, y, x, in `f64`.
@@ -51,7 +52,7 @@ fn voxels_are_those_of_f64_less_the_origin() {
     write(folder.path(), "a.npy", &points);
     let told = run(
         folder.path(),
-        "voxelize a.npy --voxel-size 0.5 --range auto --max-points 200 --order cell-id --json --out v.npz",
+        "voxelize a.npy --voxel-size 0.5 --range auto --max-points 200 --order sorted --json --out v.npz",
     )
     .expect(0);
     assert_eq!(origin(&told), ORIGIN);
@@ -83,7 +84,7 @@ fn voxels_are_those_of_f64_less_the_origin() {
         assert!((0..3).all(|k| (f64::from(mean[k]) - exact[k]).abs() < 3.1e-5), "{mean:?} {exact:?}");
     }
     // The same range in global coordinates, and relative to an origin that is given.
-    let size = "--voxel-size 0.5 --max-points 200 --order cell-id --json";
+    let size = "--voxel-size 0.5 --max-points 200 --order sorted --json";
     let [x, y, z, u, v, w] = range;
     let global = [x + ORIGIN[0], y + ORIGIN[1], z + ORIGIN[2], u + ORIGIN[0], v + ORIGIN[1], w + ORIGIN[2]];
     let list = |range: [f64; 6]| range.map(|v| v.to_string()).join(",");
@@ -104,7 +105,7 @@ fn where_no_point_is_in_range_a_warning_shows_the_way_out() {
     let warning = told.data("frame")[0]["warnings"].as_array().unwrap().last().unwrap().to_string();
     let parts = ["x -54..54, y -54..54, z -5..3", "the points are in x 368.37..", "--range auto takes them all"];
     assert!(parts.iter().all(|part| warning.contains(part)), "{warning}");
-    let told = run(folder.path(), "voxelize a.npy --range auto --voxel-size 1e-6").expect(3);
+    let told = run(folder.path(), "voxelize a.npy --range auto --voxel-size 1e-6").expect(2);
     assert!(told.err.contains("or more for a grid around all points"), "{}", told.err);
     // Small clouds have no origin, and no message about it.
     write(folder.path(), "small.npy", &[[1.0, 2.0, 0.1]]);
@@ -156,7 +157,7 @@ fn maps_have_cells_about_their_origin_and_global_poses() {
     };
     let near = |m: [f64; 16], at: [f64; 3], p: [f64; 3]| {
         let x = [0, 1, 2].map(|k| m[4 * k] * p[0] + m[4 * k + 1] * p[1] + m[4 * k + 2] * p[2] + m[4 * k + 3]);
-        assert!((0..3).all(|k| (x[k] - at[k]).abs() < 0.03), "{x:?} {at:?}");
+        assert!((0..3).all(|k| (x[k] - at[k]).abs() < 0.1), "{x:?} {at:?}");
     };
     near(aligned("a.npy", ""), points[100], points[100]);
     let sensor: Vec<[f64; 3]> = points.iter().map(|p| [p[0] - 515_378.0, p[1] - 4_918_347.0, p[2]]).collect();

@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(kept(same, [1001.0, 1001.0, 1002.0, 1002.0]), [0, 1]);
         assert_eq!(kept(same, [1005.0, 0.0, 2000.0, 1003.0]), [0, 2]);
         assert_eq!(kept(same, [1003.0, 1003.0, 1005.0, 1005.0]), [0, 1, 2, 3, 4]);
-        assert_eq!(kept(same, [0.0, 0.0, 1.0, 1.0]), []);
+        assert_eq!(kept(same, [0.0, 0.0, 1.0, 1.0]), [0usize; 0]);
     }
 
     #[test]
