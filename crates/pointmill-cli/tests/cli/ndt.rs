@@ -149,7 +149,7 @@ fn tiles_become_grids_and_moments_of_their_own() {
 }
 
 /// The results for all poses of the one scan.
-fn poses_of(told: &crate::Run) -> Vec<Value> {
+fn poses_of(told: &Run) -> Vec<Value> {
     told.data("frame").remove(0)["poses"].as_array().unwrap().clone()
 }
 
