@@ -129,7 +129,7 @@ def test_operators_take_coordinates_of_maps():
     np.testing.assert_array_equal(found.coords, unique)
     sums = np.stack([np.bincount(index.ravel(), local[:, k]) for k in range(3)], 1)
     means = sums / np.bincount(index.ravel())[:, None]
-    np.testing.assert_allclose(found.mean, means, atol=4e-5)
+    np.testing.assert_allclose(found.mean, means, atol=5e-4)  # sums of float32
 
     grid = pointmill.ndt.Grid(xyz, resolution=2.0, min_points=6, origin=origin)
     assert grid.origin == tuple(origin)

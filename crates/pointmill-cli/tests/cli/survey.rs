@@ -80,8 +80,8 @@ fn voxels_are_those_of_f64_less_the_origin() {
     assert_eq!(coords, wanted.keys().copied().collect::<Vec<_>>());
     let found = result.get("mean").unwrap().as_f32().unwrap().as_chunks::<3>().0;
     for (mean, (exact, _)) in found.iter().zip(wanted.values()) {
-        // Half a step of an f32 near 1000 m.
-        assert!((0..3).all(|k| (f64::from(mean[k]) - exact[k]).abs() < 3.1e-5), "{mean:?} {exact:?}");
+        // Sums of f32: half a step of their largest, which is some thousand metres.
+        assert!((0..3).all(|k| (f64::from(mean[k]) - exact[k]).abs() < 5e-4), "{mean:?} {exact:?}");
     }
     // The same range in global coordinates, and relative to an origin that is given.
     let size = "--voxel-size 0.5 --max-points 200 --order sorted --json";
@@ -217,8 +217,8 @@ fn convert_keeps_global_coordinates_where_a_format_can() {
 fn boxes_are_global_with_auto() {
     let (folder, points) = (tempfile::tempdir().unwrap(), points());
     write(folder.path(), "a.npy", &points);
-    let boxes = [515_370.0, 4_918_342.0, -3.0, 2.0, 3.0, 4.0, 0.5];
-    let local = [370.0, 342.0, 997.0, 2.0, 3.0, 4.0, 0.5];
+    let boxes = [515_376.0, 4_918_342.0, -3.0, 2.0, 3.0, 4.0, 0.5];
+    let local = [376.0, 342.0, 997.0, 2.0, 3.0, 4.0, 0.5];
     write_npy(folder.path().join("g.npy"), &ArrayView::f64(&[1, 7], &boxes)).unwrap();
     write_npy(folder.path().join("l.npy"), &ArrayView::f64(&[1, 7], &local)).unwrap();
     let inside = "roi-pool --inside all --points a.npy --json";
