@@ -31,6 +31,8 @@ fixtures:
         python3 fixtures/$operator.py --self-test --rounds 2000
         python3 fixtures/$operator.py --mutants
     done
+    python3 fixtures/odometry.py
+    python3 fixtures/odometry.py --check
 
 # Fuzz each target, 60 s by default, on seeds and what earlier runs found; needs a C++ compiler
 fuzz seconds="60" *targets:

@@ -57,7 +57,7 @@ impl<'py> Cloud<'py> {
 
     /// The origin that coordinates of float64 are relative to; of those of float32 it is added.
     pub(crate) fn local_origin(&self) -> [f64; 3] {
-        let exact = self.array.dtype() == Dtype::F64;
+        let exact = *self.array.dtype() == Dtype::F64;
         self.origin.filter(|_| exact).unwrap_or_default()
     }
 

@@ -33,6 +33,8 @@ pub struct Inputs {
 
 /// A scan, and the stamp of a bag's cloud in seconds.
 type Stamped = (Scan, Option<f64>);
+/// A cloud that was read, and the milliseconds that it took.
+type Opened = Result<(Stamped, f64), IoError>;
 
 /// One input.
 #[derive(Debug)]
@@ -163,7 +165,7 @@ impl Inputs {
     }
 
     /// The same with the stamp of a bag's cloud in seconds.
-    fn read_stamped(&self, source: &Source) -> Result<(Stamped, f64), IoError> {
+    fn read_stamped(&self, source: &Source) -> Opened {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, read)) = early.take_if(|(name, _)| *name == source.name()) {
             return read;

@@ -50,7 +50,7 @@ pub fn progress(inputs: usize, json: bool) -> ProgressBar {
     let flickers = json && std::io::stdout().is_terminal();
     let hidden = QUIET.load(Ordering::Relaxed) || inputs < 2 || flickers || !std::io::stderr().is_terminal();
     let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed}");
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {elapsed} {per_sec}{msg}");
     ProgressBar::with_draw_target(Some(inputs as u64), target)
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         .with_finish(ProgressFinish::AndClear)

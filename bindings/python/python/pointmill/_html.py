@@ -15,27 +15,29 @@ WIDTH, HEIGHT, AIR = 420, 160, 8
 
 def _repr_html_(self: Any) -> str:
     """Return the fields of a result as HTML, and a plot below."""
-    names = SHOWN.get(type(self)) or [name for name in vars(type(self)) if not name.startswith("_")]
-    fields = {name: getattr(self, name) for name in names}
-    rows = "".join(f"<tr><th>{name}</th><td>{text(value)}</td></tr>" for name, value in fields.items() if not callable(value))
+    names = SHOWN.get(type(self)) or sorted(name for name in vars(type(self)) if not name.startswith("_"))
+    fields = [(name, getattr(self, name)) for name in names]
+    # What is long comes last.
+    fields = sorted((field for field in fields if not callable(field[1])), key=lambda field: hasattr(field[1], "shape"))
+    rows = "".join(f"<tr><th>{name}</th><td>{text(value)}</td></tr>" for name, value in fields)
     plot = PLOTS.get(type(self))
     title = type(self).__name__ if rows else repr(self)
     return f"<div>{escape(title)}</div><table>{rows}</table>{plot(self) if plot else ''}"
 
 
 def text(value: Any) -> str:
-    """Return a value as HTML: long arrays by type and shape, long lists by length."""
+    """Return a value as HTML: long arrays by type and shape, lists of results by their number."""
     shape = getattr(value, "shape", None)
     if shape is not None:
         of = f"{getattr(value, 'dtype', '')} {list(shape)}".strip()
         if not 0 < np.prod(shape) <= MOST_VALUES or not hasattr(value, "tolist"):
             return escape(of)
-        values = np.array2string(np.array(value.tolist()), precision=4, suppress_small=True)
+        values = np.array2string(np.array(value.tolist()), precision=4)
         return f"{escape(of)}<pre>{escape(values)}</pre>"
     if isinstance(value, float):
         return f"{value:.6g}"
-    if isinstance(value, (list, tuple)) and len(value) > 6:
-        return f"{len(value)} values"
+    if isinstance(value, list) and value and type(value[0]).__module__.startswith("pointmill"):
+        return f"{len(value)} of {type(value[0]).__name__}"
     return escape(str(value))
 
 

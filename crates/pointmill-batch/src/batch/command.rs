@@ -47,6 +47,11 @@ pub trait Command: Sync {
     /// An input that does not go with those before it ends the command.
     fn add(&self, totals: &mut Self::Totals, frame: &mut Frame<Self::Row>) -> Result<(), Failure>;
 
+    /// What stands behind the number of inputs a second on the progress bar.
+    fn so_far(&self, _: &Self::Totals) -> String {
+        String::new()
+    }
+
     /// The cells of an input in the table for people, and in the log.
     fn cells(&self, frame: &Frame<Self::Row>) -> Vec<Cell>;
 
@@ -187,7 +192,8 @@ impl<'a> Job<'a> {
             }
             let detail = command.detail(&frame, sources.len() == 1);
             let lines = detail.unwrap_or_else(|| table.rows(&frame, command.cells(&frame)));
-            lines.iter().try_for_each(|line| printer.text(line))
+            lines.iter().try_for_each(|line| printer.text(line))?;
+            Ok(command.so_far(&totals))
         })?;
         let Some((lanes, counts)) = ran else { return Ok(()) };
         let equal = command.finish(&mut totals, lanes, counts)?;

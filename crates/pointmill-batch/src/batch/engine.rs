@@ -33,7 +33,7 @@ impl Batch<'_> {
         lanes: Vec<L>,
         printer: &mut Printer,
         one: impl Fn(&mut L, usize, &Source) -> Result<F, Trouble> + Sync,
-        mut tell: impl FnMut(&mut Printer, F) -> Result<(), Failure>,
+        mut tell: impl FnMut(&mut Printer, F) -> Result<String, Failure>,
     ) -> Result<Option<(Vec<L>, Counts)>, Failure> {
         let progress = say::progress(self.sources.len(), printer.json());
         let mut counts = Counts { inputs: self.sources.len(), ..Counts::default() };
@@ -51,21 +51,25 @@ impl Batch<'_> {
         };
         let mut listen = |index: usize, answer: Result<Option<F>, Trouble>| {
             interrupt::check()?;
-            progress.suspend(|| match answer {
+            let so_far = progress.suspend(|| match answer {
                 Ok(Some(done)) => {
                     counts.done += 1;
-                    tell(printer, done)
+                    tell(printer, done).map(Some)
                 }
                 Ok(None) => {
                     counts.kept += 1;
                     let outputs = self.ledger.map_or_else(Vec::new, |ledger| ledger.names(index));
-                    printer.record("kept", &Kept { index, input: self.sources[index].name(), outputs })
+                    printer.record("kept", &Kept { index, input: self.sources[index].name(), outputs }).map(|()| None)
                 }
                 Err(trouble) => {
                     counts.failed += 1;
-                    trouble.tell(printer, index, &self.sources[index].name())
+                    trouble.tell(printer, index, &self.sources[index].name()).map(|()| None)
                 }
             })?;
+            // Not within `suspend`, which holds the bar.
+            if let Some(so_far) = so_far {
+                progress.set_message(so_far);
+            }
             progress.inc(1);
             if printer.is_closed() && !self.writes {
                 stop.store(true, Ordering::Relaxed);

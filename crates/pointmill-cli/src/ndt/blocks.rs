@@ -9,7 +9,7 @@ use crate::batch::prelude::*;
 use crate::input_poses::InputPoses;
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams, NdtReport};
 use pointmill::{Device, Error};
-use pointmill_io::{BlockMap, BlockSettings, Limits};
+use pointmill_io::{BlockMap, BlockSettings, Limits, LocalOrigin};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,13 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
             return Err(Failure::Usage(format!("{flag}: cannot be used with a map by blocks")));
         }
     }
-    let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let mut options = args.read.options();
+    if let LocalOrigin::At(_) = options.origin {
+        return Err(Failure::Usage("--local-origin: expected auto or none for a map by blocks, got X,Y,Z".into()));
+    }
+    // An origin found in the first input of a process would decide how the others are read.
+    options.origin = LocalOrigin::None;
+    let (mut sources, inputs) = Inputs::find(&args.inputs, options)?;
     let poses = args.poses.as_deref().map(|path| InputPoses::read(path, &mut sources)).transpose()?;
     let NdtParams { covariance, min_points, eigen_ratio } = params;
     let settings =

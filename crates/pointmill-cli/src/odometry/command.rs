@@ -180,7 +180,12 @@ impl Command for Run<'_> {
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
         totals.statuses.count(frame.of.status);
+        totals.length += frame.of.moved;
         Ok(())
+    }
+
+    fn so_far(&self, totals: &Totals) -> String {
+        format!(" {:.0} m", totals.length)
     }
 
     fn cells(&self, Frame { of, .. }: &Frame<Row>) -> Vec<Cell> {

@@ -237,6 +237,7 @@ fn workers_of_other_settings_or_versions_are_refused() {
     for (args, wanted) in [
         ("ndt build tiles --blocks 32", "--blocks: needs --out with a folder, got none"),
         ("ndt build tiles --blocks 0 --out o", "block: wanted a finite length > 0 m, found 0.0"),
+        ("ndt build tiles --blocks 32 --out o --local-origin 1,2,3", "--local-origin: expected auto or none"),
         ("ndt build tiles --blocks 32 --out o --moments m", "--moments: cannot be used with a map by blocks"),
         ("ndt merge map --out a.npz", "--out: cannot be used with the folder of a map by blocks"),
         ("ndt merge map a.arrow", "a.arrow: cannot be used with the folder of a map by blocks"),

@@ -4,7 +4,7 @@ use super::fix::{Candidate, Evidence, Rejection};
 use super::map::Near;
 use super::params::LocalizerParams;
 use super::scan::Scan;
-use crate::ndt::NdtRegistration;
+use crate::ndt::{NdtAlignParams, NdtRegistration};
 use crate::registration::Status;
 use crate::{Pose, Result, Rows};
 use pointmill_core::ndt::NdtScore;
@@ -19,6 +19,25 @@ const USUAL_UNIT: f64 = 2.0;
 /// The greatest term of cells of so many metres.
 pub(super) fn greatest_term(unit: f64) -> f64 {
     -NdtScore::new(unit).d1
+}
+
+/// Aligns a scan from some guesses. An alignment that made all its steps goes on once more; if that moves it by less than `epsilon`, it has arrived.
+///
+/// Near the best pose the score has steps, where points pass from cell to cell, and an alignment may go back and forth between two of them.
+pub(super) fn aligned(
+    near: &Near,
+    scan: Rows<'_>,
+    guesses: &[Pose],
+    params: &NdtAlignParams,
+) -> Result<Vec<NdtRegistration>> {
+    let mut found = near.grid.align(scan, guesses, params)?;
+    for one in found.iter_mut().filter(|one| one.status == Status::MaxIterations) {
+        let again = near.grid.align(scan, &[one.target_from_source], params)?.remove(0);
+        let [metres, radians] = apart(&one.target_from_source, &again.target_from_source);
+        let status = if metres + radians < params.epsilon { Status::StepBelow } else { again.status };
+        *one = NdtRegistration { status, iterations: one.iterations + again.iterations, ..again };
+    }
+    Ok(found)
 }
 
 /// An alignment with what scan and map say of it.

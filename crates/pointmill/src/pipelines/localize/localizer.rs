@@ -2,7 +2,7 @@
 
 use super::covariance::covariance;
 use super::fix::{Candidate, Fix, FixStatus, FixTiming, Rejection};
-use super::judge::{apart, judged, margin, objection};
+use super::judge::{aligned, apart, judged, margin, objection};
 use super::map::{LocalizerMap, Near};
 use super::params::LocalizerParams;
 use super::rivals::with_rivals;
@@ -177,7 +177,7 @@ impl Localizer {
         self.near.surround([x, y, x, y], &self.stream)?;
         fix.timing.map_ms = elapsed(start);
         let start = Instant::now();
-        let found = self.near.grid.align(Rows::from(&scan.keys[..]), &[predicted], &self.held(self.base))?.remove(0);
+        let found = aligned(&self.near, Rows::from(&scan.keys[..]), &[predicted], &self.held(self.base))?.remove(0);
         let mut best = judged(&self.near, scan, found)?;
         if !self.place.is_some_and(|place| place.is_fix) {
             let ranked = with_rivals(&self.near, scan, best, &self.params)?;

@@ -40,7 +40,7 @@ pub struct LocalizerParams {
     pub min_range: f64,
     /// Points farther from the sensor than these metres are left out. Default 100.
     pub max_range: f64,
-    /// Limits of each alignment. Default those of an alignment, but 60 steps: a fix that needs more than 30 is rare, and right.
+    /// Limits of each alignment. One that makes all its steps goes on once more.
     pub align: NdtAlignParams,
     /// The nearest voxel transformation likelihood that a fix has at least, for cells of 2 m; for others it is scaled as the score is. Default 2.3.
     pub min_nvtl: f64,
@@ -75,7 +75,7 @@ impl Default for LocalizerParams {
             max_points: 5000,
             min_range: 1.0,
             max_range: 100.0,
-            align: NdtAlignParams { max_iterations: 60, ..NdtAlignParams::default() },
+            align: NdtAlignParams::default(),
             min_nvtl: 2.3,
             max_distance: 3.0,
             min_explained: 0.5,

@@ -1,7 +1,7 @@
 //! The places beside an alignment that no fix led to: it is a fix only if it fits better than they do.
 
 use super::fix::Candidate;
-use super::judge::{are_apart, judged, ranked};
+use super::judge::{aligned, are_apart, judged, ranked};
 use super::map::Near;
 use super::params::LocalizerParams;
 use super::scan::Scan;
@@ -49,7 +49,7 @@ pub(super) fn with_rivals(
             guesses.push(places[k]);
         }
     }
-    let aligned = near.grid.align(Rows::from(&scan.keys[..]), &guesses, &params.align)?;
-    let rivals = aligned.into_iter().map(|one| judged(near, scan, one));
+    let found = aligned(near, Rows::from(&scan.keys[..]), &guesses, &params.align)?;
+    let rivals = found.into_iter().map(|one| judged(near, scan, one));
     Ok(ranked(std::iter::once(Ok(own)).chain(rivals).collect::<Result<_>>()?))
 }

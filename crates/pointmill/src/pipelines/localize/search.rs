@@ -3,7 +3,7 @@
 //! No number is random: the lattice is a function of the region, and of equal scores the first of the lattice wins.
 
 use super::fix::{Candidate, Rejection};
-use super::judge::{are_apart, judged, margin, objection, ranked};
+use super::judge::{aligned, are_apart, judged, margin, objection, ranked};
 use super::map::Near;
 use super::params::LocalizerParams;
 use super::scan::Scan;
@@ -133,8 +133,8 @@ fn settled(near: &Near, starts: &[Pose], scan: &Scan, params: &LocalizerParams) 
             guesses.push(one.target_from_source);
         }
     }
-    let aligned = near.grid.align(all, &guesses, &params.align)?;
-    let kept = ranked(aligned.into_iter().map(|one| judged(near, scan, one)).collect::<Result<_>>()?);
+    let found = aligned(near, all, &guesses, &params.align)?;
+    let kept = ranked(found.into_iter().map(|one| judged(near, scan, one)).collect::<Result<_>>()?);
     let rejection =
         match kept.first() {
             None => Some(Rejection::OutsideMap),
