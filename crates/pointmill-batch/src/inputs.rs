@@ -17,9 +17,6 @@ pub const STDIN: &str = "-";
 /// The format of what is built in.
 pub const SYNTHETIC: &str = "synthetic";
 
-/// A cloud that was read, and the milliseconds that took.
-type Opened = Result<(Stamped, f64), IoError>;
-
 /// How inputs are read.
 #[derive(Debug)]
 pub struct Inputs {
