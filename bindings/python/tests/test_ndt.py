@@ -214,7 +214,7 @@ def test_errors():
         (ValueError, "min_points: expected a whole number from 1", lambda: ndt.Grid(points, resolution=1.0, min_points=0)),
         (ValueError, "eigen_ratio: expected 0 or more, below 1, got 1", lambda: ndt.Grid(points, resolution=1.0, eigen_ratio=1.0)),
         (ValueError, 'covariance: expected unbiased, autoware or population, got "x"', lambda: ndt.Grid(points, resolution=1.0, covariance="x")),
-        (ValueError, "origin", lambda: ndt.Grid(points, resolution=1.0, origin=[0, 0, 0])),
+        (ValueError, "origin: expected 3 numbers", lambda: ndt.Grid(points, resolution=1.0, origin=[0, 0])),
         (ValueError, "guess: expected poses of shape [6] or [P, 6]", lambda: grid.align(points, [1, 2, 3])),
         (TypeError, "guess: expected poses of shape", lambda: grid.align(points, "pose")),
         (ValueError, "guess: expected a rigid transform: a rotation to 0.001", lambda: grid.align(points, 2 * np.eye(4))),

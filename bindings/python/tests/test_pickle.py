@@ -18,7 +18,7 @@ WAYS = {
     "deepcopy": copy.deepcopy,
 }
 FIELDS = {
-    pointmill.Voxels: "coords num_points voxels mean point_to_voxel row_splits indices voxel_splits num_voxels report",
+    pointmill.Voxels: "coords num_points voxels mean point_to_voxel row_splits indices voxel_splits origin num_voxels report",
     pointmill.VoxelReport: "points voxels voxels_found voxels_dropped points_kept points_dropped_full_voxel "
     "points_dropped_dropped_voxel out_of_range non_finite",
     pointmill.RoiPooled: "pooled argmax point_indices row_splits indices coords",
@@ -28,8 +28,8 @@ FIELDS = {
     pointmill.ndt.NdtFit: "score transform_probability nvtl hits",
     pointmill.ndt.NdtRegistration: "target_from_source xyzrpy status converged iterations score transform_probability nvtl hits hessian covariance",
     pointmill.ndt.NdtReport: "points non_finite cells sparse degenerate voxels clamped",
-    pointmill.ndt.Moments: "resolution points non_finite",
-    pointmill.ndt.Grid: "resolution report coords counts mean covariance inverse_covariance eigenvalues normal",
+    pointmill.ndt.Moments: "resolution origin points non_finite",
+    pointmill.ndt.Grid: "resolution origin report coords counts mean covariance inverse_covariance eigenvalues normal",
 }
 
 
