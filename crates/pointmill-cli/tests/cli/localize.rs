@@ -23,7 +23,7 @@ fn write_drive(at: &Path, map: &str, scans: &str, scene: Scene) -> Drive {
         let (sweep, pose) = (drive.sweep(i), truth(&drive, i));
         if i % 2 == 1 {
             let rows: Vec<f32> = (0..sweep.len()).flat_map(|k| sweep.points().row(k)[..4].to_vec()).collect();
-            write_bin(&at.join(format!("{scans}/{i:02}.bin")), Points::new(&rows, 4).unwrap()).unwrap();
+            write_bin(at.join(format!("{scans}/{i:02}.bin")), Points::new(&rows, 4).unwrap()).unwrap();
             continue;
         }
         let world: Vec<f32> = (0..sweep.len())
@@ -33,7 +33,7 @@ fn write_drive(at: &Path, map: &str, scans: &str, scene: Scene) -> Drive {
             })
             .collect();
         let points = Points::new(&world, 3).unwrap();
-        write_ply(&at.join(format!("{map}/{i:02}.ply")), &NamedPoints::new(points, &["x", "y", "z"])).unwrap();
+        write_ply(at.join(format!("{map}/{i:02}.ply")), &NamedPoints::new(points, &["x", "y", "z"])).unwrap();
     }
     drive
 }
