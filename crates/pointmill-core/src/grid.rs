@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_grid_around_points_has_them_all() {
-        let bounds = Aabb::new([-1000.0, 515.3, -0.0], [1000.999_94, 517.1, 0.0]);
+        let bounds = Aabb::new([-1_000.0, 515.3, -0.0], [1_000.999_94, 517.1, 0.0]);
         let g = VoxelGrid::around([1.0, 0.1, 0.2], bounds).unwrap();
         assert!(g.cell(bounds.min).is_some() && g.cell(bounds.max).is_some());
         assert_eq!((g.range().min, g.dims()[2]), ([-1000.0, 515.3, 0.0], 1));
