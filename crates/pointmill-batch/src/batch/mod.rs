@@ -2,7 +2,7 @@
 //!
 //! - [`Job`] runs a [`Command`]: it prints `begin`, every `frame` and the `summary`;
 //! - [`Station`] runs an operator on a device, on the CPU beside it, and on the CPU where memory was short;
-//! - [`Batch`](engine::Batch) takes inputs through lanes and reports them in order;
+//! - inside, an engine takes inputs through lanes and reports them in order;
 //! - [`Ledger`] knows which inputs are done: a manifest in the folder of the outputs, which is locked meanwhile;
 //! - [`prelude`] has what every command uses;
 //! - [`Trouble`] is an input that cannot be used, or a failure that ends the command.
