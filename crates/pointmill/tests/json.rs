@@ -106,7 +106,7 @@ fn results_are_one_object_each() {
 
     let map = ndt_grid(cloud, 1.0, &NdtParams::default(), &device).unwrap();
     let found = &map.align(cloud, &[guess], &NdtAlignParams::default()).unwrap()[0];
-    let of_ndt = ["transform_probability", "nvtl", "score", "hits"];
+    let of_ndt = ["transform_probability", "nvtl", "score", "hits", "oscillations"];
     assert_eq!(fields(found), [&common[..], &of_ndt].concat());
     let json = serde_json::to_value(found).unwrap();
     assert_eq!(json["status"], Value::from("step-below"));

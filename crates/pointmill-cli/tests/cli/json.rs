@@ -19,7 +19,7 @@ impl Schema {
     fn check(&self, rule: &Value, value: &Value, at: &str) -> Result<(), String> {
         for (keyword, with) in rule.as_object().unwrap() {
             let good = match keyword.as_str() {
-                "description" | "required" | "additionalProperties" => true,
+                "description" | "default" | "required" | "additionalProperties" => true,
                 "enum" => with.as_array().unwrap().contains(value),
                 "$ref" => {
                     let name = with.as_str().unwrap().strip_prefix('#').unwrap().replace("%20", " ");
