@@ -61,7 +61,7 @@ def test_the_blocks_are_one_plain_build(tmp_path):
 
 def test_scans_keep_their_bits_and_inputs_can_be_kept_and_removed(tmp_path):
     clouds, poses = tiles(2)
-    pointmill.write(tmp_path / "a.ply", clouds[0], xyz=clouds[0][:, :3] + np.float64(4e5))
+    pointmill.write(tmp_path / "a.ply", clouds[0], xyz=clouds[0][:, :3].astype(np.float64) + 4e5)
     blocks = ndt.BlockMap(tmp_path / "map", resolution=1.0, block=8.0)
     path = tmp_path / "a.ply"
     name, state = blocks.name_of(path), blocks.state_of(path, "here")
