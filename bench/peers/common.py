@@ -38,13 +38,13 @@ def machine(*packages: str) -> dict[str, object]:
     return about
 
 
-def pointmill_lines(command: list[str], kind: str, codes: tuple[int, ...] = (0,)) -> list[dict[str, object]]:
-    """The `data` of each line of a kind of one run of our binary."""
+def pointmill_lines(command: list[str], kinds: tuple[str, ...], codes: tuple[int, ...] = (0,)) -> list[dict[str, object]]:
+    """The `data` of each line of some kinds of one run of our binary."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in codes:
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return [line["data"] for line in lines if line.get("type") == kind]
+    return [line["data"] for line in lines if line.get("type") in kinds]
 
 
 def load_after(about: dict[str, object]) -> None:

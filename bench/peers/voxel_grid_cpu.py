@@ -122,7 +122,7 @@ def peers_of(xyz: Cloud, size: float, threads: list[int]) -> list[Peer]:
 def run_pointmill(binary: Path, path: Path, extra: list[str]) -> list[dict[str, object]]:
     """The `data` of each bench line of one run of our binary."""
     command = [str(binary), "bench", "voxelize", "--input", str(path), "--device", "cpu", "--json", *extra]
-    return [data for data in pointmill_lines(command, "bench") if data["device"] == "cpu"]
+    return [data for data in pointmill_lines(command, ("bench",)) if data["device"] == "cpu"]
 
 
 def bench(path: Path, options: argparse.Namespace) -> list[Row]:
