@@ -49,15 +49,7 @@ pub(super) fn covariance(
     let mut all = laplace;
     if !places.is_empty() {
         let plane = spread(&places, &weights);
-        for (i, row) in all.iter_mut().enumerate() {
-            for (j, value) in row.iter_mut().enumerate() {
-                match (i < 2, j < 2) {
-                    (true, true) => *value = plane[i][j],
-                    (false, false) => {}
-                    _ => *value = 0.0,
-                }
-            }
-        }
+        (0..4).for_each(|k| all[k / 2][k % 2] += plane[k / 2][k % 2]);
     }
     let metres = CELL_ERROR * grid.lattice().unit();
     for (k, row) in all.iter_mut().enumerate() {

@@ -11,9 +11,9 @@ pub enum CovarianceMethod {
     /// From the second derivatives of the score at the fix.
     #[default]
     Laplace,
-    /// x and y from where alignments end that start 0.5 and 1 m beside the fix; the rest as `laplace`.
+    /// As `laplace`, and in x and y also the spread of where alignments end that start 0.5 and 1 m beside the fix.
     MultiNdt,
-    /// x and y from the scores 0.5 and 1 m beside the fix, each weighted by the exponential of its score; the rest as `laplace`.
+    /// As `laplace`, and in x and y also the spread of the places 0.5 and 1 m beside the fix, each weighted by the exponential of its score.
     MultiNdtScore,
 }
 
