@@ -169,6 +169,49 @@ impl Reach {
     }
 }
 
+/// Lines of 2 m across each axis; after so many the same come again, so that there are lines for all coordinates.
+pub const LINES: u32 = 128;
+
+/// The line of a coordinate.
+#[inline(always)]
+pub fn line_of(x: f32) -> u32 {
+    strip_of(x) as u32 % LINES
+}
+
+/// The number of a strip 2 m wide; what is farther than numbers go has the last. It never falls as `x` grows.
+#[inline(always)]
+fn strip_of(x: f32) -> i32 {
+    const LAST: f32 = (1 << 30) as f32;
+    let q = x * 0.5;
+    let q = if q < -LAST {
+        -LAST
+    } else if q > LAST {
+        LAST
+    } else {
+        q
+    };
+    let whole = q as i32;
+    if whole as f32 > q { whole - 1 } else { whole }
+}
+
+impl Reach {
+    /// The first line along an axis where a point may be inside, and how many lines there are from it on.
+    #[inline(always)]
+    pub fn lines(&self, axis: usize) -> (u32, u32) {
+        let (center, extent) = (self.center[axis], self.extent[axis]);
+        if extent < 0.0 {
+            return (0, 0);
+        }
+        let (low, high) = (center - extent, center + extent);
+        if low.is_nan() | high.is_nan() {
+            // From sizes near the largest number.
+            return (0, LINES);
+        }
+        let more = strip_of(high).wrapping_sub(strip_of(low)) as u32;
+        (line_of(low), if more < LINES { more + 1 } else { LINES })
+    }
+}
+
 /// Words that a box takes as bits.
 pub const WORDS: usize = 16;
 
@@ -296,6 +339,17 @@ mod tests {
     }
 
     #[test]
+    fn lines_are_two_metres_wide_and_come_again() {
+        assert_eq!([0.0, 1.9, 2.0, -0.1, 256.0, -256.0].map(line_of), [0, 0, 1, 127, 0, 0]);
+        assert_eq!([f32::NAN, 1e30, f32::INFINITY].map(line_of), [0; 3]);
+        let lines = |cx: f32, dx: f32| {
+            OrientedBox::new([cx, 0.0, 0.0, dx, 2.0, 1.0, 0.0], BoxOrigin::Center, 0.0).reach().lines(0)
+        };
+        assert_eq!((lines(11.0, 1.0), lines(0.0, 2.0), lines(2.0, 400.0)), ((5, 1), (127, 2), (28, 128)));
+        assert_eq!(OrientedBox::EMPTY.reach().lines(1), (0, 0));
+    }
+
+    #[test]
     fn values_that_make_no_box_make_an_empty_one() {
         let good = [1.0, 2.0, 3.0, 4.0, 2.0, 1.5, PI];
         assert!(!OrientedBox::new(good, BoxOrigin::Center, 0.0).is_empty());
@@ -333,6 +387,10 @@ mod tests {
             if b.contains([x, y, 0.0]) {
                 prop_assert!(b.reach().may_contain(x, y));
                 prop_assert!(b.reach().may_meet([x, y], [x, y]));
+                for (axis, x) in [x, y].into_iter().enumerate() {
+                    let (first, count) = b.reach().lines(axis);
+                    prop_assert!((line_of(x) + LINES - first) % LINES < count && count <= LINES, "{x}: {first} {count}");
+                }
                 prop_assert!(b.reach().may_meet([x - away, y - away], [x, y]) && b.reach().may_meet([x, y], [x + away, y + away]));
             }
         }

@@ -99,11 +99,8 @@ impl MarkArgs {
             while candidates != 0 {
                 let k = group + candidates.trailing_zeros();
                 candidates &= candidates - 1;
-                if boxes.reach(k).may_contain(p[0], p[1]) {
-                    let (oriented, first, end) = boxes.get(k);
-                    if oriented.contains(p) & (i >= first) & (i < end) {
-                        found(k);
-                    }
+                if boxes.holds(k, p, i) {
+                    found(k);
                 }
             }
             group += BOXES;

@@ -31,6 +31,7 @@ mod expand;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod features;
 mod fill;
+mod lines;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod lists;
 mod mark;
@@ -289,6 +290,20 @@ impl Staged {
         let (a, b, c, d) = (self.0.get_x4(at), self.0.get_x4(at + 4), self.0.get_x4(at + 8), self.0.get_x4(at + 12));
         let words = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], c[0], c[1], c[2], c[3], d[0], d[1], d[2], d[3]];
         (OrientedBox::from_words(words), self.0.get(at + 16), self.0.get(at + 17))
+    }
+
+    /// Whether box `k` holds point `i`, which lies at `p`. A point that is surely too far costs one read.
+    #[inline(always)]
+    pub(crate) fn holds(self, k: u32, p: [f32; 3], i: u32) -> bool {
+        let at = k * STAGED_WORDS;
+        if !self.reach(k).may_contain(p[0], p[1]) {
+            return false;
+        }
+        // The last four words of a box say nothing about what is inside.
+        let (a, b, c) = (self.0.get_x4(at), self.0.get_x4(at + 4), self.0.get_x4(at + 8));
+        let range = self.0.get_x4(at + 16);
+        let words = [a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3], c[0], c[1], c[2], c[3], 0, 0, 0, 0];
+        OrientedBox::from_words(words).contains(p) & (i >= range[0]) & (i < range[1])
     }
 
     /// Which of the 32 boxes from `k` on may hold one of the warp's points, of which `low` and `high` are the bounds. All lanes call.

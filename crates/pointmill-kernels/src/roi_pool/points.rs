@@ -3,13 +3,16 @@
 use super::*;
 use crate::prim::BLOCK;
 use crate::prim::scan::{self, Tiles};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use lines::Lines;
 
 /// Points of a tile of [`PointBoxes`], one a thread.
 pub const TILE: u32 = BLOCK;
 /// Boxes that lie in shared memory at a time, one a thread.
 const STAGE: u32 = BLOCK;
-const SORT: u32 = STAGE * STAGED_WORDS;
-const FOUND: u32 = SORT + tile::WORDS;
+const LINES: u32 = STAGE * STAGED_WORDS;
+/// Points of a thread.
+const POINTS: usize = 2;
 
 /// Words of a point that are made together, and written at once if they are aligned.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -23,9 +26,9 @@ pub struct FirstBoxArgs {
     pub boxes: BoxesArg,
     /// The points.
     pub points: PointsArg,
-    /// Points that a block takes: a multiple of twice its threads, at most [`FirstBoxArgs::MOST_POINTS`].
+    /// Points that a block takes: a multiple of its threads, at most [`FirstBoxArgs::MOST_POINTS`].
     pub points_of_block: u32,
-    /// Boxes that it tests with them: all, or a multiple of [`BOXES`].
+    /// Boxes that it tests with them: all, or a multiple of [`FirstBoxArgs::BOXES`].
     pub boxes_of_block: u32,
     /// `[n]`: the lowest box that holds the point, or -1; where blocks share the boxes of a point, -1 before.
     pub first: *mut i32,
@@ -33,17 +36,19 @@ pub struct FirstBoxArgs {
 
 impl FirstBoxArgs {
     /// Most points of a block.
-    pub const MOST_POINTS: u32 = tile::MOST;
+    pub const MOST_POINTS: u32 = POINTS as u32 * BLOCK;
+    /// Boxes that a block tests together.
+    pub const BOXES: u32 = STAGE;
 }
 
 kernel! {
     /// Finds the first box of each point. One block for each `points_of_block` points and `boxes_of_block` boxes, those of the same boxes behind each other.
-    FirstBox = "roi_first_box", block BLOCK, shared FOUND + tile::MOST, cooperative true,
+    FirstBox = "roi_first_box", block BLOCK, shared LINES + lines::words(STAGE), cooperative true,
     fn(a: FirstBoxArgs) {
-        let (staged, found) = (Staged(Shared::at(0)), Shared::at(FOUND));
+        let (staged, lines) = (Staged(Shared::at(0)), Lines::at(Shared::at(LINES), STAGE));
         let runs = a.points.n.div_ceil(a.points_of_block);
         let runs = if runs > 1 { runs } else { 1 };
-        let first_point = block_index() % runs * a.points_of_block;
+        let first_point = block_index() % runs * a.points_of_block + thread_index();
         let first_box = block_index() / runs * a.boxes_of_block;
         let shared_boxes = a.boxes_of_block < a.boxes.count;
         let end_box = if shared_boxes && first_box + a.boxes_of_block < a.boxes.count {
@@ -51,60 +56,52 @@ kernel! {
         } else {
             a.boxes.count
         };
-        let sorted = tile::sort(&a.points, first_point, a.points_of_block, Shared::at(SORT), || ());
-        let mut k = thread_index();
-        while k < a.points_of_block {
-            found.set(k, NONE);
-            k += BLOCK;
+        let (mut points, mut first) = ([[f32::NAN; 3]; POINTS], [NONE; POINTS]);
+        for j in 0..POINTS {
+            if j as u32 * BLOCK < a.points_of_block {
+                points[j] = a.points.xyz(first_point + j as u32 * BLOCK);
+            }
         }
         let mut base = first_box;
         while base < end_box {
             // All have done with the boxes before.
             sync_block();
-            let b = base + thread_index();
-            staged.put(thread_index(), &a.boxes.prepare(b), a.boxes.range(b));
+            lines.clear();
+            let prepared = a.boxes.prepare(base + thread_index());
+            staged.put(thread_index(), &prepared, a.boxes.range(base + thread_index()));
             sync_block();
-            let mut k = thread_index();
-            while k < a.points_of_block {
-                let (p, index) = sorted.get(k);
-                let mut first = found.get(k);
-                let (low, high) = tile::bounds_of_warp(p);
+            lines.put(thread_index(), prepared.reach());
+            sync_block();
+            for j in 0..POINTS {
+                let (p, i) = (points[j], first_point + j as u32 * BLOCK);
+                let of_point = lines.of(p);
                 let mut group = 0;
-                while group < STAGE && base + group < end_box && ballot(first == NONE) != 0 {
-                    let mut candidates = staged.candidates(group, low, high);
+                while group < STAGE && base + group < end_box && first[j] == NONE {
+                    let mut candidates = lines.candidates(of_point, group);
                     while candidates != 0 {
                         let b = group + candidates.trailing_zeros();
                         candidates &= candidates - 1;
-                        if first == NONE && staged.reach(b).may_contain(p[0], p[1]) {
-                            let (oriented, from, end) = staged.get(b);
-                            let i = first_point + index;
-                            if (i >= from) & (i < end) & oriented.contains(p) {
-                                first = base + b;
-                            }
+                        if staged.holds(b, p, i) {
+                            first[j] = base + b;
+                            candidates = 0;
                         }
                     }
                     group += BOXES;
                 }
-                found.set(k, first);
-                k += BLOCK;
             }
             base += STAGE;
         }
-        // Without boxes there was no barrier since the sort.
-        sync_block();
-        let mut k = thread_index();
-        while k < a.points_of_block {
-            let (_, index) = sorted.get(k);
-            if first_point + index < a.points.n {
-                let first = a.first.add((first_point + index) as usize);
+        for j in 0..POINTS {
+            let i = first_point + j as u32 * BLOCK;
+            if j as u32 * BLOCK < a.points_of_block && i < a.points.n {
+                let out = a.first.add(i as usize);
                 if !shared_boxes {
-                    *first = found.get(k) as i32;
-                } else if found.get(k) != NONE {
+                    *out = first[j] as i32;
+                } else if first[j] != NONE {
                     // No box is the greatest number.
-                    atomic_min(first.cast(), found.get(k));
+                    atomic_min(out.cast(), first[j]);
                 }
             }
-            k += BLOCK;
         }
     }
 }

@@ -39,12 +39,12 @@ impl Workspace {
         self.marks.upload_ranges(scene)?;
         let points = self.marks.points(scene)?;
         let boxes = self.marks.boxes(scene, params)?;
-        // As many points as a block can sort and all boxes with them, as long as every multiprocessor has some blocks.
+        // As many points as a block can take, and all boxes with them, as long as every multiprocessor has some blocks.
         let enough = u64::from(self.stream.enough_blocks(2));
         let runs = |points_of_block: u32| u64::from(points.n.div_ceil(points_of_block).max(1));
         let chunks = |boxes_of_block: u32| u64::from(boxes.count.div_ceil(boxes_of_block).max(1));
         let most = kernels::FirstBoxArgs::MOST_POINTS;
-        let points_of_block = if runs(most) * chunks(BOXES) >= enough { most } else { kernels::TILE };
+        let points_of_block = if runs(most) >= enough { most } else { BLOCK };
         let boxes_of_block = super::boxes_of_block(boxes.count, runs(points_of_block), enough);
         let blocks = runs(points_of_block) * chunks(boxes_of_block);
         if boxes_of_block < boxes.count {

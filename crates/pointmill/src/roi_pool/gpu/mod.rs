@@ -12,7 +12,7 @@ use super::{RoiPoolParams, RoiPooled, Scene};
 use crate::device::{Buffer, Stream};
 use crate::{Argument, Error, Result, Rows};
 use marks::Marks;
-use pointmill_kernels::roi_pool::{self as kernels, BOXES};
+use pointmill_kernels::roi_pool as kernels;
 use std::ptr::null_mut;
 
 /// Pairs that there is room for at first; in tests so few that they do not always do.
@@ -230,8 +230,9 @@ const fn parts_of_box(boxes: u32, wanted: u32) -> u32 {
 /// Boxes that a block takes, so that there are enough blocks but not too many: `runs` of points, each tested with all boxes.
 fn boxes_of_block(boxes: u32, runs: u64, enough: u64) -> u32 {
     let blocks = |boxes_of_block: u32| runs * u64::from(boxes.div_ceil(boxes_of_block).max(1));
-    let candidates = [boxes.max(1), 8 * BOXES, 4 * BOXES, 2 * BOXES];
-    let mut boxes_of_block = candidates.into_iter().find(|&n| blocks(n) >= enough).unwrap_or(BOXES);
+    let least = kernels::FirstBoxArgs::BOXES;
+    let candidates = [boxes.max(1), 8 * least, 4 * least, 2 * least];
+    let mut boxes_of_block = candidates.into_iter().find(|&n| blocks(n) >= enough).unwrap_or(least);
     while blocks(boxes_of_block) > u64::from(MAX_BLOCKS) {
         boxes_of_block *= 2;
     }
@@ -271,15 +272,16 @@ mod tests {
 
     #[test]
     fn blocks_of_a_point_are_enough_and_not_too_many() {
-        assert_eq!(boxes_of_block(0, 1, 264), BOXES);
-        assert_eq!(boxes_of_block(128, 32, 264), BOXES);
-        assert_eq!(boxes_of_block(128, 140, 264), 2 * BOXES);
-        assert_eq!(boxes_of_block(128, 300, 264), 128);
+        let least = kernels::FirstBoxArgs::BOXES;
+        assert_eq!(boxes_of_block(0, 1, 264), least);
+        assert_eq!(boxes_of_block(128, 32, 264), least);
+        assert_eq!(boxes_of_block(1024, 140, 264), 2 * least);
+        assert_eq!(boxes_of_block(1024, 300, 264), 1024);
         let most = i32::MAX as u32;
         for (boxes, runs) in [(most, 263), (most, 1), (most, 1 << 19), (1 << 28, 263)] {
             let n = boxes_of_block(boxes, runs, 264);
             let blocks = runs * u64::from(boxes.div_ceil(n));
-            assert!(n == boxes || n.is_multiple_of(BOXES), "{boxes} boxes, {runs} runs: {n} a block");
+            assert!(n == boxes || n.is_multiple_of(least), "{boxes} boxes, {runs} runs: {n} a block");
             assert!(blocks >= 264 && blocks <= u64::from(MAX_BLOCKS), "{boxes} boxes, {runs} runs: {blocks} blocks");
         }
     }
