@@ -34,6 +34,7 @@ pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
             let known = names.iter().find(|(library, _)| library.as_str() == &text[..end]);
             PyValueError::new_err(known.map_or_else(|| text.clone(), |(_, python)| format!("{python}{}", &text[end..])))
         }
+        Error::Tile { .. } => PyValueError::new_err(text),
         Error::OutOfMemory { .. } => PyMemoryError::new_err(text),
         _ => PyRuntimeError::new_err(text),
     }

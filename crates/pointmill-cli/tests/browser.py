@@ -27,6 +27,7 @@ HOSTILE = "a<", "script><img src=x onerror=\"document.title='owned'\">"
 EXPECTED = {
     'evaluate': [0.4, [[14, 17, 24], [13, 16, 23], [13, 16, 23], [14, 17, 24]]],
     'icp': [13.1, [[41, 33, 39], [31, 26, 32], [45, 36, 41], [41, 33, 39]]],
+    'localize': [5.8, [[17, 21, 28], [15, 18, 24], [19, 23, 33], [17, 20, 30]]],
     'ndt_align': [12.4, [[24, 27, 31], [22, 27, 29], [26, 30, 34], [27, 32, 36]]],
     'ndt_build': [9.2, [[19, 24, 29], [19, 24, 28], [20, 26, 31], [22, 28, 33]]],
     'ndt_score': [8.9, [[19, 24, 29], [19, 24, 28], [19, 26, 31], [21, 28, 33]]],
@@ -197,6 +198,9 @@ def pages(command, work):
     run("ndt", "build", *map(str, sweeps[:2]), "--out", "map.npz", "--resolution", "2", "--visualize", "ndt_build.html")
     run("ndt", "score", "--map", "map.npz", "--scan", str(sweeps[0]), "--pose", "still.txt", "--visualize", "ndt_score.html")
     run("ndt", "align", "--map", "map.npz", "--scan", str(sweeps[1]), "--guess", "still.txt", "--visualize", "ndt_align.html")
+    (work / "start.txt").write_text((work / "truth.txt").read_text().splitlines()[0] + "\n")
+    run("ndt", "build", *map(str, sweeps), "--poses", "truth.txt", "--out", "town.npz")
+    run("localize", str(hostile), *map(str, sweeps[1:]), "--map", "town.npz", "--start", "start.txt", "--visualize", "localize.html")
     run("icp", str(sweeps[1]), str(sweeps[0]), "--max-distance", "2", "--visualize", "icp.html")
     return sorted(work.glob("*.html"))
 
@@ -289,7 +293,7 @@ def main():
                     check_view(browser)
         finally:
             browser.close()
-        assert len(found) == 8, found
+        assert len(found) == 9, found
     if failed:
         sys.exit("\n".join(failed))
 

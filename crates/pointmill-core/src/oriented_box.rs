@@ -182,14 +182,7 @@ pub fn line_of(x: f32) -> u32 {
 #[inline(always)]
 fn strip_of(x: f32) -> i32 {
     const LAST: f32 = (1 << 30) as f32;
-    let q = x * 0.5;
-    let q = if q < -LAST {
-        -LAST
-    } else if q > LAST {
-        LAST
-    } else {
-        q
-    };
+    let q = (x * 0.5).clamp(-LAST, LAST);
     let whole = q as i32;
     if whole as f32 > q { whole - 1 } else { whole }
 }

@@ -25,6 +25,14 @@ pub enum Error {
     /// An array that is not a point cloud.
     #[error(transparent)]
     Cloud(#[from] CloudError),
+    /// A tile of a map that its source could not give.
+    #[error("tile {}_{}: expected its sums, got: {reason}", tile[0], tile[1])]
+    Tile {
+        /// The numbers of the tile along x and y.
+        tile: [i32; 2],
+        /// What the source says.
+        reason: String,
+    },
     /// A device asked for by name that is not there.
     #[error("device {device}: not available: {reason}")]
     DeviceUnavailable {

@@ -672,7 +672,7 @@ class Fix:
 class Localizer:
     def __new__(
         cls,
-        map: Grid,
+        map: Grid | BlockMap,
         *,
         region: Sequence[float] | None = None,
         yaw_range: Sequence[float] = (-3.141592653589793, 3.141592653589793),

@@ -8,7 +8,8 @@ use crate::files::Scan;
 use crate::interrupt;
 use crate::poses::{matrix, numbers};
 use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams, NdtReport};
-use pointmill::{Device, Rows};
+use pointmill::pipelines::localize::{LocalizerMap, LocalizerParams};
+use pointmill::{Device, Error, Rows};
 use pointmill_io::{BlockMap, BlockRow, BlockSettings, Limits, read_ndt_moments};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -92,6 +93,22 @@ fn block_of(name: &str) -> PyResult<[i32; 2]> {
 impl NdtBlockMap {
     fn params(&self) -> NdtParams {
         self.params
+    }
+
+    pub(crate) const fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The map for a localizer with these parameters, which loads the blocks within their reach.
+    pub(crate) fn tiles(&self, params: &LocalizerParams) -> pointmill::Result<LocalizerMap> {
+        let map = self.map.clone();
+        let source = move |tile| {
+            let sums = map.sums(tile, &Limits::default()).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
+            sums.map(|sums| Moments::from_table(&sums)).transpose()
+        };
+        let settings = self.map.settings();
+        let reach = params.reach(settings.resolution);
+        LocalizerMap::tiles(settings.resolution, settings.cells, reach, &self.params, Box::new(source))
     }
 }
 

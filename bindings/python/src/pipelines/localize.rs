@@ -4,7 +4,7 @@ use crate::args::{named, whole};
 use crate::arrays::{Home, Place};
 use crate::cloud::Cloud;
 use crate::errors::{Names, OrRaise, value};
-use crate::ndt::NdtGrid;
+use crate::ndt::{NdtBlockMap, NdtGrid};
 use crate::pickle::{self, Fields, Reduced};
 use crate::{interrupt, poses};
 use pointmill::pipelines::localize as library;
@@ -146,8 +146,9 @@ impl Fix {
 ///
 /// Parameters
 /// ----------
-/// map : pointmill.ndt.Grid
-///     The map.
+/// map : pointmill.ndt.Grid or pointmill.ndt.BlockMap
+///     The map. Of a map by blocks, on its device, the blocks around the sensor are loaded and the others are left out; it takes a start or a ``region``, and gives the poses of the whole map. A block that
+///     cannot be read is a ``ValueError`` of the scan that needs it.
 /// region : 4 floats, optional
 ///     Least x and y, then largest, in which a search looks. Without it, around the last pose, or in the whole map.
 /// yaw_range : 2 floats
@@ -189,7 +190,15 @@ impl Fix {
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct Localizer {
     localizer: Arc<Mutex<library::Localizer>>,
-    place: Place,
+    /// Where the map is.
+    on: String,
+}
+
+/// What a map is given as.
+#[derive(FromPyObject)]
+enum Map<'py> {
+    Grid(PyRef<'py, NdtGrid>),
+    Blocks(PyRef<'py, NdtBlockMap>),
 }
 
 /// The localizer. A call that failed is named in its error.
@@ -207,7 +216,7 @@ impl Localizer {
     #[expect(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        map: &NdtGrid,
+        map: Map<'_>,
         region: Option<[f64; 4]>,
         yaw_range: [f64; 2],
         search_radius: f64,
@@ -244,9 +253,19 @@ impl Localizer {
             sensor_height,
             ..library::LocalizerParams::default()
         };
-        let (grid, place) = map.shared();
-        let made = py.detach(|| library::Localizer::new(&place.stream()?, grid, &params));
-        Ok(Self { localizer: Arc::new(Mutex::new(made.or_raise(NAMES)?)), place })
+        let (map, stream, on) = match map {
+            Map::Grid(grid) => {
+                let (grid, place) = grid.shared();
+                (grid.into(), place.stream().or_raise(NAMES)?, place.to_string())
+            }
+            Map::Blocks(blocks) => {
+                let device = blocks.device();
+                let on = if device.is_cpu() { Place::Cpu.to_string() } else { device.to_string() };
+                (blocks.tiles(&params).or_raise(NAMES)?, device.stream().or_raise(NAMES)?, on)
+            }
+        };
+        let made = py.detach(|| library::Localizer::new(&stream, map, &params));
+        Ok(Self { localizer: Arc::new(Mutex::new(made.or_raise(NAMES)?)), on })
     }
 
     /// Take a pose for where the sensor stands: the next scan is aligned near it.
@@ -309,6 +328,6 @@ impl Localizer {
             let localizer = lock(&localizer);
             (localizer.len(), localizer.is_lost())
         });
-        format!("Localizer({scans} scans, lost={}, on {})", if lost { "True" } else { "False" }, self.place)
+        format!("Localizer({scans} scans, lost={}, on {})", if lost { "True" } else { "False" }, self.on)
     }
 }

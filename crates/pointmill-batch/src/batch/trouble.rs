@@ -75,7 +75,7 @@ impl Trouble {
     /// for others.
     pub fn blame(class: &'static str, e: Error, name: &str) -> Self {
         match e {
-            Error::Argument { .. } => Refused::new(class, name, e).into(),
+            Error::Argument { .. } | Error::Tile { .. } => Refused::new(class, name, e).into(),
             Error::Cloud(_) => Refused::new("ShapeMismatch", name, e).into(),
             Error::OutOfMemory { .. } => Refused::new("OutOfMemory", name, e).into(),
             e => Self::Fatal(e.into()),

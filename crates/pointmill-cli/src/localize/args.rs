@@ -33,6 +33,9 @@ pub(crate) struct LocalizeArgs {
     /// Write the poses, a line of 12 numbers for each scan (KITTI). A scan without a fix has the pose that was expected
     #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt")]
     pub(crate) out: Option<PathBuf>,
+    /// Write a picture of the map from above, with the poses of the sensor. .html has the scans too, a frame each
+    #[arg(help_heading = None::<&str>, long, value_name = "DRIVE.png|.html")]
+    pub(crate) visualize: Option<PathBuf>,
 
     /// End at the first scan that cannot be read
     #[arg(long, help_heading = "Many inputs")]

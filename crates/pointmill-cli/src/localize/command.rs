@@ -1,14 +1,16 @@
 //! Runs `pointmill localize`. A scan is an input; scans are taken one after the other.
 
 use super::args::LocalizeArgs;
+use super::picture::Scans;
 use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
 use crate::flags::BatchArgs;
 use crate::ndt::map::{Asked, Map};
 use crate::pose;
-use pointmill::pipelines::localize::{Fix, Localizer, LocalizerParams};
-use pointmill::{Device, Pose, Rows};
-use pointmill_io::{PoseFormat, Poses, write_poses};
+use pointmill::ndt::{NdtMoments, NdtParams};
+use pointmill::pipelines::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
+use pointmill::{Device, Error, PointCloud, Pose, Rows};
+use pointmill_io::{BlockMap, PoseFormat, Poses, write_poses};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -19,13 +21,22 @@ struct Run<'a> {
     start: Option<Pose>,
     device: Device,
     inputs: Inputs,
-    map: Map,
+    map: Of,
+    /// The number of scans that were asked for.
+    scans: usize,
+}
+
+/// The map: all of it, or its blocks as they are needed.
+enum Of {
+    Whole(Map),
+    Blocks(BlockMap),
 }
 
 /// The localizer, and the poses so far.
 struct Lane {
     localizer: Localizer,
     poses: Vec<Pose>,
+    scans: Scans,
 }
 
 /// Runs the command.
@@ -38,18 +49,67 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         let paths: Vec<_> = sources.iter().filter_map(Source::path).collect();
         plan_file("--out", out, &["txt"], &paths)?;
     }
+    args.visualize.as_deref().map(|path| plan(path, &["png", "html"])).transpose()?;
     let start = args.start.as_deref().map(pose::read_one).transpose();
     let start = start.map_err(|e| Failure::Usage(format!("--start: {e}")))?;
     let device = device::open(device)?;
     let job = Job {
         out: args.out.as_deref(),
+        picture: args.visualize.as_deref(),
         verbose: args.verbose,
         device: Some(&device),
         ..Job::new("localize", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: 1 })
     };
     job.begin(Begin { map: shown(&args.with.map), start, params: params.clone() }, printer)?;
-    let map = asked.load(&[], &device, &sources, printer)?;
-    job.run(&Run { args, params, start, device: device.clone(), inputs, map }, printer)
+    // A search in the whole map needs all blocks.
+    let blocks = if args.start.is_some() || args.region.is_some() { asked.blocks()? } else { None };
+    let map = match blocks {
+        Some(blocks) => Of::Blocks(blocks),
+        None => Of::Whole(asked.load(&[], &device, &sources, printer)?),
+    };
+    let scans = sources.len();
+    job.run(&Run { args, params, start, device: device.clone(), inputs, map, scans }, printer)
+}
+
+impl Run<'_> {
+    /// The blocks around the vehicle.
+    fn tiles(&self, map: &BlockMap) -> Result<LocalizerMap, Failure> {
+        let (settings, map, limits) = (map.settings().clone(), map.clone(), self.args.with.read.limits());
+        let params = NdtParams {
+            covariance: settings.covariance,
+            min_points: settings.min_points,
+            eigen_ratio: settings.eigen_ratio,
+        };
+        let source = move |tile| {
+            let sums = map.sums(tile, &limits).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
+            sums.map(|sums| NdtMoments::from_table(&sums)).transpose()
+        };
+        let reach = self.params.reach(settings.resolution);
+        Ok(LocalizerMap::tiles(settings.resolution, settings.cells, reach, &params, Box::new(source))?)
+    }
+
+    /// A scan that cannot be used was still taken: the pose goes on as expected.
+    fn skip(&self, lane: &mut Lane, name: &str) -> Result<(), Failure> {
+        let nothing = PointCloud::new(Vec::new(), 3).map_err(Error::from)?;
+        let fix = lane.localizer.push(Rows::from(&nothing), None)?;
+        lane.poses.push(fix.map_from_sensor);
+        lane.scans.push(name, &nothing, None)
+    }
+
+    /// The means of the cells that are drawn: all, or of a map by blocks those that poses reach.
+    fn means(&self, poses: &[Pose]) -> Result<Vec<[f64; 3]>, Failure> {
+        match &self.map {
+            Of::Whole(Map { grid, .. }) => {
+                let origin = grid.lattice().origin();
+                Ok(grid.read()?.mean.iter().map(|mean| [0, 1, 2].map(|axis| mean[axis] + origin[axis])).collect())
+            }
+            Of::Blocks(map) => {
+                let centres: Vec<_> = poses.iter().map(|pose| [0, 1].map(|axis| pose.translation()[axis])).collect();
+                let near = map.near(&centres, self.params.max_range)?;
+                Ok(map.read(&near, &self.args.with.read.limits())?.0.mean)
+            }
+        }
+    }
 }
 
 impl Command for Run<'_> {
@@ -59,9 +119,14 @@ impl Command for Run<'_> {
     const INPUT: &'static str = "scan";
 
     fn lane(&self) -> Result<Lane, Failure> {
-        let mut localizer = Localizer::new(&self.device.stream()?, Arc::clone(&self.map.grid), &self.params)?;
+        let map = match &self.map {
+            Of::Whole(map) => Arc::clone(&map.grid).into(),
+            Of::Blocks(map) => self.tiles(map)?,
+        };
+        let mut localizer = Localizer::new(&self.device.stream()?, map, &self.params)?;
         self.start.as_ref().map(|start| localizer.start(start)).transpose()?;
-        Ok(Lane { localizer, poses: Vec::new() })
+        let scans = Scans::new(self.args.visualize.as_deref(), self.scans);
+        Ok(Lane { localizer, poses: Vec::new(), scans })
     }
 
     fn one(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
@@ -70,17 +135,21 @@ impl Command for Run<'_> {
         let (scan, _, read_ms) = match read {
             Ok(read) => read,
             Err(e) => {
-                // A scan that cannot be read was still taken: the pose goes on as expected.
-                let nothing: &[[f64; 3]] = &[];
-                let fix = lane.localizer.push(Rows::from(nothing), None)?;
-                lane.poses.push(fix.map_from_sensor);
+                self.skip(lane, &name)?;
                 return Err(e.into());
             }
         };
         interrupt::check()?;
         let pushed = timed(|| lane.localizer.push(rows(&scan)?, None));
-        let (fix, ms) = pushed.map_err(|e| Trouble::blame("BadValue", e, &name))?;
+        let (fix, ms) = match pushed {
+            Err(e) => {
+                self.skip(lane, &name)?;
+                return Err(Trouble::blame("BadValue", e, &name));
+            }
+            Ok(pushed) => pushed,
+        };
         lane.poses.push(fix.map_from_sensor);
+        lane.scans.push(&name, &scan.cloud, scan.intensity())?;
         let mut warnings = warnings_of_rows(&scan);
         warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
         let row = Row { format: source.format(&scan).into(), fix };
@@ -89,7 +158,9 @@ impl Command for Run<'_> {
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
-        totals.statuses.count(frame.of.fix.status);
+        let fix = &frame.of.fix;
+        totals.statuses.count(fix.status);
+        totals.map_cells = totals.map_cells.max(fix.map_cells);
         Ok(())
     }
 
@@ -108,12 +179,19 @@ impl Command for Run<'_> {
     }
 
     fn finish(&self, totals: &mut Totals, lanes: Vec<Lane>, _: Counts) -> Result<bool, Failure> {
-        totals.map_cells = self.map.grid.len();
-        totals.map_ms = self.map.ms;
-        totals.map_warnings.clone_from(&self.map.warnings);
+        if let Of::Whole(map) = &self.map {
+            totals.map_cells = map.grid.len();
+            totals.map_ms = map.ms;
+            totals.map_warnings.clone_from(&map.warnings);
+        }
         interrupt::check()?;
-        if let (Some(out), Some(lane)) = (&self.args.out, lanes.into_iter().next()) {
-            undivided(|| write_poses(out, &Poses { poses: lane.poses, times: None }, PoseFormat::Kitti))?;
+        let Some(Lane { poses, scans, .. }) = lanes.into_iter().next() else { return Ok(true) };
+        if let Some(path) = &self.args.visualize {
+            scans.draw(path, &self.means(&poses)?, &poses, totals.statuses.fixes())?;
+        }
+        interrupt::check()?;
+        if let Some(out) = &self.args.out {
+            undivided(|| write_poses(out, &Poses { poses, times: None }, PoseFormat::Kitti))?;
             let bytes = std::fs::read(out).map_err(Failure::io(out, "read"))?;
             totals.poses_sha256 = Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
         }
@@ -127,6 +205,7 @@ impl Command for Run<'_> {
             vec![format!("{scans} in {} cells on {}{on}", grouped(of.map_cells), self.device), of.statuses.line()];
         lines.extend(written("poses", summary.out.as_deref()));
         lines.extend(of.poses_sha256.as_ref().map(|sha256| format!("sha256: {sha256}")));
+        lines.extend(written("picture", summary.picture.as_deref()));
         lines
     }
 

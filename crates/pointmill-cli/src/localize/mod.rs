@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod picture;
 pub(crate) mod records;
 
 pub(crate) use args::LocalizeArgs;

@@ -31,9 +31,9 @@ pub(crate) struct Row {
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Totals {
-    /// Cells of the map.
+    /// Cells of the map; of a map by blocks that is loaded in parts, the most at a time.
     pub(super) map_cells: usize,
-    /// Time to read and make the map.
+    /// Time to read and make the map; of a map that is loaded in parts it belongs to the scans.
     pub(super) map_ms: f64,
     /// What is unusual about the map.
     pub(super) map_warnings: Vec<String>,

@@ -133,9 +133,6 @@ impl<'a> Asked<'a> {
 
     /// How far from a pose the points of a scan may be, along x and y. A scan that is read once only may be anywhere, and one that cannot be read fails in its turn.
     fn reach(&self, scans: &[Source]) -> Result<f64, Failure> {
-        if self.moved == f64::INFINITY {
-            return Ok(self.moved);
-        }
         if self.moved.is_infinite() {
             return Ok(self.moved);
         }
@@ -167,19 +164,35 @@ impl<'a> Asked<'a> {
         } else {
             return Ok(None);
         };
-        if let Some(flag) = self.args.cells.first_given() {
-            let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
-            return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")).into());
-        }
+        self.check_flags(path, lattice.unit())?;
         let grid = NdtGrid::from_cells(cells, lattice, &device.stream()?);
         let grid = grid.map_err(|e| Trouble::blame("BadValue", e, &shown(path)))?;
-        if self.args.resolution.is_some() && self.lattice.inv() != grid.lattice().inv() {
-            let (asked, found) = (edge(self.lattice.unit()), edge(grid.lattice().unit()));
+        Ok(Some(grid))
+    }
+
+    /// Refuses flags that do not go with a map whose cells are built, with edges of `unit` metres.
+    fn check_flags(&self, path: &Path, unit: f64) -> Result<(), Failure> {
+        if let Some(flag) = self.args.cells.first_given() {
+            let told = format!("{flag}: cannot be used with the grid {}, whose cells are built", path.display());
+            return Err(Failure::Usage(format!("{told}; give clouds or moments as --map")));
+        }
+        if self.args.resolution.is_some() && self.lattice.unit() != unit {
+            let (asked, found) = (edge(self.lattice.unit()), edge(unit));
             let told =
                 format!("--resolution: expected {found}, the edge of the cells of {}, got {asked}", path.display());
-            return Err(Failure::Usage(told).into());
+            return Err(Failure::Usage(told));
         }
-        Ok(Some(grid))
+        Ok(())
+    }
+
+    /// The map as blocks that are loaded as they are needed, if it is a map by blocks.
+    pub(crate) fn blocks(&self) -> Result<Option<BlockMap>, Failure> {
+        if !BlockMap::is_one(&self.args.map) {
+            return Ok(None);
+        }
+        let map = BlockMap::open(&self.args.map)?;
+        self.check_flags(&self.args.map, map.lattice().unit())?;
+        Ok(Some(map))
     }
 
     /// Adds a part of the map. Without a flag the first part decides the resolution.

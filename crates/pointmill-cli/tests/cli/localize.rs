@@ -135,3 +135,48 @@ fn what_is_no_fix_is_said() {
     }
     assert!(names(at).iter().all(|name| name != "poses.ply"));
 }
+
+#[test]
+fn of_a_map_by_blocks_what_is_near_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = write_drive(at, "map", "d", Scene::Loop);
+    // A part of the map that is 1 km away.
+    fs::copy(at.join("map/00.ply"), at.join("map/far.ply")).unwrap();
+    let poses = [vec![Pose::IDENTITY; 6], vec![Pose::from_translation([1000.0, 0.0, 0.0])]].concat();
+    write_poses(at.join("at.txt"), &Poses { poses, times: None }, PoseFormat::Kitti).unwrap();
+    run(at, "ndt build map --poses at.txt --blocks 32 --out blocks").expect(0);
+    run(at, "ndt build map --poses at.txt --out whole.npz").expect(0);
+    write_pose(&at.join("start.txt"), truth(&drive, 1) * Pose::from_translation([0.8, -0.5, 0.0]));
+    let sha256 = |told: &Run| told.data("summary")[0]["poses_sha256"].clone();
+    let cells = |told: &Run| told.data("summary")[0]["map_cells"].as_u64().unwrap();
+
+    let all = run(at, "localize --map whole.npz d --start start.txt --out poses.txt --json").expect(0);
+    let near = run(at, "localize --map blocks d --start start.txt --out near.txt --json").expect(0);
+    assert_eq!(sha256(&near), sha256(&all));
+    assert!(cells(&near) < cells(&all) && cells(&near) > 0, "{} of {}", cells(&near), cells(&all));
+    let [x, y, _] = truth(&drive, 1).translation();
+    let region = format!("--region {},{},{},{}", x - 4.0, y - 3.0, x + 2.0, y + 5.0);
+    let all = run(at, &format!("localize --map whole.npz d {region} --out poses.txt --json")).expect(0);
+    let near = run(at, &format!("localize --map blocks d {region} --out near.txt --json")).expect(0);
+    assert_eq!(sha256(&near), sha256(&all));
+    // Without both, all of the map is searched.
+    let both = ["whole.npz", "blocks"]
+        .map(|map| sha256(&run(at, &format!("localize --map {map} d/01.bin d/03.bin --out p.txt --json")).expect(0)));
+    assert_eq!(both[0], both[1]);
+
+    // Files far away are not read, and a file that is near is missed by the scans that need it.
+    fs::write(at.join("blocks/31_0.arrow"), "no sums").unwrap();
+    let told = run(at, "localize --map blocks d --start start.txt --out far.txt --json").expect(0);
+    assert_eq!(sha256(&told), sha256(&run(at, "localize --map whole.npz d --start start.txt --out p.txt --json")));
+    let block = [x, y].map(|x| (x / 32.0).floor() as i32);
+    fs::write(at.join(format!("blocks/{}_{}.arrow", block[0], block[1])), "no sums").unwrap();
+    let told = run(at, "localize --map blocks d --start start.txt --out bad.txt --json").expect(3);
+    assert_eq!(counts(&told), [6, 0, 0, 6]);
+    let tile = format!("tile {}_{}: expected its sums, got: ", block[0], block[1]);
+    assert!(told.err.contains(&tile), "{}", told.err);
+    assert_eq!(fs::read_to_string(at.join("bad.txt")).unwrap().lines().count(), 6);
+    // What does not go with built cells is refused before any work.
+    let told = run(at, "localize --map blocks d --start start.txt --resolution 1").expect(2);
+    assert!(told.err.contains("--resolution: expected 2"), "{}", told.err);
+}

@@ -5,7 +5,9 @@ use super::{block_name, block_of};
 use crate::error::{Detail, IoError};
 use crate::limits::Limits;
 use crate::map::read_ndt_map_within;
-use pointmill_core::ndt::{NdtCells, NdtLattice};
+use crate::moments::read_ndt_moments_within;
+use pointmill_core::ndt::{NdtCells, NdtLattice, NdtMomentsTable};
+use std::path::Path;
 
 /// Bytes that a cell takes in memory, its place in the order included.
 const CELL: u64 = 224;
@@ -45,7 +47,7 @@ impl BlockMap {
     /// # Errors
     /// As [`read_ndt_map`](crate::read_ndt_map); a block of another lattice, or with a cell of another block.
     pub fn read(&self, blocks: &[[i32; 2]], limits: &Limits) -> Result<(NdtCells, NdtLattice), IoError> {
-        let (lattice, edge) = (self.lattice(), self.settings().cells as i32);
+        let lattice = self.lattice();
         let mut parts = Vec::new();
         let mut taken = 0;
         for &block in blocks {
@@ -53,19 +55,46 @@ impl BlockMap {
             let limits =
                 Limits { max_memory: limits.max_memory.map(|most| most.saturating_sub(taken)), ..limits.clone() };
             let (cells, found) = read_ndt_map_within(&path, &limits)?;
-            let wrong = |field: &str, wanted: String, found: String| {
-                Err(IoError::BadValue(Detail::new(&path, field, wanted, found)))
-            };
-            if found != lattice {
-                return wrong("resolution", lattice.unit().to_string(), found.unit().to_string());
-            }
-            if let Some(cell) = cells.coords.iter().find(|cell| [0, 1].map(|i| cell[i].div_euclid(edge)) != block) {
-                return wrong("coords", format!("cells of the block {}", block_name(block)), format!("{cell:?}"));
-            }
+            self.belongs(&path, block, &found, cells.coords.iter())?;
             taken += CELL * cells.len() as u64;
             parts.push(cells);
         }
         Ok((union(parts), lattice))
+    }
+
+    /// The sums of a merged block; none where the map has nothing.
+    ///
+    /// # Errors
+    /// As [`read_ndt_moments_within`]; a block of another lattice, or with a cell of another block.
+    pub fn sums(&self, block: [i32; 2], limits: &Limits) -> Result<Option<NdtMomentsTable>, IoError> {
+        let path = self.merged(block, "arrow");
+        if !path.try_exists().map_err(IoError::io(&path, "open"))? {
+            return Ok(None);
+        }
+        let table = read_ndt_moments_within(&path, limits)?;
+        self.belongs(&path, block, &table.lattice, table.cells.iter().map(|(cell, _)| cell))?;
+        Ok(Some(table))
+    }
+
+    /// Checks that a file has cells of a block alone.
+    fn belongs<'a>(
+        &self,
+        path: &Path,
+        block: [i32; 2],
+        found: &NdtLattice,
+        mut cells: impl Iterator<Item = &'a [i32; 3]>,
+    ) -> Result<(), IoError> {
+        let (lattice, edge) = (self.lattice(), self.settings().cells as i32);
+        let wrong = |field: &str, wanted: String, found: String| {
+            Err(IoError::BadValue(Detail::new(path, field, wanted, found)))
+        };
+        if *found != lattice {
+            return wrong("resolution", lattice.unit().to_string(), found.unit().to_string());
+        }
+        match cells.find(|cell| [0, 1].map(|i| cell[i].div_euclid(edge)) != block) {
+            Some(cell) => wrong("coords", format!("cells of the block {}", block_name(block)), format!("{cell:?}")),
+            None => Ok(()),
+        }
     }
 }
 

@@ -62,12 +62,13 @@ class _Localize:
     """Localizes drives. It keeps the map on its device."""
 
     def __init__(self, map, topic, read, params, num_gpus):
-        self.topic, self.read, self.params, self.place = topic, read, params, lambda points: points
+        self.topic, self.read, self.params = topic, read, params
+        like = np.empty((0, 3))
         if num_gpus:
             import torch
 
-            self.place = lambda points: torch.from_numpy(np.ascontiguousarray(points)).cuda()
-        self.grid = fetch_map(map, self.place(np.empty((0, 3))))
+            like = torch.from_numpy(like).cuda()
+        self.grid = fetch_map(map, like)
 
     def __call__(self, item):
         row = {"path": item["path"], "status": "failed", "points": 0, "error": None, "scans": 0, "fixes": 0, "out": None}
@@ -75,11 +76,11 @@ class _Localize:
         try:
             for scan in self.scans(item["path"]):
                 points = np.empty((0, 3)) if isinstance(scan, Exception) else scan.points if scan.xyz is None else scan.xyz
-                fix = localizer.push(self.place(points))
+                fix = localizer.push(points)
                 error = error or (str(scan) if isinstance(scan, Exception) else None)
                 row["points"] += len(points)
                 row["fixes"] += fix.status in ("tracked", "found")
-                poses.append(np.asarray(fix.map_from_sensor.cpu() if hasattr(fix.map_from_sensor, "cpu") else fix.map_from_sensor))
+                poses.append(fix.map_from_sensor)
         except (OSError, ValueError, MemoryError) as trouble:
             return {**row, "error": str(trouble)}
         if error is not None and row["points"] == 0:

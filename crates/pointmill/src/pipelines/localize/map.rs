@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The numbers of a tile along x and y: tile `[i, j]` has the cells whose x is from `i * cells` to below `(i + 1) * cells`, and y likewise.
 pub type TileKey = [i32; 2];
 
-/// Where tiles come from: the moments of a tile, or none where the map has nothing.
+/// Where tiles come from: the moments of a tile, or none where the map has nothing. A tile that cannot be read is an [`Error::Tile`]; the next scan asks for it again.
 pub type TileSource = Box<dyn FnMut(TileKey) -> Result<Option<NdtMoments>> + Send>;
 
 /// A map for a [`Localizer`](super::Localizer).
@@ -41,7 +41,7 @@ impl From<NdtGrid> for LocalizerMap {
 
 impl LocalizerMap {
     /// A map of tiles of `cells` times `cells` columns of cells of `resolution` metres. Tiles that reach within `radius` metres of the vehicle, along x and along y, are loaded;
-    /// others are removed.
+    /// others are removed. [`LocalizerParams::reach`](super::LocalizerParams::reach) is a radius that gives the poses of the whole map.
     ///
     /// **Determinism**: moments are whole numbers, so that the map is, bit for bit, the one that is built of the loaded tiles at once.
     ///

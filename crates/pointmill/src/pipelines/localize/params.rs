@@ -93,6 +93,14 @@ impl Default for LocalizerParams {
 }
 
 impl LocalizerParams {
+    /// How many metres from a prediction, or from a region to search, cells of the map can matter, in a map whose cells have edges of `resolution` metres: the range of the scan, how far an alignment
+    /// goes, and the places beside it that are looked at. A map of tiles with this radius gives the poses of the whole map.
+    pub fn reach(&self, resolution: f64) -> f64 {
+        // An alignment that made all its steps goes on once more, and so does one of a place beside it.
+        let steps = 2.0 * self.align.max_iterations as f64 * self.align.step_size;
+        self.max_range + 2.0 * (steps + self.max_distance) + 4.0 * resolution
+    }
+
     /// Checks every parameter.
     ///
     /// # Errors
