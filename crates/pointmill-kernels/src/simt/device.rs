@@ -236,6 +236,15 @@ pub fn back_off(tries: u32) {
     }
 }
 
+/// The same number, of which the compiler knows nothing: it computes nothing from it in advance, which would take registers.
+#[inline(always)]
+pub fn hidden(value: u32) -> u32 {
+    let mut same = value;
+    // SAFETY: no instruction.
+    unsafe { asm!("/* {} */", inout(reg32) same, options(nomem, nostack, preserves_flags)) };
+    same
+}
+
 /// The twin counts what searches look at; here it is nothing.
 #[inline(always)]
 pub fn note_looks(_: u32) {}

@@ -83,7 +83,7 @@ impl AssignArgs {
 /// The last slot is read with the first four: slots ascend or will, so a smaller point there says that the row is full of smaller ones. Most points of a large cloud end there.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
+pub(super) unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
     if len == 0 {
         return 0;
     }
@@ -112,7 +112,7 @@ unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
 /// slots anyway. A point that comes late to a full row starts past its end and needs no atomic.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn cascade(slots: *mut u32, len: u32, start: u32, i: u32) {
+pub(super) unsafe fn cascade(slots: *mut u32, len: u32, start: u32, i: u32) {
     let mut k = start;
     let mut carried = i;
     while k < len {

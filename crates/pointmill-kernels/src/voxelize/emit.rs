@@ -18,7 +18,7 @@ pub const fn rows_per_tile(columns: u32) -> u32 {
     rows_per_warp(columns) * (BLOCK / WARP)
 }
 
-const fn rows_per_warp(columns: u32) -> u32 {
+pub(super) const fn rows_per_warp(columns: u32) -> u32 {
     if columns > WARP { 1 } else { WARP / columns }
 }
 
@@ -32,8 +32,6 @@ pub struct EmitPointsArgs {
     pub columns: u32,
     /// The number of rows, V.
     pub rows: Length,
-    /// Nonzero: rows from V to the bound are written too, as empty.
-    pub fill: u32,
     /// The points of each row.
     pub slots: Slots,
     /// `[rows, max_points, columns]`, zero-padded.
@@ -46,8 +44,7 @@ kernel! {
     fn(a: EmitPointsArgs) {
         let stage = Shared::at(0);
         let (t, columns, m) = (thread_index(), a.columns, a.slots.max_points);
-        let rows = a.rows.get();
-        let end = if a.fill != 0 { a.rows.bound } else { rows } as u64 * m as u64;
+        let end = a.rows.get() as u64 * m as u64;
         let tile = slots_per_tile(columns);
         let mut base = block_index() as u64 * tile as u64;
         while base < end {
@@ -56,7 +53,7 @@ kernel! {
             let mut q = t;
             while q < here {
                 let (row, k) = (first_row + (first_k + q) / m, (first_k + q) % m);
-                let i = if row < rows { a.slots.member(row, k) } else { NONE };
+                let i = a.slots.member(row, k);
                 let mut c = 0;
                 while c < columns {
                     // As bits, so that a NaN keeps its payload.
@@ -94,7 +91,44 @@ kernel! {
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
-struct Four([u32; 4]);
+pub(super) struct Four(pub(super) [u32; 4]);
+
+/// Where means go.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    /// `[rows, columns]`; null if nobody asked.
+    pub f32: *mut f32,
+    /// `[rows, columns]` in `f16`; null if nobody asked.
+    pub f16: *mut u16,
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Means {
+    /// Whether anybody asked for means.
+    #[inline(always)]
+    pub(super) fn wanted(&self) -> bool {
+        !self.f32.is_null() || !self.f16.is_null()
+    }
+
+    /// Writes the mean number `at`, that of `count` values of this sum.
+    ///
+    /// # Safety
+    /// The arrays have such an element.
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, at: usize, sum: f32, count: u32) {
+        let mean = mean_from_sum(sum, count);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !self.f32.is_null() {
+                *self.f32.add(at) = mean;
+            }
+            if !self.f16.is_null() {
+                *self.f16.add(at) = half::f16_bits_from_f32(mean);
+            }
+        }
+    }
+}
 
 /// Arguments of [`Emit`].
 #[repr(C)]
@@ -106,12 +140,6 @@ pub struct EmitArgs {
     pub columns: u32,
     /// The number of rows, V.
     pub rows: Length,
-    /// Nonzero: rows from V to the bound are written too, as empty.
-    pub fill: u32,
-    /// Values a row of `coords` has.
-    pub coord_columns: u32,
-    /// Rows past V get -1 here, if filled.
-    pub coords: *mut i32,
     /// The points of each row; slots are emptied here.
     pub slots: Slots,
     /// For dynamic voxelization: the points of all rows, and where each row's start. Else null.
@@ -120,10 +148,8 @@ pub struct EmitArgs {
     pub list_splits: *const u32,
     /// `[rows]`: how many points a row has; written here but for dynamic voxelization.
     pub num_points: *mut u32,
-    /// `[rows, columns]`; null if nobody asked.
-    pub mean: *mut f32,
-    /// `[rows, columns]` in `f16`; null if nobody asked.
-    pub mean_f16: *mut u16,
+    /// The means of each row.
+    pub means: Means,
     /// Counters.
     pub counters: *mut Counters,
 }
@@ -136,22 +162,17 @@ kernel! {
         let lanes = if a.columns < WARP { a.columns } else { WARP };
         let (r, first_column) = (lane() / lanes, lane() % lanes);
         let rows = a.rows.get();
-        let end = if a.fill != 0 { a.rows.bound } else { rows };
         let mut kept = 0;
         let mut base = (global_index() / WARP) * rows_here;
-        while base < end {
+        while base < rows {
             let row = base + r;
-            let inside = r < rows_here && row < end;
+            let inside = r < rows_here && row < rows;
             let mut count = 0;
             let mut c = first_column;
             while inside && c < a.columns {
-                if row < rows {
-                    let (sum, n) = if a.slots.rest.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
-                    count = n;
-                    a.write_mean(row, c, mean_from_sum(sum, count));
-                } else {
-                    a.write_mean(row, c, 0.0);
-                }
+                let (sum, n) = if a.slots.rest.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
+                count = n;
+                a.means.write(row as usize * a.columns as usize + c as usize, sum, count);
                 c += lanes;
             }
             // All values of the row have read its slots.
@@ -159,13 +180,7 @@ kernel! {
             if inside && first_column == 0 {
                 *a.num_points.add(row as usize) = count;
                 kept += count;
-                if row >= rows {
-                    let mut c = 0;
-                    while c < a.coord_columns {
-                        *a.coords.add(row as usize * a.coord_columns as usize + c as usize) = -1;
-                        c += 1;
-                    }
-                } else if !a.slots.rest.is_null() {
+                if !a.slots.rest.is_null() {
                     a.slots.empty(row, count);
                 }
             }
@@ -184,23 +199,10 @@ impl EmitArgs {
         unsafe { *self.points.add(i as usize * self.columns as usize + c as usize) }
     }
 
-    #[inline(always)]
-    unsafe fn write_mean(&self, row: u32, c: u32, mean: f32) {
-        let at = row as usize * self.columns as usize + c as usize;
-        unsafe {
-            if !self.mean.is_null() {
-                *self.mean.add(at) = mean;
-            }
-            if !self.mean_f16.is_null() {
-                *self.mean_f16.add(at) = half::f16_bits_from_f32(mean);
-            }
-        }
-    }
-
     /// The sum over a row's points in order, and how many there are.
     #[inline(always)]
     unsafe fn sum_of_slots(&self, row: u32, c: u32) -> (f32, u32) {
-        let wanted = !self.mean.is_null() || !self.mean_f16.is_null();
+        let wanted = self.means.wanted();
         let slots = unsafe { self.slots.rest.add(row as usize * self.slots.stride as usize) };
         let first = unsafe { *self.slots.first.add(row as usize) };
         // From zero, so that -0.0 alone becomes 0.0, as in the contract's sum.
@@ -234,7 +236,7 @@ impl EmitArgs {
     unsafe fn sum_of_list(&self, row: u32, c: u32) -> (f32, u32) {
         let count = unsafe { *self.num_points.add(row as usize) };
         let mut sum = 0.0;
-        if !self.lists.is_null() && (!self.mean.is_null() || !self.mean_f16.is_null()) {
+        if !self.lists.is_null() && self.means.wanted() {
             let list = unsafe { self.lists.add(*self.list_splits.add(row as usize) as usize) };
             sum = sum_in_order(0, count, |k| unsafe { self.value(*list.add(k as usize), c) });
         }

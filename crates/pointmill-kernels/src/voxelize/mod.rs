@@ -1,13 +1,21 @@
 //! Kernels of `voxelize`, in the order they run.
 //!
+//! First-seen rows of a sweep with at most [`REST`] + 1 points a voxel:
+//!
+//! 1. [`Collect`]: the cell of each point gets a [`Record`] of a hash table, which keeps the first points of the cell.
+//! 2. [`Write`]: a point that is its cell's first opens a row; rows follow those points. The row is written from the record, which is empty then: the table is clean for the
+//!    next call and never has to be filled.
+//!
+//! First-seen rows otherwise:
+//!
 //! 1. [`Insert`]: the cell of each point gets an entry of a hash table, and the entry the smallest index of its points.
-//! 2. [`Rows`]: a point that is its cell's first opens a row; rows follow those points. Then every point learns its row and claims a slot
-//!    in it. Entries are emptied on the way, so that the table is clean for the next call and never has to be filled.
+//! 2. [`Rows`]: as above, a first point opens a row. Then every point learns its row and claims a slot in it. Entries are emptied on the way.
 //! 3. [`Lists`], on request: slots without padding.
 //! 4. [`EmitPoints`], on request: the points of each row, padded.
 //! 5. [`Emit`]: means and counts; slots are emptied on the way.
 //!
-//! Rows of batches and sorted rows move once all are known; there step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`].
+//! Rows of batches and sorted rows move once all are known; there step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`]. [`Pad`] fills what a padded result has
+//! behind its rows.
 //!
 //! A row has its first point and M - 1 slots of `u32`, all ones when empty. A point enters by a cascade: it takes the minimum with slot after
 //! slot and carries on what it pushed out. Whatever the interleaving, slot k ends with the k-th smallest of the indices that come after
@@ -19,26 +27,40 @@ use crate::simt::*;
 use pointmill_core::VoxelGrid;
 
 mod assign;
+mod collect;
 mod emit;
 mod entry;
 mod insert;
 mod lists;
+mod pad;
 mod place;
 mod rank;
+mod record;
 mod scatter;
+mod write;
 
 pub use assign::{Assign, AssignArgs};
-pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, rows_per_tile, slots_per_tile};
+pub use collect::{Collect, CollectArgs};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use emit::Four;
+pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, Means, rows_per_tile, slots_per_tile};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use entry::await_row;
 pub use entry::{Entry, Table};
-pub use insert::{Insert, InsertArgs};
+pub use insert::{Begin, Cloud, Insert, InsertArgs};
 pub use lists::{Lists, ListsArgs};
+pub use pad::{Pad, PadArgs, Padded};
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use rank::{LARGE_TILE, Rank, RankArgs, Rows, RowsArgs, RowsOfMany, TILE};
+pub use record::{REST, Record, Records};
 pub use scatter::{RowKeys, RowKeysArgs, Scatter, ScatterArgs, ScatterMode};
+pub use write::{Write, WriteArgs};
 
 /// The kernels of this module.
-pub const KERNELS: &[crate::Properties] =
-    properties![Insert, Rank, Rows, RowsOfMany, Lists, Emit, EmitPoints, Samples, Place, Assign, RowKeys, Scatter,];
+pub const KERNELS: &[crate::Properties] = properties![
+    Collect, Write, Insert, Rank, Rows, RowsOfMany, Lists, Emit, EmitPoints, Pad, Samples, Place, Assign, RowKeys,
+    Scatter
+];
 
 /// An empty slot, and no row.
 pub const NONE: u32 = u32::MAX;

@@ -65,22 +65,25 @@ pub const LARGE_TILE: u32 = BLOCK * MANY as u32;
 
 /// The points of a tile as one thread sees them: their entries, and which of them are their cell's first.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-struct Ranked<const ITEMS: usize> {
-    slots: [u32; ITEMS],
-    ranks: compact::Ranks<ITEMS>,
+pub(super) struct Ranked<const ITEMS: usize> {
+    pub(super) slots: [u32; ITEMS],
+    pub(super) ranks: compact::Ranks<ITEMS>,
     /// Whether all points are in this tile or in those before.
-    last: bool,
+    pub(super) last: bool,
 }
 
-/// Ranks the first points of the next tile, and counts points without a cell.
+/// Ranks the first points of the next tile, and counts points without a cell. `first` returns the first point of the cell of an entry.
+///
+/// # Safety
+/// The pointers are valid; the tiles were zero before the launch.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn rank_next_tile<const ITEMS: usize>(
+pub(super) unsafe fn rank_next_tile<const ITEMS: usize>(
     slot_of_point: *const u32,
     n: u32,
-    table: Table,
     tiles: scan::Tiles,
     counters: *mut Counters,
+    first: impl Fn(u32) -> u32,
 ) -> Ranked<ITEMS> {
     let shared = Shared::at(0);
     // SAFETY: the launcher's promise; slots of points come from the table.
@@ -96,7 +99,7 @@ unsafe fn rank_next_tile<const ITEMS: usize>(
         }
         let ranks = compact::rank_tile(tiles, tile, shared, |i| {
             let slot = slots[((i - start) / WARP) as usize];
-            slot < NON_FINITE && table.first(slot) == i
+            slot < NON_FINITE && first(slot) == i
         });
         let mut without_cell = [0; 2];
         for j in 0..ITEMS {
@@ -130,7 +133,7 @@ impl RowsArgs {
         // SAFETY: the launcher's promise; rows that are opened are below `max_voxels`.
         unsafe {
             let Ranked { slots, ranks, last } =
-                rank_next_tile::<ITEMS>(p.slot_of_point, p.n, p.table, self.tiles, p.counters);
+                rank_next_tile::<ITEMS>(p.slot_of_point, p.n, self.tiles, p.counters, |slot| p.table.first(slot));
             let mut rows = [NONE; ITEMS];
             for j in 0..ITEMS {
                 if ranks.flagged[j] {
@@ -148,10 +151,7 @@ impl RowsArgs {
                 }
             }
             if thread_index() == 0 && last {
-                let voxels = if ranks.end < self.max_voxels { ranks.end } else { self.max_voxels };
-                (*p.counters).found = ranks.end;
-                (*p.counters).voxels = voxels;
-                self.for_host.tell(voxels, self.lost.take(p.counters));
+                report_rows(ranks.end, self.max_voxels, p.counters, self.lost, self.for_host);
             }
             // A row is opened in this tile or in one before, which has started: waiting for it cannot last.
             sync_block();
@@ -176,7 +176,7 @@ kernel! {
     Rank = "voxelize_rank", block BLOCK, shared SHARED_WORDS, cooperative true,
     fn(a: RankArgs) {
         let Ranked { slots, ranks, last } =
-            rank_next_tile::<FEW>(a.slot_of_point, a.n, a.table, a.tiles, a.counters);
+            rank_next_tile::<FEW>(a.slot_of_point, a.n, a.tiles, a.counters, |slot| a.table.first(slot));
         for j in 0..FEW {
             let i = ranks.start + j as u32 * WARP;
             let row = ranks.rank[j] as usize;
@@ -200,6 +200,22 @@ kernel! {
                 mark_samples(&a, a.n, ranks.end);
             }
         }
+    }
+}
+
+/// Counts the cells found and the rows that the cap leaves, and reports the rows to the host. One thread.
+///
+/// # Safety
+/// The pointers are valid.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) unsafe fn report_rows(found: u32, max_voxels: u32, counters: *mut Counters, lost: Lost, for_host: ForHost) {
+    let voxels = if found < max_voxels { found } else { max_voxels };
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*counters).found = found;
+        (*counters).voxels = voxels;
+        for_host.tell(voxels, lost.take(counters));
     }
 }
 

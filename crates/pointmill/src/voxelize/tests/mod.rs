@@ -4,6 +4,7 @@ mod errors;
 mod exchange;
 mod fixtures;
 mod parity;
+mod records;
 mod seeds;
 
 use super::*;
