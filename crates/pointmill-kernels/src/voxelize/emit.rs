@@ -53,7 +53,7 @@ kernel! {
             let mut q = t;
             while q < here {
                 let (row, k) = (first_row + (first_k + q) / m, (first_k + q) % m);
-                let i = a.slots.member(row, k);
+                let i = *a.slots.of(row).add(k as usize);
                 let mut c = 0;
                 while c < columns {
                     // As bits, so that a NaN keeps its payload.
@@ -170,7 +170,7 @@ kernel! {
             let mut count = 0;
             let mut c = first_column;
             while inside && c < a.columns {
-                let (sum, n) = if a.slots.rest.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
+                let (sum, n) = if a.slots.slots.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
                 count = n;
                 a.means.write(row as usize * a.columns as usize + c as usize, sum, count);
                 c += lanes;
@@ -180,8 +180,8 @@ kernel! {
             if inside && first_column == 0 {
                 *a.num_points.add(row as usize) = count;
                 kept += count;
-                if !a.slots.rest.is_null() {
-                    a.slots.empty(row, count);
+                if !a.slots.slots.is_null() {
+                    Slots::empty(a.slots.of(row), count);
                 }
             }
             base += grid_size() * (BLOCK / WARP) * rows_here;
@@ -203,13 +203,10 @@ impl EmitArgs {
     #[inline(always)]
     unsafe fn sum_of_slots(&self, row: u32, c: u32) -> (f32, u32) {
         let wanted = self.means.wanted();
-        let slots = unsafe { self.slots.rest.add(row as usize * self.slots.stride as usize) };
-        let first = unsafe { *self.slots.first.add(row as usize) };
-        // From zero, so that -0.0 alone becomes 0.0, as in the contract's sum.
-        let mut sum = if wanted { 0.0 + unsafe { self.value(first, c) } } else { 0.0 };
-        let mut count = 1;
+        let slots = unsafe { self.slots.of(row) };
+        let (mut sum, mut count) = (0.0, 0);
         let mut k = 0;
-        while k + 1 < self.slots.max_points {
+        while k < self.slots.max_points {
             // Four slots in one read, then four points in flight; the sum stays in order.
             let Four(four) = unsafe { *(slots.add(k as usize) as *const Four) };
             let mut v = [0.0; 4];
@@ -241,34 +238,5 @@ impl EmitArgs {
             sum = sum_in_order(0, count, |k| unsafe { self.value(*list.add(k as usize), c) });
         }
         (sum, count)
-    }
-}
-
-// SAFETY: as above.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
-impl Slots {
-    /// Point `k` of a row, or [`NONE`].
-    ///
-    /// # Safety
-    /// `row` is a row with a point, `k` below the most points of a row.
-    #[inline(always)]
-    pub(super) unsafe fn member(&self, row: u32, k: u32) -> u32 {
-        if k == 0 {
-            unsafe { *self.first.add(row as usize) }
-        } else {
-            unsafe { *self.rest.add(row as usize * self.stride as usize + k as usize - 1) }
-        }
-    }
-
-    /// Empties the slots of a row of `count` points.
-    #[inline(always)]
-    unsafe fn empty(&self, row: u32, count: u32) {
-        let slots = unsafe { self.rest.add(row as usize * self.stride as usize) };
-        let mut k = 1;
-        while k < count {
-            unsafe { *(slots.add(k as usize - 1) as *mut Four) = Four([NONE; 4]) };
-            k += 4;
-        }
     }
 }

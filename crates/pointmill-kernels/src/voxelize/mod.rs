@@ -6,6 +6,15 @@
 //! 2. [`Write`]: a point that is its cell's first opens a row; rows follow those points. The row is written from the record, which is empty then: the table is clean for the
 //!    next call and never has to be filled.
 //!
+//! Sorted rows, and first-seen rows of many points:
+//!
+//! 1. [`Mark`]: sets a bit for each cell that has a point.
+//! 2. [`RankBits`]: counts the bits before each word; the row of a cell is the number of bits before its own. The set is empty then.
+//! 3. [`Samples`], for batches: where the rows of each sample start.
+//! 4. [`AssignCells`]: every point learns its row and claims a slot in it.
+//! 5. For first-seen rows [`MarkFirsts`], [`RankBits`] and [`Order`]: the bits are those of the cells' first points, and rows follow these. [`FindRows`] gives points their rows.
+//! 6. [`Lists`], [`EmitPoints`] and [`Emit`], as below.
+//!
 //! First-seen rows otherwise:
 //!
 //! 1. [`Insert`]: the cell of each point gets an entry of a hash table, and the entry the smallest index of its points.
@@ -14,12 +23,12 @@
 //! 4. [`EmitPoints`], on request: the points of each row, padded.
 //! 5. [`Emit`]: means and counts; slots are emptied on the way.
 //!
-//! Rows of batches and sorted rows move once all are known; there step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`]. [`Pad`] fills what a padded result has
-//! behind its rows.
+//! Batches and sorted rows of more cells than bits are kept for move once all rows are known; there step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`].
+//! [`Pad`] fills what a padded result has behind its rows.
 //!
-//! A row has its first point and M - 1 slots of `u32`, all ones when empty. A point enters by a cascade: it takes the minimum with slot after
-//! slot and carries on what it pushed out. Whatever the interleaving, slot k ends with the k-th smallest of the indices that come after
-//! the first, so the M first points stay, in order, with no sorting and no counting.
+//! A row has M slots of `u32`, all ones when empty. A point enters by a cascade: it takes the minimum with slot after slot and carries on what
+//! it pushed out. Whatever the interleaving, slot k ends with the k-th smallest of the indices, so the M first points stay, in order, with no
+//! sorting and no counting.
 
 use crate::prim::{BLOCK, Length, scan};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -27,11 +36,14 @@ use crate::simt::*;
 use pointmill_core::VoxelGrid;
 
 mod assign;
+mod bits;
+mod cells;
 mod collect;
 mod emit;
 mod entry;
 mod insert;
 mod lists;
+mod order;
 mod pad;
 mod place;
 mod rank;
@@ -39,7 +51,9 @@ mod record;
 mod scatter;
 mod write;
 
-pub use assign::{Assign, AssignArgs};
+pub use assign::{Assign, AssignArgs, Members};
+pub use bits::{Bits, QUADS_PER_TILE, RankBits, RankBitsArgs};
+pub use cells::{AssignCells, AssignCellsArgs, Mark, MarkArgs};
 pub use collect::{Collect, CollectArgs};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use emit::Four;
@@ -49,6 +63,7 @@ use entry::await_row;
 pub use entry::{Entry, Table};
 pub use insert::{Begin, Cloud, Insert, InsertArgs};
 pub use lists::{Lists, ListsArgs};
+pub use order::{FindRows, FindRowsArgs, MarkFirsts, Order, OrderArgs};
 pub use pad::{Pad, PadArgs, Padded};
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use rank::{LARGE_TILE, Rank, RankArgs, Rows, RowsArgs, RowsOfMany, TILE};
@@ -58,7 +73,26 @@ pub use write::{Write, WriteArgs};
 
 /// The kernels of this module.
 pub const KERNELS: &[crate::Properties] = properties![
-    Collect, Write, Insert, Rank, Rows, RowsOfMany, Lists, Emit, EmitPoints, Pad, Samples, Place, Assign, RowKeys,
+    Collect,
+    Write,
+    Insert,
+    Rank,
+    Rows,
+    RowsOfMany,
+    Lists,
+    Emit,
+    EmitPoints,
+    Pad,
+    Mark,
+    RankBits,
+    AssignCells,
+    MarkFirsts,
+    Order,
+    FindRows,
+    Samples,
+    Place,
+    Assign,
+    RowKeys,
     Scatter
 ];
 
@@ -150,10 +184,10 @@ pub const COUNTER_WORDS: u32 = 7;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
-    /// `[rows]`: the first point of each row.
-    pub first: *mut u32,
-    /// `[rows, stride]`: slots for the points after the first, empty before. Null for dynamic voxelization.
-    pub rest: *mut u32,
+    /// `[rows, stride]`: slots for the points of a row, empty before. Null for dynamic voxelization.
+    pub slots: *mut u32,
+    /// `[rows]`: where each row's slots are, where rows were put into another order than their slots. Else null.
+    pub order: *const u32,
     /// Slots a row has: a multiple of four, so that four can be read at once.
     pub stride: u32,
     /// Most points of a row, M.
@@ -163,7 +197,72 @@ pub struct Slots {
 impl Slots {
     /// Slots a row needs for `max_points` points.
     pub const fn stride(max_points: u32) -> u32 {
-        max_points.saturating_sub(1).next_multiple_of(4)
+        max_points.next_multiple_of(4)
+    }
+}
+
+// SAFETY (all blocks below): the caller promises that `row` is a row.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl Slots {
+    /// The slots of a row.
+    ///
+    /// # Safety
+    /// `row` is a row, and its place is known.
+    #[inline(always)]
+    unsafe fn of(&self, row: u32) -> *mut u32 {
+        let place = if self.order.is_null() { row } else { unsafe { *self.order.add(row as usize) } };
+        unsafe { self.slots.add(place as usize * self.stride as usize) }
+    }
+
+    /// Empties the slots of a row of `count` points.
+    ///
+    /// # Safety
+    /// As [`Slots::of`].
+    #[inline(always)]
+    unsafe fn empty(slots: *mut u32, count: u32) {
+        let mut k = 0;
+        while k < count {
+            unsafe { *(slots.add(k as usize) as *mut Four) = Four([NONE; 4]) };
+            k += 4;
+        }
+    }
+}
+
+/// The coordinates of rows.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Coords {
+    /// `[rows, 3]` z, y, x, or `[rows, 4]` sample, z, y, x for batches.
+    pub coords: *mut i32,
+    /// The grid.
+    pub grid: VoxelGrid,
+    /// Nonzero for batches.
+    pub batched: u32,
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Coords {
+    /// Writes the coordinates of a row, given the key of its cell.
+    ///
+    /// # Safety
+    /// There is such a row.
+    #[inline(always)]
+    unsafe fn write(&self, row: u32, key: u64) {
+        let cells = self.grid.num_cells();
+        let sample = if self.batched != 0 { key / cells } else { 0 };
+        let [x, y, z] = self.grid.cell_of_id(key - sample * cells);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut coords = self.coords.add(row as usize * if self.batched != 0 { 4 } else { 3 });
+            if self.batched != 0 {
+                *coords = sample as i32;
+                coords = coords.add(1);
+            }
+            *coords = z as i32;
+            *coords.add(1) = y as i32;
+            *coords.add(2) = x as i32;
+        }
     }
 }
 
@@ -181,6 +280,21 @@ pub struct Batch {
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Batch {
+    /// The row of the cell that is number `found` of all, in sample `sample`, or [`NONE`] past the sample's cap. `sample_found` has the cells found before each sample, `voxel_splits` the rows;
+    /// both count for batches only, where `sample_found` is not null.
+    ///
+    /// # Safety
+    /// The pointers are null or valid.
+    #[inline(always)]
+    unsafe fn row_of(&self, found: u32, sample: u32, sample_found: *const u32, voxel_splits: *const u32) -> u32 {
+        let (mut before, mut start) = (0, 0);
+        if !sample_found.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { (before, start) = (*sample_found.add(sample as usize), *voxel_splits.add(sample as usize)) };
+        }
+        if found - before < self.max_voxels { start + (found - before) } else { NONE }
+    }
+
     /// The sample that point `i` belongs to.
     ///
     /// # Safety

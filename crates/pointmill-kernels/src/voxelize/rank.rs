@@ -36,14 +36,12 @@ pub struct RankArgs {
 pub struct RowsArgs {
     /// What the points need.
     pub assign: AssignArgs,
-    /// The grid.
-    pub grid: VoxelGrid,
     /// Most rows.
     pub max_voxels: u32,
     /// Look-back state, zero before.
     pub tiles: scan::Tiles,
-    /// `[rows, 3]` z, y, x.
-    pub coords: *mut i32,
+    /// The coordinates of the rows.
+    pub coords: Coords,
     /// From [`Insert`]; zeroed here.
     pub lost: Lost,
     /// See [`ForHost`].
@@ -133,7 +131,9 @@ impl RowsArgs {
         // SAFETY: the launcher's promise; rows that are opened are below `max_voxels`.
         unsafe {
             let Ranked { slots, ranks, last } =
-                rank_next_tile::<ITEMS>(p.slot_of_point, p.n, self.tiles, p.counters, |slot| p.table.first(slot));
+                rank_next_tile::<ITEMS>(p.slot_of_point, p.members.n, self.tiles, p.counters, |slot| {
+                    p.table.first(slot)
+                });
             let mut rows = [NONE; ITEMS];
             for j in 0..ITEMS {
                 if ranks.flagged[j] {
@@ -145,8 +145,7 @@ impl RowsArgs {
                     // No other point compares equal to the emptied entry's first, so emptying it now disturbs nobody.
                     p.table.close(slots[j], rows[j]);
                     if row < self.max_voxels {
-                        open_row(self.coords.add(row as usize * 3), self.grid.cell_of_id(key));
-                        *p.slots.first.add(row as usize) = ranks.start + j as u32 * WARP;
+                        self.coords.write(row, key);
                     }
                 }
             }
@@ -163,7 +162,8 @@ impl RowsArgs {
             let mut dropped = 0;
             for j in 0..ITEMS {
                 let i = ranks.start + j as u32 * WARP;
-                dropped += p.assign(i, slots[j], rows[j], ranks.flagged[j]);
+                dropped += ballot(slots[j] < NON_FINITE && rows[j] == NONE).count_ones();
+                p.members.enter(i, rows[j]);
             }
             let shared = Shared::at(scan::SHARED_WORDS + 2 * COUNT_WORDS);
             count_in_block([&raw mut (*p.counters).dropped_voxel], [dropped], shared);
@@ -182,7 +182,8 @@ kernel! {
             let row = ranks.rank[j] as usize;
             if ranks.flagged[j] {
                 let key = a.table.key(slots[j]);
-                a.table.close_for_place(slots[j], i);
+                // Its row is not known before [`Place`].
+                a.table.close(slots[j], PENDING);
                 *a.row_slots.add(row) = slots[j];
                 if a.row_keys_u32.is_null() {
                     *a.row_keys.add(row) = key;
@@ -216,18 +217,6 @@ pub(super) unsafe fn report_rows(found: u32, max_voxels: u32, counters: *mut Cou
         (*counters).found = found;
         (*counters).voxels = voxels;
         for_host.tell(voxels, lost.take(counters));
-    }
-}
-
-/// Writes the coordinates of a row, z, y, x.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(super) unsafe fn open_row(coords: *mut i32, cell: [u32; 3]) {
-    // SAFETY: the caller's promise of three values.
-    unsafe {
-        *coords = cell[2] as i32;
-        *coords.add(1) = cell[1] as i32;
-        *coords.add(2) = cell[0] as i32;
     }
 }
 

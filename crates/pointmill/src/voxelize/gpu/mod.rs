@@ -1,5 +1,6 @@
 //! The GPU path: allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
 
+mod cells;
 mod lists;
 mod place;
 mod plan;
@@ -15,7 +16,7 @@ use crate::device::{Buffer, Stream, Uploaded};
 use crate::prim::{Sorter, passes_for};
 use crate::seed::seed;
 use crate::{Argument, Dtype, Error, Result, f16};
-use plan::Plan;
+use plan::{Plan, Way};
 use pointmill_core::hash::Seed;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::prim::{BLOCK, Length};
@@ -24,7 +25,7 @@ use std::ptr::{null, null_mut};
 
 /// Memory that calls use again.
 ///
-/// Between calls the tables and the slots are empty (all ones): the kernels empty what they used, which is far less than there is.
+/// Between calls the tables and the slots are empty (all ones), and the sets of cells (all zero): the kernels empty what they used, which is far less than there is.
 #[derive(Debug)]
 pub(super) struct Workspace {
     stream: Stream,
@@ -33,10 +34,10 @@ pub(super) struct Workspace {
     records: Buffer<kernels::Record>,
     seed: Seed,
     slots: Buffer<u32>,
-    first: Buffer<u32>,
+    cells: cells::Memory,
     /// Zero between calls.
     lost: Buffer<u32>,
-    /// Whether tables and slots are empty, and nothing is lost; false while a call is under way, and after one that failed.
+    /// Whether tables, slots and sets are empty, and nothing is lost; false while a call is under way, and after one that failed.
     clean: bool,
     /// Entries minus one of a table that is too small.
     #[cfg(test)]
@@ -75,6 +76,12 @@ impl Call<'_> {
         Length { bound: self.plan.rows as u32, exact }
     }
 
+    /// Where coordinates go.
+    fn coords(&self, out: &Voxels) -> kernels::Coords {
+        let batched = u32::from(self.job.row_splits.is_some());
+        kernels::Coords { coords: out.arrays.pointer(VoxelArray::Coords), grid: *self.job.grid, batched }
+    }
+
     /// Where means go.
     fn means(&self, arrays: &Arrays<VoxelArray>) -> kernels::Means {
         let (f32, f16) = match self.extent.outputs.mean {
@@ -95,7 +102,7 @@ impl Workspace {
             records: stream.alloc(0)?,
             seed: seed(),
             slots: stream.alloc(0)?,
-            first: stream.alloc(0)?,
+            cells: cells::Memory::new(stream)?,
             lost: stream.upload(&[0])?,
             clean: true,
             #[cfg(test)]
@@ -142,13 +149,22 @@ impl Workspace {
             lost: kernels::Lost(self.lost.pointer()),
         };
         // SAFETY: `reserve` made room for what the plan says.
-        unsafe { if plan.records { self.collect(&call) } else { self.insert(&call) } }?;
+        unsafe {
+            match &plan.way {
+                Way::Records => self.collect(&call),
+                Way::Cells(cells) => self.mark(&call, cells),
+                Way::Rows { .. } | Way::Place => self.insert(&call),
+            }?;
+        }
         let made = arrays(out)?;
         reserve_output(extent, &mut out.arrays)?;
         let for_host = kernels::ForHost { word: out.for_host.pointer(), call: out.for_host.next_call(recorded) };
         // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
         unsafe {
-            if plan.records { self.write(&call, for_host, out) } else { self.enqueue(&call, for_host, out) }?;
+            match plan.way {
+                Way::Records => self.write(&call, for_host, out)?,
+                _ => self.enqueue(&call, for_host, out)?,
+            }
             if extent.outputs.padded {
                 self.pad(&call, &out.arrays)?;
             }
@@ -159,21 +175,22 @@ impl Workspace {
     }
 
     fn reserve(&mut self, plan: &Plan, job: &Job<'_>) -> Result<()> {
-        let (n, entries) = (plan.n as usize, plan.mask as usize + 1);
-        let (entries, records) = if plan.records { (0, entries) } else { (entries, 0) };
-        empty(&mut self.table, entries, self.clean)?;
-        empty(&mut self.records, records, self.clean)?;
-        let slots = plan.rows.saturating_mul(kernels::Slots::stride(plan.max_points) as usize);
-        empty(&mut self.slots, if plan.records { 0 } else { slots }, self.clean)?;
-        if !self.clean {
-            self.lost.fill_words(0, 1)?;
-        }
+        let (n, entries, clean) = (plan.n as usize, plan.mask as usize + 1, self.clean);
+        let (entries, records) = match plan.way {
+            Way::Records => (0, entries),
+            Way::Cells(_) => (0, 0),
+            Way::Rows { .. } | Way::Place => (entries, 0),
+        };
+        reserve_filled(&mut self.table, entries, u32::MAX, clean)?;
+        reserve_filled(&mut self.records, records, u32::MAX, clean)?;
+        let slots = plan.slotted().saturating_mul(kernels::Slots::stride(plan.max_points) as usize);
+        reserve_filled(&mut self.slots, slots, u32::MAX, clean)?;
+        reserve_filled(&mut self.lost, 1, 0, clean)?;
+        let cells = if let Way::Cells(cells) = plan.way { cells } else { cells::Cells::default() };
+        self.cells.reserve(&cells, clean)?;
         self.slot_of_point.reserve(n)?;
-        self.tiles.reserve((Tiles::words(plan.rank_tiles) + Tiles::words(plan.list_tiles)) as usize)?;
-        if !plan.records {
-            self.first.reserve(plan.rows)?;
-        }
-        if plan.place {
+        self.tiles.reserve((plan.tile_words + Tiles::words(plan.list_tiles)) as usize)?;
+        if let Way::Place = plan.way {
             self.row_slots.reserve(n)?;
             if plan.short_keys && plan.sorted {
                 self.row_keys_u32.reserve(n)?;
@@ -212,8 +229,10 @@ impl Workspace {
         }
     }
 
-    /// What the first kernel zeroes: the counters, and so many words of tiles.
-    const fn begin(call: &Call<'_>, zero_words: u32) -> kernels::Begin {
+    /// What the first kernel zeroes: the counters and the tiles.
+    const fn begin(call: &Call<'_>) -> kernels::Begin {
+        let list_words = if call.extent.lists { Tiles::words(call.plan.list_tiles) } else { 0 };
+        let zero_words = call.plan.tile_words + list_words;
         kernels::Begin { zero: call.tiles.words, zero_words, counters: call.counters, lost: call.lost }
     }
 
@@ -244,11 +263,11 @@ impl Workspace {
     }
 }
 
-/// Makes room for a table, which is empty then.
-fn empty<T: bytemuck::Pod>(table: &mut Buffer<T>, len: usize, clean: bool) -> Result<()> {
-    if table.reserve(len)? || !clean {
-        let words = table.len() * (size_of::<T>() / 4);
-        table.fill_words(u32::MAX, words)?;
+/// Makes room for words that all have one value between calls.
+fn reserve_filled<T: bytemuck::Pod>(buffer: &mut Buffer<T>, len: usize, value: u32, clean: bool) -> Result<()> {
+    if buffer.reserve(len)? || !clean {
+        let words = buffer.len() * (size_of::<T>() / 4);
+        buffer.fill_words(value, words)?;
     }
     Ok(())
 }

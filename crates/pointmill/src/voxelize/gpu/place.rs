@@ -59,7 +59,6 @@ impl Workspace {
             unsafe { self.sorter.enqueue(pairs, pairs, found, plan.passes) }?;
         }
         let place = kernels::PlaceArgs {
-            grid: call.cloud.grid,
             batch,
             found,
             keys: rank.row_keys,
@@ -68,8 +67,7 @@ impl Workspace {
             sample_found,
             voxel_splits,
             table,
-            first: self.first.pointer(),
-            coords: arrays.pointer(VoxelArray::Coords),
+            coords: call.coords(out),
         };
         // SAFETY: as above.
         unsafe { stream.launch::<kernels::Place>(plan.n.div_ceil(BLOCK).max(1), place) }

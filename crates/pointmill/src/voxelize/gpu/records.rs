@@ -4,7 +4,6 @@ use super::super::{VoxelArray, Voxels};
 use super::{Call, Workspace};
 use crate::Result;
 use pointmill_kernels::prim::BLOCK;
-use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::voxelize as kernels;
 use std::ptr::null_mut;
 
@@ -20,7 +19,7 @@ impl Workspace {
     pub(super) unsafe fn collect(&self, call: &Call<'_>) -> Result<()> {
         let args = kernels::CollectArgs {
             cloud: call.cloud,
-            begin: Self::begin(call, Tiles::words(call.plan.rank_tiles)),
+            begin: Self::begin(call),
             records: self.records(call),
             max_points: call.plan.max_points,
             slot_of_point: self.slot_of_point.pointer(),

@@ -1,12 +1,13 @@
 //! Rows whose points are gathered in slots, or in lists.
 
 use super::super::{VoxelArray, Voxels};
+use super::plan::Way;
 use super::{Call, Workspace};
 use crate::Result;
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::voxelize as kernels;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 impl Workspace {
     pub(super) fn table(&self, call: &Call<'_>) -> kernels::Table {
@@ -19,10 +20,9 @@ impl Workspace {
     /// # Safety
     /// There is room for what the plan says.
     pub(super) unsafe fn insert(&self, call: &Call<'_>) -> Result<()> {
-        let list_tiles = if call.extent.lists { Tiles::words(call.plan.list_tiles) } else { 0 };
         let args = kernels::InsertArgs {
             cloud: call.cloud,
-            begin: Self::begin(call, Tiles::words(call.plan.rank_tiles) + list_tiles),
+            begin: Self::begin(call),
             table: self.table(call),
             slot_of_point: self.slot_of_point.pointer(),
         };
@@ -48,19 +48,15 @@ impl Workspace {
         }
         let arrays = &out.arrays;
         let num_points = arrays.pointer::<i32>(VoxelArray::NumPoints).cast::<u32>();
-        let counts = if dynamic { num_points } else { null_mut() };
-        let slots = kernels::Slots {
-            first: self.first.pointer(),
-            rest: if dynamic { null_mut() } else { self.slots.pointer() },
-            stride: kernels::Slots::stride(plan.max_points),
-            max_points: plan.max_points,
-        };
-        let assign = kernels::AssignArgs {
-            slot_of_point: self.slot_of_point.pointer(),
+        let mut members = kernels::Members {
             n: plan.n,
-            table: self.table(call),
-            slots,
-            num_points: counts,
+            slots: kernels::Slots {
+                slots: if dynamic { null_mut() } else { self.slots.pointer() },
+                order: null(),
+                stride: kernels::Slots::stride(plan.max_points),
+                max_points: plan.max_points,
+            },
+            num_points: if dynamic { num_points } else { null_mut() },
             point_to_voxel: if outputs.point_to_voxel {
                 arrays.pointer(VoxelArray::PointToVoxel)
             } else if dynamic && lists {
@@ -68,40 +64,44 @@ impl Workspace {
             } else {
                 null_mut()
             },
-            counters: call.counters,
         };
-        if plan.place {
-            // SAFETY: the caller's promise about the sizes.
-            unsafe {
-                self.place_rows(call, assign.table, for_host, out)?;
-                stream.launch::<kernels::Assign>(plan.n.div_ceil(BLOCK).max(1), assign)?;
-            }
-        } else {
-            let rows = kernels::RowsArgs {
-                assign,
-                grid: call.cloud.grid,
-                max_voxels: call.cloud.batch.max_voxels,
-                tiles: call.tiles,
-                coords: arrays.pointer(VoxelArray::Coords),
-                lost: call.lost,
-                for_host,
-            };
-            // SAFETY: the caller's promise about the sizes.
-            unsafe {
-                if plan.many {
-                    stream.launch::<kernels::RowsOfMany>(plan.rank_tiles, rows)
-                } else {
-                    stream.launch::<kernels::Rows>(plan.rank_tiles, rows)
-                }?;
+        let (slot_of_point, table, counters) = (self.slot_of_point.pointer(), self.table(call), call.counters);
+        let assign = kernels::AssignArgs { slot_of_point, table, members, counters };
+        // SAFETY: the caller's promise about the sizes.
+        unsafe {
+            match &plan.way {
+                Way::Cells(cells) => {
+                    members.slots.order = self.assign_cells(call, cells, members, for_host, out)?;
+                }
+                Way::Place => {
+                    self.place_rows(call, table, for_host, out)?;
+                    stream.launch::<kernels::Assign>(plan.n.div_ceil(BLOCK).max(1), assign)?;
+                }
+                Way::Records | Way::Rows { .. } => {
+                    let rows = kernels::RowsArgs {
+                        assign,
+                        max_voxels: call.cloud.batch.max_voxels,
+                        tiles: call.tiles,
+                        coords: call.coords(out),
+                        lost: call.lost,
+                        for_host,
+                    };
+                    if let Way::Rows { many: true } = plan.way {
+                        stream.launch::<kernels::RowsOfMany>(plan.rank_tiles, rows)?;
+                    } else {
+                        stream.launch::<kernels::Rows>(plan.rank_tiles, rows)?;
+                    }
+                }
             }
         }
+        let slots = members.slots;
         let list = |array| if lists { arrays.pointer::<u32>(array) } else { null_mut() };
         let (row_splits, indices) = (list(VoxelArray::RowSplits), list(VoxelArray::Indices));
-        // SAFETY: the list tiles follow the rank tiles.
-        let tiles = Tiles { words: unsafe { call.tiles.words.add(Tiles::words(plan.rank_tiles) as usize) } };
+        // SAFETY: the tiles of lists follow the others.
+        let tiles = Tiles { words: unsafe { call.tiles.words.add(plan.tile_words as usize) } };
         if lists && dynamic {
             // SAFETY: as above.
-            unsafe { self.list_all(call, assign.point_to_voxel, counts, tiles, [row_splits, indices]) }?;
+            unsafe { self.list_all(call, members.point_to_voxel, num_points, tiles, [row_splits, indices]) }?;
         } else if lists {
             let args = kernels::ListsArgs { slots, rows: call.rows(), row_splits, indices, tiles };
             // SAFETY: as above.

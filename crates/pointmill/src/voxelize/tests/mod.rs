@@ -1,5 +1,6 @@
 //! Answers from outside, parity of all paths, and what must be refused.
 
+mod cells;
 mod errors;
 mod exchange;
 mod fixtures;

@@ -118,7 +118,9 @@ fn records_serve_what_they_can() {
     assert_eq!(with(means, 14, first_seen, None), slots);
     assert!(with(Outputs { lists: true, ..means }, 10, first_seen, None).contains(&"voxelize_rows"));
     assert!(with(means, 10, first_seen, Some(&[0, 300])).contains(&"voxelize_place"));
-    assert!(with(means, 10, RowOrder::Sorted, None).contains(&"voxelize_place"));
+    let cells = ["voxelize_mark", "voxelize_rank_bits", "voxelize_assign_cells", "voxelize_emit"];
+    assert_eq!(with(means, 10, RowOrder::Sorted, None), cells);
+    assert!(with(means, 10, RowOrder::Sorted, Some(&[0, 300])).contains(&"voxelize_samples"));
 }
 
 /// A call that fails between its kernels leaves records behind; the next call starts with empty ones.
