@@ -89,7 +89,7 @@ impl Members {
 /// The last slot is read with the first four: slots ascend or will, so a smaller point there says that the row is full of smaller ones. Most points of a large cloud end there.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-pub(super) unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
+unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
     if len == 0 {
         return 0;
     }
@@ -119,7 +119,7 @@ pub(super) unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
 /// first slot empty.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-pub(super) unsafe fn cascade(slots: *mut u32, len: u32, start: u32, i: u32) -> bool {
+unsafe fn cascade(slots: *mut u32, len: u32, start: u32, i: u32) -> bool {
     let mut k = start;
     let mut carried = i;
     while k < len {

@@ -130,7 +130,10 @@ impl Means {
     }
 }
 
-/// Arguments of [`Emit`].
+/// Arrays of a result that can be padded.
+pub const PADDED: usize = 4;
+
+/// Arguments of [`Emit`] and [`EmitFew`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EmitArgs {
@@ -150,6 +153,10 @@ pub struct EmitArgs {
     pub num_points: *mut u32,
     /// The means of each row.
     pub means: Means,
+    /// `[rows, max_points, columns]`, zero-padded, for [`EmitFew`]; null if nobody asked or [`EmitPoints`] writes it.
+    pub voxels: *mut u32,
+    /// Arrays whose rows from V to the bound are filled, for padded results.
+    pub padded: [Padded; PADDED],
     /// Counters.
     pub counters: *mut Counters,
 }
@@ -158,35 +165,17 @@ kernel! {
     /// Writes counts and means, and empties the slots. Any number of blocks.
     Emit = "voxelize_emit", block BLOCK, shared COUNT_WORDS, cooperative true,
     fn(a: EmitArgs) {
-        let rows_here = rows_per_warp(a.columns);
-        let lanes = if a.columns < WARP { a.columns } else { WARP };
-        let (r, first_column) = (lane() / lanes, lane() % lanes);
-        let rows = a.rows.get();
-        let mut kept = 0;
-        let mut base = (global_index() / WARP) * rows_here;
-        while base < rows {
-            let row = base + r;
-            let inside = r < rows_here && row < rows;
+        a.emit(|row, first_column, lanes| {
             let mut count = 0;
             let mut c = first_column;
-            while inside && c < a.columns {
+            while c < a.columns {
                 let (sum, n) = if a.slots.slots.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
                 count = n;
                 a.means.write(row as usize * a.columns as usize + c as usize, sum, count);
                 c += lanes;
             }
-            // All values of the row have read its slots.
-            sync_warp();
-            if inside && first_column == 0 {
-                *a.num_points.add(row as usize) = count;
-                kept += count;
-                if !a.slots.slots.is_null() {
-                    Slots::empty(a.slots.of(row), count);
-                }
-            }
-            base += grid_size() * (BLOCK / WARP) * rows_here;
-        }
-        count_in_block([&raw mut (*a.counters).kept], [warp_sum(kept)], Shared::at(0));
+            count
+        });
     }
 }
 
@@ -194,6 +183,37 @@ kernel! {
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl EmitArgs {
+    /// Writes all rows, by whole warps, and what a padded result has behind them. `write` writes the columns of a row that a lane has, given the first one and the distance of the others, and
+    /// returns the number of points of the row.
+    #[inline(always)]
+    pub(super) unsafe fn emit(&self, write: impl Fn(u32, u32, u32) -> u32) {
+        let rows_here = rows_per_warp(self.columns);
+        let lanes = if self.columns < WARP { self.columns } else { WARP };
+        let (r, first_column) = (lane() / lanes, lane() % lanes);
+        let rows = unsafe { self.rows.get() };
+        let mut kept = 0;
+        let mut base = (global_index() / WARP) * rows_here;
+        while base < rows {
+            let row = base + r;
+            let inside = r < rows_here && row < rows;
+            let count = if inside { write(row, first_column, lanes) } else { 0 };
+            // All values of the row have read its slots.
+            sync_warp();
+            if inside && first_column == 0 {
+                unsafe { *self.num_points.add(row as usize) = count };
+                kept += count;
+                if !self.slots.slots.is_null() {
+                    unsafe { Slots::empty(self.slots.of(row), count) };
+                }
+            }
+            base += grid_size() * (BLOCK / WARP) * rows_here;
+        }
+        for j in 0..PADDED {
+            unsafe { self.padded[j].fill(rows as u64, self.rows.bound as u64) };
+        }
+        unsafe { count_in_block([&raw mut (*self.counters).kept], [warp_sum(kept)], Shared::at(0)) };
+    }
+
     #[inline(always)]
     unsafe fn value(&self, i: u32, c: u32) -> f32 {
         unsafe { *self.points.add(i as usize * self.columns as usize + c as usize) }

@@ -136,25 +136,14 @@ impl Table {
     /// As [`Table::first`]; the block that writes the row has started.
     #[inline(always)]
     pub(super) unsafe fn row(&self, slot: u32) -> u32 {
-        unsafe { await_row(self.word(slot, ROW)) }
-    }
-}
-
-/// The row in a word of a table, once it is known.
-///
-/// # Safety
-/// The word is valid, and what writes it has started.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(super) unsafe fn await_row(word: *const u32) -> u32 {
-    let mut tries = 0;
-    loop {
-        // SAFETY: the caller's promise.
-        let row = unsafe { load_relaxed(word) };
-        if row != PENDING {
-            return row;
+        let mut tries = 0;
+        loop {
+            let row = unsafe { load_relaxed(self.word(slot, ROW)) };
+            if row != PENDING {
+                return row;
+            }
+            back_off(tries);
+            tries += 1;
         }
-        back_off(tries);
-        tries += 1;
     }
 }

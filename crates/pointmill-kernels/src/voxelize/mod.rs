@@ -1,10 +1,12 @@
 //! Kernels of `voxelize`, in the order they run.
 //!
-//! First-seen rows of a sweep with at most [`REST`] + 1 points a voxel:
+//! First-seen rows of one cloud:
 //!
-//! 1. [`Collect`]: the cell of each point gets a [`Record`] of a hash table, which keeps the first points of the cell.
-//! 2. [`Write`]: a point that is its cell's first opens a row; rows follow those points. The row is written from the record, which is empty then: the table is clean for the
-//!    next call and never has to be filled.
+//! 1. [`Insert`]: the cell of each point gets an entry of a hash table, and the entry the smallest index of its points.
+//! 2. [`Rows`]: a point that is its cell's first opens a row; rows follow those points. Then every point learns its row and claims a slot in it. Entries are emptied on the way,
+//!    so that the table is clean for the next call and never has to be filled.
+//! 3. [`Lists`], on request: slots without padding.
+//! 4. [`EmitFew`]: counts, means and padded points of rows with at most [`FEW_POINTS`] points; slots are emptied on the way. For longer rows these are [`EmitPoints`] and [`Emit`].
 //!
 //! Sorted rows, and first-seen rows of many points:
 //!
@@ -13,18 +15,9 @@
 //! 3. [`Samples`], for batches: where the rows of each sample start.
 //! 4. [`AssignCells`]: every point learns its row and claims a slot in it.
 //! 5. For first-seen rows [`MarkFirsts`], [`RankBits`] and [`Order`]: the bits are those of the cells' first points, and rows follow these. [`FindRows`] gives points their rows.
-//! 6. [`Lists`], [`EmitPoints`] and [`Emit`], as below.
-//!
-//! First-seen rows otherwise:
-//!
-//! 1. [`Insert`]: the cell of each point gets an entry of a hash table, and the entry the smallest index of its points.
-//! 2. [`Rows`]: as above, a first point opens a row. Then every point learns its row and claims a slot in it. Entries are emptied on the way.
-//! 3. [`Lists`], on request: slots without padding.
-//! 4. [`EmitPoints`], on request: the points of each row, padded.
-//! 5. [`Emit`]: means and counts; slots are emptied on the way.
+//! 6. [`Lists`] and what emits, as above.
 //!
 //! Batches and sorted rows of more cells than bits are kept for move once all rows are known; there step 2 is [`Rank`], [`Samples`], a sort, [`Place`] and [`Assign`].
-//! [`Pad`] fills what a padded result has behind its rows.
 //!
 //! A row has M slots of `u32`, all ones when empty. A point enters by a cascade: it takes the minimum with slot after slot and carries on what
 //! it pushed out. Whatever the interleaving, slot k ends with the k-th smallest of the indices, so the M first points stay, in order, with no
@@ -38,51 +31,43 @@ use pointmill_core::VoxelGrid;
 mod assign;
 mod bits;
 mod cells;
-mod collect;
 mod emit;
 mod entry;
+mod few;
 mod insert;
 mod lists;
 mod order;
 mod pad;
 mod place;
 mod rank;
-mod record;
 mod scatter;
-mod write;
 
 pub use assign::{Assign, AssignArgs, Members};
 pub use bits::{Bits, QUADS_PER_TILE, RankBits, RankBitsArgs};
 pub use cells::{AssignCells, AssignCellsArgs, Mark, MarkArgs};
-pub use collect::{Collect, CollectArgs};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use emit::Four;
-pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, Means, rows_per_tile, slots_per_tile};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use entry::await_row;
+pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, Means, PADDED, rows_per_tile, slots_per_tile};
 pub use entry::{Entry, Table};
+pub use few::{EmitFew, FEW_POINTS};
 pub use insert::{Begin, Cloud, Insert, InsertArgs};
 pub use lists::{Lists, ListsArgs};
 pub use order::{FindRows, FindRowsArgs, MarkFirsts, Order, OrderArgs};
-pub use pad::{Pad, PadArgs, Padded};
+pub use pad::Padded;
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use rank::{LARGE_TILE, Rank, RankArgs, Rows, RowsArgs, RowsOfMany, TILE};
-pub use record::{REST, Record, Records};
 pub use scatter::{RowKeys, RowKeysArgs, Scatter, ScatterArgs, ScatterMode};
-pub use write::{Write, WriteArgs};
 
 /// The kernels of this module.
 pub const KERNELS: &[crate::Properties] = properties![
-    Collect,
-    Write,
     Insert,
     Rank,
     Rows,
     RowsOfMany,
     Lists,
     Emit,
+    EmitFew,
     EmitPoints,
-    Pad,
     Mark,
     RankBits,
     AssignCells,

@@ -1,5 +1,6 @@
-//! Rows that a result has besides its voxels.
+//! Rows that a padded result has behind its voxels.
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::*;
 
 /// An array whose last rows are filled.
@@ -14,31 +15,14 @@ pub struct Padded {
     pub value: u32,
 }
 
-/// Arguments of [`Pad`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct PadArgs {
-    /// The rows in use, and the bound that is filled to.
-    pub rows: Length,
-    /// Arrays of such rows.
-    pub arrays: [Padded; 4],
-}
-
-kernel! {
-    /// Fills the rows from V to the bound. Any number of blocks.
-    Pad = "voxelize_pad", block BLOCK, shared 0, cooperative false,
-    fn(a: PadArgs) {
-        let rows = a.rows.get();
-        for j in 0..4 {
-            a.arrays[j].fill(rows as u64, a.rows.bound as u64);
-        }
-    }
-}
-
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Padded {
+    /// Fills the rows from `from` to `to`, a part of them in each thread. All threads of the launch call.
+    ///
+    /// # Safety
+    /// The array is null or has `to` rows.
     #[inline(always)]
-    unsafe fn fill(&self, from: u64, to: u64) {
+    pub(super) unsafe fn fill(&self, from: u64, to: u64) {
         if self.array.is_null() {
             return;
         }

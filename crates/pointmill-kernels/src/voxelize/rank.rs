@@ -63,25 +63,25 @@ pub const LARGE_TILE: u32 = BLOCK * MANY as u32;
 
 /// The points of a tile as one thread sees them: their entries, and which of them are their cell's first.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-pub(super) struct Ranked<const ITEMS: usize> {
-    pub(super) slots: [u32; ITEMS],
-    pub(super) ranks: compact::Ranks<ITEMS>,
+struct Ranked<const ITEMS: usize> {
+    slots: [u32; ITEMS],
+    ranks: compact::Ranks<ITEMS>,
     /// Whether all points are in this tile or in those before.
-    pub(super) last: bool,
+    last: bool,
 }
 
-/// Ranks the first points of the next tile, and counts points without a cell. `first` returns the first point of the cell of an entry.
+/// Ranks the first points of the next tile, and counts points without a cell.
 ///
 /// # Safety
 /// The pointers are valid; the tiles were zero before the launch.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-pub(super) unsafe fn rank_next_tile<const ITEMS: usize>(
+unsafe fn rank_next_tile<const ITEMS: usize>(
     slot_of_point: *const u32,
     n: u32,
+    table: Table,
     tiles: scan::Tiles,
     counters: *mut Counters,
-    first: impl Fn(u32) -> u32,
 ) -> Ranked<ITEMS> {
     let shared = Shared::at(0);
     // SAFETY: the launcher's promise; slots of points come from the table.
@@ -97,7 +97,7 @@ pub(super) unsafe fn rank_next_tile<const ITEMS: usize>(
         }
         let ranks = compact::rank_tile(tiles, tile, shared, |i| {
             let slot = slots[((i - start) / WARP) as usize];
-            slot < NON_FINITE && first(slot) == i
+            slot < NON_FINITE && table.first(slot) == i
         });
         let mut without_cell = [0; 2];
         for j in 0..ITEMS {
@@ -131,9 +131,7 @@ impl RowsArgs {
         // SAFETY: the launcher's promise; rows that are opened are below `max_voxels`.
         unsafe {
             let Ranked { slots, ranks, last } =
-                rank_next_tile::<ITEMS>(p.slot_of_point, p.members.n, self.tiles, p.counters, |slot| {
-                    p.table.first(slot)
-                });
+                rank_next_tile::<ITEMS>(p.slot_of_point, p.members.n, p.table, self.tiles, p.counters);
             let mut rows = [NONE; ITEMS];
             for j in 0..ITEMS {
                 if ranks.flagged[j] {
@@ -176,7 +174,7 @@ kernel! {
     Rank = "voxelize_rank", block BLOCK, shared SHARED_WORDS, cooperative true,
     fn(a: RankArgs) {
         let Ranked { slots, ranks, last } =
-            rank_next_tile::<FEW>(a.slot_of_point, a.n, a.tiles, a.counters, |slot| a.table.first(slot));
+            rank_next_tile::<FEW>(a.slot_of_point, a.n, a.table, a.tiles, a.counters);
         for j in 0..FEW {
             let i = ranks.start + j as u32 * WARP;
             let row = ranks.rank[j] as usize;

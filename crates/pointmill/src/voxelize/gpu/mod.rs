@@ -4,7 +4,6 @@ mod cells;
 mod lists;
 mod place;
 mod plan;
-mod records;
 mod rows;
 
 pub(super) use lists::scatter;
@@ -18,8 +17,8 @@ use crate::seed::seed;
 use crate::{Argument, Dtype, Error, Result, f16};
 use plan::{Plan, Way};
 use pointmill_core::hash::Seed;
+use pointmill_kernels::prim::Length;
 use pointmill_kernels::prim::scan::Tiles;
-use pointmill_kernels::prim::{BLOCK, Length};
 use pointmill_kernels::voxelize as kernels;
 use std::ptr::{null, null_mut};
 
@@ -31,7 +30,6 @@ pub(super) struct Workspace {
     stream: Stream,
     points: Buffer<u8>,
     table: Buffer<kernels::Entry>,
-    records: Buffer<kernels::Record>,
     seed: Seed,
     slots: Buffer<u32>,
     cells: cells::Memory,
@@ -91,6 +89,22 @@ impl Call<'_> {
         };
         kernels::Means { f32, f16 }
     }
+
+    /// What a padded result has behind its rows.
+    fn padded(&self, arrays: &Arrays<VoxelArray>) -> [kernels::Padded; kernels::PADDED] {
+        let of_rows = [VoxelArray::Coords, VoxelArray::NumPoints, VoxelArray::Mean, VoxelArray::Voxels];
+        of_rows.map(|array| {
+            let spec = self.extent.bound().find(|spec| spec.array == array && self.extent.outputs.padded);
+            let buffer = spec.and_then(|spec| Some((arrays.get(array)?, spec)));
+            buffer.map_or(kernels::Padded { array: null_mut(), row_bytes: 0, value: 0 }, |(buffer, spec)| {
+                kernels::Padded {
+                    array: buffer.device_pointer() as *mut u8,
+                    row_bytes: (spec.shape[1..].iter().product::<usize>() * spec.dtype.bytes()) as u64,
+                    value: if array == VoxelArray::Coords { u32::MAX } else { 0 },
+                }
+            })
+        })
+    }
 }
 
 impl Workspace {
@@ -99,7 +113,6 @@ impl Workspace {
             stream: stream.clone(),
             points: stream.alloc(0)?,
             table: stream.alloc(0)?,
-            records: stream.alloc(0)?,
             seed: seed(),
             slots: stream.alloc(0)?,
             cells: cells::Memory::new(stream)?,
@@ -151,7 +164,6 @@ impl Workspace {
         // SAFETY: `reserve` made room for what the plan says.
         unsafe {
             match &plan.way {
-                Way::Records => self.collect(&call),
                 Way::Cells(cells) => self.mark(&call, cells),
                 Way::Rows { .. } | Way::Place => self.insert(&call),
             }?;
@@ -160,15 +172,7 @@ impl Workspace {
         reserve_output(extent, &mut out.arrays)?;
         let for_host = kernels::ForHost { word: out.for_host.pointer(), call: out.for_host.next_call(recorded) };
         // SAFETY: `reserve` and `reserve_output` made room for what the plan says.
-        unsafe {
-            match plan.way {
-                Way::Records => self.write(&call, for_host, out)?,
-                _ => self.enqueue(&call, for_host, out)?,
-            }
-            if extent.outputs.padded {
-                self.pad(&call, &out.arrays)?;
-            }
-        }
+        unsafe { self.enqueue(&call, for_host, out) }?;
         // What is recorded has not run: it cleans up after itself only.
         self.clean = clean || !recorded;
         Ok(made)
@@ -176,13 +180,8 @@ impl Workspace {
 
     fn reserve(&mut self, plan: &Plan, job: &Job<'_>) -> Result<()> {
         let (n, entries, clean) = (plan.n as usize, plan.mask as usize + 1, self.clean);
-        let (entries, records) = match plan.way {
-            Way::Records => (0, entries),
-            Way::Cells(_) => (0, 0),
-            Way::Rows { .. } | Way::Place => (entries, 0),
-        };
+        let entries = if let Way::Cells(_) = plan.way { 0 } else { entries };
         reserve_filled(&mut self.table, entries, u32::MAX, clean)?;
-        reserve_filled(&mut self.records, records, u32::MAX, clean)?;
         let slots = plan.slotted().saturating_mul(kernels::Slots::stride(plan.max_points) as usize);
         reserve_filled(&mut self.slots, slots, u32::MAX, clean)?;
         reserve_filled(&mut self.lost, 1, 0, clean)?;
@@ -234,32 +233,6 @@ impl Workspace {
         let list_words = if call.extent.lists { Tiles::words(call.plan.list_tiles) } else { 0 };
         let zero_words = call.plan.tile_words + list_words;
         kernels::Begin { zero: call.tiles.words, zero_words, counters: call.counters, lost: call.lost }
-    }
-
-    /// Fills what a padded result has behind its rows.
-    ///
-    /// # Safety
-    /// The arrays have as many rows as the plan says.
-    unsafe fn pad(&self, call: &Call<'_>, arrays: &Arrays<VoxelArray>) -> Result<()> {
-        let none = kernels::Padded { array: null_mut(), row_bytes: 0, value: 0 };
-        let (mut padded, mut bytes) = ([none; 4], 0);
-        let of_rows = [VoxelArray::Coords, VoxelArray::NumPoints, VoxelArray::Mean, VoxelArray::Voxels];
-        for (padded, array) in padded.iter_mut().zip(of_rows) {
-            let Some(spec) = call.extent.bound().find(|spec| spec.array == array) else { continue };
-            let row_bytes = (spec.shape[1..].iter().product::<usize>() * spec.dtype.bytes()) as u64;
-            let value = if array == VoxelArray::Coords { u32::MAX } else { 0 };
-            *padded = kernels::Padded {
-                array: arrays.get(array).map_or(0, |a| a.device_pointer()) as *mut u8,
-                row_bytes,
-                value,
-            };
-            bytes += row_bytes * call.plan.rows as u64;
-        }
-        let blocks = bytes.div_ceil(u64::from(BLOCK) * 16).clamp(1, u64::from(self.stream.enough_blocks(8)));
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.stream.launch::<kernels::Pad>(blocks as u32, kernels::PadArgs { rows: call.rows(), arrays: padded })
-        }
     }
 }
 

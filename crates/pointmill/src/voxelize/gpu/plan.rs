@@ -7,8 +7,6 @@ use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::voxelize as kernels;
 
-/// Up to here the records of a call take at most 64 MiB.
-const MOST_IN_RECORDS: usize = 1 << 19;
 /// From here on first-seen rows are found by the bits of their cells.
 const MANY_IN_CELLS: usize = if cfg!(test) { 1000 } else { 1_000_000 };
 /// From here on larger tiles are faster: on an H200 small ones win by 3 % at 1 M points, large ones take 0.60 instead of 0.72 ms at 10 M.
@@ -17,11 +15,9 @@ const MANY_POINTS: usize = if cfg!(test) { 1000 } else { 2_000_000 };
 /// How rows are found.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
-    /// First-seen rows of one cloud: cells keep their points in records.
-    Records,
     /// Rows of cells in the order of their ids, and first-seen rows of many points.
     Cells(Cells),
-    /// First-seen rows of one cloud otherwise.
+    /// First-seen rows of one cloud.
     Rows {
         /// Whether there are points enough for the kernel with larger tiles.
         many: bool,
@@ -37,7 +33,7 @@ pub(super) struct Plan {
     pub(super) columns: u32,
     pub(super) rows: usize,
     pub(super) way: Way,
-    /// Entries or records minus one.
+    /// Entries of the table minus one.
     pub(super) mask: u32,
     pub(super) sorted: bool,
     /// Whether all keys fit 32 bits.
@@ -61,21 +57,14 @@ impl Plan {
         let (short_keys, max_points) = (keys <= 1 << 32, job.params.max_points_per_voxel.unwrap_or(0));
         let sorted = job.params.order == RowOrder::Sorted;
         let moves = sorted || job.row_splits.is_some();
-        let fit = (1..=kernels::REST + 1).contains(&max_points) && n <= MOST_IN_RECORDS;
         let many = n >= MANY_IN_CELLS && max_points > 0;
         let way = match Cells::new(n, keys, sorted) {
-            _ if fit && short_keys && !moves && !job.params.needs_lists() => Way::Records,
             Some(cells) if sorted || many => Way::Cells(cells),
             _ if moves => Way::Place,
             _ => Way::Rows { many: n >= MANY_POINTS },
         };
-        let most = (n as u64).min(keys);
-        let entries = match way {
-            // Records are large and may fill three quarters.
-            Way::Records => most * 4 / 3,
-            // At most half full: the 32 lanes of a warp wait for the longest of their searches.
-            _ => most * 2,
-        };
+        // At most half full: the 32 lanes of a warp wait for the longest of their searches.
+        let entries = (n as u64).min(keys) * 2;
         let tile = if let Way::Rows { many: true } = way { kernels::LARGE_TILE } else { kernels::TILE };
         let rank_tiles = (n as u32).div_ceil(tile).max(1);
         Self {
@@ -98,7 +87,6 @@ impl Plan {
     /// Rows that have slots.
     pub(super) fn slotted(&self) -> usize {
         match self.way {
-            Way::Records => 0,
             Way::Cells(cells) if cells.reorder() => cells.most,
             _ => self.rows,
         }

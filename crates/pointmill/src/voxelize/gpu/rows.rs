@@ -77,7 +77,7 @@ impl Workspace {
                     self.place_rows(call, table, for_host, out)?;
                     stream.launch::<kernels::Assign>(plan.n.div_ceil(BLOCK).max(1), assign)?;
                 }
-                Way::Records | Way::Rows { .. } => {
+                Way::Rows { many } => {
                     let rows = kernels::RowsArgs {
                         assign,
                         max_voxels: call.cloud.batch.max_voxels,
@@ -86,7 +86,7 @@ impl Workspace {
                         lost: call.lost,
                         for_host,
                     };
-                    if let Way::Rows { many: true } = plan.way {
+                    if *many {
                         stream.launch::<kernels::RowsOfMany>(plan.rank_tiles, rows)?;
                     } else {
                         stream.launch::<kernels::Rows>(plan.rank_tiles, rows)?;
@@ -108,8 +108,10 @@ impl Workspace {
             unsafe { stream.launch::<kernels::Lists>(plan.list_tiles, args) }?;
         }
         let (points, columns, rows) = (call.cloud.points, plan.columns, call.rows());
-        if outputs.voxels {
-            let voxels = arrays.pointer::<f32>(VoxelArray::Voxels).cast();
+        // Rows of few points are written at once.
+        let few = !dynamic && plan.max_points <= kernels::FEW_POINTS;
+        let voxels = if outputs.voxels { arrays.pointer::<f32>(VoxelArray::Voxels).cast() } else { null_mut() };
+        if outputs.voxels && !few {
             let args = kernels::EmitPointsArgs { points, columns, rows, slots, voxels };
             let tiles = (plan.rows as u64 * u64::from(plan.max_points))
                 .div_ceil(u64::from(kernels::slots_per_tile(columns)))
@@ -126,12 +128,19 @@ impl Workspace {
             list_splits: row_splits,
             num_points,
             means: call.means(arrays),
-            counters: call.counters,
+            voxels,
+            padded: call.padded(arrays),
+            counters,
         };
-        let tiles = (plan.rows as u32).div_ceil(kernels::rows_per_tile(columns));
-        // As many as fit at once with the registers that the kernel takes.
-        let blocks = tiles.clamp(1, stream.enough_blocks(5));
+        let tiles = (plan.rows as u32).div_ceil(kernels::rows_per_tile(columns)).max(1);
+        // As many as fit at once with the registers that the kernels take.
         // SAFETY: as above.
-        unsafe { stream.launch::<kernels::Emit>(blocks, emit) }
+        unsafe {
+            if few {
+                stream.launch::<kernels::EmitFew>(tiles.min(stream.enough_blocks(4)), emit)
+            } else {
+                stream.launch::<kernels::Emit>(tiles.min(stream.enough_blocks(5)), emit)
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ mod errors;
 mod exchange;
 mod fixtures;
 mod parity;
-mod records;
+mod rows;
 mod seeds;
 
 use super::*;

@@ -25,9 +25,7 @@ fn any_seed_gives_the_same_bits() {
     let sorted = VoxelizeParams { order: RowOrder::Sorted, ..short.clone() };
     // More cells than 32 bits count.
     let long = VoxelizeParams { voxel_size: [0.01; 3], ..short.clone() };
-    // Without lists cells keep their points.
-    let records = VoxelizeParams { outputs: Outputs { lists: false, ..outputs }, ..short.clone() };
-    for (params, row_splits) in [(short, None), (records, None), (sorted, Some(vec![0, 700, 1500])), (long, None)] {
+    for (params, row_splits) in [(short, None), (sorted, Some(vec![0, 700, 1500])), (long, None)] {
         let case = Case { points, row_splits, params };
         let want = with_seed(0, || run(&case, &Device::cpu_with_threads(1).unwrap()));
         for (name, device) in devices() {
@@ -67,10 +65,9 @@ fn lost_points_are_counted_in_any_order_of_blocks() {
     let data: Vec<f32> = (0..1000).flat_map(|i| [-50.0 + 0.2 * (i % 500) as f32, (i / 500) as f32, 0.0]).collect();
     let points = Points::new(&data, 3).unwrap();
     for (name, device) in kernel_devices() {
-        for (order, lists) in [(RowOrder::FirstSeen, false), (RowOrder::FirstSeen, true), (RowOrder::Sorted, false)] {
-            let outputs = Outputs { lists, ..Outputs::default() };
+        for order in [RowOrder::FirstSeen, RowOrder::Sorted] {
             // More cells than bits are kept for, so that sorted rows need a table too.
-            let params = VoxelizeParams { voxel_size: [0.1; 3], order, outputs, ..VoxelizeParams::default() };
+            let params = VoxelizeParams { voxel_size: [0.1; 3], order, ..VoxelizeParams::default() };
             for blocks in 0..6 {
                 set_block_order(blocks);
                 let mut voxelizer = Voxelizer::new(&device.stream().unwrap(), &params).unwrap();
