@@ -269,6 +269,17 @@ pub unsafe fn load_relaxed(p: *const u32) -> u32 {
     value
 }
 
+/// Reads a word that other blocks write during this launch, where an older value does as well: it may come from the multiprocessor's own cache.
+#[inline(always)]
+pub unsafe fn load_stale(p: *const u32) -> u32 {
+    let value: u32;
+    // SAFETY: the caller's promise that `p` is valid.
+    unsafe {
+        asm!("ld.relaxed.cta.global.u32 {}, [{}];", out(reg32) value, in(reg64) p, options(nostack, preserves_flags))
+    };
+    value
+}
+
 /// Reads a double word that other blocks write during this launch.
 #[inline(always)]
 pub unsafe fn load_relaxed_u64(p: *const u64) -> u64 {

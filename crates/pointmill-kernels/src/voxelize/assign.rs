@@ -14,6 +14,8 @@ pub struct Members {
     pub num_points: *mut u32,
     /// `[n]`: the row of each point or -1; null if nobody asked.
     pub point_to_voxel: *mut i32,
+    /// Nonzero: most points come to a row that is full.
+    pub full: u32,
 }
 
 /// Arguments of [`Assign`].
@@ -65,7 +67,10 @@ impl Members {
             let mut start = 0;
             if enters {
                 slots = self.slots.of(row);
-                start = smaller(slots, self.slots.max_points, i) + before;
+                let m = self.slots.max_points;
+                // Slots only fall, so an older value of the last one is no smaller: where it says that the row is full, it is.
+                let skips = self.full != 0 && load_stale(slots.add(m as usize - 1)) < i;
+                start = if skips { m } else { smaller(slots, m, i) + before };
             }
             // No point of this warp enters before all have looked, or it would be counted twice.
             sync_warp();

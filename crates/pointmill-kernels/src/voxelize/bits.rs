@@ -41,8 +41,8 @@ impl Bits {
     #[inline(always)]
     pub(super) unsafe fn set(&self, number: u32) {
         let (word, bit) = (unsafe { self.words.add(number as usize / 32) }, 1 << (number % 32));
-        // Look first: a read is cheaper than an atomic, and most numbers are there already.
-        if unsafe { load_relaxed(word) } & bit == 0 {
+        // Look first: a read is cheaper than an atomic, and most numbers are there already. A bit that is not seen is set once more.
+        if unsafe { load_stale(word) } & bit == 0 {
             unsafe { atomic_or(word, bit) };
         }
     }

@@ -350,6 +350,10 @@ pub mod machine {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p.cast_mut()).load(Relaxed) }
     }
+    pub unsafe fn load_stale(p: *const u32) -> u32 {
+        // SAFETY: see above.
+        unsafe { load_relaxed(p) }
+    }
     pub unsafe fn load_relaxed_u64(p: *const u64) -> u64 {
         // SAFETY: see above.
         unsafe { AtomicU64::from_ptr(p.cast_mut()).load(Relaxed) }

@@ -8,7 +8,7 @@ use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::voxelize as kernels;
 
 /// From here on first-seen rows are found by the bits of their cells.
-const MANY_IN_CELLS: usize = if cfg!(test) { 1000 } else { 1_000_000 };
+const MANY: usize = if cfg!(test) { 1000 } else { 1_000_000 };
 /// From here on larger tiles are faster: on an H200 small ones win by 3 % at 1 M points, large ones take 0.60 instead of 0.72 ms at 10 M.
 const MANY_POINTS: usize = if cfg!(test) { 1000 } else { 2_000_000 };
 
@@ -47,6 +47,8 @@ pub(super) struct Plan {
     pub(super) tile_words: u32,
     /// M, or 0 for dynamic voxelization.
     pub(super) max_points: u32,
+    /// Whether there are so many points that most come to a row that is full.
+    pub(super) many: bool,
 }
 
 impl Plan {
@@ -57,9 +59,10 @@ impl Plan {
         let (short_keys, max_points) = (keys <= 1 << 32, job.params.max_points_per_voxel.unwrap_or(0));
         let sorted = job.params.order == RowOrder::Sorted;
         let moves = sorted || job.row_splits.is_some();
-        let many = n >= MANY_IN_CELLS && max_points > 0;
+        let many = n >= MANY;
+        let slotted = max_points > 0;
         let way = match Cells::new(n, keys, sorted) {
-            Some(cells) if sorted || many => Way::Cells(cells),
+            Some(cells) if sorted || (many && slotted) => Way::Cells(cells),
             _ if moves => Way::Place,
             _ => Way::Rows { many: n >= MANY_POINTS },
         };
@@ -81,6 +84,7 @@ impl Plan {
             list_tiles: rows as u32 / BLOCK + 1,
             tile_words: if let Way::Cells(cells) = way { cells.tile_words() } else { Tiles::words(rank_tiles) },
             max_points,
+            many,
         }
     }
 

@@ -64,6 +64,7 @@ impl Workspace {
             } else {
                 null_mut()
             },
+            full: u32::from(plan.many),
         };
         let (slot_of_point, table, counters) = (self.slot_of_point.pointer(), self.table(call), call.counters);
         let assign = kernels::AssignArgs { slot_of_point, table, members, counters };
