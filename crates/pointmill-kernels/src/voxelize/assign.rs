@@ -14,8 +14,6 @@ pub struct Members {
     pub num_points: *mut u32,
     /// `[n]`: the row of each point or -1; null if nobody asked.
     pub point_to_voxel: *mut i32,
-    /// Nonzero: most points come to a row that is full.
-    pub full: u32,
 }
 
 /// Arguments of [`Assign`].
@@ -40,6 +38,7 @@ kernel! {
         let slot = if i < a.members.n { *a.slot_of_point.add(i as usize) } else { OUT_OF_RANGE };
         let row = if slot < NON_FINITE { a.table.row(slot) } else { NONE };
         let dropped = ballot(slot < NON_FINITE && row == NONE).count_ones();
+        a.members.note(i, row);
         a.members.enter(i, row);
         count_in_block([&raw mut (*a.counters).dropped_voxel], [dropped], Shared::at(0));
     }
@@ -47,18 +46,38 @@ kernel! {
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Members {
-    /// Enters point `i` into `row`, or notes that it has none. All lanes of a warp call, with consecutive points. Returns whether the row had no point before, which is true in one thread
-    /// of a launch for each row.
+    /// Notes the row of point `i`, where somebody asked.
+    ///
+    /// # Safety
+    /// The pointers are valid.
+    #[inline(always)]
+    pub(super) unsafe fn note(&self, i: u32, row: u32) {
+        if i < self.n && !self.point_to_voxel.is_null() {
+            // SAFETY: i < n.
+            unsafe { *self.point_to_voxel.add(i as usize) = row as i32 };
+        }
+    }
+
+    /// Whether `row` is known to be full of points before `i`: one read of its last slot. Slots only fall, so an older value is no smaller, and says no where it differs.
     ///
     /// # Safety
     /// The pointers are valid, and the row is below their bound.
     #[inline(always)]
+    pub(super) unsafe fn passes(&self, i: u32, row: u32) -> bool {
+        // SAFETY: the caller's promise; a row has a last slot.
+        self.num_points.is_null()
+            && unsafe { load_stale(self.slots.of(row).add(self.slots.max_points as usize - 1)) } < i
+    }
+
+    /// Enters point `i` into `row`, if it has one. All lanes of a warp call, with consecutive points. Returns whether the row had no point before, which is true in one thread of a
+    /// launch for each row.
+    ///
+    /// # Safety
+    /// As [`Members::passes`].
+    #[inline(always)]
     pub(super) unsafe fn enter(&self, i: u32, row: u32) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
-            if i < self.n && !self.point_to_voxel.is_null() {
-                *self.point_to_voxel.add(i as usize) = row as i32;
-            }
             // Points of the row just before this one in the warp.
             let starts = ballot(starts_run(row));
             let before = lane() - run_start(starts);
@@ -67,10 +86,7 @@ impl Members {
             let mut start = 0;
             if enters {
                 slots = self.slots.of(row);
-                let m = self.slots.max_points;
-                // Slots only fall, so an older value of the last one is no smaller: where it says that the row is full, it is.
-                let skips = self.full != 0 && load_stale(slots.add(m as usize - 1)) < i;
-                start = if skips { m } else { smaller(slots, m, i) + before };
+                start = smaller(slots, self.slots.max_points, i) + before;
             }
             // No point of this warp enters before all have looked, or it would be counted twice.
             sync_warp();

@@ -1,7 +1,5 @@
 //! Numbers in their order: a bit for each, and how many bits come before.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::rank::report_rows;
 use super::*;
 
 /// A set of numbers below a bound.
@@ -34,23 +32,28 @@ pub const QUADS_PER_TILE: u32 = BLOCK * QUADS as u32;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Bits {
-    /// Adds a number.
+    /// Whether a number is in the set, as far as this multiprocessor has seen: a number that was added a moment ago may be missing.
     ///
     /// # Safety
     /// The number is below the bound.
     #[inline(always)]
+    pub(super) unsafe fn seen(&self, number: u32) -> bool {
+        unsafe { load_stale(self.words.add(number as usize / 32)) & 1 << (number % 32) != 0 }
+    }
+
+    /// Adds a number.
+    ///
+    /// # Safety
+    /// As [`Bits::seen`].
+    #[inline(always)]
     pub(super) unsafe fn set(&self, number: u32) {
-        let (word, bit) = (unsafe { self.words.add(number as usize / 32) }, 1 << (number % 32));
-        // Look first: a read is cheaper than an atomic, and most numbers are there already. A bit that is not seen is set once more.
-        if unsafe { load_stale(word) } & bit == 0 {
-            unsafe { atomic_or(word, bit) };
-        }
+        unsafe { atomic_or(self.words.add(number as usize / 32), 1 << (number % 32)) };
     }
 
     /// How many numbers are smaller than this one, which is in the set.
     ///
     /// # Safety
-    /// As [`Bits::set`]; [`RankBits`] ran before.
+    /// As [`Bits::seen`]; [`RankBits`] ran before.
     #[inline(always)]
     pub(super) unsafe fn rank(&self, number: u32) -> u32 {
         let ranked = unsafe { *self.ranked.add(number as usize / 32) };

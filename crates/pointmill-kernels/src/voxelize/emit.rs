@@ -1,5 +1,7 @@
 //! Rows into the arrays of the result.
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::scatter::sum_in_order;
 use super::*;
 use crate::simt::WARP;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -86,12 +88,6 @@ kernel! {
         }
     }
 }
-
-/// Sixteen bytes that are written at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-pub(super) struct Four(pub(super) [u32; 4]);
 
 /// Where means go.
 #[repr(C)]

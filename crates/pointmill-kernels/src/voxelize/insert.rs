@@ -28,20 +28,28 @@ pub(super) const NO_KEY: u64 = u64::MAX;
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Cloud {
-    /// The key of the cell of point `i`, and 0; or [`NO_KEY`] and why the point has no cell.
+    /// Point `i`; NaN behind the last.
     ///
     /// # Safety
     /// The pointers are valid.
     #[inline(always)]
-    pub(super) unsafe fn key(&self, i: u32) -> (u64, u32) {
+    pub(super) unsafe fn point(&self, i: u32) -> [f32; 3] {
         if i >= self.n {
-            return (NO_KEY, OUT_OF_RANGE);
+            return [f32::NAN; 3];
         }
         // SAFETY: i < n.
-        let p = unsafe {
+        unsafe {
             let p = self.points.add(i as usize * self.columns as usize);
             [*p, *p.add(1), *p.add(2)]
-        };
+        }
+    }
+
+    /// The key of the cell of point `i`, and 0; or [`NO_KEY`] and why the point has no cell.
+    ///
+    /// # Safety
+    /// As [`Cloud::point`], where `p` comes from.
+    #[inline(always)]
+    pub(super) unsafe fn key(&self, i: u32, p: [f32; 3]) -> (u64, u32) {
         let wanted = self.strict == 0 || self.grid.range().contains(p);
         match self.grid.cell(p) {
             Some(cell) if wanted => {
@@ -60,7 +68,7 @@ impl Cloud {
 
 /// The first lane of this lane's run of equal keys. All lanes call.
 ///
-/// Points that follow each other often share a cell; the first of such a run speaks for all. (`match_any` would find all equal keys of the warp, and takes longer on an
+/// Points that follow each other often share a cell; the first of such a run does the work of all. (`match_any` would find all equal keys of the warp, and takes longer on an
 /// H200 than it saves.)
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
@@ -127,7 +135,7 @@ kernel! {
     fn(a: InsertArgs) {
         a.begin.zero();
         let i = global_index();
-        let (key, mut slot) = a.cloud.key(i);
+        let (key, mut slot) = a.cloud.key(i, a.cloud.point(i));
         let leader = leader_of_run(key);
         if key != NO_KEY && lane() == leader {
             slot = a.table.enter(key, i);

@@ -161,6 +161,7 @@ impl RowsArgs {
             for j in 0..ITEMS {
                 let i = ranks.start + j as u32 * WARP;
                 dropped += ballot(slots[j] < NON_FINITE && rows[j] == NONE).count_ones();
+                p.members.note(i, rows[j]);
                 p.members.enter(i, rows[j]);
             }
             let shared = Shared::at(scan::SHARED_WORDS + 2 * COUNT_WORDS);
@@ -199,22 +200,6 @@ kernel! {
                 mark_samples(&a, a.n, ranks.end);
             }
         }
-    }
-}
-
-/// Counts the cells found and the rows that the cap leaves, and reports the rows to the host. One thread.
-///
-/// # Safety
-/// The pointers are valid.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(super) unsafe fn report_rows(found: u32, max_voxels: u32, counters: *mut Counters, lost: Lost, for_host: ForHost) {
-    let voxels = if found < max_voxels { found } else { max_voxels };
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*counters).found = found;
-        (*counters).voxels = voxels;
-        for_host.tell(voxels, lost.take(counters));
     }
 }
 

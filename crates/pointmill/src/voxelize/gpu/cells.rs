@@ -114,7 +114,13 @@ impl Workspace {
             key_of_point: self.slot_of_point.pointer(),
         };
         // SAFETY: the caller's promise.
-        unsafe { self.stream.launch::<kernels::Mark>(call.plan.n.div_ceil(BLOCK).max(1), args) }
+        unsafe {
+            if call.plan.many {
+                self.stream.launch::<kernels::MarkMany>(call.plan.n.div_ceil(kernels::MANY_IN_BLOCK), args)
+            } else {
+                self.stream.launch::<kernels::Mark>(call.plan.n.div_ceil(BLOCK).max(1), args)
+            }
+        }
     }
 
     /// Queues what gives points their rows and rows their points; returns where the slots of each row are.
@@ -186,7 +192,13 @@ impl Workspace {
             counters,
         };
         // SAFETY: the caller's promise.
-        unsafe { stream.launch::<kernels::AssignCells>(points, assign) }?;
+        unsafe {
+            if call.plan.many {
+                stream.launch::<kernels::AssignCellsMany>(call.plan.n.div_ceil(kernels::MANY_IN_BLOCK), assign)
+            } else {
+                stream.launch::<kernels::AssignCells>(points, assign)
+            }
+        }?;
         if !reorder {
             return Ok(null());
         }

@@ -165,7 +165,7 @@ impl Workspace {
         unsafe {
             match &plan.way {
                 Way::Cells(cells) => self.mark(&call, cells),
-                Way::Rows { .. } | Way::Place => self.insert(&call),
+                Way::Rows | Way::Place => self.insert(&call),
             }?;
         }
         let made = arrays(out)?;

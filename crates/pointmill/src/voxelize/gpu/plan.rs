@@ -7,10 +7,12 @@ use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::scan::Tiles;
 use pointmill_kernels::voxelize as kernels;
 
-/// From here on first-seen rows are found by the bits of their cells.
-const MANY: usize = if cfg!(test) { 1000 } else { 1_000_000 };
 /// From here on larger tiles are faster: on an H200 small ones win by 3 % at 1 M points, large ones take 0.60 instead of 0.72 ms at 10 M.
 const MANY_POINTS: usize = if cfg!(test) { 1000 } else { 2_000_000 };
+/// From here on first-seen rows are found by the bits of their cells: with fewer points the order of rows takes longer than a table.
+const MANY_IN_CELLS: usize = if cfg!(test) { 1000 } else { 8_000_000 };
+/// The same for batches, whose rows move in a table too.
+const MANY_IN_BATCH: usize = if cfg!(test) { 1000 } else { 1_000_000 };
 
 /// How rows are found.
 #[derive(Clone, Copy)]
@@ -18,10 +20,7 @@ pub(super) enum Way {
     /// Rows of cells in the order of their ids, and first-seen rows of many points.
     Cells(Cells),
     /// First-seen rows of one cloud.
-    Rows {
-        /// Whether there are points enough for the kernel with larger tiles.
-        many: bool,
-    },
+    Rows,
     /// Rows that move after they were found: batches and sorted rows otherwise.
     Place,
 }
@@ -47,7 +46,7 @@ pub(super) struct Plan {
     pub(super) tile_words: u32,
     /// M, or 0 for dynamic voxelization.
     pub(super) max_points: u32,
-    /// Whether there are so many points that most come to a row that is full.
+    /// Whether there are points enough for kernels whose threads handle several.
     pub(super) many: bool,
 }
 
@@ -59,16 +58,16 @@ impl Plan {
         let (short_keys, max_points) = (keys <= 1 << 32, job.params.max_points_per_voxel.unwrap_or(0));
         let sorted = job.params.order == RowOrder::Sorted;
         let moves = sorted || job.row_splits.is_some();
-        let many = n >= MANY;
-        let slotted = max_points > 0;
+        let many = n >= MANY_POINTS;
+        let by_cells = n >= if job.row_splits.is_some() { MANY_IN_BATCH } else { MANY_IN_CELLS } && max_points > 0;
         let way = match Cells::new(n, keys, sorted) {
-            Some(cells) if sorted || (many && slotted) => Way::Cells(cells),
+            Some(cells) if sorted || by_cells => Way::Cells(cells),
             _ if moves => Way::Place,
-            _ => Way::Rows { many: n >= MANY_POINTS },
+            _ => Way::Rows,
         };
         // At most half full: the 32 lanes of a warp wait for the longest of their searches.
         let entries = (n as u64).min(keys) * 2;
-        let tile = if let Way::Rows { many: true } = way { kernels::LARGE_TILE } else { kernels::TILE };
+        let tile = if let (Way::Rows, true) = (way, many) { kernels::LARGE_TILE } else { kernels::TILE };
         let rank_tiles = (n as u32).div_ceil(tile).max(1);
         Self {
             n: n as u32,

@@ -64,7 +64,6 @@ impl Workspace {
             } else {
                 null_mut()
             },
-            full: u32::from(plan.many),
         };
         let (slot_of_point, table, counters) = (self.slot_of_point.pointer(), self.table(call), call.counters);
         let assign = kernels::AssignArgs { slot_of_point, table, members, counters };
@@ -78,7 +77,7 @@ impl Workspace {
                     self.place_rows(call, table, for_host, out)?;
                     stream.launch::<kernels::Assign>(plan.n.div_ceil(BLOCK).max(1), assign)?;
                 }
-                Way::Rows { many } => {
+                Way::Rows => {
                     let rows = kernels::RowsArgs {
                         assign,
                         max_voxels: call.cloud.batch.max_voxels,
@@ -87,7 +86,7 @@ impl Workspace {
                         lost: call.lost,
                         for_host,
                     };
-                    if *many {
+                    if plan.many {
                         stream.launch::<kernels::RowsOfMany>(plan.rank_tiles, rows)?;
                     } else {
                         stream.launch::<kernels::Rows>(plan.rank_tiles, rows)?;
