@@ -236,6 +236,15 @@ pub fn back_off(tries: u32) {
     }
 }
 
+/// The same number, of which the compiler knows nothing: it computes nothing from it in advance, which would take registers.
+#[inline(always)]
+pub fn hidden(value: u32) -> u32 {
+    let mut same = value;
+    // SAFETY: no instruction.
+    unsafe { asm!("/* {} */", inout(reg32) same, options(nomem, nostack, preserves_flags)) };
+    same
+}
+
 /// The twin counts what searches look at; here it is nothing.
 #[inline(always)]
 pub fn note_looks(_: u32) {}
@@ -256,6 +265,17 @@ pub unsafe fn load_relaxed(p: *const u32) -> u32 {
     // SAFETY: the caller's promise that `p` is valid.
     unsafe {
         asm!("ld.relaxed.gpu.global.u32 {}, [{}];", out(reg32) value, in(reg64) p, options(nostack, preserves_flags))
+    };
+    value
+}
+
+/// Reads a word that other blocks write during this launch, where an older value does as well: it may come from the multiprocessor's own cache.
+#[inline(always)]
+pub unsafe fn load_stale(p: *const u32) -> u32 {
+    let value: u32;
+    // SAFETY: the caller's promise that `p` is valid.
+    unsafe {
+        asm!("ld.relaxed.cta.global.u32 {}, [{}];", out(reg32) value, in(reg64) p, options(nostack, preserves_flags))
     };
     value
 }

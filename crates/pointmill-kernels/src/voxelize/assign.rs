@@ -2,22 +2,30 @@
 
 use super::*;
 
+/// Where the points of rows go.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Members {
+    /// The number of points.
+    pub n: u32,
+    /// Slots, but for dynamic voxelization.
+    pub slots: Slots,
+    /// For dynamic voxelization: `[rows]` counts, zero before. Else null.
+    pub num_points: *mut u32,
+    /// `[n]`: the row of each point or -1; null if nobody asked.
+    pub point_to_voxel: *mut i32,
+}
+
 /// Arguments of [`Assign`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct AssignArgs {
     /// From [`Insert`].
     pub slot_of_point: *const u32,
-    /// The number of points.
-    pub n: u32,
     /// Entries with their rows.
     pub table: Table,
-    /// Where points go, but for dynamic voxelization.
-    pub slots: Slots,
-    /// For dynamic voxelization: `[rows]` counts, zero before. Else null.
-    pub num_points: *mut u32,
-    /// `[n]`: the row of each point or -1; null if nobody asked.
-    pub point_to_voxel: *mut i32,
+    /// Where points go.
+    pub members: Members,
     /// Counters.
     pub counters: *mut Counters,
 }
@@ -27,52 +35,71 @@ kernel! {
     Assign = "voxelize_assign", block BLOCK, shared COUNT_WORDS, cooperative true,
     fn(a: AssignArgs) {
         let i = global_index();
-        let slot = if i < a.n { *a.slot_of_point.add(i as usize) } else { OUT_OF_RANGE };
+        let slot = if i < a.members.n { *a.slot_of_point.add(i as usize) } else { OUT_OF_RANGE };
         let row = if slot < NON_FINITE { a.table.row(slot) } else { NONE };
-        let is_first = row != NONE && *a.slots.first.add(row as usize) == i;
-        let dropped = a.assign(i, slot, row, is_first);
+        let dropped = ballot(slot < NON_FINITE && row == NONE).count_ones();
+        a.members.note(i, row);
+        a.members.enter(i, row);
         count_in_block([&raw mut (*a.counters).dropped_voxel], [dropped], Shared::at(0));
     }
 }
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-impl AssignArgs {
-    /// Enters point `i` of table entry `slot` into `row`. All lanes of a warp call, with consecutive points. Returns how many points of the warp
-    /// have a cell without a row.
+impl Members {
+    /// Notes the row of point `i`, where somebody asked.
     ///
     /// # Safety
-    /// As the kernel.
+    /// The pointers are valid.
     #[inline(always)]
-    pub(super) unsafe fn assign(&self, i: u32, slot: u32, row: u32, is_first: bool) -> u32 {
-        // SAFETY: the launcher's promise about the sizes; rows are below their bound.
+    pub(super) unsafe fn note(&self, i: u32, row: u32) {
+        if i < self.n && !self.point_to_voxel.is_null() {
+            // SAFETY: i < n.
+            unsafe { *self.point_to_voxel.add(i as usize) = row as i32 };
+        }
+    }
+
+    /// Whether `row` is known to be full of points before `i`: one read of its last slot. Slots only fall, so an older value is no smaller, and says no where it differs.
+    ///
+    /// # Safety
+    /// The pointers are valid, and the row is below their bound.
+    #[inline(always)]
+    pub(super) unsafe fn passes(&self, i: u32, row: u32) -> bool {
+        // SAFETY: the caller's promise; a row has a last slot.
+        self.num_points.is_null()
+            && unsafe { load_stale(self.slots.of(row).add(self.slots.max_points as usize - 1)) } < i
+    }
+
+    /// Enters point `i` into `row`, if it has one. All lanes of a warp call, with consecutive points. Returns whether the row had no point before, which is true in one thread of a
+    /// launch for each row.
+    ///
+    /// # Safety
+    /// As [`Members::passes`].
+    #[inline(always)]
+    pub(super) unsafe fn enter(&self, i: u32, row: u32) -> bool {
+        // SAFETY: the caller's promise.
         unsafe {
-            if i < self.n && !self.point_to_voxel.is_null() {
-                *self.point_to_voxel.add(i as usize) = row as i32;
-            }
-            let dropped = ballot(slot < NON_FINITE && row == NONE);
             // Points of the row just before this one in the warp.
             let starts = ballot(starts_run(row));
-            let firsts = ballot(is_first);
-            let leader = run_start(starts);
-            let before = lanes_before() & !((1 << leader) - 1);
-            let enters = row != NONE && !is_first && self.num_points.is_null();
+            let before = lane() - run_start(starts);
+            let enters = row != NONE && self.num_points.is_null();
             let mut slots = core::ptr::null_mut();
             let mut start = 0;
             if enters {
-                slots = self.slots.rest.add(row as usize * self.slots.stride as usize);
-                start = smaller(slots, self.slots.max_points - 1, i) + (before & !firsts).count_ones();
+                slots = self.slots.of(row);
+                start = smaller(slots, self.slots.max_points, i) + before;
             }
             // No point of this warp enters before all have looked, or it would be counted twice.
             sync_warp();
             if enters {
-                cascade(slots, self.slots.max_points - 1, start, i);
-            } else if row != NONE && before == 0 && !self.num_points.is_null() {
+                return cascade(slots, self.slots.max_points, start, i);
+            }
+            if row != NONE && before == 0 {
                 // The run ends where the next one starts.
                 let after = (starts >> lane()) >> 1;
                 let len = if after == 0 { WARP - lane() } else { after.trailing_zeros() + 1 };
-                atomic_add(self.num_points.add(row as usize), len);
+                return atomic_add(self.num_points.add(row as usize), len) == 0;
             }
-            dropped.count_ones()
+            false
         }
     }
 }
@@ -109,19 +136,21 @@ unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
 /// Enters point `i` into the slots of its row from slot `start` on, where at least `start` points of the row are smaller.
 ///
 /// Slot k only ever keeps the smallest of what reaches it, so with that many smaller points this one would be passed on from all earlier
-/// slots anyway. A point that comes late to a full row starts past its end and needs no atomic.
+/// slots anyway. A point that comes late to a full row starts past its end and needs no atomic. Returns whether no slot had a point: of all points of a row one finds the
+/// first slot empty.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn cascade(slots: *mut u32, len: u32, start: u32, i: u32) {
+unsafe fn cascade(slots: *mut u32, len: u32, start: u32, i: u32) -> bool {
     let mut k = start;
     let mut carried = i;
     while k < len {
         // SAFETY: k < len.
         let found = unsafe { atomic_min(slots.add(k as usize), carried) };
         if found == NONE {
-            return;
+            return k == 0;
         }
         carried = if found > carried { found } else { carried };
         k += 1;
     }
+    false
 }

@@ -1,5 +1,7 @@
 //! Rows into the arrays of the result.
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::scatter::sum_in_order;
 use super::*;
 use crate::simt::WARP;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -18,7 +20,7 @@ pub const fn rows_per_tile(columns: u32) -> u32 {
     rows_per_warp(columns) * (BLOCK / WARP)
 }
 
-const fn rows_per_warp(columns: u32) -> u32 {
+pub(super) const fn rows_per_warp(columns: u32) -> u32 {
     if columns > WARP { 1 } else { WARP / columns }
 }
 
@@ -32,8 +34,6 @@ pub struct EmitPointsArgs {
     pub columns: u32,
     /// The number of rows, V.
     pub rows: Length,
-    /// Nonzero: rows from V to the bound are written too, as empty.
-    pub fill: u32,
     /// The points of each row.
     pub slots: Slots,
     /// `[rows, max_points, columns]`, zero-padded.
@@ -46,8 +46,7 @@ kernel! {
     fn(a: EmitPointsArgs) {
         let stage = Shared::at(0);
         let (t, columns, m) = (thread_index(), a.columns, a.slots.max_points);
-        let rows = a.rows.get();
-        let end = if a.fill != 0 { a.rows.bound } else { rows } as u64 * m as u64;
+        let end = a.rows.get() as u64 * m as u64;
         let tile = slots_per_tile(columns);
         let mut base = block_index() as u64 * tile as u64;
         while base < end {
@@ -56,7 +55,7 @@ kernel! {
             let mut q = t;
             while q < here {
                 let (row, k) = (first_row + (first_k + q) / m, (first_k + q) % m);
-                let i = if row < rows { a.slots.member(row, k) } else { NONE };
+                let i = *a.slots.of(row).add(k as usize);
                 let mut c = 0;
                 while c < columns {
                     // As bits, so that a NaN keeps its payload.
@@ -90,13 +89,47 @@ kernel! {
     }
 }
 
-/// Sixteen bytes that are written at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[repr(C, align(16))]
-#[derive(Clone, Copy)]
-struct Four([u32; 4]);
+/// Where means go.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    /// `[rows, columns]`; null if nobody asked.
+    pub f32: *mut f32,
+    /// `[rows, columns]` in `f16`; null if nobody asked.
+    pub f16: *mut u16,
+}
 
-/// Arguments of [`Emit`].
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Means {
+    /// Whether anybody asked for means.
+    #[inline(always)]
+    pub(super) fn wanted(&self) -> bool {
+        !self.f32.is_null() || !self.f16.is_null()
+    }
+
+    /// Writes the mean number `at`, that of `count` values of this sum.
+    ///
+    /// # Safety
+    /// The arrays have such an element.
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, at: usize, sum: f32, count: u32) {
+        let mean = mean_from_sum(sum, count);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !self.f32.is_null() {
+                *self.f32.add(at) = mean;
+            }
+            if !self.f16.is_null() {
+                *self.f16.add(at) = half::f16_bits_from_f32(mean);
+            }
+        }
+    }
+}
+
+/// Arrays of a result that can be padded.
+pub const PADDED: usize = 4;
+
+/// Arguments of [`Emit`] and [`EmitFew`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct EmitArgs {
@@ -106,12 +139,6 @@ pub struct EmitArgs {
     pub columns: u32,
     /// The number of rows, V.
     pub rows: Length,
-    /// Nonzero: rows from V to the bound are written too, as empty.
-    pub fill: u32,
-    /// Values a row of `coords` has.
-    pub coord_columns: u32,
-    /// Rows past V get -1 here, if filled.
-    pub coords: *mut i32,
     /// The points of each row; slots are emptied here.
     pub slots: Slots,
     /// For dynamic voxelization: the points of all rows, and where each row's start. Else null.
@@ -120,10 +147,12 @@ pub struct EmitArgs {
     pub list_splits: *const u32,
     /// `[rows]`: how many points a row has; written here but for dynamic voxelization.
     pub num_points: *mut u32,
-    /// `[rows, columns]`; null if nobody asked.
-    pub mean: *mut f32,
-    /// `[rows, columns]` in `f16`; null if nobody asked.
-    pub mean_f16: *mut u16,
+    /// The means of each row.
+    pub means: Means,
+    /// `[rows, max_points, columns]`, zero-padded, for [`EmitFew`]; null if nobody asked or [`EmitPoints`] writes it.
+    pub voxels: *mut u32,
+    /// Arrays whose rows from V to the bound are filled, for padded results.
+    pub padded: [Padded; PADDED],
     /// Counters.
     pub counters: *mut Counters,
 }
@@ -132,46 +161,17 @@ kernel! {
     /// Writes counts and means, and empties the slots. Any number of blocks.
     Emit = "voxelize_emit", block BLOCK, shared COUNT_WORDS, cooperative true,
     fn(a: EmitArgs) {
-        let rows_here = rows_per_warp(a.columns);
-        let lanes = if a.columns < WARP { a.columns } else { WARP };
-        let (r, first_column) = (lane() / lanes, lane() % lanes);
-        let rows = a.rows.get();
-        let end = if a.fill != 0 { a.rows.bound } else { rows };
-        let mut kept = 0;
-        let mut base = (global_index() / WARP) * rows_here;
-        while base < end {
-            let row = base + r;
-            let inside = r < rows_here && row < end;
+        a.emit(|row, first_column, lanes| {
             let mut count = 0;
             let mut c = first_column;
-            while inside && c < a.columns {
-                if row < rows {
-                    let (sum, n) = if a.slots.rest.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
-                    count = n;
-                    a.write_mean(row, c, mean_from_sum(sum, count));
-                } else {
-                    a.write_mean(row, c, 0.0);
-                }
+            while c < a.columns {
+                let (sum, n) = if a.slots.slots.is_null() { a.sum_of_list(row, c) } else { a.sum_of_slots(row, c) };
+                count = n;
+                a.means.write(row as usize * a.columns as usize + c as usize, sum, count);
                 c += lanes;
             }
-            // All values of the row have read its slots.
-            sync_warp();
-            if inside && first_column == 0 {
-                *a.num_points.add(row as usize) = count;
-                kept += count;
-                if row >= rows {
-                    let mut c = 0;
-                    while c < a.coord_columns {
-                        *a.coords.add(row as usize * a.coord_columns as usize + c as usize) = -1;
-                        c += 1;
-                    }
-                } else if !a.slots.rest.is_null() {
-                    a.slots.empty(row, count);
-                }
-            }
-            base += grid_size() * (BLOCK / WARP) * rows_here;
-        }
-        count_in_block([&raw mut (*a.counters).kept], [warp_sum(kept)], Shared::at(0));
+            count
+        });
     }
 }
 
@@ -179,35 +179,50 @@ kernel! {
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl EmitArgs {
+    /// Writes all rows, by whole warps, and what a padded result has behind them. `write` writes the columns of a row that a lane has, given the first one and the distance of the others, and
+    /// returns the number of points of the row.
+    #[inline(always)]
+    pub(super) unsafe fn emit(&self, write: impl Fn(u32, u32, u32) -> u32) {
+        let rows_here = rows_per_warp(self.columns);
+        let lanes = if self.columns < WARP { self.columns } else { WARP };
+        let (r, first_column) = (lane() / lanes, lane() % lanes);
+        let rows = unsafe { self.rows.get() };
+        let mut kept = 0;
+        let mut base = (global_index() / WARP) * rows_here;
+        while base < rows {
+            let row = base + r;
+            let inside = r < rows_here && row < rows;
+            let count = if inside { write(row, first_column, lanes) } else { 0 };
+            // All values of the row have read its slots.
+            sync_warp();
+            if inside && first_column == 0 {
+                unsafe { *self.num_points.add(row as usize) = count };
+                kept += count;
+                if !self.slots.slots.is_null() {
+                    unsafe { Slots::empty(self.slots.of(row), count) };
+                }
+            }
+            base += grid_size() * (BLOCK / WARP) * rows_here;
+        }
+        for j in 0..PADDED {
+            unsafe { self.padded[j].fill(rows as u64, self.rows.bound as u64) };
+        }
+        unsafe { count_in_block([&raw mut (*self.counters).kept], [warp_sum(kept)], Shared::at(0)) };
+    }
+
     #[inline(always)]
     unsafe fn value(&self, i: u32, c: u32) -> f32 {
         unsafe { *self.points.add(i as usize * self.columns as usize + c as usize) }
     }
 
-    #[inline(always)]
-    unsafe fn write_mean(&self, row: u32, c: u32, mean: f32) {
-        let at = row as usize * self.columns as usize + c as usize;
-        unsafe {
-            if !self.mean.is_null() {
-                *self.mean.add(at) = mean;
-            }
-            if !self.mean_f16.is_null() {
-                *self.mean_f16.add(at) = half::f16_bits_from_f32(mean);
-            }
-        }
-    }
-
     /// The sum over a row's points in order, and how many there are.
     #[inline(always)]
     unsafe fn sum_of_slots(&self, row: u32, c: u32) -> (f32, u32) {
-        let wanted = !self.mean.is_null() || !self.mean_f16.is_null();
-        let slots = unsafe { self.slots.rest.add(row as usize * self.slots.stride as usize) };
-        let first = unsafe { *self.slots.first.add(row as usize) };
-        // From zero, so that -0.0 alone becomes 0.0, as in the contract's sum.
-        let mut sum = if wanted { 0.0 + unsafe { self.value(first, c) } } else { 0.0 };
-        let mut count = 1;
+        let wanted = self.means.wanted();
+        let slots = unsafe { self.slots.of(row) };
+        let (mut sum, mut count) = (0.0, 0);
         let mut k = 0;
-        while k + 1 < self.slots.max_points {
+        while k < self.slots.max_points {
             // Four slots in one read, then four points in flight; the sum stays in order.
             let Four(four) = unsafe { *(slots.add(k as usize) as *const Four) };
             let mut v = [0.0; 4];
@@ -234,39 +249,10 @@ impl EmitArgs {
     unsafe fn sum_of_list(&self, row: u32, c: u32) -> (f32, u32) {
         let count = unsafe { *self.num_points.add(row as usize) };
         let mut sum = 0.0;
-        if !self.lists.is_null() && (!self.mean.is_null() || !self.mean_f16.is_null()) {
+        if !self.lists.is_null() && self.means.wanted() {
             let list = unsafe { self.lists.add(*self.list_splits.add(row as usize) as usize) };
             sum = sum_in_order(0, count, |k| unsafe { self.value(*list.add(k as usize), c) });
         }
         (sum, count)
-    }
-}
-
-// SAFETY: as above.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
-impl Slots {
-    /// Point `k` of a row, or [`NONE`].
-    ///
-    /// # Safety
-    /// `row` is a row with a point, `k` below the most points of a row.
-    #[inline(always)]
-    pub(super) unsafe fn member(&self, row: u32, k: u32) -> u32 {
-        if k == 0 {
-            unsafe { *self.first.add(row as usize) }
-        } else {
-            unsafe { *self.rest.add(row as usize * self.stride as usize + k as usize - 1) }
-        }
-    }
-
-    /// Empties the slots of a row of `count` points.
-    #[inline(always)]
-    unsafe fn empty(&self, row: u32, count: u32) {
-        let slots = unsafe { self.rest.add(row as usize * self.stride as usize) };
-        let mut k = 1;
-        while k < count {
-            unsafe { *(slots.add(k as usize - 1) as *mut Four) = Four([NONE; 4]) };
-            k += 4;
-        }
     }
 }

@@ -32,7 +32,7 @@ pub struct Table {
 /// The words of an entry.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const ROW: usize = 3;
-/// Where a long entry has its first point, and where [`Rank`] leaves it for [`Place`].
+/// Where a long entry has its first point.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const LONG_FIRST: usize = 2;
 
@@ -128,26 +128,6 @@ impl Table {
     #[inline(always)]
     pub(super) unsafe fn close(&self, slot: u32, row: u32) {
         unsafe { store_relaxed_x4(self.word(slot, 0), [u32::MAX, u32::MAX, u32::MAX, row]) };
-    }
-
-    /// Empties an entry but for its first point, which [`Table::place`] takes.
-    ///
-    /// # Safety
-    /// As [`Table::first`].
-    #[inline(always)]
-    pub(super) unsafe fn close_for_place(&self, slot: u32, first: u32) {
-        unsafe { store_relaxed_x4(self.word(slot, 0), [u32::MAX, u32::MAX, first, PENDING]) };
-    }
-
-    /// Gives a closed entry its row, and returns its first point.
-    ///
-    /// # Safety
-    /// As [`Table::first`].
-    #[inline(always)]
-    pub(super) unsafe fn place(&self, slot: u32, row: u32) -> u32 {
-        let first = unsafe { *self.word(slot, LONG_FIRST) };
-        unsafe { self.close(slot, row) };
-        first
     }
 
     /// The row of a cell; waits for it if another block is about to write it.

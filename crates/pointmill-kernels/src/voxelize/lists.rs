@@ -29,11 +29,11 @@ kernel! {
             return;
         }
         let row = tile * BLOCK + thread_index();
-        let slots = a.slots.rest.add(row as usize * a.slots.stride as usize);
+        let mut slots = core::ptr::null_mut();
         let mut count = 0;
         if row < rows {
-            count = 1;
-            while count < a.slots.max_points && *slots.add(count as usize - 1) != NONE {
+            slots = a.slots.of(row);
+            while count < a.slots.max_points && *slots.add(count as usize) != NONE {
                 count += 1;
             }
         }
@@ -43,12 +43,9 @@ kernel! {
         if row <= rows {
             *a.row_splits.add(row as usize) = start;
         }
-        if count > 0 {
-            *a.indices.add(start as usize) = *a.slots.first.add(row as usize);
-        }
-        let mut k = 1;
+        let mut k = 0;
         while k < count {
-            *a.indices.add((start + k) as usize) = *slots.add(k as usize - 1);
+            *a.indices.add((start + k) as usize) = *slots.add(k as usize);
             k += 1;
         }
     }

@@ -1,7 +1,5 @@
 //! Final rows, where they are not the first-seen rows of one sample.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::rank::open_row;
 use super::*;
 
 /// Arguments of [`Samples`].
@@ -68,8 +66,6 @@ kernel! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PlaceArgs {
-    /// The grid.
-    pub grid: VoxelGrid,
     /// The samples.
     pub batch: Batch,
     /// The number of rows found.
@@ -86,10 +82,8 @@ pub struct PlaceArgs {
     pub voxel_splits: *const u32,
     /// Entries get their final row.
     pub table: Table,
-    /// `[rows]`: the first point of each row.
-    pub first: *mut u32,
-    /// `[rows, 3]` z, y, x, or `[rows, 4]` sample, z, y, x for batches.
-    pub coords: *mut i32,
+    /// The coordinates of the rows.
+    pub coords: Coords,
 }
 
 kernel! {
@@ -99,25 +93,12 @@ kernel! {
         let r = global_index();
         if r < a.found.get() {
             let key = if a.keys_u32.is_null() { *a.keys.add(r as usize) } else { *a.keys_u32.add(r as usize) as u64 };
-            let cells = a.grid.num_cells();
-            let batched = !a.sample_found.is_null();
-            let sample = if batched { key / cells } else { 0 };
-            let before = if batched { *a.sample_found.add(sample as usize) } else { 0 };
-            let mut row = NONE;
-            if r - before < a.batch.max_voxels {
-                row = *a.voxel_splits.add(sample as usize) + (r - before);
-                let cell = a.grid.cell_of_id(key - sample * cells);
-                let mut coords = a.coords.add(row as usize * if batched { 4 } else { 3 });
-                if batched {
-                    *coords = sample as i32;
-                    coords = coords.add(1);
-                }
-                open_row(coords, cell);
-            }
-            let first = a.table.place(*a.slots.add(r as usize), row);
+            let sample = if a.coords.batched != 0 { key / a.coords.grid.num_cells() } else { 0 };
+            let row = a.batch.row_of(r, sample as u32, a.sample_found, a.voxel_splits);
             if row != NONE {
-                *a.first.add(row as usize) = first;
+                a.coords.write(row, key);
             }
+            a.table.close(*a.slots.add(r as usize), row);
         }
     }
 }

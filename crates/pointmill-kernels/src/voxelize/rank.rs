@@ -36,14 +36,12 @@ pub struct RankArgs {
 pub struct RowsArgs {
     /// What the points need.
     pub assign: AssignArgs,
-    /// The grid.
-    pub grid: VoxelGrid,
     /// Most rows.
     pub max_voxels: u32,
     /// Look-back state, zero before.
     pub tiles: scan::Tiles,
-    /// `[rows, 3]` z, y, x.
-    pub coords: *mut i32,
+    /// The coordinates of the rows.
+    pub coords: Coords,
     /// From [`Insert`]; zeroed here.
     pub lost: Lost,
     /// See [`ForHost`].
@@ -73,6 +71,9 @@ struct Ranked<const ITEMS: usize> {
 }
 
 /// Ranks the first points of the next tile, and counts points without a cell.
+///
+/// # Safety
+/// The pointers are valid; the tiles were zero before the launch.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn rank_next_tile<const ITEMS: usize>(
@@ -130,7 +131,7 @@ impl RowsArgs {
         // SAFETY: the launcher's promise; rows that are opened are below `max_voxels`.
         unsafe {
             let Ranked { slots, ranks, last } =
-                rank_next_tile::<ITEMS>(p.slot_of_point, p.n, p.table, self.tiles, p.counters);
+                rank_next_tile::<ITEMS>(p.slot_of_point, p.members.n, p.table, self.tiles, p.counters);
             let mut rows = [NONE; ITEMS];
             for j in 0..ITEMS {
                 if ranks.flagged[j] {
@@ -142,16 +143,12 @@ impl RowsArgs {
                     // No other point compares equal to the emptied entry's first, so emptying it now disturbs nobody.
                     p.table.close(slots[j], rows[j]);
                     if row < self.max_voxels {
-                        open_row(self.coords.add(row as usize * 3), self.grid.cell_of_id(key));
-                        *p.slots.first.add(row as usize) = ranks.start + j as u32 * WARP;
+                        self.coords.write(row, key);
                     }
                 }
             }
             if thread_index() == 0 && last {
-                let voxels = if ranks.end < self.max_voxels { ranks.end } else { self.max_voxels };
-                (*p.counters).found = ranks.end;
-                (*p.counters).voxels = voxels;
-                self.for_host.tell(voxels, self.lost.take(p.counters));
+                report_rows(ranks.end, self.max_voxels, p.counters, self.lost, self.for_host);
             }
             // A row is opened in this tile or in one before, which has started: waiting for it cannot last.
             sync_block();
@@ -163,7 +160,9 @@ impl RowsArgs {
             let mut dropped = 0;
             for j in 0..ITEMS {
                 let i = ranks.start + j as u32 * WARP;
-                dropped += p.assign(i, slots[j], rows[j], ranks.flagged[j]);
+                dropped += ballot(slots[j] < NON_FINITE && rows[j] == NONE).count_ones();
+                p.members.note(i, rows[j]);
+                p.members.enter(i, rows[j]);
             }
             let shared = Shared::at(scan::SHARED_WORDS + 2 * COUNT_WORDS);
             count_in_block([&raw mut (*p.counters).dropped_voxel], [dropped], shared);
@@ -182,7 +181,8 @@ kernel! {
             let row = ranks.rank[j] as usize;
             if ranks.flagged[j] {
                 let key = a.table.key(slots[j]);
-                a.table.close_for_place(slots[j], i);
+                // Its row is not known before [`Place`].
+                a.table.close(slots[j], PENDING);
                 *a.row_slots.add(row) = slots[j];
                 if a.row_keys_u32.is_null() {
                     *a.row_keys.add(row) = key;
@@ -200,18 +200,6 @@ kernel! {
                 mark_samples(&a, a.n, ranks.end);
             }
         }
-    }
-}
-
-/// Writes the coordinates of a row, z, y, x.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[inline(always)]
-pub(super) unsafe fn open_row(coords: *mut i32, cell: [u32; 3]) {
-    // SAFETY: the caller's promise of three values.
-    unsafe {
-        *coords = cell[2] as i32;
-        *coords.add(1) = cell[1] as i32;
-        *coords.add(2) = cell[0] as i32;
     }
 }
 

@@ -91,3 +91,21 @@ kernel! {
         }
     }
 }
+
+/// The sum of `value(start)` to `value(end - 1)`, added in order from zero; four loads are in flight at a time.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) fn sum_in_order(start: u32, end: u32, value: impl Fn(u32) -> f32) -> f32 {
+    let mut sum = 0.0;
+    let mut k = start;
+    while k + 4 <= end {
+        let v = [value(k), value(k + 1), value(k + 2), value(k + 3)];
+        sum = sum + v[0] + v[1] + v[2] + v[3];
+        k += 4;
+    }
+    while k < end {
+        sum += value(k);
+        k += 1;
+    }
+    sum
+}

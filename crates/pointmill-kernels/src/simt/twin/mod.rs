@@ -335,6 +335,9 @@ pub mod machine {
     pub fn note_looks(n: u32) {
         LOOKS.set(LOOKS.get() + u64::from(n));
     }
+    pub fn hidden(value: u32) -> u32 {
+        value
+    }
     /// Blocks run one after the other here, so that none waits for another.
     pub fn back_off(_: u32) {}
     pub fn nanoseconds() -> u64 {
@@ -346,6 +349,10 @@ pub mod machine {
     pub unsafe fn load_relaxed(p: *const u32) -> u32 {
         // SAFETY: see above.
         unsafe { AtomicU32::from_ptr(p.cast_mut()).load(Relaxed) }
+    }
+    pub unsafe fn load_stale(p: *const u32) -> u32 {
+        // SAFETY: see above.
+        unsafe { load_relaxed(p) }
     }
     pub unsafe fn load_relaxed_u64(p: *const u64) -> u64 {
         // SAFETY: see above.

@@ -1,9 +1,11 @@
 //! Answers from outside, parity of all paths, and what must be refused.
 
+mod cells;
 mod errors;
 mod exchange;
 mod fixtures;
 mod parity;
+mod rows;
 mod seeds;
 
 use super::*;

@@ -44,16 +44,18 @@ fn sizes_around_warps_blocks_and_tiles() {
     for n in [0, 1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2049] {
         let data = cloud(&mut random, n, 4, 6.0);
         for order in [RowOrder::FirstSeen, RowOrder::Sorted] {
-            set_block_order(n as u64 + 1);
-            let params = VoxelizeParams {
-                max_points_per_voxel: Some(3),
-                max_voxels: 300,
-                order,
-                outputs: Outputs { lists: true, ..Outputs::default() },
-                ..VoxelizeParams::new([0.5, 0.5, 0.25], crate::Aabb::new([-5.0, -5.0, -1.0], [5.0, 5.0, 1.0]))
-            };
-            let case = Case { points: Points::new(&data, 4).unwrap(), row_splits: None, params };
-            on_all_devices(&case, &format!("{n} points, {order:?}"));
+            for lists in [true, false] {
+                set_block_order(n as u64 + 1);
+                let params = VoxelizeParams {
+                    max_points_per_voxel: Some(3),
+                    max_voxels: 300,
+                    order,
+                    outputs: Outputs { lists, ..Outputs::default() },
+                    ..VoxelizeParams::new([0.5, 0.5, 0.25], crate::Aabb::new([-5.0, -5.0, -1.0], [5.0, 5.0, 1.0]))
+                };
+                let case = Case { points: Points::new(&data, 4).unwrap(), row_splits: None, params };
+                on_all_devices(&case, &format!("{n} points, {order:?}, lists: {lists}"));
+            }
         }
     }
 }
@@ -306,12 +308,15 @@ proptest! {
         seed: u64,
         n in 0usize..600,
         columns in 3usize..9,
-        max_points in prop::option::of(1u32..6),
+        max_points in prop::option::of(1u32..15),
         max_voxels in 1u32..200,
         sorted: bool,
         strict_range: bool,
         batch in prop::option::of(prop::collection::vec(0.0f64..1.0, 0..4)),
         f16: bool,
+        lists: bool,
+        point_to_voxel: bool,
+        padded: bool,
     ) {
         set_block_order(seed | 1);
         let data = cloud(&mut Random(seed), n, columns, 4.0);
@@ -328,8 +333,9 @@ proptest! {
             outputs: Outputs {
                 voxels: max_points.is_some(),
                 mean: Some(if f16 { MeanType::F16 } else { MeanType::F32 }),
-                lists: true,
-                ..Outputs::default()
+                lists,
+                point_to_voxel,
+                padded,
             },
             ..VoxelizeParams::new([0.7, 0.6, 0.3], crate::Aabb::new([-3.0, -3.0, -0.4], [3.1, 3.0, 0.4]))
         };

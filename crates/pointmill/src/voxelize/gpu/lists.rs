@@ -1,0 +1,64 @@
+//! Lists of all points of each voxel, and what is reduced over them.
+
+use super::super::{ScatterMode, VoxelArray, Voxels};
+use super::{Call, Workspace};
+use crate::device::Buffer;
+use crate::prim::{Pairs, passes_for};
+use crate::{Result, Rows};
+use pointmill_kernels::prim::scan::{self, Tiles};
+use pointmill_kernels::prim::{BLOCK, Length};
+use pointmill_kernels::voxelize as kernels;
+use std::ptr::null_mut;
+
+impl Workspace {
+    /// Lists of all points: sorts the points by row.
+    ///
+    /// # Safety
+    /// There is room for what the plan says, and rows and counts are known.
+    pub(super) unsafe fn list_all(
+        &mut self,
+        call: &Call<'_>,
+        point_to_voxel: *const i32,
+        counts: *const u32,
+        tiles: Tiles,
+        [row_splits, indices]: [*mut u32; 2],
+    ) -> Result<()> {
+        let plan = &call.plan;
+        let last = plan.rows as u32;
+        let keys = self.row_keys_u32.pointer();
+        let row_keys = kernels::RowKeysArgs { point_to_voxel, keys, last, n: plan.n };
+        let scan = scan::ScanArgs { input: counts, output: row_splits, n: call.rows(), tiles };
+        let passes = passes_for(u64::from(last));
+        let input = Pairs { keys, values: null_mut() };
+        // Entries of points have done their work by now; their memory takes the sorted keys, which nobody needs.
+        let output = Pairs { keys: self.slot_of_point.pointer(), values: indices };
+        // SAFETY: the caller's promise about the sizes.
+        unsafe {
+            self.stream.launch::<kernels::RowKeys>(plan.n.div_ceil(BLOCK).max(1), row_keys)?;
+            self.stream.launch::<scan::Scan>(plan.rows as u32 / scan::TILE + 1, scan)?;
+            self.sorter_u32.enqueue(input, output, Length::known(plan.n), passes)
+        }
+    }
+}
+
+/// Reduces features over the lists of a result.
+pub(in super::super) fn scatter(voxels: &Voxels, features: Rows<'_>, mode: ScatterMode) -> Result<Buffer<f32>> {
+    let stream = voxels.stream();
+    let (rows, columns) = (voxels.extent.rows_bound, features.columns());
+    let mut staging = stream.alloc(0)?;
+    let len = rows.saturating_mul(columns);
+    let output = stream.alloc(len)?;
+    let args = kernels::ScatterArgs {
+        features: features.address(&mut staging)?,
+        columns: columns as u32,
+        rows: Length { bound: rows as u32, exact: voxels.counters.pointer().cast() },
+        row_splits: voxels.arrays.pointer(VoxelArray::RowSplits),
+        indices: voxels.arrays.pointer(VoxelArray::Indices),
+        mode,
+        output: output.pointer(),
+    };
+    let blocks = (len as u64).div_ceil(u64::from(BLOCK)).max(1) as u32;
+    // SAFETY: the lists belong to this result; features and output have the sizes that the kernel asks for.
+    unsafe { stream.launch::<kernels::Scatter>(blocks, args) }?;
+    Ok(output)
+}
