@@ -22,15 +22,15 @@ pub(crate) struct Scan {
     /// ``[N, 3]`` float64: x, y, z as the file has them, if float32 loses bits of them; ``None`` otherwise.
     xyz: Option<Py<PyAny>>,
     /// ``[N]`` float64: the time of each point in seconds after ``start``, NaN if it has none; ``None`` if no column has times.
-    times: Option<Py<PyAny>>,
+    pub(crate) times: Option<Py<PyAny>>,
     /// The earliest time of a point in seconds, as the file counts; ``None`` without times.
-    start: Option<f64>,
+    pub(crate) start: Option<f64>,
     /// ``(x, y, z)``: what ``points`` are relative to, in metres; ``xyz`` is not.
     origin: (f64, f64, f64),
     /// What was odd about the file.
     warnings: Vec<String>,
     /// The stamp of a bag's cloud in nanoseconds since 1970; ``None`` of a file.
-    stamp_ns: Option<i64>,
+    pub(crate) stamp_ns: Option<i64>,
     /// When the cloud of a bag was recorded, in nanoseconds since 1970; ``None`` of a file.
     recorded_ns: Option<u64>,
     /// The frame of a bag's cloud; ``None`` of a file.

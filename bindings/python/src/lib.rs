@@ -8,6 +8,7 @@ mod arrays;
 mod bag;
 mod cache;
 mod cloud;
+mod deskew;
 mod errors;
 mod files;
 mod icp;
@@ -30,6 +31,8 @@ mod _pointmill {
     use crate::arrays::DlpackArray;
     #[pymodule_export]
     use crate::bag::{BagClouds, bag_topics, read_bag};
+    #[pymodule_export]
+    use crate::deskew::deskew;
     #[pymodule_export]
     use crate::files::{Scan, find_inputs, read, read_poses, write, write_poses};
     #[pymodule_export]

@@ -81,6 +81,63 @@ def test_scans_keep_their_bits_and_inputs_can_be_kept_and_removed(tmp_path):
         blocks.remove(name)
 
 
+def test_all_inputs_share_the_origin_of_the_map(tmp_path):
+    clouds, _ = tiles(3)
+    origin = np.array([515_000.0, 4_918_000.0, 0.0])
+    tile = [cloud[:, :3].astype(np.float64) + origin + [40.0 * i, -30.0 * i, 0] for i, cloud in enumerate(clouds)]
+    plain = ndt.Moments(2.0, origin=origin)
+    for points in tile:
+        plain.add(points)
+    for name, order in (("a", range(3)), ("b", [2, 0, 1])):
+        blocks = ndt.BlockMap(tmp_path / name, resolution=2.0, block=16.0, origin=origin)
+        for i in order:
+            blocks.add(f"tile {i}", tile[i])
+        with pytest.raises(ValueError, match="block: wanted the cells of its inputs, found none; merge the block"):
+            blocks.grid()
+        for block in blocks.blocks:
+            blocks.merge(block)
+        blocks.finish()
+    assert files(tmp_path / "a") == files(tmp_path / "b") and blocks.origin == tuple(origin)
+    whole, all_blocks = plain.grid(), ndt.BlockMap(tmp_path / "a").grid()
+    for array in ("coords", "mean", "covariance", "counts"):
+        np.testing.assert_array_equal(getattr(whole, array), getattr(all_blocks, array))
+    near = blocks.grid(origin[None] + [90.0, -50.0, 0.0], reach=20.0)
+    assert 0 < len(near) < len(whole)
+    with pytest.raises(ValueError, match=r"map.json: origin: wanted \[0.0,0.0,0.0\], found \[515000.0"):
+        ndt.BlockMap(tmp_path / "a", resolution=2.0, block=16.0)
+    with pytest.raises(ValueError, match="^origin: expected 3 numbers"):
+        ndt.BlockMap(tmp_path / "c", resolution=2.0, origin=[1.0, 2.0])
+
+
+def test_points_are_moved_by_the_poses_of_their_times(tmp_path):
+    """Against numpy: a sensor that drives a line at changing speed."""
+    times = np.array([10.0, 10.08, 10.2, 10.3])
+    poses = np.tile(np.eye(4), (4, 1, 1))
+    poses[:, 0, 3] = [0.0, 2.0, 3.0, 7.0]
+    after = np.linspace(0, 0.1, 50)
+    rows = np.random.default_rng(0).uniform(-20, 20, (50, 4)).astype(np.float32)
+    rows[:, 3] = after
+    rows[7, 3] = np.nan
+    pointmill.write(tmp_path / "a.ply", rows, names=["x", "y", "z", "time"])
+    scan = pointmill.read(tmp_path / "a.ply")
+    found = pointmill.deskew(scan, poses, times, 1)
+    wanted = rows[:, :3].astype(np.float64)
+    # The middle of the sweep is the time of pose 1.
+    wanted[:, 0] += np.interp(10.08 - 0.05 + rows[:, 3].astype(np.float64), times, poses[:, 0, 3])
+    wanted[7] = np.nan
+    np.testing.assert_allclose(found, wanted, atol=1e-6)
+    for arguments, error in (
+        ((poses[:1], times[:1]), "poses: times: wanted two poses with times, or more, found 1 with times"),
+        ((poses, times[::-1]), "^times: expected 4 times that ascend"),
+        ((poses, times, 4), "wanted a pose for input 4"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            pointmill.deskew(scan, *arguments)
+    pointmill.write(tmp_path / "b.ply", rows[:, :3])
+    with pytest.raises(ValueError, match="^scan: expected points with times"):
+        pointmill.deskew(pointmill.read(tmp_path / "b.ply"), poses, times)
+
+
 def test_what_does_not_go_is_refused(tmp_path):
     blocks = ndt.BlockMap(tmp_path / "map", resolution=2.0)
     assert (blocks.resolution, blocks.block) == (2.0, 128.0)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy as np
@@ -213,6 +214,78 @@ def test_inputs_and_outputs_in_an_object_store(cluster, drive):
     found = {path.rsplit("/", 1)[1]: s3.cat_file(path) for path in s3.ls("fleet/map", detail=False) if path.endswith((".arrow", ".npz"))}
     assert found == wanted
     assert s3.cat_file("fleet/map/manifest.jsonl").count(b"\n") == 4
+
+
+def test_origin_and_deskewed_sweeps_are_those_of_one_process(cluster, drive):
+    """Sweeps with times in survey coordinates, one of them without times."""
+    (drive / "survey").mkdir()
+    poses = np.tile(np.eye(4), (5, 1, 1))
+    poses[:, 0, 3] = [0.0, 2.0, 5.0, 6.0, 9.0]
+    times = 100 + 0.1 * np.arange(5)
+    corner = [515_368.25, 4_918_340.0, 0.0]
+    for i in range(5):
+        rows = np.random.default_rng(i).uniform(0, [60, 40, 3, 0.1], (5000, 4)).astype(np.float32)
+        columns = slice(0, 3 if i == 3 else 4)
+        names = ["x", "y", "z", "time"][columns]
+        pointmill.write(drive / "survey" / f"{i}.ply", np.ascontiguousarray(rows[:, columns]), names=names, xyz=rows[:, :3].astype(np.float64) + corner + [100.0 * i, 0, 0])
+    pointmill.write_poses(drive / "tum.txt", poses, times=times, format="tum")
+    blocks = ndt.BlockMap(drive / "one", **SETTINGS, origin=[515_000, 4_918_000, 0])
+    for i in range(5):
+        path = drive / "survey" / f"{i}.ply"
+        scan = pointmill.read(path)
+        if scan.times is None:
+            blocks.add(blocks.name_of(path), scan, pose=poses[i])
+        else:
+            blocks.add(blocks.name_of(path), pointmill.deskew(scan, poses, times, i))
+    for block in blocks.blocks:
+        blocks.merge(block)
+    blocks.finish()
+    order = [3, 0, 4, 2, 1]
+    for actors, inputs, trajectory in ((2, drive / "survey", drive / "tum.txt"), (1, drive / "survey" / "*.ply", (poses, times))):
+        out = drive / f"survey of {actors}"
+        rows = build_ndt(inputs, poses=trajectory, deskew="auto", out=out, concurrency=actors, **SETTINGS)
+        assert {row["status"] for row in rows.take_all()} == {"done"}
+        assert files(out, ".arrow") == files(drive / "one", ".arrow") and len(files(out, ".npz")) > 9
+        assert files(out, ".npz") == files(drive / "one", ".npz")
+    # Shuffled inputs of a new map without poses have the same origin; with `on` a sweep without times is a row with its error.
+    rows = build_ndt([drive / "survey" / f"{i}.ply" for i in order], out=drive / "shuffled", **SETTINGS)
+    assert rows.count() == 5 and ndt.BlockMap(drive / "shuffled").origin == (515_000, 4_918_000, 0)
+    rows = build_ndt(drive / "survey", poses=drive / "tum.txt", deskew="on", out=drive / "on", **SETTINGS).take_all()
+    assert [row["error"] for row in rows if row["status"] == "failed"] == ["scan: expected points with times, got a scan without"]
+    with pytest.raises(ValueError, match="^poses: times: wanted poses with times, found none"):
+        build_ndt(drive / "survey", poses=poses, deskew="on", out=drive / "on", **SETTINGS)
+    with pytest.raises(ValueError, match="map.json: origin: wanted"):
+        build_ndt(drive / "survey", out=drive / "one", local_origin="none", **SETTINGS)
+
+
+def test_a_worker_needs_at_most_four_times_its_largest_input(cluster, drive):
+    """And 200 MB, most of which Ray takes."""
+    (drive / "large").mkdir()
+    for i in range(2):
+        points = np.random.default_rng(i).uniform(0, [200, 200, 3, 1], (5_000_000, 4)).astype(np.float32)
+        points.tofile(drive / "large" / f"{i}.bin")
+    pointmill.write_poses(drive / "large.txt", np.tile(np.eye(4), (2, 1, 1)))
+    peaks, done = {}, threading.Event()
+
+    def watch():
+        while not done.is_set():
+            for pid in _workers(cluster):
+                try:
+                    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+                    peaks[pid] = int(status.split("VmHWM:")[1].split()[0]) * 1024
+                except (OSError, IndexError):
+                    pass
+            time.sleep(0.05)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        rows = build_ndt(drive / "large", poses=drive / "large.txt", out=drive / "of large", concurrency=1, **SETTINGS).take_all()
+    finally:
+        done.set()
+        watcher.join()
+    assert [row["status"] for row in rows] == ["done"] * 2
+    assert 80e6 < max(peaks.values()) <= 4 * 80e6 + 200e6, peaks
 
 
 def test_bad_arguments_and_settings_end_the_job(cluster, drive):

@@ -1,10 +1,10 @@
-//! `--poses`: the pose of each input.
+//! `--poses` and `--deskew`: where each input is.
 
 use crate::failure::Failure;
+use crate::flags::Deskew;
 use crate::inputs::Source;
 use crate::say;
-use pointmill::Pose;
-use pointmill_io::{BlockMap, Detail, IoError, PoseOptions, Poses, read_poses};
+use pointmill_io::{BlockMap, Detail, IoError, PoseOptions, Poses, Scan, read_poses};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -17,37 +17,64 @@ pub struct InputPoses {
     used: Mutex<HashSet<usize>>,
     /// Whether stamps decide.
     stamped: bool,
+    deskew: Deskew,
 }
 
 impl InputPoses {
-    /// Reads the poses. If numbers decide and there are more poses than inputs, an input that fails says so.
+    /// Reads the poses of `--poses`, if the flag is given. If numbers decide and there are more poses than inputs, an input that fails says so.
     ///
     /// # Errors
-    /// A file that cannot be read.
-    pub fn read(path: &Path, sources: &mut Vec<Source>) -> Result<Self, Failure> {
+    /// A file that cannot be read; `--deskew` without poses, or with poses without times.
+    pub fn read(path: Option<&Path>, deskew: Deskew, sources: &mut Vec<Source>) -> Result<Option<Self>, Failure> {
+        let Some(path) = path else {
+            return match deskew {
+                Deskew::Off => Ok(None),
+                _ => Err(Failure::Usage("--deskew: needs --poses with times, got none".into())),
+            };
+        };
         let poses = read_poses(path, &PoseOptions::default())?;
+        let deskew = match (&poses.times, deskew) {
+            (None, Deskew::On) => {
+                let told = "--deskew on: expected poses with times (TUM), got poses without";
+                return Err(Failure::Usage(format!("{told}: {}", path.display())));
+            }
+            (None, Deskew::Auto) => {
+                say::note(format_args!("{}: poses without times; sweeps are taken as they are", path.display()));
+                Deskew::Off
+            }
+            (_, deskew) => deskew,
+        };
         let stamped = poses.times.is_some() && sources.iter().any(|source| matches!(source, Source::Cloud(_)));
         let (inputs, found) = (sources.len(), poses.poses.len());
         if !stamped && found > inputs {
             let wanted = format!("{inputs}, one for each input");
             sources.push(Source::Nothing(IoError::MissingField(Detail::new(path, "poses", wanted, found.to_string()))));
         }
-        Ok(Self { path: path.into(), poses, used: Mutex::default(), stamped })
+        Ok(Some(Self { path: path.into(), poses, used: Mutex::default(), stamped, deskew }))
     }
 
-    /// The pose of an input.
+    /// x, y, z of an input in the frame of the poses, `[N, 3]` row-major: moved by its pose, or deskewed.
     ///
     /// # Errors
-    /// An input without a pose.
-    pub fn of(&self, index: usize, stamp: Option<f64>) -> Result<Pose, IoError> {
+    /// An input without a pose; with `--deskew on` one without times; as [`Poses::deskew`].
+    pub fn moved(&self, index: usize, name: &str, scan: &Scan, stamp: Option<f64>) -> Result<Vec<f64>, IoError> {
         let found = self.poses.of(&self.path, index, stamp)?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(found);
-        Ok(self.poses.poses[found])
+        let times = if self.deskew == Deskew::Off { None } else { scan.times() };
+        match times {
+            Some(times) => self.poses.deskew(&self.path, &scan.xyz(), &times, index, stamp),
+            None if self.deskew == Deskew::On => {
+                let wanted = "a column named t, time, timestamp or the like with times of a sweep in s, ms, us or ns";
+                Err(IoError::MissingField(Detail::new(Path::new(name), "times", wanted, "none")))
+            }
+            None => Ok(scan.xyz_in(&self.poses.poses[found])),
+        }
     }
 
-    /// What decides the pose of an input.
+    /// What decides where an input is.
     pub fn state(&self, index: usize) -> String {
-        BlockMap::state_of(&self.path, if self.stamped { "by stamp".into() } else { format!("pose {index}") })
+        let pose = if self.stamped { "by stamp".into() } else { format!("pose {index}") };
+        BlockMap::state_of(&self.path, format_args!("{pose}, deskew {:?}", self.deskew))
     }
 
     /// Warns of poses with times that no stamp has.

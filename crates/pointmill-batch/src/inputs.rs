@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::say;
 use crate::stats::timed;
 use crate::text::shown;
-use pointmill::{Error, Pose, Rows};
+use pointmill::{Error, Rows};
 use pointmill_io::mcap::Bag;
 use pointmill_io::{Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
@@ -99,8 +99,15 @@ impl Inputs {
         Self { options, drive: None, is_given: false, early: Mutex::default() }.settle_origin(sources)
     }
 
+    /// The same inputs about another origin: of `auto` the one of the first of `sources` that can be read.
+    #[must_use]
+    pub fn about<'a>(mut self, origin: LocalOrigin, sources: impl IntoIterator<Item = &'a Source>) -> Self {
+        self.options.origin = origin;
+        self.settle_origin(sources)
+    }
+
     /// Fixes the origin of all inputs: of `auto` the one of the first input that can be read.
-    fn settle_origin(mut self, sources: &[Source]) -> Self {
+    fn settle_origin<'a>(mut self, sources: impl IntoIterator<Item = &'a Source>) -> Self {
         let mut origin = None;
         self.is_given = matches!(self.options.origin, LocalOrigin::At(_));
         if self.options.origin == LocalOrigin::Auto {
@@ -190,27 +197,26 @@ impl Inputs {
 
     /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A sweep of the drive is moved to the frame of its world, in `f64`.
     pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<(Scan, usize, f64), IoError> {
-        self.read_at(source, drop_zeros, |_| Ok(None))
+        self.read_at(source, drop_zeros, None::<fn(&Scan, Option<f64>) -> Result<Vec<f64>, IoError>>)
     }
 
-    /// The same, moved by the pose that `pose` finds, if any, for the input or for its stamp.
+    /// The same with the coordinates that `moved` returns for the input and its stamp, if there is such a function.
     pub fn read_at(
         &self,
         source: &Source,
         drop_zeros: bool,
-        pose: impl FnOnce(Option<f64>) -> Result<Option<Pose>, IoError>,
+        moved: Option<impl FnOnce(&Scan, Option<f64>) -> Result<Vec<f64>, IoError>>,
     ) -> Result<(Scan, usize, f64), IoError> {
         let ((mut scan, stamp), ms) = self.read_stamped(source)?;
-        let pose = pose(stamp)?;
-        if let (Source::Sweep(i), None) = (source, pose) {
+        if let (Source::Sweep(i), None) = (source, &moved) {
             let [x, y, z, _] = self.drive().world_from_sensor(*i);
             let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
             let points = scan.xyz();
             scan.xyz_f64 = Some(points.into_iter().flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
         }
         let (mut scan, zeros) = if drop_zeros { scan.without_zeros() } else { (scan, 0) };
-        if let Some(pose) = pose {
-            scan.xyz_f64 = Some(scan.xyz_in(&pose));
+        if let Some(moved) = moved {
+            scan.xyz_f64 = Some(moved(&scan, stamp)?);
         }
         Ok((scan, zeros, ms))
     }

@@ -33,6 +33,7 @@ mod bin;
 #[cfg(feature = "arrow")]
 mod blocks;
 mod dataset;
+mod deskew;
 mod destination;
 mod e57;
 mod error;

@@ -45,6 +45,13 @@ pub struct Times {
     pub seconds: Vec<f64>,
 }
 
+impl Times {
+    /// Times in seconds that are of no file: the earliest, and the time of each point after it.
+    pub fn new(start: f64, seconds: Vec<f64>) -> Self {
+        Self { name: "times".into(), unit: TimeUnit::Seconds, start, seconds }
+    }
+}
+
 /// Names of columns of times, without a unit behind them.
 const NAMES: [&str; 9] =
     ["t", "time", "timestamp", "time_stamp", "timestamps", "offset_time", "time_offset", "offset", "gps_time"];

@@ -52,6 +52,7 @@ __all__ = [
     "__version__",
     "bag_topics",
     "clear_cache",
+    "deskew",
     "evaluate",
     "find_inputs",
     "icp",
@@ -359,6 +360,7 @@ class BlockMap:
         covariance: _Covariance = "autoware",
         min_points: SupportsIndex = 6,
         eigen_ratio: float = 0.01,
+        origin: _Numbers | None = None,
         device: str = "cpu",
     ) -> BlockMap: ...
     def add(
@@ -389,6 +391,8 @@ class BlockMap:
     def resolution(self) -> float: ...
     @property
     def block(self) -> float: ...
+    @property
+    def origin(self) -> tuple[float, float, float]: ...
 
 @final
 class Grid:
@@ -890,6 +894,7 @@ def write(
     xyz: _Numbers | None = None,
     format: _CloudFormat | None = None,
 ) -> None: ...
+def deskew(scan: Scan, poses: _Numbers, times: _Numbers, index: SupportsIndex = 0) -> _Array: ...
 def read_poses(
     path: _Path, *, format: Literal["kitti", "tum", "matrix", "xyzrpy", "argoverse2"] | None = None
 ) -> tuple[_Array, _Array | None]: ...

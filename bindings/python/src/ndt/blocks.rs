@@ -6,7 +6,7 @@ use crate::cloud::{Cloud, own_stream};
 use crate::errors::{OrRaise, file, value};
 use crate::files::Scan;
 use crate::interrupt;
-use crate::poses::{matrix, numbers};
+use crate::poses::{self, matrix, numbers};
 use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams, NdtReport};
 use pointmill::pipelines::localize::{LocalizerMap, LocalizerParams};
 use pointmill::{Device, Error, Rows};
@@ -30,6 +30,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///     Edge of a block in metres, rounded to whole cells.
 /// covariance, min_points, eigen_ratio
 ///     As of :class:`Grid`.
+/// origin : 3 floats, optional
+///     The point in metres that cells and blocks are counted from, such as ``[515000, 4918000, 0]`` for survey coordinates. All inputs share it, and it is subtracted from them in float64; poses and places stay global.
 /// device : str
 ///     The device that sums points: ``"cpu"``, ``"cuda:0"``, ...
 ///
@@ -101,14 +103,14 @@ impl NdtBlockMap {
 
     /// The map for a localizer with these parameters, which loads the blocks within their reach.
     pub(crate) fn tiles(&self, params: &LocalizerParams) -> pointmill::Result<LocalizerMap> {
-        let map = self.map.clone();
+        let (map, lattice) = (self.map.clone(), self.map.lattice());
         let source = move |tile| {
             let sums = map.sums(tile, &Limits::default()).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
             sums.map(|sums| Moments::from_table(&sums)).transpose()
         };
         let settings = self.map.settings();
         let reach = params.reach(settings.resolution);
-        LocalizerMap::tiles(settings.resolution, settings.cells, reach, &self.params, Box::new(source))
+        LocalizerMap::tiles(&lattice, settings.cells, reach, &self.params, Box::new(source))
     }
 }
 
@@ -116,8 +118,8 @@ impl NdtBlockMap {
 impl NdtBlockMap {
     #[new]
     #[pyo3(
-        signature = (path, *, resolution = None, block = 128.0, covariance = NdtParams::default().covariance.as_str(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, device = "cpu"),
-        text_signature = "(path, *, resolution=None, block=128.0, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, device=\"cpu\")"
+        signature = (path, *, resolution = None, block = 128.0, covariance = NdtParams::default().covariance.as_str(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, origin = None, device = "cpu"),
+        text_signature = "(path, *, resolution=None, block=128.0, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, origin=None, device=\"cpu\")"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
@@ -128,6 +130,7 @@ impl NdtBlockMap {
         covariance: &str,
         min_points: i64,
         eigen_ratio: f64,
+        origin: Option<&Bound<'_, PyAny>>,
         device: &str,
     ) -> PyResult<Self> {
         let device: Device = device.parse().map_err(|error| value("device", "cpu or cuda:N", error))?;
@@ -136,8 +139,10 @@ impl NdtBlockMap {
             Some(resolution) => {
                 let NdtParams { covariance, min_points, eigen_ratio } = params(covariance, min_points, eigen_ratio)?;
                 Moments::new(resolution).or_raise(NAMES)?;
+                let origin = poses::origin(origin, "origin")?.unwrap_or_default();
                 let settings = BlockSettings::new(resolution, block, covariance, min_points, eigen_ratio);
-                py.detach(|| BlockMap::create(&path, &settings?)).map_err(file)?
+                let settings = settings.and_then(|settings| settings.about(origin)).map_err(file)?;
+                py.detach(|| BlockMap::create(&path, &settings)).map_err(file)?
             }
         };
         let settings = map.settings();
@@ -182,12 +187,12 @@ impl NdtBlockMap {
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let data = cloud.data(&cloud.place().stream().or_raise(NAMES)?)?;
         let (builder, device, params) = (self.builder.clone(), self.device.clone(), self.params());
-        let (resolution, cells) = (self.map.settings().resolution, self.map.settings().cells);
+        let &BlockSettings { resolution, cells, origin, .. } = self.map.settings();
         let parts = interrupt::run(py, cloud.len() >= LONG, data, move |data| {
             let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
             let builder = match &mut *builder {
                 Some(builder) => builder,
-                none => none.insert(NdtBuilder::new(&device.stream()?, resolution, &params)?),
+                none => none.insert(NdtBuilder::new(&device.stream()?, resolution, &params)?.about(origin)?),
             };
             builder.clear()?;
             match pose {
@@ -231,7 +236,8 @@ impl NdtBlockMap {
         let block = block_of(block)?;
         py.detach(|| self.map.check()).map_err(file)?;
         let parts = py.detach(|| self.map.parts(block)).map_err(file)?;
-        let mut sum = Moments::new(self.map.settings().resolution).or_raise(NAMES)?;
+        let &BlockSettings { resolution, origin, .. } = self.map.settings();
+        let mut sum = Moments::new(resolution).and_then(|sum| sum.about(origin)).or_raise(NAMES)?;
         for part in &parts {
             let table = py.detach(|| read_ndt_moments(part)).map_err(file)?;
             py.detach(|| sum.merge(&Moments::from_table(&table)?)).or_raise(NAMES)?;
@@ -250,12 +256,12 @@ impl NdtBlockMap {
         Ok(rows.into_iter().map(Row::from).collect())
     }
 
-    /// The grid of the merged blocks near some places, or of all.
+    /// The grid of the merged blocks near some places, or of all. Files of other blocks are not needed. A block that has points but is not merged is a ``ValueError``.
     ///
     /// Parameters
     /// ----------
     /// near : array, ``[P, 2]`` or ``[P, 3]``, optional
-    ///     Places in metres; z is not used.
+    ///     Places in metres, in global coordinates; z is not used.
     /// reach : float
     ///     How far around a place blocks count, along x and y. A scan whose points are within ``r`` metres of its sensor scores the same as with the whole map, if the reach is ``r`` and two edges of a cell.
     /// like : array, optional
@@ -334,5 +340,11 @@ impl NdtBlockMap {
     #[getter]
     fn block(&self) -> f64 {
         self.map.settings().block()
+    }
+
+    /// The point that cells and blocks are counted from, in metres.
+    #[getter]
+    fn origin(&self) -> (f64, f64, f64) {
+        self.map.settings().origin.into()
     }
 }

@@ -74,7 +74,8 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
 impl Run<'_> {
     /// The blocks around the vehicle.
     fn tiles(&self, map: &BlockMap) -> Result<LocalizerMap, Failure> {
-        let (settings, map, limits) = (map.settings().clone(), map.clone(), self.args.with.read.limits());
+        let (settings, lattice) = (map.settings().clone(), map.lattice());
+        let (map, limits) = (map.clone(), self.args.with.read.limits());
         let params = NdtParams {
             covariance: settings.covariance,
             min_points: settings.min_points,
@@ -85,7 +86,7 @@ impl Run<'_> {
             sums.map(|sums| NdtMoments::from_table(&sums)).transpose()
         };
         let reach = self.params.reach(settings.resolution);
-        Ok(LocalizerMap::tiles(settings.resolution, settings.cells, reach, &params, Box::new(source))?)
+        Ok(LocalizerMap::tiles(&lattice, settings.cells, reach, &params, Box::new(source))?)
     }
 
     /// A scan that cannot be used was still taken: the pose goes on as expected.
@@ -98,17 +99,16 @@ impl Run<'_> {
 
     /// The means of the cells that are drawn: all, or of a map by blocks those that poses reach.
     fn means(&self, poses: &[Pose]) -> Result<Vec<[f64; 3]>, Failure> {
-        match &self.map {
-            Of::Whole(Map { grid, .. }) => {
-                let origin = grid.lattice().origin();
-                Ok(grid.read()?.mean.iter().map(|mean| [0, 1, 2].map(|axis| mean[axis] + origin[axis])).collect())
-            }
+        let (cells, lattice) = match &self.map {
+            Of::Whole(Map { grid, .. }) => (grid.read()?, *grid.lattice()),
             Of::Blocks(map) => {
                 let centres: Vec<_> = poses.iter().map(|pose| [0, 1].map(|axis| pose.translation()[axis])).collect();
                 let near = map.near(&centres, self.params.max_range)?;
-                Ok(map.read(&near, &self.args.with.read.limits())?.0.mean)
+                map.read(&near, &self.args.with.read.limits())?
             }
-        }
+        };
+        let origin = lattice.origin();
+        Ok(cells.mean.iter().map(|mean| [0, 1, 2].map(|axis| mean[axis] + origin[axis])).collect())
     }
 }
 

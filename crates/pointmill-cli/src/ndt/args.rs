@@ -1,6 +1,6 @@
 //! Flags of `pointmill ndt`.
 
-use crate::flags::{MemoryArgs, ReadArgs, WorkArgs, names};
+use crate::flags::{Deskew, MemoryArgs, ReadArgs, WorkArgs, names};
 use clap::{Args, Subcommand};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
 use std::path::PathBuf;
@@ -73,6 +73,9 @@ pub(crate) struct BuildArgs {
     /// Move each input by a pose from its frame to the frame of the map: a file of poses as described at `ndt score --pose`. Pose i belongs to input i. If the inputs are clouds of bags and the poses have times (TUM), a pose belongs to the cloud whose stamp is at most 1 ms away
     #[arg(long, value_name = "POSES.txt")]
     pub(crate) poses: Option<PathBuf>,
+    /// Move each point by the pose of its own time, between the poses before and after it: where points and poses have times (auto), always (on: an input without times fails), or never (off). Poses need times (TUM). Times of points from 2001 on count from 1970; others count from the stamp of the cloud of a bag; in other files the pose belongs to the middle of the sweep
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "off")]
+    pub(crate) deskew: Deskew,
     /// Edge of a block of a map by blocks in metres, rounded to whole cells [default: 128]. With this flag or with --poses, a folder as --out becomes a map by blocks: memory is bounded by the largest input and block, and several runs may add inputs
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub(crate) blocks: Option<f64>,

@@ -9,7 +9,7 @@ use crate::batch::prelude::*;
 use crate::input_poses::InputPoses;
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams, NdtReport};
 use pointmill::{Device, Error};
-use pointmill_io::{BlockMap, BlockSettings, Limits, LocalOrigin};
+use pointmill_io::{BlockMap, BlockSettings, Limits, LocalOrigin, ReadOptions, Scan, escape, natural_order};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -37,24 +37,46 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
             return Err(Failure::Usage(format!("{flag}: cannot be used with a map by blocks")));
         }
     }
-    let mut options = args.read.options();
-    if let LocalOrigin::At(_) = options.origin {
-        return Err(Failure::Usage("--local-origin: expected auto or none for a map by blocks, got X,Y,Z".into()));
-    }
-    // An origin found in the first input of a process would decide how the others are read.
-    options.origin = LocalOrigin::None;
-    let (mut sources, inputs) = Inputs::find(&args.inputs, options)?;
-    let poses = args.poses.as_deref().map(|path| InputPoses::read(path, &mut sources)).transpose()?;
+    let (mut sources, inputs) =
+        Inputs::find(&args.inputs, ReadOptions { origin: LocalOrigin::None, ..args.read.options() })?;
+    let inputs = origin_of_map(args, out, &sources, inputs)?;
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, &mut sources)?;
     let NdtParams { covariance, min_points, eigen_ratio } = params;
     let settings =
-        BlockSettings::new(args.resolution, args.blocks.unwrap_or(BLOCK), covariance, min_points, eigen_ratio)?;
+        BlockSettings::new(args.resolution, args.blocks.unwrap_or(BLOCK), covariance, min_points, eigen_ratio)?
+            .about(inputs.origin())?;
     let map = BlockMap::create(out, &settings)?;
     let names = names(&map, &sources)?;
     let device = device::open(device)?;
-    let job = Job { out: Some(out), ..Job::on(&device, "ndt build", &sources, &args.work) };
+    let job =
+        Job { out: Some(out), origin: Some(inputs.origin()), ..Job::on(&device, "ndt build", &sources, &args.work) };
     let record = CellsRecord { resolution: Some(args.resolution), params };
     job.begin(BuildBegin { tiles: false, block: Some(settings.block()), params: record }, printer)?;
     job.run(&Split { args, params, inputs, names, poses, map, device: device.clone() }, printer)
+}
+
+/// The inputs about the origin of the map, which all workers share.
+///
+/// `auto` takes the origin of the map that is there. For a new map it is the one of the input that is first in the natural order of names, so that the order of the inputs does not matter.
+fn origin_of_map(args: &BuildArgs, out: &Path, sources: &[Source], inputs: Inputs) -> Result<Inputs, Failure> {
+    let is_known = BlockMap::is_one(out);
+    let origin = match args.read.local_origin {
+        LocalOrigin::Auto if is_known => match BlockMap::open(out)?.settings().origin {
+            [0.0, 0.0, 0.0] => LocalOrigin::None,
+            origin => LocalOrigin::At(origin),
+        },
+        origin => origin,
+    };
+    let mut sorted: Vec<_> = sources.iter().map(|source| (PathBuf::from(source.name()), source)).collect();
+    sorted.sort_by(|(a, _), (b, _)| natural_order(a, b));
+    let inputs = inputs.about(origin, sorted.into_iter().map(|(_, source)| source));
+    let [x, y, z] = inputs.origin();
+    if args.no_merge && !is_known && origin == LocalOrigin::Auto && [x, y, z] != [0.0; 3] {
+        let told =
+            format!("--no-merge: needs the same origin for all runs of the map, such as --local-origin {x},{y},{z}");
+        return Err(Failure::Usage(told));
+    }
+    Ok(inputs)
 }
 
 /// The names of the inputs in a map.
@@ -76,12 +98,12 @@ fn names(map: &BlockMap, sources: &[Source]) -> Result<Vec<String>, Failure> {
 
 impl Split<'_> {
     fn make(&self, device: &Device) -> Result<NdtBuilder, Error> {
-        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)
+        NdtBuilder::new(&device.stream()?, self.args.resolution, &self.params)?.about(self.inputs.origin())
     }
 
     /// Everything that decides the parts of an input beside the settings of the map.
     fn state(&self, index: usize, source: &Source) -> String {
-        let how = format!("{} {:?}", self.args.drop_zeros, self.args.read.options());
+        let how = format!("{} {:?}", self.args.drop_zeros, self.inputs.options());
         let how = self.poses.as_ref().map_or_else(|| how.clone(), |poses| format!("{how} {}", poses.state(index)));
         match source {
             Source::File(path) => BlockMap::state_of(path, how),
@@ -98,9 +120,9 @@ impl Split<'_> {
         source: &Source,
         state: &str,
     ) -> Result<Frame<BuildRow>, Trouble> {
-        let pose = |stamp| self.poses.as_ref().map(|poses| poses.of(index, stamp)).transpose();
-        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, pose)?;
         let name = source.name();
+        let moved = self.poses.as_ref().map(|poses| |scan: &Scan, stamp| poses.moved(index, &name, scan, stamp));
+        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, moved)?;
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let called = station.call(
             &name,
@@ -192,10 +214,13 @@ fn merge_block(map: &BlockMap, block: [i32; 2], limits: &Limits) -> Result<NdtRe
         min_points: settings.min_points,
         eigen_ratio: settings.eigen_ratio,
     };
-    let mut sum = NdtMoments::new(settings.resolution)?;
+    let mut sum = NdtMoments::new(settings.resolution)?.about(settings.origin)?;
     let parts = map.parts(block)?;
     for part in &parts {
-        sum.merge(&read_moments(part, limits)?)?;
+        sum.merge(&read_moments(part, limits)?).map_err(|e| match e {
+            Error::Argument { .. } => Failure::Usage(escape(&format!("{}: {e}", part.display()))),
+            e => e.into(),
+        })?;
     }
     let cells = sum.finish(&params)?;
     let table = sum.table()?;

@@ -11,6 +11,7 @@ use crate::batch::prelude::*;
 use crate::input_poses::InputPoses;
 use pointmill::Device;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
+use pointmill_io::Scan;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The name of the command.
@@ -35,7 +36,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
         return blocks::build(args, map, device, printer);
     }
     let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
-    let poses = args.poses.as_deref().map(|path| InputPoses::read(path, &mut sources)).transpose()?;
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, &mut sources)?;
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());
     picture.map(|path| plan(path, &["png", "html"])).transpose()?;
@@ -43,7 +44,8 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
     let device = device::open(device)?;
     let targets = if tiles { Targets::tiles } else { Targets::one }(out, moments, &sources)?;
     let record = CellsRecord { resolution: Some(args.resolution), params };
-    let decides = format!("{COMMAND} {record:?} {} {:?}", args.drop_zeros, inputs.options());
+    let moved = poses.as_ref().map(|poses| poses.state(0)).unwrap_or_default();
+    let decides = format!("{COMMAND} {record:?} {} {:?}{moved}", args.drop_zeros, inputs.options());
     let ledger = Ledger::of(&[&targets.grids, &targets.moments], &decides, args.work.resume.resume)?;
     let writes = moments.is_some();
     let job = Job {
@@ -85,9 +87,10 @@ impl Command for Build<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
-        let pose = |stamp| self.poses.as_ref().map(|poses| poses.of(index, stamp)).transpose();
-        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, pose)?;
-        let (name, warnings) = (source.name(), warnings_of_rows(&scan));
+        let name = source.name();
+        let moved = self.poses.as_ref().map(|poses| |scan: &Scan, stamp| poses.moved(index, &name, scan, stamp));
+        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, moved)?;
+        let warnings = warnings_of_rows(&scan);
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let make = |device: &Device| self.make(device);
         let called = station.call(&name, blame, make, |builder| {

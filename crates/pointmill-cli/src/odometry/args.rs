@@ -1,7 +1,7 @@
 //! Flags of `pointmill odometry`.
 
-use crate::flags::{ConfigArgs, ReadArgs, names};
-use clap::{Args, ValueEnum};
+use crate::flags::{ConfigArgs, Deskew, ReadArgs, names};
+use clap::Args;
 use pointmill::icp::Metric;
 use pointmill::pipelines::odometry::OdometryParams;
 use pointmill_io::PoseFormat;
@@ -9,17 +9,6 @@ use std::path::PathBuf;
 
 /// The formats of trajectories.
 pub(crate) const TRAJECTORIES: [&str; 2] = ["kitti", "tum"];
-
-/// `--deskew`
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Deskew {
-    /// Where points have times.
-    Auto,
-    /// Always: a sweep without times fails.
-    On,
-    /// Never.
-    Off,
-}
 
 /// `pointmill odometry`
 #[derive(Debug, Args)]

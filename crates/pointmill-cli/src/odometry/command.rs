@@ -1,12 +1,12 @@
 //! Runs `pointmill odometry`. A sweep is an input; sweeps are taken one after the other, and each pose follows from all before it.
 
-use super::args::{Deskew, OdometryArgs};
+use super::args::OdometryArgs;
 use super::files;
 use super::records::{Begin, Row, TimesOf, Totals};
 use super::track::Track;
 use crate::batch::Refused;
 use crate::batch::prelude::*;
-use crate::flags::BatchArgs;
+use crate::flags::{BatchArgs, Deskew};
 use crate::outputs::has_extension;
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
 use pointmill::{Device, PointCloud, Pose, Rows};

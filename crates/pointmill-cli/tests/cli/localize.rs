@@ -165,6 +165,13 @@ fn of_a_map_by_blocks_what_is_near_is_loaded() {
         .map(|map| sha256(&run(at, &format!("localize --map {map} d/01.bin d/03.bin --out p.txt --json")).expect(0)));
     assert_eq!(both[0], both[1]);
 
+    // About an origin.
+    run(at, "ndt build map --poses at.txt --local-origin 100,-50,0 --blocks 32 --out about").expect(0);
+    run(at, "ndt build map --poses at.txt --local-origin 100,-50,0 --out about.npz").expect(0);
+    let both = ["about.npz", "about"]
+        .map(|map| sha256(&run(at, &format!("localize --map {map} d --start start.txt --out p.txt --json")).expect(0)));
+    assert_eq!(both[0], both[1]);
+
     // Files far away are not read, and a file that is near is missed by the scans that need it.
     fs::write(at.join("blocks/31_0.arrow"), "no sums").unwrap();
     let told = run(at, "localize --map blocks d --start start.txt --out far.txt --json").expect(0);

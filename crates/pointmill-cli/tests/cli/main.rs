@@ -18,6 +18,7 @@ mod localize;
 mod ndt;
 mod ndt_batch;
 mod ndt_blocks;
+mod ndt_blocks_frames;
 mod odometry;
 mod pages;
 mod roi_batch;

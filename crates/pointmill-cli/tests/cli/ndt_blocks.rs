@@ -10,7 +10,7 @@ use std::process::Child;
 use std::time::Duration;
 
 /// `n` tiles of rough ground in `tiles/`, 20 m apart in their own frames, one with a point that is not finite; and their poses.
-fn setup(folder: &Path, n: usize) {
+pub(crate) fn setup(folder: &Path, n: usize) {
     fs::create_dir_all(folder.join("tiles")).unwrap();
     let mut poses = Vec::new();
     for tile in 0..n {
@@ -28,13 +28,13 @@ fn setup(folder: &Path, n: usize) {
 }
 
 /// The files of all blocks with their bytes, and the manifest.
-fn blocks(map: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn blocks(map: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = names(map).into_iter().filter(|name| map.join(name).is_file());
     files.map(|name| (name.clone(), fs::read(map.join(name)).unwrap())).collect()
 }
 
 /// The rows of the manifest: input and error.
-fn rows(map: &Path) -> Vec<(String, Option<String>)> {
+pub(crate) fn rows(map: &Path) -> Vec<(String, Option<String>)> {
     let lines = fs::read_to_string(map.join("manifest.jsonl")).unwrap();
     let row = |line: &str| {
         let row: Value = serde_json::from_str(line).unwrap();
@@ -237,7 +237,6 @@ fn workers_of_other_settings_or_versions_are_refused() {
     for (args, wanted) in [
         ("ndt build tiles --blocks 32", "--blocks: needs --out with a folder, got none"),
         ("ndt build tiles --blocks 0 --out o", "block: wanted a finite length > 0 m, found 0.0"),
-        ("ndt build tiles --blocks 32 --out o --local-origin 1,2,3", "--local-origin: expected auto or none"),
         ("ndt build tiles --blocks 32 --out o --moments m", "--moments: cannot be used with a map by blocks"),
         ("ndt merge map --out a.npz", "--out: cannot be used with the folder of a map by blocks"),
         ("ndt merge map a.arrow", "a.arrow: cannot be used with the folder of a map by blocks"),

@@ -123,9 +123,10 @@ impl BlockMap {
         &self.settings
     }
 
-    /// The lattice of the cells.
+    /// The lattice of the cells, about the origin of the map.
     pub fn lattice(&self) -> NdtLattice {
-        NdtLattice::new(self.settings.resolution).expect("checked when the settings were made or read")
+        let lattice = NdtLattice::new(self.settings.resolution).expect("checked when the settings were made or read");
+        lattice.about(self.settings.origin)
     }
 
     /// The name of a file in the map: its path from the folder of the map, so that it is the same wherever a program runs. A path that cannot
@@ -169,8 +170,13 @@ impl BlockMap {
     /// Writes the sums of an input, split by block, and then its row. An earlier version of the input is replaced.
     ///
     /// # Errors
-    /// As [`write_ndt_moments`], and [`BlockMap::keeps`]; sums of another lattice.
+    /// As [`write_ndt_moments`], and [`BlockMap::keeps`]; sums of another lattice or about another origin.
     pub fn put(&self, input: &str, state: &str, parts: &[([i32; 2], NdtMomentsTable)]) -> Result<BlockRow, IoError> {
+        let wanted = self.lattice();
+        if let Some((block, table)) = parts.iter().find(|(_, table)| table.lattice != wanted) {
+            let part = self.part(input, &block_name(*block));
+            return Err(IoError::InvalidArgument(other_lattice(&part, &wanted, &table.lattice)));
+        }
         let earlier = self.clear_row(input, state)?;
         let mut sizes = Vec::new();
         for (block, table) in parts {
@@ -236,11 +242,17 @@ impl BlockMap {
     /// # Errors
     /// A row that cannot be read.
     pub fn parts(&self, block: [i32; 2]) -> Result<Vec<PathBuf>, IoError> {
-        let (folder, name) = (self.block_folder(block), block_name(block));
-        let mut parts = Vec::new();
+        let folder = self.block_folder(block);
         if folder.is_dir() {
             remove_abandoned(&folder)?;
         }
+        self.counted(block)
+    }
+
+    /// The parts of a block that count, in the order of their names.
+    pub(super) fn counted(&self, block: [i32; 2]) -> Result<Vec<PathBuf>, IoError> {
+        let (folder, name) = (self.block_folder(block), block_name(block));
+        let mut parts = Vec::new();
         for hash in names(&folder, ".arrow")? {
             if self.read_row(&hash)?.is_some_and(|row| row.blocks.contains(&name)) {
                 parts.push(folder.join(format!("{hash}.arrow")));
@@ -364,6 +376,12 @@ impl BlockMap {
         write_whole(&path, |out| out.write_all(&line))?;
         Ok(row.clone())
     }
+}
+
+/// What is wrong with cells of another lattice than that of the map.
+pub(super) fn other_lattice(path: &Path, wanted: &NdtLattice, found: &NdtLattice) -> Box<Detail> {
+    let [wanted, found] = [wanted, found].map(|of| format!("cells of {} m about {:?}", of.unit(), of.origin()));
+    Detail::new(path, "resolution, origin", wanted, found)
 }
 
 /// The bytes of a file, if they are few enough.

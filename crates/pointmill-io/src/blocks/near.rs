@@ -1,6 +1,6 @@
 //! The part of a map by blocks that is near some places.
 
-use super::folder::{BlockMap, names};
+use super::folder::{BlockMap, names, other_lattice};
 use super::{block_name, block_of};
 use crate::error::{Detail, IoError};
 use crate::limits::Limits;
@@ -13,29 +13,37 @@ use std::path::Path;
 const CELL: u64 = 224;
 
 impl BlockMap {
-    /// The merged blocks that have a point within `reach` metres of a centre along x and y, by (y, x).
+    /// The merged blocks that have a point within `reach` metres of a centre along x and y, by (y, x). Centres are global: the origin of the map
+    /// is subtracted from them.
     ///
     /// A scan whose points are within `r` metres of its sensor meets no other blocks at a pose, if `reach` is `r` and two edges of a cell: points
     /// are scored against cells whose mean is within an edge.
     ///
+    /// Files of blocks out of reach are not needed.
+    ///
     /// # Errors
-    /// What the system refuses.
+    /// A block in reach that has parts but is not merged; what the system refuses.
     pub fn near(&self, centres: &[[f64; 2]], reach: f64) -> Result<Vec<[i32; 2]>, IoError> {
-        let edge = self.settings().block();
+        let (edge, origin) = (self.settings().block(), self.settings().origin);
         let is_near = |block: [i32; 2]| {
             centres.iter().any(|centre| {
                 (0..2).all(|axis| {
-                    let (low, at) = (f64::from(block[axis]) * edge, centre[axis]);
+                    let (low, at) = (f64::from(block[axis]) * edge, centre[axis] - origin[axis]);
                     low <= at + reach && at - reach <= low + edge
                 })
             })
         };
-        let mut blocks: Vec<_> = names(self.folder(), ".npz")?
-            .iter()
-            .filter_map(|name| block_of(name))
-            .filter(|block| is_near(*block))
-            .collect();
-        blocks.sort_unstable_by_key(|[x, y]| [*y, *x]);
+        let of = |names: Vec<String>| -> Vec<[i32; 2]> {
+            names.iter().filter_map(|name| block_of(name)).filter(|block| is_near(*block)).collect()
+        };
+        let mut blocks = of(names(self.folder(), ".npz")?);
+        blocks.sort_unstable_by_key(place);
+        for block in of(names(&self.folder().join("blocks"), "")?) {
+            let is_merged = blocks.binary_search_by_key(&place(&block), place).is_ok();
+            if !is_merged && !self.counted(block)?.is_empty() {
+                return Err(unmerged(&self.merged(block, "npz"), "the cells of its inputs"));
+            }
+        }
         Ok(blocks)
     }
 
@@ -45,7 +53,7 @@ impl BlockMap {
     /// [`Limits::max_memory`] holds for all blocks together.
     ///
     /// # Errors
-    /// As [`read_ndt_map`](crate::read_ndt_map); a block of another lattice, or with a cell of another block.
+    /// As [`read_ndt_map`](crate::read_ndt_map); a block of another lattice or about another origin, or with a cell of another block.
     pub fn read(&self, blocks: &[[i32; 2]], limits: &Limits) -> Result<(NdtCells, NdtLattice), IoError> {
         let lattice = self.lattice();
         let mut parts = Vec::new();
@@ -65,11 +73,14 @@ impl BlockMap {
     /// The sums of a merged block; none where the map has nothing.
     ///
     /// # Errors
-    /// As [`read_ndt_moments_within`]; a block of another lattice, or with a cell of another block.
+    /// As [`read_ndt_moments_within`]; a block of another lattice or about another origin, or with a cell of another block; a block that has parts but is not merged.
     pub fn sums(&self, block: [i32; 2], limits: &Limits) -> Result<Option<NdtMomentsTable>, IoError> {
         let path = self.merged(block, "arrow");
         if !path.try_exists().map_err(IoError::io(&path, "open"))? {
-            return Ok(None);
+            return match self.counted(block)?.is_empty() {
+                true => Ok(None),
+                false => Err(unmerged(&path, "the sums of its inputs")),
+            };
         }
         let table = read_ndt_moments_within(&path, limits)?;
         self.belongs(&path, block, &table.lattice, table.cells.iter().map(|(cell, _)| cell))?;
@@ -85,17 +96,27 @@ impl BlockMap {
         mut cells: impl Iterator<Item = &'a [i32; 3]>,
     ) -> Result<(), IoError> {
         let (lattice, edge) = (self.lattice(), self.settings().cells as i32);
-        let wrong = |field: &str, wanted: String, found: String| {
-            Err(IoError::BadValue(Detail::new(path, field, wanted, found)))
-        };
         if *found != lattice {
-            return wrong("resolution", lattice.unit().to_string(), found.unit().to_string());
+            return Err(IoError::BadValue(other_lattice(path, &lattice, found)));
         }
         match cells.find(|cell| [0, 1].map(|i| cell[i].div_euclid(edge)) != block) {
-            Some(cell) => wrong("coords", format!("cells of the block {}", block_name(block)), format!("{cell:?}")),
+            Some(cell) => {
+                let wanted = format!("cells of the block {}", block_name(block));
+                Err(IoError::BadValue(Detail::new(path, "coords", wanted, format!("{cell:?}"))))
+            }
             None => Ok(()),
         }
     }
+}
+
+/// What is wrong with a block that has parts and no file of all of them.
+fn unmerged(path: &Path, wanted: &str) -> IoError {
+    IoError::MissingField(Detail::new(path, "block", wanted, "none; merge the block with `pointmill ndt merge`"))
+}
+
+/// The place of a block in the order by (y, x).
+fn place(&[x, y]: &[i32; 2]) -> [i32; 2] {
+    [y, x]
 }
 
 /// The cells of maps that have none in common, as one map.

@@ -25,6 +25,9 @@ pub struct BlockSettings {
     pub min_points: u32,
     /// Least ratio of an eigenvalue to the largest of its cell.
     pub eigen_ratio: f64,
+    /// The point that cells and blocks are counted from, in metres.
+    #[serde(default)]
+    pub origin: [f64; 3],
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,7 +68,19 @@ impl BlockSettings {
         }
         // As many as the lattice has along an axis are one block.
         let cells = (block / resolution).round().clamp(1.0, f64::from(1 << 21)) as u32;
-        Ok(Self { resolution, cells, covariance, min_points, eigen_ratio })
+        Ok(Self { resolution, cells, covariance, min_points, eigen_ratio, origin: [0.0; 3] })
+    }
+
+    /// The same settings with cells and blocks counted from another point, in metres.
+    ///
+    /// # Errors
+    /// An origin that is not finite.
+    pub fn about(self, origin: [f64; 3]) -> Result<Self, IoError> {
+        if origin.iter().all(|x| x.is_finite()) {
+            return Ok(Self { origin, ..self });
+        }
+        let found = format!("{origin:?}");
+        Err(IoError::InvalidArgument(Detail::new("map.json", "origin", "finite x, y, z in metres", found)))
     }
 
     /// Edge of a block in metres.

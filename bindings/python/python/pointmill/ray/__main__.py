@@ -6,6 +6,14 @@ import sys
 from . import build_ndt
 
 
+def _origin(text):
+    """``auto``, ``none`` or ``X,Y,Z``."""
+    if text in ("auto", "none"):
+        return text
+    x, y, z = map(float, text.split(","))
+    return [x, y, z]
+
+
 def main(args=None):
     parser = argparse.ArgumentParser(prog="python -m pointmill.ray", description="Jobs of pointmill on a Ray cluster.")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -14,6 +22,8 @@ def main(args=None):
     build.add_argument("--resolution", type=float, default=2.0, help="edge of a cell in metres [2]")
     build.add_argument("--poses", help="file of poses: pose i belongs to input i, or by stamp for the clouds of bags")
     build.add_argument("--block", type=float, default=128.0, help="edge of a block in metres [128]")
+    build.add_argument("--deskew", choices=["off", "auto", "on"], default="off", help="move each point by the pose of its own time: never, where points and poses have times, always [off]")
+    build.add_argument("--local-origin", type=_origin, default="auto", metavar="auto|none|X,Y,Z", help="point that cells and blocks are counted from [auto]")
     build.add_argument("--out", required=True, help="folder of the map, local or a URL of fsspec")
     build.add_argument("--num-gpus", type=float, default=0, help="GPUs of each actor, such as 1 or 0.5 [0: the CPU]")
     build.add_argument("--concurrency", type=int, help="number of actors [one for each CPU but one]")
@@ -33,6 +43,8 @@ def main(args=None):
             out=args.out,
             num_gpus=args.num_gpus,
             concurrency=args.concurrency,
+            deskew=args.deskew,
+            local_origin=args.local_origin,
             topic=args.topic,
             read=read,
             resume=not args.no_resume,

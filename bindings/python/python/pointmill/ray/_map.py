@@ -16,6 +16,19 @@ def open_map(path, settings, device="cpu"):
     return RemoteMap(path, settings, device) if is_remote(path) else BlockMap(path, **settings, device=device)
 
 
+def known_origin(path):
+    """The origin of the map in a folder; None if there is no map."""
+    file = f"{path}/map.json"
+    if not is_remote(path):
+        return list(BlockMap(path).origin) if os.path.exists(file) else None
+    fs, root = filesystem(file)
+    if not fs.exists(root):
+        return None
+    with tempfile.TemporaryDirectory(prefix="pointmill-map-") as folder:
+        fs.get_file(root, os.path.join(folder, "map.json"))
+        return list(BlockMap(folder).origin)
+
+
 def fetch_map(path, like):
     """The whole grid of a map by blocks or of a file, on the device of an array."""
     if path.endswith(".npz"):

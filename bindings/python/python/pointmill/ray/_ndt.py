@@ -1,6 +1,7 @@
 """A map by blocks, made by a cluster."""
 
 import collections
+import hashlib
 import os
 
 import numpy as np
@@ -9,12 +10,13 @@ import ray
 
 import pointmill
 
-from ._files import Local, find, is_remote, state_of
-from ._map import open_map
-from ._pool import run
+from ._files import Local, find, is_remote, natural, state_of
+from ._map import known_origin, open_map
+from ._pool import connect, run
 
 # How far the stamp of a bag's cloud may be from the time of its pose, in seconds: files of poses round times.
 STAMP_TOLERANCE = 1e-3
+RAW = ("kitti", "nuscenes", "bin")
 ROW = pa.schema([("path", pa.string()), ("status", pa.string()), ("points", pa.int64()), ("error", pa.string())])
 
 
@@ -30,6 +32,8 @@ def build_ndt(
     covariance="autoware",
     min_points=6,
     eigen_ratio=0.01,
+    local_origin="auto",
+    deskew="off",
     topic=None,
     read=None,
     resume=True,
@@ -57,6 +61,10 @@ def build_ndt(
         The number of actors; by default one for each CPU but one, or as many as the GPUs allow.
     covariance, min_points, eigen_ratio
         As of :class:`pointmill.ndt.Grid`.
+    local_origin : {"auto", "none"} or 3 floats
+        The point in metres that cells and blocks are counted from. ``"auto"``: the one of the map that is in the folder, otherwise the one that :func:`pointmill.read` finds for the input whose path is first in natural order, zero if that is a bag.
+    deskew : {"off", "auto", "on"}
+        Whether each point is moved by the pose of its own time, as :func:`pointmill.deskew` does it: never, where points and poses have times, or always; an input without times is then a row with its error.
     topic : str, optional
         The topic of bags; by default their only one of clouds.
     read : dict, optional
@@ -72,7 +80,7 @@ def build_ndt(
     Raises
     ------
     ValueError
-        An input that is given twice; a folder of other settings or of another version of pointmill.
+        An input that is given twice; a folder of other settings, about another origin or of another version of pointmill; ``deskew="on"`` and poses without times.
     ray.exceptions.RayTaskError
         What ends the job, such as a disk that is full. A later job goes on from there.
     """
@@ -84,11 +92,18 @@ def build_ndt(
         "min_points": min_points,
         "eigen_ratio": eigen_ratio,
     }
-    folder = open_map(out if is_remote(out) else os.path.abspath(out), settings)
     out = out if is_remote(out) else os.path.abspath(out)
     poses_path = os.fspath(poses) if isinstance(poses, (str, os.PathLike)) else "poses"
     poses, times = _poses(poses)
-    items = _items(find(inputs), folder, topic)
+    if deskew not in ("off", "auto", "on"):
+        raise ValueError(f'deskew: expected "off", "auto" or "on", got {deskew!r}')
+    if deskew == "on" and times is None:
+        raise ValueError(f"{poses_path}: times: wanted poses with times, found none")
+    connect()
+    found = find(inputs)
+    settings["origin"] = _origin(local_origin, out, found, read)
+    folder = open_map(out, settings)
+    items = _items(found, folder, topic)
     by_number = times is None or all(item["cloud"] < 0 for item in items)
     if poses is not None and by_number and len(poses) > len(items):
         error = f"{poses_path}: poses: wanted {len(items)}, one for each input, found {len(poses)}"
@@ -101,7 +116,7 @@ def build_ndt(
     if not items:
         raise ValueError("inputs: expected at least one, got none")
 
-    known = ray.put((poses, times, poses_path))
+    known = ray.put((poses, times, poses_path, deskew if times is not None else "off"))
     device = "cuda:0" if num_gpus else "cpu"
 
     def split():
@@ -116,6 +131,25 @@ def build_ndt(
     ray.get([_merge.remote(out, settings, blocks[i::shares]) for i in range(shares)])
     folder.finish()
     return rows
+
+
+def _origin(local_origin, out, found, read):
+    """The origin of the map. ``"auto"`` depends on the inputs, not on their order."""
+    if local_origin == "none":
+        return [0.0] * 3
+    if isinstance(local_origin, str) and local_origin != "auto":
+        raise ValueError(f'local_origin: expected "auto", "none" or x, y, z in metres, got {local_origin!r}')
+    if local_origin != "auto":
+        return list(local_origin)
+    if (known := known_origin(out)) is not None:
+        return known
+    for path in sorted((path for path, error in found if error is None), key=natural):
+        # Raw rows are float32, so no coordinate moves.
+        if path.lower().endswith(".mcap") or read.get("format", "bin" if path.lower().endswith(".bin") else None) in RAW:
+            break
+        if (origin := ray.get(_find_origin.remote(path, read))) is not None:
+            return origin
+    return [0.0] * 3
 
 
 def _poses(poses):
@@ -173,12 +207,24 @@ def _count(path, topic):
         return None, False
 
 
+@ray.remote(num_cpus=0.5, max_retries=-1)
+def _find_origin(path, read):
+    """The origin that a cloud is read about; None for what cannot be read."""
+    try:
+        with Local(path) as local:
+            return list(pointmill.read(local, **read).origin)
+    except (OSError, ValueError, MemoryError):
+        return None
+
+
 class _Split:
     """Splits inputs into blocks. It keeps its device, and the bag that it has read last."""
 
     def __init__(self, map, known, read, topic, resume):
         self.map, self.read, self.topic, self.resume = map, read, topic, resume
-        self.poses, self.times, self.poses_path = ray.get(known)
+        self.poses, self.times, self.poses_path, self.deskew = ray.get(known)
+        # Points of a sweep that is deskewed have poses of other inputs too.
+        self.way = "" if self.deskew == "off" else hashlib.sha256(self.poses.tobytes() + self.times.tobytes()).hexdigest()
         self.bag = (None, None, None)
 
     def __call__(self, item):
@@ -192,7 +238,8 @@ class _Split:
         if scan is None:
             return {"path": path, "status": "done", "points": state["points"], "error": None}
         try:
-            row = self.map.add(name, scan, pose=pose, state=state)
+            points, pose = self.deskewed(item, scan, pose)
+            row = self.map.add(name, points, pose=pose, state=state)
         except (ValueError, MemoryError) as error:
             return self.refuse(path, name, error)
         return {"path": path, "status": "done", "points": row["points"], "error": None}
@@ -226,11 +273,17 @@ class _Split:
         row = self.kept(item, state)
         return (scan, pose, state) if row is None else (None, None, row)
 
+    def deskewed(self, item, scan, pose):
+        """The points and their pose, or the points where they stand if the scan is deskewed."""
+        if self.deskew == "off" or scan.times is None and self.deskew == "auto":
+            return scan, pose
+        return pointmill.deskew(scan, self.poses, self.times, item["index"]), None
+
     def kept(self, item, state):
         return self.map.keeps(item["name"], state) if self.resume else None
 
     def how(self, pose):
-        return f"{sorted(self.read.items())} {self.topic} {None if pose is None else pose.tolist()}"
+        return f"{sorted(self.read.items())} {self.topic} {None if pose is None else pose.tolist()} {self.deskew} {self.way}"
 
     def pose(self, index, stamp):
         if self.poses is None:

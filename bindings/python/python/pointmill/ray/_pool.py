@@ -8,13 +8,18 @@ import ray
 import pointmill
 
 
+def connect():
+    """Connect to the cluster, or start one on this machine."""
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False)
+
+
 def workers(concurrency, num_gpus):
     """How many actors there are, what each takes, and the threads it works with.
 
     A pool that takes all CPUs leaves none for the tasks of Ray Data, and the job waits for ever: the actors leave at least one.
     """
-    if not ray.is_initialized():
-        ray.init(log_to_driver=False)
+    connect()
     resources = ray.cluster_resources()
     cpus = max(1.0, resources.get("CPU", 1.0))
     if concurrency is None:

@@ -2,13 +2,13 @@
 
 use super::ground::Ground;
 use crate::device::Stream;
-use crate::ndt::{NdtGrid, NdtMoments, NdtParams};
+use crate::ndt::{NdtGrid, NdtLattice, NdtMoments, NdtParams};
 use crate::{Argument, Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The numbers of a tile along x and y: tile `[i, j]` has the cells whose x is from `i * cells` to below `(i + 1) * cells`, and y likewise.
+/// The numbers of a tile along x and y: tile `[i, j]` has the cells whose x is from `i * cells` to below `(i + 1) * cells`, and y likewise, both counted from the origin of the lattice.
 pub type TileKey = [i32; 2];
 
 /// Where tiles come from: the moments of a tile, or none where the map has nothing. A tile that cannot be read is an [`Error::Tile`]; the next scan asks for it again.
@@ -40,32 +40,38 @@ impl From<NdtGrid> for LocalizerMap {
 }
 
 impl LocalizerMap {
-    /// A map of tiles of `cells` times `cells` columns of cells of `resolution` metres. Tiles that reach within `radius` metres of the vehicle, along x and along y, are loaded;
+    /// A map of tiles of `cells` times `cells` columns of cells of a lattice, which all moments have. Tiles that reach within `radius` metres of the vehicle, along x and along y, are loaded;
     /// others are removed. [`LocalizerParams::reach`](super::LocalizerParams::reach) is a radius that gives the poses of the whole map.
     ///
     /// **Determinism**: moments are whole numbers, so that the map is, bit for bit, the one that is built of the loaded tiles at once.
     ///
     /// # Errors
-    /// A resolution that makes no lattice; no cells; a radius that is not finite and positive or that makes more than 10,000 tiles; parameters out of range.
+    /// No cells; a radius that is not finite and positive or that makes more than 10,000 tiles; parameters out of range.
     ///
     /// ```
-    /// use pointmill::ndt::{NdtMoments, NdtParams};
+    /// use pointmill::ndt::{NdtLattice, NdtMoments, NdtParams};
     /// use pointmill::pipelines::localize::LocalizerMap;
     /// // Tiles of 128 m; this source has one.
     /// let mut only = NdtMoments::new(2.0)?;
     /// only.add(&[[1.0f32, 2.0, 0.5], [1.1, 2.1, 0.5]])?;
     /// let mut only = Some(only);
     /// let source = move |key| Ok(if key == [0, 0] { only.take() } else { None });
-    /// let map = LocalizerMap::tiles(2.0, 64, 100.0, &NdtParams::default(), Box::new(source))?;
-    /// # Ok::<(), pointmill::Error>(())
+    /// let map = LocalizerMap::tiles(&NdtLattice::new(2.0)?, 64, 100.0, &NdtParams::default(), Box::new(source))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn tiles(resolution: f64, cells: u32, radius: f64, params: &NdtParams, source: TileSource) -> Result<Self> {
+    pub fn tiles(
+        lattice: &NdtLattice,
+        cells: u32,
+        radius: f64,
+        params: &NdtParams,
+        source: TileSource,
+    ) -> Result<Self> {
         params.validate()?;
-        let moments = NdtMoments::new(resolution)?;
+        let moments = NdtMoments::new(lattice.unit())?.about(lattice.origin())?;
         if cells == 0 || cells > 1 << 20 {
             return Err(Error::argument(Argument::Cells, "1 to 2^20 cells along a tile", cells));
         }
-        let edge = resolution * f64::from(cells);
+        let edge = lattice.unit() * f64::from(cells);
         let most = 100.0 * edge;
         if !(radius.is_finite() && radius > 0.0 && 2.0 * radius < most) {
             return Err(Error::argument(Argument::Radius, format!("above 0 and below {} m", most / 2.0), radius));
@@ -161,10 +167,7 @@ impl Near {
             return Err(Error::argument(Argument::Grid, expected, grid.device()));
         }
         let origin = grid.lattice().origin();
-        let grid = match origin {
-            [0.0, 0.0, 0.0] => grid,
-            _ => Arc::new(NdtGrid::from_cells(grid.read()?, grid.lattice().about([0.0; 3]), stream)?),
-        };
+        let grid = about_zero(grid, stream)?;
         Ok(Self { source, origin, ground: Ground::new(&grid)?, grid })
     }
 
@@ -173,7 +176,7 @@ impl Near {
         let Source::Tiles(tiles) = &mut self.source else { return Ok(()) };
         tiles.surround(around)?;
         if tiles.stale {
-            let grid = Arc::new(grid_of(tiles, stream)?);
+            let grid = about_zero(Arc::new(grid_of(tiles, stream)?), stream)?;
             self.ground = Ground::new(&grid)?;
             self.grid = grid;
             tiles.stale = false;
@@ -184,6 +187,14 @@ impl Near {
     /// Whether all of the map is there.
     pub(super) const fn is_whole(&self) -> bool {
         matches!(self.source, Source::Whole(_))
+    }
+}
+
+/// The same cells about zero: everything near is relative to the origin of the map.
+fn about_zero(grid: Arc<NdtGrid>, stream: &Stream) -> Result<Arc<NdtGrid>> {
+    match grid.lattice().origin() {
+        [0.0, 0.0, 0.0] => Ok(grid),
+        _ => Ok(Arc::new(NdtGrid::from_cells(grid.read()?, grid.lattice().about([0.0; 3]), stream)?)),
     }
 }
 
