@@ -64,8 +64,8 @@ pub(crate) fn deskew(
     };
     let own = Times::new(start, poses::row(own.bind(py), "scan")?);
     let (values, shape) = poses::numbers::<f64>(scan.exact(py), "scan", "points of the host")?;
-    let xyz: Vec<_> = values.chunks_exact(shape[1]).map(|row| [row[0], row[1], row[2]]).collect();
+    let xyz = values.chunks_exact(shape[1]).map(|row| [row[0], row[1], row[2]]);
     let stamp = scan.stamp_ns.map(|stamp| stamp as f64 / 1e9);
-    let moved = py.detach(|| known.deskew("poses", &xyz, &own, index, stamp)).map_err(file)?;
-    Ok(PyArray1::from_vec(py, moved).reshape([xyz.len(), 3])?.into_any().unbind())
+    let moved = py.detach(|| known.deskew("poses", xyz, &own, index, stamp)).map_err(file)?;
+    Ok(PyArray1::from_vec(py, moved).reshape([shape[0], 3])?.into_any().unbind())
 }

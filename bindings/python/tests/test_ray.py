@@ -295,6 +295,30 @@ def test_bad_arguments_and_settings_end_the_job(cluster, drive):
         build_ndt(drive / "tiles", out=drive / "plain", resolution=2.0)
     with pytest.raises(ValueError, match="concurrency: expected at least 1"):
         build_ndt(drive / "tiles", out=drive / "twice", concurrency=0, **SETTINGS)
+    with pytest.raises(ValueError, match="local_origin: expected \"auto\", \"none\" or x, y, z in metres, got 'here'"):
+        build_ndt(drive / "tiles", out=drive / "twice", local_origin="here", **SETTINGS)
+    with pytest.raises(ValueError, match='deskew: expected "off", "auto" or "on", got True'):
+        build_ndt(drive / "tiles", out=drive / "twice", deskew=True, **SETTINGS)
+    (drive / "older").mkdir()
+    settings = (drive / "plain" / "map.json").read_text()
+    (drive / "older" / "map.json").write_text(settings.replace('"pointmill":"', '"pointmill":"9'))
+    with pytest.raises(ValueError, match="map.json: pointmill: wanted"):
+        build_ndt(drive / "tiles", out=drive / "older", **SETTINGS)
+
+
+def test_what_the_system_refuses_ends_the_job_and_a_later_one_goes_on(cluster, drive):
+    """A file where a block's folder is to be refuses what a full disk refuses."""
+    block = sorted((drive / "plain" / "blocks").iterdir())[0].name
+    wall = drive / "refused" / "blocks" / block
+    wall.parent.mkdir(parents=True)
+    wall.touch()
+    job = {"poses": drive / "poses.txt", "out": drive / "refused", "concurrency": 2, **SETTINGS}
+    with pytest.raises(ray.exceptions.RayTaskError, match=block):
+        build_ndt(drive / "tiles", **job)
+    assert not (drive / "refused" / "manifest.jsonl").exists()
+    wall.unlink()
+    assert build_ndt(drive / "tiles", **job).count() == TILES
+    assert_same(drive / "refused", drive)
 
 
 def test_voxels_of_many_files(cluster, drive):

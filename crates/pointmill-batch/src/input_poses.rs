@@ -62,7 +62,7 @@ impl InputPoses {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(found);
         let times = if self.deskew == Deskew::Off { None } else { scan.times() };
         match times {
-            Some(times) => self.poses.deskew(&self.path, &scan.xyz(), &times, index, stamp),
+            Some(times) => self.poses.deskew(&self.path, scan.xyz(), &times, index, stamp),
             None if self.deskew == Deskew::On => {
                 let wanted = "a column named t, time, timestamp or the like with times of a sweep in s, ms, us or ns";
                 Err(IoError::MissingField(Detail::new(Path::new(name), "times", wanted, "none")))

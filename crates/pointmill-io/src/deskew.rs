@@ -22,7 +22,7 @@ impl Poses {
     /// let at = |x| Pose::exp(&[x, 0.0, 0.0, 0.0, 0.0, 0.0]);
     /// let poses = Poses { poses: vec![at(0.0), at(1.0)], times: Some(vec![7.0, 7.1]) };
     /// let times = Times::new(0.0, vec![0.0, 0.05, 0.1]);
-    /// let moved = poses.deskew("poses.txt", &[[5.0, 0.0, 0.0]; 3], &times, 1, None)?;
+    /// let moved = poses.deskew("poses.txt", [[5.0, 0.0, 0.0]; 3], &times, 1, None)?;
     /// assert!([5.5, 6.0, 6.5].iter().enumerate().all(|(i, x)| (moved[3 * i] - x).abs() < 1e-9));
     /// # Ok::<(), pointmill_io::IoError>(())
     /// ```
@@ -33,12 +33,12 @@ impl Poses {
     pub fn deskew(
         &self,
         path: impl AsRef<Path>,
-        xyz: &[[f64; 3]],
+        xyz: impl IntoIterator<Item = [f64; 3], IntoIter: ExactSizeIterator>,
         times: &Times,
         index: usize,
         stamp: Option<f64>,
     ) -> Result<Vec<f64>, IoError> {
-        let path = path.as_ref();
+        let (path, xyz) = (path.as_ref(), xyz.into_iter());
         let wrong = |wanted: String, found: String| IoError::MissingField(Detail::new(path, "times", wanted, found));
         let Some(of_poses) = self.times.as_ref().filter(|times| times.len() == self.poses.len() && times.len() > 1)
         else {
@@ -64,11 +64,11 @@ impl Poses {
         // Points of one firing have one time.
         let mut known = (f64::NAN, Pose::IDENTITY);
         let mut moved = Vec::with_capacity(3 * xyz.len());
-        for (point, &after) in xyz.iter().zip(&times.seconds) {
+        for (point, &after) in xyz.zip(&times.seconds) {
             if after != known.0 {
                 known = (after, way.at(start + after));
             }
-            moved.extend(if after.is_finite() { known.1.apply(*point) } else { [f64::NAN; 3] });
+            moved.extend(if after.is_finite() { known.1.apply(point) } else { [f64::NAN; 3] });
         }
         Ok(moved)
     }
@@ -135,14 +135,16 @@ mod tests {
         for (index, begin) in [-0.05, 0.03, 0.15, 0.25].into_iter().enumerate() {
             let (points, seconds, world) = seen((0..21).map(|i| begin + f64::from(i) * 0.005));
             let after: Vec<f64> = seconds.iter().map(|t| t - begin).collect();
-            let epoch = of(1.7e9).deskew("p", &points, &Times::new(1.7e9 + begin, after.clone()), index, None).unwrap();
+            let epoch =
+                of(1.7e9).deskew("p", points.clone(), &Times::new(1.7e9 + begin, after.clone()), index, None).unwrap();
             near(&epoch, &world, 2e-5);
             let stamped = of(1.7e9);
             let stamp = 1.7e9 + at[index];
-            let found = stamped.deskew("p", &points, &Times::new(begin - at[index], after.clone()), 9, Some(stamp));
+            let found =
+                stamped.deskew("p", points.clone(), &Times::new(begin - at[index], after.clone()), 9, Some(stamp));
             near(&found.unwrap(), &world, 2e-5);
             if begin + 0.05 == at[index] {
-                let middle = of(5.0).deskew("p", &points, &Times::new(100.0, after), index, None).unwrap();
+                let middle = of(5.0).deskew("p", points.clone(), &Times::new(100.0, after), index, None).unwrap();
                 near(&middle, &world, 1e-8);
             }
         }
@@ -154,10 +156,10 @@ mod tests {
         let with = poses(Some(vec![2e9, 2e9 + 0.1]));
         let of = |start: f64| Times::new(start, vec![0.0, f64::NAN, 0.1]);
         let points = [[1.0, 2.0, 3.0]; 3];
-        let found = with.deskew("p", &points, &of(2e9 - 0.19), 0, None).unwrap();
+        let found = with.deskew("p", points.clone(), &of(2e9 - 0.19), 0, None).unwrap();
         assert!(found[0] == 1.0 && found[3..6].iter().all(|x| x.is_nan()) && found[8] == 3.0);
         let told = |poses: &Poses, times: &Times, index, stamp| {
-            poses.deskew("p", &points, times, index, stamp).unwrap_err().to_string()
+            poses.deskew("p", points.clone(), times, index, stamp).unwrap_err().to_string()
         };
         for far in [2e9 - 0.21, 2e9 + 0.21, f64::NAN] {
             let told = told(&with, &of(far), 0, Some(2e9));

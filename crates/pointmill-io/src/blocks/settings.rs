@@ -77,7 +77,8 @@ impl BlockSettings {
     /// An origin that is not finite.
     pub fn about(self, origin: [f64; 3]) -> Result<Self, IoError> {
         if origin.iter().all(|x| x.is_finite()) {
-            return Ok(Self { origin, ..self });
+            // -0 is 0, also in the bytes of the file.
+            return Ok(Self { origin: origin.map(|x| x + 0.0), ..self });
         }
         let found = format!("{origin:?}");
         Err(IoError::InvalidArgument(Detail::new("map.json", "origin", "finite x, y, z in metres", found)))
