@@ -30,22 +30,25 @@ pub struct OrderArgs {
 }
 
 kernel! {
-    /// Marks the first point of each cell. One thread a cell.
+    /// Marks the first point of each cell. Any number of blocks.
     MarkFirsts = "voxelize_mark_firsts", block BLOCK, shared 0, cooperative false,
     fn(a: OrderArgs) {
-        let cell = global_index();
-        if cell < a.found.get() {
+        let found = a.found.get();
+        let mut cell = global_index();
+        while cell < found {
             a.firsts.set(*a.slots.of(cell));
+            cell += grid_size() * BLOCK;
         }
     }
 }
 
 kernel! {
-    /// Gives each cell its row, which is the rank of its first point, or none; then its slots are emptied. One thread a cell.
+    /// Gives each cell its row, which is the rank of its first point, or none; then its slots are emptied. Any number of blocks.
     Order = "voxelize_order", block BLOCK, shared 0, cooperative false,
     fn(a: OrderArgs) {
-        let cell = global_index();
-        if cell < a.found.get() {
+        let found = a.found.get();
+        let mut cell = global_index();
+        while cell < found {
             let slots = a.slots.of(cell);
             let first = *slots;
             let key = *a.key_of_point.add(first as usize);
@@ -58,6 +61,7 @@ kernel! {
             } else {
                 Slots::empty(slots, a.slots.max_points);
             }
+            cell += grid_size() * BLOCK;
         }
     }
 }

@@ -215,7 +215,8 @@ impl Workspace {
             order: self.cells.order.pointer(),
             coords,
         };
-        let blocks = order.found.bound.div_ceil(BLOCK).max(1);
+        // There can be far fewer cells than points, and blocks without any take time too.
+        let blocks = order.found.bound.div_ceil(BLOCK).clamp(1, stream.enough_blocks(8));
         // SAFETY: the caller's promise; the tiles of the first points follow those of the cells.
         unsafe {
             stream.launch::<kernels::MarkFirsts>(blocks, order)?;

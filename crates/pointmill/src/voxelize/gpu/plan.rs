@@ -59,7 +59,8 @@ impl Plan {
         let sorted = job.params.order == RowOrder::Sorted;
         let moves = sorted || job.row_splits.is_some();
         let many = n >= MANY_POINTS;
-        let by_cells = n >= if job.row_splits.is_some() { MANY_IN_BATCH } else { MANY_IN_CELLS } && max_points > 0;
+        let many_in_cells = if job.row_splits.is_some() { MANY_IN_BATCH } else { MANY_IN_CELLS };
+        let by_cells = n >= many_in_cells && max_points > 0;
         let way = match Cells::new(n, keys, sorted) {
             Some(cells) if sorted || by_cells => Way::Cells(cells),
             _ if moves => Way::Place,
