@@ -81,10 +81,10 @@ impl Command for Run<'_> {
         let pushed = timed(|| lane.localizer.push(rows(&scan)?, None));
         let (fix, ms) = pushed.map_err(|e| Trouble::blame("BadValue", e, &name))?;
         lane.poses.push(fix.map_from_sensor);
-        let mut warnings = warnings_of_rows(&scan);
-        warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
+        let mut notes = warnings_of_rows(&scan);
+        notes.warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
         let row = Row { format: source.format(&scan).into(), fix };
-        let frame = Frame::read(index, name, read_ms, warnings, row);
+        let frame = Frame::read(index, name, read_ms, notes, row);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
     }
 
