@@ -1,6 +1,7 @@
 //! Inputs: files, the standard input, or the sweeps of the built-in drive.
 
 use crate::failure::Failure;
+use crate::json::Notes;
 use crate::say;
 use crate::stats::timed;
 use crate::text::shown;
@@ -231,7 +232,7 @@ fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, Failure> 
     if !is_bag(&path) {
         return Ok(vec![Source::File(path)]);
     }
-    let Ok(bag) = Bag::open(&path, &options.limits) else { return Ok(vec![Source::File(path)]) };
+    let Ok(bag) = open_bag(&path, options) else { return Ok(vec![Source::File(path)]) };
     if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
         return Ok(vec![Source::File(path)]);
     }
@@ -244,6 +245,12 @@ fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, Failure> 
         sources.push(Source::File(path));
     }
     Ok(sources)
+}
+
+/// Opens a bag, as the options say.
+pub fn open_bag(path: &Path, options: &ReadOptions) -> Result<Bag, IoError> {
+    let open = if options.salvage { Bag::salvage } else { Bag::open };
+    open(path, &options.limits)
 }
 
 /// Whether a file is a bag, by its name.
@@ -275,14 +282,13 @@ pub fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
 }
 
 /// The warnings for an operator that takes `f32`.
-pub fn warnings(scan: &Scan) -> Vec<String> {
-    scan.warnings.iter().map(ToString::to_string).collect()
+pub fn warnings(scan: &Scan) -> Notes {
+    Notes::of(&scan.warnings)
 }
 
 /// The warnings for an operator that takes [`rows`]: a cast to `f32` loses nothing there.
-pub fn warnings_of_rows(scan: &Scan) -> Vec<String> {
-    let lost = scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. }));
-    lost.map(ToString::to_string).collect()
+pub fn warnings_of_rows(scan: &Scan) -> Notes {
+    Notes::of(scan.warnings.iter().filter(|w| !matches!(w, Warning::Cast { .. } | Warning::Rounded { .. })))
 }
 
 /// Whether an argument names a file of one cloud: no folder, no pattern and no bag.

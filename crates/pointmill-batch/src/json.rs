@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::stats::{Times, ratio};
 use crate::text::{counted, short, shown};
 use pointmill::Device;
+use pointmill_io::Warning;
 use serde::Serialize;
 use std::io::ErrorKind;
 
@@ -57,6 +58,31 @@ pub struct Begin<P> {
     pub of: P,
 }
 
+/// What is unusual about an input that was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Notes {
+    /// What is unusual about the input.
+    pub warnings: Vec<String>,
+    /// Points that were read of an input that is damaged, with `--salvage`; of a bag in `info`, messages. Absent if the input is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub salvaged: Option<u64>,
+}
+
+impl Notes {
+    /// The warnings of a reader.
+    pub fn of<'a>(warnings: impl IntoIterator<Item = &'a Warning>) -> Self {
+        let mut notes = Self::default();
+        for warning in warnings {
+            if let Warning::Salvaged { points, .. } = warning {
+                notes.salvaged = Some(*points);
+            }
+            notes.warnings.push(warning.to_string());
+        }
+        notes
+    }
+}
+
 /// `frame`: one line for each input that was done, in the order of the inputs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -76,7 +102,8 @@ pub struct Frame<R> {
     /// The file that was written; null if none was.
     pub out: Option<String>,
     /// What is unusual about the input.
-    pub warnings: Vec<String>,
+    #[serde(flatten)]
+    pub notes: Notes,
     /// The same work on the CPU; null without `--cpu`.
     pub cpu: Option<FrameCpu>,
     /// The fields of the command.
@@ -86,8 +113,8 @@ pub struct Frame<R> {
 
 impl<R> Frame<R> {
     /// The frame of an input that was read, before any work on it.
-    pub const fn read(index: usize, input: String, read_ms: f64, warnings: Vec<String>, of: R) -> Self {
-        Self { index, input, device: None, ms: None, read_ms, write_ms: None, out: None, warnings, cpu: None, of }
+    pub const fn read(index: usize, input: String, read_ms: f64, notes: Notes, of: R) -> Self {
+        Self { index, input, device: None, ms: None, read_ms, write_ms: None, out: None, notes, cpu: None, of }
     }
 }
 
@@ -106,7 +133,8 @@ pub struct FileFrame<'a, R> {
     /// The file that was written; null if none was.
     out: Option<&'a str>,
     /// What is unusual about the input.
-    warnings: &'a [String],
+    #[serde(flatten)]
+    notes: &'a Notes,
     /// The fields of the command.
     #[serde(flatten)]
     of: &'a R,
@@ -115,8 +143,8 @@ pub struct FileFrame<'a, R> {
 impl<'a, R> From<&'a Frame<R>> for FileFrame<'a, R> {
     fn from(frame: &'a Frame<R>) -> Self {
         let Frame { index, read_ms, write_ms, .. } = *frame;
-        let (input, out, warnings) = (&frame.input, frame.out.as_deref(), &frame.warnings);
-        Self { index, input, read_ms, write_ms, out, warnings, of: &frame.of }
+        let (input, out, notes) = (&frame.input, frame.out.as_deref(), &frame.notes);
+        Self { index, input, read_ms, write_ms, out, notes, of: &frame.of }
     }
 }
 
@@ -151,6 +179,8 @@ pub struct Counts {
     pub inputs: usize,
     /// Inputs that were done.
     pub done: usize,
+    /// Inputs of `done` that are damaged and were read in part, with `--salvage`.
+    pub salvaged: usize,
     /// Inputs that an earlier run has done. They count in no other field.
     pub kept: usize,
     /// Inputs that failed.

@@ -125,10 +125,10 @@ impl Command for Convert {
         let to = self.outputs.place(index).expect("an input that is read has an output");
         let options = WriteOptions { format: Some(self.to) };
         let ((), write_ms) = timed(|| undivided(|| write(to, &scan, &options))).map_err(Failure::from)?;
-        let warnings = scan.warnings_in(self.to).map(ToString::to_string).collect();
+        let notes = Notes::of(scan.warnings_in(self.to));
         let columns = scan.fields.iter().map(|f| f.name.clone()).collect();
         let of = Row { format: scan.format.as_str(), points: scan.cloud.len(), columns };
-        let frame = Frame::read(index, source.name(), read_ms, warnings, of);
+        let frame = Frame::read(index, source.name(), read_ms, notes, of);
         Ok(Frame { write_ms: Some(write_ms), out: Some(shown(to.path)), ..frame })
     }
 

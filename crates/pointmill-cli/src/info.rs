@@ -2,7 +2,7 @@
 
 use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs};
-use crate::inputs::is_bag;
+use crate::inputs::{is_bag, open_bag};
 use clap::Args;
 use pointmill_io::mcap::{Bag, TimeOrigin};
 use pointmill_io::{Format, IoError, ReadOptions, Scan, escape};
@@ -207,13 +207,16 @@ impl Command for Info {
             && is_bag(path)
         {
             let ((bag, topics), read_ms) = timed(|| {
-                let bag = Bag::open(path, &self.options.limits)?;
+                let bag = open_bag(path, &self.options)?;
                 let topics = topics(&bag)?;
                 Ok::<_, IoError>((bag, topics))
             })?;
             let of = Row { format: Format::Mcap.as_str(), cloud: None, topics: Some(topics) };
-            let warnings = bag.cut().iter().map(|e| format!("the bag was cut: {e}")).collect();
-            return Ok(Frame::read(index, source.name(), read_ms, warnings, of));
+            let cut = bag.cut().map(|e| format!("the bag was cut: {e}"));
+            let damage = bag.damage().map(|detail| format!("the bag is damaged: {detail}"));
+            let salvaged = bag.damage().map(|_| bag.topics().iter().map(|topic| topic.count).sum());
+            let warnings = cut.into_iter().chain(damage).collect();
+            return Ok(Frame::read(index, source.name(), read_ms, Notes { warnings, salvaged }, of));
         }
         let (scan, read_ms) = self.inputs.read(source)?;
         let columns = scan.fields.iter().map(|f| Column { name: f.name.clone(), r#type: f.dtype.as_str() }).collect();

@@ -1,7 +1,7 @@
 //! Raw rows of little-endian `f32`, without a header: KITTI's `.bin`, nuScenes' `.pcd.bin`.
 
 use crate::destination::{Destination, Place};
-use crate::error::IoError;
+use crate::error::{IoError, POINTS_BEFORE};
 use crate::field::{Field, XYZ};
 use crate::limits::Bounds;
 use crate::mixed::{self, USUAL_COLUMNS};
@@ -107,7 +107,7 @@ fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), 
     let found = format!("{length} bytes (remainder {remainder}); {fits}");
     let detail = source.detail("length", wanted, found);
     // Else the number of columns is more likely wrong than the file cut.
-    Err(IoError::SizeMismatch(if none_fits { detail.salvageable() } else { detail }))
+    Err(IoError::SizeMismatch(if none_fits { detail.salvageable(POINTS_BEFORE) } else { detail }))
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ impl IoError {
         self.detail()?.offset
     }
 
-    fn detail(&self) -> Option<&Detail> {
+    pub(crate) fn detail(&self) -> Option<&Detail> {
         match self {
             Self::Io { .. } => None,
             Self::UnsupportedFormat(d)
@@ -145,6 +145,10 @@ pub struct Detail {
     pub offset: Option<u64>,
 }
 
+/// What [`Detail::salvageable`] names for files of records, and for files of chunks.
+pub(crate) const POINTS_BEFORE: &str = "the whole points before that";
+pub(crate) const WHOLE_CHUNKS: &str = "the whole chunks";
+
 impl Detail {
     /// A detail in a box, as the variants of [`IoError`] hold it.
     pub fn new(
@@ -157,9 +161,9 @@ impl Detail {
         Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into(), offset: None })
     }
 
-    /// The detail of a file of which [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads some points.
-    pub(crate) fn salvageable(mut self: Box<Self>) -> Box<Self> {
-        self.found.push_str("; --salvage reads the whole points before that");
+    /// The detail of a damaged file of which [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads `what`.
+    pub(crate) fn salvageable(mut self: Box<Self>, what: &str) -> Box<Self> {
+        self.found.push_str(&format!("; --salvage reads {what}"));
         self
     }
 

@@ -31,9 +31,9 @@ pub struct ReadOptions {
     pub scan: Option<usize>,
     /// The topic of a bag; by default its only one of clouds.
     pub topic: Option<String>,
-    /// Whether of a file that was cut the whole records before the cut are read, with a [`Warning::Salvaged`](crate::Warning::Salvaged); by
-    /// default a file is read whole or not at all. It holds for raw rows, binary PLY and PCD, and LAS that is not compressed, of which it also
-    /// passes over variable length records that are not as many as the header says.
+    /// Whether of a file that was cut or damaged what is whole is read, with a [`Warning::Salvaged`](crate::Warning::Salvaged); by default a file
+    /// is read whole or not at all. Of raw rows, binary PLY and PCD, and LAS these are the points before the cut; of LAZ and MCAP the whole
+    /// chunks. Records of LAS other than points need not be as the header says.
     pub salvage: bool,
     /// The part of the plane whose points are read: smallest x and y, largest x and y in metres, inclusive; by default all points. Of a COPC file
     /// only the nodes that meet it are unpacked. Points outside, and those that are not finite, are left out with their times.

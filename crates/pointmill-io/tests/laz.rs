@@ -11,7 +11,7 @@ use laz::laszip::{ChunkTable, ChunkTableEntry};
 use laz::models::{ArithmeticModel, ArithmeticModelBuilder};
 use laz::record::{FieldCompressor, RecordCompressor, SequentialPointRecordCompressor};
 use laz::{LasZipCompressor, LazVlr, LazVlrBuilder};
-use pointmill_io::{Format, IoError, Limits, ReadOptions, Scan, read_from};
+use pointmill_io::{Format, IoError, Limits, ReadOptions, Scan, Warning, read_from};
 use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
@@ -58,8 +58,8 @@ fn laz(format: u8, chunks: &[(u64, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// The same values in a plain file and in a compressed one with chunks of so many points; of different numbers, if there are several.
-fn compare(format: u8, chunks: &[usize], records: &[u8]) {
+/// A compressed file with chunks of so many points; of different numbers, if there are several.
+fn packed(format: u8, chunks: &[usize], records: &[u8]) -> Vec<u8> {
     let size = RECORDS[usize::from(format)];
     let points = (records.len() / size) as u64;
     let mut bytes = head(format, "laz", points);
@@ -83,7 +83,13 @@ fn compare(format: u8, chunks: &[usize], records: &[u8]) {
         }
     }
     compressor.done().unwrap();
-    let found = read(&compressor.into_inner().into_inner()).unwrap();
+    compressor.into_inner().into_inner()
+}
+
+/// The same values in a plain file and in a compressed one.
+fn compare(format: u8, chunks: &[usize], records: &[u8]) {
+    let points = (records.len() / RECORDS[usize::from(format)]) as u64;
+    let found = read(&packed(format, chunks, records)).unwrap();
     let wanted = read(&[&head(format, "las", points)[..], records].concat()).unwrap();
     let bits = |scan: &Scan| scan.cloud.data().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
     assert_eq!((found.cloud.len() as u64, &found.fields), (points, &wanted.fields));
@@ -105,6 +111,90 @@ fn chunks_of_every_size_come_back() {
     }
     for format in [1, 7] {
         compare(format, &[50_000], &records(format, 0, 100_500, 0, &mut random));
+    }
+}
+
+/// Where each chunk of a file begins and the last one ends.
+fn borders(bytes: &[u8]) -> Vec<usize> {
+    let vlr = LazVlr::read_from(&bytes[packing(bytes)..]).unwrap();
+    let mut source = Cursor::new(bytes);
+    let start = u64::from(u32::from_le_bytes(bytes[96..100].try_into().unwrap()));
+    source.set_position(start);
+    let table = ChunkTable::read_from(source, &vlr).unwrap();
+    let mut borders = vec![start as usize + 8];
+    borders.extend(table.as_ref().iter().scan(start as usize + 8, |at, chunk| {
+        *at += chunk.byte_count as usize;
+        Some(*at)
+    }));
+    borders
+}
+
+/// What a salvage reads, as bits, and the warning.
+fn salvage(bytes: &[u8]) -> (Vec<u32>, Option<Warning>) {
+    let limits = Limits { max_decoded_bytes: Some(1 << 30), ..Limits::default() };
+    let options = ReadOptions { format: Some(Format::Las), limits, salvage: true, ..ReadOptions::default() };
+    let scan = read_from(bytes, "a.laz", &options).unwrap();
+    let warning = scan.warnings.iter().find(|warning| matches!(warning, Warning::Salvaged { .. })).cloned();
+    assert_eq!(scan.xyz_f64.is_none_or(|xyz| xyz.len() / 3 == scan.cloud.len()), true);
+    (scan.cloud.data().iter().map(|v| v.to_bits()).collect(), warning)
+}
+
+#[test]
+fn of_a_cut_file_the_whole_chunks_are_read() {
+    let mut random = Random::new(5);
+    for format in 0..=10 {
+        let size = RECORDS[usize::from(format)];
+        let equal = vec![0; 5000 * size];
+        for (chunks, records) in [
+            (&[100][..], &records(format, 0, 260, 0, &mut random)[..]),
+            (&[1], &records(format, 0, 3, 0, &mut random)),
+            (&[1, 2, 100, 1, 1, 7], &records(format, 0, 260, 0, &mut random)),
+            (&[1000], &equal),
+        ] {
+            if format < 6 && chunks.len() > 1 {
+                continue;
+            }
+            let bytes = packed(format, chunks, records);
+            let (borders, points) = (borders(&bytes), records.len() / size);
+            let (whole, none) = salvage(&bytes);
+            let columns = whole.len() / points;
+            assert!(none.is_none() && read(&bytes).is_ok(), "a file that is whole is the same");
+            let near = borders.iter().flat_map(|at| at.saturating_sub(2)..=at + 1).filter(|at| *at >= borders[0]);
+            for end in near.chain((borders[0]..bytes.len()).step_by(29)).filter(|end| *end < bytes.len()) {
+                let done = borders[1..].iter().filter(|border| **border <= end).count();
+                let count = chunks.iter().cycle().take(done).sum::<usize>().min(points);
+                let (found, warning) = salvage(&bytes[..end]);
+                assert!(found == whole[..count * columns], "format {format}, {chunks:?}: {end}");
+                let told = Warning::Salvaged { points: count as u64, declared: Some(points as u64) };
+                assert_eq!(warning, Some(told));
+                let refused = read(&bytes[..end]).unwrap_err().to_string();
+                let named = refused.ends_with("; --salvage reads the whole chunks");
+                assert_eq!(named, count > 0, "{refused}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_damaged_file_the_other_chunks_are_read() {
+    let mut random = Random::new(6);
+    for format in 0..=10 {
+        let size = RECORDS[usize::from(format)];
+        for records in [records(format, 0, 260, 0, &mut random), vec![0; 260 * size]] {
+            let mut bytes = packed(format, &[100], &records);
+            let at = borders(&bytes)[1] + size + if format < 6 { 0 } else { 4 };
+            let (whole, _) = salvage(&bytes);
+            let columns = whole.len() / 260;
+            bytes[at..at + 4].fill(0xff);
+            let refused = read(&bytes).unwrap_err().to_string();
+            assert!(
+                refused.contains("chunk 1") && refused.ends_with("; --salvage reads the whole chunks"),
+                "{refused}"
+            );
+            let (found, warning) = salvage(&bytes);
+            assert!(found == [&whole[..100 * columns], &whole[200 * columns..]].concat(), "format {format}");
+            assert_eq!(warning, Some(Warning::Salvaged { points: 160, declared: Some(260) }));
+        }
     }
 }
 

@@ -165,7 +165,7 @@ impl<'a> Job<'a> {
         let lanes = (0..args.lanes(sources.len())).map(|_| command.lane()).collect::<Result<_, _>>()?;
         let mut totals = C::Totals::default();
         let (mut times, mut cpu_times) = (Vec::new(), Vec::new());
-        let (mut threads, mut different) = (0, 0);
+        let (mut threads, mut different, mut salvaged) = (0, 0, 0);
         let one = |lane: &mut C::Lane, index: usize, source: &Source| {
             let frame = command.one(lane, index, source)?;
             if tracing::enabled!(tracing::Level::INFO) {
@@ -184,7 +184,8 @@ impl<'a> Job<'a> {
                 cpu_times.push(cpu.ms);
                 different += usize::from(cpu.equal == Some(false));
             }
-            frame.warnings.iter().for_each(|warning| say::warning(command.warning(&frame, warning)));
+            salvaged += usize::from(frame.notes.salvaged.is_some());
+            frame.notes.warnings.iter().for_each(|warning| say::warning(command.warning(&frame, warning)));
             if C::ON_DEVICE {
                 printer.record("frame", &frame)?;
             } else {
@@ -196,6 +197,7 @@ impl<'a> Job<'a> {
             Ok(command.so_far(&totals))
         })?;
         let Some((lanes, counts)) = ran else { return Ok(()) };
+        let counts = Counts { salvaged, ..counts };
         let equal = command.finish(&mut totals, lanes, counts)?;
         let ms = Times::of(&times);
         let cpu = Times::of(&cpu_times).zip(ms.as_ref());

@@ -4,7 +4,7 @@ pub use super::{Called, Cell, Command, Job, Ledger, Station, Trouble, not_conver
 pub use crate::failure::Failure;
 pub use crate::inputs::{Inputs, Source, is_one_file, is_stdin, rows, warnings, warnings_of_rows};
 pub use crate::interrupt::{self, undivided};
-pub use crate::json::{Counts, Frame, Summary, differences};
+pub use crate::json::{Counts, Frame, Notes, Summary, differences};
 pub use crate::outputs::{Outputs, plan_file};
 pub use crate::picture::{plan, require_one};
 pub use crate::printer::Printer;

@@ -23,7 +23,7 @@ pub struct ReadArgs {
     /// Read only the points with X0 <= x <= X1 and Y0 <= y <= Y1, in global coordinates. Of COPC only the nodes that meet this part are unpacked
     #[arg(long, value_name = "X0,Y0,X1,Y1", allow_hyphen_values = true, value_parser = parse_area)]
     pub bounds: Option<[f64; 4]>,
-    /// Read the whole points before the cut of inputs that were cut: raw rows, binary PLY and PCD, uncompressed LAS
+    /// Read what is whole of inputs that were cut or damaged: the points before the cut of raw rows, binary PLY and PCD, and LAS; the whole chunks of LAZ and MCAP
     #[arg(long)]
     pub salvage: bool,
     /// Scan of an E57 file, from 0 [default: all of them]

@@ -59,7 +59,7 @@ impl Onto {
         let read_ms = since(start);
         let inputs = sources + 1 + usize::from(args.guess.is_some());
         let (Some(scan), 0) = (scan, failed) else { return Err(Failure::Inputs { failed, inputs }) };
-        let warnings = warnings_of_rows(&scan);
+        let warnings = warnings_of_rows(&scan).warnings;
         warnings.iter().for_each(|warning| say::warning(format_args!("{target}: {warning}")));
         let mut onto = Self { scan, params, guess, prepared: Shared::default(), read_ms, ms: 0.0, warnings };
         match timed(|| onto.on(device)).map_err(|e| Trouble::blame("BadValue", e, &target)) {

@@ -150,10 +150,10 @@ impl Command for Run<'_> {
         };
         lane.poses.push(fix.map_from_sensor);
         lane.scans.push(&name, &scan.cloud, scan.intensity())?;
-        let mut warnings = warnings_of_rows(&scan);
-        warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
+        let mut notes = warnings_of_rows(&scan);
+        notes.warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
         let row = Row { format: source.format(&scan).into(), fix };
-        let frame = Frame::read(index, name, read_ms, warnings, row);
+        let frame = Frame::read(index, name, read_ms, notes, row);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
     }
 

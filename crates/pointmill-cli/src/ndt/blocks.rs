@@ -283,7 +283,7 @@ impl Command for Merge<'_> {
         let (report, ms) = timed(|| merge_block(&map, block, &self.args.memory.limits()))?;
         let NdtReport { points, cells, voxels, .. } = report;
         let of = MergeRow { points, cells, minus: false, voxels: Some(voxels), moments: None };
-        Ok(Frame { write_ms: Some(ms), ..Frame::read(index, source.name(), 0.0, vec![], of) })
+        Ok(Frame { write_ms: Some(ms), ..Frame::read(index, source.name(), 0.0, Notes::default(), of) })
     }
 
     fn add(&self, totals: &mut GridTotals, frame: &mut Frame<MergeRow>) -> Result<(), Failure> {

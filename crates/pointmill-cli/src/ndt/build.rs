@@ -90,7 +90,7 @@ impl Command for Build<'_> {
         let name = source.name();
         let moved = self.poses.as_ref().map(|poses| |scan: &Scan, stamp| poses.moved(index, &name, scan, stamp));
         let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, moved)?;
-        let warnings = warnings_of_rows(&scan);
+        let notes = warnings_of_rows(&scan);
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let make = |device: &Device| self.make(device);
         let called = station.call(&name, blame, make, |builder| {
@@ -107,7 +107,7 @@ impl Command for Build<'_> {
         let mut cpu = called.compare(compare).map_err(blame)?;
         let (points, element) = (scan.cloud.len() + zeros, if scan.xyz_f64.is_some() { "f64" } else { "f32" });
         let of = BuildRow { format: source.format(&scan), element, points, zeros, ..BuildRow::default() };
-        let mut frame = called.on(Frame::read(index, name.clone(), read_ms, warnings, of));
+        let mut frame = called.on(Frame::read(index, name.clone(), read_ms, notes, of));
         let grid = called.found;
         if let Some(grid) = &grid {
             warn_if_empty(&name, grid);

@@ -224,7 +224,8 @@ impl<'a> Asked<'a> {
             }
             _ => {
                 let (scan, ..) = self.inputs.read_for_map(source, self.args.drop_zeros)?;
-                warnings.extend(warnings_of_rows(&scan).into_iter().map(|warning| format!("{name}: {warning}")));
+                warnings
+                    .extend(warnings_of_rows(&scan).warnings.into_iter().map(|warning| format!("{name}: {warning}")));
                 let builder = match builder {
                     Some(builder) => builder,
                     None => builder.insert(start(RESOLUTION, self.inputs.origin())?),

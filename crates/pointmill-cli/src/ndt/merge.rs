@@ -74,7 +74,7 @@ impl Command for Merge<'_> {
         })?;
         let (points, cells, minus) = (moments.points(), moments.len(), index >= self.plus);
         let of = MergeRow { points, cells, minus, voxels: None, moments: Some(moments) };
-        Ok(Frame::read(index, source.name(), read_ms, vec![], of))
+        Ok(Frame::read(index, source.name(), read_ms, Notes::default(), of))
     }
 
     fn add(&self, totals: &mut GridTotals, frame: &mut Frame<MergeRow>) -> Result<(), Failure> {

@@ -107,7 +107,7 @@ impl Run<'_> {
     /// Reads a sweep and takes it. The times go with those of the sweeps before, or are left out with a warning.
     fn sweep(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
         let (scan, read_ms) = self.inputs.read(source)?;
-        let (cloud, format, mut warnings) = (&scan.cloud, source.format(&scan), warnings(&scan));
+        let (cloud, format, mut notes) = (&scan.cloud, source.format(&scan), warnings(&scan));
         let times = scan.times();
         interrupt::check()?;
         let name = source.name();
@@ -118,10 +118,10 @@ impl Run<'_> {
             return Err(Refused::new("MissingField", &name, NO_TIMES).into());
         }
         let times = match times {
-            Some(times) => lane.usable(&times).map_err(|odd| warnings.push(odd)).ok(),
+            Some(times) => lane.usable(&times).map_err(|odd| notes.warnings.push(odd)).ok(),
             None => {
                 if lane.times.is_some() && !cloud.is_empty() {
-                    warnings.push(format!("{NO_TIMES}; the sweep is taken as it is"));
+                    notes.warnings.push(format!("{NO_TIMES}; the sweep is taken as it is"));
                 }
                 None
             }
@@ -133,14 +133,16 @@ impl Run<'_> {
         let (seconds, moved) = lane.track.push(&step);
         lane.show(&name, cloud, scan.intensity())?;
         match step.status {
-            SweepStatus::TooFewPoints => warnings.push("too few points; the pose is the prediction".into()),
+            SweepStatus::TooFewPoints => notes.warnings.push("too few points; the pose is the prediction".into()),
             SweepStatus::Lost => {
-                warnings.push("lost: too few points have a neighbour in the map; the pose is the prediction".into());
+                notes
+                    .warnings
+                    .push("lost: too few points have a neighbour in the map; the pose is the prediction".into());
             }
             _ => {}
         }
         let of = Row::new(format.into(), &step, seconds, moved);
-        let frame = Frame::read(index, name, read_ms, warnings, of);
+        let frame = Frame::read(index, name, read_ms, notes, of);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
     }
 }

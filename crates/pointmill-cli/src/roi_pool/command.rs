@@ -95,7 +95,7 @@ impl Command for RoiPool<'_> {
         let (channels, element) = input.features_type();
         let arrays = to.map(|_| ArrayRecord::all(&answer));
         let of = Row { files: names.clone(), channels, element, report: answer.report(), arrays };
-        let frame = called.on(Frame::read(index, name.clone(), read_ms, input.warnings, of));
+        let frame = called.on(Frame::read(index, name.clone(), read_ms, input.notes, of));
         Ok(Frame { write_ms, out: to.map(|to| shown(to.path)), cpu, ..frame })
     }
 

@@ -2,7 +2,8 @@
 
 use super::args::RoiPoolArgs;
 use crate::failure::Failure;
-use crate::inputs::{Inputs, SYNTHETIC, Source, is_stdin, require_format};
+use crate::inputs::{Inputs, SYNTHETIC, Source, is_stdin, require_format, warnings};
+use crate::json::Notes;
 use crate::text::shown;
 use pointmill::roi_pool::Scene;
 use pointmill::{Error, PointCloud, Rows, f16};
@@ -39,7 +40,7 @@ pub(super) struct Loaded {
     /// `None` if nothing is pooled.
     pub(super) features: Option<Features>,
     /// What is unusual, each with the name of its file.
-    pub(super) warnings: Vec<String>,
+    pub(super) notes: Notes,
 }
 
 /// Features in the type that they have in their file.
@@ -102,18 +103,20 @@ impl Sources {
             Self::Street { features } => return Ok(street(*features)),
             Self::Files(files) => files,
         };
-        let (mut warnings, mut refused) = (Vec::new(), Vec::new());
+        let (mut notes, mut refused) = (Notes::default(), Vec::new());
         let options = inputs.options();
-        let boxes = read_boxes(&files[BOXES], &options.limits, inputs.shift(), &mut warnings);
+        let boxes = read_boxes(&files[BOXES], &options.limits, inputs.shift(), &mut notes.warnings);
         let boxes = boxes.map_err(|e| refused.push(e)).ok();
         let scan = inputs.read(&Source::named(&files[POINTS])).map_err(|e| refused.push(e)).ok().map(|(scan, _)| scan);
         let rows = scan.as_ref().map(|scan| scan.cloud.len());
-        let features = files.get(FEATURES).map(|path| read_features(path, &options.limits, rows, &mut warnings));
+        let features = files.get(FEATURES).map(|path| read_features(path, &options.limits, rows, &mut notes.warnings));
         let features = features.transpose().map_err(|e| refused.push(e)).ok();
         let (Some(boxes), Some(scan), Some(features)) = (boxes, scan, features) else { return Err(refused) };
         let points = files[POINTS].display();
-        warnings.extend(scan.warnings.iter().map(|warning| format!("{points}: {warning}")));
-        Ok(Loaded { boxes, points: scan.cloud, features, warnings })
+        let of_points = warnings(&scan);
+        notes.warnings.extend(of_points.warnings.iter().map(|warning| format!("{points}: {warning}")));
+        notes.salvaged = of_points.salvaged;
+        Ok(Loaded { boxes, points: scan.cloud, features, notes })
     }
 }
 
@@ -153,7 +156,7 @@ fn street(features: bool) -> Loaded {
     let scene = RoiScene::street(boxes, points, seed);
     let features = features.then(|| Features::F32(scene.features(channels), channels));
     let points = PointCloud::new(scene.points, 3).expect("the street has whole points");
-    Loaded { boxes: scene.boxes, points, features, warnings: vec![] }
+    Loaded { boxes: scene.boxes, points, features, notes: Notes::default() }
 }
 
 /// Boxes, from whose centres an origin is subtracted.

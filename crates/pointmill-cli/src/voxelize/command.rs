@@ -122,7 +122,7 @@ impl Command for Voxelize<'_> {
         let range = self.args.range.0.is_none().then_some(params.range);
         let of = Row { format: source.format(&scan), points, columns, range, in_range, voxels, report };
         let mut odd = warnings(&scan);
-        odd.extend(cloud.bounds().filter(|_| in_range == 0).map(|bounds| nothing_in_range(&params, &bounds)));
+        odd.warnings.extend(cloud.bounds().filter(|_| in_range == 0).map(|bounds| nothing_in_range(&params, &bounds)));
         let mut frame = called.on(Frame::read(index, name.clone(), read_ms, odd, of));
         let picture = self.picture.as_ref().filter(|picture| picture.wants_more());
         let start = Instant::now();

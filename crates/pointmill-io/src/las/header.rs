@@ -4,7 +4,7 @@
 //! before any of them is used to allocate or to loop.
 
 use super::layout::{least_record, newest_format};
-use crate::error::{IoError, excerpt};
+use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::window::Window;
 
 /// The first bytes of every LAS file.
@@ -17,6 +17,9 @@ const LEAST_1_4: usize = 375;
 /// Sizes in bytes of the head of a variable length record and of an extended one. The data of a record follow its head.
 pub(super) const VLR_HEAD: usize = 54;
 pub(super) const EVLR_HEAD: usize = 60;
+
+/// What a salvage reads if records before the points are wrong.
+pub(super) const POINTS_THERE: &str = "the points where the header says that they are";
 
 /// The values of a header.
 #[derive(Debug)]
@@ -44,11 +47,13 @@ pub(super) struct Header {
     pub(super) extended: Option<(u64, u64)>,
     /// Whether waveform data may follow the points.
     pub(super) waveforms: bool,
+    /// Whether records of a damaged file are left out, which only a salvage does.
+    pub(super) is_damaged: bool,
 }
 
 impl Header {
-    /// Reads the header. The window is then right after it. If `salvage`, the number of variable length records may be wrong, and the bytes
-    /// after the points may be missing.
+    /// Reads the header. The window is then right after it. If `salvage`, the number of variable length records may be wrong, and extended
+    /// records that are not in the file are left out.
     pub(super) fn read(window: &mut Window<'_, '_>, salvage: bool) -> Result<Self, IoError> {
         let length = window.left();
         let taken = window.bytes(LEAST)?;
@@ -81,13 +86,26 @@ impl Header {
             return Err(short(window, size, bytes.len()));
         }
         let mut header = Self::parse(window, &bytes, minor)?;
-        if salvage && !header.compressed {
-            header.extended = None;
-            let room = header.offset.saturating_sub(size as u64) / VLR_HEAD as u64;
-            header.vlrs = header.vlrs.min(room);
+        header.check(window, length, size as u64)?;
+        // An offset to the points is at least the size of the header.
+        let room = (header.offset - size as u64) / VLR_HEAD as u64;
+        if header.vlrs > room {
+            let (field, found) = ("number of variable length records", header.vlrs.to_string());
+            let detail = window.detail(field, format!("at most {room}, which fit before the points"), found);
+            header.leave_out(salvage, IoError::SizeMismatch(detail.salvageable(POINTS_THERE)))?;
+            header.vlrs = room;
         }
-        header.check(window, size as u64, length)?;
+        if let Err(e) = header.check_extended(window, length) {
+            header.leave_out(salvage, e)?;
+            header.extended = None;
+        }
         Ok(header)
+    }
+
+    /// Notes that something of the file is left out, if that is wanted; else returns the reason as an error.
+    pub(super) fn leave_out(&mut self, salvage: bool, reason: IoError) -> Result<(), IoError> {
+        self.is_damaged |= salvage;
+        if salvage { Ok(()) } else { Err(reason) }
     }
 
     fn parse(window: &Window<'_, '_>, bytes: &[u8], minor: u8) -> Result<Self, IoError> {
@@ -124,11 +142,12 @@ impl Header {
             max: [bounds[0], bounds[2], bounds[4]],
             extended: extended.filter(|&(_, count)| count > 0),
             waveforms: minor >= 3 && u64_at(bytes, 227) > 0,
+            is_damaged: false,
         })
     }
 
     /// Compares the numbers with each other, with the size of the header and, if it is known, with the length of the file.
-    fn check(&self, window: &Window<'_, '_>, size: u64, length: Option<u64>) -> Result<(), IoError> {
+    fn check(&self, window: &Window<'_, '_>, length: Option<u64>, size: u64) -> Result<(), IoError> {
         let bad =
             |field: &str, wanted: String, found: String| Err(IoError::BadHeader(window.detail(field, wanted, found)));
         let Some(least) = least_record(self.format) else {
@@ -152,14 +171,6 @@ impl Header {
             let wanted = format!("at most {length}, the file's length");
             return Err(IoError::Truncated(window.detail("offset to point data", wanted, self.offset.to_string())));
         }
-        // A 32-bit count times 54 does not overflow.
-        if self.vlrs * VLR_HEAD as u64 > self.offset - size {
-            let room = (self.offset - size) / VLR_HEAD as u64;
-            let wanted = format!("at most {room}, which fit before the points");
-            let field = "number of variable length records";
-            let detail = window.detail(field, wanted, self.vlrs.to_string());
-            return Err(IoError::SizeMismatch(if self.compressed { detail } else { detail.salvageable() }));
-        }
         for axis in 0..3 {
             let name = ["x", "y", "z"][axis];
             let (scale, shift) = (self.scale[axis], self.shift[axis]);
@@ -176,16 +187,23 @@ impl Header {
                 return bad(&format!("{name} scale factor"), wanted, format!("{scale:e}"));
             }
         }
+        Ok(())
+    }
+
+    /// Compares the place of the extended records with the offset to the points and, if it is known, with the length of the file.
+    fn check_extended(&self, window: &Window<'_, '_>, length: Option<u64>) -> Result<(), IoError> {
         let Some((start, count)) = self.extended else { return Ok(()) };
         if start < self.offset {
             let wanted = format!("at least {}, the offset to point data", self.offset);
-            return bad("start of extended records", wanted, start.to_string());
+            let detail = window.detail("start of extended records", wanted, start.to_string());
+            return Err(IoError::BadHeader(detail.salvageable(POINTS_THERE)));
         }
         let end = start.checked_add(count * EVLR_HEAD as u64);
         if let Some(length) = length.filter(|&length| end.is_none_or(|end| end > length)) {
             let wanted = format!("{count} from {start} on, {EVLR_HEAD} bytes or more each");
             let found = format!("{} bytes", length.saturating_sub(start));
-            return Err(IoError::Truncated(window.detail("extended variable length records", wanted, found)));
+            let detail = window.detail("extended variable length records", wanted, found);
+            return Err(IoError::Truncated(detail.salvageable(POINTS_BEFORE)));
         }
         Ok(())
     }
@@ -196,7 +214,7 @@ impl Header {
         let wanted = u128::from(*points) * *record as u128;
         let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
         let found = format!("{found} bytes ({} points)", found / *record as u64);
-        IoError::Truncated(window.detail("data", wanted, found).salvageable())
+        IoError::Truncated(window.detail("data", wanted, found).salvageable(POINTS_BEFORE))
     }
 }
 

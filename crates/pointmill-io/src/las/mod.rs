@@ -35,8 +35,9 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[header::MAGIC];
 /// Reads the points of a file.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut window = Window::new(source);
-    let header = Header::read(&mut window, bounds.salvage)?;
-    let records = vlr::read(&mut window, &header, bounds.salvage)?;
+    let mut header = Header::read(&mut window, bounds.salvage)?;
+    let records = vlr::read(&mut window, &mut header, bounds.salvage)?;
+    let mut is_damaged = header.is_damaged;
     let mut points = Points::new(window.source(), bounds, &header)?;
     if header.compressed {
         return compressed(&mut window, bounds, &header, records, points);
@@ -61,15 +62,23 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
             }
             let whole = taken.len() / header.record;
             points.push(window.source(), &window.at(&taken)[..whole * header.record])?;
-            return Ok(points.into_rows(0).salvaged(done + whole as u64, header.points));
+            return Ok(points.into_rows(0).salvaged(done + whole as u64, header.points, is_damaged));
         }
         points.push(window.source(), window.at(&taken))?;
         done += step;
     }
     // The bytes have been read, so the product does not overflow.
     let end = header.offset + size as u64;
-    let rest = vlr::read_extended(&mut window, &header, end)?;
-    Ok(points.into_rows(rest))
+    let rest = match vlr::read_extended(&mut window, &header, end) {
+        Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => {
+            is_damaged = true;
+            0
+        }
+        rest => rest?,
+    };
+    // What follows points whose records were left out is these records.
+    let rest = if is_damaged { 0 } else { rest };
+    Ok(points.into_rows(rest).salvaged(header.points, header.points, is_damaged))
 }
 
 #[cfg(feature = "laz")]

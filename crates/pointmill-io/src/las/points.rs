@@ -136,16 +136,15 @@ impl<'h> Points<'h> {
         Ok(())
     }
 
-    /// All rows at once, as parts of so many each that `work` fills, on any thread; the sum of what it returns for each is the number of
-    /// points outside the box.
+    /// All rows at once, as parts of so many each that `work` fills, on any thread. `work` returns the number of points outside the box, and
+    /// what is returned.
     #[cfg(feature = "laz")]
-    pub(super) fn in_parts<E>(
+    pub(super) fn in_parts<T>(
         &mut self,
         source: &Source<'_>,
         rows: &[u64],
-        work: impl FnOnce(Vec<Part<'_>>) -> Result<usize, E>,
-        told: impl FnOnce(E) -> IoError,
-    ) -> Result<(), IoError> {
+        work: impl FnOnce(Vec<Part<'_>>) -> (usize, T),
+    ) -> Result<T, IoError> {
         let total = rows.iter().sum::<u64>();
         self.reserve(source, total)?;
         // The memory is there. Asked for as zeros, it is cleared by whichever thread comes to it first.
@@ -165,9 +164,28 @@ impl<'h> Points<'h> {
                 outside: 0,
             }
         });
-        let parts = parts.collect();
-        self.outside = work(parts).map_err(told)?;
-        Ok(())
+        let (outside, returned) = work(parts.collect());
+        self.outside = outside;
+        Ok(returned)
+    }
+
+    /// Leaves out some parts of so many rows each; `wrong` has their places, in order.
+    #[cfg(feature = "laz")]
+    pub(super) fn leave_out(&mut self, rows: &[u64], wrong: &[usize]) {
+        let mut kept: Vec<bool> = vec![];
+        for (i, &rows) in rows.iter().enumerate() {
+            kept.resize(kept.len() + rows as usize, wrong.binary_search(&i).is_err());
+        }
+        fn retain<T>(values: &mut Vec<T>, kept: &[bool]) {
+            let each = values.len() / kept.len().max(1);
+            let mut kept = kept.iter().flat_map(|kept| std::iter::repeat_n(*kept, each));
+            values.retain(|_| kept.next().unwrap_or_default());
+        }
+        if !wrong.is_empty() {
+            retain(&mut self.data, &kept);
+            retain(&mut self.exact, &kept);
+            retain(&mut self.times, &kept);
+        }
     }
 
     /// Returns the rows, with a warning if bytes follow them.

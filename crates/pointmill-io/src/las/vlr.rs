@@ -1,8 +1,8 @@
 //! Variable length records before the points and extended records after them. A record is a head, which has the length of the data, and the
 //! data.
 
-use super::header::{EVLR_HEAD, Header, VLR_HEAD, u16_at, u64_at};
-use crate::error::IoError;
+use super::header::{EVLR_HEAD, Header, POINTS_THERE, VLR_HEAD, u16_at, u64_at};
+use crate::error::{IoError, POINTS_BEFORE};
 use crate::window::Window;
 
 /// User id and record id of the record that describes the compression of the points.
@@ -21,9 +21,8 @@ pub(super) struct Records {
 }
 
 /// Skips the records before the points. Returns the data of those about compression and the octree, if they exist and the points are compressed.
-/// If `salvage`, bytes that are no record before uncompressed points are skipped.
-pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) -> Result<Records, IoError> {
-    let salvage = salvage && !header.compressed;
+/// If `salvage`, bytes before the points that are no record are skipped.
+pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bool) -> Result<Records, IoError> {
     let mut records = Records::default();
     for i in 0..header.vlrs {
         let told = |field: &str| format!("variable length record {i}: {field}");
@@ -31,11 +30,10 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) 
         let room = header.offset.saturating_sub(window.position());
         let taken = window.peek(VLR_HEAD)?;
         if taken.len() < VLR_HEAD || room < VLR_HEAD as u64 {
-            if salvage {
-                break;
-            }
             let found = format!("{} bytes", room.min(taken.len() as u64));
-            return Err(IoError::Truncated(window.detail(&told("head"), format!("{VLR_HEAD} bytes"), found)));
+            let detail = window.detail(&told("head"), format!("{VLR_HEAD} bytes"), found);
+            header.leave_out(salvage, IoError::Truncated(detail.salvageable(POINTS_THERE)))?;
+            break;
         }
         let head = window.at(&taken);
         let user = head[2..18].split(|&b| b == 0).next().unwrap_or_default();
@@ -44,12 +42,10 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &Header, salvage: bool) 
         let length = u16_at(head, 20);
         let room = room - VLR_HEAD as u64;
         if u64::from(length) > room {
-            if salvage {
-                break;
-            }
             let wanted = format!("at most {room} bytes, which are left before the points");
             let detail = window.detail(&told("length"), wanted, format!("{length} bytes"));
-            return Err(IoError::SizeMismatch(if header.compressed { detail } else { detail.salvageable() }));
+            header.leave_out(salvage, IoError::SizeMismatch(detail.salvageable(POINTS_THERE)))?;
+            break;
         }
         window.bytes(VLR_HEAD)?;
         if about_packing && header.compressed {
@@ -87,7 +83,8 @@ pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u
             let taken = window.bytes(EVLR_HEAD)?;
             if taken.len() < EVLR_HEAD {
                 let found = format!("{} bytes", taken.len());
-                return Err(IoError::Truncated(window.detail(&told("head"), format!("{EVLR_HEAD} bytes"), found)));
+                let detail = window.detail(&told("head"), format!("{EVLR_HEAD} bytes"), found);
+                return Err(IoError::Truncated(detail.salvageable(POINTS_BEFORE)));
             }
             let length = u64_at(window.at(&taken), 20);
             skip(window, length, &told("data"))?;
@@ -99,12 +96,13 @@ pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u
 
 /// Skips bytes; it is an error if they do not exist.
 fn skip(window: &mut Window<'_, '_>, count: u64, field: &str) -> Result<(), IoError> {
-    if let Some(left) = window.left().filter(|&left| left < count) {
-        return Err(IoError::Truncated(window.detail(field, format!("{count} bytes"), format!("{left} bytes"))));
-    }
-    let found = window.skip(count)?;
+    let found = match window.left() {
+        Some(left) if left < count => left,
+        _ => window.skip(count)?,
+    };
     if found < count {
-        return Err(IoError::Truncated(window.detail(field, format!("{count} bytes"), format!("{found} bytes"))));
+        let detail = window.detail(field, format!("{count} bytes"), format!("{found} bytes"));
+        return Err(IoError::Truncated(detail.salvageable(POINTS_BEFORE)));
     }
     Ok(())
 }

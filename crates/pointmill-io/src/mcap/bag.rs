@@ -10,6 +10,7 @@ use crate::limits::{Bounds, Limits};
 use crate::scan::Scan;
 use crate::source::{ReadSeek, open};
 use crate::times::Times;
+use crate::warning::Warning;
 use std::fmt;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
@@ -125,17 +126,38 @@ impl Bag {
         Self::new(open(path)?.0, path, limits)
     }
 
+    /// Opens a file that may be damaged, and leaves out what is not whole: chunks that do not unpack, and all behind the last whole record.
+    ///
+    /// [`Bag::damage`] says what was left out first. The clouds of such a bag have a [`Warning::Salvaged`]. Each chunk is unpacked to find the whole
+    /// ones.
+    ///
+    /// # Errors
+    /// A file that does not begin as a bag does; [`Limits`].
+    pub fn salvage(path: impl AsRef<Path>, limits: &Limits) -> Result<Self, IoError> {
+        let path = path.as_ref();
+        Self::of(open(path)?.0, path, limits, true)
+    }
+
     /// Opens what is no file, such as bytes in memory; `name` stands for it in errors.
     ///
     /// # Errors
     /// As [`Bag::open`].
     pub fn new(
-        mut reader: impl Read + Seek + Send + 'static,
+        reader: impl Read + Seek + Send + 'static,
         name: impl AsRef<Path>,
         limits: &Limits,
     ) -> Result<Self, IoError> {
-        let path = name.as_ref().to_path_buf();
-        let index = Index::read(&path, &mut reader, limits)?;
+        Self::of(reader, name.as_ref(), limits, false)
+    }
+
+    fn of(
+        mut reader: impl Read + Seek + Send + 'static,
+        path: &Path,
+        limits: &Limits,
+        salvage: bool,
+    ) -> Result<Self, IoError> {
+        let path = path.to_path_buf();
+        let index = Index::read(&path, &mut reader, limits, salvage)?;
         let data = Mutex::new(Data { reader: Box::new(reader), kept: None });
         Ok(Self { path, index, limits: limits.clone(), data })
     }
@@ -153,6 +175,11 @@ impl Bag {
     /// What is missing of a file that was cut.
     pub fn cut(&self) -> Option<IoError> {
         self.index.cut.clone().map(IoError::Truncated)
+    }
+
+    /// What [`Bag::salvage`] left out first; `None` if the file is whole.
+    pub fn damage(&self) -> Option<&Detail> {
+        self.index.damage.as_deref()
     }
 
     /// The topic of clouds that has this name; without a name, the only one.
@@ -194,12 +221,11 @@ impl Bag {
         let name = self.cloud_name(number);
         let (bytes, encoding) = self.message(topic, number)?;
         let cloud = PointCloud2::read(&bytes, encoding, &name)?;
-        Ok(Cloud {
-            stamp_ns: cloud.stamp_ns,
-            recorded_ns: topic.places[number].time,
-            scan: cloud.scan(&name, &self.limits)?,
-            frame: cloud.frame,
-        })
+        let mut scan = cloud.scan(&name, &self.limits)?;
+        let points = scan.cloud.len() as u64;
+        scan.warnings.extend(self.damage().map(|_| Warning::Salvaged { points, declared: None }));
+        let (stamp_ns, recorded_ns) = (cloud.stamp_ns, topic.places[number].time);
+        Ok(Cloud { stamp_ns, recorded_ns, frame: cloud.frame, scan })
     }
 
     /// What errors call a cloud: the file, `#`, and the number with six digits or more.

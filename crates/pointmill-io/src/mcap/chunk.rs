@@ -1,7 +1,7 @@
 //! A chunk's content, unpacked and compared with its checksum.
 
 use super::record::{File, Head, Record, parse};
-use crate::error::{IoError, excerpt};
+use crate::error::{IoError, WHOLE_CHUNKS, excerpt};
 use crate::limits::Limits;
 use crate::source::Source;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
@@ -43,7 +43,10 @@ pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits) -> Resul
         let mut source = Source::part(file.path, &mut *reader, size, false, prefix.clone()).within(left);
         let bytes = source.values::<u8>(usize::try_from(size).unwrap_or(usize::MAX), false);
         // Fewer bytes than said are no cut: the chunk itself is whole.
-        let bytes = bytes.map_err(|e| if let IoError::Truncated(d) = e { IoError::Decompress(d) } else { e })?;
+        let bytes = bytes.map_err(|e| match e {
+            IoError::Truncated(d) | IoError::Decompress(d) => IoError::Decompress(d.salvageable(WHOLE_CHUNKS)),
+            e => e,
+        })?;
         if !source.drain()? {
             return Err(IoError::Decompress(source.detail("data", format!("{size} bytes"), "more")));
         }
@@ -54,7 +57,8 @@ pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits) -> Resul
     if wanted != 0 && wanted != sum {
         let wanted = format!("the checksum {wanted:08x}");
         let found = format!("{sum:08x}");
-        return Err(IoError::Decompress(file.detail(head.at, &format!("{prefix}data"), wanted, found)));
+        let detail = file.detail(head.at, &format!("{prefix}data"), wanted, found);
+        return Err(IoError::Decompress(detail.salvageable(WHOLE_CHUNKS)));
     }
     Ok(bytes)
 }

@@ -3,7 +3,7 @@
 use super::chunk::unpack;
 use super::record::{File, Head, Record, inner, op, parse};
 use super::wire::Encoding;
-use crate::error::{Detail, IoError};
+use crate::error::{Detail, IoError, WHOLE_CHUNKS};
 use crate::limits::Limits;
 use crate::source::ReadSeek;
 use std::collections::BTreeMap;
@@ -69,11 +69,19 @@ pub(super) struct Index {
     pub(super) topics: Vec<Topic>,
     /// What is missing of a file that was cut.
     pub(super) cut: Option<Box<Detail>>,
+    /// What a salvage found first that is not as it should be.
+    pub(super) damage: Option<Box<Detail>>,
 }
 
 impl Index {
-    /// Walks over the file. Chunks are passed over where an index of their messages follows them.
-    pub(super) fn read(path: &Path, reader: &mut dyn ReadSeek, limits: &Limits) -> Result<Self, IoError> {
+    /// Walks over the file. Chunks are passed over where an index of their messages follows them. If `salvage`, each chunk is unpacked instead,
+    /// those that are not whole are left out, and the walk ends where no record is.
+    pub(super) fn read(
+        path: &Path,
+        reader: &mut dyn ReadSeek,
+        limits: &Limits,
+        salvage: bool,
+    ) -> Result<Self, IoError> {
         let mut walk = Walk {
             file: File::new(path, reader, limits.max_memory)?,
             limits,
@@ -83,12 +91,20 @@ impl Index {
             topics: vec![],
             names: BTreeMap::new(),
             places: 0,
+            salvage,
+            damage: None,
         };
+        if salvage {
+            walk.file.start()?;
+        }
         let cut = match walk.all() {
             Ok(()) => None,
-            Err(IoError::Truncated(detail)) => Some(detail),
-            Err(e) => return Err(e),
+            Err(IoError::Truncated(detail)) if !salvage => {
+                Some(if walk.places > 0 { detail.salvageable(WHOLE_CHUNKS) } else { detail })
+            }
+            Err(e) => walk.forgive(e).map(|()| None)?,
         };
+        let damage = walk.damage;
         let mut topics = walk.topics;
         for topic in &mut topics {
             topic.places.sort_unstable();
@@ -99,7 +115,7 @@ impl Index {
             }
         }
         topics.sort_by(|a, b| (&a.name, &a.kind).cmp(&(&b.name, &b.kind)));
-        Ok(Self { topics, cut })
+        Ok(Self { topics, cut, damage })
     }
 }
 
@@ -118,6 +134,10 @@ struct Walk<'a> {
     names: BTreeMap<[String; 3], usize>,
     /// Messages whose places are held.
     places: u64,
+    /// Whether what is not whole is left out.
+    salvage: bool,
+    /// The first that was left out.
+    damage: Option<Box<Detail>>,
 }
 
 /// A chunk and the index that follows it.
@@ -142,6 +162,9 @@ impl Walk<'_> {
             };
             at = head.end();
             if head.op == op::MESSAGE_INDEX {
+                if self.salvage {
+                    continue;
+                }
                 let content = self.file.small(&head)?;
                 if let (Some(chunk), Record::MessageIndex { channel, entries }) =
                     (&mut chunk, self.parse(&head, &content)?)
@@ -182,7 +205,7 @@ impl Walk<'_> {
     /// Takes the messages of a chunk from its index, if that tells all; else from its content.
     fn finish(&mut self, chunk: Chunk) -> Result<(), IoError> {
         let known = |(channel, _): &(u16, Vec<_>)| self.channels.contains_key(channel);
-        if chunk.index.is_empty() || !chunk.index.iter().all(known) {
+        if self.salvage || chunk.index.is_empty() || !chunk.index.iter().all(known) {
             return self.scan(&chunk.head);
         }
         for (channel, entries) in chunk.index {
@@ -193,8 +216,24 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Notes what is damaged, if it is to be left out; else, and for what is no damage, returns the error.
+    fn forgive(&mut self, e: IoError) -> Result<(), IoError> {
+        match (&e, e.detail()) {
+            (IoError::LimitExceeded(_) | IoError::OutOfMemory(_), _) => Err(e),
+            (_, Some(detail)) if self.salvage => {
+                self.damage.get_or_insert_with(|| detail.clone().into());
+                Ok(())
+            }
+            _ => Err(e),
+        }
+    }
+
     /// Takes all from the content of a chunk.
     fn scan(&mut self, head: &Head) -> Result<(), IoError> {
+        self.scan_whole(head).or_else(|e| self.forgive(e))
+    }
+
+    fn scan_whole(&mut self, head: &Head) -> Result<(), IoError> {
         let bytes = unpack(&mut self.file, head, self.limits)?;
         let mut at = 0;
         while let Some(record) = inner(self.file.path, head.at, &bytes, at)? {

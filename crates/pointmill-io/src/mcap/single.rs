@@ -8,6 +8,7 @@ use crate::error::{Detail, IoError};
 use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::ReadSeek;
+use crate::warning::Warning;
 use std::path::Path;
 
 /// How every bag starts.
@@ -15,7 +16,7 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
 
 /// Reads the only cloud of a bag.
 pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
-    let Index { topics, cut } = Index::read(path, reader, &bounds.limits)?;
+    let Index { topics, cut, damage } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
     if let Some(detail) = cut {
         return Err(IoError::Truncated(detail));
     }
@@ -28,7 +29,10 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     if let Some(&(topic, encoding)) = clouds.iter().find(|(topic, _)| topic.count == 1 && count == 1) {
         let mut chunk = None;
         let bytes = message(path, reader, &topic.places[0], &bounds.limits, &mut chunk)?;
-        return PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds);
+        let mut rows = PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds)?;
+        let points = (rows.data.len() / rows.columns) as u64;
+        rows.warnings.extend(damage.map(|_| Warning::Salvaged { points, declared: None }));
+        return Ok(rows);
     }
     let wanted = "one message of type sensor_msgs/PointCloud2; `pointmill convert` makes a file of each cloud, `mcap::Bag` reads bags of several";
     let found = format!("{count} in {} topics", clouds.len());

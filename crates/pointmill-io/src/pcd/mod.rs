@@ -9,7 +9,7 @@ mod write;
 
 pub use write::write_pcd;
 
-use crate::error::IoError;
+use crate::error::{IoError, POINTS_BEFORE};
 use crate::limits::Bounds;
 use crate::records::{Columns, Entry, Order, Table, records, split};
 use crate::rows::Rows;
@@ -49,7 +49,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         Encoding::Ascii => window.rest_of_text()?,
         _ => window.rest()?,
     };
-    Ok(table.into_rows(rest).salvaged(done, header.points))
+    Ok(table.into_rows(rest).salvaged(done, header.points, false))
 }
 
 /// Number of values in a line of text.
@@ -80,7 +80,7 @@ fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
     let wanted = u128::from(*points) * *record as u128;
     let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
     let found = format!("{found} bytes ({} points)", found / *record as u64);
-    IoError::Truncated(window.detail("data", wanted, found).salvageable())
+    IoError::Truncated(window.detail("data", wanted, found).salvageable(POINTS_BEFORE))
 }
 
 /// Reads points written as text, one per line.

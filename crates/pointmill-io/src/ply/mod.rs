@@ -7,7 +7,7 @@ mod write;
 
 pub use write::write_ply;
 
-use crate::error::{IoError, excerpt};
+use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::limits::Bounds;
 use crate::records::{Columns, Entry, Order, Table, records, split};
 use crate::rows::Rows;
@@ -33,34 +33,36 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         return Err(IoError::MissingField(window.detail("element", format!("`{VERTEX}`"), found)));
     };
     let mut table = Table::new(columns(&window, bounds, vertex)?);
+    let mut is_cut = false;
     for element in &header.elements {
         // Check the limits before memory is allocated or a loop runs for the declared rows. For text, memory is allocated while lines are
         // read, until the lines end.
         let each = element.least_bytes();
         let is_vertex = element.name == VERTEX;
         // What comes before the points must be whole; what comes behind them need not be there.
-        let binary_data = header.encoding != Encoding::Ascii;
-        let salvage = bounds.salvage && binary_data && (is_vertex || table.len() as u64 == vertex.count);
-        if let (Encoding::Binary { .. }, Some(left)) = (header.encoding, window.left())
-            && u128::from(element.count) * u128::from(each) > u128::from(left)
-            && !salvage
-        {
-            return Err(short(&window, element, each, left));
-        }
-        if is_vertex {
+        let is_binary = header.encoding != Encoding::Ascii;
+        let salvageable = is_binary && (is_vertex || table.len() as u64 == vertex.count);
+        let salvage = bounds.salvage && salvageable;
+        let missing = |left: &u64| u128::from(element.count) * u128::from(each) > u128::from(*left);
+        let short = window.left().filter(|left| is_binary && !salvage && missing(left));
+        if is_vertex && short.is_none() {
             bounds.check_points(window.source(), element.count)?;
         }
         let rows = is_vertex.then_some(&mut table);
-        let done = match header.encoding {
-            Encoding::Ascii => text(&mut window, element, rows),
-            Encoding::Binary { big_endian } => binary(&mut window, element, rows, big_endian, salvage),
+        let done = match (short, header.encoding) {
+            (Some(left), _) => Err(too_short(&window, element, each, left)),
+            (None, Encoding::Ascii) => text(&mut window, element, rows),
+            (None, Encoding::Binary { big_endian }) => binary(&mut window, element, rows, big_endian, salvage),
         };
-        let cut = is_vertex && (table.len() as u64) < element.count;
         match done {
-            Err(IoError::Truncated(_)) if salvage => break,
+            Err(IoError::Truncated(_)) if salvage => is_cut = true,
+            Err(IoError::Truncated(detail)) if salvageable => {
+                return Err(IoError::Truncated(detail.salvageable(POINTS_BEFORE)));
+            }
             done => done?,
         }
-        if cut {
+        is_cut |= is_vertex && (table.len() as u64) < element.count;
+        if is_cut {
             break;
         }
     }
@@ -69,7 +71,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         Encoding::Binary { .. } => window.rest()?,
     };
     let points = table.len() as u64;
-    Ok(table.into_rows(rest).salvaged(points, vertex.count))
+    Ok(table.into_rows(rest).salvaged(points, vertex.count, is_cut))
 }
 
 /// Returns the scalar properties as columns. Their record is the row without its lists.
@@ -86,14 +88,14 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, vertex: &Element) -> Result
 }
 
 /// The error for a file with fewer bytes than its rows need.
-fn short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) -> IoError {
+fn too_short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) -> IoError {
     let Element { name, count, .. } = element;
     let more = if element.has_lists() { " or more" } else { "" };
     let wanted = u128::from(*count) * u128::from(each);
     let wanted = format!("{wanted} bytes (the header declares {count} rows of {each} bytes{more})");
     let found = format!("{found} bytes ({} rows)", found / each.max(1));
     let detail = window.detail(&format!("element `{name}`"), wanted, found);
-    IoError::Truncated(if *name == VERTEX { detail.salvageable() } else { detail })
+    IoError::Truncated(detail)
 }
 
 /// Reads or skips the rows of an element written as text, one per line.
@@ -176,14 +178,14 @@ fn binary(
     }
     match rows {
         Some(table) => records(window, table, element.count, each as usize, big_endian, salvage, |window, found| {
-            short(window, element, each, found)
+            too_short(window, element, each, found)
         })
         .map(drop),
         None => {
             // If the length of the source is unknown, the product may overflow; then it is larger than any source.
             let bytes = element.count.saturating_mul(each);
             let found = window.skip(bytes)?;
-            if found < bytes { Err(short(window, element, each, found)) } else { Ok(()) }
+            if found < bytes { Err(too_short(window, element, each, found)) } else { Ok(()) }
         }
     }
 }

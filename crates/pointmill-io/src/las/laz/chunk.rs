@@ -4,44 +4,30 @@ use super::fields::decoder;
 use super::guard::guarded;
 use super::packing::{Layout, NO_CODE, Packing};
 use super::table::Chunk;
-use crate::error::{Detail, IoError};
+use super::wrong::Wrong;
+use crate::error::IoError;
 use crate::las::header::u32_at;
-use crate::window::{WINDOW, Window};
+use crate::window::WINDOW;
 
-/// What is wrong with a chunk, without the file's name, as threads return it.
-#[derive(Debug)]
-pub(super) struct Wrong {
-    class: fn(Box<Detail>) -> IoError,
-    field: String,
-    wanted: String,
-    found: String,
-}
-
-impl Wrong {
-    pub(super) fn error(self, window: &Window<'_, '_>) -> IoError {
-        (self.class)(window.detail(&self.field, self.wanted, self.found))
-    }
-}
-
-/// Unpacks the points of chunk `i` and gives them to `push`, block after block.
+/// Unpacks the points of chunk `i` and gives them to `push`, block after block. Returns how many of the bytes the chunk has.
 pub(super) fn read<E: From<Wrong>>(
     packing: &Packing,
     i: usize,
     chunk: &Chunk,
     bytes: &[u8],
     mut push: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), E> {
+) -> Result<usize, E> {
     let record = packing.record;
     // Nothing is compressed. Octrees have many such chunks.
     if chunk.points == 1 && bytes.len() >= record {
-        return push(&bytes[..record]);
+        return push(&bytes[..record]).map(|()| bytes.len());
     }
     if packing.layout == Layout::Layers {
         check_layers(packing, i, chunk, bytes)?;
     }
     let broken = |found: String| {
         let wanted = format!("{} points of {record} bytes in {} bytes", chunk.points, bytes.len());
-        Wrong { class: IoError::Decompress, field: format!("chunk {i}"), wanted, found }
+        Wrong::new(IoError::Decompress, format!("chunk {i}"), wanted, found)
     };
     if packing.layout != Layout::Layers && bytes[record.min(bytes.len())..].starts_with(&NO_CODE) {
         return Err(broken(format!("codes that start with {NO_CODE:02x?}")).into());
@@ -57,31 +43,47 @@ pub(super) fn read<E: From<Wrong>>(
         push(out)?;
         left -= step;
     }
-    Ok(())
+    Ok(decoder.get().position() as usize)
+}
+
+/// Size in bytes of what a chunk of layers begins with: the first point, the number of points, and the length of each layer.
+fn head(packing: &Packing) -> usize {
+    packing.record + 4 + 4 * packing.layers
+}
+
+/// The number of points of a chunk of layers, and the length of each layer; `None` if the bytes end before.
+fn layers<'b>(packing: &Packing, bytes: &'b [u8]) -> Option<(u64, impl Iterator<Item = u32> + Clone + use<'b>)> {
+    let numbers = bytes.get(packing.record..head(packing))?.chunks_exact(4).map(|number| u32_at(number, 0));
+    Some((u64::from(u32_at(bytes, packing.record)), numbers.skip(1)))
+}
+
+/// The number of points and of bytes of the chunk of layers that begins here; `None` if the bytes end before it does.
+pub(super) fn measure(packing: &Packing, bytes: &[u8]) -> Option<(u64, usize)> {
+    let (points, lengths) = layers(packing, bytes)?;
+    let length = head(packing) as u64 + lengths.map(u64::from).sum::<u64>();
+    Some((points, usize::try_from(length).ok().filter(|&length| length <= bytes.len())?))
 }
 
 /// Checks the lengths of the layers, because the decoder allocates memory by some of them, and the first bytes of the layers.
 fn check_layers(packing: &Packing, i: usize, chunk: &Chunk, bytes: &[u8]) -> Result<(), Wrong> {
-    let wrong = |class: fn(Box<Detail>) -> IoError, field: &str, wanted: String, found: String| {
-        Err(Wrong { class, field: format!("chunk {i}: {field}"), wanted, found })
+    let wrong = |class, field: &str, wanted: String, found: String| {
+        Err(Wrong::new(class, format!("chunk {i}: {field}"), wanted, found))
     };
-    let head = packing.record + 4 + 4 * packing.layers;
-    if bytes.len() < head {
+    let head = head(packing);
+    let Some((count, lengths)) = layers(packing, bytes) else {
         let found = format!("{} bytes", bytes.len());
         return wrong(IoError::Truncated, "head", format!("{head} bytes"), found);
-    }
-    let count = u64::from(u32_at(bytes, packing.record));
+    };
     if count != chunk.points {
         let wanted = format!("{}, as the table of chunks says", chunk.points);
         return wrong(IoError::SizeMismatch, "number of points", wanted, count.to_string());
     }
-    let lengths = || (0..packing.layers).map(|layer| u32_at(bytes, packing.record + 4 + 4 * layer));
-    let (sum, room) = (lengths().map(u64::from).sum::<u64>(), (bytes.len() - head) as u64);
+    let (sum, room) = (lengths.clone().map(u64::from).sum::<u64>(), (bytes.len() - head) as u64);
     if sum > room {
         return wrong(IoError::Truncated, "layers", format!("{sum} bytes"), format!("{room} bytes"));
     }
     let mut at = head;
-    for (layer, length) in lengths().enumerate() {
+    for (layer, length) in lengths.enumerate() {
         let end = at + length as usize;
         if bytes[at..end].starts_with(&NO_CODE) {
             let (field, found) = (format!("layer {layer}"), format!("{NO_CODE:02x?} at its start"));

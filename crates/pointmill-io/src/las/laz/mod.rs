@@ -13,11 +13,13 @@ mod guard;
 mod octree;
 mod packing;
 mod point14;
+mod salvage;
 mod table;
 #[cfg(test)]
 mod tests;
 mod threads;
 mod version1;
+mod wrong;
 
 pub use guard::hush_decoder_panics;
 
@@ -29,8 +31,9 @@ use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
-use chunk::Wrong;
 use packing::Packing;
+use table::{Chunk, Chunks};
+use wrong::{Failed, Wrong};
 
 /// A file may unpack to the first number of bytes, or to its own size times the second number. Compression shrinks sweeps and tiles to a
 /// quarter or a tenth. It shrinks equal points to almost nothing, so without a limit a small file could declare any number of them.
@@ -55,52 +58,68 @@ pub(super) fn read_rows(
     bounds.check_points(window.source(), header.points)?;
     // The table of chunks is after the chunks, so all bytes are held in memory. They are fewer than the unpacked bytes.
     let bytes = window.remainder()?;
-    let unpacked = header.points.saturating_mul(header.record as u64);
-    let growth = FREE_UNPACKED.max((header.offset + bytes.len() as u64).saturating_mul(MAX_GROWTH));
-    let detail = |wanted, found| window.detail("data unpacked", wanted, found);
-    bounds.limits.check_decoded(detail, unpacked, growth, "16 MiB or 64 times the file")?;
-    let mut chunks = table::read(window, header, &packing, &bytes)?;
+    let most = FREE_UNPACKED.max((header.offset + bytes.len() as u64).saturating_mul(MAX_GROWTH));
+    let check = |points: u64| {
+        let detail = |wanted, found| window.detail("data unpacked", wanted, found);
+        let unpacked = points.saturating_mul(header.record as u64);
+        bounds.limits.check_decoded(detail, unpacked, most, "16 MiB or 64 times the file")
+    };
+    let walk = || salvage::walk(&packing, header.points, &bytes, check);
+    let mut is_damaged = header.is_damaged;
+    let mut chunks = match table::read(window, header, &packing, &bytes) {
+        Ok(chunks) => check(header.points).map(|()| chunks)?,
+        Err(Failed::Damaged(_)) if bounds.salvage && packing.is_walkable() => {
+            let entries = walk().take(table::most_chunks(bytes.len() as u64) as usize).collect::<Result<_, _>>()?;
+            is_damaged = true;
+            Chunks { entries, end: bytes.len(), rest: 0 }
+        }
+        Err(failed) => return Err(failed.error(window, walk().next().is_some_and(|first| first.is_ok()))),
+    };
+    let found: u64 = chunks.entries.iter().map(|chunk| chunk.points).sum();
     if let (Some(area), Some(octree)) = (bounds.area, &records.octree) {
         octree::retain(octree, header.offset, &bytes, area, &mut chunks.entries);
     }
-    // Otherwise memory is allocated while points are decoded.
+    let several = chunks.entries.len() > 1;
+    let lost = decode(window, bounds, &packing, &chunks.entries, &bytes, &mut points)
+        .map_err(|failed| failed.error(window, several))?;
+    match extended(window, header, &bytes, chunks.end) {
+        Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => is_damaged = true,
+        done => done?,
+    }
+    Ok(points.into_rows(chunks.rest).salvaged(found - lost, header.points, is_damaged))
+}
+
+/// Decodes the chunks into the rows. Returns the number of points of wrong chunks, which a salvage leaves out.
+fn decode(
+    window: &Window<'_, '_>,
+    bounds: &Bounds,
+    packing: &Packing,
+    chunks: &[Chunk],
+    bytes: &[u8],
+    points: &mut Points<'_>,
+) -> Result<u64, Failed> {
+    let unpacked = chunks.iter().map(|chunk| chunk.points).sum::<u64>().saturating_mul(packing.record as u64);
     if unpacked / LIKELY_GROWTH <= bytes.len() as u64 {
-        threads::read(window, &packing, &chunks.entries, &bytes, &mut points)?;
-    } else {
-        for (i, chunk) in chunks.entries.iter().enumerate() {
-            let push = |records: &[u8]| points.push(window.source(), records).map_err(Failed::Rows);
-            chunk::read(&packing, i, chunk, &bytes[chunk.bytes.clone()], push).map_err(|e| e.error(window))?;
+        return threads::read(window, packing, chunks, bytes, points, bounds.salvage);
+    }
+    // Memory is allocated while points are decoded.
+    let mut lost = 0;
+    for (i, chunk) in chunks.iter().enumerate() {
+        let packed = &bytes[chunk.bytes.clone()];
+        if bounds.salvage && chunk::read::<Wrong>(packing, i, chunk, packed, |_| Ok(())).is_err() {
+            lost += chunk.points;
+            continue;
         }
+        chunk::read::<Failed>(packing, i, chunk, packed, |records| Ok(points.push(window.source(), records)?))?;
     }
-    if header.extended.is_some() {
-        extended(window, header, &bytes, chunks.end)?;
-    }
-    Ok(points.into_rows(chunks.rest))
+    Ok(lost)
 }
 
-/// Why the points of a chunk could not be taken.
-enum Failed {
-    Chunk(Wrong),
-    Rows(IoError),
-}
-
-impl From<Wrong> for Failed {
-    fn from(wrong: Wrong) -> Self {
-        Self::Chunk(wrong)
-    }
-}
-
-impl Failed {
-    fn error(self, window: &Window<'_, '_>) -> IoError {
-        match self {
-            Self::Chunk(wrong) => wrong.error(window),
-            Self::Rows(e) => e,
-        }
-    }
-}
-
-/// Checks the extended records. They start after the chunks, in bytes that the window has already returned.
+/// Checks the extended records, if there are any. They start after the chunks, in bytes that the window has already returned.
 fn extended(window: &Window<'_, '_>, header: &Header, bytes: &[u8], end: usize) -> Result<(), IoError> {
+    if header.extended.is_none() {
+        return Ok(());
+    }
     let mut behind = &bytes[end..];
     let (start, left) = (header.offset + end as u64, behind.len() as u64);
     let mut source = Source::new(window.source().path, &mut behind, Some(left)).starting(start);

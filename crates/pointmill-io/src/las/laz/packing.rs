@@ -81,6 +81,15 @@ pub(super) fn items(format: u8, record: usize) -> Option<Vec<(u16, usize)>> {
 }
 
 impl Packing {
+    /// Whether chunks tell where they end, so that they can be found without their table.
+    pub(super) fn is_walkable(&self) -> bool {
+        match self.layout {
+            Layout::Whole => false,
+            Layout::Points => self.chunk.is_some(),
+            Layout::Layers => true,
+        }
+    }
+
     /// Parses the record and checks that it describes the points of the header.
     pub(super) fn parse(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<Self, IoError> {
         let detail = |field: &str, wanted: String, found: String| {

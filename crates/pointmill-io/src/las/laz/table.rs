@@ -1,6 +1,7 @@
 //! The table of chunks: the number of bytes of each chunk and, if chunks differ in length, the number of points.
 
 use super::packing::{Layout, NO_CODE, Packing};
+use super::wrong::{Failed, Wrong};
 use crate::error::IoError;
 use crate::las::header::{Header, u32_at, u64_at};
 use crate::window::Window;
@@ -10,7 +11,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 
 /// Sizes in bytes: of the offset of the table, which is at the start of the compressed points, and of the head of the table.
-const OFFSET: usize = 8;
+pub(super) const OFFSET: usize = 8;
 const HEAD: usize = 8;
 
 /// Number of chunks that a file may always have, and average number of bytes that further chunks must have. A decoder needs 0.5 ms to start
@@ -42,7 +43,7 @@ pub(super) fn read(
     header: &Header,
     packing: &Packing,
     bytes: &[u8],
-) -> Result<Chunks, IoError> {
+) -> Result<Chunks, Failed> {
     if header.points == 0 {
         return Ok(Chunks { entries: vec![], end: 0, rest: 0 });
     }
@@ -51,7 +52,7 @@ pub(super) fn read(
         let end = usize::try_from(end).unwrap_or(usize::MAX).min(bytes.len());
         return Ok(Chunks { entries: vec![Chunk { points: header.points, bytes: 0..end }], end, rest: 0 });
     }
-    let at = start(window, header, bytes)?;
+    let at = start(header, bytes)?;
     let count = u64::from(u32_at(bytes, at + 4));
     check_count(window, header, packing, count, (at - OFFSET) as u64)?;
     let entries = entries(window, header, packing, count as usize, &bytes[at + HEAD..], at)?;
@@ -60,14 +61,14 @@ pub(super) fn read(
 }
 
 /// Position of the table in `bytes`. The first number in `bytes` has it, or the last number if the writer could not seek back.
-fn start(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<usize, IoError> {
-    let detail = |found: String| {
+fn start(header: &Header, bytes: &[u8]) -> Result<usize, Wrong> {
+    let wrong = |class, found: String| {
         let (first, last) = (OFFSET, bytes.len().saturating_sub(HEAD));
         let [first, last] = [first, last].map(|n| header.offset + n as u64);
-        window.detail("offset to the table of chunks", format!("{first} to {last}"), found)
+        Err(Wrong::new(class, "offset to the table of chunks", format!("{first} to {last}"), found))
     };
     if bytes.len() < OFFSET + HEAD {
-        return Err(IoError::Truncated(detail(format!("{} bytes of data", bytes.len()))));
+        return wrong(IoError::Truncated, format!("{} bytes of data", bytes.len()));
     }
     let number = |at: usize| u64_at(bytes, at) as i64;
     let first = number(0);
@@ -77,8 +78,8 @@ fn start(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<usize
         u64::try_from(told).ok().and_then(|at| at.checked_sub(header.offset)).and_then(|at| usize::try_from(at).ok());
     match at {
         Some(at) if at >= OFFSET && at <= bytes.len() - HEAD => Ok(at),
-        Some(at) if at >= OFFSET => Err(IoError::Truncated(detail(told.to_string()))),
-        _ => Err(IoError::BadHeader(detail(told.to_string()))),
+        Some(at) if at >= OFFSET => wrong(IoError::Truncated, told.to_string()),
+        _ => wrong(IoError::BadHeader, told.to_string()),
     }
 }
 
@@ -89,27 +90,33 @@ fn check_count(
     packing: &Packing,
     count: u64,
     room: u64,
-) -> Result<(), IoError> {
-    let detail = |wanted: String| window.detail("number of chunks", wanted, count.to_string());
+) -> Result<(), Failed> {
+    let mismatch =
+        |wanted: String| Err(Wrong::new(IoError::SizeMismatch, "number of chunks", wanted, count.to_string()).into());
     if let Some(each) = packing.chunk {
         let wanted = header.points.div_ceil(each);
         if count != wanted {
             let wanted = format!("{wanted} for {} points in chunks of {each}", header.points);
-            return Err(IoError::SizeMismatch(detail(wanted)));
+            return mismatch(wanted);
         }
     }
     // A chunk has at least one point and starts with its uncompressed record.
     let most = header.points.min(room / packing.record as u64);
     if count == 0 || count > most {
         let wanted = format!("1 to {most}, of at least {} bytes each in {room} bytes", packing.record);
-        return Err(IoError::SizeMismatch(detail(wanted)));
+        return mismatch(wanted);
     }
-    let most = FREE_CHUNKS + room / LEAST_CHUNK;
+    let most = most_chunks(room);
     if count > most {
         let wanted = format!("at most {most}, which is {FREE_CHUNKS} and one for each {LEAST_CHUNK} bytes");
-        return Err(IoError::LimitExceeded(detail(wanted)));
+        return Err(IoError::LimitExceeded(window.detail("number of chunks", wanted, count.to_string())).into());
     }
     Ok(())
+}
+
+/// The most chunks that so many bytes may have.
+pub(super) const fn most_chunks(bytes: u64) -> u64 {
+    FREE_CHUNKS + bytes / LEAST_CHUNK
 }
 
 /// Decodes the table. The chunks follow each other from the offset to `end`.
@@ -120,16 +127,19 @@ fn entries(
     count: usize,
     packed: &[u8],
     end: usize,
-) -> Result<Vec<Chunk>, IoError> {
+) -> Result<Vec<Chunk>, Failed> {
+    let mismatch = |field: String, wanted: String, found: String| {
+        Err(Wrong::new(IoError::SizeMismatch, field, wanted, found).into())
+    };
     // All numbers of the table are 32-bit numbers, coded by their difference from the previous number.
     let mut numbers = IntegerDecompressorBuilder::new().bits(32).contexts(2).build_initialized();
     let mut decoder = ArithmeticDecoder::new(packed);
     let broken = |e: std::io::Error| {
-        IoError::Decompress(window.detail("table of chunks", "a valid compressed table", e.to_string()))
+        Wrong::new(IoError::Decompress, "table of chunks", "a valid compressed table".into(), e.to_string())
     };
     decoder.read_init_bytes().map_err(broken)?;
     if packed.starts_with(&NO_CODE) {
-        return Err(broken(ErrorKind::InvalidData.into()));
+        return Err(broken(ErrorKind::InvalidData.into()).into());
     }
     let mut chunks = window.source().room(count)?;
     let (mut from, mut left) = (OFFSET, header.points);
@@ -144,13 +154,11 @@ fn entries(
         let bytes = bytes_before as u32 as usize;
         if bytes < packing.record || bytes > end - from {
             let wanted = format!("{} to {} bytes", packing.record, end - from);
-            let field = format!("table of chunks: chunk {i}");
-            return Err(IoError::SizeMismatch(window.detail(&field, wanted, format!("{bytes} bytes"))));
+            return mismatch(format!("table of chunks: chunk {i}"), wanted, format!("{bytes} bytes"));
         }
         if points == 0 || points > left {
-            let field = format!("table of chunks: chunk {i}");
             let wanted = format!("1 to {left} points");
-            return Err(IoError::SizeMismatch(window.detail(&field, wanted, format!("{points} points"))));
+            return mismatch(format!("table of chunks: chunk {i}"), wanted, format!("{points} points"));
         }
         chunks.push(Chunk { points, bytes: from..from + bytes });
         from += bytes;
@@ -159,7 +167,7 @@ fn entries(
     if left > 0 {
         let wanted = format!("{} points, as the header declares", header.points);
         let found = format!("{} points", header.points - left);
-        return Err(IoError::SizeMismatch(window.detail("table of chunks", wanted, found)));
+        return mismatch("table of chunks".into(), wanted, found);
     }
     Ok(chunks)
 }
