@@ -1,7 +1,7 @@
 //! Clouds onto clouds: searches, normals and whole alignments.
 
 use crate::{IcpCase, Measurement, Times, time};
-use pointmill::icp::{Aligner, IcpParams, Metric, Search, Searcher};
+use pointmill::icp::{Aligner, IcpParams, Metric, Pair, Search, Searcher};
 use pointmill::{Buffer, Error, Pose, Result, Rows, Stream};
 
 /// Points that normals are made from.
@@ -30,6 +30,7 @@ pub fn icp(stream: &Stream, case: &IcpCase, rounds: usize, copy_rate: f64) -> Re
         [("point-to-point", Metric::PointToPoint), ("point-to-plane", Metric::PointToPlane), ("gicp", Metric::Gicp)]
     {
         measured.push(bench.job(name, metric)?);
+        measured.extend(bench.many(name, metric)?);
     }
     Ok(measured)
 }
@@ -117,6 +118,37 @@ impl Bench<'_> {
         self.measure(&name, target.len(), target.len() * 24, || searcher.normals(NEIGHBOURS).map(drop))
     }
 
+    /// Pairs of thinned clouds on the device, one and many in a call.
+    fn many(&self, name: &str, metric: Metric) -> Result<Vec<Measurement>> {
+        let thin = |cloud: &[[f32; 3]], by: usize| -> Vec<[f32; 3]> {
+            let every = cloud.len().div_ceil(FEW).max(1);
+            cloud.iter().skip(by % every).step_by(every).copied().collect()
+        };
+        let upload = |cloud: &[[f32; 3]]| -> Result<Vec<Buffer<f32>>> {
+            (0..PAIRS).map(|by| self.upload(&thin(cloud, by))).collect()
+        };
+        let (sources, targets) = (upload(&self.case.source)?, upload(&self.case.target)?);
+        let pair =
+            |(source, target)| Ok(Pair { source: cloud(source)?, target: cloud(target)?, guess: Pose::IDENTITY });
+        let pairs = sources.iter().zip(&targets).map(pair).collect::<Result<Vec<_>>>()?;
+        let params = IcpParams { metric, ..IcpParams::default() };
+        let mut aligner = Aligner::new(self.stream, &params)?;
+        let mut measured = Vec::new();
+        for number in [1, PAIRS] {
+            let steps =
+                aligner.align_many(&pairs[..number])?.into_iter().map(|found| found.map(|found| found.iterations));
+            let steps = steps.collect::<Result<Vec<_>>>()?.into_iter().max().unwrap_or(0);
+            let floor = number * (steps + 1) * 2 * FEW * 4;
+            let name = format!("{name}, {number} pairs of {FEW} points, at most {steps} steps");
+            let (points, floor) = (number * pairs[0].source.len(), floor);
+            let call = || aligner.align_many(&pairs[..number]).map(drop);
+            let times = time(self.stream, self.rounds, call)?;
+            let name = format!("icp {name}: {}", self.case.name);
+            measured.push(Measurement::new(&name, self.stream, (points, 3), times, floor as u64, self.copy_rate));
+        }
+        Ok(measured)
+    }
+
     /// From clouds on the device to the pose.
     fn job(&self, name: &str, metric: Metric) -> Result<Measurement> {
         let (source, target) = (self.upload(&self.case.source)?, self.upload(&self.case.target)?);
@@ -131,6 +163,11 @@ impl Bench<'_> {
         Ok(Measurement::new(&name, self.stream, points, times, floor as u64, self.copy_rate))
     }
 }
+
+/// About this many points of each cloud are in the pairs of [`Bench::many`].
+const FEW: usize = 5_000;
+/// Its pairs.
+const PAIRS: usize = 64;
 
 fn cloud(buffer: &Buffer<f32>) -> Result<Rows<'_>> {
     Rows::on_device(buffer, buffer.len() / 3, 3)

@@ -83,5 +83,8 @@ pub fn ndt_align(stream: &Stream, case: &NdtCase, rounds: usize, copy_rate: f64)
     add(&format!("align, {steps} steps"), steps + 1, &|map| map.align(scan, &[guess], &params).map(drop))?;
     let all: usize = map.align(scan, &guesses, &params)?.iter().map(|found| found.iterations + 1).sum();
     add("align, 100 guesses", all, &|map| map.align(scan, &guesses, &params).map(drop))?;
+    let alone = [guess];
+    let scans = [(scan, &alone[..]); 64];
+    add("align, 64 scans", 64 * (steps + 1), &|map| map.align_many(&scans, &params).map(drop))?;
     Ok(measured)
 }

@@ -1,5 +1,9 @@
 //! Iterative closest point.
 
+mod many;
+
+pub(crate) use many::align_many;
+
 use crate::args::{named, whole};
 use crate::arrays::{Home, KeptHome, Place};
 use crate::cache::Cache;

@@ -36,7 +36,7 @@ mod _pointmill {
     #[pymodule_export]
     use crate::files::{Scan, find_inputs, read, read_poses, write, write_poses};
     #[pymodule_export]
-    use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, icp, normals};
+    use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, align_many, icp, normals};
     #[pymodule_export]
     use crate::ndt::{NdtBlockMap, NdtFit, NdtGrid, NdtMoments, NdtRegistration, NdtReport};
     #[pymodule_export]

@@ -26,6 +26,45 @@ pub struct Points {
     pub origin: [f64; 3],
 }
 
+/// [`Points`] in memory of a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StoredPoints {
+    values: u64,
+    columns: u32,
+    /// The number of points.
+    pub n: u32,
+    kind: u32,
+    _zero: u32,
+    origin: [f64; 3],
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+const _: () = {
+    assert!(size_of::<StoredPoints>() == 48);
+    // SAFETY: numbers without a gap, valid whatever their bits are.
+    unsafe impl bytemuck::Zeroable for StoredPoints {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for StoredPoints {}
+};
+
+impl From<Points> for StoredPoints {
+    fn from(points: Points) -> Self {
+        let Points { values, columns, n, kind, origin } = points;
+        Self { values: values.expose_provenance() as u64, columns, n, kind, _zero: 0, origin }
+    }
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl StoredPoints {
+    /// The points as kernels read them.
+    #[inline(always)]
+    pub const fn get(&self) -> Points {
+        let Self { values, columns, n, kind, origin, .. } = *self;
+        Points { values: core::ptr::with_exposed_provenance(values as usize), columns, n, kind, origin }
+    }
+}
+
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Points {
     /// A point.

@@ -263,15 +263,21 @@ impl<'a> Rows<'a> {
         Ok(staging.pointer().cast_const().cast())
     }
 
+    /// Checks that [`Rows::staged`] can shift the points where they are.
+    pub(crate) fn check_shift(&self) -> Result<()> {
+        if self.dtype() == Dtype::F64 && self.shift.is_some() && self.stream().is_some() {
+            let expected = "points of f64 in host memory, or points of f32, about an origin";
+            return Err(Error::argument(Argument::Points, expected, "points of f64 on a device"));
+        }
+        Ok(())
+    }
+
     /// Checked points as kernels take them. Host points are first copied to `staging`.
     pub(crate) fn staged(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
+        self.check_shift()?;
         let n = self.len as u32;
         let (values, columns, kind) = match (self.dtype(), self.shift) {
             (Dtype::F64, None) => (self.address(staging)?, self.columns, kind::F64),
-            (Dtype::F64, Some(_)) if self.stream().is_some() => {
-                let expected = "points of f64 in host memory, or points of f32, about an origin";
-                return Err(Error::argument(Argument::Points, expected, "points of f64 on a device"));
-            }
             (Dtype::F64, Some(_)) => {
                 let moved = memory::collect((0..self.len).map(|i| self.point(i)))?;
                 (Rows::from(&moved[..]).address(staging)?, 3, kind::F64)

@@ -452,6 +452,16 @@ class Grid:
         max_iterations: SupportsIndex = 30,
         origin: _Numbers | Literal["auto"] | None = None,
     ) -> NdtRegistration | list[NdtRegistration]: ...
+    def align_many(
+        self,
+        scans: Sequence[_Array],
+        guesses: Sequence[_Numbers] | None = None,
+        *,
+        step_size: float = 0.1,
+        epsilon: float = 0.01,
+        max_iterations: SupportsIndex = 30,
+        origin: _Numbers | Literal["auto"] | None = None,
+    ) -> list[NdtRegistration | list[NdtRegistration] | Exception]: ...
     def score(self, scan: _Array, poses: _Numbers, *, origin: _Numbers | Literal["auto"] | None = None) -> NdtFit: ...
     def point_scores(self, scan: _Array, pose: _Numbers | None = None, *, origin: _Numbers | Literal["auto"] | None = None) -> _Array: ...
     def radius_search(
@@ -537,6 +547,23 @@ def icp(
     target_origin: _Numbers | Literal["auto"] | None = None,
     target_normals: _Array | None = None,
 ) -> IcpRegistration: ...
+def align_many(
+    sources: Sequence[_Array],
+    targets: Sequence[_Array],
+    guesses: Sequence[_Numbers] | None = None,
+    *,
+    metric: _Metric = "point-to-plane",
+    max_distance: float | None = None,
+    max_iterations: SupportsIndex = 100,
+    step_tolerance: float = 1e-06,
+    robust: _Robust | None = None,
+    neighbours: SupportsIndex = 20,
+    schedule: _Schedule | None = None,
+    drop_zeros: bool = False,
+    search: _Search = "auto",
+    source_origin: _Numbers | Literal["auto"] | None = None,
+    target_origin: _Numbers | Literal["auto"] | None = None,
+) -> list[IcpRegistration | Exception]: ...
 def normals(points: _Array, k: SupportsIndex = 20) -> _Array: ...
 
 @final
@@ -587,6 +614,24 @@ class _Icp(Protocol):
     @property
     def IcpRegistration(self) -> type[_IcpRegistration]: ...
     def normals(self, points: _Array, k: SupportsIndex = 20) -> _Array: ...
+    def align_many(
+        self,
+        sources: Sequence[_Array],
+        targets: Sequence[_Array],
+        guesses: Sequence[_Numbers] | None = None,
+        *,
+        metric: _Metric = "point-to-plane",
+        max_distance: float | None = None,
+        max_iterations: SupportsIndex = 100,
+        step_tolerance: float = 1e-06,
+        robust: _Robust | None = None,
+        neighbours: SupportsIndex = 20,
+        schedule: _Schedule | None = None,
+        drop_zeros: bool = False,
+        search: _Search = "auto",
+        source_origin: _Numbers | Literal["auto"] | None = None,
+        target_origin: _Numbers | Literal["auto"] | None = None,
+    ) -> list[_IcpRegistration | Exception]: ...
     def __call__(
         self,
         *,

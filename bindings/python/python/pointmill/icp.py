@@ -1,6 +1,6 @@
 """Iterative closest point: the pose that brings one cloud onto another.
 
-The module can be called: ``pointmill.icp(source=..., target=...)`` aligns two clouds. :class:`Target` is made ready once for many sources, :class:`Searcher` finds exact neighbours,
+The module can be called: ``pointmill.icp(source=..., target=...)`` aligns two clouds, :func:`align_many` many pairs in one call. :class:`Target` is made ready once for many sources, :class:`Searcher` finds exact neighbours,
 and :func:`normals` estimates normals.
 
 Examples
@@ -21,9 +21,9 @@ import sys
 from types import ModuleType
 
 from . import _pointmill
-from ._pointmill import IcpIteration, IcpRegistration, Searcher, Target, normals
+from ._pointmill import IcpIteration, IcpRegistration, Searcher, Target, align_many, normals
 
-__all__ = ["IcpIteration", "IcpRegistration", "Searcher", "Target", "normals"]
+__all__ = ["IcpIteration", "IcpRegistration", "Searcher", "Target", "align_many", "normals"]
 __doc__ = f"{__doc__}\n\n{_pointmill.icp.__doc__}"
 __signature__ = inspect.signature(_pointmill.icp)
 

@@ -132,6 +132,22 @@ impl NdtGrid {
     }
 }
 
+/// The results of a scan: one alone, or a list.
+fn given<'py>(
+    py: Python<'py>,
+    home: &Home<'_>,
+    found: &[pointmill::ndt::NdtRegistration],
+    alone: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    if let [one] = found
+        && alone
+    {
+        return Ok(Bound::new(py, NdtRegistration::new(home, one)?)?.into_any());
+    }
+    let found: PyResult<Vec<_>> = found.iter().map(|one| NdtRegistration::new(home, one)).collect();
+    Ok(found?.into_pyobject(py)?.into_any())
+}
+
 #[pymethods]
 impl NdtGrid {
     #[new]
@@ -347,16 +363,88 @@ impl NdtGrid {
         let scan = self.scan(scan, "scan", origin)?;
         let times = guesses.len() * max_iterations;
         let found = self.run(py, &scan, move |grid, cloud| grid.align(cloud, &guesses, &params), times)?;
-        let home = scan.array.home();
-        let found: PyResult<Vec<_>> = found.iter().map(|one| NdtRegistration::new(&home, one)).collect();
-        let mut found = found?;
-        match found.pop() {
-            Some(one) if alone => Ok(Bound::new(py, one)?.into_any()),
-            last => {
-                found.extend(last);
-                Ok(found.into_pyobject(py)?.into_any())
-            }
+        given(py, &scan.array.home(), &found, alone)
+    }
+
+    /// Find the poses at which many scans fit best, in one call.
+    ///
+    /// On a GPU each step of all alignments is one launch; on the CPU threads share the alignments. Each result has the bits that :meth:`align` returns for its scan.
+    ///
+    /// Parameters
+    /// ----------
+    /// scans : sequence of arrays of float32 or float64, ``[N, 3]``
+    ///     Each as `scan` of :meth:`align`.
+    /// guesses : sequence of arrays, optional
+    ///     As many as scans, each as `guess` of :meth:`align`; identity.
+    /// step_size, epsilon, max_iterations, origin
+    ///     As of :meth:`align`, for all scans.
+    ///
+    /// Returns
+    /// -------
+    /// list
+    ///     For each scan what :meth:`align` returns. A scan or guess that :meth:`align` refuses has its exception in the list, and the other scans have their results.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy as np
+    /// >>> from pointmill import ndt
+    /// >>> a, b = (x.ravel() * 0.1 + 0.05 for x in np.meshgrid(np.arange(60), np.arange(60)))
+    /// >>> room = np.concatenate([np.stack(p, 1) for p in ((a, b, 0 * a), (0 * a, a, b), (a, 0 * a, b))])
+    /// >>> grid = ndt.Grid(room, resolution=1.0)
+    /// >>> found = grid.align_many([room[::7] - [x, 0, 0] for x in (0.1, 0.2)])
+    /// >>> [round(float(one.xyzrpy[0]), 1) for one in found]
+    /// [0.1, 0.2]
+    #[pyo3(signature = (scans, guesses = None, *, step_size = 0.1, epsilon = 0.01, max_iterations = 30, origin = None))]
+    #[expect(clippy::too_many_arguments)]
+    fn align_many<'py>(
+        &self,
+        py: Python<'py>,
+        scans: Vec<Bound<'py, PyAny>>,
+        guesses: Option<Vec<Bound<'py, PyAny>>>,
+        step_size: f64,
+        epsilon: f64,
+        max_iterations: i64,
+        origin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
+        let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
+        if let Some(guesses) = guesses.as_ref().filter(|guesses| guesses.len() != scans.len()) {
+            return Err(value("guesses", format_args!("{}, one for each scan", scans.len()), guesses.len()));
         }
+        let stream = self.place.stream().or_raise(NAMES)?;
+        let read = |i: usize, scan: &Bound<'py, PyAny>| -> PyResult<_> {
+            let guess = guesses.as_ref().map(|guesses| &guesses[i]);
+            let (guesses, alone) =
+                guess.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |guess| poses(guess, "guesses"))?;
+            let scan = self.scan(scan, "scans", origin)?;
+            let data = scan.data(&stream)?;
+            Ok((scan, data, guesses, alone))
+        };
+        let (mut held, mut all) = (Vec::new(), Vec::new());
+        let mut points = 0usize;
+        for (i, scan) in scans.iter().enumerate() {
+            all.push(read(i, scan).map(|(scan, data, guesses, alone)| {
+                points = points.saturating_add(scan.len().saturating_mul(guesses.len()));
+                held.push((data, guesses));
+                (scan, alone)
+            }));
+        }
+        let grid = self.grid.clone();
+        let long = self.place == Place::Cpu && points.saturating_mul(max_iterations) >= LONG;
+        let found = interrupt::run(py, long, held, move |held| {
+            let scans: Result<Vec<_>> = held.iter().map(|(data, guesses)| Ok((data.rows()?, &guesses[..]))).collect();
+            grid.align_many(&scans?, &params)
+        })?;
+        let mut found = found.or_raise(NAMES)?.into_iter();
+        all.into_iter()
+            .map(|read| {
+                let given = read.and_then(|(scan, alone)| {
+                    let found = found.next().expect("a result of each scan that was read").or_raise(NAMES)?;
+                    given(py, &scan.array.home(), &found, alone)
+                });
+                given.or_else(|refused| Ok(refused.into_value(py).into_bound(py).into_any()))
+            })
+            .collect()
     }
 
     /// Compute how well a scan fits at each of some poses.

@@ -16,6 +16,8 @@ use pointmill_core::icp::{
 };
 use pointmill_core::rigid::Rigid;
 
+/// Turns of a loop that are queued at once.
+pub const BATCH: usize = 8;
 /// Places where blocks tell of a turn.
 pub const TOLD: usize = WARP as usize;
 
@@ -37,6 +39,8 @@ pub struct Told {
 pub struct LoopState {
     /// The pose to look at.
     pub pose: Rigid,
+    /// Where the loop began: what pairs do not determine stays as it is there.
+    pub guess: Rigid,
     /// The last step in metres.
     pub step: f64,
     /// Steps so far.
@@ -71,7 +75,7 @@ pub struct Turn {
 
 #[cfg(not(target_arch = "nvptx64"))]
 const _: () = {
-    assert!(size_of::<LoopState>() == (12 + 4 + 3 * TOLD) * 8 + 16 && size_of::<Turn>() == (12 + STEP_TERMS + 7) * 8);
+    assert!(size_of::<LoopState>() == (24 + 4 + 3 * TOLD) * 8 + 16 && size_of::<Turn>() == (12 + STEP_TERMS + 7) * 8);
     // SAFETY: numbers without a gap, valid whatever their bits are.
     unsafe impl bytemuck::Zeroable for LoopState {}
     // SAFETY: as above.
@@ -86,52 +90,54 @@ const _: () = {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct AdvanceArgs {
-    /// The loop.
+    /// The sources.
+    pub clouds: Clouds,
+    /// The loop of each source.
     pub state: *mut LoopState,
-    /// Room for the turns of a batch.
+    /// Room for [`BATCH`] turns of each.
     pub turns: *mut Turn,
-    /// What ends it.
+    /// What ends a loop.
     pub rules: Rules,
-    /// Where the loop began: what pairs do not determine stays as it is there.
-    pub guess: Rigid,
-    /// Where the source is.
+    /// Where each source is.
     pub spread: *const StoredSpread,
     /// Sums of trees.
     pub sums: *const f64,
-    /// Trees.
-    pub trees: u32,
 }
 
 /// How the next pose follows from sums. (Closures are not inlined everywhere, and functions that are called need a stack.)
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 trait Next<const K: usize> {
-    fn next(a: &AdvanceArgs, terms: &[f64; K], at: &Linearization) -> Option<Rigid>;
+    fn next(guess: &Rigid, terms: &[f64; K], at: &Linearization) -> Option<Rigid>;
 }
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Next<POINT_TERMS> for AdvancePoints {
     #[inline(always)]
-    fn next(a: &AdvanceArgs, terms: &[f64; POINT_TERMS], _: &Linearization) -> Option<Rigid> {
-        closest(terms, &a.guess)
+    fn next(guess: &Rigid, terms: &[f64; POINT_TERMS], _: &Linearization) -> Option<Rigid> {
+        closest(terms, guess)
     }
 }
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Next<STEP_TERMS> for AdvanceSteps {
     #[inline(always)]
-    fn next(_: &AdvanceArgs, terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
+    fn next(_: &Rigid, terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
         stepped_if_determined(terms, at)
     }
 }
 
-/// Adds up the trees, notes the turn, and sets the next pose or ends the loop. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
+/// Adds up the trees, notes the turn, and sets the next pose or ends the loop, if it runs. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
     // SAFETY: the caller's promise about all pointers.
     unsafe {
-        let state = a.state;
-        let turn = a.turns.add((*state).turns as usize);
+        let share = a.clouds.of(block_index(), 0);
+        let state = a.state.add(share.cloud);
+        if (*state).running == 0 {
+            return;
+        }
+        let turn = a.turns.add(share.cloud * BATCH + (*state).turns as usize);
         if thread_index() == 0 {
             (*turn).times[2] = nanoseconds();
         }
@@ -142,7 +148,7 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
             searched: warp_sum_u64((*place).searched),
             hash: warp_sum_u64((*place).hash),
         };
-        let sum = fold::<K>(a.sums.cast::<[f64; K]>(), a.trees, shared);
+        let sum = fold(sums_of::<K>(a.sums, &a.clouds, share.cloud), share.n().div_ceil(TREE), shared);
         if warp() == 0 {
             *place = Told::default();
         }
@@ -171,11 +177,11 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
             ((*turn).times[0], (*turn).times[1]) = ((*state).times[0], (*state).times[1]);
             (*state).fresh = 0;
             (*state).turns += 1;
-            let spread = &(*a.spread).0;
+            let spread = &(*a.spread.add(share.cloud)).0;
             let end = a.rules.end(head[0], told.changed, (*state).steps, (*state).step, spread.size());
             (*state).running = 0;
             if end.is_none()
-                && let Some(next) = N::next(a, &terms, &spread.at(pose))
+                && let Some(next) = N::next(&(*state).guess, &terms, &spread.at(pose))
             {
                 (*state).running = 1;
                 (*state).step = spread.motion(&pose, &next);
@@ -189,21 +195,17 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
 }
 
 kernel! {
-    /// The next pose of point-to-point. One block.
+    /// The next pose of point-to-point. One block a source.
     AdvancePoints = "icp_advance_points", block BLOCK, shared 2 * BLOCK, cooperative true,
     fn(a: AdvanceArgs) {
-        if (*a.state).running != 0 {
-            advance::<Self, POINT_TERMS>(&a, Shared::at(0));
-        }
+        advance::<Self, POINT_TERMS>(&a, Shared::at(0));
     }
 }
 
 kernel! {
-    /// The next pose of point-to-plane and GICP, if the pairs determine all of it. One block.
+    /// The next pose of point-to-plane and GICP, if the pairs determine all of it. One block a source.
     AdvanceSteps = "icp_advance_steps", block BLOCK, shared 2 * BLOCK, cooperative true,
     fn(a: AdvanceArgs) {
-        if (*a.state).running != 0 {
-            advance::<Self, STEP_TERMS>(&a, Shared::at(0));
-        }
+        advance::<Self, STEP_TERMS>(&a, Shared::at(0));
     }
 }

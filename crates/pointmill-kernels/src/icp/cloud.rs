@@ -1,7 +1,7 @@
 //! Clouds as the loop takes them: finite points, in `f32`, about a centre.
 
 use super::*;
-use crate::points::Points;
+use crate::points::StoredPoints;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::compact::rank_tile;
 use crate::prim::scan::{self, Tiles};
@@ -36,11 +36,13 @@ pub struct Head {
     pub far: u32,
     /// Keys of the least coordinates of the box, and of the largest ones inverted: the smaller the farther out.
     pub bounds: [u32; 6],
+    /// The cloud.
+    pub points: StoredPoints,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 const _: () = {
-    assert!(size_of::<Head>() == 64);
+    assert!(size_of::<Head>() == 112);
     // SAFETY: numbers without a gap, valid whatever their bits are.
     unsafe impl bytemuck::Zeroable for Head {}
     // SAFETY: as above.
@@ -101,35 +103,96 @@ pub(super) fn warp_least(mut least: u32) -> u32 {
     least
 }
 
+/// Clouds side by side. A launch takes all of them: as many blocks for each as its places need, those of a cloud side by side.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Clouds {
+    /// What is known of each.
+    pub heads: *mut Head,
+    /// Places of each.
+    pub room: u32,
+}
+
+/// What a block has of the clouds.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+pub(super) struct Share {
+    /// The cloud.
+    pub(super) cloud: usize,
+    /// Which of its blocks this is.
+    pub(super) block: u32,
+    /// The first of its places.
+    pub(super) first: usize,
+    /// What is known of it.
+    pub(super) head: *mut Head,
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Clouds {
+    /// The share of this block, where blocks take so many places each.
+    #[inline(always)]
+    pub(super) fn share(&self, places: u32) -> Share {
+        let blocks = self.room.div_ceil(places);
+        let cloud = block_index() / blocks;
+        self.of(cloud, block_index() - cloud * blocks)
+    }
+
+    /// A block of a cloud.
+    #[inline(always)]
+    pub(super) fn of(&self, cloud: u32, block: u32) -> Share {
+        let cloud = cloud as usize;
+        Share { cloud, block, first: cloud * self.room as usize, head: self.heads.wrapping_add(cloud) }
+    }
+}
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Share {
+    /// The index of this thread in the cloud, where each thread takes one point.
+    #[inline(always)]
+    pub(super) fn index(&self) -> u32 {
+        self.block * block_size() + thread_index()
+    }
+
+    /// Points that stay.
+    ///
+    /// # Safety
+    /// The head is valid, and [`Keep`] is done.
+    #[inline(always)]
+    pub(super) unsafe fn n(&self) -> u32 {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.head).kept }
+    }
+}
+
 /// Arguments of [`Keep`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct KeepArgs {
-    /// The cloud.
-    pub points: Points,
+    /// The clouds.
+    pub clouds: Clouds,
     /// Not zero where points at zero are left out.
     pub drop_zeros: u32,
     /// Room for the indices of points that stay.
     pub kept: *mut u32,
-    /// Where the counts go.
-    pub head: *mut Head,
-    /// State, zero before.
+    /// State of each cloud, zero before.
     pub tiles: Tiles,
 }
 
 kernel! {
-    /// Lists the points that stay, in order. One block a tile of four points a thread.
+    /// Lists the points that stay, in order. One block a tile of [`KEEP_TILE`].
     Keep = "icp_keep", block BLOCK, shared scan::SHARED_WORDS, cooperative true,
     fn(a: KeepArgs) {
-        let shared = Shared::at(0);
-        let tile = scan::take_tile(a.tiles, shared);
+        let (shared, share) = (Shared::at(0), a.clouds.share(KEEP_TILE));
+        let points = (*share.head).points.get();
+        let words = Tiles::words(a.clouds.room.div_ceil(KEEP_TILE)) as usize;
+        let tiles = Tiles { words: a.tiles.words.add(share.cloud * words) };
+        let tile = scan::take_tile(tiles, shared);
         let (mut non_finite, mut zeros) = (0, 0);
         let start = crate::prim::compact::first_element::<ITEMS>(tile);
         let mut stays = [false; ITEMS];
         for j in 0..ITEMS {
             let i = start + j as u32 * WARP;
-            if i < a.points.n {
-                let p = a.points.get(i);
+            if i < points.n {
+                let p = points.get(i);
                 let finite = p[0].is_finite() && p[1].is_finite() && p[2].is_finite();
                 let zero = a.drop_zeros != 0 && p[0] == 0.0 && p[1] == 0.0 && p[2] == 0.0;
                 non_finite += if finite { 0 } else { 1 };
@@ -137,21 +200,21 @@ kernel! {
                 stays[j] = finite && !zero;
             }
         }
-        let r = rank_tile::<ITEMS>(a.tiles, tile, shared, |i| stays[((i - start) / WARP) as usize]);
+        let r = rank_tile::<ITEMS>(tiles, tile, shared, |i| stays[((i - start) / WARP) as usize]);
         for j in 0..ITEMS {
             if r.flagged[j] {
-                *a.kept.add(r.rank[j] as usize) = r.start + j as u32 * WARP;
+                *a.kept.add(share.first + r.rank[j] as usize) = r.start + j as u32 * WARP;
             }
         }
         let (non_finite, zeros) = (warp_sum(non_finite), warp_sum(zeros));
         if lane() == 0 && non_finite > 0 {
-            atomic_add(&raw mut (*a.head).non_finite, non_finite);
+            atomic_add(&raw mut (*share.head).non_finite, non_finite);
         }
         if lane() == 0 && zeros > 0 {
-            atomic_add(&raw mut (*a.head).zeros, zeros);
+            atomic_add(&raw mut (*share.head).zeros, zeros);
         }
-        if thread_index() == 0 && a.points.n <= (tile + 1) * KEEP_TILE {
-            (*a.head).kept = r.end;
+        if thread_index() == 0 && points.n <= (tile + 1) * KEEP_TILE {
+            (*share.head).kept = r.end;
         }
     }
 }
@@ -160,27 +223,26 @@ kernel! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CentreArgs {
-    /// The cloud.
-    pub points: Points,
+    /// The clouds.
+    pub clouds: Clouds,
     /// The points that stay.
     pub kept: *const u32,
-    /// Where the centre goes.
-    pub head: *mut Head,
 }
 
 kernel! {
-    /// The median of evenly spaced points, one axis a block of three: bit by bit from the highest, with [`BLOCK`] / 4 bits.
+    /// The median of evenly spaced points, one axis a block, three blocks a cloud: bit by bit from the highest, with [`BLOCK`] / 4 bits.
     Centre = "icp_centre", block BLOCK, shared 1, cooperative true,
     fn(a: CentreArgs) {
-        let (shared, axis, kept) = (Shared::at(0), block_index(), (*a.head).kept);
+        let (shared, axis, share) = (Shared::at(0), block_index() % 3, a.clouds.of(block_index() / 3, 0));
+        let (points, kept) = ((*share.head).points.get(), share.n());
         let n = if kept < SAMPLE { kept } else { SAMPLE };
         // Keys with the total order of floats. A place that has no point is above all.
         let mut keys = [u64::MAX; ITEMS];
         for j in 0..ITEMS {
             let i = j as u32 * BLOCK + thread_index();
             if i < n {
-                let at = *a.kept.add((i as u64 * kept as u64 / n as u64) as usize);
-                let p = a.points.get(at);
+                let at = *a.kept.add(share.first + (i as u64 * kept as u64 / n as u64) as usize);
+                let p = points.get(at);
                 let bits = if axis == 0 { p[0] } else if axis == 1 { p[1] } else { p[2] }.to_bits();
                 keys[j] = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
             }
@@ -210,7 +272,7 @@ kernel! {
         }
         if thread_index() == 0 {
             let bits = if prefix >> 63 == 0 { !prefix } else { prefix ^ 1 << 63 };
-            let centre = (&raw mut (*a.head).centre).cast::<f64>();
+            let centre = (&raw mut (*share.head).centre).cast::<f64>();
             *centre.add(axis as usize) = if n > 0 { f64::from_bits(bits) } else { 0.0 };
         }
     }
@@ -220,12 +282,10 @@ kernel! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LocalArgs {
-    /// The cloud.
-    pub points: Points,
+    /// The clouds.
+    pub clouds: Clouds,
     /// The points that stay.
     pub kept: *const u32,
-    /// What is known of the cloud.
-    pub head: *mut Head,
     /// The points about the centre; each with its index.
     pub local: *mut Place4,
     /// Null where indices count the points that stay; else indices are rows of the cloud, and the points go here as well, by row.
@@ -236,16 +296,17 @@ kernel! {
     /// Takes the centre off the points that stay, and finds the box around them. One thread a point.
     Local = "icp_local", block BLOCK, shared 0, cooperative true,
     fn(a: LocalArgs) {
-        let i = global_index();
+        let share = a.clouds.share(BLOCK);
+        let i = share.index();
         let mut bounds = [u32::MAX; 6];
-        if i < (*a.head).kept {
-            let row = *a.kept.add(i as usize);
-            let (p, c) = (a.points.get(row), (*a.head).centre);
+        if i < share.n() {
+            let row = *a.kept.add(share.first + i as usize);
+            let (p, c) = ((*share.head).points.get().get(row), (*share.head).centre);
             let q = narrow([p[0] - c[0], p[1] - c[1], p[2] - c[2]]);
             let place = [q[0], q[1], q[2], f32::from_bits(if a.by_row.is_null() { i } else { row })];
-            *a.local.add(i as usize) = place;
+            *a.local.add(share.first + i as usize) = place;
             if !a.by_row.is_null() {
-                *a.by_row.add(row as usize) = place;
+                *a.by_row.add(share.first + row as usize) = place;
             }
             let mut far = false;
             widen(&mut bounds, q);
@@ -253,13 +314,13 @@ kernel! {
                 far |= q[k].abs() as f64 > FARTHEST;
             }
             if far {
-                atomic_min(&raw mut (*a.head).far, i);
+                atomic_min(&raw mut (*share.head).far, i);
             }
         }
         for k in 0..6 {
             let least = warp_least(bounds[k]);
-            if lane() == 0 && least < load_relaxed(&raw const (*a.head).bounds[k]) {
-                atomic_min(&raw mut (*a.head).bounds[k], least);
+            if lane() == 0 && least < load_relaxed(&raw const (*share.head).bounds[k]) {
+                atomic_min(&raw mut (*share.head).bounds[k], least);
             }
         }
     }

@@ -13,13 +13,13 @@ use pointmill_core::icp::morton::{CubeOrder, MortonGrid};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CodesArgs {
-    /// Points.
+    /// The clouds.
+    pub clouds: Clouds,
+    /// Their points.
     pub points: *const Place4,
-    /// The number of points.
-    pub n: u32,
-    /// The box around them.
-    pub head: *const Head,
-    /// `[n]`.
+    /// Null; or which point each code is of.
+    pub order: *const u32,
+    /// Codes, at places without a point the largest number.
     pub codes: *mut u64,
     /// Becomes zero, for [`Gather`].
     pub mixed: *mut u32,
@@ -29,13 +29,45 @@ kernel! {
     /// The Morton code of each point. One thread a point.
     Codes = "icp_codes", block BLOCK, shared 0, cooperative false,
     fn(a: CodesArgs) {
-        let i = global_index();
-        if i == 0 {
+        if global_index() == 0 {
             *a.mixed = 0;
         }
-        if i < a.n {
-            let (low, high) = (*a.head).corners();
-            *a.codes.add(i as usize) = MortonGrid::new(low, high).code(load4(a.points.add(i as usize)).0);
+        let share = a.clouds.share(BLOCK);
+        let i = share.index();
+        if i < a.clouds.room {
+            let at = share.first + i as usize;
+            let mut code = u64::MAX;
+            if i < share.n() {
+                let from = if a.order.is_null() { at } else { *a.order.add(at) as usize };
+                let (low, high) = (*share.head).corners();
+                code = MortonGrid::new(low, high).code(load4(a.points.add(from)).0);
+            }
+            *a.codes.add(at) = code;
+        }
+    }
+}
+
+/// Arguments of [`Owners`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OwnersArgs {
+    /// `[n]`: places.
+    pub order: *const u32,
+    /// Places of all clouds.
+    pub n: u32,
+    /// Places of each cloud.
+    pub room: u32,
+    /// `[n]`: the cloud of each place.
+    pub owners: *mut u32,
+}
+
+kernel! {
+    /// Which cloud each place of an order belongs to. One thread a place.
+    Owners = "icp_owners", block BLOCK, shared 0, cooperative false,
+    fn(a: OwnersArgs) {
+        let i = global_index() as usize;
+        if i < a.n as usize {
+            *a.owners.add(i) = *a.order.add(i) / a.room;
         }
     }
 }
@@ -44,12 +76,12 @@ kernel! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GatherArgs {
-    /// Points.
+    /// The clouds.
+    pub clouds: Clouds,
+    /// Their points.
     pub points: *const Place4,
     /// Which come first.
     pub order: *const u32,
-    /// The number of points.
-    pub n: u32,
     /// The points in that order, with their words.
     pub sorted: *mut Place4,
     /// The codes in that order, or null.
@@ -62,13 +94,15 @@ kernel! {
     /// Puts points in order. One thread a point.
     Gather = "icp_gather", block BLOCK, shared 0, cooperative false,
     fn(a: GatherArgs) {
-        let i = global_index();
-        if i < a.n {
-            let from = a.points.add(*a.order.add(i as usize) as usize);
-            *a.sorted.add(i as usize).cast::<Aligned>() = *from.cast::<Aligned>();
-            if !a.codes.is_null() && i + 1 < a.n && *a.codes.add(i as usize) == *a.codes.add(i as usize + 1) {
-                let next = a.points.add(*a.order.add(i as usize + 1) as usize);
-                if load4(from).0 != load4(next).0 && is_long_cube(a.codes, a.n, i) {
+        let share = a.clouds.share(BLOCK);
+        let (i, n) = (share.index(), share.n());
+        if i < n {
+            let at = share.first + i as usize;
+            let from = a.points.add(*a.order.add(at) as usize);
+            *a.sorted.add(at).cast::<Aligned>() = *from.cast::<Aligned>();
+            if !a.codes.is_null() && i + 1 < n && *a.codes.add(at) == *a.codes.add(at + 1) {
+                let next = a.points.add(*a.order.add(at + 1) as usize);
+                if load4(from).0 != load4(next).0 && is_long_cube(a.codes.add(share.first), n, i) {
                     store_relaxed(a.mixed, 1);
                 }
             }
@@ -93,10 +127,10 @@ unsafe fn is_long_cube(codes: *const u64, n: u32, i: u32) -> bool {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OrderCubesArgs {
-    /// `[n]`, sorted.
+    /// The clouds.
+    pub clouds: Clouds,
+    /// Sorted.
     pub codes: *const u64,
-    /// The number of points.
-    pub n: u32,
     /// Points in the order of their codes; those of one code are put into the order of [`CubeOrder`], of one place in that of their words.
     pub points: *mut Place4,
     /// Zero where nothing is to be done, as [`Gather`] found.
@@ -111,17 +145,18 @@ kernel! {
             return;
         }
         let (starts, boxes) = (Shared::at(0), Shared::at(BLOCK));
-        let i = global_index();
-        let code = |i: u32| *a.codes.add(i as usize);
-        let is_long = i < a.n && LEAF < a.n - i && code(i) == code(i + LEAF);
+        let share = a.clouds.share(BLOCK);
+        let (i, n) = (share.index(), share.n());
+        let code = |i: u32| *a.codes.add(share.first + i as usize);
+        let is_long = i < n && LEAF < n - i && code(i) == code(i + LEAF);
         starts.set(thread_index(), if is_long && (i == 0 || code(i - 1) != code(i)) { 1 } else { 0 });
         sync_block();
         let mut t = 0;
         while t < block_size() {
             if starts.get(t) != 0 {
-                let first = block_index() * block_size() + t;
+                let first = share.block * block_size() + t;
                 // The last point that has the code lies from `within` on, and before `beyond`.
-                let (mut within, mut beyond) = (first + LEAF, a.n);
+                let (mut within, mut beyond) = (first + LEAF, n);
                 while beyond - within > 1 {
                     let middle = within + (beyond - within) / 2;
                     if code(middle) == code(first) {
@@ -130,7 +165,7 @@ kernel! {
                         beyond = middle;
                     }
                 }
-                order_cube(a.points.add(first as usize), beyond - first, boxes);
+                order_cube(a.points.add(share.first + first as usize), beyond - first, boxes);
             }
             t += 1;
         }

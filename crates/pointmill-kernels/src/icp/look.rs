@@ -91,34 +91,36 @@ kernel! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LookArgs {
-    /// Points, along a curve.
+    /// The sources.
+    pub clouds: Clouds,
+    /// Their points, along a curve.
     pub source: *const Place4,
-    /// The number of points.
-    pub n: u32,
     /// The key that neighbours are below.
     pub limit: u64,
-    /// The target's points by their indices.
+    /// The targets' points by their indices.
     pub target: *const Place4,
-    /// The target's points as [`Look`] searches among them.
+    /// The targets' points as [`Look`] searches among them.
     pub tree: Tree,
+    /// Places of each target.
+    pub room: u32,
     /// What [`LookBrute`] is told.
     pub keys: *const u64,
-    /// `[n]`.
+    /// What is known of each point of the sources.
     pub known: *mut StoredKnown,
-    /// The loop.
+    /// The loop of each source.
     pub state: *mut LoopState,
 }
 
 /// Adds what the lanes of a warp found to the totals of the turn. All lanes call.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn tell(a: &LookArgs, changed: bool, searched: bool, hash: u64) {
+unsafe fn tell(state: *mut LoopState, block: u32, changed: bool, searched: bool, hash: u64) {
     let (changed, searched) = (ballot(changed).count_ones(), ballot(searched).count_ones());
     let sum = warp_sum_u64(hash);
     if lane() == 0 {
         // SAFETY: the caller's promise about the state.
         unsafe {
-            let place = &raw mut (*a.state).told[block_index() as usize % TOLD];
+            let place = &raw mut (*state).told[block as usize % TOLD];
             atomic_add_u64(&raw mut (*place).hash, sum);
             if changed > 0 {
                 atomic_add_u64(&raw mut (*place).changed, changed as u64);
@@ -134,45 +136,48 @@ kernel! {
     /// The pair of each source point: kept where nothing can have changed, else searched for in a tree. One thread a point.
     Look = "icp_look", block TREE, shared waiting_words(TREE), cooperative true, carveout 60,
     fn(a: LookArgs) {
-        if (*a.state).running == 0 {
+        let share = a.clouds.share(TREE);
+        let (i, state) = (share.index(), a.state.add(share.cloud));
+        if (*state).running == 0 {
             return;
         }
-        if global_index() == 0 {
-            (*a.state).times[0] = nanoseconds();
+        if i == 0 {
+            (*state).times[0] = nanoseconds();
         }
-        let i = global_index();
         let (mut changed, mut searched, mut print) = (false, false, 0);
-        if i < a.n {
-            let at = &mut (*a.known.add(i as usize)).0;
-            let mut known = if (*a.state).fresh != 0 { Known::nothing(a.limit) } else { *at };
-            let q = placed(a.source, i, a.state);
+        if i < share.n() {
+            let at = &mut (*a.known.add(share.first + i as usize)).0;
+            let mut known = if (*state).fresh != 0 { Known::nothing(a.limit) } else { *at };
+            let q = placed(a.source.add(share.first), i, state);
             let before = known.index(a.limit);
-            let target = |index: u32| load4(a.target.add(index as usize)).0;
+            let points = a.target.add(share.cloud * a.room as usize);
+            let target = |index: u32| load4(points.add(index as usize)).0;
             if !known.still(q, target, a.limit) {
                 searched = true;
-                let best = last_key(q, known.nearest, a.target, a.limit);
-                let mut nearest = NearestAndOthers::below(best, (*a.state).margin, target);
-                walk(&a.tree, q, &mut nearest, Shared::at(0));
+                let best = last_key(q, known.nearest, points, a.limit);
+                let mut nearest = NearestAndOthers::below(best, (*state).margin, target);
+                walk(&a.tree.of(share.cloud, a.room), q, &mut nearest, Shared::at(0));
                 known.found(q, &nearest, a.limit);
             }
             *at = known;
             changed = known.index(a.limit) != before;
             print = hash(i, known.index(a.limit));
         }
-        tell(&a, changed, searched, print);
+        tell(state, share.block, changed, searched, print);
     }
 }
 
 kernel! {
-    /// Takes the pairs that a search through all points found. One thread a point.
+    /// Takes the pairs of one source that a search through all points found. One thread a point.
     LookBrute = "icp_look_brute", block BLOCK, shared 0, cooperative true,
     fn(a: LookArgs) {
         if (*a.state).running == 0 {
             return;
         }
-        let i = global_index();
+        let share = a.clouds.share(BLOCK);
+        let (i, n) = (share.index(), share.n());
         let (mut changed, mut print) = (false, 0);
-        if i < a.n {
+        if i < n {
             let at = &mut (*a.known.add(i as usize)).0;
             let mut known = if (*a.state).fresh != 0 { Known::nothing(a.limit) } else { *at };
             let before = known.index(a.limit);
@@ -181,6 +186,6 @@ kernel! {
             changed = known.index(a.limit) != before;
             print = hash(i, known.index(a.limit));
         }
-        tell(&a, changed, i < a.n, print);
+        tell(a.state, share.block, changed, i < n, print);
     }
 }

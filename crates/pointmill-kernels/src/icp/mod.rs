@@ -2,7 +2,7 @@
 //!
 //! [`Keep`], [`Centre`] and [`Local`] make a cloud ready; [`Codes`], a radix sort, [`Gather`], [`OrderCubes`] and [`Build`] a tree of it. [`NearestTree`], [`NearestBrute`] and [`Several`] search,
 //! [`Normals`] looks at neighbourhoods. A turn of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or
-//! [`AdvanceSteps`]; many are queued at once, and those behind the end do nothing. Neighbours are exact and sums are added in one tree, so that every run gives the same bits.
+//! [`AdvanceSteps`]; many are queued at once, and those behind the end do nothing. Each of these takes one cloud or many side by side, see [`Clouds`]. Neighbours are exact and sums are added in one tree, so that every run gives the same bits.
 
 mod advance;
 mod brute;
@@ -14,10 +14,10 @@ mod search;
 mod spread;
 mod tree;
 
-pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, LoopState, TOLD, Told, Turn};
+pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, LoopState, TOLD, Told, Turn};
 pub use brute::{NearestBrute, NearestBruteArgs, SPARSE};
-pub use cloud::{Centre, CentreArgs, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
-pub use curve::{Codes, CodesArgs, Gather, GatherArgs, OrderCubes, OrderCubesArgs};
+pub use cloud::{Centre, CentreArgs, Clouds, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
+pub use curve::{Codes, CodesArgs, Gather, GatherArgs, OrderCubes, OrderCubesArgs, Owners, OwnersArgs};
 pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredKnown};
 pub use reduce::{ReduceArgs, ReducePatches, ReducePlanes, ReducePoints, Weights};
 pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, SeveralArgs};
@@ -31,6 +31,8 @@ use crate::prim::sum::{fold, write_tree};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use cloud::Share;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::rigid::wide;
 
 /// The kernels of this module.
@@ -39,6 +41,7 @@ pub const KERNELS: &[crate::Properties] = properties![
     Centre,
     Local,
     Codes,
+    Owners,
     Gather,
     OrderCubes,
     Build,
@@ -59,6 +62,13 @@ pub const KERNELS: &[crate::Properties] = properties![
     AdvancePoints,
     AdvanceSteps,
 ];
+
+/// The sums of a cloud's trees, where those of all clouds are side by side.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+const fn sums_of<const K: usize>(sums: *const f64, clouds: &Clouds, cloud: usize) -> *const [f64; K] {
+    sums.cast::<[f64; K]>().wrapping_add(cloud * clouds.room.div_ceil(TREE) as usize)
+}
 
 /// A point or a normal, and behind it a word of its own: the index of a point in its cloud.
 pub type Place4 = [f32; 4];

@@ -48,21 +48,23 @@ impl Weights {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceArgs {
-    /// Points of the source, and their normals.
+    /// The sources.
+    pub clouds: Clouds,
+    /// Their points, and the normals of these.
     pub source: [*const Place4; 2],
-    /// Points of the target, and their normals, by index.
+    /// Points of the targets, and their normals, by index.
     pub target: [*const Place4; 2],
-    /// Source points.
-    pub n: u32,
+    /// Places of each target.
+    pub room: u32,
     /// The key that pairs are below.
     pub limit: u64,
-    /// `[n]`.
+    /// What is known of each point of the sources.
     pub known: *const StoredKnown,
-    /// Where the source is.
+    /// Where each source is.
     pub spread: *const StoredSpread,
     /// Weights of residuals.
     pub weights: Weights,
-    /// The loop.
+    /// The loop of each source.
     pub state: *mut LoopState,
     /// Sums of trees.
     pub sums: *mut f64,
@@ -70,38 +72,41 @@ pub struct ReduceArgs {
 
 const _: () = assert!(FARTHEST < u64::MAX);
 
-/// The terms of this thread's pair, none where it has no pair.
+/// Adds up the terms of this block's pairs, given the places of both points, if the loop of its source runs.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn terms_of<const K: usize>(a: &ReduceArgs, of: impl FnOnce(u32, u32) -> [f64; K]) -> [f64; K] {
-    let i = global_index();
+unsafe fn reduce<const K: usize>(a: &ReduceArgs, of: impl FnOnce(&LoopState, &StoredSpread, usize, usize) -> [f64; K]) {
+    let share = a.clouds.share(TREE);
     // SAFETY: the caller's promise.
     unsafe {
-        if i == 0 {
-            (*a.state).times[1] = nanoseconds();
+        let (i, state) = (share.index(), a.state.add(share.cloud));
+        if (*state).running == 0 {
+            return;
         }
-        if i < a.n {
-            let index = (*a.known.add(i as usize)).0.index(a.limit);
+        if i == 0 {
+            (*state).times[1] = nanoseconds();
+        }
+        let mut terms = [0.0; K];
+        if i < share.n() {
+            let at = share.first + i as usize;
+            let index = (*a.known.add(at)).0.index(a.limit);
             if index != u32::MAX {
-                return of(i, index);
+                let to = share.cloud * a.room as usize + index as usize;
+                terms = of(&*state, &*a.spread.add(share.cloud), at, to);
             }
         }
+        write_tree(terms, Shared::at(0), a.sums.cast::<[f64; K]>().add(block_index() as usize));
     }
-    [0.0; K]
 }
 
 kernel! {
     /// Adds up point-to-point. One block a tree.
     ReducePoints = "icp_reduce_points", block TREE, shared 2 * POINT_TERMS as u32, cooperative true,
     fn(a: ReduceArgs) {
-        if (*a.state).running == 0 {
-            return;
-        }
-        let terms = terms_of::<POINT_TERMS>(&a, |i, j| {
-            let (s, q) = (load4(a.source[0].add(i as usize)).0, load4(a.target[0].add(j as usize)).0);
-            point_to_point(&(*a.state).pose, &a.weights.get(), wide(s), wide(q))
+        reduce::<POINT_TERMS>(&a, |state, _, i, j| {
+            let (s, q) = (load4(a.source[0].add(i)).0, load4(a.target[0].add(j)).0);
+            point_to_point(&state.pose, &a.weights.get(), wide(s), wide(q))
         });
-        write_tree(terms, Shared::at(0), a.sums.cast::<[f64; POINT_TERMS]>().add(block_index() as usize));
     }
 }
 
@@ -109,15 +114,11 @@ kernel! {
     /// Adds up point-to-plane. One block a tree.
     ReducePlanes = "icp_reduce_planes", block TREE, shared 2 * STEP_TERMS as u32, cooperative true,
     fn(a: ReduceArgs) {
-        if (*a.state).running == 0 {
-            return;
-        }
-        let terms = terms_of::<STEP_TERMS>(&a, |i, j| {
-            let (s, q) = (load4(a.source[0].add(i as usize)).0, load4(a.target[0].add(j as usize)).0);
-            let n = load4(a.target[1].add(j as usize)).0;
-            point_to_plane(&(*a.spread).0.at((*a.state).pose), &a.weights.get(), wide(s), wide(q), n)
+        reduce::<STEP_TERMS>(&a, |state, spread, i, j| {
+            let (s, q) = (load4(a.source[0].add(i)).0, load4(a.target[0].add(j)).0);
+            let n = load4(a.target[1].add(j)).0;
+            point_to_plane(&spread.0.at(state.pose), &a.weights.get(), wide(s), wide(q), n)
         });
-        write_tree(terms, Shared::at(0), a.sums.cast::<[f64; STEP_TERMS]>().add(block_index() as usize));
     }
 }
 
@@ -125,14 +126,10 @@ kernel! {
     /// Adds up GICP. One block a tree.
     ReducePatches = "icp_reduce_patches", block TREE, shared 2 * STEP_TERMS as u32, cooperative true,
     fn(a: ReduceArgs) {
-        if (*a.state).running == 0 {
-            return;
-        }
-        let terms = terms_of::<STEP_TERMS>(&a, |i, j| {
-            let (s, q) = (load4(a.source[0].add(i as usize)).0, load4(a.target[0].add(j as usize)).0);
-            let normals = [load4(a.source[1].add(i as usize)).0, load4(a.target[1].add(j as usize)).0];
-            generalized(&(*a.spread).0.at((*a.state).pose), &a.weights.get(), wide(s), wide(q), normals)
+        reduce::<STEP_TERMS>(&a, |state, spread, i, j| {
+            let (s, q) = (load4(a.source[0].add(i)).0, load4(a.target[0].add(j)).0);
+            let normals = [load4(a.source[1].add(i)).0, load4(a.target[1].add(j)).0];
+            generalized(&spread.0.at(state.pose), &a.weights.get(), wide(s), wide(q), normals)
         });
-        write_tree(terms, Shared::at(0), a.sums.cast::<[f64; STEP_TERMS]>().add(block_index() as usize));
     }
 }

@@ -141,7 +141,9 @@ kernel! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct NormalsArgs {
-    /// The points; without nodes, all of them are looked at.
+    /// The clouds.
+    pub clouds: Clouds,
+    /// Their points; without nodes, all of them are looked at.
     pub tree: Tree,
     /// Points of a neighbourhood, 1 to 32.
     pub k: u32,
@@ -157,20 +159,22 @@ kernel! {
     /// The normal of each point of a tree. One thread a point.
     Normals = "icp_normals", block TREE, shared waiting_words(TREE), cooperative true, carveout 60,
     fn(a: NormalsArgs) {
-        let i = global_index();
-        if i < a.tree.n {
-            let (p, index) = load4(a.tree.points.add(i as usize));
-            let sorted = sorted(&a.tree, p, a.limit, a.k);
+        let share = a.clouds.share(TREE);
+        let (i, n) = (share.index(), share.n());
+        if i < n {
+            let tree = Tree { n, ..a.tree.of(share.cloud, a.clouds.room) };
+            let (p, index) = load4(tree.points.add(i as usize));
+            let sorted = sorted(&tree, p, a.limit, a.k);
             let mut around = Neighbourhood::default();
             for j in 0..MAX_NEIGHBOURS {
                 let key = sorted.0[j];
                 // Places that were not asked for are zero; that is also the key of the first point where it is.
                 if j as u32 >= MAX_NEIGHBOURS as u32 - a.k && index_of(key) != u32::MAX {
-                    around.add(p, load4(a.cloud.add(index_of(key) as usize)).0);
+                    around.add(p, load4(a.cloud.add(share.first + index_of(key) as usize)).0);
                 }
             }
             let n = around.normal();
-            *a.normals.add(index as usize) = [n[0], n[1], n[2], 0.0];
+            *a.normals.add(share.first + index as usize) = [n[0], n[1], n[2], 0.0];
         }
     }
 }

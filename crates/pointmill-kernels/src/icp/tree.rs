@@ -96,30 +96,41 @@ pub struct Tree {
     pub n: u32,
 }
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+impl Tree {
+    /// The tree of a cloud, where this is the first of trees side by side with `room` places each. The number of points is not known.
+    #[inline(always)]
+    pub(super) const fn of(&self, cloud: usize, room: u32) -> Self {
+        let first = cloud * room as usize;
+        let nodes = if self.nodes.is_null() { self.nodes } else { self.nodes.wrapping_add(first) };
+        Self { nodes, points: self.points.wrapping_add(first), root: self.root.wrapping_add(cloud), n: self.n }
+    }
+}
+
 /// Arguments of [`Build`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BuildArgs {
+    /// The clouds.
+    pub clouds: Clouds,
     /// Sorted.
     pub codes: *const u64,
     /// Points in the order of their codes.
     pub points: *const Place4,
-    /// The number of points, at least one.
-    pub n: u32,
-    /// `[n - 1]`.
+    /// A node for each place.
     pub nodes: *mut Node,
-    /// `[n - 1]`, all bits set.
+    /// A word for each place, all bits set.
     pub ends: *mut u32,
-    /// Where the first node goes.
+    /// Where the first node of each cloud goes.
     pub root: *mut Half,
 }
 
 /// How far apart two neighbours are along the curve: their codes' differing bits, below them those of their places.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn gap(a: &BuildArgs, i: u32) -> (u64, u32) {
+unsafe fn gap(codes: *const u64, i: u32) -> (u64, u32) {
     // SAFETY: the caller's promise: i + 1 < n.
-    unsafe { (*a.codes.add(i as usize) ^ *a.codes.add(i as usize + 1), i ^ (i + 1)) }
+    unsafe { (*codes.add(i as usize) ^ *codes.add(i as usize + 1), i ^ (i + 1)) }
 }
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -137,32 +148,34 @@ kernel! {
     /// Makes the tree over sorted codes, from the points up. One thread a point: of two that meet at a node, the second goes on with both.
     Build = "icp_build", block BLOCK, shared 0, cooperative false,
     fn(a: BuildArgs) {
-        let i = global_index();
-        if i >= a.n {
+        let share = a.clouds.share(BLOCK);
+        let (i, n) = (share.index(), share.n());
+        if i >= n {
             return;
         }
-        let (p, index) = load4(a.points.add(i as usize));
+        let (codes, nodes, ends) = (a.codes.add(share.first), a.nodes.add(share.first), a.ends.add(share.first));
+        let (p, index) = load4(a.points.add(share.first + i as usize));
         let mut part = Half::of_leaf(p, p, i, 1, index);
         // The first and the last point of the part.
         let (mut first, mut last) = (i, i);
         loop {
-            if first == 0 && last == a.n - 1 {
-                store_half(a.root, part);
+            if first == 0 && last == n - 1 {
+                store_half(a.root.add(share.cloud), part);
                 return;
             }
             // The nearer neighbour is the other part.
             let left = if first == 0 {
                 true
-            } else if last == a.n - 1 {
+            } else if last == n - 1 {
                 false
             } else {
-                gap(&a, last) < gap(&a, first - 1)
+                gap(codes, last) < gap(codes, first - 1)
             };
             let (node, end) = if left { (last, first) } else { (first - 1, last) };
-            let halves = a.nodes.add(node as usize).cast::<Half>();
+            let halves = nodes.add(node as usize).cast::<Half>();
             store_half(halves.add(if left { 0 } else { 1 }), part);
             fence();
-            let other_end = compare_and_swap(a.ends.add(node as usize), NOBODY, end);
+            let other_end = compare_and_swap(ends.add(node as usize), NOBODY, end);
             if other_end == NOBODY {
                 return;
             }

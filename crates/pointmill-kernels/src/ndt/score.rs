@@ -1,7 +1,8 @@
 //! How well scans fit a grid, and the next step of an alignment. Values of points are added in the tree of [`crate::prim::sum`].
 
 use super::*;
-use pointmill_core::ndt::{NdtAlignment, NdtLimits, TERMS};
+use crate::points::StoredPoints;
+use pointmill_core::ndt::{NdtAlignment, NdtHold, NdtLimits, TERMS};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::ndt::{NearTerms, state};
 use pointmill_core::rigid::Rigid;
@@ -14,10 +15,17 @@ pub const SCORES: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct StoredPose(pub Rigid);
 
-/// An [`NdtAlignment`] in memory of a device.
-#[repr(transparent)]
+/// An alignment of a scan in memory of a device.
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct StoredAlignment(pub NdtAlignment);
+pub struct StoredAlignment {
+    /// Where the alignment is.
+    pub alignment: NdtAlignment,
+    /// The scan.
+    pub points: StoredPoints,
+    /// What holds the pose beside the scan.
+    pub hold: NdtHold,
+}
 
 #[cfg(not(target_arch = "nvptx64"))]
 const _: () = {
@@ -182,15 +190,13 @@ kernel! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DeriveArgs {
-    /// The scan.
-    pub points: Points,
     /// The grid.
     pub map: Map,
     /// Constants of the score.
     pub score: NdtScore,
     /// Alignments; those that have ended are passed over.
     pub alignments: *const StoredAlignment,
-    /// Trees of a scan.
+    /// Trees of the largest scan.
     pub trees: u32,
     /// `[alignments, trees, TERMS]`.
     pub sums: *mut [f64; TERMS],
@@ -202,14 +208,15 @@ kernel! {
     fn(a: DeriveArgs) {
         let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
         let alignment = a.alignments.add(which as usize);
-        if (*alignment).0.state != state::RUNNING {
+        let points = &(*alignment).points;
+        if (*alignment).alignment.state != state::RUNNING || tree * TREE >= points.n {
             return;
         }
         let i = tree * TREE + thread_index();
         let mut terms = [0.0; TERMS];
-        if i < a.points.n {
-            let prepared = &(*alignment).0.prepared;
-            let (p, mut near) = (a.points.get(i), NearTerms::default());
+        if i < points.n {
+            let prepared = &(*alignment).alignment.prepared;
+            let (p, mut near) = (points.get().get(i), NearTerms::default());
             let x = prepared.apply(p);
             each_near(a.map, x, Shared::at(2 * TERMS as u32), |row| {
                 near.add(&a.score, x, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize));
@@ -226,9 +233,9 @@ kernel! {
 pub struct AdvanceArgs {
     /// Alignments.
     pub alignments: *mut StoredAlignment,
-    /// Limits of all.
+    /// Limits of all, but for what holds each.
     pub limits: NdtLimits,
-    /// Trees of a scan.
+    /// Trees of the largest scan.
     pub trees: u32,
     /// `[alignments, trees, TERMS]`.
     pub sums: *const [f64; TERMS],
@@ -240,11 +247,11 @@ kernel! {
     fn(a: AdvanceArgs) {
         let which = block_index() as usize;
         let alignment = a.alignments.add(which);
-        if (*alignment).0.state != state::RUNNING {
+        if (*alignment).alignment.state != state::RUNNING {
             return;
         }
-        let shared = Shared::at(0);
-        let sum = fold::<TERMS>(a.sums.add(which * a.trees as usize), a.trees, shared);
+        let (shared, trees) = (Shared::at(0), (*alignment).points.n.div_ceil(TREE));
+        let sum = fold::<TERMS>(a.sums.add(which * a.trees as usize), trees, shared);
         // The words of the first two warps are read no more once all threads are here.
         sync_block();
         if thread_index() < TERMS as u32 {
@@ -257,7 +264,7 @@ kernel! {
             for k in 0..TERMS {
                 terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
             }
-            (*alignment).0.advance(&terms, &a.limits);
+            (*alignment).alignment.advance(&terms, &NdtLimits { hold: (*alignment).hold, ..a.limits });
         }
     }
 }

@@ -80,10 +80,10 @@ pub fn align<'a>(
 /// ```
 #[derive(Debug)]
 pub struct Aligner {
-    stream: Stream,
-    params: IcpParams,
+    pub(super) stream: Stream,
+    pub(super) params: IcpParams,
     /// None on the CPU.
-    work: Option<Box<Workspace>>,
+    pub(super) work: Option<Box<Workspace>>,
 }
 
 impl Aligner {

@@ -1,7 +1,7 @@
 //! Iterative closest point: the pose that brings one cloud onto another.
 //!
 //! [`align`] aligns two clouds with one of three [`Metric`]s, robust weights, and stages from coarse to fine. Its [`Registration`] holds the pose, why the alignment ended, and
-//! which directions are in doubt. [`Aligner`] keeps its memory between calls; [`Target`] keeps the tree and the normals of one target for many sources. Exact neighbours and
+//! which directions are in doubt. [`Aligner`] keeps its memory between calls; [`align_many`] aligns many pairs in one call; [`Target`] keeps the tree and the normals of one target for many sources. Exact neighbours and
 //! normals are public too: [`Searcher`] and [`normals`].
 //!
 //! **Units and frames**: metres; `target_from_source` takes points of the source's frame to the target's.
@@ -38,6 +38,7 @@ mod aligner;
 mod cloud;
 mod cpu;
 mod gpu;
+mod many;
 mod params;
 mod register;
 mod result;
@@ -47,6 +48,7 @@ mod target;
 mod tests;
 
 pub use aligner::{Aligner, align};
+pub use many::{Pair, align_many};
 pub use params::{IcpParams, MAX_POINTS, Metric, Robust, Search, Stage};
 pub use pointmill_core::icp::keep::MAX_NEIGHBOURS;
 pub use result::{Dropped, Fit, Iteration, Observability, Registration, Timing};

@@ -21,11 +21,10 @@ pub(super) fn run(
     params: &IcpParams,
     frames: Frames,
     guess: &Rigid,
-    [source_dropped, target_dropped]: [Dropped; 2],
+    dropped: [Dropped; 2],
     stages: &mut impl Stages,
 ) -> Result<Registration> {
-    let guess = frames.local(guess);
-    let mut run = Run { params, frames, guess, pose: guess, trace: Vec::new(), iterations: 0 };
+    let mut run = Run::new(params, frames, guess);
     let mut prepare_ms = elapsed(start);
     let mut end = None;
     for (number, stage) in params.stages().iter().enumerate() {
@@ -41,31 +40,7 @@ pub(super) fn run(
         }
     }
     let (status, at, sums, points) = end.expect("there is at least one stage");
-    let scaled = hessian_of(&sums, &at);
-    let observability = Observability::of(&scaled, sums.pairs());
-    // Outside of the loop rotations are in radians.
-    let unit = |i: usize| if i < 3 { 1.0 } else { at.length };
-    let hessian = std::array::from_fn(|i| std::array::from_fn(|j| scaled[i][j] * unit(i) * unit(j)));
-    let determined = observability.rank() == 6;
-    let ended = matches!(status, Status::Fixed | Status::StepBelow);
-    Ok(Registration {
-        target_from_source: frames.global(&run.pose),
-        status: if ended && !determined { Status::Degenerate } else { status },
-        iterations: run.iterations,
-        covariance: if determined { covariance_of(&sums, &hessian, params.metric) } else { None },
-        hessian,
-        fit: Fit {
-            fitness: if points > 0 { sums.pairs() / points as f64 } else { 0.0 },
-            inlier_rmse: sums.rmse(),
-            num_inliers: sums.pairs() as usize,
-            observability,
-            pivot: add(at.pivot, frames.target),
-            source_dropped,
-            target_dropped,
-            prepare_ms,
-            trace: run.trace,
-        },
-    })
+    Ok(run.registration(status, &at, &sums, points, dropped, prepare_ms))
 }
 
 /// All six directions in metres.
@@ -119,6 +94,13 @@ pub(super) struct Query {
     pub(super) steps: usize,
 }
 
+impl Query {
+    /// The first pose of a stage.
+    pub(super) const fn begin(pose: Rigid) -> Self {
+        Self { pose, margin: 0.0, step: f64::INFINITY, steps: 0 }
+    }
+}
+
 /// The pairs at a pose, and the sums of their linearized residuals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Linearized {
@@ -155,7 +137,7 @@ impl Frames {
 }
 
 /// The state that goes from stage to stage.
-struct Run<'a> {
+pub(super) struct Run<'a> {
     params: &'a IcpParams,
     frames: Frames,
     guess: Rigid,
@@ -164,53 +146,130 @@ struct Run<'a> {
     iterations: usize,
 }
 
-impl Run<'_> {
+/// Where a stage is.
+pub(super) struct Descent {
+    stage: usize,
+    /// Hashes of the pairs of each iteration.
+    seen: Vec<u64>,
+    /// The pose that is looked at next.
+    pub(super) query: Query,
+}
+
+impl<'a> Run<'a> {
+    /// A run from a guess.
+    pub(super) fn new(params: &'a IcpParams, frames: Frames, guess: &Rigid) -> Self {
+        let guess = frames.local(guess);
+        Self { params, frames, guess, pose: guess, trace: Vec::new(), iterations: 0 }
+    }
+
+    /// Where the run began, between points about their centres.
+    pub(super) const fn guess(&self) -> &Rigid {
+        &self.guess
+    }
+
+    /// Where the run is.
+    pub(super) const fn pose(&self) -> &Rigid {
+        &self.pose
+    }
+
     /// Runs one stage, and returns the sums at the pose where it ends.
     fn stage(&mut self, number: usize, on: &mut impl Correspondences) -> Result<(Status, Sums)> {
-        let rules = self.params.rules();
-        let mut seen = Vec::new();
-        let mut query = Query { pose: self.pose, margin: 0.0, step: f64::INFINITY, steps: 0 };
+        let mut descent = self.descent(number);
         loop {
-            let Linearized { matched, sums, timing } = on.linearize(&query)?;
-            let start = Instant::now();
-            memory::push(&mut seen, matched.hash)?;
-            let mut entry = Iteration {
-                stage: number,
-                target_from_source: self.frames.global(&query.pose),
-                pairs: sums.pairs() as usize,
-                changed: if query.steps == 0 { on.points()[0] } else { matched.changed },
-                searched: matched.searched,
-                rmse: sums.rmse(),
-                step: 0.0,
-                timing,
-            };
-            let spread = on.spread();
-            let end = rules.end(sums.pairs(), matched.changed as u64, query.steps as u64, query.step, spread.size());
-            let mut status = match end {
-                Some(End::NoPairs) => Some(Status::NoPairs),
-                Some(End::Fixed) => Some(Status::Fixed),
-                Some(End::Step) => Some(Status::StepBelow),
-                _ if is_cycle(&seen, rules.closed != 0) => Some(Status::Cycle),
-                Some(End::Iterations) => Some(Status::MaxIterations),
-                None => None,
-            };
-            if status.is_none() {
-                match sums.next(&query.pose, spread, &self.guess) {
-                    Some(next) => {
-                        entry.step = spread.motion(&query.pose, &next);
-                        let margin = margin(entry.step, sums.rmse());
-                        query = Query { pose: next, margin, step: entry.step, steps: query.steps + 1 };
-                        self.pose = next;
-                        self.iterations += 1;
-                    }
-                    None => status = Some(Status::Degenerate),
+            let found = on.linearize(&descent.query)?;
+            if let Some(status) = self.take(&mut descent, &found, on.spread(), on.points()[0])? {
+                return Ok((status, found.sums));
+            }
+        }
+    }
+
+    /// The begin of a stage.
+    pub(super) const fn descent(&self, stage: usize) -> Descent {
+        Descent { stage, seen: Vec::new(), query: Query::begin(self.pose) }
+    }
+
+    /// Takes what the query of a stage found, of so many source points, and makes the next step or returns why the stage ends.
+    pub(super) fn take(
+        &mut self,
+        descent: &mut Descent,
+        found: &Linearized,
+        spread: &Spread,
+        points: usize,
+    ) -> Result<Option<Status>> {
+        let start = Instant::now();
+        let (rules, Descent { stage, seen, query }) = (self.params.rules(), descent);
+        let Linearized { matched, sums, timing } = *found;
+        memory::push(seen, matched.hash)?;
+        let mut entry = Iteration {
+            stage: *stage,
+            target_from_source: self.frames.global(&query.pose),
+            pairs: sums.pairs() as usize,
+            changed: if query.steps == 0 { points } else { matched.changed },
+            searched: matched.searched,
+            rmse: sums.rmse(),
+            step: 0.0,
+            timing,
+        };
+        let end = rules.end(sums.pairs(), matched.changed as u64, query.steps as u64, query.step, spread.size());
+        let mut status = match end {
+            Some(End::NoPairs) => Some(Status::NoPairs),
+            Some(End::Fixed) => Some(Status::Fixed),
+            Some(End::Step) => Some(Status::StepBelow),
+            _ if is_cycle(seen, rules.closed != 0) => Some(Status::Cycle),
+            Some(End::Iterations) => Some(Status::MaxIterations),
+            None => None,
+        };
+        if status.is_none() {
+            match sums.next(&query.pose, spread, &self.guess) {
+                Some(next) => {
+                    entry.step = spread.motion(&query.pose, &next);
+                    let margin = margin(entry.step, sums.rmse());
+                    *query = Query { pose: next, margin, step: entry.step, steps: query.steps + 1 };
+                    self.pose = next;
+                    self.iterations += 1;
                 }
+                None => status = Some(Status::Degenerate),
             }
-            entry.timing.solve_ms += elapsed(start);
-            memory::push(&mut self.trace, entry)?;
-            if let Some(status) = status {
-                return Ok((status, sums));
-            }
+        }
+        entry.timing.solve_ms += elapsed(start);
+        memory::push(&mut self.trace, entry)?;
+        Ok(status)
+    }
+
+    /// The result of a run that ended, with the sums at its pose, of so many source points.
+    pub(super) fn registration(
+        self,
+        status: Status,
+        at: &Linearization,
+        sums: &Sums,
+        points: usize,
+        [source_dropped, target_dropped]: [Dropped; 2],
+        prepare_ms: f64,
+    ) -> Registration {
+        let scaled = hessian_of(sums, at);
+        let observability = Observability::of(&scaled, sums.pairs());
+        // Outside of the loop rotations are in radians.
+        let unit = |i: usize| if i < 3 { 1.0 } else { at.length };
+        let hessian = std::array::from_fn(|i| std::array::from_fn(|j| scaled[i][j] * unit(i) * unit(j)));
+        let determined = observability.rank() == 6;
+        let ended = matches!(status, Status::Fixed | Status::StepBelow);
+        Registration {
+            target_from_source: self.frames.global(&self.pose),
+            status: if ended && !determined { Status::Degenerate } else { status },
+            iterations: self.iterations,
+            covariance: if determined { covariance_of(sums, &hessian, self.params.metric) } else { None },
+            hessian,
+            fit: Fit {
+                fitness: if points > 0 { sums.pairs() / points as f64 } else { 0.0 },
+                inlier_rmse: sums.rmse(),
+                num_inliers: sums.pairs() as usize,
+                observability,
+                pivot: add(at.pivot, self.frames.target),
+                source_dropped,
+                target_dropped,
+                prepare_ms,
+                trace: self.trace,
+            },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::NdtFit;
 use crate::registration::{Registration, Status, check_pose};
-use crate::{Argument, Error, Pose, Result};
+use crate::{Argument, Error, Pose, Result, Rows, memory};
 use pointmill_core::linear::inverse;
 use pointmill_core::ndt::{NdtAlignment, NdtHold, NdtLimits, state};
 
@@ -88,8 +88,48 @@ impl NdtAlignParams {
 /// definite, by this map and scan alone.
 pub type NdtRegistration = Registration<NdtFit>;
 
+/// A scan about its origin, and its alignments.
+#[derive(Debug)]
+pub(super) struct Task<'a> {
+    pub(super) scan: Rows<'a>,
+    pub(super) alignments: Vec<NdtAlignment>,
+    pub(super) limits: NdtLimits,
+    /// The origins of the scan and of the map.
+    pub(super) origins: [[f64; 3]; 2],
+}
+
+impl<'a> Task<'a> {
+    /// The alignments of a scan about the first origin, in a map about the second.
+    pub(super) fn new(
+        scan: Rows<'a>,
+        origins: [[f64; 3]; 2],
+        guesses: &[Pose],
+        params: &NdtAlignParams,
+    ) -> Result<Self> {
+        let held = |held: NdtRegularization| NdtRegularization { base: about(&held.base, origins), ..held };
+        let limits =
+            NdtAlignParams { regularization: params.regularization.map(held), ..*params }.limits(scan.len())?;
+        let local = |guess: &Pose| NdtAlignment::new(&about(guess, origins).xyzrpy());
+        Ok(Self { scan, alignments: memory::collect(guesses.iter().map(local))?, limits, origins })
+    }
+
+    /// The results of alignments that have ended, in the frame of the map.
+    pub(super) fn registrations(&self) -> Result<Vec<NdtRegistration>> {
+        memory::collect(self.alignments.iter().map(|one| {
+            let found = registration(one, self.scan.len());
+            let target_from_source = about(&found.target_from_source, self.origins.map(|origin| origin.map(|o| -o)));
+            NdtRegistration { target_from_source, ..found }
+        }))
+    }
+}
+
+/// A pose of a scan about one origin in a map about another; the pose itself where both are zero.
+pub(super) fn about(pose: &Pose, [scan, map]: [[f64; 3]; 2]) -> Pose {
+    if scan == [0.0; 3] && map == [0.0; 3] { *pose } else { pose.about(scan, map) }
+}
+
 /// The result of an alignment that has ended, of a scan of so many points.
-pub(super) fn registration(alignment: &NdtAlignment, points: usize) -> NdtRegistration {
+fn registration(alignment: &NdtAlignment, points: usize) -> NdtRegistration {
     let (terms, hessian) = (&alignment.terms, alignment.hessian());
     Registration {
         target_from_source: alignment.target_from_source(),

@@ -1,15 +1,15 @@
 //! A grid on its device: looking up, scoring, aligning.
 
-use super::align::registration;
+use super::align::{Task, about};
 use super::moments::check_origin;
 use super::near::Near;
-use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtRegularization, NdtReport, cpu, gpu};
+use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
 use crate::{Argument, Error, Pose, Result, Rows, memory};
 use pointmill_core::eigen::eigen;
 use pointmill_core::names;
-use pointmill_core::ndt::{NdtAlignment, NdtLattice, in_lattice, key_of};
+use pointmill_core::ndt::{NdtLattice, in_lattice, key_of};
 use rayon::prelude::*;
 
 /// Neighbourhoods of a cell. The name of each is its number of cells.
@@ -237,31 +237,90 @@ impl NdtGrid {
         guesses: &[Pose],
         params: &NdtAlignParams,
     ) -> Result<Vec<NdtRegistration>> {
-        let scan = scan.into();
         params.validate()?;
+        let mut task = self.task(scan.into(), guesses, params)?;
+        self.run(std::slice::from_mut(&mut task))?;
+        task.registrations()
+    }
+
+    /// As [`NdtGrid::align`], of many scans in one call, each with its guesses.
+    ///
+    /// **Order**: as the scans, and for each scan as its guesses. **Determinism**: each result has the bits that [`NdtGrid::align`] returns for its scan. On the CPU threads share
+    /// the alignments. On a GPU each step of all alignments is one launch, and the host waits once for every eight steps of all; blocks are counted by the largest scan, so that
+    /// scans of similar size are the fastest.
+    ///
+    /// # Errors
+    /// Outside: parameters out of range, out of memory, a lost device; then no scan has a result. Inside, for one scan: a guess that is not rigid, a scan on another device or about
+    /// an origin that is refused; the other scans have their results.
+    ///
+    /// ```
+    /// use pointmill::ndt::{NdtAlignParams, NdtParams, ndt_grid};
+    /// use pointmill::{Device, Pose, Rows};
+    /// // A floor and two walls, and what a sensor sees of them from two places.
+    /// let mut room = Vec::new();
+    /// for i in 0..60 {
+    ///     for j in 0..60 {
+    ///         let (a, b) = (i as f32 * 0.1 + 0.05, j as f32 * 0.1 + 0.05);
+    ///         room.extend([[a, b, 0.0], [0.0, a, b], [a, 0.0, b]]);
+    ///     }
+    /// }
+    /// let grid = ndt_grid(Rows::f32(room.as_flattened(), 3)?, 1.0, &NdtParams::default(), &Device::auto())?;
+    /// let seen = |x: f32| -> Vec<f32> { room.iter().step_by(7).flat_map(|p| [p[0] - x, p[1], p[2]]).collect() };
+    /// let (first, second) = (seen(0.1), seen(0.2));
+    /// let guesses = [Pose::IDENTITY];
+    /// let scans = [(Rows::f32(&first, 3)?, &guesses[..]), (Rows::f32(&second, 3)?, &guesses[..])];
+    /// let found = grid.align_many(&scans, &NdtAlignParams::default())?;
+    /// for (found, x) in found.into_iter().zip([0.1, 0.2]) {
+    ///     assert!((found?[0].target_from_source.translation()[0] - x).abs() < 0.02);
+    /// }
+    /// # Ok::<(), pointmill::Error>(())
+    /// ```
+    pub fn align_many(
+        &self,
+        scans: &[(Rows<'_>, &[Pose])],
+        params: &NdtAlignParams,
+    ) -> Result<Vec<Result<Vec<NdtRegistration>>>> {
+        params.validate()?;
+        let mut tasks = Vec::new();
+        let mut refused = Vec::new();
+        for (scan, guesses) in scans {
+            let (task, error) = match self.task(*scan, guesses, params) {
+                Ok(task) => (Some(task), None),
+                Err(error) => (None, Some(error)),
+            };
+            memory::push(&mut refused, error)?;
+            task.map_or(Ok(()), |task| memory::push(&mut tasks, task))?;
+        }
+        self.run(&mut tasks)?;
+        let mut tasks = tasks.iter();
+        memory::collect(refused.into_iter().map(|error| match error {
+            Some(error) => Err(error),
+            None => tasks.next().expect("a task of each scan that was not refused").registrations(),
+        }))
+    }
+
+    /// The checked task of a scan.
+    fn task<'a>(&self, scan: Rows<'a>, guesses: &[Pose], params: &NdtAlignParams) -> Result<Task<'a>> {
         guesses.iter().try_for_each(|guess| check_pose(Argument::Guess, guess))?;
         scan.check_points(Argument::Scan, &self.stream)?;
         let (scan, origins) = self.local(scan);
-        let held = |held: NdtRegularization| NdtRegularization { base: about(&held.base, origins), ..held };
-        let limits =
-            NdtAlignParams { regularization: params.regularization.map(held), ..*params }.limits(scan.len())?;
-        let local = |guess: &Pose| NdtAlignment::new(&about(guess, origins).xyzrpy());
-        let mut alignments = memory::collect(guesses.iter().map(local))?;
+        scan.check_shift()?;
+        Task::new(scan, origins, guesses, params)
+    }
+
+    /// Runs all alignments of tasks to their ends.
+    pub(super) fn run(&self, tasks: &mut [Task<'_>]) -> Result<()> {
         match &self.place {
-            Place::Host(grid) => {
-                self.device()
-                    .install(|| alignments.par_iter_mut().try_for_each(|one| grid.align(&scan, one, &limits)))?;
-            }
+            Place::Host(grid) => self.device().install(|| {
+                tasks.par_iter_mut().try_for_each(|Task { scan, alignments, limits, .. }| {
+                    alignments.par_iter_mut().try_for_each(|one| grid.align(scan, one, limits))
+                })
+            }),
             Place::Device(grid) => {
-                self.stream
-                    .in_order(&[scan.stream()], || grid.align(&self.lattice, &scan, &mut alignments, &limits))?;
+                let streams: Vec<_> = tasks.iter().map(|task| task.scan.stream()).collect();
+                self.stream.in_order(&streams, || grid.align(&self.lattice, tasks))
             }
         }
-        memory::collect(alignments.iter().map(|one| {
-            let found = registration(one, scan.len());
-            let target_from_source = about(&found.target_from_source, origins.map(|origin| origin.map(|o| -o)));
-            NdtRegistration { target_from_source, ..found }
-        }))
     }
 
     /// A scan about its origin, with this origin and the one of the map.
@@ -273,11 +332,6 @@ impl NdtGrid {
             map => (scan.relative_to(own), [own, map]),
         }
     }
-}
-
-/// A pose of a scan about one origin in a map about another; the pose itself where both are zero.
-fn about(pose: &Pose, [scan, map]: [[f64; 3]; 2]) -> Pose {
-    if scan == [0.0; 3] && map == [0.0; 3] { *pose } else { pose.about(scan, map) }
 }
 
 /// Whether a matrix is the inverse of a covariance but for rounding, which with an eigenvalue ratio of zero may leave the least eigenvalue below zero.

@@ -4,21 +4,25 @@ use crate::device::{Buffer, Stream};
 use crate::icp::cloud::{CenteredCloud, too_far, unit_normal};
 use crate::icp::result::Dropped;
 use crate::{Argument, Result, Rows, memory};
-use pointmill_kernels::icp::{self as kernels, Head, Place4};
-use pointmill_kernels::points::Points;
+use pointmill_kernels::icp::{self as kernels, Clouds, Head, Place4};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::scan::Tiles;
 use std::ptr::null_mut;
+use std::slice::from_ref;
 
-/// The finite points of a cloud, about its centre, each with its index among them.
+/// The finite points of a cloud, or of clouds side by side, about the centre of each; each point with its index in its cloud.
 #[derive(Debug)]
 pub(super) struct Cloud {
     stream: Stream,
-    staging: Buffer<u8>,
+    /// Clouds of the host.
+    staging: Vec<Buffer<u8>>,
     kept: Buffer<u32>,
     tiles: Buffer<u32>,
-    head: Buffer<Head>,
-    known: Head,
+    heads: Buffer<Head>,
+    /// One or more.
+    known: Vec<Head>,
+    /// Places of each cloud.
+    room: usize,
     pub(super) points: Buffer<Place4>,
 }
 
@@ -26,82 +30,92 @@ impl Cloud {
     pub(super) fn new(stream: &Stream) -> Result<Self> {
         Ok(Self {
             stream: stream.clone(),
-            staging: stream.alloc(0)?,
+            staging: Vec::new(),
             kept: stream.alloc(0)?,
             tiles: stream.alloc(0)?,
-            head: stream.alloc(1)?,
-            known: Head::default(),
+            heads: stream.alloc(1)?,
+            known: vec![Head::default()],
+            room: 0,
             points: stream.alloc(0)?,
         })
     }
 
-    /// Queues all work on a cloud; [`Cloud::finish`] waits for it.
-    pub(super) fn begin(&mut self, cloud: &Rows<'_>, drop_zeros: bool) -> Result<()> {
-        self.reset()?;
-        if cloud.is_empty() {
+    /// Queues all work on clouds, of which there is at least one; [`Cloud::finish`] waits for it.
+    pub(super) fn begin(&mut self, clouds: &[Rows<'_>], drop_zeros: bool) -> Result<()> {
+        self.keep(clouds, drop_zeros)?;
+        if self.room == 0 {
             return Ok(());
         }
-        let points = cloud.staged(&mut self.staging)?;
-        self.keep(points, drop_zeros)?;
-        let args = kernels::CentreArgs { points, kept: self.kept.pointer(), head: self.head.pointer() };
+        let args = kernels::CentreArgs { clouds: self.clouds(), kept: self.kept.pointer() };
         // SAFETY: the points that stay are known.
-        unsafe { self.stream.launch::<kernels::Centre>(3, args) }?;
-        self.localize(points, null_mut())
+        unsafe { self.stream.launch::<kernels::Centre>(3 * clouds.len() as u32, args) }?;
+        self.localize(null_mut())
     }
 
     /// Takes points of device memory as they are, each with its row, and waits; they are put into `by_row` as well.
     pub(super) fn take_rows(&mut self, cloud: &Rows<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
-        self.reset()?;
         by_row.reserve(cloud.len())?;
-        if !cloud.is_empty() {
-            let points = cloud.staged(&mut self.staging)?;
-            self.keep(points, false)?;
-            self.localize(points, by_row.pointer())?;
+        self.keep(from_ref(cloud), false)?;
+        if self.room > 0 {
+            self.localize(by_row.pointer())?;
         }
-        self.known = self.head.read(1)?[0];
-        Ok(())
+        self.finish()
     }
 
     /// From here on there are no points.
     pub(super) fn forget(&mut self) {
-        self.known = Head::default();
-    }
-
-    /// Forgets what is known of the cloud before.
-    fn reset(&mut self) -> Result<()> {
-        self.head.write(&[Head { far: u32::MAX, bounds: [u32::MAX; 6], ..Head::default() }])
+        self.known = vec![Head::default()];
     }
 
     /// Lists the points that stay.
-    fn keep(&mut self, points: Points, drop_zeros: bool) -> Result<()> {
-        self.kept.reserve(points.n as usize)?;
-        self.points.reserve(points.n as usize)?;
-        let blocks = points.n.div_ceil(kernels::KEEP_TILE);
-        let words = Tiles::words(blocks) as usize;
+    fn keep(&mut self, clouds: &[Rows<'_>], drop_zeros: bool) -> Result<()> {
+        self.known.clear();
+        while self.staging.len() < clouds.len() {
+            memory::push(&mut self.staging, self.stream.alloc(0)?)?;
+        }
+        for (cloud, staging) in clouds.iter().zip(&mut self.staging) {
+            let points = cloud.staged(staging)?.into();
+            let head = Head { far: u32::MAX, bounds: [u32::MAX; 6], points, ..Head::default() };
+            memory::push(&mut self.known, head)?;
+        }
+        self.heads.reserve(clouds.len())?;
+        self.heads.write(&self.known)?;
+        self.room = clouds.iter().map(Rows::len).max().unwrap_or(0);
+        if self.room == 0 {
+            return Ok(());
+        }
+        self.kept.reserve(self.places())?;
+        self.points.reserve(self.places())?;
+        let blocks = (self.room as u32).div_ceil(kernels::KEEP_TILE);
+        let words = clouds.len() * Tiles::words(blocks) as usize;
         self.tiles.reserve(words)?;
         self.tiles.fill_words(0, words)?;
-        let (kept, head) = (self.kept.pointer(), self.head.pointer());
         let tiles = Tiles { words: self.tiles.pointer() };
-        let args = kernels::KeepArgs { points, drop_zeros: drop_zeros.into(), kept, head, tiles };
+        let (clouds, drop_zeros) = (self.clouds(), drop_zeros.into());
+        let args = kernels::KeepArgs { clouds, drop_zeros, kept: self.kept.pointer(), tiles };
         // SAFETY: room was made for all points.
-        unsafe { self.stream.launch::<kernels::Keep>(blocks, args) }
+        unsafe { self.stream.launch::<kernels::Keep>(self.blocks(kernels::KEEP_TILE), args) }
     }
 
     /// Puts the points that stay about the centre.
-    fn localize(&mut self, points: Points, by_row: *mut Place4) -> Result<()> {
-        let (kept, head, local) = (self.kept.pointer(), self.head.pointer(), self.points.pointer());
-        let args = kernels::LocalArgs { points, kept, head, local, by_row };
+    fn localize(&mut self, by_row: *mut Place4) -> Result<()> {
+        let (clouds, kept, local) = (self.clouds(), self.kept.pointer(), self.points.pointer());
+        let args = kernels::LocalArgs { clouds, kept, local, by_row };
         // SAFETY: room was made for all points.
-        unsafe { self.stream.launch::<kernels::Local>(points.n.div_ceil(BLOCK), args) }
+        unsafe { self.stream.launch::<kernels::Local>(self.blocks(BLOCK), args) }
     }
 
-    /// Waits for the number of points and where they are.
-    pub(super) fn finish(&mut self, argument: Argument) -> Result<()> {
-        self.known = self.head.read(1)?[0];
-        if self.known.far != u32::MAX {
-            return Err(too_far(argument, self.known.far as usize));
+    /// Waits for the numbers of points and where they are.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        self.heads.read_into(&mut self.known)
+    }
+
+    /// Refuses a cloud with a point too far from its middle.
+    pub(super) fn check(&self, i: usize, argument: Argument) -> Result<()> {
+        match self.known[i].far {
+            u32::MAX => Ok(()),
+            far => Err(too_far(argument, far as usize)),
         }
-        Ok(())
     }
 
     /// Takes finite points of the host, as they are.
@@ -117,36 +131,54 @@ impl Cloud {
                 high[axis] = high[axis].max(p[axis]);
             }
         }
-        self.known = Head { kept: places.len() as u32, ..Head::around(low, high) };
-        self.head.write(&[self.known])
+        self.room = places.len();
+        self.known = vec![Head { kept: places.len() as u32, ..Head::around(low, high) }];
+        self.heads.write(&self.known)
     }
 
     /// The points on the host, to make fewer of them.
     pub(super) fn to_host(&self) -> Result<CenteredCloud> {
-        let points = memory::collect(self.points.read(self.len())?.iter().map(|p| [p[0], p[1], p[2]]))?;
-        Ok(CenteredCloud { points, centre: self.centre(), dropped: self.dropped(), ..CenteredCloud::default() })
+        let points = memory::collect(self.points.read(self.len(0))?.iter().map(|p| [p[0], p[1], p[2]]))?;
+        Ok(CenteredCloud { points, centre: self.centre(0), dropped: self.dropped(0), ..CenteredCloud::default() })
     }
 
     /// The caller's normals of the points that stayed, of one for each point that there was.
     pub(super) fn normals_of(&self, normals: &[[f32; 3]]) -> Result<Vec<Place4>> {
-        let kept = if self.len() == 0 { Vec::new() } else { self.kept.read(self.len())? };
+        let kept = if self.len(0) == 0 { Vec::new() } else { self.kept.read(self.len(0))? };
         memory::collect(kept.into_iter().map(|i| place(unit_normal(normals[i as usize]), 0)))
     }
 
-    pub(super) const fn len(&self) -> usize {
-        self.known.kept as usize
+    /// Points of a cloud.
+    pub(super) fn len(&self, i: usize) -> usize {
+        self.known[i].kept as usize
     }
 
-    pub(super) const fn centre(&self) -> [f64; 3] {
-        self.known.centre
+    pub(super) fn centre(&self, i: usize) -> [f64; 3] {
+        self.known[i].centre
     }
 
-    pub(super) const fn dropped(&self) -> Dropped {
-        Dropped { non_finite: self.known.non_finite as usize, zeros: self.known.zeros as usize }
+    pub(super) fn dropped(&self, i: usize) -> Dropped {
+        Dropped { non_finite: self.known[i].non_finite as usize, zeros: self.known[i].zeros as usize }
     }
 
-    pub(super) fn head(&self) -> *const Head {
-        self.head.pointer()
+    /// The number of clouds.
+    pub(super) fn number(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Places of all clouds.
+    pub(super) fn places(&self) -> usize {
+        self.number() * self.room
+    }
+
+    /// Blocks of a launch over all clouds, if a block takes so many places.
+    pub(super) fn blocks(&self, places: u32) -> u32 {
+        self.number() as u32 * (self.room as u32).div_ceil(places)
+    }
+
+    /// The clouds as kernels take them.
+    pub(super) fn clouds(&self) -> Clouds {
+        Clouds { heads: self.heads.pointer(), room: self.room as u32 }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cloud;
 mod kdtree;
+mod many;
 mod searcher;
 mod stage;
 mod tree;

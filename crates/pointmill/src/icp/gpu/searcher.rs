@@ -55,7 +55,7 @@ impl Searcher {
 
     fn take_all(&mut self, cloud: &Rows<'_>) -> Result<()> {
         self.cloud.take_rows(cloud, &mut self.all)?;
-        if self.cloud.len() > 0 {
+        if self.cloud.len(0) > 0 {
             if self.search == Search::Lbvh {
                 self.tree.curve.sort(&self.cloud)?;
             }
@@ -71,14 +71,14 @@ impl Searcher {
     /// The keys of the nearest points; the limit where there is none.
     pub(in crate::icp) fn nearest(&self, queries: &[[f32; 3]], limit: u64) -> Result<Vec<u64>> {
         let mut keys = memory::filled(queries.len(), limit)?;
-        if self.cloud.len() == 0 || queries.is_empty() {
+        if self.cloud.len(0) == 0 || queries.is_empty() {
             return Ok(keys);
         }
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         work.take(queries)?;
         work.keys.reserve(queries.len())?;
         work.keys.write(&keys)?;
-        let (len, n) = (queries.len() as u32, self.cloud.len() as u32);
+        let (len, n) = (queries.len() as u32, self.cloud.len(0) as u32);
         let (queries, to) = (work.queries.pointer().cast_const(), work.keys.pointer());
         let tree = self.tree.get(&self.cloud);
         // SAFETY: room was made for all queries, and the tree has points.
@@ -99,7 +99,7 @@ impl Searcher {
 
     /// The keys of the `k` nearest points of each query, ascending; the limit where there are fewer.
     pub(in crate::icp) fn several(&self, queries: &[[f32; 3]], k: usize, limit: u64) -> Result<Vec<u64>> {
-        if self.cloud.len() == 0 || queries.is_empty() {
+        if self.cloud.len(0) == 0 || queries.is_empty() {
             return memory::filled(queries.len() * k, limit);
         }
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +122,7 @@ impl Searcher {
     pub(in crate::icp) fn normals(&self, k: usize) -> Result<Vec<[f32; 3]>> {
         let mut normals: Buffer<Place4> = self.stream.alloc(self.len.max(1))?;
         normals.fill_words(0, self.len * 4)?;
-        if self.cloud.len() > 0 {
+        if self.cloud.len(0) > 0 {
             self.tree.normals(&self.cloud, &self.all, k, &normals)?;
         }
         memory::collect(normals.read(self.len)?.iter().map(|n| [n[0], n[1], n[2]]))

@@ -6,28 +6,26 @@ use super::{chosen, nearest_brute};
 use crate::device::{Buffer, Stream};
 use crate::icp::params::{IcpParams, Metric, Search, Stage, limit_of};
 use crate::icp::register::{Correspondences, Frames, Linearized, Matched, Query, Stages, run};
-use crate::icp::result::{Registration, Timing};
-use crate::{Argument, Result, Rows};
+use crate::icp::result::{Dropped, Registration, Timing};
+use crate::{Argument, Result, Rows, memory};
 use pointmill_core::icp::pairs::STEP_TERMS;
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
 use pointmill_core::rigid::Rigid;
-use pointmill_kernels::icp::{self as kernels, LoopState, Place4, StoredKnown, StoredSpread};
+use pointmill_kernels::icp::{self as kernels, BATCH, LoopState, Place4, StoredKnown, StoredSpread};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::sum::TREE;
 use std::collections::VecDeque;
 use std::ptr::{null, null_mut};
+use std::slice::from_ref;
 use std::time::Instant;
-
-/// Iterations that are queued before the host reads their results.
-const BATCH: usize = 8;
 
 /// Memory that alignments use again.
 #[derive(Debug)]
 pub(in crate::icp) struct Workspace {
-    stream: Stream,
-    /// Source and target with all points.
-    whole: [Cloud; 2],
+    pub(super) stream: Stream,
+    /// Source and target with all points, of each pair that is aligned at a time.
+    pub(super) whole: [Cloud; 2],
     /// The source as a stage has thinned it out, its tree along the curve, and its normals.
     thin: Cloud,
     tree: Tree,
@@ -42,7 +40,7 @@ pub(in crate::icp) struct Workspace {
     queries: Buffer<Place4>,
     keys: Buffer<u64>,
     sums: Buffer<f64>,
-    spread: Buffer<StoredSpread>,
+    pub(super) spread: Buffer<StoredSpread>,
     state: Buffer<LoopState>,
     turns: Buffer<kernels::Turn>,
 }
@@ -95,14 +93,20 @@ impl Workspace {
         params: &IcpParams,
         guess: &Rigid,
     ) -> Result<Registration> {
-        for (cloud, from) in self.whole.iter_mut().zip(&clouds) {
-            cloud.begin(from, params.drop_zeros)?;
-        }
-        for (cloud, argument) in self.whole.iter_mut().zip([Argument::Source, Argument::Target]) {
-            cloud.finish(argument)?;
+        self.take_clouds([&clouds[..1], &clouds[1..]], params)?;
+        for (cloud, argument) in self.whole.iter().zip([Argument::Source, Argument::Target]) {
+            cloud.check(0, argument)?;
         }
         self.take_normals(normals)?;
         self.run(start, params, guess, false)
+    }
+
+    /// Takes the sources and the targets of pairs, and waits for the numbers of their points.
+    pub(super) fn take_clouds(&mut self, clouds: [&[Rows<'_>]; 2], params: &IcpParams) -> Result<()> {
+        for (cloud, from) in self.whole.iter_mut().zip(clouds) {
+            cloud.begin(from, params.drop_zeros)?;
+        }
+        self.whole.iter_mut().try_for_each(Cloud::finish)
     }
 
     /// Takes a target that is kept for many sources.
@@ -112,8 +116,9 @@ impl Workspace {
         normals: Option<&[[f32; 3]]>,
         params: &IcpParams,
     ) -> Result<()> {
-        self.whole[1].begin(target, params.drop_zeros)?;
-        self.whole[1].finish(Argument::Target)?;
+        self.whole[1].begin(from_ref(target), params.drop_zeros)?;
+        self.whole[1].finish()?;
+        self.whole[1].check(0, Argument::Target)?;
         self.take_normals(normals)?;
         let stages = params.stages().len();
         while self.targets.len() < stages {
@@ -122,8 +127,13 @@ impl Workspace {
         Ok(())
     }
 
+    /// What was made of targets belongs to others than the present ones.
+    pub(super) fn forget_targets(&mut self) {
+        self.targets.iter_mut().for_each(|target| target.made = false);
+    }
+
     /// Takes the caller's normals of the target, or none.
-    fn take_normals(&mut self, normals: Option<&[[f32; 3]]>) -> Result<()> {
+    pub(super) fn take_normals(&mut self, normals: Option<&[[f32; 3]]>) -> Result<()> {
         self.own_normals = normals.map_or(Ok(Vec::new()), |normals| self.whole[1].normals_of(normals))?;
         Ok(())
     }
@@ -136,17 +146,24 @@ impl Workspace {
         params: &IcpParams,
         guess: &Rigid,
     ) -> Result<Registration> {
-        self.whole[0].begin(source, params.drop_zeros)?;
-        self.whole[0].finish(Argument::Source)?;
+        self.whole[0].begin(from_ref(source), params.drop_zeros)?;
+        self.whole[0].finish()?;
+        self.whole[0].check(0, Argument::Source)?;
         self.run(start, params, guess, true)
     }
 
     fn run(&mut self, start: Instant, params: &IcpParams, guess: &Rigid, stays: bool) -> Result<Registration> {
-        let frames = Frames { source: self.whole[0].centre(), target: self.whole[1].centre() };
-        let dropped = [self.whole[0].dropped(), self.whole[1].dropped()];
+        let (frames, dropped) = self.about(0);
         let local = frames.local(guess);
         let mut on = OnDevice { work: self, params, guess: local, stays, stage: 0 };
         run(start, params, frames, guess, dropped, &mut on)
+    }
+
+    /// The centres of a pair, and the points that were left out.
+    pub(super) fn about(&self, pair: usize) -> (Frames, [Dropped; 2]) {
+        let [source, target] = &self.whole;
+        let frames = Frames { source: source.centre(pair), target: target.centre(pair) };
+        (frames, [source.dropped(pair), target.dropped(pair)])
     }
 }
 
@@ -171,20 +188,22 @@ impl Stages for OnDevice<'_> {
         let slot = if self.stays { self.stage } else { 0 };
         self.stage += 1;
         self.work.targets[slot].made &= self.stays;
-        DeviceStage::new(self.work, stage, slot, self.params, self.guess)
+        DeviceStage::new(self.work, stage, slot, self.params, vec![self.guess])
     }
 }
 
-/// A stage of an alignment.
-struct DeviceStage<'a> {
-    work: &'a mut Workspace,
+/// A stage of an alignment, or of the alignments of several pairs.
+pub(super) struct DeviceStage<'a> {
+    pub(super) work: &'a mut Workspace,
     params: &'a IcpParams,
     thinned: bool,
     /// The number of its target among those of the workspace.
     slot: usize,
-    guess: Rigid,
+    /// Of each pair.
+    guesses: Vec<Rigid>,
     limit: u64,
     search: Search,
+    /// Of the first pair.
     points: [usize; 2],
     spread: Spread,
     /// Iterations that the device has made and the host has not asked for yet.
@@ -193,7 +212,14 @@ struct DeviceStage<'a> {
 }
 
 impl<'a> DeviceStage<'a> {
-    fn new(work: &'a mut Workspace, stage: &Stage, slot: usize, params: &'a IcpParams, guess: Rigid) -> Result<Self> {
+    /// The next stage of pairs. Of several pairs one has points, the search is the tree along the curve, and the stage has no voxels.
+    pub(super) fn new(
+        work: &'a mut Workspace,
+        stage: &Stage,
+        slot: usize,
+        params: &'a IcpParams,
+        guesses: Vec<Rigid>,
+    ) -> Result<Self> {
         let thinned = stage.voxel_size > 0.0;
         if thinned {
             work.thin.upload(&work.whole[0].to_host()?.downsampled(Argument::Source, stage.voxel_size)?)?;
@@ -203,7 +229,8 @@ impl<'a> DeviceStage<'a> {
             }
         }
         let points = if thinned { [&work.thin, &work.targets[slot].thin] } else { work.whole.each_ref() };
-        let points = points.map(Cloud::len);
+        let several = points[0].number() > 1;
+        let points = points.map(|cloud| cloud.len(0));
         let limit = limit_of(stage.max_distance)?;
         let search = chosen(params.search);
         let mut on = Self {
@@ -211,7 +238,7 @@ impl<'a> DeviceStage<'a> {
             params,
             thinned,
             slot,
-            guess,
+            guesses,
             limit,
             search,
             points,
@@ -219,10 +246,10 @@ impl<'a> DeviceStage<'a> {
             ahead: VecDeque::new(),
             begun: false,
         };
-        if points[0] > 0 {
+        if points[0] > 0 || several {
             on.place_source()?;
         }
-        if on.has_points() {
+        if on.has_points() || several {
             on.prepare()?;
         }
         Ok(on)
@@ -235,32 +262,33 @@ impl<'a> DeviceStage<'a> {
 
     /// Sorts the source along the curve, and computes its mean and covariance.
     fn place_source(&mut self) -> Result<()> {
-        let n = self.points[0] as u32;
         let work = &mut *self.work;
         let cloud = if self.thinned { &work.thin } else { &work.whole[0] };
         work.tree.curve.sort(cloud)?;
-        let trees = n.div_ceil(TREE);
+        let (trees, number) = (cloud.blocks(TREE), cloud.number());
         work.sums.reserve(trees as usize * STEP_TERMS)?;
+        work.spread.reserve(number)?;
         let args = kernels::SpreadArgs {
+            clouds: cloud.clouds(),
             points: work.tree.curve.points.pointer(),
-            n,
             sums: work.sums.pointer(),
             spread: work.spread.pointer(),
         };
         // SAFETY: room was made.
         unsafe {
             work.stream.launch::<kernels::SpreadMean>(trees, args)?;
-            work.stream.launch::<kernels::SpreadMeanTotal>(1, args)?;
+            work.stream.launch::<kernels::SpreadMeanTotal>(number as u32, args)?;
             work.stream.launch::<kernels::SpreadProducts>(trees, args)?;
-            work.stream.launch::<kernels::SpreadTotal>(1, args)
+            work.stream.launch::<kernels::SpreadTotal>(number as u32, args)
         }
     }
 
     /// Makes trees and normals. A target that is kept gets them once.
     fn prepare(&mut self) -> Result<()> {
-        let (n, k) = (self.points[0], self.params.neighbours);
+        let k = self.params.neighbours;
         let work = &mut *self.work;
         let stream = &work.stream;
+        let n = if self.thinned { &work.thin } else { &work.whole[0] }.places();
         let prepared = &mut work.targets[self.slot];
         if !prepared.made {
             let cloud = if self.thinned { &prepared.thin } else { &work.whole[1] };
@@ -269,7 +297,7 @@ impl<'a> DeviceStage<'a> {
             }
             prepared.tree.build(cloud, self.search)?;
             if self.params.metric != Metric::PointToPoint {
-                prepared.normals.reserve(self.points[1])?;
+                prepared.normals.reserve(cloud.places())?;
                 if work.own_normals.is_empty() || self.thinned {
                     prepared.tree.normals(cloud, &cloud.points, k, &prepared.normals)?;
                 } else {
@@ -286,15 +314,15 @@ impl<'a> DeviceStage<'a> {
             work.by_index.reserve(n)?;
             work.tree.normals(cloud, &cloud.points, k, &work.by_index)?;
             let args = kernels::GatherArgs {
+                clouds: cloud.clouds(),
                 points: work.by_index.pointer(),
                 order: work.tree.curve.order.pointer(),
-                n: n as u32,
                 sorted: work.normals.pointer(),
                 codes: null(),
                 mixed: null_mut(),
             };
             // SAFETY: there is a normal for each point, and room for as many.
-            unsafe { stream.launch::<kernels::Gather>(args.n.div_ceil(BLOCK), args) }?;
+            unsafe { stream.launch::<kernels::Gather>(cloud.blocks(BLOCK), args) }?;
             if search == Search::Lbvh {
                 // The tree may have put them into an order of its own.
                 work.tree.curve.gather(cloud)?;
@@ -308,40 +336,53 @@ impl<'a> DeviceStage<'a> {
         Ok(())
     }
 
-    /// Queues iterations from a pose on, and reads their results.
-    fn batch(&mut self, query: &Query) -> Result<()> {
+    /// Queues iterations of each pair from its pose on, and reads their results; none of a pair without a query.
+    pub(super) fn batch(&mut self, asked: &[Option<Query>]) -> Result<Vec<VecDeque<kernels::Turn>>> {
         let work = &mut *self.work;
-        let state = LoopState {
-            pose: query.pose,
-            step: query.step,
-            steps: query.steps as u64,
-            told: [kernels::Told::default(); kernels::TOLD],
-            times: [0; 2],
-            margin: query.margin,
-            running: 1,
-            fresh: u32::from(!self.begun),
-            turns: 0,
+        let state = |(query, guess): (&Option<Query>, &Rigid)| {
+            let running = u32::from(query.is_some());
+            let Query { pose, margin, step, steps } = query.unwrap_or(Query::begin(*guess));
+            LoopState {
+                pose,
+                guess: *guess,
+                step,
+                steps: steps as u64,
+                told: [kernels::Told::default(); kernels::TOLD],
+                times: [0; 2],
+                margin,
+                running,
+                fresh: u32::from(!self.begun),
+                turns: 0,
+            }
         };
-        work.state.write(&[state])?;
+        let mut states = memory::collect(asked.iter().zip(&self.guesses).map(state))?;
+        work.state.reserve(states.len())?;
+        work.state.write(&states)?;
+        work.turns.reserve(states.len() * BATCH)?;
         let n = self.points[0] as u32;
         let prepared = &work.targets[self.slot];
-        let target = if self.thinned { &prepared.thin } else { &work.whole[1] };
+        let (sources, target) =
+            if self.thinned { (&work.thin, &prepared.thin) } else { (&work.whole[0], &work.whole[1]) };
+        let (clouds, room) = (sources.clouds(), target.clouds().room);
+        let (trees, number) = (sources.blocks(TREE), sources.number() as u32);
         let (source, state, limit) = (work.tree.curve.points.pointer().cast_const(), work.state.pointer(), self.limit);
         let tree = prepared.tree.get(target);
         let look = kernels::LookArgs {
+            clouds,
             source,
-            n,
             limit,
             target: target.points.pointer(),
             tree,
+            room,
             keys: work.keys.pointer(),
             known: work.known.pointer(),
             state,
         };
         let reduce = kernels::ReduceArgs {
+            clouds,
             source: [source, work.normals.pointer()],
             target: [target.points.pointer(), prepared.normals.pointer()],
-            n,
+            room,
             limit,
             known: work.known.pointer(),
             spread: work.spread.pointer(),
@@ -350,13 +391,12 @@ impl<'a> DeviceStage<'a> {
             sums: work.sums.pointer(),
         };
         let advance = kernels::AdvanceArgs {
+            clouds,
             state,
             turns: work.turns.pointer(),
             rules: self.params.rules(),
-            guess: self.guess,
             spread: work.spread.pointer(),
             sums: work.sums.pointer(),
-            trees: n.div_ceil(TREE),
         };
         let (queries, keys) = (work.queries.pointer(), work.keys.pointer());
         let (points, known) = (target.points.pointer().cast_const(), work.known.pointer());
@@ -365,7 +405,8 @@ impl<'a> DeviceStage<'a> {
             let m = self.points[1] as u32;
             kernels::NearestBruteArgs { points, n: m, queries, len: n, stride, keys }
         };
-        for turn in 0..BATCH.min(self.params.max_iterations.saturating_sub(query.steps).saturating_add(1)) {
+        let left = |query: &Query| self.params.max_iterations.saturating_sub(query.steps).saturating_add(1);
+        for turn in 0..BATCH.min(asked.iter().flatten().map(left).max().unwrap_or(0)) {
             // SAFETY: room was made for all of it, and both clouds have points.
             unsafe {
                 if self.search == Search::Brute {
@@ -374,31 +415,52 @@ impl<'a> DeviceStage<'a> {
                         nearest_brute(&work.stream, brute(kernels::SPARSE))?;
                     }
                     nearest_brute(&work.stream, brute(1))?;
-                    work.stream.launch::<kernels::LookBrute>(n.div_ceil(BLOCK), look)?;
+                    work.stream.launch::<kernels::LookBrute>(sources.blocks(BLOCK), look)?;
                 } else {
-                    work.stream.launch::<kernels::Look>(n.div_ceil(TREE), look)?;
+                    work.stream.launch::<kernels::Look>(trees, look)?;
                 }
                 match self.params.metric {
                     Metric::PointToPoint => {
-                        work.stream.launch::<kernels::ReducePoints>(advance.trees, reduce)?;
-                        work.stream.launch::<kernels::AdvancePoints>(1, advance)?;
+                        work.stream.launch::<kernels::ReducePoints>(trees, reduce)?;
+                        work.stream.launch::<kernels::AdvancePoints>(number, advance)?;
                     }
                     Metric::PointToPlane => {
-                        work.stream.launch::<kernels::ReducePlanes>(advance.trees, reduce)?;
-                        work.stream.launch::<kernels::AdvanceSteps>(1, advance)?;
+                        work.stream.launch::<kernels::ReducePlanes>(trees, reduce)?;
+                        work.stream.launch::<kernels::AdvanceSteps>(number, advance)?;
                     }
                     Metric::Gicp => {
-                        work.stream.launch::<kernels::ReducePatches>(advance.trees, reduce)?;
-                        work.stream.launch::<kernels::AdvanceSteps>(1, advance)?;
+                        work.stream.launch::<kernels::ReducePatches>(trees, reduce)?;
+                        work.stream.launch::<kernels::AdvanceSteps>(number, advance)?;
                     }
                 }
             }
         }
-        let state = work.state.read(1)?[0];
-        self.ahead = work.turns.read(state.turns as usize)?.into();
+        work.state.read_into(&mut states)?;
+        let last = states.iter().rposition(|state| state.turns > 0).unwrap_or(0);
+        let turns = work.turns.read(last * BATCH + states[last].turns as usize)?;
         self.begun = true;
-        Ok(())
+        let of = |(i, state): (usize, &LoopState)| {
+            if state.turns == 0 {
+                return Ok(VecDeque::new());
+            }
+            Ok(memory::collect(turns[i * BATCH..][..state.turns as usize].iter().copied())?.into())
+        };
+        states.iter().enumerate().map(of).collect()
     }
+}
+
+/// What a turn of the device found.
+pub(super) fn linearized(turn: &kernels::Turn, metric: Metric) -> Linearized {
+    let sums = match metric {
+        Metric::PointToPoint => Sums::Points(std::array::from_fn(|k| turn.terms[k])),
+        _ => Sums::Steps(turn.terms),
+    };
+    let [look, reduce, solve, end] = turn.times;
+    let ms = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
+    let timing = Timing { search_ms: ms(look, reduce), reduce_ms: ms(reduce, solve), solve_ms: ms(solve, end) };
+    let told = turn.told;
+    let matched = Matched { changed: told.changed as usize, searched: told.searched as usize, hash: told.hash };
+    Linearized { matched, sums, timing }
 }
 
 impl Correspondences for DeviceStage<'_> {
@@ -415,26 +477,20 @@ impl Correspondences for DeviceStage<'_> {
     }
 
     fn linearize(&mut self, query: &Query) -> Result<Linearized> {
-        let closed = self.params.metric == Metric::PointToPoint;
         let nothing_ahead = self.ahead.front().is_none_or(|turn| turn.pose != query.pose);
         // The host decides with the same arithmetic, so that it asks for the pose that the device went on to, unless the device stopped before.
         if nothing_ahead && self.has_points() {
-            self.batch(query)?;
+            self.ahead = self.batch(&[Some(*query)])?.remove(0);
         }
         if query.steps == 0 && self.points[0] > 0 {
             self.spread = self.work.spread.read(1)?[0].0;
         }
         if !self.has_points() {
+            let closed = self.params.metric == Metric::PointToPoint;
             let sums = if closed { Sums::Points([0.0; _]) } else { Sums::Steps([0.0; _]) };
             return Ok(Linearized { matched: Matched::default(), sums, timing: Timing::default() });
         }
         let turn = self.ahead.pop_front().expect("a batch has an iteration");
-        let sums = if closed { Sums::Points(std::array::from_fn(|k| turn.terms[k])) } else { Sums::Steps(turn.terms) };
-        let [look, reduce, solve, end] = turn.times;
-        let ms = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
-        let timing = Timing { search_ms: ms(look, reduce), reduce_ms: ms(reduce, solve), solve_ms: ms(solve, end) };
-        let told = turn.told;
-        let matched = Matched { changed: told.changed as usize, searched: told.searched as usize, hash: told.hash };
-        Ok(Linearized { matched, sums, timing })
+        Ok(linearized(&turn, self.params.metric))
     }
 }

@@ -5,17 +5,17 @@ use super::kdtree;
 use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::icp::params::Search;
-use crate::prim::{Pairs, Sorter};
+use crate::prim::{Pairs, Sorter, passes_for};
 use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::icp::{self as kernels, Half, Node, Place4};
 use pointmill_kernels::prim::sum::TREE;
 use pointmill_kernels::prim::{BLOCK, Length};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 /// Passes of a sort of codes: 63 bits, 8 a pass.
 const PASSES: u32 = 8;
 
-/// Points along the Morton curve.
+/// Points along the Morton curve, of each cloud by itself.
 #[derive(Debug)]
 pub(super) struct Curve {
     stream: Stream,
@@ -24,6 +24,9 @@ pub(super) struct Curve {
     /// Whether points of one code are to be put in order.
     mixed: Buffer<u32>,
     sorter: Sorter<u64>,
+    /// Brings the codes of several clouds back to their clouds.
+    by_cloud: Sorter<u32>,
+    owners: Buffer<u32>,
     pub(super) points: Buffer<Place4>,
 }
 
@@ -35,41 +38,66 @@ impl Curve {
             order: stream.alloc(0)?,
             mixed: stream.alloc(1)?,
             sorter: Sorter::new(stream)?,
+            by_cloud: Sorter::new(stream)?,
+            owners: stream.alloc(0)?,
             points: stream.alloc(0)?,
         })
     }
 
-    /// Sorts the points of a cloud, of which there is at least one.
+    /// Sorts the points of clouds, of which one has a point.
     pub(super) fn sort(&mut self, cloud: &Cloud) -> Result<()> {
-        let n = cloud.len() as u32;
-        self.codes.reserve(n as usize)?;
+        let alone = cloud.number() == 1;
+        // Places without a point are sorted too, unless they are those at the end.
+        let n = if alone { cloud.len(0) } else { cloud.places() } as u32;
+        self.codes.reserve(cloud.places())?;
         self.order.reserve(n as usize)?;
-        self.points.reserve(n as usize)?;
+        self.points.reserve(cloud.places())?;
         self.sorter.reserve(n, PASSES)?;
         let (codes, order) = (self.codes.pointer(), self.order.pointer());
-        let points = cloud.points.pointer().cast_const();
+        let input = Pairs { keys: codes, values: null_mut() };
+        let codes = |order: *const u32| kernels::CodesArgs {
+            clouds: cloud.clouds(),
+            points: cloud.points.pointer(),
+            order,
+            codes,
+            mixed: self.mixed.pointer(),
+        };
         // SAFETY: room was made for n points, and the number of passes is even.
         unsafe {
-            let args = kernels::CodesArgs { points, n, head: cloud.head(), codes, mixed: self.mixed.pointer() };
-            self.stream.launch::<kernels::Codes>(n.div_ceil(BLOCK), args)?;
-            let input = Pairs { keys: codes, values: null_mut() };
-            self.sorter.enqueue(input, Pairs { keys: codes, values: order }, Length::known(n), PASSES)?;
+            self.stream.launch::<kernels::Codes>(cloud.blocks(BLOCK), codes(null()))?;
+            let sorted = Pairs { keys: input.keys, values: order };
+            self.sorter.enqueue(input, sorted, Length::known(n), PASSES)?;
+        }
+        if !alone {
+            // All codes are in one order now. A stable sort by cloud brings each cloud's together, and its places without a point to their end.
+            let passes = passes_for(cloud.number() as u64 - 1).next_multiple_of(2);
+            self.by_cloud.reserve(n, passes)?;
+            self.owners.reserve(n as usize)?;
+            let owners = self.owners.pointer();
+            let args = kernels::OwnersArgs { order, n, room: cloud.clouds().room, owners };
+            let pairs = Pairs { keys: owners, values: order };
+            // SAFETY: as above; the order holds places of the clouds.
+            unsafe {
+                self.stream.launch::<kernels::Owners>(n.div_ceil(BLOCK), args)?;
+                self.by_cloud.enqueue(pairs, pairs, Length::known(n), passes)?;
+                self.stream.launch::<kernels::Codes>(cloud.blocks(BLOCK), codes(order))?;
+            }
         }
         self.gather(cloud)
     }
 
-    /// Puts the points of the cloud that was sorted in the order of their codes, of one code in that of their indices.
+    /// Puts the points of the clouds that were sorted in the order of their codes, of one code in that of their indices.
     pub(super) fn gather(&self, cloud: &Cloud) -> Result<()> {
         let args = kernels::GatherArgs {
+            clouds: cloud.clouds(),
             points: cloud.points.pointer(),
             order: self.order.pointer(),
-            n: cloud.len() as u32,
             sorted: self.points.pointer(),
             codes: self.codes.pointer(),
             mixed: self.mixed.pointer(),
         };
         // SAFETY: room was made for all points.
-        unsafe { self.stream.launch::<kernels::Gather>(args.n.div_ceil(BLOCK), args) }
+        unsafe { self.stream.launch::<kernels::Gather>(cloud.blocks(BLOCK), args) }
     }
 }
 
@@ -97,7 +125,7 @@ impl Tree {
         })
     }
 
-    /// Makes a cloud ready, which has at least one point, and for a tree along the curve is sorted. Its points along the curve may then have another order.
+    /// Makes clouds ready, of which one has a point, and which for a tree along the curve are sorted; of several clouds trees along the curve alone. Its points along the curve may then have another order.
     pub(super) fn build(&mut self, cloud: &Cloud, search: Search) -> Result<()> {
         self.search = search;
         match search {
@@ -108,35 +136,35 @@ impl Tree {
     }
 
     fn build_along_curve(&mut self, cloud: &Cloud) -> Result<()> {
-        let n = cloud.len() as u32;
         // There is a pointer even where the only leaf has no node.
-        self.nodes.reserve(n as usize)?;
-        self.ends.reserve(n as usize)?;
-        self.ends.fill_words(u32::MAX, n as usize)?;
-        let stream = self.root.stream();
+        self.nodes.reserve(cloud.places())?;
+        self.ends.reserve(cloud.places())?;
+        self.ends.fill_words(u32::MAX, cloud.places())?;
+        self.root.reserve(cloud.number())?;
+        let (clouds, blocks, stream) = (cloud.clouds(), cloud.blocks(BLOCK), self.root.stream());
         let cubes = kernels::OrderCubesArgs {
+            clouds,
             codes: self.curve.codes.pointer(),
-            n,
             points: self.curve.points.pointer(),
             mixed: self.curve.mixed.pointer(),
         };
         // SAFETY: the points were put in order.
-        unsafe { stream.launch::<kernels::OrderCubes>(n.div_ceil(BLOCK), cubes) }?;
+        unsafe { stream.launch::<kernels::OrderCubes>(blocks, cubes) }?;
         let args = kernels::BuildArgs {
+            clouds,
             codes: self.curve.codes.pointer(),
             points: self.curve.points.pointer(),
-            n,
             nodes: self.nodes.pointer(),
             ends: self.ends.pointer(),
             root: self.root.pointer(),
         };
         // SAFETY: room was made.
-        unsafe { stream.launch::<kernels::Build>(n.div_ceil(BLOCK), args) }
+        unsafe { stream.launch::<kernels::Build>(blocks, args) }
     }
 
     /// A kd-tree is made on the host.
     fn upload(&mut self, cloud: &Cloud) -> Result<()> {
-        let made = kdtree::build(&cloud.points.read(cloud.len())?)?;
+        let made = kdtree::build(&cloud.points.read(cloud.len(0))?)?;
         self.nodes.reserve(made.nodes.len().max(1))?;
         self.nodes.write(&made.nodes)?;
         self.uploaded.reserve(made.points.len())?;
@@ -153,6 +181,7 @@ impl Tree {
         normals: &Buffer<Place4>,
     ) -> Result<()> {
         let args = kernels::NormalsArgs {
+            clouds: cloud.clouds(),
             tree: self.get(cloud),
             k: k as u32,
             limit: FARTHEST,
@@ -160,16 +189,16 @@ impl Tree {
             normals: normals.pointer(),
         };
         // SAFETY: the caller made room, and neighbours are among the points by index.
-        unsafe { self.root.stream().launch::<kernels::Normals>(args.tree.n.div_ceil(TREE), args) }
+        unsafe { self.root.stream().launch::<kernels::Normals>(cloud.blocks(TREE), args) }
     }
 
-    /// The tree as kernels take it; without nodes, if every point is looked at.
+    /// The trees as kernels take them, the first of them; without nodes, if every point is looked at.
     pub(super) fn get(&self, cloud: &Cloud) -> kernels::Tree {
         let (nodes, points) = match self.search {
             Search::Brute => (null_mut(), &cloud.points),
             Search::KdTree => (self.nodes.pointer(), &self.uploaded),
             _ => (self.nodes.pointer(), &self.curve.points),
         };
-        kernels::Tree { nodes, points: points.pointer(), root: self.root.pointer(), n: cloud.len() as u32 }
+        kernels::Tree { nodes, points: points.pointer(), root: self.root.pointer(), n: cloud.len(0) as u32 }
     }
 }

@@ -1,6 +1,7 @@
 mod align;
 mod bad;
 mod fixtures;
+mod many;
 mod parity;
 mod real;
 mod search;

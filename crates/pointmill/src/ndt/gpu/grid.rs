@@ -2,13 +2,14 @@
 
 use super::cells::Cells;
 use crate::device::{Buffer, Stream};
+use crate::ndt::align::Task;
 use crate::ndt::cpu::lines_of;
 use crate::ndt::near::Near;
 use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
 use crate::seed::seed;
 use crate::{Result, Rows, memory};
 use pointmill_core::hash::{Seed, first_slot};
-use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtLimits, NdtScore, state};
+use pointmill_core::ndt::{NdtAlignment, NdtLattice, NdtScore, state};
 use pointmill_core::rigid::Rigid;
 use pointmill_kernels::ndt as kernels;
 use pointmill_kernels::prim::scan::{self, Scan, ScanArgs, Tiles};
@@ -38,6 +39,8 @@ pub(in crate::ndt) struct Grid {
 #[derive(Debug)]
 struct Work {
     staging: Buffer<u8>,
+    /// Scans of the host that are aligned together.
+    scans: Vec<Buffer<u8>>,
     poses: Buffer<kernels::StoredPose>,
     alignments: Buffer<kernels::StoredAlignment>,
     scores: Buffer<[f64; kernels::SCORES]>,
@@ -58,6 +61,7 @@ impl Grid {
             seed: seed(),
             work: Mutex::new(Work {
                 staging: stream.alloc(0)?,
+                scans: Vec::new(),
                 poses: stream.alloc(0)?,
                 alignments: stream.alloc(0)?,
                 scores: stream.alloc(0)?,
@@ -279,28 +283,35 @@ impl Grid {
         scores.read(scan.len())
     }
 
-    pub(in crate::ndt) fn align(
-        &self,
-        lattice: &NdtLattice,
-        scan: &Rows<'_>,
-        alignments: &mut [NdtAlignment],
-        limits: &NdtLimits,
-    ) -> Result<()> {
-        if scan.is_empty() || self.len == 0 {
-            let nothing = [0.0; pointmill_core::ndt::TERMS];
-            alignments.iter_mut().for_each(|one| one.advance(&nothing, limits));
-            return Ok(());
-        }
+    /// Runs the alignments of all tasks to their ends, whose limits differ in what holds a pose alone.
+    pub(in crate::ndt) fn align(&self, lattice: &NdtLattice, tasks: &mut [Task<'_>]) -> Result<()> {
         let mut work = self.work();
-        let points = scan.staged(&mut work.staging)?;
-        let trees = points.n.div_ceil(TREE);
-        for some in alignments.chunks_mut((MAX_TREES / trees as usize).max(1)) {
-            let mut stored = memory::collect(some.iter().map(|one| kernels::StoredAlignment(*one)))?;
+        let mut all: Vec<(kernels::StoredAlignment, &mut NdtAlignment)> = Vec::new();
+        let (mut largest, mut limits) = (0, None);
+        for (i, task) in tasks.iter_mut().enumerate() {
+            if task.scan.is_empty() || self.len == 0 {
+                let nothing = [0.0; pointmill_core::ndt::TERMS];
+                task.alignments.iter_mut().for_each(|one| one.advance(&nothing, &task.limits));
+                continue;
+            }
+            while work.scans.len() <= i {
+                memory::push(&mut work.scans, self.stream.alloc(0)?)?;
+            }
+            let points = task.scan.staged(&mut work.scans[i])?;
+            (largest, limits) = (points.n.max(largest), Some(task.limits));
+            for one in &mut task.alignments {
+                let stored =
+                    kernels::StoredAlignment { alignment: *one, points: points.into(), hold: task.limits.hold };
+                memory::push(&mut all, (stored, one))?;
+            }
+        }
+        let (trees, Some(limits)) = (largest.div_ceil(TREE), limits) else { return Ok(()) };
+        for some in all.chunks_mut((MAX_TREES / trees as usize).max(1)) {
+            let mut stored = memory::collect(some.iter().map(|one| one.0))?;
             work.alignments.reserve(some.len())?;
             work.alignments.write(&stored)?;
             work.terms.reserve(some.len() * trees as usize)?;
             let derive = kernels::DeriveArgs {
-                points,
                 map: self.map(lattice),
                 score: NdtScore::new(lattice.unit()),
                 alignments: work.alignments.pointer(),
@@ -308,8 +319,8 @@ impl Grid {
                 sums: work.terms.pointer(),
             };
             let alignments = work.alignments.pointer();
-            let advance = kernels::AdvanceArgs { alignments, limits: *limits, trees, sums: derive.sums };
-            while stored.iter().any(|one| one.0.state == state::RUNNING) {
+            let advance = kernels::AdvanceArgs { alignments, limits, trees, sums: derive.sums };
+            while stored.iter().any(|one| one.alignment.state == state::RUNNING) {
                 for _ in 0..STEPS_AT_ONCE {
                     // SAFETY: room was made.
                     unsafe {
@@ -319,7 +330,7 @@ impl Grid {
                 }
                 work.alignments.read_into(&mut stored)?;
             }
-            some.iter_mut().zip(&stored).for_each(|(one, stored)| *one = stored.0);
+            some.iter_mut().zip(&stored).for_each(|((_, one), stored)| **one = stored.alignment);
         }
         Ok(())
     }

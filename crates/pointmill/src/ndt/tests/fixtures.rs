@@ -1,7 +1,7 @@
 //! The answers of `fixtures/ndt`, made by an independent program from the contract alone.
 
 use super::*;
-use crate::ndt::grid::Place;
+use crate::ndt::align::Task;
 use crate::testing::{devices, repository};
 use pointmill_core::ndt::{NdtAlignment, NdtHold, NdtLimits, NdtScore};
 use pointmill_io::{Array, read_npz};
@@ -189,12 +189,9 @@ fn check_searches(arrays: &Arrays, grid: &NdtGrid, name: &str) {
 /// The sums over a scan at a pose.
 fn terms(grid: &NdtGrid, scan: Rows<'_>, pose: &PoseVector) -> NdtAlignment {
     let limits = NdtLimits { step_size: 1.0, epsilon: 1.0, max_iterations: 0, hold: NdtHold::default() };
-    let mut one = [NdtAlignment::new(pose)];
-    match &grid.place {
-        Place::Host(host) => host.align(&scan, &mut one[0], &limits).unwrap(),
-        Place::Device(device) => device.align(grid.lattice(), &scan, &mut one, &limits).unwrap(),
-    }
-    one[0]
+    let mut task = Task { scan, alignments: vec![NdtAlignment::new(pose)], limits, origins: [[0.0; 3]; 2] };
+    grid.run(std::slice::from_mut(&mut task)).unwrap();
+    task.alignments[0]
 }
 
 fn check_scores(arrays: &Arrays, grid: &NdtGrid, name: &str) {

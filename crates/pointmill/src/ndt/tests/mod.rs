@@ -1,5 +1,6 @@
 mod faults;
 mod fixtures;
+mod many;
 mod matching;
 mod origins;
 mod parity;
