@@ -156,10 +156,10 @@ mod tests {
         let with = poses(Some(vec![2e9, 2e9 + 0.1]));
         let of = |start: f64| Times::new(start, vec![0.0, f64::NAN, 0.1]);
         let points = [[1.0, 2.0, 3.0]; 3];
-        let found = with.deskew("p", points.clone(), &of(2e9 - 0.19), 0, None).unwrap();
+        let found = with.deskew("p", points, &of(2e9 - 0.19), 0, None).unwrap();
         assert!(found[0] == 1.0 && found[3..6].iter().all(|x| x.is_nan()) && found[8] == 3.0);
         let told = |poses: &Poses, times: &Times, index, stamp| {
-            poses.deskew("p", points.clone(), times, index, stamp).unwrap_err().to_string()
+            poses.deskew("p", points, times, index, stamp).unwrap_err().to_string()
         };
         for far in [2e9 - 0.21, 2e9 + 0.21, f64::NAN] {
             let told = told(&with, &of(far), 0, Some(2e9));

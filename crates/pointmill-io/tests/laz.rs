@@ -135,7 +135,7 @@ fn salvage(bytes: &[u8]) -> (Vec<u32>, Option<Warning>) {
     let options = ReadOptions { format: Some(Format::Las), limits, salvage: true, ..ReadOptions::default() };
     let scan = read_from(bytes, "a.laz", &options).unwrap();
     let warning = scan.warnings.iter().find(|warning| matches!(warning, Warning::Salvaged { .. })).cloned();
-    assert_eq!(scan.xyz_f64.is_none_or(|xyz| xyz.len() / 3 == scan.cloud.len()), true);
+    assert!(scan.xyz_f64.is_none_or(|xyz| xyz.len() / 3 == scan.cloud.len()));
     (scan.cloud.data().iter().map(|v| v.to_bits()).collect(), warning)
 }
 

@@ -190,6 +190,10 @@ kernel! {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DeriveArgs {
+    /// The scan of all alignments, if they have one.
+    pub points: Points,
+    /// Nonzero: each alignment has a scan of its own.
+    pub many: u32,
     /// The grid.
     pub map: Map,
     /// Constants of the score.
@@ -208,7 +212,8 @@ kernel! {
     fn(a: DeriveArgs) {
         let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
         let alignment = a.alignments.add(which as usize);
-        let points = &(*alignment).points;
+        // What an alignment names is a read more in a row of reads.
+        let points = if a.many != 0 { (*alignment).points.get() } else { a.points };
         if (*alignment).alignment.state != state::RUNNING || tree * TREE >= points.n {
             return;
         }
@@ -216,7 +221,7 @@ kernel! {
         let mut terms = [0.0; TERMS];
         if i < points.n {
             let prepared = &(*alignment).alignment.prepared;
-            let (p, mut near) = (points.get().get(i), NearTerms::default());
+            let (p, mut near) = (points.get(i), NearTerms::default());
             let x = prepared.apply(p);
             each_near(a.map, x, Shared::at(2 * TERMS as u32), |row| {
                 near.add(&a.score, x, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize));
@@ -233,8 +238,10 @@ kernel! {
 pub struct AdvanceArgs {
     /// Alignments.
     pub alignments: *mut StoredAlignment,
-    /// Limits of all, but for what holds each.
+    /// Limits of all.
     pub limits: NdtLimits,
+    /// Nonzero: each alignment has a scan, and what holds its pose, of its own.
+    pub many: u32,
     /// Trees of the largest scan.
     pub trees: u32,
     /// `[alignments, trees, TERMS]`.
@@ -250,7 +257,10 @@ kernel! {
         if (*alignment).alignment.state != state::RUNNING {
             return;
         }
-        let (shared, trees) = (Shared::at(0), (*alignment).points.n.div_ceil(TREE));
+        let (shared, mut trees, mut limits) = (Shared::at(0), a.trees, a.limits);
+        if a.many != 0 {
+            (trees, limits.hold) = ((*alignment).points.n.div_ceil(TREE), (*alignment).hold);
+        }
         let sum = fold::<TERMS>(a.sums.add(which * a.trees as usize), trees, shared);
         // The words of the first two warps are read no more once all threads are here.
         sync_block();
@@ -264,7 +274,7 @@ kernel! {
             for k in 0..TERMS {
                 terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
             }
-            (*alignment).alignment.advance(&terms, &NdtLimits { hold: (*alignment).hold, ..a.limits });
+            (*alignment).alignment.advance(&terms, &limits);
         }
     }
 }

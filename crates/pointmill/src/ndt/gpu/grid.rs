@@ -287,7 +287,7 @@ impl Grid {
     pub(in crate::ndt) fn align(&self, lattice: &NdtLattice, tasks: &mut [Task<'_>]) -> Result<()> {
         let mut work = self.work();
         let mut all: Vec<(kernels::StoredAlignment, &mut NdtAlignment)> = Vec::new();
-        let (mut largest, mut limits) = (0, None);
+        let (mut largest, mut last, mut scans) = (0, None, 0u32);
         for (i, task) in tasks.iter_mut().enumerate() {
             if task.scan.is_empty() || self.len == 0 {
                 let nothing = [0.0; pointmill_core::ndt::TERMS];
@@ -298,20 +298,23 @@ impl Grid {
                 memory::push(&mut work.scans, self.stream.alloc(0)?)?;
             }
             let points = task.scan.staged(&mut work.scans[i])?;
-            (largest, limits) = (points.n.max(largest), Some(task.limits));
+            (largest, last, scans) = (points.n.max(largest), Some((points, task.limits)), scans + 1);
             for one in &mut task.alignments {
                 let stored =
                     kernels::StoredAlignment { alignment: *one, points: points.into(), hold: task.limits.hold };
                 memory::push(&mut all, (stored, one))?;
             }
         }
-        let (trees, Some(limits)) = (largest.div_ceil(TREE), limits) else { return Ok(()) };
+        let (trees, Some((points, limits))) = (largest.div_ceil(TREE), last) else { return Ok(()) };
+        let many = u32::from(scans > 1);
         for some in all.chunks_mut((MAX_TREES / trees as usize).max(1)) {
             let mut stored = memory::collect(some.iter().map(|one| one.0))?;
             work.alignments.reserve(some.len())?;
             work.alignments.write(&stored)?;
             work.terms.reserve(some.len() * trees as usize)?;
             let derive = kernels::DeriveArgs {
+                points,
+                many,
                 map: self.map(lattice),
                 score: NdtScore::new(lattice.unit()),
                 alignments: work.alignments.pointer(),
@@ -319,7 +322,7 @@ impl Grid {
                 sums: work.terms.pointer(),
             };
             let alignments = work.alignments.pointer();
-            let advance = kernels::AdvanceArgs { alignments, limits, trees, sums: derive.sums };
+            let advance = kernels::AdvanceArgs { alignments, limits, many, trees, sums: derive.sums };
             while stored.iter().any(|one| one.alignment.state == state::RUNNING) {
                 for _ in 0..STEPS_AT_ONCE {
                     // SAFETY: room was made.
