@@ -49,7 +49,7 @@ def test_scans_are_aligned_as_alone():
     a, b = (x.ravel() * 0.1 + 0.05 for x in np.meshgrid(np.arange(60), np.arange(60)))
     room = np.concatenate([np.stack(p, 1) for p in ((a, b, 0 * a), (0 * a, a, b), (a, 0 * a, b))])
     grid = ndt.Grid(room, resolution=1.0)
-    scans = [room[::7] - [0.1, 0, 0], room[:0], room[3::11]]
+    scans = [room[::7] - [0.1, 0, 0], room[:0], room[3::11].copy()]
     many = np.zeros((2, 6))
     many[1, 0] = 0.1
     guesses = [np.eye(4), np.eye(4), many]

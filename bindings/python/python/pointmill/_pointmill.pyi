@@ -50,6 +50,7 @@ __all__ = [
     "VoxelReport",
     "Voxels",
     "__version__",
+    "align_many",
     "bag_topics",
     "clear_cache",
     "deskew",

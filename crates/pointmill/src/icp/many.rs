@@ -53,8 +53,8 @@ impl<'a> Pair<'a> {
 /// };
 /// let (target, sources) = (wave(0.0), [wave(0.01), wave(0.02)]);
 /// let target = Rows::f32(&target, 3)?;
-/// let pair = |source| Ok(Pair { source: Rows::f32(source, 3)?, target, guess: Pose::IDENTITY });
-/// let pairs = sources.iter().map(pair).collect::<Result<Vec<_>, pointmill::Error>>()?;
+/// let pair = |source| Pair { source, target, guess: Pose::IDENTITY };
+/// let pairs = [pair(Rows::f32(&sources[0], 3)?), pair(Rows::f32(&sources[1], 3)?)];
 /// for (found, x) in align_many(&pairs, &IcpParams::default(), &Device::auto())?.into_iter().zip([0.01, 0.02]) {
 ///     assert!((found?.target_from_source.translation()[0] + x).abs() < 1e-4);
 /// }
