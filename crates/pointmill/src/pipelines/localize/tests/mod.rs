@@ -207,8 +207,7 @@ fn uncertainty_has_three_methods() {
     assert!(many[0][0] < 0.01 && many[1][1] < 0.01 && many != laplace);
     assert!((0..2).all(|k| scored[k][k] > 0.0 && scored[k][k] < 0.5) && scored != many, "{scored:?}");
     for of in [many, scored] {
-        assert_eq!(of[2][2..], laplace[2][2..]);
-        assert_eq!(of[0][2..], [0.0; 4]);
-        assert_eq!(of[0][1], of[1][0]);
+        assert_eq!((&of[2..], &of[0][2..]), (&laplace[2..], &laplace[0][2..]));
+        assert!(of[0][0] >= laplace[0][0] && of[1][1] >= laplace[1][1] && of[0][1] == of[1][0]);
     }
 }
