@@ -149,6 +149,52 @@ fn a_cut_bag_gives_every_whole_message_and_then_says_so() {
     }
 }
 
+/// The clouds of a bag that is salvaged, and whether it is damaged.
+fn salvage(bytes: &[u8]) -> (Vec<Cloud>, bool) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    let bag = Bag::salvage(file.path(), &Limits::default()).unwrap();
+    let clouds = bag.clouds(None).map(|clouds| clouds.map(Result::unwrap).collect());
+    assert!(bag.cut().is_none());
+    (clouds.unwrap_or_default(), bag.damage().is_some())
+}
+
+#[test]
+fn a_salvage_reads_the_whole_chunks_of_a_damaged_bag() {
+    let bits = |c: &Cloud| (c.stamp_ns, c.scan.cloud.data().iter().map(|v| v.to_bits()).collect::<Vec<_>>());
+    let told = |c: &Cloud| c.scan.warnings.iter().any(|warning| matches!(warning, Warning::Salvaged { .. }));
+    for name in ["velodyne_none", "padded_lz4", "xyzirc_zstd", "hesai_plain"] {
+        let bytes = std::fs::read(fixtures().join(format!("{name}.mcap"))).unwrap();
+        let (clouds, is_damaged) = salvage(&bytes);
+        assert!(clouds.len() == 3 && !is_damaged && !clouds.iter().any(told), "{name}");
+        for end in (8..bytes.len()).step_by(31) {
+            let (clouds, is_damaged) = salvage(&bytes[..end]);
+            assert!(is_damaged && clouds.iter().all(told), "{name} {end}");
+            let bag = open(&bytes[..end]).unwrap();
+            let wanted: Vec<_> = bag.clouds(None).map_or(vec![], |clouds| clouds.filter_map(Result::ok).collect());
+            let [found, wanted] = [&clouds, &wanted].map(|clouds| clouds.iter().map(bits).collect::<Vec<_>>());
+            assert_eq!(found, wanted, "{name} {end}");
+            let named = bag.cut().unwrap().to_string().ends_with("; --salvage reads the whole chunks");
+            assert_eq!(named, !found.is_empty(), "{name} {end}");
+        }
+    }
+    // A chunk in the middle whose checksum is wrong.
+    let data = |seconds: i32| Message { seconds, ..Message::new(&[[seconds as f32, 0.0, 0.0]]) }.bytes();
+    let mut chunks =
+        [10, 20, 30].map(|time| plain_chunk(&[clouds(1, "/a"), message(1, time, &data(time as i32))].concat()));
+    // The checksum follows the record's 9 bytes, the two times and the size; of 0 it is not checked.
+    chunks[1][9 + 24] = 1;
+    let bytes = bag::bag(&chunks);
+    let (clouds, is_damaged) = salvage(&bytes);
+    let stamps: Vec<_> = clouds.iter().map(|cloud| cloud.stamp_ns / 1_000_000_000).collect();
+    assert_eq!((stamps, is_damaged), (vec![10, 30], true));
+    assert!(refused(&bytes).ends_with("; --salvage reads the whole chunks"), "{}", refused(&bytes));
+    // What is no bag is not salvaged.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), b"no bag at all").unwrap();
+    assert_eq!(Bag::salvage(file.path(), &Limits::default()).unwrap_err().class(), "BadHeader");
+}
+
 #[test]
 fn clouds_come_in_the_order_of_their_times() {
     let data = |seconds| Message { seconds, ..Message::new(&[[seconds as f32, 0.0, 0.0]]) }.bytes();

@@ -78,6 +78,11 @@ fn what_is_behind_the_points_need_not_be_there_but_what_is_before_them_must() {
     let bytes = [head.as_bytes(), &[1; 8 + 24 + 12]].concat();
     let read = |end: usize| both(Format::Ply, &bytes[..head.len() + end], true).map(|scan| scan.cloud.len());
     assert_eq!((read(44), read(40), read(32), read(31), read(8)), (Ok(2), Ok(2), Ok(2), Ok(1), Ok(0)));
+    let cut = &bytes[..head.len() + 40];
+    let e = both(Format::Ply, cut, false).unwrap_err();
+    assert!(e.ends_with("; --salvage reads the whole points before that"), "{e}");
+    let told = both(Format::Ply, cut, true).unwrap().warnings;
+    assert!(told.contains(&Warning::Salvaged { points: 2, declared: Some(2) }), "{told:?}");
     assert!(read(7).unwrap_err().contains("element `face`: wanted 8 bytes"));
 }
 
@@ -90,6 +95,33 @@ fn records_before_the_points_of_las_may_be_fewer_than_declared() {
         let mut bytes = good.clone();
         bytes[100..104].copy_from_slice(&count.to_le_bytes());
         assert!(both(Format::Las, &bytes, false).is_err());
-        assert_eq!(both(Format::Las, &bytes, true).unwrap().cloud, whole.cloud, "{count}");
+        let scan = both(Format::Las, &bytes, true).unwrap();
+        assert_eq!(scan.cloud, whole.cloud, "{count}");
+        let points = whole.cloud.len() as u64;
+        assert!(scan.warnings.contains(&Warning::Salvaged { points, declared: Some(points) }), "{:?}", scan.warnings);
+    }
+}
+
+#[test]
+fn extended_records_behind_the_points_of_las_need_not_be_there() {
+    let las = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/las/1.4_format6.las");
+    let mut bytes = std::fs::read(las).unwrap();
+    let start = u32::from_le_bytes(bytes[96..100].try_into().unwrap()) as usize;
+    let plain = both(Format::Las, &bytes, false).unwrap();
+    bytes.truncate(start + 30 * plain.cloud.len());
+    let end = bytes.len() as u64;
+    bytes[235..243].copy_from_slice(&end.to_le_bytes());
+    bytes[243..247].copy_from_slice(&1u32.to_le_bytes());
+    bytes.extend([&[0; 20][..], &8u64.to_le_bytes(), &[0; 40]].concat());
+    let whole = both(Format::Las, &bytes, false).unwrap();
+    assert_eq!(both(Format::Las, &bytes, true).unwrap(), whole, "a file that is whole is the same");
+    for cut in 1..60 {
+        let cut = &bytes[..bytes.len() - cut];
+        let e = both(Format::Las, cut, false).unwrap_err();
+        assert!(e.ends_with("; --salvage reads the whole points before that"), "{e}");
+        let scan = both(Format::Las, cut, true).unwrap();
+        let points = whole.cloud.len() as u64;
+        assert_eq!(scan.cloud, whole.cloud);
+        assert!(scan.warnings.contains(&Warning::Salvaged { points, declared: Some(points) }), "{:?}", scan.warnings);
     }
 }

@@ -29,6 +29,23 @@ fn las_and_laz_are_inputs_as_others() {
 }
 
 #[test]
+fn what_was_salvaged_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let chunks = fs::read(fixtures().join("chunks.laz")).unwrap();
+    fs::write(at("a.laz"), &chunks).unwrap();
+    fs::write(at("b.laz"), &chunks[..chunks.len() - 40]).unwrap();
+    let told = run(folder.path(), "info a.laz b.laz --json").expect(3);
+    assert!(told.err.contains("b.laz") && told.err.contains("; --salvage reads the whole chunks"), "{}", told.err);
+    let told = run(folder.path(), "info a.laz b.laz --salvage --json").expect(0);
+    let (frames, summary) = (told.data("frame"), &told.data("summary")[0]);
+    assert!(frames[0].get("salvaged").is_none());
+    assert_eq!(frames[1]["salvaged"], frames[1]["points"]);
+    assert!(frames[1]["points"].as_u64().unwrap() > 0 && told.err.contains("were salvaged"), "{}", told.err);
+    assert_eq!((&summary["done"], &summary["salvaged"]), (&2.into(), &1.into()));
+}
+
+#[test]
 fn every_format_comes_through_the_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -196,7 +196,7 @@ fn moments_of_shards_merge_to_the_same_bytes() {
     let summary = told.data("summary").remove(0);
     assert_eq!(
         fields(&summary),
-        "blocks command cpu device device_name done failed finish_cpu finish_ms inputs kept moments ms out picture points report resolution version voxels"
+        "blocks command cpu device device_name done failed finish_cpu finish_ms inputs kept moments ms out picture points report resolution salvaged version voxels"
     );
     assert_eq!((&summary["report"]["points"], &summary["report"]["non_finite"]), (&9_360.into(), &1.into()));
     // Statistics are made anew.
@@ -270,7 +270,7 @@ fn a_bad_tile_is_skipped_and_the_rest_is_done() {
     assert_eq!(
         fields(&summary),
         "blocks command cpu device device_name done failed finish_cpu finish_ms inputs kept moments ms out picture points report \
-         resolution version voxels"
+         resolution salvaged version voxels"
     );
     assert_eq!((&summary["done"], &summary["failed"]), (&1.into(), &2.into()));
     let want = cells(&hall(), 2.0, &NdtParams::default());
@@ -336,7 +336,7 @@ fn scans_are_scored_at_poses() {
     assert_eq!(
         fields(&summary),
         "command converged cpu device device_name done failed inputs kept map_ms map_warnings ms out picture points poses resolution \
-         version voxels"
+         salvaged version voxels"
     );
     assert_eq!((&summary["poses"], &summary["voxels"]), (&3.into(), &grid.len().into()));
     let scan = told.data("frame").remove(0);

@@ -315,7 +315,7 @@ fn json_lines_have_the_documented_fields() {
     );
     assert_eq!(
         fields("summary"),
-        "boxes command cpu device device_name done failed inputs kept ms out picture points version"
+        "boxes command cpu device device_name done failed inputs kept ms out picture points salvaged version"
     );
     let begin = told.data("begin").remove(0);
     assert_eq!((&begin["command"], &begin["device"]), (&"roi-pool".into(), &"cpu".into()));

@@ -127,7 +127,7 @@ fn json_lines_have_the_documented_fields() {
     assert_eq!(fields("error"), "class exit_code file index input message offset");
     assert_eq!(
         fields("summary"),
-        "command cpu device device_name done failed inputs kept ms out picture points version voxels"
+        "command cpu device device_name done failed inputs kept ms out picture points salvaged version voxels"
     );
     let begin = told.data("begin").remove(0);
     assert_eq!((&begin["device"], &begin["inputs"]), (&"cpu".into(), &3.into()));
