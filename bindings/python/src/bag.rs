@@ -1,8 +1,8 @@
 //! Bags of clouds.
 
 use crate::errors::file;
-use crate::files::Scan;
-use pointmill_io::Limits;
+use crate::files::{Scan, origin_of};
+use pointmill_io::{Limits, LocalOrigin};
 use pointmill_io::mcap::{Bag, Topic};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub(crate) struct BagClouds {
     bag: Arc<Bag>,
     topic: usize,
+    origin: LocalOrigin,
 }
 
 /// An iterator over the clouds of a bag.
@@ -33,7 +34,7 @@ impl BagClouds {
         let scan = Scan::new(py, || {
             let cloud = self.bag.cloud(self.of(), number)?;
             told = Some((cloud.stamp_ns, cloud.recorded_ns, cloud.frame));
-            Ok(cloud.scan)
+            Ok(cloud.scan.about(self.origin))
         })?;
         let (stamp, recorded, frame) = told.expect("set where the scan is read");
         Ok(scan.of_bag(stamp, recorded, frame))
@@ -110,6 +111,8 @@ fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
 ///     The bag.
 /// topic : str, optional
 ///     The topic of the clouds; by default the only one of clouds.
+/// local_origin : {"auto", "none"} or 3 floats
+///     As of :func:`read`, for each cloud by itself.
 ///
 /// Returns
 /// -------
@@ -130,12 +133,18 @@ fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
 ///     ...
 /// ValueError: ...empty.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found none
 #[pyfunction]
-#[pyo3(signature = (path, topic = None))]
-pub(crate) fn read_bag(py: Python<'_>, path: PathBuf, topic: Option<&str>) -> PyResult<BagClouds> {
+#[pyo3(signature = (path, topic = None, *, local_origin = None), text_signature = "(path, topic=None, *, local_origin='auto')")]
+pub(crate) fn read_bag(
+    py: Python<'_>,
+    path: PathBuf,
+    topic: Option<&str>,
+    local_origin: Option<&Bound<'_, PyAny>>,
+) -> PyResult<BagClouds> {
+    let origin = origin_of(local_origin)?;
     let bag = open(py, &path)?;
     let found = bag.cloud_topic(topic).map_err(file)?;
     let topic = bag.topics().iter().position(|one| one == found).expect("a topic of the bag");
-    Ok(BagClouds { bag: Arc::new(bag), topic })
+    Ok(BagClouds { bag: Arc::new(bag), topic, origin })
 }
 
 /// The topics of an MCAP bag.

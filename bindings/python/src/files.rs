@@ -111,14 +111,17 @@ pub(crate) fn read(
     options.columns = columns.map(|n| whole(n, 3, "columns")).transpose()?.map(|n| n as usize);
     options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
     options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
-    options.origin = match local_origin {
-        None => LocalOrigin::Auto,
-        Some(origin) => match origin.extract::<&str>() {
-            Ok(word @ ("auto" | "none")) => word.parse().unwrap_or_default(),
-            _ => LocalOrigin::At(numbers(origin, "local_origin", "x, y, z in metres, or \"auto\" or \"none\"")?),
-        },
-    };
+    options.origin = origin_of(local_origin)?;
     Scan::new(py, || pointmill_io::read(&path, &options))
+}
+
+/// What is subtracted from coordinates.
+pub(crate) fn origin_of(local_origin: Option<&Bound<'_, PyAny>>) -> PyResult<LocalOrigin> {
+    let Some(origin) = local_origin else { return Ok(LocalOrigin::Auto) };
+    match origin.extract::<&str>() {
+        Ok(word @ ("auto" | "none")) => Ok(word.parse().unwrap_or_default()),
+        _ => Ok(LocalOrigin::At(numbers(origin, "local_origin", "x, y, z in metres, or \"auto\" or \"none\"")?)),
+    }
 }
 
 impl Scan {

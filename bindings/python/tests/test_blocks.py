@@ -171,6 +171,9 @@ def test_bags_are_sequences_of_scans(tmp_path):
     stamps = [cloud.stamp_ns for cloud in clouds]
     assert stamps == sorted(stamps) and clouds[0].frame and clouds[0].recorded_ns > 0
     np.testing.assert_array_equal(bag[-1].points, clouds[2].points)
+    moved = pointmill.read_bag(path, local_origin=[100, 0, -5])[0]
+    assert (clouds[0].origin, moved.origin) == ((0, 0, 0), (100, 0, -5))
+    np.testing.assert_allclose(moved.points[:, :3] + np.float32([100, 0, -5]), clouds[0].points[:, :3], atol=1e-4)
     with pytest.raises(IndexError):
         bag[3]
     with pytest.raises(ValueError, match="topic: wanted `/none`"):

@@ -5,6 +5,7 @@ import pathlib
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -256,6 +257,87 @@ def test_origin_and_deskewed_sweeps_are_those_of_one_process(cluster, drive):
         build_ndt(drive / "survey", poses=poses, deskew="on", out=drive / "on", **SETTINGS)
     with pytest.raises(ValueError, match="map.json: origin: wanted"):
         build_ndt(drive / "survey", out=drive / "one", local_origin="none", **SETTINGS)
+
+
+def bag_of(clouds):
+    """The bytes of an MCAP bag of clouds ``[N, 3]`` in double precision, measured at stamps in seconds."""
+
+    def text(value):
+        return struct.pack("<I", len(value)) + value
+
+    def record(kind, *parts):
+        return struct.pack("<BQ", kind, sum(map(len, parts))) + b"".join(parts)
+
+    def message(points, stamp):
+        body = struct.pack("<iI", int(stamp), round(stamp % 1 * 1e9)) + text(b"lidar\0")
+        body += bytes(-len(body) % 4) + struct.pack("<III", 1, len(points), 3)
+        for axis, name in enumerate((b"x\0", b"y\0", b"z\0")):
+            body += text(name) + bytes(2) + struct.pack("<IBxxxI", 8 * axis, 8, 1)
+        body += struct.pack("<BxxxIII", 0, 24, 24 * len(points), 24 * len(points)) + points.astype("<f8").tobytes() + b"\1"
+        return b"\0\1\0\0" + body
+
+    magic = b"\x89MCAP0\r\n"
+    schema = record(3, struct.pack("<H", 1), text(b"sensor_msgs/msg/PointCloud2"), text(b"ros2msg"), text(b""))
+    channel = record(4, struct.pack("<HH", 1, 1), text(b"/points"), text(b"cdr"), text(b""))
+    times = [round(stamp * 1e9) for _, stamp in clouds]
+    messages = [record(5, struct.pack("<HIQQ", 1, i, times[i], times[i]), message(*cloud)) for i, cloud in enumerate(clouds)]
+    return b"".join([magic, record(1, text(b"ros2"), text(b"")), schema, channel, *messages, record(15, bytes(4)), record(2, bytes(20)), magic])
+
+
+def test_poses_that_do_not_fit_the_inputs_are_rows_with_their_errors(cluster, drive):
+    """Too few, too many, out of order; by number, and by the stamps of a bag."""
+    tiles = [drive / "tiles" / f"{i}.bin" for i in range(3)]
+    poses, _ = pointmill.read_poses(drive / "poses.txt")
+
+    def build(inputs, poses, name):
+        rows = build_ndt(inputs, poses=poses, out=drive / name, concurrency=1, **SETTINGS).take_all()
+        assert (drive / name / "manifest.jsonl").read_text().count("\n") == len(rows)
+        return {os.path.basename(row["path"]): (row["status"], row["points"], row["error"]) for row in rows}
+
+    done = ("done", 5000, None)
+    few = build(tiles, poses[:2], "few")
+    assert few == {"0.bin": done, "1.bin": done, "2.bin": ("failed", 0, "poses: poses: wanted a pose for input 2 (from 0), found 2 poses")}
+    pointmill.write_poses(drive / "many.txt", poses[:5])
+    many = build(tiles, drive / "many.txt", "many")
+    assert many.pop("many.txt")[0::2] == ("failed", f"{drive / 'many.txt'}: poses: wanted 3, one for each input, found 5")
+    assert many == {"0.bin": done, "1.bin": done, "2.bin": done}
+    times = 100 + 0.1 * np.arange(3)
+    with pytest.raises(ValueError, match="^poses: expected 3 times that ascend"):
+        build(tiles, (poses[:3], times[::-1]), "unsorted")
+    lines = [f"{time} 0 0 0 0 0 0 1\n" for time in times]
+    (drive / "unsorted.txt").write_text(lines[0] + lines[2] + lines[1])
+    with pytest.raises(ValueError, match="unsorted.txt: "):
+        build(tiles, drive / "unsorted.txt", "unsorted")
+
+    clouds = [(np.random.default_rng(i).uniform(0, 30, (500, 3)), time) for i, time in enumerate(times)]
+    (drive / "drive.mcap").write_bytes(bag_of(clouds))
+    # A pose for a time at which nothing was measured; no pose for the second cloud.
+    found = build(drive / "drive.mcap", (poses[:3], np.array([times[0], times[1] + 0.05, times[2]])), "by stamp")
+    assert [found[f"drive.mcap#{i:06}"][:2] for i in range(3)] == [("done", 500), ("failed", 0), ("done", 500)]
+    assert found["drive.mcap#000001"][2] == "poses: poses: wanted a pose within 0.001 s of the stamp 100.100000, found 3 poses"
+
+
+def test_the_origin_of_a_bag_is_that_of_its_first_cloud(cluster, drive):
+    """As the command finds it, where the bag is first in natural order; what cannot be read is passed over."""
+    (drive / "far").mkdir()
+    corner = [515_368.25, 4_918_340.0, 0.0]
+    clouds = [(np.random.default_rng(i).uniform(0, [60, 40, 3], (2000, 3)) + corner, 100 + 0.1 * i) for i in range(3)]
+    (drive / "far" / "1.ply").write_bytes(b"no cloud")
+    (drive / "far" / "2.mcap").write_bytes(bag_of(clouds))
+    pointmill.write(drive / "far" / "10.ply", clouds[0][0].astype(np.float32), xyz=clouds[0][0] + [5000.0, 0, 0])
+    rows = build_ndt(drive / "far", out=drive / "of far", concurrency=2, **SETTINGS).take_all()
+    assert sorted(row["status"] for row in rows) == ["done"] * 4 + ["failed"]
+    blocks = ndt.BlockMap(drive / "near", **SETTINGS, origin=[515_000, 4_918_000, 0])
+    for number, scan in enumerate(pointmill.read_bag(drive / "far" / "2.mcap")):
+        assert scan.origin == (515_000, 4_918_000, 0)
+        blocks.add(f"bag {number}", scan)
+    blocks.add("10.ply", pointmill.read(drive / "far" / "10.ply"))
+    for block in blocks.blocks:
+        blocks.merge(block)
+    assert ndt.BlockMap(drive / "of far").origin == (515_000, 4_918_000, 0)
+    for ending in (".arrow", ".npz"):
+        found = files(drive / "of far", ending)
+        assert len(found) > 3 and found == files(drive / "near", ending)
 
 
 def test_a_worker_needs_at_most_four_times_its_largest_input(cluster, drive):

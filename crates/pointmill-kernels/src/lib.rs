@@ -30,6 +30,8 @@ pub mod odometry;
 pub mod points;
 pub mod prim;
 pub mod roi_pool;
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod rules;
 pub mod simt;
 pub mod voxelize;
 

@@ -67,7 +67,7 @@ impl Table {
             if old == u64::MAX {
                 old = unsafe { compare_and_swap_u64(entry, u64::MAX, packed) };
                 if old == u64::MAX {
-                    unsafe { *self.word(slot, ROW) = PENDING };
+                    unsafe { store_relaxed(self.word(slot, ROW), PENDING) };
                     return slot;
                 }
             }
@@ -91,7 +91,7 @@ impl Table {
         if slot != hash::NONE {
             unsafe {
                 // All that enter write the same.
-                *self.word(slot, ROW) = PENDING;
+                store_relaxed(self.word(slot, ROW), PENDING);
                 atomic_min(self.word(slot, LONG_FIRST), i);
             }
         }

@@ -1,6 +1,7 @@
 """A map by blocks, made by a cluster."""
 
 import collections
+import contextlib
 import hashlib
 import os
 
@@ -62,7 +63,7 @@ def build_ndt(
     covariance, min_points, eigen_ratio
         As of :class:`pointmill.ndt.Grid`.
     local_origin : {"auto", "none"} or 3 floats
-        The point in metres that cells and blocks are counted from. ``"auto"``: the one of the map that is in the folder, otherwise the one that :func:`pointmill.read` finds for the input whose path is first in natural order, zero if that is a bag.
+        The point in metres that cells and blocks are counted from. ``"auto"``: the one of the map that is in the folder, otherwise the one that :func:`pointmill.read` finds for the input whose path is first in natural order, of a bag for its first cloud. Inputs that cannot be read are passed over.
     deskew : {"off", "auto", "on"}
         Whether each point is moved by the pose of its own time, as :func:`pointmill.deskew` does it: never, where points and poses have times, or always; an input without times is then a row with its error.
     topic : str, optional
@@ -101,7 +102,7 @@ def build_ndt(
         raise ValueError(f"{poses_path}: times: wanted poses with times, found none")
     connect()
     found = find(inputs)
-    settings["origin"] = _origin(local_origin, out, found, read)
+    settings["origin"] = _origin(local_origin, out, found, topic, read)
     folder = open_map(out, settings)
     items = _items(found, folder, topic)
     by_number = times is None or all(item["cloud"] < 0 for item in items)
@@ -133,7 +134,7 @@ def build_ndt(
     return rows
 
 
-def _origin(local_origin, out, found, read):
+def _origin(local_origin, out, found, topic, read):
     """The origin of the map. ``"auto"`` depends on the inputs, not on their order."""
     if local_origin == "none":
         return [0.0] * 3
@@ -145,9 +146,9 @@ def _origin(local_origin, out, found, read):
         return known
     for path in sorted((path for path, error in found if error is None), key=natural):
         # Raw rows are float32, so no coordinate moves.
-        if path.lower().endswith(".mcap") or read.get("format", "bin" if path.lower().endswith(".bin") else None) in RAW:
+        if read.get("format", "bin" if path.lower().endswith(".bin") else None) in RAW:
             break
-        if (origin := ray.get(_find_origin.remote(path, read))) is not None:
+        if (origin := ray.get(_find_origin.remote(path, topic, read))) is not None:
             return origin
     return [0.0] * 3
 
@@ -208,13 +209,20 @@ def _count(path, topic):
 
 
 @ray.remote(num_cpus=0.5, max_retries=-1)
-def _find_origin(path, read):
-    """The origin that a cloud is read about; None for what cannot be read."""
+def _find_origin(path, topic, read):
+    """The origin that a cloud is read about, of a bag its first that can be read; None for what cannot be read."""
+    errors = (OSError, ValueError, MemoryError)
     try:
         with Local(path) as local:
-            return list(pointmill.read(local, **read).origin)
-    except (OSError, ValueError, MemoryError):
-        return None
+            if not path.lower().endswith(".mcap"):
+                return list(pointmill.read(local, **read).origin)
+            clouds = pointmill.read_bag(local, topic)
+            for number in range(len(clouds)):
+                with contextlib.suppress(*errors):
+                    return list(clouds[number].origin)
+    except errors:
+        pass
+    return None
 
 
 class _Split:

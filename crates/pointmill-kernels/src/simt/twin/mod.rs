@@ -1,11 +1,14 @@
 //! The machine on the host: every GPU thread a fiber, so that the very kernels run in tests without a GPU.
 //!
-//! A block's fibers run in turns on one OS thread and meet at barriers; the blocks run one after another, in a shuffled
-//! order that [`set_block_order`] seeds, so that nothing may rely on low blocks coming first. Shared memory starts as noise.
+//! A block's fibers run in turns on one OS thread and meet at barriers. The blocks run one after another, in a shuffled
+//! order that [`set_block_order`] seeds, so no kernel can rely on low blocks coming first, and none on blocks that run at once: a block that waits for
+//! one that has not run is a panic. Shared memory starts as noise.
 //! Threads that race in shared memory are a panic, though here they take turns. What this cannot find are races between blocks: for those there is the sanitizer
 //! on a GPU.
 
 mod races;
+#[cfg(test)]
+mod tests;
 
 use crate::Kernel;
 use corosensei::stack::DefaultStack;
@@ -78,11 +81,14 @@ thread_local! {
     static PLACE: Cell<Place> = const { Cell::new(Place { thread: 0, block: 0, block_size: 0, grid_size: 0 }) };
     static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(std::ptr::null()) };
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
-    static ORDER_SEED: Cell<u64> = const { Cell::new(0) };
+    static ORDER_SEED: Cell<u64> = const { Cell::new(0x9e37_79b9_7f4a_7c15) };
     static LOOKS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Seeds the order in which this OS thread runs the blocks of a launch; 0 is ascending.
+/// Most rounds of a loop that waits for another block. A look-back over 2^30 elements takes fewer.
+const MOST_TRIES: u32 = 1 << 20;
+
+/// Seeds the order in which this OS thread runs the blocks of a launch; 0 is ascending. Without it the order is shuffled.
 pub fn set_block_order(seed: u64) {
     ORDER_SEED.set(seed);
 }
@@ -230,7 +236,7 @@ impl Block {
 pub mod machine {
     #![allow(clippy::missing_safety_doc, missing_docs)]
     use super::races::Access;
-    use super::{BLOCK, BLOCK_BARRIER, LOOKS, PLACE, wait};
+    use super::{BLOCK, BLOCK_BARRIER, LOOKS, MOST_TRIES, PLACE, wait};
     use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
     pub fn thread_index() -> u32 {
@@ -338,8 +344,13 @@ pub mod machine {
     pub fn hidden(value: u32) -> u32 {
         value
     }
-    /// Blocks run one after the other here, so that none waits for another.
-    pub fn back_off(_: u32) {}
+    /// Blocks run one after the other here, so a block that waits for another one waits for ever.
+    pub fn back_off(tries: u32) {
+        if tries > MOST_TRIES {
+            let kernel = BLOCK.with_borrow(|b| b.kernel);
+            panic!("{kernel}: block {} waits for a block that has not run", block_index());
+        }
+    }
     pub fn nanoseconds() -> u64 {
         static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
         START.elapsed().as_nanos() as u64

@@ -40,6 +40,8 @@ pub struct Odometry {
     /// Where the sensor was when the map was trimmed.
     trimmed_at: Option<[f64; 3]>,
     pushed: usize,
+    /// Whether all of the last sweep was done.
+    whole: bool,
 }
 
 /// The sweep before.
@@ -73,6 +75,7 @@ impl Odometry {
             expected_error: FIRST_ERROR * params.voxel_size,
             trimmed_at: None,
             pushed: 0,
+            whole: true,
         })
     }
 
@@ -81,14 +84,18 @@ impl Odometry {
     /// A sweep that cannot be aligned is no error: the status says why, and the pose is the prediction.
     ///
     /// # Errors
-    /// A number of times that is not that of the points; points of another type or in memory of another device: nothing was done then. Out of memory, a lost device: part of the sweep may be
-    /// in the map.
+    /// A number of times that is not that of the points; points of another type or in memory of another device; an odometry that a push failed on half-way: nothing was done then. Out of
+    /// memory, a lost device. If part of the sweep was done by then, later pushes are refused.
     pub fn push<'a>(&mut self, points: impl Into<Rows<'a>>, times: Option<&[f64]>) -> Result<Step> {
         let points = points.into();
         points.check_points(Argument::Points, &self.stream)?;
         if let Some(times) = times.filter(|times| times.len() != points.len()) {
             let expected = format!("{} times, one for each point", points.len());
             return Err(Error::argument(Argument::Times, expected, times.len()));
+        }
+        if !self.whole {
+            let got = "one that a push failed on half-way";
+            return Err(Error::argument(Argument::Odometry, "one whose map is whole, such as a new one", got));
         }
         let stream = self.stream.clone();
         stream.in_order(&[points.stream()], || stream.device().install(|| self.step(points, times)))
@@ -122,6 +129,7 @@ impl Odometry {
         let start = Instant::now();
         let sweep = self.engine.sample(&points, times)?;
         let sample_ms = elapsed(start);
+        self.whole = false;
         let reading = self.clock.read(sweep.times);
         let predicted = self.last.as_ref().map_or(Pose::IDENTITY, |last| last.after(reading.interval));
         let expected_error = self.expected_error;
@@ -136,6 +144,7 @@ impl Odometry {
         }
         let [map_points, map_voxels] = self.engine.sizes()?;
         self.pushed += 1;
+        self.whole = true;
         Ok(Step {
             index: self.pushed - 1,
             status: found.status,
