@@ -8,7 +8,7 @@ use crate::batch::Refused;
 use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, Deskew};
 use crate::outputs::has_extension;
-use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
+use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus, TimesUse};
 use pointmill::{Device, PointCloud, Pose, Rows};
 use pointmill_io::{Times, escape};
 use pointmill_view::{DrivePage, require_memory};
@@ -138,6 +138,15 @@ impl Run<'_> {
                 notes
                     .warnings
                     .push("lost: too few points have a neighbour in the map; the pose is the prediction".into());
+            }
+            _ => {}
+        }
+        match step.times {
+            TimesUse::Backwards => {
+                notes.warnings.push("times: they run back from the sweep before; used within the sweep alone".into());
+            }
+            TimesUse::Unusable => {
+                notes.warnings.push("times: they span more than 2 s; the sweep is taken as it is".into());
             }
             _ => {}
         }

@@ -173,6 +173,18 @@ fn times_are_named_and_never_guessed() {
     assert_eq!(frames[2]["times"], "none");
     let warning = frames[2]["warnings"][0].as_str().unwrap();
     assert_eq!(warning, "times: expected Offset_Time in us, as in the first sweep, got Offset_Time in ms; not used");
+    // A clock that begins again, and one that begins again within a sweep.
+    fs::create_dir(at.join("clock")).unwrap();
+    for (i, (start, factor)) in [(20.0, 1.0), (10.0, 1.0), (10.1, 25.0)].into_iter().enumerate() {
+        let mut cloud = sweep(i, factor);
+        cloud.rows_mut().for_each(|row| row[5] += start);
+        write_sweep(&at.join(format!("clock/{i}.ply")), &cloud, "time");
+    }
+    let frames = run(at, "odometry clock --json").expect(0).data("frame");
+    let told = [0, 1, 2].map(|i| (frames[i]["times"].as_str().unwrap(), frames[i]["warnings"][0].as_str()));
+    let back = "times: they run back from the sweep before; used within the sweep alone";
+    let long = "times: they span more than 2 s; the sweep is taken as it is";
+    assert_eq!(told, [("relative", None), ("backwards", Some(back)), ("unusable", Some(long))]);
 }
 
 #[test]
