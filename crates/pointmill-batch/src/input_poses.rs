@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::flags::Deskew;
 use crate::inputs::Source;
 use crate::say;
-use pointmill_io::{BlockMap, Detail, IoError, PoseOptions, Poses, Scan, read_poses};
+use pointmill_io::{BlockMap, Detail, IoError, PoseOptions, Poses, Scan, find_log_poses, log_stamp, read_poses};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +17,17 @@ pub struct InputPoses {
     used: Mutex<HashSet<usize>>,
     /// Whether stamps decide.
     stamped: bool,
+    /// Whether each pose should have an input: those of Argoverse 2 are also of cameras.
+    all_used: bool,
     deskew: Deskew,
+}
+
+/// The poses of the log of Argoverse 2 whose folder of sweeps is the only argument; a note names the file.
+pub fn log_poses(args: &[PathBuf]) -> Option<PathBuf> {
+    let [folder] = args else { return None };
+    let poses = find_log_poses(folder).filter(|_| folder.is_dir())?;
+    say::note(format_args!("{}: poses of the log; each sweep is moved by its pose (--poses)", poses.display()));
+    Some(poses)
 }
 
 impl InputPoses {
@@ -44,13 +54,16 @@ impl InputPoses {
             }
             (_, deskew) => deskew,
         };
-        let stamped = poses.times.is_some() && sources.iter().any(|source| matches!(source, Source::Cloud(_)));
+        let of_bag = |source: &Source| matches!(source, Source::Cloud(_));
+        let stamp = |source: &Source| of_bag(source) || source.path().is_some_and(|path| log_stamp(path).is_some());
+        let stamped = poses.times.is_some() && sources.iter().any(stamp);
+        let all_used = stamped && sources.iter().any(of_bag);
         let (inputs, found) = (sources.len(), poses.poses.len());
         if !stamped && found > inputs {
             let wanted = format!("{inputs}, one for each input");
             sources.push(Source::Nothing(IoError::MissingField(Detail::new(path, "poses", wanted, found.to_string()))));
         }
-        Ok(Some(Self { path: path.into(), poses, used: Mutex::default(), stamped, deskew }))
+        Ok(Some(Self { path: path.into(), poses, used: Mutex::default(), stamped, all_used, deskew }))
     }
 
     /// Whether sweeps are deskewed: `off` where the poses have no times.
@@ -85,7 +98,7 @@ impl InputPoses {
     /// Warns of poses with times that no stamp has.
     pub fn warn_of_unused(&self) {
         let (used, all) = (self.used.lock().unwrap_or_else(PoisonError::into_inner).len(), self.poses.poses.len());
-        if self.stamped && used < all {
+        if self.all_used && used < all {
             say::warning(format_args!("{}: {} of {all} poses have no input", self.path.display(), all - used));
         }
     }

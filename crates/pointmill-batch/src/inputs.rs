@@ -7,7 +7,7 @@ use crate::stats::timed;
 use crate::text::shown;
 use pointmill::{Error, Rows};
 use pointmill_io::mcap::Bag;
-use pointmill_io::{Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, read, read_from};
+use pointmill_io::{Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, log_stamp, read, read_from};
 use pointmill_synth::{Drive, DriveParams};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -169,7 +169,7 @@ impl Inputs {
         self.read_stamped(source).map(|((scan, _), ms)| (scan, ms))
     }
 
-    /// The same with the stamp of a bag's cloud in seconds.
+    /// The same with the stamp in seconds of a bag's cloud or of a sweep of Argoverse 2.
     fn read_stamped(&self, source: &Source) -> Opened {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, read)) = early.take_if(|(name, _)| *name == source.name()) {
@@ -182,7 +182,7 @@ impl Inputs {
     fn open(&self, source: &Source) -> Result<Stamped, IoError> {
         let origin = self.options.origin;
         let scan = match source {
-            Source::File(path) => read(path, &self.options)?,
+            Source::File(path) => return Ok((read(path, &self.options)?, log_stamp(path))),
             Source::Stdin => read_stdin(&self.options)?,
             Source::Cloud(BagCloud { bag, topic, number }) => {
                 let cloud = bag.cloud(&bag.topics()[*topic], *number)?;

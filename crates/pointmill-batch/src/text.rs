@@ -15,6 +15,12 @@ pub fn grouped(n: usize) -> String {
     if n < 1000 { n.to_string() } else { format!("{},{:03}", grouped(n / 1000), n % 1000) }
 }
 
+/// The title of a picture, with the origin of its clouds in metres unless that is zero.
+pub fn titled(title: &str, origin: [f64; 3]) -> String {
+    let [x, y, z] = origin;
+    if origin == [0.0; 3] { title.into() } else { format!("{title}; origin {x}, {y}, {z}") }
+}
+
 /// Milliseconds with about four digits.
 pub fn short(ms: f64) -> String {
     let digits = if ms < 10.0 { 3 } else { usize::from(ms < 1000.0) };

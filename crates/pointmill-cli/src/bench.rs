@@ -122,7 +122,7 @@ fn refuse(args: &BenchArgs, flags: &[&str], operator: &str) -> Result<(), Failur
 
 /// Reads one of so many inputs.
 fn load(input: &Path, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
-    let options = read.options();
+    let options = read.options()?;
     if is_stdin(input) {
         require_format(&options)?;
     }

@@ -82,7 +82,22 @@ enum Command {
     },
 }
 
+/// In a command without a `--scan` of its own, that is another name of `--scan-number`.
+fn with_scan(command: clap::Command) -> clap::Command {
+    let command = command.mut_subcommands(with_scan);
+    let has = |id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
+    if has("scan") || !has("scan_number") {
+        return command;
+    }
+    command.mut_arg("scan_number", |arg| arg.visible_alias("scan"))
+}
+
 impl Cli {
+    /// All commands with their flags.
+    pub(crate) fn commands() -> clap::Command {
+        with_scan(Self::command())
+    }
+
     /// Runs the command.
     pub(crate) fn run(&self, printer: &mut Printer) -> Result<(), Failure> {
         let device = &self.global.device;
@@ -101,7 +116,7 @@ impl Cli {
             Command::Bench(args) => bench::run(args, device, printer),
             Command::Completions { shell } => {
                 let mut text = Vec::new();
-                clap_complete::generate(*shell, &mut Self::command(), "pointmill", &mut text);
+                clap_complete::generate(*shell, &mut Self::commands(), "pointmill", &mut text);
                 printer.plain(&text)
             }
         }

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
             return Err(Failure::Usage(format!("--out {}: {told}", out.display())));
         }
     };
-    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
     let (to, outputs) = match (alone, args.to.as_deref()) {
         (Some(_), _) if resume => {
             return Err(Failure::Usage("--resume: needs --out with a folder, got a file".into()));

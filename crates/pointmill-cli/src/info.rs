@@ -185,7 +185,7 @@ struct Info {
 
 /// Runs the command.
 pub(crate) fn run(args: &InfoArgs, printer: &mut Printer) -> Result<(), Failure> {
-    let options = args.read.options();
+    let options = args.read.options()?;
     let (sources, inputs) = Inputs::find_files(&args.inputs, options.clone())?;
     let job = Job { verbose: true, ..Job::new("info", &sources, args.batch) };
     job.begin(Begin {}, printer)?;

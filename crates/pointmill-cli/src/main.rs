@@ -29,7 +29,7 @@ use pointmill_batch::{
     text,
 };
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use cli::Cli;
 use failure::Failure;
 use printer::Printer;
@@ -40,7 +40,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
 fn main() -> ExitCode {
-    let mut command = Cli::command();
+    let mut command = Cli::commands();
     command.build();
     let mut arguments: Vec<_> = std::env::args_os().collect();
     let applied = flags::config::apply(&command, &mut arguments);

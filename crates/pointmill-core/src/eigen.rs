@@ -39,45 +39,100 @@ pub struct Eigen {
 /// ```
 #[inline(always)]
 pub fn eigen(a: Symmetric) -> Eigen {
-    let mut d = [a[0], a[3], a[5]];
-    // Entries beside the diagonal: yz, xz, xy, each named by the axis it has nothing to do with.
-    let mut off = [a[4], a[2], a[1]];
-    let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let mut turned = Turned::new(a);
     let mut sweep = 0;
-    while sweep < MAX_SWEEPS && (off[0] != 0.0 || off[1] != 0.0 || off[2] != 0.0) {
-        rotate::<0, 1, 2>(&mut d, &mut off, &mut v);
-        rotate::<0, 2, 1>(&mut d, &mut off, &mut v);
-        rotate::<1, 2, 0>(&mut d, &mut off, &mut v);
+    while sweep < MAX_SWEEPS && turned.is_unfinished() {
+        turned.rotate::<0, 1, 2>();
+        turned.rotate::<0, 2, 1>();
+        turned.rotate::<1, 2, 0>();
         sweep += 1;
     }
-    let mut of = Eigen { values: d, vectors: v };
-    of.order::<0, 1>();
-    of.order::<1, 2>();
-    of.order::<0, 1>();
-    of
+    turned.sorted()
 }
 
-/// Makes entry (P, Q) zero; R is the third axis. The columns of `v` are kept as rows: `v[k]` is the vector of `d[k]`.
-#[inline(always)]
-fn rotate<const P: usize, const Q: usize, const R: usize>(d: &mut [f64; 3], off: &mut [f64; 3], v: &mut [[f64; 3]; 3]) {
-    let apq = off[R];
-    let Some((t, c, s)) = jacobi(d[P], d[Q], apq) else {
+/// [`eigen`] of several matrices, with the same bits.
+///
+/// The rotations of one matrix wait for each other's roots and quotients. Those of several take turns, so a CPU works on all of them at the same time.
+///
+/// ```
+/// use pointmill_core::eigen::{eigen, eigen_each};
+/// let all = [[2.0, 1.0, 0.0, 2.0, 0.0, 5.0], [1.0, 0.5, 0.25, 1.0, 0.5, 1.0]];
+/// assert_eq!(eigen_each(all), all.map(eigen));
+/// ```
+pub fn eigen_each<const N: usize>(all: [Symmetric; N]) -> [Eigen; N] {
+    let mut turned = all.map(Turned::new);
+    for _ in 0..MAX_SWEEPS {
+        let waiting = turned.each_ref().map(Turned::is_unfinished);
+        if waiting == [false; N] {
+            break;
+        }
+        let each = |turned: &mut [Turned; N], rotate: fn(&mut Turned)| {
+            turned.iter_mut().zip(waiting).filter(|(_, waits)| *waits).for_each(|(one, _)| rotate(one));
+        };
+        each(&mut turned, Turned::rotate::<0, 1, 2>);
+        each(&mut turned, Turned::rotate::<0, 2, 1>);
+        each(&mut turned, Turned::rotate::<1, 2, 0>);
+    }
+    turned.map(Turned::sorted)
+}
+
+/// A matrix on its way to a diagonal one.
+struct Turned {
+    diagonal: [f64; 3],
+    /// Entries beside the diagonal: yz, xz, xy, each named by the axis it has nothing to do with.
+    off: [f64; 3],
+    /// The columns of the rotations so far, as rows: `vectors[k]` belongs to `diagonal[k]`.
+    vectors: [[f64; 3]; 3],
+}
+
+impl Turned {
+    #[inline(always)]
+    const fn new(a: Symmetric) -> Self {
+        Self {
+            diagonal: [a[0], a[3], a[5]],
+            off: [a[4], a[2], a[1]],
+            vectors: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        }
+    }
+
+    #[inline(always)]
+    fn is_unfinished(&self) -> bool {
+        self.off[0] != 0.0 || self.off[1] != 0.0 || self.off[2] != 0.0
+    }
+
+    /// Makes entry (P, Q) zero; R is the third axis.
+    #[inline(always)]
+    fn rotate<const P: usize, const Q: usize, const R: usize>(&mut self) {
+        let Self { diagonal: d, off, vectors: v } = self;
+        let apq = off[R];
+        let Some((t, c, s)) = jacobi(d[P], d[Q], apq) else {
+            off[R] = 0.0;
+            return;
+        };
+        d[P] -= t * apq;
+        d[Q] += t * apq;
         off[R] = 0.0;
-        return;
-    };
-    d[P] -= t * apq;
-    d[Q] += t * apq;
-    off[R] = 0.0;
-    // Entries (P, R) and (Q, R) are named by Q and P.
-    let (apr, aqr) = (off[Q], off[P]);
-    off[Q] = c * apr - s * aqr;
-    off[P] = s * apr + c * aqr;
-    let mut i = 0;
-    while i < 3 {
-        let (vp, vq) = (v[P][i], v[Q][i]);
-        v[P][i] = c * vp - s * vq;
-        v[Q][i] = s * vp + c * vq;
-        i += 1;
+        // Entries (P, R) and (Q, R) are named by Q and P.
+        let (apr, aqr) = (off[Q], off[P]);
+        off[Q] = c * apr - s * aqr;
+        off[P] = s * apr + c * aqr;
+        let mut i = 0;
+        while i < 3 {
+            let (vp, vq) = (v[P][i], v[Q][i]);
+            v[P][i] = c * vp - s * vq;
+            v[Q][i] = s * vp + c * vq;
+            i += 1;
+        }
+    }
+
+    /// The diagonal in ascending order, with its vectors.
+    #[inline(always)]
+    fn sorted(self) -> Eigen {
+        let mut of = Eigen { values: self.diagonal, vectors: self.vectors };
+        of.order::<0, 1>();
+        of.order::<1, 2>();
+        of.order::<0, 1>();
+        of
     }
 }
 

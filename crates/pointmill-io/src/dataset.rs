@@ -87,6 +87,11 @@ impl Dataset {
         self.entry().description
     }
 
+    /// The formats of its files, the usual one first.
+    pub const fn formats(self) -> &'static [Format] {
+        self.entry().formats
+    }
+
     /// The columns of its files of a format; none where its tables name them.
     pub const fn columns(self, format: Format) -> &'static [&'static str] {
         match (self, format) {
@@ -102,7 +107,7 @@ impl Dataset {
 
     /// The format of a file of the data set: the one asked for, else the one of its name, else the usual one.
     pub(crate) fn format(self, path: &Path, asked: Option<Format>) -> Result<Format, IoError> {
-        let formats = self.entry().formats;
+        let formats = self.formats();
         let format = asked.or_else(|| Format::from_name(path)).unwrap_or(formats[0]);
         if formats.contains(&format) {
             return Ok(format);

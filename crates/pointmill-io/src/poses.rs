@@ -3,6 +3,7 @@
 use crate::destination::Destination;
 use crate::error::{Detail, IoError, excerpt};
 use crate::feather;
+use crate::format::Format;
 use crate::limits::{Bounds, Limits};
 use crate::source::{Source, open};
 use crate::whole::write_to;
@@ -182,6 +183,20 @@ fn read_table(window: &mut Window<'_, '_>, limits: &Limits) -> Result<Poses, IoE
 pub fn find_log_poses(sweeps: impl AsRef<Path>) -> Option<PathBuf> {
     let folder = sweeps.as_ref().ancestors().take(2).find(|path| path.ends_with(LOG_SWEEPS))?;
     Some(folder.parent()?.parent()?.join(LOG_POSES)).filter(|path| path.is_file())
+}
+
+/// The time of a sweep of Argoverse 2 in seconds, from its name: a `.feather` file in a folder `sensors/lidar`, named by its nanoseconds.
+///
+/// ```
+/// use pointmill_io::log_stamp;
+/// assert_eq!(log_stamp("log/sensors/lidar/315966265259836000.feather"), Some(315_966_265.259_836));
+/// assert_eq!(log_stamp("log/315966265259836000.feather"), None);
+/// ```
+pub fn log_stamp(sweep: impl AsRef<Path>) -> Option<f64> {
+    let sweep = sweep.as_ref();
+    let is_sweep = Format::from_name(sweep) == Some(Format::Feather) && sweep.parent()?.ends_with(LOG_SWEEPS);
+    let nanoseconds: u64 = sweep.file_stem()?.to_str()?.parse().ok().filter(|_| is_sweep)?;
+    Some(nanoseconds as f64 / 1e9)
 }
 
 /// Checks that a time comes after the one before it.

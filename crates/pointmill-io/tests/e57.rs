@@ -69,6 +69,17 @@ fn changed(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     sealed(&pages)
 }
 
+/// A file with another description and the checksums that it must have. The description is the last part of a file.
+fn described(bytes: &[u8], change: impl FnOnce(&str) -> String) -> Vec<u8> {
+    let content = unsealed(bytes);
+    let number = |at: usize| u64::from_le_bytes(content[at..at + 8].try_into().unwrap()) as usize;
+    let (at, length) = (number(24) / 1024 * 1020 + number(24) % 1024, number(32));
+    let xml = change(str::from_utf8(&content[at..at + length]).unwrap());
+    let mut content = [&content[..at], xml.as_bytes()].concat();
+    content[32..40].copy_from_slice(&(xml.len() as u64).to_le_bytes());
+    sealed(&content)
+}
+
 /// The content of a file without its checksums.
 fn unsealed(bytes: &[u8]) -> Vec<u8> {
     bytes.chunks(1024).flat_map(|page| page[..1020].to_vec()).collect()
@@ -237,6 +248,69 @@ fn files_that_lie_are_refused() {
     let limits = Limits { max_points: Some(99), ..Limits::default() };
     let e = read_from(&good[..], "a.e57", &ReadOptions { limits, ..options() }).unwrap_err();
     assert_eq!(e.class(), "LimitExceeded");
+}
+
+/// A hundred points in one scan.
+fn hundred() -> Vec<u8> {
+    let points = (0..100).map(|i| doubles(&[f64::from(i), 1.0, 2.0])).collect();
+    file(&[(CARTESIAN.map(double).to_vec(), points, None)])
+}
+
+#[test]
+fn sections_past_the_end_and_cycles_are_refused() {
+    let good = hundred();
+    let content = unsealed(&good);
+    // Where the file says that its description is, then where the points are: past the end, in the header of the file, in the header of the section itself.
+    for (at, value, told) in [
+        (24, 1 << 40, "description"),
+        (24, 0, "description"),
+        (32, 1 << 40, "XML"),
+        (32, good.len() as u64, "description"),
+        (64, 1 << 40, "points"),
+        (64, 0, "points"),
+        (64, 48, "points"),
+    ] {
+        let mut lie = content.clone();
+        lie[at..at + 8].copy_from_slice(&u64::to_le_bytes(value));
+        let used = allocation_counter::measure(|| {
+            let found = refused(&sealed(&lie));
+            assert!(found.contains(&format!(": a.e57: {told}: wanted ")), "{at}, {value}: {found}");
+        });
+        assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
+    }
+    for offset in ["0", "1020", "99999999999", "18446744073709551615", "-1"] {
+        let bytes = described(&good, |xml| xml.replace("fileOffset=\"48\"", &format!("fileOffset=\"{offset}\"")));
+        let found = refused(&bytes);
+        assert!(found.contains(": a.e57: points: ") || found.contains(": a.e57: description: "), "{offset}: {found}");
+    }
+}
+
+#[test]
+fn descriptions_that_grow_are_refused() {
+    let good = hundred();
+    // Many scans whose points are the same bytes of the file.
+    let many = described(&good, |xml| {
+        let (start, end) = (xml.find("<vectorChild").unwrap(), xml.find("</vectorChild>").unwrap() + 14);
+        format!("{}{}{}", &xml[..start], xml[start..end].repeat(1000), &xml[end..])
+    });
+    let used = allocation_counter::measure(|| {
+        let found = refused(&many);
+        assert!(
+            found.starts_with("SizeMismatch: a.e57: scans: wanted 1000 scans with 2400000 bytes of points"),
+            "{found}"
+        );
+    });
+    assert!(used.bytes_max < 32 * many.len() as u64, "{} bytes", used.bytes_max);
+    assert_eq!(read_from(&many[..], "a.e57", &ReadOptions { scan: Some(999), ..options() }).unwrap().cloud.len(), 100);
+    // Entities, which may refer to each other.
+    let entities = "<!DOCTYPE e57Root [<!ENTITY a \"&b;\"><!ENTITY b \"&a;&a;\">]><e57Root";
+    let found = refused(&described(&good, |xml| xml.replacen("<e57Root", entities, 1)));
+    assert!(found.starts_with("BadHeader: a.e57: description: wanted a valid E57 file, found "), "{found}");
+    // Elements in elements, which no reader looks for: neither the stack nor the time grows with them.
+    let deep = ["<a>".repeat(100_000), "</a>".repeat(100_000), "</e57Root>".into()].concat();
+    let start = Instant::now();
+    assert_eq!(open(&described(&good, |xml| xml.replacen("</e57Root>", &deep, 1))).unwrap().cloud.len(), 100);
+    assert!(start.elapsed() < Duration::from_secs(5));
 }
 
 /// Damage under checksums that are right: what no checksum finds. `POINTMILL_WOUNDS` sets the number of files, `POINTMILL_SEED` another seed.

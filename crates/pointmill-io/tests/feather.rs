@@ -120,6 +120,83 @@ fn lies_are_refused_before_memory_is_taken() {
 }
 
 #[test]
+fn lengths_that_lie_are_told() {
+    let bytes = std::fs::read(folder().join("sweep_plain.feather")).unwrap();
+    let four = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    // The schema is at byte 8, behind it the first batch: 33 rows of 8 bytes for each of x, y and z.
+    let batch = 16 + four(12);
+    let described = batch + 8..batch + 8 + four(batch + 4);
+    let footer = bytes.len() - 10 - four(bytes.len() - 10)..bytes.len() - 10;
+    let find = |within: std::ops::Range<usize>, value: i64| {
+        within.clone().find(|&at| bytes[at..at + 8] == value.to_le_bytes()).expect("the number is there")
+    };
+    let node = find(described.clone(), 33);
+    // Not the number of all rows, which comes first or last.
+    let node = if bytes[node + 8..node + 16] == [0; 8] { node } else { find(node + 8..described.end, 33) };
+    let buffer = find(described.clone(), 264);
+    let block = find(footer.clone(), batch as i64);
+    let body = i64::from_le_bytes(bytes[block + 16..block + 24].try_into().unwrap());
+    let length = find(described, body);
+    for (at, value, told) in [
+        (
+            12,
+            &(1u32 << 31).to_le_bytes()[..],
+            "LimitExceeded: message at byte 8: wanted at most 4194304 bytes, found 2147483648 bytes",
+        ),
+        (12, &(1u32 << 20).to_le_bytes(), "Truncated: message at byte 8: wanted 1048576 bytes, found "),
+        (length, &i64::MAX.to_le_bytes(), "body: wanted 9223372036854775807 bytes, found "),
+        (length, &(-8i64).to_le_bytes(), "BadHeader: message at byte "),
+        (node + 8, &34i64.to_le_bytes(), "wanted 33 rows, found 33 rows, 34 nulls"),
+        (node + 8, &(-1i64).to_le_bytes(), "wanted 33 rows, found 33 rows, -1 nulls"),
+        (buffer, &(1i64 << 40).to_le_bytes(), "BadHeader: batch 0: column `x`: wanted a place in "),
+        (buffer, &256i64.to_le_bytes(), "SizeMismatch: batch 0: column `x`: wanted 264 bytes, found 256 bytes"),
+        (buffer - 8, &i64::MAX.to_le_bytes(), "BadHeader: batch 0: column `x`: wanted a place in "),
+        (buffer - 8, &(-8i64).to_le_bytes(), "BadHeader: batch 0: column `x`: wanted a place in "),
+        (block, &0i64.to_le_bytes(), "SizeMismatch: footer: wanted the 4 batches before it, in their order"),
+        (bytes.len() - 10, &7u32.to_le_bytes(), "SizeMismatch: footer: wanted "),
+        (bytes.len() - 10, &(-1i32).to_le_bytes(), "SizeMismatch: footer: wanted "),
+    ] {
+        let mut lie = bytes.clone();
+        lie[at..at + value.len()].copy_from_slice(value);
+        let used = allocation_counter::measure(|| {
+            let e = read_from(&lie[..], "a", &ReadOptions::default()).unwrap_err();
+            let found = format!("{}: {}", e.class(), e.to_string().trim_start_matches("a: "));
+            assert!(found.contains(told), "byte {at}: {found}");
+        });
+        assert!(used.bytes_max < 1 << 20, "byte {at}: {} bytes", used.bytes_max);
+    }
+}
+
+#[test]
+fn streams_end_only_where_a_message_ends() {
+    let bytes = std::fs::read(folder().join("stream_lz4.arrow")).unwrap();
+    let mut read = vec![];
+    for end in 0..bytes.len() {
+        match read_from(&bytes[..end], "a.arrow", &ReadOptions::default()) {
+            Ok(scan) => read.push(scan.cloud.len()),
+            Err(e) => assert_eq!(e.class(), "Truncated", "{end}: {e}"),
+        }
+    }
+    // Behind the schema, and behind each batch.
+    assert_eq!(read, [0, 64, 128, 192, 200]);
+}
+
+/// Zeros, of which some bytes are 48 MiB.
+#[test]
+fn what_unpacks_without_an_end_is_refused() {
+    let path = folder().join("refused/endless.feather");
+    assert!(std::fs::metadata(&path).unwrap().len() < 16 << 10);
+    let used = allocation_counter::measure(|| {
+        let e = read(&path, &ReadOptions::default()).unwrap_err();
+        assert_eq!(e.class(), "LimitExceeded");
+        assert!(e.to_string().contains("data unpacked: wanted at most 16777216 bytes"), "{e}");
+    });
+    assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
+    let limits = Limits { max_decoded_bytes: Some(64 << 20), ..Limits::default() };
+    assert_eq!(read(&path, &ReadOptions { limits, ..ReadOptions::default() }).unwrap().cloud.len(), 1 << 22);
+}
+
+#[test]
 fn what_is_written_comes_back_with_its_types() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.feather");

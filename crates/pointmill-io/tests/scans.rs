@@ -2,7 +2,7 @@
 mod common;
 
 use common::{header, npy, zip};
-use pointmill_core::{PointCloud, Points};
+use pointmill_core::{LocalOrigin, PointCloud, Points};
 use pointmill_io::{
     ArrayView, Dtype, Format, IoError, Limits, NamedPoints, ReadOptions, Scan, Warning, read, read_from, write_bin,
     write_npy, write_npz, write_points_npz,
@@ -46,6 +46,21 @@ fn raw_rows_round_trip_bit_for_bit() {
         assert_eq!(scan.fields.iter().map(|f| &*f.name).collect::<Vec<_>>().join(" "), names);
         assert!(scan.fields.iter().all(|f| f.dtype == Dtype::F32));
     }
+}
+
+#[test]
+fn an_origin_is_finite() {
+    let about = |origin| ReadOptions { origin: LocalOrigin::At(origin), ..options() };
+    for origin in [[f64::NAN, 0.0, 0.0], [0.0, f64::INFINITY, 0.0], [0.0, 0.0, f64::NEG_INFINITY]] {
+        let e = both("a.bin", &[0; 16], &about(origin)).unwrap_err();
+        assert!(
+            e.starts_with("InvalidArgument: ") && e.contains("origin: wanted three finite numbers, found ["),
+            "{e}"
+        );
+    }
+    // The largest numbers give coordinates that are not finite, as any that a file may have.
+    let far = both("a.bin", &[0; 16], &about([f64::MAX, -f64::MAX, 0.0])).unwrap();
+    assert_eq!(far.cloud.data()[..3], [f32::NEG_INFINITY, f32::INFINITY, 0.0]);
 }
 
 #[test]

@@ -94,6 +94,12 @@ fn a_line_of_a_gigabyte_takes_no_memory() {
         assert_eq!(e.to_string(), "a.txt: line 1: wanted at most 262143 bytes, found more");
     });
     assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
+    let used = allocation_counter::measure(|| {
+        let lines = std::io::Read::chain(&b"1 2 3\n"[..], Endless(1 << 30));
+        let e = read_from(lines, "a.txt", &ReadOptions::default()).unwrap_err();
+        assert_eq!(e.to_string(), "a.txt: line 2: wanted at most 262143 bytes, found more");
+    });
+    assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
     let limits = Limits { max_points: Some(1), ..Limits::default() };
     let options = ReadOptions { limits, ..ReadOptions::default() };
     assert_eq!(read_from(&b"1 2 3\n1 2 3\n"[..], "a.txt", &options).unwrap_err().class(), "LimitExceeded");

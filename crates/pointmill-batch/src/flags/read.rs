@@ -1,6 +1,7 @@
 //! Flags of commands that read files.
 
 use super::parse::{names, parse_area, parse_bytes};
+use crate::failure::Failure;
 use clap::Args;
 use pointmill_io::{Dataset, Format, Limits, LocalOrigin, ReadOptions};
 
@@ -54,8 +55,25 @@ pub struct MemoryArgs {
 
 impl ReadArgs {
     /// The options of the library.
-    pub fn options(&self) -> ReadOptions {
-        ReadOptions {
+    ///
+    /// # Errors
+    /// A format or a number of columns that the data set does not have.
+    pub fn options(&self) -> Result<ReadOptions, Failure> {
+        if let Some(dataset) = self.dataset {
+            let refuse = |flag: &str, wanted: String, found: String| {
+                Err(Failure::Usage(format!("{flag}: expected {wanted}, as the data set {dataset} has, got {found}")))
+            };
+            let formats = dataset.formats();
+            if let Some(format) = self.format.filter(|format| !formats.contains(format)) {
+                let names: Vec<_> = formats.iter().map(|format| format.as_str()).collect();
+                return refuse("--format", names.join(", "), format.to_string());
+            }
+            let columns = dataset.columns(Format::Bin).len();
+            if let Some(asked) = self.columns.filter(|&asked| columns > 0 && asked as usize != columns) {
+                return refuse("--columns", columns.to_string(), asked.to_string());
+            }
+        }
+        Ok(ReadOptions {
             dataset: self.dataset,
             format: self.format,
             columns: self.columns.map(|n| n as usize),
@@ -65,7 +83,7 @@ impl ReadArgs {
             area: self.bounds,
             origin: self.local_origin,
             limits: self.limits(),
-        }
+        })
     }
 
     /// The limits of the library.

@@ -39,7 +39,7 @@ struct Files<'a> {
 
 /// Runs the command.
 pub(crate) fn run(args: &IcpArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let (options, params) = (args.read.options(), args.params());
+    let (options, params) = (args.read.options()?, args.params());
     let resume = args.work.resume.resume;
     let alone = is_one_file(&args.source);
     let files = if alone {

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 #[cfg(feature = "rerun")]
 use crate::interrupt::undivided;
 use crate::picture::{save, save_page};
-use crate::text::grouped;
+use crate::text::{grouped, titled};
 use pointmill::icp::{Iteration, Registration};
 use pointmill_io::Scan;
 use pointmill_view::{IcpLook, icp_animation, icp_page, icp_picture, require_memory};
@@ -37,7 +37,7 @@ pub(super) fn write(
     let trace = &found.fit.trace;
     let frames = if matches!(extension, "png" | "html") { 1 } else { trace.len() };
     require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
-    let (source, target) = (source.xyz(), target.xyz());
+    let (origin, source, target) = (source.cloud.origin(), source.xyz(), target.xyz());
     let look = |at: &Iteration| IcpLook {
         target_from_source: at.target_from_source,
         stage: at.stage,
@@ -52,7 +52,7 @@ pub(super) fn write(
         }
         "html" => {
             let title = format!("{} points onto {}: {}", grouped(source.len()), grouped(target.len()), found.status);
-            save_page(path, &icp_page(&title, &source, &target, &looks))
+            save_page(path, &icp_page(&titled(&title, origin), &source, &target, &looks))
         }
         #[cfg(feature = "rerun")]
         "rrd" => Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &looks))?),

@@ -4,7 +4,7 @@ use super::target::Onto;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::picture::save;
-use crate::text::grouped;
+use crate::text::{grouped, titled};
 use pointmill::Device;
 use pointmill::icp::{Registration, Search};
 use pointmill_bench::icp_iterations;
@@ -32,8 +32,9 @@ pub(super) fn write(
     }
     let series: Vec<IcpSeries> = lines.iter().map(|(name, ms)| IcpSeries { name, ms }).collect();
     let rmse: Vec<f64> = found.fit.trace.iter().map(|look| look.rmse).collect();
-    let [source, target] = clouds.map(|cloud| grouped(cloud.len()));
-    let plot = icp_plot(&format!("{source} points onto {target}"), &series, &rmse);
+    let [from, onto] = clouds.map(|cloud| grouped(cloud.len()));
+    let title = titled(&format!("{from} points onto {onto}"), source.cloud.origin());
+    let plot = icp_plot(&title, &series, &rmse);
     require_memory(1, rmse.len())?;
     let encode = || if extension == "svg" { plot.encode_svg().into_bytes() } else { plot.image().encode_png() };
     save(path, 1, || Ok(encode()))

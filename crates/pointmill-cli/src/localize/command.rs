@@ -44,7 +44,7 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
     let params = args.params();
     params.validate()?;
     let asked = Asked::new(&args.with, f64::INFINITY)?;
-    let (sources, inputs) = Inputs::find(&args.inputs, args.with.read.options())?;
+    let (sources, inputs) = Inputs::find(&args.inputs, args.with.read.options()?)?;
     if let Some(out) = &args.out {
         let paths: Vec<_> = sources.iter().filter_map(Source::path).collect();
         plan_file("--out", out, &["txt"], &paths)?;
@@ -58,6 +58,7 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         picture: args.visualize.as_deref(),
         verbose: args.verbose,
         device: Some(&device),
+        origin: Some(inputs.origin()),
         ..Job::new("localize", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: 1 })
     };
     job.begin(Begin { map: shown(&args.with.map), start, params: params.clone() }, printer)?;
@@ -97,8 +98,8 @@ impl Run<'_> {
         lane.scans.push(name, &nothing, None)
     }
 
-    /// The means of the cells that are drawn: all, or of a map by blocks those that poses reach.
-    fn means(&self, poses: &[Pose]) -> Result<Vec<[f64; 3]>, Failure> {
+    /// The means of the cells that are drawn, in global coordinates, and the origin of the map. They are the means of all cells, or of a map by blocks those that poses reach.
+    fn means(&self, poses: &[Pose]) -> Result<(Vec<[f64; 3]>, [f64; 3]), Failure> {
         let (cells, lattice) = match &self.map {
             Of::Whole(Map { grid, .. }) => (grid.read()?, *grid.lattice()),
             Of::Blocks(map) => {
@@ -108,7 +109,7 @@ impl Run<'_> {
             }
         };
         let origin = lattice.origin();
-        Ok(cells.mean.iter().map(|mean| [0, 1, 2].map(|axis| mean[axis] + origin[axis])).collect())
+        Ok((cells.mean.iter().map(|mean| [0, 1, 2].map(|axis| mean[axis] + origin[axis])).collect(), origin))
     }
 }
 
@@ -187,7 +188,8 @@ impl Command for Run<'_> {
         interrupt::check()?;
         let Some(Lane { poses, scans, .. }) = lanes.into_iter().next() else { return Ok(true) };
         if let Some(path) = &self.args.visualize {
-            scans.draw(path, &self.means(&poses)?, &poses, totals.statuses.fixes())?;
+            let (means, origin) = self.means(&poses)?;
+            scans.draw(path, (&means, origin), &poses, totals.statuses.fixes())?;
         }
         interrupt::check()?;
         if let Some(out) = &self.args.out {

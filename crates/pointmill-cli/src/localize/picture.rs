@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::outputs::has_extension;
 use crate::picture::{save, save_page};
-use crate::text::{counted, grouped};
+use crate::text::{counted, grouped, titled};
 use pointmill::{PointCloud, Pose};
 use pointmill_io::escape;
 use pointmill_view::{DrivePage, drive_picture, require_memory};
@@ -26,10 +26,17 @@ impl Scans {
         Ok(())
     }
 
-    /// Draws the means of the map's cells, and the poses of all scans.
-    pub(super) fn draw(self, path: &Path, means: &[[f64; 3]], poses: &[Pose], fixes: usize) -> Result<(), Failure> {
+    /// Draws the means of the map's cells, and the poses of all scans, both in global coordinates. `origin` is the origin of the map.
+    pub(super) fn draw(
+        self,
+        path: &Path,
+        (means, origin): (&[[f64; 3]], [f64; 3]),
+        poses: &[Pose],
+        fixes: usize,
+    ) -> Result<(), Failure> {
         require_memory(1, means.len())?;
         let left = format!("{}, {} with a fix", counted(poses.len(), "scan"), grouped(fixes));
+        let left = titled(&left, origin);
         let right = format!("{} cells", grouped(means.len()));
         match self.0 {
             Some(page) => save_page(path, &page.finish(&format!("{left}; {right}"), means, poses)),

@@ -55,7 +55,7 @@ impl CellArgs {
 }
 
 /// `pointmill ndt build`
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct BuildArgs {
     /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "INPUT")]
@@ -70,10 +70,10 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub(crate) drop_zeros: bool,
 
-    /// Move each input by a pose from its frame to the frame of the map: a file of poses as described at `ndt score --pose`. Pose i belongs to input i. If the inputs are clouds of bags and the poses have times (TUM), a pose belongs to the cloud whose stamp is at most 1 ms away
+    /// Move each input by a pose from its frame to the frame of the map: a file of poses as described at `ndt score --pose`. Pose i belongs to input i. If the poses have times (TUM, Argoverse 2) and the inputs are clouds of bags or sweeps of Argoverse 2, a pose belongs to the input whose stamp is at most 1 ms away [default: none; for the folder `LOG/sensors/lidar` of a log of Argoverse 2 `LOG/city_SE3_egovehicle.feather`]
     #[arg(long, value_name = "POSES.txt")]
     pub(crate) poses: Option<PathBuf>,
-    /// Move each point by the pose of its own time, between the poses before and after it: where points and poses have times (auto), always (on: an input without times fails), or never (off). Poses need times (TUM). Times of points from 2001 on count from 1970; others count from the stamp of the cloud of a bag; in other files the pose belongs to the middle of the sweep
+    /// Move each point by the pose of its own time, between the poses before and after it: where points and poses have times (auto), always (on: an input without times fails), or never (off). Poses need times (TUM). Times of points from 2001 on count from 1970; others count from the stamp of the cloud of a bag or of the sweep of Argoverse 2; in other files the pose belongs to the middle of the sweep
     #[arg(long, value_name = "WHEN", value_enum, default_value = "off")]
     pub(crate) deskew: Deskew,
     /// Edge of a block of a map by blocks in metres, rounded to whole cells [default: 128]. With this flag or with --poses, a folder as --out becomes a map by blocks: memory is bounded by the largest input and block, and several runs may add inputs

@@ -9,7 +9,7 @@ use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals};
 use super::report;
 use crate::batch::prelude::*;
 use crate::flags::Deskew;
-use crate::input_poses::InputPoses;
+use crate::input_poses::{InputPoses, log_poses};
 use pointmill::Device;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
 use pointmill_io::Scan;
@@ -31,12 +31,13 @@ struct Build<'a> {
 
 /// Runs the command.
 pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
+    let args = &BuildArgs { poses: args.poses.clone().or_else(|| log_poses(&args.inputs)), ..args.clone() };
     let params = args.cells.params();
     check(args.resolution, &params)?;
     if let Some(map) = Targets::map_by_blocks(args)? {
         return blocks::build(args, map, device, printer);
     }
-    let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
     let poses = InputPoses::read(args.poses.as_deref(), args.deskew, &mut sources)?;
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());

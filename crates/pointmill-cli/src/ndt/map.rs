@@ -47,7 +47,7 @@ impl<'a> Asked<'a> {
     pub(crate) fn new(args: &'a MapArgs, moved: f64) -> Result<Self, Failure> {
         let params = args.cells.params();
         let lattice = check(args.resolution.unwrap_or(RESOLUTION), &params)?;
-        let options = args.read.options();
+        let options = args.read.options()?;
         let (sources, inputs) = if BlockMap::is_one(&args.map) {
             (vec![Source::File(args.map.clone())], Inputs::find(&[], options)?.1)
         } else {

@@ -59,7 +59,7 @@ fn run(
         if is_stdin(&args.with.map) {
             return Err(Failure::Usage("-: can be used for one input only".into()));
         }
-        require_format(&args.with.read.options())?;
+        require_format(&args.with.read.options()?)?;
     }
     let moved = align.map_or(0.0, |params| params.max_iterations as f64 * params.step_size);
     let asked = Asked::new(&args.with, moved)?;
@@ -71,7 +71,7 @@ fn run(
     }
     let pictures: &[&str] = if align.is_some() { &["png", "gif", "html"] } else { &["png", "html"] };
     picture.map(|path| plan(path, pictures)).transpose()?;
-    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.with.read.options())?;
+    let (sources, inputs) = Inputs::find(std::slice::from_ref(&args.scan), args.with.read.options()?)?;
     let device = device::open(device)?;
     let ledger = Ledger::of(&[], "", args.work.resume.resume)?;
     let job = Job { ledger, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };

@@ -4,7 +4,7 @@ use super::grid::edge;
 use crate::failure::Failure;
 use crate::outputs::has_extension;
 use crate::picture::{save, save_page};
-use crate::text::grouped;
+use crate::text::{grouped, titled};
 use pointmill::Pose;
 use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration};
 use pointmill_io::Scan;
@@ -55,10 +55,14 @@ fn write_map(path: &Path, points: &[[f64; 3]], grid: &NdtGrid, titles: [&str; 2]
     require_memory(1, points.len() + cells.len())?;
     let points = &on_map(points.iter().copied(), grid);
     let cells = ellipsoids(&cells);
+    let origin = grid.lattice().origin();
     if has_extension(path, "html") {
-        return save_page(path, &ndt_map_page(&titles.join(", "), points, cells));
+        let mut page = ndt_map_page(&titled(&titles.join(", "), origin), points, cells);
+        page.about(origin);
+        return save_page(path, &page);
     }
-    save(path, 1, || Ok(ndt_map_picture(points, cells, titles).encode_png()))
+    let [left, right] = titles;
+    save(path, 1, || Ok(ndt_map_picture(points, cells, [&titled(left, origin), right]).encode_png()))
 }
 
 /// Draws a scan over the cells of a map, at a pose.
@@ -93,8 +97,11 @@ pub(super) fn write_alignment(
     let [before, after] =
         [before.pose, found.target_from_source].map(|pose| on_map(points.iter().map(|p| pose.apply(*p)), grid));
     if has_extension(path, "html") {
+        let origin = grid.lattice().origin();
         let title = format!("{} points onto {} cells", grouped(points.len()), grouped(grid.len()));
-        return save_page(path, &ndt_alignment_page(&title, ellipsoids(&cells), &before, &after, notes));
+        let mut page = ndt_alignment_page(&titled(&title, origin), ellipsoids(&cells), &before, &after, notes);
+        page.about(origin);
+        return save_page(path, &page);
     }
     if has_extension(path, "gif") {
         let mut gif = Gif::new(FRAME_MS);

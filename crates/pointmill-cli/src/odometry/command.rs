@@ -44,7 +44,7 @@ struct Lane {
 pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let params = args.params();
     params.validate()?;
-    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
     let paths = sources.iter().filter_map(|s| if let Source::File(path) = s { Some(path.as_path()) } else { None });
     files::check(args, &paths.collect::<Vec<_>>())?;
     let device = device::open(device)?;

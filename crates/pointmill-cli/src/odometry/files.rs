@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::outputs::plan_file;
 use crate::picture::{plan, save, save_page};
-use crate::text::{counted, grouped};
+use crate::text::{counted, grouped, titled};
 use pointmill::Error;
 use pointmill::pipelines::odometry::Odometry;
 use pointmill_io::{Place, Poses, WriteOptions, write, write_poses};
@@ -61,7 +61,7 @@ pub(super) fn write_map(
     if let Some(path) = &args.visualize {
         require_memory(1, points.len())?;
         let way: Vec<_> = track.poses.iter().map(pointmill::Pose::translation).collect();
-        let left = format!("{}, {length:.1} m", counted(way.len(), "sweep"));
+        let left = titled(&format!("{}, {length:.1} m", counted(way.len(), "sweep")), origin);
         let right = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
         match sweeps {
             Some(sweeps) => save_page(path, &sweeps.finish(&format!("{left}; {right}"), &points, &track.poses))?,

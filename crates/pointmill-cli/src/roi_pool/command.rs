@@ -46,7 +46,7 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
     let outputs = if scenes.one.is_some() { Outputs::one(out) } else { Outputs::of_many(out, &sources)? };
     let files: Vec<Vec<PathBuf>> = scenes.beside(&sources);
     outputs.spare(files.iter().flatten().map(PathBuf::as_path))?;
-    let inputs = Inputs::of(&scenes.points(&sources), args.read.options());
+    let inputs = Inputs::of(&scenes.points(&sources), args.read.options()?);
     let decides = format!("{COMMAND} {task:?} {:?}", inputs.options());
     let ledger = Ledger::of(&[&outputs], &decides, resume)?.map(|ledger| ledger.with_beside(files));
     let origin = Some(inputs.origin());

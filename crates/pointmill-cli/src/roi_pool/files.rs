@@ -68,7 +68,7 @@ impl Sources {
             return Err(Failure::Usage(told));
         }
         if is_stdin(&given[POINTS]) {
-            require_format(&args.read.options())?;
+            require_format(&args.read.options()?)?;
         }
         Ok(Self::Files(given))
     }

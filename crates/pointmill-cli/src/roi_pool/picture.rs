@@ -4,7 +4,7 @@ use super::files::Loaded;
 use crate::failure::Failure;
 use crate::outputs::has_extension;
 use crate::picture::{save, save_page};
-use crate::text::grouped;
+use crate::text::{grouped, titled};
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams, roi_pool};
 use pointmill::{BoxOrigin, Device, Rows};
 use pointmill_view::{RoiLists, require_memory, roi_page, roi_picture, voxel_of_point};
@@ -27,11 +27,14 @@ pub(super) fn write(path: &Path, input: &Loaded, params: &RoiPoolParams, device:
     let voxels = voxel_of_point(lists, points.len(), params.out_size);
     let boxes: Vec<[f32; 7]> = input.boxes.as_chunks().0.iter().map(|row| centred(*row, params.origin)).collect();
     let [x, y, z] = params.out_size;
-    let left = format!("{} boxes, {} points", grouped(boxes.len()), grouped(points.len()));
+    let origin = input.points.origin();
+    let left = titled(&format!("{} boxes, {} points", grouped(boxes.len()), grouped(points.len())), origin);
     let drawn = grouped(voxels.iter().flatten().count());
     let right = format!("{drawn} points in boxes, {x} x {y} x {z} voxels each");
     if has_extension(path, "html") {
-        return save_page(path, &roi_page(&format!("{left}; {right}"), points, &boxes, &voxels, params.out_size));
+        let mut page = roi_page(&format!("{left}; {right}"), points, &boxes, &voxels, params.out_size);
+        page.about(origin);
+        return save_page(path, &page);
     }
     let picture = roi_picture(points, &boxes, &voxels, params.out_size, [&left, &right]);
     save(path, 1, || Ok(picture.encode_png()))

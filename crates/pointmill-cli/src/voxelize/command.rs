@@ -50,13 +50,14 @@ fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
 /// Runs the command.
 pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     args.params([0.0; 3])?.validate()?;
-    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options())?;
+    let (sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
     let params = args.params(inputs.shift())?;
     params.validate()?;
     let auto = args.range.0.is_none();
     let grid = VoxelGrid::new(params.voxel_size, params.range).map_err(Error::from)?.dims();
     let decides = format!("{COMMAND} {params:?} {auto} {:?}", inputs.options());
-    let picture = args.visualize.as_deref().map(|path| Picture::plan(path, sources.len())).transpose()?;
+    let picture =
+        args.visualize.as_deref().map(|path| Picture::plan(path, sources.len(), inputs.origin())).transpose()?;
     args.work.check_picture(picture.is_some())?;
     let device = device::open(device)?;
     let plan = if may_be_many(&args.inputs) { Outputs::of_many } else { Outputs::plan };

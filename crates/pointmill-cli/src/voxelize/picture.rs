@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::picture::{plan, save, save_page};
-use crate::text::grouped;
+use crate::text::{grouped, titled};
 use pointmill::voxelize::{VoxelArrays, VoxelizeParams};
 use pointmill::{AnyArray, PointCloud, Points};
 use pointmill_io::escape;
@@ -30,15 +30,19 @@ enum Drawn {
 }
 
 impl Picture {
-    /// Checks the path, before any work.
-    pub(super) fn plan(path: &Path, inputs: usize) -> Result<Self, Failure> {
+    /// Checks the path, before any work. The clouds are relative to `origin`.
+    pub(super) fn plan(path: &Path, inputs: usize, origin: [f64; 3]) -> Result<Self, Failure> {
         let drawn = match plan(path, &["png", "gif", "html"])? {
             "gif" if inputs > MAX_FRAMES => {
                 let told = format!("expected at most {MAX_FRAMES} inputs in a .gif, got {inputs}");
                 return Err(Failure::Usage(format!("--visualize {}: {told}", path.display())));
             }
             "gif" => Drawn::Gif(Gif::new(FRAME_MS)),
-            "html" => Drawn::Page(VoxelPage::new("voxelize", inputs)),
+            "html" => {
+                let mut page = VoxelPage::new(&titled("voxelize", origin), inputs);
+                page.about(origin);
+                Drawn::Page(page)
+            }
             _ => Drawn::Png(None),
         };
         Ok(Self { path: path.into(), drawn: Mutex::new(drawn) })
@@ -77,7 +81,8 @@ impl Picture {
         let size = if x == y && y == z { format!("{x} m") } else { format!("{x} x {y} x {z} m") };
         let input = format!("input: {} points", grouped(cloud.len()));
         let output = format!("voxel means: {} voxels, {size}", grouped(means.len()));
-        let image = || voxelization_picture(cloud.points(), means, params.voxel_size, params.range, [&input, &output]);
+        let captions = [&*titled(&input, cloud.origin()), &output];
+        let image = || voxelization_picture(cloud.points(), means, params.voxel_size, params.range, captions);
         match &mut *self.drawn() {
             Drawn::Png(picture) => *picture = Some(image()),
             Drawn::Gif(gif) => gif.push(image())?,

@@ -82,12 +82,47 @@ fn topics_are_named_and_a_cut_bag_gives_what_is_whole() {
 }
 
 #[test]
+fn flags_that_contradict_a_data_set_end_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.bin"), [0; 160]).unwrap();
+    for (args, told) in [
+        ("info a.bin --dataset kitti --columns 5", "--columns: expected 4, as the data set kitti has, got 5"),
+        ("voxelize a.bin --dataset lyft --columns 4", "--columns: expected 5, as the data set lyft has, got 4"),
+        (
+            "convert a.bin --out a.ply --dataset once --format pcd",
+            "--format: expected bin, kitti, nuscenes, npy, as the data set once has, got pcd",
+        ),
+        (
+            "icp a.bin a.bin --dataset argoverse2 --format bin",
+            "--format: expected feather, arrow, csv, as the data set argoverse2 has, got bin",
+        ),
+        ("ndt build a.bin --dataset kitti --format las", "as the data set kitti has, got las"),
+        ("ndt align --map a.bin --scan a.bin --dataset kitti --columns 3", "as the data set kitti has, got 3"),
+        ("localize a.bin --map a.bin --dataset kitti --columns 3", "as the data set kitti has, got 3"),
+        ("odometry a.bin --dataset kitti --columns 3", "as the data set kitti has, got 3"),
+    ] {
+        let done = run(folder.path(), args).expect(2);
+        assert!(done.err.contains(told), "{args}: {}", done.err);
+    }
+    for args in ["--dataset kitti --columns 4", "--dataset kitti --format bin", "--dataset nuscenes"] {
+        run(folder.path(), &format!("info a.bin {args}")).expect(0);
+    }
+}
+
+#[test]
 fn a_scan_of_an_e57_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/e57/posed.e57");
     fs::copy(file, folder.path().join("a.e57")).unwrap();
-    for (args, points) in [("", 100), ("--scan-number 1", 40)] {
-        let told = run(folder.path(), &format!("info a.e57 --json {args}")).expect(0);
-        assert_eq!(told.data("frame")[0]["points"], points);
+    for (args, points) in [("", 100), ("--scan-number 1", 40), ("--scan 1", 40), ("--scan=0", 60)] {
+        for command in ["info", "voxelize", "ndt build"] {
+            let told = run(folder.path(), &format!("{command} a.e57 --json {args}")).expect(0);
+            assert_eq!(told.data("frame")[0]["points"], points, "{command} {args}");
+        }
     }
+    let told = run(folder.path(), "info a.e57 --scan 2").expect(3);
+    assert!(told.err.contains("a.e57: scan: wanted a number below 2, found 2"), "{}", told.err);
+    // Where --scan is the scan to align, only the longer name is the number.
+    run(folder.path(), "ndt build a.e57 --min-points 1 --out map.npz").expect(0);
+    run(folder.path(), "ndt align --map map.npz --scan a.e57 --scan-number 1 --max-iterations 1 --json");
 }

@@ -5,7 +5,8 @@ use crate::{Run, names, run};
 use pointmill::Pose;
 use pointmill_io::mcap::Bag;
 use pointmill_io::{
-    ArrayView, Limits, NamedPoints, PoseFormat, Poses, read_ndt_moments, write, write_npy, write_poses,
+    ArrayView, Limits, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, find_inputs, read, read_ndt_moments,
+    read_npz, read_poses, write, write_npy, write_poses,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -270,4 +271,50 @@ fn clouds_of_a_bag_are_deskewed_by_their_stamps() {
     let of = |name: &str| cells(name).intersection(&wanted).count();
     let [all, deskewed, skewed] = ["world.arrow", "deskewed.arrow", "skewed.arrow"].map(of);
     assert!(all > 90 && deskewed > all - 3 && skewed < all / 4, "{all} {deskewed} {skewed}");
+}
+
+/// A folder of sweeps in the layout of Argoverse 2 has the poses of its log, by the times in the names of the sweeps.
+#[test]
+fn the_poses_of_a_log_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/feather/log");
+    let copied = folder.path().join("log");
+    fs::create_dir_all(copied.join("sensors/lidar")).unwrap();
+    let (sweeps, poses) = (copied.join("sensors/lidar"), copied.join("city_SE3_egovehicle.feather"));
+    fs::copy(log.join("city_SE3_egovehicle.feather"), &poses).unwrap();
+    let known = read_poses(&poses, &PoseOptions::default()).unwrap();
+    let mut moved = Vec::new();
+    for (i, entry) in find_inputs(&[log.join("sensors/lidar")]).unwrap().into_iter().enumerate() {
+        let path = entry.unwrap();
+        fs::copy(&path, sweeps.join(path.file_name().unwrap())).unwrap();
+        let scan = read(&path, &ReadOptions::default()).unwrap();
+        // The poses between the sweeps have no input.
+        moved.extend(scan.xyz_in(&known.poses[2 * i]));
+    }
+    write_npy(folder.path().join("moved.npy"), &ArrayView::f64(&[moved.len() / 3, 3], &moved)).unwrap();
+    let cells = "--resolution 16 --min-points 1 --local-origin none";
+    run(folder.path(), &format!("ndt build moved.npy {cells} --out wanted.npz")).expect(0);
+    let told = run(folder.path(), &format!("ndt build log/sensors/lidar {cells} --out found.npz")).expect(0);
+    assert!(
+        told.err.contains("log/city_SE3_egovehicle.feather: poses of the log; each sweep is moved"),
+        "{}",
+        told.err
+    );
+    assert!(!told.err.contains("have no input"), "{}", told.err);
+    let arrays = |name: &str| read_npz(folder.path().join(name)).unwrap();
+    assert_eq!(arrays("found.npz"), arrays("wanted.npz"));
+    // As blocks, and by another file of poses with times.
+    run(folder.path(), &format!("ndt build log/sensors/lidar {cells} --out blocks/")).expect(0);
+    assert!(folder.path().join("blocks/map.json").is_file());
+    write_poses(folder.path().join("poses.txt"), &known, PoseFormat::Tum).unwrap();
+    let told =
+        run(folder.path(), &format!("ndt build log/sensors/lidar {cells} --poses poses.txt --out tum.npz")).expect(0);
+    assert!(arrays("tum.npz") == arrays("wanted.npz") && !told.err.contains("poses of the log"), "{}", told.err);
+    // Sweeps that are named have no poses unless they are given, and a sweep without a pose at its time fails.
+    let alone = "ndt build log/sensors/lidar/315966265259836000.feather";
+    let told = run(folder.path(), &format!("{alone} {cells} --out alone.npz")).expect(0);
+    assert!(!told.err.contains("poses of the log"), "{}", told.err);
+    fs::rename(sweeps.join("315966265259836000.feather"), sweeps.join("315966265299836000.feather")).unwrap();
+    let told = run(folder.path(), &format!("ndt build log/sensors/lidar {cells} --out late.npz")).expect(3);
+    assert!(told.err.contains("wanted a pose within 0.001 s of the stamp 315966265.299836"), "{}", told.err);
 }

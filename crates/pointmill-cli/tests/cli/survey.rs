@@ -232,6 +232,50 @@ fn boxes_are_global_with_auto() {
     assert!(told.data("frame")[0]["report"]["points_inside"].as_u64() > Some(50));
 }
 
+/// The title of a page, and the height of the middle of its scene.
+fn page(path: &Path) -> (String, f64) {
+    let html = std::fs::read_to_string(path).unwrap();
+    let between = |from: &str, to: &str| html.split_once(from).unwrap().1.split_once(to).unwrap().0.to_owned();
+    let scene = between(r#"<script id="scene" type="application/json">"#, "</script>");
+    let scene: serde_json::Value = serde_json::from_str(&scene).unwrap();
+    (between("<title>", "</title>"), scene["origin"][2].as_f64().unwrap())
+}
+
+#[test]
+fn pages_and_plots_name_the_origin_and_show_global_heights() {
+    const NAMED: &str = "; origin 515000, 4918000, -1000";
+    let (folder, points) = (tempfile::tempdir().unwrap(), points());
+    let at = folder.path();
+    write(at, "a.npy", &points);
+    write(at, "small.npy", &points.iter().map(|p| [p[0] - 515_378.0, p[1] - 4_918_347.0, p[2]]).collect::<Vec<_>>());
+    let boxes = [515_376.0, 4_918_342.0, -3.0, 2.0, 3.0, 4.0, 0.5];
+    write_npy(at.join("boxes.npy"), &ArrayView::f64(&[1, 7], &boxes)).unwrap();
+    write_npy(at.join("features.npy"), &ArrayView::f32(&[points.len(), 1], &vec![1.0; points.len()])).unwrap();
+    std::fs::write(at.join("start.txt"), "515378 4918347 0 0 0 0\n").unwrap();
+    run(at, "ndt build a.npy --resolution 2 --out map.npz").expect(0);
+    for args in [
+        "voxelize a.npy --range auto --visualize",
+        "roi-pool --boxes boxes.npy --points a.npy --features features.npy --visualize",
+        "ndt build a.npy --resolution 2 --visualize",
+        "ndt score --map map.npz --scan small.npy --pose start.txt --visualize",
+        "ndt align --map map.npz --scan small.npy --guess start.txt --visualize",
+        "icp a.npy a.npy --visualize",
+        "odometry a.npy a.npy --visualize",
+        "localize small.npy --map map.npz --start start.txt --visualize",
+    ] {
+        let done = run(at, &format!("{args} page.html"));
+        assert!([0, 6].contains(&done.code), "{args}: {}{}", done.out, done.err);
+        let (title, height) = page(&at.join("page.html"));
+        assert!(title.contains(NAMED), "{args}: {title}");
+        assert!((-2.0..5.0).contains(&height), "{args}: {height}");
+    }
+    assert_eq!(origin(&run(at, "localize a.npy --map map.npz --start start.txt --json")), ORIGIN);
+    run(at, "icp a.npy a.npy --max-iterations 1 --plot plot.svg");
+    assert!(std::fs::read_to_string(at.join("plot.svg")).unwrap().contains(NAMED));
+    run(at, "voxelize small.npy --visualize page.html").expect(0);
+    assert_eq!(page(&at.join("page.html")).0, "voxelize");
+}
+
 #[test]
 fn bounds_read_a_part_of_the_plane() {
     let (folder, points) = (tempfile::tempdir().unwrap(), points());

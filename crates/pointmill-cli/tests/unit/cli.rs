@@ -4,5 +4,5 @@ use super::*;
 
 #[test]
 fn definitions_are_consistent() {
-    Cli::command().debug_assert();
+    Cli::commands().debug_assert();
 }

@@ -19,7 +19,7 @@ fn failing(on_oom: OnOom, fault: (TwinFault, usize)) -> Result<(Frame<Row>, Vec<
     pointmill_io::write_bin(&input, PointCloud::new(points.collect(), 4).unwrap().points()).unwrap();
     let mut args = Line::parse_from(["voxelize", "--max-voxels", "1000"]).args;
     args.work.on_oom = on_oom;
-    let (sources, inputs) = Inputs::find(&[input], args.read.options()).unwrap();
+    let (sources, inputs) = Inputs::find(&[input], args.read.options().unwrap()).unwrap();
     let outputs = Outputs::plan(Some(&out), &sources).unwrap();
     let params = args.params([0.0; 3]).unwrap();
     let command = Voxelize { args: &args, params, device: Device::twin(), inputs, outputs, picture: None };

@@ -1,6 +1,6 @@
 //! The normal of a surface from the points around a place on it.
 
-use crate::eigen::{ENTRIES, Eigen, Symmetric, eigen};
+use crate::eigen::{ENTRIES, Eigen, Symmetric, eigen, eigen_each};
 
 /// A neighbourhood whose second spread is below this part of its largest is a line and has no normal: its points lie within a hundredth of its length.
 const LINE: f64 = 1e-4;
@@ -66,13 +66,28 @@ impl Neighbourhood {
     /// ```
     #[inline(always)]
     pub fn normal(&self) -> [f32; 3] {
-        let Some(Eigen { vectors: [n, ..], .. }) = self.plane() else { return [0.0; 3] };
-        [n[0] as f32, n[1] as f32, n[2] as f32]
+        direction(self.plane())
+    }
+
+    /// [`Self::normal`] of several, with the same bits and in less time.
+    pub fn normals<const N: usize>(all: &[Self; N]) -> [[f32; 3]; N] {
+        let spreads = all.each_ref().map(Self::spread);
+        let of = eigen_each(spreads.map(Option::unwrap_or_default));
+        core::array::from_fn(|i| direction(spreads[i].and(flat(of[i]))))
     }
 
     /// How the neighbours spread: eigenvalues of the covariance as parts of their sum, and their directions; none where the neighbours make no plane.
     #[inline(always)]
     pub fn plane(&self) -> Option<Eigen> {
+        match self.spread() {
+            Some(spread) => flat(eigen(spread)),
+            None => None,
+        }
+    }
+
+    /// The covariance as a part of its trace, so that squares within the rotations neither vanish nor overflow; none where the neighbours are too few, or at one place.
+    #[inline(always)]
+    fn spread(&self) -> Option<Symmetric> {
         if self.count < FEWEST {
             return None;
         }
@@ -84,16 +99,27 @@ impl Neighbourhood {
         if size.is_nan() || size <= 1e-12 * place || size <= 0.0 {
             return None;
         }
-        // Of trace one, so that squares within the rotations neither vanish nor overflow.
         let mut scaled = covariance;
         let mut e = 0;
         while e < 6 {
             scaled[e] = covariance[e] / size;
             e += 1;
         }
-        let of = eigen(scaled);
-        if of.values[1] > LINE * of.values[2] { Some(of) } else { None }
+        Some(scaled)
     }
+}
+
+/// What spreads along more than a line.
+#[inline(always)]
+fn flat(of: Eigen) -> Option<Eigen> {
+    if of.values[1] > LINE * of.values[2] { Some(of) } else { None }
+}
+
+/// The direction of the least spread; zeros for none.
+#[inline(always)]
+fn direction(plane: Option<Eigen>) -> [f32; 3] {
+    let Some(Eigen { vectors: [n, ..], .. }) = plane else { return [0.0; 3] };
+    [n[0] as f32, n[1] as f32, n[2] as f32]
 }
 
 /// Whether a normal is one, and not the mark of a neighbourhood without.
@@ -132,6 +158,13 @@ mod tests {
             let got = around(&points).normal();
             let along: f64 = (0..3).map(|i| n[i] * f64::from(got[i])).sum();
             prop_assert!(along.abs() > 1.0 - 1e-7, "{got:?} {n:?}");
+        }
+
+        #[test]
+        fn several_normals_are_those_of_each(points in prop::collection::vec(prop::array::uniform3(-1f32..1.0), 8..40), n in 0usize..9) {
+            let places: [&[[f32; 3]]; 4] = [&points, &points[..n.min(4)], &points[n.min(7)..], &[points[0]; 5]];
+            let all = places.map(around);
+            prop_assert_eq!(Neighbourhood::normals(&all), all.map(|one| one.normal()));
         }
 
         #[test]

@@ -21,6 +21,8 @@ pub(super) struct Layout {
     pub(super) others: Vec<(usize, Option<usize>, Field)>,
     /// The values of a point in the file.
     pub(super) types: Vec<RecordDataType>,
+    /// The bits of all points in the file.
+    pub(super) bits: u128,
 }
 
 impl Layout {
@@ -34,12 +36,13 @@ impl Layout {
             let detail = Detail::new(path, "prototype", format!("at most {MOST} values"), records.len().to_string());
             return Err(IoError::LimitExceeded(detail));
         }
-        let bits: u64 = records.iter().map(|record| bits(&record.data_type)).sum();
-        if bits == 0 && scan.records > 0 {
+        let each: u64 = records.iter().map(|record| bits(&record.data_type)).sum();
+        if each == 0 && scan.records > 0 {
             return Err(wrong("values", "one that is not constant", "none".into()));
         }
-        if u128::from(scan.records) * u128::from(bits) > u128::from(length) * 8 {
-            let wanted = format!("{} points of {bits} bits", scan.records);
+        let bits = u128::from(scan.records) * u128::from(each);
+        if bits > u128::from(length) * 8 {
+            let wanted = format!("{} points of {each} bits", scan.records);
             return Err(IoError::Truncated(Detail::new(path, "points", wanted, format!("a file of {length} bytes"))));
         }
         let find = |name: RecordName| records.iter().position(|record| record.name == name);
@@ -75,7 +78,7 @@ impl Layout {
             others.push((at, flag, Field { name: name.into(), dtype: dtype(&record.data_type) }));
         }
         let types = records.iter().map(|record| record.data_type.clone()).collect();
-        Ok(Self { cartesian, spherical, others, types })
+        Ok(Self { cartesian, spherical, others, types, bits })
     }
 
     /// Whether x, y, z are `f32` as the file has them.

@@ -33,6 +33,12 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     for scan in &scans {
         parts.push((scan, Layout::new(path, scan, length)?, pose(path, scan)?));
     }
+    // No two scans have the same bytes, so that memory is bounded by the file.
+    let bits: u128 = parts.iter().map(|(_, layout, _)| layout.bits).sum();
+    if bits > u128::from(length) * 8 {
+        let wanted = format!("{} scans with {} bytes of points", parts.len(), bits.div_ceil(8));
+        return Err(IoError::SizeMismatch(Detail::new(path, "scans", wanted, format!("a file of {length} bytes"))));
+    }
     let mut table = Table::new(path, bounds, &parts)?;
     for (scan, layout, pose) in &parts {
         let columns = table.columns_of(layout);

@@ -54,6 +54,7 @@ pub enum Paint {
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
+    about: [f64; 3],
     paint: Paint,
     frame_ms: u32,
     frames: Vec<String>,
@@ -69,7 +70,7 @@ struct Scene<'a> {
     background: [u8; 3],
     /// The colours from low to high, red, green and blue as two hexadecimal digits each.
     palette: String,
-    /// The middle of the scene, which all else is about.
+    /// The middle of the scene in global coordinates, which all else is about.
     origin: [f64; 3],
     radius: f64,
     heights: [f64; 2],
@@ -80,12 +81,17 @@ struct Scene<'a> {
 impl Page {
     /// A page without layers.
     pub fn new(title: &str, paint: Paint) -> Self {
-        Self { title: title.to_owned(), paint, frame_ms: 100, frames: Vec::new(), layers: Vec::new() }
+        Self { title: title.to_owned(), about: [0.0; 3], paint, frame_ms: 100, frames: Vec::new(), layers: Vec::new() }
     }
 
     /// Shows each frame for so many milliseconds when it plays; 100 by default.
     pub fn frame_ms(&mut self, ms: u32) {
         self.frame_ms = ms.max(1);
+    }
+
+    /// The coordinates of all layers are relative to this origin, in metres; zero by default. The page shows global heights.
+    pub const fn about(&mut self, origin: [f64; 3]) {
+        self.about = origin;
     }
 
     /// Adds a frame with a label beside the slider. Returns its number, from 0.
@@ -121,7 +127,7 @@ impl Page {
             paint: self.paint,
             background: BACKGROUND,
             palette,
-            origin,
+            origin: [0, 1, 2].map(|axis| origin[axis] + self.about[axis]),
             radius,
             heights,
             intensities,

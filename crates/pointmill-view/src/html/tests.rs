@@ -78,6 +78,23 @@ fn arrays_are_as_the_script_reads_them() {
     assert_eq!(scene["layers"][0]["range"].as_array().unwrap().len(), 2);
 }
 
+/// Only the middle of the scene, by which heights are shown, is moved by an origin.
+#[test]
+fn layers_may_be_relative_to_an_origin() {
+    let page = |origin| {
+        let mut page = Page::new("", Paint::Height);
+        page.push(Layer::points("a", &[[10.0, 20.0, 3.0], [12.0, 24.0, 5.0]]));
+        page.about(origin);
+        html(&page)
+    };
+    let (near, far) = (page([0.0; 3]), page([515_000.0, 4_918_000.0, -1000.0]));
+    let arrays = r#"<script id="arrays" type="text/plain">"#;
+    assert_eq!(element(&near, arrays), element(&far, arrays));
+    assert_eq!(scene(&near)["origin"], serde_json::json!([11.0, 22.0, 4.0]));
+    assert_eq!(scene(&far)["origin"], serde_json::json!([515_011.0, 4_918_022.0, -996.0]));
+    assert_eq!(scene(&near)["heights"], scene(&far)["heights"]);
+}
+
 /// 154 sweeps of 120,000 points, thinned to 10,000.
 #[test]
 fn a_drive_is_small_and_has_the_same_bytes() {

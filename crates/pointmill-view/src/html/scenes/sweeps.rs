@@ -89,6 +89,11 @@ impl VoxelPage {
         Self { page: Page::new(title, Paint::Height), inputs: inputs.max(1) }
     }
 
+    /// The coordinates of all inputs are relative to this origin, in metres; zero by default.
+    pub const fn about(&mut self, origin: [f64; 3]) {
+        self.page.about(origin);
+    }
+
     /// Adds an input and the means of its voxels; column 3 of both, if there is one, is the intensity.
     pub fn push(&mut self, label: &str, input: Points, means: Points, voxel_size: [f32; 3], range: Aabb) {
         let frame = self.page.frame(label);

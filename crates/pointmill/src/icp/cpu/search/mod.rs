@@ -7,7 +7,7 @@ mod lbvh;
 mod tree;
 
 pub(in crate::icp) use kdtree::{middle, order};
-pub(in crate::icp) use keep::Several;
+pub(in crate::icp) use keep::{Crowd, Several};
 pub(in crate::icp) use lbvh::order_along_curve;
 pub(in crate::icp) use tree::{Entry, Looks};
 

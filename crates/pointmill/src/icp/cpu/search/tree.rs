@@ -2,7 +2,7 @@
 //!
 //! How points were put in order and split is the builder's; what is found does not depend on it.
 
-use super::Several;
+use super::{Crowd, Several};
 use crate::{Result, memory};
 use pointmill_core::icp::keep::{Keep, Nearest, NearestAndOthers};
 use pointmill_core::icp::nearest::{bound, distance_of, index_of, key, squared_distance};
@@ -59,6 +59,17 @@ pub(in crate::icp) trait Looks: Keep {
     /// So many points, likewise.
     #[inline]
     fn points(&mut self, _: usize) {}
+    /// The points of a leaf, of which at least one is within the reach.
+    #[inline(always)]
+    fn leaf(&mut self, squares: &[f32; LEAF], index: &[u32; LEAF]) {
+        for i in 0..LEAF {
+            if squares[i] <= self.reach() {
+                self.offer(key(squares[i], index[i]));
+            } else {
+                self.pass(squares[i]);
+            }
+        }
+    }
 }
 
 impl Looks for Nearest {}
@@ -66,6 +77,13 @@ impl Looks for Nearest {}
 impl<P: Fn(u32) -> [f32; 3]> Looks for NearestAndOthers<P> {}
 
 impl Looks for Several {}
+
+impl Looks for Crowd {
+    #[inline(always)]
+    fn leaf(&mut self, squares: &[f32; LEAF], index: &[u32; LEAF]) {
+        squares.iter().zip(index).for_each(|(&square, &index)| self.offer(key(square, index)));
+    }
+}
 
 /// The box around some points, and the lowest of their indices.
 struct Around {
@@ -222,13 +240,12 @@ impl Node {
     /// Lets the children wait that are to be looked into, on top the nearest, of equally near ones that of the lowest index.
     #[inline]
     fn visit(&self, q: [f32; 3], keep: &mut impl Keep, waiting: &mut Waiting) {
-        let bounds: [f32; WIDTH] = std::array::from_fn(|i| {
-            bound(
-                q,
-                [self.low[0][i], self.low[1][i], self.low[2][i]],
-                [self.high[0][i], self.high[1][i], self.high[2][i]],
-            )
-        });
+        // A closure for each lane would not always become vector code.
+        let mut bounds = [0.0; WIDTH];
+        for (i, least) in bounds.iter_mut().enumerate() {
+            let [low, high] = [&self.low, &self.high].map(|of| [of[0][i], of[1][i], of[2][i]]);
+            *least = bound(q, low, high);
+        }
         let first = waiting.len;
         for i in 0..WIDTH {
             let child = self.child[i];
@@ -248,7 +265,7 @@ impl Node {
 
 impl Leaf {
     #[inline]
-    fn visit(&self, q: [f32; 3], keep: &mut impl Keep) {
+    fn visit(&self, q: [f32; 3], keep: &mut impl Looks) {
         let squares: [f32; LEAF] =
             std::array::from_fn(|i| squared_distance(q, [self.axes[0][i], self.axes[1][i], self.axes[2][i]]));
         let least = squares.iter().fold(f32::INFINITY, |least, d| if *d < least { *d } else { least });
@@ -256,12 +273,6 @@ impl Leaf {
             keep.pass(least);
             return;
         }
-        for i in 0..LEAF {
-            if squares[i] <= keep.reach() {
-                keep.offer(key(squares[i], self.index[i]));
-            } else {
-                keep.pass(squares[i]);
-            }
-        }
+        keep.leaf(&squares, &self.index);
     }
 }
