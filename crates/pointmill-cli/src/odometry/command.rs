@@ -215,7 +215,8 @@ impl Command for Run<'_> {
             let by = pair[0].inverse().compose(&pair[1]).translation();
             by.iter().map(|x| x * x).sum::<f64>().sqrt()
         };
-        totals.length = track.poses.windows(2).map(apart).sum();
+        // A sum of nothing is negative zero.
+        totals.length = track.poses.windows(2).map(apart).fold(0.0, |length, by| length + by);
         totals.times = times;
         let origin = self.inputs.origin();
         totals.map_points = files::write_map(self.args, &odometry, &track, totals.length, origin, page)?;

@@ -161,6 +161,7 @@ fn times_are_named_and_never_guessed() {
     write_bin(at.join("raw.bin"), sweep(0, 1.0).points()).unwrap();
     let told = run(at, "odometry raw.bin --columns 6 --json").expect(0);
     assert!(told.err.contains("times: expected a column named t, time, timestamp or the like"), "{}", told.err);
+    assert!(told.data("summary")[0]["length"].as_f64().unwrap().is_sign_positive());
     let told = run(at, "odometry raw.bin --columns 6 --deskew on --json").expect(3);
     assert_eq!(told.data("error")[0]["class"], "MissingField");
     // Another unit than before is not believed.
