@@ -2,8 +2,8 @@
 
 use crate::errors::file;
 use crate::files::{Scan, origin_of};
-use pointmill_io::{Limits, LocalOrigin};
 use pointmill_io::mcap::{Bag, Topic};
+use pointmill_io::{Limits, LocalOrigin};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::path::PathBuf;

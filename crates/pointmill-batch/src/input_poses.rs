@@ -34,7 +34,7 @@ impl InputPoses {
     /// Reads the poses of `--poses`, if the flag is given. If numbers decide and there are more poses than inputs, an input that fails says so.
     ///
     /// # Errors
-    /// A file that cannot be read; `--deskew` without poses, or with poses without times.
+    /// A file that cannot be read, which is an error of usage; `--deskew` without poses, or with poses without times.
     pub fn read(path: Option<&Path>, deskew: Deskew, sources: &mut Vec<Source>) -> Result<Option<Self>, Failure> {
         let Some(path) = path else {
             return match deskew {
@@ -42,7 +42,7 @@ impl InputPoses {
                 _ => Err(Failure::Usage("--deskew: needs --poses with times, got none".into())),
             };
         };
-        let poses = read_poses(path, &PoseOptions::default())?;
+        let poses = read_poses(path, &PoseOptions::default()).map_err(|e| Failure::Usage(format!("--poses: {e}")))?;
         let deskew = match (&poses.times, deskew) {
             (None, Deskew::On) => {
                 let told = "--deskew on: expected poses with times (TUM), got poses without";
@@ -64,6 +64,11 @@ impl InputPoses {
             sources.push(Source::Nothing(IoError::MissingField(Detail::new(path, "poses", wanted, found.to_string()))));
         }
         Ok(Some(Self { path: path.into(), poses, used: Mutex::default(), stamped, all_used, deskew }))
+    }
+
+    /// Whether sweeps are deskewed: `off` where the poses have no times.
+    pub const fn deskew(&self) -> Deskew {
+        self.deskew
     }
 
     /// x, y, z of an input in the frame of the poses, `[N, 3]` row-major: moved by its pose, or deskewed.

@@ -1,9 +1,12 @@
 //! `--deskew`
 
 use clap::ValueEnum;
+use serde::Serialize;
 
 /// When the motion of the sensor within a sweep is taken out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Deskew {
     /// Where points have times.
     Auto,

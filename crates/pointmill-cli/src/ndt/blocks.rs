@@ -6,6 +6,7 @@ use super::grid::check;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
 use crate::batch::prelude::*;
+use crate::flags::Deskew;
 use crate::input_poses::InputPoses;
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams, NdtReport};
 use pointmill::{Device, Error};
@@ -51,7 +52,8 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
     let job =
         Job { out: Some(out), origin: Some(inputs.origin()), ..Job::on(&device, "ndt build", &sources, &args.work) };
     let record = CellsRecord { resolution: Some(args.resolution), params };
-    job.begin(BuildBegin { tiles: false, block: Some(settings.block()), params: record }, printer)?;
+    let deskew = poses.as_ref().map_or(Deskew::Off, InputPoses::deskew);
+    job.begin(BuildBegin { tiles: false, block: Some(settings.block()), deskew, params: record }, printer)?;
     job.run(&Split { args, params, inputs, names, poses, map, device: device.clone() }, printer)
 }
 

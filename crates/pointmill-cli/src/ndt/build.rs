@@ -8,6 +8,7 @@ use super::picture::MapPicture;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals};
 use super::report;
 use crate::batch::prelude::*;
+use crate::flags::Deskew;
 use crate::input_poses::{InputPoses, log_poses};
 use pointmill::Device;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
@@ -57,7 +58,8 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
         origin: Some(inputs.origin()),
         ..Job::on(&device, COMMAND, &sources, &args.work)
     };
-    job.begin(BuildBegin { tiles, block: None, params: record }, printer)?;
+    let deskew = poses.as_ref().map_or(Deskew::Off, InputPoses::deskew);
+    job.begin(BuildBegin { tiles, block: None, deskew, params: record }, printer)?;
     let picture = picture.map(|path| Mutex::new(MapPicture::new(path)));
     job.run(&Build { args, params, inputs, poses, targets, device: device.clone(), picture }, printer)?;
     if args.inputs.is_empty() && out.is_none() && moments.is_none() {

@@ -1,5 +1,6 @@
 //! The fields of `ndt` in its JSON lines.
 
+use crate::flags::Deskew;
 use crate::json::FrameCpu;
 use pointmill::Pose;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtMoments, NdtParams, NdtRegistration, NdtReport};
@@ -14,6 +15,8 @@ pub(crate) struct BuildBegin {
     pub(super) tiles: bool,
     /// Edge of a block in metres; null if the map is not by blocks.
     pub(super) block: Option<f64>,
+    /// Whether the motion of the sensor within a sweep is taken out, as it is in effect: `off` without poses and for poses without times.
+    pub(super) deskew: Deskew,
     /// The parameters in effect.
     pub(super) params: CellsRecord,
 }

@@ -8,7 +8,7 @@ use crate::batch::Refused;
 use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, Deskew};
 use crate::outputs::has_extension;
-use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus};
+use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus, TimesUse};
 use pointmill::{Device, PointCloud, Pose, Rows};
 use pointmill_io::{Times, escape};
 use pointmill_view::{DrivePage, require_memory};
@@ -141,6 +141,15 @@ impl Run<'_> {
             }
             _ => {}
         }
+        match step.times {
+            TimesUse::Backwards => {
+                notes.warnings.push("times: they run back from the sweep before; used within the sweep alone".into());
+            }
+            TimesUse::Unusable => {
+                notes.warnings.push("times: they span more than 2 s; the sweep is taken as it is".into());
+            }
+            _ => {}
+        }
         let of = Row::new(format.into(), &step, seconds, moved);
         let frame = Frame::read(index, name, read_ms, notes, of);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
@@ -206,7 +215,8 @@ impl Command for Run<'_> {
             let by = pair[0].inverse().compose(&pair[1]).translation();
             by.iter().map(|x| x * x).sum::<f64>().sqrt()
         };
-        totals.length = track.poses.windows(2).map(apart).sum();
+        // A sum of nothing is negative zero.
+        totals.length = track.poses.windows(2).map(apart).fold(0.0, |length, by| length + by);
         totals.times = times;
         let origin = self.inputs.origin();
         totals.map_points = files::write_map(self.args, &odometry, &track, totals.length, origin, page)?;

@@ -207,10 +207,17 @@ fn what_is_bad_is_a_row_and_the_rest_is_done() {
     let errors: Vec<_> = rows(&at.join("map")).into_iter().filter_map(|(_, e)| e).collect();
     assert_eq!(errors[1], "many.txt: poses: wanted 4, one for each input, found 8");
     // Times that do not ascend, poses that are not there, one input twice.
-    fs::write(at.join("back.txt"), "1 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n").unwrap();
-    let told = run(at, "ndt build tiles --poses back.txt --out other").expect(1);
-    assert!(told.err.contains("back.txt"), "{}", told.err);
-    run(at, "ndt build tiles --poses none.txt --out other").expect(1);
+    for (name, lines, wanted) in [
+        ("back.txt", "1 0 0 0 0 0 0 1\n0 0 0 0 0 0 0 1\n", "line 2: wanted "),
+        ("bent.txt", "2 0 0 0 0 1 0 0 0 0 1 0\n", "line 1: wanted a rigid transform"),
+        ("nan.txt", "1 0 0 nan 0 1 0 0 0 0 1 0\n", "line 1: wanted "),
+        ("short.txt", "1 0 0 0 0 1 0 0 0 0 1\n", "line 1: wanted 12 numbers"),
+    ] {
+        fs::write(at.join(name), lines).unwrap();
+        let told = run(at, &format!("ndt build tiles --poses {name} --out other")).expect(2);
+        assert!(told.err.contains(&format!("--poses: {name}: {wanted}")), "{}", told.err);
+    }
+    run(at, "ndt build tiles --poses none.txt --out other").expect(2);
     let told = run(at, "ndt build tiles tiles/../tiles/2.npy --blocks 32 --out other").expect(2);
     assert!(told.err.contains("expected inputs of different names, got one input twice"), "{}", told.err);
 }

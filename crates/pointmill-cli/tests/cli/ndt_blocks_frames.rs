@@ -208,7 +208,7 @@ fn the_motion_within_a_sweep_is_taken_out() {
     run(at, &format!("{build} --blocks 16 --out later")).expect(0);
     assert!(blocks(&at.join("later")) != wanted);
     let told = run(at, &format!("{build} --deskew auto --blocks 16 --resume --json --out later")).expect(0);
-    assert_eq!(told.data("summary")[0]["kept"], 0);
+    assert_eq!((&told.data("summary")[0]["kept"], &told.data("begin")[0]["deskew"]), (&0.into(), &"auto".into()));
     assert!(blocks(&at.join("later")) == wanted);
 }
 
@@ -227,7 +227,8 @@ fn sweeps_that_cannot_be_deskewed_are_taken_as_they_are_or_fail() {
     let wanted = "times: wanted a column named t, time, timestamp or the like";
     assert!(input == "../sweeps/9.npy" && error.as_ref().unwrap().contains(wanted), "{error:?}");
     fs::remove_file(at.join("sweeps/9.npy")).unwrap();
-    let told = run(at, &format!("{build} --poses kitti.txt --deskew auto --out kitti")).expect(0);
+    let told = run(at, &format!("{build} --poses kitti.txt --deskew auto --out kitti --json")).expect(0);
+    assert_eq!(told.data("begin")[0]["deskew"], "off");
     assert!(told.err.contains("kitti.txt: poses without times; sweeps are taken as they are"), "{}", told.err);
     for (flags, wanted) in [
         ("--deskew on --poses kitti.txt", "--deskew on: expected poses with times (TUM), got poses without: kitti.txt"),

@@ -161,6 +161,7 @@ fn times_are_named_and_never_guessed() {
     write_bin(at.join("raw.bin"), sweep(0, 1.0).points()).unwrap();
     let told = run(at, "odometry raw.bin --columns 6 --json").expect(0);
     assert!(told.err.contains("times: expected a column named t, time, timestamp or the like"), "{}", told.err);
+    assert!(told.data("summary")[0]["length"].as_f64().unwrap().is_sign_positive());
     let told = run(at, "odometry raw.bin --columns 6 --deskew on --json").expect(3);
     assert_eq!(told.data("error")[0]["class"], "MissingField");
     // Another unit than before is not believed.
@@ -173,6 +174,18 @@ fn times_are_named_and_never_guessed() {
     assert_eq!(frames[2]["times"], "none");
     let warning = frames[2]["warnings"][0].as_str().unwrap();
     assert_eq!(warning, "times: expected Offset_Time in us, as in the first sweep, got Offset_Time in ms; not used");
+    // A clock that begins again, and one that begins again within a sweep.
+    fs::create_dir(at.join("clock")).unwrap();
+    for (i, (start, factor)) in [(20.0, 1.0), (10.0, 1.0), (10.1, 25.0)].into_iter().enumerate() {
+        let mut cloud = sweep(i, factor);
+        cloud.rows_mut().for_each(|row| row[5] += start);
+        write_sweep(&at.join(format!("clock/{i}.ply")), &cloud, "time");
+    }
+    let frames = run(at, "odometry clock --json").expect(0).data("frame");
+    let told = [0, 1, 2].map(|i| (frames[i]["times"].as_str().unwrap(), frames[i]["warnings"][0].as_str()));
+    let back = "times: they run back from the sweep before; used within the sweep alone";
+    let long = "times: they span more than 2 s; the sweep is taken as it is";
+    assert_eq!(told, [("relative", None), ("backwards", Some(back)), ("unusable", Some(long))]);
 }
 
 #[test]
