@@ -31,7 +31,7 @@ impl<'py> Cloud<'py> {
         if array.shape()[1] < 3 {
             return Err(value(name, "3 or more columns (x, y, z first)", array.shape()[1]));
         }
-        Ok(Self { array, origin: self::origin(object, origin, origin_name)? })
+        Ok(Self { array, origin: self::origin((object, name), origin, origin_name)? })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -76,20 +76,19 @@ impl CloudData {
 
 /// An origin: three numbers, or ``"auto"`` for the one of float64 coordinates of the host. None where there is none.
 pub(crate) fn origin(
-    points: &Bound<'_, PyAny>,
+    (points, name): (&Bound<'_, PyAny>, &'static str),
     origin: Option<&Bound<'_, PyAny>>,
-    name: &'static str,
+    origin_name: &'static str,
 ) -> PyResult<Option<[f64; 3]>> {
     let Some(origin) = origin else { return Ok(None) };
     if !origin.extract::<&str>().is_ok_and(|word| word == "auto") {
-        return poses::origin(Some(origin), name);
+        return poses::origin(Some(origin), origin_name);
     }
     if !is_f64(points)? {
         return Ok(None);
     }
-    let (values, shape) = poses::numbers::<f64>(points, "points", "an array of the host for the origin \"auto\"")?;
-    let columns =
-        shape.last().copied().filter(|n| *n >= 3).ok_or_else(|| value("points", "3 or more columns", "fewer"))?;
+    let (values, shape) = poses::numbers::<f64>(points, name, "an array of the host for the origin \"auto\"")?;
+    let columns = shape.last().copied().filter(|n| *n >= 3).ok_or_else(|| value(name, "3 or more columns", "fewer"))?;
     let xyz: Vec<[f64; 3]> = values.chunks_exact(columns).map(|row| [row[0], row[1], row[2]]).collect();
     Ok(Some(auto_origin(&xyz)).filter(|origin| *origin != [0.0; 3]))
 }

@@ -90,5 +90,10 @@ pub(crate) fn poses(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<Pose
 
 /// An origin of coordinates in single precision.
 pub(crate) fn origin(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Option<[f64; 3]>> {
-    object.map(|object| crate::args::numbers(object, name, "x, y, z in metres")).transpose()
+    let Some(object) = object else { return Ok(None) };
+    let origin: [f64; 3] = crate::args::numbers(object, name, "x, y, z in metres")?;
+    if !origin.iter().all(|o| o.is_finite()) {
+        return Err(value(name, "three finite numbers", format_args!("{origin:?}")));
+    }
+    Ok(Some(origin))
 }

@@ -320,7 +320,7 @@ pub(crate) fn voxelize(
     report: bool,
     origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Voxels> {
-    let found = cloud::origin(points, origin, "origin")?.unwrap_or_default();
+    let found = cloud::origin((points, "points"), origin, "origin")?.unwrap_or_default();
     let moved = origin.map(|_| cloud::local(points, found)).transpose()?;
     let points = Array::read(moved.as_ref().unwrap_or(points), "points")?
         .without_grad()?

@@ -131,6 +131,17 @@ def test_operators_take_coordinates_of_maps():
     means = sums / np.bincount(index.ravel())[:, None]
     np.testing.assert_allclose(found.mean, means, atol=5e-4)  # sums of float32
 
+    grid = dict(voxel_size=[0.5] * 3, point_cloud_range=[320, 340, 3, 337, 357, 7])
+    for bad in ([np.nan, 0, 0], [0, 0, -np.inf]):
+        for call in (
+            lambda: pointmill.voxelize(xyz, **grid, origin=bad),
+            lambda: pointmill.ndt.Grid(xyz, resolution=2.0, origin=bad),
+            lambda: pointmill.ndt.Moments(2.0, origin=bad),
+            lambda: pointmill.icp(source=xyz, target=xyz, source_origin=bad),
+        ):
+            with pytest.raises(ValueError, match="origin: expected three finite numbers, got"):
+                call()
+
     grid = pointmill.ndt.Grid(xyz, resolution=2.0, min_points=6, origin=origin)
     assert grid.origin == tuple(origin)
     cells = np.floor(local / 2.0).astype(int)[:, ::-1]

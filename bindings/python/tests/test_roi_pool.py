@@ -1,5 +1,7 @@
 """RoI-aware pooling and points in boxes against the repository's fixtures, for every library of arrays."""
 
+import pickle
+
 import numpy as np
 import pytest
 from conftest import assert_bits, fixture_files, to_numpy, torch_or_none
@@ -151,3 +153,49 @@ def test_results_are_the_callers(library):
     for f, result in zip(features, results):
         assert_bits(to_numpy(result.pooled), pool(np.asarray, f).pooled)
         assert_bits(to_numpy(result.point_indices), pool(np.asarray, f).point_indices)
+
+
+def test_scenes_of_maps_are_relative_to_an_origin():
+    rng = np.random.default_rng(7)
+    origin = np.array([515_000.0, 4_918_000.0, -1000.0])
+    points = np.round(rng.uniform([300, 340, 998], [312, 352, 1002], (2000, 3)), 2) + origin
+    boxes = np.zeros((3, 7))
+    boxes[:, :3] = origin + [[304, 344, 998], [306, 345, 999], [309.5, 350, 998.5]]
+    boxes[:, 3:] = [5, 3, 2, 0.3]
+    shift = np.concatenate([origin, np.zeros(4)])
+    near = lambda points, boxes: ((points - origin).astype(np.float32), (boxes - shift).astype(np.float32))
+    near_points, near_boxes = near(points, boxes)
+    features, grad = np.ones((2000, 2), np.float32), np.ones((3, 2, 2, 2, 2), np.float32)
+    pool = lambda boxes, points, **more: pointmill.roi_aware_pool3d(
+        boxes, points, features, out_size=2, for_gradient=True, **more
+    )
+    wanted = pool(near_boxes, near_points)
+    assert (wanted.argmax >= 0).any()
+    gradient = wanted.gradient(near_boxes, near_points, wanted.argmax, grad)
+    torch = torch_or_none()
+    for library in [np.asarray] + ([torch.from_numpy] if torch else []):
+        for given in (origin, "auto"):
+            scene = library(boxes), library(points)
+            found = pool(*scene, local_origin=given)
+            for name in ("pooled", "argmax", "point_indices"):
+                assert_bits(np.asarray(getattr(found, name)), getattr(wanted, name), name)
+            # Other work in between makes the gradient look for the points again, and so does a copy.
+            pool(near_boxes, near_points + np.float32(1))
+            for result in (found, pickle.loads(pickle.dumps(found))):
+                assert_bits(np.asarray(result.gradient(*scene, result.argmax, library(grad))), gradient, "gradient")
+            for name in ("part", "all", "count", "crop"):
+                ask = getattr(pointmill, f"points_in_boxes_{name}")
+                answers = ask(library(points), library(boxes), local_origin=given), ask(near_points, near_boxes)
+                for got, want in zip(*(answer if isinstance(answer, tuple) else (answer,) for answer in answers)):
+                    assert_bits(np.asarray(got), want, name)
+            # Boxes of float32 are relative to the origin already.
+            assert_bits(np.asarray(pool(library(near_boxes), scene[1], local_origin=given).pooled), wanted.pooled, "f32")
+    with pytest.raises(TypeError, match="rois: expected values of type float32 or float16 or bfloat16, got float64"):
+        pool(boxes, points)
+    with pytest.raises(ValueError, match="local_origin: expected 3 numbers"):
+        pool(boxes, points, local_origin=[1, 2])
+    for bad in ([np.nan, 0, 0], [0, np.inf, 0]):
+        with pytest.raises(ValueError, match="local_origin: expected three finite numbers, got"):
+            pool(boxes, points, local_origin=bad)
+    with pytest.raises(ValueError, match="pts: expected 3 or more columns"):
+        pool(boxes, points[:, :2].copy(), local_origin="auto")

@@ -214,6 +214,7 @@ def roi_aware_pool3d(
     layout: Literal["dense", "csr", "sparse"] = "dense",
     lists: bool = True,
     for_gradient: bool = False,
+    local_origin: _Numbers | Literal["auto"] | None = None,
 ) -> RoiPooled: ...
 def roi_aware_pool3d_backward(
     rois: _Array,
@@ -233,6 +234,7 @@ def points_in_boxes_part(
     *,
     origin: _Origin = "bottom",
     margin: float = 0.0,
+    local_origin: _Numbers | Literal["auto"] | None = None,
 ) -> _Array: ...
 def points_in_boxes_count(
     points: _Array,
@@ -240,6 +242,7 @@ def points_in_boxes_count(
     *,
     origin: _Origin = "bottom",
     margin: float = 0.0,
+    local_origin: _Numbers | Literal["auto"] | None = None,
 ) -> _Array: ...
 @overload
 def points_in_boxes_all(
@@ -249,6 +252,7 @@ def points_in_boxes_all(
     origin: _Origin = "bottom",
     margin: float = 0.0,
     layout: Literal["csr"] = "csr",
+    local_origin: _Numbers | Literal["auto"] | None = None,
 ) -> tuple[_Array, _Array]: ...
 @overload
 def points_in_boxes_all(
@@ -258,6 +262,7 @@ def points_in_boxes_all(
     origin: _Origin = "bottom",
     margin: float = 0.0,
     layout: Literal["bits"],
+    local_origin: _Numbers | Literal["auto"] | None = None,
 ) -> _Array: ...
 def points_in_boxes_crop(
     points: _Array,
@@ -265,6 +270,7 @@ def points_in_boxes_crop(
     *,
     origin: _Origin = "bottom",
     margin: float = 0.0,
+    local_origin: _Numbers | Literal["auto"] | None = None,
 ) -> tuple[_Array, _Array]: ...
 
 @final

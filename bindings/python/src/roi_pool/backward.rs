@@ -17,6 +17,8 @@ use pyo3::types::{PyDict, PyType};
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct RoiGradient {
     pub(super) params: RoiPoolParams,
+    /// What boxes and points of float64 are less.
+    pub(super) local_origin: Option<[f64; 3]>,
     pub(super) place: Place,
     pub(super) boxes: usize,
     pub(super) points: usize,
@@ -27,7 +29,7 @@ pub(crate) struct RoiGradient {
 #[pymethods]
 impl RoiGradient {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let Self { params, boxes, points, .. } = slf.get();
+        let Self { params, local_origin, boxes, points, .. } = slf.get();
         let fields = PyDict::new(slf.py());
         fields.set_item("out_size", params.out_size)?;
         fields.set_item("max_pts_per_voxel", params.max_points_per_voxel)?;
@@ -35,6 +37,7 @@ impl RoiGradient {
         fields.set_item("origin", params.origin.as_str())?;
         fields.set_item("margin", params.margin)?;
         fields.set_item("lists", params.lists)?;
+        fields.set_item("local_origin", local_origin)?;
         fields.set_item("boxes", boxes)?;
         fields.set_item("points", points)?;
         pickle::way_back(slf, fields)
@@ -52,6 +55,7 @@ impl RoiGradient {
         // Of no scene, which is another process's or another result's.
         Ok(Self {
             params,
+            local_origin: field(fields, "local_origin")?,
             place: Place::Cpu,
             boxes: field(fields, "boxes")?,
             points: field(fields, "points")?,
@@ -94,7 +98,7 @@ impl RoiGradient {
                 let scene = if located {
                     None
                 } else {
-                    let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
+                    let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"), self.local_origin)?;
                     let text = format_args!("[{}, 7]", self.boxes);
                     let rois = rois.shaped(&[Some(self.boxes), Some(7)], text)?.beside(&grad)?;
                     let pts = pts.shaped(&[Some(self.points), None], format_args!("[{}, 3]", self.points))?;
@@ -179,7 +183,7 @@ pub(crate) fn roi_aware_pool3d_backward(
     margin: f32,
 ) -> PyResult<Py<PyAny>> {
     let params = params(out_size, max_pts_per_voxel, mode, origin, margin)?;
-    let (boxes, points) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
+    let (boxes, points) = boxes_and_points((rois, "rois"), (pts, "pts"), None)?;
     let (place, boxes, points) = (boxes.place(), boxes.shape()[0], points.shape()[0]);
-    RoiGradient { params, place, boxes, points, scene: 0 }.__call__(py, rois, pts, argmax, grad)
+    RoiGradient { params, local_origin: None, place, boxes, points, scene: 0 }.__call__(py, rois, pts, argmax, grad)
 }

@@ -1,6 +1,6 @@
 //! Which points lie in which box.
 
-use super::{LONG, box_params, boxes_and_points};
+use super::{LONG, box_params, boxes_and_points, local_origin as origin_of};
 use crate::args::choice;
 use crate::arrays::{Array, Data, Home, Place};
 use crate::cache::Cache;
@@ -21,8 +21,15 @@ struct Call<'py> {
 }
 
 impl<'py> Call<'py> {
-    fn new(points: &Bound<'py, PyAny>, boxes: &Bound<'py, PyAny>, origin: &str, margin: f32) -> PyResult<Self> {
-        let (boxes, points) = boxes_and_points((boxes, "boxes"), (points, "points"))?;
+    fn new(
+        points: &Bound<'py, PyAny>,
+        boxes: &Bound<'py, PyAny>,
+        origin: &str,
+        margin: f32,
+        local_origin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let points = (points, "points");
+        let (boxes, points) = boxes_and_points((boxes, "boxes"), points, origin_of(points, local_origin)?)?;
         Ok(Self { boxes, points, params: box_params(origin, margin)? })
     }
 
@@ -107,6 +114,8 @@ origin : {\"bottom\", \"center\"}
     Which point of a box cz is.
 margin : float
     Metres by which a box is longer and wider on each side.
+local_origin : 3 floats or \"auto\", optional
+    What is subtracted from points and boxes of float64 before they become float32. Those of float32 are taken as relative to it already. ``\"auto\"`` takes it from points of the host as :func:`read` does.
 "
     };
 }
@@ -130,16 +139,17 @@ macro_rules! question {
     ($name:ident -> $answer:ty: $summary:literal, $returns:literal, $example:literal, $work:expr) => {
         #[doc = concat!($summary, parameters!(), $returns, example!(), $example)]
         #[pyfunction]
-        #[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0))]
+        #[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0, local_origin = None))]
         pub(crate) fn $name(
             py: Python<'_>,
             points: &Bound<'_, PyAny>,
             boxes: &Bound<'_, PyAny>,
             origin: &str,
             margin: f32,
+            local_origin: Option<&Bound<'_, PyAny>>,
         ) -> PyResult<$answer> {
             let work: fn(&Call<'_>, Python<'_>) -> PyResult<$answer> = $work;
-            work(&Call::new(points, boxes, origin, margin)?, py)
+            work(&Call::new(points, boxes, origin, margin, local_origin)?, py)
         }
     };
 }
@@ -203,7 +213,7 @@ Returns
 "
 )]
 #[pyfunction]
-#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0, layout = "csr"))]
+#[pyo3(signature = (points, boxes, *, origin = "bottom", margin = 0.0, layout = "csr", local_origin = None))]
 pub(crate) fn points_in_boxes_all<'py>(
     py: Python<'py>,
     points: &Bound<'py, PyAny>,
@@ -211,8 +221,9 @@ pub(crate) fn points_in_boxes_all<'py>(
     origin: &str,
     margin: f32,
     layout: &str,
+    local_origin: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let call = Call::new(points, boxes, origin, margin)?;
+    let call = Call::new(points, boxes, origin, margin, local_origin)?;
     let (b, n) = call.len();
     if choice(layout, "layout", &[("csr", true), ("bits", false)])? {
         return Ok(call.lists(py, n, PointsInBoxes::all)?.into_pyobject(py)?.into_any());

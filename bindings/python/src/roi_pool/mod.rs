@@ -13,6 +13,7 @@ pub(crate) use pool::{RoiPooled, roi_aware_pool3d};
 use crate::args::{named, numbers, whole};
 use crate::arrays::{Array, Dtype};
 use crate::cache::Cache;
+use crate::cloud;
 use crate::errors::{Names, kind, value};
 use pointmill::Argument;
 use pointmill::roi_pool::{BoxParams, RoiLayout, RoiPoolParams, RoiPooler};
@@ -81,15 +82,28 @@ fn box_params(origin: &str, margin: f32) -> PyResult<BoxParams> {
 
 const FLOATS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
 
-/// Boxes `[B, 7]` and points `[N, 3 or more]`, of one type and on one device.
+/// What boxes and points of float64 are less, if the caller gave `local_origin`.
+fn local_origin(
+    points: (&Bound<'_, PyAny>, &'static str),
+    origin: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<[f64; 3]>> {
+    let found = cloud::origin(points, origin, "local_origin")?;
+    Ok(origin.map(|_| found.unwrap_or_default()))
+}
+
+/// Boxes `[B, 7]` and points `[N, 3 or more]`, of one type and on one device. With an origin those of float64 become float32 relative to it.
 fn boxes_and_points<'py>(
     boxes: (&Bound<'py, PyAny>, &'static str),
     points: (&Bound<'py, PyAny>, &'static str),
+    origin: Option<[f64; 3]>,
 ) -> PyResult<(Array<'py>, Array<'py>)> {
     let columns = "(cx, cy, cz, dx, dy, dz, heading)";
-    let boxes = Array::read(boxes.0, boxes.1)?.without_grad()?.of(&FLOATS)?;
-    let boxes = boxes.shaped(&[None, Some(7)], format_args!("[B, 7] {columns}"))?;
-    let points = Array::read(points.0, points.1)?.without_grad()?.of(&FLOATS)?;
+    let read = |(object, name): (&Bound<'py, PyAny>, &'static str)| {
+        let moved = origin.map(|origin| cloud::local(object, origin)).transpose()?;
+        Array::read(moved.as_ref().unwrap_or(object), name)?.without_grad()?.of(&FLOATS)
+    };
+    let boxes = read(boxes)?.shaped(&[None, Some(7)], format_args!("[B, 7] {columns}"))?;
+    let points = read(points)?;
     let points = points.shaped(&[None, None], "[N, 3]")?.beside(&boxes)?;
     if points.dtype() != boxes.dtype() {
         let expected = format!("values of type {}, as {}", boxes.dtype().name(), boxes.name());

@@ -1,7 +1,7 @@
 //! Features into the voxels of boxes.
 
 use super::backward::RoiGradient;
-use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, params};
+use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, local_origin as origin_of, params};
 use crate::args::named;
 use crate::arrays::{Array, Data, Given, KeptHome, Lent, Place};
 use crate::errors::{Trouble, value};
@@ -131,6 +131,8 @@ impl Job {
 ///     Whether to list the kept points.
 /// for_gradient : bool
 ///     Whether to make ``gradient``, and what it needs as soon as the pooling is queued; the layout must be dense.
+/// local_origin : 3 floats or "auto", optional
+///     What is subtracted from boxes and points of float64 before they become float32. Those of float32 are taken as relative to it already. ``"auto"`` takes it from points of the host as :func:`read` does.
 ///
 /// Returns
 /// -------
@@ -154,7 +156,7 @@ impl Job {
 /// ([[0, 1, 1, 0]], [[5.0]], [[1]])
 #[pyfunction]
 #[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 127, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true,
-    for_gradient = false))]
+    for_gradient = false, local_origin = None))]
 #[expect(clippy::too_many_arguments)]
 pub(crate) fn roi_aware_pool3d(
     py: Python<'_>,
@@ -169,6 +171,7 @@ pub(crate) fn roi_aware_pool3d(
     layout: &str,
     lists: bool,
     for_gradient: bool,
+    local_origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RoiPooled> {
     let params = RoiPoolParams {
         layout: named(layout, "layout")?,
@@ -178,7 +181,8 @@ pub(crate) fn roi_aware_pool3d(
     if for_gradient && params.layout != RoiLayout::Dense {
         return Err(value("layout", "\"dense\", where a gradient is asked for", format_args!("{layout:?}")));
     }
-    let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"))?;
+    let local_origin = origin_of((pts, "pts"), local_origin)?;
+    let (rois, pts) = boxes_and_points((rois, "rois"), (pts, "pts"), local_origin)?;
     let features = Array::read(pts_feature, "pts_feature")?.without_grad()?.of(&FLOATS)?;
     let features =
         features.shaped(&[Some(pts.shape()[0]), None], format_args!("[{}, C]", pts.shape()[0]))?.beside(&rois)?;
@@ -207,7 +211,7 @@ pub(crate) fn roi_aware_pool3d(
         Filled::Lent(lent) => home.cut(lent, &done.specs)?,
         Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
     };
-    let gradient = RoiGradient { params, place, boxes, points, scene: done.scene };
+    let gradient = RoiGradient { params, local_origin, place, boxes, points, scene: done.scene };
     Ok(RoiPooled {
         pooled: given.require(RoiArray::Pooled)?,
         argmax: given.take(RoiArray::Argmax),

@@ -41,10 +41,15 @@ struct Lane {
 
 /// Runs the command.
 pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let params = args.params();
+    let mut params = args.params();
     params.validate()?;
     let asked = Asked::new(&args.with, f64::INFINITY)?;
     let (sources, inputs) = Inputs::find(&args.inputs, args.with.read.options()?)?;
+    // A region is global, or relative to the origin that the user gave.
+    let (origin, shift) = (inputs.origin(), inputs.shift());
+    params.region.iter_mut().flat_map(|region| region.iter_mut().enumerate()).for_each(|(k, place)| {
+        *place += origin[k % 2] - shift[k % 2];
+    });
     if let Some(out) = &args.out {
         let paths: Vec<_> = sources.iter().filter_map(Source::path).collect();
         plan_file("--out", out, &["txt"], &paths)?;

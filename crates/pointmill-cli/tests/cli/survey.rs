@@ -277,6 +277,23 @@ fn pages_and_plots_name_the_origin_and_show_global_heights() {
 }
 
 #[test]
+fn a_region_to_search_is_relative_to_an_origin_that_is_given() {
+    let (folder, points) = (tempfile::tempdir().unwrap(), points());
+    write(folder.path(), "a.npy", &points);
+    run(folder.path(), "ndt build a.npy --resolution 2 --out map.npz").expect(0);
+    let global = [515_370.0, 4_918_342.0, 515_382.0, 4_918_352.0];
+    for flags in [
+        "--region 515370,4918342,515382,4918352",
+        "--region 370,342,382,352 --local-origin 515000,4918000,0",
+        "--region 515370,4918342,515382,4918352 --local-origin none",
+    ] {
+        let told = run(folder.path(), &format!("localize a.npy --map map.npz {flags} --json"));
+        let region = &told.data("begin")[0]["params"]["region"];
+        assert_eq!(region, &serde_json::json!(global), "{flags}: {}", told.err);
+    }
+}
+
+#[test]
 fn bounds_read_a_part_of_the_plane() {
     let (folder, points) = (tempfile::tempdir().unwrap(), points());
     write(folder.path(), "a.npy", &points);
