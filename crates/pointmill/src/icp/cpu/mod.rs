@@ -9,7 +9,7 @@ pub(super) use normals::normals_of;
 #[cfg(test)]
 pub(super) use pairs::{Among, Pairs};
 #[cfg(test)]
-pub(super) use search::Looks;
+pub(super) use search::{Crowd, Looks};
 pub(super) use search::{Entry, Index, Scratch, Several, middle, order};
 pub(super) use stage::PreparedTarget;
 

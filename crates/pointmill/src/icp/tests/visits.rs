@@ -1,6 +1,6 @@
 //! How much of a cloud searches look at: the numbers of docs/icp.md.
 
-use super::super::cpu::{Index, Looks, Scratch, Several};
+use super::super::cpu::{Crowd, Index, Looks, Scratch, Several};
 use super::super::*;
 use super::{align, cloud_of};
 use crate::testing::Random;
@@ -10,6 +10,8 @@ use pointmill_core::icp::nearest::FARTHEST;
 use pointmill_kernels::simt::twin::take_looks;
 use pointmill_synth::RabbitScans;
 
+/// Ways to search.
+const WAYS: usize = 6;
 const TREES: [Search; 2] = [Search::KdTree, Search::Lbvh];
 
 /// What a search keeps, and what it looked at on the way.
@@ -64,8 +66,8 @@ fn visits(searcher: &Index, queries: &[[f32; 3]]) -> [f64; 2] {
     visits_of(searcher, queries, || Nearest::below(FARTHEST))
 }
 
-/// Boxes and points together of each way to search: the nearest; with how far others are; the same, looking farther; 20 and 32 nearest.
-fn each_way(points: &[[f32; 3]], search: Search, queries: &[[f32; 3]]) -> [f64; 5] {
+/// Boxes and points together of each way to search: the nearest; with how far others are; the same, looking farther; 20 and 32 nearest; 20 nearest as normals search for them.
+fn each_way(points: &[[f32; 3]], search: Search, queries: &[[f32; 3]]) -> [f64; WAYS] {
     let searcher = Index::new(points, search).unwrap();
     let place = |i: u32| points[i as usize];
     let all = [
@@ -74,6 +76,7 @@ fn each_way(points: &[[f32; 3]], search: Search, queries: &[[f32; 3]]) -> [f64; 
         visits_of(&searcher, queries, || NearestAndOthers::below(FARTHEST, 0.05, place)),
         visits_of(&searcher, queries, || Several::below(FARTHEST, 20)),
         visits_of(&searcher, queries, || Several::below(FARTHEST, 32)),
+        visits_of(&searcher, queries, || Crowd::below(FARTHEST, 20)),
     ];
     all.map(|[boxes, points]| boxes + points)
 }
@@ -130,19 +133,25 @@ fn copies_are_hardly_looked_at() {
         for of in [2, 3, 14] {
             let zeros = with_zeros(&points, of);
             let with = each_way(&zeros, search, &near);
-            assert!((0..5).all(|k| with[k] < 1.15 * without[k]), "{search:?}, one of {of}: {with:?} and {without:?}");
+            assert!(
+                (0..WAYS).all(|k| with[k] < 1.15 * without[k]),
+                "{search:?}, one of {of}: {with:?} and {without:?}"
+            );
             // Queries at the zeros and beside them come to the few parts that have zeros at a corner; four times as many zeros make these a little deeper.
             let fewer = with_zeros(&points[..points.len() / 4], of);
             for queries in [&vec![[0.0; 3]; 9], &vec![[-0.0, 0.0, -0.0]; 9], &beside] {
                 let (few, many) = (each_way(&fewer, search, queries), each_way(&zeros, search, queries));
-                assert!((0..5).all(|k| many[k] < 2.0 * few[k] + 16.0), "{search:?}, one of {of}: {many:?} and {few:?}");
+                assert!(
+                    (0..WAYS).all(|k| many[k] < 2.0 * few[k] + 16.0),
+                    "{search:?}, one of {of}: {many:?} and {few:?}"
+                );
                 assert!(many.iter().all(|n| *n < 600.0), "{search:?}, one of {of}: {many:?}");
             }
         }
         // Every point twice: two are nearest, and no other is nearer than without the copies.
         let twice: Vec<[f32; 3]> = points.iter().chain(&points).copied().collect();
         let with = each_way(&twice, search, &near);
-        assert!((0..5).all(|k| with[k] < 1.6 * without[k]), "{search:?}, twice: {with:?} and {without:?}");
+        assert!((0..WAYS).all(|k| with[k] < 1.6 * without[k]), "{search:?}, twice: {with:?} and {without:?}");
     }
 }
 
@@ -171,7 +180,7 @@ fn ties_cost_no_more_where_there_are_more_of_them() {
             });
             // Trees are two levels deeper over four times as many points.
             let most = |k: usize| 2.5 * looked_at[0][k] + 16.0;
-            assert!((0..5).all(|k| looked_at[2][k] <= most(k)), "{kind} {search:?}: {looked_at:?}");
+            assert!((0..WAYS).all(|k| looked_at[2][k] <= most(k)), "{kind} {search:?}: {looked_at:?}");
             // Of points that are all equally near, the 32 lowest indices are anywhere.
             let most = if kind < 3 { 400.0 } else { 4_000.0 };
             assert!(looked_at[2].iter().all(|n| *n < most), "{kind} {search:?}: {looked_at:?}");
@@ -207,7 +216,7 @@ fn points_far_away_leave_the_others_apart() {
     let without = looked_at(0);
     for kind in 1..10 {
         let with = looked_at(kind);
-        for k in 0..5 {
+        for k in 0..WAYS {
             assert!(with[1][k] < 8.0 * without[1][k], "{kind}: {with:?} and {without:?}");
             assert!(with[1][k] / with[0][k] < 1.5 * without[1][k] / without[0][k], "{kind}: {with:?} and {without:?}");
         }
