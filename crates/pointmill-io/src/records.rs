@@ -112,11 +112,10 @@ pub(crate) struct Lane<'b> {
 }
 
 impl Lane<'_> {
-    /// The first `count` values, all of which are there.
-    fn values<T: Raw>(self, count: usize) -> impl Iterator<Item = T> {
-        (0..count).map(move |i| {
-            let at = self.at + i * self.step;
-            let v: T = bytemuck::pod_read_unaligned(&self.bytes[at..at + size_of::<T>()]);
+    /// Its values.
+    fn values<T: Raw>(self) -> impl Iterator<Item = T> {
+        self.bytes.get(self.at..).unwrap_or_default().chunks(self.step).map(move |value| {
+            let v: T = bytemuck::pod_read_unaligned(&value[..size_of::<T>()]);
             if self.big_endian == cfg!(target_endian = "big") { v } else { v.swapped() }
         })
     }
@@ -197,11 +196,17 @@ impl Table {
         Ok(())
     }
 
+    /// Takes memory for more rows, and some for rows after them.
+    pub(crate) fn make_room(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<(), IoError> {
+        let all = self.len() + rows;
+        self.count(window, all)?;
+        self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(all)))
+    }
+
     /// Adds rows of zeros, without times; the first of them.
     pub(crate) fn grow(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<usize, IoError> {
-        let (first, width) = (self.data.len() / self.width(), self.width());
-        self.count(window, first + rows)?;
-        self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(first + rows)))?;
+        let (first, width) = (self.len(), self.width());
+        self.make_room(window, rows)?;
         self.data.resize((first + rows) * width, 0.0);
         if let Some(exact) = &mut self.exact {
             exact.resize(3 * (first + rows), 0.0);
@@ -249,18 +254,17 @@ impl Table {
 
     fn put<T: Raw>(&mut self, first: usize, j: usize, lane: Lane<'_>, cast: impl Fn(T) -> (f32, f64)) {
         let width = self.width();
-        let rows = &mut self.data[first * width..];
-        let count = rows.len() / width;
-        let mut exact = self.exact.as_mut().filter(|_| j < 3).map(|exact| &mut exact[3 * first..]);
-        for (i, v) in lane.values(count).enumerate() {
-            let (single, double) = cast(v);
-            rows[i * width + j] = single;
-            if let Some(exact) = &mut exact {
-                exact[3 * i + j] = double;
+        let rows = self.data[first * width..].chunks_exact_mut(width);
+        let count = rows.len();
+        match self.exact.as_mut().filter(|_| j < 3) {
+            None => rows.zip(lane.values()).for_each(|(row, v)| row[j] = cast(v).0),
+            Some(exact) => {
+                let exact = exact[3 * first..].as_chunks_mut::<3>().0;
+                rows.zip(exact).zip(lane.values()).for_each(|((row, exact), v)| (row[j], exact[j]) = cast(v));
             }
         }
         if let Some(times) = self.times.as_mut().filter(|times| times.column == j) {
-            lane.values::<T>(count).for_each(|v| times.push(v));
+            lane.values::<T>().take(count).for_each(|v| times.push(v));
         }
     }
 
@@ -283,7 +287,11 @@ impl Table {
         line: &[u8],
         tokens: &[Range<usize>],
     ) -> Result<(), IoError> {
-        let (row, width) = (self.grow(window, 1)?, self.width());
+        let rows = self.len() + 1;
+        self.count(window, rows)?;
+        if self.data.capacity() - self.data.len() < self.width() {
+            self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(rows)))?;
+        }
         for (j, entry) in self.columns.entries.iter().enumerate() {
             let token = &line[tokens[entry.token].clone()];
             let Some((v, exact)) = number(token, entry.dtype) else {
@@ -291,9 +299,9 @@ impl Table {
                 let wanted = format!("a number of type {}", entry.dtype);
                 return Err(IoError::BadValue(window.detail(&field, wanted, excerpt(token))));
             };
-            self.data[row * width + j] = v;
+            self.data.push(v);
             if let Some(all) = self.exact.as_mut().filter(|_| j < 3) {
-                all[3 * row + j] = exact;
+                all.push(exact);
             }
             if let Some(times) = self.times.as_mut().filter(|times| times.column == j) {
                 let whole = str::from_utf8(token).ok().and_then(|text| text.parse().ok());
@@ -356,6 +364,9 @@ pub(crate) fn records(
 
 /// A value of a line of text, as `f32` and as `f64`, each rounded once.
 fn number(token: &[u8], dtype: Dtype) -> Option<(f32, f64)> {
+    if let Some(v) = short(token, dtype) {
+        return Some(v);
+    }
     let text = str::from_utf8(token).ok()?;
     macro_rules! parsed {
         ($type:ty) => {
@@ -363,6 +374,50 @@ fn number(token: &[u8], dtype: Dtype) -> Option<(f32, f64)> {
         };
     }
     with_type!(dtype, parsed)
+}
+
+/// Powers of ten: each an `f64` holds, the first [`SINGLE_TENS`] an `f32` too.
+const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+const SINGLE_TENS: usize = 11;
+
+/// As [`number`], of few digits without an exponent, and of type `f32` or `f64`. Such a number is a quotient of two numbers that the type
+/// holds, so that one division rounds it right. `None` of others, and of what is no number.
+fn short(token: &[u8], dtype: Dtype) -> Option<(f32, f64)> {
+    let (is_negative, text) = match token {
+        [b'-', text @ ..] => (true, text),
+        [b'+', text @ ..] | text => (false, text),
+    };
+    let (mut digits, mut count, mut decimals) = (0u64, 0, None);
+    if text.len() > TENS.len() {
+        return None;
+    }
+    for &byte in text {
+        match (byte, &mut decimals) {
+            (b'0'..=b'9', decimals) => {
+                (digits, count) = (10 * digits + u64::from(byte - b'0'), count + 1);
+                decimals.iter_mut().for_each(|n| *n += 1);
+            }
+            (b'.', decimals @ None) => *decimals = Some(0),
+            _ => return None,
+        }
+    }
+    let decimals: usize = decimals.unwrap_or_default();
+    if !(1..TENS.len()).contains(&count) {
+        return None;
+    }
+    match dtype {
+        Dtype::F64 => {
+            let v = digits as f64 / TENS[decimals];
+            let v = if is_negative { -v } else { v };
+            Some((v as f32, v))
+        }
+        Dtype::F32 if digits <= 1 << f32::MANTISSA_DIGITS && decimals < SINGLE_TENS => {
+            let v = digits as f32 / TENS[decimals] as f32;
+            let v = if is_negative { -v } else { v };
+            Some((v, v.into()))
+        }
+        _ => None,
+    }
 }
 
 /// Where in a line its values are; `tokens` is used again from line to line.
@@ -411,6 +466,45 @@ mod tests {
         ] {
             assert_eq!(number(token, dtype), None);
         }
+    }
+
+    #[test]
+    fn short_numbers_are_those_of_the_parser() {
+        let mut state = 1u64;
+        let mut next = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % most
+        };
+        let mut found = 0;
+        for _ in 0..200_000 {
+            let mut text = String::from(["", "-", "+"][next(3) as usize]);
+            let (digits, point) = (next(18), next(18));
+            for i in 0..digits {
+                if i == point {
+                    text.push('.');
+                }
+                text.push(char::from(b'0' + next(10) as u8));
+            }
+            let bits = |(single, double): (f32, f64)| (single.to_bits(), double.to_bits());
+            if let Some(v) = short(text.as_bytes(), Dtype::F64) {
+                let wanted: f64 = text.parse().unwrap();
+                assert_eq!(bits(v), bits((wanted as f32, wanted)), "{text}");
+                found += 1;
+            }
+            if let Some(v) = short(text.as_bytes(), Dtype::F32) {
+                let wanted: f32 = text.parse().unwrap();
+                assert_eq!(bits(v), bits((wanted, wanted.into())), "{text}");
+                found += 1;
+            }
+        }
+        assert!(found > 100_000, "{found}");
+        assert_eq!(short(b"16777217", Dtype::F32), None);
+        assert_eq!(short(b".5", Dtype::F64), Some((0.5, 0.5)));
+        assert_eq!(short(b"5.", Dtype::F32), Some((5.0, 5.0)));
+        for none in ["", "-", ".", "+.", "1.2.3", "--1", "1e5", "nan", "1,5", "1234567890123456"] {
+            assert_eq!(short(none.as_bytes(), Dtype::F64), None, "{none}");
+        }
+        assert_eq!(short(b"1", Dtype::U8), None);
     }
 
     #[test]

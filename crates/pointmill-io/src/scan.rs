@@ -109,18 +109,18 @@ impl Scan {
         if origin == self.cloud.origin() {
             return self;
         }
-        let xyz = self.xyz();
+        let xyz = self.xyz_f64.take().unwrap_or_else(|| self.xyz().into_flattened());
         self.cloud = self.cloud.with_origin(origin);
-        for (row, &point) in self.cloud.rows_mut().zip(&xyz) {
+        for (row, &point) in self.cloud.rows_mut().zip(xyz.as_chunks().0) {
             row.iter_mut().zip(about(point, origin)).for_each(|(v, local)| *v = local as f32);
         }
-        let (lost, rounded) = loss(&self.cloud, xyz.as_flattened());
+        let (lost, rounded) = loss(&self.cloud, &xyz);
         self.warnings.retain(|warning| !matches!(warning, Warning::Rounded { .. }));
         let counts =
             |w: &Warning| matches!(w, Warning::Empty | Warning::NonFinite { .. } | Warning::NoFinitePoint { .. });
         let place = self.warnings.iter().position(counts).unwrap_or(self.warnings.len());
         self.warnings.splice(place..place, rounded);
-        self.xyz_f64 = (lost || origin != [0.0; 3]).then(|| xyz.into_flattened());
+        self.xyz_f64 = (lost || origin != [0.0; 3]).then_some(xyz);
         self
     }
 
@@ -283,16 +283,18 @@ impl Scan {
 /// Whether a coordinate of the cloud is not what it was, and a warning if one moved far.
 fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, Option<Warning>) {
     let origin = cloud.origin();
-    let (mut lost, mut by) = (false, 0.0f64);
+    // Without branches and for each axis by itself: this pass is a tenth of what it takes to read a file.
+    let (mut lost, mut by) = (false, [0.0f64; 3]);
     for (row, &point) in cloud.data().chunks_exact(cloud.columns()).zip(exact.as_chunks::<3>().0) {
-        for (&cast, exact) in row.iter().zip(about(point, origin)) {
+        for ((&cast, exact), by) in row.iter().zip(about(point, origin)).zip(&mut by) {
             let cast = f64::from(cast);
             let moved = (cast - exact).abs();
             // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
-            lost |= cast != exact && !(cast.is_nan() && exact.is_nan());
-            by = if moved.is_finite() { moved.max(by) } else { by };
+            lost |= (cast != exact) & !(cast.is_nan() & exact.is_nan());
+            *by = if (moved > *by) & (moved < f64::INFINITY) { moved } else { *by };
         }
     }
+    let by = by.into_iter().fold(0.0, f64::max);
     (lost, (by >= Warning::WORTH_TELLING).then_some(Warning::Rounded { by, origin }))
 }
 

@@ -132,16 +132,44 @@ impl<'a> Source<'a> {
                 Ok(0) => break,
                 Ok(n) => got += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) if self.claimed.is_some() && e.raw_os_error().is_none() => {
-                    return Err(IoError::Decompress(self.detail("data", "a valid compressed stream", e.to_string())));
-                }
-                Err(e) => return Err(IoError::io(self.path, "read")(e)),
+                Err(e) => return Err(self.failed(e)),
             }
         }
-        self.position += got as u64;
-        self.left = self.left.map(|left| left.saturating_sub(got as u64));
-        self.claimed = self.claimed.map(|claimed| claimed - got as u64);
+        self.advance(got as u64);
         Ok(got)
+    }
+
+    /// Appends `count` bytes to `out`, as far as there are as many; the number of bytes got. The memory is not cleared before.
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>, count: u64) -> Result<u64, IoError> {
+        let count = self.claimed.map_or(count, |claimed| claimed.min(count));
+        let mut done = 0;
+        while done < count && self.left != Some(0) {
+            // What is known to be there at once.
+            let step = self.left.unwrap_or(CHUNK as u64).min(count - done);
+            self.reserve(out, usize::try_from(step).unwrap_or(usize::MAX))?;
+            let got = (&mut *self.reader).take(step).read_to_end(out).map_err(|e| self.failed(e))? as u64;
+            self.advance(got);
+            done += got;
+            if got < step {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Counts bytes that were got.
+    fn advance(&mut self, got: u64) {
+        self.position += got;
+        self.left = self.left.map(|left| left.saturating_sub(got));
+        self.claimed = self.claimed.map(|claimed| claimed - got);
+    }
+
+    /// What a reader's error means.
+    fn failed(&self, e: std::io::Error) -> IoError {
+        if self.claimed.is_some() && e.raw_os_error().is_none() {
+            return IoError::Decompress(self.detail("data", "a valid compressed stream", e.to_string()));
+        }
+        IoError::io(self.path, "read")(e)
     }
 
     /// Reads `count` values.

@@ -3,6 +3,7 @@
 use crate::field::Field;
 use crate::values::Raw;
 use pointmill_core::array::Dtype;
+use std::borrow::Cow;
 
 /// The unit that a file counts times in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +115,9 @@ impl ExactTimes {
 
     /// Adds a value that may be a whole number.
     pub(crate) fn push_number(&mut self, whole: Option<i128>, value: f64) {
-        let value = whole.map_or(value, |whole| (whole - *self.first.get_or_insert(whole)) as f64);
+        // An `i128` is cast by a function of some hundred steps.
+        let cast = |left: i128| i64::try_from(left).map_or(left as f64, |left| left as f64);
+        let value = whole.map_or(value, |whole| cast(whole - *self.first.get_or_insert(whole)));
         self.values.push(value);
     }
 
@@ -130,23 +133,21 @@ pub(crate) fn find(fields: &[Field], data: &[f32], exact: Option<&ExactTimes>) -
     fields.iter().enumerate().find_map(|(column, field)| {
         let by_name = named(&field.name)?;
         let exact = exact.filter(|exact| exact.column == column);
-        let (first, mut values) = match exact {
-            Some(exact) => (exact.first.unwrap_or_default() as f64, exact.values.clone()),
+        let (first, values) = match exact {
+            Some(exact) => (exact.first.unwrap_or_default() as f64, Cow::Borrowed(&exact.values[..])),
             None => (0.0, data.iter().skip(column).step_by(fields.len()).map(|&v| f64::from(v)).collect()),
         };
         let finite = || values.iter().copied().filter(|v| v.is_finite());
-        let (start, end) = (finite().reduce(f64::min)?, finite().reduce(f64::max)?);
+        let (start, end) = finite().map(|v| (v, v)).reduce(|(a, b), (v, _)| (a.min(v), b.max(v)))?;
         let unit = by_name.or_else(|| {
             let whole = finite().all(|v| v.fract() == 0.0);
             let fits = |unit: &TimeUnit| LENGTHS.contains(&((end - start) / unit.per_second()));
             TimeUnit::ALL.iter().copied().find(fits).filter(|_| !whole || end - start >= LEAST_STEPS)
         })?;
         let per_second = unit.per_second();
-        for value in &mut values {
-            *value = if value.is_finite() { (*value - start) / per_second } else { f64::NAN };
-        }
-        let start = (first + start) / per_second;
-        Some(Times { name: field.name.clone(), unit, start, seconds: values })
+        let seconds = |&v: &f64| if v.is_finite() { (v - start) / per_second } else { f64::NAN };
+        let seconds = values.iter().map(seconds).collect();
+        Some(Times { name: field.name.clone(), unit, start: (first + start) / per_second, seconds })
     })
 }
 

@@ -91,7 +91,7 @@ impl<'s, 'a> Window<'s, 'a> {
         let mut seen = 0;
         let (length, end) = loop {
             let held = &self.bytes[self.held.clone()];
-            if let Some(at) = held[seen..].iter().position(|&b| b == b'\n') {
+            if let Some(at) = memchr::memchr(b'\n', &held[seen..]) {
                 break (seen + at, 1);
             }
             seen = held.len();
@@ -147,17 +147,11 @@ impl<'s, 'a> Window<'s, 'a> {
         // Memory for bytes that are known to exist is allocated at once.
         let known = self.left().map_or(0, |left| left.min(count));
         self.source.reserve(out, usize::try_from(known).unwrap_or(usize::MAX))?;
-        let mut read = 0;
-        while read < count {
-            let taken = self.bytes((count - read).min(WINDOW as u64) as usize)?;
-            if taken.is_empty() {
-                break;
-            }
-            self.source.reserve(out, taken.len())?;
-            out.extend_from_slice(self.at(&taken));
-            read += taken.len() as u64;
-        }
-        Ok(read)
+        let held = self.bytes((self.held.len() as u64).min(count) as usize)?;
+        self.source.reserve(out, held.len())?;
+        out.extend_from_slice(self.at(&held));
+        // The rest goes past the window.
+        Ok(held.len() as u64 + self.source.append(out, count - held.len() as u64)?)
     }
 
     /// Takes all remaining bytes.

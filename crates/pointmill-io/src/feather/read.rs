@@ -20,6 +20,9 @@ const MAX_MESSAGE: u64 = 4 << 20;
 const FREE_UNPACKED: u64 = 16 << 20;
 const MAX_GROWTH: u64 = 64;
 
+/// Rows that are filled at a time. Columns are filled one after the other, so that what they fill should stay in the second-level cache.
+const BLOCK: usize = 4096;
+
 /// The key of the schema's metadata that says what kind of table a file of pointmill has.
 const FORMAT: &str = "format";
 
@@ -92,13 +95,20 @@ impl Batch<'_> {
 /// Adds the rows of a batch.
 fn push(window: &Window<'_, '_>, bounds: &Bounds, table: &mut Table, batch: &Batch<'_>) -> Result<(), IoError> {
     bounds.check_points(window.source(), (table.len() + batch.rows) as u64)?;
-    let first = table.grow(window, batch.rows)?;
-    for (j, column) in table.tokens().into_iter().enumerate() {
-        let bytes = batch.values(window, column)?;
-        let step = table.dtype(j).bytes();
-        table.fill(first, j, Lane { bytes: &bytes, at: 0, step, big_endian: false });
-        if let Some(bits) = batch.there(window, column)? {
-            (0..batch.rows).filter(|i| bits[i / 8] >> (i % 8) & 1 == 0).for_each(|i| table.blank(first + i, j));
+    table.make_room(window, batch.rows)?;
+    let lanes =
+        table.tokens().into_iter().map(|column| Ok((batch.values(window, column)?, batch.there(window, column)?)));
+    let lanes = lanes.collect::<Result<Vec<_>, IoError>>()?;
+    for from in (0..batch.rows).step_by(BLOCK) {
+        let rows = from..batch.rows.min(from + BLOCK);
+        let first = table.grow(window, rows.len())?;
+        for (j, (bytes, there)) in lanes.iter().enumerate() {
+            let step = table.dtype(j).bytes();
+            table.fill(first, j, Lane { bytes, at: from * step, step, big_endian: false });
+            if let Some(bits) = there {
+                let absent = rows.clone().filter(|i| bits[i / 8] >> (i % 8) & 1 == 0);
+                absent.for_each(|i| table.blank(first + i - from, j));
+            }
         }
     }
     Ok(())

@@ -95,21 +95,26 @@ pub(super) fn columns(format: u8) -> Vec<Column> {
 }
 
 impl Column {
-    /// The value of a column that is not a coordinate. The record must have the size of the format.
-    pub(super) fn value(&self, record: &[u8]) -> f32 {
+    /// Sets each number to the value of its record, of a column that is not a coordinate. Records must have the size of the format.
+    pub(super) fn fill<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r mut f32)>) {
+        macro_rules! each {
+            (|$record:ident| $value:expr) => {
+                records.for_each(|($record, to)| *to = $value)
+            };
+        }
         macro_rules! number {
-            ($type:ty, $at:expr) => {
-                <$type>::from_le_bytes(std::array::from_fn(|i| record[$at + i]))
+            ($type:ty, $record:ident, $at:expr) => {
+                <$type>::from_le_bytes(std::array::from_fn(|i| $record[$at + i]))
             };
         }
         match (self.place, self.dtype) {
-            (Place::Bits(at, shift, count), _) => f32::from(record[at] >> shift & ((1 << count) - 1)),
-            (Place::Angle(at), _) => (f64::from(number!(i16, at)) * ANGLE_STEP) as f32,
-            (Place::Number(at), Dtype::I8) => f32::from(record[at] as i8),
-            (Place::Number(at), Dtype::U16) => f32::from(number!(u16, at)),
-            (Place::Number(_), Dtype::F64) => self.double(record) as f32,
-            (Place::Number(at), _) => f32::from(record[at]),
-            (Place::Coordinate(axis), _) => number!(i32, 4 * axis) as f32,
+            (Place::Bits(at, shift, count), _) => each!(|r| f32::from(r[at] >> shift & ((1 << count) - 1))),
+            (Place::Angle(at), _) => each!(|r| (f64::from(number!(i16, r, at)) * ANGLE_STEP) as f32),
+            (Place::Number(at), Dtype::I8) => each!(|r| f32::from(r[at] as i8)),
+            (Place::Number(at), Dtype::U16) => each!(|r| f32::from(number!(u16, r, at))),
+            (Place::Number(_), Dtype::F64) => each!(|r| self.double(r) as f32),
+            (Place::Number(at), _) => each!(|r| f32::from(r[at])),
+            (Place::Coordinate(axis), _) => each!(|r| number!(i32, r, 4 * axis) as f32),
         }
     }
 

@@ -9,6 +9,10 @@ use crate::rows::Rows;
 use crate::source::Source;
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
+use std::slice::ChunksExact;
+
+/// Records that become rows at a time. They and their rows fit the second-level cache.
+const BLOCK: usize = 1024;
 
 /// How records become rows.
 #[derive(Debug)]
@@ -17,8 +21,8 @@ struct Shape<'h> {
     columns: Vec<Column>,
     /// The column of GPS times, where the point format has them.
     times: Option<usize>,
-    /// Whether the header gives a box.
-    boxed: bool,
+    /// The box of the header and a step around it, for the rounding of writers; `None` where the header gives none.
+    bbox: Option<[[f64; 3]; 2]>,
 }
 
 /// Rows as they come.
@@ -50,17 +54,26 @@ pub(super) struct Part<'p> {
 impl Part<'_> {
     /// Fills the next rows from their records.
     pub(super) fn fill(&mut self, bytes: &[u8]) {
-        let Shape { header, columns, times, boxed } = self.shape;
-        let records = bytes.chunks_exact(header.record);
+        let record = self.shape.header.record;
+        bytes.chunks(BLOCK * record).for_each(|block| self.fill_block(block.chunks_exact(record)));
+    }
+
+    /// Fills the next rows, column after column: how a column is decoded is then decided once.
+    fn fill_block(&mut self, records: ChunksExact<'_, u8>) {
+        let Shape { header, columns, times, bbox } = self.shape;
         let rows = records.len();
         let (data, exact) = (take(&mut self.data, rows * columns.len()), take(&mut self.exact, 3 * rows));
         let out = data.chunks_exact_mut(columns.len()).zip(exact.as_chunks_mut().0);
         for (record, (row, exact)) in records.clone().zip(out) {
             let xyz: [f64; 3] = header.coordinates(record);
-            self.outside += usize::from(*boxed && !header.holds(xyz));
+            if let Some([min, max]) = bbox {
+                self.outside += usize::from(!(0..3).all(|axis| (min[axis]..=max[axis]).contains(&xyz[axis])));
+            }
             *exact = xyz;
             (0..3).for_each(|axis| row[axis] = xyz[axis] as f32);
-            row[3..].iter_mut().zip(&columns[3..]).for_each(|(to, column)| *to = column.value(record));
+        }
+        for (j, column) in columns.iter().enumerate().skip(3) {
+            column.fill(records.clone().zip(data[j..].iter_mut().step_by(columns.len())));
         }
         if let Some(column) = times.map(|times| &columns[times]) {
             let out = take(&mut self.times, rows);
@@ -81,8 +94,11 @@ impl<'h> Points<'h> {
         let columns = columns(header.format);
         bounds.check_columns(source, columns.len())?;
         let boxed = (0..3).all(|axis| header.min[axis] <= header.max[axis]);
+        let around =
+            |corner: [f64; 3], sign: f64| std::array::from_fn(|axis| corner[axis] + sign * header.scale[axis].abs());
+        let bbox = boxed.then(|| [around(header.min, -1.0), around(header.max, 1.0)]);
         let times = columns.iter().position(|c| times::is_exact(c.name, c.dtype));
-        let shape = Shape { header, columns, times, boxed };
+        let shape = Shape { header, columns, times, bbox };
         Ok(Self { shape, data: vec![], exact: vec![], times: vec![], outside: 0, counted: 0 })
     }
 
@@ -218,14 +234,6 @@ impl Header {
         std::array::from_fn(|axis| {
             let whole = i32::from_le_bytes(std::array::from_fn(|i| record[4 * axis + i]));
             f64::from(whole) * self.scale[axis] + self.shift[axis]
-        })
-    }
-
-    /// Whether a point is in the bounding box of the header, or outside by no more than the rounding of writers.
-    fn holds(&self, xyz: [f64; 3]) -> bool {
-        (0..3).all(|axis| {
-            let step = self.scale[axis].abs();
-            (self.min[axis] - step..=self.max[axis] + step).contains(&xyz[axis])
         })
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
             separator.split(text, &mut parts);
         }
         if !parts.is_empty() {
-            check(&window, text, &parts, width)?;
+            check(&window, text, separator, &parts, width)?;
             bounds.check_points(window.source(), table.len() as u64 + 1)?;
             table.push_text(&window, text, &parts)?;
         }
@@ -54,9 +54,18 @@ fn is_comment(line: &[u8]) -> bool {
 }
 
 /// Checks the number of a line's values, and that commas are no decimal points.
-fn check(window: &Window<'_, '_>, line: &[u8], parts: &[Range<usize>], width: usize) -> Result<(), IoError> {
+fn check(
+    window: &Window<'_, '_>,
+    line: &[u8],
+    separator: Separator,
+    parts: &[Range<usize>],
+    width: usize,
+) -> Result<(), IoError> {
     let field = || format!("line {}", window.line_number());
-    if let Some(part) = parts.iter().map(|part| &line[part.clone()]).find(|part| part.contains(&b',')) {
+    if separator != Separator::Byte(b',')
+        && line.contains(&b',')
+        && let Some(part) = parts.iter().map(|part| &line[part.clone()]).find(|part| part.contains(&b','))
+    {
         let wanted = "numbers with a decimal point, between them blanks, commas or semicolons and only one of these";
         return Err(IoError::BadValue(window.detail(&field(), wanted, excerpt(part))));
     }
