@@ -46,8 +46,10 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
     let settings =
         BlockSettings::new(args.resolution, args.blocks.unwrap_or(BLOCK), covariance, min_points, eigen_ratio)?
             .about(inputs.origin())?;
+    refuse_one_input_twice(&sources)?;
     let map = BlockMap::create(out, &settings)?;
-    let names = names(&map, &sources)?;
+    let names =
+        sources.iter().map(|source| file_of(source).map_or_else(|| source.name(), |file| map.name_of(file))).collect();
     let device = device::open(device)?;
     let job =
         Job { out: Some(out), origin: Some(inputs.origin()), ..Job::on(&device, "ndt build", &sources, &args.work) };
@@ -81,21 +83,26 @@ fn origin_of_map(args: &BuildArgs, out: &Path, sources: &[Source], inputs: Input
     Ok(inputs)
 }
 
-/// The names of the inputs in a map.
-fn names(map: &BlockMap, sources: &[Source]) -> Result<Vec<String>, Failure> {
-    let mut first = HashMap::new();
-    let name = |source: &Source| {
-        let name = match source {
-            Source::File(path) => map.name_of(path),
-            Source::Cloud(cloud) => map.name_of(cloud.name()),
-            _ => source.name(),
-        };
-        first.insert(name.clone(), source.name()).map_or(Ok(name), |other| {
+/// The file of an input, or the bag with the name of the cloud.
+fn file_of(source: &Source) -> Option<PathBuf> {
+    match source {
+        Source::File(path) => Some(path.clone()),
+        Source::Cloud(cloud) => Some(cloud.name()),
+        _ => None,
+    }
+}
+
+/// Inputs that would have one name in the map are an error, before the map is made.
+fn refuse_one_input_twice(sources: &[Source]) -> Result<(), Failure> {
+    let mut seen = HashMap::new();
+    for source in sources {
+        let place = file_of(source).and_then(BlockMap::place_of).unwrap_or_else(|| source.name().into());
+        if let Some(other) = seen.insert(place, source.name()) {
             let wanted = "expected inputs of different names, got one input twice";
-            Err(Failure::Usage(format!("{other} and {}: {wanted}", source.name())))
-        })
-    };
-    sources.iter().map(name).collect()
+            return Err(Failure::Usage(format!("{other} and {}: {wanted}", source.name())));
+        }
+    }
+    Ok(())
 }
 
 impl Split<'_> {

@@ -220,6 +220,7 @@ fn what_is_bad_is_a_row_and_the_rest_is_done() {
     run(at, "ndt build tiles --poses none.txt --out other").expect(2);
     let told = run(at, "ndt build tiles tiles/../tiles/2.npy --blocks 32 --out other").expect(2);
     assert!(told.err.contains("expected inputs of different names, got one input twice"), "{}", told.err);
+    assert!(!at.join("other").exists(), "a refused command leaves no map");
 }
 
 #[test]

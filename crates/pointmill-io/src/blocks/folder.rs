@@ -133,13 +133,16 @@ impl BlockMap {
     /// be found is its own name.
     pub fn name_of(&self, file: impl AsRef<Path>) -> String {
         let file = file.as_ref();
-        let name = || {
-            let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let found = || Some(parent.canonicalize().ok()?.join(file.file_name()?));
-            let there = file.canonicalize().ok().or_else(found)?;
-            path_from(&self.folder.canonicalize().ok()?, &there)
-        };
+        let name = || path_from(&self.folder.canonicalize().ok()?, &Self::place_of(file)?);
         name().unwrap_or_else(|| file.to_string_lossy().into_owned())
+    }
+
+    /// The whole path of a file without links: two files with one place have one name in every map. The file may be missing, its folder may not.
+    pub fn place_of(file: impl AsRef<Path>) -> Option<PathBuf> {
+        let file = file.as_ref();
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let found = || Some(parent.canonicalize().ok()?.join(file.file_name()?));
+        file.canonicalize().ok().or_else(found)
     }
 
     /// The folder of a block's parts.
