@@ -71,8 +71,20 @@ test-arm *args:
 
 # Run the same tests as a Windows program; needs Debian's wine and gcc-mingw-w64-x86-64
 test-windows *args:
+    #!/usr/bin/env bash
+    set -euo pipefail
     rustup target add x86_64-pc-windows-gnu
-    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine WINEDEBUG=-all \
+    export WINEPREFIX=$PWD/target/wine WINEDEBUG=-all
+    mkdir -p "$WINEPREFIX"
+    wineboot --init
+    # Wine before version 9 lacks the library from which Rust takes random numbers.
+    library=$WINEPREFIX/drive_c/windows/system32/bcryptprimitives.dll
+    if [ ! -e "$library" ]; then
+        printf '%s\n' '#include <windows.h>' '#include <ntsecapi.h>' '__declspec(dllexport)' \
+            'BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T length) { return RtlGenRandom(data, length); }' |
+            x86_64-w64-mingw32-gcc -shared -o "$library" -x c - -x none -ladvapi32
+    fi
+    CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine \
         cargo test --target x86_64-pc-windows-gnu -p pointmill-core -p pointmill-io --features pointmill-io/arrow,pointmill-io/laz --lib --tests {{ args }}
 
 # Measure; `just bench voxelize --device cuda:0`, `just bench voxelize --input FILE --json`, `just bench roi-pool`

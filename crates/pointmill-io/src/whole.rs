@@ -143,7 +143,6 @@ fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) 
 mod tests {
     use super::*;
     use crate::abandoned::tests::names;
-    use crate::destination::Place;
     use std::io::Write;
 
     #[test]
@@ -170,7 +169,7 @@ mod tests {
         assert!(matches!(&e, IoError::Io { source, .. } if source.kind() == ErrorKind::IsADirectory), "{e}");
         let e = write_whole(folder.path().join("no/a.npz"), ok).unwrap_err();
         assert!(matches!(&e, IoError::Io { source, .. } if source.kind() == ErrorKind::NotFound), "{e}");
-        assert!(e.to_string().contains("no/a.npz: open the folder: No such file"), "{e}");
+        assert!(e.to_string().contains("no/a.npz: open the folder: "), "{e}");
         assert_eq!(write_whole("", ok).unwrap_err().class(), "InvalidArgument");
         assert!(names(folder.path()).is_empty());
     }
@@ -178,6 +177,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_link_that_is_not_followed_is_replaced() {
+        use crate::destination::Place;
         use std::os::unix::fs::{PermissionsExt, symlink};
         let folder = tempfile::tempdir().unwrap();
         let [victim, link, device] = ["victim", "link", "device"].map(|n| folder.path().join(n));

@@ -254,7 +254,7 @@ fn a_bad_tile_is_skipped_and_the_rest_is_done() {
     let told = run(folder.path(), "ndt build . --json --out g.npz").expect(3);
     let kinds: Vec<_> = told.lines().into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["begin", "frame", "error", "error", "summary", "error"]);
-    assert_eq!(fields(&told.data("begin")[0]), "block command device device_name inputs params tiles version");
+    assert_eq!(fields(&told.data("begin")[0]), "block command deskew device device_name inputs params tiles version");
     assert_eq!(
         fields(&told.data("frame")[0]),
         "blocks cpu device element format index input moments ms out points read_ms report warnings write_ms zeros"
