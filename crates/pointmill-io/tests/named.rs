@@ -23,7 +23,7 @@ fn both(name: &str, bytes: &[u8]) -> Result<Scan, String> {
         (Err(file), Err(stream)) => assert_eq!(file.split(':').next(), stream.split(':').next(), "{file} | {stream}"),
         (file, stream) => panic!("{file:?} | {stream:?}"),
     }
-    file.map_err(|e| e.replace(folder.path().to_str().unwrap(), "").replace('/', ""))
+    file.map_err(|e| e.replace(path.to_str().unwrap(), name))
 }
 
 fn bits(scan: &Scan) -> Vec<u32> {

@@ -223,7 +223,8 @@ fn what_is_missing_or_a_folder_is_named() {
     let e = read(folder.path().join("no.bin"), &options()).unwrap_err();
     assert!(e.class() == "Io" && e.to_string().contains("no.bin: open: "), "{e}");
     let e = read(folder.path(), &options()).unwrap_err();
-    assert!(e.class() == "Io" && e.to_string().contains("directory"), "{e}");
+    // Windows does not open a folder at all, and says so in its own words.
+    assert!(e.class() == "Io" && (cfg!(windows) || e.to_string().contains("directory")), "{e}");
     fs::write(folder.path().join("e.npz"), "").unwrap();
     assert_eq!(read(folder.path().join("e.npz"), &options()).unwrap_err().class(), "Truncated");
     write_npy(folder.path().join("z.npy"), &ArrayView::f32(&[0, 4], &[])).unwrap();
