@@ -2,20 +2,26 @@
 
 use crate::error::{IoError, excerpt};
 use crate::field::Field;
+use crate::lanes::{Lane, Part, with_type};
 use crate::limits::Bounds;
 use crate::rows::Rows;
+use crate::threads::on_threads;
 use crate::times::{self, ExactTimes};
-use crate::values::Raw;
 use crate::warning::Warning;
 use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
-use pointmill_core::half::f32_from_f16_bits;
 use std::collections::{BTreeSet, TryReserveError};
 use std::ops::Range;
 
 /// The longest record. A window must hold one.
 pub(crate) const MAX_RECORD: usize = 64 << 10;
 const _: () = assert!(MAX_RECORD <= WINDOW);
+
+/// Rows that are filled at a time. Columns are filled one after the other, so that what they fill should stay in the second-level cache.
+const BLOCK: usize = 4096;
+
+/// From so many rows on it pays to fill them on several threads.
+const MANY: usize = 4 * BLOCK;
 
 /// The longest name of a column, in bytes.
 pub(crate) const LONGEST_NAME: usize = 256;
@@ -102,43 +108,6 @@ pub(crate) struct Table {
     counted: usize,
 }
 
-/// Values of a column: where the first starts, and how many bytes after it the next.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lane<'b> {
-    pub(crate) bytes: &'b [u8],
-    pub(crate) at: usize,
-    pub(crate) step: usize,
-    pub(crate) big_endian: bool,
-}
-
-impl Lane<'_> {
-    /// Its values.
-    fn values<T: Raw>(self) -> impl Iterator<Item = T> {
-        self.bytes.get(self.at..).unwrap_or_default().chunks(self.step).map(move |value| {
-            let v: T = bytemuck::pod_read_unaligned(&value[..size_of::<T>()]);
-            if self.big_endian == cfg!(target_endian = "big") { v } else { v.swapped() }
-        })
-    }
-}
-
-/// Calls a macro with the Rust type of a [`Dtype`]; readers refuse the types left out when they see the header.
-macro_rules! with_type {
-    ($dtype:expr, $call:ident) => {
-        match $dtype {
-            Dtype::I8 => $call!(i8),
-            Dtype::I16 => $call!(i16),
-            Dtype::I32 => $call!(i32),
-            Dtype::I64 => $call!(i64),
-            Dtype::U8 => $call!(u8),
-            Dtype::U16 => $call!(u16),
-            Dtype::U32 => $call!(u32),
-            Dtype::U64 => $call!(u64),
-            Dtype::F64 => $call!(f64),
-            Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::Bool => $call!(f32),
-        }
-    };
-}
-
 impl Table {
     pub(crate) fn new(columns: Columns) -> Self {
         let wide = columns.entries[..3].iter().any(|e| !e.dtype.fits_f32());
@@ -160,16 +129,19 @@ impl Table {
         self.columns.entries.iter().map(|entry| entry.token).collect()
     }
 
-    /// The type of a column in the file.
-    pub(crate) fn dtype(&self, column: usize) -> Dtype {
-        self.columns.entries[column].dtype
-    }
-
     /// Takes memory for rows of which the bytes are known to be there.
     pub(crate) fn reserve(&mut self, window: &Window<'_, '_>, rows: u64) -> Result<(), IoError> {
         let rows = usize::try_from(rows).unwrap_or(usize::MAX);
         self.count(window, rows)?;
         self.room(rows, true).map_err(|_| window.source().out_of_memory(self.bytes(rows)))
+    }
+
+    /// Takes memory for as many rows as there may be, if the limit allows it and the system has it. They need not come.
+    pub(crate) fn expect(&mut self, window: &Window<'_, '_>, rows: usize) {
+        if window.source().has_room(self.bytes(rows)) {
+            // Without it rows move to other memory as they become more.
+            self.room(rows, true).ok();
+        }
     }
 
     /// Makes room for more rows, `exactly` for so many.
@@ -203,17 +175,6 @@ impl Table {
         self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(all)))
     }
 
-    /// Adds rows of zeros, without times; the first of them.
-    pub(crate) fn grow(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<usize, IoError> {
-        let (first, width) = (self.len(), self.width());
-        self.make_room(window, rows)?;
-        self.data.resize((first + rows) * width, 0.0);
-        if let Some(exact) = &mut self.exact {
-            exact.resize(3 * (first + rows), 0.0);
-        }
-        Ok(first)
-    }
-
     /// Adds `count` rows from their bytes, which are all there.
     pub(crate) fn push(
         &mut self,
@@ -223,49 +184,58 @@ impl Table {
         order: Order,
         big_endian: bool,
     ) -> Result<(), IoError> {
-        let first = self.grow(window, count)?;
-        for j in 0..self.width() {
-            let entry = &self.columns.entries[j];
+        let record = self.columns.record;
+        self.extend(window, count, |_, entry| {
             let (base, step) = match order {
-                Order::Records => (entry.field.start, self.columns.record),
+                Order::Records => (entry.field.start, record),
                 Order::Fields => (entry.field.start * count, entry.field.len()),
             };
-            self.fill(first, j, Lane { bytes, at: base + entry.within, step, big_endian });
-        }
+            Lane { bytes, at: base + entry.within, step, big_endian }
+        })?;
         Ok(())
     }
 
-    /// Fills a column of the rows from `first` on; the values of all of them are there.
-    pub(crate) fn fill(&mut self, first: usize, j: usize, lane: Lane<'_>) {
-        let half = |bits: u16| {
-            let v = f32_from_f16_bits(bits);
-            (v, f64::from(v))
-        };
-        macro_rules! column {
-            ($type:ty) => {
-                self.put(first, j, lane, |v: $type| (v as f32, v as f64))
-            };
+    /// Adds rows whose values lie in a lane for each column, which are all there; the first of them. Many rows are filled on all threads.
+    pub(crate) fn extend<'b>(
+        &mut self,
+        window: &Window<'_, '_>,
+        rows: usize,
+        lane: impl Fn(usize, &Entry) -> Lane<'b> + Sync,
+    ) -> Result<usize, IoError> {
+        self.make_room(window, rows)?;
+        let (first, width) = (self.len(), self.width());
+        let Self { columns: Columns { entries, .. }, data, exact, times, .. } = self;
+        data.resize((first + rows) * width, 0.0);
+        let mut data = &mut data[first * width..];
+        let mut exact = exact.as_mut().map(|exact| {
+            exact.resize(3 * (first + rows), 0.0);
+            exact[3 * first..].as_chunks_mut().0
+        });
+        let mut times = times.as_mut().map(|times| {
+            let column = times.column;
+            let whole = lane(column, &entries[column]).first_whole(entries[column].dtype);
+            let (first, values) = times.extend(rows, whole);
+            (column, first, values)
+        });
+        let parts = (0..rows).step_by(BLOCK).map(|from| {
+            let rows = BLOCK.min(rows - from);
+            let times = times.as_mut().map(|(column, first, values)| (*column, *first, next(values, rows)));
+            let exact = exact.as_mut().map(|exact| next(exact, rows));
+            Part { entries, from, data: next(&mut data, rows * width), exact, times }
+        });
+        if rows < MANY {
+            parts.for_each(|part| part.fill(&lane));
+        } else {
+            on_threads(
+                parts.collect(),
+                || (),
+                |(), part| {
+                    part.fill(&lane);
+                    true
+                },
+            );
         }
-        match self.columns.entries[j].dtype {
-            Dtype::F16 => self.put(first, j, lane, half),
-            dtype => with_type!(dtype, column),
-        }
-    }
-
-    fn put<T: Raw>(&mut self, first: usize, j: usize, lane: Lane<'_>, cast: impl Fn(T) -> (f32, f64)) {
-        let width = self.width();
-        let rows = self.data[first * width..].chunks_exact_mut(width);
-        let count = rows.len();
-        match self.exact.as_mut().filter(|_| j < 3) {
-            None => rows.zip(lane.values()).for_each(|(row, v)| row[j] = cast(v).0),
-            Some(exact) => {
-                let exact = exact[3 * first..].as_chunks_mut::<3>().0;
-                rows.zip(exact).zip(lane.values()).for_each(|((row, exact), v)| (row[j], exact[j]) = cast(v));
-            }
-        }
-        if let Some(times) = self.times.as_mut().filter(|times| times.column == j) {
-            lane.values::<T>().take(count).for_each(|v| times.push(v));
-        }
+        Ok(first)
     }
 
     /// Makes a value NaN: it is not there.
@@ -329,6 +299,11 @@ impl Table {
             ..Rows::EMPTY
         }
     }
+}
+
+/// Takes the first values off a slice.
+fn next<'v, T>(values: &mut &'v mut [T], count: usize) -> &'v mut [T] {
+    values.split_off_mut(..count).unwrap_or_default()
 }
 
 /// Reads `count` records of `each` bytes, or if `salvage` as many as are whole; their number. `short` makes the error for fewer bytes.

@@ -109,22 +109,35 @@ impl ExactTimes {
         &mut self.values
     }
 
-    pub(crate) fn push(&mut self, value: impl Raw) {
-        self.push_number(value.whole(), value.to_f64());
-    }
-
     /// Adds a value that may be a whole number.
     pub(crate) fn push_number(&mut self, whole: Option<i128>, value: f64) {
-        // An `i128` is cast by a function of some hundred steps.
-        let cast = |left: i128| i64::try_from(left).map_or(left as f64, |left| left as f64);
-        let value = whole.map_or(value, |whole| cast(whole - *self.first.get_or_insert(whole)));
-        self.values.push(value);
+        let first = whole.map(|whole| *self.first.get_or_insert(whole));
+        self.values.push(left(first, whole, value));
+    }
+
+    /// Adds times of zero to be filled: what to subtract from whole numbers, of which `whole` is the next, and the times.
+    pub(crate) fn extend(&mut self, count: usize, whole: Option<i128>) -> (Option<i128>, &mut [f64]) {
+        let from = self.values.len();
+        self.values.resize(from + count, 0.0);
+        self.first = self.first.or(whole);
+        (self.first, &mut self.values[from..])
     }
 
     /// Says that a point has no time.
     pub(crate) fn blank(&mut self, row: usize) {
         self.values[row] = f64::NAN;
     }
+}
+
+/// A time less the first whole one.
+pub(crate) fn less(first: Option<i128>, value: impl Raw) -> f64 {
+    left(first, value.whole(), value.to_f64())
+}
+
+fn left(first: Option<i128>, whole: Option<i128>, value: f64) -> f64 {
+    // An `i128` is cast by a function of some hundred steps.
+    let cast = |left: i128| i64::try_from(left).map_or_else(|_| left as f64, |left| left as f64);
+    whole.zip(first).map_or(value, |(whole, first)| cast(whole - first))
 }
 
 /// The times of points, from the first column that is known to have some: by its name, and where that gives no unit, by how long the
@@ -186,7 +199,7 @@ mod tests {
         let mut exact = ExactTimes::of(1);
         [1_700_000_000_000_000_007_u64, 1_700_000_000_000_000_001, 1_700_000_000_100_000_001]
             .iter()
-            .for_each(|&t| exact.push(t));
+            .for_each(|&t| exact.push_number(Some(t.into()), t as f64));
         let fields = ["x", "t"].map(|name| Field { name: name.into(), dtype: Dtype::U64 });
         let found = find(&fields, &[0.0; 6], Some(&exact)).unwrap();
         assert_eq!((found.unit, found.seconds), (TimeUnit::Nanoseconds, vec![6e-9, 0.0, 0.1]));

@@ -3,7 +3,6 @@
 use crate::error::IoError;
 use crate::window::Window;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
-use std::borrow::Cow;
 use std::io::Read;
 
 /// How buffers are compressed.
@@ -50,20 +49,20 @@ impl<'b> Buffers<'b> {
         })
     }
 
-    /// The first `wanted` bytes of what a buffer holds.
-    pub(super) fn get(
+    /// Where the first `wanted` bytes of what a buffer holds come from. Memory that they need is counted.
+    pub(super) fn find(
         &self,
         window: &Window<'_, '_>,
         i: usize,
         wanted: usize,
         column: &str,
-    ) -> Result<Cow<'b, [u8]>, IoError> {
+    ) -> Result<Found<'b>, IoError> {
         let field = format!("batch {}: column `{column}`", self.batch);
         let packed = self.packed(window, i, &field)?;
         let short = |found: String| IoError::SizeMismatch(window.detail(&field, format!("{wanted} bytes"), found));
         let Some(codec) = self.codec.filter(|_| !packed.is_empty()) else {
             let bytes = packed.get(..wanted).ok_or_else(|| short(format!("{} bytes", packed.len())))?;
-            return Ok(bytes.into());
+            return Ok(Found::Plain(bytes));
         };
         // Before the compressed bytes stands how many they become, or -1 if they are as they were.
         let Some((length, packed)) = packed.split_first_chunk() else {
@@ -72,43 +71,71 @@ impl<'b> Buffers<'b> {
         let length = i64::from_le_bytes(*length);
         if length == -1 {
             let bytes = packed.get(..wanted).ok_or_else(|| short(format!("{} bytes", packed.len())))?;
-            return Ok(bytes.into());
+            return Ok(Found::Plain(bytes));
         }
         if usize::try_from(length).ok().is_none_or(|length| length < wanted) {
             return Err(short(format!("{length} bytes uncompressed")));
         }
-        self.unpack(window, codec, packed, wanted, &field).map(Into::into)
-    }
-
-    /// Unpacks `wanted` bytes and no more.
-    fn unpack(
-        &self,
-        window: &Window<'_, '_>,
-        codec: Codec,
-        packed: &[u8],
-        wanted: usize,
-        field: &str,
-    ) -> Result<Vec<u8>, IoError> {
-        let failed = |found: String| {
-            let wanted = format!("compressed data of {wanted} bytes");
-            IoError::Decompress(window.detail(field, wanted, found))
-        };
         if wanted as u64 > (packed.len() as u64).saturating_mul(codec.growth()) {
-            return Err(failed(format!("{} bytes, which cannot give as many", packed.len())));
+            let found = format!("{} bytes, which cannot give as many", packed.len());
+            let wanted = format!("compressed data of {wanted} bytes");
+            return Err(IoError::Decompress(window.detail(&field, wanted, found)));
         }
-        let mut out = window.source().room(wanted)?;
-        out.resize(wanted, 0);
-        let read = match codec {
-            Codec::Lz4 => lz4_flex::frame::FrameDecoder::new(packed).read_exact(&mut out).map_err(|e| e.to_string()),
+        window.source().take(wanted)?;
+        Ok(Found::Packed(Packed { bytes: packed, wanted, codec, field }))
+    }
+}
+
+/// What a buffer holds, or what it unpacks from.
+#[derive(Debug)]
+pub(super) enum Found<'b> {
+    Plain(&'b [u8]),
+    Packed(Packed<'b>),
+}
+
+/// Compressed bytes, to be unpacked on any thread.
+#[derive(Debug)]
+pub(super) struct Packed<'b> {
+    bytes: &'b [u8],
+    wanted: usize,
+    codec: Codec,
+    /// The name in messages.
+    field: String,
+}
+
+/// Why bytes could not be unpacked.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// The memory was refused.
+    Memory,
+    Broken(String),
+}
+
+impl Packed<'_> {
+    /// Unpacks the bytes that are wanted and no more, into memory that is used again.
+    pub(super) fn unpack(&self, out: &mut Vec<u8>) -> Result<(), Failed> {
+        out.try_reserve_exact(self.wanted.saturating_sub(out.len())).map_err(|_| Failed::Memory)?;
+        out.resize(self.wanted, 0);
+        let broken = |e: &dyn std::fmt::Display| Failed::Broken(e.to_string());
+        match self.codec {
+            Codec::Lz4 => lz4_flex::frame::FrameDecoder::new(self.bytes).read_exact(out).map_err(|e| broken(&e)),
             Codec::Zstd => {
                 let mut decoder = FrameDecoder::new();
-                decoder.set_max_window_size(WINDOW.max(wanted as u64));
-                StreamingDecoder::new_with_decoder(packed, decoder)
-                    .map_err(|e| e.to_string())
-                    .and_then(|mut decoder| decoder.read_exact(&mut out).map_err(|e| e.to_string()))
+                decoder.set_max_window_size(WINDOW.max(self.wanted as u64));
+                let mut decoder = StreamingDecoder::new_with_decoder(self.bytes, decoder).map_err(|e| broken(&e))?;
+                decoder.read_exact(out).map_err(|e| broken(&e))
             }
-        };
-        read.map_err(failed)?;
-        Ok(out)
+        }
+    }
+
+    /// The error for what failed.
+    pub(super) fn error(&self, window: &Window<'_, '_>, failed: Failed) -> IoError {
+        match failed {
+            Failed::Memory => window.source().out_of_memory(self.wanted),
+            Failed::Broken(found) => {
+                let wanted = format!("compressed data of {} bytes", self.wanted);
+                IoError::Decompress(window.detail(&self.field, wanted, found))
+            }
+        }
     }
 }

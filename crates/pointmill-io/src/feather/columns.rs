@@ -1,6 +1,6 @@
 //! Some columns of a table as rows of numbers.
 
-use super::read::read;
+use super::read::{Memory, read};
 use super::schema::Kind;
 use crate::error::IoError;
 use crate::limits::Bounds;
@@ -14,9 +14,10 @@ pub(crate) fn read_columns<const N: usize>(
     names: [&str; N],
 ) -> Result<Vec<[f64; N]>, IoError> {
     let mut rows: Vec<[f64; N]> = vec![];
+    let mut memory = Memory::default();
     read(window, bounds, |window, columns, batch| {
-        let mut values = Vec::with_capacity(N);
-        for name in names {
+        let (mut places, mut dtypes) = ([0; N], [Dtype::F64; N]);
+        for (j, name) in names.into_iter().enumerate() {
             let field = format!("column `{name}`");
             let Some(at) = columns.iter().position(|column| column.name == name) else {
                 let found: Vec<_> = columns.iter().take(16).map(|column| &*column.name).collect();
@@ -26,18 +27,19 @@ pub(crate) fn read_columns<const N: usize>(
                 let wanted = "numbers of f32, f64, i64 or u64";
                 return Err(IoError::DtypeMismatch(window.detail(&field, wanted, "another type")));
             };
-            let Some(batch) = batch else { continue };
-            if batch.there(window, at)?.is_some() {
-                return Err(IoError::BadValue(window.detail(&field, "a value in each row", "nulls")));
-            }
-            values.push((dtype, batch.values(window, at)?));
+            (places[j], dtypes[j]) = (at, dtype);
         }
         let Some(batch) = batch else { return Ok(()) };
+        let values = batch.values(window, &places, &mut memory)?;
+        if let Some((name, _)) = names.iter().zip(&values).find(|(_, [_, there])| !there.is_empty()) {
+            let field = format!("column `{name}`");
+            return Err(IoError::BadValue(window.detail(&field, "a value in each row", "nulls")));
+        }
         bounds.check_points(window.source(), (rows.len() + batch.rows) as u64)?;
         window.source().reserve(&mut rows, batch.rows)?;
         rows.extend((0..batch.rows).map(|i| {
             std::array::from_fn(|j| {
-                let (dtype, bytes) = &values[j];
+                let (dtype, [bytes, _]) = (dtypes[j], values[j]);
                 let eight = || std::array::from_fn(|k| bytes[8 * i + k]);
                 match dtype {
                     Dtype::F32 => f64::from(f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]))),

@@ -1,17 +1,18 @@
 //! From a file or a stream to rows: the schema, then batch after batch as they come; of a file also the footer, which lists them again.
 
-use super::buffers::{Buffers, Codec};
+use super::buffers::{Buffers, Codec, Found, Packed};
 use super::flat::{Broken, Table as Flat};
 use super::schema::{self, Column, Kind};
 use super::{FEATHER_1, FILE, STREAM};
 use crate::error::{IoError, excerpt};
+use crate::lanes::Lane;
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Lane, Table};
+use crate::records::{Columns, Entry, Table};
 use crate::rows::Rows;
 use crate::source::Source;
+use crate::threads::on_threads;
 use crate::warning::Warning;
 use crate::window::Window;
-use std::borrow::Cow;
 
 /// The longest description of a schema, a batch or a footer: a name of 256 bytes and metadata of some kilobytes for 1024 columns.
 const MAX_MESSAGE: u64 = 4 << 20;
@@ -19,9 +20,6 @@ const MAX_MESSAGE: u64 = 4 << 20;
 /// What a file may always unpack to, in bytes, and by which factor it may otherwise grow.
 const FREE_UNPACKED: u64 = 16 << 20;
 const MAX_GROWTH: u64 = 64;
-
-/// Rows that are filled at a time. Columns are filled one after the other, so that what they fill should stay in the second-level cache.
-const BLOCK: usize = 4096;
 
 /// The key of the schema's metadata that says what kind of table a file of pointmill has.
 const FORMAT: &str = "format";
@@ -35,13 +33,14 @@ const BATCH: u8 = 3;
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut table = None;
     let mut left_out = vec![];
+    let mut memory = Memory::default();
     let rest = read(&mut Window::new(source), bounds, |window, columns, batch| {
         if table.is_none() {
             left_out.extend(columns.iter().filter(|c| matches!(c.kind, Kind::Other(_))).map(|c| c.name.clone()));
             table = Some(Table::new(entries(window, bounds, columns)?));
         }
         let (Some(batch), Some(table)) = (batch, &mut table) else { return Ok(()) };
-        push(window, bounds, table, batch)
+        push(window, bounds, table, batch, &mut memory)
     })?;
     // The schema made it.
     let mut rows = table.map_or(Rows::EMPTY, |table| table.into_rows(rest));
@@ -76,40 +75,94 @@ pub(super) struct Batch<'b> {
     buffers: Buffers<'b>,
 }
 
-impl Batch<'_> {
-    /// The bytes of the values of a column of numbers.
-    pub(super) fn values(&self, window: &Window<'_, '_>, column: usize) -> Result<Cow<'_, [u8]>, IoError> {
-        let Column { name, kind } = &self.columns[column];
-        let width = if let Kind::Numbers(dtype) = kind { dtype.bytes() } else { 0 };
-        self.buffers.get(window, self.first[column] + 1, self.rows * width, name)
+impl<'b> Batch<'b> {
+    /// The bytes of the values of columns of numbers, and a bit for each row whether it has one, or no bits where all have. `memory` is used
+    /// again from batch to batch.
+    pub(super) fn values<'m>(
+        &self,
+        window: &Window<'_, '_>,
+        columns: &[usize],
+        memory: &'m mut Memory,
+    ) -> Result<Vec<[&'m [u8]; 2]>, IoError>
+    where
+        'b: 'm,
+    {
+        let mut found = Vec::with_capacity(2 * columns.len());
+        for &column in columns {
+            let Column { name, kind } = &self.columns[column];
+            let width = if let Kind::Numbers(dtype) = kind { dtype.bytes() } else { 0 };
+            let (first, nulls) = (self.first[column], self.nodes[column][1] != 0);
+            found.push(self.buffers.find(window, first + 1, self.rows * width, name)?);
+            found.push(if nulls {
+                self.buffers.find(window, first, self.rows.div_ceil(8), name)?
+            } else {
+                Found::Plain(&[])
+            });
+        }
+        memory.unpack(window, found)
     }
+}
 
-    /// A bit for each row, whether the column has a value there; `None` where it has all.
-    pub(super) fn there(&self, window: &Window<'_, '_>, column: usize) -> Result<Option<Cow<'_, [u8]>>, IoError> {
-        let nulls = self.nodes[column][1] != 0;
-        let bits = || self.buffers.get(window, self.first[column], self.rows.div_ceil(8), &self.columns[column].name);
-        nulls.then(bits).transpose()
+/// Memory of what is unpacked: for each column its values and its bits.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Vec<Vec<u8>>);
+
+impl Memory {
+    /// The bytes of all buffers. Those that are compressed are unpacked on all threads.
+    fn unpack<'m>(&'m mut self, window: &Window<'_, '_>, found: Vec<Found<'m>>) -> Result<Vec<[&'m [u8]; 2]>, IoError> {
+        self.0.resize_with(found.len(), Vec::new);
+        let packed = found.iter().zip(&mut self.0).enumerate();
+        let packed = packed.filter_map(|(i, (found, out))| match found {
+            Found::Packed(packed) => Some((i, packed, out)),
+            Found::Plain(_) => None,
+        });
+        // Of several that fail the first is returned, whichever threads they were on.
+        let failed = on_threads(
+            packed.collect(),
+            || None,
+            |failed: &mut Option<_>, (i, packed, out): (_, &Packed<'_>, _)| {
+                *failed = packed.unpack(out).err().map(|e| (i, e));
+                failed.is_none()
+            },
+        );
+        if let Some((i, e)) = failed.into_iter().flatten().min_by_key(|(i, _)| *i)
+            && let Found::Packed(packed) = &found[i]
+        {
+            return Err(packed.error(window, e));
+        }
+        let bytes = found.iter().zip(&self.0).map(|(found, out)| match found {
+            Found::Plain(bytes) => bytes,
+            Found::Packed(_) => &out[..],
+        });
+        Ok(bytes.collect::<Vec<_>>().as_chunks().0.to_vec())
     }
 }
 
 /// Adds the rows of a batch.
-fn push(window: &Window<'_, '_>, bounds: &Bounds, table: &mut Table, batch: &Batch<'_>) -> Result<(), IoError> {
+fn push(
+    window: &Window<'_, '_>,
+    bounds: &Bounds,
+    table: &mut Table,
+    batch: &Batch<'_>,
+    memory: &mut Memory,
+) -> Result<(), IoError> {
     bounds.check_points(window.source(), (table.len() + batch.rows) as u64)?;
+    if let (0, Some(left)) = (table.len(), window.left()) {
+        // The other batches may be like the first.
+        let share = (window.position() + left) as f64 / window.position().max(1) as f64;
+        table.expect(window, (batch.rows as f64 * share) as usize);
+    }
     table.make_room(window, batch.rows)?;
-    let lanes =
-        table.tokens().into_iter().map(|column| Ok((batch.values(window, column)?, batch.there(window, column)?)));
-    let lanes = lanes.collect::<Result<Vec<_>, IoError>>()?;
-    for from in (0..batch.rows).step_by(BLOCK) {
-        let rows = from..batch.rows.min(from + BLOCK);
-        let first = table.grow(window, rows.len())?;
-        for (j, (bytes, there)) in lanes.iter().enumerate() {
-            let step = table.dtype(j).bytes();
-            table.fill(first, j, Lane { bytes, at: from * step, step, big_endian: false });
-            if let Some(bits) = there {
-                let absent = rows.clone().filter(|i| bits[i / 8] >> (i % 8) & 1 == 0);
-                absent.for_each(|i| table.blank(first + i - from, j));
-            }
-        }
+    let values = batch.values(window, &table.tokens(), memory)?;
+    let first = table.extend(window, batch.rows, |j, entry| Lane {
+        bytes: values[j][0],
+        at: 0,
+        step: entry.dtype.bytes(),
+        big_endian: false,
+    })?;
+    for (j, [_, there]) in values.iter().enumerate().filter(|(_, [_, there])| !there.is_empty()) {
+        let absent = (0..batch.rows).filter(|i| there[i / 8] >> (i % 8) & 1 == 0);
+        absent.for_each(|i| table.blank(first + i, j));
     }
     Ok(())
 }

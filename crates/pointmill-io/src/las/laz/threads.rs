@@ -5,8 +5,8 @@ use super::packing::Packing;
 use super::table::Chunk;
 use super::wrong::{Failed, Wrong};
 use crate::las::points::{Part, Points};
+use crate::threads::on_threads;
 use crate::window::Window;
-use std::sync::Mutex;
 
 /// Decodes the chunks into the rows. Which of several errors is returned does not depend on threads: that of the first chunk. If `salvage`,
 /// the rows of wrong chunks are left out instead. Returns how many.
@@ -38,39 +38,21 @@ fn decode(
     parts: Vec<Part<'_>>,
     all: bool,
 ) -> (usize, Vec<(usize, Wrong)>) {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(chunks.len());
-    // Taken in order, so that the chunks before a wrong one have all been taken when it is found.
-    let queue = Mutex::new(parts.into_iter().enumerate());
-    let one = || {
-        let (mut outside, mut wrong) = (0, vec![]);
-        loop {
-            let Some((i, mut part)) = queue.lock().ok().and_then(|mut queue| queue.next()) else {
-                return (outside, wrong);
-            };
-            let chunk = &chunks[i];
-            let push = |records: &[u8]| {
-                part.fill(records);
-                Ok(())
-            };
-            match chunk::read(packing, i, chunk, &bytes[chunk.bytes.clone()], push) {
-                Ok(_) => outside += part.outside,
-                Err(e) => wrong.push((i, e)),
-            }
-            if let (false, false, Ok(mut queue)) = (all, wrong.is_empty(), queue.lock()) {
-                queue.by_ref().for_each(drop);
-            }
+    let one = |(outside, wrong): &mut (usize, Vec<_>), (i, mut part): (usize, Part<'_>)| {
+        let chunk = &chunks[i];
+        let push = |records: &[u8]| {
+            part.fill(records);
+            Ok(())
+        };
+        match chunk::read(packing, i, chunk, &bytes[chunk.bytes.clone()], push) {
+            Ok(_) => *outside += part.outside,
+            Err(e) => wrong.push((i, e)),
         }
+        all || wrong.is_empty()
     };
-    std::thread::scope(|scope| {
-        // A thread that the system refuses is one fewer.
-        let others: Vec<_> =
-            (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, one).ok()).collect();
-        let (mut outside, mut wrong) = one();
-        for other in others {
-            let (more, also) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            outside += more;
-            wrong.extend(also);
-        }
-        (outside, wrong)
+    let states = on_threads(parts.into_iter().enumerate().collect(), Default::default, one);
+    states.into_iter().fold(Default::default(), |(outside, mut wrong): (usize, Vec<_>), (more, also)| {
+        wrong.extend(also);
+        (outside + more, wrong)
     })
 }

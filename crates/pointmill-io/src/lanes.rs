@@ -1,0 +1,104 @@
+//! Values of columns as they lie in a file, into rows.
+
+use crate::records::Entry;
+use crate::times::less;
+use crate::values::Raw;
+use pointmill_core::array::Dtype;
+use pointmill_core::half::f32_from_f16_bits;
+
+/// Calls a macro with the Rust type of a [`Dtype`]; readers refuse the types left out when they see the header.
+macro_rules! with_type {
+    ($dtype:expr, $call:ident) => {
+        match $dtype {
+            Dtype::I8 => $call!(i8),
+            Dtype::I16 => $call!(i16),
+            Dtype::I32 => $call!(i32),
+            Dtype::I64 => $call!(i64),
+            Dtype::U8 => $call!(u8),
+            Dtype::U16 => $call!(u16),
+            Dtype::U32 => $call!(u32),
+            Dtype::U64 => $call!(u64),
+            Dtype::F64 => $call!(f64),
+            Dtype::F32 | Dtype::F16 | Dtype::Bf16 | Dtype::Bool => $call!(f32),
+        }
+    };
+}
+pub(crate) use with_type;
+
+/// Values of a column: where the first starts, and how many bytes after it the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane<'b> {
+    pub(crate) bytes: &'b [u8],
+    pub(crate) at: usize,
+    pub(crate) step: usize,
+    pub(crate) big_endian: bool,
+}
+
+impl Lane<'_> {
+    /// Its values from row `from` on.
+    fn values<T: Raw>(self, from: usize) -> impl Iterator<Item = T> {
+        let bytes = self.bytes.get(self.at + from * self.step..).unwrap_or_default();
+        bytes.chunks(self.step).map(move |value| {
+            let v: T = bytemuck::pod_read_unaligned(&value[..size_of::<T>()]);
+            if self.big_endian == cfg!(target_endian = "big") { v } else { v.swapped() }
+        })
+    }
+
+    /// The first value, if it is of a type of whole numbers.
+    pub(crate) fn first_whole(self, dtype: Dtype) -> Option<i128> {
+        macro_rules! whole {
+            ($type:ty) => {
+                self.values::<$type>(0).next().and_then(Raw::whole)
+            };
+        }
+        with_type!(dtype, whole)
+    }
+}
+
+/// Rows that are there, to be filled on any thread.
+#[derive(Debug)]
+pub(crate) struct Part<'p> {
+    pub(crate) entries: &'p [Entry],
+    /// Which of the values of each lane is the first row's.
+    pub(crate) from: usize,
+    pub(crate) data: &'p mut [f32],
+    /// x, y, z, if their types hold more than an `f32` does.
+    pub(crate) exact: Option<&'p mut [[f64; 3]]>,
+    /// Their column, what is subtracted from whole numbers, and the times, if the type holds more than an `f32` does.
+    pub(crate) times: Option<(usize, Option<i128>, &'p mut [f64])>,
+}
+
+impl Part<'_> {
+    /// Fills column after column.
+    pub(crate) fn fill<'b>(mut self, lane: impl Fn(usize, &Entry) -> Lane<'b>) {
+        let half = |bits: u16| {
+            let v = f32_from_f16_bits(bits);
+            (v, f64::from(v))
+        };
+        for (j, entry) in self.entries.iter().enumerate() {
+            macro_rules! column {
+                ($type:ty) => {
+                    self.put(j, lane(j, entry), |v: $type| (v as f32, v as f64))
+                };
+            }
+            match entry.dtype {
+                Dtype::F16 => self.put(j, lane(j, entry), half),
+                dtype => with_type!(dtype, column),
+            }
+        }
+    }
+
+    fn put<T: Raw>(&mut self, j: usize, lane: Lane<'_>, cast: impl Fn(T) -> (f32, f64)) {
+        let rows = self.data.chunks_exact_mut(self.entries.len());
+        let values = lane.values(self.from);
+        match self.exact.as_mut().filter(|_| j < 3) {
+            None => rows.zip(values).for_each(|(row, v)| row[j] = cast(v).0),
+            Some(exact) => {
+                rows.zip(&mut **exact).zip(values).for_each(|((row, exact), v)| (row[j], exact[j]) = cast(v));
+            }
+        }
+        if let Some((_, first, times)) = self.times.as_mut().filter(|(column, ..)| *column == j) {
+            times.iter_mut().zip(lane.values::<T>(self.from)).for_each(|(to, v)| *to = less(*first, v));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Work on all threads of the machine.
+
+use std::sync::Mutex;
+use std::thread;
+
+/// Does `work` with each item, on as many threads as the machine has, at most one for each item. Threads take the items in order. Each
+/// thread has a state of its own, and all states are returned. After `work` has returned false, no further item is taken.
+pub(crate) fn on_threads<T: Send, S: Send>(
+    items: Vec<T>,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, T) -> bool + Sync,
+) -> Vec<S> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let queue = Mutex::new(items.into_iter());
+    let one = || {
+        let mut state = state();
+        while let Some(item) = queue.lock().ok().and_then(|mut queue| queue.next()) {
+            if !work(&mut state, item)
+                && let Ok(mut queue) = queue.lock()
+            {
+                queue.by_ref().for_each(drop);
+            }
+        }
+        state
+    };
+    thread::scope(|scope| {
+        // A thread that the system refuses is one fewer.
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, one).ok()).collect();
+        let mut states = vec![one()];
+        let joined =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        states.extend(joined);
+        states
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_is_taken_once_and_none_after_a_stop() {
+        let done = on_threads((0..1000).collect(), Vec::new, |done, i| {
+            done.push(i);
+            true
+        });
+        let mut done = done.concat();
+        done.sort_unstable();
+        assert_eq!(done, (0..1000).collect::<Vec<_>>());
+        // Items are taken in order, so that those before the stop are done.
+        let done = on_threads((0..1000).collect(), Vec::new, |done, i| {
+            done.push(i);
+            i != 500
+        });
+        let mut done = done.concat();
+        done.sort_unstable();
+        assert!(done[..=500].iter().copied().eq(0..=500), "{done:?}");
+        assert!(done.len() < 1000, "{}", done.len());
+        assert_eq!(on_threads(Vec::<u8>::new(), || 7, |_, _| true), [7]);
+    }
+
+    #[test]
+    #[should_panic(expected = "broken")]
+    fn a_panic_goes_on() {
+        on_threads(vec![1, 2, 3], || (), |(), i| if i == 2 { panic!("broken") } else { true });
+    }
+}
