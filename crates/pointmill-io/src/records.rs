@@ -20,8 +20,8 @@ const _: () = assert!(MAX_RECORD <= WINDOW);
 /// Rows that are filled at a time. Columns are filled one after the other, so that what they fill should stay in the second-level cache.
 const BLOCK: usize = 4096;
 
-/// From so many rows on it pays to fill them on several threads.
-const MANY: usize = 4 * BLOCK;
+/// From so many rows on it pays to start threads for them.
+const MANY: usize = 8 * BLOCK;
 
 /// The longest name of a column, in bytes.
 pub(crate) const LONGEST_NAME: usize = 256;
@@ -99,6 +99,8 @@ pub(crate) enum Order {
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Columns,
+    /// The number of rows. [`Table::expect`] takes memory for more.
+    rows: usize,
     data: Vec<f32>,
     /// x, y, z of every row, if their types hold more than an `f32` does.
     exact: Option<Vec<f64>>,
@@ -112,7 +114,7 @@ impl Table {
     pub(crate) fn new(columns: Columns) -> Self {
         let wide = columns.entries[..3].iter().any(|e| !e.dtype.fits_f32());
         let times = columns.entries.iter().position(|e| times::is_exact(&e.name, e.dtype)).map(ExactTimes::of);
-        Self { columns, data: vec![], exact: wide.then(Vec::new), times, counted: 0 }
+        Self { columns, rows: 0, data: vec![], exact: wide.then(Vec::new), times, counted: 0 }
     }
 
     fn width(&self) -> usize {
@@ -121,7 +123,7 @@ impl Table {
 
     /// The number of rows.
     pub(crate) fn len(&self) -> usize {
-        self.data.len() / self.width()
+        self.rows
     }
 
     /// For each column its [`Entry::token`].
@@ -136,22 +138,35 @@ impl Table {
         self.room(rows, true).map_err(|_| window.source().out_of_memory(self.bytes(rows)))
     }
 
-    /// Takes memory for as many rows as there may be, if the limit allows it and the system has it. They need not come.
+    /// Takes memory for as many rows as there may be of a table that is empty, if the limit allows it and the system has it. They need not
+    /// come. Asked for as zeros, it is cleared by whichever thread comes to it first.
     pub(crate) fn expect(&mut self, window: &Window<'_, '_>, rows: usize) {
-        if window.source().has_room(self.bytes(rows)) {
-            // Without it rows move to other memory as they become more.
-            self.room(rows, true).ok();
+        if !window.source().has_room(self.bytes(rows)) || self.room(rows, true).is_err() {
+            return;
+        }
+        let width = self.width();
+        self.data = vec![];
+        self.data = vec![0.0; rows * width];
+        if let Some(exact) = &mut self.exact {
+            *exact = vec![];
+            *exact = vec![0.0; 3 * rows];
+        }
+        if let Some(times) = &mut self.times {
+            *times.room() = vec![];
+            *times.room() = vec![0.0; rows];
         }
     }
 
     /// Makes room for more rows, `exactly` for so many.
     fn room(&mut self, rows: usize, exactly: bool) -> Result<(), TryReserveError> {
-        fn take<T>(values: &mut Vec<T>, count: usize, exactly: bool) -> Result<(), TryReserveError> {
-            if exactly { values.try_reserve_exact(count) } else { values.try_reserve(count) }
+        fn take<T>(values: &mut Vec<T>, all: usize, exactly: bool) -> Result<(), TryReserveError> {
+            let more = all.saturating_sub(values.len());
+            if exactly { values.try_reserve_exact(more) } else { values.try_reserve(more) }
         }
-        take(&mut self.data, rows.saturating_mul(self.columns.entries.len()), exactly)?;
-        self.exact.as_mut().map_or(Ok(()), |exact| take(exact, rows.saturating_mul(3), exactly))?;
-        self.times.as_mut().map_or(Ok(()), |times| take(times.room(), rows, exactly))
+        let (all, width) = (self.rows.saturating_add(rows), self.width());
+        take(&mut self.data, all.saturating_mul(width), exactly)?;
+        self.exact.as_mut().map_or(Ok(()), |exact| take(exact, all.saturating_mul(3), exactly))?;
+        self.times.as_mut().map_or(Ok(()), |times| take(times.room(), all, exactly))
     }
 
     /// Bytes of so many rows.
@@ -203,19 +218,15 @@ impl Table {
         lane: impl Fn(usize, &Entry) -> Lane<'b> + Sync,
     ) -> Result<usize, IoError> {
         self.make_room(window, rows)?;
-        let (first, width) = (self.len(), self.width());
+        let (first, width) = (self.rows, self.width());
+        self.rows += rows;
         let Self { columns: Columns { entries, .. }, data, exact, times, .. } = self;
-        data.resize((first + rows) * width, 0.0);
-        let mut data = &mut data[first * width..];
-        let mut exact = exact.as_mut().map(|exact| {
-            exact.resize(3 * (first + rows), 0.0);
-            exact[3 * first..].as_chunks_mut().0
-        });
+        let mut data = added(data, first * width, rows * width);
+        let mut exact = exact.as_mut().map(|exact| added(exact, 3 * first, 3 * rows).as_chunks_mut().0);
         let mut times = times.as_mut().map(|times| {
             let column = times.column;
             let whole = lane(column, &entries[column]).first_whole(entries[column].dtype);
-            let (first, values) = times.extend(rows, whole);
-            (column, first, values)
+            (column, times.begin(whole), added(times.room(), first, rows))
         });
         let parts = (0..rows).step_by(BLOCK).map(|from| {
             let rows = BLOCK.min(rows - from);
@@ -278,11 +289,15 @@ impl Table {
                 times.push_number(whole.filter(|_| !matches!(entry.dtype, Dtype::F32 | Dtype::F64)), exact);
             }
         }
+        self.rows = rows;
         Ok(())
     }
 
     /// The rows, with a warning for each type whose values were rounded.
-    pub(crate) fn into_rows(self, rest: u64) -> Rows {
+    pub(crate) fn into_rows(mut self, rest: u64) -> Rows {
+        self.data.truncate(self.rows * self.width());
+        self.exact.iter_mut().for_each(|exact| exact.truncate(3 * self.rows));
+        self.times.iter_mut().for_each(|times| times.room().truncate(self.rows));
         let mut warnings = vec![];
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
@@ -299,6 +314,14 @@ impl Table {
             ..Rows::EMPTY
         }
     }
+}
+
+/// The values from `first` on, zeros where there were none.
+fn added<T: Clone + Default>(values: &mut Vec<T>, first: usize, count: usize) -> &mut [T] {
+    if values.len() < first + count {
+        values.resize(first + count, T::default());
+    }
+    &mut values[first..first + count]
 }
 
 /// Takes the first values off a slice.

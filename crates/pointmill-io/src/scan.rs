@@ -5,10 +5,11 @@ use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
+use crate::threads::on_threads;
 use crate::times::{self, ExactTimes, Times};
 use crate::warning::Warning;
 use pointmill_core::array::Dtype;
-use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner};
+use pointmill_core::{LocalOrigin, PointCloud, Points, Pose, about, corner};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -52,7 +53,7 @@ impl Scan {
             warnings.extend(rounded);
             lost
         });
-        let (points, count) = (cloud.len(), cloud.points().non_finite());
+        let (points, count) = (cloud.len(), non_finite(&cloud));
         if points == 0 {
             warnings.push(Warning::Empty);
         } else if count == points {
@@ -110,10 +111,20 @@ impl Scan {
             return self;
         }
         let xyz = self.xyz_f64.take().unwrap_or_else(|| self.xyz().into_flattened());
-        self.cloud = self.cloud.with_origin(origin);
-        for (row, &point) in self.cloud.rows_mut().zip(xyz.as_chunks().0) {
-            row.iter_mut().zip(about(point, origin)).for_each(|(v, local)| *v = local as f32);
-        }
+        let columns = self.cloud.columns();
+        let mut data = self.cloud.into_data();
+        let shares = data.chunks_mut(SHARE * columns).zip(xyz.as_chunks().0.chunks(SHARE)).collect();
+        on_threads(
+            shares,
+            || (),
+            |(), (rows, points): (&mut [f32], &[[f64; 3]])| {
+                for (row, &point) in rows.chunks_exact_mut(columns).zip(points) {
+                    row.iter_mut().zip(about(point, origin)).for_each(|(v, local)| *v = local as f32);
+                }
+                true
+            },
+        );
+        self.cloud = PointCloud::new(data, columns).expect("rows as wide as before").with_origin(origin);
         let (lost, rounded) = loss(&self.cloud, &xyz);
         self.warnings.retain(|warning| !matches!(warning, Warning::Rounded { .. }));
         let counts =
@@ -280,21 +291,43 @@ impl Scan {
     }
 }
 
+/// Points that a thread takes at a time.
+const SHARE: usize = 1 << 16;
+
+/// The number of points with a NaN or an infinity in x, y or z.
+fn non_finite(cloud: &PointCloud) -> usize {
+    let shares = cloud.data().chunks(SHARE * cloud.columns()).collect();
+    let counts = on_threads(
+        shares,
+        || 0,
+        |count, rows: &[f32]| {
+            *count += Points::new(rows, cloud.columns()).map_or(0, |points| points.non_finite());
+            true
+        },
+    );
+    counts.into_iter().sum()
+}
+
 /// Whether a coordinate of the cloud is not what it was, and a warning if one moved far.
 fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, Option<Warning>) {
-    let origin = cloud.origin();
-    // Without branches and for each axis by itself: this pass is a tenth of what it takes to read a file.
-    let (mut lost, mut by) = (false, [0.0f64; 3]);
-    for (row, &point) in cloud.data().chunks_exact(cloud.columns()).zip(exact.as_chunks::<3>().0) {
-        for ((&cast, exact), by) in row.iter().zip(about(point, origin)).zip(&mut by) {
-            let cast = f64::from(cast);
-            let moved = (cast - exact).abs();
-            // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
-            lost |= (cast != exact) & !(cast.is_nan() & exact.is_nan());
-            *by = if (moved > *by) & (moved < f64::INFINITY) { moved } else { *by };
+    let (columns, origin) = (cloud.columns(), cloud.origin());
+    let shares = cloud.data().chunks(SHARE * columns).zip(exact.as_chunks::<3>().0.chunks(SHARE)).collect();
+    let none = || (false, [0.0f64; 3]);
+    // Without branches and for each axis by itself.
+    let states = on_threads(shares, none, |(lost, by), (rows, exact): (&[f32], &[[f64; 3]])| {
+        for (row, &point) in rows.chunks_exact(columns).zip(exact) {
+            for ((&cast, exact), by) in row.iter().zip(about(point, origin)).zip(&mut *by) {
+                let cast = f64::from(cast);
+                let moved = (cast - exact).abs();
+                // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
+                *lost |= (cast != exact) & !(cast.is_nan() & exact.is_nan());
+                *by = if (moved > *by) & (moved < f64::INFINITY) { moved } else { *by };
+            }
         }
-    }
-    let by = by.into_iter().fold(0.0, f64::max);
+        true
+    });
+    let lost = states.iter().any(|(lost, _)| *lost);
+    let by = states.into_iter().flat_map(|(_, by)| by).fold(0.0, f64::max);
     (lost, (by >= Warning::WORTH_TELLING).then_some(Warning::Rounded { by, origin }))
 }
 

@@ -115,12 +115,10 @@ impl ExactTimes {
         self.values.push(left(first, whole, value));
     }
 
-    /// Adds times of zero to be filled: what to subtract from whole numbers, of which `whole` is the next, and the times.
-    pub(crate) fn extend(&mut self, count: usize, whole: Option<i128>) -> (Option<i128>, &mut [f64]) {
-        let from = self.values.len();
-        self.values.resize(from + count, 0.0);
+    /// What to subtract from whole numbers, of which `whole` is the next to come.
+    pub(crate) fn begin(&mut self, whole: Option<i128>) -> Option<i128> {
         self.first = self.first.or(whole);
-        (self.first, &mut self.values[from..])
+        self.first
     }
 
     /// Says that a point has no time.
