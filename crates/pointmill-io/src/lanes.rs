@@ -5,6 +5,7 @@ use crate::times::less;
 use crate::values::Raw;
 use pointmill_core::array::Dtype;
 use pointmill_core::half::f32_from_f16_bits;
+use std::ops::Range;
 
 /// Calls a macro with the Rust type of a [`Dtype`]; readers refuse the types left out when they see the header.
 macro_rules! with_type {
@@ -55,12 +56,13 @@ impl Lane<'_> {
     }
 }
 
+/// Rows that are filled at a time. Columns are filled one after the other, so that what they fill should stay in the second-level cache.
+const BLOCK: usize = 4096;
+
 /// Rows that are there, to be filled on any thread.
 #[derive(Debug)]
 pub(crate) struct Part<'p> {
     pub(crate) entries: &'p [Entry],
-    /// Which of the values of each lane is the first row's.
-    pub(crate) from: usize,
     pub(crate) data: &'p mut [f32],
     /// x, y, z, if their types hold more than an `f32` does.
     pub(crate) exact: Option<&'p mut [[f64; 3]]>,
@@ -69,36 +71,61 @@ pub(crate) struct Part<'p> {
 }
 
 impl Part<'_> {
-    /// Fills column after column.
-    pub(crate) fn fill<'b>(mut self, lane: impl Fn(usize, &Entry) -> Lane<'b>) {
+    /// The number of rows.
+    fn len(&self) -> usize {
+        self.data.len() / self.entries.len()
+    }
+
+    /// Fills all rows.
+    pub(crate) fn fill<'b>(&mut self, lane: impl Fn(usize, &Entry) -> Lane<'b>) {
         let half = |bits: u16| {
             let v = f32_from_f16_bits(bits);
             (v, f64::from(v))
         };
-        for (j, entry) in self.entries.iter().enumerate() {
-            macro_rules! column {
-                ($type:ty) => {
-                    self.put(j, lane(j, entry), |v: $type| (v as f32, v as f64))
-                };
-            }
-            match entry.dtype {
-                Dtype::F16 => self.put(j, lane(j, entry), half),
-                dtype => with_type!(dtype, column),
+        for from in (0..self.len()).step_by(BLOCK) {
+            let rows = from..self.len().min(from + BLOCK);
+            for (j, entry) in self.entries.iter().enumerate() {
+                let lane = lane(j, entry);
+                macro_rules! column {
+                    ($type:ty) => {
+                        self.put(rows.clone(), j, lane, |v: $type| (v as f32, v as f64))
+                    };
+                }
+                match entry.dtype {
+                    Dtype::F16 => self.put(rows.clone(), j, lane, half),
+                    dtype => with_type!(dtype, column),
+                }
             }
         }
     }
 
-    fn put<T: Raw>(&mut self, j: usize, lane: Lane<'_>, cast: impl Fn(T) -> (f32, f64)) {
-        let rows = self.data.chunks_exact_mut(self.entries.len());
-        let values = lane.values(self.from);
+    fn put<T: Raw>(&mut self, rows: Range<usize>, j: usize, lane: Lane<'_>, cast: impl Fn(T) -> (f32, f64)) {
+        let width = self.entries.len();
+        let data = self.data[rows.start * width..rows.end * width].chunks_exact_mut(width);
         match self.exact.as_mut().filter(|_| j < 3) {
-            None => rows.zip(values).for_each(|(row, v)| row[j] = cast(v).0),
+            None => data.zip(lane.values(rows.start)).for_each(|(row, v)| row[j] = cast(v).0),
             Some(exact) => {
-                rows.zip(&mut **exact).zip(values).for_each(|((row, exact), v)| (row[j], exact[j]) = cast(v));
+                let rows = data.zip(&mut exact[rows.clone()]).zip(lane.values(rows.start));
+                rows.for_each(|((row, exact), v)| (row[j], exact[j]) = cast(v));
             }
         }
         if let Some((_, first, times)) = self.times.as_mut().filter(|(column, ..)| *column == j) {
-            times.iter_mut().zip(lane.values::<T>(self.from)).for_each(|(to, v)| *to = less(*first, v));
+            let times = times[rows.clone()].iter_mut().zip(lane.values::<T>(rows.start));
+            times.for_each(|(to, v)| *to = less(*first, v));
+        }
+    }
+
+    /// Makes the values of a column NaN whose bit is zero: they are not there.
+    pub(crate) fn blank(&mut self, j: usize, there: &[u8]) {
+        let width = self.entries.len();
+        for row in (0..self.len()).filter(|row| there[row / 8] >> (row % 8) & 1 == 0) {
+            self.data[row * width + j] = f32::NAN;
+            if let Some(exact) = self.exact.as_mut().filter(|_| j < 3) {
+                exact[row][j] = f64::NAN;
+            }
+            if let Some((.., times)) = self.times.as_mut().filter(|(column, ..)| *column == j) {
+                times[row] = f64::NAN;
+            }
         }
     }
 }

@@ -5,7 +5,6 @@ use crate::field::Field;
 use crate::lanes::{Lane, Part, with_type};
 use crate::limits::Bounds;
 use crate::rows::Rows;
-use crate::threads::on_threads;
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 use crate::window::{WINDOW, Window};
@@ -16,12 +15,6 @@ use std::ops::Range;
 /// The longest record. A window must hold one.
 pub(crate) const MAX_RECORD: usize = 64 << 10;
 const _: () = assert!(MAX_RECORD <= WINDOW);
-
-/// Rows that are filled at a time. Columns are filled one after the other, so that what they fill should stay in the second-level cache.
-const BLOCK: usize = 4096;
-
-/// From so many rows on it pays to start threads for them.
-const MANY: usize = 8 * BLOCK;
 
 /// The longest name of a column, in bytes.
 pub(crate) const LONGEST_NAME: usize = 256;
@@ -99,8 +92,6 @@ pub(crate) enum Order {
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Columns,
-    /// The number of rows. [`Table::expect`] takes memory for more.
-    rows: usize,
     data: Vec<f32>,
     /// x, y, z of every row, if their types hold more than an `f32` does.
     exact: Option<Vec<f64>>,
@@ -114,7 +105,7 @@ impl Table {
     pub(crate) fn new(columns: Columns) -> Self {
         let wide = columns.entries[..3].iter().any(|e| !e.dtype.fits_f32());
         let times = columns.entries.iter().position(|e| times::is_exact(&e.name, e.dtype)).map(ExactTimes::of);
-        Self { columns, rows: 0, data: vec![], exact: wide.then(Vec::new), times, counted: 0 }
+        Self { columns, data: vec![], exact: wide.then(Vec::new), times, counted: 0 }
     }
 
     fn width(&self) -> usize {
@@ -123,7 +114,7 @@ impl Table {
 
     /// The number of rows.
     pub(crate) fn len(&self) -> usize {
-        self.rows
+        self.data.len() / self.width()
     }
 
     /// For each column its [`Entry::token`].
@@ -138,35 +129,14 @@ impl Table {
         self.room(rows, true).map_err(|_| window.source().out_of_memory(self.bytes(rows)))
     }
 
-    /// Takes memory for as many rows as there may be of a table that is empty, if the limit allows it and the system has it. They need not
-    /// come. Asked for as zeros, it is cleared by whichever thread comes to it first.
-    pub(crate) fn expect(&mut self, window: &Window<'_, '_>, rows: usize) {
-        if !window.source().has_room(self.bytes(rows)) || self.room(rows, true).is_err() {
-            return;
-        }
-        let width = self.width();
-        self.data = vec![];
-        self.data = vec![0.0; rows * width];
-        if let Some(exact) = &mut self.exact {
-            *exact = vec![];
-            *exact = vec![0.0; 3 * rows];
-        }
-        if let Some(times) = &mut self.times {
-            *times.room() = vec![];
-            *times.room() = vec![0.0; rows];
-        }
-    }
-
     /// Makes room for more rows, `exactly` for so many.
     fn room(&mut self, rows: usize, exactly: bool) -> Result<(), TryReserveError> {
-        fn take<T>(values: &mut Vec<T>, all: usize, exactly: bool) -> Result<(), TryReserveError> {
-            let more = all.saturating_sub(values.len());
-            if exactly { values.try_reserve_exact(more) } else { values.try_reserve(more) }
+        fn take<T>(values: &mut Vec<T>, count: usize, exactly: bool) -> Result<(), TryReserveError> {
+            if exactly { values.try_reserve_exact(count) } else { values.try_reserve(count) }
         }
-        let (all, width) = (self.rows.saturating_add(rows), self.width());
-        take(&mut self.data, all.saturating_mul(width), exactly)?;
-        self.exact.as_mut().map_or(Ok(()), |exact| take(exact, all.saturating_mul(3), exactly))?;
-        self.times.as_mut().map_or(Ok(()), |times| take(times.room(), all, exactly))
+        take(&mut self.data, rows.saturating_mul(self.columns.entries.len()), exactly)?;
+        self.exact.as_mut().map_or(Ok(()), |exact| take(exact, rows.saturating_mul(3), exactly))?;
+        self.times.as_mut().map_or(Ok(()), |times| take(times.room(), rows, exactly))
     }
 
     /// Bytes of so many rows.
@@ -183,13 +153,6 @@ impl Table {
         Ok(())
     }
 
-    /// Takes memory for more rows, and some for rows after them.
-    pub(crate) fn make_room(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<(), IoError> {
-        let all = self.len() + rows;
-        self.count(window, all)?;
-        self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(all)))
-    }
-
     /// Adds `count` rows from their bytes, which are all there.
     pub(crate) fn push(
         &mut self,
@@ -200,65 +163,49 @@ impl Table {
         big_endian: bool,
     ) -> Result<(), IoError> {
         let record = self.columns.record;
-        self.extend(window, count, |_, entry| {
+        let lane = |_: usize, entry: &Entry| {
             let (base, step) = match order {
                 Order::Records => (entry.field.start, record),
                 Order::Fields => (entry.field.start * count, entry.field.len()),
             };
             Lane { bytes, at: base + entry.within, step, big_endian }
-        })?;
+        };
+        let parts = self.extend(window, &[count], |j, entry| Ok(lane(j, entry).first_whole(entry.dtype)))?;
+        parts.into_iter().for_each(|mut part| part.fill(lane));
         Ok(())
     }
 
-    /// Adds rows whose values lie in a lane for each column, which are all there; the first of them. Many rows are filled on all threads.
-    pub(crate) fn extend<'b>(
+    /// Adds rows of zeros, in parts of so many, to be filled on any thread. `whole` returns the first value of the column of times, if it is
+    /// a whole number.
+    pub(crate) fn extend(
         &mut self,
         window: &Window<'_, '_>,
-        rows: usize,
-        lane: impl Fn(usize, &Entry) -> Lane<'b> + Sync,
-    ) -> Result<usize, IoError> {
-        self.make_room(window, rows)?;
-        let (first, width) = (self.rows, self.width());
-        self.rows += rows;
+        rows: &[usize],
+        whole: impl FnOnce(usize, &Entry) -> Result<Option<i128>, IoError>,
+    ) -> Result<Vec<Part<'_>>, IoError> {
+        let (more, width) = (rows.iter().sum::<usize>(), self.width());
+        let all = self.len() + more;
+        self.count(window, all)?;
+        let refused = self.bytes(all);
+        let refused = |_| window.source().out_of_memory(refused);
         let Self { columns: Columns { entries, .. }, data, exact, times, .. } = self;
-        let mut data = added(data, first * width, rows * width);
-        let mut exact = exact.as_mut().map(|exact| added(exact, 3 * first, 3 * rows).as_chunks_mut().0);
-        let mut times = times.as_mut().map(|times| {
-            let column = times.column;
-            let whole = lane(column, &entries[column]).first_whole(entries[column].dtype);
-            (column, times.begin(whole), added(times.room(), first, rows))
+        let mut data = zeros(data, more * width).map_err(refused)?;
+        let mut exact = exact.as_mut().map(|exact| zeros(exact, 3 * more)).transpose().map_err(refused)?;
+        let mut times = match times {
+            Some(times) => {
+                let column = times.column;
+                let first = times.begin(whole(column, &entries[column])?);
+                Some((column, first, zeros(times.room(), more).map_err(refused)?))
+            }
+            None => None,
+        };
+        let parts = rows.iter().map(|&rows| Part {
+            entries,
+            data: next(&mut data, rows * width),
+            exact: exact.as_mut().map(|exact| next(exact, 3 * rows).as_chunks_mut().0),
+            times: times.as_mut().map(|(column, first, values)| (*column, *first, next(values, rows))),
         });
-        let parts = (0..rows).step_by(BLOCK).map(|from| {
-            let rows = BLOCK.min(rows - from);
-            let times = times.as_mut().map(|(column, first, values)| (*column, *first, next(values, rows)));
-            let exact = exact.as_mut().map(|exact| next(exact, rows));
-            Part { entries, from, data: next(&mut data, rows * width), exact, times }
-        });
-        if rows < MANY {
-            parts.for_each(|part| part.fill(&lane));
-        } else {
-            on_threads(
-                parts.collect(),
-                || (),
-                |(), part| {
-                    part.fill(&lane);
-                    true
-                },
-            );
-        }
-        Ok(first)
-    }
-
-    /// Makes a value NaN: it is not there.
-    pub(crate) fn blank(&mut self, row: usize, j: usize) {
-        let width = self.width();
-        self.data[row * width + j] = f32::NAN;
-        if let Some(exact) = self.exact.as_mut().filter(|_| j < 3) {
-            exact[3 * row + j] = f64::NAN;
-        }
-        if let Some(times) = self.times.as_mut().filter(|times| times.column == j) {
-            times.blank(row);
-        }
+        Ok(parts.collect())
     }
 
     /// Adds a row from the values of a line of text: the line, and where in it each is.
@@ -289,15 +236,11 @@ impl Table {
                 times.push_number(whole.filter(|_| !matches!(entry.dtype, Dtype::F32 | Dtype::F64)), exact);
             }
         }
-        self.rows = rows;
         Ok(())
     }
 
     /// The rows, with a warning for each type whose values were rounded.
-    pub(crate) fn into_rows(mut self, rest: u64) -> Rows {
-        self.data.truncate(self.rows * self.width());
-        self.exact.iter_mut().for_each(|exact| exact.truncate(3 * self.rows));
-        self.times.iter_mut().for_each(|times| times.room().truncate(self.rows));
+    pub(crate) fn into_rows(self, rest: u64) -> Rows {
         let mut warnings = vec![];
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
@@ -316,12 +259,19 @@ impl Table {
     }
 }
 
-/// The values from `first` on, zeros where there were none.
-fn added<T: Clone + Default>(values: &mut Vec<T>, first: usize, count: usize) -> &mut [T] {
-    if values.len() < first + count {
+/// Adds zeros. The first are memory that the system clears when a thread comes to it.
+fn zeros<T: Clone + Default>(values: &mut Vec<T>, count: usize) -> Result<&mut [T], TryReserveError> {
+    let first = values.len();
+    if values.capacity() == 0 {
+        // Whether it is there: `vec` does not say.
+        values.try_reserve_exact(count)?;
+        *values = vec![];
+        *values = vec![T::default(); count];
+    } else {
+        values.try_reserve(count)?;
         values.resize(first + count, T::default());
     }
-    &mut values[first..first + count]
+    Ok(&mut values[first..])
 }
 
 /// Takes the first values off a slice.

@@ -5,11 +5,11 @@ use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
-use crate::threads::on_threads;
+use crate::threads::{SHARE, on_threads};
 use crate::times::{self, ExactTimes, Times};
 use crate::warning::Warning;
 use pointmill_core::array::Dtype;
-use pointmill_core::{LocalOrigin, PointCloud, Points, Pose, about, corner};
+use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -53,7 +53,7 @@ impl Scan {
             warnings.extend(rounded);
             lost
         });
-        let (points, count) = (cloud.len(), non_finite(&cloud));
+        let (points, count) = (cloud.len(), cloud.points().non_finite());
         if points == 0 {
             warnings.push(Warning::Empty);
         } else if count == points {
@@ -289,23 +289,6 @@ impl Scan {
             Some((min, max))
         })
     }
-}
-
-/// Points that a thread takes at a time.
-const SHARE: usize = 1 << 16;
-
-/// The number of points with a NaN or an infinity in x, y or z.
-fn non_finite(cloud: &PointCloud) -> usize {
-    let shares = cloud.data().chunks(SHARE * cloud.columns()).collect();
-    let counts = on_threads(
-        shares,
-        || 0,
-        |count, rows: &[f32]| {
-            *count += Points::new(rows, cloud.columns()).map_or(0, |points| points.non_finite());
-            true
-        },
-    );
-    counts.into_iter().sum()
 }
 
 /// Whether a coordinate of the cloud is not what it was, and a warning if one moved far.

@@ -82,11 +82,6 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Whether so much more memory is within the limit.
-    pub(crate) fn has_room(&self, bytes: usize) -> bool {
-        self.taken.get().saturating_add(bytes as u64) <= self.max_memory
-    }
-
     /// The memory that was counted so far, in bytes.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.get()

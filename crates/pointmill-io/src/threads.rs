@@ -3,6 +3,9 @@
 use std::sync::Mutex;
 use std::thread;
 
+/// Points that a thread takes at a time, where little is done with each.
+pub(crate) const SHARE: usize = 1 << 16;
+
 /// Does `work` with each item, on as many threads as the machine has, at most one for each item. Threads take the items in order. Each
 /// thread has a state of its own, and all states are returned. After `work` has returned false, no further item is taken.
 pub(crate) fn on_threads<T: Send, S: Send>(

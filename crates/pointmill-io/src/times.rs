@@ -1,6 +1,7 @@
 //! Times of points: the column that has them, and the unit that its values are in.
 
 use crate::field::Field;
+use crate::threads::{SHARE, on_threads};
 use crate::values::Raw;
 use pointmill_core::array::Dtype;
 use std::borrow::Cow;
@@ -120,11 +121,6 @@ impl ExactTimes {
         self.first = self.first.or(whole);
         self.first
     }
-
-    /// Says that a point has no time.
-    pub(crate) fn blank(&mut self, row: usize) {
-        self.values[row] = f64::NAN;
-    }
 }
 
 /// A time less the first whole one.
@@ -133,9 +129,17 @@ pub(crate) fn less(first: Option<i128>, value: impl Raw) -> f64 {
 }
 
 fn left(first: Option<i128>, whole: Option<i128>, value: f64) -> f64 {
-    // An `i128` is cast by a function of some hundred steps.
-    let cast = |left: i128| i64::try_from(left).map_or_else(|_| left as f64, |left| left as f64);
-    whole.zip(first).map_or(value, |(whole, first)| cast(whole - first))
+    whole.zip(first).map_or(value, |(whole, first)| {
+        let left = whole - first;
+        i64::try_from(left).map_or_else(|_| far(left), |left| left as f64)
+    })
+}
+
+/// A cast of some hundred steps, apart so that the usual numbers are not cast by it.
+#[cold]
+#[inline(never)]
+fn far(left: i128) -> f64 {
+    left as f64
 }
 
 /// The times of points, from the first column that is known to have some: by its name, and where that gives no unit, by how long the
@@ -149,17 +153,39 @@ pub(crate) fn find(fields: &[Field], data: &[f32], exact: Option<&ExactTimes>) -
             None => (0.0, data.iter().skip(column).step_by(fields.len()).map(|&v| f64::from(v)).collect()),
         };
         let finite = || values.iter().copied().filter(|v| v.is_finite());
-        let (start, end) = finite().map(|v| (v, v)).reduce(|(a, b), (v, _)| (a.min(v), b.max(v)))?;
+        let (start, end) = ends(&values)?;
         let unit = by_name.or_else(|| {
             let whole = finite().all(|v| v.fract() == 0.0);
             let fits = |unit: &TimeUnit| LENGTHS.contains(&((end - start) / unit.per_second()));
             TimeUnit::ALL.iter().copied().find(fits).filter(|_| !whole || end - start >= LEAST_STEPS)
         })?;
         let per_second = unit.per_second();
-        let seconds = |&v: &f64| if v.is_finite() { (v - start) / per_second } else { f64::NAN };
-        let seconds = values.iter().map(seconds).collect();
+        let mut seconds = vec![0.0; values.len()];
+        on_threads(
+            seconds.chunks_mut(SHARE).zip(values.chunks(SHARE)).collect(),
+            || (),
+            |(), (to, from)| {
+                let second = |v: f64| if v.is_finite() { (v - start) / per_second } else { f64::NAN };
+                to.iter_mut().zip(from).for_each(|(to, &v)| *to = second(v));
+                true
+            },
+        );
         Some(Times { name: field.name.clone(), unit, start: (first + start) / per_second, seconds })
     })
+}
+
+/// The smallest and the largest finite value.
+fn ends(values: &[f64]) -> Option<(f64, f64)> {
+    let none = || (f64::INFINITY, f64::NEG_INFINITY);
+    let ends = on_threads(values.chunks(SHARE).collect(), none, |(start, end), values: &[f64]| {
+        for &v in values {
+            *start = if v.is_finite() & (v < *start) { v } else { *start };
+            *end = if v.is_finite() & (v > *end) { v } else { *end };
+        }
+        true
+    });
+    let (start, end) = ends.into_iter().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))?;
+    (start <= end).then_some((start, end))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use crate::error::IoError;
 use crate::window::Window;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::io::Read;
 
 /// How buffers are compressed.
@@ -28,18 +30,18 @@ const WINDOW: u64 = 8 << 20;
 
 /// The buffers of a batch.
 #[derive(Debug)]
-pub(super) struct Buffers<'b> {
-    pub(super) body: &'b [u8],
+pub(super) struct Buffers {
+    pub(super) body: Vec<u8>,
     /// Where each starts, and its bytes.
-    pub(super) places: &'b [[i64; 2]],
+    pub(super) places: Vec<[i64; 2]>,
     pub(super) codec: Option<Codec>,
     /// The number of the batch, for messages.
     pub(super) batch: usize,
 }
 
-impl<'b> Buffers<'b> {
+impl Buffers {
     /// The bytes of a buffer as they lie in the body.
-    fn packed(&self, window: &Window<'_, '_>, i: usize, field: &str) -> Result<&'b [u8], IoError> {
+    fn packed(&self, window: &Window<'_, '_>, i: usize, field: &str) -> Result<&[u8], IoError> {
         let [start, length] = self.places[i].map(|n| usize::try_from(n).ok());
         let range = start.and_then(|start| Some(start..start.checked_add(length?)?));
         range.and_then(|range| self.body.get(range)).ok_or_else(|| {
@@ -56,7 +58,7 @@ impl<'b> Buffers<'b> {
         i: usize,
         wanted: usize,
         column: &str,
-    ) -> Result<Found<'b>, IoError> {
+    ) -> Result<Found<'_>, IoError> {
         let field = format!("batch {}: column `{column}`", self.batch);
         let packed = self.packed(window, i, &field)?;
         let short = |found: String| IoError::SizeMismatch(window.detail(&field, format!("{wanted} bytes"), found));
@@ -82,7 +84,7 @@ impl<'b> Buffers<'b> {
             return Err(IoError::Decompress(window.detail(&field, wanted, found)));
         }
         window.source().take(wanted)?;
-        Ok(Found::Packed(Packed { bytes: packed, wanted, codec, field }))
+        Ok(Found::Packed(Packed { bytes: packed, wanted, codec, place: (self.batch, i), field }))
     }
 }
 
@@ -99,7 +101,8 @@ pub(super) struct Packed<'b> {
     bytes: &'b [u8],
     wanted: usize,
     codec: Codec,
-    /// The name in messages.
+    /// The number of the batch, the number of the buffer in it, and the name in messages.
+    place: (usize, usize),
     field: String,
 }
 
@@ -111,12 +114,51 @@ pub(super) enum Failed {
     Broken(String),
 }
 
+impl<'b> Found<'b> {
+    /// Unpacks the bytes that are wanted and no more into memory that is used again; nothing where they are plain.
+    pub(super) fn unpack(&self, memory: &mut Vec<u8>) -> Result<(), Failed> {
+        if let Self::Packed(packed) = self { packed.unpack(packed.wanted, memory) } else { Ok(()) }
+    }
+
+    /// The bytes, after they were unpacked into `memory`.
+    pub(super) fn bytes<'m>(&'m self, memory: &'m [u8]) -> &'m [u8] {
+        if let Self::Plain(bytes) = self { bytes } else { memory }
+    }
+
+    /// The first bytes.
+    pub(super) fn first(&self, count: usize) -> Result<Cow<'b, [u8]>, Failed> {
+        match self {
+            Self::Plain(bytes) => Ok(Cow::Borrowed(&bytes[..count.min(bytes.len())])),
+            Self::Packed(packed) => {
+                let mut memory = vec![];
+                packed.unpack(count.min(packed.wanted), &mut memory)?;
+                Ok(Cow::Owned(memory))
+            }
+        }
+    }
+
+    /// The error for what failed.
+    pub(super) fn error(&self, window: &Window<'_, '_>, failed: Failed) -> IoError {
+        let (wanted, field) = if let Self::Packed(p) = self { (p.wanted, &*p.field) } else { (0, "") };
+        match failed {
+            Failed::Memory => window.source().out_of_memory(wanted),
+            Failed::Broken(found) => {
+                IoError::Decompress(window.detail(field, format!("compressed data of {wanted} bytes"), found))
+            }
+        }
+    }
+
+    /// Batch and buffer.
+    pub(super) fn place(&self) -> (usize, usize) {
+        if let Self::Packed(packed) = self { packed.place } else { (0, 0) }
+    }
+}
+
 impl Packed<'_> {
-    /// Unpacks the bytes that are wanted and no more, into memory that is used again.
-    pub(super) fn unpack(&self, out: &mut Vec<u8>) -> Result<(), Failed> {
-        out.try_reserve_exact(self.wanted.saturating_sub(out.len())).map_err(|_| Failed::Memory)?;
-        out.resize(self.wanted, 0);
-        let broken = |e: &dyn std::fmt::Display| Failed::Broken(e.to_string());
+    fn unpack(&self, wanted: usize, out: &mut Vec<u8>) -> Result<(), Failed> {
+        out.try_reserve_exact(wanted.saturating_sub(out.len())).map_err(|_| Failed::Memory)?;
+        out.resize(wanted, 0);
+        let broken = |e: &dyn Display| Failed::Broken(e.to_string());
         match self.codec {
             Codec::Lz4 => lz4_flex::frame::FrameDecoder::new(self.bytes).read_exact(out).map_err(|e| broken(&e)),
             Codec::Zstd => {
@@ -124,17 +166,6 @@ impl Packed<'_> {
                 decoder.set_max_window_size(WINDOW.max(self.wanted as u64));
                 let mut decoder = StreamingDecoder::new_with_decoder(self.bytes, decoder).map_err(|e| broken(&e))?;
                 decoder.read_exact(out).map_err(|e| broken(&e))
-            }
-        }
-    }
-
-    /// The error for what failed.
-    pub(super) fn error(&self, window: &Window<'_, '_>, failed: Failed) -> IoError {
-        match failed {
-            Failed::Memory => window.source().out_of_memory(self.wanted),
-            Failed::Broken(found) => {
-                let wanted = format!("compressed data of {} bytes", self.wanted);
-                IoError::Decompress(window.detail(&self.field, wanted, found))
             }
         }
     }

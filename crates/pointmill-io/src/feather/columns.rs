@@ -1,6 +1,6 @@
 //! Some columns of a table as rows of numbers.
 
-use super::read::{Memory, read};
+use super::read::read;
 use super::schema::Kind;
 use crate::error::IoError;
 use crate::limits::Bounds;
@@ -14,8 +14,8 @@ pub(crate) fn read_columns<const N: usize>(
     names: [&str; N],
 ) -> Result<Vec<[f64; N]>, IoError> {
     let mut rows: Vec<[f64; N]> = vec![];
-    let mut memory = Memory::default();
-    read(window, bounds, |window, columns, batch| {
+    let mut memory: [Vec<u8>; N] = std::array::from_fn(|_| vec![]);
+    read(window, bounds, |window, columns, batches| {
         let (mut places, mut dtypes) = ([0; N], [Dtype::F64; N]);
         for (j, name) in names.into_iter().enumerate() {
             let field = format!("column `{name}`");
@@ -27,28 +27,31 @@ pub(crate) fn read_columns<const N: usize>(
                 let wanted = "numbers of f32, f64, i64 or u64";
                 return Err(IoError::DtypeMismatch(window.detail(&field, wanted, "another type")));
             };
+            if batches.iter().any(|batch| batch.has_nulls(at)) {
+                return Err(IoError::BadValue(window.detail(&field, "a value in each row", "nulls")));
+            }
             (places[j], dtypes[j]) = (at, dtype);
         }
-        let Some(batch) = batch else { return Ok(()) };
-        let values = batch.values(window, &places, &mut memory)?;
-        if let Some((name, _)) = names.iter().zip(&values).find(|(_, [_, there])| !there.is_empty()) {
-            let field = format!("column `{name}`");
-            return Err(IoError::BadValue(window.detail(&field, "a value in each row", "nulls")));
+        for batch in batches {
+            bounds.check_points(window.source(), (rows.len() + batch.rows) as u64)?;
+            window.source().reserve(&mut rows, batch.rows)?;
+            let found = batch.find(window, columns, &places)?;
+            for ([found, _], memory) in found.iter().zip(&mut memory) {
+                found.unpack(memory).map_err(|failed| found.error(window, failed))?;
+            }
+            rows.extend((0..batch.rows).map(|i| {
+                std::array::from_fn(|j| {
+                    let bytes = found[j][0].bytes(&memory[j]);
+                    let eight = || std::array::from_fn(|k| bytes[8 * i + k]);
+                    match dtypes[j] {
+                        Dtype::F32 => f64::from(f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]))),
+                        Dtype::F64 => f64::from_le_bytes(eight()),
+                        Dtype::I64 => i64::from_le_bytes(eight()) as f64,
+                        _ => u64::from_le_bytes(eight()) as f64,
+                    }
+                })
+            }));
         }
-        bounds.check_points(window.source(), (rows.len() + batch.rows) as u64)?;
-        window.source().reserve(&mut rows, batch.rows)?;
-        rows.extend((0..batch.rows).map(|i| {
-            std::array::from_fn(|j| {
-                let (dtype, [bytes, _]) = (dtypes[j], values[j]);
-                let eight = || std::array::from_fn(|k| bytes[8 * i + k]);
-                match dtype {
-                    Dtype::F32 => f64::from(f32::from_le_bytes(std::array::from_fn(|k| bytes[4 * i + k]))),
-                    Dtype::F64 => f64::from_le_bytes(eight()),
-                    Dtype::I64 => i64::from_le_bytes(eight()) as f64,
-                    _ => u64::from_le_bytes(eight()) as f64,
-                }
-            })
-        }));
         Ok(())
     })?;
     Ok(rows)

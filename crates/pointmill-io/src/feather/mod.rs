@@ -3,15 +3,17 @@
 //! The format is read without the crates of Arrow: they take memory for, and cut slices by, what a file says. Here every number is compared
 //! with the bytes that are there, and no more is unpacked than the rows need.
 
+mod batch;
 mod buffers;
 mod columns;
 mod flat;
 mod read;
+mod rows;
 mod schema;
 mod write;
 
 pub(crate) use columns::read_columns;
-pub(crate) use read::read_rows;
+pub(crate) use rows::read_rows;
 pub(crate) use write::write_points;
 
 /// How a file starts, padded to eight bytes, and ends.

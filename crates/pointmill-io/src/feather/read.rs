@@ -1,17 +1,11 @@
-//! From a file or a stream to rows: the schema, then batch after batch as they come; of a file also the footer, which lists them again.
+//! A file or a stream: the schema, then batch after batch as they come; of a file also the footer, which lists them again.
 
-use super::buffers::{Buffers, Codec, Found, Packed};
+use super::batch::Batch;
 use super::flat::{Broken, Table as Flat};
-use super::schema::{self, Column, Kind};
+use super::schema::{self, Column};
 use super::{FEATHER_1, FILE, STREAM};
 use crate::error::{IoError, excerpt};
-use crate::lanes::Lane;
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Table};
-use crate::rows::Rows;
-use crate::source::Source;
-use crate::threads::on_threads;
-use crate::warning::Warning;
 use crate::window::Window;
 
 /// The longest description of a schema, a batch or a footer: a name of 256 bytes and metadata of some kilobytes for 1024 columns.
@@ -29,154 +23,20 @@ const SCHEMA: u8 = 1;
 const DICTIONARY: u8 = 2;
 const BATCH: u8 = 3;
 
-/// Reads the rows of a table with x, y and z.
-pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
-    let mut table = None;
-    let mut left_out = vec![];
-    let mut memory = Memory::default();
-    let rest = read(&mut Window::new(source), bounds, |window, columns, batch| {
-        if table.is_none() {
-            left_out.extend(columns.iter().filter(|c| matches!(c.kind, Kind::Other(_))).map(|c| c.name.clone()));
-            table = Some(Table::new(entries(window, bounds, columns)?));
-        }
-        let (Some(batch), Some(table)) = (batch, &mut table) else { return Ok(()) };
-        push(window, bounds, table, batch, &mut memory)
-    })?;
-    // The schema made it.
-    let mut rows = table.map_or(Rows::EMPTY, |table| table.into_rows(rest));
-    if !left_out.is_empty() {
-        rows.warnings.push(Warning::LeftOut { columns: left_out });
-    }
-    Ok(rows)
-}
+/// Bytes of batches that are given together, at least, unless the table ends.
+const TOGETHER: usize = 64 << 20;
 
-/// A column for each one of numbers.
-fn entries(window: &Window<'_, '_>, bounds: &Bounds, columns: &[Column]) -> Result<Columns, IoError> {
-    let numbers = columns.iter().enumerate().filter_map(|(token, column)| match column.kind {
-        Kind::Numbers(dtype) => {
-            Some(Entry { name: column.name.clone(), dtype, token, field: 0..dtype.bytes(), within: 0 })
-        }
-        Kind::Other(_) => None,
-    });
-    Columns::new(window, bounds, numbers.collect(), 0)
-}
-
-/// A batch: rows of the columns.
-#[derive(Debug)]
-pub(super) struct Batch<'b> {
-    pub(super) rows: usize,
-    /// Bytes of the values of all columns of numbers.
-    bytes: u64,
-    columns: &'b [Column],
-    /// Rows and nulls of each column.
-    nodes: Vec<[i64; 2]>,
-    /// For each column the first of its buffers.
-    first: Vec<usize>,
-    buffers: Buffers<'b>,
-}
-
-impl<'b> Batch<'b> {
-    /// The bytes of the values of columns of numbers, and a bit for each row whether it has one, or no bits where all have. `memory` is used
-    /// again from batch to batch.
-    pub(super) fn values<'m>(
-        &self,
-        window: &Window<'_, '_>,
-        columns: &[usize],
-        memory: &'m mut Memory,
-    ) -> Result<Vec<[&'m [u8]; 2]>, IoError>
-    where
-        'b: 'm,
-    {
-        let mut found = Vec::with_capacity(2 * columns.len());
-        for &column in columns {
-            let Column { name, kind } = &self.columns[column];
-            let width = if let Kind::Numbers(dtype) = kind { dtype.bytes() } else { 0 };
-            let (first, nulls) = (self.first[column], self.nodes[column][1] != 0);
-            found.push(self.buffers.find(window, first + 1, self.rows * width, name)?);
-            found.push(if nulls {
-                self.buffers.find(window, first, self.rows.div_ceil(8), name)?
-            } else {
-                Found::Plain(&[])
-            });
-        }
-        memory.unpack(window, found)
-    }
-}
-
-/// Memory of what is unpacked: for each column its values and its bits.
-#[derive(Debug, Default)]
-pub(super) struct Memory(Vec<Vec<u8>>);
-
-impl Memory {
-    /// The bytes of all buffers. Those that are compressed are unpacked on all threads.
-    fn unpack<'m>(&'m mut self, window: &Window<'_, '_>, found: Vec<Found<'m>>) -> Result<Vec<[&'m [u8]; 2]>, IoError> {
-        self.0.resize_with(found.len(), Vec::new);
-        let packed = found.iter().zip(&mut self.0).enumerate();
-        let packed = packed.filter_map(|(i, (found, out))| match found {
-            Found::Packed(packed) => Some((i, packed, out)),
-            Found::Plain(_) => None,
-        });
-        // Of several that fail the first is returned, whichever threads they were on.
-        let failed = on_threads(
-            packed.collect(),
-            || None,
-            |failed: &mut Option<_>, (i, packed, out): (_, &Packed<'_>, _)| {
-                *failed = packed.unpack(out).err().map(|e| (i, e));
-                failed.is_none()
-            },
-        );
-        if let Some((i, e)) = failed.into_iter().flatten().min_by_key(|(i, _)| *i)
-            && let Found::Packed(packed) = &found[i]
-        {
-            return Err(packed.error(window, e));
-        }
-        let bytes = found.iter().zip(&self.0).map(|(found, out)| match found {
-            Found::Plain(bytes) => bytes,
-            Found::Packed(_) => &out[..],
-        });
-        Ok(bytes.collect::<Vec<_>>().as_chunks().0.to_vec())
-    }
-}
-
-/// Adds the rows of a batch.
-fn push(
-    window: &Window<'_, '_>,
-    bounds: &Bounds,
-    table: &mut Table,
-    batch: &Batch<'_>,
-    memory: &mut Memory,
-) -> Result<(), IoError> {
-    bounds.check_points(window.source(), (table.len() + batch.rows) as u64)?;
-    if let (0, Some(left)) = (table.len(), window.left()) {
-        // The other batches may be like the first.
-        let share = (window.position() + left) as f64 / window.position().max(1) as f64;
-        table.expect(window, (batch.rows as f64 * share) as usize);
-    }
-    table.make_room(window, batch.rows)?;
-    let values = batch.values(window, &table.tokens(), memory)?;
-    let first = table.extend(window, batch.rows, |j, entry| Lane {
-        bytes: values[j][0],
-        at: 0,
-        step: entry.dtype.bytes(),
-        big_endian: false,
-    })?;
-    for (j, [_, there]) in values.iter().enumerate().filter(|(_, [_, there])| !there.is_empty()) {
-        let absent = (0..batch.rows).filter(|i| there[i / 8] >> (i % 8) & 1 == 0);
-        absent.for_each(|i| table.blank(first + i, j));
-    }
-    Ok(())
-}
-
-/// Reads a table: gives the columns once, then the columns and each batch; the number of bytes behind the end of a stream.
+/// Reads a table: gives the columns without batches, then with some batches at a time; the number of bytes behind the end of a stream.
 pub(super) fn read<'w, 's>(
     window: &mut Window<'w, 's>,
     bounds: &Bounds,
-    mut take: impl FnMut(&Window<'w, 's>, &[Column], Option<&Batch<'_>>) -> Result<(), IoError>,
+    mut take: impl FnMut(&Window<'w, 's>, &[Column], &[Batch]) -> Result<(), IoError>,
 ) -> Result<u64, IoError> {
     let length = window.left();
     let is_file = start(window)?;
     let mut unpacked = 0;
-    let (mut head, mut body, mut columns, mut blocks) = (vec![], vec![], vec![], vec![]);
+    let (mut head, mut columns, mut blocks) = (vec![], vec![], vec![]);
+    let (mut batches, mut held) = (vec![], 0);
     loop {
         let at = window.position();
         if !message(window, &mut head, is_file)? {
@@ -190,7 +50,7 @@ pub(super) fn read<'w, 's>(
         }
         let here = window.position();
         let wanted = u64::try_from(parsed.body).map_err(|_| Broken.error(window, &field))?;
-        body.clear();
+        let mut body = vec![];
         if window.left().is_some_and(|left| left < wanted) || window.read_into(&mut body, wanted)? < wanted {
             let found = format!("{} bytes", window.left().unwrap_or_default().max(body.len() as u64));
             return Err(IoError::Truncated(window.detail(&format!("{field}: body"), format!("{wanted} bytes"), found)));
@@ -202,14 +62,14 @@ pub(super) fn read<'w, 's>(
                     return Err(IoError::UnsupportedFormat(window.detail("table", "points", excerpt(format))));
                 }
                 columns = read;
-                take(window, &columns, None)?;
+                take(window, &columns, &[])?;
             }
             (BATCH, false) => {
                 let i = blocks.len();
                 blocks.push([at as i64, (here - at) as i64, parsed.body]);
-                let places = parsed.header.structs(2).map_err(|e| e.error(window, &field))?;
-                let batch = parsed.batch(window, &columns, &body, &places, i)?;
-                if batch.buffers.codec.is_some() {
+                held += body.len();
+                let batch = Batch::new(window, &columns, &parsed.header, body, i)?;
+                if batch.is_packed() {
                     unpacked += batch.bytes;
                     // Of a stream what came so far counts.
                     let whole = length.unwrap_or_else(|| window.position());
@@ -217,7 +77,11 @@ pub(super) fn read<'w, 's>(
                     let detail = |wanted, found| window.detail("data unpacked", wanted, found);
                     bounds.limits.check_decoded(detail, unpacked, growth, "16 MiB or 64 times the file")?;
                 }
-                take(window, &columns, Some(&batch))?;
+                batches.push(batch);
+                if held >= TOGETHER {
+                    take(window, &columns, &std::mem::take(&mut batches))?;
+                    held = 0;
+                }
             }
             (DICTIONARY, _) => {
                 let wanted = "a table without dictionaries";
@@ -231,6 +95,9 @@ pub(super) fn read<'w, 's>(
     }
     if columns.is_empty() && blocks.is_empty() {
         return Err(IoError::MissingField(window.detail("schema", "columns", "none")));
+    }
+    if !batches.is_empty() {
+        take(window, &columns, &batches)?;
     }
     if is_file {
         footer(window, &blocks)?;
@@ -306,66 +173,6 @@ impl<'b> Message<'b> {
         let root = Flat::root(bytes)?;
         let header = root.table(2)?.ok_or(Broken)?;
         Ok(Self { version: root.i16(0, 0)?, kind: root.u8(1)?, header, body: root.i64(3)? })
-    }
-
-    /// Checks what a batch says of its rows and buffers.
-    fn batch<'c>(
-        &self,
-        window: &Window<'_, '_>,
-        columns: &'c [Column],
-        body: &'c [u8],
-        places: &'c [[i64; 2]],
-        i: usize,
-    ) -> Result<Batch<'c>, IoError> {
-        let field = |part: &str| format!("batch {i}{part}");
-        let broken = |e: Broken| e.error(window, &field(""));
-        let rows = self.header.i64(0).map_err(broken)?;
-        let nodes: Vec<[i64; 2]> = self.header.structs(1).map_err(broken)?;
-        let compression = self.header.table(3).map_err(broken)?;
-        let codec = compression.map(|table| Ok((table.u8(0)?, table.u8(1)?))).transpose().map_err(broken)?;
-        let codec = match codec {
-            None => None,
-            Some((0, 0)) => Some(Codec::Lz4),
-            Some((1, 0)) => Some(Codec::Zstd),
-            Some((codec, _)) => {
-                let wanted = "LZ4 or ZSTD of each buffer";
-                let found = format!("codec {codec}");
-                return Err(IoError::UnsupportedFormat(window.detail(&field(": compression"), wanted, found)));
-            }
-        };
-        let mut first = Vec::with_capacity(columns.len());
-        let mut buffers = 0;
-        for column in columns {
-            first.push(buffers);
-            buffers += if let Kind::Other(buffers) = column.kind { buffers } else { 2 };
-        }
-        if nodes.len() != columns.len() || places.len() != buffers {
-            let wanted = format!("{} nodes and {buffers} buffers", columns.len());
-            let found = format!("{} and {}", nodes.len(), places.len());
-            return Err(IoError::BadHeader(window.detail(&field(""), wanted, found)));
-        }
-        for ([length, nulls], column) in nodes.iter().zip(columns) {
-            if *length != rows || !(0..=rows).contains(nulls) {
-                let part = field(&format!(": column `{}`", column.name));
-                let found = format!("{length} rows, {nulls} nulls");
-                return Err(IoError::SizeMismatch(window.detail(&part, format!("{rows} rows"), found)));
-            }
-        }
-        // Before memory is taken for as many.
-        let most = body.len() as u64 * codec.map_or(1, Codec::growth);
-        let width = |column: &Column| if let Kind::Numbers(dtype) = column.kind { dtype.bytes() } else { 0 };
-        let width = columns.iter().map(width).sum::<usize>() as u64;
-        let bytes = u64::try_from(rows).ok().and_then(|rows| rows.checked_mul(width)).filter(|&bytes| bytes <= most);
-        let Some(bytes) = bytes else {
-            let wanted = format!("at most {most} bytes, which its {} bytes can be", body.len());
-            return Err(IoError::SizeMismatch(window.detail(
-                &field(""),
-                wanted,
-                format!("{rows} rows of {width} bytes"),
-            )));
-        };
-        let buffers = Buffers { body, places, codec, batch: i };
-        Ok(Batch { rows: rows as usize, bytes, columns, nodes, first, buffers })
     }
 }
 

@@ -1,0 +1,113 @@
+//! A batch: some rows of a table.
+
+use super::buffers::{Buffers, Codec, Found};
+use super::flat::{Broken, Table as Flat};
+use super::schema::{Column, Kind};
+use crate::error::IoError;
+use crate::window::Window;
+
+/// Rows of the columns.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) rows: usize,
+    /// Bytes of the values of all columns of numbers.
+    pub(super) bytes: u64,
+    /// Rows and nulls of each column.
+    nodes: Vec<[i64; 2]>,
+    /// For each column the first of its buffers.
+    first: Vec<usize>,
+    buffers: Buffers,
+}
+
+/// The values of a column, and a bit for each row whether it has one; no bits where all have.
+pub(super) type Values<T> = [T; 2];
+
+impl Batch {
+    /// Checks what a batch says of its rows and buffers.
+    pub(super) fn new(
+        window: &Window<'_, '_>,
+        columns: &[Column],
+        header: &Flat<'_>,
+        body: Vec<u8>,
+        i: usize,
+    ) -> Result<Self, IoError> {
+        let field = |part: &str| format!("batch {i}{part}");
+        let broken = |e: Broken| e.error(window, &field(""));
+        let rows = header.i64(0).map_err(broken)?;
+        let nodes: Vec<[i64; 2]> = header.structs(1).map_err(broken)?;
+        let places: Vec<[i64; 2]> = header.structs(2).map_err(broken)?;
+        let compression = header.table(3).map_err(broken)?;
+        let codec = compression.map(|table| Ok((table.u8(0)?, table.u8(1)?))).transpose().map_err(broken)?;
+        let codec = match codec {
+            None => None,
+            Some((0, 0)) => Some(Codec::Lz4),
+            Some((1, 0)) => Some(Codec::Zstd),
+            Some((codec, _)) => {
+                let wanted = "LZ4 or ZSTD of each buffer";
+                let found = format!("codec {codec}");
+                return Err(IoError::UnsupportedFormat(window.detail(&field(": compression"), wanted, found)));
+            }
+        };
+        let mut first = Vec::with_capacity(columns.len());
+        let mut buffers = 0;
+        for column in columns {
+            first.push(buffers);
+            buffers += if let Kind::Other(buffers) = column.kind { buffers } else { 2 };
+        }
+        if nodes.len() != columns.len() || places.len() != buffers {
+            let wanted = format!("{} nodes and {buffers} buffers", columns.len());
+            let found = format!("{} and {}", nodes.len(), places.len());
+            return Err(IoError::BadHeader(window.detail(&field(""), wanted, found)));
+        }
+        for ([length, nulls], column) in nodes.iter().zip(columns) {
+            if *length != rows || !(0..=rows).contains(nulls) {
+                let part = field(&format!(": column `{}`", column.name));
+                let found = format!("{length} rows, {nulls} nulls");
+                return Err(IoError::SizeMismatch(window.detail(&part, format!("{rows} rows"), found)));
+            }
+        }
+        // Before memory is taken for as many.
+        let most = body.len() as u64 * codec.map_or(1, Codec::growth);
+        let width = |column: &Column| if let Kind::Numbers(dtype) = column.kind { dtype.bytes() } else { 0 };
+        let width = columns.iter().map(width).sum::<usize>() as u64;
+        let bytes = u64::try_from(rows).ok().and_then(|rows| rows.checked_mul(width)).filter(|&bytes| bytes <= most);
+        let Some(bytes) = bytes else {
+            let wanted = format!("at most {most} bytes, which its {} bytes can be", body.len());
+            return Err(IoError::SizeMismatch(window.detail(
+                &field(""),
+                wanted,
+                format!("{rows} rows of {width} bytes"),
+            )));
+        };
+        let buffers = Buffers { body, places, codec, batch: i };
+        Ok(Self { rows: rows as usize, bytes, nodes, first, buffers })
+    }
+
+    /// Whether the values are compressed.
+    pub(super) fn is_packed(&self) -> bool {
+        self.buffers.codec.is_some()
+    }
+
+    /// Whether a column has no value in some row.
+    pub(super) fn has_nulls(&self, column: usize) -> bool {
+        self.nodes[column][1] != 0
+    }
+
+    /// Where the values of some columns of numbers are. Memory that they need is counted.
+    pub(super) fn find(
+        &self,
+        window: &Window<'_, '_>,
+        columns: &[Column],
+        wanted: &[usize],
+    ) -> Result<Vec<Values<Found<'_>>>, IoError> {
+        let find = |&column: &usize| {
+            let Column { name, kind } = &columns[column];
+            let width = if let Kind::Numbers(dtype) = kind { dtype.bytes() } else { 0 };
+            let first = self.first[column];
+            let bits = || self.buffers.find(window, first, self.rows.div_ceil(8), name);
+            let values = self.buffers.find(window, first + 1, self.rows * width, name)?;
+            Ok([values, if self.has_nulls(column) { bits()? } else { Found::Plain(&[]) }])
+        };
+        wanted.iter().map(find).collect()
+    }
+}

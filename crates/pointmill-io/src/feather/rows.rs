@@ -1,0 +1,104 @@
+//! From batches to the rows of a cloud.
+
+use super::batch::{Batch, Values};
+use super::buffers::{Failed, Found};
+use super::read::read;
+use super::schema::{Column, Kind};
+use crate::error::IoError;
+use crate::lanes::{Lane, Part};
+use crate::limits::Bounds;
+use crate::records::{Columns, Entry, Table};
+use crate::rows::Rows;
+use crate::source::Source;
+use crate::threads::on_threads;
+use crate::warning::Warning;
+use crate::window::Window;
+
+/// Reads the rows of a table with x, y and z.
+pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
+    let mut table = None;
+    let mut left_out = vec![];
+    let rest = read(&mut Window::new(source), bounds, |window, columns, batches| {
+        if let Some(table) = &mut table {
+            return push(window, bounds, table, columns, batches);
+        }
+        left_out.extend(columns.iter().filter(|c| matches!(c.kind, Kind::Other(_))).map(|c| c.name.clone()));
+        table = Some(Table::new(entries(window, bounds, columns)?));
+        Ok(())
+    })?;
+    // The schema made it.
+    let mut rows = table.map_or(Rows::EMPTY, |table| table.into_rows(rest));
+    if !left_out.is_empty() {
+        rows.warnings.push(Warning::LeftOut { columns: left_out });
+    }
+    Ok(rows)
+}
+
+/// A column for each one of numbers.
+fn entries(window: &Window<'_, '_>, bounds: &Bounds, columns: &[Column]) -> Result<Columns, IoError> {
+    let numbers = columns.iter().enumerate().filter_map(|(token, column)| match column.kind {
+        Kind::Numbers(dtype) => {
+            Some(Entry { name: column.name.clone(), dtype, token, field: 0..dtype.bytes(), within: 0 })
+        }
+        Kind::Other(_) => None,
+    });
+    Columns::new(window, bounds, numbers.collect(), 0)
+}
+
+/// Adds the rows of batches, each batch on any thread.
+fn push(
+    window: &Window<'_, '_>,
+    bounds: &Bounds,
+    table: &mut Table,
+    columns: &[Column],
+    batches: &[Batch],
+) -> Result<(), IoError> {
+    let rows: Vec<_> = batches.iter().map(|batch| batch.rows).collect();
+    let all = rows.iter().fold(table.len() as u64, |all, &rows| all.saturating_add(rows as u64));
+    bounds.check_points(window.source(), all)?;
+    let wanted = table.tokens();
+    let found = batches.iter().map(|batch| batch.find(window, columns, &wanted)).collect::<Result<Vec<_>, _>>()?;
+    let parts = table.extend(window, &rows, |j, entry| {
+        let Some(values) = found.iter().zip(&rows).find_map(|(found, &rows)| (rows > 0).then_some(&found[j][0])) else {
+            return Ok(None);
+        };
+        let first = values.first(entry.dtype.bytes()).map_err(|failed| values.error(window, failed))?;
+        Ok(lane(&first, entry).first_whole(entry.dtype))
+    })?;
+    // Of several that fail the first is returned, whichever threads they were on.
+    let items: Vec<(&Vec<_>, Part<'_>)> = found.iter().zip(parts).collect();
+    let states = on_threads(items, <(Memory, Option<_>)>::default, |(memory, failed), (found, mut part)| {
+        *failed = memory.fill(found, &mut part).err();
+        failed.is_none()
+    });
+    let failed = states.into_iter().filter_map(|(_, failed)| failed);
+    failed.min_by_key(|(found, _)| found.place()).map_or(Ok(()), |(found, failed)| Err(found.error(window, failed)))
+}
+
+/// What a thread unpacks, from batch to batch into the same memory: for each column its values and its bits.
+#[derive(Debug, Default)]
+struct Memory(Vec<Values<Vec<u8>>>);
+
+impl Memory {
+    /// Fills rows with the values that were found.
+    fn fill<'f, 'b>(
+        &mut self,
+        found: &'f [Values<Found<'b>>],
+        part: &mut Part<'_>,
+    ) -> Result<(), (&'f Found<'b>, Failed)> {
+        self.0.resize_with(found.len(), Default::default);
+        for (found, memory) in found.iter().flatten().zip(self.0.iter_mut().flatten()) {
+            found.unpack(memory).map_err(|failed| (found, failed))?;
+        }
+        let bytes = |j: usize, k: usize| found[j][k].bytes(&self.0[j][k]);
+        part.fill(|j, entry| lane(bytes(j, 0), entry));
+        let with_nulls = (0..found.len()).filter(|&j| !bytes(j, 1).is_empty());
+        with_nulls.for_each(|j| part.blank(j, bytes(j, 1)));
+        Ok(())
+    }
+}
+
+/// The values of a column.
+fn lane<'b>(bytes: &'b [u8], entry: &Entry) -> Lane<'b> {
+    Lane { bytes, at: 0, step: entry.dtype.bytes(), big_endian: false }
+}
