@@ -39,7 +39,7 @@ kernel! {
         let row = if slot < NON_FINITE { a.table.row(slot) } else { NONE };
         let dropped = ballot(slot < NON_FINITE && row == NONE).count_ones();
         a.members.note(i, row);
-        a.members.enter(i, row);
+        a.members.enter::<false>(i, row, false);
         count_in_block([&raw mut (*a.counters).dropped_voxel], [dropped], Shared::at(0));
     }
 }
@@ -69,31 +69,52 @@ impl Members {
             && unsafe { load_stale(self.slots.of(row).add(self.slots.max_points as usize - 1)) } < i
     }
 
+    /// Gives a row its first point, which [`Members::enter`] must know of.
+    ///
+    /// # Safety
+    /// As [`Members::passes`], and no other thread gives the row a first point.
+    #[inline(always)]
+    pub(super) unsafe fn open(&self, i: u32, row: u32) {
+        if self.num_points.is_null() {
+            // SAFETY: the caller's promise; a row has a first slot.
+            unsafe { store_relaxed(self.slots.of(row), i) };
+        }
+    }
+
     /// Enters point `i` into `row`, if it has one. All lanes of a warp call, with consecutive points. Returns whether the row had no point before, which is true in one thread of a
     /// launch for each row.
+    ///
+    /// If `OPENED`, the first point of each row is known: it has the first slot by [`Members::open`], whether that is seen here or not, and other points go behind it. Such a point
+    /// needs no atomic, and in a cloud of many small rows it is every second or third point.
     ///
     /// # Safety
     /// As [`Members::passes`].
     #[inline(always)]
-    pub(super) unsafe fn enter(&self, i: u32, row: u32) -> bool {
+    pub(super) unsafe fn enter<const OPENED: bool>(&self, i: u32, row: u32, is_first: bool) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
-            // Points of the row just before this one in the warp.
+            // Points of the row just before this one in the warp, but for its first.
             let starts = ballot(starts_run(row));
-            let before = lane() - run_start(starts);
-            let enters = row != NONE && self.num_points.is_null();
+            let leader = run_start(starts);
+            let before = if OPENED {
+                let others = !ballot(is_first) & !((1 << leader) - 1);
+                (lanes_before() & others).count_ones()
+            } else {
+                lane() - leader
+            };
+            let enters = row != NONE && !is_first && self.num_points.is_null();
             let mut slots = core::ptr::null_mut();
             let mut start = 0;
             if enters {
                 slots = self.slots.of(row);
-                start = smaller(slots, self.slots.max_points, i) + before;
+                start = smaller::<OPENED>(slots, self.slots.max_points, i) + before;
             }
             // No point of this warp enters before all have looked, or it would be counted twice.
             sync_warp();
             if enters {
                 return cascade(slots, self.slots.max_points, start, i);
             }
-            if row != NONE && before == 0 {
+            if row != NONE && leader == lane() && !self.num_points.is_null() {
                 // The run ends where the next one starts.
                 let after = (starts >> lane()) >> 1;
                 let len = if after == 0 { WARP - lane() } else { after.trailing_zeros() + 1 };
@@ -105,12 +126,12 @@ impl Members {
 }
 
 /// How many of the first slots hold smaller points than `i`; at least that many points come before it for good, because a slot's value only
-/// falls. Stops at the first four that are not all smaller.
+/// falls. Stops at the first four that are not all smaller. If `OPENED`, the first slot counts, whatever is seen in it.
 ///
 /// The last slot is read with the first four: slots ascend or will, so a smaller point there says that the row is full of smaller ones. Most points of a large cloud end there.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
+unsafe fn smaller<const OPENED: bool>(slots: *const u32, len: u32, i: u32) -> u32 {
     if len == 0 {
         return 0;
     }
@@ -121,6 +142,9 @@ unsafe fn smaller(slots: *const u32, len: u32, i: u32) -> u32 {
     let (last, mut four) = (unsafe { load_relaxed(slots.add(len as usize - 1)) }, quad(0));
     if last < i {
         return len;
+    }
+    if OPENED {
+        four[0] = 0;
     }
     let mut k = 0;
     loop {

@@ -155,7 +155,7 @@ impl AssignCellsArgs {
                 }
             }
             for j in 0..ITEMS {
-                if self.members.enter(item::<ITEMS>(j), rows[j]) && self.all == 0 {
+                if self.members.enter::<false>(item::<ITEMS>(j), rows[j], false) && self.all == 0 {
                     self.coords.write(rows[j], keys[j] as u64);
                 }
             }

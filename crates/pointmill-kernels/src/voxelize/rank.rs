@@ -143,6 +143,7 @@ impl RowsArgs {
                     // No other point compares equal to the emptied entry's first, so emptying it now disturbs nobody.
                     p.table.close(slots[j], rows[j]);
                     if row < self.max_voxels {
+                        p.members.open(ranks.start + j as u32 * WARP, row);
                         self.coords.write(row, key);
                     }
                 }
@@ -162,7 +163,7 @@ impl RowsArgs {
                 let i = ranks.start + j as u32 * WARP;
                 dropped += ballot(slots[j] < NON_FINITE && rows[j] == NONE).count_ones();
                 p.members.note(i, rows[j]);
-                p.members.enter(i, rows[j]);
+                p.members.enter::<true>(i, rows[j], ranks.flagged[j]);
             }
             let shared = Shared::at(scan::SHARED_WORDS + 2 * COUNT_WORDS);
             count_in_block([&raw mut (*p.counters).dropped_voxel], [dropped], shared);
