@@ -75,7 +75,21 @@ pub struct CellRows<L, M> {
 impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
     /// Calls `visit` with the rows whose mean lies strictly within `radius` metres of a point, ascending, and the squared distance. No row is near a point that is not finite.
     #[inline(always)]
-    pub fn each_within(&self, point: [f64; 3], radius: f64, mut visit: impl FnMut(u32, f64)) {
+    pub fn each_within(&self, point: [f64; 3], radius: f64, visit: impl FnMut(u32, f64)) {
+        self.each_within_part(point, radius, 0, 1, visit);
+    }
+
+    /// Part `part` of `parts` of what [`Self::each_within`] visits. The parts in succession visit all of it, in the same order. Of four parts of what is within an edge of a cell, each
+    /// has at most 16 rows: the cells lie in at most 16 strips along x, of at most four cells.
+    #[inline(always)]
+    pub fn each_within_part(
+        &self,
+        point: [f64; 3],
+        radius: f64,
+        part: u32,
+        parts: u32,
+        mut visit: impl FnMut(u32, f64),
+    ) {
         if !(point[0].is_finite() && point[1].is_finite() && point[2].is_finite()) {
             return;
         }
@@ -97,16 +111,18 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
             axis += 1;
         }
         let lines = |axis: usize| (high[axis] as i64 - low[axis] as i64 + 1) as u64;
-        if lines(2) * lines(1) * (lines(0) / LINE as u64 + 1) > self.len as u64 {
+        let strips = lines(2) * lines(1);
+        let cut = |all: u64, at: u32| (all * at as u64 / parts as u64) as u32;
+        if strips * (lines(0) / LINE as u64 + 1) > self.len as u64 {
             // More lines than there are rows.
-            let mut row = 0;
-            while row < self.len {
+            let (mut row, end) = (cut(self.len as u64, part), cut(self.len as u64, part + 1));
+            while row < end {
                 consider(row);
                 row += 1;
             }
             return;
         }
-        self.each_between(low, high, consider);
+        self.each_of_strips(low, high, cut(strips, part), cut(strips, part + 1), consider);
     }
 
     /// Calls `visit` with the rows around the cell of a point, ascending: of 1, its own, of 7, also those that share a face with it, or of 27, all that touch it. A point without a cell
@@ -126,9 +142,11 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
                     let clip = |c: i32| c.clamp(-MAX_CELL, MAX_CELL - 1);
                     let line = [y + dy, z + dz];
                     if line[0] == clip(line[0]) && line[1] == clip(line[1]) {
-                        self.each_between(
+                        self.each_of_strips(
                             [clip(x - along), line[0], line[1]],
                             [clip(x + along), line[0], line[1]],
+                            0,
+                            1,
                             &mut visit,
                         );
                     }
@@ -139,33 +157,31 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
         }
     }
 
-    /// Calls `visit` with the rows of cells from `low` to `high`, ascending.
+    /// Calls `visit` with the rows of cells from `low` to `high`, ascending, in the strips along x from number `strip` to before number `end`.
     #[inline(always)]
-    fn each_between(&self, low: [i32; 3], high: [i32; 3], mut visit: impl FnMut(u32)) {
-        let mut z = low[2];
-        while z <= high[2] {
-            let mut y = low[1];
-            while y <= high[1] {
-                let (from, to) = (key_of([low[0], y, z]), key_of([high[0], y, z]));
-                let mut line_key = Line::of(from).0;
-                while line_key <= Line::of(to).0 {
-                    let line = (self.line)(line_key);
-                    let mut mask = line.mask;
-                    if line_key == Line::of(from).0 {
-                        mask &= u32::MAX << Line::of(from).1;
-                    }
-                    if line_key == Line::of(to).0 {
-                        mask &= u32::MAX >> (LINE - 1 - Line::of(to).1);
-                    }
-                    while mask != 0 {
-                        visit(line.row_before(mask.trailing_zeros()));
-                        mask &= mask - 1;
-                    }
-                    line_key += 1;
+    fn each_of_strips(&self, low: [i32; 3], high: [i32; 3], mut strip: u32, end: u32, mut visit: impl FnMut(u32)) {
+        let along_y = (high[1] - low[1] + 1) as u32;
+        let (mut y, mut z) = (low[1] + (strip % along_y) as i32, low[2] + (strip / along_y) as i32);
+        while strip < end {
+            let (from, to) = (key_of([low[0], y, z]), key_of([high[0], y, z]));
+            let mut line_key = Line::of(from).0;
+            while line_key <= Line::of(to).0 {
+                let line = (self.line)(line_key);
+                let mut mask = line.mask;
+                if line_key == Line::of(from).0 {
+                    mask &= u32::MAX << Line::of(from).1;
                 }
-                y += 1;
+                if line_key == Line::of(to).0 {
+                    mask &= u32::MAX >> (LINE - 1 - Line::of(to).1);
+                }
+                while mask != 0 {
+                    visit(line.row_before(mask.trailing_zeros()));
+                    mask &= mask - 1;
+                }
+                line_key += 1;
             }
-            z += 1;
+            (y, z) = if y < high[1] { (y + 1, z) } else { (low[1], z + 1) };
+            strip += 1;
         }
     }
 }
@@ -187,8 +203,12 @@ fn cell_near(x: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
     use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
 
     proptest! {
         #[test]
@@ -196,6 +216,37 @@ mod tests {
             prop_assert_eq!(cell_of(key_of(cell)), cell);
             let order = |[x, y, z]: [i32; 3]| (z, y, x);
             prop_assert_eq!(key_of(cell).cmp(&key_of(other)), order(cell).cmp(&order(other)));
+        }
+    }
+
+    proptest! {
+        /// In a map whose cells are all full, with a mean anywhere in each.
+        #[test]
+        fn parts_in_succession_are_the_whole(
+            near in prop::array::uniform3(-1.0f64..1.0), far in prop::array::uniform3(prop::sample::select(vec![-1e6, 0.0, 1e5])),
+            exact in any::<bool>(), unit in prop::sample::select(vec![0.1, 1.0, 2.0, 3.7]), len in prop::sample::select(vec![3u32, 20, u32::MAX])
+        ) {
+            let lattice = NdtLattice::new(unit).unwrap();
+            let point = [0, 1, 2].map(|i| unit * (if exact { far[i].signum() * near[i].round() } else { near[i] } + far[i] * 0.5));
+            let rows = CellRows {
+                lattice,
+                len,
+                line: |key| Line { mask: u32::MAX, row: (key as u32).wrapping_mul(LINE) },
+                // Near every point, so that no row is left out.
+                mean: |_| point,
+            };
+            let mut whole = Vec::new();
+            rows.each_within(point, unit, |row, distance| whole.push((row, distance)));
+            prop_assert!(!whole.is_empty());
+            for parts in 1..6 {
+                let mut all = Vec::new();
+                for part in 0..parts {
+                    let before = all.len();
+                    rows.each_within_part(point, unit, part, parts, |row, distance| all.push((row, distance)));
+                    prop_assert!(parts != 4 || all.len() - before <= 16, "{}", all.len() - before);
+                }
+                prop_assert_eq!(&all, &whole);
+            }
         }
     }
 

@@ -21,7 +21,7 @@ pub use lattice::{LatticeError, MAX_CELL, NdtLattice, Place, STEPS};
 pub use lines::{CellRows, LINE, Line, cell_of, in_lattice, key_of};
 pub use moments::{MAX_COUNT, Moments};
 pub use newton::{NdtAlignment, NdtHold, NdtLimits, state};
-pub use score::{NdtScore, NearTerms, PoseVector, PreparedPose, TERMS, Terms};
+pub use score::{NEAR_TERMS, NdtScore, NearTerms, PoseVector, PreparedPose, TERMS, Terms};
 pub use stats::{CellStats, Covariance, StatsParams};
 #[cfg(feature = "alloc")]
 pub use table::{NdtMomentsTable, NdtTableError};

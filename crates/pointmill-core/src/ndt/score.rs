@@ -94,8 +94,9 @@ impl PreparedPose {
         if !near.found {
             return terms;
         }
-        (terms[0], terms[1], terms[2]) = (near.sum, near.largest, 1.0);
-        let (slope, bend) = (near.slope, &near.bend);
+        let [sum, sx, sy, sz, bend @ ..] = &near.sums;
+        (terms[0], terms[1], terms[2]) = (*sum, near.largest, 1.0);
+        let slope = [*sx, *sy, *sz];
         let rows = [[bend[0], bend[1], bend[2]], [bend[1], bend[3], bend[4]], [bend[2], bend[4], bend[5]]];
         // How fast the point moves with each angle, and that times the bend. With the translation it moves a metre a metre.
         let (mut moves, mut turned) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
@@ -129,39 +130,51 @@ impl PreparedPose {
     }
 }
 
-/// What the cells near a point of a scan add up to: the score, and how it changes with where the point is, before the chain rule. Every cell near the point shares the rest.
+/// Values that a cell adds at a point near it: its term, and first and second derivatives of minus the term by x, y, z.
+pub const NEAR_TERMS: usize = 10;
+
+/// What the cells near a point of a scan add up to, before the chain rule. Every cell near the point shares the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NearTerms {
     /// Whether there is a cell.
-    found: bool,
-    sum: f64,
-    largest: f64,
-    /// First derivatives of minus the sum by x, y, z.
-    slope: [f64; 3],
-    /// Second derivatives.
-    bend: Symmetric,
+    pub found: bool,
+    /// The largest term.
+    pub largest: f64,
+    /// The sums of what cells add.
+    pub sums: [f64; NEAR_TERMS],
 }
 
 impl NearTerms {
-    /// Adds a cell with this mean and inverse covariance; `x` is the point in the frame of the map.
+    /// What a cell with this mean and inverse covariance adds; `x` is the point in the frame of the map.
     #[inline(always)]
-    pub fn add(&mut self, score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &Symmetric) {
+    pub fn of(score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &Symmetric) -> [f64; NEAR_TERMS] {
         let q = subtract(x, mean);
         let cq = times(inverse, q);
         let term = -score.d1 * exp(-score.d2 / 2.0 * dot(q, cq));
-        self.found = true;
-        self.sum += term;
-        self.largest = if term > self.largest { term } else { self.largest };
         let factor = score.d2 * term;
+        let mut values = [term; NEAR_TERMS];
         let mut i = 0;
         while i < 3 {
-            self.slope[i] += factor * cq[i];
+            values[1 + i] = factor * cq[i];
             i += 1;
         }
         let mut k = 0;
         while k < 6 {
             let (i, j) = ENTRIES[k];
-            self.bend[k] += factor * (inverse[k] - score.d2 * cq[i] * cq[j]);
+            values[4 + k] = factor * (inverse[k] - score.d2 * cq[i] * cq[j]);
+            k += 1;
+        }
+        values
+    }
+
+    /// Adds what a cell adds.
+    #[inline(always)]
+    pub fn add(&mut self, values: &[f64; NEAR_TERMS]) {
+        self.found = true;
+        self.largest = if values[0] > self.largest { values[0] } else { self.largest };
+        let mut k = 0;
+        while k < NEAR_TERMS {
+            self.sums[k] += values[k];
             k += 1;
         }
     }
@@ -177,7 +190,7 @@ mod tests {
     fn terms(score: &NdtScore, pose: &PoseVector, p: [f64; 3], inverse: &Symmetric) -> Terms {
         let prepared = PreparedPose::new(pose);
         let mut near = NearTerms::default();
-        near.add(score, prepared.apply(p), MEAN, inverse);
+        near.add(&NearTerms::of(score, prepared.apply(p), MEAN, inverse));
         prepared.terms(p, &near)
     }
 

@@ -5,29 +5,29 @@
 //! [`Advance`] makes the next step of an alignment of it. The sums are integers, and those of scores are added in one tree, so that every run gives the same bits.
 
 mod accumulate;
+mod align;
 mod finish;
 mod lines;
+mod near;
 mod records;
 mod score;
 mod search;
 
 pub use accumulate::{AccumulateAbout, AccumulateArgs, AccumulateF32, AccumulateF64, TILE};
+pub use align::{Advance, AdvanceArgs, Derive, DeriveArgs, StoredAlignment};
 pub use finish::{CellArrays, Finish, FinishArgs, FinishTotals, SortKeysArgs, SortKeysLong, SortKeysShort};
 pub use lines::{Lines, LinesEntry, Map};
 pub use records::{
     AddRecords, AddRecordsArgs, Clear, ClearArgs, CopyRecords, CopyRecordsArgs, Full, FullArgs, Record, Records, SUMS,
     Totals,
 };
-pub use score::{
-    Advance, AdvanceArgs, Derive, DeriveArgs, Fold, FoldArgs, PointScores, PointScoresArgs, SCORES, Score, ScoreArgs,
-    StoredAlignment, StoredPose,
-};
+pub use score::{Fold, FoldArgs, PointScores, PointScoresArgs, SCORES, Score, ScoreArgs, StoredPose};
 pub use search::{Count, Fill, Lookup, LookupArgs, Near, SearchArgs};
 
 use crate::points::Points;
-use crate::prim::sum::TREE;
+use crate::prim::sum::{TREE, tree_words};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::sum::{fold, write_tree};
+use crate::prim::sum::{TREE_ROW, fold, write_shared_tree};
 use crate::prim::{BLOCK, scan};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;

@@ -279,7 +279,7 @@ impl Grid {
             scores: scores.pointer(),
         };
         // SAFETY: room was made.
-        unsafe { self.stream.launch::<kernels::PointScores>(points.n.div_ceil(BLOCK), args) }?;
+        unsafe { self.stream.launch::<kernels::PointScores>(points.n.div_ceil(TREE), args) }?;
         scores.read(scan.len())
     }
 

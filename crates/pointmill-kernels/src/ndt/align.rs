@@ -1,0 +1,139 @@
+//! The next step of alignments: sums over the points of their scans, and what follows from them.
+
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::near::NearSums;
+use super::near::{NEAR_WORDS, near_words};
+use super::*;
+use crate::points::StoredPoints;
+use pointmill_core::ndt::{NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, TERMS};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::ndt::{NearTerms, state};
+
+/// An alignment of a scan in memory of a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct StoredAlignment {
+    /// Where the alignment is.
+    pub alignment: NdtAlignment,
+    /// The scan.
+    pub points: StoredPoints,
+    /// What holds the pose beside the scan.
+    pub hold: NdtHold,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+const _: () = {
+    use pointmill_core::ndt::PreparedPose;
+    // Four u32 behind the numbers leave no gap.
+    assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3 + 3) * 8 + 16);
+    // SAFETY: f64 in an order that C gives them and whole numbers behind them, without a gap, valid whatever their bits are.
+    unsafe impl bytemuck::Zeroable for StoredAlignment {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for StoredAlignment {}
+};
+
+const _: () = assert!(tree_words(TERMS) <= NEAR_WORDS);
+
+/// Arguments of [`Derive`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DeriveArgs {
+    /// The scan of all alignments, if they have one.
+    pub points: Points,
+    /// Nonzero: each alignment has a scan of its own.
+    pub many: u32,
+    /// The grid.
+    pub map: Map,
+    /// Constants of the score.
+    pub score: NdtScore,
+    /// Alignments; those that have ended are passed over.
+    pub alignments: *const StoredAlignment,
+    /// Trees of the largest scan.
+    pub trees: u32,
+    /// `[alignments, trees, TERMS]`.
+    pub sums: *mut [f64; TERMS],
+}
+
+kernel! {
+    /// Adds up scores, gradients and Hessians at the candidates of alignments. One block for each alignment and tree, those of an alignment side by side.
+    Derive = "ndt_derive", block BLOCK, shared NEAR_WORDS + near_words(NEAR_TERMS), cooperative true, min_blocks 3,
+    fn(a: DeriveArgs) {
+        let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
+        let alignment = a.alignments.add(which as usize);
+        // What an alignment names is a read more in a row of reads.
+        let points = if a.many != 0 { (*alignment).points.get() } else { a.points };
+        if (*alignment).alignment.state != state::RUNNING || tree * TREE >= points.n {
+            return;
+        }
+        let prepared = &(*alignment).alignment.prepared;
+        let point = |p: u32| points.get(tree * TREE + p);
+        let own = NearSums::<NEAR_TERMS>::point();
+        let x = if tree * TREE + own < points.n { Some(prepared.apply(point(own))) } else { None };
+        let sums = NearSums::new(a.map, x, Shared::at(0), |x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]| {
+            NearTerms::of(&a.score, x, mean, inverse)
+        });
+        let (values, p) = (Doubles::at(Shared::at(0), TERMS as u32 * TREE_ROW), thread_index());
+        if p < TREE {
+            let mut terms = [0.0; TERMS];
+            if sums.found(p) {
+                let mut near = NearTerms { found: true, largest: sums.largest(p), ..NearTerms::default() };
+                for k in 0..NEAR_TERMS {
+                    near.sums[k] = sums.sum(p, k as u32);
+                }
+                terms = prepared.terms(point(p), &near);
+            }
+            for k in 0..TERMS {
+                values.set(k as u32 * TREE_ROW + p, terms[k]);
+            }
+        }
+        sync_block();
+        write_shared_tree(values, a.sums.add(block_index() as usize));
+    }
+}
+
+/// Arguments of [`Advance`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AdvanceArgs {
+    /// Alignments.
+    pub alignments: *mut StoredAlignment,
+    /// Limits of all.
+    pub limits: NdtLimits,
+    /// Nonzero: each alignment has a scan, and what holds its pose, of its own.
+    pub many: u32,
+    /// Trees of the largest scan.
+    pub trees: u32,
+    /// `[alignments, trees, TERMS]`.
+    pub sums: *const [f64; TERMS],
+}
+
+kernel! {
+    /// Makes the next step of alignments. One block an alignment.
+    Advance = "ndt_advance", block BLOCK, shared 2 * BLOCK, cooperative true,
+    fn(a: AdvanceArgs) {
+        let which = block_index() as usize;
+        let alignment = a.alignments.add(which);
+        if (*alignment).alignment.state != state::RUNNING {
+            return;
+        }
+        let (shared, mut trees, mut limits) = (Shared::at(0), a.trees, a.limits);
+        if a.many != 0 {
+            (trees, limits.hold) = ((*alignment).points.n.div_ceil(TREE), (*alignment).hold);
+        }
+        let sum = fold::<TERMS>(a.sums.add(which * a.trees as usize), trees, shared);
+        // The words of the first two warps are read no more once all threads are here.
+        sync_block();
+        if thread_index() < TERMS as u32 {
+            shared.set(thread_index(), sum.to_bits() as u32);
+            shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
+        }
+        sync_block();
+        if thread_index() == 0 {
+            let mut terms = [0.0; TERMS];
+            for k in 0..TERMS {
+                terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
+            }
+            (*alignment).alignment.advance(&terms, &limits);
+        }
+    }
+}
