@@ -59,6 +59,17 @@ impl Line {
     }
 }
 
+/// Where the rows near a point are: in the cells of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The least cell, along x, y, z.
+    pub low: [i32; 3],
+    /// The greatest.
+    pub high: [i32; 3],
+    /// Strips of cells along x; 0 where a map has fewer rows than the box has lines, so that a search looks at all of them.
+    pub strips: u32,
+}
+
 /// What a search looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct CellRows<L, M> {
@@ -76,31 +87,17 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
     /// Calls `visit` with the rows whose mean lies strictly within `radius` metres of a point, ascending, and the squared distance. No row is near a point that is not finite.
     #[inline(always)]
     pub fn each_within(&self, point: [f64; 3], radius: f64, visit: impl FnMut(u32, f64)) {
-        self.each_within_part(point, radius, 0, 1, visit);
+        if let Some(reach) = self.reach(point, radius) {
+            self.each_in_reach(&reach, 0, 1, point, radius, visit);
+        }
     }
 
-    /// Part `part` of `parts` of what [`Self::each_within`] visits. The parts in succession visit all of it, in the same order. Of four parts of what is within an edge of a cell, each
-    /// has at most 16 rows: the cells lie in at most 16 strips along x, of at most four cells.
+    /// Where [`Self::each_within`] looks, if anywhere.
     #[inline(always)]
-    pub fn each_within_part(
-        &self,
-        point: [f64; 3],
-        radius: f64,
-        part: u32,
-        parts: u32,
-        mut visit: impl FnMut(u32, f64),
-    ) {
+    pub fn reach(&self, point: [f64; 3], radius: f64) -> Option<Reach> {
         if !(point[0].is_finite() && point[1].is_finite() && point[2].is_finite()) {
-            return;
+            return None;
         }
-        let mut consider = |row: u32| {
-            let mean = (self.mean)(row);
-            let q = [point[0] - mean[0], point[1] - mean[1], point[2] - mean[2]];
-            let distance_squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
-            if distance_squared < radius * radius {
-                visit(row, distance_squared);
-            }
-        };
         // A mean lies in its own cell, or a rounding beside it.
         let inv = self.lattice.inv() as f64;
         let (mut low, mut high) = ([0; 3], [0; 3]);
@@ -112,17 +109,40 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
         }
         let lines = |axis: usize| (high[axis] as i64 - low[axis] as i64 + 1) as u64;
         let strips = lines(2) * lines(1);
-        let cut = |all: u64, at: u32| (all * at as u64 / parts as u64) as u32;
-        if strips * (lines(0) / LINE as u64 + 1) > self.len as u64 {
-            // More lines than there are rows.
-            let (mut row, end) = (cut(self.len as u64, part), cut(self.len as u64, part + 1));
+        let all_rows = strips * (lines(0) / LINE as u64 + 1) > self.len as u64;
+        Some(Reach { low, high, strips: if all_rows { 0 } else { strips as u32 } })
+    }
+
+    /// Part `part` of `parts` of what [`Self::each_within`] visits. The parts in succession visit all of it, in the same order. Of four parts of what is within an edge of a cell, each
+    /// has at most 16 rows: the cells lie in at most 16 strips of at most four.
+    #[inline(always)]
+    pub fn each_in_reach(
+        &self,
+        reach: &Reach,
+        part: u32,
+        parts: u32,
+        point: [f64; 3],
+        radius: f64,
+        mut visit: impl FnMut(u32, f64),
+    ) {
+        let mut consider = |row: u32| {
+            let mean = (self.mean)(row);
+            let q = [point[0] - mean[0], point[1] - mean[1], point[2] - mean[2]];
+            let distance_squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
+            if distance_squared < radius * radius {
+                visit(row, distance_squared);
+            }
+        };
+        let cut = |all: u32, at: u32| (all as u64 * at as u64 / parts as u64) as u32;
+        if reach.strips == 0 {
+            let (mut row, end) = (cut(self.len, part), cut(self.len, part + 1));
             while row < end {
                 consider(row);
                 row += 1;
             }
             return;
         }
-        self.each_of_strips(low, high, cut(strips, part), cut(strips, part + 1), consider);
+        self.each_of_strips(reach.low, reach.high, cut(reach.strips, part), cut(reach.strips, part + 1), consider);
     }
 
     /// Calls `visit` with the rows around the cell of a point, ascending: of 1, its own, of 7, also those that share a face with it, or of 27, all that touch it. A point without a cell
@@ -238,11 +258,13 @@ mod tests {
             let mut whole = Vec::new();
             rows.each_within(point, unit, |row, distance| whole.push((row, distance)));
             prop_assert!(!whole.is_empty());
+            prop_assert!(rows.reach([f64::NAN, 0.0, 0.0], unit).is_none());
+            let reach = rows.reach(point, unit).unwrap();
             for parts in 1..6 {
                 let mut all = Vec::new();
                 for part in 0..parts {
                     let before = all.len();
-                    rows.each_within_part(point, unit, part, parts, |row, distance| all.push((row, distance)));
+                    rows.each_in_reach(&reach, part, parts, point, unit, |row, distance| all.push((row, distance)));
                     prop_assert!(parts != 4 || all.len() - before <= 16, "{}", all.len() - before);
                 }
                 prop_assert_eq!(&all, &whole);

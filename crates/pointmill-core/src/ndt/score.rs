@@ -8,6 +8,9 @@ use crate::rigid::{add, dot, rotate, subtract};
 /// Values that are added up over the points of a scan: see [`Terms`].
 pub const TERMS: usize = 30;
 
+/// Parts of [`PreparedPose::part_of_terms`].
+pub const TERMS_PARTS: usize = 4;
+
 /// Constants of a mixture of a Gaussian and a constant, fitted to a Gaussian: Magnusson, The Three-Dimensional Normal-Distributions Transform, 2009, equation 6.8.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,39 +97,53 @@ impl PreparedPose {
         if !near.found {
             return terms;
         }
-        let [sum, sx, sy, sz, bend @ ..] = &near.sums;
-        (terms[0], terms[1], terms[2]) = (*sum, near.largest, 1.0);
-        let slope = [*sx, *sy, *sz];
-        let rows = [[bend[0], bend[1], bend[2]], [bend[1], bend[3], bend[4]], [bend[2], bend[4], bend[5]]];
-        // How fast the point moves with each angle, and that times the bend. With the translation it moves a metre a metre.
-        let (mut moves, mut turned) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
-        let mut i = 0;
-        while i < 3 {
-            moves[i] = rotate(&self.first[i], p);
-            turned[i] = times(bend, moves[i]);
-            terms[3 + i] = slope[i];
-            terms[6 + i] = dot(slope, moves[i]);
-            i += 1;
-        }
-        let (mut at, mut pair) = (9, 0);
-        let mut i = 0;
-        while i < 6 {
-            let mut j = i;
-            while j < 6 {
-                terms[at] = if j < 3 {
-                    rows[i][j]
-                } else if i < 3 {
-                    turned[j - 3][i]
-                } else {
-                    pair += 1;
-                    dot(moves[i - 3], turned[j - 3]) + dot(slope, rotate(&self.second[pair - 1], p))
-                };
-                at += 1;
-                j += 1;
-            }
-            i += 1;
-        }
+        // Calls with constants, so that the compiler sees what the parts share.
+        self.part_of_terms(0, p, near, |at, term| terms[at] = term);
+        self.part_of_terms(1, p, near, |at, term| terms[at] = term);
+        self.part_of_terms(2, p, near, |at, term| terms[at] = term);
+        self.part_of_terms(3, p, near, |at, term| terms[at] = term);
         terms
+    }
+
+    /// Calls `set` with one of [`TERMS_PARTS`] parts of what [`Self::terms`] returns, and the places: what has to do with roll, pitch or yaw, and the rest.
+    #[inline(always)]
+    pub fn part_of_terms(&self, part: usize, p: [f64; 3], near: &NearTerms, mut set: impl FnMut(usize, f64)) {
+        let mut set = |at: usize, term: f64| set(at, if near.found { term } else { 0.0 });
+        let [sum, sx, sy, sz, bend @ ..] = &near.sums;
+        let slope = [*sx, *sy, *sz];
+        if part == 3 {
+            set(0, *sum);
+            set(1, near.largest);
+            set(2, 1.0);
+            let mut i = 0;
+            while i < 3 {
+                set(3 + i, slope[i]);
+                set(9 + i, bend[i]);
+                i += 1;
+            }
+            set(15, bend[3]);
+            set(16, bend[4]);
+            set(20, bend[5]);
+            return;
+        }
+        // This angle, and the next in a circle. With the translation a point moves a metre a metre.
+        let (angle, next) = (part, if part == 2 { 0 } else { part + 1 });
+        let moves = rotate(&self.first[angle], p);
+        let next_moves = rotate(&self.first[next], p);
+        // How fast the slope changes with the angle.
+        let turned = times(bend, moves);
+        set(6 + angle, dot(slope, moves));
+        set(12 + angle, turned[0]);
+        set(17 + angle, turned[1]);
+        set(21 + angle, turned[2]);
+        let bent = |pair: usize| dot(slope, rotate(&self.second[pair], p));
+        // Places in the upper triangle of the angles.
+        let twice = if angle == 0 { 0 } else { 1 + 2 * angle };
+        let both = if angle == 2 { 2 } else { 1 + 3 * angle };
+        set(24 + twice, dot(moves, turned) + bent(twice));
+        // The angle that comes first moves, the other turns.
+        let mixed = if part == 2 { dot(next_moves, turned) } else { dot(moves, times(bend, next_moves)) };
+        set(24 + both, mixed + bent(both));
     }
 }
 

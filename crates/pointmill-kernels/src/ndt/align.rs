@@ -5,7 +5,7 @@ use super::near::NearSums;
 use super::near::{NEAR_WORDS, near_words};
 use super::*;
 use crate::points::StoredPoints;
-use pointmill_core::ndt::{NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, TERMS};
+use pointmill_core::ndt::{NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, TERMS, TERMS_PARTS};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::ndt::{NearTerms, state};
 
@@ -32,7 +32,7 @@ const _: () = {
     unsafe impl bytemuck::Pod for StoredAlignment {}
 };
 
-const _: () = assert!(tree_words(TERMS) <= NEAR_WORDS);
+const _: () = assert!(tree_words(TERMS) <= NEAR_WORDS && TERMS_PARTS as u32 * TREE == BLOCK);
 
 /// Arguments of [`Derive`].
 #[repr(C)]
@@ -67,25 +67,20 @@ kernel! {
         }
         let prepared = &(*alignment).alignment.prepared;
         let point = |p: u32| points.get(tree * TREE + p);
-        let own = NearSums::<NEAR_TERMS>::point();
-        let x = if tree * TREE + own < points.n { Some(prepared.apply(point(own))) } else { None };
+        let p = thread_index();
+        let x = if p < TREE && tree * TREE + p < points.n { Some(prepared.apply(point(p))) } else { None };
         let sums = NearSums::new(a.map, x, Shared::at(0), |x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]| {
             NearTerms::of(&a.score, x, mean, inverse)
         });
-        let (values, p) = (Doubles::at(Shared::at(0), TERMS as u32 * TREE_ROW), thread_index());
-        if p < TREE {
-            let mut terms = [0.0; TERMS];
-            if sums.found(p) {
-                let mut near = NearTerms { found: true, largest: sums.largest(p), ..NearTerms::default() };
-                for k in 0..NEAR_TERMS {
-                    near.sums[k] = sums.sum(p, k as u32);
-                }
-                terms = prepared.terms(point(p), &near);
-            }
-            for k in 0..TERMS {
-                values.set(k as u32 * TREE_ROW + p, terms[k]);
-            }
+        let values = Doubles::at(Shared::at(0), TERMS as u32 * TREE_ROW);
+        // Whole warps have one part of the terms.
+        let (p, part) = (thread_index() % TREE, thread_index() / TREE);
+        let mut near = NearTerms { found: sums.found(p), largest: sums.largest(p), ..NearTerms::default() };
+        for k in 0..NEAR_TERMS {
+            near.sums[k] = sums.sum(p, k as u32);
         }
+        let from = if near.found { point(p) } else { [0.0; 3] };
+        prepared.part_of_terms(part as usize, from, &near, |at, term| values.set(at as u32 * TREE_ROW + p, term));
         sync_block();
         write_shared_tree(values, a.sums.add(block_index() as usize));
     }

@@ -1,13 +1,15 @@
-//! What the rows near the points of a scan add up to, in blocks of [`TREE`] points. Four threads a point look for rows. Then each thread computes what one row adds at one point, and
-//! the threads of a point add it up in ascending order of rows.
+//! What the rows near the points of a scan add up to, in blocks of [`TREE`] points. A thread a point finds out where to look, and four threads a point look. Then each thread computes what
+//! one row adds at one point, and the threads of a point add it up in ascending order of rows.
 
 use super::*;
 use crate::prim::WARPS;
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::ndt::Reach;
 
 /// Threads that look for the rows near a point.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const LOOKERS: u32 = BLOCK / TREE;
-/// Most rows that one of them finds, as [`pointmill_core::ndt::CellRows::each_within_part`] says.
+/// Most rows that one of them finds, as [`pointmill_core::ndt::CellRows::each_in_reach`] says.
 const NOTES: u32 = 16;
 /// From one value of pairs to the next: a warp adds up four values of eight points, which lie in different banks.
 const PAIR_ROW: u32 = BLOCK + 8;
@@ -25,10 +27,12 @@ mod words {
     pub(super) const PAIRS: u32 = WARPS_AT + WARPS;
     /// The points in the frame of the map.
     pub(super) const PLACES: u32 = PAIRS + 2 * BLOCK;
+    /// Where to look around each point: whether there is anything, and the words of a [`Reach`].
+    pub(super) const REACHES: u32 = PLACES + 2 * 3 * TREE;
 }
 
 /// Words of shared memory that a block may use for something else once there are sums.
-pub(super) const NEAR_WORDS: u32 = NOTES * BLOCK + WARPS + 2 * BLOCK + 2 * 3 * TREE;
+pub(super) const NEAR_WORDS: u32 = NOTES * BLOCK + WARPS + 2 * BLOCK + 2 * 3 * TREE + 8 * TREE;
 
 /// Words of shared memory behind [`NEAR_WORDS`] for rows that add so many values.
 pub(super) const fn near_words(values: usize) -> u32 {
@@ -45,14 +49,8 @@ pub(super) struct NearSums<const K: usize> {
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl<const K: usize> NearSums<K> {
-    /// The point of a thread among those of its block.
-    #[inline(always)]
-    pub(super) fn point() -> u32 {
-        thread_index() / LOOKERS
-    }
-
-    /// Adds up `value` of the rows within an edge of each point; `x` is this thread's [`Self::point`] in the frame of the map, if there is one. All threads of a block of [`BLOCK`] call;
-    /// `shared` has [`NEAR_WORDS`] and [`near_words`] of K words.
+    /// Adds up `value` of the rows within an edge of each point; `x` is point `thread_index()` in the frame of the map, if there is one, for the first [`TREE`] threads. All threads of a
+    /// block of [`BLOCK`] call; `shared` has [`NEAR_WORDS`] and [`near_words`] of K words.
     ///
     /// # Safety
     /// The map is valid for reads.
@@ -64,21 +62,35 @@ impl<const K: usize> NearSums<K> {
         value: impl Fn([f64; 3], [f64; 3], &[f64; 6]) -> [f64; K],
     ) -> Self {
         const { assert!(K <= OWN * LOOKERS as usize && K as u32 * PAIR_ROW >= (K as u32 + 2) * TREE) };
-        let (point, looker) = (Self::point(), thread_index() % LOOKERS);
+        let (point, looker) = (thread_index() / LOOKERS, thread_index() % LOOKERS);
         let of = |word: u32| Shared::at_offset(shared, word);
         let (notes, warps, pairs) = (shared, of(words::WARPS_AT), of(words::PAIRS));
         let places = Doubles::at(of(words::PLACES), 3 * TREE);
         let values = Doubles::at(of(NEAR_WORDS), K as u32 * PAIR_ROW);
-        let mut found = 0;
-        if let Some(x) = x {
-            if looker == 0 {
+        let reaches = of(words::REACHES);
+        // SAFETY: the caller's promise.
+        let rows = unsafe { map.rows() };
+        let place = |of: u32| [places.get(of), places.get(TREE + of), places.get(2 * TREE + of)];
+        if thread_index() < TREE {
+            let to = |word: u32| word * TREE + thread_index();
+            let reach = x.and_then(|x| rows.reach(x, map.lattice.unit()));
+            reaches.set(to(0), reach.is_some() as u32);
+            if let (Some(x), Some(reach)) = (x, reach) {
                 for axis in 0..3 {
-                    places.set(axis * TREE + point, x[axis as usize]);
+                    places.set(to(axis), x[axis as usize]);
+                    reaches.set(to(1 + axis), reach.low[axis as usize] as u32);
+                    reaches.set(to(4 + axis), reach.high[axis as usize] as u32);
                 }
+                reaches.set(to(7), reach.strips);
             }
-            // SAFETY: the caller's promise.
-            let rows = unsafe { map.rows() };
-            rows.each_within_part(x, map.lattice.unit(), looker, LOOKERS, |row, _| {
+        }
+        sync_block();
+        let mut found = 0;
+        let word = |word: u32| reaches.get(word * TREE + point);
+        if word(0) != 0 {
+            let cell = |first: u32| [word(first) as i32, word(first + 1) as i32, word(first + 2) as i32];
+            let reach = Reach { low: cell(1), high: cell(4), strips: word(7) };
+            rows.each_in_reach(&reach, looker, LOOKERS, place(point), map.lattice.unit(), |row, _| {
                 // There are no more.
                 if found < NOTES {
                     notes.set(found * BLOCK + thread_index(), row);
@@ -113,9 +125,8 @@ impl<const K: usize> NearSums<K> {
             sync_block();
             if from + thread_index() < all {
                 let (row, of) = (pairs.get(thread_index()) as usize, pairs.get(BLOCK + thread_index()));
-                let x = [places.get(of), places.get(TREE + of), places.get(2 * TREE + of)];
                 // SAFETY: a row of the map, and the caller's promise.
-                let added = unsafe { value(x, *map.mean.add(row), &*map.inverse.add(row)) };
+                let added = unsafe { value(place(of), *map.mean.add(row), &*map.inverse.add(row)) };
                 for k in 0..K {
                     values.set(k as u32 * PAIR_ROW + thread_index(), added[k]);
                 }

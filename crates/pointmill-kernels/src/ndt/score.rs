@@ -43,9 +43,9 @@ pub struct ScoreArgs {
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn terms_of(points: &Points, block: u32, map: Map, score: &NdtScore, pose: *const StoredPose) -> NearSums<1> {
-    let i = block * TREE + NearSums::<1>::point();
+    let i = block * TREE + thread_index();
     // SAFETY: i < n, and the caller's promise about the map and the pose.
-    let x = if i < points.n { Some(unsafe { (*pose).0.apply(points.get(i)) }) } else { None };
+    let x = if thread_index() < TREE && i < points.n { Some(unsafe { (*pose).0.apply(points.get(i)) }) } else { None };
     let term = |x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]| {
         [score.term([x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]], inverse)]
     };
