@@ -1,13 +1,13 @@
 //! The next step of alignments: sums over the points of their scans, and what follows from them.
 
+use super::near::{NEAR_WORDS, NOTED, near_words};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::near::NearSums;
-use super::near::{NEAR_WORDS, near_words};
+use super::near::{NearSums, each_near};
 use super::*;
 use crate::points::StoredPoints;
 use pointmill_core::ndt::{NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, TERMS, TERMS_PARTS};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{NearTerms, state};
+use pointmill_core::ndt::{NearTerms, PreparedPose, state};
 
 /// An alignment of a scan in memory of a device.
 #[repr(C)]
@@ -54,21 +54,30 @@ pub struct DeriveArgs {
     pub sums: *mut [f64; TERMS],
 }
 
-kernel! {
-    /// Adds up scores, gradients and Hessians at the candidates of alignments. One block for each alignment and tree, those of an alignment side by side.
-    Derive = "ndt_derive", block BLOCK, shared NEAR_WORDS + near_words(NEAR_TERMS), cooperative true, min_blocks 3,
-    fn(a: DeriveArgs) {
-        let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
+/// The points of a block's tree and the alignment, unless that has ended or has no such tree.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn tree_of(a: &DeriveArgs) -> Option<(Points, u32, *const PreparedPose)> {
+    let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
+    // SAFETY: the caller's promise about the alignments, and that there is a block for each.
+    unsafe {
         let alignment = a.alignments.add(which as usize);
         // What an alignment names is a read more in a row of reads.
         let points = if a.many != 0 { (*alignment).points.get() } else { a.points };
-        if (*alignment).alignment.state != state::RUNNING || tree * TREE >= points.n {
-            return;
-        }
-        let prepared = &(*alignment).alignment.prepared;
-        let point = |p: u32| points.get(tree * TREE + p);
+        let ended = (*alignment).alignment.state != state::RUNNING || tree * TREE >= points.n;
+        if ended { None } else { Some((points, tree * TREE, &raw const (*alignment).alignment.prepared)) }
+    }
+}
+
+kernel! {
+    /// Adds up scores, gradients and Hessians at the candidates of alignments, where there are few points in all. One block for each alignment and tree, those of an alignment side by side.
+    Derive = "ndt_derive", block BLOCK, shared NEAR_WORDS + near_words(NEAR_TERMS), cooperative true, min_blocks 3,
+    fn(a: DeriveArgs) {
+        let Some((points, first, prepared)) = tree_of(&a) else { return };
+        let prepared = &*prepared;
+        let point = |p: u32| points.get(first + p);
         let p = thread_index();
-        let x = if p < TREE && tree * TREE + p < points.n { Some(prepared.apply(point(p))) } else { None };
+        let x = if p < TREE && first + p < points.n { Some(prepared.apply(point(p))) } else { None };
         let sums = NearSums::new(a.map, x, Shared::at(0), |x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]| {
             NearTerms::of(&a.score, x, mean, inverse)
         });
@@ -83,6 +92,26 @@ kernel! {
         prepared.part_of_terms(part as usize, from, &near, |at, term| values.set(at as u32 * TREE_ROW + p, term));
         sync_block();
         write_shared_tree(values, a.sums.add(block_index() as usize));
+    }
+}
+
+kernel! {
+    /// As [`Derive`], for many points.
+    DeriveMany = "ndt_derive_many", block TREE, shared 2 * TERMS as u32 + NOTED * TREE, cooperative true,
+    fn(a: DeriveArgs) {
+        let Some((points, first, prepared)) = tree_of(&a) else { return };
+        let (i, prepared) = (first + thread_index(), &*prepared);
+        let mut terms = [0.0; TERMS];
+        if i < points.n {
+            let (p, mut near) = (points.get(i), NearTerms::default());
+            let x = prepared.apply(p);
+            each_near(a.map, x, Shared::at(2 * TERMS as u32), |row| {
+                let row = row as usize;
+                near.add(&NearTerms::of(&a.score, x, *a.map.mean.add(row), &*a.map.inverse.add(row)));
+            });
+            terms = prepared.terms(p, &near);
+        }
+        write_tree(terms, Shared::at(0), a.sums.add(block_index() as usize));
     }
 }
 

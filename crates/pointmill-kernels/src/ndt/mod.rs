@@ -15,7 +15,7 @@ mod score;
 mod search;
 
 pub use accumulate::{AccumulateAbout, AccumulateArgs, AccumulateF32, AccumulateF64, TILE};
-pub use align::{Advance, AdvanceArgs, Derive, DeriveArgs, StoredAlignment};
+pub use align::{Advance, AdvanceArgs, Derive, DeriveArgs, DeriveMany, StoredAlignment};
 pub use finish::{CellArrays, Finish, FinishArgs, FinishTotals, SortKeysArgs, SortKeysLong, SortKeysShort};
 pub use lines::{Lines, LinesEntry, Map};
 pub use order::{Order, OrderArgs};
@@ -23,13 +23,13 @@ pub use records::{
     AddRecords, AddRecordsArgs, Clear, ClearArgs, CopyRecords, CopyRecordsArgs, Full, FullArgs, Record, Records, SUMS,
     Totals,
 };
-pub use score::{Fold, FoldArgs, PointScores, PointScoresArgs, SCORES, Score, ScoreArgs, StoredPose};
+pub use score::{Fold, FoldArgs, PointScores, PointScoresArgs, SCORES, Score, ScoreArgs, ScoreMany, StoredPose};
 pub use search::{Count, Fill, List, ListArgs, Lookup, LookupArgs, Near, SearchArgs};
 
 use crate::points::Points;
 use crate::prim::sum::{TREE, tree_words};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::sum::{TREE_ROW, fold, write_shared_tree};
+use crate::prim::sum::{TREE_ROW, fold, write_shared_tree, write_tree};
 use crate::prim::{BLOCK, scan};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
@@ -55,8 +55,10 @@ pub const KERNELS: &[crate::Properties] = properties![
     Fill,
     List,
     Score,
+    ScoreMany,
     PointScores,
     Fold,
     Derive,
+    DeriveMany,
     Advance,
 ];

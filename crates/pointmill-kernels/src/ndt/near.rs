@@ -1,10 +1,50 @@
-//! What the rows near the points of a scan add up to, in blocks of [`TREE`] points. A thread a point finds out where to look, and four threads a point look. Then each thread computes what
-//! one row adds at one point, and the threads of a point add it up in ascending order of rows.
+//! The rows near the points of a scan.
+//!
+//! Few points leave most of a GPU idle. [`NearSums`] adds up what the rows add, in blocks of [`TREE`] points. A thread a point finds out where to look, and four threads a point look. Then each thread computes what
+//! one row adds at one point, and the threads of a point add it up in ascending order of rows. For many points this is more work than [`each_near`], where a thread does all for its point.
 
 use super::*;
 use crate::prim::WARPS;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::ndt::Reach;
+
+/// Rows that a thread notes before it visits them: see [`each_near`].
+pub(super) const NOTED: u32 = 27;
+
+/// Calls `visit` with the rows near a point of a scan, ascending; `shared` has [`NOTED`] words for each thread of the block.
+///
+/// Lanes of a warp have rows in different lines. With notes, all that have another row compute at once.
+///
+/// # Safety
+/// The map is valid for reads.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) unsafe fn each_near(map: Map, point: [f64; 3], shared: Shared, mut visit: impl FnMut(u32)) {
+    let place = |note: u32| note * block_size() + thread_index();
+    // A number that the compiler does not know: it would write out the loop over it.
+    let most = if block_size() < NOTED { block_size() } else { NOTED };
+    let mut notes = 0;
+    // SAFETY: the caller's promise about the map.
+    let rows = unsafe { map.rows() };
+    rows.each_within(point, map.lattice.unit(), |row, _| {
+        if notes == most {
+            // So many only where a wall of cells rounds oddly.
+            let mut note = 0;
+            while note < most {
+                visit(shared.get(place(note)));
+                note += 1;
+            }
+            notes = 0;
+        }
+        shared.set(place(notes), row);
+        notes += 1;
+    });
+    let mut note = 0;
+    while note < notes {
+        visit(shared.get(place(note)));
+        note += 1;
+    }
+}
 
 /// Threads that look for the rows near a point.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]

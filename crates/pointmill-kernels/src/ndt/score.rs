@@ -1,8 +1,8 @@
 //! How well scans fit a grid. Values of points are added in the tree of [`crate::prim::sum`].
 
+use super::near::{NEAR_WORDS, NOTED, near_words};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::near::NearSums;
-use super::near::{NEAR_WORDS, near_words};
+use super::near::{NearSums, each_near};
 use super::*;
 use pointmill_core::rigid::Rigid;
 
@@ -39,35 +39,69 @@ pub struct ScoreArgs {
     pub sums: *mut [f64; SCORES],
 }
 
-/// What the terms of a block's points add up to at a pose.
+/// A point in the frame of the map, if there is one.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn terms_of(points: &Points, block: u32, map: Map, score: &NdtScore, pose: *const StoredPose) -> NearSums<1> {
-    let i = block * TREE + thread_index();
-    // SAFETY: i < n, and the caller's promise about the map and the pose.
-    let x = if thread_index() < TREE && i < points.n { Some(unsafe { (*pose).0.apply(points.get(i)) }) } else { None };
-    let term = |x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]| {
-        [score.term([x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]], inverse)]
-    };
-    // SAFETY: the caller's promise about the map.
-    unsafe { NearSums::new(map, x, Shared::at(0), term) }
+unsafe fn placed(points: &Points, i: u32, pose: *const StoredPose) -> Option<[f64; 3]> {
+    // SAFETY: i < n, and the caller's promise about the pose.
+    if i < points.n { Some(unsafe { (*pose).0.apply(points.get(i)) }) } else { None }
+}
+
+/// The term of a row at a point.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+fn term(score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]) -> f64 {
+    score.term([x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]], inverse)
+}
+
+/// The sum of a point's terms, the largest, and whether there is one.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn scores_of(map: Map, score: &NdtScore, x: Option<[f64; 3]>, shared: Shared) -> [f64; SCORES] {
+    let mut scores = [0.0; SCORES];
+    if let Some(x) = x {
+        // SAFETY: the caller's promise about the map, whose rows are visited.
+        unsafe {
+            each_near(map, x, shared, |row| {
+                let term = term(score, x, *map.mean.add(row as usize), &*map.inverse.add(row as usize));
+                scores[0] += term;
+                scores[1] = if term > scores[1] { term } else { scores[1] };
+            });
+        }
+        scores[2] = if scores[1] > 0.0 { 1.0 } else { 0.0 };
+    }
+    scores
 }
 
 kernel! {
-    /// Adds up the scores of a scan at poses. One block for each pose and tree, those of a pose side by side.
+    /// Adds up the scores of a scan at poses, where there are few points in all. One block for each pose and tree, those of a pose side by side.
     Score = "ndt_score", block BLOCK, shared NEAR_WORDS + near_words(1), cooperative true,
     fn(a: ScoreArgs) {
-        let (pose, tree) = (block_index() / a.trees, block_index() % a.trees);
-        let near = terms_of(&a.points, tree, a.map, &a.score, a.poses.add(pose as usize));
+        let (pose, tree, p) = (block_index() / a.trees, block_index() % a.trees, thread_index());
+        let x = if p < TREE { placed(&a.points, tree * TREE + p, a.poses.add(pose as usize)) } else { None };
+        let near = NearSums::new(a.map, x, Shared::at(0), |x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]| {
+            [term(&a.score, x, mean, inverse)]
+        });
         let values = Doubles::at(Shared::at(0), SCORES as u32 * TREE_ROW);
-        if thread_index() < TREE {
-            let (sum, largest) = (near.sum(thread_index(), 0), near.largest(thread_index()));
-            values.set(thread_index(), sum);
-            values.set(TREE_ROW + thread_index(), largest);
-            values.set(2 * TREE_ROW + thread_index(), if largest > 0.0 { 1.0 } else { 0.0 });
+        if p < TREE {
+            let (sum, largest) = (near.sum(p, 0), near.largest(p));
+            values.set(p, sum);
+            values.set(TREE_ROW + p, largest);
+            values.set(2 * TREE_ROW + p, if largest > 0.0 { 1.0 } else { 0.0 });
         }
         sync_block();
         write_shared_tree::<SCORES>(values, a.sums.add(block_index() as usize));
+    }
+}
+
+kernel! {
+    /// As [`Score`], for many points.
+    ScoreMany = "ndt_score_many", block TREE, shared 2 * SCORES as u32 + NOTED * TREE, cooperative true,
+    fn(a: ScoreArgs) {
+        let (pose, tree) = (block_index() / a.trees, block_index() % a.trees);
+        let x = placed(&a.points, tree * TREE + thread_index(), a.poses.add(pose as usize));
+        let scores = scores_of(a.map, &a.score, x, Shared::at(2 * SCORES as u32));
+        write_tree(scores, Shared::at(0), a.sums.add(block_index() as usize));
     }
 }
 
@@ -88,13 +122,13 @@ pub struct PointScoresArgs {
 }
 
 kernel! {
-    /// The score of each point. One block for [`TREE`] points.
-    PointScores = "ndt_point_scores", block BLOCK, shared NEAR_WORDS + near_words(1), cooperative true,
+    /// The score of each point. One thread a point.
+    PointScores = "ndt_point_scores", block BLOCK, shared NOTED * BLOCK, cooperative true,
     fn(a: PointScoresArgs) {
-        let near = terms_of(&a.points, block_index(), a.map, &a.score, a.pose);
-        let i = block_index() * TREE + thread_index();
-        if thread_index() < TREE && i < a.points.n {
-            *a.scores.add(i as usize) = [near.sum(thread_index(), 0), near.largest(thread_index())];
+        let i = global_index();
+        if i < a.points.n {
+            let scores = scores_of(a.map, &a.score, placed(&a.points, i, a.pose), Shared::at(0));
+            *a.scores.add(i as usize) = [scores[0], scores[1]];
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct Near {
     pub radius: f64,
 }
 
-/// Rows that a thread of [`List`] keeps.
+/// Rows that a thread of [`List`] keeps with their distances; without them three times as many.
 const KEPT: u32 = 8;
 
 /// Arguments of [`List`], [`Count`] and [`Fill`].
@@ -114,7 +114,7 @@ pub struct ListArgs {
 }
 
 kernel! {
-    /// Counts the rows near each point, adds the counts up, and lists the rows that have room. One thread a point; one that has more than [`KEPT`] searches again.
+    /// Counts the rows near each point, adds the counts up, and lists the rows that have room. One thread a point; one that has more than it can keep searches again.
     List = "ndt_list", block BLOCK, shared scan::SHARED_WORDS + 3 * KEPT * BLOCK, cooperative true,
     fn(a: ListArgs) {
         let (shared, search) = (Shared::at(0), &a.search);
@@ -124,10 +124,11 @@ kernel! {
         let tile = scan::take_tile(a.tiles, shared);
         let i = tile * BLOCK + thread_index();
         let sorted = search.near.cells == 0;
+        let kept = if sorted { KEPT } else { 3 * KEPT };
         let mut len = 0;
         if i < search.points.n {
             each_near(search, search.points.get(i), |row, distance| {
-                if len < KEPT {
+                if len < kept {
                     let mut at = len;
                     // As in `fill`.
                     while sorted && at > 0 && kept_distances.get(place(at - 1)) > distance {
@@ -151,7 +152,7 @@ kernel! {
                 *search.row_splits = 0;
             }
             *search.row_splits.add(i as usize + 1) = end;
-            if end <= a.room && len > KEPT {
+            if end <= a.room && len > kept {
                 fill(search, search.points.get(i), end - len);
             } else if end <= a.room {
                 for at in 0..len {

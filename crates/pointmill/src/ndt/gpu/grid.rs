@@ -20,6 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Steps that are queued before the host looks for the first time whether all alignments have ended.
 const FIRST_STEPS: usize = 8;
+/// So many blocks a multiprocessor run at once in the kernels for few points.
+const FEW_BLOCKS: u32 = 3;
 /// Most trees of one launch: poses beyond wait for the next.
 const MAX_TREES: usize = if cfg!(test) { 100 } else { 1 << 22 };
 
@@ -158,6 +160,11 @@ impl Grid {
         }
     }
 
+    /// Whether blocks of a tree each are so few that they had better have more threads.
+    fn few(&self, blocks: u32) -> bool {
+        blocks <= if cfg!(test) { 20 } else { self.stream.enough_blocks(FEW_BLOCKS) }
+    }
+
     fn work(&self) -> MutexGuard<'_, Work> {
         // What a call that failed left in these buffers the next one writes anew.
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
@@ -293,7 +300,12 @@ impl Grid {
             let fold = kernels::FoldArgs { sums: args.sums, trees, totals: work.totals.pointer() };
             // SAFETY: room was made.
             unsafe {
-                self.stream.launch::<kernels::Score>(poses.len() as u32 * trees, args)?;
+                let blocks = poses.len() as u32 * trees;
+                if self.few(blocks) {
+                    self.stream.launch::<kernels::Score>(blocks, args)?;
+                } else {
+                    self.stream.launch::<kernels::ScoreMany>(blocks, args)?;
+                }
                 self.stream.launch::<kernels::Fold>(poses.len() as u32, fold)?;
             }
             sums.extend(work.totals.read(poses.len())?);
@@ -323,7 +335,7 @@ impl Grid {
             scores: scores.pointer(),
         };
         // SAFETY: room was made.
-        unsafe { self.stream.launch::<kernels::PointScores>(points.n.div_ceil(TREE), args) }?;
+        unsafe { self.stream.launch::<kernels::PointScores>(points.n.div_ceil(BLOCK), args) }?;
         scores.read(scan.len())
     }
 
@@ -367,12 +379,18 @@ impl Grid {
             };
             let alignments = work.alignments.pointer();
             let advance = kernels::AdvanceArgs { alignments, limits, many, trees, sums: derive.sums };
+            let blocks = some.len() as u32 * trees;
+            let few = self.few(blocks);
             let (mut made, mut steps) = (0, FIRST_STEPS);
             while stored.iter().any(|one| one.alignment.state == state::RUNNING) {
                 for _ in 0..steps {
                     // SAFETY: room was made.
                     unsafe {
-                        self.stream.launch::<kernels::Derive>(some.len() as u32 * trees, derive)?;
+                        if few {
+                            self.stream.launch::<kernels::Derive>(blocks, derive)?;
+                        } else {
+                            self.stream.launch::<kernels::DeriveMany>(blocks, derive)?;
+                        }
                         self.stream.launch::<kernels::Advance>(some.len() as u32, advance)?;
                     }
                 }
