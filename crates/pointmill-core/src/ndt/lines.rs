@@ -243,8 +243,8 @@ mod tests {
         /// In a map whose cells are all full, with a mean anywhere in each.
         #[test]
         fn parts_in_succession_are_the_whole(
-            near in prop::array::uniform3(-1.0f64..1.0), far in prop::array::uniform3(prop::sample::select(vec![-1e6, 0.0, 1e5])),
-            exact in any::<bool>(), unit in prop::sample::select(vec![0.1, 1.0, 2.0, 3.7]), len in prop::sample::select(vec![3u32, 20, u32::MAX])
+            near in prop::array::uniform3(-1.0f64..1.0), far in prop::array::uniform3(prop::sample::select(vec![-1e6f64, 0.0, 1e5])),
+            exact in any::<bool>(), unit in prop::sample::select(vec![0.1f64, 1.0, 2.0, 3.7]), len in prop::sample::select(vec![3u32, 20, u32::MAX])
         ) {
             let lattice = NdtLattice::new(unit).unwrap();
             let point = [0, 1, 2].map(|i| unit * (if exact { far[i].signum() * near[i].round() } else { near[i] } + far[i] * 0.5));
