@@ -151,10 +151,12 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
     pub fn each_around(&self, point: [f64; 3], cells: u32, mut visit: impl FnMut(u32)) {
         let Some(place) = self.lattice.place(point) else { return };
         let [x, y, z] = place.cell;
-        let (mut dz, reach) = (-1, if cells == 1 { 0 } else { 1 });
-        while dz <= 1 {
-            let mut dy = -1;
-            while dy <= 1 {
+        // The compiler does not know how often these loops run, so that it does not write out nine searches.
+        let reach = if cells == 1 { 0 } else { 1 };
+        let mut dz = -reach;
+        while dz <= reach {
+            let mut dy = -reach;
+            while dy <= reach {
                 // Along x, one less in lines beside the cell's where a face is to be shared, and none beside those.
                 let aside = dy * dy + dz * dz;
                 let along = if cells == 27 { 1 } else { reach - aside };
@@ -268,6 +270,29 @@ mod tests {
                     prop_assert!(parts != 4 || all.len() - before <= 16, "{}", all.len() - before);
                 }
                 prop_assert_eq!(&all, &whole);
+            }
+        }
+    }
+
+    /// In a map whose cells are all full, inside and at a corner of the lattice.
+    #[test]
+    fn cells_around_a_point_are_visited_in_order() {
+        let lattice = NdtLattice::new(1.0).unwrap();
+        let line = |key| Line { mask: u32::MAX, row: (key as u32).wrapping_mul(LINE) };
+        let rows = CellRows { lattice, len: u32::MAX, line, mean: |_| [0.0; 3] };
+        for cell in [[3, -7, 31], [0, 0, 0], [-MAX_CELL, MAX_CELL - 1, -MAX_CELL]] {
+            for (cells, aside) in [(1, 0), (7, 1), (27, 3)] {
+                let mut wanted = Vec::new();
+                for place in 0..27 {
+                    let by = [place % 3 - 1, place / 3 % 3 - 1, place / 9 - 1];
+                    let other = [cell[0] + by[0], cell[1] + by[1], cell[2] + by[2]];
+                    if by.iter().map(|d| d * d).sum::<i32>() <= aside && in_lattice(other) {
+                        wanted.push(key_of(other) as u32);
+                    }
+                }
+                let mut visited = Vec::new();
+                rows.each_around(cell.map(|c| f64::from(c) + 0.5), cells, |row| visited.push(row));
+                assert_eq!(visited, wanted, "{cell:?}, {cells}");
             }
         }
     }
