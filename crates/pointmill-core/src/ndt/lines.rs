@@ -59,6 +59,17 @@ impl Line {
     }
 }
 
+/// Where the rows near a point are: in the cells of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The least cell, along x, y, z.
+    pub low: [i32; 3],
+    /// The greatest.
+    pub high: [i32; 3],
+    /// Strips of cells along x; 0 where a map has fewer rows than the box has lines, so that a search looks at all of them.
+    pub strips: u32,
+}
+
 /// What a search looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct CellRows<L, M> {
@@ -75,18 +86,18 @@ pub struct CellRows<L, M> {
 impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
     /// Calls `visit` with the rows whose mean lies strictly within `radius` metres of a point, ascending, and the squared distance. No row is near a point that is not finite.
     #[inline(always)]
-    pub fn each_within(&self, point: [f64; 3], radius: f64, mut visit: impl FnMut(u32, f64)) {
-        if !(point[0].is_finite() && point[1].is_finite() && point[2].is_finite()) {
-            return;
+    pub fn each_within(&self, point: [f64; 3], radius: f64, visit: impl FnMut(u32, f64)) {
+        if let Some(reach) = self.reach(point, radius) {
+            self.each_in_reach(&reach, 0, 1, point, radius, visit);
         }
-        let mut consider = |row: u32| {
-            let mean = (self.mean)(row);
-            let q = [point[0] - mean[0], point[1] - mean[1], point[2] - mean[2]];
-            let distance_squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
-            if distance_squared < radius * radius {
-                visit(row, distance_squared);
-            }
-        };
+    }
+
+    /// Where [`Self::each_within`] looks, if anywhere.
+    #[inline(always)]
+    pub fn reach(&self, point: [f64; 3], radius: f64) -> Option<Reach> {
+        if !(point[0].is_finite() && point[1].is_finite() && point[2].is_finite()) {
+            return None;
+        }
         // A mean lies in its own cell, or a rounding beside it.
         let inv = self.lattice.inv() as f64;
         let (mut low, mut high) = ([0; 3], [0; 3]);
@@ -97,16 +108,41 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
             axis += 1;
         }
         let lines = |axis: usize| (high[axis] as i64 - low[axis] as i64 + 1) as u64;
-        if lines(2) * lines(1) * (lines(0) / LINE as u64 + 1) > self.len as u64 {
-            // More lines than there are rows.
-            let mut row = 0;
-            while row < self.len {
+        let strips = lines(2) * lines(1);
+        let all_rows = strips * (lines(0) / LINE as u64 + 1) > self.len as u64;
+        Some(Reach { low, high, strips: if all_rows { 0 } else { strips as u32 } })
+    }
+
+    /// Part `part` of `parts` of what [`Self::each_within`] visits. The parts in succession visit all of it, in the same order. Of four parts of what is within an edge of a cell, each
+    /// has at most 16 rows: the cells lie in at most 16 strips of at most four.
+    #[inline(always)]
+    pub fn each_in_reach(
+        &self,
+        reach: &Reach,
+        part: u32,
+        parts: u32,
+        point: [f64; 3],
+        radius: f64,
+        mut visit: impl FnMut(u32, f64),
+    ) {
+        let mut consider = |row: u32| {
+            let mean = (self.mean)(row);
+            let q = [point[0] - mean[0], point[1] - mean[1], point[2] - mean[2]];
+            let distance_squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
+            if distance_squared < radius * radius {
+                visit(row, distance_squared);
+            }
+        };
+        let cut = |all: u32, at: u32| (all as u64 * at as u64 / parts as u64) as u32;
+        if reach.strips == 0 {
+            let (mut row, end) = (cut(self.len, part), cut(self.len, part + 1));
+            while row < end {
                 consider(row);
                 row += 1;
             }
             return;
         }
-        self.each_between(low, high, consider);
+        self.each_of_strips(reach.low, reach.high, cut(reach.strips, part), cut(reach.strips, part + 1), consider);
     }
 
     /// Calls `visit` with the rows around the cell of a point, ascending: of 1, its own, of 7, also those that share a face with it, or of 27, all that touch it. A point without a cell
@@ -115,10 +151,12 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
     pub fn each_around(&self, point: [f64; 3], cells: u32, mut visit: impl FnMut(u32)) {
         let Some(place) = self.lattice.place(point) else { return };
         let [x, y, z] = place.cell;
-        let (mut dz, reach) = (-1, if cells == 1 { 0 } else { 1 });
-        while dz <= 1 {
-            let mut dy = -1;
-            while dy <= 1 {
+        // The compiler does not know how often these loops run, so that it does not write out nine searches.
+        let reach = if cells == 1 { 0 } else { 1 };
+        let mut dz = -reach;
+        while dz <= reach {
+            let mut dy = -reach;
+            while dy <= reach {
                 // Along x, one less in lines beside the cell's where a face is to be shared, and none beside those.
                 let aside = dy * dy + dz * dz;
                 let along = if cells == 27 { 1 } else { reach - aside };
@@ -126,9 +164,11 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
                     let clip = |c: i32| c.clamp(-MAX_CELL, MAX_CELL - 1);
                     let line = [y + dy, z + dz];
                     if line[0] == clip(line[0]) && line[1] == clip(line[1]) {
-                        self.each_between(
+                        self.each_of_strips(
                             [clip(x - along), line[0], line[1]],
                             [clip(x + along), line[0], line[1]],
+                            0,
+                            1,
                             &mut visit,
                         );
                     }
@@ -139,33 +179,31 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
         }
     }
 
-    /// Calls `visit` with the rows of cells from `low` to `high`, ascending.
+    /// Calls `visit` with the rows of cells from `low` to `high`, ascending, in the strips along x from number `strip` to before number `end`.
     #[inline(always)]
-    fn each_between(&self, low: [i32; 3], high: [i32; 3], mut visit: impl FnMut(u32)) {
-        let mut z = low[2];
-        while z <= high[2] {
-            let mut y = low[1];
-            while y <= high[1] {
-                let (from, to) = (key_of([low[0], y, z]), key_of([high[0], y, z]));
-                let mut line_key = Line::of(from).0;
-                while line_key <= Line::of(to).0 {
-                    let line = (self.line)(line_key);
-                    let mut mask = line.mask;
-                    if line_key == Line::of(from).0 {
-                        mask &= u32::MAX << Line::of(from).1;
-                    }
-                    if line_key == Line::of(to).0 {
-                        mask &= u32::MAX >> (LINE - 1 - Line::of(to).1);
-                    }
-                    while mask != 0 {
-                        visit(line.row_before(mask.trailing_zeros()));
-                        mask &= mask - 1;
-                    }
-                    line_key += 1;
+    fn each_of_strips(&self, low: [i32; 3], high: [i32; 3], mut strip: u32, end: u32, mut visit: impl FnMut(u32)) {
+        let along_y = (high[1] - low[1] + 1) as u32;
+        let (mut y, mut z) = (low[1] + (strip % along_y) as i32, low[2] + (strip / along_y) as i32);
+        while strip < end {
+            let (from, to) = (key_of([low[0], y, z]), key_of([high[0], y, z]));
+            let mut line_key = Line::of(from).0;
+            while line_key <= Line::of(to).0 {
+                let line = (self.line)(line_key);
+                let mut mask = line.mask;
+                if line_key == Line::of(from).0 {
+                    mask &= u32::MAX << Line::of(from).1;
                 }
-                y += 1;
+                if line_key == Line::of(to).0 {
+                    mask &= u32::MAX >> (LINE - 1 - Line::of(to).1);
+                }
+                while mask != 0 {
+                    visit(line.row_before(mask.trailing_zeros()));
+                    mask &= mask - 1;
+                }
+                line_key += 1;
             }
-            z += 1;
+            (y, z) = if y < high[1] { (y + 1, z) } else { (low[1], z + 1) };
+            strip += 1;
         }
     }
 }
@@ -187,8 +225,12 @@ fn cell_near(x: f64) -> i32 {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
     use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
 
     proptest! {
         #[test]
@@ -196,6 +238,62 @@ mod tests {
             prop_assert_eq!(cell_of(key_of(cell)), cell);
             let order = |[x, y, z]: [i32; 3]| (z, y, x);
             prop_assert_eq!(key_of(cell).cmp(&key_of(other)), order(cell).cmp(&order(other)));
+        }
+    }
+
+    proptest! {
+        /// In a map whose cells are all full, with a mean anywhere in each.
+        #[test]
+        fn parts_in_succession_are_the_whole(
+            near in prop::array::uniform3(-1.0f64..1.0), far in prop::array::uniform3(prop::sample::select(vec![-1e6f64, 0.0, 1e5])),
+            exact in any::<bool>(), unit in prop::sample::select(vec![0.1f64, 1.0, 2.0, 3.7]), len in prop::sample::select(vec![3u32, 20, u32::MAX])
+        ) {
+            let lattice = NdtLattice::new(unit).unwrap();
+            let point = [0, 1, 2].map(|i| unit * (if exact { far[i].signum() * near[i].round() } else { near[i] } + far[i] * 0.5));
+            let rows = CellRows {
+                lattice,
+                len,
+                line: |key| Line { mask: u32::MAX, row: (key as u32).wrapping_mul(LINE) },
+                // Near every point, so that no row is left out.
+                mean: |_| point,
+            };
+            let mut whole = Vec::new();
+            rows.each_within(point, unit, |row, distance| whole.push((row, distance)));
+            prop_assert!(!whole.is_empty());
+            prop_assert!(rows.reach([f64::NAN, 0.0, 0.0], unit).is_none());
+            let reach = rows.reach(point, unit).unwrap();
+            for parts in 1..6 {
+                let mut all = Vec::new();
+                for part in 0..parts {
+                    let before = all.len();
+                    rows.each_in_reach(&reach, part, parts, point, unit, |row, distance| all.push((row, distance)));
+                    prop_assert!(parts != 4 || all.len() - before <= 16, "{}", all.len() - before);
+                }
+                prop_assert_eq!(&all, &whole);
+            }
+        }
+    }
+
+    /// In a map whose cells are all full, inside and at a corner of the lattice.
+    #[test]
+    fn cells_around_a_point_are_visited_in_order() {
+        let lattice = NdtLattice::new(1.0).unwrap();
+        let line = |key| Line { mask: u32::MAX, row: (key as u32).wrapping_mul(LINE) };
+        let rows = CellRows { lattice, len: u32::MAX, line, mean: |_| [0.0; 3] };
+        for cell in [[3, -7, 31], [0, 0, 0], [-MAX_CELL, MAX_CELL - 1, -MAX_CELL]] {
+            for (cells, aside) in [(1, 0), (7, 1), (27, 3)] {
+                let mut wanted = Vec::new();
+                for place in 0..27 {
+                    let by = [place % 3 - 1, place / 3 % 3 - 1, place / 9 - 1];
+                    let other = [cell[0] + by[0], cell[1] + by[1], cell[2] + by[2]];
+                    if by.iter().map(|d| d * d).sum::<i32>() <= aside && in_lattice(other) {
+                        wanted.push(key_of(other) as u32);
+                    }
+                }
+                let mut visited = Vec::new();
+                rows.each_around(cell.map(|c| f64::from(c) + 0.5), cells, |row| visited.push(row));
+                assert_eq!(visited, wanted, "{cell:?}, {cells}");
+            }
         }
     }
 

@@ -18,10 +18,10 @@ mod table;
 #[cfg(feature = "alloc")]
 pub use cells::{NdtCells, NdtReport, full_matrix, symmetric_entries};
 pub use lattice::{LatticeError, MAX_CELL, NdtLattice, Place, STEPS};
-pub use lines::{CellRows, LINE, Line, cell_of, in_lattice, key_of};
+pub use lines::{CellRows, LINE, Line, Reach, cell_of, in_lattice, key_of};
 pub use moments::{MAX_COUNT, Moments};
 pub use newton::{NdtAlignment, NdtHold, NdtLimits, state};
-pub use score::{NdtScore, NearTerms, PoseVector, PreparedPose, TERMS, Terms};
+pub use score::{NEAR_TERMS, NdtScore, NearTerms, PoseVector, PreparedPose, TERMS, TERMS_PARTS, Terms};
 pub use stats::{CellStats, Covariance, StatsParams};
 #[cfg(feature = "alloc")]
 pub use table::{NdtMomentsTable, NdtTableError};

@@ -8,6 +8,9 @@ use crate::rigid::{add, dot, rotate, subtract};
 /// Values that are added up over the points of a scan: see [`Terms`].
 pub const TERMS: usize = 30;
 
+/// Parts of [`PreparedPose::part_of_terms`].
+pub const TERMS_PARTS: usize = 4;
+
 /// Constants of a mixture of a Gaussian and a constant, fitted to a Gaussian: Magnusson, The Three-Dimensional Normal-Distributions Transform, 2009, equation 6.8.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,74 +97,101 @@ impl PreparedPose {
         if !near.found {
             return terms;
         }
-        (terms[0], terms[1], terms[2]) = (near.sum, near.largest, 1.0);
-        let (slope, bend) = (near.slope, &near.bend);
-        let rows = [[bend[0], bend[1], bend[2]], [bend[1], bend[3], bend[4]], [bend[2], bend[4], bend[5]]];
-        // How fast the point moves with each angle, and that times the bend. With the translation it moves a metre a metre.
-        let (mut moves, mut turned) = ([[0.0; 3]; 3], [[0.0; 3]; 3]);
-        let mut i = 0;
-        while i < 3 {
-            moves[i] = rotate(&self.first[i], p);
-            turned[i] = times(bend, moves[i]);
-            terms[3 + i] = slope[i];
-            terms[6 + i] = dot(slope, moves[i]);
-            i += 1;
-        }
-        let (mut at, mut pair) = (9, 0);
-        let mut i = 0;
-        while i < 6 {
-            let mut j = i;
-            while j < 6 {
-                terms[at] = if j < 3 {
-                    rows[i][j]
-                } else if i < 3 {
-                    turned[j - 3][i]
-                } else {
-                    pair += 1;
-                    dot(moves[i - 3], turned[j - 3]) + dot(slope, rotate(&self.second[pair - 1], p))
-                };
-                at += 1;
-                j += 1;
-            }
-            i += 1;
-        }
+        // Calls with constants, so that the compiler sees what the parts share.
+        self.part_of_terms(0, p, near, |at, term| terms[at] = term);
+        self.part_of_terms(1, p, near, |at, term| terms[at] = term);
+        self.part_of_terms(2, p, near, |at, term| terms[at] = term);
+        self.part_of_terms(3, p, near, |at, term| terms[at] = term);
         terms
+    }
+
+    /// Calls `set` with one of [`TERMS_PARTS`] parts of what [`Self::terms`] returns, and the places: what has to do with roll, pitch or yaw, and the rest.
+    #[inline(always)]
+    pub fn part_of_terms(&self, part: usize, p: [f64; 3], near: &NearTerms, mut set: impl FnMut(usize, f64)) {
+        let mut set = |at: usize, term: f64| set(at, if near.found { term } else { 0.0 });
+        let [sum, sx, sy, sz, bend @ ..] = &near.sums;
+        let slope = [*sx, *sy, *sz];
+        if part == 3 {
+            set(0, *sum);
+            set(1, near.largest);
+            set(2, 1.0);
+            let mut i = 0;
+            while i < 3 {
+                set(3 + i, slope[i]);
+                set(9 + i, bend[i]);
+                i += 1;
+            }
+            set(15, bend[3]);
+            set(16, bend[4]);
+            set(20, bend[5]);
+            return;
+        }
+        // This angle, and the next in a circle. With the translation a point moves a metre a metre.
+        let (angle, next) = (part, if part == 2 { 0 } else { part + 1 });
+        let moves = rotate(&self.first[angle], p);
+        let next_moves = rotate(&self.first[next], p);
+        // How fast the slope changes with the angle.
+        let turned = times(bend, moves);
+        set(6 + angle, dot(slope, moves));
+        set(12 + angle, turned[0]);
+        set(17 + angle, turned[1]);
+        set(21 + angle, turned[2]);
+        let bent = |pair: usize| dot(slope, rotate(&self.second[pair], p));
+        // Places in the upper triangle of the angles.
+        let twice = if angle == 0 { 0 } else { 1 + 2 * angle };
+        let both = if angle == 2 { 2 } else { 1 + 3 * angle };
+        set(24 + twice, dot(moves, turned) + bent(twice));
+        // The angle that comes first moves, the other turns.
+        let mixed = if part == 2 { dot(next_moves, turned) } else { dot(moves, times(bend, next_moves)) };
+        set(24 + both, mixed + bent(both));
     }
 }
 
-/// What the cells near a point of a scan add up to: the score, and how it changes with where the point is, before the chain rule. Every cell near the point shares the rest.
+/// Values that a cell adds at a point near it: its term, and first and second derivatives of minus the term by x, y, z.
+pub const NEAR_TERMS: usize = 10;
+
+/// What the cells near a point of a scan add up to, before the chain rule. Every cell near the point shares the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NearTerms {
     /// Whether there is a cell.
-    found: bool,
-    sum: f64,
-    largest: f64,
-    /// First derivatives of minus the sum by x, y, z.
-    slope: [f64; 3],
-    /// Second derivatives.
-    bend: Symmetric,
+    pub found: bool,
+    /// The largest term.
+    pub largest: f64,
+    /// The sums of what cells add.
+    pub sums: [f64; NEAR_TERMS],
 }
 
 impl NearTerms {
-    /// Adds a cell with this mean and inverse covariance; `x` is the point in the frame of the map.
+    /// What a cell with this mean and inverse covariance adds; `x` is the point in the frame of the map.
     #[inline(always)]
-    pub fn add(&mut self, score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &Symmetric) {
+    pub fn of(score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &Symmetric) -> [f64; NEAR_TERMS] {
         let q = subtract(x, mean);
         let cq = times(inverse, q);
         let term = -score.d1 * exp(-score.d2 / 2.0 * dot(q, cq));
-        self.found = true;
-        self.sum += term;
-        self.largest = if term > self.largest { term } else { self.largest };
         let factor = score.d2 * term;
+        let mut values = [term; NEAR_TERMS];
         let mut i = 0;
         while i < 3 {
-            self.slope[i] += factor * cq[i];
+            values[1 + i] = factor * cq[i];
             i += 1;
         }
         let mut k = 0;
         while k < 6 {
             let (i, j) = ENTRIES[k];
-            self.bend[k] += factor * (inverse[k] - score.d2 * cq[i] * cq[j]);
+            values[4 + k] = factor * (inverse[k] - score.d2 * cq[i] * cq[j]);
+            k += 1;
+        }
+        values
+    }
+
+    /// Adds what a cell adds.
+    #[inline(always)]
+    pub fn add(&mut self, values: &[f64; NEAR_TERMS]) {
+        self.found = true;
+        self.largest = if values[0] > self.largest { values[0] } else { self.largest };
+        let mut k = 0;
+        while k < NEAR_TERMS {
+            self.sums[k] += values[k];
             k += 1;
         }
     }
@@ -177,7 +207,7 @@ mod tests {
     fn terms(score: &NdtScore, pose: &PoseVector, p: [f64; 3], inverse: &Symmetric) -> Terms {
         let prepared = PreparedPose::new(pose);
         let mut near = NearTerms::default();
-        near.add(score, prepared.apply(p), MEAN, inverse);
+        near.add(&NearTerms::of(score, prepared.apply(p), MEAN, inverse));
         prepared.terms(p, &near)
     }
 

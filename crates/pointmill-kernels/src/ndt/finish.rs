@@ -1,7 +1,5 @@
 //! Sums into rows of statistics, by (z, y, x) of the cell.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::records::AXIS_BITS;
 use super::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::compact::rank_tile;
@@ -37,7 +35,7 @@ unsafe fn sort_key<K>(a: &SortKeysArgs<K>, i: u32) -> u64 {
         let slot = *a.table.list.add(i as usize);
         *a.slots.add(i as usize) = slot;
         let key = *a.table.word(slot, 0) - 1;
-        let c = |axis: usize| (key >> (AXIS_BITS * axis as u32) & ((1 << AXIS_BITS) - 1)) - a.low[axis] as u64;
+        let c = |axis: usize| (coordinate(key, axis) - a.low[axis]) as u64;
         (c(2) << (a.bits[0] + a.bits[1])) | (c(1) << a.bits[0]) | c(0)
     }
 }

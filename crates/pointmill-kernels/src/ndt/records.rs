@@ -59,7 +59,14 @@ impl Totals {
 
 /// Bits of a coordinate in a key.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-pub(super) const AXIS_BITS: u32 = 21;
+const AXIS_BITS: u32 = 21;
+
+/// A cell's coordinate plus 2^20, by its key.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub(super) fn coordinate(key: u64, axis: usize) -> u32 {
+    (key >> (AXIS_BITS * axis as u32)) as u32 & ((1 << AXIS_BITS) - 1)
+}
 
 // SAFETY (all blocks below): slots come from the table and are at most `mask`; the caller promises valid records.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]

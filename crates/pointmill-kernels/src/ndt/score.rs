@@ -1,10 +1,9 @@
-//! How well scans fit a grid, and the next step of an alignment. Values of points are added in the tree of [`crate::prim::sum`].
+//! How well scans fit a grid. Values of points are added in the tree of [`crate::prim::sum`].
 
-use super::*;
-use crate::points::StoredPoints;
-use pointmill_core::ndt::{NdtAlignment, NdtHold, NdtLimits, TERMS};
+use super::near::{NEAR_WORDS, NOTED, near_words};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{NearTerms, state};
+use super::near::{NearSums, each_near};
+use super::*;
 use pointmill_core::rigid::Rigid;
 
 /// Values that [`Score`] adds up: the terms, the largest of each point, and whether it has one.
@@ -15,35 +14,12 @@ pub const SCORES: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct StoredPose(pub Rigid);
 
-/// An alignment of a scan in memory of a device.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct StoredAlignment {
-    /// Where the alignment is.
-    pub alignment: NdtAlignment,
-    /// The scan.
-    pub points: StoredPoints,
-    /// What holds the pose beside the scan.
-    pub hold: NdtHold,
-}
-
 #[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    use pointmill_core::ndt::PreparedPose;
-    // Four u32 behind the numbers leave no gap.
-    assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3 + 3) * 8 + 16);
-    // SAFETY: f64 in an order that C gives them, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for StoredPose {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredPose {}
-    // SAFETY: as above, and whole numbers behind them, without a gap.
-    unsafe impl bytemuck::Zeroable for StoredAlignment {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredAlignment {}
-};
-
-/// Rows that a thread notes before it computes their terms. Lanes of a warp have rows in different lines; with notes, all that have another row compute at once.
-const NOTES: u32 = 27;
+// SAFETY: f64 in an order that C gives them, valid whatever their bits are.
+unsafe impl bytemuck::Zeroable for StoredPose {}
+#[cfg(not(target_arch = "nvptx64"))]
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for StoredPose {}
 
 /// Arguments of [`Score`].
 #[repr(C)]
@@ -63,56 +39,31 @@ pub struct ScoreArgs {
     pub sums: *mut [f64; SCORES],
 }
 
-/// Calls `visit` with the rows near a point of a scan, ascending; `shared` has [`NOTES`] words for each thread of the block.
+/// A point in the frame of the map, if there is one.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn each_near(map: Map, point: [f64; 3], shared: Shared, mut visit: impl FnMut(u32)) {
-    let place = |note: u32| note * block_size() + thread_index();
-    // A number that the compiler does not know: it would write out the loop over it.
-    let most = if block_size() < NOTES { block_size() } else { NOTES };
-    let mut notes = 0;
-    // SAFETY: the caller's promise about the map.
-    let rows = unsafe { map.rows() };
-    rows.each_within(point, map.lattice.unit(), |row, _| {
-        if notes == most {
-            // So many only where a wall of cells rounds oddly.
-            let mut note = 0;
-            while note < most {
-                visit(shared.get(place(note)));
-                note += 1;
-            }
-            notes = 0;
-        }
-        shared.set(place(notes), row);
-        notes += 1;
-    });
-    let mut note = 0;
-    while note < notes {
-        visit(shared.get(place(note)));
-        note += 1;
-    }
+unsafe fn placed(points: &Points, i: u32, pose: *const StoredPose) -> Option<[f64; 3]> {
+    // SAFETY: i < n, and the caller's promise about the pose.
+    if i < points.n { Some(unsafe { (*pose).0.apply(points.get(i)) }) } else { None }
+}
+
+/// The term of a row at a point.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+fn term(score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]) -> f64 {
+    score.term([x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]], inverse)
 }
 
 /// The sum of a point's terms, the largest, and whether there is one.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn scores_of(
-    points: &Points,
-    i: u32,
-    map: Map,
-    score: &NdtScore,
-    pose: *const StoredPose,
-    shared: Shared,
-) -> [f64; SCORES] {
+unsafe fn scores_of(map: Map, score: &NdtScore, x: Option<[f64; 3]>, shared: Shared) -> [f64; SCORES] {
     let mut scores = [0.0; SCORES];
-    if i < points.n {
-        // SAFETY: i < n, and the caller's promise about the map and the pose.
+    if let Some(x) = x {
+        // SAFETY: the caller's promise about the map, whose rows are visited.
         unsafe {
-            let x = (*pose).0.apply(points.get(i));
             each_near(map, x, shared, |row| {
-                let mean = *map.mean.add(row as usize);
-                let term =
-                    score.term([x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]], &*map.inverse.add(row as usize));
+                let term = term(score, x, *map.mean.add(row as usize), &*map.inverse.add(row as usize));
                 scores[0] += term;
                 scores[1] = if term > scores[1] { term } else { scores[1] };
             });
@@ -123,13 +74,33 @@ unsafe fn scores_of(
 }
 
 kernel! {
-    /// Adds up the scores of a scan at poses. One block for each pose and tree, those of a pose side by side.
-    Score = "ndt_score", block TREE, shared 2 * SCORES as u32 + NOTES * TREE, cooperative true,
+    /// Adds up the scores of a scan at poses, where there are few points in all. One block for each pose and tree, those of a pose side by side.
+    Score = "ndt_score", block BLOCK, shared NEAR_WORDS + near_words(1), cooperative true,
+    fn(a: ScoreArgs) {
+        let (pose, tree, p) = (block_index() / a.trees, block_index() % a.trees, thread_index());
+        let x = if p < TREE { placed(&a.points, tree * TREE + p, a.poses.add(pose as usize)) } else { None };
+        let near = NearSums::new(a.map, x, Shared::at(0), |x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]| {
+            [term(&a.score, x, mean, inverse)]
+        });
+        let values = Doubles::at(Shared::at(0), SCORES as u32 * TREE_ROW);
+        if p < TREE {
+            let (sum, largest) = (near.sum(p, 0), near.largest(p));
+            values.set(p, sum);
+            values.set(TREE_ROW + p, largest);
+            values.set(2 * TREE_ROW + p, if largest > 0.0 { 1.0 } else { 0.0 });
+        }
+        sync_block();
+        write_shared_tree::<SCORES>(values, a.sums.add(block_index() as usize));
+    }
+}
+
+kernel! {
+    /// As [`Score`], for many points.
+    ScoreMany = "ndt_score_many", block TREE, shared 2 * SCORES as u32 + NOTED * TREE, cooperative true,
     fn(a: ScoreArgs) {
         let (pose, tree) = (block_index() / a.trees, block_index() % a.trees);
-        let notes = Shared::at(2 * SCORES as u32);
-        let pose = a.poses.add(pose as usize);
-        let scores = scores_of(&a.points, tree * TREE + thread_index(), a.map, &a.score, pose, notes);
+        let x = placed(&a.points, tree * TREE + thread_index(), a.poses.add(pose as usize));
+        let scores = scores_of(a.map, &a.score, x, Shared::at(2 * SCORES as u32));
         write_tree(scores, Shared::at(0), a.sums.add(block_index() as usize));
     }
 }
@@ -152,11 +123,11 @@ pub struct PointScoresArgs {
 
 kernel! {
     /// The score of each point. One thread a point.
-    PointScores = "ndt_point_scores", block BLOCK, shared NOTES * BLOCK, cooperative true,
+    PointScores = "ndt_point_scores", block BLOCK, shared NOTED * BLOCK, cooperative true,
     fn(a: PointScoresArgs) {
         let i = global_index();
         if i < a.points.n {
-            let scores = scores_of(&a.points, i, a.map, &a.score, a.pose, Shared::at(0));
+            let scores = scores_of(a.map, &a.score, placed(&a.points, i, a.pose), Shared::at(0));
             *a.scores.add(i as usize) = [scores[0], scores[1]];
         }
     }
@@ -182,99 +153,6 @@ kernel! {
         let sum = fold::<SCORES>(a.sums.add(pose * a.trees as usize), a.trees, Shared::at(0));
         if thread_index() < SCORES as u32 {
             (*a.totals.add(pose))[thread_index() as usize] = sum;
-        }
-    }
-}
-
-/// Arguments of [`Derive`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct DeriveArgs {
-    /// The scan of all alignments, if they have one.
-    pub points: Points,
-    /// Nonzero: each alignment has a scan of its own.
-    pub many: u32,
-    /// The grid.
-    pub map: Map,
-    /// Constants of the score.
-    pub score: NdtScore,
-    /// Alignments; those that have ended are passed over.
-    pub alignments: *const StoredAlignment,
-    /// Trees of the largest scan.
-    pub trees: u32,
-    /// `[alignments, trees, TERMS]`.
-    pub sums: *mut [f64; TERMS],
-}
-
-kernel! {
-    /// Adds up scores, gradients and Hessians at the candidates of alignments. One block for each alignment and tree, those of an alignment side by side.
-    Derive = "ndt_derive", block TREE, shared 2 * TERMS as u32 + NOTES * TREE, cooperative true,
-    fn(a: DeriveArgs) {
-        let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
-        let alignment = a.alignments.add(which as usize);
-        // What an alignment names is a read more in a row of reads.
-        let points = if a.many != 0 { (*alignment).points.get() } else { a.points };
-        if (*alignment).alignment.state != state::RUNNING || tree * TREE >= points.n {
-            return;
-        }
-        let i = tree * TREE + thread_index();
-        let mut terms = [0.0; TERMS];
-        if i < points.n {
-            let prepared = &(*alignment).alignment.prepared;
-            let (p, mut near) = (points.get(i), NearTerms::default());
-            let x = prepared.apply(p);
-            each_near(a.map, x, Shared::at(2 * TERMS as u32), |row| {
-                near.add(&a.score, x, *a.map.mean.add(row as usize), &*a.map.inverse.add(row as usize));
-            });
-            terms = prepared.terms(p, &near);
-        }
-        write_tree(terms, Shared::at(0), a.sums.add(block_index() as usize));
-    }
-}
-
-/// Arguments of [`Advance`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct AdvanceArgs {
-    /// Alignments.
-    pub alignments: *mut StoredAlignment,
-    /// Limits of all.
-    pub limits: NdtLimits,
-    /// Nonzero: each alignment has a scan, and what holds its pose, of its own.
-    pub many: u32,
-    /// Trees of the largest scan.
-    pub trees: u32,
-    /// `[alignments, trees, TERMS]`.
-    pub sums: *const [f64; TERMS],
-}
-
-kernel! {
-    /// Makes the next step of alignments. One block an alignment.
-    Advance = "ndt_advance", block BLOCK, shared 2 * BLOCK, cooperative true,
-    fn(a: AdvanceArgs) {
-        let which = block_index() as usize;
-        let alignment = a.alignments.add(which);
-        if (*alignment).alignment.state != state::RUNNING {
-            return;
-        }
-        let (shared, mut trees, mut limits) = (Shared::at(0), a.trees, a.limits);
-        if a.many != 0 {
-            (trees, limits.hold) = ((*alignment).points.n.div_ceil(TREE), (*alignment).hold);
-        }
-        let sum = fold::<TERMS>(a.sums.add(which * a.trees as usize), trees, shared);
-        // The words of the first two warps are read no more once all threads are here.
-        sync_block();
-        if thread_index() < TERMS as u32 {
-            shared.set(thread_index(), sum.to_bits() as u32);
-            shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
-        }
-        sync_block();
-        if thread_index() == 0 {
-            let mut terms = [0.0; TERMS];
-            for k in 0..TERMS {
-                terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
-            }
-            (*alignment).alignment.advance(&terms, &limits);
         }
     }
 }

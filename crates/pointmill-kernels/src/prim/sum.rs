@@ -40,6 +40,44 @@ pub unsafe fn write_tree<const K: usize>(values: [f64; K], shared: Shared, to: *
     }
 }
 
+/// From one value of a point to the next in the memory of [`write_shared_tree`]: four values of eight points lie in different banks.
+pub const TREE_ROW: u32 = TREE + 8;
+
+/// Words of the memory of [`write_shared_tree`].
+pub const fn tree_words(values: usize) -> u32 {
+    2 * TREE_ROW * values as u32
+}
+
+/// As [`write_tree`], of values in shared memory: value `k` of point `p` is element `k * TREE_ROW + p`. All threads of a block of [`BLOCK`] call, behind a barrier.
+///
+/// # Safety
+/// `to` is valid for a write.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub unsafe fn write_shared_tree<const K: usize>(values: Doubles, to: *mut [f64; K]) {
+    const { assert!(K as u32 * LANES <= BLOCK) };
+    // Eight threads a value begin where a tree of a warp has come down to eight lanes.
+    const LANES: u32 = 8;
+    let (k, first) = (thread_index() / LANES, thread_index() % LANES);
+    let mut halves = [0.0; 2];
+    for half in 0..2 {
+        if k < K as u32 {
+            let value = |lanes: u32| values.get(k * TREE_ROW + half * WARP + lanes * LANES + first);
+            halves[half as usize] = (value(0) + value(2)) + (value(1) + value(3));
+        }
+        let mut distance = LANES / 2;
+        while distance > 0 {
+            let other = shuffle_u64(halves[half as usize].to_bits(), lane() ^ distance);
+            halves[half as usize] += f64::from_bits(other);
+            distance /= 2;
+        }
+    }
+    if k < K as u32 && first == 0 {
+        // SAFETY: the caller's promise, and k < K.
+        unsafe { *to.cast::<f64>().add(k as usize) = halves[0] + halves[1] };
+    }
+}
+
 /// Adds the sums of trees; thread k gets value k. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
 ///
 /// # Safety

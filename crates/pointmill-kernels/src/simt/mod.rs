@@ -22,6 +22,34 @@ pub const WARP: u32 = 32;
 mod derived {
     use super::*;
 
+    /// An array of `f64` in the block's shared memory: an array of the low words, and behind it one of the high words.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Doubles {
+        words: Shared,
+        len: u32,
+    }
+
+    impl Doubles {
+        /// The array of `len` numbers in `2 * len` words.
+        #[inline(always)]
+        pub fn at(words: Shared, len: u32) -> Self {
+            Self { words, len }
+        }
+
+        /// Reads element `i`.
+        #[inline(always)]
+        pub fn get(self, i: u32) -> f64 {
+            f64::from_bits(self.words.get(i) as u64 | (self.words.get(self.len + i) as u64) << 32)
+        }
+
+        /// Writes element `i`.
+        #[inline(always)]
+        pub fn set(self, i: u32, value: f64) {
+            self.words.set(i, value.to_bits() as u32);
+            self.words.set(self.len + i, (value.to_bits() >> 32) as u32);
+        }
+    }
+
     /// This thread's place in its warp, 0 to 31.
     #[inline(always)]
     pub fn lane() -> u32 {

@@ -56,7 +56,7 @@ impl Grid {
                 let x = alignment.prepared.apply(p);
                 self.rows().each_within(x, self.lattice.unit(), |row, _| {
                     let row = row as usize;
-                    near.add(&score, x, self.cells.mean[row], &self.cells.inverse[row]);
+                    near.add(&NearTerms::of(&score, x, self.cells.mean[row], &self.cells.inverse[row]));
                 });
                 alignment.prepared.terms(p, &near)
             })?;

@@ -18,8 +18,10 @@ use pointmill_kernels::prim::{BLOCK, Length};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Steps that are queued before the host looks whether all alignments have ended.
-const STEPS_AT_ONCE: usize = 8;
+/// Steps that are queued before the host looks for the first time whether all alignments have ended.
+const FIRST_STEPS: usize = 8;
+/// So many blocks a multiprocessor run at once in the kernels for few points.
+const FEW_BLOCKS: u32 = 3;
 /// Most trees of one launch: poses beyond wait for the next.
 const MAX_TREES: usize = if cfg!(test) { 100 } else { 1 << 22 };
 
@@ -48,6 +50,34 @@ struct Work {
     terms: Buffer<[f64; pointmill_core::ndt::TERMS]>,
     counts: Buffer<u32>,
     tiles: Buffer<u32>,
+    /// What the last search found.
+    listed: Listed,
+}
+
+/// How many rows a search found near so many points.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    points: usize,
+    rows: usize,
+}
+
+impl Listed {
+    /// Room for the rows near `n` points, if there are no more than an eighth more of them for each point.
+    fn room(self, n: usize) -> usize {
+        let rows = n as u64 * self.rows as u64 / self.points as u64;
+        (rows + rows / 8 + 64).min((1 << 30) - 1) as usize
+    }
+}
+
+/// Makes room for so many rows.
+fn reserve(out: &mut NdtNeighbours, args: &mut kernels::SearchArgs, rows: usize) -> Result<()> {
+    out.rows.reserve(rows)?;
+    args.rows = out.rows.pointer();
+    if out.has_distances {
+        out.distance_squared.reserve(rows)?;
+        args.distances = out.distance_squared.pointer();
+    }
+    Ok(())
 }
 
 impl Grid {
@@ -69,6 +99,7 @@ impl Grid {
                 terms: stream.alloc(0)?,
                 counts: stream.alloc(0)?,
                 tiles: stream.alloc(0)?,
+                listed: Listed { points: 1, rows: if cfg!(test) { 0 } else { 4 } },
             }),
         })
     }
@@ -129,6 +160,11 @@ impl Grid {
         }
     }
 
+    /// Whether blocks of a tree each are so few that they had better have more threads.
+    fn few(&self, blocks: u32) -> bool {
+        blocks <= if cfg!(test) { 20 } else { self.stream.enough_blocks(FEW_BLOCKS) }
+    }
+
     fn work(&self) -> MutexGuard<'_, Work> {
         // What a call that failed left in these buffers the next one writes anew.
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
@@ -156,10 +192,6 @@ impl Grid {
         let n = cloud.len();
         let points = cloud.staged(&mut work.staging)?;
         out.row_splits.reserve(n + 1)?;
-        work.counts.reserve(n)?;
-        let scan_blocks = n as u32 / scan::TILE + 1;
-        work.tiles.reserve(Tiles::words(scan_blocks) as usize)?;
-        work.tiles.fill_words(0, Tiles::words(scan_blocks) as usize)?;
         let mut args = kernels::SearchArgs {
             points,
             near: match near {
@@ -167,40 +199,59 @@ impl Grid {
                 Near::Within(radius) => kernels::Near { cells: 0, radius },
             },
             map: self.map(lattice),
-            counts: work.counts.pointer(),
+            counts: null_mut(),
             row_splits: out.row_splits.pointer(),
             rows: null_mut(),
             distances: null_mut(),
         };
         let blocks = points.n.div_ceil(BLOCK);
-        // SAFETY: room was made.
-        unsafe { self.stream.launch::<kernels::Count>(blocks, args) }?;
-        if n as u64 * self.most_near(lattice, near) >= 1 << 30 {
+        out.has_distances = matches!(near, Near::Within(_));
+        let room = if n as u64 * self.most_near(lattice, near) >= 1 << 30 {
             // So many that their number must be known in 64 bits before it is added up in 32.
-            let counts = work.counts.read(n)?;
-            NdtNeighbours::checked(counts.iter().map(|c| u64::from(*c)).sum())?;
-        }
-        let sums = ScanArgs {
-            input: work.counts.pointer(),
-            output: out.row_splits.pointer(),
-            n: Length::known(points.n),
-            tiles: Tiles { words: work.tiles.pointer() },
+            self.count(&mut work, &mut args)?;
+            0
+        } else {
+            let room = work.listed.room(n);
+            reserve(&mut out, &mut args, room)?;
+            let words = Tiles::words(blocks) as usize;
+            work.tiles.reserve(words)?;
+            work.tiles.fill_words(0, words)?;
+            let tiles = Tiles { words: work.tiles.pointer() };
+            // SAFETY: room was made.
+            unsafe {
+                self.stream
+                    .launch::<kernels::List>(blocks, kernels::ListArgs { search: args, room: room as u32, tiles })
+            }?;
+            room
         };
-        // SAFETY: room was made.
-        unsafe { self.stream.launch::<Scan>(scan_blocks, sums) }?;
         // The one wait: how long the lists are.
         let total = self.total(&out, n)?;
-        out.rows.reserve(total)?;
-        args.rows = out.rows.pointer();
-        out.has_distances = matches!(near, Near::Within(_)) && total > 0;
-        if out.has_distances {
-            out.distance_squared.reserve(total)?;
-            args.distances = out.distance_squared.pointer();
+        if total > room {
+            reserve(&mut out, &mut args, total)?;
+            // SAFETY: room was made for what was counted.
+            unsafe { self.stream.launch::<kernels::Fill>(blocks, args) }?;
         }
-        (out.points, out.len) = (n, total);
-        // SAFETY: room was made for what was counted.
-        unsafe { self.stream.launch::<kernels::Fill>(blocks, args) }?;
+        work.listed = Listed { points: n, rows: total };
+        (out.points, out.len, out.has_distances) = (n, total, out.has_distances && total > 0);
         Ok(out)
+    }
+
+    /// Counts the rows near each point and adds the counts up, where there are fewer than 2^30.
+    fn count(&self, work: &mut Work, args: &mut kernels::SearchArgs) -> Result<()> {
+        let n = args.points.n;
+        work.counts.reserve(n as usize)?;
+        args.counts = work.counts.pointer();
+        let scan_blocks = n / scan::TILE + 1;
+        work.tiles.reserve(Tiles::words(scan_blocks) as usize)?;
+        work.tiles.fill_words(0, Tiles::words(scan_blocks) as usize)?;
+        // SAFETY: room was made.
+        unsafe { self.stream.launch::<kernels::Count>(n.div_ceil(BLOCK), *args) }?;
+        let counts = work.counts.read(n as usize)?;
+        NdtNeighbours::checked(counts.iter().map(|c| u64::from(*c)).sum())?;
+        let tiles = Tiles { words: work.tiles.pointer() };
+        let sums = ScanArgs { input: args.counts, output: args.row_splits, n: Length::known(n), tiles };
+        // SAFETY: room was made.
+        unsafe { self.stream.launch::<Scan>(scan_blocks, sums) }
     }
 
     /// No point has more rows near it.
@@ -249,7 +300,12 @@ impl Grid {
             let fold = kernels::FoldArgs { sums: args.sums, trees, totals: work.totals.pointer() };
             // SAFETY: room was made.
             unsafe {
-                self.stream.launch::<kernels::Score>(poses.len() as u32 * trees, args)?;
+                let blocks = poses.len() as u32 * trees;
+                if self.few(blocks) {
+                    self.stream.launch::<kernels::Score>(blocks, args)?;
+                } else {
+                    self.stream.launch::<kernels::ScoreMany>(blocks, args)?;
+                }
                 self.stream.launch::<kernels::Fold>(poses.len() as u32, fold)?;
             }
             sums.extend(work.totals.read(poses.len())?);
@@ -323,15 +379,25 @@ impl Grid {
             };
             let alignments = work.alignments.pointer();
             let advance = kernels::AdvanceArgs { alignments, limits, many, trees, sums: derive.sums };
+            let blocks = some.len() as u32 * trees;
+            let few = self.few(blocks);
+            let (mut made, mut steps) = (0, FIRST_STEPS);
             while stored.iter().any(|one| one.alignment.state == state::RUNNING) {
-                for _ in 0..STEPS_AT_ONCE {
+                for _ in 0..steps {
                     // SAFETY: room was made.
                     unsafe {
-                        self.stream.launch::<kernels::Derive>(some.len() as u32 * trees, derive)?;
+                        if few {
+                            self.stream.launch::<kernels::Derive>(blocks, derive)?;
+                        } else {
+                            self.stream.launch::<kernels::DeriveMany>(blocks, derive)?;
+                        }
                         self.stream.launch::<kernels::Advance>(some.len() as u32, advance)?;
                     }
                 }
                 work.alignments.read_into(&mut stored)?;
+                // Of the steps that are queued too many are few, and so are the looks.
+                made += steps;
+                steps = made / 2;
             }
             some.iter_mut().zip(&stored).for_each(|((_, one), stored)| **one = stored.alignment);
         }

@@ -349,13 +349,22 @@ impl Table {
     fn sort(&mut self) -> Result<*const u32> {
         let (table, n) = (self.table(), self.known.cells);
         let low = self.known.below.map(|b| (1 << 21) - b);
-        let widths: [u32; 3] =
-            std::array::from_fn(|axis| u32::BITS - (self.known.above[axis] - 1 - low[axis]).leading_zeros());
+        let along: [u32; 3] = std::array::from_fn(|axis| self.known.above[axis] - low[axis]);
+        self.sort.sorted.reserve(n as usize)?;
+        let all = along.iter().fold(1, |all, &cells| all * u64::from(cells));
+        if n <= kernels::OrderArgs::MOST && all <= u64::from(kernels::OrderArgs::MOST_IN_BOX) {
+            let sorted = self.sort.sorted.pointer();
+            let args =
+                kernels::OrderArgs { table, n, low, along: [along[0], along[1]], all: all as u32, slots: sorted };
+            // SAFETY: the table is valid, its cells are in the box, and room was made.
+            unsafe { self.stream.launch::<kernels::Order>(1, args) }?;
+            return Ok(sorted);
+        }
+        let widths = along.map(|cells| u32::BITS - (cells - 1).leading_zeros());
         let (bits, all) = ([widths[0], widths[1]], widths.iter().sum::<u32>());
         let passes = passes_for((1u64 << all) - 1);
         let Sort { short, long, slots, sorted } = &mut self.sort;
         slots.reserve(n as usize)?;
-        sorted.reserve(n as usize)?;
         let (slots, sorted) = (slots.pointer(), sorted.pointer());
         // SAFETY: the table is valid, and room was made.
         unsafe {

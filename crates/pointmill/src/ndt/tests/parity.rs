@@ -56,6 +56,53 @@ fn moments_of_clouds_of_every_kind() {
     }
 }
 
+/// A box of cells is put in order by a block, in up to eight rounds of 7 x 1,024 words of bits, and a larger one by a sort.
+#[test]
+fn boxes_of_every_size_are_put_in_order() {
+    const ROUND: i32 = 7 * 1024 * 32;
+    for along in [
+        [1, 1, 1],
+        [1, 1, 700],
+        [7 * 1024, 32, 1],
+        [ROUND + 1, 1, 1],
+        [300, 500, 4],
+        [4 * 1024, 7, 8 * 8],
+        [4 * 1024, 7, 8 * 8 + 1],
+        [1 << 20, 1 << 19, 3],
+    ] {
+        let (mut random, mut points) = (Random(along[0] as u64), Vec::new());
+        let low = along.map(|cells| -cells / 3);
+        // The corners of the box, cells beside the borders of rounds, and any.
+        for i in 0..900 {
+            let at = |axis: usize, place: u64| (low[axis] + place as i32) as f32 + 0.5;
+            let [x, y, z] = along.map(|cells| cells as u64);
+            let place = match i {
+                0 => 0,
+                1 => x * y * z - 1,
+                2..20 => ((i / 2) * ROUND as u64 - i % 2).min(x * y * z - 1),
+                _ => random.below(x) + x * (random.below(y) + y * random.below(z)),
+            };
+            points.extend([at(0, place % x), at(1, place / x % y), at(2, place / x / y)]);
+        }
+        let cloud = Rows::f32(&points, 3).unwrap();
+        let mut wanted = NdtMoments::new(1.0).unwrap();
+        wanted.add(cloud).unwrap();
+        for (name, device) in devices() {
+            assert_eq!(build(&device, cloud, 1.0), wanted, "{name}, {along:?}");
+        }
+    }
+    // As many cells as a block holds, and one more.
+    for n in [8 * 1024, 8 * 1024 + 1] {
+        let points: Vec<f32> = (0..n).flat_map(|i| [(i * 7919 % n) as f32, 3.0, -5.0]).collect();
+        let cloud = Rows::f32(&points, 3).unwrap();
+        let mut wanted = NdtMoments::new(1.0).unwrap();
+        wanted.add(cloud).unwrap();
+        for (name, device) in devices() {
+            assert_eq!(build(&device, cloud, 1.0), wanted, "{name}, {n}");
+        }
+    }
+}
+
 #[test]
 fn grids_of_every_kind() {
     let points = cloud(6000, 3);

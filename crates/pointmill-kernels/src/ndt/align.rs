@@ -1,0 +1,163 @@
+//! The next step of alignments: sums over the points of their scans, and what follows from them.
+
+use super::near::{NEAR_WORDS, NOTED, near_words};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::near::{NearSums, each_near};
+use super::*;
+use crate::points::StoredPoints;
+use pointmill_core::ndt::{NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, TERMS, TERMS_PARTS};
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::ndt::{NearTerms, PreparedPose, state};
+
+/// An alignment of a scan in memory of a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct StoredAlignment {
+    /// Where the alignment is.
+    pub alignment: NdtAlignment,
+    /// The scan.
+    pub points: StoredPoints,
+    /// What holds the pose beside the scan.
+    pub hold: NdtHold,
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+const _: () = {
+    use pointmill_core::ndt::PreparedPose;
+    // Four u32 behind the numbers leave no gap.
+    assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3 + 3) * 8 + 16);
+    // SAFETY: f64 in an order that C gives them and whole numbers behind them, without a gap, valid whatever their bits are.
+    unsafe impl bytemuck::Zeroable for StoredAlignment {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for StoredAlignment {}
+};
+
+const _: () = assert!(tree_words(TERMS) <= NEAR_WORDS && TERMS_PARTS as u32 * TREE == BLOCK);
+
+/// Arguments of [`Derive`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DeriveArgs {
+    /// The scan of all alignments, if they have one.
+    pub points: Points,
+    /// Nonzero: each alignment has a scan of its own.
+    pub many: u32,
+    /// The grid.
+    pub map: Map,
+    /// Constants of the score.
+    pub score: NdtScore,
+    /// Alignments; those that have ended are passed over.
+    pub alignments: *const StoredAlignment,
+    /// Trees of the largest scan.
+    pub trees: u32,
+    /// `[alignments, trees, TERMS]`.
+    pub sums: *mut [f64; TERMS],
+}
+
+/// The points of a block's tree and the alignment, unless that has ended or has no such tree.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn tree_of(a: &DeriveArgs) -> Option<(Points, u32, *const PreparedPose)> {
+    let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
+    // SAFETY: the caller's promise about the alignments, and that there is a block for each.
+    unsafe {
+        let alignment = a.alignments.add(which as usize);
+        // What an alignment names is a read more in a row of reads.
+        let points = if a.many != 0 { (*alignment).points.get() } else { a.points };
+        let ended = (*alignment).alignment.state != state::RUNNING || tree * TREE >= points.n;
+        if ended { None } else { Some((points, tree * TREE, &raw const (*alignment).alignment.prepared)) }
+    }
+}
+
+kernel! {
+    /// Adds up scores, gradients and Hessians at the candidates of alignments, where there are few points in all. One block for each alignment and tree, those of an alignment side by side.
+    Derive = "ndt_derive", block BLOCK, shared NEAR_WORDS + near_words(NEAR_TERMS), cooperative true, min_blocks 3,
+    fn(a: DeriveArgs) {
+        let Some((points, first, prepared)) = tree_of(&a) else { return };
+        let prepared = &*prepared;
+        let point = |p: u32| points.get(first + p);
+        let p = thread_index();
+        let x = if p < TREE && first + p < points.n { Some(prepared.apply(point(p))) } else { None };
+        let sums = NearSums::new(a.map, x, Shared::at(0), |x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]| {
+            NearTerms::of(&a.score, x, mean, inverse)
+        });
+        let values = Doubles::at(Shared::at(0), TERMS as u32 * TREE_ROW);
+        // Whole warps have one part of the terms.
+        let (p, part) = (thread_index() % TREE, thread_index() / TREE);
+        let mut near = NearTerms { found: sums.found(p), largest: sums.largest(p), ..NearTerms::default() };
+        for k in 0..NEAR_TERMS {
+            near.sums[k] = sums.sum(p, k as u32);
+        }
+        let from = if near.found { point(p) } else { [0.0; 3] };
+        prepared.part_of_terms(part as usize, from, &near, |at, term| values.set(at as u32 * TREE_ROW + p, term));
+        sync_block();
+        write_shared_tree(values, a.sums.add(block_index() as usize));
+    }
+}
+
+kernel! {
+    /// As [`Derive`], for many points.
+    DeriveMany = "ndt_derive_many", block TREE, shared 2 * TERMS as u32 + NOTED * TREE, cooperative true,
+    fn(a: DeriveArgs) {
+        let Some((points, first, prepared)) = tree_of(&a) else { return };
+        let (i, prepared) = (first + thread_index(), &*prepared);
+        let mut terms = [0.0; TERMS];
+        if i < points.n {
+            let (p, mut near) = (points.get(i), NearTerms::default());
+            let x = prepared.apply(p);
+            each_near(a.map, x, Shared::at(2 * TERMS as u32), |row| {
+                let row = row as usize;
+                near.add(&NearTerms::of(&a.score, x, *a.map.mean.add(row), &*a.map.inverse.add(row)));
+            });
+            terms = prepared.terms(p, &near);
+        }
+        write_tree(terms, Shared::at(0), a.sums.add(block_index() as usize));
+    }
+}
+
+/// Arguments of [`Advance`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AdvanceArgs {
+    /// Alignments.
+    pub alignments: *mut StoredAlignment,
+    /// Limits of all.
+    pub limits: NdtLimits,
+    /// Nonzero: each alignment has a scan, and what holds its pose, of its own.
+    pub many: u32,
+    /// Trees of the largest scan.
+    pub trees: u32,
+    /// `[alignments, trees, TERMS]`.
+    pub sums: *const [f64; TERMS],
+}
+
+kernel! {
+    /// Makes the next step of alignments. One block an alignment.
+    Advance = "ndt_advance", block BLOCK, shared 2 * BLOCK, cooperative true,
+    fn(a: AdvanceArgs) {
+        let which = block_index() as usize;
+        let alignment = a.alignments.add(which);
+        if (*alignment).alignment.state != state::RUNNING {
+            return;
+        }
+        let (shared, mut trees, mut limits) = (Shared::at(0), a.trees, a.limits);
+        if a.many != 0 {
+            (trees, limits.hold) = ((*alignment).points.n.div_ceil(TREE), (*alignment).hold);
+        }
+        let sum = fold::<TERMS>(a.sums.add(which * a.trees as usize), trees, shared);
+        // The words of the first two warps are read no more once all threads are here.
+        sync_block();
+        if thread_index() < TERMS as u32 {
+            shared.set(thread_index(), sum.to_bits() as u32);
+            shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
+        }
+        sync_block();
+        if thread_index() == 0 {
+            let mut terms = [0.0; TERMS];
+            for k in 0..TERMS {
+                terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
+            }
+            (*alignment).alignment.advance(&terms, &limits);
+        }
+    }
+}
