@@ -5,6 +5,7 @@ use crate::field::Field;
 use crate::lanes::{Lane, Part, with_type};
 use crate::limits::Bounds;
 use crate::rows::Rows;
+use crate::threads::{take_first, zeros};
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 use crate::window::{WINDOW, Window};
@@ -170,19 +171,19 @@ impl Table {
             };
             Lane { bytes, at: base + entry.within, step, big_endian }
         };
-        let parts = self.extend(window, &[count], |j, entry| Ok(lane(j, entry).first_whole(entry.dtype)))?;
-        parts.into_iter().for_each(|mut part| part.fill(lane));
+        let whole = |j: usize, entry: &Entry| Ok(lane(j, entry).first_whole(entry.dtype));
+        self.extend(window, &[count], whole)?.for_each(|mut part| part.fill(lane));
         Ok(())
     }
 
     /// Adds rows of zeros, in parts of so many, to be filled on any thread. `whole` returns the first value of the column of times, if it is
     /// a whole number.
-    pub(crate) fn extend(
-        &mut self,
+    pub(crate) fn extend<'t>(
+        &'t mut self,
         window: &Window<'_, '_>,
-        rows: &[usize],
+        rows: &'t [usize],
         whole: impl FnOnce(usize, &Entry) -> Result<Option<i128>, IoError>,
-    ) -> Result<Vec<Part<'_>>, IoError> {
+    ) -> Result<impl Iterator<Item = Part<'t>>, IoError> {
         let (more, width) = (rows.iter().sum::<usize>(), self.width());
         let all = self.len() + more;
         self.count(window, all)?;
@@ -199,13 +200,13 @@ impl Table {
             }
             None => None,
         };
-        let parts = rows.iter().map(|&rows| Part {
+        let entries = &entries[..];
+        Ok(rows.iter().map(move |&rows| Part {
             entries,
-            data: next(&mut data, rows * width),
-            exact: exact.as_mut().map(|exact| next(exact, 3 * rows).as_chunks_mut().0),
-            times: times.as_mut().map(|(column, first, values)| (*column, *first, next(values, rows))),
-        });
-        Ok(parts.collect())
+            data: take_first(&mut data, rows * width),
+            exact: exact.as_mut().map(|exact| take_first(exact, 3 * rows).as_chunks_mut().0),
+            times: times.as_mut().map(|(column, first, values)| (*column, *first, take_first(values, rows))),
+        }))
     }
 
     /// Adds a row from the values of a line of text: the line, and where in it each is.
@@ -257,26 +258,6 @@ impl Table {
             ..Rows::EMPTY
         }
     }
-}
-
-/// Adds zeros. The first are memory that the system clears when a thread comes to it.
-fn zeros<T: Clone + Default>(values: &mut Vec<T>, count: usize) -> Result<&mut [T], TryReserveError> {
-    let first = values.len();
-    if values.capacity() == 0 {
-        // Whether it is there: `vec` does not say.
-        values.try_reserve_exact(count)?;
-        *values = vec![];
-        *values = vec![T::default(); count];
-    } else {
-        values.try_reserve(count)?;
-        values.resize(first + count, T::default());
-    }
-    Ok(&mut values[first..])
-}
-
-/// Takes the first values off a slice.
-fn next<'v, T>(values: &mut &'v mut [T], count: usize) -> &'v mut [T] {
-    values.split_off_mut(..count).unwrap_or_default()
 }
 
 /// Reads `count` records of `each` bytes, or if `salvage` as many as are whole; their number. `short` makes the error for fewer bytes.

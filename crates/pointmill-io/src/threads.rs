@@ -1,5 +1,6 @@
-//! Work on all threads of the machine.
+//! Work on all threads of the machine, and memory for it.
 
+use std::collections::TryReserveError;
 use std::sync::Mutex;
 use std::thread;
 
@@ -36,6 +37,26 @@ pub(crate) fn on_threads<T: Send, S: Send>(
         states.extend(joined);
         states
     })
+}
+
+/// Adds zeros. The first are memory that the system clears when a thread comes to it.
+pub(crate) fn zeros<T: Clone + Default>(values: &mut Vec<T>, count: usize) -> Result<&mut [T], TryReserveError> {
+    let first = values.len();
+    if values.capacity() == 0 {
+        // Whether it is there: `vec` does not say.
+        values.try_reserve_exact(count)?;
+        *values = vec![];
+        *values = vec![T::default(); count];
+    } else {
+        values.try_reserve(count)?;
+        values.resize(first + count, T::default());
+    }
+    Ok(&mut values[first..])
+}
+
+/// Takes the first values off a slice; none where it has fewer.
+pub(crate) fn take_first<'v, T>(values: &mut &'v mut [T], count: usize) -> &'v mut [T] {
+    values.split_off_mut(..count).unwrap_or_default()
 }
 
 #[cfg(test)]

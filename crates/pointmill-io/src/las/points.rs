@@ -7,6 +7,7 @@ use crate::field::Field;
 use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::Source;
+use crate::threads::{take_first, zeros};
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 use std::slice::ChunksExact;
@@ -62,7 +63,7 @@ impl Part<'_> {
     fn fill_block(&mut self, records: ChunksExact<'_, u8>) {
         let Shape { header, columns, times, bbox } = self.shape;
         let rows = records.len();
-        let (data, exact) = (take(&mut self.data, rows * columns.len()), take(&mut self.exact, 3 * rows));
+        let (data, exact) = (take_first(&mut self.data, rows * columns.len()), take_first(&mut self.exact, 3 * rows));
         let out = data.chunks_exact_mut(columns.len()).zip(exact.as_chunks_mut().0);
         for (record, (row, exact)) in records.clone().zip(out) {
             let xyz: [f64; 3] = header.coordinates(record);
@@ -76,17 +77,10 @@ impl Part<'_> {
             column.fill(records.clone().zip(data[j..].iter_mut().step_by(columns.len())));
         }
         if let Some(column) = times.map(|times| &columns[times]) {
-            let out = take(&mut self.times, rows);
+            let out = take_first(&mut self.times, rows);
             out.iter_mut().zip(records).for_each(|(to, record)| *to = column.double(record));
         }
     }
-}
-
-/// Takes the first values off a slice.
-fn take<'p, T>(slice: &mut &'p mut [T], count: usize) -> &'p mut [T] {
-    let (first, rest) = std::mem::take(slice).split_at_mut(count);
-    *slice = rest;
-    first
 }
 
 impl<'h> Points<'h> {
@@ -134,17 +128,13 @@ impl<'h> Points<'h> {
         let (first, rows) = (self.exact.len() / 3, bytes.len() / self.shape.header.record);
         self.count(source, first + rows)?;
         let [data, exact, times] = self.values(rows);
-        let taken = self.data.try_reserve(data).and(self.exact.try_reserve(exact)).and(self.times.try_reserve(times));
-        taken.map_err(|_| source.out_of_memory(self.bytes(first + rows)))?;
-        let [from_data, from_exact, from_times] = [self.data.len(), self.exact.len(), self.times.len()];
-        self.data.resize(from_data + data, 0.0);
-        self.exact.resize(from_exact + exact, 0.0);
-        self.times.resize(from_times + times, 0.0);
+        let bytes_of_all = self.bytes(first + rows);
+        let refused = |_| source.out_of_memory(bytes_of_all);
         let mut part = Part {
             shape: &self.shape,
-            data: &mut self.data[from_data..],
-            exact: &mut self.exact[from_exact..],
-            times: &mut self.times[from_times..],
+            data: zeros(&mut self.data, data).map_err(refused)?,
+            exact: zeros(&mut self.exact, exact).map_err(refused)?,
+            times: zeros(&mut self.times, times).map_err(refused)?,
             outside: 0,
         };
         part.fill(bytes);
@@ -161,22 +151,22 @@ impl<'h> Points<'h> {
         rows: &[u64],
         work: impl FnOnce(Vec<Part<'_>>) -> (usize, T),
     ) -> Result<T, IoError> {
-        let total = rows.iter().sum::<u64>();
-        self.reserve(source, total)?;
-        // The memory is there. Asked for as zeros, it is cleared by whichever thread comes to it first.
-        let [data, exact, times] = self.values(total as usize);
-        (self.data, self.exact, self.times) = (vec![], vec![], vec![]);
-        (self.data, self.exact, self.times) = (vec![0.0; data], vec![0.0; exact], vec![0.0; times]);
-        let (mut data, mut exact, mut times) = (&mut self.data[..], &mut self.exact[..], &mut self.times[..]);
+        let total = usize::try_from(rows.iter().sum::<u64>()).unwrap_or(usize::MAX);
+        self.count(source, total)?;
+        let ([data, exact, times], bytes) = (self.values(total), self.bytes(total));
+        let refused = |_| source.out_of_memory(bytes);
+        let mut data = zeros(&mut self.data, data).map_err(refused)?;
+        let mut exact = zeros(&mut self.exact, exact).map_err(refused)?;
+        let mut times = zeros(&mut self.times, times).map_err(refused)?;
         let columns = self.shape.columns.len();
         let each_times = usize::from(self.shape.times.is_some());
         let parts = rows.iter().map(|&rows| {
             let rows = rows as usize;
             Part {
                 shape: &self.shape,
-                data: take(&mut data, rows * columns),
-                exact: take(&mut exact, 3 * rows),
-                times: take(&mut times, rows * each_times),
+                data: take_first(&mut data, rows * columns),
+                exact: take_first(&mut exact, 3 * rows),
+                times: take_first(&mut times, rows * each_times),
                 outside: 0,
             }
         });
