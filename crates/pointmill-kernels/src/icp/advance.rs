@@ -154,9 +154,9 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
         }
         // The words of the first two warps are read no more once all threads are here.
         sync_block();
+        let sums = Doubles::at(shared, BLOCK);
         if thread_index() < K as u32 {
-            shared.set(thread_index(), sum.to_bits() as u32);
-            shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
+            sums.set(thread_index(), sum);
         }
         if thread_index() < STEP_TERMS as u32 {
             // What this metric has no sum for is zero.
@@ -167,7 +167,7 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
         if thread_index() == 0 {
             let mut terms = [0.0; K];
             for k in 0..K {
-                terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
+                terms[k] = sums.get(k as u32);
             }
             let mut head = [0.0; HEAD];
             head.copy_from_slice(&terms[..HEAD]);

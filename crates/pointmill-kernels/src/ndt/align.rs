@@ -147,15 +147,15 @@ kernel! {
         let sum = fold::<TERMS>(a.sums.add(which * a.trees as usize), trees, shared);
         // The words of the first two warps are read no more once all threads are here.
         sync_block();
+        let sums = Doubles::at(shared, BLOCK);
         if thread_index() < TERMS as u32 {
-            shared.set(thread_index(), sum.to_bits() as u32);
-            shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
+            sums.set(thread_index(), sum);
         }
         sync_block();
         if thread_index() == 0 {
             let mut terms = [0.0; TERMS];
             for k in 0..TERMS {
-                terms[k] = f64::from_bits(shared.get(k as u32) as u64 | (shared.get(BLOCK + k as u32) as u64) << 32);
+                terms[k] = sums.get(k as u32);
             }
             (*alignment).alignment.advance(&terms, &limits);
         }

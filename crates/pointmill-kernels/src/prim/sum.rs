@@ -24,18 +24,17 @@ pub unsafe fn write_tree<const K: usize>(values: [f64; K], shared: Shared, to: *
     for k in 0..K {
         sums[k] = warp_tree_sum(values[k]);
     }
+    let others = Doubles::at(shared, K as u32);
     if thread_index() == WARP {
         for k in 0..K {
-            shared.set(k as u32, sums[k].to_bits() as u32);
-            shared.set((K + k) as u32, (sums[k].to_bits() >> 32) as u32);
+            others.set(k as u32, sums[k]);
         }
     }
     sync_block();
     if thread_index() == 0 {
         for k in 0..K {
-            let other = shared.get(k as u32) as u64 | (shared.get((K + k) as u32) as u64) << 32;
             // SAFETY: the caller's promise.
-            unsafe { (*to)[k] = sums[k] + f64::from_bits(other) };
+            unsafe { (*to)[k] = sums[k] + others.get(k as u32) };
         }
     }
 }
@@ -106,13 +105,10 @@ pub unsafe fn fold<const K: usize>(sums: *const [f64; K], trees: u32, shared: Sh
             tree += AHEAD * SEGMENTS;
         }
     }
-    shared.set(thread_index(), sum.to_bits() as u32);
-    shared.set(BLOCK + thread_index(), (sum.to_bits() >> 32) as u32);
+    let values = Doubles::at(shared, BLOCK);
+    values.set(thread_index(), sum);
     sync_block();
-    let value = |segment: u32| {
-        let at = segment * WARP + lane();
-        f64::from_bits(shared.get(at) as u64 | (shared.get(BLOCK + at) as u64) << 32)
-    };
+    let value = |segment: u32| values.get(segment * WARP + lane());
     let pair = |s: u32| value(s) + value(s + 4);
     (pair(0) + pair(2)) + (pair(1) + pair(3))
 }
