@@ -76,7 +76,7 @@ pub use names::UnknownName;
 pub use names::serde_names;
 pub use oriented_box::{BoxGrid, BoxOrigin, LINES as BOX_LINES, OrientedBox, Reach, WORDS as BOX_WORDS, line_of};
 #[cfg(feature = "alloc")]
-pub use origin::{LocalOrigin, UnknownOrigin, WORTH_AN_ORIGIN, about, auto_origin, corner};
+pub use origin::{LocalOrigin, UnknownOrigin, WORTH_AN_ORIGIN, about, auto_origin, corner, least};
 pub use pose::Pose;
 #[cfg(feature = "schema")]
 #[doc(hidden)]

@@ -91,17 +91,25 @@ pub fn auto_origin(points: &[[f64; 3]]) -> [f64; 3] {
 /// assert_eq!(corner(&[]), [0.0; 3]);
 /// ```
 pub fn corner(points: &[[f64; 3]]) -> [f64; 3] {
+    // The sum makes a zero without a sign.
+    least(points).map(|v| if v.is_finite() { SQUARE * libm::floor(v / SQUARE) + 0.0 } else { 0.0 })
+}
+
+/// The smallest coordinate on each axis, of those that are finite as `f32`; infinity where there are none.
+///
+/// ```
+/// use pointmill_core::least;
+/// assert_eq!(least(&[[1.0, f64::NAN, -3.0], [2.0, f64::NAN, 1e300]]), [1.0, f64::INFINITY, -3.0]);
+/// ```
+pub fn least(points: &[[f64; 3]]) -> [f64; 3] {
     let mut least = [f64::INFINITY; 3];
     for point in points {
         for axis in 0..3 {
             let v = point[axis];
-            if v < least[axis] && (v as f32).is_finite() {
-                least[axis] = v;
-            }
+            least[axis] = if (v < least[axis]) & (v as f32).is_finite() { v } else { least[axis] };
         }
     }
-    // The sum makes a zero without a sign.
-    least.map(|v| if v.is_finite() { SQUARE * libm::floor(v / SQUARE) + 0.0 } else { 0.0 })
+    least
 }
 
 /// A point about an origin.

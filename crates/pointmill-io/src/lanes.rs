@@ -1,6 +1,7 @@
 //! Values of columns as they lie in a file, into rows.
 
 use crate::records::Entry;
+use crate::seen::Seen;
 use crate::times::less;
 use crate::values::Raw;
 use pointmill_core::array::Dtype;
@@ -36,10 +37,16 @@ pub(crate) struct Lane<'b> {
 }
 
 impl Lane<'_> {
-    /// Its values from row `from` on.
-    fn values<T: Raw>(self, from: usize) -> impl Iterator<Item = T> {
-        let bytes = self.bytes.get(self.at + from * self.step..).unwrap_or_default();
-        bytes.chunks(self.step).map(move |value| {
+    /// Whether one value follows the other.
+    fn is_dense<T>(self) -> bool {
+        self.step == size_of::<T>()
+    }
+
+    /// Its values from row `from` on. Of dense ones the step is known here: the loop is a third shorter.
+    fn values<const DENSE: bool, T: Raw>(self, from: usize) -> impl Iterator<Item = T> {
+        let step = if DENSE { size_of::<T>() } else { self.step };
+        let bytes = self.bytes.get(self.at + from * step..).unwrap_or_default();
+        bytes.chunks(step).map(move |value| {
             let v: T = bytemuck::pod_read_unaligned(&value[..size_of::<T>()]);
             if self.big_endian == cfg!(target_endian = "big") { v } else { v.swapped() }
         })
@@ -49,7 +56,7 @@ impl Lane<'_> {
     pub(crate) fn first_whole(self, dtype: Dtype) -> Option<i128> {
         macro_rules! whole {
             ($type:ty) => {
-                self.values::<$type>(0).next().and_then(Raw::whole)
+                self.values::<false, $type>(0).next().and_then(Raw::whole)
             };
         }
         with_type!(dtype, whole)
@@ -68,6 +75,8 @@ pub(crate) struct Part<'p> {
     pub(crate) exact: Option<&'p mut [[f64; 3]]>,
     /// Their column, what is subtracted from whole numbers, and the times, if the type holds more than an `f32` does.
     pub(crate) times: Option<(usize, Option<i128>, &'p mut [f64])>,
+    /// What is odd about the rows that were filled.
+    pub(crate) seen: Seen,
 }
 
 impl Part<'_> {
@@ -76,8 +85,8 @@ impl Part<'_> {
         self.data.len() / self.entries.len()
     }
 
-    /// Fills all rows.
-    pub(crate) fn fill<'b>(&mut self, lane: impl Fn(usize, &Entry) -> Lane<'b>) {
+    /// Fills all rows, and looks at them. Values whose bit in `there` is zero are not there: they become NaN. No bits mean that all are.
+    pub(crate) fn fill<'b>(&mut self, lane: impl Fn(usize, &Entry) -> Lane<'b>, there: impl Fn(usize) -> &'b [u8]) {
         let half = |bits: u16| {
             let v = f32_from_f16_bits(bits);
             (v, f64::from(v))
@@ -95,30 +104,49 @@ impl Part<'_> {
                     Dtype::F16 => self.put(rows.clone(), j, lane, half),
                     dtype => with_type!(dtype, column),
                 }
+                self.blank(rows.clone(), j, there(j));
             }
+            self.look(rows);
         }
     }
 
     fn put<T: Raw>(&mut self, rows: Range<usize>, j: usize, lane: Lane<'_>, cast: impl Fn(T) -> (f32, f64)) {
+        if lane.is_dense::<T>() {
+            self.put_lane::<true, T>(rows, j, lane, cast);
+        } else {
+            self.put_lane::<false, T>(rows, j, lane, cast);
+        }
+    }
+
+    fn put_lane<const DENSE: bool, T: Raw>(
+        &mut self,
+        rows: Range<usize>,
+        j: usize,
+        lane: Lane<'_>,
+        cast: impl Fn(T) -> (f32, f64),
+    ) {
         let width = self.entries.len();
         let data = self.data[rows.start * width..rows.end * width].chunks_exact_mut(width);
+        let values = || lane.values::<DENSE, T>(rows.start);
         match self.exact.as_mut().filter(|_| j < 3) {
-            None => data.zip(lane.values(rows.start)).for_each(|(row, v)| row[j] = cast(v).0),
+            None => data.zip(values()).for_each(|(row, v)| row[j] = cast(v).0),
             Some(exact) => {
-                let rows = data.zip(&mut exact[rows.clone()]).zip(lane.values(rows.start));
+                let rows = data.zip(&mut exact[rows.clone()]).zip(values());
                 rows.for_each(|((row, exact), v)| (row[j], exact[j]) = cast(v));
             }
         }
         if let Some((_, first, times)) = self.times.as_mut().filter(|(column, ..)| *column == j) {
-            let times = times[rows.clone()].iter_mut().zip(lane.values::<T>(rows.start));
-            times.for_each(|(to, v)| *to = less(*first, v));
+            times[rows.clone()].iter_mut().zip(values()).for_each(|(to, v)| *to = less(*first, v));
         }
     }
 
-    /// Makes the values of a column NaN whose bit is zero: they are not there.
-    pub(crate) fn blank(&mut self, j: usize, there: &[u8]) {
+    /// Makes the values of a column NaN whose bit is zero.
+    fn blank(&mut self, rows: Range<usize>, j: usize, there: &[u8]) {
+        if there.is_empty() {
+            return;
+        }
         let width = self.entries.len();
-        for row in (0..self.len()).filter(|row| there[row / 8] >> (row % 8) & 1 == 0) {
+        for row in rows.filter(|row| there[row / 8] >> (row % 8) & 1 == 0) {
             self.data[row * width + j] = f32::NAN;
             if let Some(exact) = self.exact.as_mut().filter(|_| j < 3) {
                 exact[row][j] = f64::NAN;
@@ -126,6 +154,15 @@ impl Part<'_> {
             if let Some((.., times)) = self.times.as_mut().filter(|(column, ..)| *column == j) {
                 times[row] = f64::NAN;
             }
+        }
+    }
+
+    fn look(&mut self, rows: Range<usize>) {
+        let width = self.entries.len();
+        let data = || self.data[rows.start * width..rows.end * width].chunks_exact(width);
+        self.seen.rows(data());
+        if let Some(exact) = &self.exact {
+            data().zip(&exact[rows.clone()]).for_each(|(row, &point)| self.seen.cast(row, point));
         }
     }
 }

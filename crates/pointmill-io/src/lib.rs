@@ -66,6 +66,7 @@ mod records;
 mod results;
 mod rows;
 mod scan;
+mod seen;
 mod source;
 mod text;
 mod threads;

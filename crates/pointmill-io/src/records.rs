@@ -5,12 +5,14 @@ use crate::field::Field;
 use crate::lanes::{Lane, Part, with_type};
 use crate::limits::Bounds;
 use crate::rows::Rows;
-use crate::threads::{take_first, zeros};
+use crate::seen::Seen;
+use crate::threads::{LARGE, both, take_first, zeros};
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
 use std::collections::{BTreeSet, TryReserveError};
+use std::iter;
 use std::ops::Range;
 
 /// The longest record. A window must hold one.
@@ -98,6 +100,8 @@ pub(crate) struct Table {
     exact: Option<Vec<f64>>,
     /// Times of the rows, if their type holds more than an `f32` does.
     times: Option<ExactTimes>,
+    /// What is odd about them.
+    seen: Seen,
     /// Rows of which the memory was counted.
     counted: usize,
 }
@@ -106,7 +110,7 @@ impl Table {
     pub(crate) fn new(columns: Columns) -> Self {
         let wide = columns.entries[..3].iter().any(|e| !e.dtype.fits_f32());
         let times = columns.entries.iter().position(|e| times::is_exact(&e.name, e.dtype)).map(ExactTimes::of);
-        Self { columns, data: vec![], exact: wide.then(Vec::new), times, counted: 0 }
+        Self { columns, data: vec![], exact: wide.then(Vec::new), times, seen: Seen::default(), counted: 0 }
     }
 
     fn width(&self) -> usize {
@@ -172,8 +176,17 @@ impl Table {
             Lane { bytes, at: base + entry.within, step, big_endian }
         };
         let whole = |j: usize, entry: &Entry| Ok(lane(j, entry).first_whole(entry.dtype));
-        self.extend(window, &[count], whole)?.for_each(|mut part| part.fill(lane));
+        let seen = self.extend(window, &[count], whole)?.fold(Seen::default(), |seen, mut part| {
+            part.fill(lane, |_| &[]);
+            seen.and(part.seen)
+        });
+        self.look(seen);
         Ok(())
+    }
+
+    /// Adds what was seen of rows that were added.
+    pub(crate) fn look(&mut self, seen: Seen) {
+        self.seen = self.seen.and(seen);
     }
 
     /// Adds rows of zeros, in parts of so many, to be filled on any thread. `whole` returns the first value of the column of times, if it is
@@ -187,25 +200,31 @@ impl Table {
         let (more, width) = (rows.iter().sum::<usize>(), self.width());
         let all = self.len() + more;
         self.count(window, all)?;
-        let refused = self.bytes(all);
+        let (refused, long) = (self.bytes(all), self.bytes(more) >= LARGE);
         let refused = |_| window.source().out_of_memory(refused);
         let Self { columns: Columns { entries, .. }, data, exact, times, .. } = self;
-        let mut data = zeros(data, more * width).map_err(refused)?;
-        let mut exact = exact.as_mut().map(|exact| zeros(exact, 3 * more)).transpose().map_err(refused)?;
-        let mut times = match times {
+        let times = match times {
             Some(times) => {
                 let column = times.column;
                 let first = times.begin(whole(column, &entries[column])?);
-                Some((column, first, zeros(times.room(), more).map_err(refused)?))
+                Some((column, first, times.room()))
             }
             None => None,
         };
+        let doubles = move || -> Result<_, TryReserveError> {
+            let exact = exact.as_mut().map(|exact| zeros(exact, 3 * more)).transpose()?;
+            let times = times.map(|(column, first, room)| zeros(room, more).map(|room| (column, first, room)));
+            Ok((exact, times.transpose()?))
+        };
+        let (data, doubles) = both(long, || zeros(data, more * width), doubles);
+        let (mut data, (mut exact, mut times)) = (data.map_err(refused)?, doubles.map_err(refused)?);
         let entries = &entries[..];
         Ok(rows.iter().map(move |&rows| Part {
             entries,
             data: take_first(&mut data, rows * width),
             exact: exact.as_mut().map(|exact| take_first(exact, 3 * rows).as_chunks_mut().0),
             times: times.as_mut().map(|(column, first, values)| (*column, *first, take_first(values, rows))),
+            seen: Seen::default(),
         }))
     }
 
@@ -237,6 +256,11 @@ impl Table {
                 times.push_number(whole.filter(|_| !matches!(entry.dtype, Dtype::F32 | Dtype::F64)), exact);
             }
         }
+        let row = &self.data[(rows - 1) * self.width()..];
+        self.seen.rows(iter::once(row));
+        if let Some(exact) = self.exact.as_ref().and_then(|exact| exact.last_chunk()) {
+            self.seen.cast(row, *exact);
+        }
         Ok(())
     }
 
@@ -254,6 +278,7 @@ impl Table {
             fields: Some(fields.collect()),
             xyz_f64: self.exact,
             times: self.times,
+            seen: Some(self.seen),
             warnings,
             ..Rows::EMPTY
         }

@@ -1,6 +1,7 @@
 //! What every format's reader returns.
 
 use crate::field::Field;
+use crate::seen::Seen;
 use crate::times::ExactTimes;
 use crate::warning::Warning;
 use pointmill_core::array::Dtype;
@@ -20,6 +21,8 @@ pub(crate) struct Rows {
     pub(crate) xyz_f64: Option<Vec<f64>>,
     /// Times of the rows, where the file's type holds more than an `f32` does.
     pub(crate) times: Option<ExactTimes>,
+    /// What is odd about them, where the reader has looked.
+    pub(crate) seen: Option<Seen>,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -33,7 +36,7 @@ impl Rows {
         for (row, point) in self.data.chunks_exact_mut(self.columns).zip(xyz.as_chunks::<3>().0) {
             row.iter_mut().zip(point).for_each(|(v, &exact)| *v = exact as f32);
         }
-        self.xyz_f64 = Some(xyz);
+        (self.xyz_f64, self.seen) = (Some(xyz), None);
     }
 
     /// The rows with a warning if they are fewer than the file declares, or if something else of it `is_lost`.
@@ -53,6 +56,7 @@ impl Rows {
         fields: None,
         xyz_f64: None,
         times: None,
+        seen: None,
         warnings: vec![],
     };
 }

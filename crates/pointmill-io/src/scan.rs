@@ -5,11 +5,12 @@ use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::named::NamedPoints;
 use crate::rows::Rows;
+use crate::seen::Seen;
 use crate::threads::{SHARE, on_threads};
 use crate::times::{self, ExactTimes, Times};
 use crate::warning::Warning;
 use pointmill_core::array::Dtype;
-use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner};
+use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner, least};
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -35,7 +36,7 @@ pub struct Scan {
 impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<Self, IoError> {
-        let Rows { data, columns, dtype, names, fields, xyz_f64, times, mut warnings } = rows;
+        let Rows { data, columns, dtype, names, fields, xyz_f64, times, seen, mut warnings } = rows;
         let cloud = PointCloud::new(data, columns).map_err(|e| {
             IoError::ShapeMismatch(Detail::new(path, "points", "rows of 3 or more columns", e.to_string()))
         })?;
@@ -48,12 +49,10 @@ impl Scan {
                 warnings.push(Warning::Cast { from });
             }
         }
-        let xyz_f64 = xyz_f64.filter(|exact| {
-            let (lost, rounded) = loss(&cloud, exact);
-            warnings.extend(rounded);
-            lost
-        });
-        let (points, count) = (cloud.len(), cloud.points().non_finite());
+        let seen = seen.unwrap_or_else(|| Seen::of(&cloud, xyz_f64.as_deref().unwrap_or_default()));
+        warnings.extend(seen.rounded(cloud.origin()));
+        let xyz_f64 = xyz_f64.filter(|_| seen.lost);
+        let (points, count) = (cloud.len(), seen.non_finite);
         if points == 0 {
             warnings.push(Warning::Empty);
         } else if count == points {
@@ -104,7 +103,7 @@ impl Scan {
         let origin = match (origin, &self.xyz_f64) {
             (LocalOrigin::None, _) => [0.0; 3],
             (LocalOrigin::At(origin), _) => origin,
-            (LocalOrigin::Auto, Some(xyz)) if moves => corner(xyz.as_chunks().0),
+            (LocalOrigin::Auto, Some(xyz)) if moves => corner_of(xyz.as_chunks().0),
             (LocalOrigin::Auto, _) => self.cloud.origin(),
         };
         if origin == self.cloud.origin() {
@@ -114,24 +113,22 @@ impl Scan {
         let columns = self.cloud.columns();
         let mut data = self.cloud.into_data();
         let shares = data.chunks_mut(SHARE * columns).zip(xyz.as_chunks().0.chunks(SHARE)).collect();
-        on_threads(
-            shares,
-            || (),
-            |(), (rows, points): (&mut [f32], &[[f64; 3]])| {
-                for (row, &point) in rows.chunks_exact_mut(columns).zip(points) {
-                    row.iter_mut().zip(about(point, origin)).for_each(|(v, local)| *v = local as f32);
-                }
-                true
-            },
-        );
+        let seen = on_threads(shares, Seen::default, |seen, (rows, points): (&mut [f32], &[[f64; 3]])| {
+            for (row, &point) in rows.chunks_exact_mut(columns).zip(points) {
+                let local = about(point, origin);
+                row.iter_mut().zip(local).for_each(|(v, local)| *v = local as f32);
+                seen.cast(row, local);
+            }
+            true
+        });
+        let seen = seen.into_iter().fold(Seen::default(), Seen::and);
         self.cloud = PointCloud::new(data, columns).expect("rows as wide as before").with_origin(origin);
-        let (lost, rounded) = loss(&self.cloud, &xyz);
         self.warnings.retain(|warning| !matches!(warning, Warning::Rounded { .. }));
         let counts =
             |w: &Warning| matches!(w, Warning::Empty | Warning::NonFinite { .. } | Warning::NoFinitePoint { .. });
         let place = self.warnings.iter().position(counts).unwrap_or(self.warnings.len());
-        self.warnings.splice(place..place, rounded);
-        self.xyz_f64 = (lost || origin != [0.0; 3]).then_some(xyz);
+        self.warnings.splice(place..place, seen.rounded(origin));
+        self.xyz_f64 = (seen.lost || origin != [0.0; 3]).then_some(xyz);
         self
     }
 
@@ -291,27 +288,14 @@ impl Scan {
     }
 }
 
-/// Whether a coordinate of the cloud is not what it was, and a warning if one moved far.
-fn loss(cloud: &PointCloud, exact: &[f64]) -> (bool, Option<Warning>) {
-    let (columns, origin) = (cloud.columns(), cloud.origin());
-    let shares = cloud.data().chunks(SHARE * columns).zip(exact.as_chunks::<3>().0.chunks(SHARE)).collect();
-    let none = || (false, [0.0f64; 3]);
-    // Without branches and for each axis by itself.
-    let states = on_threads(shares, none, |(lost, by), (rows, exact): (&[f32], &[[f64; 3]])| {
-        for (row, &point) in rows.chunks_exact(columns).zip(exact) {
-            for ((&cast, exact), by) in row.iter().zip(about(point, origin)).zip(&mut *by) {
-                let cast = f64::from(cast);
-                let moved = (cast - exact).abs();
-                // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
-                *lost |= (cast != exact) & !(cast.is_nan() & exact.is_nan());
-                *by = if (moved > *by) & (moved < f64::INFINITY) { moved } else { *by };
-            }
-        }
+/// The [`corner`] of points, on all threads.
+fn corner_of(points: &[[f64; 3]]) -> [f64; 3] {
+    let shares = points.chunks(SHARE).collect();
+    let found = on_threads(shares, Vec::new, |found, share| {
+        found.push(least(share));
         true
     });
-    let lost = states.iter().any(|(lost, _)| *lost);
-    let by = states.into_iter().flat_map(|(_, by)| by).fold(0.0, f64::max);
-    (lost, (by >= Warning::WORTH_TELLING).then_some(Warning::Rounded { by, origin }))
+    corner(&found.concat())
 }
 
 /// A cloud that comes from no file, as a raw file of its values would be read: columns without names, no warnings.

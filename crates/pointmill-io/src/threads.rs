@@ -39,6 +39,26 @@ pub(crate) fn on_threads<T: Send, S: Send>(
     })
 }
 
+/// Does two things, at the same time if they are `long`.
+pub(crate) fn both<A: Send, B>(long: bool, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B) -> (A, B) {
+    if !long {
+        return (a(), b());
+    }
+    let first = Mutex::new(Some(a));
+    let take = || first.lock().ok().and_then(|mut first| first.take()).map(|a| a());
+    thread::scope(|scope| {
+        let other = thread::Builder::new().spawn_scoped(scope, take);
+        let b = b();
+        // A thread that the system refuses leaves it to this one.
+        let a = other
+            .map_or_else(|_| take(), |other| other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        (a.expect("done once"), b)
+    })
+}
+
+/// Memory in bytes that takes longer to clear than a thread to start.
+pub(crate) const LARGE: usize = 2 << 20;
+
 /// Adds zeros. The first are memory that the system clears when a thread comes to it.
 pub(crate) fn zeros<T: Clone + Default>(values: &mut Vec<T>, count: usize) -> Result<&mut [T], TryReserveError> {
     let first = values.len();
@@ -82,6 +102,15 @@ mod tests {
         assert!(done[..=500].iter().copied().eq(0..=500), "{done:?}");
         assert!(done.len() < 1000, "{}", done.len());
         assert_eq!(on_threads(Vec::<u8>::new(), || 7, |_, _| true), [7]);
+    }
+
+    #[test]
+    fn two_things_are_done_once_each() {
+        for long in [false, true] {
+            let (mut a, mut b) = (vec![1], vec![2]);
+            assert_eq!(both(long, || a.push(3), || b.push(4)), ((), ()));
+            assert_eq!((a, b), (vec![1, 3], vec![2, 4]));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::lanes::{Lane, Part};
 use crate::limits::Bounds;
 use crate::records::{Columns, Entry, Table};
 use crate::rows::Rows;
+use crate::seen::Seen;
 use crate::source::Source;
 use crate::threads::on_threads;
 use crate::warning::Warning;
@@ -67,11 +68,14 @@ fn push(
     })?;
     // Of several that fail the first is returned, whichever threads they were on.
     let items: Vec<(&Vec<_>, Part<'_>)> = found.iter().zip(parts).collect();
-    let states = on_threads(items, <(Memory, Option<_>)>::default, |(memory, failed), (found, mut part)| {
-        *failed = memory.fill(found, &mut part).err();
-        failed.is_none()
-    });
-    let failed = states.into_iter().filter_map(|(_, failed)| failed);
+    let states =
+        on_threads(items, <(Memory, Seen, Option<_>)>::default, |(memory, seen, failed), (found, mut part)| {
+            *failed = memory.fill(found, &mut part).err();
+            *seen = seen.and(part.seen);
+            failed.is_none()
+        });
+    table.look(states.iter().fold(Seen::default(), |all, (_, seen, _)| all.and(*seen)));
+    let failed = states.into_iter().filter_map(|(.., failed)| failed);
     failed.min_by_key(|(found, _)| found.place()).map_or(Ok(()), |(found, failed)| Err(found.error(window, failed)))
 }
 
@@ -91,9 +95,7 @@ impl Memory {
             found.unpack(memory).map_err(|failed| (found, failed))?;
         }
         let bytes = |j: usize, k: usize| found[j][k].bytes(&self.0[j][k]);
-        part.fill(|j, entry| lane(bytes(j, 0), entry));
-        let with_nulls = (0..found.len()).filter(|&j| !bytes(j, 1).is_empty());
-        with_nulls.for_each(|j| part.blank(j, bytes(j, 1)));
+        part.fill(|j, entry| lane(bytes(j, 0), entry), |j| bytes(j, 1));
         Ok(())
     }
 }

@@ -6,8 +6,9 @@ use crate::error::IoError;
 use crate::field::Field;
 use crate::limits::Bounds;
 use crate::rows::Rows;
+use crate::seen::Seen;
 use crate::source::Source;
-use crate::threads::{take_first, zeros};
+use crate::threads::{LARGE, both, take_first, zeros};
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 use std::slice::ChunksExact;
@@ -35,8 +36,8 @@ pub(super) struct Points<'h> {
     exact: Vec<f64>,
     /// GPS times, if the point format has them.
     times: Vec<f64>,
-    /// Number of points outside the bounding box of the header.
-    outside: usize,
+    /// What is odd about the rows.
+    seen: Seen,
     /// Number of rows whose memory has been counted against the limit.
     counted: usize,
 }
@@ -48,8 +49,8 @@ pub(super) struct Part<'p> {
     data: &'p mut [f32],
     exact: &'p mut [f64],
     times: &'p mut [f64],
-    /// Points outside the header's box so far.
-    pub(super) outside: usize,
+    /// What is odd about the rows so far.
+    pub(super) seen: Seen,
 }
 
 impl Part<'_> {
@@ -68,11 +69,13 @@ impl Part<'_> {
         for (record, (row, exact)) in records.clone().zip(out) {
             let xyz: [f64; 3] = header.coordinates(record);
             if let Some([min, max]) = bbox {
-                self.outside += usize::from(!(0..3).all(|axis| (min[axis]..=max[axis]).contains(&xyz[axis])));
+                self.seen.outside += usize::from(!(0..3).all(|axis| (min[axis]..=max[axis]).contains(&xyz[axis])));
             }
             *exact = xyz;
             (0..3).for_each(|axis| row[axis] = xyz[axis] as f32);
+            self.seen.cast(row, xyz);
         }
+        self.seen.rows(data.chunks_exact(columns.len()));
         for (j, column) in columns.iter().enumerate().skip(3) {
             column.fill(records.clone().zip(data[j..].iter_mut().step_by(columns.len())));
         }
@@ -93,7 +96,7 @@ impl<'h> Points<'h> {
         let bbox = boxed.then(|| [around(header.min, -1.0), around(header.max, 1.0)]);
         let times = columns.iter().position(|c| times::is_exact(c.name, c.dtype));
         let shape = Shape { header, columns, times, bbox };
-        Ok(Self { shape, data: vec![], exact: vec![], times: vec![], outside: 0, counted: 0 })
+        Ok(Self { shape, data: vec![], exact: vec![], times: vec![], seen: Seen::default(), counted: 0 })
     }
 
     /// Allocates memory for rows whose bytes are known to be in the file.
@@ -135,29 +138,30 @@ impl<'h> Points<'h> {
             data: zeros(&mut self.data, data).map_err(refused)?,
             exact: zeros(&mut self.exact, exact).map_err(refused)?,
             times: zeros(&mut self.times, times).map_err(refused)?,
-            outside: 0,
+            seen: Seen::default(),
         };
         part.fill(bytes);
-        self.outside += part.outside;
+        self.seen = self.seen.and(part.seen);
         Ok(())
     }
 
-    /// All rows at once, as parts of so many each that `work` fills, on any thread. `work` returns the number of points outside the box, and
-    /// what is returned.
+    /// All rows at once, as parts of so many each that `work` fills, on any thread. `work` returns what is odd about the rows, and what is
+    /// returned.
     #[cfg(feature = "laz")]
     pub(super) fn in_parts<T>(
         &mut self,
         source: &Source<'_>,
         rows: &[u64],
-        work: impl FnOnce(Vec<Part<'_>>) -> (usize, T),
+        work: impl FnOnce(Vec<Part<'_>>) -> (Seen, T),
     ) -> Result<T, IoError> {
         let total = usize::try_from(rows.iter().sum::<u64>()).unwrap_or(usize::MAX);
         self.count(source, total)?;
         let ([data, exact, times], bytes) = (self.values(total), self.bytes(total));
         let refused = |_| source.out_of_memory(bytes);
-        let mut data = zeros(&mut self.data, data).map_err(refused)?;
-        let mut exact = zeros(&mut self.exact, exact).map_err(refused)?;
-        let mut times = zeros(&mut self.times, times).map_err(refused)?;
+        let Self { data: to_data, exact: to_exact, times: to_times, .. } = self;
+        let (data, doubles) =
+            both(bytes >= LARGE, || zeros(to_data, data), || Ok((zeros(to_exact, exact)?, zeros(to_times, times)?)));
+        let (mut data, (mut exact, mut times)) = (data.map_err(refused)?, doubles.map_err(refused)?);
         let columns = self.shape.columns.len();
         let each_times = usize::from(self.shape.times.is_some());
         let parts = rows.iter().map(|&rows| {
@@ -167,11 +171,11 @@ impl<'h> Points<'h> {
                 data: take_first(&mut data, rows * columns),
                 exact: take_first(&mut exact, 3 * rows),
                 times: take_first(&mut times, rows * each_times),
-                outside: 0,
+                seen: Seen::default(),
             }
         });
-        let (outside, returned) = work(parts.collect());
-        self.outside = outside;
+        let (seen, returned) = work(parts.collect());
+        self.seen = seen;
         Ok(returned)
     }
 
@@ -200,8 +204,8 @@ impl<'h> Points<'h> {
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
         }
-        if self.outside > 0 {
-            warnings.push(Warning::OutsideBounds { count: self.outside, points: self.exact.len() / 3 });
+        if self.seen.outside > 0 {
+            warnings.push(Warning::OutsideBounds { count: self.seen.outside, points: self.exact.len() / 3 });
         }
         let Shape { columns, times, .. } = self.shape;
         let times = times.map(|column| ExactTimes::new(column, self.times));
@@ -212,6 +216,7 @@ impl<'h> Points<'h> {
             fields: Some(fields),
             xyz_f64: Some(self.exact),
             times,
+            seen: Some(self.seen),
             warnings,
             ..Rows::EMPTY
         }

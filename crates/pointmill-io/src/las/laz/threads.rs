@@ -5,6 +5,7 @@ use super::packing::Packing;
 use super::table::Chunk;
 use super::wrong::{Failed, Wrong};
 use crate::las::points::{Part, Points};
+use crate::seen::Seen;
 use crate::threads::on_threads;
 use crate::window::Window;
 
@@ -29,7 +30,7 @@ pub(super) fn read(
     wrong.into_iter().next().map_or(Ok(0), |(_, wrong)| Err(wrong.into()))
 }
 
-/// Decodes each chunk into its part. Returns the number of points outside the header's box, and the wrong chunks; unless `all`, no chunk after a
+/// Decodes each chunk into its part. Returns what is odd about the rows of the others, and the wrong chunks; unless `all`, no chunk after a
 /// wrong one is decoded.
 fn decode(
     packing: &Packing,
@@ -37,22 +38,22 @@ fn decode(
     bytes: &[u8],
     parts: Vec<Part<'_>>,
     all: bool,
-) -> (usize, Vec<(usize, Wrong)>) {
-    let one = |(outside, wrong): &mut (usize, Vec<_>), (i, mut part): (usize, Part<'_>)| {
+) -> (Seen, Vec<(usize, Wrong)>) {
+    let one = |(seen, wrong): &mut (Seen, Vec<_>), (i, mut part): (usize, Part<'_>)| {
         let chunk = &chunks[i];
         let push = |records: &[u8]| {
             part.fill(records);
             Ok(())
         };
         match chunk::read(packing, i, chunk, &bytes[chunk.bytes.clone()], push) {
-            Ok(_) => *outside += part.outside,
+            Ok(_) => *seen = seen.and(part.seen),
             Err(e) => wrong.push((i, e)),
         }
         all || wrong.is_empty()
     };
     let states = on_threads(parts.into_iter().enumerate().collect(), Default::default, one);
-    states.into_iter().fold(Default::default(), |(outside, mut wrong): (usize, Vec<_>), (more, also)| {
+    states.into_iter().fold(Default::default(), |(seen, mut wrong): (Seen, Vec<_>), (more, also)| {
         wrong.extend(also);
-        (outside + more, wrong)
+        (seen.and(more), wrong)
     })
 }

@@ -1,0 +1,106 @@
+//! What a look at the points of a cloud finds.
+
+use crate::threads::{SHARE, on_threads};
+use crate::warning::Warning;
+use pointmill_core::{PointCloud, about};
+use std::iter;
+
+/// What is odd about points. Readers look at rows as they fill them, while a cache has them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Points with a NaN or an infinity.
+    pub(crate) non_finite: usize,
+    /// Whether a coordinate is not what the file has.
+    pub(crate) lost: bool,
+    /// How far a coordinate is from what the file has, at most, for each axis.
+    by: [f64; 3],
+    /// Points outside the box that the file gives, where it gives one.
+    pub(crate) outside: usize,
+}
+
+impl Seen {
+    /// Looks at all points and at what the file has of each; `exact` is empty where that is the cloud itself.
+    pub(crate) fn of(cloud: &PointCloud, exact: &[f64]) -> Self {
+        let (columns, origin) = (cloud.columns(), cloud.origin());
+        let exact = exact.as_chunks::<3>().0.chunks(SHARE).chain(iter::repeat(&[][..]));
+        let shares = cloud.data().chunks(SHARE * columns).zip(exact).collect();
+        let states = on_threads(shares, Self::default, |seen, (rows, exact)| {
+            seen.rows(rows.chunks_exact(columns));
+            let casts = rows.chunks_exact(columns).zip(exact);
+            casts.for_each(|(row, &point)| seen.cast(row, about(point, origin)));
+            true
+        });
+        states.into_iter().fold(Self::default(), Self::and)
+    }
+
+    /// Counts the rows that are not finite.
+    pub(crate) fn rows<'r>(&mut self, rows: impl Iterator<Item = &'r [f32]>) {
+        let odd = |row: &[f32]| usize::from(!(row[0].is_finite() & row[1].is_finite() & row[2].is_finite()));
+        self.non_finite += rows.map(odd).sum::<usize>();
+    }
+
+    /// Compares a row with what its coordinates were before the cast. Without branches and for each axis by itself.
+    pub(crate) fn cast(&mut self, row: &[f32], exact: [f64; 3]) {
+        for ((&cast, exact), by) in row.iter().zip(exact).zip(&mut self.by) {
+            let cast = f64::from(cast);
+            let moved = (cast - exact).abs();
+            // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
+            self.lost |= (cast != exact) & !(cast.is_nan() & exact.is_nan());
+            *by = if (moved > *by) & (moved < f64::INFINITY) { moved } else { *by };
+        }
+    }
+
+    /// What both have seen.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            non_finite: self.non_finite + other.non_finite,
+            lost: self.lost | other.lost,
+            by: [0, 1, 2].map(|axis| self.by[axis].max(other.by[axis])),
+            outside: self.outside + other.outside,
+        }
+    }
+
+    /// A warning if a coordinate moved far.
+    pub(crate) fn rounded(&self, origin: [f64; 3]) -> Option<Warning> {
+        let by = self.by.into_iter().fold(0.0, f64::max);
+        (by >= Warning::WORTH_TELLING).then_some(Warning::Rounded { by, origin })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NamedPoints, ReadOptions, WriteOptions, read, write};
+    use pointmill_core::Points;
+    use pointmill_core::array::Dtype;
+
+    #[test]
+    fn readers_see_while_they_fill_what_a_look_at_all_points_sees() {
+        let folder = std::env::temp_dir().join(format!("pointmill-seen-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // More rows than are filled at a time, and none of the odd ones in the first block.
+        let mut exact: Vec<f64> = (0..30_000).map(|i| f64::from(i) * 0.001 + f64::from(i % 3) * 100_000.0).collect();
+        exact[15_000] = f64::NAN;
+        exact[21_001] = f64::INFINITY;
+        exact[27_002] = 1_234_567.8;
+        let data: Vec<f32> = exact.iter().map(|&v| v as f32).collect();
+        let wanted = Seen::of(&PointCloud::new(data.clone(), 3).unwrap(), &exact);
+        assert_eq!((wanted.non_finite, wanted.lost), (2, true));
+        for ending in ["ply", "pcd", "xyz", "feather"] {
+            let mut points = NamedPoints::new(Points::new(&data, 3).unwrap(), &["x", "y", "z"]);
+            points.fields.to_mut().iter_mut().for_each(|field| field.dtype = Dtype::F64);
+            points.xyz_f64 = Some(&exact);
+            let path = folder.join(format!("a.{ending}"));
+            write(&path, points, &WriteOptions::default()).unwrap();
+            let scan = read(&path, &ReadOptions::default()).unwrap();
+            assert_eq!(scan.xyz_f64.as_ref().map(Vec::len), Some(exact.len()), "{ending}");
+            let warnings = [Some(Warning::NonFinite { count: 2, points: 10_000 }), wanted.rounded([0.0; 3])];
+            assert!(
+                warnings.iter().flatten().all(|warning| scan.warnings.contains(warning)),
+                "{ending}: {:?}",
+                scan.warnings
+            );
+        }
+        std::fs::remove_dir_all(folder).ok();
+    }
+}
