@@ -8,7 +8,9 @@ use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::seen::Seen;
 use crate::source::Source;
-use crate::threads::{LARGE, both, take_first, zeros};
+#[cfg(feature = "laz")]
+use crate::threads::{LARGE, both};
+use crate::threads::{take_first, zeros};
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
 use std::slice::ChunksExact;
