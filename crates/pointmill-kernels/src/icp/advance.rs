@@ -134,6 +134,9 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
     unsafe {
         let share = a.clouds.of(block_index(), 0);
         let state = a.state.add(share.cloud);
+        // Read before the sums, so that the thread that solves waits for none of it.
+        let (spread, pose, guess) = ((*a.spread.add(share.cloud)).0, (*state).pose, (*state).guess);
+        let (step, steps, times) = ((*state).step, (*state).steps, (*state).times);
         if (*state).running == 0 {
             return;
         }
@@ -171,22 +174,21 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
             }
             let mut head = [0.0; HEAD];
             head.copy_from_slice(&terms[..HEAD]);
-            let pose = (*state).pose;
             (*turn).pose = pose;
             (*turn).told = told;
-            ((*turn).times[0], (*turn).times[1]) = ((*state).times[0], (*state).times[1]);
+            ((*turn).times[0], (*turn).times[1]) = (times[0], times[1]);
             (*state).fresh = 0;
             (*state).turns += 1;
-            let spread = &(*a.spread.add(share.cloud)).0;
-            let end = a.rules.end(head[0], told.changed, (*state).steps, (*state).step, spread.size());
+            let end = a.rules.end(head[0], told.changed, steps, step, spread.size());
             (*state).running = 0;
             if end.is_none()
-                && let Some(next) = N::next(&(*state).guess, &terms, &spread.at(pose))
+                && let Some(next) = N::next(&guess, &terms, &spread.at(pose))
             {
+                let step = spread.motion(&pose, &next);
                 (*state).running = 1;
-                (*state).step = spread.motion(&pose, &next);
-                (*state).margin = margin((*state).step, rmse(&head));
-                (*state).steps += 1;
+                (*state).step = step;
+                (*state).margin = margin(step, rmse(&head));
+                (*state).steps = steps + 1;
                 (*state).pose = next;
             }
             (*turn).times[3] = nanoseconds();

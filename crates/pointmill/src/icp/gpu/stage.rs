@@ -277,9 +277,7 @@ impl<'a> DeviceStage<'a> {
         // SAFETY: room was made.
         unsafe {
             work.stream.launch::<kernels::SpreadMean>(trees, args)?;
-            work.stream.launch::<kernels::SpreadMeanTotal>(number as u32, args)?;
-            work.stream.launch::<kernels::SpreadProducts>(trees, args)?;
-            work.stream.launch::<kernels::SpreadTotal>(number as u32, args)
+            work.stream.launch::<kernels::SpreadCovariance>(trees, args)
         }
     }
 
