@@ -14,7 +14,7 @@ mod search;
 mod spread;
 mod tree;
 
-pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, LoopState, TOLD, Told, Turn};
+pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, LoopState, TOLD, Told, Turn, Turns};
 pub use brute::{NearestBrute, NearestBruteArgs, SPARSE};
 pub use cloud::{Centre, CentreArgs, Clouds, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
 pub use curve::{Codes, CodesArgs, Gather, GatherArgs, OrderCubes, OrderCubesArgs, Owners, OwnersArgs};

@@ -1,6 +1,7 @@
 //! Sums of `f64` in one tree, the same on every device: values of [`TREE`] threads by halves of a warp and then its two warps, these sums in [`SEGMENTS`] chains, and the
 //! chains by halves.
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::length::BLOCK;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
