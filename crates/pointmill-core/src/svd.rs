@@ -60,7 +60,7 @@ pub fn svd(a: &Square<3>) -> Svd {
 #[inline(always)]
 fn turn<const P: usize, const Q: usize>(b: &mut Square<3>, v: &mut Square<3>) -> bool {
     let (pp, qq, pq) = (dot(b[P], b[P]), dot(b[Q], b[Q]), dot(b[P], b[Q]));
-    if pq == 0.0 || pq.abs() <= ORTHOGONAL * crate::float::sqrt(pp) * crate::float::sqrt(qq) {
+    if are_orthogonal(pp, qq, pq) {
         return false;
     }
     let theta = (qq - pp) / (2.0 * pq);
@@ -75,6 +75,25 @@ fn turn<const P: usize, const Q: usize>(b: &mut Square<3>, v: &mut Square<3>) ->
         i += 1;
     }
     true
+}
+
+/// Whether columns with these products are orthogonal: `|pq| <= ORTHOGONAL * |p| * |q|`.
+///
+/// Squares decide where they differ by more than all rounding, and neither overflow nor vanish. That is nearly always, and spares two roots, for which all that follows would wait.
+#[inline(always)]
+fn are_orthogonal(pp: f64, qq: f64, pq: f64) -> bool {
+    const LEAST: f64 = 1e-100;
+    const MOST: f64 = 1e100;
+    if pp > LEAST && pp < MOST && qq > LEAST && qq < MOST {
+        let (square, limit) = (pq * pq, ORTHOGONAL * ORTHOGONAL * pp * qq);
+        if square > limit * (1.0 + 1e-9) {
+            return false;
+        }
+        if square < limit * (1.0 - 1e-9) {
+            return true;
+        }
+    }
+    pq == 0.0 || pq.abs() <= ORTHOGONAL * crate::float::sqrt(pp) * crate::float::sqrt(qq)
 }
 
 /// Puts columns A and B in descending order.
@@ -173,6 +192,20 @@ mod tests {
             check(&a)?;
             for (got, wanted) in svd(&a).values.iter().zip(values) {
                 prop_assert!((got - wanted).abs() < 1e-15 * 8.0, "{got} {wanted}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn squares_decide_as_roots_do(
+            p in 0.5f64..2.0, q in 0.5f64..2.0, powers in prop::array::uniform2(-1074i32..1024), near in -20i32..20, far in prop::sample::select(std::vec![0, -60, -1, 1, 60])
+        ) {
+            let (pp, qq) = (libm::scalbn(p, powers[0]), libm::scalbn(q, powers[1]));
+            let limit = ORTHOGONAL * crate::float::sqrt(pp) * crate::float::sqrt(qq);
+            let pq = libm::scalbn(f64::from_bits(limit.to_bits().saturating_add_signed(i64::from(near))), far);
+            for pq in [pq, -pq, 0.0, f64::NAN, f64::INFINITY] {
+                prop_assert_eq!(are_orthogonal(pp, qq, pq), pq == 0.0 || pq.abs() <= limit);
             }
         }
     }

@@ -73,6 +73,16 @@ pub struct Turn {
     pub times: [u64; 4],
 }
 
+/// The turns of a loop that were queued at once.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    /// How many were made, where the loop ran: at least one.
+    pub made: u64,
+    /// These, and room for others.
+    pub turns: [Turn; BATCH],
+}
+
 #[cfg(not(target_arch = "nvptx64"))]
 const _: () = {
     assert!(size_of::<LoopState>() == (24 + 4 + 3 * TOLD) * 8 + 16 && size_of::<Turn>() == (12 + STEP_TERMS + 7) * 8);
@@ -84,6 +94,10 @@ const _: () = {
     unsafe impl bytemuck::Zeroable for Turn {}
     // SAFETY: as above.
     unsafe impl bytemuck::Pod for Turn {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Zeroable for Turns {}
+    // SAFETY: as above.
+    unsafe impl bytemuck::Pod for Turns {}
 };
 
 /// Arguments of [`AdvancePoints`] and [`AdvanceSteps`].
@@ -94,8 +108,8 @@ pub struct AdvanceArgs {
     pub clouds: Clouds,
     /// The loop of each source.
     pub state: *mut LoopState,
-    /// Room for [`BATCH`] turns of each.
-    pub turns: *mut Turn,
+    /// The turns of each.
+    pub turns: *mut Turns,
     /// What ends a loop.
     pub rules: Rules,
     /// Where each source is.
@@ -134,21 +148,23 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
     unsafe {
         let share = a.clouds.of(block_index(), 0);
         let state = a.state.add(share.cloud);
+        // All that is read besides the sums is under way at once, so that the thread that solves waits for none of it.
+        let place = &raw mut (*state).told[lane() as usize];
+        let Told { changed, searched, hash } = *place;
+        let n = hidden(share.n());
+        let (spread, pose, guess) = ((*a.spread.add(share.cloud)).0, (*state).pose, (*state).guess);
+        let (step, steps, times) = ((*state).step, (*state).steps, (*state).times);
         if (*state).running == 0 {
             return;
         }
-        let turn = a.turns.add(share.cloud * BATCH + (*state).turns as usize);
+        let (turns, number) = (a.turns.add(share.cloud), (*state).turns as usize);
+        let turn = (&raw mut (*turns).turns).cast::<Turn>().add(number);
         if thread_index() == 0 {
             (*turn).times[2] = nanoseconds();
         }
+        let sum = fold(sums_of::<K>(a.sums, &a.clouds, share.cloud), n.div_ceil(TREE), shared);
         // The first warp adds up what was told; the order of whole numbers does not matter.
-        let place = &raw mut (*state).told[lane() as usize];
-        let told = Told {
-            changed: warp_sum_u64((*place).changed),
-            searched: warp_sum_u64((*place).searched),
-            hash: warp_sum_u64((*place).hash),
-        };
-        let sum = fold(sums_of::<K>(a.sums, &a.clouds, share.cloud), share.n().div_ceil(TREE), shared);
+        let told = Told { changed: warp_sum_u64(changed), searched: warp_sum_u64(searched), hash: warp_sum_u64(hash) };
         if warp() == 0 {
             *place = Told::default();
         }
@@ -171,22 +187,22 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
             }
             let mut head = [0.0; HEAD];
             head.copy_from_slice(&terms[..HEAD]);
-            let pose = (*state).pose;
             (*turn).pose = pose;
             (*turn).told = told;
-            ((*turn).times[0], (*turn).times[1]) = ((*state).times[0], (*state).times[1]);
+            ((*turn).times[0], (*turn).times[1]) = (times[0], times[1]);
             (*state).fresh = 0;
-            (*state).turns += 1;
-            let spread = &(*a.spread.add(share.cloud)).0;
-            let end = a.rules.end(head[0], told.changed, (*state).steps, (*state).step, spread.size());
+            (*state).turns = number as u32 + 1;
+            (*turns).made = number as u64 + 1;
+            let end = a.rules.end(head[0], told.changed, steps, step, spread.size());
             (*state).running = 0;
             if end.is_none()
-                && let Some(next) = N::next(&(*state).guess, &terms, &spread.at(pose))
+                && let Some(next) = N::next(&guess, &terms, &spread.at(pose))
             {
+                let step = spread.motion(&pose, &next);
                 (*state).running = 1;
-                (*state).step = spread.motion(&pose, &next);
-                (*state).margin = margin((*state).step, rmse(&head));
-                (*state).steps += 1;
+                (*state).step = step;
+                (*state).margin = margin(step, rmse(&head));
+                (*state).steps = steps + 1;
                 (*state).pose = next;
             }
             (*turn).times[3] = nanoseconds();

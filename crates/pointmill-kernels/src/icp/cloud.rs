@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::points::StoredPoints;
+use crate::prim::WARPS;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::compact::rank_tile;
 use crate::prim::scan::{self, Tiles};
@@ -20,7 +21,7 @@ pub const KEEP_TILE: u32 = BLOCK * ITEMS as u32;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const FARTHEST: f64 = 1e18;
 
-/// What is known of a cloud. All bits are set before [`Keep`], but for `zeros` and `non_finite`, which are zero.
+/// What is known of a cloud. Before [`Keep`] `far` and `bounds` have all bits set, and all else but `points` is zero.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Head {
@@ -36,13 +37,15 @@ pub struct Head {
     pub far: u32,
     /// Keys of the least coordinates of the box, and of the largest ones inverted: the smaller the farther out.
     pub bounds: [u32; 6],
+    /// Blocks that have written their sums, for the mean and for the covariance; zero between launches.
+    pub arrived: [u32; 2],
     /// The cloud.
     pub points: StoredPoints,
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
 const _: () = {
-    assert!(size_of::<Head>() == 112);
+    assert!(size_of::<Head>() == 120);
     // SAFETY: numbers without a gap, valid whatever their bits are.
     unsafe impl bytemuck::Zeroable for Head {}
     // SAFETY: as above.
@@ -101,6 +104,30 @@ pub(super) fn warp_least(mut least: u32) -> u32 {
         distance /= 2;
     }
     least
+}
+
+/// Words of shared memory of [`least_of_block`].
+pub(super) const BOUNDS_WORDS: u32 = 6 * WARPS;
+
+/// Puts boxes of threads together; thread k < 6 gets bound k. All threads of a block of [`BLOCK`] call; `shared` has [`BOUNDS_WORDS`].
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+fn least_of_block(bounds: &[u32; 6], shared: Shared) -> u32 {
+    for k in 0..6 {
+        let least = warp_least(bounds[k]);
+        if lane() == 0 {
+            shared.set(k as u32 * WARPS + warp(), least);
+        }
+    }
+    sync_block();
+    let mut all = u32::MAX;
+    if thread_index() < 6 {
+        for w in 0..WARPS {
+            let least = shared.get(thread_index() * WARPS + w);
+            all = if least < all { least } else { all };
+        }
+    }
+    all
 }
 
 /// Clouds side by side. A launch takes all of them: as many blocks for each as its places need, those of a cloud side by side.
@@ -229,11 +256,17 @@ pub struct CentreArgs {
     pub kept: *const u32,
 }
 
+/// Bits of a key of [`Centre`] that a round settles, and values of these.
+const RADIX_BITS: u32 = 8;
+const RADIX: u32 = 1 << RADIX_BITS;
+const _: () = assert!(RADIX == BLOCK);
+
 kernel! {
-    /// The median of evenly spaced points, one axis a block, three blocks a cloud: bit by bit from the highest, with [`BLOCK`] / 4 bits.
-    Centre = "icp_centre", block BLOCK, shared 1, cooperative true,
+    /// The median of evenly spaced points, one axis a block, three blocks a cloud: digit by digit from the highest, one thread a value of the digit.
+    Centre = "icp_centre", block BLOCK, shared 2 * RADIX + WARPS + 2, cooperative true,
     fn(a: CentreArgs) {
-        let (shared, axis, share) = (Shared::at(0), block_index() % 3, a.clouds.of(block_index() / 3, 0));
+        let (axis, share) = (block_index() % 3, a.clouds.of(block_index() / 3, 0));
+        let (warps, found) = (Shared::at(2 * RADIX), Shared::at(2 * RADIX + WARPS));
         let (points, kept) = ((*share.head).points.get(), share.n());
         let n = if kept < SAMPLE { kept } else { SAMPLE };
         // Keys with the total order of floats. A place that has no point is above all.
@@ -247,28 +280,41 @@ kernel! {
                 keys[j] = if bits >> 63 == 0 { bits | 1 << 63 } else { !bits };
             }
         }
+        Shared::at(0).set(thread_index(), 0);
+        sync_block();
         // A number that the compiler does not know: it would write out the loop over it.
-        let (mut prefix, mut rank, mut bit) = (0u64, n / 2, block_size() / 4);
-        while bit > 0 {
-            bit -= 1;
-            // Those that begin as the median does and go on with a zero.
-            let mut below = 0;
+        let (mut prefix, mut rank, mut shift) = (0u64, n / 2, block_size() / 4);
+        while shift > 0 {
+            shift -= RADIX_BITS;
+            // Two arrays of counts in turn: one is made zero while the other counts.
+            let turn = shift / RADIX_BITS % 2;
+            let (counts, next) = (Shared::at((1 - turn) * RADIX), Shared::at(turn * RADIX));
             for j in 0..ITEMS {
-                below += ballot(keys[j] >> bit == prefix << 1).count_ones();
+                let key = keys[j] >> shift;
+                if key >> RADIX_BITS == prefix {
+                    counts.add(key as u32 % RADIX, 1);
+                }
             }
-            if thread_index() == 0 {
-                shared.set(0, 0);
+            next.set(thread_index(), 0);
+            sync_block();
+            let own = counts.get(thread_index());
+            let inclusive = warp_inclusive_sum(own);
+            if lane() == WARP - 1 {
+                warps.set(warp(), inclusive);
             }
             sync_block();
-            if lane() == 0 {
-                shared.add(0, below);
+            let mut below = inclusive - own;
+            for w in 0..WARPS {
+                below += if w < warp() { warps.get(w) } else { 0 };
+            }
+            // The digit in which the rank lies.
+            if below <= rank && rank < below + own {
+                found.set(0, thread_index());
+                found.set(1, rank - below);
             }
             sync_block();
-            let below = shared.get(0);
-            sync_block();
-            let upper = rank >= below;
-            prefix = prefix << 1 | if upper { 1 } else { 0 };
-            rank -= if upper { below } else { 0 };
+            prefix = prefix << RADIX_BITS | found.get(0) as u64;
+            rank = found.get(1);
         }
         if thread_index() == 0 {
             let bits = if prefix >> 63 == 0 { !prefix } else { prefix ^ 1 << 63 };
@@ -294,7 +340,7 @@ pub struct LocalArgs {
 
 kernel! {
     /// Takes the centre off the points that stay, and finds the box around them. One thread a point.
-    Local = "icp_local", block BLOCK, shared 0, cooperative true,
+    Local = "icp_local", block BLOCK, shared BOUNDS_WORDS, cooperative true,
     fn(a: LocalArgs) {
         let share = a.clouds.share(BLOCK);
         let i = share.index();
@@ -317,11 +363,10 @@ kernel! {
                 atomic_min(&raw mut (*share.head).far, i);
             }
         }
-        for k in 0..6 {
-            let least = warp_least(bounds[k]);
-            if lane() == 0 && least < load_relaxed(&raw const (*share.head).bounds[k]) {
-                atomic_min(&raw mut (*share.head).bounds[k], least);
-            }
+        // One thread a bound: thousands of atomics at one place would take longer than the points.
+        let least = least_of_block(&bounds, Shared::at(0));
+        if thread_index() < 6 && least != u32::MAX {
+            atomic_min((&raw mut (*share.head).bounds).cast::<u32>().add(thread_index() as usize), least);
         }
     }
 }

@@ -14,20 +14,20 @@ mod search;
 mod spread;
 mod tree;
 
-pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, LoopState, TOLD, Told, Turn};
+pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, LoopState, TOLD, Told, Turn, Turns};
 pub use brute::{NearestBrute, NearestBruteArgs, SPARSE};
 pub use cloud::{Centre, CentreArgs, Clouds, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
 pub use curve::{Codes, CodesArgs, Gather, GatherArgs, OrderCubes, OrderCubesArgs, Owners, OwnersArgs};
 pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredKnown};
 pub use reduce::{ReduceArgs, ReducePatches, ReducePlanes, ReducePoints, Weights};
 pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, SeveralArgs};
-pub use spread::{SpreadArgs, SpreadMean, SpreadMeanTotal, SpreadProducts, SpreadTotal, StoredSpread};
+pub use spread::{SpreadArgs, SpreadCovariance, SpreadMean, StoredSpread};
 pub use tree::{Build, BuildArgs, Half, LEAF, Node, Tree};
 
 use crate::prim::BLOCK;
-use crate::prim::sum::TREE;
+use crate::prim::sum::{TREE, fold_words};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::sum::{fold, write_tree};
+use crate::prim::sum::{fold, is_last, write_tree};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -50,9 +50,7 @@ pub const KERNELS: &[crate::Properties] = properties![
     Several,
     Normals,
     SpreadMean,
-    SpreadMeanTotal,
-    SpreadProducts,
-    SpreadTotal,
+    SpreadCovariance,
     Look,
     LookBrute,
     Place,

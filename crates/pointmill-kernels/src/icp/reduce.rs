@@ -80,6 +80,8 @@ unsafe fn reduce<const K: usize>(a: &ReduceArgs, of: impl FnOnce(&LoopState, &St
     // SAFETY: the caller's promise.
     unsafe {
         let (i, state) = (share.index(), a.state.add(share.cloud));
+        // Two reads under way at once.
+        let n = hidden(share.n());
         if (*state).running == 0 {
             return;
         }
@@ -87,7 +89,7 @@ unsafe fn reduce<const K: usize>(a: &ReduceArgs, of: impl FnOnce(&LoopState, &St
             (*state).times[1] = nanoseconds();
         }
         let mut terms = [0.0; K];
-        if i < share.n() {
+        if i < n {
             let at = share.first + i as usize;
             let index = (*a.known.add(at)).0.index(a.limit);
             if index != u32::MAX {

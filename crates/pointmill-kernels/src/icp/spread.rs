@@ -31,45 +31,39 @@ pub struct SpreadArgs {
     pub spread: *mut StoredSpread,
 }
 
+/// Adds up the values of this block's points, and in the last block of a cloud those of all its blocks: then thread k gets value k divided by the number of points.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-impl SpreadArgs {
-    /// The total of a cloud's sums. One block a cloud.
-    #[inline(always)]
-    unsafe fn total<const K: usize>(&self) -> (f64, Share) {
-        let share = self.clouds.of(block_index(), 0);
-        // SAFETY: the caller's promise.
-        let sum = unsafe {
-            fold(sums_of::<K>(self.sums, &self.clouds, share.cloud), share.n().div_ceil(TREE), Shared::at(0))
-        };
-        (sum, share)
+#[inline(always)]
+unsafe fn mean<const K: usize>(a: &SpreadArgs, share: &Share, values: [f64; K], arrived: *mut u32) -> Option<f64> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        write_tree(values, Shared::at(0), a.sums.cast::<[f64; K]>().add(block_index() as usize));
+        if !is_last(arrived, a.clouds.room.div_ceil(TREE), Shared::at(fold_words(K))) {
+            return None;
+        }
+        let n = share.n();
+        let sum = fold(sums_of::<K>(a.sums, &a.clouds, share.cloud), n.div_ceil(TREE), Shared::at(0));
+        if thread_index() < K as u32 { Some(sum / n as f64) } else { None }
     }
 }
 
 kernel! {
-    /// Adds up coordinates. One block a tree.
-    SpreadMean = "icp_spread_mean", block TREE, shared 2 * 3, cooperative true,
+    /// The mean. One block a tree.
+    SpreadMean = "icp_spread_mean", block TREE, shared fold_words(3) + 1, cooperative true,
     fn(a: SpreadArgs) {
         let share = a.clouds.share(TREE);
         let (i, n) = (share.index(), share.n());
         let terms = if i < n { wide(load4(a.points.add(share.first + i as usize)).0) } else { [0.0; 3] };
-        write_tree(terms, Shared::at(0), a.sums.cast::<[f64; 3]>().add(block_index() as usize));
-    }
-}
-
-kernel! {
-    /// The mean. One block a cloud.
-    SpreadMeanTotal = "icp_spread_mean_total", block BLOCK, shared 2 * BLOCK, cooperative true,
-    fn(a: SpreadArgs) {
-        let (sum, share) = a.total::<3>();
-        if thread_index() < 3 {
-            (*a.spread.add(share.cloud)).0.mean[thread_index() as usize] = sum / share.n() as f64;
+        let arrived = &raw mut (*share.head).arrived[0];
+        if let Some(mean) = mean(&a, &share, terms, arrived) {
+            (*a.spread.add(share.cloud)).0.mean[thread_index() as usize] = mean;
         }
     }
 }
 
 kernel! {
-    /// Adds up products of coordinates about the mean. One block a tree.
-    SpreadProducts = "icp_spread_products", block TREE, shared 2 * 9, cooperative true,
+    /// The covariance: the mean of products of coordinates about the mean. One block a tree.
+    SpreadCovariance = "icp_spread_covariance", block TREE, shared fold_words(9) + 1, cooperative true,
     fn(a: SpreadArgs) {
         let share = a.clouds.share(TREE);
         let (i, n) = (share.index(), share.n());
@@ -81,18 +75,10 @@ kernel! {
                 terms[e] = d[e / 3] * d[e % 3];
             }
         }
-        write_tree(terms, Shared::at(0), a.sums.cast::<[f64; 9]>().add(block_index() as usize));
-    }
-}
-
-kernel! {
-    /// The covariance. One block a cloud.
-    SpreadTotal = "icp_spread_total", block BLOCK, shared 2 * BLOCK, cooperative true,
-    fn(a: SpreadArgs) {
-        let (sum, share) = a.total::<9>();
-        if thread_index() < 9 {
+        let arrived = &raw mut (*share.head).arrived[1];
+        if let Some(mean) = mean(&a, &share, terms, arrived) {
             let to = &raw mut (*a.spread.add(share.cloud)).0.covariance;
-            *to.cast::<f64>().add(thread_index() as usize) = sum / share.n() as f64;
+            *to.cast::<f64>().add(thread_index() as usize) = mean;
         }
     }
 }

@@ -24,9 +24,12 @@ const WAITING: u32 = 63 + 27;
 pub(super) const fn waiting_words(threads: u32) -> u32 {
     WAITING * threads
 }
-/// A node that nobody has come to.
+/// A node that nobody has come to has all bits of a [`Meeting`] set; no part has such a word, as no coordinate is not a number.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const NOBODY: u32 = u32::MAX;
+/// Height of the gaps before the first and behind the last point: above all others.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+const OUTSIDE: u32 = u32::MAX;
 
 /// One part of a node: the box around it, where it is, and the lowest index of its points, which decides between equally near ones.
 #[repr(C, align(16))]
@@ -119,18 +122,22 @@ pub struct BuildArgs {
     pub points: *const Place4,
     /// A node for each place.
     pub nodes: *mut Node,
-    /// A word for each place, all bits set.
-    pub ends: *mut u32,
+    /// For each place the part that comes to its node first; all bits set, before and after.
+    pub waiting: *mut Half,
+    /// For each place the far end of that part, and above it the height of the gap there; all bits set, before and after.
+    pub ends: *mut u64,
     /// Where the first node of each cloud goes.
     pub root: *mut Half,
 }
 
-/// How far apart two neighbours are along the curve: their codes' differing bits, below them those of their places.
+/// How high the gap between points `i` and `i + 1` stands in the tree: by the highest bit in which their codes differ, below those of their places where the codes are equal. The two
+/// gaps beside a part are never of one height.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn gap(codes: *const u64, i: u32) -> (u64, u32) {
+unsafe fn height(codes: *const u64, i: u32) -> u32 {
     // SAFETY: the caller's promise: i + 1 < n.
-    unsafe { (*codes.add(i as usize) ^ *codes.add(i as usize + 1), i ^ (i + 1)) }
+    let differ = unsafe { *codes.add(i as usize) ^ *codes.add(i as usize + 1) };
+    if differ == 0 { u32::BITS - (i ^ (i + 1)).leading_zeros() } else { u32::BITS + u64::BITS - differ.leading_zeros() }
 }
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
@@ -144,6 +151,49 @@ unsafe fn store_half(to: *mut Half, half: Half) {
     }
 }
 
+/// The words of a part that another block may be writing.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn load_words(from: *const Half) -> [[u32; 4]; 2] {
+    // SAFETY: the caller's promise that `from` is valid.
+    unsafe { [load_relaxed_x4(from.cast()), load_relaxed_x4(from.cast::<u32>().add(4))] }
+}
+
+/// The part that came to a node first, which it leaves empty for the next launch. `words` are what was read there.
+///
+/// Each word of a part differs from an empty one, so that the words themselves say when they are there, and no fence is needed.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn take_half(from: *mut Half, mut words: [[u32; 4]; 2]) -> Half {
+    let mut tries = 0;
+    loop {
+        let [l, h] = words;
+        let mut there = true;
+        for k in 0..4 {
+            there &= l[k] != NOBODY && h[k] != NOBODY;
+        }
+        if there {
+            break;
+        }
+        back_off(tries);
+        tries += 1;
+        // SAFETY: the caller's promise that `from` is valid.
+        words = unsafe { load_words(from) };
+    }
+    let [l, h] = words;
+    // SAFETY: as above; nobody else comes to the node.
+    unsafe {
+        store_relaxed_x4(from.cast(), [NOBODY; 4]);
+        store_relaxed_x4(from.cast::<u32>().add(4), [NOBODY; 4]);
+    }
+    Half {
+        low: [f32::from_bits(l[0]), f32::from_bits(l[1]), f32::from_bits(l[2])],
+        child: l[3],
+        high: [f32::from_bits(h[0]), f32::from_bits(h[1]), f32::from_bits(h[2])],
+        lowest: h[3],
+    }
+}
+
 kernel! {
     /// Makes the tree over sorted codes, from the points up. One thread a point: of two that meet at a node, the second goes on with both.
     Build = "icp_build", block BLOCK, shared 0, cooperative false,
@@ -153,53 +203,51 @@ kernel! {
         if i >= n {
             return;
         }
-        let (codes, nodes, ends) = (a.codes.add(share.first), a.nodes.add(share.first), a.ends.add(share.first));
+        let codes = a.codes.add(share.first);
         let (p, index) = load4(a.points.add(share.first + i as usize));
         let mut part = Half::of_leaf(p, p, i, 1, index);
-        // The first and the last point of the part.
+        // The first and the last point of the part, and the gaps before and behind it.
         let (mut first, mut last) = (i, i);
-        loop {
-            if first == 0 && last == n - 1 {
-                store_half(a.root.add(share.cloud), part);
+        let mut before = if i == 0 { OUTSIDE } else { height(codes, i - 1) };
+        let mut behind = if i == n - 1 { OUTSIDE } else { height(codes, i) };
+        while before != behind {
+            // The part beyond the lower gap is the other one of the node.
+            let is_left = behind < before;
+            let (node, end, gap) = if is_left { (last, first, before) } else { (first - 1, last, behind) };
+            let at = share.first + node as usize;
+            // Both are under way at once. What the other part left is mostly there by now.
+            let words = load_words(a.waiting.add(at));
+            let other_end = compare_and_swap_u64(a.ends.add(at), u64::MAX, (gap as u64) << 32 | end as u64);
+            if other_end == u64::MAX {
+                store_half(a.waiting.add(at), part);
                 return;
             }
-            // The nearer neighbour is the other part.
-            let left = if first == 0 {
-                true
-            } else if last == n - 1 {
-                false
+            let other = take_half(a.waiting.add(at), words);
+            store_relaxed(a.ends.add(at).cast(), NOBODY);
+            store_relaxed(a.ends.add(at).cast::<u32>().add(1), NOBODY);
+            if is_left {
+                (last, behind) = (other_end as u32, (other_end >> 32) as u32);
             } else {
-                gap(codes, last) < gap(codes, first - 1)
-            };
-            let (node, end) = if left { (last, first) } else { (first - 1, last) };
-            let halves = nodes.add(node as usize).cast::<Half>();
-            store_half(halves.add(if left { 0 } else { 1 }), part);
-            fence();
-            let other_end = compare_and_swap(ends.add(node as usize), NOBODY, end);
-            if other_end == NOBODY {
-                return;
+                (first, before) = (other_end as u32, (other_end >> 32) as u32);
             }
-            fence();
-            let other = halves.add(if left { 1 } else { 0 }).cast::<u32>().cast_const();
-            let (l, h) = (load_relaxed_x4(other), load_relaxed_x4(other.add(4)));
+            let (mut low, mut high) = (part.low, part.high);
             for k in 0..3 {
-                let (low, high) = (f32::from_bits(l[k]), f32::from_bits(h[k]));
-                part.low[k] = if low < part.low[k] { low } else { part.low[k] };
-                part.high[k] = if high > part.high[k] { high } else { part.high[k] };
+                low[k] = if other.low[k] < low[k] { other.low[k] } else { low[k] };
+                high[k] = if other.high[k] > high[k] { other.high[k] } else { high[k] };
             }
-            if left {
-                last = other_end;
-            } else {
-                first = other_end;
-            }
-            let lowest = if h[3] & PLACE < part.lowest() { h[3] & PLACE } else { part.lowest() };
+            let lowest = if other.lowest() < part.lowest() { other.lowest() } else { part.lowest() };
             let count = last - first + 1;
-            part = if count <= LEAF {
-                Half::of_leaf(part.low, part.high, first, count, lowest)
+            if count <= LEAF {
+                part = Half::of_leaf(low, high, first, count, lowest);
             } else {
-                Half::of_node(part.low, part.high, node, lowest)
-            };
+                // Nodes within a leaf are never looked at.
+                let halves = a.nodes.add(at).cast::<Half>();
+                store_half(halves, if is_left { part } else { other });
+                store_half(halves.add(1), if is_left { other } else { part });
+                part = Half::of_node(low, high, node, lowest);
+            }
         }
+        store_half(a.root.add(share.cloud), part);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sums of `f64` in one tree, the same on every device: values of [`TREE`] threads by halves of a warp and then its two warps, these sums in [`SEGMENTS`] chains, and the
 //! chains by halves.
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::length::BLOCK;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
@@ -11,7 +12,7 @@ pub const TREE: u32 = 64;
 pub const SEGMENTS: u32 = 8;
 /// Sums of a chain that are read together.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-const AHEAD: u32 = 16;
+const AHEAD: u32 = 32;
 
 /// Adds the values of a block's points and writes the sums. All threads of a block of [`TREE`] call; `shared` has 2 x K words.
 ///
@@ -77,40 +78,75 @@ pub unsafe fn write_shared_tree<const K: usize>(values: Doubles, to: *mut [f64; 
     }
 }
 
-/// Adds the sums of trees; thread k gets value k. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
+/// Whether all of so many blocks have come here, this one as the last: then it sees what each wrote before. All threads of a block call; `shared` has a word.
+///
+/// # Safety
+/// `arrived` is valid, and zero before the first of the blocks; it is zero again after the last.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+pub unsafe fn is_last(arrived: *mut u32, blocks: u32, shared: Shared) -> bool {
+    sync_block();
+    if thread_index() == 0 {
+        // What this block wrote is seen by whoever sees its arrival, and what the others wrote from here on.
+        fence();
+        // SAFETY: the caller's promise.
+        let last = unsafe { atomic_add(arrived, 1) } == blocks - 1;
+        fence();
+        if last {
+            // SAFETY: as above.
+            unsafe { store_relaxed(arrived, 0) };
+        }
+        shared.set(0, if last { 1 } else { 0 });
+    }
+    sync_block();
+    shared.get(0) != 0
+}
+
+/// Words of the memory of [`fold`].
+pub const fn fold_words(values: usize) -> u32 {
+    2 * SEGMENTS * values as u32
+}
+
+/// Adds the sums of trees; thread k gets value k. All threads of a block of K or more call; `shared` has [`fold_words`].
 ///
 /// # Safety
 /// `sums` has so many trees.
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub unsafe fn fold<const K: usize>(sums: *const [f64; K], trees: u32, shared: Shared) -> f64 {
-    let (segment, k) = (thread_index() / WARP, lane());
-    let mut sum = 0.0;
-    if k < K as u32 {
+    let chains = SEGMENTS * K as u32;
+    let values = Doubles::at(shared, chains);
+    let mut chain = thread_index();
+    while chain < chains {
+        let (segment, k) = (chain / K as u32, chain % K as u32);
         // SAFETY: tree < trees and k < K wherever this is called.
         let value = |tree: u32| unsafe { *sums.add(tree as usize).cast::<f64>().add(k as usize) };
-        let mut tree = segment;
+        let (mut tree, mut sum) = (segment, 0.0);
         // The order is one by one; the reads need not wait for each other.
         while tree < trees {
-            let mut values = [0.0; AHEAD as usize];
+            let mut ahead = [0.0; AHEAD as usize];
             for j in 0..AHEAD {
                 let at = tree + j * SEGMENTS;
-                values[j as usize] = if at < trees { value(at) } else { 0.0 };
+                ahead[j as usize] = if at < trees { value(at) } else { 0.0 };
             }
             for j in 0..AHEAD {
                 if tree + j * SEGMENTS < trees {
-                    sum += values[j as usize];
+                    sum += ahead[j as usize];
                 }
             }
             tree += AHEAD * SEGMENTS;
         }
+        values.set(chain, sum);
+        chain += block_size();
     }
-    let values = Doubles::at(shared, BLOCK);
-    values.set(thread_index(), sum);
     sync_block();
-    let value = |segment: u32| values.get(segment * WARP + lane());
-    let pair = |s: u32| value(s) + value(s + 4);
-    (pair(0) + pair(2)) + (pair(1) + pair(3))
+    let mut total = 0.0;
+    if thread_index() < K as u32 {
+        let value = |segment: u32| values.get(segment * K as u32 + thread_index());
+        let pair = |s: u32| value(s) + value(s + 4);
+        total = (pair(0) + pair(2)) + (pair(1) + pair(3));
+    }
+    total
 }
 
-const _: () = assert!(SEGMENTS * 32 == BLOCK && SEGMENTS == 8 && TREE == 64);
+const _: () = assert!(SEGMENTS == 8 && TREE == 64);

@@ -20,6 +20,8 @@ const BOTH_WAYS: &[(&str, usize, &str)] = &[
     ("ndt_finish", offset_of!(ndt::FinishArgs, totals), "the last tile stores `voxels`; blocks count other words"),
     ("icp_keep", offset_of!(icp::KeepArgs, clouds.heads), "the last tile stores `kept`; blocks count other words"),
     ("icp_local", offset_of!(icp::LocalArgs, clouds.heads), "blocks lower `far` and `bounds`, and read other words"),
+    ("icp_spread_mean", offset_of!(icp::SpreadArgs, clouds.heads), ARRIVED),
+    ("icp_spread_covariance", offset_of!(icp::SpreadArgs, clouds.heads), ARRIVED),
     ("icp_look", offset_of!(icp::LookArgs, state), TOLD),
     ("icp_look_brute", offset_of!(icp::LookArgs, state), TOLD),
     ("odometry_thin", offset_of!(odometry::ThinArgs, head), "the last tile stores `samples`; blocks add to `mark`"),
@@ -32,11 +34,11 @@ const BOTH_WAYS: &[(&str, usize, &str)] = &[
 ];
 const FIRST: &str = "the thread of a cell's first point reads the key, and it alone empties the entry";
 const COUNTERS: &str = "one thread stores or reads the words of the whole call; blocks add to others";
+const ARRIVED: &str = "blocks count `arrived`, and read other words";
 const TOLD: &str = "blocks add to `told`; the pose and the flags are read, and one thread stores a time";
 
 /// Loops that end by what other blocks wrote and need not back off: what they are, and why they never wait.
 const CLIMBS: &[(&str, &str, &str)] = &[
-    ("icp_build", "atom.relaxed.gpu.global.cas.b32", "each round goes up one node, or ends the thread"),
     ("ndt_finish", "ld.relaxed.gpu.global.u64", "each round looks at the next entry of a table that is half empty"),
     ("voxelize_", "ld.relaxed.gpu.global.v4.u32", "each round looks at the next four slots of a row"),
 ];
@@ -115,10 +117,16 @@ fn loops_that_wait_for_other_blocks_back_off() {
             names.push(kernel.name);
         }
     }
-    // The rule sees the loops that there are: look-back over tiles and over digits, and the wait for a row.
-    for name in
-        ["prim_scan", "prim_compact", "prim_sort_pass_u32", "prim_sort_pass_u64", "voxelize_rows", "voxelize_assign"]
-    {
+    // The rule sees the loops that there are: look-back over tiles and over digits, and the waits for a row and for a part of a tree.
+    for name in [
+        "prim_scan",
+        "prim_compact",
+        "prim_sort_pass_u32",
+        "prim_sort_pass_u64",
+        "voxelize_rows",
+        "voxelize_assign",
+        "icp_build",
+    ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
 }

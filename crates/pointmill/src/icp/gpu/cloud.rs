@@ -5,9 +5,10 @@ use crate::icp::cloud::{CenteredCloud, too_far, unit_normal};
 use crate::icp::result::Dropped;
 use crate::{Argument, Result, Rows, memory};
 use pointmill_kernels::icp::{self as kernels, Clouds, Head, Place4};
-use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::scan::Tiles;
-use std::ptr::null_mut;
+use pointmill_kernels::prim::{BLOCK, Length};
+use std::mem::offset_of;
+use std::ptr::{null, null_mut};
 use std::slice::from_ref;
 
 /// The finite points of a cloud, or of clouds side by side, about the centre of each; each point with its index in its cloud.
@@ -52,14 +53,14 @@ impl Cloud {
         self.localize(null_mut())
     }
 
-    /// Takes points of device memory as they are, each with its row, and waits; they are put into `by_row` as well.
+    /// Queues all work on a cloud whose points are taken as they are, each with its row; they are put into `by_row` as well. [`Cloud::finish`] waits for it.
     pub(super) fn take_rows(&mut self, cloud: &Rows<'_>, by_row: &mut Buffer<Place4>) -> Result<()> {
         by_row.reserve(cloud.len())?;
         self.keep(from_ref(cloud), false)?;
-        if self.room > 0 {
-            self.localize(by_row.pointer())?;
+        if self.room == 0 {
+            return Ok(());
         }
-        self.finish()
+        self.localize(by_row.pointer())
     }
 
     /// From here on there are no points.
@@ -164,6 +165,13 @@ impl Cloud {
     /// The number of clouds.
     pub(super) fn number(&self) -> usize {
         self.known.len()
+    }
+
+    /// Places that have points, of one cloud those before its end. The host need not know the number yet.
+    pub(super) fn filled(&self) -> Length {
+        let kept = self.heads.pointer().wrapping_byte_add(offset_of!(Head, kept)).cast::<u32>();
+        let exact = if self.number() == 1 { kept.cast_const() } else { null() };
+        Length { bound: self.places() as u32, exact }
     }
 
     /// Places of all clouds.

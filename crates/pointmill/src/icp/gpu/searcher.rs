@@ -55,13 +55,14 @@ impl Searcher {
 
     fn take_all(&mut self, cloud: &Rows<'_>) -> Result<()> {
         self.cloud.take_rows(cloud, &mut self.all)?;
-        if self.cloud.len(0) > 0 {
-            if self.search == Search::Lbvh {
-                self.tree.curve.sort(&self.cloud)?;
-            }
+        if self.search == Search::Lbvh && self.cloud.places() > 0 {
+            // All of it is queued before the host waits.
+            self.tree.curve.sort(&self.cloud)?;
             self.tree.build(&self.cloud, self.search)?;
+            return self.cloud.finish();
         }
-        Ok(())
+        self.cloud.finish()?;
+        if self.cloud.len(0) > 0 { self.tree.build(&self.cloud, self.search) } else { Ok(()) }
     }
 
     pub(in crate::icp) const fn search(&self) -> Search {

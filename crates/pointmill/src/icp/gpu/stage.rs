@@ -42,7 +42,7 @@ pub(in crate::icp) struct Workspace {
     sums: Buffer<f64>,
     pub(super) spread: Buffer<StoredSpread>,
     state: Buffer<LoopState>,
-    turns: Buffer<kernels::Turn>,
+    turns: Buffer<kernels::Turns>,
 }
 
 /// The target of one stage: tree and normals.
@@ -81,7 +81,7 @@ impl Workspace {
             sums: stream.alloc(0)?,
             spread: stream.alloc(1)?,
             state: stream.alloc(1)?,
-            turns: stream.alloc(BATCH)?,
+            turns: stream.alloc(1)?,
         })
     }
 
@@ -277,9 +277,7 @@ impl<'a> DeviceStage<'a> {
         // SAFETY: room was made.
         unsafe {
             work.stream.launch::<kernels::SpreadMean>(trees, args)?;
-            work.stream.launch::<kernels::SpreadMeanTotal>(number as u32, args)?;
-            work.stream.launch::<kernels::SpreadProducts>(trees, args)?;
-            work.stream.launch::<kernels::SpreadTotal>(number as u32, args)
+            work.stream.launch::<kernels::SpreadCovariance>(trees, args)
         }
     }
 
@@ -355,10 +353,10 @@ impl<'a> DeviceStage<'a> {
                 turns: 0,
             }
         };
-        let mut states = memory::collect(asked.iter().zip(&self.guesses).map(state))?;
+        let states = memory::collect(asked.iter().zip(&self.guesses).map(state))?;
         work.state.reserve(states.len())?;
         work.state.write(&states)?;
-        work.turns.reserve(states.len() * BATCH)?;
+        work.turns.reserve(states.len())?;
         let n = self.points[0] as u32;
         let prepared = &work.targets[self.slot];
         let (sources, target) =
@@ -435,17 +433,14 @@ impl<'a> DeviceStage<'a> {
                 }
             }
         }
-        work.state.read_into(&mut states)?;
-        let last = states.iter().rposition(|state| state.turns > 0).unwrap_or(0);
-        let turns = work.turns.read(last * BATCH + states[last].turns as usize)?;
+        let turns = work.turns.read(states.len())?;
         self.begun = true;
-        let of = |(i, state): (usize, &LoopState)| {
-            if state.turns == 0 {
-                return Ok(VecDeque::new());
-            }
-            Ok(memory::collect(turns[i * BATCH..][..state.turns as usize].iter().copied())?.into())
+        // A loop that did not run has made nothing, and nothing was written of it.
+        let made = |(state, turns): (&LoopState, &kernels::Turns)| {
+            let made = if state.running == 0 { 0 } else { turns.made as usize };
+            Ok(memory::collect(turns.turns[..made].iter().copied())?.into())
         };
-        states.iter().enumerate().map(of).collect()
+        states.iter().zip(&turns).map(made).collect()
     }
 }
 

@@ -44,11 +44,11 @@ impl Curve {
         })
     }
 
-    /// Sorts the points of clouds, of which one has a point.
+    /// Sorts the points of clouds, of which one has a place. The host need not know the numbers of points yet.
     pub(super) fn sort(&mut self, cloud: &Cloud) -> Result<()> {
-        let alone = cloud.number() == 1;
         // Places without a point are sorted too, unless they are those at the end.
-        let n = if alone { cloud.len(0) } else { cloud.places() } as u32;
+        let filled = cloud.filled();
+        let n = filled.bound;
         self.codes.reserve(cloud.places())?;
         self.order.reserve(n as usize)?;
         self.points.reserve(cloud.places())?;
@@ -66,9 +66,9 @@ impl Curve {
         unsafe {
             self.stream.launch::<kernels::Codes>(cloud.blocks(BLOCK), codes(null()))?;
             let sorted = Pairs { keys: input.keys, values: order };
-            self.sorter.enqueue(input, sorted, Length::known(n), PASSES)?;
+            self.sorter.enqueue(input, sorted, filled, PASSES)?;
         }
-        if !alone {
+        if cloud.number() > 1 {
             // All codes are in one order now. A stable sort by cloud brings each cloud's together, and its places without a point to their end.
             let passes = passes_for(cloud.number() as u64 - 1).next_multiple_of(2);
             self.by_cloud.reserve(n, passes)?;
@@ -106,7 +106,10 @@ impl Curve {
 pub(super) struct Tree {
     pub(super) curve: Curve,
     nodes: Buffer<Node>,
-    ends: Buffer<u32>,
+    /// Parts that wait for the other one of their node, and their ends: empty between calls, if they are clean.
+    waiting: Buffer<Half>,
+    ends: Buffer<u64>,
+    clean: bool,
     root: Buffer<Half>,
     /// Points of a tree that was made on the host.
     uploaded: Buffer<Place4>,
@@ -118,14 +121,16 @@ impl Tree {
         Ok(Self {
             curve: Curve::new(stream)?,
             nodes: stream.alloc(0)?,
+            waiting: stream.alloc(0)?,
             ends: stream.alloc(0)?,
+            clean: true,
             root: stream.alloc(1)?,
             uploaded: stream.alloc(0)?,
             search: Search::Brute,
         })
     }
 
-    /// Makes clouds ready, of which one has a point, and which for a tree along the curve are sorted; of several clouds trees along the curve alone. Its points along the curve may then have another order.
+    /// Makes clouds ready, of which one has a point, or for a tree along the curve a place and which then are sorted; of several clouds trees along the curve alone. Its points along the curve may then have another order.
     pub(super) fn build(&mut self, cloud: &Cloud, search: Search) -> Result<()> {
         self.search = search;
         match search {
@@ -138,9 +143,8 @@ impl Tree {
     fn build_along_curve(&mut self, cloud: &Cloud) -> Result<()> {
         // There is a pointer even where the only leaf has no node.
         self.nodes.reserve(cloud.places())?;
-        self.ends.reserve(cloud.places())?;
-        self.ends.fill_words(u32::MAX, cloud.places())?;
         self.root.reserve(cloud.number())?;
+        self.empty(cloud.places())?;
         let (clouds, blocks, stream) = (cloud.clouds(), cloud.blocks(BLOCK), self.root.stream());
         let cubes = kernels::OrderCubesArgs {
             clouds,
@@ -155,11 +159,26 @@ impl Tree {
             codes: self.curve.codes.pointer(),
             points: self.curve.points.pointer(),
             nodes: self.nodes.pointer(),
+            waiting: self.waiting.pointer(),
             ends: self.ends.pointer(),
             root: self.root.pointer(),
         };
-        // SAFETY: room was made.
-        unsafe { stream.launch::<kernels::Build>(blocks, args) }
+        // SAFETY: room was made, and nothing waits.
+        unsafe { stream.launch::<kernels::Build>(blocks, args) }?;
+        self.clean = true;
+        Ok(())
+    }
+
+    /// Makes room for parts that wait. There are none after a build, which takes all of them.
+    fn empty(&mut self, places: usize) -> Result<()> {
+        let clean = std::mem::replace(&mut self.clean, false);
+        // Both, whichever was too short.
+        let grown = self.waiting.reserve(places)? | self.ends.reserve(places)?;
+        if grown || !clean {
+            self.waiting.fill_words(u32::MAX, self.waiting.len() * size_of::<Half>() / 4)?;
+            self.ends.fill_words(u32::MAX, self.ends.len() * 2)?;
+        }
+        Ok(())
     }
 
     /// A kd-tree is made on the host.
