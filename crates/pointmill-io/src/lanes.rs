@@ -162,7 +162,7 @@ impl Part<'_> {
         let data = || self.data[rows.start * width..rows.end * width].chunks_exact(width);
         self.seen.rows(data());
         if let Some(exact) = &self.exact {
-            data().zip(&exact[rows.clone()]).for_each(|(row, &point)| self.seen.cast(row, point));
+            self.seen.casts(data().zip(&exact[rows.clone()]).map(|(row, &point)| (row, point)));
         }
     }
 }

@@ -114,11 +114,12 @@ impl Scan {
         let mut data = self.cloud.into_data();
         let shares = data.chunks_mut(SHARE * columns).zip(xyz.as_chunks().0.chunks(SHARE)).collect();
         let seen = on_threads(shares, Seen::default, |seen, (rows, points): (&mut [f32], &[[f64; 3]])| {
-            for (row, &point) in rows.chunks_exact_mut(columns).zip(points) {
+            let locals = rows.chunks_exact_mut(columns).zip(points).map(|(row, &point)| {
                 let local = about(point, origin);
-                row.iter_mut().zip(local).for_each(|(v, local)| *v = local as f32);
-                seen.cast(row, local);
-            }
+                row[..3].copy_from_slice(&local.map(|v| v as f32));
+                (&*row, local)
+            });
+            seen.casts(locals);
             true
         });
         let seen = seen.into_iter().fold(Seen::default(), Seen::and);

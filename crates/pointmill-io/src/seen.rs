@@ -26,8 +26,8 @@ impl Seen {
         let shares = cloud.data().chunks(SHARE * columns).zip(exact).collect();
         let states = on_threads(shares, Self::default, |seen, (rows, exact)| {
             seen.rows(rows.chunks_exact(columns));
-            let casts = rows.chunks_exact(columns).zip(exact);
-            casts.for_each(|(row, &point)| seen.cast(row, about(point, origin)));
+            let casts = rows.chunks_exact(columns).zip(exact).map(|(row, &point)| (row, about(point, origin)));
+            seen.casts(casts);
             true
         });
         states.into_iter().fold(Self::default(), Self::and)
@@ -40,14 +40,24 @@ impl Seen {
     }
 
     /// Compares a row with what its coordinates were before the cast. Without branches and for each axis by itself.
+    #[inline(always)]
     pub(crate) fn cast(&mut self, row: &[f32], exact: [f64; 3]) {
-        for ((&cast, exact), by) in row.iter().zip(exact).zip(&mut self.by) {
-            let cast = f64::from(cast);
+        let cast = [row[0], row[1], row[2]].map(f64::from);
+        for axis in 0..3 {
+            let (cast, exact, by) = (cast[axis], exact[axis], self.by[axis]);
             let moved = (cast - exact).abs();
             // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
             self.lost |= (cast != exact) & !(cast.is_nan() & exact.is_nan());
-            *by = if (moved > *by) & (moved < f64::INFINITY) { moved } else { *by };
+            self.by[axis] = if (moved > by) & (moved < f64::INFINITY) { moved } else { by };
         }
+    }
+
+    /// Compares rows, as [`Seen::cast`] does one.
+    pub(crate) fn casts<'r>(&mut self, casts: impl Iterator<Item = (&'r [f32], [f64; 3])>) {
+        // In registers, which a place in memory is not.
+        let mut own = *self;
+        casts.for_each(|(row, exact)| own.cast(row, exact));
+        *self = own;
     }
 
     /// What both have seen.
