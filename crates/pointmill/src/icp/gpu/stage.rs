@@ -81,7 +81,7 @@ impl Workspace {
             sums: stream.alloc(0)?,
             spread: stream.alloc(1)?,
             state: stream.alloc(1)?,
-            turns: stream.alloc(1)?,
+            turns: stream.alloc(0)?,
         })
     }
 
@@ -356,7 +356,10 @@ impl<'a> DeviceStage<'a> {
         let states = memory::collect(asked.iter().zip(&self.guesses).map(state))?;
         work.state.reserve(states.len())?;
         work.state.write(&states)?;
-        work.turns.reserve(states.len())?;
+        // All turns are read back, also those that no step has written yet.
+        if work.turns.reserve(states.len())? {
+            work.turns.fill_words(0, states.len() * size_of::<kernels::Turns>() / 4)?;
+        }
         let n = self.points[0] as u32;
         let prepared = &work.targets[self.slot];
         let (sources, target) =
