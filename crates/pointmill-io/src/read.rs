@@ -97,12 +97,16 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
 
 /// The scan of rows, as the options ask for it.
 fn scan(rows: Rows, path: &Path, format: Format, options: &ReadOptions) -> Result<Scan, IoError> {
+    let seen = rows.seen;
     let scan = Scan::new(rows, path, format)?;
-    Ok(match options.area {
-        Some(area) => scan.within(area),
-        None => scan,
+    if let Some(area) = options.area {
+        return Ok(scan.within(area).about(options.origin));
     }
-    .about(options.origin))
+    // The reader has looked for the smallest coordinates.
+    Ok(scan.about(match (options.origin, seen.and_then(|seen| seen.auto_origin())) {
+        (LocalOrigin::Auto, Some(origin)) => LocalOrigin::At(origin),
+        (asked, _) => asked,
+    }))
 }
 
 /// The format that is asked for, by itself or by a data set.

@@ -2,11 +2,11 @@
 
 use crate::threads::{SHARE, on_threads};
 use crate::warning::Warning;
-use pointmill_core::{PointCloud, about};
+use pointmill_core::{PointCloud, about, corner};
 use std::iter;
 
 /// What is odd about points. Readers look at rows as they fill them, while a cache has them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     /// Points with a NaN or an infinity.
     pub(crate) non_finite: usize,
@@ -14,8 +14,16 @@ pub(crate) struct Seen {
     pub(crate) lost: bool,
     /// How far a coordinate is from what the file has, at most, for each axis.
     by: [f64; 3],
+    /// The smallest coordinate on each axis, of those that are finite as `f32`.
+    least: [f64; 3],
     /// Points outside the box that the file gives, where it gives one.
     pub(crate) outside: usize,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self { non_finite: 0, lost: false, by: [0.0; 3], least: [f64::INFINITY; 3], outside: 0 }
+    }
 }
 
 impl Seen {
@@ -44,11 +52,12 @@ impl Seen {
     pub(crate) fn cast(&mut self, row: &[f32], exact: [f64; 3]) {
         let cast = [row[0], row[1], row[2]].map(f64::from);
         for axis in 0..3 {
-            let (cast, exact, by) = (cast[axis], exact[axis], self.by[axis]);
+            let (cast, exact, by, least) = (cast[axis], exact[axis], self.by[axis], self.least[axis]);
             let moved = (cast - exact).abs();
             // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
             self.lost |= (cast != exact) & !(cast.is_nan() & exact.is_nan());
             self.by[axis] = if (moved > by) & (moved < f64::INFINITY) { moved } else { by };
+            self.least[axis] = if (exact < least) & (cast.abs() < f64::INFINITY) { exact } else { least };
         }
     }
 
@@ -66,6 +75,7 @@ impl Seen {
             non_finite: self.non_finite + other.non_finite,
             lost: self.lost | other.lost,
             by: [0, 1, 2].map(|axis| self.by[axis].max(other.by[axis])),
+            least: [0, 1, 2].map(|axis| self.least[axis].min(other.least[axis])),
             outside: self.outside + other.outside,
         }
     }
@@ -74,6 +84,11 @@ impl Seen {
     pub(crate) fn rounded(&self, origin: [f64; 3]) -> Option<Warning> {
         let by = self.by.into_iter().fold(0.0, f64::max);
         (by >= Warning::WORTH_TELLING).then_some(Warning::Rounded { by, origin })
+    }
+
+    /// The origin that [`LocalOrigin::Auto`](pointmill_core::LocalOrigin::Auto) takes for rows about zero, if they need one.
+    pub(crate) fn auto_origin(&self) -> Option<[f64; 3]> {
+        self.rounded([0.0; 3]).map(|_| corner(&[self.least]))
     }
 }
 
