@@ -5,7 +5,7 @@ use crate::errors::{OrRaise, file, value};
 use crate::poses;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::Points;
-use pointmill_io::{LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions};
+use pointmill_io::{LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions, log_stamp_ns};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub(crate) struct Scan {
     origin: (f64, f64, f64),
     /// What was odd about the file.
     warnings: Vec<String>,
-    /// The stamp of a bag's cloud in nanoseconds since 1970; ``None`` of a file.
+    /// The stamp of a bag's cloud in nanoseconds since 1970, or of a sweep of Argoverse 2 in those of its log, by its name; ``None`` of another file.
     pub(crate) stamp_ns: Option<i64>,
     /// When the cloud of a bag was recorded, in nanoseconds since 1970; ``None`` of a file.
     recorded_ns: Option<u64>,
@@ -112,7 +112,8 @@ pub(crate) fn read(
     options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
     options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
     options.origin = origin_of(local_origin)?;
-    Scan::new(py, || pointmill_io::read(&path, &options))
+    let stamp_ns = log_stamp_ns(&path).and_then(|stamp| i64::try_from(stamp).ok());
+    Ok(Scan { stamp_ns, ..Scan::new(py, || pointmill_io::read(&path, &options))? })
 }
 
 /// What is subtracted from coordinates.
@@ -311,6 +312,55 @@ pub(crate) fn read_poses(
     let numbers: Vec<f64> = poses.iter().flat_map(pointmill::Pose::matrix).flatten().collect();
     let poses = PyArray1::from_vec(py, numbers).reshape(shape)?.into_any().unbind();
     Ok((poses, times.map(|times| PyArray1::from_vec(py, times).into_any().unbind())))
+}
+
+/// The poses of the Argoverse 2 log that a sweep, or the folder of its sweeps, belongs to.
+///
+/// Parameters
+/// ----------
+/// sweeps : str or path
+///     A folder ``LOG/sensors/lidar``, or a file in it.
+///
+/// Returns
+/// -------
+/// str or None
+///     ``LOG/city_SE3_egovehicle.feather``, if it is there.
+///
+/// Examples
+/// --------
+/// >>> import os, tempfile
+/// >>> import pointmill
+/// >>> log = tempfile.mkdtemp()
+/// >>> os.makedirs(os.path.join(log, "sensors", "lidar"))
+/// >>> open(os.path.join(log, "city_SE3_egovehicle.feather"), "wb").close()
+/// >>> os.path.basename(pointmill.find_log_poses(os.path.join(log, "sensors", "lidar")))
+/// 'city_SE3_egovehicle.feather'
+#[pyfunction]
+pub(crate) fn find_log_poses(sweeps: PathBuf) -> Option<OsString> {
+    pointmill_io::find_log_poses(sweeps).map(PathBuf::into_os_string)
+}
+
+/// The time of a sweep of Argoverse 2 in seconds, by its name.
+///
+/// Parameters
+/// ----------
+/// sweep : str or path
+///     The file, which need not be there.
+///
+/// Returns
+/// -------
+/// float or None
+///     Seconds as the log counts them, if the name is nanoseconds and the folder ``sensors/lidar``.
+///
+/// Examples
+/// --------
+/// >>> import pointmill
+/// >>> pointmill.log_stamp("log/sensors/lidar/315966265259836000.feather")
+/// 315966265.259836
+/// >>> pointmill.log_stamp("sweep.bin")
+#[pyfunction]
+pub(crate) fn log_stamp(sweep: PathBuf) -> Option<f64> {
+    pointmill_io::log_stamp(sweep)
 }
 
 /// Write poses to a file, whole or not at all. Numbers are the shortest that read back as the same float64.

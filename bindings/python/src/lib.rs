@@ -34,7 +34,7 @@ mod _pointmill {
     #[pymodule_export]
     use crate::deskew::deskew;
     #[pymodule_export]
-    use crate::files::{Scan, find_inputs, read, read_poses, write, write_poses};
+    use crate::files::{Scan, find_inputs, find_log_poses, log_stamp, read, read_poses, write, write_poses};
     #[pymodule_export]
     use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, align_many, icp, normals};
     #[pymodule_export]

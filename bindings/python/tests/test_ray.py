@@ -193,6 +193,38 @@ def _workers(nodes):
     return set(filter(is_ours, workers))
 
 
+@pytest.fixture
+def log(drive, tmp_path):
+    """Sweeps and poses as Argoverse 2 has them: a pose of a camera stands between those of two sweeps."""
+    from pyarrow import feather, table
+
+    poses, _ = pointmill.read_poses(drive / "poses.txt")
+    sweeps = tmp_path / "log" / "sensors" / "lidar"
+    sweeps.mkdir(parents=True)
+    stamps = [315_966_265_000_000_000 + 50_000_000 * i for i in range(7)]
+    for stamp, tile in zip(stamps[::2], range(4)):
+        pointmill.write(sweeps / f"{stamp}.feather", pointmill.read(drive / "tiles" / f"{tile}.bin").points[:, :3], names=["x", "y", "z"])
+    places = np.repeat(poses[:4], 2, axis=0)[:7]
+    assert np.allclose(places[:, :3, :3], np.eye(3))
+    columns = {"timestamp_ns": stamps, "qw": np.ones(7)} | {name: np.zeros(7) for name in ("qx", "qy", "qz")}
+    columns |= {name: places[:, axis, 3] + (np.arange(7) % 2) for axis, name in enumerate(("tx_m", "ty_m", "tz_m"))}
+    feather.write_feather(table(columns), tmp_path / "log" / "city_SE3_egovehicle.feather")
+    return sweeps, stamps[::2], poses[:4]
+
+
+def test_a_log_has_its_own_poses(cluster, log, tmp_path):
+    sweeps, stamps, poses = log
+    rows = build_ndt(str(sweeps), out=tmp_path / "map", concurrency=2, **SETTINGS).take_all()
+    assert [row["error"] for row in rows if row["status"] != "done"] == []
+    wanted = ndt.BlockMap(tmp_path / "wanted", **SETTINGS)
+    for stamp, pose in zip(stamps, poses):
+        wanted.add(f"{stamp}", pointmill.read(sweeps / f"{stamp}.feather"), pose=pose)
+    for block in wanted.blocks:
+        wanted.merge(block)
+    assert files(tmp_path / "map", ".npz") == files(tmp_path / "wanted", ".npz")
+    assert pointmill.read(sweeps / f"{stamps[1]}.feather").stamp_ns == stamps[1]
+
+
 def test_inputs_and_outputs_in_an_object_store(cluster, drive):
     import s3fs
 

@@ -105,7 +105,7 @@ pub use ply::write_ply;
 pub use pointmill_core::LocalOrigin;
 pub use pointmill_core::array::{About, ArrayView, Dtype, NamedArrays};
 pub use pointmill_core::ndt::NdtMomentsTable;
-pub use poses::{PoseFormat, PoseOptions, Poses, find_log_poses, log_stamp, read_poses, write_poses};
+pub use poses::{PoseFormat, PoseOptions, Poses, find_log_poses, log_stamp, log_stamp_ns, read_poses, write_poses};
 pub use read::{ReadOptions, read, read_from};
 pub use results::{ResultArrays, ResultKind, read_result, read_result_within, write_result};
 pub use scan::Scan;

@@ -193,10 +193,19 @@ pub fn find_log_poses(sweeps: impl AsRef<Path>) -> Option<PathBuf> {
 /// assert_eq!(log_stamp("log/315966265259836000.feather"), None);
 /// ```
 pub fn log_stamp(sweep: impl AsRef<Path>) -> Option<f64> {
+    log_stamp_ns(sweep).map(|nanoseconds| nanoseconds as f64 / 1e9)
+}
+
+/// The same in nanoseconds.
+///
+/// ```
+/// use pointmill_io::log_stamp_ns;
+/// assert_eq!(log_stamp_ns("log/sensors/lidar/315966265259836000.feather"), Some(315_966_265_259_836_000));
+/// ```
+pub fn log_stamp_ns(sweep: impl AsRef<Path>) -> Option<u64> {
     let sweep = sweep.as_ref();
     let is_sweep = Format::from_name(sweep) == Some(Format::Feather) && sweep.parent()?.ends_with(LOG_SWEEPS);
-    let nanoseconds: u64 = sweep.file_stem()?.to_str()?.parse().ok().filter(|_| is_sweep)?;
-    Some(nanoseconds as f64 / 1e9)
+    sweep.file_stem()?.to_str()?.parse().ok().filter(|_| is_sweep)
 }
 
 /// Checks that a time comes after the one before it.

@@ -56,7 +56,9 @@ __all__ = [
     "deskew",
     "evaluate",
     "find_inputs",
+    "find_log_poses",
     "icp",
+    "log_stamp",
     "normals",
     "num_threads",
     "points_in_boxes_all",
@@ -929,6 +931,8 @@ def read_bag(
 ) -> BagClouds: ...
 def bag_topics(path: _Path) -> dict[str, tuple[str, int]]: ...
 def find_inputs(inputs: Sequence[_Path]) -> list[tuple[str, str | None]]: ...
+def find_log_poses(sweeps: _Path) -> str | None: ...
+def log_stamp(sweep: _Path) -> float | None: ...
 def read(
     path: _Path,
     *,

@@ -56,7 +56,10 @@ class Local:
             return self.path
         fs, root = filesystem(self.path)
         self.folder = tempfile.mkdtemp(prefix="pointmill-")
-        copy = os.path.join(self.folder, os.path.basename(root))
+        # The folders of a sweep of Argoverse 2 say that its name is its time.
+        names = [name for name in root.split("/") if name not in ("", ".", "..")]
+        copy = os.path.join(self.folder, *names[-3:])
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
         try:
             fs.get_file(root, copy)
         except BaseException:

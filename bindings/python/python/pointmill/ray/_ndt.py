@@ -51,7 +51,7 @@ def build_ndt(
     resolution : float
         Edge of a cell in metres.
     poses : str, path, array ``[P, 4, 4]`` or pair of such an array and times ``[P]``, optional
-        Pose i, from the frame of the cloud to the frame of the map, belongs to input i. If the poses have times, the clouds of bags have the pose whose time is within a millisecond of their stamp.
+        Pose i, from the frame of the cloud to the frame of the map, belongs to input i. If the poses have times, the clouds of bags and the sweeps of Argoverse 2 have the pose whose time is within a millisecond of their stamp. By default the poses that :func:`pointmill.find_log_poses` finds, if a folder on this machine is the only input.
     block : float
         Edge of a block in metres, rounded to whole cells.
     out : str or path
@@ -94,6 +94,7 @@ def build_ndt(
         "eigen_ratio": eigen_ratio,
     }
     out = out if is_remote(out) else os.path.abspath(out)
+    poses = _log_poses(inputs) if poses is None else poses
     poses_path = os.fspath(poses) if isinstance(poses, (str, os.PathLike)) else "poses"
     poses, times = _poses(poses)
     if deskew not in ("off", "auto", "on"):
@@ -105,7 +106,7 @@ def build_ndt(
     settings["origin"] = _origin(local_origin, out, found, topic, read)
     folder = open_map(out, settings)
     items = _items(found, folder, topic)
-    by_number = times is None or all(item["cloud"] < 0 for item in items)
+    by_number = times is None or all(item["cloud"] < 0 and item["stamp"] is None for item in items)
     if poses is not None and by_number and len(poses) > len(items):
         error = f"{poses_path}: poses: wanted {len(items)}, one for each input, found {len(poses)}"
         items.append(_item(poses_path, poses_path, error=error))
@@ -171,8 +172,17 @@ def _poses(poses):
     return poses, times
 
 
+def _log_poses(inputs):
+    """The poses of the log whose folder of sweeps is the only input."""
+    inputs = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
+    if len(inputs) != 1 or is_remote(os.fspath(inputs[0])):
+        return None
+    folder = os.fspath(inputs[0]).removeprefix("file://")
+    return pointmill.find_log_poses(folder) if os.path.isdir(folder) else None
+
+
 def _item(path, name, cloud=-1, error=None):
-    return {"path": path, "name": name, "cloud": cloud, "error": error or ""}
+    return {"path": path, "name": name, "cloud": cloud, "stamp": pointmill.log_stamp(path), "error": error or ""}
 
 
 def _items(found, folder, topic):
@@ -259,7 +269,7 @@ class _Split:
 
     def file(self, item):
         """The cloud, its pose, and what decides its files."""
-        pose = self.pose(item["index"], None)
+        pose = self.pose(item["index"], item["stamp"])
         state = state_of(item["path"], self.how(pose))
         if (row := self.kept(item, state)) is not None:
             return None, None, row
