@@ -36,7 +36,7 @@ pub(crate) struct Entry {
 }
 
 /// The columns, x, y, z first and the others in the order of the file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Columns {
     entries: Vec<Entry>,
     /// Bytes of a record.
@@ -240,13 +240,19 @@ impl Table {
         if self.data.capacity() - self.data.len() < self.width() {
             self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(rows)))?;
         }
+        self.push_numbers(line, tokens).map_err(|j| {
+            let entry = &self.columns.entries[j];
+            let field = format!("line {}: `{}`", window.line_number(), entry.name);
+            let found = excerpt(&line[tokens[entry.token].clone()]);
+            IoError::BadValue(window.detail(&field, format!("a number of type {}", entry.dtype), found))
+        })
+    }
+
+    /// The same where there is room; the column of what is no number.
+    fn push_numbers(&mut self, line: &[u8], tokens: &[Range<usize>]) -> Result<(), usize> {
         for (j, entry) in self.columns.entries.iter().enumerate() {
             let token = &line[tokens[entry.token].clone()];
-            let Some((v, exact)) = number(token, entry.dtype) else {
-                let field = format!("line {}: `{}`", window.line_number(), entry.name);
-                let wanted = format!("a number of type {}", entry.dtype);
-                return Err(IoError::BadValue(window.detail(&field, wanted, excerpt(token))));
-            };
+            let (v, exact) = number(token, entry.dtype).ok_or(j)?;
             self.data.push(v);
             if let Some(all) = self.exact.as_mut().filter(|_| j < 3) {
                 all.push(exact);
@@ -256,10 +262,53 @@ impl Table {
                 times.push_number(whole.filter(|_| !matches!(entry.dtype, Dtype::F32 | Dtype::F64)), exact);
             }
         }
-        let row = &self.data[(rows - 1) * self.width()..];
+        let row = &self.data[self.data.len() - self.width()..];
         self.seen.rows(iter::once(row));
         if let Some(exact) = self.exact.as_ref().and_then(|exact| exact.last_chunk()) {
             self.seen.cast(row, *exact);
+        }
+        Ok(())
+    }
+
+    /// A table of the same columns for rows of lines of text, which are added to this one by [`Table::append`]; `None` where times are whole numbers.
+    pub(crate) fn fork(&self) -> Option<Self> {
+        let fork = Self::new(self.columns.clone());
+        fork.times.as_ref().is_none_or(|times| self.columns.entries[times.column].dtype == Dtype::F64).then_some(fork)
+    }
+
+    /// Makes a table that was made by [`Table::fork`] empty, with room for so many rows; `None` without memory.
+    pub(crate) fn restart(&mut self, rows: usize) -> Option<()> {
+        self.data.clear();
+        self.exact.iter_mut().for_each(Vec::clear);
+        self.times.iter_mut().for_each(|times| times.room().clear());
+        self.seen = Seen::default();
+        self.room(rows, true).ok()
+    }
+
+    /// Adds a row to a table that was made by [`Table::fork`], as [`Table::push_text`] does; `None` of what is no number.
+    pub(crate) fn push_line(&mut self, line: &[u8], tokens: &[Range<usize>]) -> Option<()> {
+        self.push_numbers(line, tokens).ok()
+    }
+
+    /// Adds the rows of tables that were made by [`Table::fork`].
+    pub(crate) fn append<'t>(
+        &mut self,
+        window: &Window<'_, '_>,
+        tables: impl Iterator<Item = &'t Self> + Clone,
+    ) -> Result<(), IoError> {
+        let more = tables.clone().map(Self::len).sum::<usize>();
+        let rows = self.len() + more;
+        self.count(window, rows)?;
+        self.room(more, false).map_err(|_| window.source().out_of_memory(self.bytes(rows)))?;
+        for table in tables {
+            self.data.extend_from_slice(&table.data);
+            if let (Some(all), Some(exact)) = (&mut self.exact, &table.exact) {
+                all.extend_from_slice(exact);
+            }
+            if let (Some(all), Some(times)) = (&mut self.times, &table.times) {
+                all.append(times);
+            }
+            self.look(table.seen);
         }
         Ok(())
     }

@@ -116,6 +116,11 @@ impl ExactTimes {
         self.values.push(left(first, whole, value));
     }
 
+    /// Adds times that are no whole numbers.
+    pub(crate) fn append(&mut self, others: &Self) {
+        self.values.extend_from_slice(&others.values);
+    }
+
     /// What to subtract from whole numbers, of which `whole` is the next to come.
     pub(crate) fn begin(&mut self, whole: Option<i128>) -> Option<i128> {
         self.first = self.first.or(whole);

@@ -29,7 +29,17 @@ pub(crate) struct Window<'s, 'a> {
 
 impl<'s, 'a> Window<'s, 'a> {
     pub(crate) fn new(source: &'s mut Source<'a>) -> Self {
-        Self { source, bytes: vec![0; WINDOW], held: 0..0, lines: 0, header: 0 }
+        Self::of_size(source, WINDOW)
+    }
+
+    /// A window for much at a time: of `most` bytes, or as many as the source has, but no smaller than others.
+    pub(crate) fn large(source: &'s mut Source<'a>, most: usize) -> Self {
+        let size = source.left().map_or(WINDOW, |left| left.clamp(WINDOW as u64, most as u64) as usize);
+        Self::of_size(source, size)
+    }
+
+    fn of_size(source: &'s mut Source<'a>, size: usize) -> Self {
+        Self { source, bytes: vec![0; size], held: 0..0, lines: 0, header: 0 }
     }
 
     pub(crate) fn source(&self) -> &Source<'a> {
@@ -74,6 +84,21 @@ impl<'s, 'a> Window<'s, 'a> {
     /// Takes a line, without its line end (`\n` or `\r\n`). Returns `None` at the end of the source. The last line may lack the line end.
     pub(crate) fn line(&mut self) -> Result<Option<Range<usize>>, IoError> {
         self.line_of(WINDOW - 1)
+    }
+
+    /// Returns the lines that are whole in the window, with their ends, without taking them.
+    pub(crate) fn whole_lines(&mut self) -> Result<Range<usize>, IoError> {
+        if self.held.len() < self.bytes.len() / 2 {
+            self.more()?;
+        }
+        let end = memchr::memrchr(b'\n', &self.bytes[self.held.clone()]).map_or(0, |at| at + 1);
+        Ok(self.held.start..self.held.start + end)
+    }
+
+    /// Takes what [`Window::whole_lines`] returned, which has so many lines.
+    pub(crate) fn take_lines(&mut self, taken: &Range<usize>, lines: u64) {
+        self.held.start = taken.end;
+        self.lines += lines;
     }
 
     /// Takes a line of a header; checks the limits of a header.

@@ -1,6 +1,7 @@
 //! Points as text: a line of numbers each, with blanks, tabs, commas or semicolons between them, and perhaps a line of names before the first.
 
 mod line;
+mod many;
 mod read;
 mod write;
 

@@ -1,6 +1,7 @@
 //! From lines of text to rows.
 
 use super::line::{Separator, is_number};
+use super::many::Many;
 use crate::error::{IoError, excerpt};
 use crate::field::XYZ;
 use crate::limits::Bounds;
@@ -15,9 +16,19 @@ use std::ops::Range;
 /// What some editors put at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Bytes that are read at a time: threads start for each of these.
+const LARGE: usize = 4 << 20;
+/// Bytes that are worth a thread.
+const LEAST: usize = 64 << 10;
+
 /// Reads the rows of a text.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
-    let mut window = Window::new(source);
+    read_on(source, bounds, LEAST)
+}
+
+/// Reads the rows of a text, with a thread for so many bytes at least.
+pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) -> Result<Rows, IoError> {
+    let mut window = Window::large(source, LARGE);
     let mark = window.peek(BYTE_ORDER_MARK.len())?;
     if window.at(&mark) == BYTE_ORDER_MARK {
         window.bytes(BYTE_ORDER_MARK.len())?;
@@ -28,6 +39,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let mut table = Table::new(head.columns(&window, bounds, parts.len())?);
     let width = parts.len();
     let mut line = Some(first);
+    let (mut many, mut one_by_one) = (Many { separator, width, least, tables: vec![] }, 0);
     while let Some(at) = line {
         let text = window.at(&at);
         parts.clear();
@@ -39,6 +51,9 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
             bounds.check_points(window.source(), table.len() as u64 + 1)?;
             table.push_text(&window, text, &parts)?;
         }
+        while window.position() >= one_by_one {
+            one_by_one = many.read(&mut window, bounds, &mut table)?;
+        }
         line = window.line()?;
     }
     if let Some((line, count)) = head.count.filter(|&(_, count)| count != table.len() as u64) {
@@ -48,9 +63,15 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     Ok(table.into_rows(0))
 }
 
-fn is_comment(line: &[u8]) -> bool {
+pub(super) fn is_comment(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     line.starts_with(b"#") || line.starts_with(b"//")
+}
+
+/// A part of a line that has a comma, where commas do not stand between numbers.
+pub(super) fn decimal_comma<'l>(line: &'l [u8], separator: Separator, parts: &[Range<usize>]) -> Option<&'l [u8]> {
+    let may = separator != Separator::Byte(b',') && line.contains(&b',');
+    may.then(|| parts.iter().map(|part| &line[part.clone()]).find(|part| part.contains(&b',')))?
 }
 
 /// Checks the number of a line's values, and that commas are no decimal points.
@@ -62,10 +83,7 @@ fn check(
     width: usize,
 ) -> Result<(), IoError> {
     let field = || format!("line {}", window.line_number());
-    if separator != Separator::Byte(b',')
-        && line.contains(&b',')
-        && let Some(part) = parts.iter().map(|part| &line[part.clone()]).find(|part| part.contains(&b','))
-    {
+    if let Some(part) = decimal_comma(line, separator, parts) {
         let wanted = "numbers with a decimal point, between them blanks, commas or semicolons and only one of these";
         return Err(IoError::BadValue(window.detail(&field(), wanted, excerpt(part))));
     }
