@@ -31,6 +31,15 @@ pub(crate) fn resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Result
     Ok(())
 }
 
+/// Zeros, of memory that the system clears when a thread comes to it.
+pub(crate) fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
+    let mut all: Vec<T> = Vec::new();
+    // Whether it is there: `vec` does not say.
+    grow(&mut all, len)?;
+    drop(all);
+    Ok(vec![T::default(); len])
+}
+
 /// As `vec![value; len]`.
 pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
     let mut all = Vec::new();

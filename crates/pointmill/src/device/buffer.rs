@@ -140,6 +140,18 @@ impl<T: Pod> Buffer<T> {
         self.host_mut().map(std::mem::take)
     }
 
+    /// A buffer of a CPU's stream that has this vector; of another device one with a copy.
+    ///
+    /// # Errors
+    /// As [`Stream::upload`].
+    pub(crate) fn of_host(stream: &Stream, data: Vec<T>) -> Result<Self> {
+        if stream.queue().is_some() {
+            return stream.upload(&data);
+        }
+        let len = data.len();
+        Ok(Self { memory: Memory::Host(data), len, stream: stream.clone(), _elements: PhantomData })
+    }
+
     /// The vector behind a CPU buffer; its length becomes the buffer's at the next [`Buffer::sync_len`].
     pub(crate) fn host_mut(&mut self) -> Option<&mut Vec<T>> {
         match &mut self.memory {

@@ -48,19 +48,18 @@ impl NdtNeighbours {
         })
     }
 
-    pub(super) fn set(
-        &mut self,
+    /// Lists that the host has.
+    pub(super) fn of(
         stream: &Stream,
         points: usize,
-        row_splits: &[u32],
-        rows: &[u32],
-        distances: &[f64],
-    ) -> Result<()> {
-        self.row_splits = stream.upload(row_splits)?;
-        self.rows = stream.upload(rows)?;
-        self.distance_squared = stream.upload(distances)?;
-        (self.points, self.len, self.has_distances) = (points, rows.len(), !distances.is_empty());
-        Ok(())
+        row_splits: Vec<u32>,
+        rows: Vec<u32>,
+        distances: Vec<f64>,
+    ) -> Result<Self> {
+        let (len, has_distances) = (rows.len(), !distances.is_empty());
+        let (row_splits, rows) = (Buffer::of_host(stream, row_splits)?, Buffer::of_host(stream, rows)?);
+        let distance_squared = Buffer::of_host(stream, distances)?;
+        Ok(Self { row_splits, rows, distance_squared, points, len, has_distances })
     }
 
     /// How many elements the lists have so far, if they can have as many.

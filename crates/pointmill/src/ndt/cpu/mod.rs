@@ -146,25 +146,37 @@ impl Grid {
     pub(super) fn search(&self, points: &Rows<'_>, near: Near, stream: &Stream) -> Result<NdtNeighbours> {
         let chunks = (0..points.len().div_ceil(CHUNK)).into_par_iter();
         let chunks = chunks.map(|c| self.lists(points, c * CHUNK..points.len().min((c + 1) * CHUNK), near));
-        let mut chunks = memory::collect_parallel(chunks)?;
-        let mut all = NdtNeighbours::new(stream)?;
+        let chunks = memory::collect_parallel(chunks)?;
         let mut total = 0u64;
         let mut splits = Vec::new();
         memory::room(&mut splits, points.len() + 1)?;
         splits.push(0);
-        let (mut rows, mut distances) = (Vec::new(), Vec::new());
-        for lists in &mut chunks {
-            // Given back at once, since all rows together take as much again.
-            let lists = std::mem::replace(lists, Ok(Lists::default()))?;
-            for count in lists.counts {
-                total += u64::from(count);
+        let mut lists = Vec::new();
+        memory::room(&mut lists, chunks.len())?;
+        for chunk in chunks {
+            let chunk = chunk?;
+            for count in &chunk.counts {
+                total += u64::from(*count);
                 splits.push(NdtNeighbours::checked(total)?);
             }
-            memory::extend(&mut rows, lists.rows.into_iter())?;
-            memory::extend(&mut distances, lists.distances.into_iter())?;
+            lists.push(chunk);
         }
-        all.set(stream, points.len(), &splits, &rows, &distances)?;
-        Ok(all)
+        let distances = if let Near::Within(_) = near { total as usize } else { 0 };
+        let (mut rows, mut distances) = (memory::zeros(total as usize)?, memory::zeros(distances)?);
+        let (mut to_rows, mut to_distances) = (&mut rows[..], &mut distances[..]);
+        let mut copies = Vec::new();
+        memory::room(&mut copies, lists.len())?;
+        for list in lists {
+            let rows = to_rows.split_off_mut(..list.rows.len()).unwrap_or_default();
+            let distances = to_distances.split_off_mut(..list.distances.len()).unwrap_or_default();
+            copies.push((list, rows, distances));
+        }
+        // Each list is given back at once, since all rows together take as much again.
+        copies.into_par_iter().for_each(|(list, rows, distances)| {
+            rows.copy_from_slice(&list.rows);
+            distances.copy_from_slice(&list.distances);
+        });
+        NdtNeighbours::of(stream, points.len(), splits, rows, distances)
     }
 }
 

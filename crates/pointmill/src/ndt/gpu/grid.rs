@@ -183,11 +183,11 @@ impl Grid {
     }
 
     pub(in crate::ndt) fn search(&self, lattice: &NdtLattice, cloud: &Rows<'_>, near: Near) -> Result<NdtNeighbours> {
-        let mut out = NdtNeighbours::new(&self.stream)?;
         if cloud.is_empty() || self.len == 0 {
-            out.set(&self.stream, cloud.len(), &memory::filled(cloud.len() + 1, 0)?, &[], &[])?;
-            return Ok(out);
+            let splits = memory::filled(cloud.len() + 1, 0)?;
+            return NdtNeighbours::of(&self.stream, cloud.len(), splits, Vec::new(), Vec::new());
         }
+        let mut out = NdtNeighbours::new(&self.stream)?;
         let mut work = self.work();
         let n = cloud.len();
         let points = cloud.staged(&mut work.staging)?;
