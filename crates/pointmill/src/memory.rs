@@ -31,15 +31,6 @@ pub(crate) fn resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Result
     Ok(())
 }
 
-/// Zeros, of memory that the system clears when a thread comes to it.
-pub(crate) fn zeros<T: Clone + Default>(len: usize) -> Result<Vec<T>> {
-    let mut all: Vec<T> = Vec::new();
-    // Whether it is there: `vec` does not say.
-    grow(&mut all, len)?;
-    drop(all);
-    Ok(vec![T::default(); len])
-}
-
 /// As `vec![value; len]`.
 pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
     let mut all = Vec::new();
@@ -68,6 +59,29 @@ pub(crate) fn extend<T>(all: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>
     room(all, all.len() + more.len())?;
     all.extend(more);
     Ok(())
+}
+
+/// Parts one after the other, copied on all threads.
+pub(crate) fn joined<'p, T: Copy + Send + Sync + 'p>(
+    parts: impl ExactSizeIterator<Item = &'p [T]> + Clone,
+) -> Result<Vec<T>> {
+    let len = parts.clone().map(<[T]>::len).sum();
+    let mut all = Vec::new();
+    all.try_reserve_exact(len).map_err(|_| refused::<T>(len))?;
+    let mut left = &mut all.spare_capacity_mut()[..len];
+    let mut copies = Vec::new();
+    room(&mut copies, parts.len())?;
+    for part in parts {
+        let (to, rest) = left.split_at_mut(part.len());
+        copies.push((to, part));
+        left = rest;
+    }
+    copies.par_iter_mut().for_each(|(to, part)| {
+        to.write_copy_of_slice(part);
+    });
+    // SAFETY: the parts have `len` elements in all, and each of these was written to its place.
+    unsafe { all.set_len(len) };
+    Ok(all)
 }
 
 /// As [`Iterator::collect`].
@@ -103,5 +117,12 @@ mod tests {
         extend(&mut all, [5, 6].into_iter()).unwrap();
         resize(&mut all, 7, 7).unwrap();
         assert_eq!(all, [1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn parts_are_joined_in_their_order() {
+        let parts: Vec<Vec<u32>> = (0..300).map(|i| (0..i % 7).map(|k| i * 10 + k).collect()).collect();
+        assert_eq!(joined(parts.iter().map(|part| &part[..])).unwrap(), parts.concat());
+        assert!(joined::<u32>([].into_iter()).unwrap().is_empty());
     }
 }

@@ -161,21 +161,8 @@ impl Grid {
             }
             lists.push(chunk);
         }
-        let distances = if let Near::Within(_) = near { total as usize } else { 0 };
-        let (mut rows, mut distances) = (memory::zeros(total as usize)?, memory::zeros(distances)?);
-        let (mut to_rows, mut to_distances) = (&mut rows[..], &mut distances[..]);
-        let mut copies = Vec::new();
-        memory::room(&mut copies, lists.len())?;
-        for list in lists {
-            let rows = to_rows.split_off_mut(..list.rows.len()).unwrap_or_default();
-            let distances = to_distances.split_off_mut(..list.distances.len()).unwrap_or_default();
-            copies.push((list, rows, distances));
-        }
-        // Each list is given back at once, since all rows together take as much again.
-        copies.into_par_iter().for_each(|(list, rows, distances)| {
-            rows.copy_from_slice(&list.rows);
-            distances.copy_from_slice(&list.distances);
-        });
+        let rows = memory::joined(lists.iter().map(|list| &list.rows[..]))?;
+        let distances = memory::joined(lists.iter().map(|list| &list.distances[..]))?;
         NdtNeighbours::of(stream, points.len(), splits, rows, distances)
     }
 }
