@@ -30,6 +30,21 @@ pub const fn in_lattice(cell: [i32; 3]) -> bool {
     inside
 }
 
+/// Where a line is: its number along x, then the numbers of its cells along y and z. All count from the least cell of the lattice.
+pub type LinePlace = [u32; 3];
+
+/// A line's place as a number whose order is that of (z, y, x).
+#[inline(always)]
+pub const fn line_key(place: LinePlace) -> u64 {
+    (place[2] as u64) << 37 | (place[1] as u64) << 16 | place[0] as u64
+}
+
+/// The number of a cell along an axis, counted from the least of the lattice.
+#[inline(always)]
+const fn number(cell: i32) -> u32 {
+    (cell + MAX_CELL) as u32
+}
+
 /// The cells of a grid among [`LINE`] that lie side by side along x. Rows go by (z, y, x), so that those of a line follow each other.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,10 +56,11 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line of a cell, as the key of a table, and the cell's bit.
+    /// The place of a cell's line, and the cell's bit.
     #[inline(always)]
-    pub const fn of(key: u64) -> (u64, u32) {
-        (key / LINE as u64, (key % LINE as u64) as u32)
+    pub const fn of(cell: [i32; 3]) -> (LinePlace, u32) {
+        let x = number(cell[0]);
+        ([x / LINE, number(cell[1]), number(cell[2])], x % LINE)
     }
 
     /// The row of the cell with this bit, if it has one.
@@ -77,13 +93,13 @@ pub struct CellRows<L, M> {
     pub lattice: NdtLattice,
     /// The number of rows.
     pub len: u32,
-    /// The line with a key; an empty one where there is none.
+    /// The line at a place; an empty one where there is none.
     pub line: L,
     /// The mean of a row in metres.
     pub mean: M,
 }
 
-impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
+impl<L: Fn(LinePlace) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
     /// Calls `visit` with the rows whose mean lies strictly within `radius` metres of a point, ascending, and the squared distance. No row is near a point that is not finite.
     #[inline(always)]
     pub fn each_within(&self, point: [f64; 3], radius: f64, visit: impl FnMut(u32, f64)) {
@@ -142,65 +158,68 @@ impl<L: Fn(u64) -> Line, M: Fn(u32) -> [f64; 3]> CellRows<L, M> {
             }
             return;
         }
-        self.each_of_strips(reach.low, reach.high, cut(reach.strips, part), cut(reach.strips, part + 1), consider);
+        let strips = (cut(reach.strips, part), cut(reach.strips, part + 1));
+        self.each_of_strips(reach.low, reach.high, strips, None, consider);
     }
 
     /// Calls `visit` with the rows around the cell of a point, ascending: of 1, its own, of 7, also those that share a face with it, or of 27, all that touch it. A point without a cell
     /// has none around it.
     #[inline(always)]
-    pub fn each_around(&self, point: [f64; 3], cells: u32, mut visit: impl FnMut(u32)) {
+    pub fn each_around(&self, point: [f64; 3], cells: u32, visit: impl FnMut(u32)) {
         let Some(place) = self.lattice.place(point) else { return };
-        let [x, y, z] = place.cell;
-        // The compiler does not know how often these loops run, so that it does not write out nine searches.
         let reach = if cells == 1 { 0 } else { 1 };
-        let mut dz = -reach;
-        while dz <= reach {
-            let mut dy = -reach;
-            while dy <= reach {
-                // Along x, one less in lines beside the cell's where a face is to be shared, and none beside those.
-                let aside = dy * dy + dz * dz;
-                let along = if cells == 27 { 1 } else { reach - aside };
-                if along >= 0 {
-                    let clip = |c: i32| c.clamp(-MAX_CELL, MAX_CELL - 1);
-                    let line = [y + dy, z + dz];
-                    if line[0] == clip(line[0]) && line[1] == clip(line[1]) {
-                        self.each_of_strips(
-                            [clip(x - along), line[0], line[1]],
-                            [clip(x + along), line[0], line[1]],
-                            0,
-                            1,
-                            &mut visit,
-                        );
-                    }
-                }
-                dy += 1;
-            }
-            dz += 1;
+        let (mut low, mut high) = (place.cell, place.cell);
+        let mut axis = 0;
+        while axis < 3 {
+            low[axis] = if low[axis] > -MAX_CELL { low[axis] - reach } else { -MAX_CELL };
+            high[axis] = if high[axis] < MAX_CELL - 1 { high[axis] + reach } else { MAX_CELL - 1 };
+            axis += 1;
         }
+        let strips = (high[1] - low[1] + 1) * (high[2] - low[2] + 1);
+        let faces = if cells == 7 { Some(place.cell) } else { None };
+        self.each_of_strips(low, high, (0, strips as u32), faces, visit);
     }
 
-    /// Calls `visit` with the rows of cells from `low` to `high`, ascending, in the strips along x from number `strip` to before number `end`.
+    /// Calls `visit` with the rows of cells from `low` to `high`, ascending, in the strips along x from one number to before another; of `faces` only that cell and those that share a face with it.
     #[inline(always)]
-    fn each_of_strips(&self, low: [i32; 3], high: [i32; 3], mut strip: u32, end: u32, mut visit: impl FnMut(u32)) {
+    fn each_of_strips(
+        &self,
+        low: [i32; 3],
+        high: [i32; 3],
+        (mut strip, end): (u32, u32),
+        faces: Option<[i32; 3]>,
+        mut visit: impl FnMut(u32),
+    ) {
         let along_y = (high[1] - low[1] + 1) as u32;
         let (mut y, mut z) = (low[1] + (strip % along_y) as i32, low[2] + (strip / along_y) as i32);
         while strip < end {
-            let (from, to) = (key_of([low[0], y, z]), key_of([high[0], y, z]));
-            let mut line_key = Line::of(from).0;
-            while line_key <= Line::of(to).0 {
-                let line = (self.line)(line_key);
-                let mut mask = line.mask;
-                if line_key == Line::of(from).0 {
-                    mask &= u32::MAX << Line::of(from).1;
+            let (mut from, mut to) = (low[0], high[0]);
+            if let Some(cell) = faces {
+                let aside = (y != cell[1]) as u32 + (z != cell[2]) as u32;
+                // Of a strip that shares a face one cell, of one that shares an edge none.
+                from = if aside > 0 { cell[0] } else { from };
+                to = match aside {
+                    0 => to,
+                    1 => from,
+                    _ => from - 1,
+                };
+            }
+            let (from, end_x) = (number(from), number(to + 1));
+            let mut x = from;
+            while x < end_x {
+                // The cells from x on in one line.
+                let bit = x % LINE;
+                let next = if end_x - x < LINE - bit { end_x } else { x - bit + LINE };
+                let line = (self.line)([x / LINE, number(y), number(z)]);
+                let mask = line.mask >> bit & (u32::MAX >> (LINE - (next - x)));
+                // Their rows follow each other.
+                let mut row = line.row_before(bit);
+                let end_row = row + mask.count_ones();
+                while row < end_row {
+                    visit(row);
+                    row += 1;
                 }
-                if line_key == Line::of(to).0 {
-                    mask &= u32::MAX >> (LINE - 1 - Line::of(to).1);
-                }
-                while mask != 0 {
-                    visit(line.row_before(mask.trailing_zeros()));
-                    mask &= mask - 1;
-                }
-                line_key += 1;
+                x = next;
             }
             (y, z) = if y < high[1] { (y + 1, z) } else { (low[1], z + 1) };
             strip += 1;
@@ -238,6 +257,8 @@ mod tests {
             prop_assert_eq!(cell_of(key_of(cell)), cell);
             let order = |[x, y, z]: [i32; 3]| (z, y, x);
             prop_assert_eq!(key_of(cell).cmp(&key_of(other)), order(cell).cmp(&order(other)));
+            let (place, bit) = Line::of(cell);
+            prop_assert_eq!(line_key(place) * u64::from(LINE) + u64::from(bit), key_of(cell));
         }
     }
 
@@ -253,7 +274,7 @@ mod tests {
             let rows = CellRows {
                 lattice,
                 len,
-                line: |key| Line { mask: u32::MAX, row: (key as u32).wrapping_mul(LINE) },
+                line: |place| Line { mask: u32::MAX, row: (line_key(place) as u32).wrapping_mul(LINE) },
                 // Near every point, so that no row is left out.
                 mean: |_| point,
             };
@@ -278,7 +299,7 @@ mod tests {
     #[test]
     fn cells_around_a_point_are_visited_in_order() {
         let lattice = NdtLattice::new(1.0).unwrap();
-        let line = |key| Line { mask: u32::MAX, row: (key as u32).wrapping_mul(LINE) };
+        let line = |place| Line { mask: u32::MAX, row: (line_key(place) as u32).wrapping_mul(LINE) };
         let rows = CellRows { lattice, len: u32::MAX, line, mean: |_| [0.0; 3] };
         for cell in [[3, -7, 31], [0, 0, 0], [-MAX_CELL, MAX_CELL - 1, -MAX_CELL]] {
             for (cells, aside) in [(1, 0), (7, 1), (27, 3)] {

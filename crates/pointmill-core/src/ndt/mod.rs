@@ -7,6 +7,7 @@
 #[cfg(feature = "alloc")]
 mod cells;
 mod lattice;
+mod line_box;
 mod lines;
 mod moments;
 mod newton;
@@ -18,7 +19,8 @@ mod table;
 #[cfg(feature = "alloc")]
 pub use cells::{NdtCells, NdtReport, full_matrix, symmetric_entries};
 pub use lattice::{LatticeError, MAX_CELL, NdtLattice, Place, STEPS};
-pub use lines::{CellRows, LINE, Line, Reach, cell_of, in_lattice, key_of};
+pub use line_box::LineBox;
+pub use lines::{CellRows, LINE, Line, LinePlace, Reach, cell_of, in_lattice, key_of, line_key};
 pub use moments::{MAX_COUNT, Moments};
 pub use newton::{NdtAlignment, NdtHold, NdtLimits, state};
 pub use score::{NEAR_TERMS, NdtScore, NearTerms, PoseVector, PreparedPose, TERMS, TERMS_PARTS, Terms};

@@ -95,23 +95,53 @@ kernel! {
     }
 }
 
+/// Adds up one part of the terms over each warp, into the warp's share of `sums`. All threads call.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+fn add_part<const G: usize>(prepared: &PreparedPose, part: usize, p: [f64; 3], near: &NearTerms, sums: Doubles) {
+    let (mut values, mut places, mut len) = ([0.0; G], [0; G], 0);
+    prepared.part_of_terms(part, p, near, |at, term| {
+        (values[len], places[len]) = (term, at as u32);
+        len += 1;
+    });
+    let sum = warp_tree_sums(values);
+    let lanes = WARP / G as u32;
+    let (own, mut place) = (lane() / lanes, 0);
+    for k in 0..G {
+        place = if own == k as u32 { places[k] } else { place };
+    }
+    if lane() % lanes == 0 && own < len as u32 {
+        sums.set(warp() * TERMS as u32 + place, sum);
+    }
+}
+
 kernel! {
     /// As [`Derive`], for many points.
-    DeriveMany = "ndt_derive_many", block TREE, shared 2 * TERMS as u32 + NOTED * TREE, cooperative true,
+    DeriveMany = "ndt_derive_many", block TREE, shared 4 * TERMS as u32 + NOTED * TREE, cooperative true,
     fn(a: DeriveArgs) {
         let Some((points, first, prepared)) = tree_of(&a) else { return };
         let (i, prepared) = (first + thread_index(), &*prepared);
-        let mut terms = [0.0; TERMS];
+        let (mut p, mut near) = ([0.0; 3], NearTerms::default());
         if i < points.n {
-            let (p, mut near) = (points.get(i), NearTerms::default());
+            p = points.get(i);
             let x = prepared.apply(p);
-            each_near(a.map, x, Shared::at(2 * TERMS as u32), |row| {
+            each_near(a.map, x, Shared::at(4 * TERMS as u32), |row| {
                 let row = row as usize;
                 near.add(&NearTerms::of(&a.score, x, *a.map.mean.add(row), &*a.map.inverse.add(row)));
             });
-            terms = prepared.terms(p, &near);
         }
-        write_tree(terms, Shared::at(0), a.sums.add(block_index() as usize));
+        // Part by part, so that few terms wait at a time.
+        let sums = Doubles::at(Shared::at(0), 2 * TERMS as u32);
+        add_part::<16>(prepared, 3, p, &near, sums);
+        add_part::<8>(prepared, 0, p, &near, sums);
+        add_part::<8>(prepared, 1, p, &near, sums);
+        add_part::<8>(prepared, 2, p, &near, sums);
+        sync_block();
+        let k = thread_index();
+        if k < TERMS as u32 {
+            let to = a.sums.add(block_index() as usize).cast::<f64>();
+            *to.add(k as usize) = sums.get(k) + sums.get(TERMS as u32 + k);
+        }
     }
 }
 

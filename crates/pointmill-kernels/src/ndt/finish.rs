@@ -176,7 +176,7 @@ kernel! {
             *a.cells.inverse.add(row) = stats.inverse;
             *a.cells.eigenvalues.add(row) = stats.eigenvalues;
             *a.cells.normal.add(row) = stats.normal;
-            a.lines.enter(key, row as u32);
+            a.lines.enter(cell, row as u32);
         }
         if thread_index() == 0 && tile * BLOCK < a.n && a.n <= tile * BLOCK + BLOCK {
             (*a.totals).voxels = ranks.end;

@@ -2,25 +2,37 @@
 
 use super::*;
 use pointmill_core::hash::Seed;
+use pointmill_core::ndt::LineBox;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{CellRows, Line};
+use pointmill_core::ndt::{CellRows, Line, LinePlace, line_key};
 
-/// The key of a [`pointmill_core::ndt::Line`] plus one in two words, the mask, and the complement of the first row; all zero when empty.
+/// The key of a line plus one in two words, the mask, and the complement of the first row; all zero when empty. An array over a [`LineBox`] has two lines in each, of two words: the
+/// mask, and the complement of the first row.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default)]
 #[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct LinesEntry(pub [u32; 4]);
 
-/// A table of lines.
+/// A line of an array.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct LineWords([u32; 2]);
+
+/// A table of lines, or an array over the box around them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Lines {
-    /// `mask + 1` entries, zero before.
+    /// Zero before. A table has `mask + 1` entries; an array has room for the places of the box.
     pub entries: *mut LinesEntry,
     /// Entries minus one; entries are a power of two, at least 4, and more than there are lines.
     pub mask: u32,
     /// By which keys are spread.
     pub seed: Seed,
+    /// Nonzero: an array.
+    pub boxed: u32,
+    /// The box of an array.
+    pub around: LineBox,
 }
 
 /// A grid as kernels search it.
@@ -45,8 +57,19 @@ pub struct Map {
 impl Lines {
     /// Enters the row of a cell.
     #[inline(always)]
-    pub(super) unsafe fn enter(&self, key: u64, row: u32) {
-        let (line, bit) = Line::of(key);
+    pub(super) unsafe fn enter(&self, cell: [i32; 3], row: u32) {
+        let (place, bit) = Line::of(cell);
+        if self.boxed != 0 {
+            if let Some(at) = self.around.at(place) {
+                let words = unsafe { self.entries.cast::<u32>().add(at as usize * 2) };
+                unsafe {
+                    atomic_or(words, 1 << bit);
+                    atomic_max(words.add(1), !row);
+                }
+            }
+            return;
+        }
+        let line = line_key(place);
         let stored = line + 1;
         let mut slot = pointmill_core::hash::first_slot(line, self.mask, self.seed);
         loop {
@@ -66,9 +89,15 @@ impl Lines {
         }
     }
 
-    /// The line with a key; an empty one where there is none.
+    /// The line at a place; an empty one where there is none.
     #[inline(always)]
-    pub(super) unsafe fn get(&self, line: u64) -> Line {
+    pub(super) unsafe fn get(&self, place: LinePlace) -> Line {
+        if self.boxed != 0 {
+            let Some(at) = self.around.at(place) else { return Line { mask: 0, row: 0 } };
+            let LineWords([mask, row]) = unsafe { *self.entries.cast::<LineWords>().add(at as usize) };
+            return Line { mask, row: !row };
+        }
+        let line = line_key(place);
         let stored = line + 1;
         let mut slot = pointmill_core::hash::first_slot(line, self.mask, self.seed);
         loop {
@@ -92,12 +121,12 @@ impl Map {
     /// # Safety
     /// The map is valid for reads.
     #[inline(always)]
-    pub(super) unsafe fn rows(self) -> CellRows<impl Fn(u64) -> Line, impl Fn(u32) -> [f64; 3]> {
+    pub(super) unsafe fn rows(self) -> CellRows<impl Fn(LinePlace) -> Line, impl Fn(u32) -> [f64; 3]> {
         CellRows {
             lattice: self.lattice,
             len: self.len,
             // SAFETY: the caller's promise.
-            line: move |key| unsafe { self.lines.get(key) },
+            line: move |place| unsafe { self.lines.get(place) },
             // SAFETY: rows are below `len`.
             mean: move |row| unsafe { *self.mean.add(row as usize) },
         }

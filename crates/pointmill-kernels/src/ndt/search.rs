@@ -3,7 +3,7 @@
 use super::*;
 use crate::prim::scan::Tiles;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{Line, key_of};
+use pointmill_core::ndt::Line;
 
 /// Which rows are near a point.
 #[repr(C)]
@@ -115,7 +115,7 @@ pub struct ListArgs {
 
 kernel! {
     /// Counts the rows near each point, adds the counts up, and lists the rows that have room. One thread a point; one that has more than it can keep searches again.
-    List = "ndt_list", block BLOCK, shared scan::SHARED_WORDS + 3 * KEPT * BLOCK, cooperative true,
+    List = "ndt_list", block BLOCK, shared scan::SHARED_WORDS + 3 * KEPT * BLOCK, cooperative true, min_blocks 5,
     fn(a: ListArgs) {
         let (shared, search) = (Shared::at(0), &a.search);
         let kept_rows = Shared::at(scan::SHARED_WORDS);
@@ -190,8 +190,8 @@ kernel! {
             let cell = *a.cells.add(i as usize);
             let mut row = -1;
             if pointmill_core::ndt::in_lattice(cell) {
-                let (line, bit) = Line::of(key_of(cell));
-                row = a.map.lines.get(line).row(bit).map_or(-1, |row| row as i32);
+                let (place, bit) = Line::of(cell);
+                row = a.map.lines.get(place).row(bit).map_or(-1, |row| row as i32);
             }
             *a.rows.add(i as usize) = row;
         }

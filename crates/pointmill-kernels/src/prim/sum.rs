@@ -21,22 +21,42 @@ const AHEAD: u32 = 32;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub unsafe fn write_tree<const K: usize>(values: [f64; K], shared: Shared, to: *mut [f64; K]) {
-    let mut sums = values;
-    for k in 0..K {
-        sums[k] = warp_tree_sum(values[k]);
-    }
-    let others = Doubles::at(shared, K as u32);
-    if thread_index() == WARP {
-        for k in 0..K {
-            others.set(k as u32, sums[k]);
+    const { assert!(K <= WARP as usize) };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if K <= 4 {
+            write_padded::<K, 4>(values, shared, to);
+        } else if K <= 16 {
+            write_padded::<K, 16>(values, shared, to);
+        } else {
+            write_padded::<K, { WARP as usize }>(values, shared, to);
         }
+    }
+}
+
+/// [`write_tree`] of at most G values.
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+#[inline(always)]
+unsafe fn write_padded<const K: usize, const G: usize>(values: [f64; K], shared: Shared, to: *mut [f64; K]) {
+    let mut padded = [0.0; G];
+    for k in 0..K {
+        if k < G {
+            padded[k] = values[k];
+        }
+    }
+    let sum = warp_tree_sums(padded);
+    // Lanes that have the same sum lie side by side.
+    let lanes = WARP / G as u32;
+    let k = lane() / lanes;
+    let has = lane() % lanes == 0 && k < K as u32;
+    let others = Doubles::at(shared, K as u32);
+    if warp() > 0 && has {
+        others.set(k, sum);
     }
     sync_block();
-    if thread_index() == 0 {
-        for k in 0..K {
-            // SAFETY: the caller's promise.
-            unsafe { (*to)[k] = sums[k] + others.get(k as u32) };
-        }
+    if warp() == 0 && has {
+        // SAFETY: the caller's promise, and k < K.
+        unsafe { *to.cast::<f64>().add(k as usize) = sum + others.get(k) };
     }
 }
 

@@ -111,6 +111,30 @@ mod derived {
         value
     }
 
+    /// Sums of several values over all lanes, each in the order of [`warp_tree_sum`]: lane l gets that of value `l * G / 32`. G is a power of two, at most 32.
+    ///
+    /// Lanes give away half of the values with each step, so that 32 values take 31 exchanges instead of 160.
+    #[inline(always)]
+    pub fn warp_tree_sums<const G: usize>(mut values: [f64; G]) -> f64 {
+        let (mut width, mut distance) = (G, WARP / 2);
+        while distance > 0 {
+            let upper = lane() & distance != 0;
+            width /= 2;
+            if width == 0 {
+                width = 1;
+                values[0] += f64::from_bits(shuffle_u64(values[0].to_bits(), lane() ^ distance));
+            } else {
+                for k in 0..width {
+                    let (low, high) = (values[k], values[k + width]);
+                    let (own, other) = if upper { (high, low) } else { (low, high) };
+                    values[k] = own + f64::from_bits(shuffle_u64(other.to_bits(), lane() ^ distance));
+                }
+            }
+            distance /= 2;
+        }
+        values[0]
+    }
+
     /// Sum over the lanes up to and including this one.
     #[inline(always)]
     pub fn warp_inclusive_sum(mut value: u32) -> u32 {

@@ -7,7 +7,7 @@ use super::near::Near;
 use super::{NdtCells, NdtNeighbours};
 use crate::device::Stream;
 use crate::{Result, Rows, memory};
-use pointmill_core::ndt::{CellRows, Line, NdtLattice, in_lattice, key_of};
+use pointmill_core::ndt::{CellRows, Line, LineBox, LinePlace, NdtLattice, in_lattice, line_key};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,57 +26,36 @@ pub(super) struct Grid {
 /// Where lines are found. Most maps are small enough for an array over the box around them, in which a look takes a fifth of the time.
 #[derive(Clone, Debug)]
 enum Lines {
-    Box { low: [u32; 3], size: [u32; 3], lines: Vec<Line> },
+    Box { around: LineBox, lines: Vec<Line> },
     Table(HashMap<u64, Line, sum::Spread>),
 }
 
 /// Most lines of a [`Lines::Box`].
 const MOST_LINES: u64 = if cfg!(test) { 2000 } else { 1 << 21 };
-/// Bits of a line's key along x, and along y.
-const LINE_BITS: [u32; 2] = [16, 21];
-
-/// The line's place along x, y, z.
-fn place_of(key: u64) -> [u32; 3] {
-    let [x, y] = LINE_BITS;
-    [key as u32 & ((1 << x) - 1), (key >> x) as u32 & ((1 << y) - 1), (key >> (x + y)) as u32]
-}
 
 impl Lines {
-    fn new(lines: Vec<(u64, Line)>) -> Result<Self> {
-        let (mut low, mut high) = ([u32::MAX; 3], [0; 3]);
-        for (key, _) in &lines {
-            let place = place_of(*key);
-            low = std::array::from_fn(|i| low[i].min(place[i]));
-            high = std::array::from_fn(|i| high[i].max(place[i]));
-        }
-        if lines.is_empty() || (0..3).map(|i| u64::from(high[i] - low[i]) + 1).product::<u64>() > MOST_LINES {
+    fn new(lines: Vec<(LinePlace, Line)>) -> Result<Self> {
+        let around = LineBox::of(lines.iter().map(|line| line.0));
+        if lines.is_empty() || around.len() > MOST_LINES {
             let mut table = HashMap::with_hasher(sum::Spread(crate::seed::seed()));
             table.try_reserve(lines.len()).map_err(|_| memory::refused::<(u64, Line)>(lines.len()))?;
-            table.extend(lines);
+            table.extend(lines.into_iter().map(|(place, line)| (line_key(place), line)));
             return Ok(Self::Table(table));
         }
-        let size: [u32; 3] = std::array::from_fn(|i| high[i] - low[i] + 1);
         let mut all = Vec::new();
-        memory::resize(&mut all, size.iter().product::<u32>() as usize, Line::default())?;
-        for (key, line) in lines {
-            let at = Self::at(low, size, key).expect("a line inside the box around all");
-            all[at] = line;
+        memory::resize(&mut all, around.len() as usize, Line::default())?;
+        for (place, line) in lines {
+            let at = around.at(place).expect("a line inside the box around all");
+            all[at as usize] = line;
         }
-        Ok(Self::Box { low, size, lines: all })
+        Ok(Self::Box { around, lines: all })
     }
 
     #[inline(always)]
-    fn at(low: [u32; 3], size: [u32; 3], key: u64) -> Option<usize> {
-        let place = place_of(key);
-        let [x, y, z] = [0, 1, 2].map(|i| place[i].wrapping_sub(low[i]));
-        (x < size[0] && y < size[1] && z < size[2]).then(|| ((z * size[1] + y) * size[0] + x) as usize)
-    }
-
-    #[inline(always)]
-    fn get(&self, key: u64) -> Line {
+    fn get(&self, place: LinePlace) -> Line {
         match self {
-            Self::Box { low, size, lines } => Self::at(*low, *size, key).map_or_else(Line::default, |at| lines[at]),
-            Self::Table(lines) => lines.get(&key).copied().unwrap_or_default(),
+            Self::Box { around, lines } => around.at(place).map_or_else(Line::default, |at| lines[at as usize]),
+            Self::Table(lines) => lines.get(&line_key(place)).copied().unwrap_or_default(),
         }
     }
 }
@@ -99,15 +78,15 @@ impl Grid {
         if !in_lattice(cell) {
             return -1;
         }
-        let (line, bit) = Line::of(key_of(cell));
-        self.lines.get(line).row(bit).map_or(-1, |row| row as i32)
+        let (place, bit) = Line::of(cell);
+        self.lines.get(place).row(bit).map_or(-1, |row| row as i32)
     }
 
-    fn rows(&self) -> CellRows<impl Fn(u64) -> Line, impl Fn(u32) -> [f64; 3]> {
+    fn rows(&self) -> CellRows<impl Fn(LinePlace) -> Line, impl Fn(u32) -> [f64; 3]> {
         CellRows {
             lattice: self.lattice,
             len: self.cells.len() as u32,
-            line: |key| self.lines.get(key),
+            line: |place| self.lines.get(place),
             mean: |row| self.cells.mean[row as usize],
         }
     }
@@ -167,14 +146,14 @@ impl Grid {
     }
 }
 
-/// The lines of cells, by key.
-pub(super) fn lines_of(cells: &NdtCells) -> Result<Vec<(u64, Line)>> {
-    let mut lines: Vec<(u64, Line)> = Vec::new();
+/// The lines of cells, by (z, y, x) of their places.
+pub(super) fn lines_of(cells: &NdtCells) -> Result<Vec<(LinePlace, Line)>> {
+    let mut lines: Vec<(LinePlace, Line)> = Vec::new();
     for (row, cell) in cells.coords.iter().enumerate() {
-        let (key, bit) = Line::of(key_of(*cell));
+        let (place, bit) = Line::of(*cell);
         match lines.last_mut() {
-            Some((last, line)) if *last == key => line.mask |= 1 << bit,
-            _ => memory::push(&mut lines, (key, Line { mask: 1 << bit, row: row as u32 }))?,
+            Some((last, line)) if *last == place => line.mask |= 1 << bit,
+            _ => memory::push(&mut lines, (place, Line { mask: 1 << bit, row: row as u32 }))?,
         }
     }
     Ok(lines)

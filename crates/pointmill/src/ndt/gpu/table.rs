@@ -10,7 +10,7 @@ use crate::rows::Values;
 use crate::seed::seed;
 use crate::{Argument, Error, Result, Rows, memory};
 use pointmill_core::hash::Seed;
-use pointmill_core::ndt::{MAX_COUNT, Moments, NdtLattice, StatsParams};
+use pointmill_core::ndt::{LINE, LineBox, MAX_COUNT, Moments, NdtLattice, StatsParams};
 use pointmill_kernels::Kernel;
 use pointmill_kernels::ndt as kernels;
 use pointmill_kernels::points::kind;
@@ -345,10 +345,23 @@ impl Table {
         Ok(())
     }
 
+    /// The least coordinates of all cells plus 2^20.
+    fn low(&self) -> [u32; 3] {
+        self.known.below.map(|b| (1 << 21) - b)
+    }
+
+    /// The box around the lines of all cells.
+    fn around(&self) -> LineBox {
+        if self.known.cells == 0 {
+            return LineBox::default();
+        }
+        let high = self.known.above.map(|above| above - 1);
+        LineBox::of([self.low(), high].map(|[x, y, z]| [x / LINE, y, z]))
+    }
+
     /// Queues the sort of the cells; where their records are listed then.
     fn sort(&mut self) -> Result<*const u32> {
-        let (table, n) = (self.table(), self.known.cells);
-        let low = self.known.below.map(|b| (1 << 21) - b);
+        let (table, n, low) = (self.table(), self.known.cells, self.low());
         let along: [u32; 3] = std::array::from_fn(|axis| self.known.above[axis] - low[axis]);
         self.sort.sorted.reserve(n as usize)?;
         let all = along.iter().fold(1, |all, &cells| all * u64::from(cells));
@@ -405,7 +418,7 @@ impl Table {
         self.check_whole()?;
         let n = self.known.cells;
         let mut totals = kernels::FinishTotals::default();
-        grid.reserve(n)?;
+        grid.reserve(n, self.around())?;
         if n > 0 {
             let slots = self.sort()?;
             let tiles = n.div_ceil(BLOCK);
