@@ -59,7 +59,7 @@ pub(crate) fn deskew(
         let expected = format!("{} times that ascend", known.poses.len());
         return Err(value("times", expected, "others"));
     }
-    let (Some(own), Some(start)) = (&scan.times, scan.start) else {
+    let (Some(own), Some(start)) = (scan.times(py), scan.start(py)) else {
         return Err(value("scan", "points with times", "a scan without"));
     };
     let own = Times::new(start, poses::row(own.bind(py), "scan")?);

@@ -5,35 +5,49 @@ use crate::errors::{OrRaise, file, value};
 use crate::poses;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::Points;
-use pointmill_io::{LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, WriteOptions, log_stamp_ns};
+use pointmill_io::{
+    LaterTimes, LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, Times, WriteOptions,
+    log_stamp_ns,
+};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A cloud from a file; arrays of numpy.
-#[pyclass(frozen, get_all, module = "pointmill")]
+#[pyclass(frozen, module = "pointmill")]
 pub(crate) struct Scan {
     /// ``[N, C]`` float32: the points in the order of the file, x, y, z first. No point is left out.
+    #[pyo3(get)]
     points: Py<PyAny>,
     /// The names of the columns.
+    #[pyo3(get)]
     names: Vec<String>,
     /// The format that the file was read in.
+    #[pyo3(get)]
     format: String,
     /// ``[N, 3]`` float64: x, y, z as the file has them, if float32 loses bits of them; ``None`` otherwise.
+    #[pyo3(get)]
     xyz: Option<Py<PyAny>>,
-    /// ``[N]`` float64: the time of each point in seconds after ``start``, NaN if it has none; ``None`` if no column has times.
-    pub(crate) times: Option<Py<PyAny>>,
-    /// The earliest time of a point in seconds, as the file counts; ``None`` without times.
-    pub(crate) start: Option<f64>,
+    /// Times that were not asked for so far.
+    later: Mutex<Option<Arc<LaterTimes>>>,
+    /// The earliest time and the times after it, once they were asked for.
+    known: PyOnceLock<Option<(f64, Py<PyAny>)>>,
     /// ``(x, y, z)``: what ``points`` are relative to, in metres; ``xyz`` is not.
+    #[pyo3(get)]
     origin: (f64, f64, f64),
     /// What was odd about the file.
+    #[pyo3(get)]
     warnings: Vec<String>,
     /// The stamp of a bag's cloud in nanoseconds since 1970, or of a sweep of Argoverse 2 in those of its log, by its name; ``None`` of another file.
+    #[pyo3(get)]
     pub(crate) stamp_ns: Option<i64>,
     /// When the cloud of a bag was recorded, in nanoseconds since 1970; ``None`` of a file.
+    #[pyo3(get)]
     recorded_ns: Option<u64>,
     /// The frame of a bag's cloud; ``None`` of a file.
+    #[pyo3(get)]
     frame: Option<String>,
 }
 
@@ -41,6 +55,18 @@ pub(crate) struct Scan {
 impl Scan {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.points.bind(py).len()
+    }
+
+    /// ``[N]`` float64: the time of each point in seconds after ``start``, NaN if it has none; ``None`` if no column has times.
+    #[getter]
+    pub(crate) fn times(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.known(py).map(|(_, seconds)| seconds.clone_ref(py))
+    }
+
+    /// The earliest time of a point in seconds, as the file counts; ``None`` without times.
+    #[getter]
+    pub(crate) fn start(&self, py: Python<'_>) -> Option<f64> {
+        self.known(py).map(|(start, _)| *start)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -52,6 +78,11 @@ impl Scan {
 fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<Py<PyAny>> {
     let shape = [values.len() / columns, columns];
     Ok(PyArray1::from_vec(py, values).reshape(shape)?.into_any().unbind())
+}
+
+/// The earliest time, and the times after it as an array of numpy.
+fn seconds(py: Python<'_>, times: Times) -> (f64, Py<PyAny>) {
+    (times.start, PyArray1::from_vec(py, times.seconds).into_any().unbind())
 }
 
 /// Read the cloud of a file.
@@ -132,12 +163,18 @@ impl Scan {
         read: impl FnOnce() -> Result<pointmill_io::Scan, pointmill_io::IoError> + Send,
     ) -> PyResult<Self> {
         let read = || {
-            let scan = read()?;
-            let times = scan.times();
-            Ok((scan, times))
+            let mut scan = read()?;
+            // What depends on the points is worked out before somebody changes them.
+            let later = scan.take_times();
+            let times = if later.is_none() { scan.times() } else { None };
+            Ok((scan, later, times))
         };
-        let (scan, times) = py.detach(read).map_err(file)?;
-        let (start, times) = times.map(|times| (times.start, times.seconds)).unzip();
+        let (scan, later, times) = py.detach(read).map_err(file)?;
+        let known = PyOnceLock::new();
+        if later.is_none() {
+            // Nobody else knows it yet.
+            let _ = known.set(py, times.map(|times| seconds(py, times)));
+        }
         let width = scan.cloud.columns();
         Ok(Self {
             origin: scan.cloud.origin().into(),
@@ -145,13 +182,25 @@ impl Scan {
             format: scan.format.to_string(),
             warnings: scan.warnings.iter().map(ToString::to_string).collect(),
             xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
-            times: times.map(|seconds| PyArray1::from_vec(py, seconds).into_any().unbind()),
-            start,
+            later: Mutex::new(later.map(Arc::new)),
+            known,
             points: rows(py, scan.cloud.into_data(), width)?,
             stamp_ns: None,
             recorded_ns: None,
             frame: None,
         })
+    }
+
+    /// The earliest time and the times after it.
+    fn known(&self, py: Python<'_>) -> Option<&(f64, Py<PyAny>)> {
+        let later = || self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.get_or_init(py, || {
+            // Several threads may come here; what the first of them returns counts.
+            let later = later().clone();
+            py.detach(|| later?.times()).map(|times| seconds(py, times))
+        });
+        later().take();
+        known.as_ref()
     }
 
     /// With what a bag says of it.

@@ -1,5 +1,7 @@
 """Clouds and poses in files."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from conftest import assert_bits
@@ -71,6 +73,20 @@ def test_coordinates_and_times_keep_their_bits(tmp_path):
     with pytest.raises(ValueError, match="wanted a name ending in"):
         pointmill.write(tmp_path / "b.las", rows)
     assert not (tmp_path / "b.ply").exists()
+
+
+def test_times_do_not_follow_what_happens_to_points(tmp_path):
+    path = tmp_path / "a.ply"
+    columns = "".join(f"property {kind}\n" for kind in ("float x", "float y", "float z", "double time"))
+    rows = "".join(f"{i} 2 3 {1e9 + i / 1000}\n" for i in range(1000))
+    path.write_text(f"ply\nformat ascii 1.0\nelement vertex 1000\n{columns}end_header\n{rows}")
+    scan = pointmill.read(path)
+    scan.points[:] = 7
+    # The first who asks works them out.
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: scan.times, range(64)))
+    assert all(times is found[0] for times in found) and scan.start == 1e9
+    np.testing.assert_allclose(found[0], np.arange(1000) / 1000, atol=1e-6)
 
 
 @pytest.mark.parametrize("format", ["kitti", "tum", "matrix", "xyzrpy"])

@@ -109,7 +109,7 @@ pub use poses::{PoseFormat, PoseOptions, Poses, find_log_poses, log_stamp, log_s
 pub use read::{ReadOptions, read, read_from};
 pub use results::{ResultArrays, ResultKind, read_result, read_result_within, write_result};
 pub use scan::Scan;
-pub use times::{TimeUnit, Times};
+pub use times::{LaterTimes, TimeUnit, Times};
 pub use warning::Warning;
 pub use whole::write_whole;
 pub use write::{WriteOptions, write};

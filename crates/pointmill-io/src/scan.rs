@@ -7,7 +7,7 @@ use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::seen::Seen;
 use crate::threads::{SHARE, on_threads};
-use crate::times::{self, ExactTimes, Times};
+use crate::times::{self, ExactTimes, LaterTimes, Times};
 use crate::warning::Warning;
 use pointmill_core::array::Dtype;
 use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner, least};
@@ -153,6 +153,24 @@ impl Scan {
     /// ```
     pub fn times(&self) -> Option<Times> {
         times::find(&self.fields, self.cloud.data(), self.exact_times.as_ref())
+    }
+
+    /// Takes what [`Scan::times`] needs out of the scan, if that is none of the points, so that a caller who gives the points away works the times out
+    /// later. Returns `None`, and leaves the scan as it is, where times come from a column of the cloud.
+    ///
+    /// ```
+    /// use pointmill_core::Points;
+    /// use pointmill_io::{NamedPoints, ReadOptions, WriteOptions, read, write};
+    /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-later.ply", std::process::id()));
+    /// let points = Points::new(&[1.0, 2.0, 3.0, 0.5], 4)?;
+    /// write(&path, NamedPoints::new(points, &["x", "y", "z", "time"]), &WriteOptions::default())?;
+    /// // An `f32` holds these times, so that the cloud has them.
+    /// assert!(read(&path, &ReadOptions::default())?.take_times().is_none());
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_times(&mut self) -> Option<LaterTimes> {
+        LaterTimes::take(&self.fields, &mut self.exact_times)
     }
 
     /// The column of the intensity of the points; `None` where no column has such a name.

@@ -14,15 +14,44 @@ pub(crate) fn on_threads<T: Send, S: Send>(
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, T) -> bool + Sync,
 ) -> Vec<S> {
+    in_two_steps(items, 0, state, |state, item| (work(state, item), None::<()>), |_, ()| ())
+}
+
+/// As [`on_threads`], with a `second` step for what the first makes of an item. Second steps wait for threads that find no further item, but at
+/// most so many of them: so threads that have one item fewer than others do the second steps of these.
+pub(crate) fn in_two_steps<T: Send, M: Send, S: Send>(
+    items: Vec<T>,
+    most: usize,
+    state: impl Fn() -> S + Sync,
+    first: impl Fn(&mut S, T) -> (bool, Option<M>) + Sync,
+    second: impl Fn(&mut S, M) + Sync,
+) -> Vec<S> {
+    enum Next<T, M> {
+        First(T),
+        Second(M),
+    }
     let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
-    let queue = Mutex::new(items.into_iter());
+    let queue = Mutex::new((items.into_iter(), Vec::new()));
+    let next = || {
+        let mut queue = queue.lock().ok()?;
+        let (items, waiting) = &mut *queue;
+        let item = if waiting.len() > most { None } else { items.next() };
+        item.map(Next::First).or_else(|| waiting.pop().map(Next::Second))
+    };
     let one = || {
         let mut state = state();
-        while let Some(item) = queue.lock().ok().and_then(|mut queue| queue.next()) {
-            if !work(&mut state, item)
-                && let Ok(mut queue) = queue.lock()
-            {
-                queue.by_ref().for_each(drop);
+        while let Some(next) = next() {
+            match next {
+                Next::First(item) => {
+                    let (goes_on, made) = first(&mut state, item);
+                    if let Ok(mut queue) = queue.lock() {
+                        queue.1.extend(made);
+                        if !goes_on {
+                            queue.0.by_ref().for_each(drop);
+                        }
+                    }
+                }
+                Next::Second(made) => second(&mut state, made),
             }
         }
         state
@@ -102,6 +131,32 @@ mod tests {
         assert!(done[..=500].iter().copied().eq(0..=500), "{done:?}");
         assert!(done.len() < 1000, "{}", done.len());
         assert_eq!(on_threads(Vec::<u8>::new(), || 7, |_, _| true), [7]);
+    }
+
+    #[test]
+    fn second_steps_are_done_once_each_and_few_wait() {
+        use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+        for most in [0, 1, 7, 2000] {
+            let (waiting, longest) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let first = |done: &mut Vec<usize>, i: usize| {
+                if i % 10 == 0 {
+                    done.push(i);
+                    return (true, None);
+                }
+                longest.fetch_max(waiting.fetch_add(1, SeqCst) + 1, SeqCst);
+                (true, Some(i))
+            };
+            let second = |done: &mut Vec<usize>, i| {
+                waiting.fetch_sub(1, SeqCst);
+                done.push(i);
+            };
+            let mut done = in_two_steps((0..1000).collect(), most, Vec::new, first, second).concat();
+            done.sort_unstable();
+            assert_eq!(done, (0..1000).collect::<Vec<_>>());
+            // One more for each thread, which made it before others were done with theirs.
+            let threads = thread::available_parallelism().map_or(1, usize::from);
+            assert!(longest.into_inner() <= most + 2 * threads, "{most}");
+        }
     }
 
     #[test]

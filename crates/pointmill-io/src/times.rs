@@ -147,6 +147,31 @@ fn far(left: i128) -> f64 {
     left as f64
 }
 
+/// Times of a scan that are worked out when they are asked for: see [`Scan::take_times`](crate::Scan::take_times).
+#[derive(Clone, Debug)]
+pub struct LaterTimes {
+    field: Field,
+    exact: ExactTimes,
+}
+
+impl LaterTimes {
+    /// Of the only column of times, which is kept in full; `None` where another column may have times.
+    pub(crate) fn take(fields: &[Field], exact: &mut Option<ExactTimes>) -> Option<Self> {
+        let column = exact.as_ref()?.column;
+        let others = fields.iter().enumerate().filter(|(j, _)| *j != column);
+        if others.into_iter().any(|(_, field)| named(&field.name).is_some()) {
+            return None;
+        }
+        let exact = exact.take().map(|exact| ExactTimes { column: 0, ..exact })?;
+        Some(Self { field: fields[column].clone(), exact })
+    }
+
+    /// The times, as [`Scan::times`](crate::Scan::times) returned them.
+    pub fn times(&self) -> Option<Times> {
+        find(std::slice::from_ref(&self.field), &[], Some(&self.exact))
+    }
+}
+
 /// The times of points, from the first column that is known to have some: by its name, and where that gives no unit, by how long the
 /// points take.
 pub(crate) fn find(fields: &[Field], data: &[f32], exact: Option<&ExactTimes>) -> Option<Times> {
@@ -233,5 +258,25 @@ mod tests {
         let found = find(&fields, &[0.0; 6], Some(&exact)).unwrap();
         assert_eq!((found.unit, found.seconds), (TimeUnit::Nanoseconds, vec![6e-9, 0.0, 0.1]));
         assert_eq!(found.start, 1.7e9);
+    }
+
+    fn bits(times: &Times) -> Vec<u64> {
+        times.seconds.iter().map(|v| v.to_bits()).collect()
+    }
+
+    #[test]
+    fn times_are_worked_out_later_where_no_other_column_has_any() {
+        let field = |name: &str| Field { name: name.into(), dtype: Dtype::F64 };
+        let exact = || Some(ExactTimes::new(1, vec![5.25, f64::NAN, 5.5]));
+        for (name, later) in [("x", true), ("intensity", true), ("offset_ns", false), ("t", false)] {
+            let fields = [field(name), field("gps_time")];
+            let (mut taken, wanted) = (exact(), find(&fields, &[f32::NAN; 6], exact().as_ref()).unwrap());
+            let found = LaterTimes::take(&fields, &mut taken);
+            assert_eq!((found.is_some(), taken.is_none()), (later, later), "{name}");
+            let Some(found) = found.and_then(|found| found.times()) else { continue };
+            assert_eq!((found.start, found.unit, &*found.name), (wanted.start, wanted.unit, &*wanted.name));
+            assert_eq!(bits(&found), bits(&wanted));
+        }
+        assert!(LaterTimes::take(&[field("gps_time")], &mut None).is_none());
     }
 }

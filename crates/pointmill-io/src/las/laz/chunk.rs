@@ -15,6 +15,19 @@ pub(super) fn read<E: From<Wrong>>(
     i: usize,
     chunk: &Chunk,
     bytes: &[u8],
+    push: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<usize, E> {
+    let most = chunk.points.min((WINDOW / packing.record) as u64);
+    read_into(packing, i, chunk, bytes, &mut vec![0; most as usize * packing.record], push)
+}
+
+/// As [`read`], by way of a block that has room for a record. One that has room for all points has them afterwards, unless they are not compressed.
+pub(super) fn read_into<E: From<Wrong>>(
+    packing: &Packing,
+    i: usize,
+    chunk: &Chunk,
+    bytes: &[u8],
+    block: &mut [u8],
     mut push: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<usize, E> {
     let record = packing.record;
@@ -33,11 +46,9 @@ pub(super) fn read<E: From<Wrong>>(
         return Err(broken(format!("codes that start with {NO_CODE:02x?}")).into());
     }
     let mut decoder = decoder(packing, bytes).map_err(|e| broken(e.to_string()))?;
-    let most = chunk.points.min((WINDOW / record) as u64);
-    let mut block = vec![0; most as usize * record];
     let mut left = chunk.points;
     while left > 0 {
-        let step = left.min(most);
+        let step = left.min((block.len() / record) as u64);
         let out = &mut block[..step as usize * record];
         guarded(|| decoder.decompress_many(out).map_err(|e| e.to_string())).map_err(broken)?;
         push(out)?;
