@@ -139,7 +139,7 @@ mod tests {
         for most in [0, 1, 7, 2000] {
             let (waiting, longest) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let first = |done: &mut Vec<usize>, i: usize| {
-                if i % 10 == 0 {
+                if i.is_multiple_of(10) {
                     done.push(i);
                     return (true, None);
                 }

@@ -110,7 +110,7 @@ fn add_part<const G: usize>(prepared: &PreparedPose, part: usize, p: [f64; 3], n
     for k in 0..G {
         place = if own == k as u32 { places[k] } else { place };
     }
-    if lane() % lanes == 0 && own < len as u32 {
+    if lane().is_multiple_of(lanes) && own < len as u32 {
         sums.set(warp() * TERMS as u32 + place, sum);
     }
 }

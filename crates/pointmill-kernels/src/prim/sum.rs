@@ -48,7 +48,7 @@ unsafe fn write_padded<const K: usize, const G: usize>(values: [f64; K], shared:
     // Lanes that have the same sum lie side by side.
     let lanes = WARP / G as u32;
     let k = lane() / lanes;
-    let has = lane() % lanes == 0 && k < K as u32;
+    let has = lane().is_multiple_of(lanes) && k < K as u32;
     let others = Doubles::at(shared, K as u32);
     if warp() > 0 && has {
         others.set(k, sum);

@@ -30,17 +30,17 @@ pub struct TransposeArgs {
     pub voxels: u32,
     /// Nonzero: the result has non-empty voxels only.
     pub sparse: u32,
-    /// See [`PointBoxesArgs`].
+    /// See [`PointBoxesArgs`], ranked.
     pub words: *const u32,
-    /// See [`PointBoxesArgs`].
-    pub ranks: *const u32,
     /// See [`PointBoxesArgs`].
     pub offsets: *const u32,
     /// See [`PointBoxesArgs`]; zero again afterwards.
     pub scan: ScanState,
     /// The lists.
     pub lists: BoxLists,
-    /// For each pair, by point and then by box, its row.
+    /// How features were reduced.
+    pub mode: PoolMode,
+    /// For each pair, by point and then by box, its row: of means an [`Entry`], of maxima, which name their points themselves, a `u64`.
     pub entries: *mut Entry,
 }
 
@@ -66,11 +66,16 @@ kernel! {
             while record.start + k < end {
                 let i = *a.lists.points.add(start + (record.start + k) as usize) as usize;
                 // The pair's place among those of the point: how many lower boxes hold it.
-                let word = i * groups + (b / BOXES) as usize;
-                let lower = *a.words.add(word) & ((1 << (b % BOXES)) - 1);
-                let at = *a.offsets.add(i) + *a.ranks.add(word) + lower.count_ones();
-                let count = if k < record.count { record.count } else { 0 };
-                *a.entries.add(at as usize) = Entry { row, count, _unused: 0 };
+                let words = a.words.cast::<[u32; 2]>().add(i * groups + (b / BOXES) as usize);
+                let [word, rank] = *words;
+                let lower = word & ((1 << (b % BOXES)) - 1);
+                let at = (*a.offsets.add(i) + rank + lower.count_ones()) as usize;
+                if a.mode == PoolMode::Max {
+                    *a.entries.cast::<u64>().add(at) = row;
+                } else {
+                    let count = if k < record.count { record.count } else { 0 };
+                    *a.entries.add(at) = Entry { row, count, _unused: 0 };
+                }
                 k += LANES;
             }
             r += a.parts * (BLOCK / LANES);
@@ -91,7 +96,7 @@ pub struct GradientArgs {
     pub quads: u32,
     /// How features were reduced.
     pub mode: PoolMode,
-    /// See [`TransposeArgs`]; null if no row keeps a point.
+    /// See [`TransposeArgs`], of the same `mode`; null if no row keeps a point.
     pub entries: *const Entry,
     /// See [`PointBoxesArgs`].
     pub offsets: *const u32,
@@ -163,19 +168,22 @@ impl GradientArgs {
     /// What entry `at` gives to the channels from `c` on of point `i`, if anything.
     #[inline(always)]
     unsafe fn terms<const V: usize>(&self, at: u32, i: u32, c: u32) -> [Option<f32>; V] {
-        let entry = unsafe { *self.entries.add(at as usize) };
-        let value = entry.row as usize * self.channels as usize + c as usize;
-        // Both are read at once, wanted or not: one wait instead of two.
-        let grad = unsafe { self.grad_pooled.get_all::<V>(value) };
         let mut terms = [None; V];
         if self.mode == PoolMode::Max {
+            let row = unsafe { *self.entries.cast::<u64>().add(at as usize) };
+            let value = row as usize * self.channels as usize + c as usize;
+            // Both are read at once, wanted or not: one wait instead of two.
+            let grad = unsafe { self.grad_pooled.get_all::<V>(value) };
             let from = unsafe { get_all_i32::<V>(self.argmax, value) };
             for x in 0..V {
-                terms[x] = if (entry.count > 0) & (from[x] == i as i32) { Some(grad[x]) } else { None };
+                terms[x] = if from[x] == i as i32 { Some(grad[x]) } else { None };
             }
-        } else if entry.count > 0 {
+        } else {
+            let entry = unsafe { *self.entries.add(at as usize) };
+            let grad =
+                unsafe { self.grad_pooled.get_all::<V>(entry.row as usize * self.channels as usize + c as usize) };
             for x in 0..V {
-                terms[x] = Some(grad[x] / entry.count as f32);
+                terms[x] = if entry.count > 0 { Some(grad[x] / entry.count as f32) } else { None };
             }
         }
         terms

@@ -36,6 +36,7 @@ mod lines;
 mod lists;
 mod mark;
 mod order;
+mod point_boxes;
 mod points;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod rows;
@@ -49,9 +50,8 @@ pub use emit::{Emit, EmitArgs};
 pub use fill::{Fill, FillArgs, Region};
 pub use mark::{Mark, MarkArgs};
 pub use order::DIGIT_BITS;
-pub use points::{
-    FirstBox, FirstBoxArgs, PointBoxes, PointBoxesArgs, PointLists, PointListsArgs, ScanState, TILE as POINT_TILE,
-};
+pub use point_boxes::{PointBoxes, PointBoxesArgs, ScanState, TILE as POINT_TILE};
+pub use points::{FirstBox, FirstBoxArgs, PointLists, PointListsArgs};
 pub use values::Values;
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use values::*;

@@ -1,15 +1,14 @@
 //! Searching, scoring and aligning.
 
 use super::cells::Cells;
+use super::lines::Lines;
 use crate::device::{Buffer, Stream};
 use crate::ndt::align::Task;
 use crate::ndt::cpu::lines_of;
 use crate::ndt::near::Near;
 use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
-use crate::seed::seed;
 use crate::{Result, Rows, memory};
-use pointmill_core::hash::{Seed, first_slot};
-use pointmill_core::ndt::{LineBox, NdtAlignment, NdtLattice, NdtScore, line_key, state};
+use pointmill_core::ndt::{LineBox, NdtAlignment, NdtLattice, NdtScore, state};
 use pointmill_core::rigid::Rigid;
 use pointmill_kernels::ndt as kernels;
 use pointmill_kernels::prim::scan::{self, Scan, ScanArgs, Tiles};
@@ -31,11 +30,7 @@ pub(in crate::ndt) struct Grid {
     stream: Stream,
     len: u32,
     cells: Cells,
-    lines: Buffer<kernels::LinesEntry>,
-    mask: u32,
-    seed: Seed,
-    /// The box that the lines are an array over, if they are one.
-    around: Option<LineBox>,
+    lines: Lines,
     work: Mutex<Work>,
 }
 
@@ -88,10 +83,7 @@ impl Grid {
             stream: stream.clone(),
             len: 0,
             cells: Cells::new(stream)?,
-            lines: stream.alloc(0)?,
-            mask: 0,
-            seed: seed(),
-            around: None,
+            lines: Lines::new(stream)?,
             work: Mutex::new(Work {
                 staging: stream.alloc(0)?,
                 scans: Vec::new(),
@@ -109,25 +101,7 @@ impl Grid {
 
     pub(in crate::ndt) fn upload(stream: &Stream, cells: &NdtCells) -> Result<Self> {
         let mut grid = Self::new(stream)?;
-        let lines = lines_of(cells)?;
-        grid.look(lines.len(), LineBox::of(lines.iter().map(|line| line.0)));
-        let mut entries = Vec::new();
-        memory::resize(&mut entries, grid.entries(), kernels::LinesEntry::default())?;
-        for (place, line) in lines {
-            if let Some(at) = grid.around.and_then(|around| around.at(place)) {
-                let words = &mut entries[at as usize / 2].0[at as usize % 2 * 2..];
-                (words[0], words[1]) = (line.mask, !line.row);
-                continue;
-            }
-            let key = line_key(place);
-            let mut slot = first_slot(key, grid.mask, grid.seed);
-            while entries[slot as usize].0 != [0; 4] {
-                slot = (slot + 1) & grid.mask;
-            }
-            let stored = key + 1;
-            entries[slot as usize].0 = [stored as u32, (stored >> 32) as u32, line.mask, !line.row];
-        }
-        grid.lines = stream.upload(&entries)?;
+        grid.lines = Lines::upload(stream, &lines_of(cells)?)?;
         grid.cells = Cells::upload(stream, cells)?;
         grid.len = cells.len() as u32;
         Ok(grid)
@@ -137,31 +111,15 @@ impl Grid {
     pub(super) fn reserve(&mut self, n: u32, around: LineBox) -> Result<()> {
         self.len = 0;
         self.cells.reserve(n as usize)?;
-        self.look(n as usize, around);
-        let entries = self.entries();
-        self.lines.reserve(entries)?;
-        self.lines.fill_words(0, entries * size_of::<kernels::LinesEntry>() / 4)
-    }
-
-    /// Chooses how up to `n` lines in a box are found: by an array over the box where that takes no more memory than a table.
-    fn look(&mut self, n: usize, around: LineBox) {
-        self.mask = mask_for(n);
-        let most = if cfg!(test) { 100 } else { 2 * (u64::from(self.mask) + 1) };
-        self.around = (around.len() <= most).then_some(around);
-    }
-
-    /// Entries that the lines take.
-    fn entries(&self) -> usize {
-        self.around.map_or(self.mask as usize + 1, |around| around.len().div_ceil(2).max(1) as usize)
+        self.lines.reserve(n as usize, around)
     }
 
     pub(super) fn arrays(&self) -> kernels::CellArrays {
         self.cells.arrays()
     }
 
-    pub(super) fn lines(&self) -> kernels::Lines {
-        let (boxed, around) = (u32::from(self.around.is_some()), self.around.unwrap_or_default());
-        kernels::Lines { entries: self.lines.pointer(), mask: self.mask, seed: self.seed, boxed, around }
+    pub(super) const fn lines(&self) -> &Lines {
+        &self.lines
     }
 
     pub(in crate::ndt) fn set_len(&mut self, len: usize) {
@@ -176,7 +134,7 @@ impl Grid {
         kernels::Map {
             lattice: *lattice,
             len: self.len,
-            lines: self.lines(),
+            lines: self.lines.argument(),
             mean: self.cells.mean.pointer(),
             inverse: self.cells.inverse.pointer(),
         }
@@ -424,54 +382,5 @@ impl Grid {
             some.iter_mut().zip(&stored).for_each(|((_, one), stored)| **one = stored.alignment);
         }
         Ok(())
-    }
-}
-
-/// Entries minus one of a table of so many lines, at most half full.
-fn mask_for(lines: usize) -> u32 {
-    (lines * 2).next_power_of_two().max(4) as u32 - 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Device;
-    use crate::ndt::{NdtParams, ndt_grid};
-    use crate::testing::kernel_devices;
-
-    /// Every third cell of a few lines, one cell far from them, and the cells beside each.
-    fn cells(far: i32) -> (Vec<[i32; 3]>, Vec<[i32; 3]>) {
-        let few = (0..2).flat_map(|z| (-2..3).flat_map(move |y| (-70..70).step_by(3).map(move |x| [x, y, z])));
-        let cells: Vec<[i32; 3]> = few.chain([[far, 3, 1]]).collect();
-        let beside = cells.iter().flat_map(|&[x, y, z]| [[x, y, z], [x + 1, y, z], [x, y + 1, z], [x - 32, y, z - 1]]);
-        let asked = beside.chain([[-1 << 20; 3], [(1 << 20) - 1; 3], [i32::MAX, 0, 0]]).collect();
-        (cells, asked)
-    }
-
-    #[test]
-    fn lines_lie_in_an_array_or_in_a_table() {
-        let lattice = NdtLattice::new(1.0).unwrap();
-        for (far, array) in [(71, true), (5000, false)] {
-            let (coords, asked) = cells(far);
-            let wanted: Vec<i32> =
-                asked.iter().map(|cell| coords.iter().position(|c| c == cell).map_or(-1, |row| row as i32)).collect();
-            let points: Vec<f32> = coords
-                .iter()
-                .flat_map(|cell| (0..4).map(move |k| [0, 1, 2].map(|i| cell[i] as f32 + [0.2, 0.8][k >> i & 1])))
-                .flatten()
-                .collect();
-            let params = NdtParams { min_points: 1, ..NdtParams::default() };
-            let cloud = Rows::f32(&points, 3).unwrap();
-            let on_cpu = ndt_grid(cloud, 1.0, &params, &Device::cpu()).unwrap();
-            assert_eq!(on_cpu.lookup(&asked).unwrap(), wanted, "{far}");
-            for (name, device) in kernel_devices() {
-                let cells = on_cpu.read().unwrap();
-                let grid = Grid::upload(&device.stream().unwrap(), &cells).unwrap();
-                assert_eq!(grid.around.is_some(), array, "{name}");
-                assert_eq!(grid.lookup(&lattice, &asked).unwrap(), wanted, "{name}, {far}");
-                let built = ndt_grid(cloud, 1.0, &params, &device).unwrap();
-                assert_eq!(built.lookup(&asked).unwrap(), wanted, "{name}, {far}");
-            }
-        }
     }
 }

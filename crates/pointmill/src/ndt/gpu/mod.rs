@@ -2,6 +2,7 @@
 
 mod cells;
 mod grid;
+mod lines;
 mod table;
 
 pub(super) use grid::Grid;

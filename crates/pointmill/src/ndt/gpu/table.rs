@@ -433,7 +433,7 @@ impl Table {
                 params,
                 min_points,
                 cells: grid.arrays(),
-                lines: grid.lines(),
+                lines: grid.lines().argument(),
                 tiles: Tiles { words: self.tiles.pointer() },
                 totals: self.finish_totals.pointer(),
             };

@@ -1,43 +1,57 @@
 //! Gradients on the GPU.
 
-use super::marks::PointBoxes;
+use super::marks::{PointBoxes, Wanted};
 use crate::arrays::AnyBuffer;
 use crate::device::{Buffer, Stream};
+use crate::roi_pool::arrays::Extent;
 use crate::roi_pool::{PoolMode, RoiArray, RoiLayout, RoiPooled};
 use crate::{Result, Rows};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::roi_pool as kernels;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 /// Memory for the rows of each point.
 #[derive(Debug)]
 pub(super) struct Workspace {
-    /// Whether the entries are those of the located scene.
-    known: bool,
+    /// For each mode, whether the entries are those of the located scene.
+    known: [bool; 2],
     /// Whether a graph may make other lists without a word to the host, so that entries are never known.
     replayed: bool,
     words: Buffer<u32>,
     point_boxes: PointBoxes,
-    entries: Buffer<[u32; 4]>,
+    /// Of means, and of maxima.
+    of_mean: Buffer<[u32; 4]>,
+    of_max: Buffer<u64>,
     grad: Buffer<u8>,
 }
 
 impl Workspace {
     pub(super) fn new(stream: &Stream) -> Result<Self> {
         Ok(Self {
-            known: false,
+            known: [false; 2],
             replayed: false,
             words: stream.alloc(0)?,
             point_boxes: PointBoxes::new(stream)?,
-            entries: stream.alloc(0)?,
+            of_mean: stream.alloc(0)?,
+            of_max: stream.alloc(0)?,
             grad: stream.alloc(0)?,
         })
     }
 
     /// The lists are others now, or will be whenever a graph is launched.
     pub(super) const fn forget(&mut self, recorded: bool) {
-        self.known = false;
+        self.known = [false; 2];
         self.replayed |= recorded;
+    }
+}
+
+impl Workspace {
+    /// Where the entries are.
+    fn entries(&self, mode: PoolMode) -> *mut kernels::Entry {
+        match mode {
+            PoolMode::Mean => self.of_mean.pointer().cast(),
+            PoolMode::Max => self.of_max.pointer().cast(),
+        }
     }
 }
 
@@ -52,9 +66,9 @@ impl super::Workspace {
         let keeps = self.keeps();
         // A graph makes its own entries: the lists may be others when it is launched, and until then nothing has run.
         let recorded = self.stream.is_capturing()?;
-        if keeps && (recorded || !self.gradient.known) {
-            self.transpose(extent.layout == RoiLayout::Sparse)?;
-            self.gradient.known |= !recorded && !self.gradient.replayed;
+        if keeps && (recorded || !self.gradient.known[extent.mode as usize]) {
+            self.transpose(extent)?;
+            self.gradient.known[extent.mode as usize] |= !recorded && !self.gradient.replayed;
         }
         out.reserve(grad.dtype(), extent.points * extent.channels)?;
         let element = grad.element();
@@ -66,7 +80,7 @@ impl super::Workspace {
             channels: extent.channels as u32,
             quads: u32::from(quads),
             mode: extent.mode,
-            entries: if keeps { self.gradient.entries.pointer().cast() } else { null() },
+            entries: if keeps { self.gradient.entries(extent.mode) } else { null_mut() },
             offsets: self.gradient.point_boxes.offsets().pointer(),
             grad_pooled,
             argmax: if extent.mode == PoolMode::Max { pooled.arrays.pointer(RoiArray::Argmax) } else { null_mut() },
@@ -81,11 +95,12 @@ impl super::Workspace {
 
     /// Queues what a gradient needs besides the pooled one, where that is of use: not in a graph, where the gradient makes it again.
     pub(in crate::roi_pool) fn prepare_backward(&mut self, pooled: &RoiPooled) -> Result<()> {
-        if !self.keeps() || self.gradient.known || self.gradient.replayed || self.stream.is_capturing()? {
+        let known = self.gradient.known[pooled.extent.mode as usize];
+        if !self.keeps() || known || self.gradient.replayed || self.stream.is_capturing()? {
             return Ok(());
         }
-        self.transpose(pooled.extent.layout == RoiLayout::Sparse)?;
-        self.gradient.known = true;
+        self.transpose(&pooled.extent)?;
+        self.gradient.known[pooled.extent.mode as usize] = true;
         Ok(())
     }
 
@@ -95,23 +110,26 @@ impl super::Workspace {
     }
 
     /// Queues the rows of each point in the order of the boxes.
-    fn transpose(&mut self, sparse: bool) -> Result<()> {
+    fn transpose(&mut self, extent: &Extent) -> Result<()> {
         let located = self.located;
-        self.gradient.entries.reserve(self.capacity)?;
         let backward = &mut self.gradient;
-        backward.point_boxes.enqueue(&self.marks, located.boxes, located.points, true, &mut backward.words)?;
+        match extent.mode {
+            PoolMode::Mean => backward.of_mean.reserve(self.capacity)?,
+            PoolMode::Max => backward.of_max.reserve(self.capacity)?,
+        };
+        backward.point_boxes.enqueue(&self.marks, located.boxes, located.points, Wanted::Ranks, &mut backward.words)?;
         let args = kernels::TransposeArgs {
             boxes: located.boxes,
-            // Each pair takes several reads at places of their own; more threads than elsewhere hide them.
-            parts: super::parts_of_box(located.boxes, 4 * self.parts()),
+            // Each pair takes several reads at places of their own; more threads than elsewhere hide them, but boxes have few rows for more.
+            parts: super::parts_of_box(located.boxes, (4 * self.parts()).min(16)),
             voxels: located.voxels,
-            sparse: u32::from(sparse),
+            sparse: u32::from(extent.layout == RoiLayout::Sparse),
             words: self.gradient.words.pointer(),
-            ranks: self.gradient.point_boxes.ranks(),
             offsets: self.gradient.point_boxes.offsets().pointer(),
             scan: self.gradient.point_boxes.scan(located.points),
             lists: self.lists(),
-            entries: self.gradient.entries.pointer().cast(),
+            mode: extent.mode,
+            entries: self.gradient.entries(extent.mode),
         };
         // SAFETY: there is an entry for each pair; the lists of the located scene are queued before.
         unsafe { self.stream.launch::<kernels::Transpose>(located.boxes * args.parts, args) }?;

@@ -1,6 +1,6 @@
 //! Points in boxes on the GPU.
 
-use super::marks::{Marks, PointBoxes};
+use super::marks::{Marks, PointBoxes, Wanted};
 use crate::Result;
 use crate::device::{Buffer, Stream};
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
@@ -76,7 +76,7 @@ impl Workspace {
         self.marks.reserve(scene, true)?;
         self.marks.enqueue(scene, params, true, null_mut())?;
         let (boxes, n) = (scene.num_boxes() as u32, scene.num_points() as u32);
-        self.point_boxes.enqueue(&self.marks, boxes, n, false, out)
+        self.point_boxes.enqueue(&self.marks, boxes, n, Wanted::Words, out)
     }
 
     pub(in crate::roi_pool) fn all(&mut self, scene: &Scene<'_>, params: BoxParams, out: &mut BoxLists) -> Result<()> {
@@ -87,7 +87,7 @@ impl Workspace {
         enqueue_totals(&self.marks, scene, &mut self.totals)?;
         let pairs = self.totals.read(boxes)?.iter().map(|&n| n as u64).sum();
         super::check_pairs(pairs)?;
-        self.point_boxes.enqueue(&self.marks, boxes as u32, n as u32, true, &mut self.words)?;
+        self.point_boxes.enqueue(&self.marks, boxes as u32, n as u32, Wanted::Offsets, &mut self.words)?;
         out.reserve(n, pairs as usize)?;
         let args = kernels::PointListsArgs {
             n: n as u32,

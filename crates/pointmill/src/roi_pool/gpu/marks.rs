@@ -141,10 +141,20 @@ impl Marks {
     }
 }
 
+/// What is made of marks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// Words.
+    Words,
+    /// Words, and where each point's boxes start in a list.
+    Offsets,
+    /// The same, with the rank of each word beside it.
+    Ranks,
+}
+
 /// The boxes of each point, as bits and as where they start in a list.
 #[derive(Debug)]
 pub(super) struct PointBoxes {
-    ranks: Buffer<u32>,
     offsets: Buffer<u32>,
     scan: Buffer<u32>,
     /// Whether the scan's state is zero; false from a call on until the kernel is queued that clears it.
@@ -155,23 +165,12 @@ pub(super) struct PointBoxes {
 
 impl PointBoxes {
     pub(super) fn new(stream: &Stream) -> Result<Self> {
-        Ok(Self {
-            ranks: stream.alloc(0)?,
-            offsets: stream.alloc(0)?,
-            scan: stream.alloc(0)?,
-            clean: true,
-            will_be_clean: true,
-        })
+        Ok(Self { offsets: stream.alloc(0)?, scan: stream.alloc(0)?, clean: true, will_be_clean: true })
     }
 
     /// Where each point's boxes start, and the number of pairs.
     pub(super) const fn offsets(&self) -> &Buffer<u32> {
         &self.offsets
-    }
-
-    /// How many boxes of lower words hold each point.
-    pub(super) fn ranks(&self) -> *const u32 {
-        self.ranks.pointer()
     }
 
     /// The state of the scan that made the offsets for so many points, which the first kernel that uses them must clear, see [`PointBoxes::cleared`].
@@ -190,13 +189,13 @@ impl PointBoxes {
         marks: &Marks,
         boxes: u32,
         n: u32,
-        offsets: bool,
+        wanted: Wanted,
         words: &mut Buffer<u32>,
     ) -> Result<()> {
-        words.reserve(n as usize * boxes.div_ceil(BOXES) as usize)?;
+        let (offsets, ranked) = (wanted != Wanted::Words, wanted == Wanted::Ranks);
+        words.reserve(n as usize * boxes.div_ceil(BOXES) as usize * if ranked { 2 } else { 1 })?;
         if offsets {
             self.offsets.reserve(n as usize + 1)?;
-            self.ranks.reserve(words.len())?;
             let grown = self.scan.reserve(Tiles::words(blocks(n)) as usize)?;
             if grown || !self.clean {
                 let words = self.scan.len();
@@ -211,7 +210,7 @@ impl PointBoxes {
             tiles: marks.tiles(),
             marks: marks.marks(),
             words: words.pointer(),
-            ranks: if offsets { self.ranks.pointer() } else { null_mut() },
+            ranked: u32::from(ranked),
             offsets: if offsets { self.offsets.pointer() } else { null_mut() },
             scan: self.scan(n),
         };
