@@ -1,5 +1,6 @@
 //! Marks turned round: the boxes of each point.
 
+#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::*;
 use crate::prim::scan::{self, Tiles};
 use crate::prim::{BLOCK, WARPS};
