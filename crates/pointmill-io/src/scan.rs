@@ -119,7 +119,7 @@ impl Scan {
                 row[..3].copy_from_slice(&local.map(|v| v as f32));
                 (&*row, local)
             });
-            seen.casts(locals);
+            seen.moves(locals);
             true
         });
         let seen = seen.into_iter().fold(Seen::default(), Seen::and);

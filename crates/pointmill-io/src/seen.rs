@@ -69,6 +69,18 @@ impl Seen {
         *self = own;
     }
 
+    /// Looks at how far rows are from what their coordinates were before the cast, and at nothing else.
+    pub(crate) fn moves<'r>(&mut self, casts: impl Iterator<Item = (&'r [f32], [f64; 3])>) {
+        let mut by = self.by;
+        casts.for_each(|(row, exact)| {
+            for axis in 0..3 {
+                let moved = (f64::from(row[axis]) - exact[axis]).abs();
+                by[axis] = if (moved > by[axis]) & (moved < f64::INFINITY) { moved } else { by[axis] };
+            }
+        });
+        self.by = by;
+    }
+
     /// What both have seen.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
