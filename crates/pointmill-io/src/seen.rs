@@ -53,10 +53,9 @@ impl Seen {
         let cast = [row[0], row[1], row[2]].map(f64::from);
         for axis in 0..3 {
             let (cast, exact, by, least) = (cast[axis], exact[axis], self.by[axis], self.least[axis]);
-            let moved = (cast - exact).abs();
-            // Of NaN no more is wanted than that it stays one; an infinity that was none did not move by metres.
+            // Of NaN no more is wanted than that it stays one.
             self.lost |= (cast != exact) & !(cast.is_nan() & exact.is_nan());
-            self.by[axis] = if (moved > by) & (moved < f64::INFINITY) { moved } else { by };
+            self.by[axis] = farther(by, cast, exact);
             self.least[axis] = if (exact < least) & (cast.abs() < f64::INFINITY) { exact } else { least };
         }
     }
@@ -73,10 +72,7 @@ impl Seen {
     pub(crate) fn moves<'r>(&mut self, casts: impl Iterator<Item = (&'r [f32], [f64; 3])>) {
         let mut by = self.by;
         casts.for_each(|(row, exact)| {
-            for axis in 0..3 {
-                let moved = (f64::from(row[axis]) - exact[axis]).abs();
-                by[axis] = if (moved > by[axis]) & (moved < f64::INFINITY) { moved } else { by[axis] };
-            }
+            (0..3).for_each(|axis| by[axis] = farther(by[axis], f64::from(row[axis]), exact[axis]));
         });
         self.by = by;
     }
@@ -102,6 +98,13 @@ impl Seen {
     pub(crate) fn auto_origin(&self) -> Option<[f64; 3]> {
         self.rounded([0.0; 3]).map(|_| corner(&[self.least]))
     }
+}
+
+/// How far coordinates moved when they were cast, this one included. An infinity that was none did not move by metres.
+#[inline(always)]
+fn farther(by: f64, cast: f64, exact: f64) -> f64 {
+    let moved = (cast - exact).abs();
+    if (moved > by) & (moved < f64::INFINITY) { moved } else { by }
 }
 
 #[cfg(test)]

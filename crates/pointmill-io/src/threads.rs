@@ -44,7 +44,9 @@ pub(crate) fn in_two_steps<T: Send, M: Send, S: Send>(
             match next {
                 Next::First(item) => {
                     let (goes_on, made) = first(&mut state, item);
-                    if let Ok(mut queue) = queue.lock() {
+                    if (made.is_some() || !goes_on)
+                        && let Ok(mut queue) = queue.lock()
+                    {
                         queue.1.extend(made);
                         if !goes_on {
                             queue.0.by_ref().for_each(drop);

@@ -158,8 +158,7 @@ impl LaterTimes {
     /// Of the only column of times, which is kept in full; `None` where another column may have times.
     pub(crate) fn take(fields: &[Field], exact: &mut Option<ExactTimes>) -> Option<Self> {
         let column = exact.as_ref()?.column;
-        let others = fields.iter().enumerate().filter(|(j, _)| *j != column);
-        if others.into_iter().any(|(_, field)| named(&field.name).is_some()) {
+        if fields.iter().enumerate().any(|(j, field)| j != column && named(&field.name).is_some()) {
             return None;
         }
         let exact = exact.take().map(|exact| ExactTimes { column: 0, ..exact })?;

@@ -142,7 +142,7 @@ impl PointBoxesArgs {
     #[inline(always)]
     unsafe fn write(&self, first: u32, group: u32, len: u32, words: Shared, ranks: Shared) {
         let groups = self.boxes.div_ceil(BOXES);
-        // What lies at the place of a word, or at that of a word of the result, with its rank beside it.
+        // A word of the result is a word of the point, or the rank beside it.
         let ranked = self.ranked != 0;
         let each = if ranked { 2 } else { 1 };
         let value = |point: u32, word: u32| {
@@ -176,5 +176,3 @@ impl PointBoxesArgs {
         }
     }
 }
-
-const _: () = assert!(TILE == BLOCK);

@@ -119,11 +119,10 @@ mod derived {
         let (mut width, mut distance) = (G, WARP / 2);
         while distance > 0 {
             let upper = lane() & distance != 0;
-            width /= 2;
-            if width == 0 {
-                width = 1;
+            if width == 1 {
                 values[0] += f64::from_bits(shuffle_u64(values[0].to_bits(), lane() ^ distance));
             } else {
+                width /= 2;
                 for k in 0..width {
                     let (low, high) = (values[k], values[k + width]);
                     let (own, other) = if upper { (high, low) } else { (low, high) };

@@ -50,7 +50,7 @@ fn decode<'p>(
     let largest = chunks.iter().map(size).max().unwrap_or_default().max(1);
     // None of one chunk, which is filled while a cache has it.
     let most = if largest <= LARGEST && chunks.len() > 1 { WAITING / largest } else { 0 };
-    let first = |(seen, wrong): &mut (Seen, Vec<_>), (i, mut part): (usize, Part<'p>)| {
+    let first = |(_, wrong): &mut (Seen, Vec<_>), (i, mut part): (usize, Part<'p>)| {
         let chunk = &chunks[i];
         let packed = &bytes[chunk.bytes.clone()];
         let mut records = vec![];
@@ -63,17 +63,8 @@ fn decode<'p>(
                 Ok(())
             })
         };
-        let made = match done {
-            Ok(_) if waits => Some((part, records)),
-            Ok(_) => {
-                *seen = seen.and(part.seen);
-                None
-            }
-            Err(e) => {
-                wrong.push((i, e));
-                None
-            }
-        };
+        // There are no records where the rows are filled already.
+        let made = done.map(|_| (part, records)).map_err(|e| wrong.push((i, e))).ok();
         (all || wrong.is_empty(), made)
     };
     let second = |(seen, _): &mut (Seen, Vec<_>), (mut part, records): (Part<'p>, Vec<u8>)| {

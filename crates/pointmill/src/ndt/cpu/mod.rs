@@ -36,7 +36,7 @@ const MOST_LINES: u64 = if cfg!(test) { 2000 } else { 1 << 21 };
 impl Lines {
     fn new(lines: Vec<(LinePlace, Line)>) -> Result<Self> {
         let around = LineBox::of(lines.iter().map(|line| line.0));
-        if lines.is_empty() || around.len() > MOST_LINES {
+        if around.len() > MOST_LINES {
             let mut table = HashMap::with_hasher(sum::Spread(crate::seed::seed()));
             table.try_reserve(lines.len()).map_err(|_| memory::refused::<(u64, Line)>(lines.len()))?;
             table.extend(lines.into_iter().map(|(place, line)| (line_key(place), line)));

@@ -43,9 +43,7 @@ impl Workspace {
         self.known = [false; 2];
         self.replayed |= recorded;
     }
-}
 
-impl Workspace {
     /// Where the entries are.
     fn entries(&self, mode: PoolMode) -> *mut kernels::Entry {
         match mode {
