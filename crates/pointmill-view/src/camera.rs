@@ -88,6 +88,33 @@ impl Camera {
     }
 }
 
+/// Turns of an oblique view about the picture's up and right, in radians: an error along the view would not show.
+const ASIDE: f64 = 0.5;
+const LIFTED: f64 = 0.4;
+
+/// Right, up and ahead: the view is along the axis of the least extent, where most of a surface faces the camera.
+pub(crate) fn facing(extent: V3) -> [V3; 3] {
+    let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let back = |v: V3| v.map(|e| -e);
+    let least = (1..3).fold(0, |least, k| if extent[k] < extent[least] { k } else { least });
+    match least {
+        0 => [y, z, back(x)],
+        1 => [x, z, y],
+        _ => [x, y, back(z)],
+    }
+}
+
+/// The axes of a camera that was turned aside and lifted.
+pub(crate) fn oblique([right, up, ahead]: [V3; 3]) -> [V3; 3] {
+    let mix = |a: V3, b: V3, angle: f64| {
+        let (sin, cos) = (libm::sin(angle), libm::cos(angle));
+        ([0, 1, 2].map(|k| cos * a[k] + sin * b[k]), [0, 1, 2].map(|k| cos * b[k] - sin * a[k]))
+    };
+    let (right, ahead) = mix(right, ahead, ASIDE);
+    let (up, ahead) = mix(up, ahead, LIFTED);
+    [right, up, ahead]
+}
+
 fn dot(a: V3, b: V3) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
@@ -207,6 +234,23 @@ impl View {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn axes_are_unit_and_look_at_the_surface() {
+        let dot = |a: V3, b: V3| (0..3).map(|k| a[k] * b[k]).sum::<f64>();
+        for least in 0..3 {
+            let mut extent = [1.0; 3];
+            extent[least] = 0.1;
+            let axes = oblique(facing(extent));
+            for i in 0..3 {
+                for j in 0..3 {
+                    assert!((dot(axes[i], axes[j]) - f64::from(u8::from(i == j))).abs() < 1e-12);
+                }
+            }
+            // The view is more along the short axis than across it, and what is up stays up.
+            assert!(axes[2][least].abs() > 0.7 && axes[1][if least == 2 { 1 } else { 2 }] > 0.8, "{axes:?}");
+        }
+    }
 
     #[test]
     fn forward_is_up_from_above() {

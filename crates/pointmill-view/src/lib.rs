@@ -29,6 +29,7 @@ mod draw;
 mod drive;
 mod error;
 mod file;
+mod framing;
 mod gif;
 mod html;
 mod icp;

@@ -2,7 +2,9 @@
 
 use crate::caption::shortened;
 use crate::draw::draw_rings;
-use crate::{Camera, Colour, Image, draw_cubes, draw_points};
+use crate::framing::{Framing, quantiles};
+use crate::legend::{FAINT, FRAME, INK, scale_bar};
+use crate::{Colour, Image, draw_cubes, draw_points};
 use pointmill_core::{Aabb, Points};
 
 /// The picture and its parts in pixels: two columns, a title over each, above the bird's eye, below the perspective.
@@ -14,16 +16,14 @@ const PANEL: u32 = (WIDTH - 3 * MARGIN) / 2;
 const ABOVE: u32 = 414;
 const BEHIND: u32 = HEIGHT - TITLE - ABOVE - 3 * MARGIN;
 
-const FRAME: [u8; 3] = [30, 36, 47];
-const INK: [u8; 3] = [226, 232, 240];
-const FAINT: [u8; 3] = [140, 152, 170];
-
-/// A picture of 1600 x 1000 pixels: left the input, right a cube for every voxel mean, above seen from the sky, below from behind and
-/// above the sensor along the road.
+/// A picture of 1600 x 1000 pixels: left the input, right a cube for every voxel mean, above seen from the sky, below from an angle.
+///
+/// A sweep, with the sensor among its points, is seen from behind and above the sensor along the road. Any other cloud, such as a
+/// survey tile or an object, fills the picture, and a bar tells the scale.
 ///
 /// **Shapes.** `input` `[N, C]` and `means` `[V, C]`, x y z first; column 3, if there is one, makes brighter (intensity). `captions`
 /// are the two titles, such as `"input: 118,243 points"` and `"voxel means: 18,300 voxels, 0.2 m"`; ASCII, cut at about 75 letters.
-/// **Units and frames.** Metres, the sensor at the origin, x forward, y left, z up; in the upper pictures x is to the right.
+/// **Units and frames.** Metres, x forward, y left, z up; in the upper pictures x is to the right.
 /// Colour is height, the same scale in all four. Points outside `range` are not drawn.
 /// **Order and determinism.** The same input gives the same pixels.
 /// **Limits.** Clouds that are empty, not finite or far away give a picture, if a dull one.
@@ -48,28 +48,36 @@ pub fn voxelization_picture(
     let (left, right) = (inside(input, &range), inside(means, &range));
     let left = Points::new(&left, input.columns()).unwrap_or(input);
     let right = Points::new(&right, means.columns()).unwrap_or(means);
-    let colour = common_colour(left);
-    let above = Camera::birds_eye_sideways(framed(left, &range));
-    let behind = Camera::perspective([-15.0, 0.0, 8.5], [11.5, 0.0, -1.73], 54.0);
+    let framing = Framing::new(left, &range, voxel_size, ABOVE as f32 / PANEL as f32);
+    let colour = common_colour(left, framing.is_sweep);
     let mut picture = Image::filled(WIDTH, HEIGHT, FRAME);
     for (column, (points, caption)) in [(left, captions[0]), (right, captions[1])].into_iter().enumerate() {
         let x = MARGIN + column as u32 * (PANEL + MARGIN);
         picture.text(&shortened(caption, PANEL - 12), x as i32 + 6, 9, INK);
-        for (camera, y, height) in [(&above, TITLE + MARGIN, ABOVE), (&behind, TITLE + ABOVE + 2 * MARGIN, BEHIND)] {
+        let rows = [(TITLE + MARGIN, ABOVE), (TITLE + ABOVE + 2 * MARGIN, BEHIND)];
+        for (from_above, (camera, (y, height))) in [true, false].into_iter().zip(framing.cameras.iter().zip(rows)) {
             // Twice the size, then halved: smooth edges.
             let mut panel = Image::filled(2 * PANEL, 2 * height, crate::BACKGROUND);
             if column == 0 {
-                draw_points(&mut panel, camera, points, colour, if camera == &above { 4 } else { 3 });
+                draw_points(&mut panel, camera, points, colour, if from_above { 4 } else { 3 });
             } else {
                 // A little smaller than the voxel, so that neighbours show as two.
                 draw_cubes(&mut panel, camera, points, colour, voxel_size.map(|v| 0.86 * v));
             }
-            if camera == &above {
+            if framing.is_sweep && from_above {
                 draw_rings(&mut panel, camera, &[10.0, 20.0, 30.0, 40.0, 50.0], 0.0);
             }
             let mut panel = panel.halved();
-            let label = if camera == &above { "from above, x to the right" } else { "from behind" };
+            let label = match (from_above, framing.is_sweep) {
+                (true, _) => "from above, x to the right",
+                (false, true) => "from behind",
+                (false, false) => "at an angle",
+            };
             panel.small_text(label, 8, height as i32 - 16, FAINT);
+            if !framing.is_sweep {
+                let scale = camera.view(PANEL, height).pixels_per_metre(1.0);
+                scale_bar(&mut panel, PANEL - 10, height - 24, scale);
+            }
             picture.paste(&panel, x, y);
         }
     }
@@ -81,31 +89,16 @@ fn inside(points: Points, range: &Aabb) -> Vec<f32> {
     (0..points.len()).filter(|&i| range.contains(points.xyz(i))).flat_map(|i| points.row(i)).copied().collect()
 }
 
-/// What the upper pictures show: the x that most points have, in steps of 10 m so that the frames of an animation agree,
-/// and as much of y as fits; the sensor in the middle if it is anywhere near.
-fn framed(points: Points, range: &Aabb) -> Aabb {
-    let (from, to) = quantiles(points, 0, 0.03, 0.97).unwrap_or((range.min[0], range.max[0]));
-    let middle = if from < 10.0 && to > -10.0 { 0.0 } else { 0.5 * from + 0.5 * to };
-    let half = 10.0 * libm::ceilf((to - middle).max(middle - from) / 10.0).max(1.0);
-    let high = half * (ABOVE as f32 / PANEL as f32);
-    let across = if middle == 0.0 { 0.0 } else { quantiles(points, 1, 0.5, 0.5).map_or(0.0, |(y, _)| y) };
-    Aabb::new([middle - half, across - high, range.min[2]], [middle + half, across + high, range.max[2]])
-}
-
-/// The values of a column that these shares of the points lie below.
-fn quantiles(points: Points, column: usize, low: f64, high: f64) -> Option<(f32, f32)> {
-    let mut values: Vec<f32> = (0..points.len()).map(|i| points.row(i)[column]).filter(|v| v.is_finite()).collect();
-    values.sort_unstable_by(f32::total_cmp);
-    let at = |share: f64| values.get((share * values.len().saturating_sub(1) as f64) as usize).copied();
-    at(low).zip(at(high))
-}
-
 /// One colour scale for all pictures, from the heights and intensities that most of the input has.
-fn common_colour(points: Points) -> Colour {
-    // Coarse steps, so that the frames of an animation agree; flat clouds keep a scale of a metre.
+fn common_colour(points: Points, is_sweep: bool) -> Colour {
     let (low, high) = quantiles(points, 2, 0.02, 0.985).unwrap_or((0.0, 1.0));
-    let low = 0.5 * libm::floorf(2.0 * low);
-    let high = libm::roundf(high).max(low + 1.0);
+    let (low, high) = if is_sweep || high - low > 4.0 || low == high {
+        // Coarse steps, so that the frames of an animation agree; flat clouds keep a scale of a metre.
+        let low = 0.5 * libm::floorf(2.0 * low);
+        (low, libm::roundf(high).max(low + 1.0))
+    } else {
+        (low, high)
+    };
     match (points.columns() > 3).then(|| quantiles(points, 3, 0.0, 0.97)).flatten() {
         Some((_, full)) if full > 0.0 => Colour::HeightAndColumn { low, high, column: 3, full: power_of_two(full) },
         _ => Colour::Height { low, high },

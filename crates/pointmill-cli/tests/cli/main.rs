@@ -14,6 +14,7 @@ mod icp;
 mod icp_batch;
 mod json;
 mod las;
+mod links;
 mod localize;
 mod ndt;
 mod ndt_batch;

@@ -100,8 +100,7 @@ fn tidy(schema: &mut Value) {
                 }
             }
             if let Some(text) = rule.get("description").and_then(Value::as_str) {
-                let text = text.replace('\n', " ");
-                rule.insert("description".into(), text.into());
+                rule.insert("description".into(), without_paths(&text.replace('\n', " ")).into());
             }
             if rule.contains_key("properties") || rule.get("type") == Some(&"object".into()) {
                 rule.entry("properties").or_insert_with(|| json!({}));
@@ -114,6 +113,24 @@ fn tidy(schema: &mut Value) {
         Value::Array(values) => values.iter_mut().for_each(tidy),
         _ => {}
     }
+}
+
+/// The text of links to Rust items, which lead nowhere outside of rustdoc, without their paths.
+fn without_paths(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, [label, target], after)) = next_link(rest) {
+        out += before;
+        out += &if target.contains("::") { label.to_owned() } else { format!("[{label}]({target})") };
+        rest = after;
+    }
+    out + rest
+}
+
+/// What stands before the first link, its label and target, and what stands behind it.
+fn next_link(text: &str) -> Option<(&str, [&str; 2], &str)> {
+    let middle = text.find("](")?;
+    let (start, end) = (text[..middle].rfind('[')?, middle + text[middle..].find(')')?);
+    Some((&text[..start], [&text[start + 1..middle], &text[middle + 2..end]], &text[end + 1..]))
 }
 
 fn name(command: &str, kind: &str) -> String {
@@ -233,4 +250,11 @@ fn every_field_is_described() {
         let bare: Vec<_> = text.lines().filter(|row| row.contains("|  |")).collect();
         assert!(bare.is_empty(), "{command} {kind}: {bare:#?}");
     }
+}
+
+#[test]
+fn links_to_items_lose_their_paths() {
+    let text = "A [`map`](super::Odometry::map), [a page](ndt.md) and [`Fix`](crate::Fix).";
+    assert_eq!(without_paths(text), "A `map`, [a page](ndt.md) and `Fix`.");
+    assert!(!lines().iter().any(|(.., schema)| schema.to_string().contains("](super::")));
 }

@@ -86,11 +86,11 @@
   // Faces are lit by their normal, which follows from the neighbours of a pixel.
   const fragment = `#version 300 es
     precision highp float;
-    in vec3 colour; in vec3 world; uniform bool lit; out vec4 pixel;
+    in vec3 colour; in vec3 world; uniform bool lit; uniform float opacity; out vec4 pixel;
     void main() {
       float light = 1.0;
       if (lit) light = 0.55 + 0.45 * abs(dot(normalize(cross(dFdx(world), dFdy(world))), vec3(0.36, 0.48, 0.8)));
-      pixel = vec4(colour * light, 1.0);
+      pixel = vec4(colour * light, opacity);
     }`;
   const compile = (kind, source) => {
     const shader = gl.createShader(kind);
@@ -106,7 +106,7 @@
     gl.attachShader(program, compile(gl.FRAGMENT_SHADER, fragment));
     gl.linkProgram(program);
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
-    const uniforms = ["model", "view", "heights_values", "range", "times", "size", "width", "mode", "lit"];
+    const uniforms = ["model", "view", "heights_values", "range", "times", "size", "width", "mode", "lit", "opacity"];
     programs[name] = { program, at: Object.fromEntries(uniforms.map((u) => [u, gl.getUniformLocation(program, u)])) };
   }
 
@@ -135,6 +135,7 @@
   const wire = { corners: [...corners, 0, 0, 0, 1, 0, 0], faces: [8, 9] };
   for (let i = 0; i < 8; i++) for (const bit of [1, 2, 4]) if (!(i & bit)) wire.faces.push(i, i | bit);
   const solids = { ball, cube, wire };
+  const BALL_OPACITY = 0.45;
 
   const buffer = (data, kind = gl.ARRAY_BUFFER) => {
     gl.bindBuffer(kind, gl.createBuffer());
@@ -177,6 +178,7 @@
     layer.times = layer.at !== null ? [layer.at / Math.max(frames - 1, 1), 0] : layer.shape === "line" ? [0, step] : null;
   }
   gl.bindVertexArray(null);
+  gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE);
 
   // --- Controls.
 
@@ -315,7 +317,7 @@
     gl.enable(gl.DEPTH_TEST);
     const view = viewed();
     let points = 0;
-    for (const layer of scene.layers.filter(isVisible)) {
+    const drawLayer = (layer) => {
       const { program, at } = programs[layer.program];
       gl.useProgram(program);
       gl.uniformMatrix4fv(at.view, false, view);
@@ -327,14 +329,27 @@
       gl.uniform1f(at.width, ratio * (layer.shape === "line" ? 2.5 : layer.count === 1 ? 4 * state.width : state.width));
       gl.uniform1i(at.mode, mode(layer));
       gl.uniform1i(at.lit, layer.shape === "ball" || layer.shape === "cube");
+      gl.uniform1f(at.opacity, layer.shape === "ball" ? BALL_OPACITY : 1);
       gl.bindVertexArray(layer.array);
       gl.vertexAttrib3f(1, ...layer.colour.map((c) => c / 255));
       if (layer.axes) layer.axes.forEach((axis, k) => gl.vertexAttrib3f(3 + k, ...axis));
       if (layer.shape === "points") gl.drawArrays(gl.POINTS, 0, layer.count);
       else if (layer.shape === "line") gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, layer.count - 1);
       else gl.drawElementsInstanced(layer.shape === "wire" ? gl.LINES : gl.TRIANGLES, layer.indices, gl.UNSIGNED_SHORT, 0, layer.count);
-      points += layer.count;
-    }
+    };
+    const visible = scene.layers.filter(isVisible);
+    const balls = visible.filter((layer) => layer.shape === "ball");
+    visible.forEach((layer) => (points += layer.count));
+    visible.filter((layer) => layer.shape !== "ball").forEach(drawLayer);
+    // What lies behind ellipsoids shows through the nearest of them: a first pass finds its depth.
+    gl.colorMask(false, false, false, false);
+    balls.forEach(drawLayer);
+    gl.colorMask(true, true, true, true);
+    gl.depthFunc(gl.LEQUAL);
+    gl.enable(gl.BLEND);
+    balls.forEach(drawLayer);
+    gl.disable(gl.BLEND);
+    gl.depthFunc(gl.LESS);
     const legend = { height: [...scene.heights.map((z) => z + scene.origin[2]), " m"], intensity: [...scene.intensities, ""], time: [0, 1, ""] }[state.mode];
     $("legend").hidden = !legend;
     if (legend) [$("low").textContent, $("high").textContent] = [0, 1].map((k) => legend[k].toPrecision(3) + legend[2]);

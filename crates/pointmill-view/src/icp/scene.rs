@@ -1,9 +1,10 @@
 //! Both clouds as pictures need them: about an origin, and seen from where most of them shows.
 
 use super::look::IcpLook;
+use crate::camera::{facing, oblique};
 use crate::colour::faded;
 use crate::draw::draw_coloured;
-use crate::quantiles::quantiles;
+use crate::quantiles::bulk;
 use crate::{BACKGROUND, Camera, Image};
 use pointmill_core::{Points, Pose};
 
@@ -15,13 +16,8 @@ pub(crate) const SOURCE: [u8; 3] = [255, 74, 66];
 const FINE: u32 = 2;
 /// Pixels of a point there.
 const POINT: u32 = 3;
-/// Turns of the camera about the picture's up and right, in radians: an error along the view would not show.
-const ASIDE: f64 = 0.5;
-const ABOVE: f64 = 0.4;
 /// Which part of the points may be outside of the picture on each side.
 const STRAYS: f64 = 0.005;
-/// How far beyond the others these may be and still be shown, by the others' extent.
-const BEYOND: f64 = 0.15;
 /// Air around the clouds, by their extent.
 const AIR: f64 = 0.05;
 /// What is left of the light of the farthest points.
@@ -45,14 +41,9 @@ impl<'a> Scene<'a> {
     pub(super) fn new(source: &'a [V3], target: &'a [V3], looks: &[IcpLook]) -> Self {
         let middles = |cloud: &mut dyn Iterator<Item = V3>| -> Option<[[f64; 2]; 3]> {
             let points: Vec<V3> = cloud.collect();
-            let spans = [0, 1, 2].map(|k| quantiles(points.iter().map(|p| p[k]).collect(), STRAYS));
+            let spans = [0, 1, 2].map(|k| bulk(points.iter().map(|p| p[k]).collect(), STRAYS));
             let [Some(x), Some(y), Some(z)] = spans else { return None };
-            // Strays, but not the tip of an ear.
-            let near = |[min, low, high, max]: [f64; 4]| {
-                let beyond = BEYOND * (high - low);
-                [min.max(low - beyond), max.min(high + beyond)]
-            };
-            Some([x, y, z].map(near))
+            Some([x, y, z])
         };
         let ends = [looks.first(), looks.last()].map(|look| look.map_or(Pose::IDENTITY, |l| l.target_from_source));
         let around = middles(&mut target.iter().copied())
@@ -111,49 +102,9 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Right, up and ahead: the view is along the axis of the least extent, where most of a surface faces the camera.
-fn facing(extent: V3) -> [V3; 3] {
-    let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    let back = |v: V3| v.map(|e| -e);
-    let least = (1..3).fold(0, |least, k| if extent[k] < extent[least] { k } else { least });
-    match least {
-        0 => [y, z, back(x)],
-        1 => [x, z, y],
-        _ => [x, y, back(z)],
-    }
-}
-
-/// The axes of a camera that was turned aside and lifted.
-fn oblique([right, up, ahead]: [V3; 3]) -> [V3; 3] {
-    let mix = |a: V3, b: V3, angle: f64| {
-        let (sin, cos) = (libm::sin(angle), libm::cos(angle));
-        ([0, 1, 2].map(|k| cos * a[k] + sin * b[k]), [0, 1, 2].map(|k| cos * b[k] - sin * a[k]))
-    };
-    let (right, ahead) = mix(right, ahead, ASIDE);
-    let (up, ahead) = mix(up, ahead, ABOVE);
-    [right, up, ahead]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn axes_are_unit_and_look_at_the_surface() {
-        let dot = |a: V3, b: V3| (0..3).map(|k| a[k] * b[k]).sum::<f64>();
-        for least in 0..3 {
-            let mut extent = [1.0; 3];
-            extent[least] = 0.1;
-            let axes = oblique(facing(extent));
-            for i in 0..3 {
-                for j in 0..3 {
-                    assert!((dot(axes[i], axes[j]) - f64::from(u8::from(i == j))).abs() < 1e-12);
-                }
-            }
-            // The view is more along the short axis than across it, and what is up stays up.
-            assert!(axes[2][least].abs() > 0.7 && axes[1][if least == 2 { 1 } else { 2 }] > 0.8, "{axes:?}");
-        }
-    }
 
     #[test]
     fn clouds_far_from_zero_fill_the_panel() {
