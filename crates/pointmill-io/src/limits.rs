@@ -7,6 +7,10 @@ use std::path::Path;
 /// The most columns a cloud may have. Far above any sensor's, it keeps a lie about them from counting.
 pub(crate) const MAX_COLUMNS: usize = 1024;
 
+/// What a compressed file may always unpack to, in bytes, and by which factor it may otherwise grow, all its parts together. Compression shrinks sweeps and
+/// tiles to a quarter or a tenth. It shrinks equal points to almost nothing, so without a limit a small file could declare any number of them.
+const UNPACKED: (u64, u64) = (16 << 20, 64);
+
 /// What a read may take before it is refused with [`IoError::LimitExceeded`]; `None` takes a limit away.
 ///
 /// They stand beside the comparison with the bytes that are there, which cannot be turned off: a file that says more than it holds
@@ -31,8 +35,8 @@ pub struct Limits {
     /// stream of unknown length grows, up to twice as much may be held.
     pub max_memory: Option<u64>,
     /// The most bytes that compressed data may unpack to. By default what the format's own limit allows: of `.npz` 256 MiB or
-    /// 100 times the file, of `.laz` and compressed `.feather` 16 MiB or 64 times the file, of `.pcd` 88 times the file, more than which its compression cannot
-    /// give. A number here takes the place of the first two.
+    /// 100 times the file, of `.laz`, compressed `.feather`, all chunks of `.mcap` and the points of `.e57` 16 MiB or 64 times the file, of `.pcd` 88 times the
+    /// file, more than which its compression cannot give. A number here takes the place of all but the last.
     pub max_decoded_bytes: Option<u64>,
 }
 
@@ -43,6 +47,22 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// What a file of so many bytes may unpack to.
+    pub(crate) fn most_unpacked(&self, file: u64) -> u64 {
+        self.max_decoded_bytes.unwrap_or_else(|| UNPACKED.0.max(file.saturating_mul(UNPACKED.1)))
+    }
+
+    /// Checks what all compressed data of a file of so many bytes say they unpack to.
+    pub(crate) fn check_unpacked(
+        &self,
+        detail: impl Fn(String, String) -> Box<Detail>,
+        bytes: u64,
+        file: u64,
+    ) -> Result<(), IoError> {
+        let whose = "16 MiB or 64 times the file; --max-decoded-bytes allows more";
+        self.check_decoded(detail, bytes, self.most_unpacked(file), whose)
+    }
+
     /// Checks what compressed data say they unpack to; without a limit given, against `most`, which is `whose`.
     pub(crate) fn check_decoded(
         &self,

@@ -13,6 +13,9 @@ use std::path::Path;
 /// The array that tells a map from a cloud.
 const MARK: &str = "inv_covariance";
 
+/// The farthest origin in metres: behind it, coordinates of 64 bits have no tenth of a millimetre.
+const FARTHEST: f64 = 1e12;
+
 const F64: &[Dtype] = &[Dtype::F64];
 const MAP: &[Expected] = &[
     must("coords", &[Dtype::I32], "V 3"),
@@ -88,7 +91,8 @@ pub fn write_ndt_map(to: impl Destination, cells: &NdtCells, lattice: &NdtLattic
 /// their means and inverses make sense, is checked where a map is made of them.
 ///
 /// # Errors
-/// As [`read_result`](crate::read_result); a resolution that makes no lattice, matrices that are not symmetric, a report that is none.
+/// As [`read_result`](crate::read_result); a resolution that makes no lattice, an origin beyond 1e12 m, matrices that are not symmetric, covariances,
+/// eigenvalues or normals that are not finite, variances or eigenvalues below 0, a report that is none.
 pub fn read_ndt_map(path: impl AsRef<Path>) -> Result<(NdtCells, NdtLattice), IoError> {
     read_ndt_map_within(path, &Limits::default())
 }
@@ -105,22 +109,33 @@ pub fn read_ndt_map_within(path: impl AsRef<Path>, limits: &Limits) -> Result<(N
         IoError::BadValue(Detail::new(path, "resolution", "the edge of a cell", format!("{resolution:?}")))
     })?;
     let origin = file.get(ORIGIN).map_or(Ok([0.0; 3]), |array| finite(path, array.as_f64()?))?;
+    if origin.iter().any(|v| v.abs() > FARTHEST) {
+        let wanted = format!("at most {FARTHEST:e} m from zero along each axis");
+        return Err(IoError::BadValue(Detail::new(path, "array `origin`", wanted, format!("{origin:?}"))));
+    }
     let lattice = lattice.about(origin);
-    let triples = |name: &str| Ok(file.get(name)?.as_f64()?.as_chunks().0.to_vec());
+    let triples = |name: &str| Ok::<Vec<[f64; 3]>, IoError>(file.get(name)?.as_f64()?.as_chunks().0.to_vec());
     let coords = file.get("coords")?.as_i32()?.as_chunks().0.to_vec();
     let mean: Vec<[f64; 3]> = triples("mean")?;
     let local = |(cell, mean): (&[i32; 3], &[f64; 3])| {
         let center = lattice.center(*cell);
         [0, 1, 2].map(|i| mean[i] - center[i])
     };
+    let covariance = symmetric(path, "covariance", file.get("covariance")?)?;
+    let variances = |m: &[f64; 6]| [m[0], m[3], m[5]];
+    let least_0 = |row: &[f64; 3]| row.iter().all(|v| *v >= 0.0);
+    let (eigenvalues, normal) = (triples("eigenvalues")?, triples("normal")?);
+    check(path, "covariance", "finite numbers, none below 0 on the diagonal", &covariance, |m| least_0(&variances(m)))?;
+    check(path, "eigenvalues", "finite numbers of at least 0", &eigenvalues, least_0)?;
+    check(path, "normal", "finite numbers", &normal, |_| true)?;
     let cells = NdtCells {
         counts: file.get("counts")?.as_u32()?.to_vec(),
         mean_local: coords.iter().zip(&mean).map(local).collect(),
         mean,
-        covariance: symmetric(path, "covariance", file.get("covariance")?)?,
+        covariance,
         inverse: symmetric(path, MARK, file.get(MARK)?)?,
-        eigenvalues: triples("eigenvalues")?,
-        normal: triples("normal")?,
+        eigenvalues,
+        normal,
         report: file.report()?,
         coords,
     };
@@ -133,6 +148,21 @@ pub fn read_ndt_map_within(path: impl AsRef<Path>, limits: &Limits) -> Result<(N
 /// What is no archive that is read; what the system refuses.
 pub fn is_ndt_map(path: impl AsRef<Path>, limits: &Limits) -> Result<bool, IoError> {
     npz_has(path.as_ref(), MARK, limits)
+}
+
+/// Checks that the rows of an array are finite and as they should be.
+fn check<const N: usize>(
+    path: &Path,
+    name: &str,
+    wanted: &str,
+    rows: &[[f64; N]],
+    is_good: impl Fn(&[f64; N]) -> bool,
+) -> Result<(), IoError> {
+    let bad = rows.iter().position(|row| !(row.iter().all(|v| v.is_finite()) && is_good(row)));
+    bad.map_or(Ok(()), |i| {
+        let found = format!("{:?} in row {i}", rows[i]);
+        Err(IoError::BadValue(Detail::new(path, format!("array `{name}`"), wanted, found)))
+    })
 }
 
 /// The entries of symmetric matrices.

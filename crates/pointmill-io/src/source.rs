@@ -166,6 +166,9 @@ impl<'a> Source<'a> {
 
     /// What a reader's error means.
     fn failed(&self, e: std::io::Error) -> IoError {
+        if e.kind() == ErrorKind::OutOfMemory && e.raw_os_error().is_none() {
+            return self.out_of_memory(usize::try_from(self.at_most().unwrap_or_default()).unwrap_or(usize::MAX));
+        }
         if self.claimed.is_some() && e.raw_os_error().is_none() {
             return IoError::Decompress(self.detail("data", "a valid compressed stream", e.to_string()));
         }

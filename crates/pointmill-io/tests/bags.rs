@@ -253,7 +253,7 @@ fn bags_that_lie_are_refused() {
     assert!(refused(&with(&[plain_chunk(&plain_chunk(&records))])).ends_with("found opcode 6"));
     // Sizes.
     for (chunk, told) in [
-        (chunk("", u64::MAX, size, &records), "LimitExceeded: b.mcap: chunk unpacked: wanted at most 268435456 bytes"),
+        (chunk("", u64::MAX, size, &records), "LimitExceeded: b.mcap: chunk unpacked: wanted at most 16777216 bytes"),
         (chunk("", size, u64::MAX, &records), "BadHeader: b.mcap: chunk.records: wanted 18446744073709551615 bytes"),
         (chunk("", size + 1, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
         (chunk("", size - 1, size, &records), "Decompress: b.mcap: chunk at byte 25: data"),
@@ -291,6 +291,136 @@ fn bags_that_lie_are_refused() {
     assert!(refused(&summed).starts_with("Decompress: b.mcap: chunk at byte 25: data: wanted the checksum 00000001"));
 }
 
+/// A chunk of the records and some zeros of another topic, packed into blocks of zstd of which each is a byte that is repeated.
+fn zeros(records: &[u8], zeros: usize) -> Vec<u8> {
+    let other = message(2, 0, &vec![0; zeros]);
+    let content = [records, &other].concat();
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 0x70];
+    let block = |frame: &mut Vec<u8>, count: usize, kind: u32, is_last: bool, data: &[u8]| {
+        let head = (count as u32) << 3 | kind << 1 | u32::from(is_last);
+        frame.extend(&head.to_le_bytes()[..3]);
+        frame.extend(data);
+    };
+    let plain = content.len() - zeros;
+    for part in content[..plain].chunks(100_000) {
+        block(&mut frame, part.len(), 0, false, part);
+    }
+    for part in content[plain..].chunks(128 << 10) {
+        block(&mut frame, part.len(), 1, false, &[0]);
+    }
+    block(&mut frame, 0, 0, true, &[]);
+    chunk("zstd", content.len() as u64, frame.len() as u64, &frame)
+}
+
+/// The records of a bag whose chunks overlap in time: the clouds of each turn are spread over the chunks, which have so many zeros.
+fn overlapping(chunks: u64, turns: u64, padding: usize) -> Vec<Vec<u8>> {
+    let data = Message::new(&[[1.0, 2.0, 3.0]]).bytes();
+    let mut parts = vec![clouds(1, "/a"), schema(2, "std_msgs/msg/String"), channel(2, 2, "/s")];
+    for k in 0..chunks {
+        let (mut records, mut entries) = (vec![], vec![]);
+        for turn in 0..turns {
+            entries.push((chunks * turn + k, records.len() as u64));
+            records.extend(message(1, chunks * turn + k, &data));
+        }
+        parts.extend([zeros(&records, padding), index(1, &entries)]);
+    }
+    parts
+}
+
+#[test]
+fn all_chunks_together_may_unpack_to_so_much() {
+    // The first is passed over by its index, as is each of the others.
+    let bytes = bag::bag(&overlapping(5, 2, 4 << 20));
+    let used = allocation_counter::measure(|| {
+        let found = refused(&bytes);
+        let wanted = "LimitExceeded: b.mcap: chunks unpacked: wanted at most 16777216 bytes (16 MiB or 64 times the file; --max-decoded-bytes allows more), found ";
+        assert!(found.starts_with(wanted), "{found}");
+    });
+    assert!(used.bytes_total < 1 << 20, "{} bytes", used.bytes_total);
+    // Without an index they are unpacked, until the limit.
+    let parts = overlapping(50, 1, 4 << 20);
+    let bytes = bag::bag(&parts.iter().filter(|part| part[0] != 7).cloned().collect::<Vec<_>>());
+    let used =
+        allocation_counter::measure(|| assert!(refused(&bytes).contains(": chunks unpacked: "), "{}", refused(&bytes)));
+    assert!(used.bytes_total < 200 << 20, "{} bytes", used.bytes_total);
+    let limits = Limits { max_decoded_bytes: Some(1 << 30), ..Limits::default() };
+    assert_eq!(Bag::new(Cursor::new(bytes), "b.mcap", &limits).unwrap().topics()[0].count, 50);
+}
+
+#[test]
+fn chunks_that_overlap_in_time_are_unpacked_once() {
+    let bytes = bag::bag(&overlapping(3, 100, 4 << 20));
+    let bag = open(&bytes).unwrap();
+    let used = allocation_counter::measure(|| {
+        let read = bag.clouds(None).unwrap().map(|cloud| cloud.unwrap().recorded_ns);
+        assert!(read.eq(0..300));
+    });
+    // Not 300 times 4 MiB: each chunk once, and what is copied on the way. None is held in the end.
+    let (total, held) = (used.bytes_total, used.bytes_current);
+    assert!(total < 300 << 20 && held < 10_000, "{total} bytes, {held} held");
+    // In any order by number, as often as asked for.
+    let topic = &bag.topics()[0];
+    (0..40)
+        .for_each(|i| assert_eq!(bag.cloud(topic, (i * 7919) % 300).unwrap().recorded_ns as usize, (i * 7919) % 300));
+    // Where there is no room to hold them, each would be unpacked for each of its clouds: refused before any is.
+    let limits = Limits { max_memory: Some(7 << 20), ..Limits::default() };
+    let e = Bag::new(Cursor::new(bytes), "b.mcap", &limits).unwrap_err();
+    let wanted = "b.mcap: chunks unpacked for the clouds of `/a` in the order of their times: wanted at most 16777216 bytes (16 MiB or";
+    assert!(e.class() == "LimitExceeded" && e.to_string().starts_with(wanted), "{e}");
+}
+
+#[test]
+fn a_bag_is_open_while_it_is_read_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, other] = ["a.mcap", "b.mcap"].map(|name| folder.path().join(name));
+    std::fs::write(&path, bag::bag(&overlapping(1, 3, 100))).unwrap();
+    let bags: Vec<_> = (0..50).map(|_| Bag::open(&path, &Limits::default()).unwrap()).collect();
+    #[cfg(target_os = "linux")]
+    {
+        let open =
+            std::fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| std::fs::read_link(fd.unwrap().path()).ok());
+        assert_eq!(open.filter(|file| *file == path).count(), 0);
+    }
+    assert!(bags.iter().all(|bag| bag.clouds(None).unwrap().all(|cloud| cloud.is_ok())));
+    // Another file takes the name.
+    std::fs::write(&other, bag::bag(&overlapping(1, 3, 100))).unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    let e = bags[0].clouds(None).unwrap().next().unwrap().unwrap_err();
+    let wanted =
+        ": file: wanted the one that was opened before, found another one of this name; read it from the start";
+    assert!(e.class() == "BadValue" && e.to_string().ends_with(wanted), "{e}");
+}
+
+#[test]
+fn messages_in_messages_and_many_topics_are_refused() {
+    // The first message contains the second, which the index names too.
+    let data = Message::new(&[[1.0, 2.0, 3.0]]).bytes();
+    let inner = message(1, 2, &data);
+    let records = message(1, 1, &[&data[..], &inner].concat());
+    let at = (records.len() - inner.len()) as u64;
+    let found = errors(&bag::bag(&[clouds(1, "/a"), plain_chunk(&records), index(1, &[(1, 0), (2, at)])]));
+    let wanted = format!(
+        "of the chunk at {}: wanted at most {at} bytes, where the next message of the index starts, found {} bytes",
+        found[0].split("chunk at ").nth(1).unwrap().split(':').next().unwrap(),
+        records.len()
+    );
+    assert!(
+        found.len() == 1 && found[0].starts_with("BadValue: b.mcap: message at byte 0 ") && found[0].ends_with(&wanted),
+        "{found:?}"
+    );
+    // Names of a kilobyte in each topic would take a hundred times the file.
+    let channels = |n: u16| {
+        let channels = (0..n).flat_map(|i| channel(i, 1, &format!("/{i}"))).collect();
+        bag::bag(&[schema(1, &"x".repeat(1000)), channels])
+    };
+    assert_eq!(open(&channels(4096)).unwrap().topics().len(), 4096);
+    let found = refused(&channels(4097));
+    assert_eq!(
+        found,
+        "LimitExceeded: b.mcap: channel `/4096`: wanted at most 4096 topics, found one more; split the bag by topics"
+    );
+}
+
 #[test]
 fn messages_that_lie_are_refused() {
     let good = Message::new(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
@@ -319,6 +449,10 @@ fn messages_that_lie_are_refused() {
         (
             xyz(("z", 8, 7, u32::MAX)),
             "LimitExceeded: m: fields[2].count: wanted at most 1024 numbers in a point, found 4294967297",
+        ),
+        (
+            fields(&[("x", 0, 8, 1), ("y", 0, 8, 1), ("z", 0, 8, 1), ("a", 0, 2, 12), ("b", 0, 2, 12), ("c", 4, 8, 1)]),
+            "LimitExceeded: m: fields: wanted at most 48 bytes in a point of 12 bytes, found 56 bytes, which overlap",
         ),
         (xyz(("z", 8, 9, 1)), "BadValue: m: fields[2].datatype: wanted 1 to 8, found 9"),
         (xyz(("w", 8, 7, 1)), "MissingField: m: field `z`: wanted x, y and z, found x, y, w"),

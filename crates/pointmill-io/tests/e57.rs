@@ -313,6 +313,142 @@ fn descriptions_that_grow_are_refused() {
     assert!(start.elapsed() < Duration::from_secs(5));
 }
 
+/// A file of packets, behind the header of their section, with scans of so many points with these values.
+fn packets(packets: &[u8], scans: &[(u64, String)]) -> Vec<u8> {
+    let mut content = unsealed(&hundred())[..48].to_vec();
+    content.extend([&[1, 0, 0, 0, 0, 0, 0, 0][..], &(32 + packets.len() as u64).to_le_bytes()].concat());
+    content.extend([80u64.to_le_bytes(), [0; 8]].concat());
+    content.extend(packets);
+    let at = content.len();
+    let xml = described(&hundred(), |xml| {
+        let (start, end) = (xml.find("<vectorChild").unwrap(), xml.find("</vectorChild>").unwrap() + 14);
+        let scans = scans.iter().map(|(points, prototype)| {
+            let points = format!("<points type=\"CompressedVector\" fileOffset=\"48\" recordCount=\"{points}\">");
+            let prototype = format!("<prototype type=\"Structure\">{prototype}</prototype>");
+            format!("<vectorChild type=\"Structure\">{points}{prototype}</points></vectorChild>")
+        });
+        format!("{}{}{}", &xml[..start], scans.collect::<String>(), &xml[end..])
+    });
+    let xml = unsealed(&xml);
+    let start = xml.windows(5).position(|w| w == b"<?xml").unwrap();
+    let end = xml.windows(10).position(|w| w == b"</e57Root>").unwrap() + 10;
+    content.extend(&xml[start..end]);
+    content[24..32].copy_from_slice(&((at / 1020 * 1024 + at % 1020) as u64).to_le_bytes());
+    content[32..40].copy_from_slice(&((end - start) as u64).to_le_bytes());
+    sealed(&content)
+}
+
+/// A packet of these streams.
+fn packet(streams: &[&[u8]]) -> Vec<u8> {
+    let number = |n: usize| (n as u16).to_le_bytes();
+    let sizes = streams.iter().flat_map(|stream| number(stream.len()));
+    let mut out: Vec<u8> = [1, 0, 0, 0].into_iter().chain(number(streams.len())).chain(sizes).collect();
+    out.extend(streams.concat());
+    out.resize(out.len().next_multiple_of(4), 0);
+    let length = number(out.len() - 1);
+    out[2..4].copy_from_slice(&length);
+    out
+}
+
+/// A value of the description.
+fn value(name: &str, max: u32) -> String {
+    format!("<{name} type=\"Integer\" minimum=\"0\" maximum=\"{max}\"/>")
+}
+
+#[test]
+fn packets_are_walked_over_once() {
+    let prototype = [value("cartesianX", 255), value("cartesianY", 0), value("cartesianZ", 1)].concat();
+    // An index, which says its own length with its header, and an ignored packet; streams whose parts lie in several packets.
+    let index = [&[0, 0, 19, 0][..], &[0; 16]].concat();
+    let data = [packet(&[&[1], &[], &[2]]), index, vec![2, 0, 7, 0, 9, 9, 9, 9], packet(&[&[2, 3], &[], &[]])].concat();
+    let scan = open(&packets(&data, &[(3, prototype.clone())])).unwrap();
+    assert_eq!(scan.xyz(), [[1.0, 0.0, 0.0], [2.0, 0.0, 1.0], [3.0, 0.0, 0.0]]);
+    // More than a page of content, and many small packets.
+    let many = (0..3000u32).flat_map(|i| packet(&[&[i as u8], &[], &[u8::from(i % 8 == 0)]])).collect::<Vec<u8>>();
+    let scan = open(&packets(&many, &[(3000, prototype.clone())])).unwrap();
+    assert!(scan.xyz().iter().enumerate().all(|(i, p)| p[0] == f64::from(i as u8)));
+    // Scans of a point each that all walk over the same packets.
+    let ignored = [[2, 0, 3, 0].repeat(5000), packet(&[&[1], &[], &[0]])].concat();
+    assert_eq!(open(&packets(&ignored, &[(1, prototype.clone())])).unwrap().cloud.len(), 1);
+    let found = refused(&packets(&ignored, &vec![(1, prototype.clone()); 50]));
+    let wanted = "SizeMismatch: a.e57: scans: wanted packets of their own, which together have no more bytes than the file, found the same packets for several scans";
+    assert_eq!(found, wanted);
+    // Packets that are none.
+    for (packet, wanted) in [
+        (
+            vec![3, 0, 3, 0],
+            "BadHeader: a.e57: points: wanted a packet of kind 0 to 2 of a multiple of 4 bytes, found kind 3 of 4 bytes",
+        ),
+        (
+            vec![2, 0, 4, 0, 0, 0, 0, 0],
+            "BadHeader: a.e57: points: wanted a packet of kind 0 to 2 of a multiple of 4 bytes, found kind 2 of 5 bytes",
+        ),
+        (packet(&[&[1], &[]]), "BadHeader: a.e57: points: wanted a packet of 3 streams, found 2"),
+        (vec![1, 0, 3, 0], "BadHeader: a.e57: points: wanted a packet of 3 streams, found 0"),
+        (
+            vec![1, 0, 7, 0, 3, 0, 1, 0],
+            "BadHeader: a.e57: points: wanted streams in a packet of 8 bytes, found 1 bytes behind 8",
+        ),
+        (vec![2, 0, 255, 255], "Truncated: a.e57: points: wanted 65536 bytes at 80, found "),
+    ] {
+        let found = refused(&packets(&packet, &[(1, prototype.clone())]));
+        assert!(found.starts_with(wanted), "{found}");
+    }
+}
+
+#[test]
+fn values_that_run_ahead_or_take_no_bits_are_bounded() {
+    // A stream of bits is full, the others come at the end: what is held are its bytes.
+    let bits = packet(&[&[], &[], &[], &[0x55; 60_000]]).repeat(10);
+    let prototype =
+        [value("cartesianX", 255), value("cartesianY", 1), value("cartesianZ", 1), value("intensity", 1)].concat();
+    let bytes = packets(&[bits, packet(&[&[7], &[1], &[0], &[]])].concat(), &[(1, prototype)]);
+    let used = allocation_counter::measure(|| assert_eq!(open(&bytes).unwrap().xyz(), [[7.0, 1.0, 0.0]]));
+    assert!(used.bytes_max < 5 * bytes.len() as u64, "{} bytes for {}", used.bytes_max, bytes.len());
+    let limits = Limits { max_memory: Some(500_000), ..Limits::default() };
+    let e = read_from(&bytes[..], "a.e57", &ReadOptions { limits, ..options() }).unwrap_err();
+    assert!(e.class() == "LimitExceeded" && e.to_string().contains("--max-memory"), "{e}");
+    // A bit for 31 constants more, and a bit for the columns of other scans.
+    let constants = |n| (0..n).map(|i| value(&format!("c{i}"), 0)).collect::<String>();
+    let xyz = [value("cartesianX", 1), value("cartesianY", 0), value("cartesianZ", 0)].concat();
+    let streams = [&[&[0x55; 20_000][..]][..], &[&[][..]; 31]].concat();
+    let bytes = packets(&packet(&streams), &[(160_000, xyz + &constants(29))]);
+    let used = allocation_counter::measure(|| {
+        let found = refused(&bytes);
+        let wanted = "LimitExceeded: a.e57: data unpacked: wanted at most 16777216 bytes (16 MiB or 64 times the file; --max-decoded-bytes allows more), found 24320000 bytes";
+        assert_eq!(found, wanted);
+    });
+    assert!(used.bytes_max < 1 << 20, "{} bytes", used.bytes_max);
+    let limits = Limits { max_decoded_bytes: Some(1 << 30), ..Limits::default() };
+    assert_eq!(read_from(&bytes[..], "a.e57", &ReadOptions { limits, ..options() }).unwrap().cloud.len(), 160_000);
+}
+
+#[test]
+fn descriptions_that_take_time_are_refused() {
+    let good = hundred();
+    let with = |text: &str| described(&good, |xml| xml.replacen("</e57Root>", &format!("{text}</e57Root>"), 1));
+    let attributes: String = (0..65).map(|i| format!(" a{i}=\"\"")).collect();
+    let found = refused(&with(&format!("<x{attributes}/>")));
+    assert_eq!(found, "LimitExceeded: a.e57: description: attributes of an element: wanted at most 64, found 65");
+    let spaces: String = (0..64).map(|i| format!(" xmlns:n{i}=\"u{i}\"")).collect();
+    let found = refused(&with(&format!("<x{}/>", spaces)));
+    assert_eq!(found, "LimitExceeded: a.e57: description: namespaces: wanted at most 64, found 65");
+    // Columns are counted while they come.
+    let scans = |n: usize| -> Vec<_> {
+        let column = |i: usize| value(&format!("c{i}"), 1);
+        let xyz = ["cartesianX", "cartesianY", "cartesianZ"].map(|name| value(name, 1)).concat();
+        (0..n).map(|k| (0, xyz.clone() + &(0..28).map(|i| column(28 * k + i)).collect::<String>())).collect()
+    };
+    assert_eq!(open(&packets(&[], &scans(36))).unwrap().fields.len(), 3 + 28 * 36);
+    let found = refused(&packets(&[], &scans(200)));
+    assert_eq!(found, "LimitExceeded: a.e57: columns: wanted at most 1024, found 1025");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &good).unwrap();
+    let limits = Limits { max_memory: Some(4000), ..Limits::default() };
+    let e = read(file.path(), &ReadOptions { limits, ..options() }).unwrap_err();
+    assert!(e.class() == "LimitExceeded" && e.to_string().contains("description: memory: wanted at most 4000"), "{e}");
+}
+
 /// Damage under checksums that are right: what no checksum finds. `POINTMILL_WOUNDS` sets the number of files, `POINTMILL_SEED` another seed.
 #[test]
 fn damaged_files_are_refused_or_read() {
@@ -354,7 +490,7 @@ fn damaged_files_are_refused_or_read() {
             }
         });
         seen += 1;
-        // A bit may become a value of 16 bytes in the decoder, and an `f32` and an `f64` here.
+        // A bit may become an `f32` and an `f64`.
         let most = (4 << 20) + 400 * bytes.len() as u64;
         assert!(used.bytes_max < most, "{} bytes of memory, at most {most}", used.bytes_max);
         assert!(start.elapsed() < Duration::from_secs(5));

@@ -119,6 +119,33 @@ fn lies_are_refused_before_memory_is_taken() {
     assert!(e.to_string().contains("data unpacked: wanted at most 100 bytes (the limit `max_decoded_bytes`"), "{e}");
 }
 
+/// Many buffers at one place would be unpacked for each.
+#[test]
+fn buffers_have_bytes_of_their_own() {
+    let mut bytes = std::fs::read(folder().join("sweep_lz4.feather")).unwrap();
+    let four = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let batch = 16 + four(12);
+    let body = batch + 8 + four(batch + 4);
+    // The values of x: how many bytes they become, and a frame of LZ4.
+    let x =
+        (body..bytes.len() - 12).find(|&at| bytes[at..at + 8] == 400u64.to_le_bytes() && bytes[at + 8] == 4).unwrap();
+    let start = ((x - body) as u64).to_le_bytes();
+    let number = |at: usize| i64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let is_entry =
+        |at: &usize| bytes[*at..at + 8] == start && (9..4096).contains(&number(at + 8)) && number(at - 8) == 0;
+    let entry = (batch + 24..body - 96).find(is_entry).unwrap();
+    // In front of the values of each column stand its bits, of which there are none.
+    for i in 0..3 {
+        let bits = entry - 16 + 32 * i;
+        assert_eq!(bytes[bits + 8..bits + 16], [0; 8]);
+        bytes.copy_within(entry..entry + 16, bits);
+    }
+    let e = read_from(&bytes[..], "a", &ReadOptions::default()).unwrap_err();
+    let wanted = "a: batch 0: wanted buffers of at most ";
+    assert!(e.class() == "SizeMismatch" && e.to_string().starts_with(wanted), "{e}");
+    assert!(e.to_string().contains(" bytes, each with bytes of its own, found "), "{e}");
+}
+
 #[test]
 fn lengths_that_lie_are_told() {
     let bytes = std::fs::read(folder().join("sweep_plain.feather")).unwrap();

@@ -20,6 +20,7 @@ fn map(v: usize) -> (NdtCells, NdtLattice) {
     let number = |i: usize, k: usize| ((i * 7 + k * 3) as f64 * 0.7).sin();
     let six = |i: usize| [0, 1, 2, 3, 4, 5].map(|k| number(i, k));
     let three = |i: usize| [0, 1, 2].map(|k| number(i, k) * 0.1);
+    let variances = |[xx, xy, xz, yy, yz, zz]: [f64; 6]| [xx.abs(), xy, xz, yy.abs(), yz, zz.abs()];
     let coords: Vec<_> = (0..v).map(|i| [266_000 + i as i32, -140_000, 3 * i as i32]).collect();
     let mean_local: Vec<_> = (0..v).map(three).collect();
     let mean = coords.iter().zip(&mean_local).map(|(cell, local)| {
@@ -32,9 +33,9 @@ fn map(v: usize) -> (NdtCells, NdtLattice) {
     let cells = NdtCells {
         counts: (0..v).map(|i| 6 + i as u32).collect(),
         mean: mean.collect(),
-        covariance: (0..v).map(six).collect(),
+        covariance: (0..v).map(|i| variances(six(i))).collect(),
         inverse: (0..v).map(|i| six(i + 100)).collect(),
-        eigenvalues: (0..v).map(three).collect(),
+        eigenvalues: (0..v).map(|i| three(i).map(f64::abs)).collect(),
         normal: (0..v).map(|i| three(i + 50)).collect(),
         report,
         coords,
@@ -156,6 +157,37 @@ fn damaged_maps_are_named() {
     let mut short = cells;
     short.normal.pop();
     assert_eq!(write_ndt_map(&path, &short, &lattice).unwrap_err().class(), "ShapeMismatch");
+}
+
+#[test]
+fn numbers_that_no_map_has_are_refused() {
+    let (_folder, path) = scratch();
+    let (good, lattice) = map(3);
+    let told = |change: &dyn Fn(&mut NdtCells), origin: [f64; 3]| {
+        let mut cells = good.clone();
+        change(&mut cells);
+        write_ndt_map(&path, &cells, &lattice.about(origin)).unwrap();
+        let read = read_ndt_map(&path).map_err(|e| format!("{}: {e}", e.class()));
+        read.map_or_else(|told| told.replace(&*path.display().to_string(), "m"), |_| "it is read".into())
+    };
+    let near = [0.0; 3];
+    assert_eq!(told(&|_| {}, [1e12, 0.0, -1e12]), "it is read");
+    for bad in [f64::NAN, f64::INFINITY, -1e-9] {
+        let wanted = "BadValue: m: array `eigenvalues`: wanted finite numbers of at least 0, found [";
+        let found = told(&|cells| cells.eigenvalues[2][1] = bad, near);
+        assert!(found.starts_with(wanted) && found.ends_with(" in row 2"), "{found}");
+        let wanted = "BadValue: m: array `covariance`: wanted finite numbers, none below 0 on the diagonal, found [";
+        for entry in [0, 3, 5] {
+            assert!(told(&|cells| cells.covariance[1][entry] = bad, near).starts_with(wanted), "{entry}");
+        }
+    }
+    assert!(told(&|cells| cells.covariance[1][1] = f64::INFINITY, near).contains("array `covariance`"));
+    assert!(
+        told(&|cells| cells.normal[0][2] = f64::NAN, near).contains("array `normal`: wanted finite numbers, found ")
+    );
+    let wanted =
+        "BadValue: m: array `origin`: wanted at most 1e12 m from zero along each axis, found [1e300, 0.0, 0.0]";
+    assert_eq!(told(&|_| {}, [1e300, 0.0, 0.0]), wanted);
 }
 
 /// No damage of a map makes the reader panic or take memory for what it claims.

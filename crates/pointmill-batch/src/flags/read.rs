@@ -33,7 +33,7 @@ pub struct ReadArgs {
     /// Topic of a bag [default: its only one with clouds]
     #[arg(long, value_name = "NAME")]
     pub topic: Option<String>,
-    /// Maximum number of bytes that a compressed input may unpack to. By default: npz and a chunk of mcap the larger of 256 MiB and 100 times the file size, laz and compressed Arrow the larger of 16 MiB and 64 times, pcd 88 times
+    /// Maximum number of bytes that a compressed input may unpack to. By default: npz the larger of 256 MiB and 100 times the file size; laz, compressed Arrow, all chunks of mcap and the points of e57 the larger of 16 MiB and 64 times; pcd 88 times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub max_decoded_bytes: Option<u64>,
     /// Maximum number of points of an input. An input with more is an error

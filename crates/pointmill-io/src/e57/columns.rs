@@ -1,5 +1,6 @@
 //! The columns of scans: the values of a point in the file, and which column each becomes.
 
+use super::packets::bits;
 use crate::error::{Detail, IoError, escape};
 use crate::field::Field;
 use crate::records::LONGEST_NAME;
@@ -7,7 +8,7 @@ use e57::{PointCloud, RecordDataType, RecordName, RecordValue};
 use pointmill_core::array::Dtype;
 use std::path::Path;
 
-/// The most values of a point. The decoder holds those of a packet, 16 bytes each, of which a bit may stand for one.
+/// The most values of a point; files have less than 20.
 const MOST: usize = 32;
 
 /// How the points of a scan lie.
@@ -36,7 +37,7 @@ impl Layout {
             let detail = Detail::new(path, "prototype", format!("at most {MOST} values"), records.len().to_string());
             return Err(IoError::LimitExceeded(detail));
         }
-        let each: u64 = records.iter().map(|record| bits(&record.data_type)).sum();
+        let each = records.iter().map(|record| bits(&record.data_type) as u64).sum::<u64>();
         if each == 0 && scan.records > 0 {
             return Err(wrong("values", "one that is not constant", "none".into()));
         }
@@ -96,17 +97,6 @@ impl Layout {
                 *v as f64 * scale + offset
             }
             (RecordValue::ScaledInteger(v) | RecordValue::Integer(v), _) => *v as f64,
-        }
-    }
-}
-
-/// The bits that a value takes in the file; a constant takes none.
-fn bits(kind: &RecordDataType) -> u64 {
-    match *kind {
-        RecordDataType::Single { .. } => 32,
-        RecordDataType::Double { .. } => 64,
-        RecordDataType::ScaledInteger { min, max, .. } | RecordDataType::Integer { min, max } => {
-            u64::from(u64::BITS - max.abs_diff(min).leading_zeros())
         }
     }
 }

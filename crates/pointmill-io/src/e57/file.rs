@@ -1,8 +1,9 @@
 //! An E57 file as the decoder sees it, and the decoder's errors as ours.
 
+use super::xml;
 use crate::error::{Detail, IoError};
 use crate::source::ReadSeek;
-use e57::{E57Reader, Error};
+use e57::{E57Reader, Error, PointCloud};
 use std::error::Error as _;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -14,10 +15,80 @@ const LENGTHS: [usize; 2] = [16, 32];
 /// How every E57 file starts.
 pub(super) const MAGIC: &[u8; 8] = b"ASTM-E57";
 
+/// Bytes of a page, and of its content, behind which is a checksum.
+const PAGE: u64 = 1024;
+const CONTENT: u64 = 1020;
+
+/// Bytes of content that are read together: at first a few, then more and more, up to a packet and the header of the next.
+const TOGETHER: [usize; 2] = [2 << 10, 68 << 10];
+
 /// A reader that seeks only where it is not yet: the decoder seeks before each page, and a buffer would be filled anew.
 pub(super) struct Pages<'a> {
     reader: &'a mut dyn ReadSeek,
     at: u64,
+    /// Bytes of the file.
+    length: u64,
+    /// Content that was read, and where it starts.
+    buffer: Vec<u8>,
+    start: u64,
+    together: usize,
+}
+
+impl Pages<'_> {
+    /// Where a place in the file is in its content.
+    pub(super) fn place(&self, path: &Path, offset: u64, what: &str) -> Result<u64, IoError> {
+        if offset < self.length && offset % PAGE < CONTENT {
+            return Ok(offset / PAGE * CONTENT + offset % PAGE);
+        }
+        let wanted = format!("{what} in the {} bytes of the file", self.length);
+        Err(IoError::BadHeader(Detail::new(path, "points", wanted, format!("at {offset}"))))
+    }
+
+    /// Reads little at first again.
+    pub(super) fn restart(&mut self) {
+        self.together = TOGETHER[0];
+    }
+
+    /// Bytes of the content, whose checksums were verified.
+    pub(super) fn content(&mut self, path: &Path, at: u64, count: usize) -> Result<&[u8], IoError> {
+        let whole = self.length / PAGE * CONTENT;
+        let there = at.checked_sub(self.start).filter(|from| from + count as u64 <= self.buffer.len() as u64);
+        let from = match there {
+            Some(from) => from as usize,
+            None => {
+                let left = whole.saturating_sub(at);
+                if left < count as u64 {
+                    let (wanted, found) = (format!("{count} bytes at {at}"), format!("{left} bytes"));
+                    return Err(IoError::Truncated(Detail::new(path, "points", wanted, found)));
+                }
+                self.fill(at, (count.max(self.together) as u64).min(left)).map_err(IoError::io(path, "read"))?;
+                self.together = TOGETHER[1].min(2 * self.together);
+                0
+            }
+        };
+        Ok(&self.buffer[from..from + count])
+    }
+
+    /// Fills the buffer with content, which lies in the file.
+    fn fill(&mut self, at: u64, count: u64) -> io::Result<()> {
+        let physical = |at: u64| at / CONTENT * PAGE + at % CONTENT;
+        let (first, last) = (physical(at), physical(at + count - 1) + 1);
+        let mut bytes = std::mem::take(&mut self.buffer);
+        bytes.resize((last - first) as usize, 0);
+        self.seek(SeekFrom::Start(first))?;
+        self.read_exact(&mut bytes)?;
+        // The content of the pages one after the other, over their checksums.
+        let mut end = ((CONTENT - at % CONTENT) as usize).min(bytes.len());
+        let mut from = end + (PAGE - CONTENT) as usize;
+        while from < bytes.len() {
+            let part = (CONTENT as usize).min(bytes.len() - from);
+            bytes.copy_within(from..from + part, end);
+            (end, from) = (end + part, from + PAGE as usize);
+        }
+        bytes.truncate(end);
+        (self.buffer, self.start) = (bytes, at);
+        Ok(())
+    }
 }
 
 impl Read for Pages<'_> {
@@ -37,11 +108,15 @@ impl Seek for Pages<'_> {
     }
 }
 
-/// Opens a file: its length is checked, then all checksums, then its description is parsed.
-pub(super) fn open<'a>(path: &Path, reader: &'a mut dyn ReadSeek) -> Result<(E57Reader<Pages<'a>>, u64), IoError> {
+/// Opens a file: its length is checked, then all checksums, then its description is checked and parsed. Its scans, and its length.
+pub(super) fn open<'a>(
+    path: &Path,
+    reader: &'a mut dyn ReadSeek,
+    max_memory: Option<u64>,
+) -> Result<(Vec<PointCloud>, Pages<'a>, u64), IoError> {
     let length = reader.seek(SeekFrom::End(0)).map_err(IoError::io(path, "seek"))?;
     let at = reader.seek(SeekFrom::Start(0)).map_err(IoError::io(path, "seek"))?;
-    let mut pages = Pages { reader, at };
+    let mut pages = Pages { reader, at, length, buffer: vec![], start: 0, together: TOGETHER[0] };
     let mut header = [0; HEADER];
     if length < HEADER as u64 {
         let detail = Detail::new(path, "header", format!("{HEADER} bytes"), format!("{length} bytes"));
@@ -70,8 +145,12 @@ pub(super) fn open<'a>(path: &Path, reader: &'a mut dyn ReadSeek) -> Result<(E57
     }
     pages.seek(SeekFrom::Start(0)).map_err(IoError::io(path, "seek"))?;
     E57Reader::validate_crc(&mut pages).map_err(|e| refused(path, "pages", &e))?;
+    let xml = E57Reader::raw_xml(&mut pages).map_err(|e| refused(path, "description", &e))?;
+    xml::check(path, &xml, max_memory)?;
+    drop(xml);
     pages.seek(SeekFrom::Start(0)).map_err(IoError::io(path, "seek"))?;
-    Ok((E57Reader::new(pages).map_err(|e| refused(path, "description", &e))?, length))
+    let scans = E57Reader::new(&mut pages).map_err(|e| refused(path, "description", &e))?.pointclouds();
+    Ok((scans, pages, length))
 }
 
 /// The decoder's error: what the system refused, a checksum, an end too early, or what is not valid.

@@ -5,4 +5,6 @@
 
 mod columns;
 mod file;
+mod packets;
 pub(crate) mod scans;
+mod xml;

@@ -1,18 +1,20 @@
 //! The points of scans, in the frame of the file.
 
 use super::columns::Layout;
-use super::file::{MAGIC, open, refused};
+use super::file::{MAGIC, open};
+use super::packets::{Budget, Packets};
 use crate::error::{Detail, IoError};
 use crate::field::Field;
-use crate::limits::Bounds;
+use crate::limits::{Bounds, MAX_COLUMNS};
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
 use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
-use e57::{PointCloud, RawValues};
+use e57::{PointCloud, RecordValue};
 use pointmill_core::Pose;
 use pointmill_core::array::Dtype;
 use pointmill_core::trig::sin_cos_f64;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// How every E57 file starts.
@@ -20,8 +22,7 @@ pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
 
 /// Reads the points of all scans, or of the one that is asked for.
 pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
-    let (mut file, length) = open(path, reader)?;
-    let mut scans = file.pointclouds();
+    let (mut scans, mut pages, length) = open(path, reader, bounds.limits.max_memory)?;
     if let Some(number) = bounds.scan {
         if number >= scans.len() {
             let wanted = format!("a number below {}", scans.len());
@@ -39,12 +40,14 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
         let wanted = format!("{} scans with {} bytes of points", parts.len(), bits.div_ceil(8));
         return Err(IoError::SizeMismatch(Detail::new(path, "scans", wanted, format!("a file of {length} bytes"))));
     }
-    let mut table = Table::new(path, bounds, &parts)?;
+    let (mut table, taken) = Table::new(path, bounds, &parts, length)?;
+    let memory = bounds.limits.max_memory.map_or(u64::MAX, |most| most.saturating_sub(taken));
+    let (mut budget, mut point) = (Budget { packets: length, memory }, vec![]);
     for (scan, layout, pose) in &parts {
         let columns = table.columns_of(layout);
-        let points = file.pointcloud_raw(scan).map_err(|e| refused(path, "points", &e))?;
-        for point in points {
-            let point = point.map_err(|e| refused(path, "points", &e))?;
+        let mut packets = Packets::new(path, &mut pages, scan.file_offset, &layout.types, &mut budget)?;
+        for _ in 0..scan.records {
+            packets.next(&mut point, &mut budget)?;
             table.push(path, layout, pose.as_ref(), &columns, &point)?;
         }
     }
@@ -62,6 +65,8 @@ fn pose(path: &Path, scan: &PointCloud) -> Result<Option<Pose>, IoError> {
 /// Points as they come.
 struct Table {
     fields: Vec<Field>,
+    /// The column of a name.
+    names: HashMap<String, usize>,
     data: Vec<f32>,
     exact: Option<Vec<f64>>,
     times: Option<ExactTimes>,
@@ -71,24 +76,40 @@ struct Table {
 }
 
 impl Table {
-    /// No points yet, with room for all of them.
-    fn new(path: &Path, bounds: &Bounds, parts: &[(&PointCloud, Layout, Option<Pose>)]) -> Result<Self, IoError> {
+    /// No points yet, with room for all of them, and the bytes of that room. The file has `length` bytes.
+    fn new(
+        path: &Path,
+        bounds: &Bounds,
+        parts: &[(&PointCloud, Layout, Option<Pose>)],
+        length: u64,
+    ) -> Result<(Self, u64), IoError> {
         let narrow = parts.iter().all(|(_, layout, pose)| layout.is_f32() && pose.is_none());
         let dtype = if narrow { Dtype::F32 } else { Dtype::F64 };
+        let mut none = std::io::empty();
+        let source = Source::new(path, &mut none, None).within(bounds.limits.max_memory);
         let mut fields: Vec<_> = ["x", "y", "z"].map(|name| Field { name: name.into(), dtype }).to_vec();
+        let mut names: HashMap<_, _> = fields.iter().enumerate().map(|(i, field)| (field.name.clone(), i)).collect();
         for (_, _, field) in parts.iter().flat_map(|(_, layout, _)| &layout.others) {
-            match fields.iter_mut().find(|known| known.name == field.name) {
+            match names.get(&field.name).map(|&i| &mut fields[i]) {
                 // Scans may differ in a type.
                 Some(known) if known.dtype != field.dtype => known.dtype = Dtype::F64,
                 Some(_) => {}
-                None => fields.push(field.clone()),
+                None => {
+                    names.insert(field.name.clone(), fields.len());
+                    fields.push(field.clone());
+                    if fields.len() > MAX_COLUMNS {
+                        break;
+                    }
+                }
             }
         }
-        let mut none = std::io::empty();
-        let source = Source::new(path, &mut none, None).within(bounds.limits.max_memory);
         bounds.check_columns(&source, fields.len())?;
         let points: u64 = parts.iter().fold(0, |sum, (scan, _, _)| sum.saturating_add(scan.records));
         bounds.check_points(&source, points)?;
+        // A bit of the file may be a value, and a column that a scan lacks takes no bit of it.
+        let row = 4 * fields.len() as u64 + if narrow { 0 } else { 24 };
+        let detail = |wanted, found| source.detail("data unpacked", wanted, found);
+        bounds.limits.check_unpacked(detail, points.saturating_mul(row), length)?;
         let points = usize::try_from(points).unwrap_or(usize::MAX);
         let data = source.room(points.saturating_mul(fields.len()))?;
         let exact = if narrow { None } else { Some(source.room(points.saturating_mul(3))?) };
@@ -96,13 +117,17 @@ impl Table {
         if let Some(times) = &mut times {
             *times.room() = source.room(points)?;
         }
-        Ok(Self { fields, data, exact, times, invalid: 0, points: 0 })
+        let taken = source.taken();
+        Ok((Self { fields, names, data, exact, times, invalid: 0, points: 0 }, taken))
     }
 
     /// For each column behind z the value of a scan's points that it has, and the value's flag.
     fn columns_of(&self, layout: &Layout) -> Vec<Option<(usize, Option<usize>)>> {
-        let of = |field: &Field| layout.others.iter().find(|(_, _, other)| other.name == field.name);
-        self.fields[3..].iter().map(|field| of(field).map(|(at, flag, _)| (*at, *flag))).collect()
+        let mut columns = vec![None; self.fields.len() - 3];
+        for (at, flag, field) in &layout.others {
+            columns[self.names[&field.name] - 3] = Some((*at, *flag));
+        }
+        columns
     }
 
     /// Adds a point, unless its coordinates are not valid.
@@ -112,7 +137,7 @@ impl Table {
         layout: &Layout,
         pose: Option<&Pose>,
         columns: &[Option<(usize, Option<usize>)>],
-        point: &RawValues,
+        point: &[RecordValue],
     ) -> Result<(), IoError> {
         self.points += 1;
         let Some(xyz) = coordinates(path, layout, point)? else {
@@ -149,7 +174,7 @@ impl Table {
 }
 
 /// x, y, z of a point; `None` if neither they nor the spherical coordinates are valid.
-fn coordinates(path: &Path, layout: &Layout, point: &RawValues) -> Result<Option<[f64; 3]>, IoError> {
+fn coordinates(path: &Path, layout: &Layout, point: &[RecordValue]) -> Result<Option<[f64; 3]>, IoError> {
     let valid = |coordinates: Option<([usize; 3], Option<usize>)>| {
         let Some((at, flag)) = coordinates else { return Ok(None) };
         // 1 is a direction without a distance, 2 is nothing.

@@ -11,7 +11,7 @@ use crate::window::Window;
 pub(super) struct Batch {
     pub(super) rows: usize,
     /// Bytes of the values of all columns of numbers.
-    pub(super) bytes: u64,
+    bytes: u64,
     /// Rows and nulls of each column.
     nodes: Vec<[i64; 2]>,
     /// For each column the first of its buffers.
@@ -79,8 +79,22 @@ impl Batch {
                 format!("{rows} rows of {width} bytes"),
             )));
         };
+        // A writer gives each buffer bytes of its own, so that work is bounded by the file.
+        let named = places.iter().fold(0, |sum: i64, [_, length]| sum.saturating_add(*length.max(&0)));
+        if codec.is_some() && u64::try_from(named).is_ok_and(|named| named > body.len() as u64) {
+            let wanted = format!("buffers of at most {} bytes, each with bytes of its own", body.len());
+            let detail = window.detail(&field(""), wanted, format!("{named} bytes"));
+            return Err(IoError::SizeMismatch(detail));
+        }
         let buffers = Buffers { body, places, codec, batch: i };
         Ok(Self { rows: rows as usize, bytes, nodes, first, buffers })
+    }
+
+    /// The bytes that compressed columns of numbers become, as they say.
+    pub(super) fn unpacked(&self, columns: &[Column]) -> u64 {
+        let numbers = columns.iter().zip(&self.first).filter(|(column, _)| matches!(column.kind, Kind::Numbers(_)));
+        let said = numbers.flat_map(|(_, &first)| [first, first + 1]).map(|i| self.buffers.unpacked(i));
+        said.fold(0, u64::saturating_add).max(self.bytes)
     }
 
     /// Whether the values are compressed.

@@ -1,11 +1,11 @@
 //! The buffers of a batch: where they are in its body, and what they unpack to.
 
 use crate::error::IoError;
+use crate::lz4;
 use crate::window::Window;
-use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use crate::zstd::Zstd;
 use std::borrow::Cow;
-use std::fmt::Display;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 /// How buffers are compressed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,9 +24,6 @@ impl Codec {
         }
     }
 }
-
-/// The window of ZSTD that is always allowed, as its format asks of decoders.
-const WINDOW: u64 = 8 << 20;
 
 /// The buffers of a batch.
 #[derive(Debug)]
@@ -49,6 +46,15 @@ impl Buffers {
             let wanted = format!("a place in {} bytes", self.body.len());
             IoError::BadHeader(window.detail(field, wanted, format!("{length} bytes at {start}")))
         })
+    }
+
+    /// The bytes that a compressed buffer says it becomes, of which no more count than it can give.
+    pub(super) fn unpacked(&self, i: usize) -> u64 {
+        let [start, length] = self.places[i].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        let packed = self.body.get(start..start.saturating_add(length)).and_then(<[u8]>::split_first_chunk);
+        let (Some((said, packed)), Some(codec)) = (packed, self.codec) else { return 0 };
+        let said = u64::try_from(i64::from_le_bytes(*said)).unwrap_or(0);
+        said.min((packed.len() as u64).saturating_mul(codec.growth()))
     }
 
     /// Where the first `wanted` bytes of what a buffer holds come from. Memory that they need is counted.
@@ -84,7 +90,11 @@ impl Buffers {
             return Err(IoError::Decompress(window.detail(&field, wanted, found)));
         }
         window.source().take(wanted)?;
-        Ok(Found::Packed(Packed { bytes: packed, wanted, codec, place: (self.batch, i), field }))
+        let said = length as u64;
+        if codec == Codec::Zstd {
+            window.source().take(usize::try_from(Zstd::new(packed, said).window()).unwrap_or(usize::MAX))?;
+        }
+        Ok(Found::Packed(Packed { bytes: packed, wanted, said, codec, place: (self.batch, i), field }))
     }
 }
 
@@ -100,6 +110,8 @@ pub(super) enum Found<'b> {
 pub(super) struct Packed<'b> {
     bytes: &'b [u8],
     wanted: usize,
+    /// What all of it becomes.
+    said: u64,
     codec: Codec,
     /// The number of the batch, the number of the buffer in it, and the name in messages.
     place: (usize, usize),
@@ -158,15 +170,16 @@ impl Packed<'_> {
     fn unpack(&self, wanted: usize, out: &mut Vec<u8>) -> Result<(), Failed> {
         out.try_reserve_exact(wanted.saturating_sub(out.len())).map_err(|_| Failed::Memory)?;
         out.resize(wanted, 0);
-        let broken = |e: &dyn Display| Failed::Broken(e.to_string());
-        match self.codec {
-            Codec::Lz4 => lz4_flex::frame::FrameDecoder::new(self.bytes).read_exact(out).map_err(|e| broken(&e)),
-            Codec::Zstd => {
-                let mut decoder = FrameDecoder::new();
-                decoder.set_max_window_size(WINDOW.max(self.wanted as u64));
-                let mut decoder = StreamingDecoder::new_with_decoder(self.bytes, decoder).map_err(|e| broken(&e))?;
-                decoder.read_exact(out).map_err(|e| broken(&e))
-            }
-        }
+        let done = match self.codec {
+            Codec::Lz4 => match lz4::frame(self.bytes, self.said) {
+                Some((mut reader, _)) => reader.read_exact(out),
+                None => return Err(Failed::Broken("no frame of LZ4".into())),
+            },
+            Codec::Zstd => Zstd::new(self.bytes, self.said).read_exact(out),
+        };
+        done.map_err(|e| match e.kind() {
+            ErrorKind::OutOfMemory => Failed::Memory,
+            _ => Failed::Broken(e.to_string()),
+        })
     }
 }

@@ -11,10 +11,6 @@ use crate::window::Window;
 /// The longest description of a schema, a batch or a footer: a name of 256 bytes and metadata of some kilobytes for 1024 columns.
 const MAX_MESSAGE: u64 = 4 << 20;
 
-/// What a file may always unpack to, in bytes, and by which factor it may otherwise grow.
-const FREE_UNPACKED: u64 = 16 << 20;
-const MAX_GROWTH: u64 = 64;
-
 /// The key of the schema's metadata that says what kind of table a file of pointmill has.
 const FORMAT: &str = "format";
 
@@ -34,7 +30,7 @@ pub(super) fn read<'w, 's>(
 ) -> Result<u64, IoError> {
     let length = window.left();
     let is_file = start(window)?;
-    let mut unpacked = 0;
+    let mut unpacked = 0u64;
     let (mut head, mut columns, mut blocks) = (vec![], vec![], vec![]);
     let (mut batches, mut held) = (vec![], 0);
     loop {
@@ -70,12 +66,11 @@ pub(super) fn read<'w, 's>(
                 held += body.len();
                 let batch = Batch::new(window, &columns, &parsed.header, body, i)?;
                 if batch.is_packed() {
-                    unpacked += batch.bytes;
+                    unpacked = unpacked.saturating_add(batch.unpacked(&columns));
                     // Of a stream what came so far counts.
                     let whole = length.unwrap_or_else(|| window.position());
-                    let growth = FREE_UNPACKED.max(whole.saturating_mul(MAX_GROWTH));
                     let detail = |wanted, found| window.detail("data unpacked", wanted, found);
-                    bounds.limits.check_decoded(detail, unpacked, growth, "16 MiB or 64 times the file")?;
+                    bounds.limits.check_unpacked(detail, unpacked, whole)?;
                 }
                 batches.push(batch);
                 if held >= TOGETHER {

@@ -22,7 +22,7 @@ pub(super) const EVLR_HEAD: usize = 60;
 pub(super) const POINTS_THERE: &str = "the points where the header says that they are";
 
 /// The values of a header.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Header {
     /// Offset of the points in the file.
     pub(super) offset: u64,

@@ -1,20 +1,22 @@
 //! A bag: its topics, and its clouds one at a time.
 
 use super::cloud::{PointCloud2, PointField};
+use super::held::Held;
 use super::index::{Index, Topic};
-use super::message::{Kept, message};
+use super::message::message;
 use super::wire::Encoding;
 use crate::error::{Detail, IoError};
 use crate::format::Format;
 use crate::limits::{Bounds, Limits};
+use crate::same_file::SameFile;
 use crate::scan::Scan;
-use crate::source::{ReadSeek, open};
+use crate::source::ReadSeek;
 use crate::times::Times;
 use crate::warning::Warning;
 use std::fmt;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 impl PointCloud2<'_> {
     /// The points as a scan, in the order of the message, row after row; `name` stands for it in errors.
@@ -36,8 +38,10 @@ impl PointCloud2<'_> {
 /// Topics come by name. Clouds of a topic come in the order of the times at which they were recorded, those of one time as in the file.
 ///
 /// # Limits
-/// [`Limits`] hold for each cloud. A chunk may unpack to 256 MiB or 100 times its bytes, whichever is more, or to
-/// [`Limits::max_decoded_bytes`]. A bag holds one chunk at a time, and 32 bytes for each of its clouds.
+/// [`Limits`] hold for each cloud. All chunks together may unpack to 16 MiB or 64 times the file, whichever is more, or to
+/// [`Limits::max_decoded_bytes`]; so may what a pass over the clouds of a topic unpacks, chunks that it needs again included. A bag has at most 4096
+/// topics. It holds 32 bytes for each of its clouds, and chunks until their clouds are read: 64 MiB of them, or one. A file is open while it is read
+/// from, so that any number of bags may be held.
 ///
 /// ```
 /// use pointmill_io::{Limits, mcap::Bag};
@@ -55,10 +59,16 @@ pub struct Bag {
     data: Mutex<Data>,
 }
 
-/// What is read from.
+/// What is read from, and chunks of it.
 struct Data {
-    reader: Box<dyn ReadSeek + Send>,
-    kept: Kept,
+    origin: Origin,
+    held: Held<Arc<Vec<u8>>>,
+}
+
+/// Where the bytes are.
+enum Origin {
+    File(SameFile),
+    Reader(Box<dyn ReadSeek + Send>),
 }
 
 /// A cloud of a bag.
@@ -122,8 +132,7 @@ impl Bag {
     /// A file that is no bag, or is damaged in another way: a record that is not valid, a chunk without an index that does not unpack, a
     /// number of messages that is not the one of the statistics.
     pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Self, IoError> {
-        let path = path.as_ref();
-        Self::new(open(path)?.0, path, limits)
+        Self::of_file(path.as_ref(), limits, false)
     }
 
     /// Opens a file that may be damaged, and leaves out what is not whole: chunks that do not unpack, and all behind the last whole record.
@@ -134,8 +143,7 @@ impl Bag {
     /// # Errors
     /// A file that does not begin as a bag does; [`Limits`].
     pub fn salvage(path: impl AsRef<Path>, limits: &Limits) -> Result<Self, IoError> {
-        let path = path.as_ref();
-        Self::of(open(path)?.0, path, limits, true)
+        Self::of_file(path.as_ref(), limits, true)
     }
 
     /// Opens what is no file, such as bytes in memory; `name` stands for it in errors.
@@ -143,23 +151,23 @@ impl Bag {
     /// # Errors
     /// As [`Bag::open`].
     pub fn new(
-        reader: impl Read + Seek + Send + 'static,
+        mut reader: impl Read + Seek + Send + 'static,
         name: impl AsRef<Path>,
         limits: &Limits,
     ) -> Result<Self, IoError> {
-        Self::of(reader, name.as_ref(), limits, false)
+        let index = Index::read(name.as_ref(), &mut reader, limits, false)?;
+        Ok(Self::of(name.as_ref(), index, limits, Origin::Reader(Box::new(reader))))
     }
 
-    fn of(
-        mut reader: impl Read + Seek + Send + 'static,
-        path: &Path,
-        limits: &Limits,
-        salvage: bool,
-    ) -> Result<Self, IoError> {
-        let path = path.to_path_buf();
-        let index = Index::read(&path, &mut reader, limits, salvage)?;
-        let data = Mutex::new(Data { reader: Box::new(reader), kept: None });
-        Ok(Self { path, index, limits: limits.clone(), data })
+    fn of_file(path: &Path, limits: &Limits, salvage: bool) -> Result<Self, IoError> {
+        let (same, mut file) = SameFile::first(path)?;
+        let index = Index::read(path, &mut file, limits, salvage)?;
+        Ok(Self::of(path, index, limits, Origin::File(same)))
+    }
+
+    fn of(path: &Path, index: Index, limits: &Limits, origin: Origin) -> Self {
+        let data = Mutex::new(Data { origin, held: Held::new(limits.max_memory) });
+        Self { path: path.into(), index, limits: limits.clone(), data }
     }
 
     /// The file, or the name that it was given.
@@ -219,7 +227,7 @@ impl Bag {
     /// message name the file and the number: `drive.mcap#000012`.
     pub fn cloud(&self, topic: &Topic, number: usize) -> Result<Cloud, IoError> {
         let name = self.cloud_name(number);
-        let (bytes, encoding) = self.message(topic, number)?;
+        let (bytes, encoding) = self.message(topic, number, true)?;
         let cloud = PointCloud2::read(&bytes, encoding, &name)?;
         let mut scan = cloud.scan(&name, &self.limits)?;
         let points = scan.cloud.len() as u64;
@@ -244,23 +252,27 @@ impl Bag {
             return Ok(None);
         }
         let name = self.cloud_name(0);
-        let (bytes, encoding) = self.message(topic, 0)?;
+        let (bytes, encoding) = self.message(topic, 0, false)?;
         let cloud = PointCloud2::read(&bytes, encoding, &name)?;
         let times = cloud.scan(&name, &self.limits)?.times();
         let PointCloud2 { frame, height, width, fields, big_endian, point_step, .. } = cloud;
         Ok(Some(Layout { frame, height, width, fields, big_endian, point_step, times }))
     }
 
-    /// The bytes of a cloud's message.
-    fn message(&self, topic: &Topic, number: usize) -> Result<(Vec<u8>, Encoding), IoError> {
+    /// The bytes of a cloud's message. If `is_last`, its chunk goes once all clouds in it were read so.
+    fn message(&self, topic: &Topic, number: usize, is_last: bool) -> Result<(Vec<u8>, Encoding), IoError> {
         let (Some(place), Some(encoding)) = (topic.places.get(number), topic.cloud_encoding()) else {
             let wanted = format!("a number below {} of `{}`", topic.places.len(), topic.name);
             return Err(IoError::InvalidArgument(Detail::new(&self.path, "cloud", wanted, number.to_string())));
         };
-        // A panic elsewhere leaves nothing half done: the chunk that is kept is whole.
+        // A panic elsewhere leaves nothing half done: chunks that are held are whole.
         let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
-        let Data { reader, kept } = &mut *data;
-        Ok((message(&self.path, &mut **reader, place, &self.limits, kept)?, encoding))
+        let Data { origin, held } = &mut *data;
+        let bytes = match origin {
+            Origin::File(same) => message(&self.path, &mut same.again(&self.path)?, place, &self.limits, held, is_last),
+            Origin::Reader(reader) => message(&self.path, &mut **reader, place, &self.limits, held, is_last),
+        };
+        Ok((bytes?, encoding))
     }
 }
 

@@ -10,6 +10,9 @@ use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::path::Path;
 
+/// How many fields may have a byte of a point, on average.
+const SHARED: u64 = 4;
+
 /// A field of a [`PointCloud2`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointField {
@@ -58,8 +61,8 @@ impl<'a> PointCloud2<'a> {
     /// Nothing is taken but memory for the fields: a point has at most 64 KiB, and all fields together at most 1024 numbers.
     ///
     /// # Errors
-    /// A message that ends early, an unknown type of a field, a point step of 0 with points, a field that ends behind its point, a row
-    /// shorter than its points, fewer bytes than the points need.
+    /// A message that ends early, an unknown type of a field, a point step of 0 with points, a field that ends behind its point, fields that together
+    /// have more than four times the bytes of a point, a row shorter than its points, fewer bytes than the points need.
     ///
     /// ```
     /// use pointmill_io::mcap::{Encoding, PointCloud2};
@@ -118,6 +121,13 @@ impl<'a> PointCloud2<'a> {
                 let found = format!("{length} bytes from {} on", field.offset);
                 return Err(IoError::BadValue(wire.detail(&format!("field `{}`", field.name), wanted, found)));
             }
+        }
+        // Two fields may be two names of the same bytes. A thousand would make a thousand columns of each byte.
+        let all: u64 = self.fields.iter().map(|field| u64::from(field.count) * field.dtype.bytes() as u64).sum();
+        let most = SHARED * u64::from(step);
+        if all > most {
+            let wanted = format!("at most {most} bytes in a point of {step} bytes");
+            return Err(IoError::LimitExceeded(wire.detail("fields", wanted, format!("{all} bytes, which overlap"))));
         }
         let row = u64::from(self.width) * u64::from(step);
         if self.points() > 0 && u64::from(self.row_step) < row {

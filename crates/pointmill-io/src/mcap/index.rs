@@ -1,6 +1,7 @@
 //! Where the messages of each topic lie, found by one walk over the records of a file.
 
 use super::chunk::unpack;
+use super::held::cost;
 use super::record::{File, Head, Record, inner, op, parse};
 use super::wire::Encoding;
 use crate::error::{Detail, IoError, WHOLE_CHUNKS};
@@ -50,15 +51,28 @@ impl Topic {
 }
 
 /// Where a message lies. Ordered by time, then as in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) time: u64,
     /// Where its chunk starts; 0 for a message outside of chunks.
     pub(super) chunk: u64,
     /// Where its record starts, in the content of its chunk or in the file.
     pub(super) at: u64,
+    /// Bytes up to the next message of the topic in its chunk; the largest number where there is none.
+    pub(super) room: u32,
+    /// Messages of the topic in its chunk, at most the largest number.
+    pub(super) together: u16,
     pub(super) channel: u16,
 }
+
+impl Place {
+    const fn new(time: u64, chunk: u64, at: u64, channel: u16) -> Self {
+        Self { time, chunk, at, channel, room: u32::MAX, together: 1 }
+    }
+}
+
+/// The most topics of a bag, each with up to three names of 1 KiB.
+const MOST_TOPICS: usize = 4096;
 
 /// Bytes of a message in front of its data.
 const MESSAGE_HEADER: u64 = 22;
@@ -91,6 +105,8 @@ impl Index {
             topics: vec![],
             names: BTreeMap::new(),
             places: 0,
+            unpacked: 0,
+            sizes: BTreeMap::new(),
             salvage,
             damage: None,
         };
@@ -104,19 +120,37 @@ impl Index {
             }
             Err(e) => walk.forgive(e).map(|()| None)?,
         };
-        let damage = walk.damage;
-        let mut topics = walk.topics;
-        for topic in &mut topics {
-            topic.places.sort_unstable();
-            if let Some(twice) = topic.places.windows(2).find(|two| two[0] == two[1]) {
-                let found = format!("byte {} of the chunk at {} twice", twice[0].at, twice[0].chunk);
-                let detail = Detail::new(path, "message index", "each message once", found);
-                return Err(IoError::BadValue(detail.at(Some(twice[0].chunk))));
-            }
+        walk.topics.sort_by(|a, b| (&a.name, &a.kind).cmp(&(&b.name, &b.kind)));
+        for topic in &mut walk.topics {
+            arrange(path, &mut topic.places)?;
         }
-        topics.sort_by(|a, b| (&a.name, &a.kind).cmp(&(&b.name, &b.kind)));
-        Ok(Self { topics, cut, damage })
+        // The first cloud of each topic, for the layouts, and all clouds of one.
+        let topics = &walk.topics;
+        walk.check_pass("first clouds of all topics", topics.iter().filter_map(|topic| topic.places.first()))?;
+        for topic in topics {
+            walk.check_pass(&format!("clouds of `{}` in the order of their times", topic.name), topic.places.iter())?;
+        }
+        Ok(Self { topics: walk.topics, cut, damage: walk.damage })
     }
+}
+
+/// Sorts places by time, with the room of each and their number in each chunk.
+fn arrange(path: &Path, places: &mut [Place]) -> Result<(), IoError> {
+    places.sort_unstable_by_key(|place| (place.chunk, place.at));
+    for chunk in places.chunk_by_mut(|a, b| a.chunk == b.chunk).filter(|chunk| chunk[0].chunk > 0) {
+        if let Some(twice) = chunk.windows(2).find(|two| two[0].at == two[1].at) {
+            let found = format!("byte {} of the chunk at {} twice", twice[0].at, twice[0].chunk);
+            let detail = Detail::new(path, "message index", "each message once", found);
+            return Err(IoError::BadValue(detail.at(Some(twice[0].chunk))));
+        }
+        for i in 1..chunk.len() {
+            chunk[i - 1].room = u32::try_from(chunk[i].at - chunk[i - 1].at).unwrap_or(u32::MAX);
+        }
+        let together = u16::try_from(chunk.len()).unwrap_or(u16::MAX);
+        chunk.iter_mut().for_each(|place| place.together = together);
+    }
+    places.sort_unstable();
+    Ok(())
 }
 
 /// A walk over the records of a file.
@@ -134,6 +168,10 @@ struct Walk<'a> {
     names: BTreeMap<[String; 3], usize>,
     /// Messages whose places are held.
     places: u64,
+    /// Bytes that the chunks so far unpack to.
+    unpacked: u64,
+    /// For each chunk its bytes, unpacked and in the file.
+    sizes: BTreeMap<u64, [u64; 2]>,
     /// Whether what is not whole is left out.
     salvage: bool,
     /// The first that was left out.
@@ -156,7 +194,10 @@ impl Walk<'_> {
                 Ok(head) => head,
                 Err(e) => {
                     // The index of the last chunk may be cut.
-                    chunk.take().map_or(Ok(()), |chunk| self.scan(&chunk.head))?;
+                    if let Some(chunk) = chunk.take() {
+                        self.count(&chunk.head)?;
+                        self.scan(&chunk.head)?;
+                    }
                     return Err(e);
                 }
             };
@@ -202,15 +243,37 @@ impl Walk<'_> {
         parse(self.file.path, head.at, head.op, content)
     }
 
+    /// Counts what a chunk unpacks to. One that alone is too large is refused when it is read.
+    fn count(&mut self, head: &Head) -> Result<(), IoError> {
+        let size = self.file.unpacked(head)?;
+        if size <= self.limits.most_unpacked(self.file.length) {
+            self.unpacked = self.unpacked.saturating_add(size);
+            self.check_unpacked(head.at, "chunks unpacked", self.unpacked)?;
+            self.sizes.insert(head.at, [size, head.length]);
+        }
+        Ok(())
+    }
+
+    fn check_unpacked(&self, at: u64, field: &str, bytes: u64) -> Result<(), IoError> {
+        self.limits.check_unpacked(|w, f| self.file.detail(at, field, w, f), bytes, self.file.length)
+    }
+
+    /// Checks what reading clouds in this order unpacks, chunks that are let go in between again.
+    fn check_pass<'p>(&self, field: &str, places: impl Iterator<Item = &'p Place>) -> Result<(), IoError> {
+        let bytes = cost(places, &self.sizes, self.limits.max_memory);
+        self.check_unpacked(0, &format!("chunks unpacked for the {field}"), bytes)
+    }
+
     /// Takes the messages of a chunk from its index, if that tells all; else from its content.
     fn finish(&mut self, chunk: Chunk) -> Result<(), IoError> {
+        self.count(&chunk.head)?;
         let known = |(channel, _): &(u16, Vec<_>)| self.channels.contains_key(channel);
         if self.salvage || chunk.index.is_empty() || !chunk.index.iter().all(known) {
             return self.scan(&chunk.head);
         }
         for (channel, entries) in chunk.index {
             for (time, at) in entries {
-                self.saw(Place { time, chunk: chunk.head.at, at, channel })?;
+                self.saw(Place::new(time, chunk.head.at, at, channel))?;
             }
         }
         Ok(())
@@ -234,7 +297,7 @@ impl Walk<'_> {
     }
 
     fn scan_whole(&mut self, head: &Head) -> Result<(), IoError> {
-        let bytes = unpack(&mut self.file, head, self.limits)?;
+        let bytes = unpack(&mut self.file, head, self.limits, 0)?;
         let mut at = 0;
         while let Some(record) = inner(self.file.path, head.at, &bytes, at)? {
             self.take(head.at, head.at, at as u64, record.op, record.content)?;
@@ -264,7 +327,7 @@ impl Walk<'_> {
                 }
             }
             Record::Channel { id, schema, topic, encoding } => self.channel(near, id, schema, topic, encoding)?,
-            Record::Message { channel, time, .. } => self.saw(Place { time, chunk, at, channel })?,
+            Record::Message { channel, time, .. } => self.saw(Place::new(time, chunk, at, channel))?,
             _ => {}
         }
         Ok(())
@@ -281,6 +344,11 @@ impl Walk<'_> {
                 return Err(IoError::BadValue(detail));
             }
         };
+        if self.topics.len() >= MOST_TOPICS {
+            let found = "one more; split the bag by topics".to_owned();
+            let wanted = format!("at most {MOST_TOPICS} topics");
+            return Err(IoError::LimitExceeded(self.file.detail(near, &format!("channel `{name}`"), wanted, found)));
+        }
         let key = [name, &kind, encoding].map(str::to_owned);
         let place = *self.names.entry(key).or_insert_with(|| {
             let (name, encoding) = (name.to_owned(), encoding.to_owned());

@@ -1,6 +1,7 @@
 //! A message of a bag, from its place.
 
 use super::chunk::unpack;
+use super::held::Held;
 use super::index::Place;
 use super::record::{File, Record, inner, parse};
 use crate::error::{Detail, IoError};
@@ -9,16 +10,14 @@ use crate::source::ReadSeek;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A chunk that is kept for the next message: where it starts, and its content.
-pub(super) type Kept = Option<(u64, Arc<Vec<u8>>)>;
-
-/// Reads a message, and checks that it is the one that the index names.
+/// Reads a message, and checks that it is the one that the index names. If `is_last`, it will not be read again soon.
 pub(super) fn message(
     path: &Path,
     reader: &mut dyn ReadSeek,
     place: &Place,
     limits: &Limits,
-    kept: &mut Kept,
+    held: &mut Held<Arc<Vec<u8>>>,
+    is_last: bool,
 ) -> Result<Vec<u8>, IoError> {
     let mut file = File::new(path, reader, limits.max_memory)?;
     if place.chunk == 0 {
@@ -26,18 +25,31 @@ pub(super) fn message(
         let content = file.content(&head)?;
         return body(path, place, head.op, &content);
     }
-    let chunk = match kept.take().filter(|(at, _)| *at == place.chunk) {
-        Some((_, chunk)) => chunk,
+    let chunk = match held.get(place.chunk) {
+        Some(chunk) => chunk,
         None => {
             let head = file.head(place.chunk)?;
-            Arc::new(unpack(&mut file, &head, limits)?)
+            let size = file.unpacked(&head)?;
+            held.make_room(size.saturating_add(head.length));
+            let chunk = Arc::new(unpack(&mut file, &head, limits, held.bytes())?);
+            held.put(place, size, chunk.clone());
+            chunk
         }
     };
-    *kept = Some((place.chunk, chunk.clone()));
+    if is_last {
+        held.read(place.chunk);
+    }
     let at = usize::try_from(place.at).unwrap_or(usize::MAX);
     let Some(record) = inner(path, place.chunk, &chunk, at)? else {
         return Err(other(path, place, format!("{} bytes in the chunk", chunk.len())));
     };
+    // Messages in messages would take time for each.
+    if (record.next - at) as u64 > u64::from(place.room) && place.room < u32::MAX {
+        let field = format!("message at byte {} of the chunk at {}", place.at, place.chunk);
+        let wanted = format!("at most {} bytes, where the next message of the index starts", place.room);
+        let detail = Detail::new(path, field, wanted, format!("{} bytes", record.next - at));
+        return Err(IoError::BadValue(detail.at(Some(place.chunk))));
+    }
     body(path, place, record.op, record.content)
 }
 

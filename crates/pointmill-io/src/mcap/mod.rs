@@ -7,6 +7,7 @@
 mod bag;
 mod chunk;
 mod cloud;
+mod held;
 mod index;
 mod message;
 mod record;

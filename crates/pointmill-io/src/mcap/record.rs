@@ -48,7 +48,7 @@ pub(super) struct File<'a> {
     pub(super) path: &'a Path,
     reader: &'a mut dyn ReadSeek,
     /// Bytes of the file.
-    length: u64,
+    pub(super) length: u64,
     max_memory: Option<u64>,
 }
 
@@ -123,6 +123,12 @@ impl<'a> File<'a> {
     /// The first bytes of the content of a record, at most so many.
     pub(super) fn front(&mut self, head: &Head, most: u64) -> Result<Vec<u8>, IoError> {
         self.bytes(head.at + HEAD, head.length.min(most))
+    }
+
+    /// The bytes that a chunk says it unpacks to; 0 if it is too short to say.
+    pub(super) fn unpacked(&mut self, head: &Head) -> Result<u64, IoError> {
+        let front = self.front(head, 24)?;
+        Ok(if front.len() < 24 { 0 } else { u64_at(&front, 16) })
     }
 
     /// The content of a record that is small in files of their kind.

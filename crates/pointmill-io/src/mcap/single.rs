@@ -1,6 +1,7 @@
 //! A bag of one cloud, as one of the formats of clouds.
 
 use super::cloud::PointCloud2;
+use super::held::Held;
 use super::index::{Index, Topic};
 use super::message::message;
 use super::record::MAGIC;
@@ -27,8 +28,8 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
         .collect();
     let count: u64 = clouds.iter().map(|(topic, _)| topic.count).sum();
     if let Some(&(topic, encoding)) = clouds.iter().find(|(topic, _)| topic.count == 1 && count == 1) {
-        let mut chunk = None;
-        let bytes = message(path, reader, &topic.places[0], &bounds.limits, &mut chunk)?;
+        let mut held = Held::new(bounds.limits.max_memory);
+        let bytes = message(path, reader, &topic.places[0], &bounds.limits, &mut held, true)?;
         let mut rows = PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds)?;
         let points = (rows.data.len() / rows.columns) as u64;
         rows.warnings.extend(damage.map(|_| Warning::Salvaged { points, declared: None }));

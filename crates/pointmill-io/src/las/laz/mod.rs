@@ -35,10 +35,6 @@ use packing::Packing;
 use table::{Chunk, Chunks};
 use wrong::{Failed, Wrong};
 
-/// A file may unpack to the first number of bytes, or to its own size times the second number. Compression shrinks sweeps and tiles to a
-/// quarter or a tenth. It shrinks equal points to almost nothing, so without a limit a small file could declare any number of them.
-const FREE_UNPACKED: u64 = 16 << 20;
-const MAX_GROWTH: u64 = 64;
 /// If a file grows by at most this factor, the memory for all points is allocated at once.
 const LIKELY_GROWTH: u64 = 16;
 
@@ -58,11 +54,11 @@ pub(super) fn read_rows(
     bounds.check_points(window.source(), header.points)?;
     // The table of chunks is after the chunks, so all bytes are held in memory. They are fewer than the unpacked bytes.
     let bytes = window.remainder()?;
-    let most = FREE_UNPACKED.max((header.offset + bytes.len() as u64).saturating_mul(MAX_GROWTH));
+    let length = header.offset + bytes.len() as u64;
     let check = |points: u64| {
         let detail = |wanted, found| window.detail("data unpacked", wanted, found);
         let unpacked = points.saturating_mul(header.record as u64);
-        bounds.limits.check_decoded(detail, unpacked, most, "16 MiB or 64 times the file")
+        bounds.limits.check_unpacked(detail, unpacked, length)
     };
     let walk = || salvage::walk(&packing, header.points, &bytes, check);
     let mut is_damaged = header.is_damaged;
@@ -77,7 +73,7 @@ pub(super) fn read_rows(
     };
     let found: u64 = chunks.entries.iter().map(|chunk| chunk.points).sum();
     if let (Some(area), Some(octree)) = (bounds.area, &records.octree) {
-        octree::retain(octree, header.offset, &bytes, area, &mut chunks.entries);
+        octree::retain(octree, header, &bytes, area, &mut chunks.entries);
     }
     let several = chunks.entries.len() > 1;
     let lost = decode(window, bounds, &packing, &chunks.entries, &bytes, &mut points)

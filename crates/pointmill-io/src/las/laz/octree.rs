@@ -1,10 +1,11 @@
 //! The octree of a COPC file: which chunks hold points of a part of the plane.
 //!
-//! A node of the tree is a chunk. The reader only leaves chunks out: a chunk that no node names is kept, and so are all chunks if the tree is damaged. A tree that lies
-//! about its nodes loses points of the part, as a table of chunks that lies does.
+//! A node of the tree is a chunk. The reader only leaves chunks out: a chunk that no node names is kept, and so are all chunks if the tree is damaged: if its cube
+//! has no finite edges or does not hold the bounding box of the file, if a node lies beside the cube, or if a page lies outside the file. A tree that lies about its
+//! nodes loses points of the part, as a table of chunks that lies does.
 
 use super::table::Chunk;
-use crate::las::header::{u32_at, u64_at};
+use crate::las::header::{Header, f64_at, u32_at, u64_at};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -12,21 +13,31 @@ use std::ops::Range;
 const INFO: usize = 160;
 const ENTRY: usize = 32;
 
-/// Leaves out the chunks whose node does not meet the area. `bytes` start at the `offset` to point data.
-pub(super) fn retain(info: &[u8], offset: u64, bytes: &[u8], area: [f64; 4], chunks: &mut Vec<Chunk>) {
-    if let Some(outside) = outside(info, offset, bytes, area) {
+/// Leaves out the chunks whose node does not meet the area. `bytes` start at the offset to point data.
+pub(super) fn retain(info: &[u8], header: &Header, bytes: &[u8], area: [f64; 4], chunks: &mut Vec<Chunk>) {
+    if let Some(outside) = outside(info, header, bytes, area) {
         chunks.retain(|chunk| !outside.contains(&chunk.bytes.start));
     }
 }
 
 /// Where the chunks of nodes begin that do not meet the area; `None` if the tree is not as it should be.
-fn outside(info: &[u8], offset: u64, bytes: &[u8], [x0, y0, x1, y1]: [f64; 4]) -> Option<HashSet<usize>> {
-    let double = |at: usize| f64::from_bits(u64_at(info, at));
-    if info.len() < INFO || !(double(24).is_finite() && double(24) > 0.0) {
+fn outside(info: &[u8], header: &Header, bytes: &[u8], [x0, y0, x1, y1]: [f64; 4]) -> Option<HashSet<usize>> {
+    if info.len() < INFO {
         return None;
     }
-    let half = double(24);
-    let corner = [double(0) - half, double(8) - half];
+    let (center, half) = ([0, 8, 16].map(|at| f64_at(info, at)), f64_at(info, 24));
+    let corner = center.map(|at| at - half);
+    // A part of a millionth more on each side: writers round, too.
+    let slack = 1e-6 * half;
+    // Comparisons with NaN are false.
+    let holds = |axis: usize| {
+        let (low, high) = (corner[axis], center[axis] + half);
+        (high - low).is_finite() && low < high && low - slack <= header.min[axis] && header.max[axis] <= high + slack
+    };
+    if !(0..3).all(holds) {
+        return None;
+    }
+    let offset = header.offset;
     let place = |from: u64, length: u64| -> Option<Range<usize>> {
         let start = usize::try_from(from.checked_sub(offset)?).ok()?;
         let end = start.checked_add(usize::try_from(length).ok()?)?;
@@ -44,13 +55,11 @@ fn outside(info: &[u8], offset: u64, bytes: &[u8], [x0, y0, x1, y1]: [f64; 4]) -
                 pages.push(place(from, length)?);
                 continue;
             }
-            if level > 31 {
+            if level > 31 || x.max(y) >> level > 0 {
                 return None;
             }
             let size = 2.0 * half / f64::from(1u32 << level);
             let low = [corner[0] + f64::from(x) * size, corner[1] + f64::from(y) * size];
-            // A part of a millionth more on each side: writers round, too.
-            let slack = 1e-6 * half;
             let meets = |low: f64, first: f64, last: f64| low - slack <= last && low + size + slack >= first;
             if points > 0 && !(meets(low[0], x0, x1) && meets(low[1], y0, y1)) {
                 outside.insert(place(from, 0)?.start);
@@ -87,7 +96,9 @@ mod tests {
     fn kept(change: impl Fn(&mut Vec<u8>, &mut Vec<u8>), area: [f64; 4]) -> Vec<usize> {
         let (mut info, mut bytes, mut chunks) = tree();
         change(&mut info, &mut bytes);
-        retain(&info, 100, &bytes, area, &mut chunks);
+        let [min, max] = [[1000.0, 1000.5, 1.0], [1008.0, 1004.0, 2.5]];
+        let header = Header { offset: 100, min, max, ..Header::default() };
+        retain(&info, &header, &bytes, area, &mut chunks);
         chunks.into_iter().map(|chunk| (chunk.bytes.start - 8) / 10).collect()
     }
 
@@ -106,6 +117,27 @@ mod tests {
         assert_eq!(kept(|info, _| info.truncate(100), nowhere).len(), 5);
         assert_eq!(kept(|info, _| info[24..32].fill(0xff), nowhere).len(), 5);
         assert_eq!(kept(|info, _| info[40..48].fill(0xff), nowhere).len(), 5);
+        // A centre or a cube that is not finite, and one that does not hold the box of the file: smaller, or elsewhere.
+        for (at, v) in [
+            (0, f64::NAN),
+            (8, f64::INFINITY),
+            (16, f64::NAN),
+            (24, 1.7e308),
+            (24, -4.0),
+            (24, 1e-300),
+            (24, 3.9),
+            (0, 1.7e308),
+            (0, 1005.0),
+            (8, 995.0),
+        ] {
+            let lie = |info: &mut Vec<u8>, _: &mut Vec<u8>| info[at..at + 8].copy_from_slice(&v.to_le_bytes());
+            assert_eq!(kept(lie, nowhere).len(), 5, "{at} {v}");
+        }
+        // A node beside the cube: 2 at level 1.
+        for at in [4, 8] {
+            assert_eq!(kept(|_, bytes| bytes[64 + 32 + at] = 2, nowhere).len(), 5);
+        }
+        assert_eq!(kept(|_, bytes| bytes[64 + 4..64 + 8].fill(0xff), nowhere).len(), 5);
         // A level past all trees, and a page that contains itself.
         assert_eq!(kept(|_, bytes| bytes[64] = 40, nowhere).len(), 5);
         let cycle = |_: &mut Vec<u8>, bytes: &mut Vec<u8>| {
