@@ -13,10 +13,13 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Windows of fewer bytes are not asked for.
 const SMALL: u64 = 256 << 10;
 
+/// The decoder of a frame: of a header that replaces its own, and of what follows.
+type Decoder<'a> = StreamingDecoder<Chain<Cursor<Vec<u8>>, &'a [u8]>, FrameDecoder>;
+
 /// Frames, one after the other, that unpack to a number of bytes that is known.
 pub(crate) struct Zstd<'a> {
     rest: &'a [u8],
-    decoder: Option<StreamingDecoder<Chain<Cursor<Vec<u8>>, &'a [u8]>, FrameDecoder>>,
+    decoder: Option<Decoder<'a>>,
     /// Bytes that are still to come.
     left: u64,
     /// The window of the first frame.
@@ -36,7 +39,7 @@ impl<'a> Zstd<'a> {
     }
 
     /// The decoder of the next frame.
-    fn next(&self) -> io::Result<StreamingDecoder<Chain<Cursor<Vec<u8>>, &'a [u8]>, FrameDecoder>> {
+    fn next(&self) -> io::Result<Decoder<'a>> {
         let (mut head, mut rest) = (vec![], self.rest);
         if let Some((length, window)) = window(rest) {
             if window > self.left {

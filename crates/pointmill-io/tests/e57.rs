@@ -431,7 +431,7 @@ fn descriptions_that_take_time_are_refused() {
     let found = refused(&with(&format!("<x{attributes}/>")));
     assert_eq!(found, "LimitExceeded: a.e57: description: attributes of an element: wanted at most 64, found 65");
     let spaces: String = (0..64).map(|i| format!(" xmlns:n{i}=\"u{i}\"")).collect();
-    let found = refused(&with(&format!("<x{}/>", spaces)));
+    let found = refused(&with(&format!("<x{spaces}/>")));
     assert_eq!(found, "LimitExceeded: a.e57: description: namespaces: wanted at most 64, found 65");
     // Columns are counted while they come.
     let scans = |n: usize| -> Vec<_> {
