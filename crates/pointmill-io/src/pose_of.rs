@@ -1,7 +1,9 @@
 //! Which pose of a file belongs to which input.
 
 use crate::error::{Detail, IoError};
+use crate::mcap::TimeOrigin;
 use crate::poses::Poses;
+use crate::times::Times;
 use std::path::Path;
 
 /// How far a stamp may be from the time of its pose, in seconds: files of poses round times.
@@ -35,6 +37,24 @@ impl Poses {
             let found = format!("{} poses", self.poses.len());
             IoError::MissingField(Detail::new(path.as_ref(), "poses", wanted, found))
         })
+    }
+
+    /// The same of a sweep whose points have times: the pose of its stamp, else of the middle of its times, which the poses of `pointmill odometry`
+    /// belong to.
+    ///
+    /// # Errors
+    /// As [`Poses::of`].
+    pub fn of_sweep(
+        &self,
+        path: impl AsRef<Path>,
+        index: usize,
+        stamp: Option<f64>,
+        times: Option<&Times>,
+    ) -> Result<usize, IoError> {
+        let found = self.of(&path, index, stamp);
+        let (Err(_), Some(stamp), Some(times)) = (&found, stamp, times) else { return found };
+        let from = if TimeOrigin::of(times) == TimeOrigin::Epoch { 0.0 } else { stamp };
+        self.of(path, index, Some(from + times.start + 0.5 * times.span())).or(found)
     }
 }
 
