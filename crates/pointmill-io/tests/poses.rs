@@ -51,7 +51,8 @@ fn every_format_is_found_by_its_numbers() {
 fn what_is_wrong_is_named_with_its_line() {
     let (_folder, path) = scratch();
     let kitti = "1 0 0 7 0 1 0 8 0 0 1 9\n";
-    let any = "12 numbers (kitti) or 8 numbers (tum) or 16 numbers (matrix) or 6 numbers (xyzrpy) or 17 numbers (euroc)";
+    let any =
+        "12 numbers (kitti) or 8 numbers (tum) or 16 numbers (matrix) or 6 numbers (xyzrpy) or 17 numbers (euroc)";
     for (text, format, wanted) in [
         ("1 2 3 4 5\n", None, format!("ShapeMismatch line 1: wanted {any}, found 5")),
         (&"1 ".repeat(18), None, format!("ShapeMismatch line 1: wanted {any}, found more")),

@@ -78,8 +78,10 @@ mod tests {
     fn headers_name_columns_in_any_order() {
         let euroc = "timestamp, p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], q_RS_y [], q_RS_z []";
         assert_eq!(Columns::named(euroc), Some(Columns::of(8)));
-        let all = format!("{euroc}, v_RS_R_x [m s^-1], v_RS_R_y [m s^-1], v_RS_R_z [m s^-1], b_w_RS_S_x [rad s^-1], \
-            b_w_RS_S_y [rad s^-1], b_w_RS_S_z [rad s^-1], b_a_RS_S_x [m s^-2], b_a_RS_S_y [m s^-2], b_a_RS_S_z [m s^-2]");
+        let all = format!(
+            "{euroc}, v_RS_R_x [m s^-1], v_RS_R_y [m s^-1], v_RS_R_z [m s^-1], b_w_RS_S_x [rad s^-1], \
+            b_w_RS_S_y [rad s^-1], b_w_RS_S_z [rad s^-1], b_a_RS_S_x [m s^-2], b_a_RS_S_y [m s^-2], b_a_RS_S_z [m s^-2]"
+        );
         assert_eq!(Columns::named(&all), Some(Columns::of(17)));
         let other = "Time [s],q_x,q_y,q_z,q_w,p_WB_z,p_WB_y,p_WB_x,";
         let found = Columns { numbers: 8, places: [0, 7, 6, 5, 1, 2, 3, 4], per_second: 1.0 };

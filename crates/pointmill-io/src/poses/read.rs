@@ -156,7 +156,9 @@ impl Lines<'_, '_> {
         let numbers = &self.numbers[..];
         let expected = if format == PoseFormat::Euroc { columns.numbers } else { format.numbers() };
         if found != expected {
-            return Err(IoError::ShapeMismatch(self.detail(format!("{expected} numbers ({format})"), found.to_string())));
+            return Err(IoError::ShapeMismatch(
+                self.detail(format!("{expected} numbers ({format})"), found.to_string()),
+            ));
         }
         if limits.max_points.is_some_and(|most| to.poses.len() as u64 >= most) {
             let wanted = format!("at most {} poses (the limit `max_points`)", to.poses.len());

@@ -81,9 +81,8 @@ fn check_poses(path: &Path, poses: &[Pose]) -> Result<(), IoError> {
 
 /// Checks the times of so many poses.
 fn check_times(path: &Path, poses: usize, times: &[f64]) -> Result<(), IoError> {
-    let wrong = |wanted: String, found: String| {
-        Err(IoError::InvalidArgument(Detail::new(path, "times", wanted, found)))
-    };
+    let wrong =
+        |wanted: String, found: String| Err(IoError::InvalidArgument(Detail::new(path, "times", wanted, found)));
     if times.len() != poses {
         return wrong(format!("{poses}, one for each pose"), times.len().to_string());
     }
