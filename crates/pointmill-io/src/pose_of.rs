@@ -40,7 +40,7 @@ impl Poses {
     }
 
     /// The same of a sweep whose points have times: the pose of its stamp, else the one nearest to the middle of its times, which poses of
-    /// `pointmill odometry` belong to. Points out of range may move that middle by a quarter of the sweep.
+    /// `pointmill odometry` belong to. Points out of range may move that middle by a twentieth of the sweep.
     ///
     /// # Errors
     /// As [`Poses::of`].
@@ -56,7 +56,7 @@ impl Poses {
             return found;
         };
         let start = if TimeOrigin::of(times) == TimeOrigin::Epoch { times.start } else { stamp + times.start };
-        let near = nearest(of_poses, start + 0.5 * times.span(), 0.25 * times.span());
+        let near = nearest(of_poses, start + 0.5 * times.span(), 0.05 * times.span());
         near.filter(|i| *i < self.poses.len()).map_or(found, Ok)
     }
 }
