@@ -43,6 +43,9 @@ pub(crate) struct Scan {
     /// The stamp of a bag's cloud in nanoseconds since 1970, or of a sweep of Argoverse 2 in those of its log, by its name; ``None`` of another file.
     #[pyo3(get)]
     pub(crate) stamp_ns: Option<i64>,
+    /// Whether the sweep was published without the motion of the sensor within it, so that ``times`` must not be used to take it out again: its ``dataset`` says so, or it is in an Argoverse 2 log with poses.
+    #[pyo3(get)]
+    deskewed: bool,
     /// When the cloud of a bag was recorded, in nanoseconds since 1970; ``None`` of a file.
     #[pyo3(get)]
     recorded_ns: Option<u64>,
@@ -144,7 +147,8 @@ pub(crate) fn read(
     options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
     options.origin = origin_of(local_origin)?;
     let stamp_ns = log_stamp_ns(&path).and_then(|stamp| i64::try_from(stamp).ok());
-    Ok(Scan { stamp_ns, ..Scan::new(py, || pointmill_io::read(&path, &options))? })
+    let deskewed = pointmill_io::is_deskewed(&path, options.dataset);
+    Ok(Scan { stamp_ns, deskewed, ..Scan::new(py, || pointmill_io::read(&path, &options))? })
 }
 
 /// What is subtracted from coordinates.
@@ -186,6 +190,7 @@ impl Scan {
             known,
             points: rows(py, scan.cloud.into_data(), width)?,
             stamp_ns: None,
+            deskewed: false,
             recorded_ns: None,
             frame: None,
         })
@@ -326,9 +331,9 @@ pub(crate) fn write(
 /// Parameters
 /// ----------
 /// path : str or path
-///     Text of KITTI (12 numbers per line), TUM (time, translation, quaternion), 4x4 matrices or x, y, z, roll, pitch, yaw; or the Feather table of an Argoverse 2 log.
-/// format : {"kitti", "tum", "matrix", "xyzrpy", "argoverse2"}, optional
-///     The format; by default the first line decides.
+///     Text of KITTI (12 numbers per line), TUM (time, translation, quaternion), EuRoC (a header, nanoseconds, w first), 4x4 matrices or x, y, z, roll, pitch, yaw; or the Feather table of an Argoverse 2 log.
+/// format : {"kitti", "tum", "matrix", "xyzrpy", "euroc", "argoverse2"}, optional
+///     The format; by default the first line decides, or EuRoC's header.
 ///
 /// Returns
 /// -------
@@ -421,9 +426,11 @@ pub(crate) fn log_stamp(sweep: PathBuf) -> Option<f64> {
 /// poses : array, ``[P, 4, 4]`` or ``[P, 6]``
 ///     Rigid transforms, or x, y, z, roll, pitch, yaw.
 /// times : array, ``[P]``, optional
-///     Seconds; ``"tum"`` needs them.
+///     Seconds; ``"tum"`` needs them, or ``stamps_ns``.
 /// format : {"kitti", "tum", "matrix", "xyzrpy"}
 ///     The format.
+/// stamps_ns : list of int, ``[P]``, optional
+///     The times in whole nanoseconds, for ``"tum"``. All of their digits are written; float64 seconds since 1970 are 240 ns apart.
 ///
 /// Examples
 /// --------
@@ -435,16 +442,24 @@ pub(crate) fn log_stamp(sweep: PathBuf) -> Option<f64> {
 /// >>> open(path).read()
 /// '1 0 0 0 0 1 0 0 0 0 1 0\n'
 #[pyfunction]
-#[pyo3(signature = (path, poses, *, times = None, format = "kitti"))]
+#[pyo3(signature = (path, poses, *, times = None, format = "kitti", stamps_ns = None))]
 pub(crate) fn write_poses(
     py: Python<'_>,
     path: PathBuf,
     poses: &Bound<'_, PyAny>,
     times: Option<&Bound<'_, PyAny>>,
     format: &str,
+    stamps_ns: Option<Vec<i64>>,
 ) -> PyResult<()> {
     let format: PoseFormat = named(format, "format")?;
     let (poses, _) = poses::poses(poses, "poses")?;
+    if let Some(stamps) = stamps_ns {
+        if times.is_some() || format != PoseFormat::Tum {
+            let got = if times.is_some() { "both".into() } else { format!("format={:?}", format.as_str()) };
+            return Err(value("stamps_ns", "format=\"tum\" and no times", got));
+        }
+        return py.detach(|| pointmill_io::write_stamped_poses(&path, &poses, &stamps)).map_err(file);
+    }
     let times = times.map(|times| poses::row(times, "times")).transpose()?;
     let written = Poses { poses, times };
     py.detach(|| pointmill_io::write_poses(&path, &written, format)).map_err(file)

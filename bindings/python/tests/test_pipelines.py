@@ -140,3 +140,55 @@ def test_trajectories_that_make_no_sense(tmp_path):
     with pytest.raises(ValueError, match="estimate_times: expected none with a file of estimate"):
         np.savetxt(tmp_path / "poses.txt", truth[:, :3].reshape(-1, 12))
         pointmill.evaluate(tmp_path / "poses.txt", truth, estimate_times=np.zeros(200))
+
+
+def test_poses_have_the_stamps_of_sweeps(tmp_path):
+    points = np.random.default_rng(1).uniform(-20, 20, (500, 3)).astype(np.float32)
+    stamp = 1_700_000_000_123_456_789
+    odometry = pointmill.Odometry(voxel_size=0.5)
+    assert odometry.push(points).stamp_ns is None
+    assert odometry.push(points, stamp_ns=stamp).stamp_ns == stamp
+    times = np.linspace(0.0, 0.1, len(points))
+    step = odometry.push(points, times, stamp_ns=stamp)
+    assert step.stamp_ns == stamp + round(step.time * 1e9) and 0 < step.time < 0.1
+    known = pointmill.Odometry(deskew=False)
+    assert known.push(points, times, stamp_ns=stamp).stamp_ns == stamp
+    path = tmp_path / "poses.txt"
+    pointmill.write_poses(path, np.eye(4)[None], stamps_ns=np.array([stamp]), format="tum")
+    assert path.read_text() == "1700000000.123456789 0 0 0 0 0 0 1\n"
+    for more in ({"format": "kitti"}, {"format": "tum", "times": [0.5]}):
+        with pytest.raises(ValueError, match="stamps_ns: expected format=.tum. and no times, got"):
+            pointmill.write_poses(path, np.eye(4)[None], stamps_ns=[stamp], **more)
+
+
+def test_sweeps_that_were_published_deskewed_are_known(tmp_path):
+    sweeps = tmp_path / "log" / "sensors" / "lidar"
+    sweeps.mkdir(parents=True)
+    sweep = sweeps / "315966265259836000.feather"
+    pointmill.write(sweep, np.zeros((3, 3), np.float32))
+    assert not pointmill.read(sweep).deskewed and pointmill.read(sweep, dataset="argoverse2").deskewed
+    (tmp_path / "log" / "city_SE3_egovehicle.feather").touch()
+    assert pointmill.read(sweep).deskewed
+
+
+def test_ground_truth_of_euroc_is_no_tum(tmp_path):
+    header = "#timestamp, p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], q_RS_y [], q_RS_z []\n"
+    row = "1403636580838555648,4.688319,-1.786938,0.783338,0.534108,-0.153029,-0.827383,-0.082152\n"
+    path = tmp_path / "data.csv"
+    path.write_text(header + row)
+    poses, times = pointmill.read_poses(path)
+    assert times.tolist() == [1403636580838555648 / 1e9] and poses[0, :3, 3].tolist() == [4.688319, -1.786938, 0.783338]
+    path.write_text(row)
+    with pytest.raises(ValueError, match="at most 1e11 seconds"):
+        pointmill.read_poses(path)
+    assert np.array_equal(pointmill.read_poses(path, format="euroc")[0], poses)
+
+
+def test_evaluations_show_and_warn():
+    truth = np.tile(np.eye(4), (101, 1, 1))
+    truth[:, 0, 3] = np.arange(101.0)
+    found = pointmill.evaluate(truth, truth)
+    assert repr(found) == "Evaluation(length=100.000, translation.rmse=0.000000, drift=0.0)" and found.warnings == []
+    assert repr(pointmill.evaluate(truth[:1], truth[:1])).endswith("drift=None)")
+    (warning,) = pointmill.evaluate(truth, truth, align="se3").warnings
+    assert "does not determine the rotation about it" in warning

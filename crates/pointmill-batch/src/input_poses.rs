@@ -2,12 +2,16 @@
 
 use crate::failure::Failure;
 use crate::flags::Deskew;
-use crate::inputs::Source;
+use crate::inputs::{Inputs, Source};
 use crate::say;
 use pointmill_io::{BlockMap, Detail, IoError, PoseOptions, Poses, Scan, find_log_poses, log_stamp, read_poses};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+/// Why sweeps with times are not deskewed.
+pub const PUBLISHED: &str =
+    "sweeps were published deskewed; they are taken as they are (--deskew on: deskewed all the same)";
 
 /// The poses of a file, and which of them inputs have.
 #[derive(Debug)]
@@ -35,7 +39,11 @@ impl InputPoses {
     ///
     /// # Errors
     /// A file that cannot be read, which is an error of usage; `--deskew` without poses, or with poses without times.
-    pub fn read(path: Option<&Path>, deskew: Deskew, sources: &mut Vec<Source>) -> Result<Option<Self>, Failure> {
+    pub fn read(
+        path: Option<&Path>,
+        deskew: Deskew,
+        (sources, inputs): (&mut Vec<Source>, &Inputs),
+    ) -> Result<Option<Self>, Failure> {
         let Some(path) = path else {
             return match deskew {
                 Deskew::Off => Ok(None),
@@ -50,6 +58,10 @@ impl InputPoses {
             }
             (None, Deskew::Auto) => {
                 say::note(format_args!("{}: poses without times; sweeps are taken as they are", path.display()));
+                Deskew::Off
+            }
+            (Some(_), Deskew::Auto) if sources.iter().any(|source| inputs.is_deskewed(source)) => {
+                say::note(PUBLISHED);
                 Deskew::Off
             }
             (_, deskew) => deskew,
@@ -76,9 +88,10 @@ impl InputPoses {
     /// # Errors
     /// An input without a pose; with `--deskew on` one without times; as [`Poses::deskew`].
     pub fn moved(&self, index: usize, name: &str, scan: &Scan, stamp: Option<f64>) -> Result<Vec<f64>, IoError> {
-        let found = self.poses.of(&self.path, index, stamp)?;
+        let times = scan.times();
+        let found = self.poses.of_sweep(&self.path, index, stamp, times.as_ref())?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(found);
-        let times = if self.deskew == Deskew::Off { None } else { scan.times() };
+        let times = times.filter(|_| self.deskew != Deskew::Off);
         match times {
             Some(times) => self.poses.deskew(&self.path, scan.xyz(), &times, index, stamp),
             None if self.deskew == Deskew::On => {

@@ -7,7 +7,9 @@ use crate::stats::timed;
 use crate::text::shown;
 use pointmill::{Error, Rows};
 use pointmill_io::mcap::Bag;
-use pointmill_io::{Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, log_stamp, read, read_from};
+use pointmill_io::{
+    Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, is_deskewed, log_stamp_ns, read, read_from,
+};
 use pointmill_synth::{Drive, DriveParams};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,8 +31,8 @@ pub struct Inputs {
     early: Mutex<Option<(String, Opened)>>,
 }
 
-/// A scan, and the stamp of a bag's cloud in seconds.
-type Stamped = (Scan, Option<f64>);
+/// A scan, and the nanoseconds of the stamp of a bag's cloud or of a sweep of Argoverse 2.
+pub type Stamped = (Scan, Option<i64>);
 /// A cloud that was read, and the milliseconds that it took.
 type Opened = Result<(Stamped, f64), IoError>;
 
@@ -169,8 +171,8 @@ impl Inputs {
         self.read_stamped(source).map(|((scan, _), ms)| (scan, ms))
     }
 
-    /// The same with the stamp in seconds of a bag's cloud or of a sweep of Argoverse 2.
-    fn read_stamped(&self, source: &Source) -> Opened {
+    /// The same with the stamp.
+    pub fn read_stamped(&self, source: &Source) -> Opened {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, read)) = early.take_if(|(name, _)| *name == source.name()) {
             return read;
@@ -182,12 +184,12 @@ impl Inputs {
     fn open(&self, source: &Source) -> Result<Stamped, IoError> {
         let origin = self.options.origin;
         let scan = match source {
-            Source::File(path) => return Ok((read(path, &self.options)?, log_stamp(path))),
+            Source::File(path) => return Ok((read(path, &self.options)?, source.stamp_ns())),
             Source::Stdin => read_stdin(&self.options)?,
             Source::Cloud(BagCloud { bag, topic, number }) => {
                 let cloud = bag.cloud(&bag.topics()[*topic], *number)?;
                 let scan = if let Some(area) = self.options.area { cloud.scan.within(area) } else { cloud.scan };
-                return Ok((scan.about(origin), Some(cloud.stamp_ns as f64 / 1e9)));
+                return Ok((scan.about(origin), Some(cloud.stamp_ns)));
             }
             Source::Nothing(e) => return Err(again(e)),
             Source::Sweep(i) => Scan::from(self.drive().sweep(*i)).about(origin),
@@ -217,9 +219,14 @@ impl Inputs {
         }
         let (mut scan, zeros) = if drop_zeros { scan.without_zeros() } else { (scan, 0) };
         if let Some(moved) = moved {
-            scan.xyz_f64 = Some(moved(&scan, stamp)?);
+            scan.xyz_f64 = Some(moved(&scan, stamp.map(|ns| ns as f64 / 1e9))?);
         }
         Ok((scan, zeros, ms))
+    }
+
+    /// Whether an input was published without the motion of the sensor within it.
+    pub fn is_deskewed(&self, source: &Source) -> bool {
+        is_deskewed(source.path().unwrap_or(Path::new("")), self.options.dataset)
     }
 
     fn drive(&self) -> &Drive {
@@ -363,6 +370,11 @@ impl Source {
     /// The file, if it is one.
     pub fn path(&self) -> Option<&Path> {
         if let Self::File(path) = self { Some(path) } else { None }
+    }
+
+    /// The nanoseconds of its stamp, as far as its name tells.
+    pub fn stamp_ns(&self) -> Option<i64> {
+        log_stamp_ns(self.path()?)?.try_into().ok()
     }
 
     /// The format of a cloud that was read, or `synthetic`.

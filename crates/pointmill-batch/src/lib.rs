@@ -22,3 +22,4 @@ pub mod printer;
 pub mod say;
 pub mod stats;
 pub mod text;
+pub mod track;

@@ -48,8 +48,12 @@ impl Printer {
         if self.closed {
             return Ok(());
         }
-        let mut out = std::io::stdout().lock();
-        match undivided(|| out.write_all(bytes).and_then(|()| out.flush())) {
+        // The lock is taken within: a write that is held back for an end must leave stdout to the last line.
+        let write = || {
+            let mut out = std::io::stdout().lock();
+            out.write_all(bytes).and_then(|()| out.flush())
+        };
+        match undivided(write) {
             Err(e) if e.kind() == ErrorKind::BrokenPipe => {
                 self.closed = true;
                 Ok(())

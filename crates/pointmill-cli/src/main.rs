@@ -11,6 +11,7 @@ mod cli;
 mod convert;
 mod devices;
 mod evaluate;
+mod hash;
 mod icp;
 mod info;
 mod localize;
@@ -26,7 +27,7 @@ mod voxelize;
 
 use pointmill_batch::{
     batch, device, failure, flags, input_poses, inputs, interrupt, json, outputs, picture, pose, printer, say, stats,
-    text,
+    text, track,
 };
 
 use clap::FromArgMatches;

@@ -12,11 +12,13 @@ struct Entry {
     /// The formats of its sweeps, the first for files whose names tell none.
     formats: &'static [Format],
     range: Option<[f32; 6]>,
+    /// Whether the motion of the sensor within a sweep is taken out.
+    deskewed: bool,
 }
 
 /// Makes the enum, its names and its table.
 macro_rules! datasets {
-    ($($variant:ident = $name:literal, $columns:expr, $formats:expr, $range:expr, $description:literal;)*) => {
+    ($($variant:ident = $name:literal, $columns:expr, $formats:expr, $range:expr, $description:literal $(, $deskewed:ident)?;)*) => {
         /// A public data set: [`ReadOptions::dataset`](crate::ReadOptions::dataset) reads its sweeps with their columns.
         ///
         /// ```
@@ -36,8 +38,16 @@ macro_rules! datasets {
         impl Dataset {
             const fn entry(self) -> &'static Entry {
                 match self {
-                    $(Self::$variant => const {
-                        &Entry { description: $description, columns: $columns, formats: $formats, range: $range }
+                    $(Self::$variant => {
+                        const MARKS: &[&str] = &[$(stringify!($deskewed))?];
+                        const ENTRY: Entry = Entry {
+                            description: $description,
+                            columns: $columns,
+                            formats: $formats,
+                            range: $range,
+                            deskewed: !MARKS.is_empty(),
+                        };
+                        &ENTRY
                     },)*
                 }
             }
@@ -62,9 +72,9 @@ datasets! {
     Kitti         = "kitti",         INTENSITY, ROWS, Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]),
         "KITTI: rows of x, y, z, intensity.";
     Semantickitti = "semantickitti", INTENSITY, ROWS, Some([-50.0, -50.0, -4.0, 50.0, 50.0, 2.0]),
-        "`SemanticKITTI`: rows of x, y, z, intensity.";
+        "`SemanticKITTI`: rows of x, y, z, intensity.", deskewed;
     Nuscenes      = "nuscenes",      RING,      ROWS, Some([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]),
-        "`nuScenes`: rows of x, y, z, intensity, ring.";
+        "`nuScenes`: rows of x, y, z, intensity, ring.", deskewed;
     Waymo         = "waymo",         WAYMO,     ROWS, Some([-75.2, -75.2, -2.0, 75.2, 75.2, 4.0]),
         "Waymo as `mmdet3d` (rows) and `OpenPCDet` (`.npy`) write it: x, y, z, intensity, elongation, and a timestamp or whether labels are there.";
     Lyft          = "lyft",          RING,      ROWS, Some([-80.0, -80.0, -5.0, 80.0, 80.0, 3.0]),
@@ -72,7 +82,7 @@ datasets! {
     Once          = "once",          INTENSITY, ROWS, Some([-75.2, -75.2, -5.0, 75.2, 75.2, 3.0]),
         "ONCE: rows of x, y, z, intensity.";
     Argoverse2    = "argoverse2",    &[],       TABLES, Some([-200.0, -200.0, -20.0, 200.0, 200.0, 20.0]),
-        "Argoverse 2: Feather tables of x, y, z, intensity, `laser_number`, `offset_ns`.";
+        "Argoverse 2: Feather tables of x, y, z, intensity, `laser_number`, `offset_ns`.", deskewed;
     Pandaset      = "pandaset",      &[],       TABLES, Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]),
         "`PandaSet`, its tables of x, y, z, i, t, d saved as Feather or `.csv`; pickled tables are not read.";
     S3dis         = "s3dis",         COLOUR,    ROWS, None,
@@ -90,6 +100,11 @@ impl Dataset {
     /// The formats of its files, the usual one first.
     pub const fn formats(self) -> &'static [Format] {
         self.entry().formats
+    }
+
+    /// Whether its sweeps are published without the motion of the sensor within them, so that times of points must not be used to take it out again.
+    pub const fn is_deskewed(self) -> bool {
+        self.entry().deskewed
     }
 
     /// The columns of its files of a format; none where its tables name them.

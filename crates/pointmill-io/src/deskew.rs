@@ -48,8 +48,8 @@ impl Poses {
         if times.seconds.len() != xyz.len() {
             return Err(wrong(format!("{} times, one for each point", xyz.len()), times.seconds.len().to_string()));
         }
-        let own = self.of(path, index, stamp)?;
-        let span = times.seconds.iter().copied().filter(|after| after.is_finite()).fold(0.0, f64::max);
+        let own = self.of_sweep(path, index, stamp, Some(times))?;
+        let span = times.span();
         let start = match (TimeOrigin::of(times), stamp) {
             (TimeOrigin::Epoch, _) => times.start,
             (TimeOrigin::Stamp, Some(stamp)) => stamp + times.start,

@@ -1,7 +1,9 @@
 //! Which pose of a file belongs to which input.
 
 use crate::error::{Detail, IoError};
+use crate::mcap::TimeOrigin;
 use crate::poses::Poses;
+use crate::times::Times;
 use std::path::Path;
 
 /// How far a stamp may be from the time of its pose, in seconds: files of poses round times.
@@ -27,7 +29,7 @@ impl Poses {
         let (found, wanted) = match (stamp, &self.times) {
             (Some(stamp), Some(times)) => {
                 let wanted = format!("a pose within {STAMP_TOLERANCE} s of the stamp {stamp:.6}");
-                (nearest(times, stamp), wanted)
+                (nearest(times, stamp, STAMP_TOLERANCE), wanted)
             }
             _ => (Some(index), format!("a pose for input {index} (from 0)")),
         };
@@ -36,12 +38,33 @@ impl Poses {
             IoError::MissingField(Detail::new(path.as_ref(), "poses", wanted, found))
         })
     }
+
+    /// The same of a sweep whose points have times: the pose of its stamp, else the one nearest to the middle of its times, which poses of
+    /// `pointmill odometry` belong to. Points out of range may move that middle by a twentieth of the sweep.
+    ///
+    /// # Errors
+    /// As [`Poses::of`].
+    pub fn of_sweep(
+        &self,
+        path: impl AsRef<Path>,
+        index: usize,
+        stamp: Option<f64>,
+        times: Option<&Times>,
+    ) -> Result<usize, IoError> {
+        let found = self.of(&path, index, stamp);
+        let (Err(_), Some(stamp), Some(times), Some(of_poses)) = (&found, stamp, times, &self.times) else {
+            return found;
+        };
+        let start = if TimeOrigin::of(times) == TimeOrigin::Epoch { times.start } else { stamp + times.start };
+        let near = nearest(of_poses, start + 0.5 * times.span(), 0.05 * times.span());
+        near.filter(|i| *i < self.poses.len()).map_or(found, Ok)
+    }
 }
 
 /// The number of the nearest of ascending times, of two equally near ones the earlier; `None` if it is too far.
-fn nearest(times: &[f64], stamp: f64) -> Option<usize> {
+fn nearest(times: &[f64], stamp: f64, within: f64) -> Option<usize> {
     let after = times.partition_point(|time| *time < stamp);
     let away = |i: &usize| (times[*i] - stamp).abs();
     let near = [after.checked_sub(1), Some(after).filter(|i| *i < times.len())].into_iter().flatten();
-    near.filter(|i| away(i) <= STAMP_TOLERANCE).min_by(|a, b| away(a).total_cmp(&away(b)))
+    near.filter(|i| away(i) <= within).min_by(|a, b| away(a).total_cmp(&away(b)))
 }

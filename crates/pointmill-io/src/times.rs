@@ -52,6 +52,11 @@ impl Times {
     pub fn new(start: f64, seconds: Vec<f64>) -> Self {
         Self { name: "times".into(), unit: TimeUnit::Seconds, start, seconds }
     }
+
+    /// Seconds from the earliest to the latest time.
+    pub(crate) fn span(&self) -> f64 {
+        self.seconds.iter().copied().filter(|after| after.is_finite()).fold(0.0, f64::max)
+    }
 }
 
 /// Names of columns of times, without a unit behind them.

@@ -2,7 +2,7 @@
 mod common;
 
 use pointmill_core::Pose;
-use pointmill_io::{Limits, PoseFormat, PoseOptions, Poses, read_poses, write_poses};
+use pointmill_io::{Limits, PoseFormat, PoseOptions, Poses, read_poses, write_poses, write_stamped_poses};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -51,10 +51,11 @@ fn every_format_is_found_by_its_numbers() {
 fn what_is_wrong_is_named_with_its_line() {
     let (_folder, path) = scratch();
     let kitti = "1 0 0 7 0 1 0 8 0 0 1 9\n";
-    let any = "12 numbers (kitti) or 8 numbers (tum) or 16 numbers (matrix) or 6 numbers (xyzrpy)";
+    let any =
+        "12 numbers (kitti) or 8 numbers (tum) or 16 numbers (matrix) or 6 numbers (xyzrpy) or 17 numbers (euroc)";
     for (text, format, wanted) in [
         ("1 2 3 4 5\n", None, format!("ShapeMismatch line 1: wanted {any}, found 5")),
-        (&"1 ".repeat(17), None, format!("ShapeMismatch line 1: wanted {any}, found more")),
+        (&"1 ".repeat(18), None, format!("ShapeMismatch line 1: wanted {any}, found more")),
         (&format!("{kitti}\n1 2 3\n"), None, "ShapeMismatch line 3: wanted 12 numbers (kitti), found 3".into()),
         (
             &format!("{kitti}1 0 0 7 0 1 0 8 0 0 1 9 0\n"),
@@ -105,6 +106,80 @@ fn what_is_wrong_is_named_with_its_line() {
         assert!(e.class() == "LimitExceeded" && e.to_string().contains(wanted), "{e}");
     }
     assert_eq!(read_poses(path.with_extension("no"), &PoseOptions::default()).unwrap_err().class(), "Io");
+}
+
+const EUROC: &str = "#timestamp, p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], q_RS_y [], q_RS_z []";
+
+/// Ground truth of EuRoC counts nanoseconds and has w first; without its header its times give it away.
+#[test]
+fn euroc_is_read_by_its_header_and_never_taken_for_tum() {
+    let (_folder, path) = scratch();
+    let eight = "1403636580838555648,4.688319,-1.786938,0.783338,0.534108,-0.153029,-0.827383,-0.082152";
+    let rest = ",-0.027876,0.033207,0.800006,-0.003172,0.021267,0.078502,-0.025266,0.136696,0.075593";
+    let turn = Pose::from_quaternion([4.688319, -1.786938, 0.783338], [-0.153029, -0.827383, -0.082152, 0.534108]);
+    let wanted = Poses { poses: vec![turn.unwrap()], times: Some(vec![1_403_636_580.838_555_6]) };
+    let state = ", v_RS_R_x [m s^-1], v_RS_R_y [m s^-1], v_RS_R_z [m s^-1], b_w_RS_S_x [rad s^-1], b_w_RS_S_y [rad s^-1], \
+        b_w_RS_S_z [rad s^-1], b_a_RS_S_x [m s^-2], b_a_RS_S_y [m s^-2], b_a_RS_S_z [m s^-2]";
+    let euroc = Some(PoseFormat::Euroc);
+    for (text, format) in [
+        (format!("{EUROC}\n{eight}\n"), None),
+        (format!("{EUROC}{state}\r\n{eight}{rest}\r\n"), None),
+        (format!("# by hand\n{EUROC}\n{eight}\n"), euroc),
+        (format!("{eight}{rest}\n"), None),
+        (format!("{eight}\n"), euroc),
+        (
+            "#time [s],q_x,q_y,q_z,q_w,p_x,p_y,p_z\n\
+            1403636580.838555648 -0.153029 -0.827383 -0.082152 0.534108 4.688319 -1.786938 0.783338"
+                .to_owned(),
+            None,
+        ),
+    ] {
+        assert_eq!(read(&path, text.as_bytes(), format), Ok(wanted.clone()), "{text}");
+    }
+    let tum = "line 1: wanted a time of at most 1e11 seconds; nanoseconds need the header line of EuRoC \
+        (#timestamp, p_RS_R_x [m], ..) or the format euroc, found 1403636580838555600";
+    for (text, format, told) in [
+        (eight.to_owned(), None, format!("BadValue {tum}")),
+        (format!("{EUROC}\n{eight}"), Some(PoseFormat::Tum), format!("BadValue {}", tum.replace("line 1", "line 2"))),
+        (format!("{EUROC}\n{eight},1"), None, "ShapeMismatch line 2: wanted 8 numbers (euroc), found 9".into()),
+        (format!("{eight}{rest}\n{eight}"), None, "ShapeMismatch line 2: wanted 17 numbers (euroc), found 8".into()),
+        (
+            format!("{EUROC}\n1403636580.83,0,0,0,1,0,0,0"),
+            None,
+            "BadValue line 2: wanted whole nanoseconds (euroc), or [s] behind the time in the header, found 1403636580.83".into(),
+        ),
+        (
+            format!("{EUROC}\n5,0,0,0,1,0,0,0\n5,0,0,0,1,0,0,0"),
+            None,
+            "BadValue line 3: wanted a finite time after 0.000000005, found 0.000000005".into(),
+        ),
+    ] {
+        assert_eq!(read(&path, text.as_bytes(), format), Err(told), "{text}");
+    }
+    let e = write_poses(&path, &wanted, PoseFormat::Euroc).unwrap_err().to_string();
+    assert!(e.ends_with("format: wanted kitti, tum, matrix, xyzrpy, found euroc"), "{e}");
+}
+
+/// An `f64` of seconds since 1970 loses nanoseconds, a text does not.
+#[test]
+fn stamps_are_written_to_the_nanosecond() {
+    let (_folder, path) = scratch();
+    let stamps = [-1_500_000_001, 0, 315_966_265_259_836_000, 1_700_000_000_000_000_001, 1_700_000_000_100_000_003];
+    write_stamped_poses(&path, &[Pose::IDENTITY; 5], &stamps).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let times: Vec<_> = text.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(times, ["-1.500000001", "0", "315966265.259836", "1700000000.000000001", "1700000000.100000003"]);
+    assert_eq!(text.lines().next().unwrap(), "-1.500000001 0 0 0 0 0 0 1");
+    let read = read_poses(&path, &PoseOptions::default()).unwrap();
+    assert_eq!(read.times.unwrap()[2..4], [315_966_265.259_836, 1_700_000_000.0]);
+    for (stamps, told) in [
+        (&[1, 1][..], "times: wanted finite times that ascend, found 0.000000001 as time 1"),
+        (&[1_700_000_000_000_000_001, 1_700_000_000_000_000_002], "found 1700000000 as time 1"),
+        (&[1], "times: wanted 2, one for each pose, found 1"),
+    ] {
+        let e = write_stamped_poses(&path, &[Pose::IDENTITY; 2], stamps).unwrap_err().to_string();
+        assert!(e.ends_with(told), "{e}");
+    }
 }
 
 #[test]

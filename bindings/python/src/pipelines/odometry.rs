@@ -10,6 +10,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Result;
 use pointmill::icp::Metric;
 use pointmill::pipelines::odometry as library;
+use pointmill_io::moment_ns;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,6 +30,8 @@ pub(crate) struct OdometryStep {
     predicted: Py<PyAny>,
     /// The middle of the times of the points in seconds of their clock; ``None`` without times that can be used.
     time: Option<f64>,
+    /// The moment that the pose belongs to in nanoseconds of the clock of the stamps: the middle of a sweep that was deskewed, else its stamp. ``None`` without a stamp.
+    stamp_ns: Option<i64>,
     /// Seconds since the sweep before that the prediction is for.
     interval: f64,
     /// What the times were used for: "none", "relative", "absolute", "backwards" or "unusable".
@@ -71,6 +74,7 @@ pickle::fields!(OdometryStep {
     world_from_sensor,
     predicted,
     time,
+    stamp_ns,
     interval,
     times,
     points,
@@ -91,7 +95,7 @@ pickle::fields!(OdometryStep {
 });
 
 impl OdometryStep {
-    fn new(home: &Home<'_>, step: &library::Step) -> PyResult<Self> {
+    fn new(home: &Home<'_>, step: &library::Step, stamp_ns: Option<i64>) -> PyResult<Self> {
         let give = |values: &[f64], shape: &[usize]| home.give_values(values.to_vec(), shape).map(Bound::unbind);
         let found = step.registration.as_ref();
         let covariance = found.and_then(|found| found.covariance);
@@ -101,6 +105,7 @@ impl OdometryStep {
             world_from_sensor: give(step.world_from_sensor.matrix().as_flattened(), &[4, 4])?,
             predicted: give(step.predicted.matrix().as_flattened(), &[4, 4])?,
             time: step.time,
+            stamp_ns,
             interval: step.interval,
             times: step.times.to_string(),
             points: step.points,
@@ -242,17 +247,20 @@ impl Odometry {
     /// points : array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres in the sensor's frame, on the device of the first sweep; further columns are not used.
     /// times : array, ``[N]``, optional
-    ///     The time of each point in seconds: of one clock for all sweeps, or from the start of each. The pose then belongs to the middle of the times.
+    ///     The time of each point in seconds: of one clock for all sweeps, or from the start of each. The pose then belongs to the middle of the times. Of a sweep that was published deskewed, see :attr:`Scan.deskewed`, pass none.
+    /// stamp_ns : int, optional
+    ///     The stamp of the sweep in nanoseconds, such as :attr:`Scan.stamp_ns`. Times below 1e9 s count from it.
     ///
     /// Returns
     /// -------
     /// OdometryStep
-    #[pyo3(signature = (points, times = None))]
+    #[pyo3(signature = (points, times = None, *, stamp_ns = None))]
     fn push(
         &self,
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
         times: Option<&Bound<'_, PyAny>>,
+        stamp_ns: Option<i64>,
     ) -> PyResult<OdometryStep> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
         let odometry = self.0.clone();
@@ -264,10 +272,15 @@ impl Odometry {
         let times = times.map(|times| poses::row(times, "times")).transpose()?;
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let step = interrupt::run(py, place == Place::Cpu, data, move |data| {
-            lock(&odometry).on(place)?.push(data.rows()?, times.as_deref())
+        let done = interrupt::run(py, place == Place::Cpu, data, move |data| {
+            let mut state = lock(&odometry);
+            let deskewed = state.params.deskew;
+            let step = state.on(place)?.push(data.rows()?, times.as_deref())?;
+            let moment = step.time.filter(|_| deskewed);
+            Ok::<_, pointmill::Error>((stamp_ns.map(|stamp| moment_ns(stamp, moment)), step))
         })?;
-        OdometryStep::new(&cloud.array.home(), &step.or_raise(NAMES)?)
+        let (stamp_ns, step) = done.or_raise(NAMES)?;
+        OdometryStep::new(&cloud.array.home(), &step, stamp_ns)
     }
 
     /// The points of the map in the world, as a numpy array of float64, ``[M, 3]``: those that left it, if they are kept, then voxel by voxel.

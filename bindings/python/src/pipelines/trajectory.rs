@@ -122,6 +122,8 @@ pub(crate) struct Evaluation {
     translation_errors: Py<PyAny>,
     /// ``[P]`` float64: errors of the rotations in radians.
     rotation_errors: Py<PyAny>,
+    /// What is odd: a rotation that the positions do not determine, as about a straight way.
+    warnings: Vec<String>,
 }
 
 pickle::fields!(Evaluation {
@@ -137,7 +139,8 @@ pickle::fields!(Evaluation {
     truth_indices,
     along,
     translation_errors,
-    rotation_errors
+    rotation_errors,
+    warnings
 });
 
 impl Evaluation {
@@ -172,6 +175,7 @@ impl Evaluation {
             along: numbers(|frame| frame.length),
             translation_errors: numbers(|frame| frame.translation),
             rotation_errors: numbers(|frame| frame.rotation),
+            warnings: found.warnings.clone(),
         })
     }
 }
@@ -180,7 +184,8 @@ impl Evaluation {
 impl Evaluation {
     fn __repr__(&self) -> String {
         let rmse = self.translation.get().rmse;
-        format!("Evaluation(length={:.3}, translation.rmse={rmse:.6}, drift={:?})", self.length, self.drift)
+        let drift = self.drift.map_or_else(|| "None".to_owned(), |drift| format!("{drift:?}"));
+        format!("Evaluation(length={:.3}, translation.rmse={rmse:.6}, drift={drift})", self.length)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
@@ -200,9 +205,9 @@ impl Evaluation {
 /// Parameters
 /// ----------
 /// estimate, truth : array ``[P, 4, 4]`` or ``[P, 6]``, or path
-///     Poses ``world_from_sensor``, or a file of them in KITTI's or TUM's format.
+///     Poses ``world_from_sensor``, or a file of them as :func:`read_poses` reads it.
 /// align : {"none", "se3", "sim3"}
-///     How the estimate is moved onto the truth first: not at all, by a rotation and a translation, or by these and a scale.
+///     How the estimate is moved onto the truth first: not at all, by a rotation and a translation, or by these and a scale. A rotation that the positions do not determine, as about a straight way, is that of the orientations; ``warnings`` says so.
 /// estimate_times, truth_times : array ``[P]``, optional
 ///     The time of each pose in seconds, ascending; for poses from arrays.
 /// max_time_difference : float

@@ -8,7 +8,7 @@ use serde::Serialize;
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Deskew {
-    /// Where points have times.
+    /// Where points have times and the sweeps were not published deskewed.
     Auto,
     /// Always: a sweep without times fails.
     On,

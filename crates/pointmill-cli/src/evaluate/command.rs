@@ -10,7 +10,7 @@ use clap::Args;
 use pointmill::Pose;
 use pointmill::pipelines::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
 use pointmill_io::{Detail, IoError, PoseFormat, PoseOptions, escape, read_poses};
-use pointmill_view::{trajectory_page, trajectory_plot};
+use pointmill_view::{require_memory, trajectory_page, trajectory_plot};
 use std::path::{Path, PathBuf};
 
 /// The name of the command.
@@ -25,7 +25,7 @@ pub(crate) struct EvaluateArgs {
     /// File of the true poses
     #[arg(value_name = "TRUTH")]
     truth: PathBuf,
-    /// Format of both files [default: the one whose lines have as many numbers]
+    /// Format of both files [default: the one whose lines have as many numbers; EuRoC by its header, Argoverse 2 by its first bytes]
     #[arg(long, value_parser = names::<PoseFormat>(PoseFormat::NAMES))]
     format: Option<PoseFormat>,
     /// How the estimate is moved onto the truth first: not at all, by a rotation and a translation, or by these and a scale
@@ -72,8 +72,11 @@ pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Fail
     let [estimated, truth] = &read[..] else {
         return Err(Failure::Inputs { failed: files.len() - read.len(), inputs: files.len() });
     };
+    interrupt::check()?;
     let found = evaluate(estimated, truth, &params)?;
+    found.warnings.iter().for_each(say::warning);
     for frame in &found.frames {
+        interrupt::check()?;
         printer.record("frame", frame)?;
     }
     if let Some((path, extension)) = plot {
@@ -88,6 +91,7 @@ pub(crate) fn run(args: &EvaluateArgs, printer: &mut Printer) -> Result<(), Fail
         relative: found.relative.iter().map(Into::into).collect(),
         drift: found.drift,
         plot: args.plot.as_deref().map(shown),
+        warnings: found.warnings,
     };
     let summary = Summary { run: run(), counts, ms: None, cpu: None, out: None, picture: None, of };
     printer.record("summary", &summary)?;
@@ -116,6 +120,7 @@ fn draw(
     [estimate, truth]: [&Trajectory; 2],
     found: &Evaluation,
 ) -> Result<(), Failure> {
+    require_memory(1, found.frames.len())?;
     let moved =
         |pose: &Pose| found.alignment.truth_from_estimate.apply(pose.translation().map(|x| found.alignment.scale * x));
     let estimate: Vec<_> = found.frames.iter().map(|frame| moved(&estimate.poses()[frame.estimate])).collect();

@@ -43,6 +43,8 @@ pub(crate) struct Totals {
     pub(super) drift: Drift,
     /// The plot that was written; null without `--plot`.
     pub(super) plot: Option<String>,
+    /// What is odd: a rotation that the positions do not determine.
+    pub(super) warnings: Vec<String>,
 }
 
 /// Errors of the motion between poses that are so far apart.

@@ -109,6 +109,7 @@ impl<'a> Files<'a> {
             1 => require_format(options)?,
             _ => {}
         }
+        inputs.extend(args.guess.as_deref());
         let file = |flag, path: &'a Option<PathBuf>, extensions: &[&'static str]| {
             let path = path.as_deref();
             path.map(|path| Ok::<_, Failure>((path, plan_file(flag, path, extensions, &inputs)?))).transpose()

@@ -2,6 +2,7 @@
 
 use crate::flags::{ConfigArgs, names, parse_places};
 use crate::ndt::MapArgs;
+use crate::track::TRAJECTORIES;
 use clap::Args;
 use pointmill::pipelines::localize::{CovarianceMethod, LocalizerParams};
 use std::path::PathBuf;
@@ -30,9 +31,13 @@ pub(crate) struct LocalizeArgs {
     /// How the uncertainty of a fix is estimated
     #[arg(help_heading = None::<&str>, long = "uncertainty", default_value = "laplace", value_parser = names::<CovarianceMethod>(CovarianceMethod::NAMES))]
     pub(crate) method: CovarianceMethod,
-    /// Write the poses, a line of 12 numbers for each scan (KITTI). A scan without a fix has the pose that was expected
+    /// Write the poses, a line for each scan. A scan without a fix has the pose that was expected
     #[arg(help_heading = None::<&str>, long, value_name = "POSES.txt")]
     pub(crate) out: Option<PathBuf>,
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds, the translation and the quaternion x, y, z, w. Times are the stamps of a bag or of the names of Argoverse 2; without stamps a scan is 0.1 s after the one before
+    #[arg(help_heading = None::<&str>, long, value_name = "FORMAT", default_value = "kitti")]
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(TRAJECTORIES))]
+    pub(crate) format_poses: String,
     /// Write a picture of the map from above, with the poses of the sensor. .html has the scans too, a frame each
     #[arg(help_heading = None::<&str>, long, value_name = "DRIVE.png|.html")]
     pub(crate) visualize: Option<PathBuf>,

@@ -5,14 +5,18 @@ use super::picture::Scans;
 use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
 use crate::flags::BatchArgs;
+use crate::hash::sha256;
 use crate::ndt::map::{Asked, Map};
 use crate::pose;
+use crate::track::Track;
 use pointmill::ndt::{NdtMoments, NdtParams};
 use pointmill::pipelines::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
 use pointmill::{Device, Error, PointCloud, Pose, Rows};
-use pointmill_io::{BlockMap, PoseFormat, Poses, write_poses};
-use sha2::{Digest, Sha256};
+use pointmill_io::BlockMap;
 use std::sync::Arc;
+
+/// Seconds from scan to scan where nothing tells.
+const PERIOD: f64 = 0.1;
 
 /// Everything that is decided before the work.
 struct Run<'a> {
@@ -35,7 +39,7 @@ enum Of {
 /// The localizer, and the poses so far.
 struct Lane {
     localizer: Localizer,
-    poses: Vec<Pose>,
+    track: Track,
     scans: Scans,
 }
 
@@ -51,7 +55,8 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         *place += origin[k % 2] - shift[k % 2];
     });
     if let Some(out) = &args.out {
-        let paths: Vec<_> = sources.iter().filter_map(Source::path).collect();
+        let beside = args.start.as_deref().into_iter().chain([args.with.map.as_path()]);
+        let paths: Vec<_> = sources.iter().filter_map(Source::path).chain(beside).collect();
         plan_file("--out", out, &["txt"], &paths)?;
     }
     args.visualize.as_deref().map(|path| plan(path, &["png", "html"])).transpose()?;
@@ -96,11 +101,11 @@ impl Run<'_> {
     }
 
     /// A scan that cannot be used was still taken: the pose goes on as expected.
-    fn skip(&self, lane: &mut Lane, name: &str) -> Result<(), Failure> {
+    fn skip(&self, lane: &mut Lane, source: &Source, stamp: Option<i64>) -> Result<(), Failure> {
         let nothing = PointCloud::new(Vec::new(), 3).map_err(Error::from)?;
         let fix = lane.localizer.push(Rows::from(&nothing), None)?;
-        lane.poses.push(fix.map_from_sensor);
-        lane.scans.push(name, &nothing, None)
+        lane.add(&fix, stamp);
+        lane.scans.push(&source.name(), &nothing, None)
     }
 
     /// The means of the cells that are drawn, in global coordinates, and the origin of the map. They are the means of all cells, or of a map by blocks those that poses reach.
@@ -118,6 +123,14 @@ impl Run<'_> {
     }
 }
 
+impl Lane {
+    /// Adds the pose of a fix; whether its stamp was too early.
+    fn add(&mut self, fix: &Fix, stamp: Option<i64>) -> bool {
+        let seconds = self.track.last_seconds().map_or(0.0, |last| last + PERIOD);
+        self.track.push(fix.map_from_sensor, seconds, stamp).is_late
+    }
+}
+
 impl Command for Run<'_> {
     type Lane = Lane;
     type Row = Row;
@@ -132,31 +145,34 @@ impl Command for Run<'_> {
         let mut localizer = Localizer::new(&self.device.stream()?, map, &self.params)?;
         self.start.as_ref().map(|start| localizer.start(start)).transpose()?;
         let scans = Scans::new(self.args.visualize.as_deref(), self.scans);
-        Ok(Lane { localizer, poses: Vec::new(), scans })
+        Ok(Lane { localizer, track: Track::default(), scans })
     }
 
     fn one(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
         let name = source.name();
-        let read = self.inputs.read_for_map(source, self.args.with.drop_zeros);
-        let (scan, _, read_ms) = match read {
+        let ((scan, stamp), read_ms) = match self.inputs.read_stamped(source) {
             Ok(read) => read,
             Err(e) => {
-                self.skip(lane, &name)?;
+                self.skip(lane, source, source.stamp_ns())?;
                 return Err(e.into());
             }
         };
+        let scan = if self.args.with.drop_zeros { scan.without_zeros().0 } else { scan };
         interrupt::check()?;
         let pushed = timed(|| lane.localizer.push(rows(&scan)?, None));
         let (fix, ms) = match pushed {
             Err(e) => {
-                self.skip(lane, &name)?;
+                self.skip(lane, source, stamp)?;
                 return Err(Trouble::blame("BadValue", e, &name));
             }
             Ok(pushed) => pushed,
         };
-        lane.poses.push(fix.map_from_sensor);
-        lane.scans.push(&name, &scan.cloud, scan.intensity())?;
         let mut notes = warnings_of_rows(&scan);
+        if lane.add(&fix, stamp) {
+            let told = "stamp: it does not come after the time of the scan before; times go on from scan to scan";
+            notes.warnings.push(told.into());
+        }
+        lane.scans.push(&name, &scan.cloud, scan.intensity())?;
         notes.warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
         let row = Row { format: source.format(&scan).into(), fix };
         let frame = Frame::read(index, name, read_ms, notes, row);
@@ -191,16 +207,16 @@ impl Command for Run<'_> {
             totals.map_warnings.clone_from(&map.warnings);
         }
         interrupt::check()?;
-        let Some(Lane { poses, scans, .. }) = lanes.into_iter().next() else { return Ok(true) };
-        if let Some(path) = &self.args.visualize {
-            let (means, origin) = self.means(&poses)?;
-            scans.draw(path, (&means, origin), &poses, totals.statuses.fixes())?;
+        let Some(Lane { track, scans, .. }) = lanes.into_iter().next() else { return Ok(true) };
+        // The poses first: a picture that fails costs nothing else.
+        if let Some(out) = &self.args.out {
+            track.write(out, &self.args.format_poses)?;
+            totals.poses_sha256 = Some(sha256(out)?);
         }
         interrupt::check()?;
-        if let Some(out) = &self.args.out {
-            undivided(|| write_poses(out, &Poses { poses, times: None }, PoseFormat::Kitti))?;
-            let bytes = std::fs::read(out).map_err(Failure::io(out, "read"))?;
-            totals.poses_sha256 = Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
+        if let Some(path) = &self.args.visualize {
+            let (means, origin) = self.means(track.poses())?;
+            scans.draw(path, (&means, origin), track.poses(), totals.statuses.fixes())?;
         }
         Ok(true)
     }

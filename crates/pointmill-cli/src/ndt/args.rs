@@ -70,10 +70,10 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub(crate) drop_zeros: bool,
 
-    /// Move each input by a pose from its frame to the frame of the map: a file of poses as described at `ndt score --pose`. Pose i belongs to input i. If the poses have times (TUM, Argoverse 2) and the inputs are clouds of bags or sweeps of Argoverse 2, a pose belongs to the input whose stamp is at most 1 ms away [default: none; for the folder `LOG/sensors/lidar` of a log of Argoverse 2 `LOG/city_SE3_egovehicle.feather`]
+    /// Move each input by a pose from its frame to the frame of the map: a file of poses as described at `ndt score --pose`. Pose i belongs to input i. If the poses have times (TUM, Argoverse 2) and the inputs are clouds of bags or sweeps of Argoverse 2, a pose belongs to the input whose stamp is at most 1 ms away, or which has it about the middle of its times of points [default: none; for the folder `LOG/sensors/lidar` of a log of Argoverse 2 `LOG/city_SE3_egovehicle.feather`]
     #[arg(long, value_name = "POSES.txt")]
     pub(crate) poses: Option<PathBuf>,
-    /// Move each point by the pose of its own time, between the poses before and after it: where points and poses have times (auto), always (on: an input without times fails), or never (off). Poses need times (TUM). Times of points from 2001 on count from 1970; others count from the stamp of the cloud of a bag or of the sweep of Argoverse 2; in other files the pose belongs to the middle of the sweep
+    /// Move each point by the pose of its own time, between the poses before and after it: where points and poses have times and the sweeps were not published deskewed (auto), always (on: an input without times fails), or never (off). Poses need times (TUM). Times of points from 2001 on count from 1970; others count from the stamp of the cloud of a bag or of the sweep of Argoverse 2; in other files the pose belongs to the middle of the sweep
     #[arg(long, value_name = "WHEN", value_enum, default_value = "off")]
     pub(crate) deskew: Deskew,
     /// Edge of a block of a map by blocks in metres, rounded to whole cells [default: 128]. With this flag or with --poses, a folder as --out becomes a map by blocks: memory is bounded by the largest input and block, and several runs may add inputs
@@ -160,7 +160,7 @@ pub(crate) struct MatchArgs {
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
-    /// Files of poses from the frame of the scan to the frame of the map, one pose per line: 16 numbers (a 4x4 matrix, row by row), 12 (its first three rows, KITTI), 8 (time x y z qx qy qz qw, TUM) or 6 (x y z in metres, roll pitch yaw in radians). A file with one matrix may have one row per line. A rotation matrix may be up to 0.001 off per entry; the nearest rotation is used
+    /// Files of poses from the frame of the scan to the frame of the map, one pose per line: 16 numbers (a 4x4 matrix, row by row), 12 (its first three rows, KITTI), 8 (time x y z qx qy qz qw, TUM; or as a header of EuRoC names them) or 6 (x y z in metres, roll pitch yaw in radians). A file with one matrix may have one row per line. A rotation matrix may be up to 0.001 off per entry; the nearest rotation is used
     #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", required = true, num_args = 1..)]
     pub(crate) pose: Vec<PathBuf>,
     /// Write a picture of the scan over the cells of the map, at the pose with the highest score

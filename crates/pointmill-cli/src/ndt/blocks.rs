@@ -41,7 +41,7 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
     let (mut sources, inputs) =
         Inputs::find(&args.inputs, ReadOptions { origin: LocalOrigin::None, ..args.read.options()? })?;
     let inputs = origin_of_map(args, out, &sources, inputs)?;
-    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, &mut sources)?;
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs))?;
     let NdtParams { covariance, min_points, eigen_ratio } = params;
     let settings =
         BlockSettings::new(args.resolution, args.blocks.unwrap_or(BLOCK), covariance, min_points, eigen_ratio)?

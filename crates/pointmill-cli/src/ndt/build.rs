@@ -38,13 +38,16 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
         return blocks::build(args, map, device, printer);
     }
     let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
-    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, &mut sources)?;
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs))?;
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());
     picture.map(|path| plan(path, &["png", "html"])).transpose()?;
     args.work.check_picture(picture.is_some())?;
     let device = device::open(device)?;
-    let targets = if tiles { Targets::tiles } else { Targets::one }(out, moments, &sources)?;
+    let targets = match tiles {
+        true => Targets::tiles(out, moments, &sources)?,
+        false => Targets::one(out, moments, &sources, args.poses.as_deref())?,
+    };
     let record = CellsRecord { resolution: Some(args.resolution), params };
     let moved = poses.as_ref().map(|poses| poses.state(0)).unwrap_or_default();
     let decides = format!("{COMMAND} {record:?} {} {:?}{moved}", args.drop_zeros, inputs.options());

@@ -69,9 +69,14 @@ impl Targets {
         }
     }
 
-    /// The files of one grid of all inputs.
-    pub(super) fn one(grid: Option<&Path>, moments: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
-        let inputs: Vec<_> = sources.iter().filter_map(Source::path).collect();
+    /// The files of one grid of all inputs, none of which is an input or one of the files beside them.
+    pub(super) fn one(
+        grid: Option<&Path>,
+        moments: Option<&Path>,
+        sources: &[Source],
+        beside: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let inputs: Vec<_> = sources.iter().filter_map(Source::path).chain(beside).collect();
         for (flag, path, extension) in [("--out", grid, "npz"), ("--moments", moments, MOMENTS)] {
             path.map(|path| plan_file(flag, path, &[extension], &inputs)).transpose()?;
         }

@@ -1,14 +1,11 @@
 //! Flags of `pointmill odometry`.
 
 use crate::flags::{ConfigArgs, Deskew, ReadArgs, names};
+use crate::track::TRAJECTORIES;
 use clap::Args;
 use pointmill::icp::Metric;
 use pointmill::pipelines::odometry::OdometryParams;
-use pointmill_io::PoseFormat;
 use std::path::PathBuf;
-
-/// The formats of trajectories.
-pub(crate) const TRAJECTORIES: [&str; 2] = ["kitti", "tum"];
 
 /// `pointmill odometry`
 #[derive(Debug, Args)]
@@ -20,11 +17,11 @@ pub(crate) struct OdometryArgs {
     /// Write the poses, a line for each sweep. A sweep that cannot be used has the pose that was expected
     #[arg(long, value_name = "POSES.txt")]
     pub(crate) out: Option<PathBuf>,
-    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds, the translation and the quaternion x, y, z, w
+    /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds, the translation and the quaternion x, y, z, w. Times are those of the stamps of a bag or of the names of Argoverse 2, where there are some
     #[arg(long, value_name = "FORMAT", default_value = "kitti")]
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(TRAJECTORIES))]
     pub(crate) format_poses: String,
-    /// Take the motion within a sweep out of it: where points have times (auto), always (on: a sweep without times fails), or never (off). Times are a column named t, time, timestamp or the like, in s, ms, us or ns; docs/files.md lists the names
+    /// Take the motion within a sweep out of it: where points have times and the sweeps were not published deskewed, as those of Argoverse 2 are (auto), always (on: a sweep without times fails), or never (off). Times are a column named t, time, timestamp or the like, in s, ms, us or ns; docs/files.md lists the names
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
     pub(crate) deskew: Deskew,
     /// Edge of a voxel of the map in metres
@@ -73,10 +70,5 @@ impl OdometryArgs {
             keep_map: self.map.is_some() || self.visualize.is_some(),
             ..OdometryParams::default()
         }
-    }
-
-    /// The format of the poses.
-    pub(crate) fn pose_format(&self) -> PoseFormat {
-        if self.format_poses == "tum" { PoseFormat::Tum } else { PoseFormat::Kitti }
     }
 }

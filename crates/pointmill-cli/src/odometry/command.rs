@@ -1,16 +1,19 @@
 //! Runs `pointmill odometry`. A sweep is an input; sweeps are taken one after the other, and each pose follows from all before it.
 
 use super::args::OdometryArgs;
+use super::clock::Clock;
 use super::files;
 use super::records::{Begin, Row, TimesOf, Totals};
-use super::track::Track;
 use crate::batch::Refused;
 use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, Deskew};
+use crate::hash::sha256;
+use crate::input_poses::PUBLISHED;
 use crate::outputs::has_extension;
-use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus, TimesUse};
+use crate::track::Track;
+use pointmill::pipelines::odometry::{Odometry, OdometryParams, Step, SweepStatus, TimesUse};
 use pointmill::{Device, PointCloud, Pose, Rows};
-use pointmill_io::{Times, escape};
+use pointmill_io::{Times, escape, moment_ns};
 use pointmill_view::{DrivePage, require_memory};
 
 /// The name of the command.
@@ -33,6 +36,7 @@ struct Run<'a> {
 struct Lane {
     odometry: Odometry,
     track: Track,
+    clock: Clock,
     page: Option<DrivePage>,
     /// The column of times of the first sweep that has one.
     times: Option<TimesOf>,
@@ -42,9 +46,11 @@ struct Lane {
 
 /// Runs the command.
 pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let params = args.params();
+    let mut params = args.params();
     params.validate()?;
     let (sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
+    // What was taken out is not taken out again.
+    params.deskew &= args.deskew == Deskew::On || !sources.iter().any(|source| inputs.is_deskewed(source));
     let paths = sources.iter().filter_map(|s| if let Source::File(path) = s { Some(path.as_path()) } else { None });
     files::check(args, &paths.collect::<Vec<_>>())?;
     let device = device::open(device)?;
@@ -69,15 +75,19 @@ pub(crate) fn run(args: &OdometryArgs, device: &str, printer: &mut Printer) -> R
 }
 
 impl Lane {
-    /// Says once which times were found, or why there are none.
+    /// Says once which times were found and whether they are used to deskew, or why there are none.
     fn say(&mut self, found: Option<&Times>, deskew: Deskew) {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
         match found {
             Some(times) => {
-                let used = if deskew == Deskew::Off { "known, not deskewed" } else { "deskewed" };
-                say::note(format_args!("times of points: column {} in {}; sweeps are {used}", times.name, times.unit));
+                let used = match (self.odometry.params().deskew, deskew) {
+                    (true, _) => "sweeps are deskewed",
+                    (false, Deskew::Off) => "sweeps are known, not deskewed",
+                    (false, _) => PUBLISHED,
+                };
+                say::note(format_args!("times of points: column {} in {}; {used}", times.name, times.unit));
             }
             None => say::note(format_args!("{NO_TIMES}; sweeps are taken as they are")),
         }
@@ -89,6 +99,17 @@ impl Lane {
         require_memory(0, cloud.len())?;
         page.push(&escape(name), cloud, intensity);
         Ok(())
+    }
+
+    /// Adds the pose of a step. Returns its seconds, the metres since the pose before, and whether its stamp was too early.
+    fn add(&mut self, step: &Step, stamp_ns: Option<i64>) -> (f64, f64, bool) {
+        let moved = self.track.poses().last().map_or(0.0, |last| apart(last, &step.world_from_sensor));
+        // The stamp of a sweep that is deskewed to its middle is not when the pose is.
+        let deskewed = self.odometry.params().deskew;
+        let stamp = stamp_ns.map(|stamp| moment_ns(stamp, step.time.filter(|_| deskewed)));
+        let seconds = self.clock.seconds(self.track.last_seconds(), step);
+        let moment = self.track.push(step.world_from_sensor, seconds, stamp);
+        (moment.seconds, moved, moment.is_late)
     }
 
     /// Times in seconds as the file counts, or why they are not those of the sweeps before.
@@ -106,7 +127,7 @@ impl Lane {
 impl Run<'_> {
     /// Reads a sweep and takes it. The times go with those of the sweeps before, or are left out with a warning.
     fn sweep(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
-        let (scan, read_ms) = self.inputs.read(source)?;
+        let ((scan, stamp), read_ms) = self.inputs.read_stamped(source)?;
         let (cloud, format, mut notes) = (&scan.cloud, source.format(&scan), warnings(&scan));
         let times = scan.times();
         interrupt::check()?;
@@ -130,7 +151,11 @@ impl Run<'_> {
         let pushed = timed(|| lane.odometry.push(cloud.points(), times.as_deref()));
         let (mut step, ms) = pushed.map_err(|e| Trouble::blame("ShapeMismatch", e, &name))?;
         step.world_from_sensor = global(&step.world_from_sensor, self.inputs.origin());
-        let (seconds, moved) = lane.track.push(&step);
+        let (seconds, moved, is_late) = lane.add(&step, stamp);
+        if is_late {
+            let told = "stamp: it does not come after the time of the sweep before; times go on from sweep to sweep";
+            notes.warnings.push(told.into());
+        }
         lane.show(&name, cloud, scan.intensity())?;
         match step.status {
             SweepStatus::TooFewPoints => notes.warnings.push("too few points; the pose is the prediction".into()),
@@ -156,6 +181,12 @@ impl Run<'_> {
     }
 }
 
+/// Metres between two poses.
+fn apart(a: &Pose, b: &Pose) -> f64 {
+    let by = a.inverse().compose(b).translation();
+    by.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
 /// A pose of points about an origin as one of points about zero.
 fn global(pose: &Pose, origin: [f64; 3]) -> Pose {
     let back = origin.map(|o| -o);
@@ -170,20 +201,24 @@ impl Command for Run<'_> {
 
     fn lane(&self) -> Result<Lane, Failure> {
         let odometry = Odometry::new(&self.device.stream()?, &self.params)?;
-        Ok(Lane { odometry, track: Track::default(), page: self.shown.map(DrivePage::new), times: None, begun: false })
+        let page = self.shown.map(DrivePage::new);
+        Ok(Lane { odometry, track: Track::default(), clock: Clock::default(), page, times: None, begun: false })
     }
 
     fn one(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
         let before = lane.odometry.len();
         let done = self.sweep(lane, index, source);
-        if let Err(Trouble::Input(_)) = &done
+        if let Err(Trouble::Input(refused)) = &done
             && lane.odometry.len() == before
         {
             // A sweep that cannot be used was still driven: the pose goes on as expected.
             let nothing = PointCloud::new(Vec::new(), 3).map_err(pointmill::Error::from)?;
-            let mut step = lane.odometry.push(Rows::from(&nothing), None)?;
+            let Ok(mut step) = lane.odometry.push(Rows::from(&nothing), None) else {
+                // Memory that was refused amid a sweep left half a map, which ends the drive.
+                return Err(Failure::OutOfMemory(refused.iter().map(ToString::to_string).collect()).into());
+            };
             step.world_from_sensor = global(&step.world_from_sensor, self.inputs.origin());
-            lane.track.push(&step);
+            lane.add(&step, source.stamp_ns());
             lane.show(&source.name(), &nothing, None)?;
         }
         done
@@ -211,18 +246,18 @@ impl Command for Run<'_> {
     fn finish(&self, totals: &mut Totals, lanes: Vec<Lane>, _: Counts) -> Result<bool, Failure> {
         let Some(Lane { odometry, track, page, times, .. }) = lanes.into_iter().next() else { return Ok(true) };
         interrupt::check()?;
-        let apart = |pair: &[Pose]| {
-            let by = pair[0].inverse().compose(&pair[1]).translation();
-            by.iter().map(|x| x * x).sum::<f64>().sqrt()
-        };
         // A sum of nothing is negative zero.
-        totals.length = track.poses.windows(2).map(apart).fold(0.0, |length, by| length + by);
+        totals.length = track.poses().windows(2).map(|pair| apart(&pair[0], &pair[1])).fold(0.0, |sum, by| sum + by);
         totals.times = times;
+        // The poses first: a map or a picture that fails costs nothing else.
+        if let Some(out) = &self.args.out {
+            track.write(out, &self.args.format_poses)?;
+            totals.poses_sha256 = Some(sha256(out)?);
+        }
+        interrupt::check()?;
         let origin = self.inputs.origin();
         totals.map_points = files::write_map(self.args, &odometry, &track, totals.length, origin, page)?;
         totals.map = self.args.map.as_deref().map(shown);
-        interrupt::check()?;
-        totals.poses_sha256 = files::write_track(self.args, &track)?;
         Ok(true)
     }
 

@@ -1,17 +1,16 @@
-//! What a drive leaves behind: poses, map and picture.
+//! What a drive leaves behind besides its poses: map and picture.
 
 use super::args::OdometryArgs;
-use super::track::Track;
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::outputs::plan_file;
 use crate::picture::{plan, save, save_page};
 use crate::text::{counted, grouped, titled};
+use crate::track::Track;
 use pointmill::Error;
 use pointmill::pipelines::odometry::Odometry;
-use pointmill_io::{Place, Poses, WriteOptions, write, write_poses};
+use pointmill_io::{Place, WriteOptions, write};
 use pointmill_view::{DrivePage, drive_picture, require_memory};
-use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Checks the names of all outputs, before any work.
@@ -23,15 +22,6 @@ pub(super) fn check(args: &OdometryArgs, inputs: &[&Path]) -> Result<(), Failure
         plan_file("--map", map, &["ply", "pcd", "npz"], inputs)?;
     }
     args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png", "html"]).map(drop))
-}
-
-/// Writes the poses. Returns the SHA-256 of the file.
-pub(super) fn write_track(args: &OdometryArgs, track: &Track) -> Result<Option<String>, Failure> {
-    let Some(out) = &args.out else { return Ok(None) };
-    let poses = Poses { poses: track.poses.clone(), times: Some(track.seconds.clone()) };
-    undivided(|| write_poses(out, &poses, args.pose_format()))?;
-    let bytes = std::fs::read(out).map_err(Failure::io(out, "read"))?;
-    Ok(Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect()))
 }
 
 /// Writes the map and draws it. Returns the number of its points.
@@ -60,11 +50,11 @@ pub(super) fn write_map(
     }
     if let Some(path) = &args.visualize {
         require_memory(1, points.len())?;
-        let way: Vec<_> = track.poses.iter().map(pointmill::Pose::translation).collect();
+        let way: Vec<_> = track.poses().iter().map(pointmill::Pose::translation).collect();
         let left = titled(&format!("{}, {length:.1} m", counted(way.len(), "sweep")), origin);
         let right = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
         match sweeps {
-            Some(sweeps) => save_page(path, &sweeps.finish(&format!("{left}; {right}"), &points, &track.poses))?,
+            Some(sweeps) => save_page(path, &sweeps.finish(&format!("{left}; {right}"), &points, track.poses()))?,
             None => save(path, 1, || Ok(drive_picture(&points, &way, [&left, &right]).encode_png()))?,
         }
     }

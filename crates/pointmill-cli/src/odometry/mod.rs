@@ -1,10 +1,10 @@
 //! `pointmill odometry`: a trajectory from sweeps.
 
 mod args;
+mod clock;
 mod command;
 mod files;
 pub(crate) mod records;
-mod track;
 
 pub(crate) use args::OdometryArgs;
 pub(crate) use command::run;

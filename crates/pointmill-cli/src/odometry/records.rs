@@ -38,9 +38,9 @@ pub(crate) struct Row {
     pub(super) format: String,
     /// What became of the sweep.
     pub(super) status: SweepStatus,
-    /// The pose of the sensor in the frame of the first pose, as the rows of a 4x4 matrix. With times that are used it belongs to the middle of the sweep.
+    /// The pose of the sensor in the frame of the first pose, as the rows of a 4x4 matrix. Of a sweep that is deskewed it belongs to the middle of the sweep.
     pub(super) world_from_sensor: Pose,
-    /// Seconds of the pose: of the clock of the points where that is one of all sweeps, else from one sweep to the next.
+    /// Seconds of the pose: of the stamp of a bag or of the name of Argoverse 2, else of the clock of the points where that is one of all sweeps, else from one sweep to the next.
     pub(super) seconds: f64,
     /// What the times of the points were used for.
     pub(super) times: TimesUse,

@@ -125,3 +125,122 @@ fn synth_writes_drives_with_their_truth() {
         assert!(told.err.contains("can be used with --shape drive only"), "{}", told.err);
     }
 }
+
+/// Ground truth of EuRoC is read by its header; without it, its times are no seconds.
+#[test]
+fn euroc_is_no_tum() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let header = "#timestamp, p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], q_RS_y [], q_RS_z []\n";
+    let (mut rows, mut poses, mut times) = (String::new(), Vec::new(), Vec::new());
+    for i in 0..40u32 {
+        let pose =
+            Pose::from_xyzrpy([f64::from(i), (0.3 * f64::from(i)).sin() * 5.0, 1.0, 0.1, 0.0, 0.05 * f64::from(i)]);
+        let pose = pose.unwrap();
+        let ([x, y, z], [i_, j, k, w]) = (pose.translation(), pose.quaternion());
+        let stamp = 1_403_636_580_838_555_648u64 + 50_000_000 * u64::from(i);
+        rows += &format!("{stamp},{x},{y},{z},{w},{i_},{j},{k}\n");
+        poses.push(pose);
+        times.push(stamp as f64 / 1e9);
+    }
+    fs::write(at.join("euroc.csv"), format!("{header}{rows}")).unwrap();
+    fs::write(at.join("bare.csv"), &rows).unwrap();
+    write_poses(at.join("tum.txt"), &Poses { poses, times: Some(times) }, PoseFormat::Tum).unwrap();
+    let told = run(at, "evaluate tum.txt euroc.csv --json").expect(0);
+    let absolute = &told.data("summary")[0]["absolute"];
+    let most = |what: &str| absolute[what]["max"].as_f64().unwrap();
+    assert!(most("translation") < 1e-9 && most("rotation") < 1e-9, "{absolute}");
+    let told = run(at, "evaluate tum.txt bare.csv").expect(3);
+    let wanted = "bare.csv: line 1: wanted a time of at most 1e11 seconds; nanoseconds need the header line of EuRoC";
+    assert!(told.err.contains(wanted), "{}", told.err);
+    // A pose to start from, and the poses of a map.
+    fs::write(at.join("one.csv"), rows.lines().next().unwrap()).unwrap();
+    fs::write(at.join("scan.csv"), "x,y,z\n1,2,3\n").unwrap();
+    for args in ["localize --map scan.csv scan.csv --start one.csv", "ndt build scan.csv --poses one.csv"] {
+        let told = run(at, args).expect(2);
+        assert!(told.err.contains("wanted a time of at most 1e11 seconds"), "{args}: {}", told.err);
+    }
+}
+
+/// Positions along a straight street say nothing of the turn about it, which is said.
+#[test]
+fn a_turn_that_is_not_determined_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_ways(at);
+    let wanted = "does not determine the rotation about it; it is taken from the orientations of the poses";
+    let told = run(at, "evaluate estimate.txt truth.txt --align se3 --json").expect(0);
+    assert!(told.err.contains("warning: alignment: positions lie 0.000 m off a line"), "{}", told.err);
+    let summary = told.data("summary").remove(0);
+    assert!(summary["warnings"][0].as_str().unwrap().contains(wanted), "{summary}");
+    let told = run(at, "evaluate estimate.txt truth.txt --json").expect(0);
+    assert_eq!((&told.data("summary")[0]["warnings"], told.err.as_str()), (&json!([]), ""));
+    // A real straight street, if it is there.
+    let street = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/kitti04");
+    if street.is_dir() {
+        let told = run(at, &format!("odometry {} --out street.txt", street.display()));
+        assert!(at.join("street.txt").is_file(), "{}", told.err);
+        let truth = street.join("poses.txt");
+        let told = run(at, &format!("evaluate street.txt {} --align se3 --json", truth.display())).expect(0);
+        let summary = told.data("summary").remove(0);
+        let degrees = summary["absolute"]["rotation"]["rmse"].as_f64().unwrap().to_degrees();
+        assert!(degrees < 1.0 && told.err.contains(wanted), "{degrees} {}", told.err);
+    }
+}
+
+/// So many poses, in a file that is quickly written and read.
+#[cfg(unix)]
+fn many_poses(at: &Path, poses: usize) {
+    let lines: String = (0..poses).map(|i| format!("{i} {i} {} 0 0 0 0 1\n", i * i % 97)).collect();
+    fs::write(at.join("many.txt"), lines).unwrap();
+}
+
+/// An end that is forced while lines are printed has its own line, the last.
+#[cfg(unix)]
+#[test]
+fn a_forced_end_is_the_last_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    many_poses(at, 60_000);
+    for k in 0..6 {
+        let out = at.join(format!("{k}.jsonl"));
+        let mut evaluate = crate::command(at, "evaluate many.txt many.txt --json");
+        let mut child = evaluate.stdout(fs::File::create(&out).unwrap()).spawn().unwrap();
+        let frames = || fs::read_to_string(&out).unwrap().contains(r#""type":"frame""#);
+        while !frames() && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        // The second signal waits for nothing.
+        let id = child.id().to_string();
+        let kill = format!("kill -TERM {id}; kill -TERM {id}");
+        std::process::Command::new("sh").args(["-c", &kill]).stderr(std::process::Stdio::null()).status().unwrap();
+        let code = child.wait().unwrap().code();
+        let text = fs::read_to_string(&out).unwrap();
+        let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        let wanted = if code == Some(0) { "summary" } else { "error" };
+        assert!(matches!(code, Some(0 | 143)) && last["type"] == wanted, "{k}: {code:?} {last}");
+    }
+}
+
+/// Memory that the system refuses is an error of this run, and not an abort.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_is_refused_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    many_poses(at, 100_000);
+    let mut refused = 0;
+    for mib in (40..200).step_by(8) {
+        let line =
+            format!("ulimit -v {}; exec \"$POINTMILL\" evaluate many.txt many.txt --json | tail -n 1", mib << 10);
+        let mut shell = std::process::Command::new("bash");
+        let line = format!("set -o pipefail; {line}");
+        shell.current_dir(at).args(["-c", &line]).env("POINTMILL", env!("CARGO_BIN_EXE_pointmill"));
+        let told = shell.output().unwrap();
+        let (code, err) = (told.status.code(), String::from_utf8_lossy(&told.stderr).into_owned());
+        // Below the first limits the program itself cannot be loaded.
+        assert!(matches!(code, Some(0 | 1 | 3 | 127)), "{mib} MiB: {code:?} {err}");
+        refused += usize::from(code == Some(1));
+    }
+    assert!(refused > 0);
+}

@@ -187,3 +187,41 @@ fn of_a_map_by_blocks_what_is_near_is_loaded() {
     let told = run(at, "localize --map blocks d --start start.txt --resolution 1").expect(2);
     assert!(told.err.contains("--resolution: expected 2"), "{}", told.err);
 }
+
+/// A start is no place for the poses, a picture that fails costs no pose, and the times of poses are those in the names of the scans.
+#[test]
+fn poses_are_written_first_with_stamps_and_not_over_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = write_drive(at, "map", "d", Scene::Loop);
+    run(at, "ndt build map --out map.npz").expect(0);
+    write_pose(&at.join("start.txt"), truth(&drive, 1));
+    let start = fs::read(at.join("start.txt")).unwrap();
+    let told = run(at, "localize --map map.npz d --start start.txt --out ./start.txt").expect(2);
+    assert!(told.err.contains("--out: ./start.txt is also an input; choose another name"), "{}", told.err);
+    assert_eq!(fs::read(at.join("start.txt")).unwrap(), start);
+
+    let log = at.join("log/sensors/lidar");
+    fs::create_dir_all(&log).unwrap();
+    for (i, stamp) in [(1, 315_966_265_259_836_001u64), (3, 315_966_265_459_836_000)] {
+        let scan = pointmill_io::read(at.join(format!("d/{i:02}.bin")), &pointmill_io::ReadOptions::default()).unwrap();
+        pointmill_io::write(log.join(format!("{stamp}.feather")), &scan, &pointmill_io::WriteOptions::default())
+            .unwrap();
+    }
+    let localize = "localize --map map.npz --start start.txt --format-poses tum";
+    let told = run(at, &format!("{localize} log/sensors/lidar --out poses.txt --json")).expect(0);
+    let text = fs::read_to_string(at.join("poses.txt")).unwrap();
+    let times: Vec<_> = text.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(times, ["315966265.259836001", "315966265.459836"]);
+    let read = read_poses(at.join("poses.txt"), &PoseOptions::default()).unwrap();
+    let rows: Vec<f64> = serde_json::from_value(told.data("frame")[1]["map_from_sensor"].clone()).unwrap();
+    let last = read.poses[1].matrix();
+    assert!(last.as_flattened().iter().zip(&rows).all(|(a, b)| (a - b).abs() < 1e-12), "{rows:?}");
+    #[cfg(target_os = "linux")]
+    {
+        std::os::unix::fs::symlink("/dev/full", at.join("full.png")).unwrap();
+        run(at, &format!("{localize} d/01.bin d/03.bin --out kept.txt --visualize full.png")).expect(1);
+        let kept = read_poses(at.join("kept.txt"), &PoseOptions::default()).unwrap();
+        assert_eq!(kept.times.unwrap(), [0.0, 0.1]);
+    }
+}

@@ -2,7 +2,11 @@
 
 use crate::{Run, command, counts, finished, names, run};
 use pointmill::PointCloud;
-use pointmill_io::{NamedPoints, PoseFormat, PoseOptions, ReadOptions, read, read_poses, write_bin, write_ply};
+use pointmill_io::mcap::Bag;
+use pointmill_io::{
+    Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, WriteOptions, find_inputs, read, read_poses, write,
+    write_bin, write_ply,
+};
 use pointmill_synth::{Drive, DriveParams, Scene};
 use serde_json::{Value, json};
 use std::fs;
@@ -212,4 +216,119 @@ fn what_makes_no_sense_is_refused_before_any_work() {
     assert_eq!(counts(&run(at, "odometry empty --json").expect(3)), [1, 0, 0, 1]);
     let built_in = run(at, "odometry --json").expect(0);
     assert_eq!(built_in.data("summary")[0]["statuses"]["tracked"], 9);
+}
+
+/// The first words of the lines of a file: times, where it has some.
+fn times(path: &Path) -> Vec<String> {
+    fs::read_to_string(path).unwrap().lines().map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+}
+
+/// Sweeps of a drive in the layout of Argoverse 2, published deskewed, with the poses that such a log has.
+fn write_log(at: &Path) {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/feather/log");
+    let sweeps = at.join("log/sensors/lidar");
+    fs::create_dir_all(&sweeps).unwrap();
+    fs::copy(fixture.join("city_SE3_egovehicle.feather"), at.join("log/city_SE3_egovehicle.feather")).unwrap();
+    let drive = Drive::new(DriveParams { motion_compensated: true, ..*drive(Scene::Street, 3).params() });
+    for (i, named) in find_inputs(&[fixture.join("sensors/lidar")]).unwrap().into_iter().enumerate() {
+        let mut sweep = drive.sweep(i);
+        sweep.rows_mut().for_each(|row| row[5] = (row[5] * 1e9).round());
+        let points = NamedPoints::new(sweep.points(), &["x", "y", "z", "intensity", "laser_number", "offset_ns"]);
+        write(sweeps.join(named.unwrap().file_name().unwrap()), points, &WriteOptions::default()).unwrap();
+    }
+}
+
+/// The times of the poses of a log are those in the names of its sweeps, so that its own poses are the truth; its sweeps are not deskewed again.
+#[test]
+fn a_log_of_argoverse_2_is_compared_with_its_own_poses() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_log(at);
+    let told = run(at, "odometry log/sensors/lidar --format-poses tum --out poses.txt --json").expect(0);
+    let published =
+        "times of points: column offset_ns in ns; sweeps were published deskewed; they are taken as they are";
+    assert!(told.err.contains(published), "{}", told.err);
+    let stamps = ["315966265.259836", "315966265.359836", "315966265.459836"];
+    assert_eq!(times(&at.join("poses.txt")), stamps);
+    assert!((told.data("frame")[1]["seconds"].as_f64().unwrap() - 315_966_265.359_836).abs() < 1e-6);
+    assert_eq!(told.data("begin")[0]["params"]["deskew"], false);
+    let told = run(at, "evaluate poses.txt log/city_SE3_egovehicle.feather --align se3").expect(0);
+    assert!(told.out.starts_with("3 poses, "), "{}", told.out);
+    // Deskewed all the same, the poses are those of the middles of the sweeps.
+    let forced = "odometry log/sensors/lidar --deskew on --format-poses tum --out on.txt --json";
+    let told = run(at, forced).expect(0);
+    assert!(told.err.contains("sweeps are deskewed") && !told.err.contains("published"), "{}", told.err);
+    assert_eq!(told.data("begin")[0]["params"]["deskew"], true);
+    let middles = times(&at.join("on.txt"));
+    for (middle, stamp) in middles.iter().zip(stamps) {
+        let after = middle.parse::<f64>().unwrap() - stamp.parse::<f64>().unwrap();
+        assert!((after - 0.05).abs() < 1e-3, "{middle} {stamp}");
+    }
+    // The name of the data set says the same without a log.
+    fs::rename(at.join("log/sensors/lidar"), at.join("sweeps")).unwrap();
+    for (named, published) in [("", false), ("--dataset argoverse2", true)] {
+        let told = run(at, &format!("odometry sweeps {named}")).expect(0);
+        assert_eq!(told.err.contains("published deskewed"), published, "{}", told.err);
+    }
+}
+
+/// With a real log, if it is there.
+#[test]
+fn a_real_log_is_compared_with_its_own_poses() {
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/argoverse2/log");
+    if !log.is_dir() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let sweeps = log.join("sensors/lidar");
+    let told = run(at, &format!("odometry {} --format-poses tum --out poses.txt", sweeps.display())).expect(0);
+    assert!(told.err.contains("published deskewed"), "{}", told.err);
+    assert_eq!(times(&at.join("poses.txt")), ["315966265.259836", "315966265.360032"]);
+    let truth = log.join("city_SE3_egovehicle.feather");
+    let told = run(at, &format!("evaluate poses.txt {} --align se3", truth.display())).expect(0);
+    assert!(told.out.starts_with("2 poses, "), "{}", told.out);
+}
+
+/// The poses of a bag have the stamps of its clouds, to the nanosecond, and are found again by `ndt build`.
+#[test]
+fn poses_of_a_bag_have_its_stamps() {
+    for name in ["ouster_zstd", "velodyne_lz4", "hesai_none"] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
+        let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/mcap/{name}.mcap"));
+        fs::copy(&bag, at.join("drive.mcap")).unwrap();
+        let bag = Bag::open(&bag, &Limits::default()).unwrap();
+        let clouds = bag.clouds(None).unwrap();
+        let stamps: Vec<_> = clouds.map(|cloud| cloud.unwrap().stamp_ns).collect();
+        let text = |ns: i64| {
+            let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
+        run(at, "odometry drive.mcap --min-range 0.01 --deskew off --format-poses tum --out off.txt");
+        assert_eq!(times(&at.join("off.txt")), stamps.iter().map(|ns| text(*ns)).collect::<Vec<_>>(), "{name}");
+        run(at, "odometry drive.mcap --min-range 0.01 --format-poses tum --out poses.txt");
+        for (time, stamp) in times(&at.join("poses.txt")).iter().zip(&stamps) {
+            let after = time.parse::<f64>().unwrap() - *stamp as f64 / 1e9;
+            assert!(after.abs() < 0.2, "{name}: {after}");
+        }
+        for poses in ["off", "poses"] {
+            let told = run(at, &format!("ndt build drive.mcap --poses {poses}.txt --out {poses}.npz"));
+            assert!(told.code == 0, "{name} {poses}: {}", told.err);
+        }
+    }
+}
+
+/// A picture that cannot be written costs the picture alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn poses_and_map_outlive_a_picture_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    write_drive(at, Scene::Street, 2);
+    std::os::unix::fs::symlink("/dev/full", at.join("full.png")).unwrap();
+    let told = run(at, "odometry d --out poses.txt --map map.ply --visualize full.png").expect(1);
+    assert!(told.err.contains("No space left on device"), "{}", told.err);
+    assert_eq!(names(at), ["d", "full.png", "map.ply", "poses.txt"]);
+    assert_eq!(read_poses(at.join("poses.txt"), &PoseOptions::default()).unwrap().poses.len(), 2);
 }

@@ -119,7 +119,12 @@ pointmill_core::names!(TimeOrigin { Stamp = "stamp", Epoch = "epoch" });
 impl TimeOrigin {
     /// What the times of a cloud are counted from: times that start in 2001 or later count from 1970.
     pub fn of(times: &Times) -> Self {
-        if times.start >= 1e9 { Self::Epoch } else { Self::Stamp }
+        Self::of_time(times.start)
+    }
+
+    /// What a time in seconds is counted from.
+    pub(crate) fn of_time(seconds: f64) -> Self {
+        if seconds >= 1e9 { Self::Epoch } else { Self::Stamp }
     }
 }
 

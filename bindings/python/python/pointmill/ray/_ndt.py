@@ -65,7 +65,7 @@ def build_ndt(
     local_origin : {"auto", "none"} or 3 floats
         The point in metres that cells and blocks are counted from. ``"auto"``: the one of the map that is in the folder, otherwise the one that :func:`pointmill.read` finds for the input whose path is first in natural order, of a bag for its first cloud. Inputs that cannot be read are passed over.
     deskew : {"off", "auto", "on"}
-        Whether each point is moved by the pose of its own time, as :func:`pointmill.deskew` does it: never, where points and poses have times, or always; an input without times is then a row with its error.
+        Whether each point is moved by the pose of its own time, as :func:`pointmill.deskew` does it: never, where points and poses have times and the sweep was not published deskewed, or always; an input without times is then a row with its error.
     topic : str, optional
         The topic of bags; by default their only one of clouds.
     read : dict, optional
@@ -293,7 +293,7 @@ class _Split:
 
     def deskewed(self, item, scan, pose):
         """The points and their pose, or the points where they stand if the scan is deskewed."""
-        if self.deskew == "off" or scan.times is None and self.deskew == "auto":
+        if self.deskew == "off" or self.deskew == "auto" and (scan.deskewed or scan.times is None):
             return scan, pose
         return pointmill.deskew(scan, self.poses, self.times, item["index"]), None
 

@@ -1,7 +1,7 @@
 //! Which poses belong together.
 
 use super::Trajectory;
-use crate::{Argument, Error, Result};
+use crate::{Argument, Error, Result, memory};
 
 /// Indices of the estimate and of the truth, in their order: by times where both have some, else one to one.
 pub(super) fn associate(estimate: &Trajectory, truth: &Trajectory, max_difference: f64) -> Result<Vec<[usize; 2]>> {
@@ -10,19 +10,17 @@ pub(super) fn associate(estimate: &Trajectory, truth: &Trajectory, max_differenc
             let expected = format!("{} poses, as the truth, or times in both", truth.len());
             return Err(Error::argument(Argument::Estimate, expected, estimate.len()));
         }
-        return Ok((0..truth.len()).map(|i| [i, i]).collect());
+        return memory::collect((0..truth.len()).map(|i| [i, i]));
     };
     // From the shorter one, so that none of its poses is lost.
     let turned = true_times.len() < estimated.len();
     let (few, many) = if turned { (true_times, estimated) } else { (estimated, true_times) };
-    let pairs: Vec<[usize; 2]> = few
-        .iter()
-        .enumerate()
-        .filter_map(|(i, time)| {
-            let j = nearest(many, *time).filter(|j| (many[*j] - time).abs() <= max_difference)?;
-            Some(if turned { [j, i] } else { [i, j] })
-        })
-        .collect();
+    let mut pairs = Vec::new();
+    for (i, time) in few.iter().enumerate() {
+        if let Some(j) = nearest(many, *time).filter(|j| (many[*j] - time).abs() <= max_difference) {
+            memory::push(&mut pairs, if turned { [j, i] } else { [i, j] })?;
+        }
+    }
     if pairs.is_empty() {
         let expected = format!("a time within {max_difference} s of one of the truth");
         return Err(Error::argument(Argument::Estimate, expected, range(estimated, true_times)));

@@ -2,7 +2,7 @@
 
 use super::params::Delta;
 use super::result::{Drift, PoseErrors, Relative, Segments, Statistics};
-use crate::Pose;
+use crate::{Pose, Result, memory};
 use pointmill_core::rigid::{dot, subtract};
 
 /// A pair off by more than this part of its distance is left out.
@@ -14,16 +14,15 @@ fn norm(v: [f64; 3]) -> f64 {
 }
 
 /// Metres from the first pose to each.
-pub(super) fn lengths(poses: &[Pose]) -> Vec<f64> {
+pub(super) fn lengths(poses: &[Pose]) -> impl ExactSizeIterator<Item = f64> {
     let mut along = 0.0;
     let mut last = poses.first().map(Pose::translation);
-    let step = |pose: &Pose| {
+    poses.iter().map(move |pose| {
         let here = pose.translation();
         along += last.map_or(0.0, |last| norm(subtract(here, last)));
         last = Some(here);
         along
-    };
-    poses.iter().map(step).collect()
+    })
 }
 
 /// How far two poses are apart: metres and radians.
@@ -39,9 +38,9 @@ pub(super) fn motions_apart([from, to]: [&Pose; 2], [truth_from, truth_to]: [&Po
     [norm(error.translation()), norm(error.rotation_vector())]
 }
 
-pub(super) fn statistics(errors: &[[f64; 2]]) -> PoseErrors {
-    let of = |k: usize| Statistics::of(&errors.iter().map(|e| e[k]).collect::<Vec<_>>());
-    PoseErrors { translation: of(0), rotation: of(1) }
+pub(super) fn statistics(errors: &[[f64; 2]]) -> Result<PoseErrors> {
+    let of = |k: usize| memory::collect(errors.iter().map(|e| e[k])).map(Statistics::of);
+    Ok(PoseErrors { translation: of(0)?, rotation: of(1)? })
 }
 
 /// Two trajectories of as many poses, and the metres along the truth.
@@ -58,13 +57,16 @@ impl Beside<'_> {
     }
 
     /// Errors of all pairs that are so far apart.
-    pub(super) fn relative(&self, delta: Delta) -> Relative {
+    pub(super) fn relative(&self, delta: Delta) -> Result<Relative> {
         let partner = |i: usize| match delta {
             Delta::Frames(n) => i.checked_add(n).filter(|j| *j < self.truth.len()),
             Delta::Metres(metres) => self.nearest_along(i, metres),
         };
-        let errors: Vec<_> = (0..self.truth.len()).filter_map(|i| partner(i).map(|j| self.error(i, j))).collect();
-        Relative { delta, pairs: errors.len(), errors: statistics(&errors) }
+        let mut errors = Vec::new();
+        for (i, j) in (0..self.truth.len()).filter_map(|i| Some((i, partner(i)?))) {
+            memory::push(&mut errors, self.error(i, j))?;
+        }
+        Ok(Relative { delta, pairs: errors.len(), errors: statistics(&errors)? })
     }
 
     /// The later pose that is nearest to so many metres along, if it is near enough.

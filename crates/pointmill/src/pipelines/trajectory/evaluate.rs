@@ -6,7 +6,7 @@ use super::associate::associate;
 use super::errors::{Beside, apart, lengths, motions_apart, statistics};
 use super::params::EvaluationParams;
 use super::result::{Evaluation, Frame};
-use crate::{Argument, Error, Pose, Result};
+use crate::{Argument, Error, Result, memory};
 
 /// Lengths of the KITTI benchmark by the shortest of them.
 const LENGTHS: usize = 8;
@@ -17,12 +17,12 @@ const SHORTEST: [f64; 2] = [100.0, 0.1];
 ///
 /// **Semantics**: poses belong together by their times where both trajectories have some, else by their index. By times, each pose of the trajectory with fewer poses (of
 /// equally long ones the estimate) takes the nearest pose of the other, of equally near ones the earlier. The estimate is then moved by the [`Alignment`](super::Alignment),
-/// which looks at positions alone. The error of a pose is the distance of the positions and the angle between the rotations; the error of a motion from pose `i` to pose `j` is
+/// which looks at positions, and where these do not determine a turn at orientations. The error of a pose is the distance of the positions and the angle between the rotations; the error of a motion from pose `i` to pose `j` is
 /// that of `(truth_i^-1 truth_j)^-1 (estimate_i^-1 estimate_j)`. Relative errors take all pairs `i < j` that are as far apart as asked for in the truth. A segment of the drift
 /// ends at the first pose that is farther along the truth than its length.
 ///
 /// # Errors
-/// Parameters out of range; trajectories without a pose; numbers of poses that differ without times; times that have no partner.
+/// Parameters out of range; trajectories without a pose; numbers of poses that differ without times; times that have no partner. Out of memory.
 ///
 /// ```
 /// use pointmill::Pose;
@@ -43,15 +43,15 @@ pub fn evaluate(estimate: &Trajectory, truth: &Trajectory, params: &EvaluationPa
         }
     }
     let pairs = associate(estimate, truth, params.max_time_difference)?;
-    let compared: Vec<Pose> = pairs.iter().map(|[i, _]| estimate.poses()[*i]).collect();
-    let true_poses: Vec<Pose> = pairs.iter().map(|[_, j]| truth.poses()[*j]).collect();
-    let alignment = Similarity::between(&compared, &true_poses, params.alignment);
-    let moved: Vec<Pose> = compared.iter().map(|pose| alignment.apply(pose)).collect();
-    let along = lengths(&true_poses);
+    let mut moved = memory::collect(pairs.iter().map(|[i, _]| estimate.poses()[*i]))?;
+    let true_poses = memory::collect(pairs.iter().map(|[_, j]| truth.poses()[*j]))?;
+    let (alignment, warning) = Similarity::between(&moved, &true_poses, params.alignment);
+    moved.iter_mut().for_each(|pose| *pose = alignment.apply(pose));
+    let along = memory::collect(lengths(&true_poses))?;
     let length = along[along.len() - 1];
     let beside = Beside { estimate: &moved, truth: &true_poses, lengths: &along };
 
-    let errors: Vec<[f64; 2]> = moved.iter().zip(&true_poses).map(|(a, b)| apart(a, b)).collect();
+    let errors = memory::collect(moved.iter().zip(&true_poses).map(|(a, b)| apart(a, b)))?;
     let frame = |k: usize| {
         let [estimate, of_truth] = pairs[k];
         let [translation, rotation] = errors[k];
@@ -78,10 +78,11 @@ pub fn evaluate(estimate: &Trajectory, truth: &Trajectory, params: &EvaluationPa
     Ok(Evaluation {
         alignment,
         length,
-        absolute: statistics(&errors),
-        relative: params.deltas.iter().map(|delta| beside.relative(*delta)).collect(),
+        absolute: statistics(&errors)?,
+        relative: params.deltas.iter().map(|delta| beside.relative(*delta)).collect::<Result<_>>()?,
         drift: beside.drift(&segment_lengths, params.segment_every),
-        frames: (0..pairs.len()).map(frame).collect(),
+        frames: memory::collect((0..pairs.len()).map(frame))?,
+        warnings: warning.into_iter().collect(),
     })
 }
 

@@ -107,6 +107,6 @@ impl Trajectory {
 
     /// The length of the way in metres along straight lines from pose to pose.
     pub fn length(&self) -> f64 {
-        errors::lengths(&self.poses).last().copied().unwrap_or(0.0)
+        errors::lengths(&self.poses).last().unwrap_or(0.0)
     }
 }

@@ -25,24 +25,18 @@ pub struct Statistics {
 
 impl Statistics {
     /// Of errors; zeros if there are none.
-    pub(super) fn of(errors: &[f64]) -> Self {
+    pub(super) fn of(mut errors: Vec<f64>) -> Self {
         if errors.is_empty() {
             return Self::default();
         }
         let n = errors.len() as f64;
         let mean = errors.iter().sum::<f64>() / n;
-        let mut sorted = errors.to_vec();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let half = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 { sorted[half] } else { 0.5 * (sorted[half - 1] + sorted[half]) };
-        Self {
-            rmse: (errors.iter().map(|e| e * e).sum::<f64>() / n).sqrt(),
-            mean,
-            median,
-            std: (errors.iter().map(|e| (e - mean) * (e - mean)).sum::<f64>() / n).sqrt(),
-            min: sorted[0],
-            max: sorted[sorted.len() - 1],
-        }
+        let rmse = (errors.iter().map(|e| e * e).sum::<f64>() / n).sqrt();
+        let std = (errors.iter().map(|e| (e - mean) * (e - mean)).sum::<f64>() / n).sqrt();
+        errors.sort_unstable_by(f64::total_cmp);
+        let half = errors.len() / 2;
+        let median = if errors.len() % 2 == 1 { errors[half] } else { 0.5 * (errors[half - 1] + errors[half]) };
+        Self { rmse, mean, median, std, min: errors[0], max: errors[errors.len() - 1] }
     }
 }
 
@@ -144,4 +138,6 @@ pub struct Evaluation {
     pub drift: Drift,
     /// Each pair of poses, in the order of the truth.
     pub frames: Vec<Frame>,
+    /// What is odd: turns that the positions do not determine.
+    pub warnings: Vec<String>,
 }

@@ -64,6 +64,7 @@ fn errors_are_those_of_others() {
                 got.push(scale);
                 near(&got, &of(&format!("alignment_{alignment}")), 1e-8, &what);
             }
+            assert!(found.warnings.is_empty(), "{what}: {:?}", found.warnings);
             near(&list(&found.absolute.translation), &of(&format!("ape_translation_{alignment}")), 1e-9, &what);
             near(&list(&found.absolute.rotation), &of(&format!("ape_rotation_{alignment}")), 1e-9, &what);
             let wanted = [of(&format!("rpe_frames_{alignment}")), of(&format!("rpe_metres_{alignment}"))].concat();
@@ -121,6 +122,57 @@ fn poses_at_one_place_or_along_a_line_are_aligned_without_a_guess() {
     let still = Trajectory::new(vec![map; 5]).unwrap();
     let found = evaluate(&still, &still, &params).unwrap();
     assert!(found.alignment.scale == 1.0 && found.absolute.translation.max < 1e-12);
+}
+
+/// A street of 34 m that bends by so many metres, at the orientations of the street, and an estimate that is off across it by so many, in another world.
+fn nearly_straight(bend: f64, off: f64) -> [Trajectory; 2] {
+    let world = Pose::from_xyzrpy([500.0, -200.0, 30.0, 0.02, -0.01, 2.5]).unwrap();
+    let part = |i: u32| f64::from(i) / 50.0;
+    let street = |i: u32| Pose::from_xyzrpy([34.0 * part(i), bend * part(i) * part(i), 0.0, 0.0, 0.0, 0.0]).unwrap();
+    let estimate = |i: u32| {
+        // A drift in height of the shape of the bend, so that a turn about the street explains it.
+        let [x, y, _] = street(i).translation();
+        let wave = off / 15.0 * (9.0 * part(i)).sin();
+        Pose::from_xyzrpy([x, y + wave, off * part(i) * part(i) - wave, 0.0, 0.0, 0.0]).unwrap()
+    };
+    let all = |of: &dyn Fn(u32) -> Pose| Trajectory::new((0..=50).map(of).collect()).unwrap();
+    [all(&estimate), all(&|i| world * street(i))]
+}
+
+#[test]
+fn a_straight_way_does_not_determine_the_turn_about_it() {
+    for alignment in [Alignment::Se3, Alignment::Sim3] {
+        let params = EvaluationParams { alignment, ..EvaluationParams::default() };
+        let told = |bend: f64, off: f64| {
+            let [estimate, truth] = nearly_straight(bend, off);
+            let found = evaluate(&estimate, &truth, &params).unwrap();
+            (found.absolute.rotation.max.to_degrees(), found.absolute.translation.max, found.warnings)
+        };
+        // Positions alone would turn it by 30 degrees.
+        let (degrees, metres, warnings) = told(0.1, 0.15);
+        assert!(degrees < 0.5 && metres < 0.1, "{degrees} {metres}");
+        assert!(warnings[0].contains("does not determine the rotation about it; it is taken from the orientations"));
+        assert!(warnings[0].starts_with("alignment: positions lie 0.0"), "{warnings:?}");
+        // A bend that is clear of the errors determines it, and an exact line does not.
+        let (degrees, _, warnings) = told(8.0, 0.15);
+        assert!(degrees < 1.5 && warnings.is_empty(), "{degrees} {warnings:?}");
+        let (degrees, metres, warnings) = told(0.0, 0.0);
+        assert!(degrees < 1e-6 && metres < 1e-9 && warnings.len() == 1, "{degrees} {metres} {warnings:?}");
+        // A car that stands still says nothing of any turn.
+        let parked = |at: Pose| {
+            Trajectory::new((0..9).map(|i| at * Pose::from_translation([0.01 * f64::from(i % 3), 0.0, 0.0])).collect())
+        };
+        let jitter = |i: u32| Pose::from_translation([0.0, 0.01 * f64::from(i % 2), 0.01 * f64::from(i % 5)]);
+        let estimate = Trajectory::new((0..9).map(jitter).collect()).unwrap();
+        let found =
+            evaluate(&estimate, &parked(Pose::from_xyzrpy([4.0, 5.0, 6.0, 0.0, 0.0, 2.0]).unwrap()).unwrap(), &params);
+        let found = found.unwrap();
+        assert!(
+            found.absolute.rotation.max < 1e-6 && found.warnings[0].contains("not determine the rotation; it"),
+            "{found:?}"
+        );
+        assert!(evaluate(&estimate, &estimate, &EvaluationParams::default()).unwrap().warnings.is_empty());
+    }
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! Files of poses: trajectories of KITTI, of the TUM benchmark and of EuRoC, matrices, and x y z roll pitch yaw.
+
+mod euroc;
+mod read;
+mod write;
+
+pub use read::read_poses;
+pub use write::{write_poses, write_stamped_poses};
+
+use crate::limits::Limits;
+use pointmill_core::Pose;
+
+/// How poses stand in a file: as text with one pose a line, numbers separated by blanks or commas, or as a table of Argoverse 2.
+///
+/// In text, empty lines and lines that start with `#` are skipped; a header of EuRoC before the first pose names the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PoseFormat {
+    /// 12 numbers: the upper three rows of the 4x4 matrix, rows first.
+    Kitti,
+    /// 8 numbers: the time in seconds, at most 1e11, the translation, the quaternion x, y, z, w. Times ascend.
+    Tum,
+    /// 16 numbers: the rows of the 4x4 matrix. A file of one pose may have a row a line.
+    Matrix,
+    /// 6 numbers: the translation, then roll, pitch and yaw in radians. A file of one pose may have three a line.
+    Xyzrpy,
+    /// 17 numbers, or the first 8 of them: the time in nanoseconds, the translation, the quaternion w, x, y, z, then velocities and biases, which are
+    /// not used. A header such as `#timestamp, p_RS_R_x [m], .., q_RS_w [], q_RS_x [], ..` may name other columns in another order. Times ascend.
+    /// It is read, not written.
+    Euroc,
+    /// A Feather table with the columns `timestamp_ns`, `qw`, `qx`, `qy`, `qz`, `tx_m`, `ty_m`, `tz_m`, as Argoverse 2 has it in
+    /// `city_SE3_egovehicle.feather`. Times ascend; of poses whose times are one `f64` in seconds, some nanoseconds apart, the first is kept. It
+    /// is read, not written.
+    Argoverse2,
+}
+
+pointmill_core::names!(PoseFormat {
+    Kitti = "kitti",
+    Tum = "tum",
+    Matrix = "matrix",
+    Xyzrpy = "xyzrpy",
+    Euroc = "euroc",
+    Argoverse2 = "argoverse2",
+});
+
+impl PoseFormat {
+    /// Whether poses are written in the format.
+    pub const fn is_written(self) -> bool {
+        !matches!(self, Self::Euroc | Self::Argoverse2)
+    }
+
+    /// The formats in which poses are written.
+    pub fn written() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|format| format.is_written())
+    }
+
+    /// The numbers of a pose, of a format that knows several the most.
+    pub const fn numbers(self) -> usize {
+        match self {
+            Self::Kitti => 12,
+            Self::Tum | Self::Argoverse2 => 8,
+            Self::Euroc => 17,
+            Self::Matrix => 16,
+            Self::Xyzrpy => 6,
+        }
+    }
+
+    /// The numbers of a line where a pose is spread over several.
+    const fn row(self) -> usize {
+        match self {
+            Self::Matrix => 4,
+            Self::Xyzrpy => 3,
+            Self::Kitti | Self::Tum | Self::Euroc | Self::Argoverse2 => self.numbers(),
+        }
+    }
+}
+
+/// The poses of a file, in its order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Poses {
+    /// The poses.
+    pub poses: Vec<Pose>,
+    /// The time of each in seconds, where the file has times.
+    pub times: Option<Vec<f64>>,
+}
+
+impl From<Vec<Pose>> for Poses {
+    fn from(poses: Vec<Pose>) -> Self {
+        Self { poses, times: None }
+    }
+}
+
+/// How to read poses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PoseOptions {
+    /// The format; by default [`PoseFormat::Argoverse2`] for a Feather file, [`PoseFormat::Euroc`] for text with such a header, else the one
+    /// whose lines have as many numbers as the first line.
+    pub format: Option<PoseFormat>,
+    /// How much a read may take.
+    pub limits: Limits,
+}
