@@ -6,8 +6,8 @@ use crate::poses;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::Points;
 use pointmill_io::{
-    LaterTimes, LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, Times, WriteOptions,
-    log_stamp_ns,
+    Dtype, LaterTimes, LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, Times, WideColumn,
+    WriteOptions, log_stamp_ns,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -30,6 +30,8 @@ pub(crate) struct Scan {
     /// ``[N, 3]`` float64: x, y, z as the file has them, if float32 loses bits of them; ``None`` otherwise.
     #[pyo3(get)]
     xyz: Option<Py<PyAny>>,
+    /// The columns of which float32 does not hold every value, and their types, for :func:`write`.
+    wide: Vec<(Arc<WideColumn>, Dtype)>,
     /// Times that were not asked for so far.
     later: Mutex<Option<Arc<LaterTimes>>>,
     /// The earliest time and the times after it, once they were asked for.
@@ -167,9 +169,9 @@ impl Scan {
         read: impl FnOnce() -> Result<pointmill_io::Scan, pointmill_io::IoError> + Send,
     ) -> PyResult<Self> {
         let read = || {
-            let mut scan = read()?;
+            let scan = read()?;
             // What depends on the points is worked out before somebody changes them.
-            let later = scan.take_times();
+            let later = scan.later_times();
             let times = if later.is_none() { scan.times() } else { None };
             Ok((scan, later, times))
         };
@@ -185,6 +187,7 @@ impl Scan {
             names: scan.fields.iter().map(|field| field.name.clone()).collect(),
             format: scan.format.to_string(),
             warnings: scan.warnings.iter().map(ToString::to_string).collect(),
+            wide: scan.wide().map(|wide| (wide.clone(), scan.fields[wide.column()].dtype)).collect(),
             xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
             later: Mutex::new(later.map(Arc::new)),
             known,
@@ -271,7 +274,7 @@ fn cloud<T: Element>(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<T>,
 /// path : str or path
 ///     The file. Its ending decides the format: .ply, .pcd, .npz, .npy, .bin, .feather, .arrow, .csv or .xyz.
 /// points : Scan or array of float32, ``[N, C]``
-///     What :func:`read` returned, or an array of the host, x, y, z first.
+///     What :func:`read` returned, or an array of the host, x, y, z first. Of a scan, columns such as times of float64 are written with every bit where the format holds them.
 /// names : list of str, optional
 ///     A name for each column; by default x, y, z, column3 and so on.
 /// xyz : array of float64, ``[N, 3]``, optional
@@ -300,13 +303,13 @@ pub(crate) fn write(
     format: Option<&str>,
 ) -> PyResult<()> {
     let options = WriteOptions { format: format.map(|word| named(word, "format")).transpose()? };
-    let (array, read_names, read_xyz, origin) = match points.cast::<Scan>() {
+    let (array, read_names, read_xyz, wide, origin) = match points.cast::<Scan>() {
         Ok(scan) => {
-            let Scan { points, names, xyz, origin, .. } = scan.get();
+            let Scan { points, names, xyz, wide, origin, .. } = scan.get();
             let xyz = xyz.as_ref().map(|xyz| xyz.bind(py).clone());
-            (points.bind(py).clone(), Some(names.clone()), xyz, (*origin).into())
+            (points.bind(py).clone(), Some(names.clone()), xyz, &wide[..], (*origin).into())
         }
-        Err(_) => (points.clone(), None, None, [0.0; 3]),
+        Err(_) => (points.clone(), None, None, &[][..], [0.0; 3]),
     };
     let (data, shape) = cloud::<f32>(&array, "points")?;
     let exact = xyz.cloned().or(read_xyz).map(|xyz| cloud::<f64>(&xyz, "xyz")).transpose()?;
@@ -323,7 +326,17 @@ pub(crate) fn write(
     let mut named = NamedPoints::new(points, &names);
     named.xyz_f64 = exact.as_ref().map(|(xyz, _)| xyz.as_slice());
     named.origin = origin;
-    py.detach(|| pointmill_io::write(&path, named, &options)).map_err(file)
+    py.detach(|| {
+        for (wide, dtype) in wide {
+            // Values that somebody has changed since they were read are those of the points.
+            if wide.is_of(points) {
+                named.fields.to_mut()[wide.column()].dtype = *dtype;
+                named.wide.push(wide.clone());
+            }
+        }
+        pointmill_io::write(&path, named, &options)
+    })
+    .map_err(file)
 }
 
 /// Read the poses of a file.

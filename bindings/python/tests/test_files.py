@@ -170,3 +170,23 @@ def test_operators_take_coordinates_of_maps():
     moved = xyz + [0.02, -0.01, 0.015]
     pose = pointmill.icp(source=moved, target=xyz).target_from_source
     np.testing.assert_allclose(moved @ pose[:3, :3].T + pose[:3, 3], xyz, atol=5e-3)
+
+
+@pytest.mark.parametrize("ending", ["ply", "pcd", "npz", "feather", "arrow", "csv"])
+def test_columns_of_float64_come_back(tmp_path, ending):
+    stamps = 1.7e9 + np.arange(200) * 1e-5
+    lines = "".join(f"1 2 3 {stamp!r}\n" for stamp in stamps.tolist())
+    head = "ply\nformat ascii 1.0\nelement vertex 200\n"
+    names = "".join(f"property {t} {n}\n" for t, n in [*(("float", axis) for axis in "xyz"), ("double", "timestamp")])
+    source, path = tmp_path / "a.ply", tmp_path / f"b.{ending}"
+    source.write_text(f"{head}{names}end_header\n{lines}")
+    scan = pointmill.read(source)
+    pointmill.write(path, scan)
+    back = pointmill.read(path)
+    assert back.names == ["x", "y", "z", "timestamp"]
+    assert (back.start, back.times.tolist()) == (scan.start, scan.times.tolist())
+    assert len(set(back.times.tolist())) == 200
+    # Points that were changed since are written as they are.
+    scan.points[:, 3] = 0.5
+    pointmill.write(path, scan)
+    assert set(pointmill.read(path).points[:, 3].tolist()) == {0.5}

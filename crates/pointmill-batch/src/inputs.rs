@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::json::Notes;
 use crate::say;
 use crate::stats::timed;
-use crate::text::shown;
+use crate::text::{shown, tidy};
 use pointmill::{Error, Rows};
 use pointmill_io::mcap::Bag;
 use pointmill_io::{
@@ -131,10 +131,15 @@ impl Inputs {
             }
             self.options.origin = origin.map_or(LocalOrigin::None, LocalOrigin::At);
         }
-        if let LocalOrigin::At([x, y, z]) = self.options.origin {
-            say::note(format_args!("coordinates are relative to the origin {x}, {y}, {z} (--local-origin)"));
-        }
         self
+    }
+
+    /// Tells the origin, in a run whose results are relative to it.
+    pub fn tell_origin(&self) {
+        if let LocalOrigin::At([x, y, z]) = self.options.origin {
+            let [x, y, z] = [x, y, z].map(tidy);
+            say::note(format_args!("large coordinates: results are relative to {x}, {y}, {z} (--local-origin)"));
+        }
     }
 
     /// Whether coordinates of an input can move when they become `f32`: not those of raw rows, which have that type.

@@ -1,5 +1,6 @@
 //! Which input goes to which output file, decided before any work.
 
+use crate::batch::remove_empty_manifest;
 use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::say;
@@ -13,6 +14,22 @@ use std::path::{Path, PathBuf};
 pub struct Outputs {
     files: Vec<Option<PathBuf>>,
     folder: Option<PathBuf>,
+    /// The folders that were made, the innermost first. Those that are empty in the end are removed.
+    made: Vec<PathBuf>,
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        if let Some(folder) = self.made.first() {
+            remove_empty_manifest(folder);
+        }
+        for folder in &self.made {
+            // One that holds something stays.
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
 }
 
 impl Outputs {
@@ -21,7 +38,7 @@ impl Outputs {
     /// # Errors
     /// Two inputs with one output, and an output that is an input, since both would lose data.
     pub fn plan(out: Option<&Path>, sources: &[Source]) -> Result<Self, Failure> {
-        let Some(out) = out else { return Ok(Self { files: vec![None; sources.len()], folder: None }) };
+        let Some(out) = out else { return Ok(Self { files: vec![None; sources.len()], folder: None, made: vec![] }) };
         let usage = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
         match (has_extension(out, "npz"), sources.len()) {
             _ if is_folder(out) => Self::folder("--out", out, "npz", sources),
@@ -47,10 +64,10 @@ impl Outputs {
 
     /// One file for the one input; [`plan_file`] checks its name.
     pub fn one(out: Option<&Path>) -> Self {
-        Self { files: vec![out.map(Path::to_path_buf)], folder: None }
+        Self { files: vec![out.map(Path::to_path_buf)], folder: None, made: vec![] }
     }
 
-    /// A file for each input in a folder, which is made.
+    /// A file for each input in a folder, which is made, and removed again if it stays empty.
     pub fn folder(flag: &str, out: &Path, extension: &str, sources: &[Source]) -> Result<Self, Failure> {
         let file = |source: &Source| {
             let mut name = source.stem()?;
@@ -58,7 +75,7 @@ impl Outputs {
             Some(out.join(name))
         };
         let files = sources.iter().map(file).collect();
-        let plan = Self { files, folder: Some(out.into()) };
+        let mut plan = Self { files, folder: Some(out.into()), made: vec![] };
         let mut first: HashMap<&Path, &Source> = HashMap::new();
         for (path, source) in plan.files.iter().zip(sources) {
             let Some(path) = path else { continue };
@@ -69,7 +86,10 @@ impl Outputs {
             }
         }
         plan.spare_inputs(flag, sources)?;
+        let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && fs::symlink_metadata(folder).is_err();
+        let made = out.ancestors().take_while(is_missing).map(Path::to_path_buf).collect();
         fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
+        plan.made = made;
         Ok(plan)
     }
 

@@ -44,6 +44,16 @@ pub fn shown(path: &Path) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 
+/// A number for people: of 15 digits, which every `f64` has, so without the noise of arithmetic in the last ones.
+///
+/// ```
+/// use pointmill_batch::text::tidy;
+/// assert_eq!((tidy(848_935.200_000_000_1), tidy(0.1 + 0.2), tidy(-1e300)), (848_935.2, 0.3, -1e300));
+/// ```
+pub fn tidy(v: f64) -> f64 {
+    format!("{v:.14e}").parse().unwrap_or(v)
+}
+
 /// A row of texts, each at the right of a column that is so wide.
 pub fn row<T: AsRef<str>>(cells: impl IntoIterator<Item = T>, widths: &[usize]) -> String {
     cells.into_iter().zip(widths).map(|(cell, width)| format!("{:>width$}", cell.as_ref())).collect()

@@ -6,7 +6,8 @@ use crate::outputs::is_folder;
 use crate::text::LINES;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use pointmill_io::{Format, WriteOptions, escape, write};
+use pointmill::{Error, Points};
+use pointmill_io::{Format, IoError, NamedPoints, Scan, Warning, WriteOptions, escape, write};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -21,12 +22,15 @@ pub(crate) struct ConvertArgs {
     /// Files, folders, patterns in quotes such as 'sweeps/*.bin', or - for the standard input, which needs --format
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
-    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array `points`), .ply and .pcd (binary), .bin (raw f32 rows), .feather, .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file NAME.FORMAT
+    /// File to write; its extension decides the format: .npy (f32 [N, C]), .npz (one array `points`), .ply and .pcd (binary), .bin (raw f32 rows of x, y, z, intensity), .feather, .arrow, .csv and .xyz. With --to: a folder, in which each input NAME.* gets one file NAME.FORMAT
     #[arg(long, value_name = "OUT.npy|.npz|.ply|.pcd|.bin|...|DIR")]
     out: PathBuf,
     /// Format of the files to write into the folder --out; needed for several inputs
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(EXTENSIONS))]
     to: Option<String>,
+    /// Write all columns to .bin files, which have no names of columns, and not only x, y, z, intensity, which every command reads by default. A name ending in .pcd.bin has all columns always
+    #[arg(long)]
+    all_columns: bool,
     #[command(flatten)]
     batch: BatchArgs,
     #[command(flatten)]
@@ -53,6 +57,9 @@ pub(crate) struct Row {
     points: usize,
     /// The names of the columns, in order.
     columns: Vec<String>,
+    /// The names of columns that are not written.
+    #[serde(skip)]
+    left_out: Vec<String>,
 }
 
 /// `summary` of `convert`.
@@ -64,12 +71,17 @@ pub(crate) struct Totals {
     /// The number of columns, or 0 where files differ in it.
     #[serde(skip)]
     columns: Option<usize>,
+    /// The names of columns that are not written.
+    #[serde(skip)]
+    left_out: Vec<String>,
 }
 
 struct Convert {
     to: Format,
     inputs: Inputs,
     outputs: Outputs,
+    /// Whether `.bin` has all columns.
+    all_columns: bool,
     /// Whether each input has a line.
     lines: bool,
 }
@@ -102,11 +114,34 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
             (to, Outputs::folder("--out", out, to, &sources)?)
         }
     };
-    let ledger = Ledger::of(&[&outputs], &format!("{COMMAND} {to} {:?}", inputs.options()), resume)?;
+    if args.all_columns && to != "bin" {
+        return Err(Failure::Usage("--all-columns: can be used with .bin only; other formats have all columns".into()));
+    }
+    let ledger =
+        Ledger::of(&[&outputs], &format!("{COMMAND} {to} {} {:?}", args.all_columns, inputs.options()), resume)?;
     let job = Job { ledger, out: Some(out), origin: Some(inputs.origin()), ..Job::new(COMMAND, &sources, args.batch) };
     job.begin(Begin { to: to.into() }, printer)?;
-    let to = to.parse().expect("a format that is written");
-    job.run(&Convert { to, inputs, outputs, lines: sources.len() <= LINES }, printer)
+    let to: Format = to.parse().expect("a format that is written");
+    if !to.keeps_f64() {
+        inputs.tell_origin();
+    }
+    let all_columns = args.all_columns || Format::from_name(out) == Some(Format::Nuscenes);
+    job.run(&Convert { to, inputs, outputs, all_columns, lines: sources.len() <= LINES }, printer)
+}
+
+/// The columns of `.bin` files.
+const KITTI: [&str; 4] = ["x", "y", "z", "intensity"];
+
+/// The rows of a `.bin` file, and the names of the columns that it does not have. The intensity is the column of its name, else the fourth if that has no
+/// name of its own, else zero.
+fn kitti(scan: &Scan) -> (Vec<f32>, Vec<String>) {
+    let width = scan.cloud.columns();
+    let unnamed = |name: &str| matches!(name, "column3" | "c3");
+    let fourth = || (width == 4 || scan.fields.get(3).is_some_and(|field| unnamed(&field.name))).then_some(3);
+    let intensity = scan.intensity().filter(|&j| j >= 3).or_else(fourth);
+    let row = |row: &[f32]| [row[0], row[1], row[2], intensity.map_or(0.0, |j| row[j])];
+    let left_out = (3..width).filter(|j| Some(*j) != intensity).map(|j| scan.fields[j].name.clone());
+    (scan.cloud.data().chunks_exact(width).flat_map(row).collect(), left_out.collect())
 }
 
 impl Command for Convert {
@@ -124,16 +159,39 @@ impl Command for Convert {
         interrupt::check()?;
         let to = self.outputs.place(index).expect("an input that is read has an output");
         let options = WriteOptions { format: Some(self.to) };
-        let ((), write_ms) = timed(|| undivided(|| write(to, &scan, &options))).map_err(Failure::from)?;
-        let notes = Notes::of(scan.warnings_in(self.to));
-        let columns = scan.fields.iter().map(|f| f.name.clone()).collect();
-        let of = Row { format: scan.format.as_str(), points: scan.cloud.len(), columns };
+        let mut warnings = scan.warnings_in(self.to);
+        let mut columns: Vec<_> = scan.fields.iter().map(|f| f.name.clone()).collect();
+        let (left_out, rows);
+        let mut cloud = NamedPoints::from(&scan);
+        if self.to == Format::Bin && !self.all_columns {
+            (rows, left_out) = kitti(&scan);
+            cloud = Points::new(&rows, KITTI.len()).map_err(Error::from)?.into();
+            columns = KITTI.map(String::from).to_vec();
+            // What is not written loses nothing.
+            warnings.retain(
+                |w| !matches!(w, Warning::Cast { columns, .. } if columns.iter().all(|c| left_out.contains(c))),
+            );
+        } else {
+            left_out = vec![];
+        }
+        let ((), write_ms) = timed(|| undivided(|| write(to, cloud, &options))).map_err(|e| match e {
+            // The cloud is at fault, not the arguments.
+            IoError::InvalidArgument(_) => Trouble::from(e),
+            e => Failure::from(e).into(),
+        })?;
+        let notes = Notes::of(&warnings);
+        let of = Row { format: scan.format.as_str(), points: scan.cloud.len(), columns, left_out };
         let frame = Frame::read(index, source.name(), read_ms, notes, of);
         Ok(Frame { write_ms: Some(write_ms), out: Some(shown(to.path)), ..frame })
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
         totals.points += frame.of.points;
+        for name in std::mem::take(&mut frame.of.left_out) {
+            if !totals.left_out.contains(&name) {
+                totals.left_out.push(name);
+            }
+        }
         // Files may differ in their columns; then no one number reads all.
         let n = frame.of.columns.len();
         totals.columns = Some(if totals.columns.is_none_or(|columns| columns == n) { n } else { 0 });
@@ -157,8 +215,12 @@ impl Command for Convert {
         if summary.counts.inputs > 1 {
             lines.push(format!("{}, {} points", counted(summary.counts.done, "input"), grouped(summary.of.points)));
         }
-        if let (Format::Bin, Some(columns @ 1..)) = (self.to, summary.of.columns) {
+        if let (Format::Bin, true, Some(columns @ 1..)) = (self.to, self.all_columns, summary.of.columns) {
             lines.push(format!("read with --format bin --columns {columns}"));
+        }
+        if !summary.of.left_out.is_empty() {
+            let names = escape(&summary.of.left_out.join(", "));
+            lines.push(format!("left out: {names}; --all-columns keeps them"));
         }
         lines
     }

@@ -3,6 +3,7 @@
 use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, ReadArgs};
 use crate::inputs::{is_bag, open_bag};
+use crate::text::tidy;
 use clap::Args;
 use pointmill_io::mcap::{Bag, TimeOrigin};
 use pointmill_io::{Format, IoError, ReadOptions, Scan, escape};
@@ -165,7 +166,7 @@ impl Bounds {
         }
         match self {
             Self::F32(corners) => axes(corners),
-            Self::F64(corners) => axes(corners),
+            Self::F64(Corners { min, max }) => axes(&Corners { min: min.map(tidy), max: max.map(tidy) }),
         }
     }
 }
@@ -278,7 +279,7 @@ impl Cloud {
         ];
         lines.extend(self.bounds.iter().flat_map(Bounds::lines));
         lines.push(format!("nonfinite  {}", grouped(self.nonfinite)));
-        let [x, y, z] = self.origin;
+        let [x, y, z] = self.origin.map(tidy);
         lines.extend((self.origin != [0.0; 3]).then(|| format!("origin     {x}, {y}, {z} m")));
         lines.extend(self.times.iter().map(|times| {
             format!("times      {} in {}: {:.6} s from {} s", escape(&times.name), times.unit, times.span, times.start)

@@ -16,7 +16,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The formats that are written.
-const WRITTEN: [Format; 3] = [Format::Bin, Format::Npy, Format::Ply];
+const WRITTEN: [Format; 7] =
+    [Format::Bin, Format::Npy, Format::Npz, Format::Ply, Format::Pcd, Format::Feather, Format::Csv];
 /// The columns of a sweep.
 const COLUMNS: [&str; 6] = ["x", "y", "z", "intensity", "ring", "time"];
 /// The file of poses beside the sweeps: a row for each, `world_from_sensor`, row-major.
@@ -27,7 +28,7 @@ const POSE: &str = "target_from_source.txt";
 /// `pointmill synth`
 #[derive(Debug, Args)]
 pub(crate) struct SynthArgs {
-    /// Folder to write to. drive: numbered sweeps and poses.txt. rabbit: two scans and the pose between them. A name ending in .bin, .npy or .ply writes only the first sweep of the drive
+    /// Folder to write to. drive: numbered sweeps and poses.txt. rabbit: two scans and the pose between them. A name that ends in .bin, .npy, .npz, .ply, .pcd, .feather or .csv writes only the first sweep of the drive
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// What to scan
@@ -48,7 +49,7 @@ pub(crate) struct SynthArgs {
     /// Seed of the street, the traffic and the noise. The built-in drive of the other commands uses 0
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Format of the files. bin: raw f32 rows; read them with --columns 6 (rabbit: 3). npy: an f32 array. ply: binary, with column names. By default the extension of --out decides; in a folder the default is bin (rabbit and --distort: ply, which has the names of the columns)
+    /// Format of the files. bin: raw f32 rows; read them with --columns 6 (rabbit: 3). npy, npz: an f32 array. ply, pcd, feather, csv: with column names. By default the extension of --out decides; in a folder the default is bin (rabbit and --distort: ply, which has the names of the columns)
     #[arg(long, value_parser = PossibleValuesParser::new(WRITTEN.map(Format::as_str)).try_map(|name| name.parse::<Format>()))]
     format: Option<Format>,
 }
@@ -161,14 +162,25 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
         let summary = Summary { sweeps: 1, seed: args.seed, points, columns: &COLUMNS, poses };
         return finish(&summary, named, KITTI, printer);
     }
+    let told = |expected: &str| Err(Failure::Usage(format!("--out {}: expected {expected}", out.display())));
+    if Format::from_name(out).is_some() && !is_folder(out) {
+        let endings: Vec<_> = WRITTEN.iter().map(|format| format!(".{format}")).collect();
+        return told(&format!("a folder, or a file name ending in {}", endings.join(", ")));
+    }
     let format = args.format.unwrap_or(if args.distort { Format::Ply } else { Format::Bin });
     let sweeps = args.sweeps.map_or(default.sweeps, usize::from);
+    let name = |i: usize| format!("sweep_{i:03}.{format}");
+    if let Some(other) = other_sweep(out, &(0..sweeps).map(name).collect::<Vec<_>>()) {
+        return told(&format!(
+            "a folder without sweeps of another drive, found {other}; remove them, or use another folder"
+        ));
+    }
     std::fs::create_dir_all(out).map_err(Failure::io(out, "make the folder"))?;
     let drive = Drive::new(DriveParams { sweeps, ..default });
     let mut points = 0;
     for i in 0..drive.len() {
         interrupt::check()?;
-        let path = out.join(format!("sweep_{i:03}.{format}"));
+        let path = out.join(name(i));
         points += write(&drive.sweep(i), in_folder(&path), format, i, printer)?;
     }
     if let Some(path) = &args.poses {
@@ -180,6 +192,16 @@ fn drive(args: &SynthArgs, printer: &mut Printer) -> Result<(), Failure> {
     let poses = Some(write_rows(&out.join(POSES), poses)?);
     let summary = Summary { sweeps, seed: args.seed, points, columns: &COLUMNS, poses };
     finish(&summary, format, "world_from_sensor, 16 numbers a row", printer)
+}
+
+/// A sweep of a folder that is none of those to be written, which would lie beside poses that are not its own.
+fn other_sweep(folder: &Path, written: &[String]) -> Option<String> {
+    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let is_sweep = |name: &String| {
+        let number = name.strip_prefix("sweep_").and_then(|rest| rest.split_once('.'));
+        number.is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    names.filter(|name| is_sweep(name) && !written.contains(name)).min()
 }
 
 /// What the lines of `--poses` are.

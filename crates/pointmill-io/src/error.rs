@@ -24,7 +24,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum IoError {
     /// The operating system refused.
-    #[error("{}: {action}: {source}", escape(&path.to_string_lossy()))]
+    #[error("{}: {}{source}", escape(&path.to_string_lossy()), tried(action, source))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -126,8 +126,26 @@ impl IoError {
     /// Wraps the system's answer to `action` on `path`; for use as `map_err(IoError::io(path, "open"))`.
     pub fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
-        move |source| Self::Io { path, action, source }
+        move |source| {
+            if action != OPEN || source.kind() != io::ErrorKind::NotFound {
+                return Self::Io { path, action, source };
+            }
+            let told = std::fs::read_link(&path).map_or_else(
+                |_| "no such file".into(),
+                |target| format!("link to {}, which does not exist", escape(&target.to_string_lossy())),
+            );
+            Self::Io { path, action, source: io::Error::new(io::ErrorKind::NotFound, told) }
+        }
     }
+}
+
+/// The action on a file that may not be there.
+const OPEN: &str = "open";
+
+/// What was tried, unless the answer says all.
+fn tried(action: &str, answer: &io::Error) -> String {
+    let is_clear = action == OPEN && answer.kind() == io::ErrorKind::NotFound;
+    if is_clear { String::new() } else { format!("{action}: ") }
 }
 
 /// What every error but [`IoError::Io`] carries; shown as `path: field: wanted .., found ..`, without the offset.
@@ -229,7 +247,7 @@ mod tests {
         assert_eq!(e.to_string(), r"a\nb.npy: descr: wanted text, found \u{1b}[31m\u{9b}red\u{0}");
         assert_eq!((e.class(), e.path()), ("BadHeader", Path::new("a\nb.npy")));
         let e = IoError::io(Path::new("x\r"), "open")(io::Error::from(io::ErrorKind::NotFound));
-        assert_eq!((e.to_string().as_str(), e.class()), (r"x\r: open: entity not found", "Io"));
+        assert_eq!((e.to_string().as_str(), e.class()), (r"x\r: no such file", "Io"));
     }
 
     #[test]

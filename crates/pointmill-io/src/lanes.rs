@@ -2,11 +2,12 @@
 
 use crate::records::Entry;
 use crate::seen::Seen;
-use crate::times::less;
 use crate::values::Raw;
+use crate::wide::less;
 use pointmill_core::array::Dtype;
 use pointmill_core::half::f32_from_f16_bits;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Calls a macro with the Rust type of a [`Dtype`]; readers refuse the types left out when they see the header.
 macro_rules! with_type {
@@ -73,10 +74,21 @@ pub(crate) struct Part<'p> {
     pub(crate) data: &'p mut [f32],
     /// x, y, z, if their types hold more than an `f32` does.
     pub(crate) exact: Option<&'p mut [[f64; 3]]>,
-    /// Their column, what is subtracted from whole numbers, and the times, if the type holds more than an `f32` does.
-    pub(crate) times: Option<(usize, Option<i128>, &'p mut [f64])>,
+    /// The columns behind z whose types hold more than an `f32` does.
+    pub(crate) wide: Vec<WidePart<'p>>,
     /// What is odd about the rows that were filled.
     pub(crate) seen: Seen,
+}
+
+/// The rows of a column in full, to be filled.
+#[derive(Debug)]
+pub(crate) struct WidePart<'p> {
+    pub(crate) column: usize,
+    /// What is subtracted from whole numbers.
+    pub(crate) first: Option<i128>,
+    pub(crate) values: &'p mut [f64],
+    /// The bits of the most that a value changed in the cast to `f32`; those of positive numbers are in their order.
+    pub(crate) change: &'p AtomicU64,
 }
 
 impl Part<'_> {
@@ -135,8 +147,13 @@ impl Part<'_> {
                 rows.for_each(|((row, exact), v)| (row[j], exact[j]) = cast(v));
             }
         }
-        if let Some((_, first, times)) = self.times.as_mut().filter(|(column, ..)| *column == j) {
-            times[rows.clone()].iter_mut().zip(values()).for_each(|(to, v)| *to = less(*first, v));
+        if let Some(wide) = self.wide.iter_mut().find(|wide| wide.column == j) {
+            let mut change = 0.0;
+            wide.values[rows.clone()].iter_mut().zip(values()).for_each(|(to, v)| {
+                *to = less(wide.first, v);
+                change = T::change(change, v);
+            });
+            wide.change.fetch_max(change.to_bits(), Ordering::Relaxed);
         }
     }
 
@@ -151,8 +168,8 @@ impl Part<'_> {
             if let Some(exact) = self.exact.as_mut().filter(|_| j < 3) {
                 exact[row][j] = f64::NAN;
             }
-            if let Some((.., times)) = self.times.as_mut().filter(|(column, ..)| *column == j) {
-                times[row] = f64::NAN;
+            if let Some(wide) = self.wide.iter_mut().find(|wide| wide.column == j) {
+                wide.values[row] = f64::NAN;
             }
         }
     }

@@ -14,6 +14,8 @@ const SAMPLES: [usize; 2] = [256, 2048];
 const NEARER: [f64; 2] = [0.92, 0.85];
 /// A divisor of the number in hand separates columns as well as this if it does so at all: its multiples do too.
 const AS_NEAR: f64 = 1.1;
+/// A multiple of the number in hand must be this much nearer: where two lasers fire in turn, every other row is nearer than the next.
+const MULTIPLE: f64 = 0.4;
 /// Fewer rows than these tell nothing.
 const LEAST_ROWS: usize = 256;
 
@@ -35,7 +37,11 @@ fn better(data: &[f32], columns: usize, others: &[usize], samples: usize, nearer
     let ranks = Ranks::of(data, samples, columns.max(*USUAL_COLUMNS.end()));
     let own = ranks.step(data, columns);
     let steps: Vec<_> = others.iter().map(|&n| (n, ranks.step(data, n))).collect();
-    let most = |n: usize| if columns.is_multiple_of(n) { AS_NEAR } else { nearer };
+    let most = |n: usize| match n {
+        n if columns.is_multiple_of(n) => AS_NEAR,
+        n if n.is_multiple_of(columns) => MULTIPLE,
+        _ => nearer,
+    };
     let good: Vec<_> = steps.into_iter().filter(|&(n, step)| step < most(n) * own).collect();
     let least = good.iter().map(|&(_, step)| step).reduce(f64::min)?;
     // Multiples of the right number are about as near.

@@ -3,18 +3,22 @@
 use crate::error::{Detail, IoError};
 use crate::field::{Field, XYZ};
 use crate::records::LONGEST_NAME;
+use crate::wide::WideColumn;
 use pointmill_core::array::Dtype;
 use pointmill_core::{PointCloud, Points};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Points with the names and types of their columns, as [`write_ply`](crate::write_ply) and [`write_pcd`](crate::write_pcd)
 /// take them; a [`Scan`](crate::Scan), a [`PointCloud`] and [`Points`] become some by `From`.
 ///
 /// The first three columns are x, y, z in metres. They are written as `f32`, or as `f64` if [`NamedPoints::xyz_f64`] has them. Any other
-/// column is written as an integer of its type if that has at most 32 bits and holds every value of the column, else as `f32`.
+/// column is written as an integer of its type if that holds every value of the column and the format has it, else as `f64` if
+/// [`NamedPoints::wide`] has it, else as `f32`.
 ///
 /// ```
 /// use pointmill_core::Points;
@@ -35,6 +39,10 @@ pub struct NamedPoints<'a> {
     pub fields: Cow<'a, [Field]>,
     /// x, y, z of every point, `[N, 3]` row-major, where `f32` loses some of it.
     pub xyz_f64: Option<&'a [f64]>,
+    /// The columns behind z of which an `f32` does not hold every value.
+    pub wide: Vec<Arc<WideColumn>>,
+    /// The decimals of `xyz_f64`, where these are decimal numbers but for the last bit; text has no more.
+    pub decimals: Option<u8>,
     /// What x, y, z of `points` are about, in metres; `xyz_f64` is about zero. Formats that can hold a remark name it unless it is zero.
     pub origin: [f64; 3],
 }
@@ -43,10 +51,10 @@ impl<'a> NamedPoints<'a> {
     /// Points with a name for each column, all of them `f32`. Names that do not fit are an error when a file is written.
     pub fn new(points: Points<'a>, names: &[&str]) -> Self {
         let fields = names.iter().map(|&name| Field { name: name.into(), dtype: Dtype::F32 });
-        Self { points, fields: fields.collect(), xyz_f64: None, origin: [0.0; 3] }
+        Self { points, fields: fields.collect(), xyz_f64: None, wide: vec![], decimals: None, origin: [0.0; 3] }
     }
 
-    /// Checks that the parts go together, and that the names can stand in a header.
+    /// Checks that the parts go together, and that names differ.
     pub(crate) fn check(&self, path: &Path) -> Result<(), IoError> {
         let wrong = |field: &str, wanted: String, found: String| {
             Err(IoError::InvalidArgument(Detail::new(path, field, wanted, found)))
@@ -61,11 +69,15 @@ impl<'a> NamedPoints<'a> {
         }
         let mut names = BTreeSet::new();
         for Field { name, .. } in self.fields.iter() {
-            let sound = !name.is_empty() && name.len() <= LONGEST_NAME;
-            if !sound || name.chars().any(|c| c.is_control() || c.is_ascii_whitespace()) || !names.insert(name) {
-                let wanted = "names that differ, of 1 to 256 bytes without blanks or control characters";
+            if name.len() > LONGEST_NAME || !names.insert(name) {
+                let wanted = "names that differ, of at most 256 bytes";
                 return wrong("fields", wanted.into(), format!("`{name}`"));
             }
+        }
+        let n = self.points.len();
+        if let Some(wide) = self.wide.iter().find(|wide| !(3..columns).contains(&wide.column) || wide.len() != n) {
+            let found = format!("{} of column {}", wide.len(), wide.column);
+            return wrong("wide", format!("{n} values of a column from 3 to {}", columns - 1), found);
         }
         match self.xyz_f64 {
             Some(xyz) if xyz.len() != 3 * self.points.len() => {
@@ -82,14 +94,27 @@ impl<'a> NamedPoints<'a> {
         (self.origin != [0.0; 3]).then(|| format!("origin {x} {y} {z}; {what}"))
     }
 
-    /// The type that each column is written as.
-    pub(crate) fn dtypes(&self) -> Vec<Dtype> {
-        let typed = |(j, field): (usize, &Field)| match field.dtype {
-            _ if j < 3 && self.xyz_f64.is_some() => Dtype::F64,
-            dtype if j >= 3 && self.all_in(j, dtype) => dtype,
-            _ => Dtype::F32,
+    /// How each column is written: as what type, and from which values.
+    pub(crate) fn columns(&self, long: Long) -> Vec<Column<'_>> {
+        let column = |(j, field): (usize, &Field)| {
+            let wide = self.wide.iter().find(|wide| wide.column == j && wide.change > 0.0);
+            let dtype = match (field.dtype, wide) {
+                _ if j < 3 => {
+                    if self.xyz_f64.is_some() {
+                        Dtype::F64
+                    } else {
+                        Dtype::F32
+                    }
+                }
+                (dtype @ (Dtype::I32 | Dtype::U32), Some(wide)) if wide.fits(dtype) => dtype,
+                (dtype @ (Dtype::I64 | Dtype::U64), Some(wide)) if long.is_for(wide) && wide.fits(dtype) => dtype,
+                (_, Some(_)) => Dtype::F64,
+                (dtype, None) if self.all_in(j, dtype) => dtype,
+                _ => Dtype::F32,
+            };
+            Column { dtype, wide: wide.map(|wide| &**wide) }
         };
-        self.fields.iter().enumerate().map(typed).collect()
+        self.fields.iter().enumerate().map(column).collect()
     }
 
     /// Whether a column holds whole numbers of an integer type only.
@@ -109,20 +134,29 @@ impl<'a> NamedPoints<'a> {
     }
 
     /// Writes the rows in little-endian order.
-    pub(crate) fn write_rows(&self, out: &mut dyn Write, dtypes: &[Dtype]) -> io::Result<()> {
-        let mut record = Vec::with_capacity(8 * dtypes.len());
+    pub(crate) fn write_rows(&self, out: &mut dyn Write, columns: &[Column<'_>]) -> io::Result<()> {
+        let mut record = Vec::with_capacity(8 * columns.len());
         for i in 0..self.points.len() {
             record.clear();
-            dtypes.iter().enumerate().for_each(|(j, &dtype)| self.value(i, j, dtype, &mut record));
+            columns.iter().enumerate().for_each(|(j, column)| self.value(i, j, column, &mut record));
             out.write_all(&record)?;
         }
         Ok(())
     }
 
-    /// Adds a value in little-endian order, as a type that holds it.
-    pub(crate) fn value(&self, i: usize, j: usize, dtype: Dtype, out: &mut Vec<u8>) {
+    /// Adds a value in little-endian order, as the type of its column.
+    pub(crate) fn value(&self, i: usize, j: usize, column: &Column<'_>, out: &mut Vec<u8>) {
         let v = self.points.row(i)[j];
-        match (dtype, self.xyz_f64) {
+        if let Some(wide) = column.wide {
+            return match column.dtype {
+                Dtype::I32 => out.extend((wide.whole(i) as i32).to_le_bytes()),
+                Dtype::U32 => out.extend((wide.whole(i) as u32).to_le_bytes()),
+                Dtype::I64 => out.extend((wide.whole(i) as i64).to_le_bytes()),
+                Dtype::U64 => out.extend((wide.whole(i) as u64).to_le_bytes()),
+                _ => out.extend(wide.double(i).to_le_bytes()),
+            };
+        }
+        match (column.dtype, self.xyz_f64) {
             (Dtype::F64, Some(xyz)) => out.extend(xyz[3 * i + j].to_le_bytes()),
             (Dtype::I8, _) => out.extend((v as i8).to_le_bytes()),
             (Dtype::U8, _) => out.push(v as u8),
@@ -133,13 +167,56 @@ impl<'a> NamedPoints<'a> {
             _ => out.extend(v.to_le_bytes()),
         }
     }
+
+    /// Adds a value as the shortest decimal that reads back as the same.
+    pub(crate) fn text(&self, i: usize, j: usize, column: &Column<'_>, out: &mut String) {
+        // What is written to a string does not fail.
+        let _ = match (column.wide, column.dtype, self.xyz_f64) {
+            (Some(wide), Dtype::F64, _) => write!(out, "{}", wide.double(i)),
+            (Some(wide), ..) => write!(out, "{}", wide.whole(i)),
+            (None, Dtype::F64, Some(xyz)) => write!(out, "{}", self.decimal(xyz[3 * i + j])),
+            _ => write!(out, "{}", self.points.row(i)[j]),
+        };
+    }
+
+    /// A coordinate without the noise of the arithmetic that it comes from: the `f64` that is nearest to its decimal number.
+    fn decimal(&self, v: f64) -> f64 {
+        let Some(decimals) = self.decimals else { return v };
+        let steps = 10_f64.powi(decimals.into());
+        let near = (v * steps).round() / steps;
+        if (near - v).abs() * steps < 0.01 { near } else { v }
+    }
+}
+
+/// How a column is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column<'a> {
+    pub(crate) dtype: Dtype,
+    /// Its values, where an `f32` does not hold them.
+    pub(crate) wide: Option<&'a WideColumn>,
+}
+
+/// Which whole numbers of 64 bits are written as such, and not as `f64`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Long {
+    /// None, since the format does not have them.
+    Never,
+    /// Those that an `f64` does not hold, since few programs read them.
+    WhereNeeded,
+    Always,
+}
+
+impl Long {
+    fn is_for(self, wide: &WideColumn) -> bool {
+        self == Self::Always || (self == Self::WhereNeeded && wide.change_as_f64() > 0.0)
+    }
 }
 
 /// Columns without names of their own: `x`, `y`, `z`, `column3`, ...
 impl<'a> From<Points<'a>> for NamedPoints<'a> {
     fn from(points: Points<'a>) -> Self {
         let fields = Field::of_one_type(XYZ, points.columns(), Dtype::F32);
-        Self { points, fields: fields.into(), xyz_f64: None, origin: [0.0; 3] }
+        Self { points, fields: fields.into(), xyz_f64: None, wide: vec![], decimals: None, origin: [0.0; 3] }
     }
 }
 
@@ -162,12 +239,31 @@ mod tests {
         );
         let row = [0.0, 0.0, 0.0, 255.0, 256.0, 4_294_967_296.0, -2_147_483_648.0, 1.0, 1.0, -0.0];
         let points = Points::new(&row, 10).unwrap();
-        let cloud = NamedPoints { points, fields: fields.into(), xyz_f64: Some(&[1.0; 3]), origin: [0.0; 3] };
+        let none = NamedPoints::from(points);
+        let mut cloud = NamedPoints { fields: fields.into(), xyz_f64: Some(&[1.0; 3]), ..none };
         let (f, d) = (Dtype::F32, Dtype::F64);
-        assert_eq!(cloud.dtypes(), [d, d, d, Dtype::U8, f, f, Dtype::I32, f, f, f]);
+        let dtypes = |cloud: &NamedPoints<'_>, long| cloud.columns(long).iter().map(|c| c.dtype).collect::<Vec<_>>();
+        assert_eq!(dtypes(&cloud, Long::Always), [d, d, d, Dtype::U8, f, f, Dtype::I32, f, f, f]);
         let mut out = vec![];
-        cloud.write_rows(&mut out, &cloud.dtypes()).unwrap();
+        cloud.write_rows(&mut out, &cloud.columns(Long::Always)).unwrap();
         assert_eq!((out.len(), out[24], &out[33..37]), (24 + 1 + 8 + 4 + 12, 255, &[0, 0, 0, 0x80][..]));
+        // In full, as the narrowest type that the format has.
+        cloud.wide = [(5, 4_294_967_295.0), (7, 9_007_199_254_740_991.0), (8, 0.1)]
+            .map(|(j, v)| WideColumn::new(j, vec![v]).into())
+            .to_vec();
+        let (u, l) = (Dtype::U32, Dtype::I64);
+        assert_eq!(dtypes(&cloud, Long::Always)[5..], [u, Dtype::I32, l, d, f]);
+        assert_eq!(dtypes(&cloud, Long::WhereNeeded)[5..], [u, Dtype::I32, d, d, f]);
+        cloud.wide[1] = Arc::new(WideColumn::from_values(7, vec![], [i64::MAX].into_iter()));
+        assert_eq!(dtypes(&cloud, Long::WhereNeeded)[7], l);
+        assert_eq!(dtypes(&cloud, Long::Never)[7], d);
+        let mut text = String::new();
+        cloud.text(0, 7, &cloud.columns(Long::Always)[7], &mut text);
+        assert_eq!(text, "9223372036854775807");
+        cloud.fields.to_mut()[4].name = "other".into();
+        cloud.wide[1] = Arc::new(WideColumn::from_values(7, vec![], [1i64, 2].into_iter()));
+        let told = cloud.check("a".as_ref()).unwrap_err().to_string();
+        assert_eq!(told, "a: wide: wanted 1 values of a column from 3 to 9, found 2 of column 7");
     }
 
     #[test]
@@ -176,7 +272,7 @@ mod tests {
         let told = |names: &[&str]| NamedPoints::new(points, names).check("a".as_ref()).unwrap_err().to_string();
         assert_eq!(told(&["x", "y", "z"]), "a: fields: wanted 4, one for each column, found 3");
         assert_eq!(told(&["x", "z", "y", "i"]), "a: fields: wanted x, y, z first, found x, z, y");
-        for bad in ["", "z", "a b", "a\n", &"n".repeat(257)] {
+        for bad in ["z", &"n".repeat(257)] {
             assert!(told(&["x", "y", "z", bad]).starts_with("a: fields: wanted names that differ"), "{bad:?}");
         }
         let cloud = NamedPoints { xyz_f64: Some(&[0.0; 3]), ..NamedPoints::new(points, &["x", "y", "z", "i"]) };

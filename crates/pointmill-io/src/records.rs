@@ -2,18 +2,19 @@
 
 use crate::error::{IoError, excerpt};
 use crate::field::Field;
-use crate::lanes::{Lane, Part, with_type};
+use crate::lanes::{Lane, Part, WidePart, with_type};
 use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::seen::Seen;
 use crate::threads::{LARGE, both, take_first, zeros};
-use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
+use crate::wide::WideColumn;
 use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
 use std::collections::{BTreeSet, TryReserveError};
 use std::iter;
 use std::ops::Range;
+use std::sync::atomic::AtomicU64;
 
 /// The longest record. A window must hold one.
 pub(crate) const MAX_RECORD: usize = 64 << 10;
@@ -98,8 +99,9 @@ pub(crate) struct Table {
     data: Vec<f32>,
     /// x, y, z of every row, if their types hold more than an `f32` does.
     exact: Option<Vec<f64>>,
-    /// Times of the rows, if their type holds more than an `f32` does.
-    times: Option<ExactTimes>,
+    /// The columns behind z whose types hold more than an `f32` does, in order, and what [`WidePart::change`] says of each.
+    wide: Vec<WideColumn>,
+    changes: Vec<AtomicU64>,
     /// What is odd about them.
     seen: Seen,
     /// Rows of which the memory was counted.
@@ -108,9 +110,11 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(columns: Columns) -> Self {
-        let wide = columns.entries[..3].iter().any(|e| !e.dtype.fits_f32());
-        let times = columns.entries.iter().position(|e| times::is_exact(&e.name, e.dtype)).map(ExactTimes::of);
-        Self { columns, data: vec![], exact: wide.then(Vec::new), times, seen: Seen::default(), counted: 0 }
+        let is_wide = |j: &usize| !columns.entries[*j].dtype.fits_f32();
+        let exact = (0..3).any(|j| is_wide(&j)).then(Vec::new);
+        let wide: Vec<_> = (3..columns.entries.len()).filter(is_wide).map(WideColumn::of).collect();
+        let changes = wide.iter().map(|_| AtomicU64::default()).collect();
+        Self { columns, data: vec![], exact, wide, changes, seen: Seen::default(), counted: 0 }
     }
 
     fn width(&self) -> usize {
@@ -141,14 +145,13 @@ impl Table {
         }
         take(&mut self.data, rows.saturating_mul(self.columns.entries.len()), exactly)?;
         self.exact.as_mut().map_or(Ok(()), |exact| take(exact, rows.saturating_mul(3), exactly))?;
-        self.times.as_mut().map_or(Ok(()), |times| take(times.room(), rows, exactly))
+        self.wide.iter_mut().try_for_each(|wide| take(wide.room(), rows, exactly))
     }
 
     /// Bytes of so many rows.
     fn bytes(&self, rows: usize) -> usize {
         let exact = if self.exact.is_some() { 24 } else { 0 };
-        let times = if self.times.is_some() { 8 } else { 0 };
-        rows.saturating_mul(4 * self.width() + exact + times)
+        rows.saturating_mul(4 * self.width() + exact + 8 * self.wide.len())
     }
 
     /// Counts the memory of so many rows in all, if it was not yet.
@@ -189,41 +192,44 @@ impl Table {
         self.seen = self.seen.and(seen);
     }
 
-    /// Adds rows of zeros, in parts of so many, to be filled on any thread. `whole` returns the first value of the column of times, if it is
-    /// a whole number.
+    /// Adds rows of zeros, in parts of so many, to be filled on any thread. `whole` returns the first value of a column, if it is a whole
+    /// number.
     pub(crate) fn extend<'t>(
         &'t mut self,
         window: &Window<'_, '_>,
         rows: &'t [usize],
-        whole: impl FnOnce(usize, &Entry) -> Result<Option<i128>, IoError>,
+        whole: impl Fn(usize, &Entry) -> Result<Option<i128>, IoError>,
     ) -> Result<impl Iterator<Item = Part<'t>>, IoError> {
         let (more, width) = (rows.iter().sum::<usize>(), self.width());
         let all = self.len() + more;
         self.count(window, all)?;
         let (refused, long) = (self.bytes(all), self.bytes(more) >= LARGE);
         let refused = |_| window.source().out_of_memory(refused);
-        let Self { columns: Columns { entries, .. }, data, exact, times, .. } = self;
-        let times = match times {
-            Some(times) => {
-                let column = times.column;
-                let first = times.begin(whole(column, &entries[column])?);
-                Some((column, first, times.room()))
-            }
-            None => None,
-        };
+        let Self { columns: Columns { entries, .. }, data, exact, wide, changes, .. } = self;
+        for wide in &mut *wide {
+            let column = wide.column;
+            wide.begin(whole(column, &entries[column])?);
+        }
+        let wide: Vec<_> = wide.iter_mut().zip(&*changes).collect();
         let doubles = move || -> Result<_, TryReserveError> {
             let exact = exact.as_mut().map(|exact| zeros(exact, 3 * more)).transpose()?;
-            let times = times.map(|(column, first, room)| zeros(room, more).map(|room| (column, first, room)));
-            Ok((exact, times.transpose()?))
+            let wide = wide.into_iter().map(|(wide, change)| {
+                let (column, first) = (wide.column, wide.first);
+                zeros(wide.room(), more).map(|values| WidePart { column, first, values, change })
+            });
+            Ok((exact, wide.collect::<Result<Vec<_>, _>>()?))
         };
         let (data, doubles) = both(long, || zeros(data, more * width), doubles);
-        let (mut data, (mut exact, mut times)) = (data.map_err(refused)?, doubles.map_err(refused)?);
+        let (mut data, (mut exact, mut wide)) = (data.map_err(refused)?, doubles.map_err(refused)?);
         let entries = &entries[..];
         Ok(rows.iter().map(move |&rows| Part {
             entries,
             data: take_first(&mut data, rows * width),
             exact: exact.as_mut().map(|exact| take_first(exact, 3 * rows).as_chunks_mut().0),
-            times: times.as_mut().map(|(column, first, values)| (*column, *first, take_first(values, rows))),
+            wide: wide
+                .iter_mut()
+                .map(|wide| WidePart { values: take_first(&mut wide.values, rows), ..*wide })
+                .collect(),
             seen: Seen::default(),
         }))
     }
@@ -250,6 +256,7 @@ impl Table {
 
     /// The same where there is room; the column of what is no number.
     fn push_numbers(&mut self, line: &[u8], tokens: &[Range<usize>]) -> Result<(), usize> {
+        let mut wide = self.wide.iter_mut().peekable();
         for (j, entry) in self.columns.entries.iter().enumerate() {
             let token = &line[tokens[entry.token].clone()];
             let (v, exact) = number(token, entry.dtype).ok_or(j)?;
@@ -257,9 +264,10 @@ impl Table {
             if let Some(all) = self.exact.as_mut().filter(|_| j < 3) {
                 all.push(exact);
             }
-            if let Some(times) = self.times.as_mut().filter(|times| times.column == j) {
-                let whole = str::from_utf8(token).ok().and_then(|text| text.parse().ok());
-                times.push_number(whole.filter(|_| !matches!(entry.dtype, Dtype::F32 | Dtype::F64)), exact);
+            if let Some(wide) = wide.next_if(|wide| wide.column == j) {
+                let is_whole = entry.dtype != Dtype::F64;
+                let whole = is_whole.then(|| str::from_utf8(token).ok()?.parse().ok()).flatten();
+                wide.push_number(whole, v, exact);
             }
         }
         let row = &self.data[self.data.len() - self.width()..];
@@ -270,17 +278,17 @@ impl Table {
         Ok(())
     }
 
-    /// A table of the same columns for rows of lines of text, which are added to this one by [`Table::append`]; `None` where times are whole numbers.
+    /// A table of the same columns for rows of lines of text, which are added to this one by [`Table::append`]; `None` where columns have large whole numbers.
     pub(crate) fn fork(&self) -> Option<Self> {
         let fork = Self::new(self.columns.clone());
-        fork.times.as_ref().is_none_or(|times| self.columns.entries[times.column].dtype == Dtype::F64).then_some(fork)
+        fork.wide.iter().all(|wide| self.columns.entries[wide.column].dtype == Dtype::F64).then_some(fork)
     }
 
     /// Makes a table that was made by [`Table::fork`] empty, with room for so many rows; `None` without memory.
     pub(crate) fn restart(&mut self, rows: usize) -> Option<()> {
         self.data.clear();
         self.exact.iter_mut().for_each(Vec::clear);
-        self.times.iter_mut().for_each(|times| times.room().clear());
+        self.wide.iter_mut().for_each(|wide| wide.room().clear());
         self.seen = Seen::default();
         self.room(rows, true).ok()
     }
@@ -305,28 +313,29 @@ impl Table {
             if let (Some(all), Some(exact)) = (&mut self.exact, &table.exact) {
                 all.extend_from_slice(exact);
             }
-            if let (Some(all), Some(times)) = (&mut self.times, &table.times) {
-                all.append(times);
-            }
+            self.wide.iter_mut().zip(&table.wide).for_each(|(all, wide)| all.append(wide));
             self.look(table.seen);
         }
         Ok(())
     }
 
-    /// The rows, with a warning for each type whose values were rounded.
-    pub(crate) fn into_rows(self, rest: u64) -> Rows {
+    /// The rows, with a warning if bytes follow them.
+    pub(crate) fn into_rows(mut self, rest: u64) -> Rows {
         let mut warnings = vec![];
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
         }
         let columns = self.width();
+        for (wide, change) in self.wide.iter_mut().zip(self.changes) {
+            wide.change = wide.change.max(f64::from_bits(change.into_inner()));
+        }
         let fields = self.columns.entries.into_iter().map(|e| Field { name: e.name, dtype: e.dtype });
         Rows {
             data: self.data,
             columns,
             fields: Some(fields.collect()),
             xyz_f64: self.exact,
-            times: self.times,
+            wide: self.wide,
             seen: Some(self.seen),
             warnings,
             ..Rows::EMPTY

@@ -2,8 +2,8 @@
 
 use crate::field::Field;
 use crate::seen::Seen;
-use crate::times::ExactTimes;
 use crate::warning::Warning;
+use crate::wide::WideColumn;
 use pointmill_core::array::Dtype;
 
 /// The rows of a cloud as a format's reader returns them.
@@ -19,8 +19,10 @@ pub(crate) struct Rows {
     pub(crate) fields: Option<Vec<Field>>,
     /// x, y, z of every row, where the file's types hold more than an `f32` does.
     pub(crate) xyz_f64: Option<Vec<f64>>,
-    /// Times of the rows, where the file's type holds more than an `f32` does.
-    pub(crate) times: Option<ExactTimes>,
+    /// Columns behind z whose type holds more than an `f32` does, in order.
+    pub(crate) wide: Vec<WideColumn>,
+    /// The decimals of coordinates that are decimal numbers of so many, where the file says so.
+    pub(crate) decimals: Option<u8>,
     /// What is odd about them, where the reader has looked.
     pub(crate) seen: Option<Seen>,
     pub(crate) warnings: Vec<Warning>,
@@ -55,7 +57,8 @@ impl Rows {
         names: None,
         fields: None,
         xyz_f64: None,
-        times: None,
+        wide: vec![],
+        decimals: None,
         seen: None,
         warnings: vec![],
     };

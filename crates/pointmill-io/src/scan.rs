@@ -4,15 +4,18 @@ use crate::error::{Detail, IoError};
 use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::named::NamedPoints;
+use crate::names;
 use crate::rows::Rows;
 use crate::seen::Seen;
 use crate::threads::{SHARE, on_threads};
-use crate::times::{self, ExactTimes, LaterTimes, Times};
+use crate::times::{self, LaterTimes, Times};
 use crate::warning::Warning;
+use crate::wide::WideColumn;
 use pointmill_core::array::Dtype;
 use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner, least};
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A cloud from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,26 +32,23 @@ pub struct Scan {
     pub xyz_f64: Option<Vec<f64>>,
     /// What a user may want to know; none of it kept the cloud from being read.
     pub warnings: Vec<Warning>,
-    /// Times of the points, where the file's type holds more than an `f32` does.
-    exact_times: Option<ExactTimes>,
+    /// Columns behind z of which an `f32` does not hold every value, and those with times, in order.
+    wide: Vec<Arc<WideColumn>>,
+    /// The decimals of the coordinates, where they are decimal numbers.
+    decimals: Option<u8>,
 }
 
 impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
     pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<Self, IoError> {
-        let Rows { data, columns, dtype, names, fields, xyz_f64, times, seen, mut warnings } = rows;
+        let Rows { data, columns, dtype, names, fields, xyz_f64, wide, decimals, seen, mut warnings } = rows;
         let cloud = PointCloud::new(data, columns).map_err(|e| {
             IoError::ShapeMismatch(Detail::new(path, "points", "rows of 3 or more columns", e.to_string()))
         })?;
-        // Where each column has a type of its own, small integers among them are ordinary and lose nothing.
-        let own_types = fields.is_some();
         let fields = fields.unwrap_or_else(|| Field::of_one_type(names.unwrap_or(XYZ), columns, dtype));
-        for &Field { dtype: from, .. } in &fields {
-            let kept = if own_types { from.fits_f32() } else { from == Dtype::F32 };
-            if !kept && !warnings.contains(&Warning::Cast { from }) {
-                warnings.push(Warning::Cast { from });
-            }
-        }
+        let is_kept = |wide: &WideColumn| wide.change > 0.0 || times::is_named(&fields[wide.column].name);
+        let wide: Vec<_> = wide.into_iter().filter(is_kept).map(Arc::new).collect();
+        warnings.extend(cast(&fields, wide.iter().map(|wide| (wide.column, wide.change)), Dtype::F32));
         let seen = seen.unwrap_or_else(|| Seen::of(&cloud, xyz_f64.as_deref().unwrap_or_default()));
         warnings.extend(seen.rounded(cloud.origin()));
         let xyz_f64 = xyz_f64.filter(|_| seen.lost);
@@ -60,7 +60,7 @@ impl Scan {
         } else if count > 0 {
             warnings.push(Warning::NonFinite { count, points });
         }
-        Ok(Self { cloud, format, fields, xyz_f64, warnings, exact_times: times })
+        Ok(Self { cloud, format, fields, xyz_f64, warnings, wide, decimals })
     }
 
     /// x, y, z of every point in `f64`, with every bit that the file has.
@@ -152,11 +152,11 @@ impl Scan {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn times(&self) -> Option<Times> {
-        times::find(&self.fields, self.cloud.data(), self.exact_times.as_ref())
+        times::find(&self.fields, self.cloud.data(), &self.wide)
     }
 
-    /// Takes what [`Scan::times`] needs out of the scan, if that is none of the points, so that a caller who gives the points away works the times out
-    /// later. Returns `None`, and leaves the scan as it is, where times come from a column of the cloud.
+    /// What [`Scan::times`] needs, if that is none of the points, so that a caller who gives the points away works the times out later. `None` where
+    /// times come from a column of the cloud.
     ///
     /// ```
     /// use pointmill_core::Points;
@@ -165,12 +165,18 @@ impl Scan {
     /// let points = Points::new(&[1.0, 2.0, 3.0, 0.5], 4)?;
     /// write(&path, NamedPoints::new(points, &["x", "y", "z", "time"]), &WriteOptions::default())?;
     /// // An `f32` holds these times, so that the cloud has them.
-    /// assert!(read(&path, &ReadOptions::default())?.take_times().is_none());
+    /// assert!(read(&path, &ReadOptions::default())?.later_times().is_none());
     /// # std::fs::remove_file(&path).ok();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn take_times(&mut self) -> Option<LaterTimes> {
-        LaterTimes::take(&self.fields, &mut self.exact_times)
+    pub fn later_times(&self) -> Option<LaterTimes> {
+        LaterTimes::new(&self.fields, &self.wide)
+    }
+
+    /// The columns behind z of which an `f32` does not hold every value, in full and in order; [`write()`](crate::write()) keeps them.
+    pub fn wide(&self) -> impl ExactSizeIterator<Item = &Arc<WideColumn>> {
+        let wide: Vec<_> = self.wide.iter().filter(|wide| wide.change > 0.0).collect();
+        wide.into_iter()
     }
 
     /// The column of the intensity of the points; `None` where no column has such a name.
@@ -220,9 +226,10 @@ impl Scan {
             }
         }
         let xyz_f64 = (keep_f64 || self.is_f64()).then_some(moved);
-        let Self { format, fields, warnings, exact_times, .. } = self;
-        let (fields, warnings, exact_times) = (fields.clone(), warnings.clone(), exact_times.clone());
-        Self { cloud, xyz_f64, format: *format, fields, warnings, exact_times }
+        let (fields, warnings) = (self.fields.clone(), self.warnings.clone());
+        let is_turned = |wide: &&Arc<WideColumn>| normals.as_flattened().contains(&Some(wide.column));
+        let wide = self.wide.iter().filter(|wide| !is_turned(wide)).cloned().collect();
+        Self { cloud, xyz_f64, format: self.format, fields, warnings, wide, decimals: None }
     }
 
     /// The scan without the points at exactly (0, 0, 0), which some sensors return for no echo, and how many they were.
@@ -272,24 +279,23 @@ impl Scan {
             let rows = xyz.as_chunks::<3>().0.iter().zip(&is_kept).filter(|(_, kept)| **kept);
             rows.flat_map(|(row, _)| *row).collect()
         });
-        let mut exact_times = self.exact_times;
-        if let Some(times) = &mut exact_times {
-            let mut kept = is_kept.iter();
-            times.room().retain(|_| kept.next().is_none_or(|kept| *kept));
-        }
-        let Self { format, fields, warnings, .. } = self;
+        let wide = self.wide.iter().map(|wide| wide.retain(&is_kept).into()).collect();
         let cloud = cloud.expect("rows as wide as before").with_origin(origin);
-        (Self { cloud, format, fields, xyz_f64, warnings, exact_times }, left_out)
+        (Self { cloud, xyz_f64, wide, ..self }, left_out)
     }
 
-    /// The warnings that hold for a file of this scan in a format: where it keeps the coordinates as `f64`, their cast is none of them.
-    pub fn warnings_in(&self, format: Format) -> impl Iterator<Item = &Warning> {
-        let keeps = format.keeps_f64();
-        self.warnings.iter().filter(move |warning| match warning {
-            Warning::Rounded { .. } => !keeps,
-            Warning::Cast { from } => !keeps || self.fields[3..].iter().any(|field| field.dtype == *from),
-            _ => true,
-        })
+    /// The warnings that hold for a file of this scan in a format: casts, where it does not keep the values in full, and names that it does not hold.
+    pub fn warnings_in(&self, format: Format) -> Vec<Warning> {
+        let is_cast = |warning: &&Warning| matches!(warning, Warning::Cast { .. } | Warning::Rounded { .. });
+        let holds = |warning: &&Warning| !format.keeps_f64() || !is_cast(warning);
+        let mut warnings: Vec<_> = self.warnings.iter().filter(holds).cloned().collect();
+        if format == Format::Ply {
+            // It has no whole numbers of 64 bits.
+            let changes = self.wide.iter().map(|wide| (wide.column, wide.change_as_f64()));
+            warnings.extend(cast(&self.fields, changes, Dtype::F64));
+        }
+        warnings.extend(names::changed(&self.fields, format));
+        warnings
     }
 
     /// The smallest and the largest x, y, z of the points that are finite as `f64`, from [`Scan::xyz_f64`]; `None` if there
@@ -305,6 +311,14 @@ impl Scan {
             Some((min, max))
         })
     }
+}
+
+/// A warning of the columns whose values change by more than it is worth telling.
+fn cast(fields: &[Field], changes: impl Iterator<Item = (usize, f64)>, to: Dtype) -> Option<Warning> {
+    let far: Vec<_> = changes.filter(|(_, by)| *by > Warning::WORTH_TELLING).collect();
+    let columns = far.iter().map(|(column, _)| fields[*column].name.clone()).collect();
+    let by = far.iter().map(|(_, by)| *by).reduce(f64::max)?;
+    Some(Warning::Cast { columns, by, to })
 }
 
 /// The [`corner`] of points, on all threads.
@@ -323,7 +337,7 @@ impl From<PointCloud> for Scan {
         let (fields, origin) = (Field::of_one_type(XYZ, cloud.columns(), Dtype::F32), cloud.origin());
         let global = |p: [f32; 3]| [0, 1, 2].map(|axis| origin[axis] + f64::from(p[axis]));
         let xyz_f64 = (origin != [0.0; 3]).then(|| cloud.points().iter_xyz().flat_map(global).collect());
-        Self { cloud, format: Format::Bin, fields, xyz_f64, warnings: Vec::new(), exact_times: None }
+        Self { cloud, format: Format::Bin, fields, xyz_f64, warnings: Vec::new(), wide: vec![], decimals: None }
     }
 }
 
@@ -331,7 +345,8 @@ impl<'a> From<&'a Scan> for NamedPoints<'a> {
     fn from(scan: &'a Scan) -> Self {
         let fields = Cow::Borrowed(&scan.fields[..]);
         let (points, origin) = (scan.cloud.points(), scan.cloud.origin());
-        Self { points, fields, xyz_f64: scan.xyz_f64.as_deref(), origin }
+        let (xyz_f64, wide) = (scan.xyz_f64.as_deref(), scan.wide.clone());
+        Self { points, fields, xyz_f64, wide, origin, decimals: scan.decimals }
     }
 }
 
@@ -349,10 +364,7 @@ mod tests {
         assert_eq!(scan(vec![], Dtype::F32).warnings, [Warning::Empty]);
         assert_eq!(scan(ok.to_vec(), Dtype::F32).warnings, []);
         assert_eq!(scan(nan.to_vec(), Dtype::F32).warnings, [Warning::NoFinitePoint { points: 1 }]);
-        assert_eq!(
-            scan([ok, nan].concat(), Dtype::F64).warnings,
-            [Warning::Cast { from: Dtype::F64 }, Warning::NonFinite { count: 1, points: 2 }]
-        );
+        assert_eq!(scan([ok, nan].concat(), Dtype::F64).warnings, [Warning::NonFinite { count: 1, points: 2 }]);
         assert_eq!(Warning::NonFinite { count: 1, points: 2 }.to_string(), "1 of 2 points are not finite");
     }
 
@@ -411,7 +423,6 @@ mod tests {
             let rows = Rows { data, dtype: Dtype::F64, xyz_f64: Some(xyz.to_vec()), ..Rows::EMPTY };
             Scan::new(rows, Path::new("a"), Format::Npy).unwrap()
         };
-        let cast = Warning::Cast { from: Dtype::F64 };
         for (xyz, kept, by) in [
             ([0.5, f64::NAN, -0.0], false, None),
             ([0.1, 0.5, 0.0], true, None),
@@ -422,7 +433,7 @@ mod tests {
             assert_eq!(scan.xyz_f64.is_some(), kept, "{xyz:?}");
             let told =
                 scan.warnings.iter().find_map(|w| if let Warning::Rounded { by, .. } = w { Some(*by) } else { None });
-            assert_eq!((told, &scan.warnings[0]), (by, &cast), "{xyz:?}");
+            assert_eq!(told, by, "{xyz:?}");
             let wanted = (kept && xyz[0] < 1e300).then_some((xyz, xyz));
             assert!(wanted.is_none() || scan.bounds_f64() == wanted);
         }
@@ -459,20 +470,32 @@ mod tests {
     }
 
     #[test]
-    fn warnings_of_a_cast_do_not_hold_where_nothing_is_lost() {
-        let data = vec![691_764.1, 0.0, 0.0, 1.0];
-        let fields = |last| {
-            [vec![Dtype::F64; 3], vec![last]].concat().into_iter().map(|dtype| Field { name: "a".into(), dtype })
-        };
-        let lost = |last, format| {
+    fn casts_name_columns_and_changes_and_hold_where_something_is_lost() {
+        let names = ["x", "y", "z", "gps_time", "small", "timestamp_ns"];
+        let fields = names.map(|name| Field { name: name.into(), dtype: Dtype::F64 }).to_vec();
+        let (stamp, wide) = (1_700_000_000_000_000_007_i64, |j, v| WideColumn::new(j, vec![v]));
+        let scan = |columns: Vec<WideColumn>| {
+            let data = vec![691_764.1, 0.0, 0.0, 0.0, 0.0, 0.0];
             let xyz_f64 = Some(vec![691_764.1, 0.0, 0.0]);
-            let rows =
-                Rows { data: data.clone(), columns: 4, fields: Some(fields(last).collect()), xyz_f64, ..Rows::EMPTY };
-            Scan::new(rows, Path::new("a"), Format::Pcd).unwrap().warnings_in(format).count()
+            let rows = Rows { data, columns: 6, fields: Some(fields.clone()), xyz_f64, wide: columns, ..Rows::EMPTY };
+            Scan::new(rows, Path::new("a"), Format::Pcd).unwrap()
         };
-        assert_eq!(
-            (lost(Dtype::F32, Format::Npy), lost(Dtype::F32, Format::Npz), lost(Dtype::F64, Format::Ply)),
-            (2, 0, 1)
-        );
+        let told = |scan: &Scan, format| {
+            scan.warnings_in(format).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        };
+        let gps = scan(vec![wide(3, 300_000_000.03), wide(4, 0.1)]);
+        let moved = "coordinates moved by up to 0.025 m when they were cast to f32";
+        let cast = "column `gps_time` is rounded to f32 (largest change 0.03 s)";
+        assert_eq!(told(&gps, Format::Npy), format!("{cast}; {moved}"));
+        assert_eq!((told(&gps, Format::Npz), told(&gps, Format::Ply)), (String::new(), String::new()));
+        // Two columns of different units, of which one is no f64 either.
+        let stamps = WideColumn::from_values(5, vec![], [stamp].into_iter());
+        let both = scan(vec![wide(3, 1e9 + 1.0), stamps]);
+        let cast = "columns `gps_time`, `timestamp_ns` are rounded to f32 (largest change 7700000000)";
+        assert_eq!(told(&both, Format::Bin), format!("{cast}; {moved}"));
+        assert_eq!(told(&both, Format::Ply), "column `timestamp_ns` is rounded to f64 (largest change 7 ns)");
+        assert_eq!(told(&both, Format::Pcd), "");
+        // What loses nothing is not kept.
+        assert_eq!(scan(vec![wide(4, 0.5)]).wide().len(), 0);
     }
 }

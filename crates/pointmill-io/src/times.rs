@@ -2,9 +2,9 @@
 
 use crate::field::Field;
 use crate::threads::{SHARE, on_threads};
-use crate::values::Raw;
-use pointmill_core::array::Dtype;
+use crate::wide::WideColumn;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The unit that a file counts times in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,105 +85,45 @@ fn named(name: &str) -> Option<Option<TimeUnit>> {
     }
 }
 
-/// Whether a column is kept in full as times of points: by its name, if an `f32` loses some of it.
-pub(crate) fn is_exact(name: &str, dtype: Dtype) -> bool {
-    !dtype.fits_f32() && named(name).is_some()
+/// Whether a column has times of points, by its name.
+pub(crate) fn is_named(name: &str) -> bool {
+    named(name).is_some()
 }
 
-/// A column of times as the file has it, of a type that an `f32` does not hold.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct ExactTimes {
-    pub(crate) column: usize,
-    /// Of whole numbers the first, which is subtracted from all: nanoseconds since 1970 are more than an `f64` holds.
-    first: Option<i128>,
-    /// What is left.
-    values: Vec<f64>,
+/// The unit that a column's name gives.
+pub(crate) fn unit_of(name: &str) -> Option<TimeUnit> {
+    named(name).flatten()
 }
 
-impl ExactTimes {
-    pub(crate) fn of(column: usize) -> Self {
-        Self { column, ..Self::default() }
-    }
-
-    /// Times that are no whole numbers.
-    pub(crate) fn new(column: usize, values: Vec<f64>) -> Self {
-        Self { column, first: None, values }
-    }
-
-    /// The memory of its values, to make room in.
-    pub(crate) fn room(&mut self) -> &mut Vec<f64> {
-        &mut self.values
-    }
-
-    /// Adds a value that may be a whole number.
-    pub(crate) fn push_number(&mut self, whole: Option<i128>, value: f64) {
-        let first = whole.map(|whole| *self.first.get_or_insert(whole));
-        self.values.push(left(first, whole, value));
-    }
-
-    /// Adds times that are no whole numbers.
-    pub(crate) fn append(&mut self, others: &Self) {
-        self.values.extend_from_slice(&others.values);
-    }
-
-    /// What to subtract from whole numbers, of which `whole` is the next to come.
-    pub(crate) fn begin(&mut self, whole: Option<i128>) -> Option<i128> {
-        self.first = self.first.or(whole);
-        self.first
-    }
-}
-
-/// A time less the first whole one.
-pub(crate) fn less(first: Option<i128>, value: impl Raw) -> f64 {
-    left(first, value.whole(), value.to_f64())
-}
-
-fn left(first: Option<i128>, whole: Option<i128>, value: f64) -> f64 {
-    whole.zip(first).map_or(value, |(whole, first)| {
-        let left = whole - first;
-        i64::try_from(left).map_or_else(|_| far(left), |left| left as f64)
-    })
-}
-
-/// A cast of some hundred steps, apart so that the usual numbers are not cast by it.
-#[cold]
-#[inline(never)]
-fn far(left: i128) -> f64 {
-    left as f64
-}
-
-/// Times of a scan that are worked out when they are asked for: see [`Scan::take_times`](crate::Scan::take_times).
+/// Times of a scan that are worked out when they are asked for: see [`Scan::later_times`](crate::Scan::later_times).
 #[derive(Clone, Debug)]
 pub struct LaterTimes {
-    field: Field,
-    exact: ExactTimes,
+    fields: Vec<Field>,
+    wide: Arc<WideColumn>,
 }
 
 impl LaterTimes {
-    /// Of the only column of times, which is kept in full; `None` where another column may have times.
-    pub(crate) fn take(fields: &[Field], exact: &mut Option<ExactTimes>) -> Option<Self> {
-        let column = exact.as_ref()?.column;
-        if fields.iter().enumerate().any(|(j, field)| j != column && named(&field.name).is_some()) {
-            return None;
-        }
-        let exact = exact.take().map(|exact| ExactTimes { column: 0, ..exact })?;
-        Some(Self { field: fields[column].clone(), exact })
+    /// Of the only column of times, if it is kept in full; `None` where another column may have times.
+    pub(crate) fn new(fields: &[Field], wide: &[Arc<WideColumn>]) -> Option<Self> {
+        let mut named = (0..fields.len()).filter(|&j| is_named(&fields[j].name));
+        let (column, None) = (named.next()?, named.next()) else { return None };
+        let wide = wide.iter().find(|wide| wide.column == column)?.clone();
+        Some(Self { fields: fields.to_vec(), wide })
     }
 
-    /// The times, as [`Scan::times`](crate::Scan::times) returned them.
+    /// The times, as [`Scan::times`](crate::Scan::times) returns them.
     pub fn times(&self) -> Option<Times> {
-        find(std::slice::from_ref(&self.field), &[], Some(&self.exact))
+        find(&self.fields, &[], std::slice::from_ref(&self.wide))
     }
 }
 
 /// The times of points, from the first column that is known to have some: by its name, and where that gives no unit, by how long the
 /// points take.
-pub(crate) fn find(fields: &[Field], data: &[f32], exact: Option<&ExactTimes>) -> Option<Times> {
+pub(crate) fn find(fields: &[Field], data: &[f32], wide: &[Arc<WideColumn>]) -> Option<Times> {
     fields.iter().enumerate().find_map(|(column, field)| {
         let by_name = named(&field.name)?;
-        let exact = exact.filter(|exact| exact.column == column);
-        let (first, values) = match exact {
-            Some(exact) => (exact.first.unwrap_or_default() as f64, Cow::Borrowed(&exact.values[..])),
+        let (first, values) = match wide.iter().find(|wide| wide.column == column) {
+            Some(wide) => (wide.first.unwrap_or_default() as f64, Cow::Borrowed(&wide.values[..])),
             None => (0.0, data.iter().skip(column).step_by(fields.len()).map(|&v| f64::from(v)).collect()),
         };
         let finite = || values.iter().copied().filter(|v| v.is_finite());
@@ -225,9 +165,10 @@ fn ends(values: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pointmill_core::array::Dtype;
 
     fn times(name: &str, dtype: Dtype, values: &[f32]) -> Option<Times> {
-        find(&[Field { name: name.into(), dtype }], values, None)
+        find(&[Field { name: name.into(), dtype }], values, &[])
     }
 
     #[test]
@@ -254,12 +195,12 @@ mod tests {
         assert_eq!(found.seconds[..2], [0.25, 0.0]);
         assert!(found.seconds[2].is_nan());
         // Nanoseconds since 1970 keep every one of them.
-        let mut exact = ExactTimes::of(1);
+        let mut exact = WideColumn::of(1);
         [1_700_000_000_000_000_007_u64, 1_700_000_000_000_000_001, 1_700_000_000_100_000_001]
             .iter()
-            .for_each(|&t| exact.push_number(Some(t.into()), t as f64));
+            .for_each(|&t| exact.push_number(Some(t.into()), t as f32, t as f64));
         let fields = ["x", "t"].map(|name| Field { name: name.into(), dtype: Dtype::U64 });
-        let found = find(&fields, &[0.0; 6], Some(&exact)).unwrap();
+        let found = find(&fields, &[0.0; 6], &[exact.into()]).unwrap();
         assert_eq!((found.unit, found.seconds), (TimeUnit::Nanoseconds, vec![6e-9, 0.0, 0.1]));
         assert_eq!(found.start, 1.7e9);
     }
@@ -271,16 +212,16 @@ mod tests {
     #[test]
     fn times_are_worked_out_later_where_no_other_column_has_any() {
         let field = |name: &str| Field { name: name.into(), dtype: Dtype::F64 };
-        let exact = || Some(ExactTimes::new(1, vec![5.25, f64::NAN, 5.5]));
+        let wide = [Arc::new(WideColumn::new(1, vec![5.25, f64::NAN, 5.5]))];
         for (name, later) in [("x", true), ("intensity", true), ("offset_ns", false), ("t", false)] {
             let fields = [field(name), field("gps_time")];
-            let (mut taken, wanted) = (exact(), find(&fields, &[f32::NAN; 6], exact().as_ref()).unwrap());
-            let found = LaterTimes::take(&fields, &mut taken);
-            assert_eq!((found.is_some(), taken.is_none()), (later, later), "{name}");
+            let wanted = find(&fields, &[f32::NAN; 6], &wide).unwrap();
+            let found = LaterTimes::new(&fields, &wide);
+            assert_eq!(found.is_some(), later, "{name}");
             let Some(found) = found.and_then(|found| found.times()) else { continue };
             assert_eq!((found.start, found.unit, &*found.name), (wanted.start, wanted.unit, &*wanted.name));
             assert_eq!(bits(&found), bits(&wanted));
         }
-        assert!(LaterTimes::take(&[field("gps_time")], &mut None).is_none());
+        assert!(LaterTimes::new(&[field("gps_time")], &[]).is_none());
     }
 }

@@ -1,5 +1,6 @@
 //! Numbers as they lie in files: the byte order in which they are read and written.
 
+use crate::wide::change;
 use bytemuck::{NoUninit, Pod};
 use std::io::{self, Write};
 
@@ -13,7 +14,20 @@ pub(crate) trait Raw: Pod {
 
     /// The value as `f64`.
     fn to_f64(self) -> f64;
+
+    /// The value as `f32`, rounded once.
+    fn to_f32(self) -> f32;
+
+    /// The most that values change in their cast to `f32`, this one included. Whole numbers that an `f64` does not hold count as changed.
+    #[inline(always)]
+    fn change(most: f64, value: Self) -> f64 {
+        let most = change(most, value.to_f32(), value.to_f64());
+        if value.whole().is_some() && value.to_f64().abs() >= LARGEST_WHOLE { most.max(1.0) } else { most }
+    }
 }
+
+/// From here on an `f64` does not hold every whole number.
+const LARGEST_WHOLE: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
 macro_rules! raw {
     ($($int:ty)*) => {$(impl Raw for $int {
@@ -27,6 +41,10 @@ macro_rules! raw {
 
         fn to_f64(self) -> f64 {
             self as f64
+        }
+
+        fn to_f32(self) -> f32 {
+            self as f32
         }
     })*};
 }
@@ -44,6 +62,10 @@ impl Raw for f32 {
     fn to_f64(self) -> f64 {
         self.into()
     }
+
+    fn to_f32(self) -> f32 {
+        self
+    }
 }
 
 impl Raw for f64 {
@@ -57,6 +79,10 @@ impl Raw for f64 {
 
     fn to_f64(self) -> f64 {
         self
+    }
+
+    fn to_f32(self) -> f32 {
+        self as f32
     }
 }
 

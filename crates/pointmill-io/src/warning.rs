@@ -1,8 +1,13 @@
 //! What is odd about a cloud that was read all the same.
 
 use crate::error::escape;
+use crate::times::unit_of;
 use pointmill_core::array::Dtype;
+use std::collections::BTreeSet;
 use std::fmt;
+
+/// Names that a warning shows.
+const SHOWN: usize = 8;
 
 /// Something odd that did not keep a cloud from being read.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,10 +27,15 @@ pub enum Warning {
         /// The number of points.
         points: usize,
     },
-    /// The values were cast to `f32`, each rounded once.
+    /// Values of columns behind z changed by more than [`Warning::WORTH_TELLING`] of their unit when they were cast, each rounded once.
+    /// [`Scan::wide`](crate::Scan::wide) has them in full.
     Cast {
-        /// The type in the file.
-        from: Dtype,
+        /// The names of the columns.
+        columns: Vec<String>,
+        /// The most that a value changed.
+        by: f64,
+        /// The type that they were cast to.
+        to: Dtype,
     },
     /// Coordinates moved by [`Warning::WORTH_TELLING`] or more when they were cast to `f32`; [`Scan::xyz_f64`](crate::Scan::xyz_f64) has them in full.
     Rounded {
@@ -68,6 +78,11 @@ pub enum Warning {
         /// Their names.
         columns: Vec<String>,
     },
+    /// Names of columns are written as others, because the format cannot hold them.
+    Renamed {
+        /// Each name, and what is written.
+        names: Vec<(String, String)>,
+    },
     /// There is more behind the data that the header declares.
     TrailingBytes {
         /// At least how many bytes.
@@ -80,6 +95,13 @@ impl Warning {
     pub const WORTH_TELLING: f64 = pointmill_core::WORTH_AN_ORIGIN;
 }
 
+/// Some names.
+fn listed(columns: &[String]) -> String {
+    let shown: Vec<_> = columns.iter().take(SHOWN).map(|name| format!("`{}`", escape(name))).collect();
+    let more = if columns.len() > shown.len() { ", ..." } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
 // Only numbers that are compared, never NaN.
 impl Eq for Warning {}
 
@@ -89,7 +111,14 @@ impl fmt::Display for Warning {
             Self::Empty => write!(f, "the cloud is empty"),
             Self::NoFinitePoint { points } => write!(f, "none of the {points} points is finite"),
             Self::NonFinite { count, points } => write!(f, "{count} of {points} points are not finite"),
-            Self::Cast { from } => write!(f, "values of {from} were cast to f32"),
+            Self::Cast { columns, by, to } => {
+                let (word, verb) = if columns.len() == 1 { ("column", "is") } else { ("columns", "are") };
+                let units: BTreeSet<_> = columns.iter().map(|name| unit_of(name).map(|unit| unit.as_str())).collect();
+                let unit =
+                    if let [Some(unit)] = Vec::from_iter(units)[..] { format!(" {unit}") } else { String::new() };
+                let by: f64 = format!("{by:.1e}").parse().unwrap_or(*by);
+                write!(f, "{word} {} {verb} rounded to {to} (largest change {by}{unit})", listed(columns))
+            }
             Self::Rounded { by, origin } => {
                 write!(f, "coordinates moved by up to {by:.3} m when they were cast to f32")?;
                 match origin {
@@ -108,12 +137,16 @@ impl fmt::Display for Warning {
                 write!(f, "the file is damaged; {points} points{of} were salvaged")
             }
             Self::MixedColumns { columns, likely } => {
-                write!(f, "the {columns} columns look mixed; with {likely} they would not (--columns {likely})")
+                write!(f, "{columns} values per point is probably wrong; try --columns {likely}")
             }
             Self::LeftOut { columns } => {
-                let shown: Vec<_> = columns.iter().take(8).map(|name| format!("`{}`", escape(name))).collect();
-                let more = if columns.len() > shown.len() { ", ..." } else { "" };
-                write!(f, "columns that hold no numbers were left out: {}{more}", shown.join(", "))
+                write!(f, "columns that hold no numbers were left out: {}", listed(columns))
+            }
+            Self::Renamed { names } => {
+                let one = |(from, to): &(String, String)| format!("`{}` is written as `{}`", escape(from), escape(to));
+                let shown: Vec<_> = names.iter().take(SHOWN).map(one).collect();
+                let more = if names.len() > shown.len() { ", ..." } else { "" };
+                write!(f, "the format cannot hold some names of columns: {}{more}", shown.join(", "))
             }
             Self::TrailingBytes { bytes } => write!(f, "{bytes} or more bytes after the declared data were ignored"),
         }

@@ -238,7 +238,7 @@ fn what_is_written_comes_back_with_its_types() {
         field("t", Dtype::I32),
     ];
     let points = Points::new(&rows, 5).unwrap();
-    let cloud = NamedPoints { points, fields: fields.clone().into(), xyz_f64: Some(&exact), origin: [0.0; 3] };
+    let cloud = NamedPoints { fields: fields.clone().into(), xyz_f64: Some(&exact), ..NamedPoints::from(points) };
     write(&path, cloud, &WriteOptions::default()).unwrap();
     let scan = read(&path, &ReadOptions::default()).unwrap();
     assert_eq!((scan.fields.as_slice(), scan.xyz_f64.as_deref()), (&fields[..], Some(&exact[..])));

@@ -78,3 +78,33 @@ fn real_sweeps_raise_no_false_alarm() {
     }
     assert!(f64::from(found) >= 0.95 * f64::from(wrong), "{found} of {wrong}");
 }
+
+#[test]
+fn lasers_that_fire_in_turn_raise_no_false_alarm() {
+    // Every other row is nearer than the next: a shortened file of such rows divides by 8 values too.
+    let mut state = 1u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state as f32 / 4_294_967_296.0
+    };
+    let row = |i: u32| {
+        let (angle, turn) = (i as f32 * 0.002 * std::f32::consts::PI, (i % 2) as f32);
+        [(10.0 + turn) * angle.cos(), (10.0 + turn) * angle.sin(), 2.0 * random() + turn, random()]
+    };
+    let rows: Vec<f32> = (0..20_000).flat_map(row).collect();
+    assert_eq!(likely(&rows, 4), None);
+    let told = Warning::MixedColumns { columns: 5, likely: 4 }.to_string();
+    assert_eq!(told, "5 values per point is probably wrong; try --columns 4");
+}
+
+#[test]
+fn shortened_real_sweeps_raise_no_false_alarm() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/kitti");
+    for file in std::fs::read_dir(shared).into_iter().flatten() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        for length in (96_000..bytes.len()).step_by(96_000) {
+            let rows: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes[..length]);
+            assert_eq!(likely(&rows, 4), None, "{length} bytes");
+        }
+    }
+}

@@ -99,7 +99,7 @@ fn every_element_type_is_cast_once() {
     for (descr, bytes) in rows {
         let scan = both("a.npy", &npy(&header(descr, false, "(1, 3)"), &bytes), &options()).unwrap();
         assert_eq!(scan.cloud.data(), [1.0, 2.0, 3.0], "{descr}");
-        assert_eq!(scan.warnings.is_empty(), descr.ends_with("f4"), "{descr}");
+        assert_eq!(scan.warnings, [], "{descr}");
         assert_eq!(scan.fields.len(), 3);
     }
     let e = both("a.npy", &npy(&header("|b1", false, "(1, 3)"), &[0; 3]), &options()).unwrap_err();
@@ -107,7 +107,7 @@ fn every_element_type_is_cast_once() {
     let f64s: Vec<u8> = [1e300, 0.1, 0.0].iter().flat_map(|v: &f64| v.to_le_bytes()).collect();
     let scan = both("a.npy", &npy(&header("<f8", false, "(1, 3)"), &f64s), &options()).unwrap();
     assert_eq!(scan.cloud.data(), [f32::INFINITY, 0.1, 0.0]);
-    assert_eq!(scan.warnings, [Warning::Cast { from: Dtype::F64 }, Warning::NoFinitePoint { points: 1 }]);
+    assert_eq!(scan.warnings, [Warning::NoFinitePoint { points: 1 }]);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn what_archives_unpack_to_has_a_limit() {
 fn what_is_missing_or_a_folder_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let e = read(folder.path().join("no.bin"), &options()).unwrap_err();
-    assert!(e.class() == "Io" && e.to_string().contains("no.bin: open: "), "{e}");
+    assert!(e.class() == "Io" && e.to_string().contains("no.bin: no such file"), "{e}");
     let e = read(folder.path(), &options()).unwrap_err();
     // Windows does not open a folder at all, and says so in its own words.
     assert!(e.class() == "Io" && (cfg!(windows) || e.to_string().contains("directory")), "{e}");

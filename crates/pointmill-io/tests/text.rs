@@ -120,9 +120,53 @@ fn what_is_written_is_read() {
         write(&path, NamedPoints { xyz_f64: Some(&exact), ..cloud.clone() }, &WriteOptions::default()).unwrap();
         assert_eq!(read(&path, &ReadOptions::default()).unwrap().xyz_f64.unwrap(), exact);
     }
-    for odd in ["a,b", "7", "nan", "\"q\""] {
+    // Names that a line of names cannot hold are written as the nearest that it can.
+    for (odd, name) in
+        [("a,b", "a_b"), ("7", "_7"), ("nan", "_nan"), ("\"q\"", "_q_"), ("", "column3"), ("gps time", "gps time")]
+    {
         let cloud = NamedPoints::new(Points::new(&rows, 4).unwrap(), &["x", "y", "z", odd]);
-        let e = write(folder.path().join("a"), cloud, &WriteOptions { format: Some(Format::Csv) }).unwrap_err();
-        assert!(e.to_string().contains("wanted names that are no numbers"), "{e}");
+        let path = folder.path().join("a");
+        write(&path, cloud, &WriteOptions { format: Some(Format::Csv) }).unwrap();
+        let scan = read(&path, &ReadOptions { format: Some(Format::Csv), ..ReadOptions::default() }).unwrap();
+        assert_eq!(names(&scan), format!("x y z {name}"));
     }
+}
+
+#[test]
+fn lines_of_names_are_separated_by_what_they_have() {
+    for (head, wanted) in [
+        ("x,y,z,point id\n", "x y z point id"),
+        ("x;y;z;point id\n", "x y z point id"),
+        ("x\ty\tz\tpoint id\n", "x y z point id"),
+        ("# x,y,z,point id\n", "x y z point id"),
+        ("x, y, z, i\n", "x y z i"),
+        ("x y z a,b\n", "x y z a,b"),
+    ] {
+        let rows = if head.contains('\t') {
+            "1\t2\t3\t4\n"
+        } else if head.contains(';') {
+            "1;2;3;4\n"
+        } else {
+            "1 2 3 4\n"
+        };
+        let rows = if head.contains(",z") { "1,2,3,4\n" } else { rows };
+        let rows = if head.starts_with("x, ") { "1,2,3,4\n" } else { rows };
+        let scan = read_from(format!("{head}{rows}").as_bytes(), "a.txt", &ReadOptions::default()).unwrap();
+        assert_eq!((&*names(&scan), scan.cloud.data()), (wanted, &[1.0, 2.0, 3.0, 4.0][..]), "{head}");
+    }
+}
+
+#[test]
+fn lone_carriage_returns_are_refused() {
+    let told = |text: &str| read_from(text.as_bytes(), "a.txt", &ReadOptions::default()).unwrap_err().to_string();
+    let way_out =
+        "wanted lines that end in \\n or \\r\\n, found lines that end in \\r alone; convert them with tr '\\r' '\\n'";
+    assert_eq!(told("1 2 3\r4 5 6\r7 8 9\r"), format!("a.txt: line 1: {way_out}"));
+    assert_eq!(told("1 2 3\n4 5 6\r7 8 9\n"), format!("a.txt: line 2: {way_out}"));
+    assert_eq!(told("# x y z\r1 2 3\r"), format!("a.txt: line 1: {way_out}"));
+    let many = "1 2 3\r".repeat(100_000);
+    assert_eq!(told(&many), format!("a.txt: line 1: {way_out}"));
+    let late = format!("{}1 2 3\r4 5 6\n", "1 2 3\n".repeat(100_000));
+    assert_eq!(told(&late), format!("a.txt: line 100001: {way_out}"));
+    assert_eq!(read_from(&b"1 2 3\r\n4 5 6\r\r\n"[..], "a.txt", &ReadOptions::default()).unwrap().cloud.len(), 2);
 }

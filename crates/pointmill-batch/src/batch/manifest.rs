@@ -101,6 +101,14 @@ impl Manifest {
     }
 }
 
+/// Removes the manifest of a folder that this run has made, if nothing was done.
+pub(crate) fn remove_empty(folder: &Path) {
+    let path = folder.join(NAME);
+    if bytes_of(&path) == Some(0) {
+        fs::remove_file(path).ok();
+    }
+}
+
 /// What the lines of a manifest say.
 #[derive(Default)]
 struct Lines {

@@ -18,6 +18,7 @@ mod trouble;
 
 pub use command::{Command, Job, not_converged};
 pub use ledger::Ledger;
+pub(crate) use manifest::remove_empty as remove_empty_manifest;
 pub use station::{Called, Shared, Station};
 pub use table::Cell;
 pub use trouble::{Refused, Trouble};

@@ -74,6 +74,7 @@ fn origin_of_map(args: &BuildArgs, out: &Path, sources: &[Source], inputs: Input
     let mut sorted: Vec<_> = sources.iter().map(|source| (PathBuf::from(source.name()), source)).collect();
     sorted.sort_by(|(a, _), (b, _)| natural_order(a, b));
     let inputs = inputs.about(origin, sorted.into_iter().map(|(_, source)| source));
+    inputs.tell_origin();
     let [x, y, z] = inputs.origin();
     if args.no_merge && !is_known && origin == LocalOrigin::Auto && [x, y, z] != [0.0; 3] {
         let told =

@@ -38,6 +38,7 @@ pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Resu
         return blocks::build(args, map, device, printer);
     }
     let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
+    inputs.tell_origin();
     let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs))?;
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());

@@ -7,7 +7,7 @@ use crate::json::Notes;
 use crate::text::shown;
 use pointmill::roi_pool::Scene;
 use pointmill::{Error, PointCloud, Rows, f16};
-use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, Limits, Warning, read_npy_within};
+use pointmill_io::{Array, ArrayData, Detail, Dtype, IoError, Limits, read_npy_within};
 use pointmill_synth::RoiScene;
 use std::path::{Path, PathBuf};
 
@@ -210,7 +210,7 @@ fn require_float(path: &Path, array: &Array, warnings: &mut Vec<String>) -> Resu
     match array.dtype() {
         Dtype::F32 | Dtype::F16 => Ok(()),
         Dtype::F64 => {
-            warnings.push(format!("{}: {}", path.display(), Warning::Cast { from: Dtype::F64 }));
+            warnings.push(format!("{}: values of f64 were cast to f32", path.display()));
             Ok(())
         }
         _ => Err(IoError::DtypeMismatch(Detail::new(path, "element type", "f32, f16 or f64", told(array)))),

@@ -5,6 +5,7 @@ use super::picture::Picture;
 use super::records::{Begin, ParamsRecord, Row, Totals};
 use crate::batch::prelude::*;
 use crate::inputs::may_be_many;
+use crate::text::tidy;
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Aabb, Device, Error, PointCloud, Stream, VoxelGrid};
 use pointmill_io::{About, write_result};
@@ -40,7 +41,7 @@ impl Lane {
 /// What to do about a cloud of which no point is in the range.
 fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
     let shown = |b: &Aabb| {
-        let [[x, y, z], [u, v, w]] = [b.min, b.max];
+        let [[x, y, z], [u, v, w]] = [b.min, b.max].map(|corner| corner.map(tidy));
         format!("x {x}..{u}, y {y}..{v}, z {z}..{w}")
     };
     let (range, bounds) = (shown(&params.range), shown(bounds));
@@ -59,6 +60,7 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
     let picture =
         args.visualize.as_deref().map(|path| Picture::plan(path, sources.len(), inputs.origin())).transpose()?;
     args.work.check_picture(picture.is_some())?;
+    inputs.tell_origin();
     let device = device::open(device)?;
     let plan = if may_be_many(&args.inputs) { Outputs::of_many } else { Outputs::plan };
     let outputs = plan(args.out.as_deref(), &sources)?;

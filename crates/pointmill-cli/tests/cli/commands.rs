@@ -130,3 +130,20 @@ fn devices_explains_what_a_gpu_needs() {
     let summary = run(folder.path(), "devices --json").expect(0).data("summary").remove(0);
     assert!(summary["modules"].as_array().unwrap().iter().all(|module| module["bytes"].as_u64().unwrap() > 1000));
 }
+
+#[test]
+fn synth_writes_no_folder_with_the_name_of_a_file_and_beside_no_other_drive() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), "synth --out s.pcd").expect(0);
+    assert!(folder.path().join("s.pcd").is_file());
+    let told = run(folder.path(), "synth --out s2.pcd --sweeps 2").expect(2);
+    assert!(told.err.contains("--out s2.pcd: expected a folder for more than one sweep"), "{}", told.err);
+    let told = run(folder.path(), "synth --out s.las").expect(2);
+    assert!(told.err.contains("--out s.las: expected a folder, or a file name ending in .bin, .npy"), "{}", told.err);
+    run(folder.path(), "synth --out d --sweeps 2").expect(0);
+    run(folder.path(), "synth --out d --sweeps 2 --seed 1").expect(0);
+    let told = run(folder.path(), "synth --out d --sweeps 1").expect(2);
+    let wanted = "--out d: expected a folder without sweeps of another drive, found sweep_001.bin; remove them, or use another folder";
+    assert!(told.err.contains(wanted), "{}", told.err);
+    assert_eq!(crate::names(folder.path()), ["d", "s.pcd"]);
+}

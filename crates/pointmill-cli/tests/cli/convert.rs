@@ -41,7 +41,14 @@ fn every_format_holds_the_points() {
         ("b.PCD", true, "f64 f64 f64 u8 u16 f32"),
         ("b.bin", false, "f32 f32 f32 f32 f32 f32"),
     ] {
-        let told = run(folder.path(), &format!("convert a.ply --out {out} --local-origin none --json")).expect(0);
+        let told = run(
+            folder.path(),
+            &format!(
+                "convert a.ply --out {out} --local-origin none --json{}",
+                if out == "b.bin" { " --all-columns" } else { "" }
+            ),
+        )
+        .expect(0);
         assert_eq!(told.err.contains(moved), !keeps, "{out}: {}", told.err);
         let summary = &told.data("frame")[0];
         assert_eq!((&summary["points"], &summary["out"], &summary["format"]), (&2.into(), &out.into(), &"ply".into()));
@@ -76,7 +83,7 @@ fn what_cannot_be_written_is_told_before_any_work() {
         ("convert - --out b.ply", 2, "-: needs --format"),
         ("convert a.bin", 2, "--out"),
         ("convert a.bin --out no/b.ply", 1, "no/b.ply: open the folder: "),
-        ("convert missing.bin --out b.ply", 3, "missing.bin: open: "),
+        ("convert missing.bin --out b.ply", 3, "missing.bin: no such file"),
         ("convert a.bin --columns 3 --out b.ply", 3, "a.bin: length: wanted a multiple of 12 bytes"),
     ] {
         let told_by = run(folder.path(), args).expect(code);
@@ -154,4 +161,87 @@ fn what_compressed_data_may_unpack_to_is_limited() {
         let told = run(folder.path(), &format!("{command} --max-memory 23K")).expect(3);
         assert!(told.err.contains("--max-memory"), "{}", told.err);
     }
+}
+
+#[test]
+fn raw_rows_are_those_that_every_command_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    write_map(&folder.path().join("a.ply"));
+    let told = run(folder.path(), "convert a.ply --to bin --out b --local-origin none").expect(0);
+    assert!(told.out.contains("left out: red, ring, t; --all-columns keeps them\n"), "{}", told.out);
+    assert_eq!(fs::read(folder.path().join("b/a.bin")).unwrap().len(), 2 * 16);
+    run(folder.path(), "voxelize b --range auto").expect(0);
+    run(folder.path(), "convert a.ply --to bin --out b --local-origin none --all-columns").expect(0);
+    assert_eq!(fs::read(folder.path().join("b/a.bin")).unwrap().len(), 2 * 24);
+    let told = run(folder.path(), "convert a.ply --out c.ply --all-columns").expect(2);
+    assert!(told.err.contains("--all-columns: can be used with .bin only"), "{}", told.err);
+}
+
+#[test]
+fn names_that_a_format_does_not_hold_end_no_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = pointmill::Points::new(&[1.0, 2.0, 3.0, 0.5, 0.25], 5).unwrap();
+    let cloud = NamedPoints::new(points, &["x", "y", "z", "gps time", ""]);
+    fs::create_dir(folder.path().join("in")).unwrap();
+    for name in ["a", "b"] {
+        let path = folder.path().join(format!("in/{name}.feather"));
+        pointmill_io::write(path, cloud.clone(), &pointmill_io::WriteOptions::default()).unwrap();
+    }
+    for to in ["feather", "npz", "ply", "pcd", "csv", "xyz", "npy"] {
+        let told = run(folder.path(), &format!("convert in --to {to} --out {to}")).expect(0);
+        let renamed =
+            "warning: in/a.feather: the format cannot hold some names of columns: `gps time` is written as `gps_time`";
+        assert_eq!(told.err.contains(renamed), matches!(to, "ply" | "pcd"), "{to}: {}", told.err);
+        let scan = scan(&folder.path().join(format!("{to}/b.{to}")));
+        assert_eq!(scan.cloud.data(), [1.0, 2.0, 3.0, 0.5, 0.25], "{to}");
+    }
+}
+
+#[test]
+fn times_of_a_bag_stay_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let bag = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mcap/hesai_zstd.mcap");
+    fs::copy(bag, folder.path().join("h.mcap")).unwrap();
+    for to in ["pcd", "ply", "npz", "feather", "csv"] {
+        run(folder.path(), &format!("convert h.mcap --to {to} --out {to}")).expect(0);
+        let told = run(folder.path(), &format!("info {to}/* --json")).expect(0);
+        let first = &told.data("frame")[0];
+        assert_eq!((&first["times"]["name"], &first["times"]["unit"]), (&"timestamp".into(), &"s".into()), "{to}");
+        assert!(first["times"]["span"].as_f64().unwrap() > 0.01, "{to}: {first}");
+    }
+}
+
+#[test]
+fn a_run_that_writes_nothing_leaves_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    for (args, told) in [
+        ("voxelize nope.bin --out new/deep/", "nope.bin: no such file"),
+        ("convert nope.bin --to ply --out new/deep", "nope.bin: no such file"),
+    ] {
+        let told_by = run(folder.path(), args).expect(3);
+        assert!(told_by.err.contains(told), "{}", told_by.err);
+        assert!(names(folder.path()).is_empty(), "{args}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("gone", folder.path().join("x.bin")).unwrap();
+        let told = run(folder.path(), "info x.bin").expect(3);
+        assert!(told.err.contains("x.bin: link to gone, which does not exist"), "{}", told.err);
+    }
+}
+
+#[test]
+fn decimals_of_las_are_shown_without_noise() {
+    let folder = tempfile::tempdir().unwrap();
+    let las = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/las/1.4_format7.las");
+    fs::copy(las, folder.path().join("a.las")).unwrap();
+    let told = run(folder.path(), "convert a.las --out a.csv").expect(0);
+    assert!(!told.err.contains("origin") && !told.err.contains("relative"), "{}", told.err);
+    let text = fs::read_to_string(folder.path().join("a.csv")).unwrap();
+    let decimals = |number: &str| number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let coordinates = text.lines().skip(1).flat_map(|line| line.split(',').take(3));
+    assert!(coordinates.map(decimals).max() <= Some(4), "{text:.300}");
+    let told = run(folder.path(), "info a.las").expect(0);
+    let bounds = told.out.lines().filter(|line| line.ends_with(" m")).flat_map(str::split_whitespace);
+    assert!(bounds.map(decimals).max() <= Some(4), "{}", told.out);
 }

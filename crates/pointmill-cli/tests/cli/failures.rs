@@ -88,12 +88,12 @@ fn a_bad_input_alone_is_3() {
     fs::create_dir(folder.path().join("empty")).unwrap();
     fs::write(folder.path().join("a.npy"), "text").unwrap();
     for (args, told) in [
-        ("voxelize missing.bin --out m.npz", "missing.bin: open: "),
+        ("voxelize missing.bin --out m.npz", "missing.bin: no such file"),
         ("voxelize a.npy", "a.npy: "),
         ("voxelize empty", "empty: folder: wanted files ending in"),
         ("voxelize none-*.bin", "pattern: wanted a file that matches"),
         ("info a.npy", "a.npy: "),
-        ("info missing.bin", "missing.bin: open: "),
+        ("info missing.bin", "missing.bin: no such file"),
     ] {
         let told_by = run(folder.path(), args).expect(3);
         assert!(told_by.err.contains(told), "{args}: {}", told_by.err);

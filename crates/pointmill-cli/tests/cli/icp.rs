@@ -388,9 +388,9 @@ fn what_cannot_be_read_is_3() {
     file("mirror.txt", "1 0 0 0 0 1 0 0 0 0 -1 0 0 0 0 1");
     file("inf.txt", "inf 0 0 0 0 0");
     for (args, told) in [
-        ("none.npy b.npy --guess guess.txt", "none.npy: open: "),
+        ("none.npy b.npy --guess guess.txt", "none.npy: no such file"),
         ("a.npy bad.ply --guess guess.txt", "bad.ply: "),
-        ("a.npy b.npy --guess none.txt", "none.txt: open: "),
+        ("a.npy b.npy --guess none.txt", "none.txt: no such file"),
         ("a.npy b.npy --guess two.txt", "two.txt: text: wanted one pose, found 2"),
         ("a.npy b.npy --guess mirror.txt", "mirror.txt: "),
         ("a.npy b.npy --guess inf.txt", "inf.txt: "),

@@ -490,13 +490,13 @@ fn what_cannot_be_matched_is_3() {
         fs::write(folder.path().join(name), text).unwrap();
     }
     for (args, told) in [
-        ("--map a.npy --scan none.npy --pose p.txt", "none.npy: open: "),
-        ("--map none.npy --scan a.npy --pose p.txt", "none.npy: open: "),
+        ("--map a.npy --scan none.npy --pose p.txt", "none.npy: no such file"),
+        ("--map none.npy --scan a.npy --pose p.txt", "none.npy: no such file"),
         ("--map none-*.npy --scan a.npy --pose p.txt", "pattern: wanted a file that matches"),
         ("--map bad.npz --scan a.npy --pose p.txt", "bad.npz: "),
         ("--map a.npy --scan a.npy --pose q.txt", "q.txt: "),
         ("--map a.npy --scan a.npy --pose r.txt", "r.txt: "),
-        ("--map a.npy --scan a.npy --pose none.txt", "none.txt: open: "),
+        ("--map a.npy --scan a.npy --pose none.txt", "none.txt: no such file"),
     ] {
         let told_by = run(folder.path(), &format!("ndt score {args}")).expect(3);
         assert!(told_by.err.contains(told), "{args}: {}", told_by.err);

@@ -4,8 +4,8 @@ use crate::{Run, command, counts, finished, names, run};
 use pointmill::PointCloud;
 use pointmill_io::mcap::Bag;
 use pointmill_io::{
-    Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, WriteOptions, find_inputs, read, read_poses, write,
-    write_bin, write_ply,
+    Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, WideColumn, WriteOptions, find_inputs, read, read_poses,
+    write, write_bin, write_ply,
 };
 use pointmill_synth::{Drive, DriveParams, Scene};
 use serde_json::{Value, json};
@@ -331,4 +331,30 @@ fn poses_and_map_outlive_a_picture_that_fails() {
     assert!(told.err.contains("No space left on device"), "{}", told.err);
     assert_eq!(names(at), ["d", "full.png", "map.ply", "poses.txt"]);
     assert_eq!(read_poses(at.join("poses.txt"), &PoseOptions::default()).unwrap().poses.len(), 2);
+}
+
+#[test]
+fn times_since_1970_deskew_sweeps_that_were_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = drive(Scene::Loop, 3);
+    fs::create_dir(at.join("d")).unwrap();
+    for i in 0..3 {
+        let sweep = drive.sweep(i);
+        let stamps = sweep.data().iter().skip(5).step_by(6).map(|&t| 1.7e9 + 0.1 * i as f64 + f64::from(t));
+        let stamps: Vec<_> = stamps.collect();
+        let mut rows = sweep.data().to_vec();
+        rows.iter_mut().skip(5).step_by(6).zip(&stamps).for_each(|(v, &stamp)| *v = stamp as f32);
+        let points = pointmill::Points::new(&rows, 6).unwrap();
+        let mut named = NamedPoints::new(points, &["x", "y", "z", "intensity", "ring", "timestamp"]);
+        named.wide = vec![WideColumn::new(5, stamps).into()];
+        write_ply(at.join(format!("d/{i}.ply")), &named).unwrap();
+    }
+    let told = run(at, "odometry d --out d.txt").expect(0);
+    assert!(told.err.contains("column timestamp in s; sweeps are deskewed"), "{}", told.err);
+    for to in ["pcd", "feather", "npz"] {
+        run(at, &format!("convert d --to {to} --out {to}")).expect(0);
+        run(at, &format!("odometry {to} --out {to}.txt")).expect(0);
+        assert_eq!(fs::read(at.join(format!("{to}.txt"))).unwrap(), fs::read(at.join("d.txt")).unwrap(), "{to}");
+    }
 }

@@ -411,14 +411,14 @@ fn a_file_that_does_not_fit_is_3_and_told() {
     write_npy(at("p65.npy"), &ArrayView::f32(&[POINTS, 65], &[0.0; 65 * POINTS])).unwrap();
     fs::write(at("text.npy"), "text").unwrap();
     for ([boxes, points, features], told) in [
-        (["none.npy", "p.npy", "f.npy"], "none.npy: open: "),
+        (["none.npy", "p.npy", "f.npy"], "none.npy: no such file"),
         (["text.npy", "p.npy", "f.npy"], "text.npy: "),
         (["b6.npy", "p.npy", "f.npy"], "b6.npy: shape: wanted [N, 7], found f32 [2, 6]"),
         (["bi.npy", "p.npy", "f.npy"], "bi.npy: element type: wanted f32, f16 or f64, found i32 [1, 7]"),
-        (["b.npy", "none.bin", "f.npy"], "none.bin: open: "),
+        (["b.npy", "none.bin", "f.npy"], "none.bin: no such file"),
         (["b.npy", "p2.npy", "f.npy"], "p2.npy: shape: wanted [N, C] with C of 3 or more, found [5, 2]"),
         (["b.npy", "p65.npy", "f.npy"], "p65.npy: points: expected 3 to 64 columns, got 65"),
-        (["b.npy", "p.npy", "none.npy"], "none.npy: open: "),
+        (["b.npy", "p.npy", "none.npy"], "none.npy: no such file"),
         (
             ["b.npy", "p.npy", "f8.npy"],
             "f8.npy: shape: wanted [900, C] with C of 1 or more, a row for each point, found f32 [8, 2]",

@@ -56,7 +56,7 @@ fn voxels_are_those_of_f64_less_the_origin() {
     )
     .expect(0);
     assert_eq!(origin(&told), ORIGIN);
-    assert!(told.err.contains("coordinates are relative to the origin 515000, 4918000, -1000"), "{}", told.err);
+    assert!(told.err.contains("large coordinates: results are relative to 515000, 4918000, -1000"), "{}", told.err);
     let frame = &told.data("frame")[0];
     let range: [f64; 6] = serde_json::from_value(frame["range"].clone()).unwrap();
     assert_eq!(

@@ -8,8 +8,8 @@ use crate::field::Field;
 use crate::limits::{Bounds, MAX_COLUMNS};
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
-use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
+use crate::wide::WideColumn;
 use e57::{PointCloud, RecordValue};
 use pointmill_core::Pose;
 use pointmill_core::array::Dtype;
@@ -69,7 +69,7 @@ struct Table {
     names: HashMap<String, usize>,
     data: Vec<f32>,
     exact: Option<Vec<f64>>,
-    times: Option<ExactTimes>,
+    wide: Vec<WideColumn>,
     /// Points that were left out, and all.
     invalid: usize,
     points: usize,
@@ -113,12 +113,13 @@ impl Table {
         let points = usize::try_from(points).unwrap_or(usize::MAX);
         let data = source.room(points.saturating_mul(fields.len()))?;
         let exact = if narrow { None } else { Some(source.room(points.saturating_mul(3))?) };
-        let mut times = fields.iter().position(|f| times::is_exact(&f.name, f.dtype)).map(ExactTimes::of);
-        if let Some(times) = &mut times {
-            *times.room() = source.room(points)?;
+        let is_wide = |j: &usize| !fields[*j].dtype.fits_f32();
+        let mut wide: Vec<_> = (3..fields.len()).filter(is_wide).map(WideColumn::of).collect();
+        for wide in &mut wide {
+            *wide.room() = source.room(points)?;
         }
         let taken = source.taken();
-        Ok((Self { fields, names, data, exact, times, invalid: 0, points: 0 }, taken))
+        Ok((Self { fields, names, data, exact, wide, invalid: 0, points: 0 }, taken))
     }
 
     /// For each column behind z the value of a scan's points that it has, and the value's flag.
@@ -149,6 +150,7 @@ impl Table {
         if let Some(exact) = &mut self.exact {
             exact.extend(xyz);
         }
+        let mut wide = self.wide.iter_mut().peekable();
         for (i, column) in columns.iter().enumerate() {
             let value = match *column {
                 Some((_, Some(flag))) if layout.value(point, flag) != 0.0 => f64::NAN,
@@ -156,8 +158,8 @@ impl Table {
                 None => f64::NAN,
             };
             self.data.push(value as f32);
-            if let Some(times) = self.times.as_mut().filter(|times| times.column == i + 3) {
-                times.push_number(None, value);
+            if let Some(wide) = wide.next_if(|wide| wide.column == i + 3) {
+                wide.push_number(None, value as f32, value);
             }
         }
         Ok(())
@@ -168,8 +170,8 @@ impl Table {
         if self.invalid > 0 {
             warnings.push(Warning::Invalid { count: self.invalid, points: self.points });
         }
-        let (data, columns, xyz_f64, times) = (self.data, self.fields.len(), self.exact, self.times);
-        Rows { data, columns, fields: Some(self.fields), xyz_f64, times, warnings, ..Rows::EMPTY }
+        let (data, columns, xyz_f64, wide) = (self.data, self.fields.len(), self.exact, self.wide);
+        Rows { data, columns, fields: Some(self.fields), xyz_f64, wide, warnings, ..Rows::EMPTY }
     }
 }
 

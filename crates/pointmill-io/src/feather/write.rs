@@ -4,7 +4,9 @@ use super::flat::{Builder, Slot};
 use super::{FILE, STREAM};
 use crate::destination::Place;
 use crate::error::IoError;
-use crate::named::NamedPoints;
+use crate::format::Format;
+use crate::named::{Column, Long, NamedPoints};
+use crate::names;
 use crate::whole::write_to;
 use pointmill_core::array::Dtype;
 use std::io::{self, Write};
@@ -25,31 +27,31 @@ const VERSION: Slot = Slot::I16(4);
 /// Writes the points with the names and types of their columns.
 pub(crate) fn write_points(to: Place<'_>, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
     cloud.check(to.path)?;
-    let dtypes = cloud.dtypes();
-    write_to(&to, |out| write(out, cloud, &dtypes))
+    let columns = cloud.columns(Long::Always);
+    write_to(&to, |out| write(out, cloud, &columns))
 }
 
-fn write(out: &mut dyn Write, cloud: &NamedPoints<'_>, dtypes: &[Dtype]) -> io::Result<()> {
+fn write(out: &mut dyn Write, cloud: &NamedPoints<'_>, columns: &[Column<'_>]) -> io::Result<()> {
     out.write_all(FILE)?;
     out.write_all(&[0; 2])?;
-    let mut at = 8 + message(out, SCHEMA, 0, |builder, from| schema(builder, from, cloud, dtypes))?;
+    let mut at = 8 + message(out, SCHEMA, 0, |builder, from| schema(builder, from, cloud, columns))?;
     let mut blocks = vec![];
     let rows = cloud.points.len();
     for first in (0..rows).step_by(BATCH) {
         let count = BATCH.min(rows - first);
         let mut body = vec![];
         let mut buffers = vec![];
-        for (j, &dtype) in dtypes.iter().enumerate() {
+        for (j, column) in columns.iter().enumerate() {
             // Which values are null: none.
             buffers.push([body.len() as i64, 0]);
             let start = body.len();
-            (first..first + count).for_each(|i| cloud.value(i, j, dtype, &mut body));
+            (first..first + count).for_each(|i| cloud.value(i, j, column, &mut body));
             buffers.push([start as i64, (body.len() - start) as i64]);
             body.resize(body.len().next_multiple_of(ALIGNMENT), 0);
         }
         let head = message(out, RECORDS, body.len() as i64, |builder, from| {
             let later = builder.table(from, &[Slot::I64(count as i64), Slot::Later, Slot::Later]);
-            builder.structs(later[0], &vec![[count as i64, 0]; dtypes.len()]);
+            builder.structs(later[0], &vec![[count as i64, 0]; columns.len()]);
             builder.structs(later[1], &buffers);
         })?;
         out.write_all(&body)?;
@@ -60,7 +62,7 @@ fn write(out: &mut dyn Write, cloud: &NamedPoints<'_>, dtypes: &[Dtype]) -> io::
     out.write_all(&[0; 4])?;
     let mut builder = Builder::new();
     let later = builder.table(0, &[VERSION, Slot::Later, Slot::Absent, Slot::Later]);
-    schema(&mut builder, later[0], cloud, dtypes);
+    schema(&mut builder, later[0], cloud, columns);
     builder.structs(later[1], &blocks);
     out.write_all(&builder.bytes)?;
     out.write_all(&(builder.bytes.len() as i32).to_le_bytes())?;
@@ -81,20 +83,21 @@ fn message(out: &mut dyn Write, kind: u8, body: i64, header: impl FnOnce(&mut Bu
 }
 
 /// The columns, none of which has nulls.
-fn schema(builder: &mut Builder, from: usize, cloud: &NamedPoints<'_>, dtypes: &[Dtype]) {
+fn schema(builder: &mut Builder, from: usize, cloud: &NamedPoints<'_>, columns: &[Column<'_>]) {
     let later = builder.table(from, &[Slot::I16(0), Slot::Later]);
-    let fields = builder.references(later[0], dtypes.len());
-    for ((from, field), dtype) in fields.into_iter().zip(cloud.fields.iter()).zip(dtypes) {
+    let fields = builder.references(later[0], columns.len());
+    let names = names::written(&cloud.fields, Format::Feather);
+    for ((from, name), Column { dtype, .. }) in fields.into_iter().zip(names).zip(columns) {
         let bits = 8 * dtype.bytes() as i32;
         let (kind, described) = match dtype {
             Dtype::F32 => (FLOAT, [Slot::I16(1), Slot::Absent]),
             Dtype::F64 => (FLOAT, [Slot::I16(2), Slot::Absent]),
-            Dtype::I8 | Dtype::I16 | Dtype::I32 => (INT, [Slot::I32(bits), Slot::U8(1)]),
+            Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => (INT, [Slot::I32(bits), Slot::U8(1)]),
             _ => (INT, [Slot::I32(bits), Slot::U8(0)]),
         };
         let slots = [Slot::Later, Slot::U8(0), Slot::U8(kind), Slot::Later, Slot::Absent, Slot::Later];
         let later = builder.table(from, &slots);
-        builder.text(later[0], &field.name);
+        builder.text(later[0], &name);
         builder.table(later[1], &described);
         builder.references(later[2], 0);
     }

@@ -11,9 +11,10 @@ use crate::source::Source;
 #[cfg(feature = "laz")]
 use crate::threads::{LARGE, both};
 use crate::threads::{take_first, zeros};
-use crate::times::{self, ExactTimes};
 use crate::warning::Warning;
+use crate::wide::{WideColumn, change};
 use std::slice::ChunksExact;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Records that become rows at a time. They and their rows fit the second-level cache.
 const BLOCK: usize = 1024;
@@ -38,6 +39,7 @@ pub(super) struct Points<'h> {
     exact: Vec<f64>,
     /// GPS times, if the point format has them.
     times: Vec<f64>,
+    change: AtomicU64,
     /// What is odd about the rows.
     seen: Seen,
     /// Number of rows whose memory has been counted against the limit.
@@ -53,6 +55,8 @@ pub(super) struct Part<'p> {
     times: &'p mut [f64],
     /// What is odd about the rows so far.
     pub(super) seen: Seen,
+    /// The bits of the most that a GPS time changed in the cast to `f32`.
+    change: &'p AtomicU64,
 }
 
 impl Part<'_> {
@@ -83,7 +87,12 @@ impl Part<'_> {
         }
         if let Some(column) = times.map(|times| &columns[times]) {
             let out = take_first(&mut self.times, rows);
-            out.iter_mut().zip(records).for_each(|(to, record)| *to = column.double(record));
+            let mut most = 0.0;
+            out.iter_mut().zip(records).for_each(|(to, record)| {
+                *to = column.double(record);
+                most = change(most, *to as f32, *to);
+            });
+            self.change.fetch_max(most.to_bits(), Ordering::Relaxed);
         }
     }
 }
@@ -96,9 +105,17 @@ impl<'h> Points<'h> {
         let around =
             |corner: [f64; 3], sign: f64| std::array::from_fn(|axis| corner[axis] + sign * header.scale[axis].abs());
         let bbox = boxed.then(|| [around(header.min, -1.0), around(header.max, 1.0)]);
-        let times = columns.iter().position(|c| times::is_exact(c.name, c.dtype));
+        let times = columns.iter().position(|c| c.name == "gps_time");
         let shape = Shape { header, columns, times, bbox };
-        Ok(Self { shape, data: vec![], exact: vec![], times: vec![], seen: Seen::default(), counted: 0 })
+        Ok(Self {
+            shape,
+            data: vec![],
+            exact: vec![],
+            times: vec![],
+            change: AtomicU64::default(),
+            seen: Seen::default(),
+            counted: 0,
+        })
     }
 
     /// Allocates memory for rows whose bytes are known to be in the file.
@@ -141,6 +158,7 @@ impl<'h> Points<'h> {
             exact: zeros(&mut self.exact, exact).map_err(refused)?,
             times: zeros(&mut self.times, times).map_err(refused)?,
             seen: Seen::default(),
+            change: &self.change,
         };
         part.fill(bytes);
         self.seen = self.seen.and(part.seen);
@@ -160,7 +178,7 @@ impl<'h> Points<'h> {
         self.count(source, total)?;
         let ([data, exact, times], bytes) = (self.values(total), self.bytes(total));
         let refused = |_| source.out_of_memory(bytes);
-        let Self { data: to_data, exact: to_exact, times: to_times, .. } = self;
+        let Self { data: to_data, exact: to_exact, times: to_times, change, .. } = self;
         let (data, doubles) =
             both(bytes >= LARGE, || zeros(to_data, data), || Ok((zeros(to_exact, exact)?, zeros(to_times, times)?)));
         let (mut data, (mut exact, mut times)) = (data.map_err(refused)?, doubles.map_err(refused)?);
@@ -174,6 +192,7 @@ impl<'h> Points<'h> {
                 exact: take_first(&mut exact, 3 * rows),
                 times: take_first(&mut times, rows * each_times),
                 seen: Seen::default(),
+                change,
             }
         });
         let (seen, returned) = work(parts.collect());
@@ -209,15 +228,17 @@ impl<'h> Points<'h> {
         if self.seen.outside > 0 {
             warnings.push(Warning::OutsideBounds { count: self.seen.outside, points: self.exact.len() / 3 });
         }
-        let Shape { columns, times, .. } = self.shape;
-        let times = times.map(|column| ExactTimes::new(column, self.times));
+        let Shape { columns, times, header, .. } = self.shape;
+        let change = f64::from_bits(self.change.into_inner());
+        let wide = times.map(|column| WideColumn { column, first: None, values: self.times, change });
         let fields = columns.iter().map(|c| Field { name: c.name.into(), dtype: c.dtype }).collect();
         Rows {
             data: self.data,
             columns: columns.len(),
             fields: Some(fields),
             xyz_f64: Some(self.exact),
-            times,
+            wide: wide.into_iter().collect(),
+            decimals: header.decimals(),
             seen: Some(self.seen),
             warnings,
             ..Rows::EMPTY
@@ -232,5 +253,15 @@ impl Header {
             let whole = i32::from_le_bytes(std::array::from_fn(|i| record[4 * axis + i]));
             f64::from(whole) * self.scale[axis] + self.shift[axis]
         })
+    }
+
+    /// The decimals of all coordinates, where the scales are powers of ten and the offsets have no more decimals.
+    fn decimals(&self) -> Option<u8> {
+        let of = |axis: usize| {
+            let decimals = (0..=9).find(|&n| self.scale[axis] == 1.0 / 10_f64.powi(n))?;
+            let shift = self.shift[axis] * 10_f64.powi(decimals);
+            (shift.fract() == 0.0).then_some(decimals as u8)
+        };
+        (0..3).map(of).reduce(|a, b| Some(a?.max(b?)))?
     }
 }

@@ -12,9 +12,10 @@ use crate::limits::{Bounds, Limits};
 use crate::named::NamedPoints;
 use crate::rows::Rows;
 use crate::source::{Source, open};
-use crate::values::write_values;
+use crate::values::{Raw, write_values};
 use crate::warning::Warning;
 use crate::whole::write_to;
+use crate::wide::WideColumn;
 use dtype::descr;
 use pointmill_core::array::{ArrayView, Dtype, Values};
 use pointmill_core::half::f32_from_f16_bits;
@@ -115,7 +116,7 @@ pub(crate) fn read_array(source: &mut Source<'_>) -> Result<Array, IoError> {
 
 /// Reads the array that the source holds as the rows of a cloud.
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
-    let mut header = Header::read(source)?;
+    let header = Header::read(source)?;
     let columns = match header.shape[..] {
         [_, columns] if columns >= 3 => columns,
         _ => {
@@ -127,43 +128,54 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     check_bytes(source, &header)?;
     bounds.check_points(source, header.shape[0] as u64)?;
     let (n, big) = (header.count, header.big_endian);
-    let mut xyz_f64 = None;
-    let data = match header.dtype {
-        Dtype::F32 => source.values(n, big)?,
-        Dtype::F64 => {
-            let values = source.values::<f64>(n, big)?;
-            let values = c_order(source, values, &header)?;
-            let mut exact = source.room(3 * header.shape[0])?;
-            exact.extend(values.chunks_exact(columns).flat_map(|row| &row[..3]).copied());
-            xyz_f64 = Some(exact);
-            // Put into C order before the columns could be told apart, and not again below.
-            header.fortran = false;
-            let mut cast = source.room(n)?;
-            cast.extend(values.into_iter().map(|v| v as f32));
-            cast
-        }
-        Dtype::F16 => source.mapped(n, big, f32_from_f16_bits)?,
-        Dtype::I8 => source.mapped(n, big, |v: i8| v as f32)?,
-        Dtype::I16 => source.mapped(n, big, |v: i16| v as f32)?,
-        Dtype::I32 => source.mapped(n, big, |v: i32| v as f32)?,
-        Dtype::I64 => source.mapped(n, big, |v: i64| v as f32)?,
-        Dtype::U8 => source.mapped(n, big, |v: u8| v as f32)?,
-        Dtype::U16 => source.mapped(n, big, |v: u16| v as f32)?,
-        Dtype::U32 => source.mapped(n, big, |v: u32| v as f32)?,
-        Dtype::U64 => source.mapped(n, big, |v: u64| v as f32)?,
+    let narrow = |data: Vec<f32>| (data, None, vec![]);
+    let (data, xyz_f64, wide) = match header.dtype {
+        Dtype::F32 => source.values(n, big).map(narrow),
+        Dtype::F64 => in_full::<f64>(source, &header, columns),
+        Dtype::F16 => source.mapped(n, big, f32_from_f16_bits).map(narrow),
+        Dtype::I8 => source.mapped(n, big, |v: i8| v as f32).map(narrow),
+        Dtype::I16 => source.mapped(n, big, |v: i16| v as f32).map(narrow),
+        Dtype::I32 => in_full::<i32>(source, &header, columns),
+        Dtype::I64 => in_full::<i64>(source, &header, columns),
+        Dtype::U8 => source.mapped(n, big, |v: u8| v as f32).map(narrow),
+        Dtype::U16 => source.mapped(n, big, |v: u16| v as f32).map(narrow),
+        Dtype::U32 => in_full::<u32>(source, &header, columns),
+        Dtype::U64 => in_full::<u64>(source, &header, columns),
         Dtype::Bool | Dtype::Bf16 => {
             let found = header.dtype.as_str();
             return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", found)));
         }
-    };
-    let data = c_order(source, data, &header)?;
+    }?;
+    let data = if xyz_f64.is_some() { data } else { c_order(source, data, &header)? };
     let mut rest = [0; 4096];
     let rest = match source.left() {
         Some(left) => left,
         None => source.fill(&mut rest)? as u64,
     };
     let warnings = if rest > 0 { vec![Warning::TrailingBytes { bytes: rest }] } else { vec![] };
-    Ok(Rows { data, columns, dtype: header.dtype, names: bounds.names, xyz_f64, warnings, ..Rows::EMPTY })
+    Ok(Rows { data, columns, dtype: header.dtype, names: bounds.names, xyz_f64, wide, warnings, ..Rows::EMPTY })
+}
+
+/// The rows of a type that holds more than an `f32` does; x, y, z of each in full; and the other columns that lose something.
+#[expect(clippy::type_complexity)]
+fn in_full<T: Raw>(
+    source: &mut Source<'_>,
+    header: &Header,
+    columns: usize,
+) -> Result<(Vec<f32>, Option<Vec<f64>>, Vec<WideColumn>), IoError> {
+    let values = source.values::<T>(header.count, header.big_endian)?;
+    let values = c_order(source, values, header)?;
+    let mut exact = source.room(3 * header.shape[0])?;
+    exact.extend(values.chunks_exact(columns).flat_map(|row| row[..3].iter().map(|v| v.to_f64())));
+    let column = |j: usize| values[j.min(values.len())..].iter().step_by(columns).copied();
+    let is_wide = |j: &usize| column(*j).fold(0.0, T::change) > 0.0;
+    let mut wide = vec![];
+    for j in (3..columns).filter(is_wide) {
+        wide.push(WideColumn::from_values(j, source.room(header.shape[0])?, column(j)));
+    }
+    let mut cast = source.room(header.count)?;
+    cast.extend(values.iter().map(|v| v.to_f32()));
+    Ok((cast, Some(exact), wide))
 }
 
 /// Checks what the header says against the bytes that can come.

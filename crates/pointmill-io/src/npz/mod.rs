@@ -1,6 +1,7 @@
 //! Archives of numpy arrays: `.npz`, a zip file with an `.npy` file for each array, stored or deflated.
 
 mod archive;
+mod wide;
 
 use crate::array::Array;
 use crate::destination::{Destination, Place};
@@ -213,7 +214,8 @@ fn write_members(out: &mut UntilError<'_>, arrays: &[(&str, ArrayView<'_>)]) -> 
 }
 
 /// Writes a cloud as an `.npz` archive, whole or not at all (see [`write_whole`](crate::write_whole)): the array `points`, `f32` of shape `[N, C]`, and where
-/// the cloud has it `xyz_f64`, of shape `[N, 3]`; and where `points` are about an origin `origin`, `f64 [3]`. [`read`](crate::read) takes them.
+/// the cloud has it `xyz_f64`, of shape `[N, 3]`; for each of [`NamedPoints::wide`] an array of shape `[N]`, called by the column's name with `_f64`, `_i64`
+/// or `_u64` behind it; and where `points` are about an origin `origin`, `f64 [3]`. [`read`](crate::read) takes them.
 ///
 /// # Errors
 /// Parts of the cloud that do not go together; what the system refuses.
@@ -223,6 +225,8 @@ pub fn write_points_npz(to: impl Destination, cloud: &NamedPoints<'_>) -> Result
     let (n, columns) = (cloud.points.len(), cloud.points.columns());
     let mut arrays = vec![(POINTS, ArrayView::f32(&[n, columns], cloud.points.data()))];
     arrays.extend(cloud.xyz_f64.map(|xyz| (XYZ_F64, ArrayView::f64(&[n, 3], xyz))));
+    let wide = wide::arrays(cloud);
+    arrays.extend(wide.iter().map(|(name, array)| (&**name, array.view())));
     arrays.extend((cloud.origin != [0.0; 3]).then(|| (ORIGIN, ArrayView::f64(&[3], &cloud.origin))));
     write_npz(Place::of(&to), &arrays)
 }
@@ -242,6 +246,12 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
         exact.expect_shape(&[Some(rows.data.len() / rows.columns), Some(3)])?;
         rows.xyz_f64 = Some(exact.into_f64()?);
     }
+    for (index, name) in names.iter().filter(|(_, name)| name != XYZ_F64) {
+        let Some(column) = wide::column_of(name) else { continue };
+        let array = archive.member(*index, name, npy::read_array)?;
+        wide::take(&mut rows, column, &array, bounds.names.is_none());
+    }
+    rows.wide.sort_by_key(|wide| wide.column);
     if let Some((index, name)) = origin {
         let origin = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
         origin.expect_shape(&[Some(3)])?;

@@ -1,6 +1,7 @@
 //! The header of a PCD file: lines with a key and its values. The last line is `DATA`.
 
 use crate::error::{IoError, excerpt};
+use crate::names::PADDING;
 use crate::records::{MAX_RECORD, name};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
@@ -8,9 +9,6 @@ use std::ops::Range;
 
 /// Maximum number of fields, padding included.
 const MAX_FIELDS: usize = 2048;
-
-/// The name of padding fields.
-pub(super) const PADDING: &str = "_";
 
 /// The encoding of the data.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! Writes clouds to PCD files.
 
-use super::header::PADDING;
 use crate::destination::Destination;
-use crate::error::{Detail, IoError};
-use crate::named::NamedPoints;
+use crate::error::IoError;
+use crate::format::Format;
+use crate::named::{Long, NamedPoints};
+use crate::names;
 use crate::whole::write_to;
 use pointmill_core::array::Dtype;
 use std::io::Write as _;
@@ -11,10 +12,11 @@ use std::io::Write as _;
 /// Writes a cloud as a PCD file: version 0.7, binary, all points in one row. The file is written completely or not at all (see
 /// [`write_whole`](crate::write_whole)).
 ///
-/// The same points give the same bytes. NaN of `f32` keep their bits, so colours that are packed into an `f32` are preserved.
+/// The same points give the same bytes. NaN of `f32` keep their bits, so colours that are packed into an `f32` are preserved. Names are as in
+/// [`write_ply`](crate::write_ply); `_`, which means padding, becomes `column3` or the like. Integers of 64 bits become `f64` if that holds them.
 ///
 /// # Errors
-/// As [`write_ply`](crate::write_ply); also a column called `_`, because the format uses this name for padding.
+/// As [`write_ply`](crate::write_ply).
 ///
 /// ```
 /// use pointmill_core::Points;
@@ -28,31 +30,28 @@ use std::io::Write as _;
 pub fn write_pcd(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
     let path = to.path();
     cloud.check(path)?;
-    if cloud.fields.iter().any(|f| f.name == PADDING) {
-        let wanted = "names other than that of padding";
-        return Err(IoError::InvalidArgument(Detail::new(path, "fields", wanted, format!("`{PADDING}`"))));
-    }
-    let (n, dtypes) = (cloud.points.len(), cloud.dtypes());
-    let each = |tell: &dyn Fn(usize) -> String| (0..dtypes.len()).map(tell).collect::<Vec<_>>().join(" ");
+    let (n, columns) = (cloud.points.len(), cloud.columns(Long::WhereNeeded));
+    let names = names::written(&cloud.fields, Format::Pcd);
+    let each = |tell: &dyn Fn(usize) -> String| (0..columns.len()).map(tell).collect::<Vec<_>>().join(" ");
     let remark = cloud.remark().map_or_else(String::new, |remark| format!("# {remark}\n"));
     let header = format!(
         "# .PCD v0.7 - Point Cloud Data file format\n{remark}VERSION 0.7\nFIELDS {}\nSIZE {}\nTYPE {}\nCOUNT {}\n\
          WIDTH {n}\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS {n}\nDATA binary\n",
-        each(&|j| cloud.fields[j].name.clone()),
-        each(&|j| dtypes[j].bytes().to_string()),
-        each(&|j| type_letter(dtypes[j]).into()),
+        names.join(" "),
+        each(&|j| columns[j].dtype.bytes().to_string()),
+        each(&|j| type_letter(columns[j].dtype).into()),
         each(&|_| "1".into()),
     );
     write_to(&to, |out| {
         out.write_all(header.as_bytes())?;
-        cloud.write_rows(out, &dtypes)
+        cloud.write_rows(out, &columns)
     })
 }
 
 const fn type_letter(dtype: Dtype) -> &'static str {
     match dtype {
-        Dtype::I8 | Dtype::I16 | Dtype::I32 => "I",
-        Dtype::U8 | Dtype::U16 | Dtype::U32 => "U",
+        Dtype::I8 | Dtype::I16 | Dtype::I32 | Dtype::I64 => "I",
+        Dtype::U8 | Dtype::U16 | Dtype::U32 | Dtype::U64 => "U",
         _ => "F",
     }
 }

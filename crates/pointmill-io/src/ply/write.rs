@@ -2,7 +2,9 @@
 
 use crate::destination::Destination;
 use crate::error::IoError;
-use crate::named::NamedPoints;
+use crate::format::Format;
+use crate::named::{Long, NamedPoints};
+use crate::names;
 use crate::whole::write_to;
 use pointmill_core::array::Dtype;
 use std::fmt::Write as _;
@@ -11,11 +13,12 @@ use std::io::Write as _;
 /// Writes a cloud as a PLY file, binary in little-endian order. The file is written completely or not at all (see
 /// [`write_whole`](crate::write_whole)).
 ///
-/// The same points give the same bytes. NaN of `f32` keep their bits; in coordinates written as `f64` they stay NaN.
+/// The same points give the same bytes. NaN of `f32` keep their bits; in coordinates written as `f64` they stay NaN. Characters of names that a
+/// header cannot hold become `_`. Integers of 64 bits become `f64`.
 ///
 /// # Errors
-/// The number of names differs from the number of columns; the names do not start with x, y, z; a name is not valid in a header; the system
-/// reports an error.
+/// The number of names differs from the number of columns; the names do not start with x, y, z; a name is there twice; the system reports an
+/// error.
 ///
 /// ```
 /// use pointmill_core::Points;
@@ -34,17 +37,17 @@ use std::io::Write as _;
 pub fn write_ply(to: impl Destination, cloud: &NamedPoints<'_>) -> Result<(), IoError> {
     let path = to.path();
     cloud.check(path)?;
-    let dtypes = cloud.dtypes();
+    let (columns, names) = (cloud.columns(Long::Never), names::written(&cloud.fields, Format::Ply));
     let remark = cloud.remark().map_or_else(String::new, |remark| format!("comment {remark}\n"));
     let n = cloud.points.len();
     let mut header = format!("ply\nformat binary_little_endian 1.0\n{remark}element vertex {n}\n");
-    for (field, &dtype) in cloud.fields.iter().zip(&dtypes) {
-        let _ = writeln!(header, "property {} {}", type_name(dtype), field.name); // A string takes everything.
+    for (name, column) in names.iter().zip(&columns) {
+        let _ = writeln!(header, "property {} {name}", type_name(column.dtype)); // A string takes everything.
     }
     header += "end_header\n";
     write_to(&to, |out| {
         out.write_all(header.as_bytes())?;
-        cloud.write_rows(out, &dtypes)
+        cloud.write_rows(out, &columns)
     })
 }
 

@@ -76,6 +76,9 @@ fn parts(mut lines: &[u8], least: usize) -> Vec<&[u8]> {
 
 /// Reads the rows of whole lines. Returns the number of lines; `None` where one is not right.
 fn read(table: &mut Table, lines: &[u8], separator: Separator, width: usize) -> Option<u64> {
+    if memchr::memchr_iter(b'\r', lines).any(|at| lines.get(at + 1) != Some(&b'\n')) {
+        return None;
+    }
     let count = memchr::memchr_iter(b'\n', lines).count();
     table.restart(count)?;
     let (mut parts, mut start) = (vec![], 0);

@@ -5,5 +5,6 @@ mod many;
 mod read;
 mod write;
 
+pub(crate) use line::is_number;
 pub(crate) use read::read_rows;
 pub(crate) use write::{write_csv, write_xyz};

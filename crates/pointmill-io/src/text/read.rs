@@ -5,11 +5,11 @@ use super::many::Many;
 use crate::error::{IoError, excerpt};
 use crate::field::XYZ;
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Table, name};
+use crate::records::{Columns, Entry, LONGEST_NAME, Table, name};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::times;
-use crate::window::Window;
+use crate::window::{WINDOW, Window};
 use pointmill_core::array::Dtype;
 use std::ops::Range;
 
@@ -33,6 +33,11 @@ pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) ->
     if window.at(&mark) == BYTE_ORDER_MARK {
         window.bytes(BYTE_ORDER_MARK.len())?;
     }
+    let shown = window.peek(WINDOW)?;
+    let text = window.at(&shown);
+    if memchr::memchr(b'\n', text).is_none() && lone_return(text) {
+        return Err(old_line_ends(&window, 1));
+    }
     let mut head = Head::default();
     let mut parts = vec![];
     let Some((first, separator)) = head.read(&mut window, &mut parts)? else { return head.empty(&window, bounds) };
@@ -42,6 +47,9 @@ pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) ->
     let (mut many, mut one_by_one) = (Many { separator, width, least, tables: vec![] }, 0);
     while let Some(at) = line {
         let text = window.at(&at);
+        if lone_return(text) {
+            return Err(old_line_ends(&window, window.line_number()));
+        }
         parts.clear();
         if !is_comment(text) {
             separator.split(text, &mut parts);
@@ -61,6 +69,17 @@ pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) ->
         return Err(IoError::SizeMismatch(window.detail("data", wanted, format!("{} points", table.len()))));
     }
     Ok(table.into_rows(0))
+}
+
+/// Whether a line has a line end of old editors in it.
+pub(super) fn lone_return(line: &[u8]) -> bool {
+    memchr::memchr(b'\r', line.trim_ascii_end()).is_some()
+}
+
+fn old_line_ends(window: &Window<'_, '_>, line: u64) -> IoError {
+    let (field, wanted) = (format!("line {line}"), "lines that end in \\n or \\r\\n");
+    let found = "lines that end in \\r alone; convert them with tr '\\r' '\\n'";
+    IoError::BadValue(window.detail(&field, wanted, found))
 }
 
 pub(super) fn is_comment(line: &[u8]) -> bool {
@@ -99,9 +118,10 @@ fn check(
 struct Head {
     /// The number of points, and the line that says it.
     count: Option<(u64, u64)>,
-    names: Option<Vec<String>>,
-    /// Names of a comment, which count if there are as many as columns.
-    comment: Vec<String>,
+    /// Names, and what else they may be by another separator.
+    names: Vec<Vec<String>>,
+    /// The same of a comment, which count if there are as many as columns.
+    comment: Vec<Vec<String>>,
 }
 
 impl Head {
@@ -113,15 +133,28 @@ impl Head {
     ) -> Result<Option<(Range<usize>, Separator)>, IoError> {
         while let Some(at) = window.line()? {
             let line = window.at(&at);
+            if lone_return(line) {
+                return Err(old_line_ends(window, window.line_number()));
+            }
             if is_comment(line) {
-                self.comment = comment(line, parts);
+                let start = line.iter().position(|b| !b"#/ \t".contains(b)).unwrap_or(line.len());
+                self.comment = names(&line[start..], parts);
+                continue;
+            }
+            if self.names.is_empty()
+                && names_of(line, Separator::of_names(line), parts).is_some_and(|names| names.len() > 1)
+            {
+                for part in &*parts {
+                    name(window, unquoted(&line[part.clone()]))?;
+                }
+                self.names = names(line, parts);
                 continue;
             }
             let separator = Separator::of(line);
             separator.split(line, parts);
             match &parts[..] {
                 [] => {}
-                [one] if self.count.is_none() && self.names.is_none() => {
+                [one] if self.count.is_none() && self.names.is_empty() => {
                     let count = str::from_utf8(&line[one.clone()]).ok().and_then(|text| text.parse().ok());
                     let Some(count) = count else {
                         let found = excerpt(&line[one.clone()]);
@@ -130,13 +163,7 @@ impl Head {
                     };
                     self.count = Some((window.line_number(), count));
                 }
-                words => {
-                    if self.names.is_some() || words.iter().any(|word| is_number(&line[word.clone()])) {
-                        return Ok(Some((at, separator)));
-                    }
-                    let names = words.iter().map(|word| name(window, unquoted(&line[word.clone()])));
-                    self.names = Some(names.collect::<Result<_, _>>()?);
-                }
+                _ => return Ok(Some((at, separator))),
             }
         }
         Ok(None)
@@ -149,18 +176,20 @@ impl Head {
             return Err(IoError::MissingField(window.detail(&place(window), wanted, width.to_string())));
         }
         let named = |names: &Vec<String>| XYZ.iter().all(|axis| names.iter().any(|n| n.eq_ignore_ascii_case(axis)));
-        let comment = Some(std::mem::take(&mut self.comment)).filter(|names| names.len() == width && named(names));
-        let names = self.names.take().or(comment);
-        let names = names.unwrap_or_else(|| {
-            (0..width).map(|i| XYZ.get(i).map_or_else(|| format!("c{i}"), |axis| (*axis).into())).collect()
-        });
-        if names.len() != width {
-            let wanted = format!("{} values, as there are names", names.len());
+        let (names, comment) = (std::mem::take(&mut self.names), std::mem::take(&mut self.comment));
+        if let Some(first) = names.first().filter(|_| names.iter().all(|names| names.len() != width)) {
+            let wanted = format!("{} values, as there are names", first.len());
             return Err(IoError::BadValue(window.detail(&place(window), wanted, width.to_string())));
         }
+        let plain = |name: &String| !name.is_empty() && !name.chars().any(char::is_control) && name.len() <= 64;
+        let comment = comment.into_iter().filter(|names| named(names) && names.iter().all(plain));
+        let found = names.into_iter().chain(comment).find(|names| names.len() == width);
+        let names = found.unwrap_or_else(|| {
+            (0..width).map(|i| XYZ.get(i).map_or_else(|| format!("c{i}"), |axis| (*axis).into())).collect()
+        });
         let is_axis = |name: &str| XYZ.iter().any(|axis| name.eq_ignore_ascii_case(axis));
         let entries = names.into_iter().enumerate().map(|(token, name)| {
-            let wide = is_axis(&name) || times::is_exact(&name, Dtype::F64);
+            let wide = is_axis(&name) || times::is_named(&name);
             let dtype = if wide { Dtype::F64 } else { Dtype::F32 };
             Entry { name, dtype, token, field: 0..0, within: 0 }
         });
@@ -173,23 +202,30 @@ impl Head {
             let wanted = format!("{count} points, as line {line} says");
             return Err(IoError::SizeMismatch(window.detail("data", wanted, "none")));
         }
-        if self.names.is_none() && self.count.is_none() {
+        if self.names.is_empty() && self.count.is_none() {
             return Err(IoError::Truncated(window.detail("data", "a line of numbers", "none")));
         }
-        let width = self.names.as_ref().map_or(3, Vec::len);
+        let width = self.names.first().map_or(3, Vec::len);
         Ok(Table::new(self.columns(window, bounds, width)?).into_rows(0))
     }
 }
 
-/// The words of a comment that may be names.
-fn comment(line: &[u8], parts: &mut Vec<Range<usize>>) -> Vec<String> {
-    let start = line.iter().position(|b| !b"#/ \t".contains(b)).unwrap_or(line.len());
-    let line = &line[start..];
-    Separator::of(line).split(line, parts);
-    let names = parts.iter().map(|part| str::from_utf8(unquoted(&line[part.clone()])).unwrap_or_default());
-    let names: Vec<_> = names.map(String::from).collect();
-    let plain = |name: &String| !name.is_empty() && !name.chars().any(char::is_control) && name.len() <= 64;
-    if names.iter().all(plain) { names } else { vec![] }
+/// What names a line may have: by its separator, or by what separates numbers.
+fn names(line: &[u8], parts: &mut Vec<Range<usize>>) -> Vec<Vec<String>> {
+    let separators = [Separator::of_names(line), Separator::of(line)];
+    separators.into_iter().filter_map(|separator| names_of(line, separator, parts)).collect()
+}
+
+/// The words of a line, if they may be names.
+fn names_of(line: &[u8], separator: Separator, parts: &mut Vec<Range<usize>>) -> Option<Vec<String>> {
+    separator.split(line, parts);
+    let word = |part: &Range<usize>| {
+        let word = &line[part.clone()];
+        let name = unquoted(word);
+        let is_name = !is_number(word) && name.len() <= LONGEST_NAME;
+        is_name.then(|| String::from_utf8_lossy(name).into_owned())
+    };
+    parts.iter().map(word).collect()
 }
 
 fn unquoted(word: &[u8]) -> &[u8] {

@@ -1,0 +1,180 @@
+//! Columns in full, where an `f32` does not hold their values.
+
+use crate::values::Raw;
+use pointmill_core::Points;
+use pointmill_core::array::Dtype;
+
+/// A column of a cloud with more than its `f32` have.
+///
+/// The values are `f64`. Of whole numbers they are what is left after the first, so that those of 64 bits are exact within 2^53 of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WideColumn {
+    pub(crate) column: usize,
+    /// Of whole numbers the first, which is subtracted from all: nanoseconds since 1970 are more than an `f64` holds.
+    pub(crate) first: Option<i128>,
+    /// What is left.
+    pub(crate) values: Vec<f64>,
+    /// The most that a value changes in the cast to `f32`.
+    pub(crate) change: f64,
+}
+
+impl WideColumn {
+    /// The values of a column of a cloud, by its number, before they were cast to `f32`.
+    ///
+    /// ```
+    /// use pointmill_core::Points;
+    /// use pointmill_io::{NamedPoints, ReadOptions, WideColumn, read, write_ply};
+    /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-wide.ply", std::process::id()));
+    /// let stamp = 1_700_000_000.123;
+    /// let points = [1.0, 2.0, 3.0, stamp as f32];
+    /// let mut cloud = NamedPoints::new(Points::new(&points, 4)?, &["x", "y", "z", "timestamp"]);
+    /// cloud.wide = vec![WideColumn::new(3, vec![stamp])];
+    /// write_ply(&path, &cloud)?;
+    /// assert_eq!(read(&path, &ReadOptions::default())?.wide().next().unwrap().to_vec(), [stamp]);
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(column: usize, values: Vec<f64>) -> Self {
+        let change = values.iter().fold(0.0, |most, &v| change(most, v as f32, v));
+        Self { column, first: None, values, change }
+    }
+
+    /// No values yet.
+    pub(crate) fn of(column: usize) -> Self {
+        Self { column, ..Self::default() }
+    }
+
+    /// Whole numbers, or others, into memory that has room for them.
+    pub(crate) fn from_values<T: Raw>(
+        column: usize,
+        mut room: Vec<f64>,
+        values: impl Iterator<Item = T> + Clone,
+    ) -> Self {
+        let first = values.clone().next().and_then(Raw::whole);
+        let most = values.clone().fold(0.0, Raw::change);
+        room.extend(values.map(|v| less(first, v)));
+        Self { column, first, values: room, change: most }
+    }
+
+    /// The number of the column.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The values as `f64`.
+    pub fn to_vec(&self) -> Vec<f64> {
+        (0..self.len()).map(|i| self.double(i)).collect()
+    }
+
+    /// Whether the column of points is what these values become in the cast to `f32`.
+    pub fn is_of(&self, points: Points<'_>) -> bool {
+        let cast = |i: usize| match self.first {
+            Some(_) if self.values[i].is_finite() => self.whole(i) as f32,
+            _ => self.values[i] as f32,
+        };
+        let same = |a: f32, b: f32| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+        let mut rows = points.data().chunks_exact(points.columns()).enumerate();
+        self.column < points.columns()
+            && self.len() == points.len()
+            && rows.all(|(i, row)| same(row[self.column], cast(i)))
+    }
+
+    /// A value, rounded once.
+    pub(crate) fn double(&self, i: usize) -> f64 {
+        let left = self.values[i];
+        if self.first.is_some() && left.is_finite() { self.whole(i) as f64 } else { left }
+    }
+
+    /// A value of whole numbers.
+    pub(crate) fn whole(&self, i: usize) -> i128 {
+        self.first.unwrap_or_default() + self.values[i] as i128
+    }
+
+    /// Whether all values are whole numbers of a type.
+    pub(crate) fn fits(&self, dtype: Dtype) -> bool {
+        let (min, max): (i128, i128) = match dtype {
+            Dtype::I32 => (i32::MIN.into(), i32::MAX.into()),
+            Dtype::U32 => (u32::MIN.into(), u32::MAX.into()),
+            Dtype::I64 => (i64::MIN.into(), i64::MAX.into()),
+            Dtype::U64 => (u64::MIN.into(), u64::MAX.into()),
+            _ => return false,
+        };
+        (0..self.len()).all(|i| self.values[i].fract() == 0.0 && (min..=max).contains(&self.whole(i)))
+    }
+
+    /// The most that a value changes as `f64`.
+    pub(crate) fn change_as_f64(&self) -> f64 {
+        if self.first.is_none() {
+            return 0.0;
+        }
+        let finite = (0..self.len()).filter(|&i| self.values[i].is_finite());
+        let changes = finite.map(|i| (self.whole(i) - self.whole(i) as f64 as i128).unsigned_abs() as f64);
+        changes.fold(0.0, f64::max)
+    }
+
+    /// The values of the rows that are kept.
+    pub(crate) fn retain(&self, is_kept: &[bool]) -> Self {
+        let kept = self.values.iter().zip(is_kept).filter(|(_, kept)| **kept);
+        Self { values: kept.map(|(v, _)| *v).collect(), ..*self }
+    }
+
+    /// The memory of its values, to make room in.
+    pub(crate) fn room(&mut self) -> &mut Vec<f64> {
+        &mut self.values
+    }
+
+    /// Adds a value that may be a whole number.
+    pub(crate) fn push_number(&mut self, whole: Option<i128>, single: f32, value: f64) {
+        let first = whole.map(|whole| *self.first.get_or_insert(whole));
+        self.values.push(left(first, whole, value));
+        self.change = change(self.change, single, value);
+    }
+
+    /// Adds values that are no whole numbers.
+    pub(crate) fn append(&mut self, others: &Self) {
+        self.values.extend_from_slice(&others.values);
+        self.change = self.change.max(others.change);
+    }
+
+    /// What to subtract from whole numbers, of which `whole` is the next to come.
+    pub(crate) fn begin(&mut self, whole: Option<i128>) -> Option<i128> {
+        self.first = self.first.or(whole);
+        self.first
+    }
+}
+
+/// The most that a value changes in its cast, this one included.
+#[inline(always)]
+pub(crate) fn change(most: f64, single: f32, exact: f64) -> f64 {
+    let moved = (f64::from(single) - exact).abs();
+    if moved > most { moved } else { most }
+}
+
+/// A value less the first whole one.
+pub(crate) fn less(first: Option<i128>, value: impl Raw) -> f64 {
+    left(first, value.whole(), value.to_f64())
+}
+
+fn left(first: Option<i128>, whole: Option<i128>, value: f64) -> f64 {
+    whole.zip(first).map_or(value, |(whole, first)| {
+        let left = whole - first;
+        i64::try_from(left).map_or_else(|_| far(left), |left| left as f64)
+    })
+}
+
+/// A cast of some hundred steps, apart so that the usual numbers are not cast by it.
+#[cold]
+#[inline(never)]
+fn far(left: i128) -> f64 {
+    left as f64
+}
