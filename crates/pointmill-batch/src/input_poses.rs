@@ -22,6 +22,15 @@ pub struct InputPoses {
     deskew: Deskew,
 }
 
+/// Memory for so many values of an input.
+fn room(name: &str, values: usize) -> Result<Vec<f64>, IoError> {
+    let mut room = Vec::new();
+    let bytes = values.saturating_mul(size_of::<f64>());
+    let refused = || Detail::new(Path::new(name), "memory", format!("{bytes} bytes"), "a refusal");
+    room.try_reserve_exact(values).map_err(|_| IoError::OutOfMemory(refused()))?;
+    Ok(room)
+}
+
 /// The poses of the log of Argoverse 2 whose folder of sweeps is the only argument; a note names the file.
 pub fn log_poses(args: &[PathBuf]) -> Option<PathBuf> {
     let [folder] = args else { return None };
@@ -78,14 +87,25 @@ impl InputPoses {
     pub fn moved(&self, index: usize, name: &str, scan: &Scan, stamp: Option<f64>) -> Result<Vec<f64>, IoError> {
         let found = self.poses.of(&self.path, index, stamp)?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(found);
-        let times = if self.deskew == Deskew::Off { None } else { scan.times() };
+        let times = match self.deskew {
+            Deskew::Off => None,
+            _ => {
+                // Finding times takes memory that is not asked for first, a value or two for each point.
+                drop(room(name, 2 * scan.cloud.len())?);
+                scan.times()
+            }
+        };
         match times {
-            Some(times) => self.poses.deskew(&self.path, scan.xyz(), &times, index, stamp),
+            Some(times) => self.poses.deskew(&self.path, scan.iter_xyz(), &times, index, stamp),
             None if self.deskew == Deskew::On => {
                 let wanted = "a column named t, time, timestamp or the like with times of a sweep in s, ms, us or ns";
                 Err(IoError::MissingField(Detail::new(Path::new(name), "times", wanted, "none")))
             }
-            None => Ok(scan.xyz_in(&self.poses.poses[found])),
+            None => {
+                let mut moved = room(name, 3 * scan.cloud.len())?;
+                moved.extend(scan.iter_xyz().flat_map(|p| self.poses.poses[found].apply(p)));
+                Ok(moved)
+            }
         }
     }
 
