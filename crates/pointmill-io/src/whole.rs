@@ -91,7 +91,10 @@ pub(crate) fn write_first(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
     file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(IoError::io(path, "write"))?;
     match file.persist_noclobber(path) {
         Err(e) if e.error.kind() != ErrorKind::AlreadyExists => Err(IoError::io(path, "rename")(e.error)),
-        _ => Ok(sync_folder(&folder)),
+        _ => {
+            sync_folder(&folder);
+            Ok(())
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use crate::batch::Refused;
 use crate::batch::prelude::*;
 use crate::flags::{BatchArgs, Deskew};
 use crate::outputs::has_extension;
+use crate::text::label;
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, SweepStatus, TimesUse};
 use pointmill::{Device, PointCloud, Pose, Rows};
-use pointmill_io::{Times, escape};
+use pointmill_io::Times;
 use pointmill_view::{DrivePage, require_memory};
 
 /// The name of the command.
@@ -87,7 +88,7 @@ impl Lane {
     fn show(&mut self, name: &str, cloud: &PointCloud, intensity: Option<usize>) -> Result<(), Failure> {
         let Some(page) = &mut self.page else { return Ok(()) };
         require_memory(0, cloud.len())?;
-        page.push(&escape(name), cloud, intensity);
+        page.push(&label(name), cloud, intensity);
         Ok(())
     }
 

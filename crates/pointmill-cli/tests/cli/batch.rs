@@ -423,7 +423,7 @@ fn one_bad_input_of_three_ends_no_batch() {
     fs::write(at.join("poses.txt"), "1 0 0 0 0 1 0 0 0 0 1 0\n".repeat(3)).unwrap();
     fs::write(at.join("t.bin"), rows(1.0, 400)).unwrap();
     fs::create_dir(at.join("in")).unwrap();
-    [0, 2].map(|i| fs::write(at.join(format!("in/{i}.bin")), rows(1.0, 400)).unwrap());
+    [0, 2].iter().for_each(|i| fs::write(at.join(format!("in/{i}.bin")), rows(1.0, 400)).unwrap());
     for (kind, bytes) in kinds {
         fs::write(at.join("in/1.bin"), bytes).unwrap();
         for command in commands {

@@ -100,9 +100,9 @@ impl BlockMap {
         self.settings.check(&path, &bytes(&path, MAX_SETTINGS)?)
     }
 
-    /// Whether a folder holds a map by blocks. Settings that are a link or a pipe count, which [`BlockMap::open`] refuses.
+    /// Whether a folder holds a map by blocks. Settings that are a link or no file count, which [`BlockMap::open`] refuses.
     pub fn is_one(folder: impl AsRef<Path>) -> bool {
-        fs::symlink_metadata(folder.as_ref().join("map.json")).is_ok_and(|meta| !meta.is_dir())
+        fs::symlink_metadata(folder.as_ref().join("map.json")).is_ok()
     }
 
     /// The name of a block: `3_-1`.
