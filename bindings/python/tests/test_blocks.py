@@ -1,6 +1,8 @@
 """Maps by blocks, and bags."""
 
+import os
 import pathlib
+import shutil
 
 import numpy as np
 import pytest
@@ -194,3 +196,31 @@ def test_inputs_are_found_as_the_command_finds_them(tmp_path):
     found = pointmill.find_inputs([tmp_path, "missing.bin", str(tmp_path / "*.las")])
     assert [pathlib.Path(path).name for path, _ in found] == ["2.bin", "10.bin", "pipe.bin", "missing.bin", "*.las"]
     assert [error is None for _, error in found] == [True, True, False, True, False]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_nothing_leads_out_of_a_map_or_is_waited_for(tmp_path):
+    folder = tmp_path / "map"
+    blocks = ndt.BlockMap(folder, resolution=2.0)
+    (block,) = blocks.add("a", np.random.default_rng(0).uniform(1, 30, (500, 3)))["blocks"]
+    blocks.merge(block)
+    (part,) = (folder / "blocks" / block).iterdir()
+    victim = tmp_path / "victim"
+    steps = {
+        part: lambda: blocks.merge(block),
+        folder / f"{block}.npz": blocks.grid,
+        folder / "map.json": lambda: ndt.BlockMap(folder),
+        folder / "inputs" / f"{ndt.BlockMap.hash('a')}.json": blocks.finish,
+    }
+    for file, step in steps.items():
+        shutil.move(file, victim)
+        for make, kind in ((lambda: os.symlink(victim, file), "a symbolic link"), (lambda: os.mkfifo(file), "a FIFO")):
+            make()
+            with pytest.raises((OSError, ValueError), match=f"{file.name}: file: wanted a regular file, found {kind}; move it away"):
+                step()
+            os.remove(file)
+        shutil.move(victim, file)
+    (folder / "manifest.jsonl").symlink_to(victim)
+    victim.write_text("mine")
+    blocks.finish()
+    assert victim.read_text() == "mine" and not (folder / "manifest.jsonl").is_symlink()

@@ -477,3 +477,20 @@ def test_drives_are_localized_as_in_one_process(cluster, drive):
     for name in ("east", "west"):
         found, _ = pointmill.read_poses(drive / "found" / f"{name}.txt")
         np.testing.assert_array_equal(found, np.array(poses[name]))
+
+
+def test_a_link_in_the_place_of_an_output_is_replaced(tmp_path):
+    from pointmill.ray import _files
+
+    for name, text in [("copy", "new"), ("victim", "mine")]:
+        (tmp_path / name).write_text(text)
+    (tmp_path / "out").symlink_to("victim")
+    # The name that an unfinished file of this process once had.
+    (tmp_path / f"out.{os.getpid()}.tmp").symlink_to("victim")
+    _files.put(tmp_path / "copy", str(tmp_path / "out"))
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert (tmp_path / "out").read_text() == "new" and not (tmp_path / "out").is_symlink()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        _files.put(tmp_path / "copy", str(tmp_path / "folder"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "folder", "out", f"out.{os.getpid()}.tmp", "victim"]

@@ -26,6 +26,15 @@ pub struct InputPoses {
     deskew: Deskew,
 }
 
+/// Memory for so many values of an input.
+fn room(name: &str, values: usize) -> Result<Vec<f64>, IoError> {
+    let mut room = Vec::new();
+    let bytes = values.saturating_mul(size_of::<f64>());
+    let refused = || Detail::new(Path::new(name), "memory", format!("{bytes} bytes"), "a refusal");
+    room.try_reserve_exact(values).map_err(|_| IoError::OutOfMemory(refused()))?;
+    Ok(room)
+}
+
 /// The poses of the log of Argoverse 2 whose folder of sweeps is the only argument; a note names the file.
 pub fn log_poses(args: &[PathBuf]) -> Option<PathBuf> {
     let [folder] = args else { return None };
@@ -88,17 +97,23 @@ impl InputPoses {
     /// # Errors
     /// An input without a pose; with `--deskew on` one without times; as [`Poses::deskew`].
     pub fn moved(&self, index: usize, name: &str, scan: &Scan, stamp: Option<f64>) -> Result<Vec<f64>, IoError> {
+        // Finding times takes memory that is not asked for first, a value or two for each point.
+        drop(room(name, 2 * scan.cloud.len())?);
         let times = scan.times();
         let found = self.poses.of_sweep(&self.path, index, stamp, times.as_ref())?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(found);
         let times = times.filter(|_| self.deskew != Deskew::Off);
         match times {
-            Some(times) => self.poses.deskew(&self.path, scan.xyz(), &times, index, stamp),
+            Some(times) => self.poses.deskew(&self.path, scan.iter_xyz(), &times, index, stamp),
             None if self.deskew == Deskew::On => {
                 let wanted = "a column named t, time, timestamp or the like with times of a sweep in s, ms, us or ns";
                 Err(IoError::MissingField(Detail::new(Path::new(name), "times", wanted, "none")))
             }
-            None => Ok(scan.xyz_in(&self.poses.poses[found])),
+            None => {
+                let mut moved = room(name, 3 * scan.cloud.len())?;
+                moved.extend(scan.iter_xyz().flat_map(|p| self.poses.poses[found].apply(p)));
+                Ok(moved)
+            }
         }
     }
 

@@ -8,7 +8,8 @@ use crate::text::{shown, tidy};
 use pointmill::{Error, Rows};
 use pointmill_io::mcap::Bag;
 use pointmill_io::{
-    Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, is_deskewed, log_stamp_ns, read, read_from,
+    Detail, Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, is_deskewed, log_stamp_ns, read,
+    read_from,
 };
 use pointmill_synth::{Drive, DriveParams};
 use std::ffi::OsString;
@@ -49,7 +50,7 @@ pub enum Source {
     Sweep(usize),
     /// The built-in street.
     Street,
-    /// An input that fails in its turn: a folder without a cloud, a pattern without a match, or something in a folder that is no regular file.
+    /// An input that fails in its turn: a folder without a cloud, a pattern without a match, something in a folder that is no regular file, or a bag of several topics.
     Nothing(IoError),
 }
 
@@ -69,9 +70,14 @@ impl Inputs {
     pub fn find(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), Failure> {
         let (files, inputs) = Self::find_files(args, options)?;
         let mut sources = Vec::new();
+        let only = files.len() == 1;
         for source in files {
             match source {
-                Source::File(path) => sources.extend(clouds(path, &inputs.options)?),
+                Source::File(path) => match clouds(path, &inputs.options) {
+                    Ok(found) => sources.extend(found),
+                    Err(e) if only => return Err(e.into()),
+                    Err(e) => sources.push(Source::Nothing(e)),
+                },
                 other => sources.push(other),
             }
         }
@@ -219,8 +225,7 @@ impl Inputs {
         if let (Source::Sweep(i), None) = (source, &moved) {
             let [x, y, z, _] = self.drive().world_from_sensor(*i);
             let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
-            let points = scan.xyz();
-            scan.xyz_f64 = Some(points.into_iter().flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
+            scan.xyz_f64 = Some(scan.iter_xyz().flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
         }
         let (mut scan, zeros) = if drop_zeros { scan.without_zeros() } else { (scan, 0) };
         if let Some(moved) = moved {
@@ -240,7 +245,10 @@ impl Inputs {
 }
 
 /// The file, or each cloud of a bag. A bag that cannot be opened fails in its turn, one that was cut after its last cloud.
-fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, Failure> {
+///
+/// # Errors
+/// A bag of which no topic is meant, or one of several.
+fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
     if !is_bag(&path) {
         return Ok(vec![Source::File(path)]);
     }
@@ -248,7 +256,12 @@ fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, Failure> 
     if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
         return Ok(vec![Source::File(path)]);
     }
-    let wanted = bag.cloud_topic(options.topic.as_deref())?;
+    let wanted = bag.cloud_topic(options.topic.as_deref()).map_err(|e| match e {
+        IoError::InvalidArgument(detail) => IoError::InvalidArgument(
+            Detail { found: format!("{}; choose with --topic", detail.found), ..*detail }.into(),
+        ),
+        e => e,
+    })?;
     let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
     let (bag, topic) = (Arc::new(bag), topic.expect("a topic of the bag"));
     let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });
@@ -343,6 +356,7 @@ pub fn again(e: &IoError) -> IoError {
         IoError::Io { path, action, source } => IoError::io(path, action)(source.kind().into()),
         IoError::MissingField(detail) => IoError::MissingField(detail.clone()),
         IoError::UnsupportedFormat(detail) => IoError::UnsupportedFormat(detail.clone()),
+        IoError::InvalidArgument(detail) => IoError::InvalidArgument(detail.clone()),
         other => IoError::io(other.path(), "find")(std::io::Error::other(other.to_string())),
     }
 }

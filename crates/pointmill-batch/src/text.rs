@@ -38,6 +38,11 @@ pub fn shortened(name: &str) -> String {
     format!("...{end}")
 }
 
+/// What pages call an input: the file's name alone, since pages are given away and folders tell of who made them; control bytes escaped.
+pub fn label(name: &str) -> String {
+    escape(name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(name))
+}
+
 /// A path in JSON, manifests and messages: with `/` between its parts on every platform. What is not UTF-8 in it is replaced.
 pub fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();

@@ -29,7 +29,7 @@ impl Poses {
     ///
     /// # Errors
     /// Fewer than two poses with times, a sweep without a pose, a number of times that is not that of the points, a sweep that is farther from
-    /// the times of the poses than it is long.
+    /// the times of the poses than it is long, memory that is refused.
     pub fn deskew(
         &self,
         path: impl AsRef<Path>,
@@ -63,7 +63,11 @@ impl Poses {
         let mut way = Way { poses: &self.poses, times: of_poses, number: usize::MAX, twist: [0.0; 6] };
         // Points of one firing have one time.
         let mut known = (f64::NAN, Pose::IDENTITY);
-        let mut moved = Vec::with_capacity(3 * xyz.len());
+        let mut moved = Vec::new();
+        moved.try_reserve_exact(3 * xyz.len()).map_err(|_| {
+            let bytes = size_of::<[f64; 3]>() * xyz.len();
+            IoError::OutOfMemory(Detail::new(path, "memory", format!("{bytes} bytes"), "a refusal"))
+        })?;
         for (point, &after) in xyz.zip(&times.seconds) {
             if after != known.0 {
                 known = (after, way.at(start + after));

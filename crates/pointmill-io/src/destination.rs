@@ -1,13 +1,13 @@
-//! Where a file is written, and whether a symbolic link there is followed.
+//! Where a file is written or read, and whether a symbolic link there is followed.
 
 use std::path::Path;
 
-/// Where the functions that write put a file: any path, whose symbolic link is followed, or a [`Place`].
+/// Where a file is written, or read by the functions that take one: any path, whose symbolic link is followed, or a [`Place`].
 pub trait Destination {
     /// The path.
     fn path(&self) -> &Path;
 
-    /// Whether a symbolic link at the path is followed; else it is replaced.
+    /// Whether a symbolic link at the path is followed; else a writer replaces it and a reader refuses it.
     fn follows_links(&self) -> bool {
         true
     }
@@ -19,10 +19,11 @@ impl<P: AsRef<Path>> Destination for P {
     }
 }
 
-/// A path to write to, and what is done with a symbolic link there.
+/// A path to write to or to read from, and what is done with a symbolic link there.
 ///
 /// In a folder that others may write into, a link may lead to any file of the user who runs the program. There it is not followed: the
-/// new file takes its place, and what it leads to stays as it is. So it is with FIFOs and devices.
+/// new file takes its place, and what it leads to stays as it is. So it is with FIFOs and devices. A reader opens nothing there but a regular
+/// file, and waits for nothing.
 ///
 /// ```
 /// use pointmill_io::{ArrayView, Place, write_npy};
@@ -35,7 +36,7 @@ impl<P: AsRef<Path>> Destination for P {
 pub struct Place<'a> {
     /// The path.
     pub path: &'a Path,
-    /// Whether a symbolic link at the path is followed, or replaced.
+    /// Whether a symbolic link at the path is followed; else a writer replaces it and a reader refuses it.
     pub follow_links: bool,
 }
 

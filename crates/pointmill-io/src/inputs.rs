@@ -3,8 +3,9 @@
 use crate::error::{Detail, IoError};
 use crate::format::Format;
 use crate::order::natural_order;
+use crate::own::kind;
 use crate::pattern;
-use std::fs::{self, FileType};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files that arguments mean, in the order of the arguments.
@@ -116,25 +117,6 @@ fn regular(path: PathBuf, folder: &Path) -> Option<Result<PathBuf, IoError>> {
         }
     }
     Some(Ok(path))
-}
-
-/// What is neither a file nor a folder.
-fn kind(of: FileType) -> &'static str {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileTypeExt;
-        if of.is_fifo() {
-            return "a FIFO";
-        }
-        if of.is_socket() {
-            return "a socket";
-        }
-        if of.is_char_device() || of.is_block_device() {
-            return "a device";
-        }
-    }
-    let _ = of;
-    "something else"
 }
 
 #[cfg(test)]

@@ -93,17 +93,17 @@ pub fn write_ndt_map(to: impl Destination, cells: &NdtCells, lattice: &NdtLattic
 /// # Errors
 /// As [`read_result`](crate::read_result); a resolution that makes no lattice, an origin beyond 1e12 m, matrices that are not symmetric, covariances,
 /// eigenvalues or normals that are not finite, variances or eigenvalues below 0, a report that is none.
-pub fn read_ndt_map(path: impl AsRef<Path>) -> Result<(NdtCells, NdtLattice), IoError> {
-    read_ndt_map_within(path, &Limits::default())
+pub fn read_ndt_map(from: impl Destination) -> Result<(NdtCells, NdtLattice), IoError> {
+    read_ndt_map_within(from, &Limits::default())
 }
 
 /// Reads a map as [`read_ndt_map`] does, within limits of the caller's; of them [`Limits::max_memory`] and [`Limits::max_decoded_bytes`] count.
 ///
 /// # Errors
 /// As [`read_ndt_map`].
-pub fn read_ndt_map_within(path: impl AsRef<Path>, limits: &Limits) -> Result<(NdtCells, NdtLattice), IoError> {
-    let path = path.as_ref();
-    let file = ResultArrays::read(path, MAP, limits)?;
+pub fn read_ndt_map_within(from: impl Destination, limits: &Limits) -> Result<(NdtCells, NdtLattice), IoError> {
+    let path = from.path();
+    let file = ResultArrays::read(Place::of(&from), MAP, limits)?;
     let resolution = file.get("resolution")?.as_f64()?[0];
     let lattice = NdtLattice::new(resolution).map_err(|_| {
         IoError::BadValue(Detail::new(path, "resolution", "the edge of a cell", format!("{resolution:?}")))

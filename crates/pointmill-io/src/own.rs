@@ -1,8 +1,8 @@
 //! Files of a program's own in folders that others may write into.
 
 use crate::error::{Detail, IoError};
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// Opens a file of the program's own to read and write it, or with `create` makes it; what else is there under that name is left alone.
@@ -23,26 +23,15 @@ use std::path::Path;
 /// ```
 pub fn open_own(path: impl AsRef<Path>, create: bool) -> Result<File, IoError> {
     let path = path.as_ref();
-    let refuse = |found: &str| {
-        let wanted = "a regular file with one name, of this user or of the folder's";
-        Err(IoError::UnsupportedFormat(Detail::new(path, "file", wanted, found)))
-    };
+    const WANTED: &str = "a regular file with one name, of this user or of the folder's";
     let mut options = File::options();
     options.read(true).write(true).create(create).truncate(false);
-    let file = match open(path, &mut options) {
-        Ok(file) => file,
-        Err(_) if fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink()) => return refuse("a symbolic link"),
-        Err(e) => return Err(IoError::io(path, "open")(e)),
-    };
-    let metadata = file.metadata().map_err(IoError::io(path, "stat"))?;
-    if !metadata.is_file() {
-        return refuse("something else");
-    }
+    let (file, metadata) = open_regular(path, &mut options, WANTED)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         if metadata.nlink() != 1 {
-            return refuse(&format!("one with {} names", metadata.nlink()));
+            return Err(refused(path, WANTED, &format!("one with {} names", metadata.nlink())));
         }
         // Some shares give every file the owner of their folder, whoever made it.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -50,10 +39,68 @@ pub fn open_own(path: impl AsRef<Path>, create: bool) -> Result<File, IoError> {
         let known =
             owner == rustix::process::geteuid().as_raw() || fs::metadata(folder).is_ok_and(|f| f.uid() == owner);
         if !known {
-            return refuse(&format!("one of user {owner}"));
+            return Err(refused(path, WANTED, &format!("one of user {owner}")));
         }
     }
+    let _ = metadata;
     Ok(file)
+}
+
+/// Opens a file of a folder that others may write into, to read it.
+pub(crate) fn open_in_folder(path: &Path) -> Result<File, IoError> {
+    open_regular(path, File::options().read(true), "a regular file").map(|(file, _)| file)
+}
+
+/// Whether there is a folder of the program's own under a path; a link to a folder is an error, as is anything else.
+pub(crate) fn is_own_folder(path: &Path) -> Result<bool, IoError> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Ok(true),
+        Ok(metadata) => Err(refused(path, "a folder", kind(metadata.file_type()))),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(IoError::io(path, "open")(e)),
+    }
+}
+
+/// Opens a regular file. What else is there under the name is neither opened nor waited for.
+fn open_regular(path: &Path, options: &mut OpenOptions, wanted: &str) -> Result<(File, Metadata), IoError> {
+    let refuse = |metadata: &Metadata| Err(refused(path, wanted, kind(metadata.file_type())));
+    // Looked at first, since opening a device may do something.
+    if let Some(metadata) = fs::symlink_metadata(path).ok().filter(|metadata| !metadata.is_file()) {
+        return refuse(&metadata);
+    }
+    let file = open(path, options).map_err(IoError::io(path, "open"))?;
+    let metadata = file.metadata().map_err(IoError::io(path, "stat"))?;
+    if metadata.is_file() { Ok((file, metadata)) } else { refuse(&metadata) }
+}
+
+/// What is there instead of a file or a folder of the program's own, and what to do about it.
+fn refused(path: &Path, wanted: &str, found: &str) -> IoError {
+    let field = if wanted == "a folder" { "folder" } else { "file" };
+    let found = format!("{found}; move it away, or put a copy of what is meant in its place");
+    IoError::UnsupportedFormat(Detail::new(path, field, wanted, found))
+}
+
+/// What is there under a name.
+pub(crate) fn kind(of: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if of.is_fifo() {
+            return "a FIFO";
+        }
+        if of.is_socket() {
+            return "a socket";
+        }
+        if of.is_char_device() || of.is_block_device() {
+            return "a device";
+        }
+    }
+    match (of.is_symlink(), of.is_dir(), of.is_file()) {
+        (true, ..) => "a symbolic link",
+        (_, true, _) => "a folder",
+        (.., true) => "a file",
+        _ => "something else",
+    }
 }
 
 #[cfg(unix)]
@@ -65,9 +112,6 @@ fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(io::Error::other("no regular file"));
-    }
     options.open(path)
 }
 
@@ -75,6 +119,8 @@ fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    const WAY: &str = "move it away, or put a copy of what is meant in its place";
 
     #[test]
     fn only_a_regular_file_with_one_name_is_opened() {
@@ -85,22 +131,35 @@ mod tests {
         symlink("nowhere", at("broken")).unwrap();
         let fifo = std::process::Command::new("mkfifo").arg(at("fifo")).status().unwrap();
         assert!(fifo.success());
-        for (name, found) in [("link", "a symbolic link"), ("broken", "a symbolic link"), ("fifo", "something else")] {
+        for (name, found) in [("link", "a symbolic link"), ("broken", "a symbolic link"), ("fifo", "a FIFO")] {
             let e = open_own(at(name), true).unwrap_err();
             assert!(
                 e.to_string().ends_with(&format!(
-                    "{name}: file: wanted a regular file with one name, of this user or of the folder's, found {found}"
+                    "{name}: file: wanted a regular file with one name, of this user or of the folder's, found {found}; {WAY}"
                 )),
                 "{e}"
             );
         }
         assert!(!at("nowhere").exists());
         fs::hard_link(at("victim"), at("hard")).unwrap();
-        assert!(open_own(at("hard"), true).unwrap_err().to_string().ends_with("found one with 2 names"));
+        assert!(open_own(at("hard"), true).unwrap_err().to_string().contains("found one with 2 names; "));
         fs::remove_file(at("hard")).unwrap();
         open_own(at("victim"), true).unwrap();
         assert_eq!(open_own(at("new"), false).unwrap_err().class(), "Io");
         open_own(at("new"), true).unwrap();
         assert_eq!(fs::read(at("victim")).unwrap(), b"mine");
+        // To read a file it may have several names.
+        fs::hard_link(at("victim"), at("hard")).unwrap();
+        open_in_folder(&at("hard")).unwrap();
+        symlink(".", at("loop")).unwrap();
+        for (name, found) in [("link", "a symbolic link"), ("fifo", "a FIFO"), ("loop", "a symbolic link")] {
+            let told = format!("{name}: file: wanted a regular file, found {found}; {WAY}");
+            assert!(open_in_folder(&at(name)).unwrap_err().to_string().ends_with(&told));
+        }
+        assert!(is_own_folder(folder.path()).unwrap() && !is_own_folder(&at("absent")).unwrap());
+        for (name, found) in [("loop", "a symbolic link"), ("victim", "a file")] {
+            let told = format!("{name}: folder: wanted a folder, found {found}; {WAY}");
+            assert!(is_own_folder(&at(name)).unwrap_err().to_string().ends_with(&told));
+        }
     }
 }

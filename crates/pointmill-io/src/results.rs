@@ -160,9 +160,10 @@ pub fn read_result(path: impl AsRef<Path>, kind: ResultKind) -> Result<ResultArr
 /// As [`read_result`].
 pub fn read_result_within(path: impl AsRef<Path>, kind: ResultKind, limits: &Limits) -> Result<ResultArrays, IoError> {
     let path = path.as_ref();
+    let from = Place { path, follow_links: true };
     match kind {
-        ResultKind::Voxels => ResultArrays::read(path, VOXELS, limits),
-        ResultKind::PointsInBoxes => ResultArrays::read(path, INSIDE, limits),
+        ResultKind::Voxels => ResultArrays::read(from, VOXELS, limits),
+        ResultKind::PointsInBoxes => ResultArrays::read(from, INSIDE, limits),
         ResultKind::Pooled => {
             let arrays = read_npz_only(path, &names(&[POOLED, POOLED_SPARSE]), limits)?;
             let sparse = arrays.contains_key("coords");
@@ -178,9 +179,9 @@ fn names(lists: &[&[Expected]]) -> Vec<&'static str> {
 
 impl ResultArrays {
     /// Reads the arrays of a list and checks them.
-    pub(crate) fn read(path: &Path, expected: &[Expected], limits: &Limits) -> Result<Self, IoError> {
-        let arrays = read_npz_only(path, &names(&[expected]), limits)?;
-        Self { path: path.into(), arrays }.checked(expected)
+    pub(crate) fn read(from: Place<'_>, expected: &[Expected], limits: &Limits) -> Result<Self, IoError> {
+        let arrays = read_npz_only(from, &names(&[expected]), limits)?;
+        Self { path: from.path.into(), arrays }.checked(expected)
     }
 
     fn checked(self, expected: &[Expected]) -> Result<Self, IoError> {

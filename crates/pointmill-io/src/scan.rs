@@ -65,24 +65,28 @@ impl Scan {
 
     /// x, y, z of every point in `f64`, with every bit that the file has.
     pub fn xyz(&self) -> Vec<[f64; 3]> {
-        match &self.xyz_f64 {
-            Some(xyz) => xyz.as_chunks().0.to_vec(),
-            None => self.cloud.points().iter_xyz().map(|p| p.map(f64::from)).collect(),
-        }
+        self.iter_xyz().collect()
+    }
+
+    /// As [`Scan::xyz`], one after the other, without memory for all.
+    pub fn iter_xyz(&self) -> impl ExactSizeIterator<Item = [f64; 3]> + '_ {
+        let exact = self.xyz_f64.as_deref().map(|xyz| xyz.as_chunks::<3>().0);
+        let (data, columns) = (self.cloud.data(), self.cloud.columns());
+        (0..self.cloud.len()).map(move |i| match exact {
+            Some(exact) => exact[i],
+            None => [0, 1, 2].map(|axis| f64::from(data[i * columns + axis])),
+        })
     }
 
     /// The distance of the farthest finite point from zero of the frame, in metres; 0 without one.
     pub fn radius(&self) -> f64 {
-        let squares = self.xyz().into_iter().map(|p| p.iter().map(|x| x * x).sum::<f64>());
+        let squares = self.iter_xyz().map(|p| p.iter().map(|x| x * x).sum::<f64>());
         squares.filter(|square| square.is_finite()).fold(0.0, f64::max).sqrt()
     }
 
     /// x, y, z of every point in another frame, `[N, 3]` row-major, as [`Scan::transformed`] has them in `f64`.
     pub fn xyz_in(&self, pose: &Pose) -> Vec<f64> {
-        match &self.xyz_f64 {
-            Some(xyz) => xyz.as_chunks::<3>().0.iter().flat_map(|p| pose.apply(*p)).collect(),
-            None => self.cloud.points().iter_xyz().flat_map(|p| pose.apply(p.map(f64::from))).collect(),
-        }
+        self.iter_xyz().flat_map(|p| pose.apply(p)).collect()
     }
 
     /// The scan with its points about another origin, which [`ReadOptions::origin`](crate::ReadOptions::origin) asks of a reader.
@@ -264,24 +268,37 @@ impl Scan {
 
     /// The points that are wanted, with every bit, and how many are not.
     fn retain(self, wanted: impl Fn([f64; 3]) -> bool) -> (Self, usize) {
-        let is_kept: Vec<bool> = match &self.xyz_f64 {
-            Some(xyz) => xyz.as_chunks().0.iter().map(|p| wanted(*p)).collect(),
-            None => self.cloud.points().iter_xyz().map(|p| wanted(p.map(f64::from))).collect(),
-        };
-        let left_out = is_kept.iter().filter(|kept| !**kept).count();
+        let left_out = self.iter_xyz().filter(|p| !wanted(*p)).count();
         if left_out == 0 {
             return (self, 0);
         }
-        let (columns, origin) = (self.cloud.columns(), self.cloud.origin());
-        let rows = self.cloud.data().chunks_exact(columns).zip(&is_kept).filter(|(_, kept)| **kept);
-        let cloud = PointCloud::new(rows.flat_map(|(row, _)| row).copied().collect(), columns);
-        let xyz_f64 = self.xyz_f64.map(|xyz| {
-            let rows = xyz.as_chunks::<3>().0.iter().zip(&is_kept).filter(|(_, kept)| **kept);
-            rows.flat_map(|(row, _)| *row).collect()
-        });
-        let wide = self.wide.iter().map(|wide| wide.retain(&is_kept).into()).collect();
-        let cloud = cloud.expect("rows as wide as before").with_origin(origin);
-        (Self { cloud, xyz_f64, wide, ..self }, left_out)
+        // Rows move up in the memory that they have.
+        let (points, columns, origin) = (self.cloud.len(), self.cloud.columns(), self.cloud.origin());
+        let Self { cloud, format, fields, mut xyz_f64, warnings, wide, decimals } = self;
+        let mut data = cloud.into_data();
+        let mut wide: Vec<WideColumn> = wide.into_iter().map(Arc::unwrap_or_clone).collect();
+        let mut kept = 0;
+        for i in 0..points {
+            let at = match &xyz_f64 {
+                Some(xyz) => [0, 1, 2].map(|axis| xyz[3 * i + axis]),
+                None => [0, 1, 2].map(|axis| f64::from(data[i * columns + axis])),
+            };
+            if !wanted(at) {
+                continue;
+            }
+            data.copy_within(i * columns..(i + 1) * columns, kept * columns);
+            if let Some(xyz) = &mut xyz_f64 {
+                xyz.copy_within(3 * i..3 * (i + 1), 3 * kept);
+            }
+            wide.iter_mut().for_each(|wide| wide.room().swap(i, kept));
+            kept += 1;
+        }
+        data.truncate(kept * columns);
+        xyz_f64.iter_mut().for_each(|xyz| xyz.truncate(3 * kept));
+        wide.iter_mut().for_each(|wide| wide.room().truncate(kept));
+        let cloud = PointCloud::new(data, columns).expect("rows as wide as before").with_origin(origin);
+        let wide = wide.into_iter().map(Arc::new).collect();
+        (Self { cloud, format, fields, xyz_f64, warnings, wide, decimals }, left_out)
     }
 
     /// The warnings that hold for a file of this scan in a format: casts, where it does not keep the values in full, and names that it does not hold.

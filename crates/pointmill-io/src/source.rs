@@ -1,6 +1,8 @@
 //! Bytes into values, with memory taken only for bytes that are there.
 
+use crate::destination::Place;
 use crate::error::{Detail, IoError};
+use crate::own::open_in_folder;
 use crate::values::Raw;
 use bytemuck::cast_slice_mut;
 use std::cell::Cell;
@@ -273,7 +275,12 @@ impl<T: Read + Seek> ReadSeek for T {}
 
 /// Opens a file; its length if it is one that has a length of its own.
 pub(crate) fn open(path: &Path) -> Result<(File, Option<u64>), IoError> {
-    let file = File::open(path).map_err(IoError::io(path, "open"))?;
+    open_at(Place { path, follow_links: true })
+}
+
+/// The same of a place: where links are not followed, nothing but a regular file is opened.
+pub(crate) fn open_at(Place { path, follow_links }: Place<'_>) -> Result<(File, Option<u64>), IoError> {
+    let file = if follow_links { File::open(path).map_err(IoError::io(path, "open"))? } else { open_in_folder(path)? };
     let metadata = file.metadata().map_err(IoError::io(path, "stat"))?;
     if metadata.is_dir() {
         return Err(IoError::io(path, "open")(ErrorKind::IsADirectory.into()));

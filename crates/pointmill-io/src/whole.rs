@@ -4,8 +4,9 @@ use crate::abandoned::{UNFINISHED, UnderWay, claim};
 use crate::destination::Destination;
 use crate::error::{Detail, IoError};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Seek};
+use std::io::{self, BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Small writes are gathered up to this size; larger ones go straight through.
 const BUFFER: usize = 256 << 10;
@@ -66,27 +67,8 @@ pub(crate) fn write_synced(
     if follows && earlier.as_ref().is_some_and(|m| !m.is_file()) {
         return write_special(path, &target, write);
     }
-    let folder = match target.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
-        _ => PathBuf::from("."),
-    };
-    // Found here, in the system's words; the temporary file's name would mean nothing to a user.
-    fs::metadata(&folder).map_err(IoError::io(path, "open the folder"))?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(UNFINISHED[0]).suffix(UNFINISHED[1]);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Less what the umask takes, as for any new file; the builder's own default keeps others out.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut file = loop {
-        let file = builder.tempfile_in(&folder).map_err(|e| IoError::io(path, "create")(e.kind().into()))?;
-        if claim(file.as_file()) {
-            break file;
-        }
-    };
-    let _under_way = UnderWay::new(file.path());
+    let folder = folder_of(&target);
+    let (mut file, _under_way) = unfinished(path, &folder)?;
     if let Some(earlier) = earlier.filter(fs::Metadata::is_file) {
         let permissions = without_lent_rights(earlier.permissions());
         file.as_file().set_permissions(permissions).map_err(IoError::io(path, "set permissions"))?;
@@ -96,14 +78,62 @@ pub(crate) fn write_synced(
     let filled = fill(handle, write).and_then(|file| if sync { file.sync_all() } else { Ok(()) });
     filled.map_err(IoError::io(path, "write"))?;
     file.persist(&target).map_err(|e| IoError::io(path, "rename")(e.error))?;
-    if !sync {
-        return Ok(());
+    if sync {
+        sync_folder(&folder);
     }
-    // The rename is durable once the folder is. The file is complete by now whatever happens here, and some file systems
-    // cannot sync a folder, so the answer does not matter.
-    #[cfg(unix)]
-    File::open(&folder).and_then(|folder| folder.sync_all()).ok();
     Ok(())
+}
+
+/// Writes a new file whole, unless there is something under its name by then: of several processes the first decides.
+pub(crate) fn write_first(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
+    let folder = folder_of(path);
+    let (mut file, _under_way) = unfinished(path, &folder)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(IoError::io(path, "write"))?;
+    match file.persist_noclobber(path) {
+        Err(e) if e.error.kind() != ErrorKind::AlreadyExists => Err(IoError::io(path, "rename")(e.error)),
+        _ => {
+            sync_folder(&folder);
+            Ok(())
+        }
+    }
+}
+
+/// The folder that a file is in.
+fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A new file for the bytes of `path`, which nobody takes for one that was left behind, with the permissions of any new file.
+fn unfinished(path: &Path, folder: &Path) -> Result<(NamedTempFile, UnderWay), IoError> {
+    // Found here, in the system's words; the temporary file's name would mean nothing to a user.
+    fs::metadata(folder).map_err(IoError::io(path, "open the folder"))?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(UNFINISHED[0]).suffix(UNFINISHED[1]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Less what the umask takes, as for any new file; the builder's own default keeps others out.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    loop {
+        let file = builder.tempfile_in(folder).map_err(|e| IoError::io(path, "create")(e.kind().into()))?;
+        if claim(file.as_file()) {
+            let under_way = UnderWay::new(file.path());
+            return Ok((file, under_way));
+        }
+    }
+}
+
+/// Makes a rename durable. The file is complete by now whatever happens here, and some file systems cannot sync a folder, so the answer
+/// does not matter.
+fn sync_folder(folder: &Path) {
+    #[cfg(unix)]
+    File::open(folder).and_then(|folder| folder.sync_all()).ok();
+    #[cfg(not(unix))]
+    let _ = folder;
 }
 
 /// Permissions without those that run a file as its owner or its group: they were meant for other bytes.
@@ -143,7 +173,6 @@ fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) 
 mod tests {
     use super::*;
     use crate::abandoned::tests::names;
-    use std::io::Write;
 
     #[test]
     fn errors_leave_nothing_and_the_earlier_file() {
@@ -206,6 +235,26 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o6751)).unwrap();
         write_whole(&path, |out| out.write_all(b"1")).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o751);
+    }
+
+    #[test]
+    fn of_several_that_are_first_one_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_first(&path, b"one").unwrap();
+        write_first(&path, b"two").unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (b"one".to_vec(), vec!["a".into()]));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let plain = folder.path().join("plain");
+            fs::write(&plain, "").unwrap();
+            let [first, any] = [&path, &plain].map(|path| fs::metadata(path).unwrap().permissions().mode());
+            assert_eq!(first, any);
+            std::os::unix::fs::symlink("plain", folder.path().join("link")).unwrap();
+            write_first(&folder.path().join("link"), b"three").unwrap();
+            assert!(fs::read(&plain).unwrap().is_empty());
+        }
     }
 
     #[cfg(unix)]

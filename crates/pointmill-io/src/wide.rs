@@ -122,12 +122,6 @@ impl WideColumn {
         changes.fold(0.0, f64::max)
     }
 
-    /// The values of the rows that are kept.
-    pub(crate) fn retain(&self, is_kept: &[bool]) -> Self {
-        let kept = self.values.iter().zip(is_kept).filter(|(_, kept)| **kept);
-        Self { values: kept.map(|(v, _)| *v).collect(), ..*self }
-    }
-
     /// The memory of its values, to make room in.
     pub(crate) fn room(&mut self) -> &mut Vec<f64> {
         &mut self.values

@@ -1,5 +1,7 @@
 //! Memory of the host that is sized by input: where it is refused that is an error, and not the end of the process.
 
+mod available;
+
 use crate::{Error, Result};
 use rayon::prelude::*;
 
@@ -15,7 +17,20 @@ pub(crate) fn room<T>(all: &mut Vec<T>, len: usize) -> Result<()> {
 
 #[cold]
 fn grow<T>(all: &mut Vec<T>, len: usize) -> Result<()> {
+    allow::<T>(len - all.capacity(), len)?;
     all.try_reserve(len - all.len()).map_err(|_| refused::<T>(len))
+}
+
+/// Makes room for `len` elements in all and no more, in a vector that is empty.
+pub(crate) fn exactly<T>(all: &mut Vec<T>, len: usize) -> Result<()> {
+    allow::<T>(len, len)?;
+    all.try_reserve_exact(len).map_err(|_| refused::<T>(len))
+}
+
+/// Refuses `more` elements, of `len` in all, that the machine has no memory for: the system may promise it and end the process later.
+fn allow<T>(more: usize, len: usize) -> Result<()> {
+    let bytes = more.saturating_mul(size_of::<T>()) as u64;
+    if available::is_there(bytes) { Ok(()) } else { Err(refused::<T>(len)) }
 }
 
 /// What was refused.
@@ -67,7 +82,7 @@ pub(crate) fn joined<'p, T: Copy + Send + Sync + 'p>(
 ) -> Result<Vec<T>> {
     let len = parts.clone().map(<[T]>::len).sum();
     let mut all = Vec::new();
-    all.try_reserve_exact(len).map_err(|_| refused::<T>(len))?;
+    exactly(&mut all, len)?;
     let mut left = &mut all.spare_capacity_mut()[..len];
     let mut copies = Vec::new();
     room(&mut copies, parts.len())?;
@@ -87,7 +102,7 @@ pub(crate) fn joined<'p, T: Copy + Send + Sync + 'p>(
 /// As [`Iterator::collect`].
 pub(crate) fn collect<T>(all: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     let mut collected = Vec::new();
-    collected.try_reserve_exact(all.len()).map_err(|_| refused::<T>(all.len()))?;
+    exactly(&mut collected, all.len())?;
     collected.extend(all);
     Ok(collected)
 }
@@ -95,7 +110,7 @@ pub(crate) fn collect<T>(all: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>
 /// As [`collect`], on all threads; the memory that rayon takes for its own work is small and does not grow with the elements.
 pub(crate) fn collect_parallel<T: Send>(all: impl IndexedParallelIterator<Item = T>) -> Result<Vec<T>> {
     let mut collected = Vec::new();
-    collected.try_reserve_exact(all.len()).map_err(|_| refused::<T>(all.len()))?;
+    exactly(&mut collected, all.len())?;
     // There is room for all, so this takes no memory.
     all.collect_into_vec(&mut collected);
     Ok(collected)
@@ -117,6 +132,25 @@ mod tests {
         extend(&mut all, [5, 6].into_iter()).unwrap();
         resize(&mut all, 7, 7).unwrap();
         assert_eq!(all, [1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    /// A system that promises every memory, but has 80 MiB.
+    #[test]
+    fn what_the_machine_does_not_have_is_refused_before_it_is_promised() {
+        use crate::device::Device;
+        let stream = Device::cpu().stream().unwrap();
+        let much = 128 << 20;
+        available::tests::with(80 << 20, || {
+            assert_eq!(filled(much, 0u8).unwrap_err(), refused::<u8>(much));
+            assert!(collect(0..much / 8).is_err() && joined([&[0u8; 1 << 20][..]; 100].into_iter()).is_err());
+            assert!(collect_parallel((0..much / 8).into_par_iter()).is_err());
+            let told = stream.alloc::<u64>(1 << 40).unwrap_err().to_string();
+            assert_eq!(told, "device cpu: out of memory: 8796093022208 bytes asked for");
+            // What is there already is not asked for again, and small memory is not looked at.
+            let mut all = filled(70 << 20, 0u8).unwrap();
+            room(&mut all, much).unwrap();
+        });
+        available::tests::with(0, || filled(1 << 20, 0u8).unwrap());
     }
 
     #[test]

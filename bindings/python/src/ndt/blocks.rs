@@ -10,7 +10,7 @@ use crate::poses::{self, matrix, numbers};
 use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams, NdtReport};
 use pointmill::pipelines::localize::{LocalizerMap, LocalizerParams};
 use pointmill::{Device, Error, Rows};
-use pointmill_io::{BlockMap, BlockRow, BlockSettings, Limits, read_ndt_moments};
+use pointmill_io::{BlockMap, BlockRow, BlockSettings, Limits};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -239,7 +239,7 @@ impl NdtBlockMap {
         let &BlockSettings { resolution, origin, .. } = self.map.settings();
         let mut sum = Moments::new(resolution).and_then(|sum| sum.about(origin)).or_raise(NAMES)?;
         for part in &parts {
-            let table = py.detach(|| read_ndt_moments(part)).map_err(file)?;
+            let table = py.detach(|| self.map.read_part(part, &Limits::default())).map_err(file)?;
             py.detach(|| sum.merge(&Moments::from_table(&table)?)).or_raise(NAMES)?;
         }
         let finished: pointmill::Result<_> = py.detach(|| Ok((sum.table()?, sum.finish(&self.params())?)));

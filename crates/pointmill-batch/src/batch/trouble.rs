@@ -71,11 +71,15 @@ pub enum Trouble {
 impl Trouble {
     /// Decides whether an error of a call blames the input or ends the command.
     ///
-    /// The parameters are checked before, so an error about an argument blames the input; `class` names its kind. An input for which memory is short is refused, since the device stays usable
+    /// The parameters are checked before, so an error about an argument blames the input; `class` names its kind. So does a grid that an input
+    /// decides. An input for which memory is short is refused, since the device stays usable
     /// for others.
     pub fn blame(class: &'static str, e: Error, name: &str) -> Self {
         match e {
             Error::Argument { .. } | Error::Tile { .. } => Refused::new(class, name, e).into(),
+            Error::Grid(_) => {
+                Refused::new("BadValue", name, format_args!("{e}; --bounds leaves out points far away")).into()
+            }
             Error::Cloud(_) => Refused::new("ShapeMismatch", name, e).into(),
             Error::OutOfMemory { .. } => Refused::new("OutOfMemory", name, e).into(),
             e => Self::Fatal(e.into()),
@@ -104,6 +108,21 @@ impl From<Refused> for Trouble {
 impl From<IoError> for Trouble {
     fn from(e: IoError) -> Self {
         Self::Input(vec![e.into()])
+    }
+}
+
+/// The failure of work on all inputs at once.
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Fatal(failure) => failure,
+            Trouble::Kept => Self::Internal("an input that is done was to be done again".into()),
+            Trouble::Input(refused) => {
+                let message = refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+                let file = refused.into_iter().find_map(|refused| refused.file).unwrap_or_default();
+                Self::File { message, file }
+            }
+        }
     }
 }
 

@@ -54,7 +54,7 @@ fn what_is_no_manifest_of_ours_is_refused_and_left_alone() {
     let refused = |found: &str| {
         for keep in [false, true] {
             let e = Manifest::open(folder.path(), keep).unwrap_err();
-            assert!(e.exit_code() == 1 && e.to_string().ends_with(found), "{e}");
+            assert!(e.exit_code() == 1 && e.to_string().contains(found), "{e}");
         }
         assert!(!victim.exists() || fs::read(&victim).unwrap() == b"mine");
         fs::remove_file(&path).unwrap();
@@ -68,7 +68,7 @@ fn what_is_no_manifest_of_ours_is_refused_and_left_alone() {
     refused("found one with 2 names");
     // Opening a pipe without a writer would wait for one.
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    refused("found something else");
+    refused("found a FIFO; move it away");
     Manifest::open(folder.path(), true).unwrap();
 }
 

@@ -6,10 +6,11 @@ use crate::batch::prelude::*;
 use crate::flags::names;
 use crate::json::{self, Run};
 use crate::picture::{save, save_page};
+use crate::text::label;
 use clap::Args;
 use pointmill::Pose;
 use pointmill::pipelines::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
-use pointmill_io::{Detail, IoError, PoseFormat, PoseOptions, escape, read_poses};
+use pointmill_io::{Detail, IoError, PoseFormat, PoseOptions, read_poses};
 use pointmill_view::{require_memory, trajectory_page, trajectory_plot};
 use std::path::{Path, PathBuf};
 
@@ -126,7 +127,7 @@ fn draw(
     let estimate: Vec<_> = found.frames.iter().map(|frame| moved(&estimate.poses()[frame.estimate])).collect();
     let truth: Vec<_> = found.frames.iter().map(|frame| truth.poses()[frame.truth].translation()).collect();
     let errors: Vec<f64> = found.frames.iter().map(|frame| frame.translation).collect();
-    let title = format!("{}: rmse {:.4} m over {:.1} m", escape(name), found.absolute.translation.rmse, found.length);
+    let title = format!("{}: rmse {:.4} m over {:.1} m", label(name), found.absolute.translation.rmse, found.length);
     if extension == "html" {
         return save_page(path, &trajectory_page(&title, &estimate, &truth, &errors));
     }

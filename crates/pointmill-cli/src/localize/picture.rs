@@ -3,9 +3,8 @@
 use crate::failure::Failure;
 use crate::outputs::has_extension;
 use crate::picture::{save, save_page};
-use crate::text::{counted, grouped, titled};
+use crate::text::{counted, grouped, label, titled};
 use pointmill::{PointCloud, Pose};
-use pointmill_io::escape;
 use pointmill_view::{DrivePage, drive_picture, require_memory};
 use std::path::Path;
 
@@ -22,7 +21,7 @@ impl Scans {
     pub(super) fn push(&mut self, name: &str, cloud: &PointCloud, intensity: Option<usize>) -> Result<(), Failure> {
         let Some(page) = &mut self.0 else { return Ok(()) };
         require_memory(0, cloud.len())?;
-        page.push(&escape(name), cloud, intensity);
+        page.push(&label(name), cloud, intensity);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Runs `pointmill ndt build` into a map by blocks, and `pointmill ndt merge` of such a map.
 
 use super::args::{BuildArgs, MergeArgs};
-use super::files::read_moments;
+use super::files::moments_of;
 use super::grid::check;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
@@ -10,9 +10,10 @@ use crate::flags::Deskew;
 use crate::input_poses::InputPoses;
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams, NdtReport};
 use pointmill::{Device, Error};
-use pointmill_io::{BlockMap, BlockSettings, Limits, LocalOrigin, ReadOptions, Scan, escape, natural_order};
+use pointmill_io::{BlockMap, BlockSettings, IoError, Limits, LocalOrigin, ReadOptions, Scan, natural_order};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Edge of a block in metres, unless a flag gives another.
 const BLOCK: f64 = 128.0;
@@ -151,11 +152,12 @@ impl Split<'_> {
         let of = BuildRow { format: source.format(&scan), element, points, zeros, ..BuildRow::default() };
         let mut frame = called.on(Frame::read(index, name.clone(), read_ms, warnings_of_rows(&scan), of));
         drop(scan);
-        let (blocks, ms) = timed(|| -> Result<usize, Failure> {
-            let parts = called.found.blocks(self.map.settings().cells)?;
-            let parts =
-                parts.iter().map(|(block, part)| Ok((*block, part.table()?))).collect::<Result<Vec<_>, Error>>()?;
-            Ok(undivided(|| self.map.put(&self.names[index], state, &parts))?.blocks.len())
+        let (blocks, ms) = timed(|| -> Result<usize, Trouble> {
+            let parts = called.found.blocks(self.map.settings().cells).map_err(blame)?;
+            let tables = parts.iter().map(|(block, part)| Ok((*block, part.table()?)));
+            let parts = tables.collect::<Result<Vec<_>, Error>>().map_err(blame)?;
+            let row = undivided(|| self.map.put(&self.names[index], state, &parts)).map_err(Failure::from)?;
+            Ok(row.blocks.len())
         })?;
         (frame.write_ms, frame.of.blocks, frame.cpu) = (Some(ms), Some(blocks), cpu);
         Ok(frame)
@@ -203,7 +205,8 @@ impl Command for Split<'_> {
         }
         let blocks = self.map.blocks()?;
         let limits = self.args.read.limits();
-        let merged = || blocks.iter().map(|block| Ok(merge_block(&self.map, *block, &limits)?.voxels)).sum();
+        let merge = |block| merge_block(&self.map, block, &limits).map_err(Failure::from);
+        let merged = || blocks.iter().map(|block| Ok(merge(*block)?.voxels)).sum();
         let (voxels, ms) = timed(|| -> Result<usize, Failure> { merged() })?;
         self.map.finish()?;
         (totals.voxels, totals.blocks, totals.finish_ms) = (voxels, Some(blocks.len()), Some(ms));
@@ -215,8 +218,8 @@ impl Command for Split<'_> {
     }
 }
 
-/// Merges the parts of a block, one after the other, and writes its files.
-fn merge_block(map: &BlockMap, block: [i32; 2], limits: &Limits) -> Result<NdtReport, Failure> {
+/// Merges the parts of a block, one after the other, and writes its files. A part that cannot be used is to blame itself.
+fn merge_block(map: &BlockMap, block: [i32; 2], limits: &Limits) -> Result<NdtReport, Trouble> {
     interrupt::check()?;
     let settings = map.settings();
     let params = NdtParams {
@@ -227,14 +230,14 @@ fn merge_block(map: &BlockMap, block: [i32; 2], limits: &Limits) -> Result<NdtRe
     let mut sum = NdtMoments::new(settings.resolution)?.about(settings.origin)?;
     let parts = map.parts(block)?;
     for part in &parts {
-        sum.merge(&read_moments(part, limits)?).map_err(|e| match e {
-            Error::Argument { .. } => Failure::Usage(escape(&format!("{}: {e}", part.display()))),
-            e => e.into(),
-        })?;
+        let moments = moments_of(part, &map.read_part(part, limits)?)?;
+        sum.merge(&moments).map_err(|e| Trouble::blame("BadValue", e, &shown(part)))?;
     }
-    let cells = sum.finish(&params)?;
-    let table = sum.table()?;
-    undivided(|| map.write(block, Some((&table, &cells)).filter(|_| !parts.is_empty())))?;
+    let blame = |e| Trouble::blame("BadValue", e, &shown(&map.block_folder(block)));
+    let cells = sum.finish(&params).map_err(blame)?;
+    let table = sum.table().map_err(blame)?;
+    let written = undivided(|| map.write(block, Some((&table, &cells)).filter(|_| !parts.is_empty())));
+    written.map_err(Failure::from)?;
     Ok(cells.report)
 }
 
@@ -243,6 +246,20 @@ struct Merge<'a> {
     args: &'a MergeArgs,
     /// The maps that were named as a whole.
     whole: Vec<BlockMap>,
+    /// The maps of all blocks, each opened once, so that a row is read once for all of its blocks.
+    maps: Mutex<HashMap<PathBuf, BlockMap>>,
+}
+
+impl Merge<'_> {
+    fn map(&self, folder: PathBuf) -> Result<BlockMap, IoError> {
+        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(map) = maps.get(&folder) {
+            return Ok(map.clone());
+        }
+        let map = BlockMap::open(&folder)?;
+        maps.insert(folder, map.clone());
+        Ok(map)
+    }
 }
 
 /// Runs `ndt merge` of maps by blocks, or of single blocks of them; `None` where the arguments name files.
@@ -272,7 +289,7 @@ pub(super) fn merge(args: &MergeArgs, printer: &mut Printer) -> Result<Option<()
     let job = Job { writes: true, ..Job::new("ndt merge", &sources, args.work.batch) };
     let params = args.cells.params();
     job.begin(MergeBegin { minus: 0, params: CellsRecord { resolution: None, params } }, printer)?;
-    job.run(&Merge { args, whole }, printer).map(Some)
+    job.run(&Merge { args, whole, maps: Mutex::default() }, printer).map(Some)
 }
 
 impl Command for Merge<'_> {
@@ -288,7 +305,7 @@ impl Command for Merge<'_> {
 
     fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
         let (folder, block) = source.path().and_then(BlockMap::of_folder).expect("checked before");
-        let map = BlockMap::open(folder)?;
+        let map = self.map(folder)?;
         map.check()?;
         let (report, ms) = timed(|| merge_block(&map, block, &self.args.memory.limits()))?;
         let NdtReport { points, cells, voxels, .. } = report;

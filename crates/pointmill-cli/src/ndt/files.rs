@@ -8,7 +8,9 @@ use crate::outputs::{Outputs, has_extension, is_folder, plan_file};
 use crate::text::shown;
 use pointmill::Error;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtMoments};
-use pointmill_io::{Detail, IoError, Limits, read_ndt_moments_within, write_ndt_map, write_ndt_moments};
+use pointmill_io::{
+    Detail, IoError, Limits, NdtMomentsTable, read_ndt_moments_within, write_ndt_map, write_ndt_moments,
+};
 use std::path::Path;
 
 /// The extension of files of moments.
@@ -21,8 +23,12 @@ pub(super) fn is_moments(path: &Path) -> bool {
 
 /// Reads moments within the limits.
 pub(super) fn read_moments(path: &Path, limits: &Limits) -> Result<NdtMoments, IoError> {
-    let table = read_ndt_moments_within(path, limits)?;
-    NdtMoments::from_table(&table).map_err(|e| match e {
+    moments_of(path, &read_ndt_moments_within(path, limits)?)
+}
+
+/// The moments of a file's sums.
+pub(super) fn moments_of(path: &Path, table: &NdtMomentsTable) -> Result<NdtMoments, IoError> {
+    NdtMoments::from_table(table).map_err(|e| match e {
         Error::Argument { argument, expected, got } => {
             IoError::BadValue(Detail::new(path, argument.as_str(), expected, got))
         }

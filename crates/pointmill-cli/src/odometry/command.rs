@@ -10,10 +10,11 @@ use crate::flags::{BatchArgs, Deskew};
 use crate::hash::sha256;
 use crate::input_poses::PUBLISHED;
 use crate::outputs::has_extension;
+use crate::text::label;
 use crate::track::Track;
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, Step, SweepStatus, TimesUse};
 use pointmill::{Device, PointCloud, Pose, Rows};
-use pointmill_io::{Times, escape, moment_ns};
+use pointmill_io::{Times, moment_ns};
 use pointmill_view::{DrivePage, require_memory};
 
 /// The name of the command.
@@ -97,7 +98,7 @@ impl Lane {
     fn show(&mut self, name: &str, cloud: &PointCloud, intensity: Option<usize>) -> Result<(), Failure> {
         let Some(page) = &mut self.page else { return Ok(()) };
         require_memory(0, cloud.len())?;
-        page.push(&escape(name), cloud, intensity);
+        page.push(&label(name), cloud, intensity);
         Ok(())
     }
 

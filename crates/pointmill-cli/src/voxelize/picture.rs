@@ -2,10 +2,9 @@
 
 use crate::failure::Failure;
 use crate::picture::{plan, save, save_page};
-use crate::text::{grouped, titled};
+use crate::text::{grouped, label, titled};
 use pointmill::voxelize::{VoxelArrays, VoxelizeParams};
 use pointmill::{AnyArray, PointCloud, Points};
-use pointmill_io::escape;
 use pointmill_view::{Gif, Image, VoxelPage, require_memory, voxelization_picture};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -87,7 +86,7 @@ impl Picture {
             Drawn::Png(picture) => *picture = Some(image()),
             Drawn::Gif(gif) => gif.push(image())?,
             Drawn::Page(page) => {
-                let label = format!("{}; {input}; {output}", escape(name));
+                let label = format!("{}; {input}; {output}", label(name));
                 page.push(&label, cloud.points(), means, params.voxel_size, params.range);
             }
         }

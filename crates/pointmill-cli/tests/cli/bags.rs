@@ -126,3 +126,42 @@ fn a_scan_of_an_e57_file_is_named() {
     run(folder.path(), "ndt build a.e57 --min-points 1 --out map.npz").expect(0);
     run(folder.path(), "ndt align --map map.npz --scan a.e57 --scan-number 1 --max-iterations 1 --json");
 }
+
+/// A bag with a message in each of two topics of clouds.
+fn two_topics() -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat();
+    let record = |op: u8, parts: &[&[u8]]| {
+        let content = parts.concat();
+        [&[op][..], &(content.len() as u64).to_le_bytes(), &content].concat()
+    };
+    let (magic, none) = (b"\x89MCAP0\r\n".to_vec(), [0; 4]);
+    let channel = |id: u8, topic: &str| record(4, &[&[id, 0, 1, 0], &text(topic), &text("cdr"), &none]);
+    let message = |id: u8| record(5, &[&[id, 0], &none, &[0; 16], &none]);
+    let schema = record(3, &[&[1, 0], &text("sensor_msgs/msg/PointCloud2"), &text("ros2msg"), &none]);
+    let ends = [record(0x0f, &[&none]), record(2, &[&[0; 20]])].concat();
+    let records = [channel(1, "/front"), channel(2, "/rear"), message(1), message(2)].concat();
+    [magic.clone(), record(1, &[&none, &none]), schema, records, ends, magic].concat()
+}
+
+/// A bag that has no answer fails in its turn among others; alone it is an error of usage.
+#[test]
+fn a_bag_of_two_topics_fails_in_its_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::create_dir(at.join("in")).unwrap();
+    fs::write(at.join("in/1.mcap"), two_topics()).unwrap();
+    let wanted =
+        "in/1.mcap: topic: wanted one of type sensor_msgs/PointCloud2, found `/front`, `/rear`; choose with --topic";
+    for line in ["voxelize in --out out", "convert in/1.mcap --to ply --out out"] {
+        let told = run(at, line).expect(2);
+        assert!(told.err.contains(wanted), "{}", told.err);
+    }
+    [0, 2].iter().for_each(|i| drop(crate::write_cloud(at, &format!("in/{i}.bin"), 100)));
+    for line in ["voxelize in --out out", "convert in --to ply --out out", "ndt build in --min-points 3 --out out"] {
+        fs::remove_dir_all(at.join("out")).ok();
+        let told = run(at, &format!("{line} --json")).expect(3);
+        assert!(told.err.contains(wanted), "{}", told.err);
+        assert_eq!((counts(&told), names(&at.join("out")).len()), ([3, 2, 0, 1], 2), "{line}");
+        assert_eq!(told.data("error")[0]["class"], "InvalidArgument");
+    }
+}

@@ -1,6 +1,6 @@
 //! Many inputs: folders, what fails among them, what is kept, several at a time, and runs that are killed.
 
-use crate::{MANIFEST, cloud, command, contents, counts, finished, names, run, write_boxes, write_cloud};
+use crate::{MANIFEST, cloud, command, contents, counts, finished, indices, names, run, write_boxes, write_cloud};
 use pointmill_io::{ArrayView, write_npy};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -385,5 +385,65 @@ fn every_operator_compares_with_the_cpu() {
         let told = run(at, &format!("{args} --cpu --json")).expect(0);
         assert!(told.data("frame").iter().all(|frame| frame["cpu"]["equal"].is_null()), "{args}");
         assert_eq!(told.data("summary")[0]["finish_cpu"]["equal"], true, "{args}");
+    }
+}
+
+/// Whatever is wrong with one input, the others are done, and the run does not say that nothing was.
+#[test]
+fn one_bad_input_of_three_ends_no_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let point = |i: usize, value: f32| {
+        if i == 1 { [value; 4] } else { [(i % 20) as f32, (i / 20) as f32, 0.1 * (i % 7) as f32, 0.5] }
+    };
+    let rows = |value: f32, points: usize| -> Vec<u8> {
+        (0..points).flat_map(|i| point(i, value)).flat_map(f32::to_le_bytes).collect()
+    };
+    let kinds = [
+        ("far", rows(3e9, 400)),
+        ("farther", rows(1e38, 400)),
+        ("infinite", rows(f32::INFINITY, 400)),
+        ("nothing finite", vec![0xff; 1600]),
+        ("empty", vec![]),
+        ("two points", rows(1e9, 2)),
+        ("cut", rows(1.0, 10)[..150].to_vec()),
+    ];
+    let commands = [
+        "voxelize in --range auto --out NEW",
+        "voxelize in --out NEW",
+        "ndt build in --out NEW --min-points 3",
+        "ndt build in --poses poses.txt --blocks 64 --out NEW",
+        "convert in --to ply --out NEW",
+        "roi-pool --inside crop --points in --boxes b.npy --out NEW",
+        "icp in t.bin --metric point-to-point --out NEW",
+        "odometry in",
+        "info in",
+    ];
+    write_boxes(at);
+    fs::write(at.join("poses.txt"), "1 0 0 0 0 1 0 0 0 0 1 0\n".repeat(3)).unwrap();
+    fs::write(at.join("t.bin"), rows(1.0, 400)).unwrap();
+    fs::create_dir(at.join("in")).unwrap();
+    [0, 2].iter().for_each(|i| fs::write(at.join(format!("in/{i}.bin")), rows(1.0, 400)).unwrap());
+    for (kind, bytes) in kinds {
+        fs::write(at.join("in/1.bin"), bytes).unwrap();
+        for command in commands {
+            fs::remove_dir_all(at.join("NEW")).ok();
+            let told = run(at, &format!("{command} --json"));
+            assert!([0, 3, 6].contains(&told.code), "{command}, {kind}: {} {}", told.code, told.err);
+            let [inputs, done, _, failed] = counts(&told);
+            assert_eq!((inputs, done + failed), (3, 3), "{command}, {kind}");
+            let [done, _] = indices(&told);
+            assert!(done.contains(&0) && done.contains(&2), "{command}, {kind}: {done:?}");
+            assert!(failed == 0 || told.err.contains("in/1.bin: "), "{command}, {kind}: {}", told.err);
+            if (kind, command) == ("far", commands[0]) {
+                let wanted = [
+                    "in/1.bin: voxel_size: expected ",
+                    " m or more for a grid",
+                    "; --bounds leaves out points far away",
+                ];
+                assert!(wanted.iter().all(|wanted| told.err.contains(wanted)), "{}", told.err);
+                assert_eq!(told.data("error")[0]["class"], "BadValue");
+            }
+        }
     }
 }

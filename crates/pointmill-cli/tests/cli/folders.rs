@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// Commands that make a file of each input of the folder `in`, which goes to a folder that is not there.
-const COMMANDS: [&str; 5] = [
+pub(crate) const COMMANDS: [&str; 5] = [
     "voxelize in --out NEW",
     "ndt build in --out NEW --min-points 3",
     "convert in --to ply --out NEW",
@@ -14,7 +14,7 @@ const COMMANDS: [&str; 5] = [
     "icp in t.bin --metric point-to-point --out NEW",
 ];
 
-fn fresh(folder: &Path, clouds: usize) {
+pub(crate) fn fresh(folder: &Path, clouds: usize) {
     for left in ["in", "NEW"] {
         fs::remove_dir_all(folder.join(left)).ok();
     }
@@ -57,7 +57,7 @@ fn a_folder_of_outputs_may_be_new_whatever_the_inputs_are() {
 }
 
 #[cfg(unix)]
-mod unix {
+pub(crate) mod unix {
     use super::*;
     use crate::command;
     use std::ffi::OsStr;
@@ -67,7 +67,7 @@ mod unix {
     use std::time::{Duration, Instant};
 
     /// The command, ended if it takes long: what waits for ever shall not hold up the tests.
-    fn run_soon(folder: &Path, args: &str) -> crate::Run {
+    pub(crate) fn run_soon(folder: &Path, args: &str) -> crate::Run {
         let mut child = command(folder, args).spawn().unwrap();
         let start = Instant::now();
         while child.try_wait().unwrap().is_none() {
@@ -80,7 +80,7 @@ mod unix {
         crate::finished(child.wait_with_output().unwrap())
     }
 
-    fn fifo(path: &Path) {
+    pub(crate) fn fifo(path: &Path) {
         assert!(Command::new("mkfifo").arg(path).stdin(Stdio::null()).status().unwrap().success());
     }
 

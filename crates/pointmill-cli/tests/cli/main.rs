@@ -9,6 +9,8 @@ mod end;
 mod evaluate;
 mod failures;
 mod faults;
+#[cfg(unix)]
+mod folder_files;
 mod folders;
 mod icp;
 mod icp_batch;

@@ -1,19 +1,23 @@
 //! The folder of a map by blocks.
 
+use super::known::KnownRows;
 use super::row::BlockRow;
 use super::settings::BlockSettings;
 use super::{block_name, block_of};
 use crate::abandoned::remove_abandoned;
+use crate::destination::Place;
 use crate::error::{Detail, IoError};
 use crate::json_line::json_line;
+use crate::limits::Limits;
 use crate::map::write_ndt_map;
-use crate::moments::{write_ndt_moments, write_synced_moments};
+use crate::moments::{read_ndt_moments_within, write_ndt_moments, write_synced_moments};
 use crate::order::natural_order;
+use crate::own::{is_own_folder, open_in_folder};
 use crate::path_from::path_from;
-use crate::whole::write_whole;
+use crate::whole::{write_first, write_whole};
 use pointmill_core::ndt::{NdtCells, NdtLattice, NdtMomentsTable};
-use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -22,13 +26,16 @@ use std::time::UNIX_EPOCH;
 const MAX_SETTINGS: u64 = 1 << 16;
 const MAX_ROW: u64 = 1 << 24;
 
+/// The folders in a map.
+const INNER: [&str; 2] = ["inputs", "blocks"];
+
 /// A map by blocks in a folder, which any number of processes may add to at the same time.
 ///
 /// **Order and determinism**: a file's bytes depend on its input and the settings alone; a block's files on the inputs that have rows. Inputs
 /// may be put in any order, again, and by several processes at once.
 ///
 /// **Limits**: an input is one name; what is put under the name of another replaces it. A folder is only as safe against lost machines as its
-/// file system.
+/// file system. In the folder of a map nothing but regular files is read and no link is followed; the folder itself may be one.
 ///
 /// ```
 /// use pointmill_core::ndt::{Covariance, Moments, NdtLattice, NdtMomentsTable};
@@ -48,6 +55,7 @@ const MAX_ROW: u64 = 1 << 24;
 pub struct BlockMap {
     folder: PathBuf,
     settings: BlockSettings,
+    known: KnownRows,
 }
 
 impl BlockMap {
@@ -57,14 +65,15 @@ impl BlockMap {
     /// A map of other settings or of another version, as [`IoError::InvalidArgument`]; what the system refuses.
     pub fn create(folder: impl AsRef<Path>, settings: &BlockSettings) -> Result<Self, IoError> {
         let folder = folder.as_ref().to_path_buf();
-        for path in [&folder, &folder.join("inputs"), &folder.join("blocks")] {
-            fs::create_dir_all(path).map_err(IoError::io(path, "make the folder"))?;
+        fs::create_dir_all(&folder).map_err(IoError::io(&folder, "make the folder"))?;
+        for inner in INNER {
+            make_folder(&folder.join(inner))?;
         }
-        let map = Self { folder, settings: settings.clone() };
+        let map = Self { folder, settings: settings.clone(), known: KnownRows::default() };
         let path = map.settings_path();
-        if !path.exists() {
+        if !Self::is_one(&map.folder) {
             let bytes = settings.to_bytes().map_err(IoError::io(&path, "write"))?;
-            write_first(&map.folder, &path, &bytes)?;
+            write_first(&path, &bytes)?;
         }
         map.check()?;
         Ok(map)
@@ -78,7 +87,8 @@ impl BlockMap {
         let folder = folder.as_ref().to_path_buf();
         let path = folder.join("map.json");
         let settings = BlockSettings::parse(&path, &bytes(&path, MAX_SETTINGS)?)?;
-        Ok(Self { folder, settings })
+        INNER.iter().try_for_each(|inner| is_own_folder(&folder.join(inner)).map(drop))?;
+        Ok(Self { folder, settings, known: KnownRows::default() })
     }
 
     /// Refuses a map of another version of the program. [`BlockMap::create`] does so; a worker that opened a map does it before it writes.
@@ -90,9 +100,9 @@ impl BlockMap {
         self.settings.check(&path, &bytes(&path, MAX_SETTINGS)?)
     }
 
-    /// Whether a folder holds a map by blocks.
+    /// Whether a folder holds a map by blocks. Settings that are a link or no file count, which [`BlockMap::open`] refuses.
     pub fn is_one(folder: impl AsRef<Path>) -> bool {
-        folder.as_ref().join("map.json").is_file()
+        fs::symlink_metadata(folder.as_ref().join("map.json")).is_ok()
     }
 
     /// The name of a block: `3_-1`.
@@ -184,10 +194,10 @@ impl BlockMap {
         let mut sizes = Vec::new();
         for (block, table) in parts {
             let (folder, part) = (self.block_folder(*block), self.part(input, &block_name(*block)));
-            fs::create_dir_all(&folder).map_err(IoError::io(&folder, "make the folder"))?;
+            make_folder(&folder)?;
             // The row has the size, so that a file that a crash of the machine cut is found.
-            write_synced_moments(&part, false, table)?;
-            sizes.push((*block, fs::metadata(&part).map_err(IoError::io(&part, "stat"))?.len()));
+            write_synced_moments(self.place(&part)?, false, table)?;
+            sizes.push((*block, fs::symlink_metadata(&part).map_err(IoError::io(&part, "stat"))?.len()));
         }
         let points = parts.iter().map(|(_, table)| table.points).sum();
         let row = BlockRow::done(input, state, points, sizes);
@@ -212,7 +222,7 @@ impl BlockMap {
             let detail = Detail::new(&self.folder, "inputs", format!("`{input}`"), "no row of this name");
             IoError::MissingField(detail)
         })?;
-        row.blocks.iter().try_for_each(|block| remove(&self.part(input, block)))?;
+        row.blocks.iter().try_for_each(|block| self.remove_file(&self.part(input, block)))?;
         Ok(row.blocks)
     }
 
@@ -222,7 +232,7 @@ impl BlockMap {
     /// A row that cannot be read.
     pub fn rows(&self) -> Result<Vec<BlockRow>, IoError> {
         let mut rows = Vec::new();
-        for name in names(&self.folder.join("inputs"), ".json")? {
+        for name in self.names_in("inputs", ".json")? {
             rows.extend(self.read_row(&name)?);
         }
         rows.sort_by(|a, b| natural_order(Path::new(&a.input), Path::new(&b.input)));
@@ -234,7 +244,7 @@ impl BlockMap {
     /// # Errors
     /// What the system refuses.
     pub fn blocks(&self) -> Result<Vec<[i32; 2]>, IoError> {
-        let found = [names(&self.folder.join("blocks"), "")?, names(&self.folder, ".npz")?].concat();
+        let found = [self.names_in("blocks", "")?, names(&self.folder, ".npz")?].concat();
         let blocks: BTreeSet<_> = found.iter().filter_map(|name| block_of(name)).map(|[x, y]| [y, x]).collect();
         Ok(blocks.into_iter().map(|[y, x]| [x, y]).collect())
     }
@@ -246,19 +256,27 @@ impl BlockMap {
     /// A row that cannot be read.
     pub fn parts(&self, block: [i32; 2]) -> Result<Vec<PathBuf>, IoError> {
         let folder = self.block_folder(block);
-        if folder.is_dir() {
+        if is_own_folder(&folder)? {
             remove_abandoned(&folder)?;
         }
         self.counted(block)
     }
 
+    /// The sums of a part, one of [`BlockMap::parts`].
+    ///
+    /// # Errors
+    /// As [`read_ndt_moments_within`](crate::read_ndt_moments_within); a part that is a link or no regular file.
+    pub fn read_part(&self, part: impl AsRef<Path>, limits: &Limits) -> Result<NdtMomentsTable, IoError> {
+        read_ndt_moments_within(self.place(part.as_ref())?, limits)
+    }
+
     /// The parts of a block that count, in the order of their names.
     pub(super) fn counted(&self, block: [i32; 2]) -> Result<Vec<PathBuf>, IoError> {
-        let (folder, name) = (self.block_folder(block), block_name(block));
+        let name = block_name(block);
         let mut parts = Vec::new();
-        for hash in names(&folder, ".arrow")? {
-            if self.read_row(&hash)?.is_some_and(|row| row.blocks.contains(&name)) {
-                parts.push(folder.join(format!("{hash}.arrow")));
+        for hash in self.names_in(&format!("blocks/{name}"), ".arrow")? {
+            if self.known.has(&self.row_path(&hash), &name, || self.read_row(&hash))? {
+                parts.push(self.block_folder(block).join(format!("{hash}.arrow")));
             }
         }
         Ok(parts)
@@ -272,10 +290,10 @@ impl BlockMap {
         let [moments, cells] = ["arrow", "npz"].map(|ending| self.merged(block, ending));
         match merged {
             Some((table, finished)) => {
-                write_ndt_moments(&moments, table)?;
-                write_ndt_map(&cells, finished, &table.lattice)
+                write_ndt_moments(self.place(&moments)?, table)?;
+                write_ndt_map(self.place(&cells)?, finished, &table.lattice)
             }
-            None => [moments, cells].iter().try_for_each(|path| remove(path)),
+            None => [moments, cells].iter().try_for_each(|path| self.remove_file(path)),
         }
     }
 
@@ -292,6 +310,9 @@ impl BlockMap {
         let mut lines = Vec::new();
         for row in &rows {
             if let Some(part) = self.missing(row) {
+                // Told first where it is there and is no file of the map.
+                let found = open_in_folder(self.place(&part)?.path);
+                found.err().filter(|e| e.class() != "Io").map_or(Ok(()), Err)?;
                 let wanted = format!("the file that the row of `{}` names", row.input);
                 return Err(IoError::MissingField(Detail::new(
                     &part,
@@ -303,7 +324,7 @@ impl BlockMap {
             let row = BlockRow { bytes: Vec::new(), state: String::new(), ..row.clone() };
             lines.extend(json_line(&row).map_err(IoError::io(&path, "write"))?);
         }
-        write_whole(&path, |out| out.write_all(&lines))?;
+        write_whole(self.place(&path)?, |out| out.write_all(&lines))?;
         Ok(rows)
     }
 
@@ -327,7 +348,8 @@ impl BlockMap {
     /// The first part of a row that is missing or not whole.
     fn missing(&self, row: &BlockRow) -> Option<PathBuf> {
         let parts = row.blocks.iter().map(|block| self.part(&row.input, block)).zip(&row.bytes);
-        let whole = |part: &Path, bytes| fs::metadata(part).is_ok_and(|meta| meta.is_file() && meta.len() == bytes);
+        let is_whole = |part: &Path, bytes| fs::symlink_metadata(part).is_ok_and(|m| m.is_file() && m.len() == bytes);
+        let whole = |part: &Path, bytes| is_whole(part, bytes) && self.place(part).is_ok();
         parts.into_iter().find(|(part, bytes)| !whole(part, **bytes)).map(|(part, _)| part)
     }
 
@@ -346,7 +368,7 @@ impl BlockMap {
     /// The row in a file; `None` if there is no such file.
     fn read_row(&self, hash: &str) -> Result<Option<BlockRow>, IoError> {
         let path = self.row_path(hash);
-        let bytes = match bytes(&path, MAX_ROW) {
+        let bytes = match bytes(self.place(&path)?.path, MAX_ROW) {
             Err(IoError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
             bytes => bytes?,
         };
@@ -364,20 +386,43 @@ impl BlockMap {
     fn clear_row(&self, input: &str, state: &str) -> Result<Option<BlockRow>, IoError> {
         let row = self.row(input)?;
         if row.as_ref().is_some_and(|row| state.is_empty() || row.state != state) {
-            remove(&self.row_path(&BlockRow::hash(input)))?;
+            self.remove_file(&self.row_path(&BlockRow::hash(input)))?;
         }
         Ok(row)
     }
 
     /// Removes the parts of an earlier version that the new one does not have, and writes the row.
     fn replace(&self, row: &BlockRow, earlier: Option<BlockRow>) -> Result<BlockRow, IoError> {
-        for block in earlier.iter().flat_map(|row| &row.blocks).filter(|block| !row.blocks.contains(block)) {
-            remove(&self.part(&row.input, block))?;
+        let blocks: HashSet<_> = row.blocks.iter().collect();
+        for block in earlier.iter().flat_map(|row| &row.blocks).filter(|block| !blocks.contains(block)) {
+            self.remove_file(&self.part(&row.input, block))?;
         }
         let path = self.row_path(&BlockRow::hash(&row.input));
         let line = json_line(row).map_err(IoError::io(&path, "write"))?;
-        write_whole(&path, |out| out.write_all(&line))?;
+        write_whole(self.place(&path)?, |out| out.write_all(&line))?;
         Ok(row.clone())
+    }
+
+    /// The one way to the files of the map: no link leads out of it. Folders between the map's and the file are no links, and a link in the
+    /// file's place is replaced by a writer and refused by a reader.
+    pub(super) fn place<'a>(&self, path: &'a Path) -> Result<Place<'a>, IoError> {
+        let between = path.ancestors().skip(1).take_while(|folder| *folder != self.folder);
+        between.map(|folder| is_own_folder(folder).map(drop)).collect::<Result<(), _>>()?;
+        Ok(Place { path, follow_links: false })
+    }
+
+    /// The names in a folder of the map.
+    pub(super) fn names_in(&self, inner: &str, ending: &str) -> Result<Vec<String>, IoError> {
+        let folder = self.folder.join(inner);
+        self.place(&folder)?;
+        if is_own_folder(&folder)? { names(&folder, ending) } else { Ok(Vec::new()) }
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<(), IoError> {
+        match fs::remove_file(self.place(path)?.path) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(IoError::io(path, "remove")(e)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -390,7 +435,7 @@ pub(super) fn other_lattice(path: &Path, wanted: &NdtLattice, found: &NdtLattice
 /// The bytes of a file, if they are few enough.
 fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, IoError> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(IoError::io(path, "open"))?;
+    let file = open_in_folder(path)?;
     file.take(most + 1).read_to_end(&mut bytes).map_err(IoError::io(path, "read"))?;
     if bytes.len() as u64 > most {
         let found = format!("more than {most} bytes");
@@ -399,17 +444,11 @@ fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, IoError> {
     Ok(bytes)
 }
 
-/// Writes a file unless there is one by then, so that of several processes the first decides.
-fn write_first(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), IoError> {
-    let mut file = tempfile::Builder::new().prefix(".pointmill-").suffix(".tmp").tempfile_in(folder);
-    let written = file.as_mut().map_err(|e| e.kind().into()).and_then(|file| {
-        file.write_all(bytes)?;
-        file.as_file().sync_all()
-    });
-    written.map_err(IoError::io(path, "write"))?;
-    match file.map(|file| file.persist_noclobber(path)) {
-        Ok(Err(e)) if e.error.kind() != ErrorKind::AlreadyExists => Err(IoError::io(path, "rename")(e.error)),
-        _ => Ok(()),
+/// Makes a folder of the map, unless there is one.
+fn make_folder(path: &Path) -> Result<(), IoError> {
+    match fs::create_dir(path) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => is_own_folder(path).map(drop),
+        made => made.map_err(IoError::io(path, "make the folder")),
     }
 }
 
@@ -426,11 +465,4 @@ pub(super) fn names(folder: &Path, ending: &str) -> Result<Vec<String>, IoError>
     }
     names.sort_unstable();
     Ok(names)
-}
-
-fn remove(path: &Path) -> Result<(), IoError> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(IoError::io(path, "remove")(e)),
-        _ => Ok(()),
-    }
 }

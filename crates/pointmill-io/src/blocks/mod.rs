@@ -14,6 +14,7 @@
 //! its last file: sums without a row are of an input that is not done, and no block counts them.
 
 mod folder;
+mod known;
 mod near;
 mod row;
 mod settings;

@@ -7,6 +7,7 @@ use crate::limits::Limits;
 use crate::map::read_ndt_map_within;
 use crate::moments::read_ndt_moments_within;
 use pointmill_core::ndt::{NdtCells, NdtLattice, NdtMomentsTable};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Bytes that a cell takes in memory, its place in the order included.
@@ -38,7 +39,7 @@ impl BlockMap {
         };
         let mut blocks = of(names(self.folder(), ".npz")?);
         blocks.sort_unstable_by_key(place);
-        for block in of(names(&self.folder().join("blocks"), "")?) {
+        for block in of(self.names_in("blocks", "")?) {
             let is_merged = blocks.binary_search_by_key(&place(&block), place).is_ok();
             if !is_merged && !self.counted(block)?.is_empty() {
                 return Err(unmerged(&self.merged(block, "npz"), "the cells of its inputs"));
@@ -62,7 +63,7 @@ impl BlockMap {
             let path = self.merged(block, "npz");
             let limits =
                 Limits { max_memory: limits.max_memory.map(|most| most.saturating_sub(taken)), ..limits.clone() };
-            let (cells, found) = read_ndt_map_within(&path, &limits)?;
+            let (cells, found) = read_ndt_map_within(self.place(&path)?, &limits)?;
             self.belongs(&path, block, &found, cells.coords.iter())?;
             taken += CELL * cells.len() as u64;
             parts.push(cells);
@@ -76,13 +77,15 @@ impl BlockMap {
     /// As [`read_ndt_moments_within`]; a block of another lattice or about another origin, or with a cell of another block; a block that has parts but is not merged.
     pub fn sums(&self, block: [i32; 2], limits: &Limits) -> Result<Option<NdtMomentsTable>, IoError> {
         let path = self.merged(block, "arrow");
-        if !path.try_exists().map_err(IoError::io(&path, "open"))? {
-            return match self.counted(block)?.is_empty() {
-                true => Ok(None),
-                false => Err(unmerged(&path, "the sums of its inputs")),
-            };
-        }
-        let table = read_ndt_moments_within(&path, limits)?;
+        let table = match read_ndt_moments_within(self.place(&path)?, limits) {
+            Err(IoError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                return match self.counted(block)?.is_empty() {
+                    true => Ok(None),
+                    false => Err(unmerged(&path, "the sums of its inputs")),
+                };
+            }
+            table => table?,
+        };
         self.belongs(&path, block, &table.lattice, table.cells.iter().map(|(cell, _)| cell))?;
         Ok(Some(table))
     }
@@ -95,11 +98,11 @@ impl BlockMap {
         found: &NdtLattice,
         mut cells: impl Iterator<Item = &'a [i32; 3]>,
     ) -> Result<(), IoError> {
-        let (lattice, edge) = (self.lattice(), self.settings().cells as i32);
+        let (lattice, edge) = (self.lattice(), i64::from(self.settings().cells));
         if *found != lattice {
             return Err(IoError::BadValue(other_lattice(path, &lattice, found)));
         }
-        match cells.find(|cell| [0, 1].map(|i| cell[i].div_euclid(edge)) != block) {
+        match cells.find(|cell| [0, 1].map(|i| i64::from(cell[i]).div_euclid(edge)) != block.map(i64::from)) {
             Some(cell) => {
                 let wanted = format!("cells of the block {}", block_name(block));
                 Err(IoError::BadValue(Detail::new(path, "coords", wanted, format!("{cell:?}"))))

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
 
+/// The most cells along an edge of a block: as many as the lattice has along an axis are one block.
+const MOST_CELLS: u32 = 1 << 21;
+
 /// The format of a folder, and the version of the program: workers of another version are refused.
 const FORMAT: &str = "pointmill.ndt.blocks.1";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -61,14 +64,31 @@ impl BlockSettings {
         let wrong = |field: &str, wanted: &str, found: f64| {
             IoError::InvalidArgument(Detail::new("map.json", field, wanted, format!("{found:?}")))
         };
-        let refused = |_| wrong("resolution", "a finite size > 0 m whose reciprocal is a normal f32", resolution);
-        let resolution = NdtLattice::new(resolution).map_err(refused)?.unit();
+        // As the lattice has it; one that makes no lattice is refused below.
+        let resolution = NdtLattice::new(resolution).map_or(resolution, |lattice| lattice.unit());
         if !(block.is_finite() && block > 0.0) {
             return Err(wrong("block", "a finite length > 0 m", block));
         }
-        // As many as the lattice has along an axis are one block.
-        let cells = (block / resolution).round().clamp(1.0, f64::from(1 << 21)) as u32;
-        Ok(Self { resolution, cells, covariance, min_points, eigen_ratio, origin: [0.0; 3] })
+        let cells = (block / resolution).round().clamp(1.0, f64::from(MOST_CELLS)) as u32;
+        let settings = Self { resolution, cells, covariance, min_points, eigen_ratio, origin: [0.0; 3] };
+        settings.validate("map.json".as_ref()).map_err(IoError::InvalidArgument)?;
+        Ok(settings)
+    }
+
+    /// Checks the numbers of a file or of a caller.
+    fn validate(&self, path: &Path) -> Result<(), Box<Detail>> {
+        let Self { resolution, cells, min_points, eigen_ratio, origin, .. } = self;
+        let is_lattice = NdtLattice::new(*resolution).is_ok();
+        let size = "a finite size > 0 m whose reciprocal is a normal f32";
+        let checks = [
+            ("resolution", is_lattice, size, format!("{resolution:?}")),
+            ("cells", (1..=MOST_CELLS).contains(cells), "1 to 2097152 cells along a block", cells.to_string()),
+            ("min_points", *min_points > 0, "at least 1", min_points.to_string()),
+            ("eigen_ratio", (0.0..1.0).contains(eigen_ratio), "0 or more, below 1", format!("{eigen_ratio:?}")),
+            ("origin", origin.iter().all(|x| x.is_finite()), "finite x, y, z in metres", format!("{origin:?}")),
+        ];
+        let wrong = checks.into_iter().find(|(_, is_right, ..)| !is_right);
+        wrong.map_or(Ok(()), |(field, _, wanted, found)| Err(Detail::new(path, field, wanted, found)))
     }
 
     /// The same settings with cells and blocks counted from another point, in metres.
@@ -76,12 +96,10 @@ impl BlockSettings {
     /// # Errors
     /// An origin that is not finite.
     pub fn about(self, origin: [f64; 3]) -> Result<Self, IoError> {
-        if origin.iter().all(|x| x.is_finite()) {
-            // -0 is 0, also in the bytes of the file.
-            return Ok(Self { origin: origin.map(|x| x + 0.0), ..self });
-        }
-        let found = format!("{origin:?}");
-        Err(IoError::InvalidArgument(Detail::new("map.json", "origin", "finite x, y, z in metres", found)))
+        // -0 is 0, also in the bytes of the file.
+        let settings = Self { origin: origin.map(|x| x + 0.0), ..self };
+        settings.validate("map.json".as_ref()).map_err(IoError::InvalidArgument)?;
+        Ok(settings)
     }
 
     /// Edge of a block in metres.
@@ -102,12 +120,8 @@ impl BlockSettings {
         if file.format != FORMAT {
             return Err(IoError::UnsupportedFormat(wrong("format", FORMAT, file.format)));
         }
-        let settings = file.settings;
-        if NdtLattice::new(settings.resolution).is_err() || settings.cells == 0 {
-            let found = format!("{} m, {} cells", settings.resolution, settings.cells);
-            return Err(IoError::BadValue(wrong("resolution, cells", "a lattice and blocks of its cells", found)));
-        }
-        Ok(settings)
+        file.settings.validate(path).map_err(IoError::BadValue)?;
+        Ok(file.settings)
     }
 
     /// Refuses a folder of other settings, and one of another version.

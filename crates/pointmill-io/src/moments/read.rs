@@ -2,6 +2,7 @@
 
 use super::columns::KEYS;
 use super::columns::{self, NAMES};
+use crate::destination::{Destination, Place};
 use crate::error::{Detail, IoError, excerpt};
 use crate::limits::Limits;
 use arrow_array::RecordBatch;
@@ -16,7 +17,6 @@ use pointmill_core::ndt::{Moments, NdtLattice, NdtMomentsTable, NdtTableError};
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::path::Path;
 
 const MAGIC: &[u8] = b"ARROW1";
 /// The magic, padded to the first multiple of eight; and after the footer its length and the magic again.
@@ -38,8 +38,8 @@ const PADDING: u64 = 64;
 ///
 /// # Errors
 /// Any class of [`IoError`] about files: what is no such file, ends early, has another column, a null, cells out of order or out of the lattice, or sums that no points have.
-pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoError> {
-    read_ndt_moments_within(path, &Limits::default())
+pub fn read_ndt_moments(from: impl Destination) -> Result<NdtMomentsTable, IoError> {
+    read_ndt_moments_within(from, &Limits::default())
 }
 
 /// Reads the sums of an Arrow IPC file as [`read_ndt_moments`] does, within limits of the caller's; of them [`Limits::max_memory`] counts:
@@ -60,9 +60,9 @@ pub fn read_ndt_moments(path: impl AsRef<Path>) -> Result<NdtMomentsTable, IoErr
 /// # std::fs::remove_file(&path).ok();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn read_ndt_moments_within(path: impl AsRef<Path>, limits: &Limits) -> Result<NdtMomentsTable, IoError> {
-    let path = path.as_ref();
-    let (mut file, length) = crate::source::open(path)?;
+pub fn read_ndt_moments_within(from: impl Destination, limits: &Limits) -> Result<NdtMomentsTable, IoError> {
+    let path = from.path();
+    let (mut file, length) = crate::source::open_at(Place::of(&from))?;
     let Some(length) = length else {
         let found = "an empty file, or a stream";
         return Err(IoError::Truncated(Detail::new(path, "length", "an Arrow IPC file", found)));

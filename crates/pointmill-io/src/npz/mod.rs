@@ -10,7 +10,7 @@ use crate::limits::{Bounds, Limits};
 use crate::named::NamedPoints;
 use crate::npy;
 use crate::rows::Rows;
-use crate::source::{ReadSeek, open};
+use crate::source::{ReadSeek, open, open_at};
 use crate::whole::write_to;
 use archive::Archive;
 use pointmill_core::array::ArrayView;
@@ -75,7 +75,7 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>, IoErr
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_npz_within(path: impl AsRef<Path>, limits: &Limits) -> Result<BTreeMap<String, Array>, IoError> {
-    read_some(path.as_ref(), limits, |_| true)
+    read_some(Place { path: path.as_ref(), follow_links: true }, limits, |_| true)
 }
 
 /// Reads those arrays of an `.npz` archive that have one of the names given, as [`read_npz_within`] does; others are passed over.
@@ -96,11 +96,11 @@ pub fn read_npz_within(path: impl AsRef<Path>, limits: &Limits) -> Result<BTreeM
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_npz_only(
-    path: impl AsRef<Path>,
+    from: impl Destination,
     names: &[&str],
     limits: &Limits,
 ) -> Result<BTreeMap<String, Array>, IoError> {
-    read_some(path.as_ref(), limits, |name| names.contains(&name))
+    read_some(Place::of(&from), limits, |name| names.contains(&name))
 }
 
 /// Whether an archive has an array of this name; none is read.
@@ -110,8 +110,12 @@ pub(crate) fn npz_has(path: &Path, name: &str, limits: &Limits) -> Result<bool, 
     Ok(names.iter().any(|(_, there)| there == name))
 }
 
-fn read_some(path: &Path, limits: &Limits, wanted: impl Fn(&str) -> bool) -> Result<BTreeMap<String, Array>, IoError> {
-    let (file, _) = open(path)?;
+fn read_some(
+    from: Place<'_>,
+    limits: &Limits,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Array>, IoError> {
+    let (path, (file, _)) = (from.path, open_at(from)?);
     let mut archive = Archive::open(path, BufReader::new(file), limits)?;
     let mut arrays = BTreeMap::new();
     for (index, name) in archive.names()?.into_iter().filter(|(_, name)| wanted(name)) {

@@ -24,12 +24,13 @@ impl Stream {
     /// # Errors
     /// A device without graphs, a stream that is being captured or was retired, what `queue_work` returns, or a recording that the driver refuses.
     pub fn capture(&self, queue_work: impl FnOnce() -> Result<()>) -> Result<Graph> {
-        #[cfg(test)]
-        let _together = crate::testing::CAPTURES.read();
         self.check_not_capturing(Argument::Stream, "one that records nothing else", "another recording")?;
         let Some(queue) = self.queue() else {
             return Err(Error::argument(Argument::Device, "a GPU (only GPUs record graphs)", self.device()));
         };
+        // Behind the checks: who captures already has it, and a second time would wait for a writer that waits for the first.
+        #[cfg(test)]
+        let _together = crate::testing::CAPTURES.read();
         // SAFETY: the stream is alive.
         queue.pass(|machine, raw| unsafe { machine.begin_capture(raw) })?;
         let queued = catch_unwind(AssertUnwindSafe(queue_work));

@@ -129,6 +129,34 @@ fn captures_refuse_what_a_graph_cannot_hold() {
     assert!(cpu.capture(|| Ok(())).unwrap_err().to_string().starts_with("device: expected a GPU"));
 }
 
+/// A capture inside a capture is refused at once, also while a test waits for all captures to end. A watchdog ends the process instead of waiting.
+#[test]
+fn a_capture_inside_a_capture_waits_for_nobody() {
+    use crate::testing::CAPTURES;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::{Duration, Instant};
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let stream = Device::twin().stream().unwrap();
+        let inside = || {
+            thread::spawn(|| drop(CAPTURES.write()));
+            // A writer that waits keeps new readers out.
+            let start = Instant::now();
+            while CAPTURES.try_read().is_ok() && start.elapsed() < Duration::from_secs(5) {
+                thread::yield_now();
+            }
+            stream.capture(|| Ok(())).map(drop)
+        };
+        tell.send(stream.capture(inside).unwrap_err().to_string()).unwrap();
+    });
+    let Ok(e) = told.recv_timeout(Duration::from_secs(60)) else {
+        eprintln!("a capture inside a capture waits for ever");
+        std::process::exit(101);
+    };
+    assert!(e.starts_with("stream: expected one that records nothing else"), "{e}");
+}
+
 /// Memory outlives the stream that it was made on, if that one is retired first. On a GPU the driver's checks are what this tests.
 #[test]
 fn memory_of_a_stream_that_is_gone_is_freed() {

@@ -1,8 +1,9 @@
 //! Questions about points and boxes, and their answers as named arrays.
 
 use super::{BoxLists, PointsInBoxes, Scene};
+use crate::Result;
 use crate::device::{Buffer, Stream};
-use crate::{Error, Result};
+use crate::memory::exactly;
 use pointmill_core::array::{ArrayView, NamedArrays};
 
 /// A question about points and boxes, for [`PointsInBoxes::find`].
@@ -166,9 +167,7 @@ fn rows(bits: &[u32], boxes: usize) -> impl Iterator<Item = &[u32]> {
 /// A boolean for each bit that belongs to a box.
 fn booleans(bits: &[u32], boxes: usize, points: usize) -> Result<Vec<bool>> {
     let mut all = Vec::new();
-    let bytes = points.saturating_mul(boxes);
-    let refused = |_| Error::OutOfMemory { device: "cpu".into(), bytes: bytes as u64 };
-    all.try_reserve_exact(bytes).map_err(refused)?;
+    exactly(&mut all, points.saturating_mul(boxes))?;
     for words in rows(bits, boxes) {
         all.extend((0..boxes).map(|b| words[b / 32] >> (b % 32) & 1 == 1));
     }

@@ -2,6 +2,7 @@
 
 import os
 import re
+import secrets
 import shutil
 import tempfile
 
@@ -91,11 +92,13 @@ def put(copy, path):
         fs, root = filesystem(path)
         fs.put_file(copy, root)
         return
-    unfinished = f"{path}.{os.getpid()}.tmp"
-    try:
-        shutil.copyfile(copy, unfinished)
-        os.replace(unfinished, path)
-    except BaseException:
-        if os.path.exists(unfinished):
+    # A new file under a name that nobody can know before, so that no link or pipe there is opened.
+    unfinished = f"{path}.{secrets.token_hex(8)}.tmp"
+    with open(copy, "rb") as source, open(unfinished, "xb") as file:
+        try:
+            shutil.copyfileobj(source, file)
+            file.close()
+            os.replace(unfinished, path)
+        except BaseException:
             os.remove(unfinished)
-        raise
+            raise
