@@ -8,9 +8,9 @@ const MOST_PAIRS: usize = 2_000_000_000;
 /// Most steps of it, likewise.
 const MOST_STEPS: usize = 2;
 
-/// Aligns a source with a target once, with a search, and returns the milliseconds of each iteration with a name for them, such as `kd-tree, cpu`.
+/// Aligns a source with a target once, with a search, and returns the stage and the milliseconds of each iteration with a name for them, such as `kd-tree, cpu`.
 ///
-/// Brute force on the CPU takes a part of large clouds and few steps, unless `params` asks for brute force.
+/// Brute force on the CPU takes a part of large clouds and few steps of each stage, unless `params` asks for brute force.
 ///
 /// # Errors
 /// As [`align`].
@@ -22,7 +22,7 @@ const MOST_STEPS: usize = 2;
 /// let clouds = [cloud.clone(), cloud];
 /// let (name, ms) = pointmill_bench::icp_iterations(
 ///     &Device::cpu(), Search::KdTree, &clouds, &Pose::IDENTITY, &IcpParams::default())?;
-/// assert_eq!((name.as_str(), ms.is_empty()), ("kd-tree, cpu", false));
+/// assert_eq!((name.as_str(), ms[0].0), ("kd-tree, cpu", 0));
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 pub fn icp_iterations(
@@ -31,7 +31,7 @@ pub fn icp_iterations(
     clouds: &[Vec<[f64; 3]>; 2],
     guess: &Pose,
     params: &IcpParams,
-) -> Result<(String, Vec<f64>)> {
+) -> Result<(String, Vec<(usize, f64)>)> {
     let is_bounded = search == Search::Brute && device.is_cpu() && params.search != Search::Brute;
     let [source, target] = clouds;
     let every = if is_bounded { stride(source.len(), target.len()) } else { 1 };
@@ -45,14 +45,19 @@ pub fn icp_iterations(
     } else {
         align(Rows::from(&source[..]), Rows::from(&target[..]), guess, &params, device)
     }?;
-    let ms = found.fit.trace.iter().map(|look| look.timing).map(|t| t.search_ms + t.reduce_ms + t.solve_ms);
+    let ms = found.fit.trace.iter().map(|look| (look.stage, look.timing));
+    let ms = ms.map(|(stage, t)| (stage, t.search_ms + t.reduce_ms + t.solve_ms));
     let name = match search {
         Search::Brute => "brute force",
         Search::KdTree => "kd-tree",
         _ => "LBVH",
     };
-    let part = if every > 1 { format!(", every {every}th point") } else { String::new() };
-    Ok((format!("{name}, {device}{part}"), ms.collect()))
+    Ok((format!("{name}, {device}{}", part(every)), ms.collect()))
+}
+
+/// Which points a line is about, if not all.
+fn part(every: usize) -> String {
+    if every > 1 { format!(", one point in {every}") } else { String::new() }
 }
 
 /// The least stride at which two clouds have no more than the most pairs.
@@ -64,6 +69,11 @@ fn stride(source: usize, target: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_cloud_is_named() {
+        assert_eq!([1, 2, 3].map(part), ["", ", one point in 2", ", one point in 3"]);
+    }
 
     #[test]
     fn brute_force_has_a_bound() {

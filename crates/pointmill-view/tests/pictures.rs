@@ -420,6 +420,10 @@ fn plots_have_their_lines() {
     assert_eq!((image.width(), image.height()), (1280, 560));
     assert!(near(&image, [90, 60, 670, 400], [255, 196, 92]) > 60);
     assert_eq!(format!("{:016x}", fnv(image.rgb())), "dbd05dd311caf00f");
+    // A line ends at a gap.
+    let gap = IcpSeries { name: "brute force, cpu", ms: &[9.0, 8.0, f64::NAN, f64::NAN, 7.0, 6.0] };
+    let lines = |svg: &str| svg.matches("stroke-width=\"2.0\"").count();
+    assert_eq!(lines(&icp_plot("", &[gap], &[0.2, 0.1]).encode_svg()), 3);
     let folder = tempfile::tempdir().unwrap();
     plot.write_svg(folder.path().join("p.svg")).unwrap();
     plot.write_png(folder.path().join("p.png")).unwrap();

@@ -743,7 +743,7 @@ class Localizer:
         max_range: float = 100.0,
         min_nvtl: float = 2.3,
         max_distance: float = 3.0,
-        min_explained: float = 0.5,
+        min_explained: float = 0.7,
         min_confirmed: float = 0.7,
         min_margin: float = 0.05,
         max_rejections: SupportsIndex = 5,

@@ -330,7 +330,8 @@ impl NdtGrid {
     /// scan : array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres, in the sensor's frame, where the grid's points were.
     /// guess : array, optional
-    ///     Identity, or poses of shape ``[6]`` or ``[P, 6]`` (x, y, z in metres, roll, pitch, yaw in radians; the rotation is Rx Ry Rz), or rigid transforms ``[4, 4]`` or ``[P, 4, 4]``, whose
+    ///     Where to start: the identity if none is given, which is right only for a scan near the origin of the grid. From a guess that is far off the alignment converges at a wrong pose, which a
+    ///     low ``nvtl`` tells (below 2.3 for cells of 2 m); :class:`pointmill.Localizer` searches without a guess. Poses of shape ``[6]`` or ``[P, 6]`` (x, y, z in metres, roll, pitch, yaw in radians; the rotation is Rx Ry Rz), or rigid transforms ``[4, 4]`` or ``[P, 4, 4]``, whose
     ///     rotations may have entries up to 1e-3 off the nearest rotation, which then counts.
     /// step_size : float
     ///     Longest step.

@@ -37,12 +37,15 @@ pub(crate) struct IcpArgs {
     /// End a stage when a step is shorter than this. The length of a step is the root mean square motion of the source points, divided by their root mean square distance from their mean
     #[arg(long, value_name = "T", default_value_t = IcpParams::default().step_tolerance, allow_negative_numbers = true)]
     pub(crate) step_tolerance: f64,
-    /// Stages, from coarse to fine, for example 1:5,0.25:1. V: voxel size in metres; the points of a voxel are merged into one; 0 keeps all points. D: maximum distance of a pair in metres, or `none`. Not allowed with --max-distance
+    /// Stages, from coarse to fine, for example 1:5,0.25:1,0:1. V: voxel size in metres; the points of a voxel are merged into one; 0 keeps all points. D: maximum distance of a pair in metres, or `none`. Not allowed with --max-distance
     #[arg(long, value_name = "V:D,...", value_parser = parse_schedule, conflicts_with = "max_distance")]
     pub(crate) schedule: Option<Schedule>,
     /// Robust kernel that weights each pair by its residual: none, huber:K, cauchy:K, geman-mcclure:K or tukey:K. K is the width of the kernel in metres
     #[arg(long, value_name = "KERNEL", default_value = "none")]
     pub(crate) robust: Robust,
+    /// Number of nearest points that a normal is computed from, 3 to 32. Thinned clouds need fewer: 20 points that are 0.25 m apart are no plane
+    #[arg(long, value_name = "N", default_value_t = IcpParams::default().neighbours)]
+    pub(crate) neighbours: usize,
     /// Skip points at exactly (0, 0, 0). Some sensors report them for beams without an echo
     #[arg(long)]
     pub(crate) drop_zeros: bool,
@@ -73,6 +76,7 @@ impl IcpArgs {
             robust: self.robust,
             max_iterations: self.max_iterations,
             step_tolerance: self.step_tolerance,
+            neighbours: self.neighbours,
             drop_zeros: self.drop_zeros,
             schedule: self.schedule.as_ref().map_or_else(Vec::new, |Schedule(stages)| stages.clone()),
             ..IcpParams::default()

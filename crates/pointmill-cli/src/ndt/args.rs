@@ -173,7 +173,7 @@ pub(crate) struct ScoreArgs {
 pub(crate) struct AlignArgs {
     #[command(flatten)]
     pub(crate) matched: MatchArgs,
-    /// Files of poses to start from: 16, 12, 8 or 6 numbers per pose, as described at `ndt score --pose` [default: the identity]
+    /// Files of poses to start from: 16, 12, 8 or 6 numbers per pose, as described at `ndt score --pose` [default: the identity, which is right only for a scan near the origin of the map]
     #[arg(help_heading = None::<&str>, long, value_name = "POSE.txt", num_args = 1..)]
     pub(crate) guess: Vec<PathBuf>,
     /// Maximum number of iterations

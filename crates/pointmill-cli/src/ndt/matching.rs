@@ -8,10 +8,15 @@ use super::report;
 use crate::batch::Shared;
 use crate::batch::prelude::*;
 use crate::inputs::require_format;
+use crate::say;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
+use pointmill::pipelines::localize::LocalizerParams;
 use pointmill::{Device, Error, Pose};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Said where no guess is given.
+const NO_GUESS: &str = "no --guess: started at the identity";
 
 /// What is done with every scan.
 struct Match<'a> {
@@ -25,6 +30,8 @@ struct Match<'a> {
     /// The grid on the CPU, where it is not on the device.
     others: Shared<NdtGrid>,
     picture: Option<&'a Path>,
+    /// Whether a guess was given.
+    guessed: bool,
 }
 
 /// The result of a scan at all poses.
@@ -77,13 +84,28 @@ fn run(
     let job = Job { ledger, picture, origin: Some(inputs.origin()), ..Job::on(&device, name, &sources, &args.work) };
     let (map, scan) = (shown(&args.with.map), shown(&args.scan));
     job.begin(MatchBegin { map, scan, params: asked.params(), align }, printer)?;
+    if align.is_some() && poses.is_empty() {
+        say::note(NO_GUESS);
+    }
     let map = asked.load(poses, &device, &sources, printer)?;
     let values = map.poses.iter().map(|(_, pose)| *pose).collect();
     let others = Shared::default();
-    job.run(&Match { args, align, inputs, device: device.clone(), map, values, others, picture }, printer)
+    let guessed = !poses.is_empty();
+    job.run(&Match { args, align, inputs, device: device.clone(), map, values, others, picture, guessed }, printer)
 }
 
 impl Match<'_> {
+    /// A warning where even the best alignment of a scan fits badly. An alignment from a guess that is far off ends as well, at a place near the guess.
+    fn doubt(&self, found: &Found, best: Option<usize>) -> Option<String> {
+        let (Found::Aligned(all), best) = (found, best?) else { return None };
+        let least = LocalizerParams::default().least_nvtl(self.map.grid.lattice().unit());
+        let fit = all[best].fit;
+        let place = || if self.guessed { "give a guess that is nearer" } else { NO_GUESS };
+        (fit.nvtl < least).then(|| {
+            format!("low-likelihood: nvtl {:.2} is below {least:.2}; the pose may be wrong; {}", fit.nvtl, place())
+        })
+    }
+
     /// The grid on a device.
     fn on(&self, device: &Device) -> Result<Arc<NdtGrid>, Error> {
         if device.to_string() == self.device.to_string() && device.threads() == self.device.threads() {
@@ -148,8 +170,10 @@ impl Command for Match<'_> {
         }
         let (format, points) = (source.format(&scan), scan.cloud.len());
         let converged = self.align.as_ref().map(|_| best.is_some());
+        let mut notes = warnings_of_rows(&scan);
+        notes.warnings.extend(self.doubt(&called.found, best));
         let of = MatchRow { format, points, zeros, poses, converged, best };
-        let frame = called.on(Frame::read(index, name.clone(), read_ms, warnings_of_rows(&scan), of));
+        let frame = called.on(Frame::read(index, name.clone(), read_ms, notes, of));
         Ok(Frame { cpu, ..frame })
     }
 

@@ -423,6 +423,38 @@ fn scans_are_aligned() {
 }
 
 #[test]
+fn an_alignment_that_may_be_wrong_is_said_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let points = hall();
+    write_points(folder.path(), "map.npy", &points);
+    let fits: Vec<f64> = moved(&points, [-0.2, 0.15, 0.1]).chunks_exact(3).step_by(5).flatten().copied().collect();
+    write_points(folder.path(), "fits.npy", &fits);
+    // Points up to 0.4 m off every surface: an alignment converges all the same.
+    let off = |(k, x): (usize, &f64)| x + 0.2 * (((k / 3 * [7, 11, 13][k % 3]) % 5) as f64 - 2.0);
+    let every: Vec<f64> = points.chunks_exact(3).step_by(5).flatten().copied().collect();
+    write_points(folder.path(), "off.npy", &every.iter().enumerate().map(off).collect::<Vec<_>>());
+    fs::write(folder.path().join("guess.txt"), "0 0 0 0 0 0").unwrap();
+    let started = "no --guess: started at the identity";
+    for (args, note, warned) in [
+        ("fits.npy", true, None),
+        ("fits.npy --guess guess.txt", false, None),
+        ("off.npy", true, Some(started)),
+        ("off.npy --guess guess.txt", false, Some("give a guess that is nearer")),
+    ] {
+        let told = run(folder.path(), &format!("ndt align --map map.npy --scan {args} --json")).expect(0);
+        let frame = told.data("frame").remove(0);
+        assert_eq!(frame["poses"][0]["status"], "step-below");
+        assert_eq!(told.err.lines().any(|line| line == started), note, "{}", told.err);
+        let wanted = warned.map(|end| {
+            let nvtl = frame["poses"][0]["nvtl"].as_f64().unwrap();
+            format!("low-likelihood: nvtl {nvtl:.2} is below 2.30; the pose may be wrong; {end}")
+        });
+        assert_eq!(frame["warnings"], json!(wanted.as_slice()), "{args}");
+        assert_eq!(told.err.contains("low-likelihood"), warned.is_some(), "{}", told.err);
+    }
+}
+
+#[test]
 fn arguments_without_sense_are_2_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
     write_points(folder.path(), "a.npy", &hall());

@@ -11,3 +11,15 @@ fn stages_are_read_to_the_letter() {
         assert!(parse_schedule(bad).unwrap_err().starts_with("expected V:D"), "{bad}");
     }
 }
+
+#[test]
+fn normals_are_computed_from_as_many_points_as_asked() {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        icp: IcpArgs,
+    }
+    let params =
+        |args: &str| <Line as clap::Parser>::parse_from(format!("icp a b {args}").split_whitespace()).icp.params();
+    assert_eq!((params("").neighbours, params("--neighbours 8").neighbours), (20, 8));
+}

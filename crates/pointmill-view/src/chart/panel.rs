@@ -49,9 +49,11 @@ pub(crate) fn draw(drawing: &mut Drawing, panel: Panel, series: &[Series]) {
     }
     drawing.text([x0 + w / 2.0, y0 + h + 36.0], panel.below, Anchor::Middle, FAINT);
     for Series { colour, values } in series {
-        let places = values.iter().enumerate().filter_map(|(i, v)| Some([x(i), y(axis.place(*v)?)]));
-        let points: Vec<[f64; 2]> = places.collect();
-        points.iter().for_each(|at| drawing.dot(*at, 5.0, *colour));
-        drawing.line(points, 2.0, *colour);
+        let places: Vec<_> = values.iter().enumerate().map(|(i, v)| Some([x(i), y(axis.place(*v)?)])).collect();
+        places.iter().flatten().for_each(|at| drawing.dot(*at, 5.0, *colour));
+        // A line ends at a gap.
+        for part in places.split(Option::is_none).filter(|part| !part.is_empty()) {
+            drawing.line(part.iter().flatten().copied().collect(), 2.0, *colour);
+        }
     }
 }

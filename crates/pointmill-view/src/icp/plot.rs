@@ -41,7 +41,7 @@ pub struct IcpSeries<'a> {
 ///
 /// **Shapes.** Lines may have different lengths; the first eight searches have colours of their own. **Units and frames.** Milliseconds and metres, both by their logarithm.
 /// **Order and determinism.** The legend is in the order of the searches, with the median of each; the same input gives the same bytes. **Limits.** Values that are not positive and
-/// finite are left out of the lines.
+/// finite are gaps in the lines.
 ///
 /// ```
 /// use pointmill_view::{IcpSeries, icp_plot};

@@ -91,6 +91,12 @@ fn the_bunny_from_identity() {
     let (got, degrees, mm) = bunny.align(&with(Metric::Gicp));
     assert!(got.converged() && degrees <= 0.1 && mm <= 0.1, "{degrees} {mm}");
     assert!(got.covariance.is_some() && got.fit.observability.rank() == 6 && got.fit.fitness > 0.99);
+    // A limit that is smaller than the first distances still leads there, until it is too small.
+    let near = |metric, d| IcpParams { max_distance: Some(d), ..with(metric) };
+    let (got, degrees, _) = bunny.align(&near(Metric::PointToPlane, 0.01));
+    assert!(got.converged() && degrees <= 0.07 && got.fit.fitness > 0.95, "{degrees}");
+    let (got, degrees, _) = bunny.align(&near(Metric::Gicp, 0.005));
+    assert!(got.converged() && degrees > 20.0 && got.fit.fitness < 0.3, "{degrees} {}", got.fit.fitness);
 }
 
 #[test]
@@ -147,10 +153,22 @@ fn two_scans_without_their_no_returns() {
     let truth: [f64; 16] = truth.try_into().unwrap();
     let cloud = |points| Rows::f32(points, 4).unwrap();
     let params = IcpParams { metric: Metric::Gicp, max_distance: Some(1.0), drop_zeros: true, ..IcpParams::default() };
-    let got = align(cloud(&source), cloud(&target), &params).unwrap();
+    let run = |params: &IcpParams| {
+        let got = align(cloud(&source), cloud(&target), params).unwrap();
+        let (degrees, _) = off(&source, 4, &flat(&got.target_from_source), &truth);
+        (got, degrees)
+    };
+    let (got, degrees) = run(&params);
     let metres =
         (0..3).map(|i| (got.target_from_source.translation()[i] - truth[4 * i + 3]).powi(2)).sum::<f64>().sqrt();
-    let (degrees, _) = off(&source, 4, &flat(&got.target_from_source), &truth);
     assert!(got.converged() && metres <= 0.03 && degrees <= 0.5, "{metres} {degrees} {:?}", got.status);
-    assert_eq!((got.fit.source_dropped.zeros, got.fit.target_dropped.zeros), (5_107, 5_032));
+    assert_eq!((got.fit.source_dropped.zeros, got.fit.target_dropped.zeros), (5_107, 5_032)); // Normals of a thinned cloud are of 20 points that are far apart; a last stage of all points makes up for it.
+    let stages = |sizes: &[f64]| IcpParams {
+        schedule: sizes.iter().map(|voxel_size| Stage { voxel_size: *voxel_size, max_distance: Some(1.0) }).collect(),
+        max_distance: None,
+        ..params.clone()
+    };
+    let (_, thinned) = run(&stages(&[0.25]));
+    let (_, whole) = run(&stages(&[0.25, 0.0]));
+    assert!(thinned > 0.6 && (whole - degrees).abs() < 0.01, "{thinned} {whole} {degrees}");
 }

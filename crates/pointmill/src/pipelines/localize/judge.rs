@@ -14,7 +14,7 @@ const EXPLAINS: f64 = 0.4;
 /// Fewest points above the ground that are judged by themselves.
 const FEWEST_ABOVE: usize = 20;
 /// Edge in metres of the cells for which likelihoods are given.
-const USUAL_UNIT: f64 = 2.0;
+pub(super) const USUAL_UNIT: f64 = 2.0;
 
 /// The greatest term of cells of so many metres.
 pub(super) fn greatest_term(unit: f64) -> f64 {
@@ -65,11 +65,10 @@ pub(super) fn objection(
     unit: f64,
     params: &LocalizerParams,
 ) -> Option<Rejection> {
-    let scale = greatest_term(unit) / greatest_term(USUAL_UNIT);
     match found.status {
         Status::NoPairs => Some(Rejection::OutsideMap),
         _ if !found.converged() => Some(Rejection::NotConverged),
-        _ if found.fit.nvtl < params.min_nvtl * scale => Some(Rejection::LowLikelihood),
+        _ if found.fit.nvtl < params.least_nvtl(unit) => Some(Rejection::LowLikelihood),
         _ if evidence.explained < params.min_explained => Some(Rejection::Unexplained),
         _ if evidence.confirmed_share() < params.min_confirmed => Some(Rejection::Contradicted),
         _ => None,

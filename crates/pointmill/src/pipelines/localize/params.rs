@@ -1,5 +1,6 @@
 //! Parameters of localization, and their checks.
 
+use super::judge::{USUAL_UNIT, greatest_term};
 use crate::ndt::NdtAlignParams;
 use crate::{Argument, Error, Result};
 use pointmill_core::names;
@@ -46,7 +47,7 @@ pub struct LocalizerParams {
     pub min_nvtl: f64,
     /// Metres that a fix is from its prediction at most. Default 3.
     pub max_distance: f64,
-    /// The share of the scan above the ground that the map explains at least. Default 0.5.
+    /// The share of the scan above the ground that the map explains at least. Default 0.7.
     pub min_explained: f64,
     /// The share of the map that the scan confirms at least, of what it confirms or sees through. Default 0.7.
     pub min_confirmed: f64,
@@ -78,7 +79,7 @@ impl Default for LocalizerParams {
             align: NdtAlignParams::default(),
             min_nvtl: 2.3,
             max_distance: 3.0,
-            min_explained: 0.5,
+            min_explained: 0.7,
             min_confirmed: 0.7,
             min_margin: 0.05,
             max_rejections: 5,
@@ -99,6 +100,17 @@ impl LocalizerParams {
         // An alignment that made all its steps goes on once more, and so does one of a place beside it.
         let steps = 2.0 * self.align.max_iterations as f64 * self.align.step_size;
         self.max_range + 2.0 * (steps + self.max_distance) + 4.0 * resolution
+    }
+
+    /// The likelihood that a fix has at least in a map whose cells have edges of `resolution` metres: [`min_nvtl`](Self::min_nvtl), scaled as the score is.
+    ///
+    /// ```
+    /// use pointmill::pipelines::localize::LocalizerParams;
+    /// let least = |resolution| LocalizerParams::default().least_nvtl(resolution);
+    /// assert!(least(2.0) == 2.3 && least(1.0) < 2.3);
+    /// ```
+    pub fn least_nvtl(&self, resolution: f64) -> f64 {
+        self.min_nvtl * (greatest_term(resolution) / greatest_term(USUAL_UNIT))
     }
 
     /// Checks every parameter.

@@ -38,6 +38,7 @@ impl Scan {
         let mut scan = Self { view: View::new()?, ..Self::default() };
         let step = points.len().div_ceil(MOST_SEEN).max(1);
         let mut cubes = HashSet::new();
+        let mut before = None;
         for i in 0..points.len() {
             let p = points.point(i);
             if !usable(p) {
@@ -47,10 +48,12 @@ impl Scan {
             if i % step == 0 {
                 scan.view.add(p);
             }
+            // Points of a scan often lie in the cube of the point before.
             let cube = p.map(|x| (x / params.voxel_size).floor() as i64);
-            if cubes.insert(cube) {
+            if before != Some(cube) && cubes.insert(cube) {
                 memory::push(&mut scan.keys, p)?;
             }
+            before = Some(cube);
         }
         scan.keys = every(&scan.keys, params.max_points)?;
         scan.ground = params.sensor_height.map_or_else(|| lowest(&scan.keys), |height| -height);

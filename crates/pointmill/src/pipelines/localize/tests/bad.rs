@@ -68,6 +68,48 @@ fn the_map_of_another_place_has_no_fix() {
 }
 
 #[test]
+fn another_street_has_no_fix_where_the_right_one_has() {
+    // Fronts and parked cars are alike in all streets: alignments converge, fit well and beat other places.
+    let of = |seed| Drive::new(DriveParams { seed, sweeps: 12, azimuth_steps: 1000, ..DriveParams::default() });
+    let [own, other] = [of(101), of(100)];
+    let off = Pose::from_xyzrpy([1.205_587, 1.047_406, 0.0, 0.0, 0.0, (-1.476_319f64).to_radians()]).unwrap();
+    let scan = scan(&own, 11);
+    let push = |map: &Drive, params: &LocalizerParams| {
+        let mut localizer = localizer(&moments(map), params, &Device::cpu());
+        localizer.start(&(truth(map, 11) * off)).unwrap();
+        localizer.push(Rows::from(&scan[..]), None).unwrap()
+    };
+    let without = LocalizerParams { min_explained: 0.0, ..LocalizerParams::default() };
+    let hard = push(&other, &without);
+    assert_eq!(hard.status, FixStatus::Tracked, "{:?} {:?}", hard.rejection, hard.evidence);
+    let fix = push(&other, &LocalizerParams::default());
+    no_fix(&fix, Rejection::Unexplained);
+    assert_eq!(fix.evidence, hard.evidence);
+    let fix = push(&own, &LocalizerParams::default());
+    assert_eq!(fix.status, FixStatus::Tracked, "{:?} {:?}", fix.rejection, fix.evidence);
+    assert!(errors(&truth(&own, 11), &fix.map_from_sensor)[0] < 0.1 && fix.evidence.unwrap().explained > 0.85);
+}
+
+/// A map of few cells that are tiny takes no longer than others: it has no ground that a scan could be on.
+#[test]
+fn tiny_cells_take_no_time() {
+    let mut tiny = NdtMoments::new(1e-4).unwrap();
+    let near = |k: usize, i: usize| {
+        [0, 1, 2]
+            .map(|axis| [0.3, -0.7, 0.2][axis] * (1 + k) as f64 + 1e-5 * [2 + i % 3, 3 + i % 5, 4 + i % 4][axis] as f64)
+    };
+    tiny.add(Rows::from(&(0..60).map(|i| near(i % 5, i / 5)).collect::<Vec<_>>()[..])).unwrap();
+    let drive = drive(Scene::Street, 4, 2);
+    let mut localizer = localizer(&tiny, &LocalizerParams::default(), &Device::cpu());
+    localizer.start(&Pose::IDENTITY).unwrap();
+    let start = std::time::Instant::now();
+    let fix = localizer.push(Rows::from(&scan(&drive, 1)[..]), None).unwrap();
+    assert!(!fix.status.is_fix() && fix.map_cells > 0);
+    // Squares of columns of such cells took hours.
+    assert!(start.elapsed().as_secs() < 60);
+}
+
+#[test]
 fn what_is_out_of_range_is_named() {
     let default = LocalizerParams::default;
     for (params, wanted) in [

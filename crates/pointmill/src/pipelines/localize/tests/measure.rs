@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::Random;
 use std::sync::Arc;
 
-fn of(name: &str, or: usize) -> usize {
+pub(super) fn of(name: &str, or: usize) -> usize {
     std::env::var(name).map_or(or, |n| n.parse().unwrap())
 }
 

@@ -2,6 +2,7 @@
 
 mod bad;
 mod measure;
+mod rates;
 mod tiles;
 
 use super::*;
