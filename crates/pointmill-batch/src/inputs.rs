@@ -7,7 +7,9 @@ use crate::stats::timed;
 use crate::text::shown;
 use pointmill::{Error, Rows};
 use pointmill_io::mcap::Bag;
-use pointmill_io::{Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, log_stamp, read, read_from};
+use pointmill_io::{
+    Dataset, Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, log_stamp, read, read_from,
+};
 use pointmill_synth::{Drive, DriveParams};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -186,7 +188,9 @@ impl Inputs {
             Source::Stdin => read_stdin(&self.options)?,
             Source::Cloud(BagCloud { bag, topic, number }) => {
                 let cloud = bag.cloud(&bag.topics()[*topic], *number)?;
-                let scan = if let Some(area) = self.options.area { cloud.scan.within(area) } else { cloud.scan };
+                let angle = self.options.dataset.and_then(Dataset::vertical_angle);
+                let scan = if let Some(angle) = angle { cloud.scan.raised(angle) } else { cloud.scan };
+                let scan = if let Some(area) = self.options.area { scan.within(area) } else { scan };
                 return Ok((scan.about(origin), Some(cloud.stamp_ns as f64 / 1e9)));
             }
             Source::Nothing(e) => return Err(again(e)),
