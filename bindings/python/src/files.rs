@@ -101,7 +101,8 @@ fn seconds(py: Python<'_>, times: Times) -> (f64, Py<PyAny>) {
 /// columns : int, optional
 ///     The number of columns of raw rows: by default 4, in nuScenes files 5.
 /// dataset : str, optional
-///     The data set of the file, which names its columns, such as ``"kitti"``, ``"waymo"`` or ``"argoverse2"``.
+///     The data set of the file, which names its columns, such as ``"kitti"``, ``"waymo"`` or ``"argoverse2"``. ``"kitti-odometry"`` also turns every point up by 0.205 degrees, by which
+///     KITTI's calibration is off, in a file of any format.
 /// scan : int, optional
 ///     The scan of an E57 file, from 0; by default all of them.
 /// topic : str, optional

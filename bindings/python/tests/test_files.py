@@ -39,6 +39,11 @@ def test_raw_rows_need_their_columns(tmp_path):
     scan = pointmill.read(tmp_path / "a.bin", dataset="s3dis")
     assert scan.names == ["x", "y", "z", "r", "g", "b"]
     assert_bits(scan.points, points)
+    ahead = np.array([[50.0, 0.0, 0.0, 0.5], [0.0, 0.0, 2.0, 0.5]], np.float32)
+    pointmill.write(tmp_path / "ahead.ply", ahead, names=["x", "y", "z", "intensity"])
+    angle = np.radians(0.205)
+    turned = pointmill.read(tmp_path / "ahead.ply", dataset="kitti-odometry").points
+    assert turned.tolist() == np.array([[50 * np.cos(angle), 0, 50 * np.sin(angle), 0.5], ahead[1]], np.float32).tolist()
     with pytest.raises(ValueError, match="^dataset: expected kitti, .*, got \"paris\""):
         pointmill.read(tmp_path / "a.bin", dataset="paris")
     with pytest.raises(ValueError, match="^columns: expected"):

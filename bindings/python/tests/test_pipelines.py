@@ -71,8 +71,10 @@ def test_sweeps_that_say_nothing():
 def test_what_is_wrong_is_named():
     with pytest.raises(ValueError, match="voxel_size: expected finite metres > 0, got 0"):
         pointmill.Odometry(voxel_size=0.0)
-    with pytest.raises(ValueError, match="metric"):
+    with pytest.raises(ValueError, match='^metric: expected "point-to-plane" or "point-to-point", got "gicp"'):
         pointmill.Odometry(metric="gicp")
+    for metric in ("point-to-plane", "point-to-point"):
+        pointmill.Odometry(metric=metric)
     with pytest.raises(ValueError, match="max_iterations: expected at least 1, got 0"):
         pointmill.Odometry(max_iterations=0)
     odometry = pointmill.Odometry()

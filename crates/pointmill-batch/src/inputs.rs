@@ -8,8 +8,8 @@ use crate::text::{shown, tidy};
 use pointmill::{Error, Rows};
 use pointmill_io::mcap::Bag;
 use pointmill_io::{
-    Detail, Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, is_deskewed, log_stamp_ns, read,
-    read_from,
+    Dataset, Detail, Format, IoError, LocalOrigin, ReadOptions, Scan, Warning, find_inputs, is_deskewed, log_stamp_ns,
+    read, read_from,
 };
 use pointmill_synth::{Drive, DriveParams};
 use std::ffi::OsString;
@@ -199,7 +199,9 @@ impl Inputs {
             Source::Stdin => read_stdin(&self.options)?,
             Source::Cloud(BagCloud { bag, topic, number }) => {
                 let cloud = bag.cloud(&bag.topics()[*topic], *number)?;
-                let scan = if let Some(area) = self.options.area { cloud.scan.within(area) } else { cloud.scan };
+                let angle = self.options.dataset.and_then(Dataset::vertical_angle);
+                let scan = if let Some(angle) = angle { cloud.scan.raised(angle) } else { cloud.scan };
+                let scan = if let Some(area) = self.options.area { scan.within(area) } else { scan };
                 return Ok((scan.about(origin), Some(cloud.stamp_ns)));
             }
             Source::Nothing(e) => return Err(again(e)),

@@ -14,6 +14,7 @@
 //! - [`ndt`]: cells of normal distributions: places, sums, statistics;
 //! - [`icp`]: nearest points, what pairs of them say, and the pose they ask for;
 //! - [`odometry`]: cells of a local map, surfaces about its points, and motion within a sweep;
+//! - [`elevation`]: points turned up or down about their sensor;
 //! - [`eigen`]: eigenvalues and eigenvectors of symmetric 3x3 matrices;
 //! - [`linear`], [`mod@svd`], [`rigid`]: small systems, singular values, rigid transforms;
 //! - [`hash`]: where a cell starts in a hash table;
@@ -43,6 +44,7 @@ pub mod array;
 mod cloud;
 pub mod eigen;
 mod element;
+pub mod elevation;
 mod euler;
 pub mod float;
 mod grid;

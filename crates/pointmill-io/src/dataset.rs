@@ -57,6 +57,8 @@ macro_rules! datasets {
 
 /// Rows of `f32`, whatever their file is called, and arrays.
 const ROWS: &[Format] = &[Format::Bin, Format::Kitti, Format::Nuscenes, Format::Npy];
+/// Whatever the sweeps were put into; without a name that tells, rows.
+const ANY: &[Format] = Format::ALL;
 /// Tables with names of their own.
 const TABLES: &[Format] = &[Format::Feather, Format::Arrow, Format::Csv];
 
@@ -71,6 +73,8 @@ const COLOUR: &[&str] = &["x", "y", "z", "r", "g", "b"];
 datasets! {
     Kitti         = "kitti",         INTENSITY, ROWS, Some([0.0, -40.0, -3.0, 70.4, 40.0, 1.0]),
         "KITTI: rows of x, y, z, intensity.";
+    KittiOdometry = "kitti-odometry", INTENSITY, ANY, Some([-50.0, -50.0, -4.0, 50.0, 50.0, 2.0]),
+        "KITTI's odometry benchmark: rows of x, y, z, intensity, or these sweeps in any other format. Every point is turned up by 0.205 degrees, by which the calibration of the sensor is off.", deskewed;
     Semantickitti = "semantickitti", INTENSITY, ROWS, Some([-50.0, -50.0, -4.0, 50.0, 50.0, 2.0]),
         "`SemanticKITTI`: rows of x, y, z, intensity.", deskewed;
     Nuscenes      = "nuscenes",      RING,      ROWS, Some([-54.0, -54.0, -5.0, 54.0, 54.0, 3.0]),
@@ -107,11 +111,27 @@ impl Dataset {
         self.entry().deskewed
     }
 
-    /// The columns of its files of a format; none where its tables name them.
+    /// The columns of its files of a format; none where its files name them.
     pub const fn columns(self, format: Format) -> &'static [&'static str] {
         match (self, format) {
             (Self::Waymo, Format::Npy) => WAYMO_ARRAYS,
-            _ => self.entry().columns,
+            (_, Format::Bin | Format::Kitti | Format::Nuscenes | Format::Npy) => self.entry().columns,
+            _ => &[],
+        }
+    }
+
+    /// Degrees by which [`ReadOptions::dataset`](crate::ReadOptions::dataset) turns every point [up](crate::Scan::raised), since the sensor's calibration is off by them.
+    ///
+    /// KISS-ICP and others take the same angle for KITTI.
+    ///
+    /// ```
+    /// use pointmill_io::Dataset;
+    /// assert_eq!((Dataset::KittiOdometry.vertical_angle(), Dataset::Kitti.vertical_angle()), (Some(0.205), None));
+    /// ```
+    pub const fn vertical_angle(self) -> Option<f64> {
+        match self {
+            Self::KittiOdometry => Some(0.205),
+            _ => None,
         }
     }
 
@@ -133,8 +153,13 @@ impl Dataset {
     }
 
     /// Checks the number of columns that is asked for beside the data set; the number of its rows.
-    pub(crate) fn check_columns(self, path: &Path, asked: Option<usize>) -> Result<Option<usize>, IoError> {
-        let columns = Some(self.entry().columns.len()).filter(|&columns| columns > 0);
+    pub(crate) fn check_columns(
+        self,
+        path: &Path,
+        format: Format,
+        asked: Option<usize>,
+    ) -> Result<Option<usize>, IoError> {
+        let columns = Some(self.columns(format).len()).filter(|&columns| columns > 0);
         match (columns, asked) {
             (Some(columns), Some(asked)) if columns != asked => {
                 let wanted = format!("{columns}, as the data set {self} has");
@@ -148,7 +173,9 @@ impl Dataset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ReadOptions, read_from};
+    use crate::{NamedPoints, ReadOptions, WriteOptions, read, read_from, write};
+    use pointmill_core::Points;
+    use pointmill_core::array::Dtype;
 
     fn scan(dataset: Dataset, name: &str, bytes: &[u8]) -> Result<String, String> {
         let options = ReadOptions { dataset: Some(dataset), ..ReadOptions::default() };
@@ -194,5 +221,51 @@ mod tests {
             read_from(&[0; 80][..], "a.bin", &options).unwrap_err().to_string(),
             "a.bin: columns: wanted 5, as the data set lyft has, found 4"
         );
+    }
+
+    /// The sine and cosine of 0.205 degrees.
+    const SINE: f64 = 0.003_577_917_332_764_118;
+    const COSINE: f64 = 0.999_993_599_233_295;
+
+    #[test]
+    fn sweeps_of_kitti_odometry_are_turned_up_in_any_format() {
+        let folder = tempfile::tempdir().unwrap();
+        // A point at 50 m ahead, one at 5 m to the side and 2 m below, one straight above, none.
+        let data = [50.0, 0.0, 0.0, 0.5, 3.0, -4.0, -2.0, 0.25, 0.0, 0.0, 2.0, 0.75, f32::NAN, 1.0, 1.0, 1.0];
+        let along = COSINE + 0.4 * SINE;
+        let wanted = [
+            [50.0 * COSINE, 0.0, 50.0 * SINE],
+            [3.0 * along, -4.0 * along, 5.0 * SINE - 2.0 * COSINE],
+            [0.0, 0.0, 2.0],
+        ];
+        let options = ReadOptions { dataset: Some(Dataset::KittiOdometry), ..ReadOptions::default() };
+        for (name, wide) in
+            [("a.bin", false), ("a.npy", false), ("a.ply", false), ("b.ply", true), ("a.pcd", true), ("a.csv", true)]
+        {
+            let mut points = NamedPoints::new(Points::new(&data, 4).unwrap(), &["x", "y", "z", "intensity"]);
+            let exact: Vec<f64> = data.chunks(4).flat_map(|row| [row[0], row[1], row[2]].map(f64::from)).collect();
+            if wide {
+                points.fields.to_mut()[..3].iter_mut().for_each(|field| field.dtype = Dtype::F64);
+                points.xyz_f64 = Some(&exact);
+            }
+            let path = folder.path().join(name);
+            write(&path, points, &WriteOptions::default()).unwrap();
+            let scan = read(&path, &options).unwrap();
+            assert_eq!(scan.xyz_f64.is_some(), wide, "{name}");
+            for ((p, row), wanted) in scan.xyz().iter().zip(scan.cloud.data().chunks(4)).zip(wanted) {
+                for k in 0..3 {
+                    assert!((p[k] - wanted[k]).abs() < if wide { 1e-13 } else { 2e-6 }, "{name}: {p:?} {wanted:?}");
+                    assert_eq!(row[k], wanted[k] as f32, "{name}");
+                }
+            }
+            assert!(scan.cloud.data()[12].is_nan() && scan.cloud.data()[13..] == [1.0, 1.0, 1.0], "{name}");
+            assert_eq!(scan.cloud.data()[7], 0.25);
+            // An area holds what was turned.
+            let area = |edge: f64| read(&path, &ReadOptions { area: Some([edge, -9.0, 60.0, 9.0]), ..options.clone() });
+            assert_eq!([area(49.9996).unwrap().cloud.len(), area(49.9999).unwrap().cloud.len()], [1, 0], "{name}");
+            // Other data sets are what their files say.
+            let plain = read(&path, &ReadOptions { columns: None, ..ReadOptions::default() }).unwrap();
+            assert_eq!(plain.cloud.data()[..12], data[..12]);
+        }
     }
 }

@@ -20,8 +20,8 @@ use std::path::Path;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
-    /// The data set that the files are of, which names the columns of rows; by default none. A format or a number of columns that the data
-    /// set does not have is an error.
+    /// The data set that the files are of, which names the columns of rows, and whose points are turned up where its
+    /// [calibration is off](Dataset::vertical_angle); by default none. A format or a number of columns that the data set does not have is an error.
     pub dataset: Option<Dataset>,
     /// The format; by default found by name, then by content.
     pub format: Option<Format>,
@@ -97,8 +97,10 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoErr
 
 /// The scan of rows, as the options ask for it.
 fn scan(rows: Rows, path: &Path, format: Format, options: &ReadOptions) -> Result<Scan, IoError> {
-    let seen = rows.seen;
+    let raised = options.dataset.and_then(Dataset::vertical_angle);
+    let seen = rows.seen.filter(|_| raised.is_none());
     let scan = Scan::new(rows, path, format)?;
+    let scan = if let Some(angle) = raised { scan.raised(angle) } else { scan };
     if let Some(area) = options.area {
         return Ok(scan.within(area).about(options.origin));
     }
@@ -141,7 +143,7 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
         None => (options.columns, None),
         Some(dataset) => {
             let names = Some(dataset.columns(format)).filter(|names| !names.is_empty());
-            (dataset.check_columns(path, options.columns)?, names)
+            (dataset.check_columns(path, format, options.columns)?, names)
         }
     };
     let (scan, topic) = (options.scan, options.topic.clone());
@@ -150,7 +152,8 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
         scan,
         topic,
         salvage: options.salvage,
-        area: options.area,
+        // Of points that are turned, files do not tell which lie in an area.
+        area: options.area.filter(|_| options.dataset.and_then(Dataset::vertical_angle).is_none()),
         ..Bounds::new(path, columns, &options.limits)?
     })
 }

@@ -12,6 +12,8 @@ use crate::times::{self, LaterTimes, Times};
 use crate::warning::Warning;
 use crate::wide::WideColumn;
 use pointmill_core::array::Dtype;
+use pointmill_core::elevation::raised;
+use pointmill_core::trig::sin_cos_f64;
 use pointmill_core::{LocalOrigin, PointCloud, Pose, about, corner, least};
 use std::borrow::Cow;
 use std::path::Path;
@@ -234,6 +236,35 @@ impl Scan {
         let is_turned = |wide: &&Arc<WideColumn>| normals.as_flattened().contains(&Some(wide.column));
         let wide = self.wide.iter().filter(|wide| !is_turned(wide)).cloned().collect();
         Self { cloud, xyz_f64, format: self.format, fields, warnings, wide, decimals: None }
+    }
+
+    /// The scan with every point turned up by an angle about the axis across its own direction, as seen from the sensor in the origin of coordinates: azimuths and ranges stay, and columns
+    /// other than x, y, z. The sums are `f64`. Points straight above or below the sensor and points that are not finite stay.
+    ///
+    /// ```
+    /// use pointmill_core::PointCloud;
+    /// let scan = pointmill_io::Scan::from(PointCloud::new(vec![2.0, 0.0, 0.0, 0.5], 4)?).raised(30.0);
+    /// assert_eq!(scan.cloud.data(), [3f32.sqrt(), 0.0, 1.0, 0.5]);
+    /// # Ok::<(), pointmill_core::CloudError>(())
+    /// ```
+    #[must_use]
+    pub fn raised(mut self, degrees: f64) -> Self {
+        let (sine, cosine) = sin_cos_f64(degrees.to_radians());
+        let raise = |p: [f64; 3]| raised(p, [sine, cosine]);
+        if self.is_f64() {
+            let moved: Vec<f64> = self.xyz().into_iter().flat_map(raise).collect();
+            let origin = self.cloud.origin();
+            for (row, at) in self.cloud.rows_mut().zip(moved.as_chunks::<3>().0) {
+                row.iter_mut().zip(about(*at, origin)).for_each(|(v, local)| *v = local as f32);
+            }
+            self.xyz_f64 = Some(moved);
+        } else {
+            for row in self.cloud.rows_mut() {
+                let at = raise([row[0], row[1], row[2]].map(f64::from));
+                row.iter_mut().zip(at).for_each(|(v, at)| *v = at as f32);
+            }
+        }
+        self
     }
 
     /// The scan without the points at exactly (0, 0, 0), which some sensors return for no echo, and how many they were.

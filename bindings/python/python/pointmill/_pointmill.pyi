@@ -894,7 +894,7 @@ def evaluate(
 ) -> Evaluation: ...
 
 _CloudFormat: TypeAlias = Literal["kitti", "nuscenes", "bin", "npy", "npz", "ply", "pcd", "las", "feather", "arrow", "mcap", "e57", "csv", "xyz"]
-_Dataset: TypeAlias = Literal["kitti", "semantickitti", "nuscenes", "waymo", "lyft", "once", "argoverse2", "pandaset", "s3dis", "scannet"]
+_Dataset: TypeAlias = Literal["kitti", "kitti-odometry", "semantickitti", "nuscenes", "waymo", "lyft", "once", "argoverse2", "pandaset", "s3dis", "scannet"]
 
 @final
 class Scan:

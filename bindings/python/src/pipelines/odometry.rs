@@ -1,6 +1,6 @@
 //! Odometry as a class.
 
-use crate::args::{named, whole};
+use crate::args::{choice, whole};
 use crate::arrays::{Home, Place};
 use crate::cloud::{Cloud, own_stream};
 use crate::errors::{Names, OrRaise};
@@ -8,7 +8,6 @@ use crate::pickle::{self, Fields, Reduced};
 use crate::{interrupt, poses};
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Result;
-use pointmill::icp::Metric;
 use pointmill::pipelines::odometry as library;
 use pointmill_io::moment_ns;
 use pyo3::prelude::*;
@@ -223,12 +222,13 @@ impl Odometry {
         max_iterations: i64,
         keep_map: bool,
     ) -> PyResult<Self> {
+        let metrics: Vec<_> = library::OdometryParams::METRICS.iter().map(|known| (known.as_str(), *known)).collect();
         let params = library::OdometryParams {
             voxel_size,
             min_range,
             max_range,
             max_points_per_voxel: whole(max_points_per_voxel, 0, "max_points_per_voxel")? as usize,
-            metric: named::<Metric>(metric, "metric")?,
+            metric: choice(metric, "metric", &metrics)?,
             robust_width,
             deskew,
             max_iterations: whole(max_iterations, 0, "max_iterations")? as usize,

@@ -9,7 +9,7 @@ use pointmill_io::{Dataset, Format, Limits, LocalOrigin, ReadOptions};
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
-    /// Data set of the inputs, which names format and columns. A --format or --columns that it does not have is an error
+    /// Data set of the inputs, which names format and columns. kitti-odometry takes any format, and turns every point up by 0.205 degrees, by which KITTI's calibration is off. A --format or --columns that the data set does not have is an error
     #[arg(long, value_parser = names::<Dataset>(Dataset::NAMES))]
     pub dataset: Option<Dataset>,
     /// Format of the inputs. By default the file name decides: .bin is kitti, .pcd.bin is nuscenes, other formats have extensions of their own. If the name does not decide, the first bytes of the file do. bin is raw f32 rows with --columns values each

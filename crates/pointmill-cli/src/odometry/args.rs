@@ -1,11 +1,18 @@
 //! Flags of `pointmill odometry`.
 
-use crate::flags::{ConfigArgs, Deskew, ReadArgs, names};
+use crate::flags::{ConfigArgs, Deskew, ReadArgs};
 use crate::track::TRAJECTORIES;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pointmill::icp::Metric;
 use pointmill::pipelines::odometry::OdometryParams;
 use std::path::PathBuf;
+
+/// The metrics of the library, by their names.
+fn metrics() -> impl TypedValueParser<Value = Metric> {
+    let names = OdometryParams::METRICS.iter().map(|metric| metric.as_str());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Metric>())
+}
 
 /// `pointmill odometry`
 #[derive(Debug, Args)]
@@ -34,7 +41,7 @@ pub(crate) struct OdometryArgs {
     #[arg(long, value_name = "M", default_value_t = OdometryParams::default().min_range, allow_negative_numbers = true)]
     pub(crate) min_range: f64,
     /// Error metric to minimize
-    #[arg(long, default_value = "point-to-plane", value_parser = names::<Metric>(Metric::NAMES))]
+    #[arg(long, default_value = "point-to-plane", value_parser = metrics())]
     pub(crate) metric: Metric,
     /// Write the points of the map of the whole drive
     #[arg(long, value_name = "MAP.ply|.pcd|.npz")]

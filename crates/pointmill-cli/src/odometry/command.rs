@@ -43,6 +43,8 @@ struct Lane {
     times: Option<TimesOf>,
     /// Whether a sweep was read.
     begun: bool,
+    /// Why the first sweep that was not tracked was not.
+    untracked: Option<String>,
 }
 
 /// Runs the command.
@@ -158,14 +160,13 @@ impl Run<'_> {
             notes.warnings.push(told.into());
         }
         lane.show(&name, cloud, scan.intensity())?;
-        match step.status {
-            SweepStatus::TooFewPoints => notes.warnings.push("too few points; the pose is the prediction".into()),
-            SweepStatus::Lost => {
-                notes
-                    .warnings
-                    .push("lost: too few points have a neighbour in the map; the pose is the prediction".into());
+        if let Some(reason) = self.reason(step.status, cloud) {
+            match step.status {
+                SweepStatus::TooFewPoints => notes.warnings.push(format!("{reason}; the pose is the prediction")),
+                SweepStatus::Lost => notes.warnings.push(format!("lost: {reason}; the pose is the prediction")),
+                _ => {}
             }
-            _ => {}
+            lane.untracked.get_or_insert_with(|| format!("{name}: {reason}"));
         }
         match step.times {
             TimesUse::Backwards => {
@@ -179,6 +180,43 @@ impl Run<'_> {
         let of = Row::new(format.into(), &step, seconds, moved);
         let frame = Frame::read(index, name, read_ms, notes, of);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
+    }
+
+    /// Why a sweep was not tracked, if it was not.
+    fn reason(&self, status: SweepStatus, cloud: &PointCloud) -> Option<String> {
+        let reason = match status {
+            SweepStatus::TooFewPoints => return Some(self.too_few(cloud)),
+            SweepStatus::Degenerate => "its surfaces do not determine all directions",
+            SweepStatus::NotConverged => "the last step of the alignment was not short",
+            SweepStatus::Lost => "too few points have a neighbour in the map",
+            _ => return None,
+        };
+        Some(reason.into())
+    }
+
+    /// Why a sweep has too few points, where none can be used.
+    fn too_few(&self, cloud: &PointCloud) -> String {
+        let [near, far] = [self.params.min_range, self.params.max_range];
+        let mut counts = [0; 3];
+        for p in cloud.points().iter_xyz() {
+            let range = p.map(|x| f64::from(x).powi(2)).iter().sum::<f64>().sqrt();
+            let whys = [range > far, range < near, range.is_nan()];
+            counts.iter_mut().zip(whys).for_each(|(count, why)| *count += usize::from(why));
+        }
+        let whys = [
+            format!("farther than --max-range {far} m"),
+            format!("nearer than --min-range {near} m"),
+            "NaN".to_owned(),
+        ];
+        let found: Vec<_> = counts.into_iter().zip(whys).filter(|(count, _)| *count > 0).collect();
+        match &found[..] {
+            [(count, why)] if *count == cloud.len() => format!("too few points: all points are {why}"),
+            [_, ..] if counts.iter().sum::<usize>() == cloud.len() => {
+                let found: Vec<_> = found.iter().map(|(count, why)| format!("{} are {why}", grouped(*count))).collect();
+                format!("too few points: {}", found.join(", "))
+            }
+            _ => "too few points".into(),
+        }
     }
 }
 
@@ -202,8 +240,15 @@ impl Command for Run<'_> {
 
     fn lane(&self) -> Result<Lane, Failure> {
         let odometry = Odometry::new(&self.device.stream()?, &self.params)?;
-        let page = self.shown.map(DrivePage::new);
-        Ok(Lane { odometry, track: Track::default(), clock: Clock::default(), page, times: None, begun: false })
+        Ok(Lane {
+            odometry,
+            track: Track::default(),
+            clock: Clock::default(),
+            page: self.shown.map(DrivePage::new),
+            times: None,
+            begun: false,
+            untracked: None,
+        })
     }
 
     fn one(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
@@ -245,11 +290,14 @@ impl Command for Run<'_> {
     }
 
     fn finish(&self, totals: &mut Totals, lanes: Vec<Lane>, _: Counts) -> Result<bool, Failure> {
-        let Some(Lane { odometry, track, page, times, .. }) = lanes.into_iter().next() else { return Ok(true) };
+        let Some(Lane { odometry, track, page, times, untracked, .. }) = lanes.into_iter().next() else {
+            return Ok(true);
+        };
         interrupt::check()?;
         // A sum of nothing is negative zero.
         totals.length = track.poses().windows(2).map(|pair| apart(&pair[0], &pair[1])).fold(0.0, |sum, by| sum + by);
         totals.times = times;
+        totals.untracked = untracked;
         // The poses first: a map or a picture that fails costs nothing else.
         if let Some(out) = &self.args.out {
             track.write(out, &self.args.format_poses)?;
@@ -279,5 +327,16 @@ impl Command for Run<'_> {
         lines.extend(written("map", of.map.as_deref()));
         lines.extend(written("picture", summary.picture.as_deref()));
         lines
+    }
+
+    /// A drive of sweeps that all say nothing has no trajectory. One sweep, or the same sweep again and again, has.
+    fn verdict(&self, summary: &Summary<Totals>) -> Result<(), Failure> {
+        let Totals { statuses, untracked, .. } = &summary.of;
+        match untracked {
+            Some(reason) if statuses.tracked == 0 => {
+                Err(Failure::No(format!("no sweep was tracked: {}; {reason}", statuses.lines())))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -120,6 +120,9 @@ pub(crate) struct Totals {
     pub(super) map: Option<String>,
     /// Points of the map that was written or drawn; null without one.
     pub(super) map_points: Option<usize>,
+    /// Why the first sweep that was not tracked was not, for people.
+    #[serde(skip)]
+    pub(super) untracked: Option<String>,
 }
 
 /// How many sweeps have each status.

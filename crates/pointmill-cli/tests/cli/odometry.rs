@@ -200,7 +200,7 @@ fn what_makes_no_sense_is_refused_before_any_work() {
     for (args, told) in [
         ("odometry d --voxel 0", "voxel_size: expected finite metres > 0, got 0"),
         ("odometry d --max-range 0.5", "max_range: expected above min_range, 1 m"),
-        ("odometry d --metric gicp", "metric: expected point-to-plane or point-to-point, got gicp"),
+        ("odometry d --metric gicp", "[possible values: point-to-plane, point-to-point]"),
         ("odometry d --out poses.npz", "--out poses.npz: expected a file name ending in .txt"),
         ("odometry d --map map.txt", "--map map.txt: expected a file name ending in .ply, .pcd, .npz"),
         ("odometry d --map d/000.ply", "--map: d/000.ply is also an input; choose another name"),
@@ -356,5 +356,64 @@ fn times_since_1970_deskew_sweeps_that_were_converted() {
         run(at, &format!("convert d --to {to} --out {to}")).expect(0);
         run(at, &format!("odometry {to} --out {to}.txt")).expect(0);
         assert_eq!(fs::read(at.join(format!("{to}.txt"))).unwrap(), fs::read(at.join("d.txt")).unwrap(), "{to}");
+    }
+}
+
+/// Where no sweep is tracked there is no trajectory, and the first reason is said.
+#[test]
+fn a_drive_of_which_no_sweep_is_tracked_ends_with_no() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drive = drive(Scene::Street, 3);
+    let write = |folder: &str, change: &dyn Fn(usize, &mut [f32])| {
+        fs::create_dir(at.join(folder)).unwrap();
+        for i in 0..3 {
+            let mut cloud = drive.sweep(i);
+            cloud.rows_mut().for_each(|row| change(i, row));
+            write_sweep(&at.join(format!("{folder}/{i}.ply")), &cloud, "time");
+        }
+    };
+    let scale = |by: f32| move |_: usize, row: &mut [f32]| row[..3].iter_mut().for_each(|v| *v *= by);
+    write("mm", &scale(1000.0));
+    write("zeros", &|_, row| {
+        let by = if row[4] == 0.0 { 0.0 } else { 1000.0 };
+        row[..3].iter_mut().for_each(|v| *v *= by);
+    });
+    write("km", &scale(0.001));
+    write("nan", &scale(f32::NAN));
+    // A first sweep, and others 50 m above it.
+    write("away", &|i, row| row[2] += if i == 0 { 0.0 } else { 50.0 });
+    for (args, told) in [
+        ("mm", "3 too-few-points; mm/0.ply: too few points: all points are farther than --max-range 100 m"),
+        ("mm --max-range 20", "all points are farther than --max-range 20 m"),
+        ("zeros", "are farther than --max-range 100 m, "),
+        ("km", "3 too-few-points; km/0.ply: too few points: all points are nearer than --min-range 1 m"),
+        ("nan", "3 too-few-points; nan/0.ply: too few points: all points are NaN"),
+        ("away", "1 started, 2 lost; away/1.ply: too few points have a neighbour in the map"),
+    ] {
+        let ended = run(at, &format!("odometry {args} --out poses.txt --json")).expect(6);
+        assert!(ended.err.contains("no sweep was tracked: ") && ended.err.contains(told), "{args}: {}", ended.err);
+        assert_eq!((ended.data("error").last().unwrap()["class"].as_str(), counts(&ended)), (Some("No"), [3, 3, 0, 0]));
+        assert!(at.join("poses.txt").exists());
+    }
+    // A sweep alone, and one that comes again, are where they are.
+    run(at, "odometry away/0.ply away/0.ply").expect(0);
+    run(at, "odometry mm away/0.ply away/1.ply mm").expect(6);
+}
+
+/// The correction of KITTI's sensor is that of the reader, in every format.
+#[test]
+fn sweeps_of_kitti_odometry_are_turned_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let cloud = PointCloud::new(vec![50.0, 0.0, 0.0, 0.5, 0.0, 0.0, 2.0, 0.25], 4).unwrap();
+    write_bin(at.join("a.bin"), cloud.points()).unwrap();
+    write_ply(&at.join("a.ply"), &NamedPoints::new(cloud.points(), &["x", "y", "z", "intensity"])).unwrap();
+    for name in ["a.bin", "a.ply"] {
+        run(at, &format!("convert {name} --dataset kitti-odometry --out {name}.pcd")).expect(0);
+        let turned = read(at.join(format!("{name}.pcd")), &ReadOptions::default()).unwrap();
+        let (sine, cosine) = (0.205f64.to_radians().sin(), 0.205f64.to_radians().cos());
+        let wanted = [(50.0 * cosine) as f32, 0.0, (50.0 * sine) as f32, 0.5, 0.0, 0.0, 2.0, 0.25];
+        assert_eq!(turned.cloud.data(), wanted, "{name}");
     }
 }

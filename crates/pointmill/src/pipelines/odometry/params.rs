@@ -30,7 +30,7 @@ pub struct OdometryParams {
     pub max_range: f64,
     /// The number of points that a voxel of the map keeps; 1 to 64, default 20. Points closer together than the voxel size by the square root of this number are left out.
     pub max_points_per_voxel: usize,
-    /// The error metric to minimize: point-to-plane, the default, or point-to-point. GICP is an error.
+    /// The error metric to minimize, one of [`METRICS`](Self::METRICS). Default point-to-plane.
     pub metric: Metric,
     /// Width in metres of the Geman-McClure weight of residuals in the last steps of point-to-plane. Default 0.1. The first steps, and point-to-point, take a wider one that
     /// follows from how far predictions were off.
@@ -60,6 +60,9 @@ impl Default for OdometryParams {
 }
 
 impl OdometryParams {
+    /// The error metrics that odometry takes.
+    pub const METRICS: &'static [Metric] = &[Metric::PointToPlane, Metric::PointToPoint];
+
     /// Checks every parameter.
     ///
     /// # Errors
@@ -83,8 +86,9 @@ impl OdometryParams {
             let expected = format!("1 to {MAX_POINTS_PER_VOXEL}");
             return Err(Error::argument(Argument::MaxPointsPerVoxel, expected, self.max_points_per_voxel));
         }
-        if self.metric == Metric::Gicp {
-            return Err(Error::argument(Argument::Metric, "point-to-plane or point-to-point", self.metric));
+        if !Self::METRICS.contains(&self.metric) {
+            let names: Vec<_> = Self::METRICS.iter().map(|metric| metric.as_str()).collect();
+            return Err(Error::argument(Argument::Metric, names.join(" or "), self.metric));
         }
         if self.max_iterations == 0 {
             return Err(Error::argument(Argument::MaxIterations, "at least 1", 0));
