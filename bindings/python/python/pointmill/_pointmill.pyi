@@ -641,6 +641,25 @@ class _Icp(Protocol):
         source_origin: _Numbers | Literal["auto"] | None = None,
         target_origin: _Numbers | Literal["auto"] | None = None,
     ) -> list[_IcpRegistration | Exception]: ...
+    def align(
+        self,
+        *,
+        source: _Array,
+        target: _Array,
+        guess: _Numbers | None = None,
+        metric: _Metric = "point-to-plane",
+        max_distance: float | None = None,
+        max_iterations: SupportsIndex = 100,
+        step_tolerance: float = 1e-06,
+        robust: _Robust | None = None,
+        neighbours: SupportsIndex = 20,
+        schedule: _Schedule | None = None,
+        drop_zeros: bool = False,
+        search: _Search = "auto",
+        source_origin: _Numbers | Literal["auto"] | None = None,
+        target_origin: _Numbers | Literal["auto"] | None = None,
+        target_normals: _Array | None = None,
+    ) -> _IcpRegistration: ...
     def __call__(
         self,
         *,
