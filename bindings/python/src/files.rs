@@ -23,6 +23,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Files of so many bytes are read in about a millisecond.
 const SHORT: usize = 1 << 16;
 
+/// The earliest time, and the times after it.
+type Seconds = Option<(f64, Py<PyAny>)>;
+
 /// A cloud from a file; arrays of numpy.
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct Scan {
@@ -41,7 +44,7 @@ pub(crate) struct Scan {
     /// Times that were not asked for so far.
     later: Mutex<Option<Arc<LaterTimes>>>,
     /// The earliest time and the times after it, once they were asked for.
-    known: PyOnceLock<Option<(f64, Py<PyAny>)>>,
+    known: PyOnceLock<Seconds>,
     /// ``(x, y, z)``: what ``points`` are relative to, in metres; ``xyz`` is not.
     #[pyo3(get)]
     origin: (f64, f64, f64),
@@ -70,7 +73,7 @@ fn no_later(_: &Bound<'_, PyDict>) -> PyResult<Mutex<Option<Arc<LaterTimes>>>> {
     Ok(Mutex::default())
 }
 
-fn known_of(fields: &Bound<'_, PyDict>) -> PyResult<PyOnceLock<Option<(f64, Py<PyAny>)>>> {
+fn known_of(fields: &Bound<'_, PyDict>) -> PyResult<PyOnceLock<Seconds>> {
     let start: Option<f64> = field(fields, "start")?;
     let known = PyOnceLock::new();
     // Nobody else knows it yet.
