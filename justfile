@@ -111,7 +111,7 @@ wheel: cubin
     set -euo pipefail
     [ -e target/wheel-venv ] || python3 -m venv target/wheel-venv
     target/wheel-venv/bin/pip install --quiet 'maturin>=1.9.4,<2' ziglang
-    PATH=$PWD/target/wheel-venv/bin:$PATH maturin build --release --features cubin --zig --compatibility manylinux_2_28 --manifest-path bindings/python/Cargo.toml --out target/wheels
+    PATH=$PWD/target/wheel-venv/bin:$PATH bindings/python/wheel target/wheels --release --features cubin
 
 # Install the Python package into the active environment and test it; needs maturin, pytest and numpy there, and torch for all of it
 test-python *args:

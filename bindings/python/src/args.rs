@@ -2,8 +2,9 @@
 
 use crate::errors::{kind, value};
 use pointmill::UnknownName;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use std::str::FromStr;
 
 /// So many finite or infinite numbers, from a sequence or an array of them.
@@ -30,6 +31,51 @@ pub(crate) fn singles<const N: usize>(object: &Bound<'_, PyAny>, name: &str, wha
 pub(crate) fn whole(number: i64, least: u32, name: &str) -> PyResult<u32> {
     let fits = u32::try_from(number).ok().filter(|n| *n >= least && *n <= i32::MAX as u32);
     fits.ok_or_else(|| value(name, format_args!("a whole number from {least} to {}", i32::MAX), number))
+}
+
+/// The items of a list or an array, at most so many. Memory is taken for items that are there, whatever length the object says.
+pub(crate) fn list<'py, T: FromPyObjectOwned<'py>>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+    what: &str,
+    most: usize,
+) -> PyResult<Vec<T>> {
+    let told = object.len().unwrap_or(0);
+    if told > most {
+        return Err(value(name, format_args!("at most {most} {what}"), told));
+    }
+    List::take(object, most).map_err(|error| match error.is_instance_of::<PyTypeError>(object.py()) {
+        true => kind(name, what, error.value(object.py())),
+        false => error,
+    })
+}
+
+/// A list as an argument; see [`list`].
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+impl<T> List<T> {
+    fn take<'py>(object: &Bound<'py, PyAny>, most: usize) -> PyResult<Vec<T>>
+    where
+        T: FromPyObjectOwned<'py>,
+    {
+        if object.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err("expected a list, got a str"));
+        }
+        let mut all = Vec::new();
+        for item in object.try_iter()?.take(most.saturating_add(1)) {
+            all.try_reserve(1).map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+            all.push(item?.extract().map_err(Into::into)?);
+        }
+        Ok(all)
+    }
+}
+
+impl<'py, T: FromPyObjectOwned<'py>> FromPyObject<'_, 'py> for List<T> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Self::take(&object, usize::MAX).map(Self)
+    }
 }
 
 /// A name of the library's, such as that of an enum's variant.

@@ -1,13 +1,18 @@
 //! Bags of clouds.
 
+use crate::ending::detached;
 use crate::errors::file;
 use crate::files::{Scan, origin_of};
+use crate::interrupt::Effort;
+use crate::pickle::{self, Reduced, field};
 use pointmill_io::mcap::{Bag, Topic};
 use pointmill_io::{Limits, LocalOrigin};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
 /// The clouds of a topic of a bag, in the order of the times at which they were recorded: a sequence that reads each cloud when it is asked for.
 #[pyclass(frozen, sequence, module = "pointmill")]
@@ -30,13 +35,15 @@ impl BagClouds {
     }
 
     fn cloud(&self, py: Python<'_>, number: usize) -> PyResult<Scan> {
-        let mut told = None;
-        let scan = Scan::new(py, || {
-            let cloud = self.bag.cloud(self.of(), number)?;
-            told = Some((cloud.stamp_ns, cloud.recorded_ns, cloud.frame));
-            Ok(cloud.scan.about(self.origin))
+        let (bag, topic, origin) = (self.bag.clone(), self.topic, self.origin);
+        let (tell, told) = channel();
+        let scan = Scan::new(py, Effort::Long, move || {
+            let cloud = bag.cloud(&bag.topics()[topic], number)?;
+            // Nobody listens after Ctrl-C.
+            let _ = tell.send((cloud.stamp_ns, cloud.recorded_ns, cloud.frame));
+            Ok(cloud.scan.about(origin))
         })?;
-        let (stamp, recorded, frame) = told.expect("set where the scan is read");
+        let (stamp, recorded, frame) = told.recv().expect("sent where the scan is read");
         Ok(scan.of_bag(stamp, recorded, frame))
     }
 }
@@ -54,6 +61,25 @@ impl BagClouds {
             Some(number) => self.cloud(py, number),
             None => Err(PyIndexError::new_err(format!("index: expected one below {len}, got {index}"))),
         }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let (clouds, fields) = (slf.get(), PyDict::new(slf.py()));
+        fields.set_item("path", std::path::absolute(clouds.bag.path()).unwrap_or_else(|_| clouds.bag.path().into()))?;
+        fields.set_item("topic", clouds.topic())?;
+        match clouds.origin {
+            LocalOrigin::Auto => fields.set_item("local_origin", "auto")?,
+            LocalOrigin::None => fields.set_item("local_origin", "none")?,
+            LocalOrigin::At(origin) => fields.set_item("local_origin", origin)?,
+        }
+        pickle::way_back(slf, fields)
+    }
+
+    /// The bag is opened again.
+    #[classmethod]
+    fn _restore(class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let (topic, origin): (String, Bound<'_, PyAny>) = (field(fields, "topic")?, field(fields, "local_origin")?);
+        read_bag(class.py(), field(fields, "path")?, Some(&topic), Some(&origin))
     }
 
     fn __iter__(slf: Py<Self>) -> BagIterator {
@@ -100,7 +126,7 @@ impl BagIterator {
 }
 
 fn open(py: Python<'_>, path: &PathBuf) -> PyResult<Bag> {
-    py.detach(|| Bag::open(path, &Limits::default())).map_err(file)
+    detached(py, || Bag::open(path, &Limits::default())).map_err(file)
 }
 
 /// Open an MCAP bag of ``sensor_msgs/PointCloud2``, of ROS 1 or ROS 2.

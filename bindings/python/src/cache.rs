@@ -5,7 +5,7 @@
 
 use crate::arrays::Place;
 use crate::errors::{Names, OrRaise};
-use crate::interrupt;
+use crate::interrupt::{self, Effort};
 use pointmill::Stream;
 use pointmill::device::PerProcess;
 use pyo3::prelude::*;
@@ -49,15 +49,14 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
         self.0.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls an operator for a place and parameters: `take` looks at it and takes the arguments, `work` runs without the interpreter's lock, in a thread of its own if it may be `long`
-    /// (see [`interrupt::run`]). Errors name arguments as `names` does.
+    /// Calls an operator for a place and parameters: `take` looks at it and takes the arguments, `work` runs without the interpreter's lock (see [`interrupt::run`]). Errors name arguments as `names` does.
     pub(crate) fn call<J, R, E>(
         &'static self,
         py: Python<'_>,
         (place, params, names): (Place, &P, Names),
         make: impl FnOnce(&Stream) -> pointmill::Result<V>,
         take: impl FnOnce(&V, &Stream) -> PyResult<J>,
-        long: bool,
+        effort: Effort,
         work: impl FnOnce(&mut V, &Stream, &J) -> Result<R, E> + Send + 'static,
     ) -> PyResult<R>
     where
@@ -73,7 +72,7 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
             }
         };
         let params = params.clone();
-        let done = interrupt::run(py, long, taken, move |taken| {
+        let done = interrupt::run(py, effort, taken, move |taken| {
             let done = work(&mut kept.worker, &kept.stream, taken);
             self.put(place, params, kept);
             done

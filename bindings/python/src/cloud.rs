@@ -61,6 +61,11 @@ impl<'py> Cloud<'py> {
         self.origin.filter(|_| exact).unwrap_or_default()
     }
 
+    /// What is added to points of float32, or was taken for the middle of those of float64.
+    pub(crate) const fn origin(&self) -> Option<[f64; 3]> {
+        self.origin
+    }
+
     /// The values, for work on a stream.
     pub(crate) fn data(&self, stream: &Stream) -> PyResult<CloudData> {
         Ok(CloudData { data: self.array.data(stream)?, columns: self.array.shape()[1], origin: self.origin })
@@ -68,6 +73,11 @@ impl<'py> Cloud<'py> {
 }
 
 impl CloudData {
+    /// The number of points.
+    pub(crate) fn len(&self) -> usize {
+        self.rows().map_or(0, |rows| rows.len())
+    }
+
     pub(crate) fn rows(&self) -> Result<Rows<'_>> {
         let rows = self.data.rows(self.columns)?;
         self.origin.map_or(Ok(rows), |origin| rows.about(origin))

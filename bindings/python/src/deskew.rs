@@ -1,5 +1,6 @@
 //! Sweeps without the motion of their sensor.
 
+use crate::ending::detached;
 use crate::errors::{file, value};
 use crate::files::Scan;
 use crate::poses;
@@ -66,6 +67,6 @@ pub(crate) fn deskew(
     let (values, shape) = poses::numbers::<f64>(scan.exact(py), "scan", "points of the host")?;
     let xyz = values.chunks_exact(shape[1]).map(|row| [row[0], row[1], row[2]]);
     let stamp = scan.stamp_ns.map(|stamp| stamp as f64 / 1e9);
-    let moved = py.detach(|| known.deskew("poses", xyz, &own, index, stamp)).map_err(file)?;
+    let moved = detached(py, || known.deskew("poses", xyz, &own, index, stamp)).map_err(file)?;
     Ok(PyArray1::from_vec(py, moved).reshape([shape[0], 3])?.into_any().unbind())
 }

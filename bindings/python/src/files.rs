@@ -1,7 +1,11 @@
 //! Clouds and poses in files.
 
-use crate::args::{named, numbers, whole};
+use crate::args::{List, named, numbers, whole};
+use crate::arrays::Place;
+use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
+use crate::interrupt::{self, Effort};
+use crate::pickle::{self, Fields, Reduced, field};
 use crate::poses;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::Points;
@@ -11,9 +15,16 @@ use pointmill_io::{
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Files of so many bytes are read in about a millisecond.
+const SHORT: usize = 1 << 16;
+
+/// The earliest time, and the times after it.
+type Seconds = Option<(f64, Py<PyAny>)>;
 
 /// A cloud from a file; arrays of numpy.
 #[pyclass(frozen, module = "pointmill")]
@@ -35,7 +46,7 @@ pub(crate) struct Scan {
     /// Times that were not asked for so far.
     later: Mutex<Option<Arc<LaterTimes>>>,
     /// The earliest time and the times after it, once they were asked for.
-    known: PyOnceLock<Option<(f64, Py<PyAny>)>>,
+    known: PyOnceLock<Seconds>,
     /// ``(x, y, z)``: what ``points`` are relative to, in metres; ``xyz`` is not.
     #[pyo3(get)]
     origin: (f64, f64, f64),
@@ -56,6 +67,25 @@ pub(crate) struct Scan {
     frame: Option<String>,
 }
 
+// Every field that has values; times are pickled as they are asked for.
+pickle::fields!(
+    Scan { points, names, format, xyz, origin, warnings, stamp_ns, recorded_ns, frame }
+    { later: no_later, known: known_of } of ["start", "times"]
+);
+
+/// A pickle has all times.
+fn no_later(_: &Bound<'_, PyDict>) -> PyResult<Mutex<Option<Arc<LaterTimes>>>> {
+    Ok(Mutex::default())
+}
+
+fn known_of(fields: &Bound<'_, PyDict>) -> PyResult<PyOnceLock<Seconds>> {
+    let start: Option<f64> = field(fields, "start")?;
+    let known = PyOnceLock::new();
+    // Nobody else knows it yet.
+    let _ = known.set(fields.py(), start.zip(field(fields, "times")?));
+    Ok(known)
+}
+
 #[pymethods]
 impl Scan {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -72,6 +102,15 @@ impl Scan {
     #[getter]
     pub(crate) fn start(&self, py: Python<'_>) -> Option<f64> {
         self.known(py).map(|(start, _)| *start)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -151,7 +190,10 @@ pub(crate) fn read(
     options.origin = origin_of(local_origin)?;
     let stamp_ns = log_stamp_ns(&path).and_then(|stamp| i64::try_from(stamp).ok());
     let deskewed = pointmill_io::is_deskewed(&path, options.dataset);
-    Ok(Scan { stamp_ns, deskewed, ..Scan::new(py, || pointmill_io::read(&path, &options))? })
+    // What cannot be looked at is refused at once.
+    let bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
+    let effort = Effort::of(Place::Cpu, usize::try_from(bytes).unwrap_or(usize::MAX), SHORT);
+    Ok(Scan { stamp_ns, deskewed, ..Scan::new(py, effort, move || pointmill_io::read(&path, &options))? })
 }
 
 /// What is subtracted from coordinates.
@@ -167,16 +209,17 @@ impl Scan {
     /// The scan that `read` returns, without the interpreter's lock.
     pub(crate) fn new(
         py: Python<'_>,
-        read: impl FnOnce() -> Result<pointmill_io::Scan, pointmill_io::IoError> + Send,
+        effort: Effort,
+        read: impl FnOnce() -> Result<pointmill_io::Scan, pointmill_io::IoError> + Send + 'static,
     ) -> PyResult<Self> {
-        let read = || {
+        let read = move || {
             let scan = read()?;
             // What depends on the points is worked out before somebody changes them.
             let later = scan.later_times();
             let times = if later.is_none() { scan.times() } else { None };
             Ok((scan, later, times))
         };
-        let (scan, later, times) = py.detach(read).map_err(file)?;
+        let (scan, later, times) = interrupt::run(py, effort, (), move |()| read())?.map_err(file)?;
         let known = PyOnceLock::new();
         if later.is_none() {
             // Nobody else knows it yet.
@@ -206,7 +249,7 @@ impl Scan {
         let known = self.known.get_or_init(py, || {
             // Several threads may come here; what the first of them returns counts.
             let later = later().clone();
-            py.detach(|| later?.times()).map(|times| seconds(py, times))
+            detached(py, || later?.times()).map(|times| seconds(py, times))
         });
         later().take();
         known.as_ref()
@@ -247,7 +290,8 @@ impl Scan {
 /// >>> [os.path.basename(path) for path, error in pointmill.find_inputs([folder])]
 /// ['2.bin', '10.bin']
 #[pyfunction]
-pub(crate) fn find_inputs(py: Python<'_>, inputs: Vec<PathBuf>) -> Vec<(OsString, Option<String>)> {
+pub(crate) fn find_inputs(py: Python<'_>, inputs: List<PathBuf>) -> Vec<(OsString, Option<String>)> {
+    let List(inputs) = inputs;
     let refused = |error: pointmill_io::IoError| (error.path().as_os_str().to_owned(), Some(error.to_string()));
     let one = |input: &PathBuf| match pointmill_io::find_inputs(&[input]) {
         Ok(found) => {
@@ -255,7 +299,7 @@ pub(crate) fn find_inputs(py: Python<'_>, inputs: Vec<PathBuf>) -> Vec<(OsString
         }
         Err(error) => vec![refused(error)],
     };
-    py.detach(|| inputs.iter().flat_map(one).collect())
+    detached(py, || inputs.iter().flat_map(one).collect())
 }
 
 /// The rows of a cloud in an array of the host, and its shape.
@@ -299,7 +343,7 @@ pub(crate) fn write(
     py: Python<'_>,
     path: PathBuf,
     points: &Bound<'_, PyAny>,
-    names: Option<Vec<String>>,
+    names: Option<List<String>>,
     xyz: Option<&Bound<'_, PyAny>>,
     format: Option<&str>,
 ) -> PyResult<()> {
@@ -317,7 +361,7 @@ pub(crate) fn write(
     if let Some((_, got)) = exact.as_ref().filter(|(_, got)| *got != [shape[0], 3]) {
         return Err(value("xyz", format_args!("shape {:?}", [shape[0], 3]), format_args!("shape {got:?}")));
     }
-    let names = names.or(read_names).unwrap_or_else(|| {
+    let names = names.map(|List(names)| names).or(read_names).unwrap_or_else(|| {
         (0..shape[1])
             .map(|i| ["x", "y", "z"].get(i).map_or_else(|| format!("column{i}"), |&axis| axis.into()))
             .collect()
@@ -327,7 +371,7 @@ pub(crate) fn write(
     let mut named = NamedPoints::new(points, &names);
     named.xyz_f64 = exact.as_ref().map(|(xyz, _)| xyz.as_slice());
     named.origin = origin;
-    py.detach(|| {
+    detached(py, || {
         for (wide, dtype) in wide {
             // Values that somebody has changed since they were read are those of the points.
             if wide.is_of(points) {
@@ -375,7 +419,7 @@ pub(crate) fn read_poses(
 ) -> PyResult<(Py<PyAny>, Option<Py<PyAny>>)> {
     let format = format.map(|word| named::<PoseFormat>(word, "format")).transpose()?;
     let options = PoseOptions { format, ..PoseOptions::default() };
-    let Poses { poses, times } = py.detach(|| pointmill_io::read_poses(&path, &options)).map_err(file)?;
+    let Poses { poses, times } = detached(py, || pointmill_io::read_poses(&path, &options)).map_err(file)?;
     let shape = [poses.len(), 4, 4];
     let numbers: Vec<f64> = poses.iter().flat_map(pointmill::Pose::matrix).flatten().collect();
     let poses = PyArray1::from_vec(py, numbers).reshape(shape)?.into_any().unbind();
@@ -472,9 +516,9 @@ pub(crate) fn write_poses(
             let got = if times.is_some() { "both".into() } else { format!("format={:?}", format.as_str()) };
             return Err(value("stamps_ns", "format=\"tum\" and no times", got));
         }
-        return py.detach(|| pointmill_io::write_stamped_poses(&path, &poses, &stamps)).map_err(file);
+        return detached(py, || pointmill_io::write_stamped_poses(&path, &poses, &stamps)).map_err(file);
     }
     let times = times.map(|times| poses::row(times, "times")).transpose()?;
     let written = Poses { poses, times };
-    py.detach(|| pointmill_io::write_poses(&path, &written, format)).map_err(file)
+    detached(py, || pointmill_io::write_poses(&path, &written, format)).map_err(file)
 }

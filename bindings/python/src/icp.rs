@@ -4,13 +4,15 @@ mod many;
 
 pub(crate) use many::align_many;
 
-use crate::args::{named, whole};
+use crate::args::{List, named, whole};
 use crate::arrays::{Home, KeptHome, Place};
 use crate::cache::Cache;
 use crate::cloud::{Cloud, own_stream};
 use crate::errors::{Names, OrRaise, kind, value};
+use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Fields, Reduced};
-use crate::{interrupt, poses};
+use crate::poses;
+use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Pose;
 use pointmill::icp::{Aligner, IcpParams, Metric, Neighbour, Registration, Robust, Search, Searcher, Stage, Target};
 use pyo3::prelude::*;
@@ -18,6 +20,11 @@ use pyo3::types::{PyDict, PyType};
 use std::sync::Arc;
 
 const NAMES: Names = &[];
+
+/// So many points are aligned in little more than a millisecond on the CPU.
+const SHORT: usize = 1024;
+/// So many neighbours are found in about a millisecond on the CPU.
+const SHORT_SEARCH: usize = 4096;
 
 pub(crate) static CACHE: Cache<IcpParams, Aligner> = Cache::new();
 
@@ -197,7 +204,7 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
     let Some(object) = object else { return Ok(Vec::new()) };
     let expected = "pairs of an edge of cells and a distance in metres, or None for any";
     let got = || object.repr().map_or(String::new(), |text| text.to_string());
-    let stages: Vec<(f64, Option<f64>)> = object.extract().map_err(|_| kind("schedule", expected, got()))?;
+    let List(stages): List<(f64, Option<f64>)> = object.extract().map_err(|_| kind("schedule", expected, got()))?;
     Ok(stages.into_iter().map(|(voxel_size, max_distance)| Stage { voxel_size, max_distance }).collect())
 }
 
@@ -320,7 +327,8 @@ pub(crate) fn icp(
     let normals = target_normals.map(|object| poses::rows(object, "target_normals")).transpose()?;
     let mut kept = CACHE.take(place, &params, |stream| Aligner::new(stream, &params)).or_raise(NAMES)?;
     let held = (source.data(&kept.stream)?, target.data(&kept.stream)?);
-    let found = interrupt::run(py, place == Place::Cpu, held, move |(source, target)| {
+    let effort = Effort::of(place, source.len().saturating_add(target.len()), SHORT);
+    let found = interrupt::run(py, effort, held, move |(source, target)| {
         let found = source.rows().and_then(|source| match &normals {
             Some(normals) => kept.worker.align_with_normals(source, target.rows()?, normals, &guess),
             None => kept.worker.align(source, target.rows()?, &guess),
@@ -361,6 +369,23 @@ pub(crate) struct IcpTarget {
     target: Arc<Target>,
     place: Place,
     len: usize,
+    /// What it was made of, for pickles; points and normals are copies. None of arrays that are not of numpy or torch on the CPU.
+    made_of: Option<Py<PyDict>>,
+}
+
+/// Rows of three numbers as an array of numpy.
+fn array_of<'py>(py: Python<'py>, rows: &[[f32; 3]]) -> PyResult<Bound<'py, PyAny>> {
+    Ok(PyArray1::from_slice(py, rows.as_flattened()).reshape([rows.len(), 3])?.into_any())
+}
+
+/// A copy of an array of numpy or of torch on the CPU, of which the caller may change the original.
+fn copied<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    for copy in ["copy", "clone"] {
+        if object.hasattr(copy)? {
+            return object.call_method0(copy).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 #[pymethods]
@@ -399,14 +424,59 @@ impl IcpTarget {
         let normals = normals.map(|object| poses::rows(object, "normals")).transpose()?;
         let (place, len) = (cloud.place(), cloud.len());
         let data = cloud.data(&place.stream().or_raise(TARGET)?)?;
-        let target = interrupt::run(py, place == Place::Cpu, data, move |data| {
+        let made_of = match (place, copied(points)?) {
+            (Place::Cpu, Some(points)) => {
+                let kept = PyDict::new(py);
+                kept.set_item("points", points)?;
+                kept.set_item("origin", cloud.origin())?;
+                kept.set_item("normals", normals.as_ref().map(|rows| array_of(py, rows)).transpose()?)?;
+                kept.set_item("metric", params.metric.as_str())?;
+                kept.set_item("search", params.search.as_str())?;
+                kept.set_item("max_distance", max_distance)?;
+                kept.set_item("max_iterations", max_iterations)?;
+                kept.set_item("step_tolerance", step_tolerance)?;
+                kept.set_item("robust", robust.map(|robust| robust.extract::<(String, f64)>()).transpose()?)?;
+                kept.set_item("neighbours", neighbours)?;
+                kept.set_item(
+                    "schedule",
+                    schedule
+                        .map(|stages| stages.extract::<List<(f64, Option<f64>)>>().map(|List(stages)| stages))
+                        .transpose()?,
+                )?;
+                kept.set_item("drop_zeros", drop_zeros)?;
+                Some(kept.unbind())
+            }
+            _ => None,
+        };
+        let target = interrupt::run(py, Effort::of(place, len, SHORT), data, move |data| {
             let stream = own_stream(place)?;
             match &normals {
                 Some(normals) => Target::with_normals(&stream, data.rows()?, normals, &params),
                 None => Target::new(&stream, data.rows()?, &params),
             }
         })?;
-        Ok(Self { target: Arc::new(target.or_raise(TARGET)?), place, len })
+        Ok(Self { target: Arc::new(target.or_raise(TARGET)?), place, len, made_of })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        match &slf.get().made_of {
+            Some(made_of) => pickle::way_back(slf, made_of.bind(slf.py()).copy()?),
+            None => pickle::refused("Target", "make one of its points, which can be pickled"),
+        }
+    }
+
+    #[classmethod]
+    fn _restore<'py>(class: &Bound<'py, PyType>, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+        class.call((), Some(fields))
+    }
+
+    /// Nothing changes a target, so a copy is the same one.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     fn __len__(&self) -> usize {
@@ -444,9 +514,9 @@ impl IcpTarget {
         let source = Cloud::read(source, "source", origin, "origin")?.on(self.place, "the target", "source")?;
         let data = source.data(&source.place().stream().or_raise(NAMES)?)?;
         let target = self.target.clone();
-        let found = interrupt::run(py, self.place == Place::Cpu, data, move |data| {
-            data.rows().and_then(|source| target.align(source, &guess))
-        })?;
+        let effort = Effort::of(self.place, source.len(), SHORT / 4);
+        let found =
+            interrupt::run(py, effort, data, move |data| data.rows().and_then(|source| target.align(source, &guess)))?;
         IcpRegistration::new(py, &source.array.home(), &found.or_raise(NAMES)?)
     }
 }
@@ -489,10 +559,35 @@ impl IcpSearcher {
         let cloud = Cloud::read(points, "points", None, "origin")?;
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let searcher = interrupt::run(py, place == Place::Cpu, data, move |data| {
+        let searcher = interrupt::run(py, Effort::of(place, cloud.len(), SHORT_SEARCH), data, move |data| {
             Searcher::new(&own_stream(place)?, data.rows()?, search)
         })?;
         Ok(Self { searcher: Arc::new(searcher.or_raise(NAMES)?), place, home: cloud.array.home().keep()? })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let (py, IcpSearcher { searcher, home, .. }) = (slf.py(), slf.get());
+        let Some(points) = searcher.points() else {
+            return pickle::refused("Searcher", "make one of its points, which can be pickled");
+        };
+        let fields = PyDict::new(py);
+        fields.set_item("points", home.bind(py).give_values(points.as_flattened().to_vec(), &[points.len(), 3])?)?;
+        fields.set_item("search", searcher.search().as_str())?;
+        pickle::way_back(slf, fields)
+    }
+
+    #[classmethod]
+    fn _restore<'py>(class: &Bound<'py, PyType>, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+        class.call((), Some(fields))
+    }
+
+    /// Nothing changes a searcher, so a copy is the same one.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     fn __len__(&self) -> usize {
@@ -534,8 +629,8 @@ impl IcpSearcher {
         let queries = poses::rows(queries, "queries")?;
         let shape = [queries.len()];
         let searcher = self.searcher.clone();
-        let found =
-            interrupt::run(py, self.place == Place::Cpu, (), move |()| searcher.nearest(&queries, max_distance))?;
+        let effort = self.effort(queries.len());
+        let found = interrupt::run(py, effort, (), move |()| searcher.nearest(&queries, max_distance))?;
         self.give(py, found.or_raise(NAMES)?.into_iter(), &shape)
     }
 
@@ -568,8 +663,8 @@ impl IcpSearcher {
         let queries = poses::rows(queries, "queries")?;
         let shape = [queries.len(), k];
         let searcher = self.searcher.clone();
-        let found =
-            interrupt::run(py, self.place == Place::Cpu, (), move |()| searcher.neighbours(&queries, k, max_distance))?;
+        let effort = self.effort(queries.len().saturating_mul(k.max(1)));
+        let found = interrupt::run(py, effort, (), move |()| searcher.neighbours(&queries, k, max_distance))?;
         let found = found.or_raise(NAMES)?;
         let all = found.iter().flat_map(|list| (0..k).map(|i| list.get(i).copied()));
         self.give(py, all, &shape)
@@ -590,12 +685,19 @@ impl IcpSearcher {
     fn normals(&self, py: Python<'_>, k: i64) -> PyResult<Py<PyAny>> {
         let k = whole(k, 0, "k")? as usize;
         let searcher = self.searcher.clone();
-        let found = interrupt::run(py, self.place == Place::Cpu, (), move |()| searcher.normals(k))?.or_raise(NAMES)?;
+        let effort = self.effort(searcher.len().saturating_mul(k.max(1)));
+        let found = interrupt::run(py, effort, (), move |()| searcher.normals(k))?.or_raise(NAMES)?;
         Ok(self.home.bind(py).give_values(found.as_flattened().to_vec(), &[found.len(), 3])?.unbind())
     }
 }
 
 impl IcpSearcher {
+    /// That of so many queries.
+    fn effort(&self, queries: usize) -> Effort {
+        let looks = if self.searcher.search() == Search::Brute { self.searcher.len() / 256 } else { 0 };
+        Effort::of(self.place, queries.saturating_mul(looks.max(1)), SHORT_SEARCH)
+    }
+
     fn give(
         &self,
         py: Python<'_>,

@@ -9,6 +9,7 @@ mod bag;
 mod cache;
 mod cloud;
 mod deskew;
+mod ending;
 mod errors;
 mod files;
 mod icp;
@@ -24,6 +25,7 @@ mod voxelize;
 #[pyo3::pymodule]
 mod _pointmill {
     use crate::args::whole;
+    use crate::ending::detached;
     use crate::errors::OrRaise;
     use pyo3::prelude::*;
 
@@ -54,7 +56,7 @@ mod _pointmill {
     /// Lets go of the memory that operators keep between calls.
     #[pyfunction]
     fn clear_cache(py: Python<'_>) {
-        py.detach(|| {
+        detached(py, || {
             crate::icp::CACHE.clear();
             crate::voxelize::CACHE.clear();
             crate::roi_pool::CACHE.clear();
@@ -67,10 +69,13 @@ mod _pointmill {
     /// Without it a process has as many as there are cores, or as the environment variable ``RAYON_NUM_THREADS`` says when the first work begins; a process that was forked after
     /// ``import pointmill`` has one, or as many as that variable says. Results never depend on the number.
     ///
+    /// It is the number for one call. Short calls work in the calling thread alone, long ones on threads of their own: calls of several Python threads do not wait for each other, and
+    /// share this number.
+    ///
     /// Parameters
     /// ----------
     /// threads : int
-    ///     At least 1.
+    ///     1 to 1024.
     ///
     /// Examples
     /// --------
@@ -81,7 +86,7 @@ mod _pointmill {
     #[pyfunction]
     fn set_num_threads(py: Python<'_>, threads: i64) -> PyResult<()> {
         let threads = whole(threads, 1, "threads")? as usize;
-        py.detach(|| pointmill::set_num_threads(threads)).or_raise(&[])
+        detached(py, || pointmill::set_num_threads(threads)).or_raise(&[])
     }
 
     /// The number of threads that operators work with on the CPU; see :func:`set_num_threads`.
@@ -97,13 +102,14 @@ mod _pointmill {
     /// True
     #[pyfunction]
     fn num_threads(py: Python<'_>) -> usize {
-        py.detach(pointmill::num_threads)
+        detached(py, pointmill::num_threads)
     }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // Forks are counted from here on.
         pointmill::device::count_forks();
+        crate::ending::watch(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::errors::value;
 use pyo3::PyClass;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -18,14 +18,17 @@ pub(crate) trait Fields: PyClass {
     fn of(fields: &Bound<'_, PyDict>) -> PyResult<Self>;
 }
 
-/// All fields of a class, in any order.
+/// All fields of a class, in any order; then those that are made of attributes with other names, by functions that take all fields, and these names.
 macro_rules! fields {
-    ($class:ty { $($field:ident),+ $(,)? }) => {
+    ($class:ty { $($field:ident),+ $(,)? } $({ $($own:ident: $of:path),+ } of [$($name:literal),+])?) => {
         impl $crate::pickle::Fields for $class {
-            const NAMES: &'static [&'static str] = &[$(stringify!($field)),+];
+            const NAMES: &'static [&'static str] = &[$(stringify!($field),)+ $($($name),+)?];
 
             fn of(fields: &pyo3::Bound<'_, pyo3::types::PyDict>) -> pyo3::PyResult<Self> {
-                Ok(Self { $($field: $crate::pickle::field(fields, stringify!($field))?),+ })
+                Ok(Self {
+                    $($field: $crate::pickle::field(fields, stringify!($field))?,)+
+                    $($($own: $of(fields)?),+)?
+                })
             }
         }
     };
@@ -44,6 +47,11 @@ pub(crate) fn reduce<'py, T: Fields>(result: &Bound<'py, T>) -> PyResult<Reduced
 /// What the class method `_restore` makes of fields.
 pub(crate) fn way_back<'py, T>(result: &Bound<'py, T>, fields: Bound<'py, PyDict>) -> PyResult<Reduced<'py>> {
     Ok((result.as_any().get_type().getattr("_restore")?, (fields,)))
+}
+
+/// The error of what is tied to this process, and what to do in place of a pickle or a copy.
+pub(crate) fn refused<T>(class: &str, instead: &str) -> PyResult<T> {
+    Err(PyTypeError::new_err(format!("{class}: cannot be pickled or copied ({instead})")))
 }
 
 /// One field.

@@ -1,10 +1,12 @@
 //! Voxelization.
 
-use crate::args::{choice, named, singles, whole};
+use crate::args::{choice, list, named, singles, whole};
 use crate::arrays::{Array, Data, Dtype, Given, KeptHome, Lent, Place};
 use crate::cache::Cache;
 use crate::cloud;
+use crate::ending::attached;
 use crate::errors::{Names, Trouble, value};
+use crate::interrupt::Effort;
 use crate::pickle::{self, Fields, Reduced};
 use pointmill::interop::{ArraySpec, Arrays, exchange_voxels, voxelize_into};
 use pointmill::voxelize::{MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};
@@ -19,8 +21,10 @@ const NAMES: Names = &[
     (Argument::Range, "point_cloud_range"),
     (Argument::Grid, "point_cloud_range"),
 ];
-/// From so many points on the CPU takes a good part of a second, and Ctrl-C must not wait for it.
-const LONG: usize = 1 << 21;
+/// Most samples beside one for each point.
+const MAX_SAMPLES: usize = 1 << 16;
+/// So many points take no longer than a millisecond on the CPU.
+const SHORT: usize = 1 << 14;
 
 pub(crate) static CACHE: Cache<VoxelizeParams, Worker> = Cache::new();
 
@@ -195,7 +199,7 @@ impl Job {
         let mut lent = None;
         let arrays = |bounds: &[ArraySpec<VoxelArray>]| -> Result<_, Trouble> {
             let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
-            let (memory, arrays) = Python::attach(|py| lender.bind(py).lend_all(stream, bounds))?;
+            let (memory, arrays) = attached(|py| lender.bind(py).lend_all(stream, bounds))?;
             lent = Some(memory);
             Ok(arrays)
         };
@@ -316,7 +320,7 @@ pub(crate) fn voxelize(
     lists: bool,
     padded: bool,
     strict_range: bool,
-    row_splits: Option<Vec<usize>>,
+    row_splits: Option<&Bound<'_, PyAny>>,
     report: bool,
     origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Voxels> {
@@ -349,8 +353,10 @@ pub(crate) fn voxelize(
             padded,
         },
     };
+    let most = points.shape()[0].saturating_add(MAX_SAMPLES + 1);
+    let row_splits = row_splits.map(|splits| list(splits, "row_splits", "whole numbers", most)).transpose()?;
     let (place, home) = (points.place(), points.home());
-    let long = place == Place::Cpu && points.shape()[0] >= LONG;
+    let effort = Effort::of(place, points.shape()[0], SHORT);
     let done = CACHE.call(
         py,
         (place, &params, NAMES),
@@ -360,7 +366,7 @@ pub(crate) fn voxelize(
             let lender = (home.lends_memory() && !params.needs_lists()).then(|| home.unbind());
             Ok(Job { data: points.data(stream)?, columns, row_splits, report, lender })
         },
-        long,
+        effort,
         |worker, stream, job| job.run(worker, stream),
     )?;
     let mut given: Given<VoxelArray> = match done.arrays {

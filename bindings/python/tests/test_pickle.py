@@ -1,6 +1,8 @@
 """Results as pickles, as copies, and between processes."""
 
+import concurrent.futures
 import copy
+import functools
 import multiprocessing
 import pickle
 
@@ -29,6 +31,7 @@ FIELDS = {
     pointmill.ndt.NdtRegistration: "target_from_source xyzrpy status converged iterations score transform_probability nvtl hits hessian covariance",
     pointmill.ndt.NdtReport: "points non_finite cells sparse degenerate voxels clamped",
     pointmill.ndt.Moments: "resolution origin points non_finite",
+    pointmill.Scan: "points names format xyz times start origin warnings stamp_ns recorded_ns frame",
     pointmill.ndt.Grid: "resolution origin report coords counts mean covariance inverse_covariance eigenvalues normal",
 }
 
@@ -62,6 +65,128 @@ def boxes(n=6):
     rng = np.random.default_rng(1)
     parts = [rng.uniform(-3, 3, (n, 3)), rng.uniform(1, 3, (n, 3)), rng.uniform(-3, 3, (n, 1))]
     return np.concatenate(parts, 1).astype(np.float32)
+
+
+def scans(folder):
+    """Clouds of files: with times, with more bits than float32 has, and of a stamp that the file names."""
+    timed, exact = cloud(20), cloud(20, 3).astype(np.float64) + [5e5, 4e6, 30.0]
+    files = [folder / "timed.ply", folder / "exact.ply", folder / "lidar" / "315966265259836000.npy"]
+    pointmill.write(files[0], timed, names=["x", "y", "z", "time"])
+    pointmill.write(files[1], exact.astype(np.float32), xyz=exact)
+    (folder / "lidar").mkdir()
+    pointmill.write(files[2], timed)
+    return [pointmill.read(file) for file in files]
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_scans(way, tmp_path):
+    read = scans(tmp_path)
+    assert read[0].times is not None and read[1].xyz is not None
+    for scan in read + scans_not_asked(tmp_path):
+        assert_equal(way(scan), scan)
+        pointmill.write(tmp_path / "a.ply", scan)
+        pointmill.write(tmp_path / "b.ply", way(scan))
+        assert (tmp_path / "a.ply").read_bytes() == (tmp_path / "b.ply").read_bytes()
+
+
+def scans_not_asked(folder):
+    """Nobody asked for its times so far."""
+    return [pointmill.read(folder / "timed.ply")]
+
+
+def test_scans_that_were_changed_are_refused(tmp_path):
+    make, (fields,) = scans(tmp_path)[0].__reduce__()
+    assert_equal(make(fields).names, fields["names"])
+    with pytest.raises(KeyError, match="origin"):
+        make({name: value for name, value in fields.items() if name != "origin"})
+    with pytest.raises(TypeError):
+        make({**fields, "names": 7})
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_files_are_read_by_other_processes(method, tmp_path):
+    """What a worker reads comes back; a scan that could not be sent would be waited for without an end."""
+    want = scans(tmp_path)[:2]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        got = pool.map_async(pointmill.read, [tmp_path / "timed.ply", tmp_path / "exact.ply"]).get(timeout=60)
+    for pair in zip(got, want):
+        assert_equal(*pair)
+
+
+def test_icp_is_called_by_other_processes():
+    """The function, the module that can be called, and a part of a call."""
+    points = cloud(columns=3)
+    arguments = dict(source=points + np.float32(0.01), target=points, metric="point-to-point")
+    want = pointmill.icp(**arguments)
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, context) as pool:
+        calls = [pool.submit(call, **arguments) for call in (pointmill.icp.align, pointmill.icp)]
+        calls.append(pool.submit(functools.partial(pointmill.icp, **arguments)))
+        for call in calls:
+            assert_bits(call.result(60).target_from_source, want.target_from_source)
+    for way in WAYS.values():
+        assert way(pointmill.icp) is pointmill.icp and way(pointmill.icp.align) is pointmill.icp.align
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("make", [p for p in LIBRARIES if p.id != "dlpack"])
+def test_targets_and_searchers_answer_as_before(way, make):
+    points = cloud(columns=5)
+    source = make(points[::2, :3] + np.float32(0.01))
+    options = dict(metric="gicp", max_distance=2.0, robust=("huber", 0.5), schedule=[(0.5, None), (0.0, 1.0)], neighbours=9)
+    normals = np.random.default_rng(3).normal(size=(300, 3))
+    for target in (
+        pointmill.icp.Target(make(points), **options),
+        pointmill.icp.Target(make(points), normals=normals, max_iterations=7, step_tolerance=0.0, drop_zeros=True),
+        pointmill.icp.Target(make(points), origin=[10.0, 20.0, 30.0], search="lbvh", metric="point-to-point"),
+    ):
+        again = way(target)
+        assert repr(again) == repr(target) and len(again) == 300
+        for name in ("target_from_source", "hessian", "fitness"):
+            assert_equal(getattr(again.align(source), name), getattr(target.align(source), name), name)
+    for search in ("auto", "lbvh", "brute"):
+        searcher = pointmill.icp.Searcher(make(points), search=search)
+        again = way(searcher)
+        assert repr(again) == repr(searcher)
+        assert_equal(again.neighbours(source, 4), searcher.neighbours(source, 4))
+        assert_equal(again.normals(8), searcher.normals(8))
+
+
+def test_a_target_is_pickled_as_it_was_made():
+    points = cloud(columns=3)
+    target = pointmill.icp.Target(points, metric="point-to-point")
+    source = points + np.float32(0.01)
+    want = target.align(source).target_from_source
+    points[:] = 0
+    assert_bits(pickle.loads(pickle.dumps(target)).align(source).target_from_source, want)
+
+
+def test_maps_by_blocks(tmp_path, monkeypatch):
+    """A pickle is the folder, whatever folder the process works in; it is opened again."""
+    monkeypatch.chdir(tmp_path)
+    made = pointmill.ndt.BlockMap("map", resolution=2.0, origin=[1.0, 2.0, 3.0], min_points=3)
+    made.add("a", cloud(columns=3))
+    made.merge("0_0")
+    text = pickle.dumps(made)
+    monkeypatch.chdir("/")
+    again = pickle.loads(text)
+    assert (again.resolution, again.block, again.origin, again.rows) == (2.0, 128.0, (1.0, 2.0, 3.0), made_rows(tmp_path))
+    again.add("b", cloud(columns=3))
+
+
+def made_rows(folder):
+    return pointmill.ndt.BlockMap(folder / "map").rows
+
+
+def test_what_cannot_be_pickled_says_what_to_do():
+    grid = pointmill.ndt.Grid(cloud(3000, 3), resolution=2.0)
+    for tied, instead in (
+        (pointmill.Odometry(), "pickle its steps and what map.. returns, or push the sweeps again"),
+        (pointmill.Localizer(grid), "make one of its map, and start.. it at the last pose"),
+    ):
+        for way in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=f"^{type(tied).__name__}: cannot be pickled or copied .{instead}"):
+                way(tied)
 
 
 def results(make):

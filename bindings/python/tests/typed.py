@@ -1,11 +1,12 @@
 """What type checkers must find and must not, for mypy with --strict: an error that it does not report is an error here, an ignore without one too."""
 
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 import numpy as np
 
 import pointmill
-from pointmill import ndt
+from pointmill import IcpSearcher, ndt
+from pointmill.icp import Target
 
 points = np.zeros((5, 4), np.float32)
 boxes = np.zeros((2, 7), np.float32)
@@ -26,6 +27,16 @@ pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits).report.poi
 target = pointmill.icp.Target(pts, metric="gicp")
 assert_type(target.align(pts).converged, bool)
 assert_type(pointmill.icp(source=pts, target=pts).iterations, int)
+assert_type(pointmill.icp.align(source=pts, target=pts).iterations, int)
+
+
+def nearest(target: pointmill.IcpTarget, searcher: IcpSearcher) -> Target:
+    """The classes of icp as annotations."""
+    assert_type(searcher.search, Literal["brute", "kdtree", "lbvh"])
+    return target
+
+
+nearest(target, pointmill.icp.Searcher(pts))
 
 # Whole numbers of numpy.
 pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, max_num_points=np.int64(3), max_voxels=np.int32(9))

@@ -27,6 +27,7 @@ pub mod icp;
 pub mod interop;
 mod memory;
 pub mod ndt;
+mod par;
 pub mod pipelines;
 pub mod prim;
 pub mod registration;

@@ -2,7 +2,7 @@
 
 mod available;
 
-use crate::{Error, Result};
+use crate::{Error, Result, par};
 use rayon::prelude::*;
 
 /// Makes room for `len` elements in all.
@@ -91,7 +91,7 @@ pub(crate) fn joined<'p, T: Copy + Send + Sync + 'p>(
         copies.push((to, part));
         left = rest;
     }
-    copies.par_iter_mut().for_each(|(to, part)| {
+    copies.par_iter_mut().with_min_len(par::grain(1)).for_each(|(to, part)| {
         to.write_copy_of_slice(part);
     });
     // SAFETY: the parts have `len` elements in all, and each of these was written to its place.

@@ -14,6 +14,8 @@ Examples
 from typing import TYPE_CHECKING
 
 from . import _html, ndt  # noqa: F401: notebooks find `_repr_html_` of the results
+from ._pointmill import Searcher as IcpSearcher
+from ._pointmill import Target as IcpTarget
 from ._pointmill import (
     BagClouds,
     DlpackArray,
@@ -70,6 +72,8 @@ __all__ = [
     "Fix",
     "IcpIteration",
     "IcpRegistration",
+    "IcpSearcher",
+    "IcpTarget",
     "Localizer",
     "Odometry",
     "OdometryStep",

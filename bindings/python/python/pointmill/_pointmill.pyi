@@ -593,12 +593,16 @@ class Target:
         origin: _Numbers | Literal["auto"] | None = None,
         normals: _Array | None = None,
     ) -> Target: ...
+    def __copy__(self) -> Target: ...
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Target: ...
     def __len__(self) -> int: ...
     def align(self, source: _Array, guess: _Numbers | None = None, *, origin: _Numbers | Literal["auto"] | None = None) -> IcpRegistration: ...
 
 @final
 class Searcher:
     def __new__(cls, points: _Array, *, search: _Search = "auto") -> Searcher: ...
+    def __copy__(self) -> Searcher: ...
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Searcher: ...
     def __len__(self) -> int: ...
     @property
     def search(self) -> Literal["brute", "kdtree", "lbvh"]: ...
@@ -641,6 +645,25 @@ class _Icp(Protocol):
         source_origin: _Numbers | Literal["auto"] | None = None,
         target_origin: _Numbers | Literal["auto"] | None = None,
     ) -> list[_IcpRegistration | Exception]: ...
+    def align(
+        self,
+        *,
+        source: _Array,
+        target: _Array,
+        guess: _Numbers | None = None,
+        metric: _Metric = "point-to-plane",
+        max_distance: float | None = None,
+        max_iterations: SupportsIndex = 100,
+        step_tolerance: float = 1e-06,
+        robust: _Robust | None = None,
+        neighbours: SupportsIndex = 20,
+        schedule: _Schedule | None = None,
+        drop_zeros: bool = False,
+        search: _Search = "auto",
+        source_origin: _Numbers | Literal["auto"] | None = None,
+        target_origin: _Numbers | Literal["auto"] | None = None,
+        target_normals: _Array | None = None,
+    ) -> _IcpRegistration: ...
     def __call__(
         self,
         *,

@@ -1,6 +1,8 @@
 """Iterative closest point: the pose that brings one cloud onto another.
 
-The module can be called: ``pointmill.icp(source=..., target=...)`` aligns two clouds, :func:`align_many` many pairs in one call. :class:`Target` is made ready once for many sources, :class:`Searcher` finds exact neighbours,
+The module can be called: ``pointmill.icp(source=..., target=...)`` aligns two clouds, and so does :func:`align`, a plain function for type checkers and other processes.
+:func:`align_many` aligns many pairs in one call.
+:class:`Target` is made ready once for many sources, :class:`Searcher` finds exact neighbours,
 and :func:`normals` estimates normals.
 
 Examples
@@ -16,14 +18,16 @@ True
 True
 """
 
+import importlib
 import inspect
 import sys
 from types import ModuleType
 
 from . import _pointmill
 from ._pointmill import IcpIteration, IcpRegistration, Searcher, Target, align_many, normals
+from ._pointmill import icp as align
 
-__all__ = ["IcpIteration", "IcpRegistration", "Searcher", "Target", "align_many", "normals"]
+__all__ = ["IcpIteration", "IcpRegistration", "Searcher", "Target", "align", "align_many", "normals"]
 __doc__ = f"{__doc__}\n\n{_pointmill.icp.__doc__}"
 __signature__ = inspect.signature(_pointmill.icp)
 
@@ -31,6 +35,9 @@ __signature__ = inspect.signature(_pointmill.icp)
 class _Callable(ModuleType):
     # A builtin function is not bound to the module, so that it gets the arguments of the call alone.
     __call__ = _pointmill.icp
+
+    def __reduce__(self):
+        return importlib.import_module, (self.__name__,)
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -2,6 +2,7 @@
 
 use super::{Array, Dtype, Library, Place};
 use crate::errors::value;
+use crate::pickle::refused;
 use dlpark::ffi::{DLDataType, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
 use dlpark::metadata::Dynamic;
 use dlpark::python::consumer::stream;
@@ -197,8 +198,7 @@ impl DlpackArray {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        let take = "take it with from_dlpack of an array library, and pickle or copy that array";
-        Err(PyTypeError::new_err(format!("DlpackArray: cannot be pickled or copied ({take})")))
+        refused("DlpackArray", "take it with from_dlpack of an array library, and pickle or copy that array")
     }
 
     fn __repr__(&self) -> String {

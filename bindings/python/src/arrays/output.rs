@@ -3,6 +3,7 @@
 use super::dlpack::DlpackArray;
 use super::torch::{Torch, strides, torch};
 use super::{Library, Place};
+use crate::ending::detached;
 use bytemuck::Pod;
 use dlpark::ffi::DLDataType;
 use numpy::PyArray1;
@@ -152,7 +153,7 @@ impl<'py> Home<'py> {
             // torch lends memory in the order of the caller's stream, whichever stream the result was made on; a copy keeps both in order.
             let failed = |error: pointmill::Error| PyRuntimeError::new_err(error.to_string());
             let (array, mut lent) = self.lend(&self.place.stream().map_err(failed)?, shape)?;
-            py.detach(|| lent.copy_from(&buffer, len)).map_err(failed)?;
+            detached(py, || lent.copy_from(&buffer, len)).map_err(failed)?;
             return Ok(array.whole().into_bound(py));
         }
         if self.library == Library::Other || buffer.as_slice().is_none() {

@@ -1,10 +1,11 @@
 //! Many pairs in one call.
 
-use super::{CACHE, IcpRegistration, NAMES, guess_of, params};
+use super::{CACHE, IcpRegistration, NAMES, SHORT, guess_of, params};
+use crate::args::List;
 use crate::arrays::Place;
 use crate::cloud::Cloud;
 use crate::errors::{OrRaise, value};
-use crate::interrupt;
+use crate::interrupt::{self, Effort};
 use pointmill::Result;
 use pointmill::icp::{Aligner, Pair};
 use pyo3::prelude::*;
@@ -45,9 +46,9 @@ use pyo3::prelude::*;
 #[expect(clippy::too_many_arguments)]
 pub(crate) fn align_many<'py>(
     py: Python<'py>,
-    sources: Vec<Bound<'py, PyAny>>,
-    targets: Vec<Bound<'py, PyAny>>,
-    guesses: Option<Vec<Bound<'py, PyAny>>>,
+    sources: List<Bound<'py, PyAny>>,
+    targets: List<Bound<'py, PyAny>>,
+    guesses: Option<List<Bound<'py, PyAny>>>,
     metric: &str,
     max_distance: Option<f64>,
     max_iterations: i64,
@@ -60,6 +61,7 @@ pub(crate) fn align_many<'py>(
     source_origin: Option<&Bound<'py, PyAny>>,
     target_origin: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let (List(sources), List(targets), guesses) = (sources, targets, guesses.map(|List(guesses)| guesses));
     let params =
         params(metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search)?;
     let others = [("targets", Some(targets.len())), ("guesses", guesses.as_ref().map(Vec::len))];
@@ -81,14 +83,15 @@ pub(crate) fn align_many<'py>(
         data.0.rows().and_then(|_| data.1.rows()).map(drop).or_raise(NAMES)?;
         Ok((source, data))
     };
-    let (mut held, mut all) = (Vec::new(), Vec::new());
+    let (mut held, mut all, mut points) = (Vec::new(), Vec::new(), 0usize);
     for i in 0..sources.len() {
         all.push(read(i).map(|(source, data)| {
+            points = points.saturating_add(source.len()).saturating_add(data.1.len());
             held.push(data);
             source
         }));
     }
-    let found = interrupt::run(py, place == Place::Cpu, held, move |held| {
+    let found = interrupt::run(py, Effort::of(place, points, SHORT), held, move |held| {
         let pairs = held
             .iter()
             .map(|(source, target, guess)| Ok(Pair { source: source.rows()?, target: target.rows()?, guess: *guess }));

@@ -1,17 +1,20 @@
 //! Maps by blocks as a class.
 
 use super::grid::{NdtGrid, params};
-use super::{LONG, NAMES, like_array};
+use super::{NAMES, SHORT, like_array};
 use crate::cloud::{Cloud, own_stream};
+use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
 use crate::files::Scan;
-use crate::interrupt;
+use crate::interrupt::{self, Effort};
+use crate::pickle::{self, Reduced};
 use crate::poses::{self, matrix, numbers};
 use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams, NdtReport};
 use pointmill::pipelines::localize::{LocalizerMap, LocalizerParams};
 use pointmill::{Device, Error, Rows};
 use pointmill_io::{BlockMap, BlockRow, BlockSettings, Limits};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -135,14 +138,14 @@ impl NdtBlockMap {
     ) -> PyResult<Self> {
         let device: Device = device.parse().map_err(|error| value("device", "cpu or cuda:N", error))?;
         let map = match resolution {
-            None => py.detach(|| BlockMap::open(&path)).map_err(file)?,
+            None => detached(py, || BlockMap::open(&path)).map_err(file)?,
             Some(resolution) => {
                 let NdtParams { covariance, min_points, eigen_ratio } = params(covariance, min_points, eigen_ratio)?;
                 Moments::new(resolution).or_raise(NAMES)?;
                 let origin = poses::origin(origin, "origin")?.unwrap_or_default();
                 let settings = BlockSettings::new(resolution, block, covariance, min_points, eigen_ratio);
                 let settings = settings.and_then(|settings| settings.about(origin)).map_err(file)?;
-                py.detach(|| BlockMap::create(&path, &settings)).map_err(file)?
+                detached(py, || BlockMap::create(&path, &settings)).map_err(file)?
             }
         };
         let settings = map.settings();
@@ -188,7 +191,7 @@ impl NdtBlockMap {
         let data = cloud.data(&cloud.place().stream().or_raise(NAMES)?)?;
         let (builder, device, params) = (self.builder.clone(), self.device.clone(), self.params());
         let &BlockSettings { resolution, cells, origin, .. } = self.map.settings();
-        let parts = interrupt::run(py, cloud.len() >= LONG, data, move |data| {
+        let parts = interrupt::run(py, Effort::of(cloud.place(), cloud.len(), SHORT).whole(), data, move |data| {
             let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
             let builder = match &mut *builder {
                 Some(builder) => builder,
@@ -203,22 +206,22 @@ impl NdtBlockMap {
             parts.iter().map(|(block, part)| Ok((*block, part.table()?))).collect::<pointmill::Result<Vec<_>>>()
         })?;
         let parts = parts.or_raise(NAMES)?;
-        Ok(py.detach(|| self.map.put(name, state, &parts)).map_err(file)?.into())
+        Ok(detached(py, || self.map.put(name, state, &parts)).map_err(file)?.into())
     }
 
     /// Note that an input failed, and remove what there was of it.
     fn refuse(&self, py: Python<'_>, name: &str, error: &str) -> PyResult<Row> {
-        Ok(py.detach(|| self.map.refuse(name, error)).map_err(file)?.into())
+        Ok(detached(py, || self.map.refuse(name, error)).map_err(file)?.into())
     }
 
     /// Remove an input. Returns the names of the blocks that are to be merged again.
     fn remove(&self, py: Python<'_>, name: &str) -> PyResult<Vec<String>> {
-        py.detach(|| self.map.remove(name)).map_err(file)
+        detached(py, || self.map.remove(name)).map_err(file)
     }
 
     /// The row of an input that is done, if it was added with the same state and its files are there; None otherwise.
     fn keeps(&self, py: Python<'_>, name: &str, state: &str) -> PyResult<Option<Row>> {
-        Ok(py.detach(|| self.map.keeps(name, state)).map_err(file)?.map(Row::from))
+        Ok(detached(py, || self.map.keeps(name, state)).map_err(file)?.map(Row::from))
     }
 
     /// Merge the inputs of a block, and write its files.
@@ -234,25 +237,25 @@ impl NdtBlockMap {
     ///     ``points``, ``cells`` and ``voxels`` of the block.
     fn merge(&self, py: Python<'_>, block: &str) -> PyResult<Merged> {
         let block = block_of(block)?;
-        py.detach(|| self.map.check()).map_err(file)?;
-        let parts = py.detach(|| self.map.parts(block)).map_err(file)?;
+        detached(py, || self.map.check()).map_err(file)?;
+        let parts = detached(py, || self.map.parts(block)).map_err(file)?;
         let &BlockSettings { resolution, origin, .. } = self.map.settings();
         let mut sum = Moments::new(resolution).and_then(|sum| sum.about(origin)).or_raise(NAMES)?;
         for part in &parts {
-            let table = py.detach(|| self.map.read_part(part, &Limits::default())).map_err(file)?;
-            py.detach(|| sum.merge(&Moments::from_table(&table)?)).or_raise(NAMES)?;
+            let table = detached(py, || self.map.read_part(part, &Limits::default())).map_err(file)?;
+            detached(py, || sum.merge(&Moments::from_table(&table)?)).or_raise(NAMES)?;
         }
-        let finished: pointmill::Result<_> = py.detach(|| Ok((sum.table()?, sum.finish(&self.params())?)));
+        let finished: pointmill::Result<_> = detached(py, || Ok((sum.table()?, sum.finish(&self.params())?)));
         let (table, cells) = finished.or_raise(NAMES)?;
         let merged = Some((&table, &cells)).filter(|_| !parts.is_empty());
-        py.detach(|| self.map.write(block, merged)).map_err(file)?;
+        detached(py, || self.map.write(block, merged)).map_err(file)?;
         let NdtReport { points, cells, voxels, .. } = cells.report;
         Ok(Merged { points, cells, voxels })
     }
 
     /// Check that all files of all inputs are there, and write ``manifest.jsonl``. Returns the rows of all inputs, in the natural order of their names.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<Row>> {
-        let rows = py.detach(|| self.map.finish()).map_err(file)?;
+        let rows = detached(py, || self.map.finish()).map_err(file)?;
         Ok(rows.into_iter().map(Row::from).collect())
     }
 
@@ -287,9 +290,9 @@ impl NdtBlockMap {
         };
         let like = like_array(py, like)?;
         let place = like.place();
-        let read = py.detach(|| self.map.read(&self.map.near(&centres, reach)?, &Limits::default()));
+        let read = detached(py, || self.map.read(&self.map.near(&centres, reach)?, &Limits::default()));
         let (cells, lattice) = read.map_err(file)?;
-        let grid = py.detach(|| Grid::from_cells(cells, lattice, &own_stream(place)?));
+        let grid = detached(py, || Grid::from_cells(cells, lattice, &own_stream(place)?));
         NdtGrid::of(grid.or_raise(NAMES)?, &like)
     }
 
@@ -311,6 +314,19 @@ impl NdtBlockMap {
         BlockRow::hash(name)
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let (map, fields) = (slf.get(), PyDict::new(slf.py()));
+        fields.set_item("path", std::path::absolute(map.map.folder()).unwrap_or_else(|_| map.map.folder().into()))?;
+        fields.set_item("device", map.device.to_string())?;
+        pickle::way_back(slf, fields)
+    }
+
+    /// The folder is opened again.
+    #[classmethod]
+    fn _restore<'py>(class: &Bound<'py, PyType>, fields: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+        class.call((), Some(fields))
+    }
+
     fn __repr__(&self) -> String {
         let settings = self.map.settings();
         let (folder, edge) = (self.map.folder().display(), settings.block());
@@ -320,14 +336,14 @@ impl NdtBlockMap {
     /// The names of the blocks that have points, by y and x.
     #[getter]
     fn blocks(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let blocks = py.detach(|| self.map.blocks()).map_err(file)?;
+        let blocks = detached(py, || self.map.blocks()).map_err(file)?;
         Ok(blocks.into_iter().map(BlockMap::name_of_block).collect())
     }
 
     /// The rows of all inputs, in the natural order of their names.
     #[getter]
     fn rows(&self, py: Python<'_>) -> PyResult<Vec<Row>> {
-        Ok(py.detach(|| self.map.rows()).map_err(file)?.into_iter().map(Row::from).collect())
+        Ok(detached(py, || self.map.rows()).map_err(file)?.into_iter().map(Row::from).collect())
     }
 
     /// Edge of a cell in metres.

@@ -1,11 +1,12 @@
 //! The grid as a class.
 
-use super::{LONG, NAMES, NdtFit, NdtRegistration, NdtReport, like_array};
-use crate::args::{named, whole};
+use super::{NAMES, NdtFit, NdtRegistration, NdtReport, SHORT, like_array};
+use crate::args::{List, named, whole};
 use crate::arrays::{Array, Home, KeptHome, Place, Value};
 use crate::cloud::{Cloud, own_stream};
+use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
-use crate::interrupt;
+use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses::poses;
 use pointmill::ndt::{
@@ -113,8 +114,8 @@ impl NdtGrid {
         times: usize,
     ) -> PyResult<R> {
         let (grid, data) = (self.grid.clone(), scan.data(&scan.place().stream().or_raise(NAMES)?)?);
-        let long = self.place == Place::Cpu && scan.len().saturating_mul(times) >= LONG;
-        interrupt::run(py, long, data, move |data| data.rows().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
+        let effort = Effort::of(self.place, scan.len().saturating_mul(times), SHORT);
+        interrupt::run(py, effort, data, move |data| data.rows().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
     }
 
     fn lists(
@@ -168,9 +169,9 @@ impl NdtGrid {
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let long = place == Place::Cpu && cloud.len() >= LONG;
+        let effort = Effort::of(place, cloud.len(), SHORT);
         let local = cloud.local_origin();
-        let grid = interrupt::run(py, long, data, move |data| {
+        let grid = interrupt::run(py, effort, data, move |data| {
             let mut builder = NdtBuilder::new(&own_stream(place)?, resolution, &params)?.about(local)?;
             builder.add(data.rows()?)?;
             builder.finish()
@@ -194,9 +195,9 @@ impl NdtGrid {
     #[pyo3(signature = (path, *, like = None))]
     fn load(py: Python<'_>, path: PathBuf, like: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let like = like_array(py, like)?;
-        let (cells, lattice) = py.detach(|| pointmill_io::read_ndt_map(&path)).map_err(file)?;
+        let (cells, lattice) = detached(py, || pointmill_io::read_ndt_map(&path)).map_err(file)?;
         let place = like.place();
-        let grid = py.detach(move || Grid::from_cells(cells, lattice, &own_stream(place)?));
+        let grid = detached(py, move || Grid::from_cells(cells, lattice, &own_stream(place)?));
         Self::of(grid.or_raise(NAMES)?, &like)
     }
 
@@ -208,7 +209,7 @@ impl NdtGrid {
     ///     The file, by convention named .npz.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let (cells, lattice) = (self.cells()?, *self.grid.lattice());
-        py.detach(|| pointmill_io::write_ndt_map(&path, cells, &lattice)).map_err(file)
+        detached(py, || pointmill_io::write_ndt_map(&path, cells, &lattice)).map_err(file)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
@@ -400,13 +401,14 @@ impl NdtGrid {
     fn align_many<'py>(
         &self,
         py: Python<'py>,
-        scans: Vec<Bound<'py, PyAny>>,
-        guesses: Option<Vec<Bound<'py, PyAny>>>,
+        scans: List<Bound<'py, PyAny>>,
+        guesses: Option<List<Bound<'py, PyAny>>>,
         step_size: f64,
         epsilon: f64,
         max_iterations: i64,
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (List(scans), guesses) = (scans, guesses.map(|List(guesses)| guesses));
         let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
         let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
         if let Some(guesses) = guesses.as_ref().filter(|guesses| guesses.len() != scans.len()) {
@@ -431,8 +433,8 @@ impl NdtGrid {
             }));
         }
         let grid = self.grid.clone();
-        let long = self.place == Place::Cpu && points.saturating_mul(max_iterations) >= LONG;
-        let found = interrupt::run(py, long, held, move |held| {
+        let effort = Effort::of(self.place, points.saturating_mul(max_iterations), SHORT);
+        let found = interrupt::run(py, effort, held, move |held| {
             let scans: Result<Vec<_>> = held.iter().map(|(data, guesses)| Ok((data.rows()?, &guesses[..]))).collect();
             grid.align_many(&scans?, &params)
         })?;

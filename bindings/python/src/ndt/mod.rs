@@ -16,8 +16,8 @@ use pointmill::Argument;
 use pyo3::prelude::*;
 
 const NAMES: Names = &[(Argument::Pose, "poses")];
-/// Points of which a sum, or poses times points of which a score, takes a good part of a second on the CPU.
-const LONG: usize = 1 << 21;
+/// Points of which a sum, or poses times points of which a score, takes no longer than a millisecond on the CPU.
+const SHORT: usize = 1 << 12;
 
 /// An array that says which library and device results are to have; numpy's on the CPU where the caller gives none.
 fn like_array<'py>(py: Python<'py>, like: Option<&Bound<'py, PyAny>>) -> PyResult<Array<'py>> {

@@ -1,11 +1,12 @@
 //! Sums of cells as a class.
 
 use super::grid::{NdtGrid, params};
-use super::{LONG, NAMES, like_array};
+use super::{NAMES, SHORT, like_array};
 use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
+use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
-use crate::interrupt;
+use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses;
 use pointmill::ndt::{Moments as Sums, NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtMomentsTable, NdtParams};
@@ -72,7 +73,7 @@ impl NdtMoments {
     ///     An Arrow file (.arrow) of :meth:`save` or of ``pointmill ndt build --moments``.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let moments = py.detach(|| pointmill_io::read_ndt_moments(&path).map(|table| Moments::from_table(&table)));
+        let moments = detached(py, || pointmill_io::read_ndt_moments(&path).map(|table| Moments::from_table(&table)));
         Ok(Self::of(moments.map_err(file)?.or_raise(NAMES)?))
     }
 
@@ -84,8 +85,8 @@ impl NdtMoments {
     ///     The file, by convention named .arrow.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let moments = self.0.clone();
-        let table = py.detach(|| lock(&moments).table()).or_raise(NAMES)?;
-        py.detach(|| pointmill_io::write_ndt_moments(&path, &table)).map_err(file)
+        let table = detached(py, || lock(&moments).table()).or_raise(NAMES)?;
+        detached(py, || pointmill_io::write_ndt_moments(&path, &table)).map_err(file)
     }
 
     /// Add the points of a cloud, on its device. Points that are not finite are left out and counted.
@@ -101,8 +102,8 @@ impl NdtMoments {
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let (moments, long) = (self.0.clone(), place == Place::Cpu && cloud.len() >= LONG);
-        let added = interrupt::run(py, long, data, move |data| {
+        let (moments, effort) = (self.0.clone(), Effort::of(place, cloud.len(), SHORT));
+        let added = interrupt::run(py, effort, data, move |data| {
             if place == Place::Cpu {
                 return lock(&moments).add(data.rows()?);
             }
@@ -118,7 +119,7 @@ impl NdtMoments {
     /// Add the points of other sums of the same resolution.
     fn merge(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
         let (moments, other) = (self.0.clone(), other.0.clone());
-        let merged = py.detach(|| {
+        let merged = detached(py, || {
             let other = lock(&other).clone();
             lock(&moments).merge(&other)
         });
@@ -128,7 +129,7 @@ impl NdtMoments {
     /// Take away points that were added before, as the sums of a part of the map.
     fn subtract(&self, py: Python<'_>, part: &Self) -> PyResult<()> {
         let (moments, part) = (self.0.clone(), part.0.clone());
-        let rest = py.detach(|| {
+        let rest = detached(py, || {
             let part = lock(&part).clone();
             lock(&moments).subtract(&part)
         });
@@ -162,7 +163,7 @@ impl NdtMoments {
         let params = params(covariance, min_points, eigen_ratio)?;
         let like = like_array(py, like)?;
         let (moments, place) = (self.0.clone(), like.place());
-        let grid = py.detach(move || {
+        let grid = detached(py, move || {
             let (cells, lattice) = {
                 let moments = lock(&moments);
                 (moments.finish(&params)?, *moments.lattice())
@@ -174,7 +175,7 @@ impl NdtMoments {
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let (py, moments) = (slf.py(), slf.get().0.clone());
-        let table = py.detach(|| lock(&moments).table()).or_raise(NAMES)?;
+        let table = detached(py, || lock(&moments).table()).or_raise(NAMES)?;
         let fields = PyDict::new(py);
         fields.set_item("resolution", table.lattice.unit())?;
         fields.set_item("points", table.points)?;
@@ -217,7 +218,7 @@ impl NdtMoments {
 
     fn __eq__(&self, py: Python<'_>, other: &Self) -> bool {
         let (one, other) = (self.0.clone(), other.0.clone());
-        py.detach(|| Arc::ptr_eq(&one, &other) || *lock(&one) == lock(&other).clone())
+        detached(py, || Arc::ptr_eq(&one, &other) || *lock(&one) == lock(&other).clone())
     }
 
     fn __repr__(&self) -> String {

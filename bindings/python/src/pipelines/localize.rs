@@ -3,10 +3,12 @@
 use crate::args::{named, whole};
 use crate::arrays::{Home, Place};
 use crate::cloud::Cloud;
+use crate::ending::detached;
 use crate::errors::{Names, OrRaise, value};
+use crate::interrupt::{self, Effort};
 use crate::ndt::{NdtBlockMap, NdtGrid};
 use crate::pickle::{self, Fields, Reduced};
-use crate::{interrupt, poses};
+use crate::poses;
 use pointmill::pipelines::localize as library;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -264,7 +266,7 @@ impl Localizer {
                 (blocks.tiles(&params).or_raise(NAMES)?, device.stream().or_raise(NAMES)?, on)
             }
         };
-        let made = py.detach(|| library::Localizer::new(&stream, map, &params));
+        let made = detached(py, || library::Localizer::new(&stream, map, &params));
         Ok(Self { localizer: Arc::new(Mutex::new(made.or_raise(NAMES)?)), on })
     }
 
@@ -276,7 +278,7 @@ impl Localizer {
     ///     The pose.
     fn start(&self, py: Python<'_>, map_from_sensor: &Bound<'_, PyAny>) -> PyResult<()> {
         let (pose, localizer) = (poses::matrix(map_from_sensor, "map_from_sensor")?, self.localizer.clone());
-        py.detach(|| lock(&localizer).start(&pose)).or_raise(NAMES)
+        detached(py, || lock(&localizer).start(&pose)).or_raise(NAMES)
     }
 
     /// Set the pose of the vehicle by another source, such as GNSS: alignments are held near it in the direction that it faces. ``None`` ends that.
@@ -288,7 +290,7 @@ impl Localizer {
     fn set_base(&self, py: Python<'_>, base: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let base = base.map(|base| poses::matrix(base, "base")).transpose()?;
         let localizer = self.localizer.clone();
-        py.detach(|| lock(&localizer).set_base(base)).or_raise(NAMES)
+        detached(py, || lock(&localizer).set_base(base)).or_raise(NAMES)
     }
 
     /// Take the next scan.
@@ -313,18 +315,22 @@ impl Localizer {
         }
         let data = cloud.data(&Place::Cpu.stream().or_raise(NAMES)?)?;
         let localizer = self.localizer.clone();
-        let fix = interrupt::run(py, true, data, move |data| lock(&localizer).push(data.rows()?, seconds))?;
+        let fix = interrupt::run(py, Effort::Whole, data, move |data| lock(&localizer).push(data.rows()?, seconds))?;
         Fix::new(&cloud.array.home(), &fix.or_raise(NAMES)?)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        pickle::refused("Localizer", "make one of its map, and start() it at the last pose")
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
         let localizer = self.localizer.clone();
-        py.detach(|| lock(&localizer).len())
+        detached(py, || lock(&localizer).len())
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let localizer = self.localizer.clone();
-        let (scans, lost) = py.detach(|| {
+        let (scans, lost) = detached(py, || {
             let localizer = lock(&localizer);
             (localizer.len(), localizer.is_lost())
         });

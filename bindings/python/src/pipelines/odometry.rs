@@ -3,9 +3,11 @@
 use crate::args::{choice, whole};
 use crate::arrays::{Home, Place};
 use crate::cloud::{Cloud, own_stream};
+use crate::ending::detached;
 use crate::errors::{Names, OrRaise};
+use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Fields, Reduced};
-use crate::{interrupt, poses};
+use crate::poses;
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Result;
 use pointmill::pipelines::odometry as library;
@@ -15,6 +17,8 @@ use pyo3::types::{PyDict, PyType};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const NAMES: Names = &[];
+/// So many points are aligned in little more than a millisecond on the CPU.
+const SHORT: usize = 512;
 
 /// What became of a sweep, and where the sensor was; arrays of the library of the points.
 #[pyclass(frozen, get_all, module = "pointmill")]
@@ -264,7 +268,7 @@ impl Odometry {
     ) -> PyResult<OdometryStep> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
         let odometry = self.0.clone();
-        let first = py.detach(|| lock(&odometry).made.as_ref().map(|(place, _)| *place));
+        let first = detached(py, || lock(&odometry).made.as_ref().map(|(place, _)| *place));
         let cloud = match first {
             Some(place) => cloud.on(place, "the first sweep", "points")?,
             None => cloud,
@@ -272,7 +276,7 @@ impl Odometry {
         let times = times.map(|times| poses::row(times, "times")).transpose()?;
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
-        let done = interrupt::run(py, place == Place::Cpu, data, move |data| {
+        let done = interrupt::run(py, Effort::of(place, cloud.len(), SHORT).whole(), data, move |data| {
             let mut state = lock(&odometry);
             let deskewed = state.params.deskew;
             let step = state.on(place)?.push(data.rows()?, times.as_deref())?;
@@ -287,19 +291,23 @@ impl Odometry {
     fn map<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let odometry = self.0.clone();
         let map = || lock(&odometry).made.as_ref().map_or_else(|| Ok(Vec::new()), |(_, odometry)| odometry.map());
-        let points = py.detach(map).or_raise(NAMES)?;
+        let points = detached(py, map).or_raise(NAMES)?;
         let rows = points.len();
         Ok(PyArray1::from_vec(py, points.into_flattened()).reshape([rows, 3])?.into_any())
     }
 
+    fn __reduce__(&self) -> PyResult<()> {
+        pickle::refused("Odometry", "pickle its steps and what map() returns, or push the sweeps again")
+    }
+
     fn __len__(&self, py: Python<'_>) -> usize {
         let odometry = self.0.clone();
-        py.detach(|| lock(&odometry).made.as_ref().map_or(0, |(_, odometry)| odometry.len()))
+        detached(py, || lock(&odometry).made.as_ref().map_or(0, |(_, odometry)| odometry.len()))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let odometry = self.0.clone();
-        let size = py.detach(|| lock(&odometry).params.voxel_size);
+        let size = detached(py, || lock(&odometry).params.voxel_size);
         format!("Odometry({} sweeps, voxel_size={size})", self.__len__(py))
     }
 }

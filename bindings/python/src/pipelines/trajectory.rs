@@ -1,6 +1,7 @@
 //! Errors of trajectories.
 
 use crate::args::named;
+use crate::ending::detached;
 use crate::errors::{Names, OrRaise, file, value};
 use crate::pickle::{self, Fields, Reduced};
 use crate::poses;
@@ -246,7 +247,7 @@ pub(crate) fn evaluate(
     };
     let estimate = trajectory(estimate, "estimate", estimate_times, "estimate_times")?;
     let truth = trajectory(truth, "truth", truth_times, "truth_times")?;
-    let found = py.detach(|| library::evaluate(&estimate, &truth, &params)).or_raise(NAMES)?;
+    let found = detached(py, || library::evaluate(&estimate, &truth, &params)).or_raise(NAMES)?;
     Evaluation::new(py, &found)
 }
 
@@ -263,7 +264,7 @@ fn trajectory(
             if given.is_some() {
                 return Err(value(times_name, format_args!("none with a file of {name}"), "some"));
             }
-            let read = object.py().detach(|| read_poses(&path, &PoseOptions::default())).map_err(file)?;
+            let read = detached(object.py(), || read_poses(&path, &PoseOptions::default())).map_err(file)?;
             (read.poses, read.times)
         }
         Err(_) => (poses::poses(object, name)?.0, given),

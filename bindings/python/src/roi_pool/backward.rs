@@ -1,8 +1,10 @@
 //! The gradient of the features.
 
-use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, params};
+use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, params};
 use crate::arrays::{Array, Data, Dtype, KeptHome, LentArray, Place};
+use crate::ending::attached;
 use crate::errors::{Trouble, kind, value};
+use crate::interrupt::Effort;
 use crate::pickle::{self, Reduced, field};
 use pointmill::interop::{Arrays, exchange_pooled, located_scene, restore};
 use pointmill::roi_pool::{PoolMode, RoiArray, RoiPoolParams, Scene};
@@ -114,7 +116,7 @@ impl RoiGradient {
                     lender: home.lends_memory().then(|| home.unbind()),
                 })
             },
-            place == Place::Cpu && self.boxes.saturating_mul(self.points) >= LONG,
+            Effort::of(place, self.boxes.saturating_mul(self.points), SHORT),
             |worker, stream, job| job.run(worker, stream),
         )?;
         let shape = [self.points, channels];
@@ -154,7 +156,7 @@ impl Job {
         let [points, channels] = self.shape;
         let (mut out, lent) = match &self.lender {
             None => (AnyBuffer::new(stream, self.dtype)?, None),
-            Some(lender) => Python::attach(|py| {
+            Some(lender) => attached(|py| {
                 let values = points * channels;
                 let lent = lender.bind(py).lend_any(stream, self.dtype, &self.shape, values.next_multiple_of(2))?;
                 Ok::<_, PyErr>((lent.1, Some(lent.0)))

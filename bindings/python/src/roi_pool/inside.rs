@@ -1,10 +1,11 @@
 //! Which points lie in which box.
 
-use super::{LONG, box_params, boxes_and_points, local_origin as origin_of};
+use super::{SHORT, box_params, boxes_and_points, local_origin as origin_of};
 use crate::args::choice;
-use crate::arrays::{Array, Data, Home, Place};
+use crate::arrays::{Array, Data, Home};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise};
+use crate::interrupt::Effort;
 use pointmill::roi_pool::{BoxLists, BoxParams, PointsInBoxes, Scene};
 use pointmill::{Buffer, Result, Stream};
 use pyo3::prelude::*;
@@ -54,7 +55,7 @@ impl<'py> Call<'py> {
             (place, &self.params, NAMES),
             |stream| PointsInBoxes::new(stream, self.params),
             |_, stream| Ok((self.boxes.data(stream)?, self.points.data(stream)?)),
-            place == Place::Cpu && b.saturating_mul(n) >= LONG,
+            Effort::of(place, b.saturating_mul(n), SHORT),
             move |inside, stream, (boxes, points): &(Data, Data)| {
                 work(inside, Scene::new(boxes.rows(7)?, points.rows(columns)?), stream)
             },

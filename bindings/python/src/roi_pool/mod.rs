@@ -28,8 +28,8 @@ const NAMES: Names = &[
     (Argument::GradPooled, "grad"),
 ];
 
-/// Pairs of a box and a point from which on the CPU takes a good part of a second.
-const LONG: usize = 1 << 28;
+/// Pairs of a box and a point that on the CPU take no longer than a millisecond.
+const SHORT: usize = 1 << 18;
 
 pub(crate) static CACHE: Cache<RoiPoolParams, Worker> = Cache::new();
 

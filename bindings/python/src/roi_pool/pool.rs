@@ -1,10 +1,12 @@
 //! Features into the voxels of boxes.
 
 use super::backward::RoiGradient;
-use super::{CACHE, FLOATS, LONG, NAMES, Worker, boxes_and_points, local_origin as origin_of, params};
+use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, local_origin as origin_of, params};
 use crate::args::named;
-use crate::arrays::{Array, Data, Given, KeptHome, Lent, Place};
+use crate::arrays::{Array, Data, Given, KeptHome, Lent};
+use crate::ending::attached;
 use crate::errors::{Trouble, value};
+use crate::interrupt::Effort;
 use crate::pickle::{self, Fields, Reduced};
 use pointmill::Stream;
 use pointmill::interop::{ArraySpec, Arrays, exchange_pooled, located_scene, prepare_backward, roi_pool_into};
@@ -85,7 +87,7 @@ impl Job {
         let mut lent = None;
         let arrays = |bounds: &[ArraySpec<RoiArray>]| -> Result<_, Trouble> {
             let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
-            let (memory, arrays) = Python::attach(|py| lender.bind(py).lend_all(stream, bounds))?;
+            let (memory, arrays) = attached(|py| lender.bind(py).lend_all(stream, bounds))?;
             lent = Some(memory);
             Ok(arrays)
         };
@@ -204,7 +206,7 @@ pub(crate) fn roi_aware_pool3d(
                 lender: lends.then(|| home.unbind()),
             })
         },
-        place == Place::Cpu && boxes.saturating_mul(points) >= LONG,
+        Effort::of(place, boxes.saturating_mul(points), SHORT),
         |worker, stream, job| job.run(worker, stream),
     )?;
     let mut given: Given<RoiArray> = match done.arrays {

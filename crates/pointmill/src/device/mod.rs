@@ -21,6 +21,7 @@ mod processor;
 mod queue;
 mod side;
 mod stream;
+mod team;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -39,8 +40,9 @@ pub use process::{PerProcess, count_forks};
 pub use processor::Device;
 pub(crate) use side::Side;
 pub use stream::Stream;
+pub use team::{Stop, Team};
 pub(crate) use threads::on_threads;
-pub use threads::{num_threads, set_num_threads};
+pub use threads::{MAX_THREADS, in_this_thread, num_threads, set_num_threads};
 #[cfg(test)]
 pub(crate) use twin::Step;
 #[cfg(feature = "twin")]

@@ -2,7 +2,7 @@
 
 use super::machine::{self, DeviceInfo, Machine};
 use super::threads::{Threads, num_threads, on_threads};
-use crate::{Argument, Error, Result};
+use crate::Result;
 use std::fmt;
 use std::sync::Arc;
 
@@ -46,14 +46,11 @@ impl Device {
         Self(Kind::Cpu(None))
     }
 
-    /// The CPU with a pool of its own.
+    /// The CPU with a pool of its own; of one thread it is the caller's.
     ///
     /// # Errors
-    /// Zero threads, or threads that the system refuses.
+    /// Zero threads, more than [`MAX_THREADS`](super::MAX_THREADS), or threads that the system refuses.
     pub fn cpu_with_threads(threads: usize) -> Result<Self> {
-        if threads == 0 {
-            return Err(Error::argument(Argument::Threads, "at least 1", threads));
-        }
         Ok(Self(Kind::Cpu(Some(Arc::new(Threads::new(threads)?)))))
     }
 

@@ -1,12 +1,15 @@
 //! The threads of the CPU: rayon's in the process that loads the library, and a pool of its own in each forked one.
 
 use super::process::{PerProcess, generation};
-use crate::{Argument, Error, Result};
+use crate::{Argument, Error, Result, par};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+
+/// Most threads that can be asked for.
+pub const MAX_THREADS: usize = 1024;
 
 /// The number of threads that was asked for; 0 for none. A child takes it over.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
@@ -27,7 +30,7 @@ static FORKED: PerProcess<usize> = PerProcess::new(|| {
 /// they do not compete for the cores. Work that is called from a thread of a pool of rayon's stays in that pool. Results never depend on the number.
 ///
 /// # Errors
-/// Zero threads, or threads that the system refuses; the number stays as it was then.
+/// Zero threads, more than [`MAX_THREADS`], or threads that the system refuses; the number stays as it was then.
 ///
 /// ```
 /// pointmill::set_num_threads(2)?;
@@ -35,12 +38,22 @@ static FORKED: PerProcess<usize> = PerProcess::new(|| {
 /// # Ok::<(), pointmill::Error>(())
 /// ```
 pub fn set_num_threads(threads: usize) -> Result<()> {
-    if threads == 0 {
-        return Err(Error::argument(Argument::Threads, "at least 1", threads));
+    check_number(threads)?;
+    if threads > 1 {
+        pool(threads)?;
     }
-    pool(threads)?;
     ASKED.store(threads, Ordering::Relaxed);
     Ok(())
+}
+
+/// Refuses numbers of threads that no machine has, which would take minutes to start.
+fn check_number(threads: usize) -> Result<()> {
+    if (1..=MAX_THREADS).contains(&threads) {
+        return Ok(());
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let expected = format!("1 to {MAX_THREADS}, such as {cores}, the number of cores");
+    Err(Error::argument(Argument::Threads, expected, threads))
 }
 
 /// The number of threads that [`Device::cpu`](super::Device::cpu) works with when it is called from this thread; see [`set_num_threads`].
@@ -51,15 +64,32 @@ pub fn num_threads() -> usize {
     })
 }
 
-/// Runs `work` with the threads of this process. In a process that was not forked, and asked for no number, that is the caller's thread with rayon's current pool.
+/// Runs `work` with the threads of this process. In a process that was not forked, and asked for no number, that is the caller's thread with rayon's current pool; of one thread
+/// it is the caller's.
 pub(crate) fn on_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    if par::is_alone() {
+        return work();
+    }
     match own_number() {
+        Some(1) => in_this_thread(work),
         None => {
             ensure_pool();
             work()
         }
         Some(threads) => on_pool(threads, work),
     }
+}
+
+/// Runs `work` in the calling thread, without others: for work that is done before other threads are awake.
+///
+/// ```
+/// let here = std::thread::current().id();
+/// assert_eq!(pointmill::device::in_this_thread(|| std::thread::current().id()), here);
+/// ```
+pub fn in_this_thread<R>(work: impl FnOnce() -> R) -> R {
+    // Parallel iterators ask for the number of its threads, also where they use none of them.
+    ensure_pool();
+    par::alone(work)
 }
 
 /// The number of threads of a pool of this process's own; none where work goes to rayon's current pool.
@@ -90,7 +120,9 @@ fn ensure_pool() {
 fn refused() -> Option<&'static str> {
     static REFUSED: OnceLock<Option<String>> = OnceLock::new();
     let refused = REFUSED.get_or_init(|| {
-        let error = ThreadPoolBuilder::new().build_global().err()?;
+        // A forked process does no work there.
+        let threads = if generation() > 1 { 1 } else { 0 };
+        let error = ThreadPoolBuilder::new().num_threads(threads).build_global().err()?;
         // One without a source says that the pool was there before.
         std::error::Error::source(&error).map(ToString::to_string)
     });
@@ -126,7 +158,15 @@ fn pool(threads: usize) -> Result<Arc<ThreadPool>> {
 }
 
 fn build(threads: usize) -> Result<ThreadPool> {
-    ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| Error::Device {
+    build_with(threads, |builder| builder)
+}
+
+/// A pool of so many threads, built in a certain way.
+pub(super) fn build_with(
+    threads: usize,
+    with: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder,
+) -> Result<ThreadPool> {
+    with(ThreadPoolBuilder::new().num_threads(threads)).build().map_err(|e| Error::Device {
         device: "cpu".into(),
         action: "start its threads",
         reason: format!("{threads} were asked for: {e}"),
@@ -142,6 +182,7 @@ pub(crate) struct Threads {
 
 impl Threads {
     pub(crate) fn new(number: usize) -> Result<Self> {
+        check_number(number)?;
         Ok(Self { generation: generation(), number, pool: ManuallyDrop::new(build(number)?) })
     }
 
@@ -151,6 +192,9 @@ impl Threads {
 
     /// Runs `work` with so many threads: those of the pool, or in a forked process, where it has none, those of another.
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        if self.number == 1 {
+            return in_this_thread(work);
+        }
         if self.generation == generation() { self.pool.install(work) } else { on_pool(self.number, work) }
     }
 }
@@ -180,7 +224,11 @@ mod tests {
         }
         let (a, b) = (pool(2).unwrap(), pool(2).unwrap());
         assert!(Arc::ptr_eq(&a, &b));
-        assert_eq!(set_num_threads(0).unwrap_err().to_string(), "threads: expected at least 1, got 0");
+        for refused in [0, MAX_THREADS + 1, usize::MAX] {
+            let told = set_num_threads(refused).unwrap_err().to_string();
+            assert!(told.starts_with("threads: expected 1 to 1024, such as "), "{told}");
+            assert!(told.ends_with(&format!("the number of cores, got {refused}")), "{told}");
+        }
     }
 
     /// What a process was not asked for goes to no other thread.

@@ -3,11 +3,13 @@
 use super::params::Metric;
 use super::result::Dropped;
 use crate::device::on_threads;
-use crate::{Argument, Error, Result, Rows, memory};
+use crate::{Argument, Error, Result, Rows, memory, par};
 use pointmill_core::ndt::{MAX_CELL, NdtLattice};
 use pointmill_core::rigid::unit;
 use rayon::prelude::*;
 
+/// Points that a thread takes at a time, where little is done with each.
+const SHARE: usize = 4096;
 /// Points that a centre is made from.
 const SAMPLE: usize = 1023;
 /// Largest distance from the centre along an axis. Squares of such distances are still numbers.
@@ -42,7 +44,9 @@ impl CenteredCloud {
         }
         local.centre = centre(&kept);
         let centre = local.centre;
-        local.points = memory::collect_parallel(kept.par_iter().map(|p| [0, 1, 2].map(|i| (p[i] - centre[i]) as f32)))?;
+        local.points = memory::collect_parallel(
+            kept.par_iter().with_min_len(par::grain(SHARE)).map(|p| [0, 1, 2].map(|i| (p[i] - centre[i]) as f32)),
+        )?;
         if let Some(i) = local.points.iter().position(|p| p.iter().any(|x| f64::from(x.abs()) > FARTHEST)) {
             return Err(too_far(argument, i));
         }
@@ -73,7 +77,7 @@ impl CenteredCloud {
             };
             cells.push((place.cell, i));
         }
-        on_threads(|| cells.par_sort_unstable());
+        on_threads(|| par::sort_unstable_by(&mut cells, Ord::cmp));
         let mut means: Vec<(u32, [f32; 3])> = Vec::new();
         for cell in cells.chunk_by(|a, b| a.0 == b.0) {
             let mut sum = [0.0; 3];

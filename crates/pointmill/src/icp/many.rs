@@ -6,7 +6,7 @@ use super::params::{IcpParams, check_number};
 use super::result::Registration;
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
-use crate::{Argument, Pose, Result, Rows, memory};
+use crate::{Argument, Pose, Result, Rows, memory, par};
 use pointmill_core::rigid::Rigid;
 use rayon::prelude::*;
 
@@ -91,7 +91,7 @@ impl Aligner {
         let found = match &mut self.work {
             None => stream.device().install(|| {
                 let align = |pair: &Checked<'_>| cpu::align(&pair.source, &pair.target, None, params, &pair.guess);
-                memory::collect_parallel(checked.par_iter().map(align))
+                memory::collect_parallel(checked.par_iter().with_min_len(par::grain(1)).map(align))
             })?,
             Some(work) => {
                 let streams = checked.iter().flat_map(|pair| [pair.source.stream(), pair.target.stream()]);

@@ -5,7 +5,7 @@ use super::gpu;
 use super::params::{Search, check_number, limit_of};
 use crate::device::{Device, Stream};
 use crate::prim::BLOCK;
-use crate::{Argument, Dtype, Error, Result, Rows, memory};
+use crate::{Argument, Dtype, Error, Result, Rows, memory, par};
 use pointmill_core::icp::keep::{MAX_NEIGHBOURS, Nearest};
 use pointmill_core::icp::nearest::{distance_of, index_of};
 use rayon::prelude::*;
@@ -105,6 +105,14 @@ impl Searcher {
         }
     }
 
+    /// The points of the host, those that are not finite included; none on a GPU.
+    pub fn points(&self) -> Option<&[[f32; 3]]> {
+        match &self.side {
+            Side::Host { points, .. } => Some(points),
+            Side::Device(_) => None,
+        }
+    }
+
     /// The stream that the work goes to.
     pub const fn stream(&self) -> &Stream {
         &self.stream
@@ -137,12 +145,13 @@ impl Searcher {
         let parts = found.par_chunks_mut(BLOCK).zip(queries.par_chunks(BLOCK));
         let work = |scratch: &mut Scratch, (found, queries): (&mut [Option<Neighbour>], &[[f32; 3]])| {
             for (found, q) in found.iter_mut().zip(queries) {
+                par::check();
                 let mut nearest = Nearest::below(limit);
                 index.find(*q, &mut nearest, scratch);
                 *found = (nearest.best < limit).then(|| neighbour(nearest.best));
             }
         };
-        self.stream.device().install(|| parts.for_each_init(Scratch::default, work));
+        self.stream.device().install(|| parts.with_min_len(par::grain(1)).for_each_init(Scratch::default, work));
         Ok(found)
     }
 
@@ -166,7 +175,8 @@ impl Searcher {
             }
         };
         let refused = AtomicBool::new(false);
-        let found = queries.par_iter().with_min_len(BLOCK).map_init(Scratch::default, |scratch, q| {
+        let found = queries.par_iter().map_init(Scratch::default, |scratch, q| {
+            par::check();
             let mut several = Several::below(limit, k);
             index.find(*q, &mut several, scratch);
             list(several.found(), k).unwrap_or_else(|_| {
@@ -174,7 +184,7 @@ impl Searcher {
                 Vec::new()
             })
         });
-        let found = self.stream.device().install(|| memory::collect_parallel(found))?;
+        let found = self.stream.device().install(|| memory::collect_parallel(found.with_min_len(par::grain(BLOCK))))?;
         if refused.into_inner() { Err(memory::refused::<Neighbour>(k)) } else { Ok(found) }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{NdtCells, NdtMoments, NdtParams};
 use crate::device::on_threads;
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use pointmill_core::ndt::{CellStats, Moments, cell_of};
 use rayon::prelude::*;
 
@@ -15,8 +15,11 @@ pub(super) fn finish(moments: &NdtMoments, params: &NdtParams) -> Result<NdtCell
     let mut stats = Vec::new();
     memory::resize_with(&mut stats, moments.len(), || None)?;
     on_threads(|| {
-        let each = stats.par_iter_mut().zip(moments.sums()).with_min_len(1024);
-        each.for_each(|(stats, (_, m))| *stats = stat_of(m));
+        let each = stats.par_iter_mut().zip(moments.sums()).with_min_len(par::grain(1024));
+        each.for_each(|(stats, (_, m))| {
+            par::check();
+            *stats = stat_of(m);
+        });
     });
     let mut cells = NdtCells::default();
     room(&mut cells, stats.iter().flatten().count())?;

@@ -6,7 +6,7 @@ use super::near::Near;
 use super::{NdtAlignParams, NdtCells, NdtFit, NdtNeighbours, NdtRegistration, NdtReport, cpu, gpu};
 use crate::device::{Device, Stream};
 use crate::registration::check_pose;
-use crate::{Argument, Error, Pose, Result, Rows, memory};
+use crate::{Argument, Error, Pose, Result, Rows, memory, par};
 use pointmill_core::eigen::eigen;
 use pointmill_core::names;
 use pointmill_core::ndt::{NdtLattice, in_lattice, key_of};
@@ -191,7 +191,9 @@ impl NdtGrid {
         let poses = memory::collect(poses.iter().map(|pose| about(pose, origins).of_xyzrpy()))?;
         let sums = match &self.place {
             Place::Host(grid) => self.device().install(|| -> Result<_> {
-                let sums = memory::collect_parallel(poses.par_iter().map(|pose| grid.score(&scan, pose)))?;
+                let sums = memory::collect_parallel(
+                    poses.par_iter().with_min_len(par::grain(1)).map(|pose| grid.score(&scan, pose)),
+                )?;
                 let mut whole = Vec::new();
                 memory::room(&mut whole, sums.len())?;
                 sums.into_iter().try_for_each(|sums| sums.map(|sums| whole.push(sums)))?;
@@ -312,8 +314,9 @@ impl NdtGrid {
     pub(super) fn run(&self, tasks: &mut [Task<'_>]) -> Result<()> {
         match &self.place {
             Place::Host(grid) => self.device().install(|| {
-                tasks.par_iter_mut().try_for_each(|Task { scan, alignments, limits, .. }| {
-                    alignments.par_iter_mut().try_for_each(|one| grid.align(scan, one, limits))
+                let grain = par::grain(1);
+                tasks.par_iter_mut().with_min_len(grain).try_for_each(|Task { scan, alignments, limits, .. }| {
+                    alignments.par_iter_mut().with_min_len(grain).try_for_each(|one| grid.align(scan, one, limits))
                 })
             }),
             Place::Device(grid) => {

@@ -1,9 +1,11 @@
 //! Sums in one order, whoever adds.
 
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use pointmill_kernels::prim::sum::{SEGMENTS, TREE};
 use rayon::prelude::*;
 
+/// Trees that a thread takes at a time: fewer are done before another thread is awake.
+const TREES: usize = 4;
 /// Values of a tree.
 pub(crate) const BLOCK: usize = TREE as usize;
 
@@ -12,7 +14,8 @@ pub(crate) const BLOCK: usize = TREE as usize;
 /// # Errors
 /// Memory for the sums of trees that is refused.
 pub(crate) fn sum<const K: usize>(n: usize, of: impl Fn(usize) -> [f64; K] + Sync) -> Result<[f64; K]> {
-    let trees = (0..n.div_ceil(BLOCK)).into_par_iter().map(|tree| {
+    let trees = (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(par::grain(TREES)).map(|tree| {
+        par::check();
         let mut values = [[0.0; K]; BLOCK];
         for (i, value) in (tree * BLOCK..n.min((tree + 1) * BLOCK)).zip(&mut values) {
             *value = of(i);

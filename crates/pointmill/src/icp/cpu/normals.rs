@@ -1,7 +1,7 @@
 //! Normals of clouds.
 
 use super::search::{Crowd, Index, Scratch};
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use pointmill_core::icp::keep::MAX_NEIGHBOURS;
 use pointmill_core::icp::nearest::{FARTHEST, index_of, key, squared_distance};
 use pointmill_core::icp::neighbourhood::Neighbourhood;
@@ -16,7 +16,7 @@ const TOGETHER: usize = 8;
 /// The normal of each point from its `k` nearest points, itself included.
 pub(in crate::icp) fn normals_of(points: &[[f32; 3]], tree: &Index, k: usize) -> Result<Vec<[f32; 3]>> {
     // Points of a group are near each other, so what a walk reads is still in the cache for the next.
-    let parts = (0..tree.groups().div_ceil(GROUPS)).into_par_iter().map(|part| {
+    let parts = (0..tree.groups().div_ceil(GROUPS)).into_par_iter().with_min_len(par::grain(1)).map(|part| {
         let groups = part * GROUPS..tree.groups().min((part + 1) * GROUPS);
         normals_of_groups(points, tree, k, groups)
     });
@@ -48,6 +48,7 @@ fn normals_of_groups(
     let mut normals = Vec::new();
     memory::room(&mut normals, entries.len())?;
     for entries in entries.chunks(TOGETHER) {
+        par::check();
         let mut around = [Neighbourhood::default(); TOGETHER];
         for (around, (_, p)) in around.iter_mut().zip(entries) {
             *around = near.around(*p);

@@ -3,7 +3,7 @@
 use super::search::{Index, Scratch};
 use crate::icp::register::Matched;
 use crate::prim::BLOCK;
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use pointmill_core::icp::keep::NearestAndOthers;
 use pointmill_core::icp::known::{Known, hash};
 use pointmill_core::icp::nearest::{key, squared_distance};
@@ -44,8 +44,10 @@ impl Pairs {
         self.known
             .par_chunks_mut(BLOCK)
             .zip(source.par_chunks(BLOCK))
+            .with_min_len(par::grain(1))
             .enumerate()
             .map_init(Scratch::default, |scratch, (block, (known, source))| {
+                par::check();
                 let mut matched = Matched::default();
                 let mut hint = u32::MAX;
                 for (i, (known, s)) in (block * BLOCK..).zip(known.iter_mut().zip(source)) {

@@ -8,7 +8,7 @@ use crate::icp::params::{IcpParams, Metric, Robust, Search, Stage, limit_of};
 use crate::icp::register::{Correspondences, Linearized, Query, elapsed};
 use crate::icp::result::Timing;
 use crate::prim::sum;
-use crate::{Argument, Result, memory};
+use crate::{Argument, Result, memory, par};
 use pointmill_core::icp::pairs::{Linearization, POINT_TERMS, STEP_TERMS, generalized, point_to_plane, point_to_point};
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::icp::turn::Sums;
@@ -86,7 +86,7 @@ impl CpuStage {
             let spread = spread_of(&points)?;
             Ok((points, along(&normals)?, spread))
         };
-        let (of_source, target) = rayon::join(of_source, target);
+        let (of_source, target) = par::join(of_source, target);
         let ((source, source_normals, spread), target) = (of_source?, target?);
         let pairs = Pairs::new(source.len(), limit_of(stage.max_distance)?)?;
         let (metric, robust) = (params.metric, params.robust);

@@ -6,7 +6,7 @@ pub(super) mod sum;
 use super::near::Near;
 use super::{NdtCells, NdtNeighbours};
 use crate::device::Stream;
-use crate::{Result, Rows, memory};
+use crate::{Result, Rows, memory, par};
 use pointmill_core::ndt::{CellRows, Line, LineBox, LinePlace, NdtLattice, in_lattice, line_key};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -97,6 +97,7 @@ impl Grid {
         memory::room(&mut lists.counts, some.len())?;
         let mut found: Vec<(f64, u32)> = Vec::new();
         for i in some {
+            par::check();
             found.clear();
             let mut told = Ok(());
             let mut keep = |distance, row| {
@@ -123,7 +124,7 @@ impl Grid {
     }
 
     pub(super) fn search(&self, points: &Rows<'_>, near: Near, stream: &Stream) -> Result<NdtNeighbours> {
-        let chunks = (0..points.len().div_ceil(CHUNK)).into_par_iter();
+        let chunks = (0..points.len().div_ceil(CHUNK)).into_par_iter().with_min_len(par::grain(1));
         let chunks = chunks.map(|c| self.lists(points, c * CHUNK..points.len().min((c + 1) * CHUNK), near));
         let chunks = memory::collect_parallel(chunks)?;
         let mut total = 0u64;

@@ -2,7 +2,7 @@
 
 use super::Grid;
 use crate::prim::sum;
-use crate::{Result, Rows, memory};
+use crate::{Result, Rows, memory, par};
 use pointmill_core::ndt::{NdtAlignment, NdtLimits, NdtScore, NearTerms, state};
 use pointmill_core::rigid::Rigid;
 use pointmill_kernels::ndt::SCORES;
@@ -25,7 +25,7 @@ impl Grid {
     /// The sum of each point's terms, and the largest.
     pub(in crate::ndt) fn point_scores(&self, scan: &Rows<'_>, pose: &Rigid) -> Result<Vec<[f64; 2]>> {
         let score = NdtScore::new(self.lattice.unit());
-        let points = (0..scan.len()).into_par_iter().with_min_len(BLOCK);
+        let points = (0..scan.len()).into_par_iter().with_min_len(par::grain(BLOCK));
         memory::collect_parallel(points.map(|i| self.scores_of(&score, pose, scan.point(i))))
     }
 

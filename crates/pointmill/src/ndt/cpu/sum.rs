@@ -2,7 +2,7 @@
 
 use crate::ndt::cloud::{Found, each};
 use crate::seed::seed;
-use crate::{Argument, Error, Result, Rows, memory};
+use crate::{Argument, Error, Result, Rows, memory, par};
 use pointmill_core::hash::Seed;
 use pointmill_core::ndt::{MAX_CELL, MAX_COUNT, Moments, NdtLattice, cell_of, key_of};
 use rayon::prelude::*;
@@ -86,7 +86,7 @@ impl Table {
         let mut index = first;
         // Points that follow each other mostly share a cell.
         let mut last = (u64::MAX, 0);
-        each(cloud, first, end, lattice, |found| {
+        let mut take = |found| {
             match found {
                 Found::At(place) => {
                     let key = key_of(place.cell);
@@ -110,7 +110,11 @@ impl Table {
                 Found::Outside(p) => table.outside = table.outside.or(Some((index, p))),
             }
             index += 1;
-        });
+        };
+        for start in (first..end).step_by(CHUNK) {
+            par::check();
+            each(cloud, start, end.min(start + CHUNK), lattice, &mut take);
+        }
         table.sums.sort_unstable_by_key(|(key, _)| *key);
         table
     }
@@ -131,9 +135,10 @@ impl Table {
 /// The sums of a cloud.
 pub(in crate::ndt) fn sum(cloud: &Rows<'_>, lattice: &NdtLattice) -> Result<Summed> {
     let (n, seed) = (cloud.len(), seed());
-    let chunk = n.div_ceil(rayon::current_num_threads()).max(CHUNK);
+    let chunk = n.div_ceil(par::threads()).max(CHUNK);
     let tables: Vec<Table> = (0..n.div_ceil(chunk))
         .into_par_iter()
+        .with_min_len(par::grain(1))
         .map(|c| Table::of(cloud, c * chunk, n.min((c + 1) * chunk), lattice, seed))
         .collect();
     let mut all = Summed::default();

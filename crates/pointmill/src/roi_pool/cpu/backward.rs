@@ -7,7 +7,7 @@ use crate::device::Buffer;
 use crate::roi_pool::arrays::Extent;
 use crate::roi_pool::{PoolMode, RoiArray, RoiLayout, RoiPooled};
 use crate::rows::Feature;
-use crate::{ElementType, Result, Rows, bf16, f16};
+use crate::{ElementType, Result, Rows, bf16, f16, par};
 use rayon::prelude::*;
 
 /// Points that a thread handles at a time.
@@ -49,7 +49,8 @@ fn backward<E: Feature + Value>(
     let grad = grad.host::<E>().expect("values of the CPU");
     let out = out.typed_mut::<E>().expect("a buffer of the gradient's type");
     let out = &mut super::host(out)[..extent.points * channels];
-    out.par_chunks_mut(POINTS * channels).enumerate().for_each(|(part, out)| {
+    out.par_chunks_mut(POINTS * channels).with_min_len(par::grain(1)).enumerate().for_each(|(part, out)| {
+        par::check();
         let mut sums = vec![0.0f32; channels];
         for (k, out) in out.chunks_exact_mut(channels).enumerate() {
             let i = part * POINTS + k;

@@ -4,7 +4,7 @@ use super::host;
 use super::locate::{Coordinates, GROUP, TILE, boxes, points_of_boxes};
 use crate::device::Buffer;
 use crate::roi_pool::{BoxLists, BoxParams, Scene};
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use rayon::prelude::*;
 
 /// The points of each box, in order.
@@ -13,11 +13,10 @@ fn lists_of_boxes(scene: &Scene<'_>, params: BoxParams) -> Result<Vec<Vec<i32>>>
     let ranges = points_of_boxes(scene)?;
     let mut lists = Vec::new();
     memory::resize_with(&mut lists, boxes.len(), Vec::new)?;
-    lists
-        .par_iter_mut()
-        .zip(&boxes)
-        .zip(&ranges)
-        .try_for_each(|((list, b), range)| points.each_inside(b, range.clone(), |i, _| memory::push(list, i as i32)))?;
+    lists.par_iter_mut().with_min_len(par::grain(1)).zip(&boxes).zip(&ranges).try_for_each(|((list, b), range)| {
+        par::check();
+        points.each_inside(b, range.clone(), |i, _| memory::push(list, i as i32))
+    })?;
     Ok(lists)
 }
 
@@ -34,10 +33,11 @@ fn each_box_of_points<T: Send>(
     if out.is_empty() {
         return Ok(());
     }
-    let per_chunk = points_per_chunk(scene.num_points(), rayon::current_num_threads());
-    out.par_chunks_mut(per_chunk * width).enumerate().try_for_each(|(c, out)| {
+    let per_chunk = points_per_chunk(scene.num_points(), par::threads());
+    out.par_chunks_mut(per_chunk * width).with_min_len(par::grain(1)).enumerate().try_for_each(|(c, out)| {
         let (first, end) = (c * per_chunk, c * per_chunk + out.len() / width);
         for (b, (oriented, range)) in boxes.iter().zip(&ranges).enumerate() {
+            par::check();
             points.each_inside(oriented, range.start.max(first)..range.end.min(end), |i, _| {
                 found(&mut out[(i - first) * width..(i - first + 1) * width], b);
                 Ok(())
@@ -71,8 +71,9 @@ pub(in crate::roi_pool) fn count(scene: &Scene<'_>, params: BoxParams, out: &mut
     let (boxes, points) = (boxes(&scene.boxes, params)?, Coordinates::of(&scene.points)?);
     let ranges = points_of_boxes(scene)?;
     out.reserve(boxes.len())?;
-    let counts = host(out)[..boxes.len()].par_iter_mut();
+    let counts = host(out)[..boxes.len()].par_iter_mut().with_min_len(par::grain(1));
     counts.zip(&boxes).zip(&ranges).try_for_each(|((count, b), range)| {
+        par::check();
         *count = 0;
         points.each_inside(b, range.clone(), |_, _| {
             *count += 1;

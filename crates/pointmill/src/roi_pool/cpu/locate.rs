@@ -3,7 +3,7 @@
 use crate::roi_pool::scene::BOX_COLUMNS;
 use crate::roi_pool::{BoxParams, RoiPoolParams, Scene};
 use crate::rows::Feature;
-use crate::{ElementType, Result, Rows, bf16, f16, memory};
+use crate::{ElementType, Result, Rows, bf16, f16, memory, par};
 use pointmill_core::OrientedBox;
 use pointmill_kernels::roi_pool::Totals;
 use rayon::prelude::*;
@@ -74,18 +74,21 @@ impl Workspace {
         transposed.forget();
         let sample_points = points_of_boxes(scene)?;
         // Several chunks a thread, because boxes differ in what they hold.
-        let per_chunk = boxes.len().div_ceil(rayon::current_num_threads() * 8).max(1);
+        let per_chunk = boxes.len().div_ceil(par::threads() * 8).max(1);
         let count = boxes.len().div_ceil(per_chunk);
         let most = chunks.len().max(count);
         memory::resize_with(chunks, most, Chunk::default)?;
-        chunks[..count].par_iter_mut().enumerate().try_for_each(|(c, chunk)| -> Result<()> {
-            let first = c * per_chunk;
-            chunk.clear();
-            for b in first..boxes.len().min(first + per_chunk) {
-                chunk.add(b, &boxes[b], points, sample_points[b].clone(), params)?;
-            }
-            Ok(())
-        })?;
+        chunks[..count].par_iter_mut().with_min_len(par::grain(1)).enumerate().try_for_each(
+            |(c, chunk)| -> Result<()> {
+                let first = c * per_chunk;
+                chunk.clear();
+                for b in first..boxes.len().min(first + per_chunk) {
+                    par::check();
+                    chunk.add(b, &boxes[b], points, sample_points[b].clone(), params)?;
+                }
+                Ok(())
+            },
+        )?;
         located.join(&chunks[..count])?;
         located.totals.empty_boxes = boxes.iter().filter(|b| b.is_empty()).count() as u64;
         Ok(())

@@ -5,7 +5,7 @@ use crate::arrays::{AnyBuffer, Value};
 use crate::roi_pool::arrays::Extent;
 use crate::roi_pool::{PoolMode, RoiArray, RoiLayout, RoiPooled};
 use crate::rows::Feature;
-use crate::{ElementType, Result, Rows, bf16, f16};
+use crate::{ElementType, Result, Rows, bf16, f16, par};
 use rayon::prelude::*;
 
 /// Rows that a thread handles at a time.
@@ -59,6 +59,7 @@ fn pool<E: Feature + Value>(located: &Located, features: &Rows<'_>, extent: &Ext
     let pooled = &mut values_in::<E>(pooled)[..values];
     let argmax = if extent.mode == PoolMode::Max { &mut values_in::<i32>(argmax)[..values] } else { &mut [] };
     let work = |part: usize, pooled: &mut [E], argmax: &mut [i32]| {
+        par::check();
         let first = part * ROWS;
         let end = first + pooled.len() / channels;
         let rows = if sparse {
@@ -79,7 +80,7 @@ fn pool<E: Feature + Value>(located: &Located, features: &Rows<'_>, extent: &Ext
             }
         }
     };
-    let pooled = pooled.par_chunks_mut(ROWS * channels);
+    let pooled = pooled.par_chunks_mut(ROWS * channels).with_min_len(par::grain(1));
     match extent.mode {
         PoolMode::Max => {
             pooled.zip(argmax.par_chunks_mut(ROWS * channels)).enumerate().for_each(|(i, (p, a))| work(i, p, a));
@@ -126,22 +127,24 @@ fn mean<E: Feature>(features: &[E], list: &[i32], sums: &mut [f32], pooled: &mut
 /// Counts and points, padded with zeros.
 fn dense_lists(located: &Located, extent: &Extent, all: &mut [i32]) {
     let m = extent.slots();
-    all[..extent.voxels() * m].par_chunks_mut(ROWS * m).enumerate().for_each(|(part, slots)| {
-        slots.fill(0);
-        let first = part * ROWS;
-        for r in rows_between(&located.rows, first, first + slots.len() / m) {
-            let list = located.list(r);
-            let slots = &mut slots[(located.rows[r].slot as usize - first) * m..];
-            slots[0] = list.len() as i32;
-            slots[1..=list.len()].copy_from_slice(list);
-        }
-    });
+    all[..extent.voxels() * m].par_chunks_mut(ROWS * m).with_min_len(par::grain(1)).enumerate().for_each(
+        |(part, slots)| {
+            slots.fill(0);
+            let first = part * ROWS;
+            for r in rows_between(&located.rows, first, first + slots.len() / m) {
+                let list = located.list(r);
+                let slots = &mut slots[(located.rows[r].slot as usize - first) * m..];
+                slots[0] = list.len() as i32;
+                slots[1..=list.len()].copy_from_slice(list);
+            }
+        },
+    );
 }
 
 fn write_coords(located: &Located, extent: &Extent, all: &mut [i32]) {
     let [_, oy, oz] = extent.out_size.map(u64::from);
     let voxels = extent.out_size.iter().map(|&n| u64::from(n)).product::<u64>();
-    all.par_chunks_mut(4).zip(&located.rows).with_min_len(ROWS).for_each(|(coords, row)| {
+    all.par_chunks_mut(4).zip(&located.rows).with_min_len(par::grain(ROWS)).for_each(|(coords, row)| {
         let v = row.slot % voxels;
         coords.copy_from_slice(&[row.slot / voxels, v / oz / oy, v / oz % oy, v % oz].map(|n| n as i32));
     });
@@ -154,7 +157,7 @@ fn write_splits(located: &Located, extent: &Extent, all: &mut [i64]) {
         all[located.rows.len()] = located.indices.len() as i64;
         return;
     }
-    all.par_chunks_mut(ROWS).enumerate().for_each(|(part, splits)| {
+    all.par_chunks_mut(ROWS).with_min_len(par::grain(1)).enumerate().for_each(|(part, splits)| {
         let mut r = located.rows.partition_point(|row| row.slot < (part * ROWS) as u64);
         for (i, split) in splits.iter_mut().enumerate() {
             r += usize::from(located.rows.get(r).is_some_and(|row| row.slot < (part * ROWS + i) as u64));

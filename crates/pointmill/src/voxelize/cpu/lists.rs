@@ -2,7 +2,7 @@
 
 use super::cells::Cells;
 use super::keys::Key;
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 
 /// Rows that a thread writes at a time.
 const ROWS: usize = if cfg!(test) { 16 } else { 4096 };
@@ -33,7 +33,7 @@ fn write<K: Key>(parts: &[Cells<K>], sources: &[(u32, u32)], num_points: &[i32],
         let (first, second) = num_points.split_at(middle);
         let (a, b) = indices.split_at_mut(first.iter().map(|&n| n as usize).sum());
         let (sources, sources2) = sources.split_at(middle);
-        rayon::join(|| write(parts, sources, first, a), || write(parts, sources2, second, b));
+        par::join(|| write(parts, sources, first, a), || write(parts, sources2, second, b));
         return;
     }
     let mut rest = indices;

@@ -21,7 +21,7 @@ use super::{Job, MeanType, Voxels};
 use crate::arrays::vector;
 use crate::device::Buffer;
 use crate::rows::Feature;
-use crate::{Points, Result, VoxelGrid, f16, memory};
+use crate::{Points, Result, VoxelGrid, f16, memory, par};
 use cells::{Cells, Wanted};
 use keys::Key;
 use pointmill_core::hash::Seed;
@@ -189,7 +189,7 @@ fn run_sample<K: Key>(sample: &Sample<'_>, w: &mut Cpu<K>, out: &mut Output<'_>,
         lists: out.voxels.is_some() || out.lists.is_some(),
         point_rows: out.point_rows.is_some(),
     };
-    let threads = rayon::current_num_threads();
+    let threads = par::threads();
     let in_parallel = threads > 1 && sample.range.len() >= PARALLEL_POINTS;
     let parts = if in_parallel { threads.min(MAX_PARTS) } else { 1 };
     w.parts.resize_with(parts.max(w.parts.len()), Cells::default);
@@ -277,7 +277,10 @@ fn pad<T: bytemuck::Pod + Send + Sync>(all: &mut Vec<T>, columns: usize, rows: R
     #[cfg(test)]
     PADDED.set(PADDED.get() + 1);
     memory::resize(all, rows.end * columns, value)?;
-    all[rows.start * columns..].par_chunks_mut(1 << 16).for_each(|values| values.fill(value));
+    all[rows.start * columns..]
+        .par_chunks_mut(1 << 16)
+        .with_min_len(par::grain(1))
+        .for_each(|values| values.fill(value));
     Ok(())
 }
 

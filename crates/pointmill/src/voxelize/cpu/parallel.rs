@@ -11,7 +11,7 @@ use super::keys::{Key, Outside};
 use super::rows::{MAX_PARTS, write_members};
 use super::runs::{BLOCK, Run, find_runs};
 use super::{NONE, Sample};
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use rayon::prelude::*;
 
 /// Points of a chunk.
@@ -102,6 +102,7 @@ pub(super) fn find<K: Key>(
     parts.par_iter_mut().enumerate().try_for_each(|(p, cells)| {
         cells.clear(sample)?;
         for chunk in chunks.iter() {
+            par::check();
             for runs in chunk.part(p).chunks(BLOCK) {
                 cells.add(sample, wanted, runs)?;
             }

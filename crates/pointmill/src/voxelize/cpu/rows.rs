@@ -3,6 +3,7 @@
 use super::cells::{Cells, Member, Wanted};
 use super::keys::{Coords, Key};
 use super::{NONE, Sample};
+use crate::par;
 use pointmill_core::mean::mean_from_sum;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -79,11 +80,12 @@ impl<K: Key> Merge<'_, K> {
         let row = self.parts.iter().map(|part| self.before(part, middle) - self.before(part, start)).sum::<usize>();
         let row = row.min(rows.num_points.len());
         let (first, second) = rows.split_at(row);
-        let (a, b) = rayon::join(|| self.write(start, middle, first), || self.write(middle, end, second));
+        let (a, b) = par::join(|| self.write(start, middle, first), || self.write(middle, end, second));
         a + b
     }
 
     fn write_here(&self, start: u64, rows: Rows<'_>) -> usize {
+        par::check();
         let sorted = self.sample.sorted;
         let cell = |part: &Cells<K>, place: usize| if sorted { part.by_key[place].1 as usize } else { place };
         if let [part] = self.parts {

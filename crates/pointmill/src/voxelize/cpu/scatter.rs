@@ -4,7 +4,7 @@ use super::host;
 use crate::arrays::AnyBuffer;
 use crate::device::{Buffer, Stream};
 use crate::voxelize::{ScatterMode, VoxelArray, Voxels};
-use crate::{Points, Result};
+use crate::{Points, Result, par};
 use pointmill_core::mean::{canonical, larger, mean_from_sum};
 use rayon::prelude::*;
 
@@ -21,7 +21,7 @@ pub(in crate::voxelize) fn scatter(
     let lists = list(VoxelArray::RowSplits).zip(list(VoxelArray::Indices));
     let (splits, indices) = lists.expect("the CPU path has CPU buffers");
     stream.device().install(|| {
-        host(&mut output).par_chunks_mut(columns).with_min_len(256).enumerate().for_each(|(row, out)| {
+        host(&mut output).par_chunks_mut(columns).with_min_len(par::grain(256)).enumerate().for_each(|(row, out)| {
             let points = &indices[splits[row] as usize..splits[row + 1] as usize];
             out.fill(if mode == ScatterMode::Max { f32::NAN } else { 0.0 });
             for &i in points {

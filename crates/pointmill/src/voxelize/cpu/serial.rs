@@ -5,7 +5,7 @@ use super::cells::{Cells, Wanted};
 use super::keys::{Key, Outside};
 use super::rows::write_members;
 use super::runs::{BLOCK, Run, find_runs};
-use crate::Result;
+use crate::{Result, par};
 
 /// Finds the cells of a sample.
 pub(super) fn find<K: Key>(sample: &Sample<'_>, wanted: Wanted, cells: &mut Cells<K>) -> Result<Outside> {
@@ -14,6 +14,7 @@ pub(super) fn find<K: Key>(sample: &Sample<'_>, wanted: Wanted, cells: &mut Cell
     let mut runs = [Run::default(); BLOCK];
     cells.clear(sample)?;
     for start in sample.range.clone().step_by(BLOCK) {
+        par::check();
         let keys = &mut keys[..BLOCK.min(sample.range.end - start)];
         outside += sample.keys(start..start + keys.len(), keys);
         let n = find_runs(keys, start as u32, &mut runs);

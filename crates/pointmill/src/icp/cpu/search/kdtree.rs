@@ -1,7 +1,7 @@
 //! A kd-tree: parts of equal size, split at the median of their widest axis.
 
 use super::tree::{Entry, LEAF, Tree};
-use crate::Result;
+use crate::{Result, par};
 
 /// Parts of fewer points are not worth another thread.
 const ALONE: usize = 4096;
@@ -42,6 +42,7 @@ pub(in crate::icp) fn order(entries: &mut [Entry]) {
         order(left);
         order(right);
     } else {
-        rayon::join(|| order(left), || order(right));
+        par::check();
+        par::join(|| order(left), || order(right));
     }
 }

@@ -1,9 +1,12 @@
 //! A tree of boxes over points along the Morton curve, split where the codes' highest bit changes.
 
 use super::tree::{Entry, LEAF, Tree};
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use pointmill_core::icp::morton::{CubeOrder, MortonGrid, split};
 use rayon::prelude::*;
+
+/// Points that a thread takes at a time.
+const CODES: usize = 1024;
 
 /// The tree over some points. Splitting by the highest bit that differs, rather than in the middle, looks at a fifth of the boxes.
 pub(super) fn build(entries: &[Entry]) -> Result<Tree> {
@@ -25,7 +28,7 @@ fn order_within(cube: &mut [Entry]) {
     let (low, high) = around(cube.len(), |i| cube[i].point);
     if low != high {
         let order = CubeOrder::new(low, high);
-        cube.par_sort_unstable_by(|a, b| order.of(a.point, b.point).then_with(|| a.index.cmp(&b.index)));
+        par::sort_unstable_by(cube, |a, b| order.of(a.point, b.point).then_with(|| a.index.cmp(&b.index)));
     }
 }
 
@@ -46,7 +49,9 @@ fn around(n: usize, point: impl Fn(usize) -> [f32; 3]) -> ([f32; 3], [f32; 3]) {
 pub(in crate::icp) fn order_along_curve(n: usize, point: impl Fn(usize) -> [f32; 3] + Sync) -> Result<Vec<(u64, u32)>> {
     let (low, high) = around(n, &point);
     let grid = MortonGrid::new(low, high);
-    let mut codes = memory::collect_parallel((0..n).into_par_iter().map(|i| (grid.code(point(i)), i as u32)))?;
-    codes.par_sort_unstable();
+    let codes = (0..n).into_par_iter().with_min_len(par::grain(CODES));
+    let codes = codes.map(|i| (grid.code(point(i)), i as u32));
+    let mut codes = memory::collect_parallel(codes)?;
+    par::sort_unstable_by(&mut codes, Ord::cmp);
     Ok(codes)
 }

@@ -1,7 +1,7 @@
 //! The local map: voxels with a few points each, changed by what enters and what leaves.
 
 use super::cells::Cells;
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use pointmill_core::odometry::cells::{
     AROUND, around, beside, cell_of, key_of, leaves, offset_in, place_in, spacing, squared,
 };
@@ -125,7 +125,10 @@ impl LocalMap {
             let cell = voxels[*slot as usize].cell;
             (0..AROUND).filter_map(move |i| cells.get(key_of(beside(cell, around(i)))))
         };
-        let parts = touched.par_chunks(VOXELS).map(|part| part.iter().flat_map(near).collect::<Vec<_>>());
+        let parts = touched
+            .par_chunks(VOXELS)
+            .with_min_len(par::grain(1))
+            .map(|part| part.iter().flat_map(near).collect::<Vec<_>>());
         for slot in parts.collect::<Vec<_>>().into_iter().flatten() {
             self.voxels[slot as usize].changed = self.changes;
         }

@@ -9,7 +9,7 @@ use super::engine::{Engine, Look, SPREAD_TERMS, Sampled, Which};
 use super::params::OdometryParams;
 use crate::icp::Metric;
 use crate::prim::sum;
-use crate::{Result, Rows, memory};
+use crate::{Result, Rows, memory, par};
 use map::LocalMap;
 use pointmill_core::icp::pairs::STEP_TERMS;
 use pointmill_core::linear::Square;
@@ -82,7 +82,7 @@ impl Engine for OnHost {
         let again = |(p, target): (&[f64; 3], &mut u32)| {
             *target = map.nearest(look.at.pose.apply(*p), look.within, reach, *target);
         };
-        keys.par_iter().zip(&mut *targets).with_min_len(KEYS).for_each(again);
+        keys.par_iter().zip(&mut *targets).with_min_len(par::grain(KEYS)).for_each(again);
         let plane = self.params.metric == Metric::PointToPlane;
         if plane {
             map.refresh_normals(targets.iter().copied().filter(|target| *target != NONE))?;
@@ -130,7 +130,7 @@ fn placed(points: &[Timed], motion: Option<Motion>) -> Result<Vec<[f64; 3]>> {
         None => memory::collect(points.iter().map(|(p, _)| *p)),
         Some(motion) => {
             let moved = |&(p, time): &Timed| motion.apply(p, time);
-            memory::collect_parallel(points.par_iter().with_min_len(POINTS / TERMS).map(moved))
+            memory::collect_parallel(points.par_iter().with_min_len(par::grain(POINTS / TERMS)).map(moved))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::NONE;
 use super::map::LocalMap;
-use crate::{Result, memory};
+use crate::{Result, memory, par};
 use pointmill_core::icp::nearest::{distance_of, index_of, key};
 use pointmill_core::odometry::cells::{AROUND, around, beside, cell_of, gap, key_of, offset_in, seen_from, squared};
 use pointmill_core::odometry::surface::{Near, Normal};
@@ -68,7 +68,8 @@ impl LocalMap {
                 memory::push(&mut stale, i as usize)?;
             }
         }
-        let normals = memory::collect_parallel(stale.par_iter().with_min_len(NORMALS).map(|i| self.normal(*i)))?;
+        let normals =
+            memory::collect_parallel(stale.par_iter().with_min_len(par::grain(NORMALS)).map(|i| self.normal(*i)))?;
         stale.into_iter().zip(normals).for_each(|(i, normal)| self.normals[i] = normal);
         Ok(())
     }

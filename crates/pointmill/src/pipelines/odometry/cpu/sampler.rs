@@ -3,7 +3,7 @@
 use super::cells::Cells;
 use crate::pipelines::odometry::engine::Sampled;
 use crate::pipelines::odometry::params::{MAP_SAMPLING, OdometryParams};
-use crate::{Result, Rows, memory};
+use crate::{Result, Rows, memory, par};
 use pointmill_core::odometry::cells::{NO_CELL, cell_of, key_of};
 use pointmill_core::odometry::motion::mark;
 use rayon::prelude::*;
@@ -42,7 +42,11 @@ impl Sampler {
             if usable { cell_of(p, size).map_or(NO_CELL, key_of) } else { NO_CELL }
         };
         memory::room(&mut self.of_points, points.len())?;
-        (0..points.len()).into_par_iter().with_min_len(POINTS).map(key).collect_into_vec(&mut self.of_points);
+        (0..points.len())
+            .into_par_iter()
+            .with_min_len(par::grain(POINTS))
+            .map(key)
+            .collect_into_vec(&mut self.of_points);
 
         let mut sampled = Sampled::default();
         self.samples.clear();
