@@ -19,6 +19,7 @@ mod pickle;
 mod pipelines;
 mod poses;
 mod roi_pool;
+mod scatter;
 mod voxelize;
 
 /// The extension module of pointmill.
@@ -50,6 +51,8 @@ mod _pointmill {
         RoiGradient, RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
         roi_aware_pool3d, roi_aware_pool3d_backward,
     };
+    #[pymodule_export]
+    use crate::scatter::{scatter, scatter_gradient};
     #[pymodule_export]
     use crate::voxelize::{VoxelReport, Voxels, voxelize};
 

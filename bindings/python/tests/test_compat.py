@@ -80,6 +80,21 @@ def test_mmcv_pooling(file):
     assert_bits(mmcv.points_in_boxes_cpu(*batch).numpy(), every, "all")
 
 
+@pytest.mark.parametrize("number", [0, 1, 8, 31, 32, 33, 77])
+def test_all_boxes_of_a_point(number):
+    """Bits become int32 for any number of boxes, in one write of the batch."""
+    random = torch.Generator().manual_seed(number)
+    points = torch.rand(2, 50, 3, generator=random) * 6
+    boxes = torch.cat([torch.rand(2, number, 3, generator=random) * 6, torch.full((2, number, 3), 3.0), torch.zeros(2, number, 1)], 2)
+    got = mmcv.points_in_boxes_all(points, boxes)
+    assert got.dtype == torch.int32 and got.is_contiguous() and got.shape == (2, 50, number)
+    local = points[:, :, None] - boxes[:, None, :, :3]
+    want = (local[..., :2].abs() < 1.5).all(-1) & (local[..., 2] > 0) & (local[..., 2] < 3)
+    assert torch.equal(got, want.int()) and (number < 8 or got.sum() > 0)
+    assert mmcv.points_in_boxes_all(points[:0], boxes[:0]).shape == (0, 50, number)
+    assert mmcv.points_in_boxes_all(points[:, :0], boxes).shape == (2, 0, number)
+
+
 def test_pcdet_margins():
     """A box of 4 x 2 m, and points on its face, just beyond it, and a centimetre beyond."""
     boxes = torch.tensor([[0.0, 0.0, 0.0, 4.0, 2.0, 2.0, 0.0]])

@@ -514,13 +514,18 @@ def test_compat_is_that_of_the_cpu():
         generator = torch.Generator().manual_seed(0)
         for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
             feats = torch.randn(len(points), 7, generator=generator, dtype=torch.float64).to(dtype).to(device)
-            for mode in ("sum", "mean", "max"):
+            for mode in ("sum", "mean", "min", "max"):
                 leaf = feats.clone().requires_grad_()
                 reduced, cells = mmcv.dynamic_scatter(leaf, coors, mode)
                 (reduced * reduced).sum().backward()
                 found += [reduced.detach(), cells, leaf.grad]
         found += [*torch_scatter.scatter_max(points, coors[:, 2].clamp(min=0), dim=0)]
         found += [pt.scatter(points[:, 3:].contiguous(), coors[:, 1].contiguous(), 60)]
+        found += [torch_scatter.scatter(coors + 1, coors[:, 2].clamp(min=0), 0, reduce=mode) for mode in ("sum", "mean", "min")]
+        found += [pt.segment_csr(points, torch.tensor([0, 7, 7, 4000], device=device), reduce=mode) for mode in ("sum", "max")]
+        for number in (1, 33, 64):
+            many = rois.repeat(64, 1)[:number] + torch.linspace(0, 9, number, device=device)[:, None] * (torch.arange(7, device=device) < 2)
+            found += [mmcv.points_in_boxes_all(pts.repeat(2, 1, 1), torch.stack([many, many + 0.5]))]
         for mode in ("max", "avg"):
             leaf = features.double().requires_grad_()
             pooled = mmcv.RoIAwarePool3d(4, 20, mode)(rois.double(), pts.double(), leaf)

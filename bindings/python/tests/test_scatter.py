@@ -1,30 +1,38 @@
 """Features reduced over points, against plain loops written from the definitions of mmcv and torch_scatter."""
 
+import shutil
+import time
+
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.fx.experimental.proxy_tensor import make_fx
+
 import pointmill
 import pointmill.torch as pt
 from conftest import assert_bits, fixture_files
+from pointmill import _scatter_gpu, _scatter_ops
 from pointmill.compat import mmcv, mmdet3d, torch_scatter
 
 TYPES = [torch.float32, torch.float64]
+MODES = ["sum", "mean", "min", "max"]
 
 
 def reduced_by_loop(features, index, rows, mode):
-    """Row by row, point by point; the point of each maximum, -1 for none."""
+    """Row by row, point by point; the point of each minimum or maximum, -1 for none."""
     values = np.zeros((rows, features.shape[1]), features.dtype)
     argmax = np.full((rows, features.shape[1]), -1)
     for row in range(rows):
         points = np.flatnonzero(index == row)
         for c in range(features.shape[1]):
             column = features[points, c]
-            if mode == "max":
+            if mode in ("min", "max"):
                 number = ~np.isnan(column)
+                sign = 1 if mode == "max" else -1
                 if number.any():
-                    first = int(np.argmax(np.where(number, column, -np.inf)))
+                    first = int(np.argmax(np.where(number, sign * column.astype(float), -np.inf)))
                     first = first if number[first] else int(np.flatnonzero(number)[0])
                     values[row, c], argmax[row, c] = column[first], points[first]
                 elif len(points):
@@ -46,7 +54,7 @@ def case(seed=0, points=400, rows=23, channels=5, dtype=torch.float32):
     return torch.from_numpy(features).to(dtype), torch.from_numpy(index)
 
 
-@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_scatter_is_the_plain_loop(mode, dtype):
     for seed in range(4):
@@ -83,12 +91,12 @@ def test_scatter_of_half_precision_and_of_nothing():
     features, index = case()
     for dtype in (torch.float16, torch.bfloat16):
         half = features.to(dtype)
-        for mode in ("sum", "mean", "max"):
+        for mode in MODES:
             got = pt.scatter(half, index, 23, reduce=mode)
             assert got.dtype == dtype
             assert_bits(got.view(torch.int16), pt.scatter(half.float(), index, 23, reduce=mode).to(dtype).view(torch.int16))
     nothing = torch.zeros(0, 3, requires_grad=True)
-    for mode in ("sum", "mean", "max"):
+    for mode in MODES:
         for rows in (0, 2):
             got = pt.scatter(nothing, torch.zeros(0, dtype=torch.int32), rows, reduce=mode)
             assert torch.equal(got, torch.zeros(rows, 3))
@@ -100,7 +108,7 @@ def test_scatter_of_half_precision_and_of_nothing():
         assert torch.equal(outside.grad, torch.zeros(4, 3))
 
 
-@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("mode", MODES)
 def test_gradients(mode):
     features, index = case(points=40, rows=9, channels=3, dtype=torch.float64)
     # Without ties, and away from them by more than the check moves.
@@ -115,7 +123,7 @@ def test_gradients(mode):
     for row in range(9):
         points = np.flatnonzero(index.numpy() == row)
         for c in range(3):
-            if mode == "max":
+            if mode in ("min", "max"):
                 if argmax[row, c] >= 0:
                     want[argmax[row, c], c] = grad[row, c]
             else:
@@ -126,15 +134,29 @@ def test_gradients(mode):
 def test_errors_of_scatter():
     features, index = case()
     for kind, message, call in (
-        (ValueError, "reduce: expected one of 'sum', 'mean', 'max', got 'min'", lambda: pt.scatter(features, index, reduce="min")),
+        (ValueError, "reduce: expected one of 'sum', 'mean', 'min', 'max', got 'mul'", lambda: pt.scatter(features, index, reduce="mul")),
+        (TypeError, "features: expected a torch.Tensor (the functions of pointmill itself take other arrays), got numpy.ndarray", lambda: pt.scatter(features.numpy(), index)),
+        (TypeError, "point_to_voxel: expected a torch.Tensor (the functions of pointmill itself take other arrays), got numpy.ndarray", lambda: pt.scatter(features, index.numpy())),
+        (ValueError, "num_voxels: expected a number of 0 or more, got -1", lambda: pt.scatter(features, index, -1)),
+        (MemoryError, "out of memory", lambda: pt.scatter(features, index, 1 << 60)),
+        (TypeError, "row_splits: expected a torch.Tensor", lambda: pt.segment_csr(features, [0, 2])),
+        (ValueError, "row_splits: expected ascending numbers from 0 to 400, got others", lambda: pt.segment_csr(features, torch.tensor([0, 2, 1]))),
+        (ValueError, "row_splits: expected ascending numbers from 0 to 400, got others", lambda: pt.segment_csr(features, torch.tensor([0, 401]))),
+        (ValueError, "row_splits: expected [V + 1] numbers of type int32 or int64, got shape [0] of torch.int64", lambda: pt.segment_csr(features, index[:0])),
+        (ValueError, "indptr: expected one axis", lambda: torch_scatter.segment_csr(features, index[None])),
         (ValueError, "features: expected [N, F] values of a floating type, got shape [400]", lambda: pt.scatter(features[:, 0], index)),
         (TypeError, "point_to_voxel: expected values of type int32 or int64, got torch.float32", lambda: pt.scatter(features, index.float())),
         (ValueError, "point_to_voxel: expected shape [400], as features, got [399]", lambda: pt.scatter(features, index[1:])),
         (ValueError, "point_to_voxel: expected numbers of -1 to 2, got 22", lambda: pt.scatter(features, index, 3)),
         (ValueError, "point_to_voxel: expected numbers of -1 or more, got -2", lambda: pt.scatter(features, index - 1)),
         (ValueError, "feats, coors: expected shapes [N, C] and [N, D], got", lambda: mmcv.dynamic_scatter(features, index)),
-        (ValueError, "dim: expected 0", lambda: torch_scatter.scatter_mean(features, index, dim=1)),
-        (ValueError, "out: expected None", lambda: torch_scatter.scatter_mean(features, index, 0, features)),
+        (ValueError, "index: expected shape [5] for dim 1, or that of src [400, 5], got [400]", lambda: torch_scatter.scatter_mean(features, index, dim=1)),
+        (ValueError, "dim: expected an axis of src, -2 to 1, got 2", lambda: torch_scatter.scatter_mean(features, index, dim=2)),
+        (ValueError, "out: expected None for means", lambda: torch_scatter.scatter_mean(features, index, 0, torch.zeros(23, 5))),
+        (ValueError, "out: expected shape [23, 5] of torch.float32, got shape [23, 4] of torch.float32", lambda: torch_scatter.scatter_sum(features, index, 0, torch.zeros(23, 4))),
+        (ValueError, "src: expected values of a floating or whole type, got torch.bool", lambda: torch_scatter.scatter_sum(features > 0, index, 0)),
+        (ValueError, "reduce: expected one of 'sum', 'mean', 'min', 'max', got 'mul'", lambda: torch_scatter.scatter(features, index, 0, reduce="mul")),
+        (ValueError, "feats: expected values of a floating type, got torch.int64", lambda: mmcv.dynamic_scatter(index[:, None], index[:, None])),
     ):
         with pytest.raises(kind) as error:
             call()
@@ -225,3 +247,243 @@ def test_torch_scatter_names():
     assert_bits(got.numpy(), want)
     np.testing.assert_array_equal(places.numpy(), np.where(argmax < 0, len(features), argmax))
     assert torch.equal(torch_scatter.scatter_add(features, index, 0), torch_scatter.scatter_sum(features, index, 0))
+
+
+def scattered_by_loop(src, index, dim, rows, mode):
+    """torch_scatter's definition, value by value: the result and the place of each, ``src.shape[dim]`` for none."""
+    src, index = np.moveaxis(src, dim, 0), np.moveaxis(index, dim, 0)
+    values = np.zeros((rows, *src.shape[1:]), src.dtype)
+    places = np.full(values.shape, len(src))
+    for at in np.ndindex(*src.shape[1:]):
+        one, where = reduced_by_loop(src[(slice(None), *at)][:, None], index[(slice(None), *at)], rows, mode)
+        values[(slice(None), *at)] = one[:, 0]
+        places[(slice(None), *at)] = np.where(where[:, 0] < 0, len(src), where[:, 0])
+    return np.moveaxis(values, 0, dim), np.moveaxis(places, 0, dim)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_torch_scatter_of_any_axis_and_type(mode):
+    rng = np.random.default_rng(0)
+    for shape, dim, kind in (
+        ((6, 40, 3), 1, np.float32),
+        ((6, 40, 3), -2, np.float64),
+        ((40, 2, 3), 0, np.float32),
+        ((5, 40), -1, np.int64),
+        ((40, 3), 0, np.int32),
+        ((40,), 0, np.uint8),
+    ):
+        src = rng.integers(0, 9, shape).astype(kind) - (4 if kind is not np.uint8 else 0)
+        src = src.astype(kind)
+        for index in (rng.integers(0, 7, 40), rng.integers(0, 7, shape)):
+            spread = [1] * len(shape)
+            spread[dim] = 40
+            full = np.broadcast_to(index.reshape(spread) if index.ndim == 1 else index, shape)
+            if mode == "mean" and np.issubdtype(kind, np.integer):
+                sums, _ = scattered_by_loop(src, full, dim, 8, "sum")
+                counts, _ = scattered_by_loop(np.ones_like(src), full, dim, 8, "sum")
+                want = sums // np.maximum(counts, 1)
+            else:
+                want, places = scattered_by_loop(src, full, dim, 8, mode)
+            tensors = torch.from_numpy(src), torch.from_numpy(index)
+            got = torch_scatter.scatter(*tensors, dim, dim_size=8, reduce=mode)
+            assert got.numpy().dtype == kind
+            np.testing.assert_array_equal(got.numpy(), want)
+            if mode in ("min", "max"):
+                call = torch_scatter.scatter_min if mode == "min" else torch_scatter.scatter_max
+                got, found = call(*tensors, dim, dim_size=8)
+                np.testing.assert_array_equal(got.numpy(), want)
+                np.testing.assert_array_equal(found.numpy(), places)
+            most = torch_scatter.scatter(*tensors, dim, reduce=mode)
+            assert most.shape[dim] == index.max() + 1
+
+
+def test_torch_scatter_writes_to_out():
+    features, index = case(channels=3)
+    index = index.clamp(min=0)
+    out = torch.full((23, 3), 0.25)
+    assert torch_scatter.scatter_sum(features, index, 0, out) is out
+    assert torch.equal(out, 0.25 + torch_scatter.scatter_sum(features, index, 0, dim_size=23))
+    for call, wins in ((torch_scatter.scatter_max, torch.maximum), (torch_scatter.scatter_min, torch.minimum)):
+        out = torch.full((23, 3), 0.25)
+        alone, places = call(features, index, 0, dim_size=23)
+        got, found = call(features, index, 0, out)
+        empty = places == len(features)
+        assert got is out and torch.equal(out, torch.where(empty, 0.25, wins(alone, torch.tensor(0.25))))
+        assert torch.equal(found, torch.where(empty | (out == 0.25), len(features), places))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_segments(mode):
+    features, _ = case(channels=6)
+    splits = torch.tensor([3, 3, 40, 41, 41, 390])
+    index = torch.full((400,), -1)
+    for row in range(5):
+        index[splits[row] : splits[row + 1]] = row
+    want, argmax = reduced_by_loop(features.numpy(), index.numpy(), 5, mode)
+    for kind in (torch.int32, torch.int64):
+        assert_bits(pt.segment_csr(features, splits.to(kind), reduce=mode).numpy(), want)
+        assert_bits(torch_scatter.segment_csr(features, splits.to(kind), reduce=mode).numpy(), want)
+    deep = features.view(400, 2, 3)
+    assert_bits(pt.segment_csr(deep, splits, reduce=mode).numpy(), want.reshape(5, 2, 3))
+    assert_bits(pt.scatter(deep, index, 5, reduce=mode).numpy(), want.reshape(5, 2, 3))
+    got = getattr(torch_scatter, f"segment_{mode}_csr")(features, splits)
+    if mode in ("min", "max"):
+        got, places = got
+        np.testing.assert_array_equal(places.numpy(), np.where(argmax < 0, 400, argmax))
+    assert_bits(got.numpy(), want)
+    out = torch.ones(5, 6)
+    assert torch_scatter.segment_csr(features, splits, out, mode) is out and torch.equal(out, got)
+    distinct = torch.from_numpy(np.random.default_rng(1).permutation(120).reshape(20, 6) * 0.1).requires_grad_()
+    few = torch.tensor([0, 4, 4, 15])
+    assert torch.autograd.gradcheck(lambda f: pt.segment_csr(f, few, reduce=mode), distinct)
+    assert len(pt.segment_csr(features[:0], torch.tensor([0, 0, 0]), reduce=mode)) == 2
+
+
+# As an operator
+
+INDEX = torch.tensor([4, 1, -1, 1, 0, 4, 4, 2, 1, 0])
+DISTINCT = torch.from_numpy(np.random.default_rng(3).permutation(30).reshape(10, 3) * 0.1)
+SPLITS = torch.tensor([1, 4, 4, 9])
+
+
+def scattered(features, mode="max"):
+    return pt.scatter(features, INDEX, 6, reduce=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_operator(mode):
+    features = DISTINCT.clone().requires_grad_()
+    torch.library.opcheck(torch.ops.pointmill.scatter.default, (features, INDEX, 6, mode))
+    torch.library.opcheck(torch.ops.pointmill.scatter.default, (DISTINCT.float(), INDEX.int(), None, mode))
+    places = torch.ops.pointmill.scatter(DISTINCT, INDEX, 6, mode)[1]
+    grad = torch.randn(6, 3, dtype=torch.float64).requires_grad_()
+    torch.library.opcheck(torch.ops.pointmill.scatter_gradient.default, (grad, INDEX, places, mode))
+    torch.library.opcheck(torch.ops.pointmill.rows_of_splits.default, (SPLITS, 10))
+    operator = lambda f: torch.ops.pointmill.scatter(f, INDEX, 6, mode)[0]
+    for function in (operator, lambda f: scattered(f, mode), lambda f: pt.segment_csr(f, SPLITS, reduce=mode)):
+        assert torch.autograd.gradcheck(function, features)
+        assert torch.autograd.gradgradcheck(function, features)
+    # A gradient penalty.
+    (first,) = torch.autograd.grad(scattered(features, mode).pow(3).sum(), features, create_graph=True)
+    (second,) = torch.autograd.grad(first.pow(2).sum(), features)
+    assert second.abs().sum() > 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_compiled(mode):
+    def loss(features, index):
+        reduced = pt.scatter(features * 2, index, 6, reduce=mode)
+        return reduced.square().sum() + pt.segment_csr(features, SPLITS, reduce=mode).sum()
+
+    leaf = DISTINCT.clone().requires_grad_()
+    want = torch.autograd.grad(loss(leaf, INDEX), leaf)[0]
+    torch._dynamo.reset()
+    compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
+    assert torch.allclose(torch.autograd.grad(compiled(leaf, INDEX), leaf)[0], want)
+    # Points of other numbers, and as many voxels as there are.
+    torch._dynamo.reset()
+    several = torch.compile(lambda f, i: pt.scatter(f, i, reduce=mode), backend="aot_eager", fullgraph=True, dynamic=True)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        for size in (10, 7, 4):
+            got = several(DISTINCT[:size], INDEX[:size])
+            assert torch.equal(got, pt.scatter(DISTINCT[:size], INDEX[:size], reduce=mode))
+
+
+def test_compiled_by_inductor():
+    if shutil.which("g++") is None:
+        pytest.skip("needs a compiler")
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda f, i: pt.scatter(f * 2, i, 6, reduce="max").relu().sum(1), fullgraph=True)
+    assert torch.allclose(compiled(DISTINCT, INDEX), scattered(DISTINCT * 2).relu().sum(1))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_transformed(mode):
+    loss = lambda f: scattered(f, mode).square().sum()
+    leaf = DISTINCT.clone().requires_grad_()
+    (want,) = torch.autograd.grad(loss(leaf), leaf)
+    assert torch.equal(torch.func.grad(loss)(DISTINCT), want)
+    each = torch.vmap(torch.func.grad(loss))(torch.stack([-DISTINCT, DISTINCT]))
+    assert torch.equal(each[1], want) and not torch.equal(each[0], want)
+    rows, columns = torch.func.jacrev(scattered)(DISTINCT), torch.func.jacfwd(scattered)(DISTINCT)
+    assert rows.abs().sum() > 0 and torch.equal(rows, columns)
+    step = torch.ones_like(DISTINCT)
+    _, tangent = torch.func.jvp(lambda f: scattered(f, mode), (DISTINCT,), (step,))
+    assert torch.allclose(tangent, torch.autograd.functional.jvp(lambda f: scattered(f, mode), DISTINCT, step)[1])
+    # Features and rows of a batch.
+    both = torch.stack([DISTINCT, -DISTINCT]), torch.stack([INDEX, INDEX.flip(0)])
+    function = lambda f, i: pt.scatter(f, i, 6, reduce=mode)
+    assert torch.equal(torch.vmap(function)(*both), torch.stack([function(*one) for one in zip(*both)]))
+    operator = lambda f, i: torch.ops.pointmill.scatter(f, i, 6, mode)[0]
+    assert torch.equal(torch.vmap(operator)(*both), torch.vmap(function)(*both))
+    splits = torch.stack([SPLITS, SPLITS + 1])
+    segments = lambda f, s: pt.segment_csr(f, s, reduce=mode)
+    got = torch.vmap(segments)(both[0], splits)
+    assert torch.equal(got, torch.stack([segments(*one) for one in zip(both[0], splits)]))
+    with pytest.raises(ValueError, match="^num_voxels: expected a number under torch.vmap"):
+        torch.vmap(lambda f: pt.scatter(f, INDEX))(both[0])
+    # Several gradients at once.
+    grads = torch.stack([torch.ones(6, 3, dtype=torch.float64), torch.randn(6, 3, dtype=torch.float64)])
+    reduced = scattered(leaf, mode)
+    (at_once,) = torch.autograd.grad(reduced, leaf, grads, is_grads_batched=True, retain_graph=True)
+    for got, grad in zip(at_once, grads):
+        assert torch.equal(got, torch.autograd.grad(reduced, leaf, grad, retain_graph=True)[0])
+
+
+def test_exported_and_traced():
+    class Net(torch.nn.Module):
+        def forward(self, features, index):
+            return pt.scatter(features, index, 6, reduce="max"), pt.segment_csr(features, SPLITS)
+
+    other = DISTINCT.flip(0), INDEX.flip(0)
+    for strict in (False, True):
+        program = torch.export.export(Net(), (DISTINCT, INDEX), strict=strict)
+        assert all(map(torch.equal, program.module()(*other), Net()(*other)))
+    traced = torch.jit.trace(Net(), (DISTINCT, INDEX))
+    assert all(map(torch.equal, traced(*other), Net()(*other)))
+    graph = make_fx(Net())(DISTINCT, INDEX)
+    assert all(map(torch.equal, graph(*other), Net()(*other)))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_a_gpu_computes(mode):
+    """The operators of torch that work on a GPU, here on the CPU: the same bits as the extension."""
+    names = ("features", "index", "rows")
+    for dtype in (*TYPES, torch.float16, torch.bfloat16, torch.int64):
+        for seed in range(3):
+            features, index = case(seed)
+            features = features.round().to(dtype) if dtype == torch.int64 else features.to(dtype)
+            if dtype.is_floating_point:
+                features[::7, 1] = torch.nan
+                features[index == 5] = -torch.nan
+                features[index == 3, 2] = -torch.inf
+            want, places = _scatter_ops.reduced_now(features, index, 25, mode)
+            got, argmax = _scatter_gpu.reduced(features, index, 25, mode, names)
+            assert torch.equal(got.nan_to_num(7), want.nan_to_num(7)) and got.dtype == want.dtype
+            assert_bits(*(t.contiguous().view(torch.uint8).numpy() for t in (got, want)))
+            assert argmax is None or torch.equal(argmax, places)
+            if dtype.is_floating_point:
+                grad = torch.randn(25, 5, generator=torch.Generator().manual_seed(seed)).to(dtype)
+                got = _scatter_gpu.spread(grad, index, places, mode)
+                assert torch.equal(got, _scatter_ops.spread_now(grad, index, places, mode))
+    for rows in (0, 3):
+        got, _ = _scatter_gpu.reduced(torch.zeros(0, 2), index[:0], rows, mode, names)
+        assert got.shape == (rows, 2)
+    assert _scatter_gpu.reduced(torch.zeros(2, 2), torch.tensor([-1, 4]), None, mode, names)[0].shape == (5, 2)
+
+
+def test_scatter_is_quick():
+    """Not slower than torch's own, by a margin that a busy machine keeps."""
+    features = torch.randn(60_000, 64)
+    index = torch.randint(0, 10_000, (60_000,))
+
+    def least(call):
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    own = least(lambda: torch.zeros(10_000, 64).index_reduce(0, index, features, "amax", include_self=False))
+    assert least(lambda: pt.scatter(features, index, 10_000, reduce="max")) < 3 * own

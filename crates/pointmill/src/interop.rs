@@ -1,9 +1,11 @@
-//! What bindings need and nobody else: results in the caller's memory, addresses on the device, and gradients of results that were made earlier.
+//! What bindings need and nobody else: results in the caller's memory, addresses on the device, gradients of results that were made earlier, and reductions by row numbers of the caller's
+//! ([`RowLists`]).
 //!
 //! A binding lends memory of its own library for a result ([`Arrays::set`] with [`Buffer::from_raw_cuda`](crate::Buffer::from_raw_cuda)), runs the operator into it ([`voxelize_into`], [`roi_pool_into`]), or takes
 //! what the operator made without a copy ([`exchange_voxels`], [`exchange_pooled`]).
 
 pub use crate::arrays::{ArrayName, ArraySpec, Arrays, Shape};
+pub use crate::scatter::{Reduction, RowLists, RowNumber, Scattered, spread};
 
 use crate::roi_pool::{PoolMode, RoiArray, RoiPooled, RoiPooler, Scene};
 use crate::voxelize::{VoxelArray, Voxelizer, Voxels};

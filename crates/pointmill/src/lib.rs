@@ -33,6 +33,7 @@ pub mod prim;
 pub mod registration;
 pub mod roi_pool;
 mod rows;
+mod scatter;
 mod seed;
 #[cfg(test)]
 mod testing;

@@ -70,6 +70,8 @@ __all__ = [
     "read_poses",
     "roi_aware_pool3d",
     "roi_aware_pool3d_backward",
+    "scatter",
+    "scatter_gradient",
     "set_num_threads",
     "voxelize",
     "write",
@@ -229,6 +231,18 @@ def roi_aware_pool3d_backward(
     mode: _Mode,
     origin: _Origin,
     margin: float,
+) -> _Array: ...
+def scatter(
+    features: _Array,
+    index: _Array,
+    rows: int | None,
+    reduce: Literal["sum", "mean", "min", "max"],
+    *,
+    places: bool,
+    name: str,
+) -> tuple[_Array, _Array | None]: ...
+def scatter_gradient(
+    grad: _Array, index: _Array, places: _Array | None, reduce: Literal["sum", "mean", "min", "max"]
 ) -> _Array: ...
 def points_in_boxes_part(
     points: _Array,

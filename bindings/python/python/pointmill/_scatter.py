@@ -1,37 +1,49 @@
-"""Reductions of features over the points of voxels, with a gradient; the same bits in every run and on every device.
+"""Reductions of features over the points of voxels, with derivatives; the same bits in every run and on every device.
 
-torch's own ``scatter_reduce`` and ``index_add`` add by atomics on a GPU, in whatever order these come. Here a value of a result is made by one thread from one list, in the order of the list.
+torch's own ``scatter_reduce`` and ``index_add`` add by atomics on a GPU, in whatever order these come. Here a value of a result is made by one thread from one list, in the order of the list: on the CPU
+by the extension, on a GPU by :mod:`pointmill._scatter_gpu`. The operators are in :mod:`pointmill._scatter_ops`.
 """
 
 from __future__ import annotations
 
+import operator
+from typing import Literal
+
 import torch
 from torch import Tensor
 
-_REDUCTIONS = ("sum", "mean", "max")
+from ._scatter_ops import PICKS, reduce_by, rows_now, rows_op, spread_by
+from ._traces import _eager, _expect_tensor
+
+_REDUCTIONS = ("sum", "mean", *PICKS)
 
 
 def scatter(
-    features: Tensor, point_to_voxel: Tensor, num_voxels: int | None = None, *, reduce: str = "mean"
+    features: Tensor,
+    point_to_voxel: Tensor,
+    num_voxels: int | None = None,
+    *,
+    reduce: Literal["sum", "mean", "min", "max"] = "mean",
 ) -> Tensor:
-    """Reduce the features of each voxel's points, with a gradient for the features.
+    """Reduce the features of each voxel's points, with derivatives by the features.
 
-    Values are added in the order of the points, in every run and on every device; the gradient has the same bits in every run too.
+    Values are added in the order of the points, in every run and on every device; the gradient has the same bits in every run too. With `num_voxels` a GPU is not waited for: there a number that
+    is out of range ends the process' work on the GPU, as it does in torch's own operators, where it is an error on the CPU.
 
     Parameters
     ----------
-    features : Tensor of a floating type, ``[N, F]``
+    features : Tensor of a floating type, ``[N, F]`` or ``[N, ...]``
         What is reduced; of half precision in single precision.
     point_to_voxel : Tensor of int32 or int64, ``[N]``
         The voxel of each point, -1 for none, as ``point_to_voxel`` of :func:`pointmill.voxelize` has it.
     num_voxels : int, optional
         V; one more than the largest of `point_to_voxel`.
-    reduce : {"sum", "mean", "max"}
-        Maxima ignore NaN, and are NaN where there is nothing else. The gradient of a maximum goes to the first of equal values.
+    reduce : {"sum", "mean", "min", "max"}
+        Minima and maxima ignore NaN, and are NaN where there is nothing else. Their gradient goes to the first of equal values.
 
     Returns
     -------
-    Tensor of the features' type, ``[V, F]``
+    Tensor of the features' type, ``[V, F]`` or ``[V, ...]``
         Zeros for a voxel without points.
 
     Examples
@@ -50,143 +62,93 @@ def scatter(
     >>> features.grad.tolist()
     [[0.0], [1.0], [1.0], [0.0]]
     """
-    reduced, _ = reduce_rows("features", features, "point_to_voxel", point_to_voxel, num_voxels, reduce)
-    return reduced
+    _expect_floats(features)
+    names = ("features", "point_to_voxel", "num_voxels")
+    return reduce_rows(names, features, point_to_voxel, num_voxels, reduce, False)[0]
 
 
-def reduce_rows(
-    name: str, features: Tensor, index_name: str, index: Tensor, rows: int | None, reduce: str
-) -> tuple[Tensor, Tensor]:
-    """What :func:`scatter` does, with the point that each maximum came from; errors speak of the names."""
-    if reduce not in _REDUCTIONS:
-        raise ValueError(f"reduce: expected one of {', '.join(map(repr, _REDUCTIONS))}, got {reduce!r}")
-    if features.dim() != 2 or not features.is_floating_point():
-        shape = list(features.shape)
-        raise ValueError(f"{name}: expected [N, F] values of a floating type, got shape {shape} of {features.dtype}")
-    if index.dtype not in (torch.int32, torch.int64):
-        raise TypeError(f"{index_name}: expected values of type int32 or int64, got {index.dtype}")
-    if index.shape != features.shape[:1]:
-        raise ValueError(f"{index_name}: expected shape [{len(features)}], as {name}, got {list(index.shape)}")
-    if index.device != features.device:
-        raise ValueError(f"{index_name}: expected a tensor on {features.device}, as {name}, got one on {index.device}")
-    least, most = (int(end) for end in index.aminmax()) if len(index) else (-1, -1)
-    if least < -1 or (rows is not None and most >= rows):
-        expected = "-1 or more" if rows is None else f"-1 to {rows - 1}"
-        raise ValueError(f"{index_name}: expected numbers of {expected}, got {least if least < -1 else most}")
-    indices, splits = lists_of(index.long(), most + 1 if rows is None else rows)
-    return reduce_lists(features, indices, splits, reduce)
-
-
-def lists_of(rows: Tensor, num_rows: int) -> tuple[Tensor, Tensor]:
-    """The points of each row in ascending order: indices ``[K]`` and where each row's start, ``[num_rows + 1]``.
-
-    `rows` is int64 ``[N]``, the row of each point, -1 for none.
-    """
-    # Points of no row come first in the order, and are cut off.
-    order = torch.argsort(rows, stable=True)
-    counts = torch.bincount(rows + 1, minlength=num_rows + 1)
-    ends = torch.cumsum(counts, 0)
-    return order[ends[0] :], ends - ends[0]
-
-
-def segment_sum(values: Tensor, splits: Tensor) -> Tensor:
-    """The sums of rows that follow each other: ``[K, C]`` and ``[V + 1]`` to ``[V, C]``."""
-    return _segment(values, splits, "sum", 0.0)
-
-
-def reduce_lists(values: Tensor, indices: Tensor, splits: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
-    """Reduce ``values[indices]`` over lists, with a gradient for the values.
+def segment_csr(
+    features: Tensor, row_splits: Tensor, *, reduce: Literal["sum", "mean", "min", "max"] = "mean"
+) -> Tensor:
+    """Reduce features that lie row after row, with derivatives by the features; see :func:`scatter`.
 
     Parameters
     ----------
-    values : Tensor of a floating type, ``[N, C]``
-    indices : Tensor of int64, ``[K]``
-        Rows of `values`, list after list. One may be in several lists.
-    splits : Tensor of int64, ``[V + 1]``
-        Where each list starts.
-    reduce : {"sum", "mean", "max"}
+    features : Tensor of a floating type, ``[N, F]`` or ``[N, ...]``
+        What is reduced.
+    row_splits : Tensor of int32 or int64, ``[V + 1]``
+        Where the values of each row start, and where the last row ends: ascending numbers from 0 to N. Values before the first and after the last are of no row.
+    reduce : {"sum", "mean", "min", "max"}
+        As of :func:`scatter`.
 
     Returns
     -------
-    reduced : Tensor, ``[V, C]``
-        In the type of `values`: of half precision it is computed in single precision. A list without values gives zeros. Maxima ignore NaN, and are NaN where there is nothing else.
-    argmax : Tensor of int64, ``[V, C]``
-        For "max" the index that each value came from, the first of equal ones; -1 for none. Empty otherwise.
+    Tensor of the features' type, ``[V, F]`` or ``[V, ...]``
+        Zeros for a row without values.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from pointmill.torch import segment_csr
+    >>> segment_csr(torch.tensor([[1.0], [3.0], [5.0]]), torch.tensor([0, 2, 2, 3])).tolist()
+    [[2.0], [0.0], [5.0]]
     """
-    return _Reduce.apply(values, indices, splits, reduce)
+    _expect_floats(features)
+    index = rows_of_splits(row_splits, features.shape[0], "row_splits")
+    return reduce_rows(("features", "row_splits", "rows"), features, index, row_splits.shape[0] - 1, reduce, False)[0]
 
 
-class _Reduce(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, values, indices, splits, reduce):
-        counts = splits[1:] - splits[:-1]
-        wide = _wide(values[indices])
-        positions = values.new_empty((0,), dtype=torch.int64)
-        argmax = positions
-        if reduce == "max":
-            reduced, positions = _largest(wide, splits)
-            argmax = torch.where(positions < 0, -1, indices[positions.clamp(min=0)]) if len(indices) else positions
-        else:
-            reduced = segment_sum(wide, splits)
-            if reduce == "mean":
-                reduced = reduced / counts.clamp(min=1)[:, None].to(reduced.dtype)
-        # Processors differ in the NaN that they compute.
-        reduced = torch.where(reduced.isnan(), torch.nan, reduced).to(values.dtype)
-        ctx.save_for_backward(indices, counts, positions)
-        ctx.reduce, ctx.rows = reduce, values.shape[0]
-        ctx.mark_non_differentiable(argmax)
+def _expect_floats(features: Tensor) -> None:
+    _expect_tensor("features", features)
+    if features.dim() < 2 or not features.is_floating_point():
+        got = f"shape {list(features.shape)} of {features.dtype}"
+        raise ValueError(f"features: expected [N, F] values of a floating type, got {got}")
+
+
+def reduce_rows(
+    names: tuple[str, str, str], values: Tensor, index: Tensor, rows: int | None, reduce: str, places: bool = True
+) -> tuple[Tensor, Tensor | None]:
+    """What :func:`scatter` does for values ``[N, ...]`` of a floating type or int64, and, for minima and maxima with `places`, the point of each, -1 for none; errors speak of the names of values, index, and rows."""
+    if reduce not in _REDUCTIONS:
+        raise ValueError(f"reduce: expected one of {', '.join(map(repr, _REDUCTIONS))}, got {reduce!r}")
+    _expect_tensor(names[1], index)
+    if index.dtype != torch.int64 and index.dtype != torch.int32:
+        raise TypeError(f"{names[1]}: expected values of type int32 or int64, got {index.dtype}")
+    shape = values.shape
+    if index.shape != shape[:1]:
+        raise ValueError(f"{names[1]}: expected shape [{shape[0]}], as {names[0]}, got {list(index.shape)}")
+    if index.device != values.device:
+        raise ValueError(f"{names[1]}: expected a tensor on {values.device}, as {names[0]}, got one on {index.device}")
+    if rows is not None:
+        rows = rows if isinstance(rows, (int, torch.SymInt)) else operator.index(rows)
+        if rows < 0:
+            raise ValueError(f"{names[2]}: expected a number of 0 or more, got {rows}")
+    reduced, argmax = reduce_by(values if len(shape) == 2 else values.flatten(1), index, rows, reduce, names, places)
+    if len(shape) == 2:
         return reduced, argmax
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, grad, _):
-        indices, counts, positions = ctx.saved_tensors
-        wide = _wide(grad)
-        if ctx.reduce == "mean":
-            wide = wide / counts.clamp(min=1)[:, None].to(wide.dtype)
-        row = torch.repeat_interleave(torch.arange(len(counts), device=grad.device), counts, output_size=len(indices))
-        each = wide[row]
-        if ctx.reduce == "max":
-            place = torch.arange(len(indices), device=grad.device)
-            each = torch.where(positions[row] == place[:, None], each, 0)
-        return scatter_rows(each, indices, ctx.rows).to(grad.dtype), None, None, None
+    shape = (reduced.shape[0], *shape[1:])
+    return reduced.view(shape), argmax.view(shape) if places and reduce in PICKS else None
 
 
-def scatter_rows(each: Tensor, indices: Tensor, rows: int) -> Tensor:
-    """Add rows where they belong: ``[K, C]`` and ``[K]`` to ``[rows, C]``, in the order of the rows."""
-    order, splits = lists_of(indices, rows)
-    return segment_sum(each[order], splits)
+def reduce_lists(values: Tensor, indices: Tensor, splits: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
+    """Reduce ``values[indices]`` over lists, which start at `splits` ``[V + 1]``, with derivatives by the values; a row may be in several lists.
+
+    ``[N, C]``, ``[K]``, ``[V + 1]`` to ``[V, C]`` and, for minima and maxima, the row that each came from, -1 for none.
+    """
+    index = rows_of_splits(splits, indices.shape[0], "splits")
+    each = gather_rows(values, indices)
+    reduced, places = reduce_rows(("values", "splits", "rows"), each, index, splits.shape[0] - 1, reduce)
+    if reduce in PICKS and indices.shape[0]:
+        places = torch.where(places < 0, -1, indices[places.clamp(min=0)])
+    return reduced, places
 
 
-def _wide(values: Tensor) -> Tensor:
-    """In the precision that is computed in."""
-    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
+def gather_rows(values: Tensor, indices: Tensor) -> Tensor:
+    """``values[indices]`` for ``[N, C]`` and ``[K]``, with derivatives that have the same bits in every run; zeros for -1."""
+    return spread_by(values, indices, values.new_empty((0,), dtype=torch.int64), "sum")
 
 
-def _largest(values: Tensor, splits: Tensor) -> tuple[Tensor, Tensor]:
-    """The largest value of each list, and its place among all values: the first of equal ones, -1 for none."""
-    size = values.shape[0]
-    if size == 0:
-        shape = (len(splits) - 1, values.shape[1])
-        return values.new_zeros(shape), splits.new_full(shape, -1)
-    number = ~values.isnan()
-    best = _segment(torch.where(number, values, -torch.inf), splits, "max", -torch.inf)
-    counts = splits[1:] - splits[:-1]
-    row = torch.repeat_interleave(torch.arange(len(counts), device=values.device), counts, output_size=size)
-    # The first place is the largest of numbers that fall. They are whole, and exact in double precision.
-    falling = torch.arange(size, 0, -1, dtype=torch.float64, device=values.device)
-    hits = torch.where(values == best[row], falling[:, None], 0.0)
-    place = size - _segment(hits, splits, "max", 0.0).long()
-    none = place == size
-    place = torch.where(none, -1, place)
-    # The value itself, so that of zeros the first one's sign stays; NaN where there are values but no numbers.
-    found = torch.gather(values, 0, place.clamp(min=0))
-    absent = torch.where(counts > 0, torch.nan, 0.0).to(values.dtype)[:, None]
-    return torch.where(none, absent, found), place
-
-
-def _segment(values: Tensor, splits: Tensor, reduce: str, empty: float) -> Tensor:
-    if values.shape[0] == 0 or values.shape[1] == 0 or len(splits) == 1:
-        return values.new_full((len(splits) - 1, values.shape[1]), empty)
-    # Two dimensions: for one, torch would take a parallel sum on a GPU.
-    return torch.segment_reduce(values.contiguous(), reduce, offsets=splits, axis=0, unsafe=True, initial=empty)
+def rows_of_splits(row_splits: Tensor, num_values: int, name: str) -> Tensor:
+    """The row of each of so many values, which lie row after row: int64 ``[N]``, -1 for none."""
+    _expect_tensor(name, row_splits)
+    return rows_now(row_splits, num_values, name) if _eager(row_splits) else rows_op(row_splits, num_values)

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from . import _pointmill
-from ._scatter import scatter
+from ._scatter import scatter, segment_csr
+from ._traces import _eager, _each, _expect_tensor, _is_batched, _recorded, _transforms
 
 __all__ = [
     "RoIAwarePool3d",
@@ -26,45 +27,9 @@ __all__ = [
     "points_in_boxes_part",
     "roi_aware_pool3d",
     "scatter",
+    "segment_csr",
     "voxelize",
 ]
-
-
-# What says that torch records, transforms or intercepts operators: modes such as FakeTensorMode and that of make_fx, torch.func, torch.jit.trace. Each is one call of a builtin
-# function.
-_dispatch_modes = torch._C._len_torch_dispatch_stack
-_function_modes = torch._C._len_torch_function_stack
-_transforms = torch._C._functorch.peek_interpreter_stack
-_is_tracing = torch._C._is_tracing
-_FUNCTIONALIZE = torch._C._functorch.TransformType.Functionalize
-# What torch.autograd.grad with is_grads_batched=True hands to the backward pass.
-_is_batched = torch._C._functorch.is_legacy_batchedtensor
-
-
-def _eager(*tensors: Tensor) -> bool:
-    """Whether all tensors have memory and nobody traces."""
-    if torch.compiler.is_compiling():
-        return False
-    for tensor in tensors:
-        kind = type(tensor)
-        if kind is not Tensor and kind is not nn.Parameter:
-            return False
-    # Not by way of _transformed: a call of Python's takes as long as two of these.
-    if _dispatch_modes() or _is_tracing() or _transforms() is not None or forward_ad._current_level >= 0:
-        return False
-    # make_fx with pre_dispatch has a stack of modes of its own, and a function mode beside it.
-    return not _function_modes() or not torch._ops._len_torch_dispatch_stack_pre_dispatch()
-
-
-def _transformed() -> bool:
-    """Whether a call is one of torch.func, or takes derivatives forwards."""
-    return _transforms() is not None or forward_ad._current_level >= 0
-
-
-def _expect_tensor(name: str, value: Any) -> None:
-    if not isinstance(value, Tensor):
-        kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        raise TypeError(f"{name}: expected a torch.Tensor (the functions of pointmill itself take other arrays), got {kind}")
 
 
 def _refuse_grad(name: str, tensor: Tensor, eager: bool) -> None:
@@ -426,17 +391,6 @@ class _Pool(torch.autograd.Function):
         return None, None, _pool_backward_op(rois, pts, argmax, grad, **ctx.params), None
 
 
-def _each(info, in_dims, function, inputs):
-    """One call for each sample of a batch."""
-    results = []
-    for k in range(info.batch_size):
-        sample = [x.select(dim, k).contiguous() if isinstance(dim, int) else x for x, dim in zip(inputs, in_dims)]
-        results.append(function(*sample))
-    if isinstance(results[0], Tensor):
-        return torch.stack(results), 0
-    return tuple(map(torch.stack, zip(*results))), (0,) * len(results[0])
-
-
 class _TransformedPool(torch.autograd.Function):
     """Pooling as torch.func takes it, and derivatives that are taken forwards."""
 
@@ -549,11 +503,9 @@ def roi_aware_pool3d(
         "margin": float(margin),
     }
     if not eager:
-        if torch.compiler.is_compiling():
-            return _pool_op(rois, pts, pts_feature, **params)[0]
-        _expect_tensor("pts_feature", pts_feature)
-        top = _transforms()
-        if not _transformed() or (top is not None and top.key() == _FUNCTIONALIZE):
+        if not torch.compiler.is_compiling():
+            _expect_tensor("pts_feature", pts_feature)
+        if _recorded():
             return _pool_op(rois, pts, pts_feature, **params)[0]
         return _TransformedPool.apply(rois, pts, pts_feature, MappingProxyType(params))[0]
     if pts_feature.requires_grad and torch.is_grad_enabled():

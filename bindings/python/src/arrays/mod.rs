@@ -292,6 +292,14 @@ impl Data {
         unsafe { std::slice::from_raw_parts(address as *const T, len) }
     }
 
+    /// The values of an array on the host.
+    pub(crate) fn on_host<T: bytemuck::Pod>(&self) -> &[T] {
+        match &self.memory {
+            Memory::Host { address, len } => self.host(*address, *len),
+            _ => unreachable!("the place was checked"),
+        }
+    }
+
     /// The values as operators take them, in rows of so many.
     pub(crate) fn rows(&self, columns: usize) -> Result<Rows<'_>> {
         let rows = |len: usize| len / columns.max(1);

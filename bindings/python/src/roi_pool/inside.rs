@@ -2,7 +2,7 @@
 
 use super::{SHORT, box_params, boxes_and_points, local_origin as origin_of};
 use crate::args::choice;
-use crate::arrays::{Array, Data, Home};
+use crate::arrays::{Array, Data, Home, Place, Value};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise};
 use crate::interrupt::Effort;
@@ -62,17 +62,17 @@ impl<'py> Call<'py> {
         )
     }
 
-    /// Runs `work`, which fills so many numbers.
-    fn fill(
+    /// Runs `work`, which fills an array of this shape.
+    fn fill<T: Value>(
         &self,
         py: Python<'_>,
-        len: usize,
-        work: fn(&mut PointsInBoxes, Scene<'_>, &mut Buffer<i32>) -> Result<()>,
+        shape: &[usize],
+        work: fn(&mut PointsInBoxes, Scene<'_>, &mut Buffer<T>) -> Result<()>,
     ) -> PyResult<Py<PyAny>> {
         let home = self.home();
         if home.lends_memory() {
             let stream = self.points.place().stream().or_raise(NAMES)?;
-            let (array, mut buffer) = home.lend(&stream, &[len])?;
+            let (array, mut buffer) = home.lend(&stream, shape)?;
             self.run(py, move |inside, scene, _| work(inside, scene, &mut buffer))?;
             return Ok(array.whole());
         }
@@ -80,7 +80,7 @@ impl<'py> Call<'py> {
             let mut buffer = stream.alloc(0)?;
             work(inside, scene, &mut buffer).map(|()| buffer)
         })?;
-        Ok(home.give(buffer, &[len])?.unbind())
+        Ok(home.give(buffer, shape)?.unbind())
     }
 
     /// Runs `work`, which makes lists in so many rows.
@@ -166,7 +166,7 @@ array of int32, ``[N]``
     ">>> pointmill.points_in_boxes_part(points, boxes).tolist()
 [0, 1, -1]
 ",
-    |call, py| call.fill(py, call.len().1, PointsInBoxes::part));
+    |call, py| call.fill(py, &[call.len().1], PointsInBoxes::part));
 
 question!(points_in_boxes_count -> Py<PyAny>:
     "Count the points in each box.",
@@ -178,7 +178,7 @@ array of int32, ``[B]``
     ">>> pointmill.points_in_boxes_count(points, boxes).tolist()
 [1, 2]
 ",
-    |call, py| call.fill(py, call.len().0, PointsInBoxes::count));
+    |call, py| call.fill(py, &[call.len().0], PointsInBoxes::count));
 
 question!(points_in_boxes_crop -> (Py<PyAny>, Py<PyAny>):
     "List the points in each box.",
@@ -229,9 +229,5 @@ pub(crate) fn points_in_boxes_all<'py>(
     if choice(layout, "layout", &[("csr", true), ("bits", false)])? {
         return Ok(call.lists(py, n, PointsInBoxes::all)?.into_pyobject(py)?.into_any());
     }
-    let bits: Buffer<u32> = call.run(py, |inside, scene, stream| {
-        let mut bits = stream.alloc(0)?;
-        inside.bits(scene, &mut bits).map(|()| bits)
-    })?;
-    call.home().give(bits, &[n, b.div_ceil(32)])
+    Ok(call.fill(py, &[n, b.div_ceil(32)], PointsInBoxes::bits)?.into_bound(py))
 }

@@ -48,8 +48,10 @@ def scatter_cells(feats: Tensor, coors: Tensor, reduce: str) -> tuple[Tensor, Te
         raise ValueError(f"feats, coors: expected shapes [N, C] and [N, D], got {shapes}")
     if coors.dtype not in (torch.int32, torch.int64):
         raise TypeError(f"coors: expected values of type int32 or int64, got {coors.dtype}")
+    if not feats.is_floating_point():
+        raise ValueError(f"feats: expected values of a floating type, got {feats.dtype}")
     cells, place = unique_rows(coors)
-    reduced, _ = reduce_rows("feats", feats, "coors", place, len(cells), reduce)
+    reduced, _ = reduce_rows(("feats", "coors", "rows"), feats, place, len(cells), reduce, False)
     return reduced, cells, place
 
 
@@ -61,7 +63,7 @@ def dynamic_scatter(feats: Tensor, coors: Tensor, reduce_type: str = "max") -> t
     feats : Tensor of a floating type, ``[N, C]``
     coors : Tensor of int32 or int64, ``[N, D]``
         The cell of each point. Points with a negative coordinate are left out.
-    reduce_type : {"max", "sum", "mean"}
+    reduce_type : {"max", "sum", "mean", "min"}
         The gradient of a maximum goes to the first of equal points.
 
     Returns

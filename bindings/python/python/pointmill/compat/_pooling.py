@@ -9,7 +9,7 @@ from torch import Tensor
 
 from .. import _pointmill
 from .. import torch as _torch
-from .._scatter import reduce_lists, scatter_rows
+from .._scatter import gather_rows, reduce_lists
 from ._shared import plain
 
 
@@ -62,22 +62,6 @@ def pool_voxels(
     return dense.index_copy(0, rows, reduced).view(len(rois), *sizes, features.shape[1])
 
 
-class _Gather(torch.autograd.Function):
-    """Rows of a tensor, with a gradient that has the same bits in every run."""
-
-    @staticmethod
-    def forward(ctx, values, indices):
-        ctx.save_for_backward(indices)
-        ctx.rows = values.shape[0]
-        return values[indices]
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, grad):
-        (indices,) = ctx.saved_tensors
-        return scatter_rows(grad, indices, ctx.rows), None
-
-
 def pool_points(points: Tensor, features: Tensor, boxes: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The first `count` points of each box, again and again where it has fewer: ``[N, 3]``, ``[N, C]``, ``[M, 7]`` to ``[M, count, 3 + C]`` and whether it has none."""
     splits, indices = _pointmill.points_in_boxes_crop(plain(points), plain(boxes))
@@ -89,4 +73,4 @@ def pool_points(points: Tensor, features: Tensor, boxes: Tensor, count: int) -> 
     chosen = torch.cat([indices.long(), indices.new_full((1,), len(points), dtype=torch.int64)])[places]
     rows = torch.cat([points.detach().to(features.dtype), features], 1)
     rows = torch.cat([rows, rows.new_zeros((1, rows.shape[1]))])
-    return _Gather.apply(rows, chosen.flatten()).view(*chosen.shape, rows.shape[1]), empty.int()
+    return gather_rows(rows, chosen.flatten()).view(*chosen.shape, rows.shape[1]), empty.int()

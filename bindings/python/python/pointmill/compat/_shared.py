@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .. import _pointmill
-from ..torch import _expect_tensor
+from .._traces import _expect_tensor
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -37,11 +37,15 @@ def tensors(*names: str) -> Callable[[_Function], _Function]:
     return of
 
 
-def inside(points: Tensor, boxes: Tensor, origin: str, margin: float = 0.0) -> Tensor:
+def inside(points: Tensor, boxes: Tensor, origin: str, margin: float = 0.0, out: Tensor | None = None) -> Tensor:
     """Which boxes hold each point: ``[N, 3]``, ``[T, 7]`` to int32 ``[N, T]`` of 0 and 1."""
     words = _pointmill.points_in_boxes_all(points, boxes, origin=origin, margin=margin, layout="bits")
-    bits = (words.unsqueeze(-1) >> torch.arange(32, dtype=torch.int32, device=words.device)) & 1
-    return bits.flatten(1)[:, : boxes.shape[0]].contiguous()
+    number = boxes.shape[0]
+    if out is None:
+        out = words.new_empty((points.shape[0], number))
+    # Each bit becomes the sign of a byte, and its int32 is written once: three launches, and 1.5 times the memory of the result instead of 5.
+    signs = words.view(torch.int8).unsqueeze(-1) << torch.arange(7, -1, -1, dtype=torch.int8, device=words.device)
+    return torch.lt(signs.flatten(1)[:, :number], 0, out=out)
 
 
 def plain(tensor: Tensor) -> Tensor:

@@ -259,9 +259,11 @@ def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
         1 where the box holds the point, else 0.
     """
     samples(points, boxes)
-    every = [inside(plain(p), plain(b), "bottom") for p, b in zip(points, boxes)]
-    shape = (*points.shape[:2], boxes.shape[1])
-    return torch.stack(every) if every else points.new_empty(shape, dtype=torch.int32)
+    points, boxes = plain(points), plain(boxes)
+    every = points.new_empty((*points.shape[:2], boxes.shape[1]), dtype=torch.int32)
+    for k in range(len(every)):
+        inside(points[k], boxes[k], "bottom", out=every[k])
+    return every
 
 
 def points_in_boxes_cpu(points: Tensor, boxes: Tensor) -> Tensor:

@@ -3,10 +3,9 @@
 use super::host;
 use crate::arrays::AnyBuffer;
 use crate::device::{Buffer, Stream};
+use crate::scatter::{Reduction, reduce_lists};
 use crate::voxelize::{ScatterMode, VoxelArray, Voxels};
-use crate::{Points, Result, par};
-use pointmill_core::mean::{canonical, larger, mean_from_sum};
-use rayon::prelude::*;
+use crate::{Points, Result};
 
 /// Reduces features over the lists of a result.
 pub(in crate::voxelize) fn scatter(
@@ -15,24 +14,17 @@ pub(in crate::voxelize) fn scatter(
     stream: &Stream,
     mode: ScatterMode,
 ) -> Result<Buffer<f32>> {
-    let columns = features.columns();
-    let mut output = stream.alloc(voxels.num_voxels()? * columns)?;
+    let (rows, columns) = (voxels.num_voxels()?, features.columns());
+    let mut output = stream.alloc(rows * columns)?;
     let list = |array| voxels.arrays.get(array).and_then(AnyBuffer::typed::<u32>).and_then(Buffer::as_slice);
     let lists = list(VoxelArray::RowSplits).zip(list(VoxelArray::Indices));
     let (splits, indices) = lists.expect("the CPU path has CPU buffers");
-    stream.device().install(|| {
-        host(&mut output).par_chunks_mut(columns).with_min_len(par::grain(256)).enumerate().for_each(|(row, out)| {
-            let points = &indices[splits[row] as usize..splits[row + 1] as usize];
-            out.fill(if mode == ScatterMode::Max { f32::NAN } else { 0.0 });
-            for &i in points {
-                for (o, &f) in out.iter_mut().zip(features.row(i as usize)) {
-                    *o = if mode == ScatterMode::Max { larger(*o, f) } else { *o + f };
-                }
-            }
-            for o in out {
-                *o = if mode == ScatterMode::Mean { mean_from_sum(*o, points.len() as u32) } else { canonical(*o) };
-            }
-        });
-    });
+    let how = match mode {
+        ScatterMode::Sum => Reduction::Sum,
+        ScatterMode::Mean => Reduction::Mean,
+        ScatterMode::Max => Reduction::Max,
+    };
+    let (lists, output_values) = ((&splits[..=rows], indices), host(&mut output));
+    stream.device().install(|| reduce_lists(lists, features.data(), columns, how, output_values, &mut []));
     Ok(output)
 }
