@@ -5,7 +5,6 @@ use super::picture::Picture;
 use super::records::{Begin, ParamsRecord, Row, Totals};
 use crate::batch::prelude::*;
 use crate::inputs::may_be_many;
-use crate::text::tidy;
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Aabb, Device, Error, PointCloud, Stream, VoxelGrid};
 use pointmill_io::{About, write_result};
@@ -41,7 +40,7 @@ impl Lane {
 /// What to do about a cloud of which no point is in the range.
 fn nothing_in_range(params: &VoxelizeParams, bounds: &Aabb) -> String {
     let shown = |b: &Aabb| {
-        let [[x, y, z], [u, v, w]] = [b.min, b.max].map(|corner| corner.map(tidy));
+        let [[x, y, z], [u, v, w]] = [b.min, b.max];
         format!("x {x}..{u}, y {y}..{v}, z {z}..{w}")
     };
     let (range, bounds) = (shown(&params.range), shown(bounds));
