@@ -406,8 +406,8 @@ impl BlockMap {
     /// The one way to the files of the map: no link leads out of it. Folders between the map's and the file are no links, and a link in the
     /// file's place is replaced by a writer and refused by a reader.
     pub(super) fn place<'a>(&self, path: &'a Path) -> Result<Place<'a>, IoError> {
-        let between = path.ancestors().skip(1).take_while(|folder| *folder != self.folder);
-        between.map(|folder| is_own_folder(folder).map(drop)).collect::<Result<(), _>>()?;
+        let mut between = path.ancestors().skip(1).take_while(|folder| *folder != self.folder);
+        between.try_for_each(|folder| is_own_folder(folder).map(drop))?;
         Ok(Place { path, follow_links: false })
     }
 

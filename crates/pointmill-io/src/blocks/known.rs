@@ -21,9 +21,12 @@ struct Version {
     file: u64,
 }
 
+/// The blocks of a version of a row.
+type KnownRow = (Version, HashSet<String>);
+
 /// The blocks of the rows that were read, by the path of the row. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct KnownRows(Arc<Mutex<HashMap<PathBuf, (Version, HashSet<String>)>>>);
+pub(super) struct KnownRows(Arc<Mutex<HashMap<PathBuf, KnownRow>>>);
 
 impl Version {
     fn of(metadata: &Metadata) -> Self {
