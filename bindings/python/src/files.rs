@@ -69,9 +69,21 @@ pub(crate) struct Scan {
 
 // Every field that has values; times are pickled as they are asked for.
 pickle::fields!(
-    Scan { points, names, format, xyz, origin, warnings, stamp_ns, recorded_ns, frame }
-    { later: no_later, known: known_of } of ["start", "times"]
+    Scan { points, names, format, xyz, origin, warnings, stamp_ns, deskewed, recorded_ns, frame }
+    { later: no_later, known: known_of, wide: wide_of } of ["start", "times", "_wide"]
 );
+
+/// A wide column and its type, as a pickle has them.
+type WideParts = (usize, Option<i128>, Vec<f64>, f64, String);
+
+fn wide_of(fields: &Bound<'_, PyDict>) -> PyResult<Vec<(Arc<WideColumn>, Dtype)>> {
+    let columns: Vec<WideParts> = field(fields, "_wide")?;
+    let column = |(column, first, values, change, dtype): WideParts| {
+        let known = dtype.parse().map_err(|_| value("_wide", "a type such as \"f64\"", &dtype))?;
+        Ok((Arc::new(WideColumn::from_parts((column, first, values, change))), known))
+    };
+    columns.into_iter().map(column).collect()
+}
 
 /// A pickle has all times.
 fn no_later(_: &Bound<'_, PyDict>) -> PyResult<Mutex<Option<Arc<LaterTimes>>>> {
@@ -102,6 +114,15 @@ impl Scan {
     #[getter]
     pub(crate) fn start(&self, py: Python<'_>) -> Option<f64> {
         self.known(py).map(|(start, _)| *start)
+    }
+
+    #[getter]
+    fn _wide(&self) -> Vec<WideParts> {
+        let parts = |(wide, dtype): &(Arc<WideColumn>, Dtype)| {
+            let (column, first, values, change) = wide.parts();
+            (column, first, values.to_vec(), change, dtype.to_string())
+        };
+        self.wide.iter().map(parts).collect()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {

@@ -3,13 +3,13 @@
 use crate::args::named;
 use crate::arrays::{Array, Data, Dtype, Place, Value};
 use crate::errors::{from_library, kind, value};
-use crate::interrupt;
+use crate::interrupt::{self, Effort};
 use pointmill::interop::{Reduction, RowLists, RowNumber, Scattered, spread};
 use pointmill::{Argument, Error, bf16, f16};
 use pyo3::prelude::*;
 
-/// Values from which a call takes a good part of a second.
-const LONG: usize = 1 << 27;
+/// So many values take about a millisecond.
+const SHORT: usize = 1 << 17;
 
 const VALUES: [Dtype; 5] = [Dtype::F32, Dtype::F64, Dtype::F16, Dtype::Bf16, Dtype::I64];
 
@@ -67,8 +67,9 @@ impl<'py> Call<'py> {
     ) -> PyResult<R> {
         let stream = Place::Cpu.stream().map_err(|error| from_library(error, &[]))?;
         let held = (self.values.data(&stream)?, self.index.data(&stream)?, places);
-        let long = self.columns.saturating_mul(self.index.shape()[0]) >= LONG;
-        let done = interrupt::run(py, long, held, move |(values, index, places)| work(values, index, places.as_ref()))?;
+        let effort = Effort::of(Place::Cpu, self.columns.saturating_mul(self.index.shape()[0]), SHORT);
+        let done =
+            interrupt::run(py, effort, held, move |(values, index, places)| work(values, index, places.as_ref()))?;
         done.map_err(|error| match error {
             Error::Argument { argument: Argument::Index, expected, got } => value(&self.name, expected, got),
             error => from_library(error, &[]),

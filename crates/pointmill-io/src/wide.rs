@@ -39,6 +39,16 @@ impl WideColumn {
         Self { column, first: None, values, change }
     }
 
+    /// Its number; of whole numbers the first; the values less the first; the most that one changes in the cast: for other processes.
+    pub fn parts(&self) -> (usize, Option<i128>, &[f64], f64) {
+        (self.column, self.first, &self.values, self.change)
+    }
+
+    /// The column of [`WideColumn::parts`].
+    pub fn from_parts((column, first, values, change): (usize, Option<i128>, Vec<f64>, f64)) -> Self {
+        Self { column, first, values, change }
+    }
+
     /// No values yet.
     pub(crate) fn of(column: usize) -> Self {
         Self { column, ..Self::default() }

@@ -11,7 +11,7 @@ pub use number::Scattered;
 pub use spread::spread;
 
 use crate::device::{Device, num_threads};
-use crate::{Argument, Error, Result, memory};
+use crate::{Argument, Error, Result, memory, par};
 use number::Number;
 use pointmill_core::names;
 use rayon::prelude::*;
@@ -229,8 +229,9 @@ fn blocks<T: Scattered>(
         return;
     }
     let parts = out.len() / part;
-    let number = (values / BLOCK_VALUES).clamp(1, num_threads() * 16).min(parts);
-    if number == 1 || num_threads() == 1 {
+    let threads = if par::is_alone() { 1 } else { num_threads() };
+    let number = (values / BLOCK_VALUES).clamp(1, threads * 16).min(parts);
+    if number == 1 || threads == 1 {
         return work(0, out, places);
     }
     let each = parts.div_ceil(number);

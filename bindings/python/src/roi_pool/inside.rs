@@ -2,7 +2,7 @@
 
 use super::{SHORT, box_params, boxes_and_points, local_origin as origin_of};
 use crate::args::choice;
-use crate::arrays::{Array, Data, Home, Place, Value};
+use crate::arrays::{Array, Data, Home, Value};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise};
 use crate::interrupt::Effort;

@@ -79,7 +79,6 @@ impl IcpArgs {
             neighbours: self.neighbours,
             drop_zeros: self.drop_zeros,
             schedule: self.schedule.as_ref().map_or_else(Vec::new, |Schedule(stages)| stages.clone()),
-            ..IcpParams::default()
         }
     }
 }

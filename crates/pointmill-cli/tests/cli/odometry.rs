@@ -408,7 +408,7 @@ fn sweeps_of_kitti_odometry_are_turned_up() {
     let at = folder.path();
     let cloud = PointCloud::new(vec![50.0, 0.0, 0.0, 0.5, 0.0, 0.0, 2.0, 0.25], 4).unwrap();
     write_bin(at.join("a.bin"), cloud.points()).unwrap();
-    write_ply(&at.join("a.ply"), &NamedPoints::new(cloud.points(), &["x", "y", "z", "intensity"])).unwrap();
+    write_ply(at.join("a.ply"), &NamedPoints::new(cloud.points(), &["x", "y", "z", "intensity"])).unwrap();
     for name in ["a.bin", "a.ply"] {
         run(at, &format!("convert {name} --dataset kitti-odometry --out {name}.pcd")).expect(0);
         let turned = read(at.join(format!("{name}.pcd")), &ReadOptions::default()).unwrap();
