@@ -145,5 +145,5 @@ fn synth_writes_no_folder_with_the_name_of_a_file_and_beside_no_other_drive() {
     let told = run(folder.path(), "synth --out d --sweeps 1").expect(2);
     let wanted = "--out d: expected a folder without sweeps of another drive, found sweep_001.bin; remove them, or use another folder";
     assert!(told.err.contains(wanted), "{}", told.err);
-    assert_eq!(crate::names(folder.path()), ["d", "s.pcd"]);
+    assert_eq!(names(folder.path()), ["d", "s.pcd"]);
 }

@@ -472,11 +472,11 @@ fn the_guess_is_not_overwritten() {
     for (name, text) in [("a.xyz", "0 0 0\n1 0 0\n0 1 0\n"), ("guess.ply", "0 0 0 0 0 0\n")] {
         fs::write(folder.path().join(name), text).unwrap();
     }
-    let told = crate::run(folder.path(), "icp a.xyz a.xyz --guess guess.ply --out guess.ply").expect(2);
+    let told = run(folder.path(), "icp a.xyz a.xyz --guess guess.ply --out guess.ply").expect(2);
     assert!(told.err.contains("--out: guess.ply is also an input; choose another name"), "{}", told.err);
-    let told = crate::run(folder.path(), "ndt build a.xyz --poses guess.ply --moments m.arrow").expect(0);
+    let told = run(folder.path(), "ndt build a.xyz --poses guess.ply --moments m.arrow").expect(0);
     assert!(folder.path().join("m.arrow").is_file(), "{}", told.err);
     fs::rename(folder.path().join("guess.ply"), folder.path().join("p.arrow")).unwrap();
-    let told = crate::run(folder.path(), "ndt build a.xyz --poses p.arrow --moments p.arrow").expect(2);
+    let told = run(folder.path(), "ndt build a.xyz --poses p.arrow --moments p.arrow").expect(2);
     assert!(told.err.contains("--moments: p.arrow is also an input; choose another name"), "{}", told.err);
 }
