@@ -782,7 +782,7 @@ class Localizer:
         max_distance: float = 3.0,
         min_explained: float = 0.7,
         min_confirmed: float = 0.7,
-        min_margin: float = 0.05,
+        min_margin: float = 0.1,
         max_rejections: SupportsIndex = 5,
         regularization_scale: float = 0.01,
     ) -> Localizer: ...

@@ -51,7 +51,7 @@ pub struct LocalizerParams {
     pub min_explained: f64,
     /// The share of the map that the scan confirms at least, of what it confirms or sees through. Default 0.7.
     pub min_confirmed: f64,
-    /// The part by which a fix that no fix led to is better than the best other place at least. Default 0.05.
+    /// The part by which a fix that no fix led to is better than the best other place at least. Default 0.1.
     pub min_margin: f64,
     /// So many scans in succession that are rejected end the tracking. Default 5, at least 1.
     pub max_rejections: usize,
@@ -81,7 +81,7 @@ impl Default for LocalizerParams {
             max_distance: 3.0,
             min_explained: 0.7,
             min_confirmed: 0.7,
-            min_margin: 0.05,
+            min_margin: 0.1,
             max_rejections: 5,
             covariance: CovarianceMethod::default(),
             regularization_scale: 0.01,
