@@ -20,7 +20,8 @@ pub struct Outputs {
 
 impl Drop for Outputs {
     fn drop(&mut self) {
-        if let Some(folder) = self.made.first() {
+        let holds_one = |folder: &PathBuf| fs::read_dir(folder).is_ok_and(|entries| entries.count() == 1);
+        if let Some(folder) = self.made.first().filter(|folder| holds_one(folder)) {
             remove_empty_manifest(folder);
         }
         for folder in &self.made {

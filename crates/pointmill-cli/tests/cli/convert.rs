@@ -204,7 +204,7 @@ fn times_of_a_bag_stay_times() {
     fs::copy(bag, folder.path().join("h.mcap")).unwrap();
     for to in ["pcd", "ply", "npz", "feather", "csv"] {
         run(folder.path(), &format!("convert h.mcap --to {to} --out {to}")).expect(0);
-        let told = run(folder.path(), &format!("info {to}/* --json")).expect(0);
+        let told = run(folder.path(), &format!("info {to}/*.{to} --json")).expect(0);
         let first = &told.data("frame")[0];
         assert_eq!((&first["times"]["name"], &first["times"]["unit"]), (&"timestamp".into(), &"s".into()), "{to}");
         assert!(first["times"]["span"].as_f64().unwrap() > 0.01, "{to}: {first}");

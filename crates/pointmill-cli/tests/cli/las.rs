@@ -51,7 +51,7 @@ fn every_format_comes_through_the_standard_input() {
     let at = |name: &str| folder.path().join(name);
     fs::copy(fixtures().join("1.2_format0.laz"), at("a.laz")).unwrap();
     fs::copy(fixtures().join("1.2_format0.las"), at("a.las")).unwrap();
-    for out in ["a.ply", "a.pcd", "a.npy", "a.npz", "a.bin"] {
+    for out in ["a.ply", "a.pcd", "a.npy", "a.npz", "a.bin --all-columns"] {
         run(folder.path(), &format!("convert a.las --out {out}")).expect(0);
     }
     fs::copy(at("a.bin"), at("a.pcd.bin")).unwrap();

@@ -81,7 +81,7 @@ fn all_inputs_share_the_origin_whatever_their_order_and_their_process() {
         blocks.join(&names(&blocks)[0])
     };
     fs::copy(of("other"), of("whole")).unwrap();
-    let told = run(at, "ndt merge whole").expect(2);
+    let told = run(at, "ndt merge whole").expect(3);
     let wanted = "origin: expected [515000.0, 4918000.0, -1000.0], got [515000.0, 4918000.0, 0.0]";
     assert!(told.err.contains("whole/blocks/5_5/") && told.err.contains(wanted), "{}", told.err);
 }

@@ -105,7 +105,7 @@ fn where_no_point_is_in_range_a_warning_shows_the_way_out() {
     let warning = told.data("frame")[0]["warnings"].as_array().unwrap().last().unwrap().to_string();
     let parts = ["x -54..54, y -54..54, z -5..3", "the points are in x 368.37..", "--range auto takes them all"];
     assert!(parts.iter().all(|part| warning.contains(part)), "{warning}");
-    let told = run(folder.path(), "voxelize a.npy --range auto --voxel-size 1e-6").expect(2);
+    let told = run(folder.path(), "voxelize a.npy --range auto --voxel-size 1e-6").expect(3);
     assert!(told.err.contains("or more for a grid around all points"), "{}", told.err);
     // Small clouds have no origin, and no message about it.
     write(folder.path(), "small.npy", &[[1.0, 2.0, 0.1]]);
