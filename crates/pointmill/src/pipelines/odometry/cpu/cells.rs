@@ -94,7 +94,7 @@ mod tests {
     use pointmill_core::hash::RUN;
     use pointmill_core::odometry::cells::key_of;
 
-    /// Cells within 95 m whose keys the golden ratio alone would put into 512 of 2^18 slots, none at the place of another, so that they fill one run of slots.
+    /// Cells within 95 m whose keys the golden ratio alone would put into 512 of 2^18 slots: one for each of these slots first, so that they fill one run, then any.
     fn meeting() -> Vec<u64> {
         let mut taken = vec![false; 512];
         let mut keys = Vec::new();
@@ -103,7 +103,7 @@ mod tests {
                 let key = key_of([x, y, z]);
                 let run = (key / RUN).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
                 let at = ((run * RUN + key % RUN) & 0x3_ffff) as usize;
-                if at < 512 && (keys.len() > 512 || !std::mem::replace(&mut taken[at], true)) {
+                if at < 512 && (keys.len() >= 512 || !std::mem::replace(&mut taken[at], true)) {
                     keys.push(key);
                 }
             }
