@@ -290,6 +290,23 @@ fn a_real_log_is_compared_with_its_own_poses() {
     assert!(told.out.starts_with("2 poses, "), "{}", told.out);
 }
 
+/// A real road, if it is there: cut off at 30 m its surfaces say as little of the way as those of a tunnel, but what they say holds.
+#[test]
+fn a_real_road_is_no_tunnel() {
+    let road = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/kitti04");
+    if !road.is_dir() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for max_range in [30, 40, 60] {
+        let line = format!("odometry {} --out poses.txt --max-range {max_range} --json", road.display());
+        let told = run(folder.path(), &line).expect(0);
+        let summary = told.data("summary").remove(0);
+        assert_eq!(summary["statuses"]["tracked"], 24, "{max_range}: {summary}");
+        assert!((summary["length"].as_f64().unwrap() - 32.3).abs() < 0.1, "{max_range}: {summary}");
+    }
+}
+
 /// The poses of a bag have the stamps of its clouds, to the nanosecond, and are found again by `ndt build`.
 #[test]
 fn poses_of_a_bag_have_its_stamps() {

@@ -16,9 +16,15 @@ const STEP: f64 = 1e-3;
 /// Fewest pairs that say anything, and the part of the keys that must have one.
 const FEWEST_PAIRS: f64 = 10.0;
 const FEWEST_SHARE: f64 = 0.1;
-/// A direction is not determined if the surfaces see less than this share of the points' motion in it, or less than that of so many pairs. Cars in a tunnel have 0.009 to 0.029
-/// along it with 2,000 firings, and up to 0.046 with 1,000; streets 0.064 and more; loops 0.043 and more, but for a few curves.
+/// A direction is determined if the surfaces see more than this share of the points' motion in it, and more than that of so many pairs. Cars in a tunnel have 0.009 to 0.029 along it
+/// with 2,000 firings, and up to 0.046 with 1,000; streets 0.064 and more; roads between meadows and loops 0.035 and more.
 const WEAK: f64 = 0.04;
+/// From this share on it is determined, too, if the pairs pull the sweep back to where it is from so many voxels aside, under a weight of so many voxels, and stiffer than this part of their
+/// weight. Roads pull by 0.0045 and more, tunnels by 0.0014 and less: aside, noise and cars find other neighbours that hold the sweep there as well.
+const FAINT: f64 = 0.02;
+const ASIDE: f64 = 0.9;
+const ASIDE_WIDTH: f64 = 0.5;
+const PULL: f64 = 0.0025;
 const FEWEST_SPEAKERS: f64 = 6.0;
 /// Neighbours are looked for within this many times the expected error of the prediction.
 const REACH: f64 = 3.0;
@@ -36,7 +42,8 @@ pub struct SweepFit {
     pub rmse: f64,
     /// Which directions the pairs determine. In the others the pose is the prediction.
     pub observability: Observability,
-    /// The share of the points' motion in each direction that the surfaces see: that along normals which lean there by more than their own uncertainty. A direction is determined from 0.04 and 6 pairs.
+    /// The share of the points' motion in each direction that the surfaces see: that along normals which lean there by more than their own uncertainty. A direction is determined from 0.04 and 6 pairs,
+    /// and from 0.02 where the pairs pull the sweep back from nearly a voxel aside.
     pub support: [f64; 6],
     /// The mean of the points at the pose, in the world: what Hessian and covariance turn about.
     pub pivot: [f64; 3],
@@ -96,9 +103,7 @@ fn aligned(
             return Ok(None);
         }
         let x = said.step(held);
-        let l = said.at.length;
-        let twist = [x[0], x[1], x[2], x[3] / l, x[4] / l, x[5] / l];
-        let next = Pose::from(said.at.pose.moved(&twist, said.at.pivot).orthonormal());
+        let next = Pose::from(said.moved(&x));
         if !next.is_rigid() {
             return Ok(None);
         }
@@ -108,7 +113,13 @@ fn aligned(
         if ended || iterations == params.max_iterations {
             let status = if ended { Status::StepBelow } else { Status::MaxIterations };
             let support = support(engine, &look, &said, params.metric)?;
-            return Ok(Some(registration(&said, support, held, pose, status, iterations, start.keys)));
+            let observable = match held {
+                [] => determined(engine, &start, &said, &support, params.voxel_size)?,
+                held => std::array::from_fn(|k| {
+                    held.iter().map(|direction| product(direction, &said.directions[k]).powi(2)).sum::<f64>() < 0.5
+                }),
+            };
+            return Ok(Some(registration(&said, support, observable, pose, status, iterations, start.keys)));
         }
         fine |= step < COARSE_STEP;
     }
@@ -124,21 +135,47 @@ fn support(engine: &mut dyn Engine, look: &Look, said: &Said, metric: Metric) ->
     Ok(std::array::from_fn(|k| if motions[6 + k] > 0.0 { motions[k] / motions[6 + k] } else { 0.0 }))
 }
 
+/// Which directions the surfaces determine.
+fn determined(
+    engine: &mut dyn Engine,
+    start: &Start,
+    said: &Said,
+    support: &[f64; 6],
+    voxel_size: f64,
+) -> Result<[bool; 6]> {
+    let speakers = FEWEST_SPEAKERS / said.weight();
+    let mut determined = std::array::from_fn(|k| support[k] > WEAK.max(speakers) && said.says(k));
+    for k in (0..6).filter(|k| said.says(*k)) {
+        if !determined[k] && support[k] > FAINT.max(speakers) {
+            determined[k] = pull(engine, start, said, &said.directions[k], voxel_size)? > PULL;
+        }
+    }
+    Ok(determined)
+}
+
+/// How stiffly the pairs that are found on both sides of a pose, along a direction, pull the sweep back to it, by their weight.
+fn pull(engine: &mut dyn Engine, start: &Start, said: &Said, direction: &[f64; 6], voxel_size: f64) -> Result<f64> {
+    let (mut slopes, mut weights) = (0.0, 0.0);
+    for aside in [ASIDE * voxel_size, -ASIDE * voxel_size] {
+        let at = start.spread.at(said.moved(&direction.map(|x| x * aside)));
+        let look = Look { at, width: ASIDE_WIDTH * voxel_size, within: voxel_size as f32 };
+        let there = Said::new(at, engine.look(&look)?);
+        slopes += there.slope(direction) / aside;
+        weights += there.weight();
+    }
+    Ok(if weights > 0.0 { slopes / weights } else { 0.0 })
+}
+
 fn registration(
     said: &Said,
     support: [f64; 6],
-    held: &[[f64; 6]],
+    observable: [bool; 6],
     pose: Pose,
     status: Status,
     iterations: usize,
     keys: usize,
 ) -> Registration<SweepFit> {
     let [pairs, squares, weighted] = [said.terms[0], said.terms[1], said.terms[2]];
-    let least = WEAK.max(FEWEST_SPEAKERS / said.weight());
-    let observable = std::array::from_fn(|k| match held {
-        [] => support[k] > least && said.says(k),
-        held => held.iter().map(|direction| product(direction, &said.directions[k]).powi(2)).sum::<f64>() < 0.5,
-    });
     let observability =
         Observability { eigenvalues: said.values.map(|v| v / said.weight()), directions: said.directions, observable };
     let unit = |i: usize| if i < 3 { 1.0 } else { said.at.length };

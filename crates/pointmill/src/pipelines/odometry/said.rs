@@ -4,7 +4,7 @@ use pointmill_core::icp::pairs::{HEAD, Linearization, STEP_TERMS};
 use pointmill_core::icp::pose::{is_observable, step_hessian};
 use pointmill_core::linear::{Square, eigen};
 use pointmill_core::odometry::pairs::motion_of;
-use pointmill_core::rigid::dot;
+use pointmill_core::rigid::{Rigid, dot};
 
 /// A direction turns the points about the sensor if the square of how far it takes the sensor is less, of a unit.
 const STANDING: f64 = 0.01;
@@ -32,11 +32,23 @@ impl Said {
         is_observable(&self.values, k)
     }
 
+    /// How the cost of the pairs changes along a direction.
+    pub(super) fn slope(&self, direction: &[f64; 6]) -> f64 {
+        (0..6).map(|i| direction[i] * self.terms[HEAD + 21 + i]).sum()
+    }
+
+    /// The pose after a step in metres.
+    pub(super) fn moved(&self, x: &[f64; 6]) -> Rigid {
+        let l = self.at.length;
+        let twist = [x[0], x[1], x[2], x[3] / l, x[4] / l, x[5] / l];
+        self.at.pose.moved(&twist, self.at.pivot).orthonormal()
+    }
+
     /// The step of Gauss and Newton in metres, without its part along the directions that are held.
     pub(super) fn step(&self, held: &[[f64; 6]]) -> [f64; 6] {
         let mut x = [0.0; 6];
         for k in (0..6).filter(|k| self.says(*k)) {
-            let slope: f64 = (0..6).map(|i| self.directions[k][i] * self.terms[HEAD + 21 + i]).sum();
+            let slope = self.slope(&self.directions[k]);
             (0..6).for_each(|i| x[i] -= slope / self.values[k] * self.directions[k][i]);
         }
         // A sensor keeps its speed better than its turn: what is held is how far the direction takes the sensor, if it does.

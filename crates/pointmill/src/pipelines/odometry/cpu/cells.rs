@@ -94,7 +94,7 @@ mod tests {
     use pointmill_core::hash::RUN;
     use pointmill_core::odometry::cells::key_of;
 
-    /// Cells within 95 m whose keys the golden ratio alone would put into 512 of 2^18 slots: first one for each slot, so that they fill one run, then others.
+    /// Cells within 95 m whose keys the golden ratio alone would put into 512 of 2^18 slots: one for each of these slots first, so that they fill one run, then any.
     fn meeting() -> Vec<u64> {
         let mut taken = vec![false; 512];
         let mut keys = Vec::new();

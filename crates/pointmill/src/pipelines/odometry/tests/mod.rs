@@ -136,6 +136,23 @@ fn a_tunnel_says_that_it_does_not_determine_the_way() {
     assert!(blind >= 18, "{blind}");
 }
 
+/// How many sweeps of a drive are degenerate, and how far it goes.
+fn degenerate<'a>(sweeps: impl IntoIterator<Item = &'a PointCloud>, max_range: f64) -> (usize, f64) {
+    let mut odometry = odometry(&OdometryParams { max_range, ..OdometryParams::default() });
+    let steps: Vec<Step> = sweeps.into_iter().map(|sweep| odometry.push(sweep, None).unwrap()).collect();
+    let count = steps.iter().filter(|step| step.status == SweepStatus::Degenerate).count();
+    (count, steps.last().unwrap().world_from_sensor.translation()[0])
+}
+
+/// Of a street that is cut off at 20 m the surfaces see as little as of a tunnel, but what they see holds the sweep.
+#[test]
+fn a_road_with_few_things_beside_it_is_no_tunnel() {
+    let drive = |scene, seed| Drive::new(DriveParams { scene, seed, ..DriveParams::default() });
+    let (count, way) = degenerate(&sweeps(&drive(Scene::Street, 101)), 20.0);
+    assert!(count == 0 && (way - 9.0).abs() < 0.1, "{count} {way}");
+    assert_eq!(degenerate(&sweeps(&drive(Scene::Tunnel, 5)), 100.0).0, 9);
+}
+
 #[test]
 fn sweeps_that_say_nothing_get_a_status_and_the_prediction() {
     let drive = drive(Scene::Street, 8, 16, true);
