@@ -2,6 +2,7 @@
 
 use crate::arrays::{Array, Data, Dtype, Place};
 use crate::errors::value;
+use crate::files::Scan;
 use crate::poses;
 use pointmill::{Device, Result, Rows, Stream, auto_origin};
 use pyo3::prelude::*;
@@ -20,13 +21,18 @@ pub(crate) struct CloudData {
 }
 
 impl<'py> Cloud<'py> {
+    /// Points of an array, or of a scan with every bit of its file and about its origin.
     pub(crate) fn read(
         object: &Bound<'py, PyAny>,
         name: &'static str,
         origin: Option<&Bound<'py, PyAny>>,
         origin_name: &'static str,
     ) -> PyResult<Self> {
-        let array = Array::read(object, name)?.without_grad()?.of(&[Dtype::F32, Dtype::F64])?;
+        let exact = match object.cast::<Scan>() {
+            Ok(scan) => scan.get().exact(object.py()),
+            Err(_) => object,
+        };
+        let array = Array::read(exact, name)?.without_grad()?.of(&[Dtype::F32, Dtype::F64])?;
         let array = array.shaped(&[None, None], "[N, 3]")?;
         if array.shape()[1] < 3 {
             return Err(value(name, "3 or more columns (x, y, z first)", array.shape()[1]));
@@ -84,18 +90,21 @@ impl CloudData {
     }
 }
 
-/// An origin: three numbers, or ``"auto"`` for the one of float64 coordinates of the host. None where there is none.
+/// An origin: three numbers, or ``"auto"`` for the one of float64 coordinates of the host; without either that of a scan. None where there is none.
 pub(crate) fn origin(
     (points, name): (&Bound<'_, PyAny>, &'static str),
     origin: Option<&Bound<'_, PyAny>>,
     origin_name: &'static str,
 ) -> PyResult<Option<[f64; 3]>> {
-    let Some(origin) = origin else { return Ok(None) };
+    let scan = points.cast::<Scan>().ok();
+    let own = scan.and_then(|scan| scan.get().own_origin());
+    let Some(origin) = origin else { return Ok(own) };
     if !origin.extract::<&str>().is_ok_and(|word| word == "auto") {
         return poses::origin(Some(origin), origin_name);
     }
+    let points = scan.map_or(points, |scan| scan.get().exact(points.py()));
     if !is_f64(points)? {
-        return Ok(None);
+        return Ok(own);
     }
     let (values, shape) = poses::numbers::<f64>(points, name, "an array of the host for the origin \"auto\"")?;
     let columns = shape.last().copied().filter(|n| *n >= 3).ok_or_else(|| value(name, "3 or more columns", "fewer"))?;
@@ -103,13 +112,26 @@ pub(crate) fn origin(
     Ok(Some(auto_origin(&xyz)).filter(|origin| *origin != [0.0; 3]))
 }
 
+/// What points of float64 are less before they become float32: an origin that the caller gave, or that of a scan. None where there is neither.
+pub(crate) fn subtracted(
+    points: (&Bound<'_, PyAny>, &'static str),
+    origin: Option<&Bound<'_, PyAny>>,
+    origin_name: &'static str,
+) -> PyResult<Option<[f64; 3]>> {
+    let found = self::origin(points, origin, origin_name)?;
+    Ok(found.or_else(|| origin.map(|_| [0.0; 3])))
+}
+
 /// Whether an array of any library has values of float64.
 fn is_f64(points: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(points.hasattr("dtype")? && points.getattr("dtype")?.str()?.to_string_lossy().ends_with("float64"))
 }
 
-/// Points of float64 less an origin, as an array of float32 of the same library and on the same device; others as they are.
+/// Points of float64, or of a scan, less an origin, as an array of float32 of the same library and on the same device; others as they are.
 pub(crate) fn local<'py>(points: &Bound<'py, PyAny>, origin: [f64; 3]) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(scan) = points.cast::<Scan>() {
+        return scan.get().about(points.py(), origin);
+    }
     if !is_f64(points)? {
         return Ok(points.clone());
     }

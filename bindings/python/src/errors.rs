@@ -18,14 +18,41 @@ pub(crate) fn kind(argument: &str, expected: impl std::fmt::Display, got: impl s
 /// The library's name of an argument and the one that Python's callers know.
 pub(crate) type Names = &'static [(Argument, &'static str)];
 
+/// Types of values by the names that the library has for them, and by those of numpy and torch.
+const TYPES: [(&str, &str); 7] = [
+    ("f16", "float16"),
+    ("bf16", "bfloat16"),
+    ("f32", "float32"),
+    ("f64", "float64"),
+    ("i32", "int32"),
+    ("i64", "int64"),
+    ("u32", "uint32"),
+];
+
+/// A text of the library with types as Python names them.
+pub(crate) fn in_python(text: &str) -> String {
+    let mut told = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let inside = |c: char| c.is_alphanumeric() || c == '_';
+        let end = rest.find(|c| !inside(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        told.push_str(TYPES.iter().find(|(library, _)| *library == word).map_or(word, |(_, python)| python));
+        let next = after.find(inside).unwrap_or(after.len());
+        told.push_str(&after[..next]);
+        rest = &after[next..];
+    }
+    told
+}
+
 /// An error of the library, with arguments under the names of the function that was called.
 pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
     let text = match &error {
         Error::Argument { argument, expected, got } => {
             let known = names.iter().find(|(library, _)| library == argument);
-            return value(known.map_or(argument.as_str(), |(_, python)| python), expected, got);
+            return value(known.map_or(argument.as_str(), |(_, python)| python), in_python(expected), in_python(got));
         }
-        other => other.to_string(),
+        other => in_python(&other.to_string()),
     };
     match error {
         Error::Grid(_) | Error::Cloud(_) => {
@@ -84,6 +111,10 @@ impl<T> OrRaise<T> for Result<T, Trouble> {
 /// An error of a file: what the system refuses is the `OSError` of its kind, what the file holds a `ValueError`.
 pub(crate) fn file(error: IoError) -> PyErr {
     let text = error.to_string();
+    // A path stays what it is.
+    let after = text.find(&*error.path().to_string_lossy()).map_or(0, |at| at + error.path().as_os_str().len());
+    let (path, what) = text.split_at_checked(after).unwrap_or((&text, ""));
+    let text = format!("{path}{}", in_python(what));
     match error {
         IoError::Io { source, .. } => std::io::Error::new(source.kind(), text).into(),
         IoError::OutOfMemory { .. } => PyMemoryError::new_err(text),

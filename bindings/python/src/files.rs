@@ -3,19 +3,20 @@
 use crate::args::{List, named, numbers, whole};
 use crate::arrays::Place;
 use crate::ending::detached;
-use crate::errors::{OrRaise, file, value};
+use crate::errors::{OrRaise, file, in_python, value};
 use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Fields, Reduced, field};
 use crate::poses;
 use numpy::{Element, PyArray1, PyArrayMethods};
-use pointmill::Points;
+use pointmill::{Points, auto_origin};
 use pointmill_io::{
     Dtype, LaterTimes, LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, Times, WideColumn,
     WriteOptions, log_stamp_ns,
 };
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PySlice, PyType};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +27,39 @@ const SHORT: usize = 1 << 16;
 /// The earliest time, and the times after it.
 type Seconds = Option<(f64, Py<PyAny>)>;
 
-/// A cloud from a file; arrays of numpy.
+/// A cloud, as :func:`read` returns it; arrays of numpy.
+///
+/// Operators take a scan where they take points, with every bit of its coordinates and about its ``origin``. ``numpy.asarray(scan)`` is ``points``, ``len(scan)`` their number, and
+/// ``scan["intensity"]`` the column of this name: float64 where float32 does not hold every value, otherwise a view of ``points``.
+///
+/// Parameters
+/// ----------
+/// points : array, ``[N, C]``
+///     x, y, z first. Values of float64 that float32 does not hold stay: x, y, z in ``xyz``, other columns for ``scan[name]`` and :func:`write`.
+/// names : list of str, optional
+///     A name for each column; by default x, y, z, column3 and so on.
+/// times : array, ``[N]``, optional
+///     The time of each point in seconds after `start`.
+/// start : float
+///     The earliest time in seconds.
+/// stamp_ns : int, optional
+///     The stamp of the cloud in nanoseconds.
+/// deskewed : bool
+///     Whether there is no motion of the sensor within the cloud.
+/// local_origin : {"auto", "none"} or 3 floats
+///     As of :func:`read`.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> scan = pointmill.Scan(np.array([[1, 2, 3, 0.5], [4, 5, 6, 0.25]], np.float32), ["x", "y", "z", "intensity"])
+/// >>> scan
+/// Scan(2 points of x, y, z, intensity, array)
+/// >>> scan["intensity"].tolist(), "ring" in scan, np.asarray(scan).shape
+/// ([0.5, 0.25], False, (2, 4))
+/// >>> pointmill.voxelize(scan, voxel_size=[4, 4, 4], point_cloud_range=[0, 0, 0, 8, 8, 8]).num_points.tolist()
+/// [1, 1]
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct Scan {
     /// ``[N, C]`` float32: the points in the order of the file, x, y, z first. No point is left out.
@@ -100,6 +133,114 @@ fn known_of(fields: &Bound<'_, PyDict>) -> PyResult<PyOnceLock<Seconds>> {
 
 #[pymethods]
 impl Scan {
+    #[new]
+    #[pyo3(signature = (points, names = None, *, times = None, start = 0.0, stamp_ns = None, deskewed = false, local_origin = None),
+        text_signature = "(points, names=None, *, times=None, start=0.0, stamp_ns=None, deskewed=False, local_origin='auto')")]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn made(
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        names: Option<List<String>>,
+        times: Option<&Bound<'_, PyAny>>,
+        start: f64,
+        stamp_ns: Option<i64>,
+        deskewed: bool,
+        local_origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (values, [len, width]) = cloud::<f64>(points, "points")?;
+        let names = names.map_or_else(|| default_names(width), |List(names)| names);
+        if names.len() != width {
+            return Err(value("names", format_args!("{width}, one for each column"), names.len()));
+        }
+        let times = times.map(|times| poses::row(times, "times")).transpose()?;
+        if let Some(got) = times.as_ref().map(Vec::len).filter(|got| *got != len) {
+            return Err(value("times", format_args!("{len}, one for each point"), got));
+        }
+        let xyz: Vec<[f64; 3]> = values.chunks_exact(width).map(|row| [row[0], row[1], row[2]]).collect();
+        let origin = match origin_of(local_origin)? {
+            LocalOrigin::Auto => auto_origin(&xyz),
+            LocalOrigin::At(origin) => origin,
+            _ => [0.0; 3],
+        };
+        let less = |i: usize, v: f64| (v - origin.get(i % width).copied().unwrap_or(0.0)) as f32;
+        let single: Vec<f32> = values.iter().enumerate().map(|(i, v)| less(i, *v)).collect();
+        let moves = |v: f64, single: f32| v.is_finite() && f64::from(single) != v;
+        let moves_in =
+            |i: usize| values.iter().zip(&single).skip(i).step_by(width).any(|(v, single)| moves(*v, *single));
+        let column = |i: usize| WideColumn::new(i, values.iter().skip(i).step_by(width).copied().collect());
+        let wide = (3..width).filter(|i| moves_in(*i)).map(|i| (Arc::new(column(i)), Dtype::F64)).collect();
+        let exact = (0..3).any(moves_in).then(|| rows(py, xyz.into_flattened(), 3)).transpose()?;
+        let known = PyOnceLock::new();
+        // Nobody else knows it yet.
+        let _ = known.set(py, times.map(|seconds| (start, PyArray1::from_vec(py, seconds).into_any().unbind())));
+        Ok(Self {
+            points: rows(py, single, width)?,
+            names,
+            format: "array".into(),
+            xyz: exact,
+            wide,
+            later: Mutex::default(),
+            known,
+            origin: origin.into(),
+            warnings: Vec::new(),
+            stamp_ns,
+            deskewed,
+            recorded_ns: None,
+            frame: None,
+        })
+    }
+
+    /// ``points``, for numpy.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let points = self.points(py);
+        let wanted = dtype.map(|dtype| py.import("numpy")?.call_method1("dtype", (dtype,))).transpose()?;
+        match wanted {
+            Some(wanted) if !wanted.eq(points.getattr("dtype")?)? => {
+                if copy == Some(false) {
+                    let text = format!("Scan: points are float32, and {wanted} needs a copy; pass copy=None");
+                    return Err(PyValueError::new_err(text));
+                }
+                points.call_method1("astype", (wanted,))
+            }
+            _ if copy == Some(true) => points.call_method0("copy"),
+            _ => Ok(points.clone()),
+        }
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let Some(column) = self.names.iter().position(|known| known == name) else {
+            return Err(PyKeyError::new_err(format!("{name:?}: expected one of {}", self.names.join(", "))));
+        };
+        let points = self.points(py);
+        let column_of = |array: &Bound<'py, PyAny>| array.get_item((PySlice::full(py), column));
+        if column < 3 {
+            return match (&self.xyz, [self.origin.0, self.origin.1, self.origin.2][column]) {
+                (Some(xyz), _) => column_of(xyz.bind(py)),
+                (None, 0.0) => column_of(points),
+                (None, origin) => column_of(points)?.call_method1("astype", ("float64",))?.add(origin),
+            };
+        }
+        if let Some((wide, _)) = self.wide.iter().find(|(wide, _)| wide.column() == column) {
+            let (values, shape) = cloud::<f32>(points, "points")?;
+            let held = Points::new(&values, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
+            // Values that somebody has changed since they were read are those of the points.
+            if detached(py, || wide.is_of(held)) {
+                return Ok(PyArray1::from_vec(py, wide.to_vec()).into_any());
+            }
+        }
+        column_of(points)
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.points.bind(py).len()
     }
@@ -137,6 +278,12 @@ impl Scan {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("Scan({} points of {}, {})", self.__len__(py)?, self.names.join(", "), self.format))
     }
+}
+
+/// Names of columns that have none.
+fn default_names(columns: usize) -> Vec<String> {
+    let name = |i: usize| ["x", "y", "z"].get(i).map_or_else(|| format!("column{i}"), |&axis| axis.into());
+    (0..columns).map(name).collect()
 }
 
 /// Values as an array of numpy with rows.
@@ -251,7 +398,7 @@ impl Scan {
             origin: scan.cloud.origin().into(),
             names: scan.fields.iter().map(|field| field.name.clone()).collect(),
             format: scan.format.to_string(),
-            warnings: scan.warnings.iter().map(ToString::to_string).collect(),
+            warnings: scan.warnings.iter().map(|warning| in_python(&warning.to_string())).collect(),
             wide: scan.wide().map(|wide| (wide.clone(), scan.fields[wide.column()].dtype)).collect(),
             xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
             later: Mutex::new(later.map(Arc::new)),
@@ -281,9 +428,47 @@ impl Scan {
         Self { stamp_ns: Some(stamp_ns), recorded_ns: Some(recorded_ns), frame: Some(frame), ..self }
     }
 
-    /// x, y, z first, with every bit of the file.
+    /// All columns, about the origin.
+    pub(crate) fn points<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.points.bind(py)
+    }
+
+    /// x, y, z first, with every bit of the file: those of float64 as they are, those of float32 about the origin.
     pub(crate) fn exact<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
         self.xyz.as_ref().unwrap_or(&self.points).bind(py)
+    }
+
+    /// The origin, unless it is zero.
+    pub(crate) fn own_origin(&self) -> Option<[f64; 3]> {
+        Some(self.origin.into()).filter(|origin| *origin != [0.0; 3])
+    }
+
+    /// What was subtracted from [`Scan::exact`].
+    pub(crate) fn subtracted(&self) -> Option<[f64; 3]> {
+        if self.xyz.is_none() { self.own_origin() } else { None }
+    }
+
+    /// All columns about another origin.
+    pub(crate) fn about<'py>(&self, py: Python<'py>, origin: [f64; 3]) -> PyResult<Bound<'py, PyAny>> {
+        let points = self.points(py);
+        if <[f64; 3]>::from(self.origin) == origin {
+            return Ok(points.clone());
+        }
+        let (values, shape) = poses::numbers::<f64>(self.exact(py), "points", "points of the host")?;
+        let less = self.subtracted().unwrap_or_default();
+        let moved =
+            values.chunks_exact(shape[1]).flat_map(|row| [0, 1, 2].map(|i| (row[i] + less[i] - origin[i]) as f32));
+        let moved = rows(py, moved.collect(), 3)?;
+        let points = points.call_method0("copy")?;
+        points.set_item((PySlice::full(py), PySlice::new(py, 0, 3, 1)), moved)?;
+        Ok(points)
+    }
+
+    /// The times of the points as the file counts them, unless the sweep is deskewed.
+    pub(crate) fn times_to_deskew(&self, py: Python<'_>) -> PyResult<Option<Vec<f64>>> {
+        let Some((start, seconds)) = self.known(py).filter(|_| !self.deskewed) else { return Ok(None) };
+        let seconds = poses::row(seconds.bind(py), "times")?;
+        Ok(Some(seconds.into_iter().map(|after| start + after).collect()))
     }
 }
 
@@ -382,11 +567,7 @@ pub(crate) fn write(
     if let Some((_, got)) = exact.as_ref().filter(|(_, got)| *got != [shape[0], 3]) {
         return Err(value("xyz", format_args!("shape {:?}", [shape[0], 3]), format_args!("shape {got:?}")));
     }
-    let names = names.map(|List(names)| names).or(read_names).unwrap_or_else(|| {
-        (0..shape[1])
-            .map(|i| ["x", "y", "z"].get(i).map_or_else(|| format!("column{i}"), |&axis| axis.into()))
-            .collect()
-    });
+    let names = names.map(|List(names)| names).or(read_names).unwrap_or_else(|| default_names(shape[1]));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let points = Points::new(&data, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
     let mut named = NamedPoints::new(points, &names);

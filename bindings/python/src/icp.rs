@@ -5,7 +5,7 @@ mod many;
 pub(crate) use many::align_many;
 
 use crate::args::{List, named, whole};
-use crate::arrays::{Home, KeptHome, Place};
+use crate::arrays::{Dtype, Home, KeptHome, Place};
 use crate::cache::Cache;
 use crate::cloud::{Cloud, own_stream};
 use crate::errors::{Names, OrRaise, kind, value};
@@ -25,6 +25,9 @@ const NAMES: Names = &[];
 const SHORT: usize = 1024;
 /// So many neighbours are found in about a millisecond on the CPU.
 const SHORT_SEARCH: usize = 4096;
+
+/// Points that a query within a radius is taken to find.
+const MANY: usize = 32;
 
 pub(crate) static CACHE: Cache<IcpParams, Aligner> = Cache::new();
 
@@ -73,7 +76,7 @@ impl IcpIteration {
 }
 
 /// The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.
-#[pyclass(frozen, get_all, module = "pointmill")]
+#[pyclass(frozen, get_all, generic, module = "pointmill")]
 pub(crate) struct IcpRegistration {
     /// ``[4, 4]`` float64: the pose, always finite and rigid.
     target_from_source: Py<PyAny>,
@@ -246,9 +249,9 @@ fn guess_of(object: Option<&Bound<'_, PyAny>>) -> PyResult<Pose> {
 ///
 /// Parameters
 /// ----------
-/// source : array of float32 or float64, ``[N, 3]``
+/// source : Scan or array of float32 or float64, ``[N, 3]``
 ///     x, y, z in metres, in the source's frame; further columns are not used.
-/// target : array of float32 or float64, ``[M, 3]``
+/// target : Scan or array of float32 or float64, ``[M, 3]``
 ///     x, y, z in metres, in the target's frame.
 /// guess : array, ``[4, 4]``, optional
 ///     The pose to start from, ``target_from_source``; identity. Entries of the rotation may be up to 1e-3 off the nearest rotation, which is then used.
@@ -343,7 +346,7 @@ pub(crate) fn icp(
 ///
 /// Parameters
 /// ----------
-/// points : array of float32 or float64, ``[M, 3]``
+/// points : Scan or array of float32 or float64, ``[M, 3]``
 ///     x, y, z in metres, in the target's frame; further columns are not used.
 /// metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search
 ///     As of :func:`pointmill.icp`.
@@ -424,7 +427,7 @@ impl IcpTarget {
         let normals = normals.map(|object| poses::rows(object, "normals")).transpose()?;
         let (place, len) = (cloud.place(), cloud.len());
         let data = cloud.data(&place.stream().or_raise(TARGET)?)?;
-        let made_of = match (place, copied(points)?) {
+        let made_of = match (place, copied(cloud.array.object())?) {
             (Place::Cpu, Some(points)) => {
                 let kept = PyDict::new(py);
                 kept.set_item("points", points)?;
@@ -491,7 +494,7 @@ impl IcpTarget {
     ///
     /// Parameters
     /// ----------
-    /// source : array of float32 or float64, ``[N, 3]``
+    /// source : Scan or array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres, in the source's frame, where the target's points were.
     /// guess : array, ``[4, 4]``, optional
     ///     As of :func:`pointmill.icp`.
@@ -528,12 +531,16 @@ const TARGET: Names = &[(pointmill::Argument::Target, "points"), (pointmill::Arg
 /// The nearest point is the one of smallest squared distance in float32, and of equally near ones the one of the lowest index; every search and device returns the same. Points and
 /// queries that are not finite have no neighbours.
 ///
+/// Points of float64 are searched about a centre of their own, which is subtracted from them and from queries before they become float32; those of float32 with an origin about that.
+///
 /// Parameters
 /// ----------
-/// points : array of float32, ``[N, 3]``
-///     x, y, z; further columns are not used.
+/// points : Scan or array of float32 or float64, ``[N, 3]``
+///     x, y, z; further columns are not used. On a GPU they are of float32.
 /// search : {"auto", "brute", "kdtree", "lbvh"}
 ///     How neighbours are searched for; the result does not depend on it.
+/// origin : 3 floats, optional
+///     What is added to each point of float32; queries are in the same frame.
 ///
 /// Examples
 /// --------
@@ -543,6 +550,9 @@ const TARGET: Names = &[(pointmill::Argument::Target, "points"), (pointmill::Arg
 /// >>> rows, squared = searcher.nearest([[0.75, 0, 0], [0, 9, 0]], max_distance=2.0)
 /// >>> rows.tolist(), squared.tolist()
 /// ([1, -1], [0.0625, inf])
+/// >>> row_splits, rows, squared = searcher.radius_search([[0.75, 0, 0], [0, 9, 0]], 0.5)
+/// >>> row_splits.tolist(), rows.tolist(), squared.tolist()
+/// ([0, 2, 2], [1, 2], [0.0625, 0.0625])
 #[pyclass(frozen, name = "Searcher", module = "pointmill.icp")]
 pub(crate) struct IcpSearcher {
     searcher: Arc<Searcher>,
@@ -553,11 +563,19 @@ pub(crate) struct IcpSearcher {
 #[pymethods]
 impl IcpSearcher {
     #[new]
-    #[pyo3(signature = (points, *, search = "auto"))]
-    fn new(py: Python<'_>, points: &Bound<'_, PyAny>, search: &str) -> PyResult<Self> {
+    #[pyo3(signature = (points, *, search = "auto", origin = None))]
+    fn new(
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        search: &str,
+        origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let search = named::<Search>(search, "search")?;
-        let cloud = Cloud::read(points, "points", None, "origin")?;
+        let mut cloud = Cloud::read(points, "points", origin, "origin")?;
         let place = cloud.place();
+        if place != Place::Cpu {
+            cloud.array = cloud.array.of(&[Dtype::F32])?;
+        }
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
         let searcher = interrupt::run(py, Effort::of(place, cloud.len(), SHORT_SEARCH), data, move |data| {
             Searcher::new(&own_stream(place)?, data.rows()?, search)
@@ -573,6 +591,8 @@ impl IcpSearcher {
         let fields = PyDict::new(py);
         fields.set_item("points", home.bind(py).give_values(points.as_flattened().to_vec(), &[points.len(), 3])?)?;
         fields.set_item("search", searcher.search().as_str())?;
+        // Points of float64 were put about it, and stay where they are.
+        fields.set_item("origin", Some(searcher.centre()).filter(|centre| *centre != [0.0; 3]))?;
         pickle::way_back(slf, fields)
     }
 
@@ -608,8 +628,8 @@ impl IcpSearcher {
     ///
     /// Parameters
     /// ----------
-    /// queries : array, ``[Q, 3]``
-    ///     x, y, z. An array of a GPU is copied to the host.
+    /// queries : Scan or array, ``[Q, 3]``
+    ///     x, y, z in the frame of the points; further columns are not used. An array of a GPU is copied to the host.
     /// max_distance : float, optional
     ///     Points farther away are not found; a point at the distance is.
     ///
@@ -626,7 +646,7 @@ impl IcpSearcher {
         queries: &Bound<'_, PyAny>,
         max_distance: Option<f64>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
-        let queries = poses::rows(queries, "queries")?;
+        let queries = self.queries(queries)?;
         let shape = [queries.len()];
         let searcher = self.searcher.clone();
         let effort = self.effort(queries.len());
@@ -638,12 +658,12 @@ impl IcpSearcher {
     ///
     /// Parameters
     /// ----------
-    /// queries : array, ``[Q, 3]``
-    ///     x, y, z. An array of a GPU is copied to the host.
+    /// queries : Scan or array, ``[Q, 3]``
+    ///     x, y, z in the frame of the points; further columns are not used. An array of a GPU is copied to the host.
     /// k : int
-    ///     1 to 32.
+    ///     1 to 65536, on a GPU to 32.
     /// max_distance : float, optional
-    ///     Points farther away are not found; a point at the distance is. With it this is a search within a radius for the `k` nearest.
+    ///     Points farther away are not found; a point at the distance is. For all points within a radius see :meth:`radius_search`.
     ///
     /// Returns
     /// -------
@@ -660,7 +680,7 @@ impl IcpSearcher {
         max_distance: Option<f64>,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         let k = whole(k, 0, "k")? as usize;
-        let queries = poses::rows(queries, "queries")?;
+        let queries = self.queries(queries)?;
         let shape = [queries.len(), k];
         let searcher = self.searcher.clone();
         let effort = self.effort(queries.len().saturating_mul(k.max(1)));
@@ -668,6 +688,58 @@ impl IcpSearcher {
         let found = found.or_raise(NAMES)?;
         let all = found.iter().flat_map(|list| (0..k).map(|i| list.get(i).copied()));
         self.give(py, all, &shape)
+    }
+
+    /// Find all points within a radius of each query. It works on the CPU alone.
+    ///
+    /// Parameters
+    /// ----------
+    /// queries : Scan or array, ``[Q, 3]``
+    ///     x, y, z in the frame of the points; further columns are not used.
+    /// radius : float
+    ///     Metres; a point at this distance is found.
+    /// max_results : int, optional
+    ///     So many of the nearest points at most.
+    ///
+    /// Returns
+    /// -------
+    /// row_splits : array of int64, ``[Q + 1]``
+    ///     Where each query's points start.
+    /// rows : array of int64, ``[K]``
+    ///     Rows of points, the nearest first, of equally near ones the lowest first.
+    /// distance_squared : array of float32, ``[K]``
+    ///     Their squared distances.
+    #[pyo3(signature = (queries, radius, max_results = None))]
+    fn radius_search(
+        &self,
+        py: Python<'_>,
+        queries: &Bound<'_, PyAny>,
+        radius: f64,
+        max_results: Option<i64>,
+    ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
+        if self.place != Place::Cpu {
+            let expected = "a searcher of points on the CPU for this search; make one of a copy of them there";
+            return Err(value("radius_search", expected, format_args!("one on {}", self.place)));
+        }
+        let most = max_results.map(|n| whole(n, 1, "max_results")).transpose()?.map(|n| n as usize);
+        let queries = self.queries(queries)?;
+        let searcher = self.searcher.clone();
+        // How many there are within the radius is not known.
+        let effort = self.effort(queries.len().saturating_mul(MANY));
+        let found = interrupt::run(py, effort, (), move |()| {
+            let found = searcher.radius_search(&queries, radius, most)?;
+            let starts: Vec<i64> = found.row_splits.iter().map(|start| *start as i64).collect();
+            let rows: Vec<i64> = found.neighbours.iter().map(|one| one.index.into()).collect();
+            let squared: Vec<f32> = found.neighbours.iter().map(|one| one.distance_squared).collect();
+            Ok::<_, pointmill::Error>((starts, rows, squared))
+        })?;
+        let (starts, rows, squared) = found.or_raise(NAMES)?;
+        let (home, queries, len) = (self.home.bind(py), starts.len(), rows.len());
+        Ok((
+            home.give_values(starts, &[queries])?.unbind(),
+            home.give_values(rows, &[len])?.unbind(),
+            home.give_values(squared, &[len])?.unbind(),
+        ))
     }
 
     /// Estimate the normal of each point from its `k` nearest points; see :func:`pointmill.icp.normals`.
@@ -692,6 +764,12 @@ impl IcpSearcher {
 }
 
 impl IcpSearcher {
+    /// Queries about the centre of the points.
+    fn queries(&self, queries: &Bound<'_, PyAny>) -> PyResult<Vec<[f32; 3]>> {
+        let coordinates = poses::coordinates(queries, "queries")?;
+        self.searcher.relative(&coordinates).or_raise(NAMES)
+    }
+
     /// That of so many queries.
     fn effort(&self, queries: usize) -> Effort {
         let looks = if self.searcher.search() == Search::Brute { self.searcher.len() / 256 } else { 0 };
@@ -715,8 +793,8 @@ impl IcpSearcher {
 ///
 /// Parameters
 /// ----------
-/// points : array of float32, ``[N, 3]``
-///     x, y, z; further columns are not used.
+/// points : Scan or array of float32 or float64, ``[N, 3]``
+///     x, y, z; further columns are not used. On a GPU they are of float32.
 /// k : int
 ///     1 to 32.
 ///
@@ -735,5 +813,5 @@ impl IcpSearcher {
 #[pyfunction]
 #[pyo3(signature = (points, k = 20))]
 pub(crate) fn normals(py: Python<'_>, points: &Bound<'_, PyAny>, k: i64) -> PyResult<Py<PyAny>> {
-    IcpSearcher::new(py, points, "auto")?.normals(py, k)
+    IcpSearcher::new(py, points, "auto", None)?.normals(py, k)
 }

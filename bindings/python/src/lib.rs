@@ -92,6 +92,24 @@ mod _pointmill {
         detached(py, || pointmill::set_num_threads(threads)).or_raise(&[])
     }
 
+    /// The names of the devices that operators work on, as ``pointmill devices`` lists them: the CPU, then the NVIDIA GPUs that answer.
+    ///
+    /// Returns
+    /// -------
+    /// list of str
+    ///
+    /// Examples
+    /// --------
+    /// >>> import pointmill
+    /// >>> pointmill.devices()[0]
+    /// 'cpu'
+    #[pyfunction]
+    fn devices(py: Python<'_>) -> Vec<String> {
+        // Without a driver there is none.
+        let gpus = detached(py, pointmill::Device::list_cuda).unwrap_or_default();
+        std::iter::once("cpu".to_owned()).chain(gpus.iter().map(|gpu| format!("cuda:{}", gpu.index))).collect()
+    }
+
     /// The number of threads that operators work with on the CPU; see :func:`set_num_threads`.
     ///
     /// Returns

@@ -1,6 +1,7 @@
 //! Poses as callers give them.
 
 use crate::errors::{kind, value};
+use crate::files::Scan;
 use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pointmill::Pose;
 use pyo3::prelude::*;
@@ -51,6 +52,27 @@ fn of_matrix(m: [f64; 16], name: &str) -> PyResult<Pose> {
 /// Rows of three numbers in single precision, of an array of the host or of a GPU.
 pub(crate) fn rows(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f32; 3]>> {
     let expected = "an array of shape [N, 3]";
+    let (values, [rows, columns]) = on_host(object, name, expected)?;
+    if columns != 3 {
+        return Err(value(name, expected, format_args!("shape [{rows}, {columns}]")));
+    }
+    Ok(values.as_chunks::<3>().0.iter().map(|row| row.map(|x| x as f32)).collect())
+}
+
+/// x, y, z of rows that begin with them, of a scan or of an array of the host or of a GPU.
+pub(crate) fn coordinates(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f64; 3]>> {
+    let scan = object.cast::<Scan>().ok().map(Bound::get);
+    let exact = scan.map_or(object, |scan| scan.exact(object.py()));
+    let (values, [_, columns]) = on_host(exact, name, "an array of shape [N, 3]")?;
+    if columns < 3 {
+        return Err(value(name, "3 or more columns (x, y, z first)", columns));
+    }
+    let less = scan.and_then(Scan::subtracted).unwrap_or_default();
+    Ok(values.chunks_exact(columns).map(|row| [0, 1, 2].map(|axis| row[axis] + less[axis])).collect())
+}
+
+/// The values of an array with rows, wherever it lies, and its shape.
+fn on_host(object: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyResult<(Vec<f64>, [usize; 2])> {
     let has = |attribute: &str| object.hasattr(attribute);
     let object = if has("detach")? {
         // A tensor of torch; it comes to the host by methods of its own, as an array of cupy does.
@@ -63,10 +85,10 @@ pub(crate) fn rows(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[f32; 
         object.clone()
     };
     let (values, shape) = numbers::<f64>(&object, name, expected)?;
-    if shape.len() != 2 || shape[1] != 3 {
-        return Err(value(name, expected, format_args!("shape {shape:?}")));
+    match shape[..] {
+        [rows, columns] => Ok((values, [rows, columns])),
+        _ => Err(value(name, expected, format_args!("shape {shape:?}"))),
     }
-    Ok(values.as_chunks::<3>().0.iter().map(|row| row.map(|x| x as f32)).collect())
 }
 
 /// Poses, and whether there is one alone: `[6]` or `[P, 6]` of x, y, z, roll, pitch, yaw, or `[4, 4]` or `[P, 4, 4]` of rigid transforms.

@@ -9,7 +9,7 @@ use crate::errors::{Names, Trouble, value};
 use crate::interrupt::Effort;
 use crate::pickle::{self, Fields, Reduced};
 use pointmill::interop::{ArraySpec, Arrays, exchange_voxels, voxelize_into};
-use pointmill::voxelize::{MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};
+use pointmill::voxelize::{MAX_POINTS_PER_VOXEL, MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};
 use pointmill::{Aabb, Argument, Stream};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -237,14 +237,21 @@ enum Filled {
     Own(Arrays<VoxelArray>),
 }
 
+/// The most points of a voxel.
+fn most_points(n: i64) -> PyResult<u32> {
+    let known = u32::try_from(n).ok().filter(|n| (1..=MAX_POINTS_PER_VOXEL).contains(n));
+    known.ok_or_else(|| value("max_num_points", format_args!("1 to {MAX_POINTS_PER_VOXEL}, or None for all points"), n))
+}
+
 /// Bin points into voxels, the first step of LiDAR detectors.
 ///
 /// The result has the same bits on every device, in every run and with any number of threads.
 ///
 /// Parameters
 /// ----------
-/// points : array of float32, ``[N, C]``
+/// points : Scan or array of float32, ``[N, C]``
 ///     x, y, z in metres, then whatever is carried along; 3 <= C <= 64, C-contiguous, of any library with DLPack or ``__array_interface__``, on the CPU or an NVIDIA GPU. It is used in place.
+///     A :class:`Scan` is its ``points``, about its origin.
 /// voxel_size : 3 floats
 ///     Edges along x, y, z in metres.
 /// point_cloud_range : 6 floats
@@ -324,11 +331,11 @@ pub(crate) fn voxelize(
     report: bool,
     origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Voxels> {
-    let found = cloud::origin((points, "points"), origin, "origin")?.unwrap_or_default();
-    let moved = origin.map(|_| cloud::local(points, found)).transpose()?;
+    let found = cloud::subtracted((points, "points"), origin, "origin")?;
+    let moved = found.map(|found| cloud::local(points, found)).transpose()?;
     let points = Array::read(moved.as_ref().unwrap_or(points), "points")?
         .without_grad()?
-        .of(&[Dtype::F32])?
+        .of_points(&[Dtype::F32], Some("origin"))?
         .shaped(&[None, None], "[N, C]")?;
     let columns = points.shape()[1];
     if columns < 3 {
@@ -340,7 +347,7 @@ pub(crate) fn voxelize(
         voxel_size: singles(voxel_size, "voxel_size", "x, y, z")?,
         range: Aabb::new([x0, y0, z0], [x1, y1, z1]),
         max_voxels: whole(max_voxels, 1, "max_voxels")?,
-        max_points_per_voxel: max_num_points.map(|n| whole(n, 1, "max_num_points")).transpose()?,
+        max_points_per_voxel: max_num_points.map(most_points).transpose()?,
         order: named(order, "order")?,
         strict_range,
         outputs: Outputs {
@@ -383,7 +390,7 @@ pub(crate) fn voxelize(
         row_splits: given.take(VoxelArray::RowSplits),
         indices: given.take(VoxelArray::Indices),
         voxel_splits: given.take(VoxelArray::VoxelSplits),
-        origin: found.into(),
+        origin: found.unwrap_or_default().into(),
         num_voxels: done.rows,
         report: told.map(|r| Py::new(py, VoxelReport::from(r))).transpose()?,
     })

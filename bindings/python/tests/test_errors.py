@@ -1,5 +1,7 @@
 """What must be refused, and how it is told."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -36,6 +38,62 @@ def test_arrays():
     refused(ValueError, "points: expected values that are aligned for their type, got address", raw.view(np.float32).reshape(-1, 3))
 
 
+def test_errors_name_the_call_that_converts():
+    """What the message tells to pass is accepted."""
+    doubles, boxes = np.random.default_rng(0).uniform(-3, 3, (20, 4)), np.zeros((2, 7), np.float32)
+    grid = dict(voxel_size=[1, 1, 1], point_cloud_range=[-4, -4, -4, 4, 4, 4])
+    cases = [
+        (lambda points: pointmill.voxelize(points, **grid), doubles, "float64; pass points.astype(numpy.float32), or origin='auto' for large coordinates"),
+        (lambda points: pointmill.voxelize(points, **grid), doubles.astype(int), "int64; pass points.astype(numpy.float32)"),
+        (lambda points: pointmill.voxelize(points, **grid), doubles.astype(">f4"), ">f4; pass points.astype(numpy.float32)"),
+        (lambda points: pointmill.voxelize(points, **grid), doubles.astype(np.float32)[:, :3], "other strides; pass numpy.ascontiguousarray(points)"),
+        (lambda points: pointmill.voxelize(points, **grid), doubles.tolist(), "list; pass numpy.array(points, numpy.float32)"),
+        (lambda points: pointmill.points_in_boxes_part(points, boxes), doubles[:, :3].copy(), "float64; pass points.astype(numpy.float32), or local_origin='auto' for large coordinates"),
+        (lambda points: pointmill.points_in_boxes_part(points, boxes), doubles[:, :3].astype(np.float16), "float16; pass points.astype(numpy.float32)"),
+        (lambda points: pointmill.icp.normals(points), doubles.astype(int), "int64; pass points.astype(numpy.float32)"),
+        (lambda points: pointmill.icp.Target(points), doubles[::2], "other strides; pass numpy.ascontiguousarray(points)"),
+        (lambda points: pointmill.ndt.Grid(points, resolution=1.0), doubles.astype(int), "int64; pass points.astype(numpy.float32)"),
+    ]
+    for call, points, told in cases:
+        with pytest.raises((TypeError, ValueError)) as error:
+            call(points)
+        assert str(error.value).startswith("points: expected ") and told in str(error.value), str(error.value)
+        assert isinstance(error.value, TypeError) == ("strides" not in told)
+        advice = str(error.value).split("; pass ")[1].split(", or ")[0]
+        call(eval(advice, {"points": points, "numpy": np}))
+
+
+def test_errors_of_tensors_name_the_call_that_converts():
+    torch = pytest.importorskip("torch")
+    doubles = torch.zeros(6, 4, dtype=torch.float64)
+    for points, told in (
+        (doubles, "points: expected values of type float32, got float64; pass points.float(), or origin='auto'"),
+        (doubles.float()[:, :3], "points: expected a C-contiguous array, got shape [6, 3] with other strides; pass points.contiguous()"),
+        (doubles.float().to_sparse(), "points: expected a dense tensor, got one of layout torch.sparse_coo; pass points.to_dense()"),
+    ):
+        refused((TypeError, ValueError), told, points)
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.zeros(6, 4)
+    refused(ValueError, "points: expected an array with memory (in pointmill.torch are operators for tensors that torch traces or wraps), got ", fake)
+
+
+def test_types_are_named_as_numpy_names_them(tmp_path):
+    """The library's own words do not reach Python; paths stay what they are."""
+    (tmp_path / "f32.bin").write_bytes(b"\0" * 20)
+    with pytest.raises(ValueError, match=r"f32\.bin.*columns of float32"):
+        pointmill.read(tmp_path / "f32.bin", columns=4)
+    path = tmp_path / "a.ply"
+    pointmill.write(path, pointmill.Scan(np.array([[515_000.123, 2, 3, 1.7e9 + 0.123]]), ["x", "y", "z", "stamp"]))
+    told = " ".join(pointmill.read(path, local_origin="none").warnings)
+    assert told.count("float32") == 2 and " f32" not in told, told
+
+
+def test_ray_names_its_extra():
+    code = "import sys; sys.modules['pyarrow'] = sys.modules['ray'] = None; import pointmill.ray"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "(pip install 'pointmill[ray]')" in done.stderr.splitlines()[-1], done.stderr
+
+
 def test_parameters():
     refused(ValueError, "voxel_size: expected 3 numbers (x, y, z), got [1, 1]", voxel_size=[1, 1])
     refused(TypeError, "voxel_size: expected 3 numbers (x, y, z), got 1", voxel_size=1)
@@ -44,7 +102,7 @@ def test_parameters():
     refused(ValueError, "voxel_size[0]: expected a finite size > 0 m, got NaN", voxel_size=[np.nan, 1, 1])
     refused(ValueError, "point_cloud_range: expected 6 numbers", point_cloud_range=[0, 1])
     refused(ValueError, "point_cloud_range[0]: expected finite min < max, got 4..-4", point_cloud_range=[4, -4, -4, -4, 4, 4])
-    refused(ValueError, "max_num_points: expected a whole number from 1 to 2147483647, got -1", max_num_points=-1)
+    refused(ValueError, "max_num_points: expected 1 to 1048575, or None for all points, got -1", max_num_points=-1)
     refused(ValueError, "max_num_points: expected 1 to 1048575", max_num_points=1 << 30)
     refused(ValueError, "max_voxels: expected a whole number from 1 to 2147483647, got 0", max_voxels=0)
     refused(ValueError, 'order: expected first-seen or sorted, got "z"', order="z")

@@ -109,7 +109,7 @@ def test_poses_come_back(tmp_path, format):
     else:
         assert_bits(found, times)
     with pytest.raises(ValueError, match="^format: expected"):
-        pointmill.read_poses(tmp_path / "p.txt", format="euroc")
+        pointmill.read_poses(tmp_path / "p.txt", format="euro")
     with pytest.raises(ValueError, match="^poses: expected a"):
         pointmill.write_poses(tmp_path / "q.txt", 2 * np.eye(4)[None])
 
@@ -179,7 +179,7 @@ def test_operators_take_coordinates_of_maps():
 
 @pytest.mark.parametrize("ending", ["ply", "pcd", "npz", "feather", "arrow", "csv"])
 def test_columns_of_float64_come_back(tmp_path, ending):
-    stamps = 1.7e9 + np.arange(200) * 1e-5
+    stamps = 1.7e9 + np.arange(200) * 1e-4
     lines = "".join(f"1 2 3 {stamp!r}\n" for stamp in stamps.tolist())
     head = "ply\nformat ascii 1.0\nelement vertex 200\n"
     names = "".join(f"property {t} {n}\n" for t, n in [*(("float", axis) for axis in "xyz"), ("double", "timestamp")])

@@ -1,5 +1,6 @@
 """Iterative closest point against the repository's fixtures, for every library of arrays; and an answer to Ctrl-C."""
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -209,15 +210,91 @@ def test_searchers(library):
     for found in (pointmill.icp.normals(flat, 9), pointmill.icp.Searcher(flat).normals(9)):
         np.testing.assert_array_equal(np.abs(to_numpy(found, flat)), np.tile(np.float32([0, 0, 1]), (81, 1)))
     for kind, message, call in (
-        (ValueError, "k: expected 1 to 32, got 33", lambda: searcher.neighbours(queries, 33)),
+        (ValueError, "k: expected 1 to 65536, got 0", lambda: searcher.neighbours(queries, 0)),
+        (ValueError, "k: expected 1 to 32, got 33", lambda: searcher.normals(33)),
+        (ValueError, "radius: expected 0 m or more, got -1", lambda: searcher.radius_search(queries, -1.0)),
+        (ValueError, "max_results: expected a whole number from 1", lambda: searcher.radius_search(queries, 1.0, 0)),
         (ValueError, "max_distance: expected 0 m or more", lambda: searcher.nearest(queries, -1.0)),
         (ValueError, "queries: expected an array of shape [N, 3]", lambda: searcher.nearest(queries[0])),
-        (ValueError, "points: expected values of type f32, got f64", lambda: pointmill.icp.Searcher(sheet())),
+        (TypeError, "points: expected values of type float32 or float64, got int64; pass points.astype(numpy.float32)", lambda: pointmill.icp.Searcher(sheet().astype(int))),
         (ValueError, 'search: expected auto, brute, kdtree or lbvh', lambda: pointmill.icp.Searcher(points, search="octree")),
     ):
         with pytest.raises(kind) as error:
             call()
         assert message in str(error.value), str(error.value)
+
+
+def brute_lists(points, queries, radius, most=None):
+    """Within a radius as numpy finds them, in the arithmetic of the search: float32, each operation rounded once."""
+    splits, rows, squares = [0], [], []
+    limit = np.float32(np.float64(radius) * radius)
+    with np.errstate(all="ignore"):
+        for query in queries:
+            d = query - points
+            square = (d[:, 0] * d[:, 0] + d[:, 1] * d[:, 1]) + d[:, 2] * d[:, 2]
+            found = np.flatnonzero(square <= limit)
+            found = found[np.lexsort((found, square[found]))][:most]
+            rows.extend(found)
+            squares.extend(square[found])
+            splits.append(len(rows))
+    return np.array(splits, np.int64), np.array(rows, np.int64), np.array(squares, np.float32)
+
+
+def test_radius_searches(library):
+    rng = np.random.default_rng(8)
+    lattice = np.stack(np.meshgrid(*[np.arange(6) * 0.5] * 3), -1).reshape(-1, 3)
+    points = np.concatenate([rng.uniform(-1, 3, (600, 3)), lattice, lattice, [[np.nan, 0, 0], [np.inf] * 3]]).astype(np.float32)
+    queries = np.concatenate([points[::23], [[np.nan] * 3, [50, 0, 0]]]).astype(np.float32)
+    for search in ("brute", "kdtree", "lbvh"):
+        searcher = pointmill.icp.Searcher(library(points), search=search)
+        # The lattice has many pairs at exactly the radius.
+        for radius, most in ((0.5, None), (0.0, None), (1.2, 7), (1.2, 100), (1e9, None)):
+            found = [to_numpy(a, library(points)) for a in searcher.radius_search(library(queries), radius, most)]
+            for got, want in zip(found, brute_lists(points, queries, radius, most)):
+                assert got.dtype == want.dtype
+                np.testing.assert_array_equal(got, want)
+    none = pointmill.icp.Searcher(points[:0]).radius_search(queries, 1.0)
+    assert none[0].tolist() == [0] * (len(queries) + 1) and len(none[1]) == len(none[2]) == 0
+    assert [len(to_numpy(a)) for a in searcher.radius_search(queries[:0], 1.0)] == [1, 0, 0]
+
+
+def test_many_neighbours():
+    rng = np.random.default_rng(9)
+    points = rng.uniform(-1, 1, (3000, 3)).astype(np.float32)
+    searcher = pointmill.icp.Searcher(points)
+    for k in (33, 1024, 4000):
+        rows, squared = searcher.neighbours(points[:20], k)
+        splits, want, squares = brute_lists(points, points[:20], 1e9, k)
+        there = min(k, len(points))
+        np.testing.assert_array_equal(rows[:, :there].ravel(), want)
+        np.testing.assert_array_equal(squared[:, :there].ravel(), squares)
+        assert (rows[:, there:] == -1).all() and np.isinf(squared[:, there:]).all()
+
+
+def test_searches_of_float64(library):
+    """Far from zero float64 keeps its bits: neighbours and normals are those near zero, and those that a target would see."""
+    rng = np.random.default_rng(10)
+    local = rng.uniform(-20, 20, (500, 3)).astype(np.float32)
+    origin = np.array([4_500_000.0, 600_000.0, 100.0])
+    far = local.astype(np.float64) + origin
+    near, exact = pointmill.icp.Searcher(local), pointmill.icp.Searcher(library(far))
+    rows, squared = (to_numpy(a) for a in exact.neighbours(far, 10))
+    want, squares = near.neighbours(local, 10)
+    assert (rows == want).mean() > 0.99
+    np.testing.assert_allclose(squared, squares, rtol=1e-4, atol=1e-9)
+    # Float32 about an origin is searched about that; of queries the last bits are those of float64 far from zero.
+    rows, squared = pointmill.icp.Searcher(local, origin=origin).neighbours(far, 10)
+    np.testing.assert_array_equal(rows, want)
+    np.testing.assert_allclose(squared, squares, rtol=1e-6, atol=1e-12)
+    # In float32 the points lie on a lattice of half a metre.
+    coarse, _ = pointmill.icp.Searcher(far.astype(np.float32)).neighbours(far, 10)
+    assert (coarse == want).mean() < 0.9
+    bowl = np.stack([local[:, 0], local[:, 1], 0.01 * local[:, 0] ** 2], 1).astype(np.float64)
+    normals, there = pointmill.icp.normals(bowl.astype(np.float32), 12), to_numpy(pointmill.icp.normals(library(bowl + origin), 12))
+    assert (np.abs((normals * there).sum(1)) > 0.99).mean() > 0.98
+    again = pickle.loads(pickle.dumps(exact)) if library(local) is not None and isinstance(library(local), np.ndarray) else exact
+    for got, wanted in zip(again.neighbours(far, 10), exact.neighbours(far, 10)):
+        np.testing.assert_array_equal(to_numpy(got), to_numpy(wanted))
 
 
 def test_module_is_a_function():

@@ -31,7 +31,7 @@ FIELDS = {
     pointmill.ndt.NdtRegistration: "target_from_source xyzrpy status converged iterations score transform_probability nvtl hits hessian covariance",
     pointmill.ndt.NdtReport: "points non_finite cells sparse degenerate voxels clamped",
     pointmill.ndt.Moments: "resolution origin points non_finite",
-    pointmill.Scan: "points names format xyz times start origin warnings stamp_ns recorded_ns frame",
+    pointmill.Scan: "points names format xyz times start origin warnings stamp_ns deskewed recorded_ns frame",
     pointmill.ndt.Grid: "resolution origin report coords counts mean covariance inverse_covariance eigenvalues normal",
 }
 

@@ -3,6 +3,7 @@
 from typing import Any, Literal, assert_type
 
 import numpy as np
+import numpy.typing as npt
 
 import pointmill
 from pointmill import IcpSearcher, ndt
@@ -21,8 +22,40 @@ assert_type(grid.align(pts), ndt.NdtRegistration)
 assert_type(grid.align(pts, [0.0] * 6), ndt.NdtRegistration)
 assert_type(grid.align(pts, [[0.0] * 6]), ndt.NdtRegistration | list[ndt.NdtRegistration])
 splits, indices = pointmill.points_in_boxes_all(pts, boxes)
-assert_type(pointmill.points_in_boxes_all(pts, boxes, layout="bits"), Any)
+assert_type(pointmill.points_in_boxes_all(pts, boxes, layout="bits"), npt.NDArray[Any])
 pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits).report.points
+
+# Arrays of results are those of the library that was handed in.
+result = pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, mean="float32")
+assert_type(result.coords, npt.NDArray[Any])
+assert_type(result, pointmill.Voxels[npt.NDArray[Any], int])
+mean: npt.NDArray[np.float32] = result.mean
+result.coords.foo()  # type: ignore[attr-defined]
+result.voxels.foo()  # type: ignore[union-attr]
+pooled = pointmill.roi_aware_pool3d(boxes, pts, points, out_size=2)
+assert_type(pooled.pooled, npt.NDArray[Any])
+pooled.argmax.foo()  # type: ignore[union-attr]
+assert_type(pointmill.points_in_boxes_part(pts, boxes), npt.NDArray[Any])
+assert_type(pointmill.icp.normals(pts), npt.NDArray[Any])
+pointmill.icp(source=pts, target=pts).hessian.foo()  # type: ignore[attr-defined]
+
+
+class Foreign:
+    """An array of another library."""
+
+
+foreign = pointmill.voxelize(Foreign(), voxel_size=size, point_cloud_range=limits, padded=True)
+assert_type(foreign, pointmill.Voxels[Foreign, int | None])
+assert_type(pointmill.icp.Target(pts).align(Foreign()).target_from_source, Foreign)
+
+# Scans stand for points, and are arrays of numpy.
+scan = pointmill.Scan(points, ["x", "y", "z", "intensity"], stamp_ns=5)
+assert_type(scan["intensity"], npt.NDArray[Any])
+assert_type(pointmill.voxelize(scan, voxel_size=size, point_cloud_range=limits).num_points, npt.NDArray[Any])
+assert_type(pointmill.icp.align(source=scan, target=scan).target_from_source, npt.NDArray[Any])
+assert_type(np.asarray(scan), npt.NDArray[Any])
+assert_type(pointmill.devices(), list[str])
+scan["intensity"].foo()  # type: ignore[attr-defined]
 
 target = pointmill.icp.Target(pts, metric="gicp")
 assert_type(target.align(pts).converged, bool)
@@ -46,12 +79,12 @@ pointmill.set_num_threads(np.int64(2))
 # Typos.
 pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, order="sortd")  # type: ignore[call-overload]
 pointmill.voxelize(points, voxel_size=size, point_cloud_range=limits, mean="float23")  # type: ignore[call-overload]
-pointmill.roi_aware_pool3d(boxes, pts, points, out_size=2, mode="maximum")  # type: ignore[arg-type]
-pointmill.roi_aware_pool3d(boxes, pts, points, out_size=2, layout="coo")  # type: ignore[arg-type]
-pointmill.points_in_boxes_part(pts, boxes, origin="centre")  # type: ignore[arg-type]
+pointmill.roi_aware_pool3d(boxes, pts, points, out_size=2, mode="maximum")  # type: ignore[call-overload]
+pointmill.roi_aware_pool3d(boxes, pts, points, out_size=2, layout="coo")  # type: ignore[call-overload]
+pointmill.points_in_boxes_part(pts, boxes, origin="centre")  # type: ignore[call-overload]
 pointmill.points_in_boxes_all(pts, boxes, layout="bit")  # type: ignore[call-overload]
-pointmill.icp(source=pts, target=pts, metric="plane")  # type: ignore[arg-type]
-pointmill.icp(source=pts, target=pts, search="kd_tree")  # type: ignore[arg-type]
+pointmill.icp(source=pts, target=pts, metric="plane")  # type: ignore[call-overload]
+pointmill.icp(source=pts, target=pts, search="kd_tree")  # type: ignore[call-overload]
 pointmill.icp(source=pts, target=pts, robust=("hubert", 0.1))  # type: ignore[arg-type]
 ndt.Grid(pts, resolution=2.0, covariance="autowear")  # type: ignore[arg-type]
 grid.neighbours(pts, 9)  # type: ignore[arg-type]

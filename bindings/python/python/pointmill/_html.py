@@ -93,7 +93,7 @@ PLOTS: Any = {
     module.Grid: lambda grid: above("means of the cells from above", grid.mean),
     module.Scan: lambda scan: above("from above", scan.points),
 }
-for kind in (
+_KINDS: tuple[type[Any], ...] = (
     module.ErrorStatistics,
     module.Evaluation,
     module.Grid,
@@ -110,5 +110,6 @@ for kind in (
     module.Scan,
     module.VoxelReport,
     module.Voxels,
-):
-    kind._repr_html_ = _repr_html_  # type: ignore[attr-defined]
+)
+for kind in _KINDS:
+    kind._repr_html_ = _repr_html_

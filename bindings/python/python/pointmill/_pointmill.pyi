@@ -5,10 +5,13 @@ from os import PathLike
 from types import GenericAlias
 from typing import Any, Generic, Literal, Protocol, SupportsIndex, TypeAlias, final, overload, type_check_only
 
+import numpy.typing as npt
 from typing_extensions import TypeVar
 
 # An array of any library: numpy, torch, cupy, jax, or whatever else speaks DLPack. Results are arrays of the library that was handed in.
 _Array: TypeAlias = Any
+# An array of numpy, which the functions of files return.
+_Numpy: TypeAlias = npt.NDArray[Any]
 # An array of a result, or None where the arguments did not ask for it.
 _Asked: TypeAlias = Any
 _Numbers: TypeAlias = Sequence[float] | _Array
@@ -54,6 +57,7 @@ __all__ = [
     "bag_topics",
     "clear_cache",
     "deskew",
+    "devices",
     "evaluate",
     "find_inputs",
     "find_log_poses",
@@ -115,29 +119,33 @@ class VoxelReport:
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
+# The arrays of a result: of numpy for arrays of numpy and scans, otherwise of the type that was handed in.
+_Own = TypeVar("_Own", default=Any, covariant=True)
+_Given = TypeVar("_Given")
+_Host: TypeAlias = _Numpy | Scan
 # int, or int | None where the rows of a padded result were not counted.
 _Rows = TypeVar("_Rows", bound=int | None, default=int | None, covariant=True)
 
 @final
-class Voxels(Generic[_Rows]):
+class Voxels(Generic[_Own, _Rows]):
     @classmethod
     def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
-    def coords(self) -> _Array: ...
+    def coords(self) -> _Own: ...
     @property
-    def num_points(self) -> _Array: ...
+    def num_points(self) -> _Own: ...
     @property
-    def voxels(self) -> _Asked: ...
+    def voxels(self) -> _Own | Any: ...
     @property
-    def mean(self) -> _Asked: ...
+    def mean(self) -> _Own | Any: ...
     @property
-    def point_to_voxel(self) -> _Asked: ...
+    def point_to_voxel(self) -> _Own | Any: ...
     @property
-    def row_splits(self) -> _Asked: ...
+    def row_splits(self) -> _Own | Any: ...
     @property
-    def indices(self) -> _Asked: ...
+    def indices(self) -> _Own | Any: ...
     @property
-    def voxel_splits(self) -> _Asked: ...
+    def voxel_splits(self) -> _Own | Any: ...
     @property
     def origin(self) -> tuple[float, float, float]: ...
     @property
@@ -147,7 +155,7 @@ class Voxels(Generic[_Rows]):
 
 @overload
 def voxelize(
-    points: _Array,
+    points: _Host,
     *,
     voxel_size: _Numbers,
     point_cloud_range: _Numbers,
@@ -163,10 +171,29 @@ def voxelize(
     row_splits: Sequence[SupportsIndex] | _Array | None = None,
     report: bool = False,
     origin: _Numbers | Literal["auto"] | None = None,
-) -> Voxels[int]: ...
+) -> Voxels[_Numpy, int]: ...
 @overload
 def voxelize(
-    points: _Array,
+    points: _Given,
+    *,
+    voxel_size: _Numbers,
+    point_cloud_range: _Numbers,
+    max_num_points: SupportsIndex | None = 10,
+    max_voxels: SupportsIndex = 160000,
+    order: Literal["first-seen", "sorted"] = "first-seen",
+    voxels: bool | None = None,
+    mean: Literal["float32", "float16"] | None = None,
+    point_to_voxel: bool = False,
+    lists: bool = False,
+    padded: Literal[False] = False,
+    strict_range: bool = False,
+    row_splits: Sequence[SupportsIndex] | _Array | None = None,
+    report: bool = False,
+    origin: _Numbers | Literal["auto"] | None = None,
+) -> Voxels[_Given, int]: ...
+@overload
+def voxelize(
+    points: _Host,
     *,
     voxel_size: _Numbers,
     point_cloud_range: _Numbers,
@@ -182,22 +209,43 @@ def voxelize(
     row_splits: Sequence[SupportsIndex] | _Array | None = None,
     report: bool = False,
     origin: _Numbers | Literal["auto"] | None = None,
-) -> Voxels[int | None]: ...
+) -> Voxels[_Numpy, int | None]: ...
+@overload
+def voxelize(
+    points: _Given,
+    *,
+    voxel_size: _Numbers,
+    point_cloud_range: _Numbers,
+    max_num_points: SupportsIndex | None = 10,
+    max_voxels: SupportsIndex = 160000,
+    order: Literal["first-seen", "sorted"] = "first-seen",
+    voxels: bool | None = None,
+    mean: Literal["float32", "float16"] | None = None,
+    point_to_voxel: bool = False,
+    lists: bool = False,
+    padded: bool = False,
+    strict_range: bool = False,
+    row_splits: Sequence[SupportsIndex] | _Array | None = None,
+    report: bool = False,
+    origin: _Numbers | Literal["auto"] | None = None,
+) -> Voxels[_Given, int | None]: ...
 
 @final
-class RoiPooled:
+class RoiPooled(Generic[_Own]):
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
-    def pooled(self) -> _Array: ...
+    def pooled(self) -> _Own: ...
     @property
-    def argmax(self) -> _Asked: ...
+    def argmax(self) -> _Own | Any: ...
     @property
-    def point_indices(self) -> _Asked: ...
+    def point_indices(self) -> _Own | Any: ...
     @property
-    def row_splits(self) -> _Asked: ...
+    def row_splits(self) -> _Own | Any: ...
     @property
-    def indices(self) -> _Asked: ...
+    def indices(self) -> _Own | Any: ...
     @property
-    def coords(self) -> _Asked: ...
+    def coords(self) -> _Own | Any: ...
     @property
     def gradient(self) -> RoiGradient | Any: ...
 
@@ -205,10 +253,11 @@ class RoiPooled:
 class RoiGradient:
     def __call__(self, rois: _Array, pts: _Array, argmax: _Array | None, grad: _Array) -> _Array: ...
 
+@overload
 def roi_aware_pool3d(
     rois: _Array,
     pts: _Array,
-    pts_feature: _Array,
+    pts_feature: _Host,
     *,
     out_size: _Sizes,
     max_pts_per_voxel: SupportsIndex = 127,
@@ -219,7 +268,23 @@ def roi_aware_pool3d(
     lists: bool = True,
     for_gradient: bool = False,
     local_origin: _Numbers | Literal["auto"] | None = None,
-) -> RoiPooled: ...
+) -> RoiPooled[_Numpy]: ...
+@overload
+def roi_aware_pool3d(
+    rois: _Array,
+    pts: _Array,
+    pts_feature: _Given,
+    *,
+    out_size: _Sizes,
+    max_pts_per_voxel: SupportsIndex = 127,
+    mode: _Mode = "max",
+    origin: _Origin = "bottom",
+    margin: float = 0.0,
+    layout: Literal["dense", "csr", "sparse"] = "dense",
+    lists: bool = True,
+    for_gradient: bool = False,
+    local_origin: _Numbers | Literal["auto"] | None = None,
+) -> RoiPooled[_Given]: ...
 def roi_aware_pool3d_backward(
     rois: _Array,
     pts: _Array,
@@ -244,50 +309,100 @@ def scatter(
 def scatter_gradient(
     grad: _Array, index: _Array, places: _Array | None, reduce: Literal["sum", "mean", "min", "max"]
 ) -> _Array: ...
+@overload
 def points_in_boxes_part(
-    points: _Array,
+    points: _Host,
     boxes: _Array,
     *,
     origin: _Origin = "bottom",
     margin: float = 0.0,
     local_origin: _Numbers | Literal["auto"] | None = None,
-) -> _Array: ...
+) -> _Numpy: ...
+@overload
+def points_in_boxes_part(
+    points: _Given,
+    boxes: _Array,
+    *,
+    origin: _Origin = "bottom",
+    margin: float = 0.0,
+    local_origin: _Numbers | Literal["auto"] | None = None,
+) -> _Given: ...
+@overload
 def points_in_boxes_count(
-    points: _Array,
+    points: _Host,
     boxes: _Array,
     *,
     origin: _Origin = "bottom",
     margin: float = 0.0,
     local_origin: _Numbers | Literal["auto"] | None = None,
-) -> _Array: ...
+) -> _Numpy: ...
+@overload
+def points_in_boxes_count(
+    points: _Given,
+    boxes: _Array,
+    *,
+    origin: _Origin = "bottom",
+    margin: float = 0.0,
+    local_origin: _Numbers | Literal["auto"] | None = None,
+) -> _Given: ...
 @overload
 def points_in_boxes_all(
-    points: _Array,
+    points: _Host,
     boxes: _Array,
     *,
     origin: _Origin = "bottom",
     margin: float = 0.0,
     layout: Literal["csr"] = "csr",
     local_origin: _Numbers | Literal["auto"] | None = None,
-) -> tuple[_Array, _Array]: ...
+) -> tuple[_Numpy, _Numpy]: ...
 @overload
 def points_in_boxes_all(
-    points: _Array,
+    points: _Host,
     boxes: _Array,
     *,
     origin: _Origin = "bottom",
     margin: float = 0.0,
     layout: Literal["bits"],
     local_origin: _Numbers | Literal["auto"] | None = None,
-) -> _Array: ...
+) -> _Numpy: ...
+@overload
+def points_in_boxes_all(
+    points: _Given,
+    boxes: _Array,
+    *,
+    origin: _Origin = "bottom",
+    margin: float = 0.0,
+    layout: Literal["csr"] = "csr",
+    local_origin: _Numbers | Literal["auto"] | None = None,
+) -> tuple[_Given, _Given]: ...
+@overload
+def points_in_boxes_all(
+    points: _Given,
+    boxes: _Array,
+    *,
+    origin: _Origin = "bottom",
+    margin: float = 0.0,
+    layout: Literal["bits"],
+    local_origin: _Numbers | Literal["auto"] | None = None,
+) -> _Given: ...
+@overload
 def points_in_boxes_crop(
-    points: _Array,
+    points: _Host,
     boxes: _Array,
     *,
     origin: _Origin = "bottom",
     margin: float = 0.0,
     local_origin: _Numbers | Literal["auto"] | None = None,
-) -> tuple[_Array, _Array]: ...
+) -> tuple[_Numpy, _Numpy]: ...
+@overload
+def points_in_boxes_crop(
+    points: _Given,
+    boxes: _Array,
+    *,
+    origin: _Origin = "bottom",
+    margin: float = 0.0,
+    local_origin: _Numbers | Literal["auto"] | None = None,
+) -> tuple[_Given, _Given]: ...
 
 @final
 class NdtReport:
@@ -514,9 +629,11 @@ class IcpIteration:
     def solve_ms(self) -> float: ...
 
 @final
-class IcpRegistration:
+class IcpRegistration(Generic[_Own]):
+    @classmethod
+    def __class_getitem__(cls, key: Any) -> GenericAlias: ...
     @property
-    def target_from_source(self) -> _Array: ...
+    def target_from_source(self) -> _Own: ...
     @property
     def status(
         self,
@@ -532,17 +649,17 @@ class IcpRegistration:
     @property
     def num_inliers(self) -> int: ...
     @property
-    def hessian(self) -> _Array: ...
+    def hessian(self) -> _Own: ...
     @property
-    def covariance(self) -> _Array | None: ...
+    def covariance(self) -> _Own | None: ...
     @property
-    def eigenvalues(self) -> _Array: ...
+    def eigenvalues(self) -> _Own: ...
     @property
-    def directions(self) -> _Array: ...
+    def directions(self) -> _Own: ...
     @property
     def observable(self) -> list[bool]: ...
     @property
-    def pivot(self) -> _Array: ...
+    def pivot(self) -> _Own: ...
     @property
     def source_dropped(self) -> tuple[int, int]: ...
     @property
@@ -552,9 +669,10 @@ class IcpRegistration:
     @property
     def prepare_ms(self) -> float: ...
 
+@overload
 def icp(
     *,
-    source: _Array,
+    source: _Host,
     target: _Array,
     guess: _Numbers | None = None,
     metric: _Metric = "point-to-plane",
@@ -569,7 +687,26 @@ def icp(
     source_origin: _Numbers | Literal["auto"] | None = None,
     target_origin: _Numbers | Literal["auto"] | None = None,
     target_normals: _Array | None = None,
-) -> IcpRegistration: ...
+) -> IcpRegistration[_Numpy]: ...
+@overload
+def icp(
+    *,
+    source: _Given,
+    target: _Array,
+    guess: _Numbers | None = None,
+    metric: _Metric = "point-to-plane",
+    max_distance: float | None = None,
+    max_iterations: SupportsIndex = 100,
+    step_tolerance: float = 1e-06,
+    robust: _Robust | None = None,
+    neighbours: SupportsIndex = 20,
+    schedule: _Schedule | None = None,
+    drop_zeros: bool = False,
+    search: _Search = "auto",
+    source_origin: _Numbers | Literal["auto"] | None = None,
+    target_origin: _Numbers | Literal["auto"] | None = None,
+    target_normals: _Array | None = None,
+) -> IcpRegistration[_Given]: ...
 def align_many(
     sources: Sequence[_Array],
     targets: Sequence[_Array],
@@ -587,7 +724,10 @@ def align_many(
     source_origin: _Numbers | Literal["auto"] | None = None,
     target_origin: _Numbers | Literal["auto"] | None = None,
 ) -> list[IcpRegistration | Exception]: ...
-def normals(points: _Array, k: SupportsIndex = 20) -> _Array: ...
+@overload
+def normals(points: _Host, k: SupportsIndex = 20) -> _Numpy: ...
+@overload
+def normals(points: _Given, k: SupportsIndex = 20) -> _Given: ...
 
 @final
 class Target:
@@ -610,11 +750,14 @@ class Target:
     def __copy__(self) -> Target: ...
     def __deepcopy__(self, _memo: dict[int, Any]) -> Target: ...
     def __len__(self) -> int: ...
-    def align(self, source: _Array, guess: _Numbers | None = None, *, origin: _Numbers | Literal["auto"] | None = None) -> IcpRegistration: ...
+    @overload
+    def align(self, source: _Host, guess: _Numbers | None = None, *, origin: _Numbers | Literal["auto"] | None = None) -> IcpRegistration[_Numpy]: ...
+    @overload
+    def align(self, source: _Given, guess: _Numbers | None = None, *, origin: _Numbers | Literal["auto"] | None = None) -> IcpRegistration[_Given]: ...
 
 @final
 class Searcher:
-    def __new__(cls, points: _Array, *, search: _Search = "auto") -> Searcher: ...
+    def __new__(cls, points: _Array, *, search: _Search = "auto", origin: _Numbers | Literal["auto"] | None = None) -> Searcher: ...
     def __copy__(self) -> Searcher: ...
     def __deepcopy__(self, _memo: dict[int, Any]) -> Searcher: ...
     def __len__(self) -> int: ...
@@ -622,6 +765,9 @@ class Searcher:
     def search(self) -> Literal["brute", "kdtree", "lbvh"]: ...
     def nearest(self, queries: _Array, max_distance: float | None = None) -> tuple[_Array, _Array]: ...
     def neighbours(self, queries: _Array, k: SupportsIndex, max_distance: float | None = None) -> tuple[_Array, _Array]: ...
+    def radius_search(
+        self, queries: _Array, radius: float, max_results: SupportsIndex | None = None
+    ) -> tuple[_Array, _Array, _Array]: ...
     def normals(self, k: SupportsIndex = 20) -> _Array: ...
 
 # The module pointmill.icp, which can be called; its members have names of their own here, because they hide those of this file.
@@ -640,7 +786,10 @@ class _Icp(Protocol):
     def IcpIteration(self) -> type[_IcpIteration]: ...
     @property
     def IcpRegistration(self) -> type[_IcpRegistration]: ...
-    def normals(self, points: _Array, k: SupportsIndex = 20) -> _Array: ...
+    @overload
+    def normals(self, points: _Host, k: SupportsIndex = 20) -> _Numpy: ...
+    @overload
+    def normals(self, points: _Given, k: SupportsIndex = 20) -> _Given: ...
     def align_many(
         self,
         sources: Sequence[_Array],
@@ -659,10 +808,11 @@ class _Icp(Protocol):
         source_origin: _Numbers | Literal["auto"] | None = None,
         target_origin: _Numbers | Literal["auto"] | None = None,
     ) -> list[_IcpRegistration | Exception]: ...
+    @overload
     def align(
         self,
         *,
-        source: _Array,
+        source: _Host,
         target: _Array,
         guess: _Numbers | None = None,
         metric: _Metric = "point-to-plane",
@@ -677,11 +827,32 @@ class _Icp(Protocol):
         source_origin: _Numbers | Literal["auto"] | None = None,
         target_origin: _Numbers | Literal["auto"] | None = None,
         target_normals: _Array | None = None,
-    ) -> _IcpRegistration: ...
+    ) -> _IcpRegistration[_Numpy]: ...
+    @overload
+    def align(
+        self,
+        *,
+        source: _Given,
+        target: _Array,
+        guess: _Numbers | None = None,
+        metric: _Metric = "point-to-plane",
+        max_distance: float | None = None,
+        max_iterations: SupportsIndex = 100,
+        step_tolerance: float = 1e-06,
+        robust: _Robust | None = None,
+        neighbours: SupportsIndex = 20,
+        schedule: _Schedule | None = None,
+        drop_zeros: bool = False,
+        search: _Search = "auto",
+        source_origin: _Numbers | Literal["auto"] | None = None,
+        target_origin: _Numbers | Literal["auto"] | None = None,
+        target_normals: _Array | None = None,
+    ) -> _IcpRegistration[_Given]: ...
+    @overload
     def __call__(
         self,
         *,
-        source: _Array,
+        source: _Host,
         target: _Array,
         guess: _Numbers | None = None,
         metric: _Metric = "point-to-plane",
@@ -696,11 +867,32 @@ class _Icp(Protocol):
         source_origin: _Numbers | Literal["auto"] | None = None,
         target_origin: _Numbers | Literal["auto"] | None = None,
         target_normals: _Array | None = None,
-    ) -> _IcpRegistration: ...
+    ) -> _IcpRegistration[_Numpy]: ...
+    @overload
+    def __call__(
+        self,
+        *,
+        source: _Given,
+        target: _Array,
+        guess: _Numbers | None = None,
+        metric: _Metric = "point-to-plane",
+        max_distance: float | None = None,
+        max_iterations: SupportsIndex = 100,
+        step_tolerance: float = 1e-06,
+        robust: _Robust | None = None,
+        neighbours: SupportsIndex = 20,
+        schedule: _Schedule | None = None,
+        drop_zeros: bool = False,
+        search: _Search = "auto",
+        source_origin: _Numbers | Literal["auto"] | None = None,
+        target_origin: _Numbers | Literal["auto"] | None = None,
+        target_normals: _Array | None = None,
+    ) -> _IcpRegistration[_Given]: ...
 
 def clear_cache() -> None: ...
 def set_num_threads(threads: SupportsIndex) -> None: ...
 def num_threads() -> int: ...
+def devices() -> list[str]: ...
 
 @final
 class Fix:
@@ -859,7 +1051,7 @@ class Odometry:
     def push(
         self, points: _Array, times: _Numbers | None = None, *, stamp_ns: SupportsIndex | None = None
     ) -> OdometryStep: ...
-    def map(self) -> _Array: ...
+    def map(self) -> _Numpy: ...
 
 @final
 class ErrorStatistics:
@@ -892,7 +1084,7 @@ class RelativeErrors:
 @final
 class Evaluation:
     @property
-    def truth_from_estimate(self) -> _Array: ...
+    def truth_from_estimate(self) -> _Numpy: ...
     @property
     def scale(self) -> float: ...
     @property
@@ -908,15 +1100,15 @@ class Evaluation:
     @property
     def rotation_drift(self) -> float | None: ...
     @property
-    def estimate_indices(self) -> _Array: ...
+    def estimate_indices(self) -> _Numpy: ...
     @property
-    def truth_indices(self) -> _Array: ...
+    def truth_indices(self) -> _Numpy: ...
     @property
-    def along(self) -> _Array: ...
+    def along(self) -> _Numpy: ...
     @property
-    def translation_errors(self) -> _Array: ...
+    def translation_errors(self) -> _Numpy: ...
     @property
-    def rotation_errors(self) -> _Array: ...
+    def rotation_errors(self) -> _Numpy: ...
     @property
     def warnings(self) -> list[str]: ...
 
@@ -935,16 +1127,30 @@ _Dataset: TypeAlias = Literal["kitti", "kitti-odometry", "semantickitti", "nusce
 
 @final
 class Scan:
+    def __new__(
+        cls,
+        points: _Numbers,
+        names: Sequence[str] | None = None,
+        *,
+        times: _Numbers | None = None,
+        start: float = 0.0,
+        stamp_ns: SupportsIndex | None = None,
+        deskewed: bool = False,
+        local_origin: Literal["auto", "none"] | _Numbers = "auto",
+    ) -> Scan: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> _Numpy: ...
+    def __getitem__(self, name: str, /) -> _Numpy: ...
+    def __contains__(self, name: str, /) -> bool: ...
     @property
-    def points(self) -> _Array: ...
+    def points(self) -> _Numpy: ...
     @property
     def names(self) -> list[str]: ...
     @property
     def format(self) -> str: ...
     @property
-    def xyz(self) -> _Array | None: ...
+    def xyz(self) -> _Numpy | None: ...
     @property
-    def times(self) -> _Array | None: ...
+    def times(self) -> _Numpy | None: ...
     @property
     def start(self) -> float | None: ...
     @property
@@ -997,10 +1203,10 @@ def write(
     xyz: _Numbers | None = None,
     format: _CloudFormat | None = None,
 ) -> None: ...
-def deskew(scan: Scan, poses: _Numbers, times: _Numbers, index: SupportsIndex = 0) -> _Array: ...
+def deskew(scan: Scan, poses: _Numbers, times: _Numbers, index: SupportsIndex = 0) -> _Numpy: ...
 def read_poses(
     path: _Path, *, format: Literal["kitti", "tum", "matrix", "xyzrpy", "euroc", "argoverse2"] | None = None
-) -> tuple[_Array, _Array | None]: ...
+) -> tuple[_Numpy, _Numpy | None]: ...
 def write_poses(
     path: _Path,
     poses: _Numbers,

@@ -126,11 +126,11 @@ def reduce_rows(
     reduced, argmax = reduce_by(values if len(shape) == 2 else values.flatten(1), index, rows, reduce, names, places)
     if len(shape) == 2:
         return reduced, argmax
-    shape = (reduced.shape[0], *shape[1:])
-    return reduced.view(shape), argmax.view(shape) if places and reduce in PICKS else None
+    whole = (reduced.shape[0], *shape[1:])
+    return reduced.view(whole), argmax.view(whole) if places and reduce in PICKS and argmax is not None else None
 
 
-def reduce_lists(values: Tensor, indices: Tensor, splits: Tensor, reduce: str) -> tuple[Tensor, Tensor]:
+def reduce_lists(values: Tensor, indices: Tensor, splits: Tensor, reduce: str) -> tuple[Tensor, Tensor | None]:
     """Reduce ``values[indices]`` over lists, which start at `splits` ``[V + 1]``, with derivatives by the values; a row may be in several lists.
 
     ``[N, C]``, ``[K]``, ``[V + 1]`` to ``[V, C]`` and, for minima and maxima, the row that each came from, -1 for none.
@@ -138,7 +138,7 @@ def reduce_lists(values: Tensor, indices: Tensor, splits: Tensor, reduce: str) -
     index = rows_of_splits(splits, indices.shape[0], "splits")
     each = gather_rows(values, indices)
     reduced, places = reduce_rows(("values", "splits", "rows"), each, index, splits.shape[0] - 1, reduce)
-    if reduce in PICKS and indices.shape[0]:
+    if places is not None and reduce in PICKS and indices.shape[0]:
         places = torch.where(places < 0, -1, indices[places.clamp(min=0)])
     return reduced, places
 

@@ -22,6 +22,7 @@ import importlib
 import inspect
 import sys
 from types import ModuleType
+from typing import Any
 
 from . import _pointmill
 from ._pointmill import IcpIteration, IcpRegistration, Searcher, Target, align_many, normals
@@ -36,7 +37,7 @@ class _Callable(ModuleType):
     # A builtin function is not bound to the module, so that it gets the arguments of the call alone.
     __call__ = _pointmill.icp
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
         return importlib.import_module, (self.__name__,)
 
 

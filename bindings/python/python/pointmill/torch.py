@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import index
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -64,7 +64,7 @@ def _voxelize(
         point_cloud_range=point_cloud_range,
         max_num_points=max_num_points,
         max_voxels=max_voxels,
-        order=order,
+        order=cast(Any, order),
         voxels=not mean,
         mean="float32" if mean else None,
         padded=padded,
@@ -223,7 +223,7 @@ class Voxelization(nn.Module):
         self.voxel_size = [float(v) for v in voxel_size]
         self.point_cloud_range = [float(v) for v in point_cloud_range]
         self.max_num_points = index(max_num_points)
-        pair = max_voxels if hasattr(max_voxels, "__len__") else (max_voxels, max_voxels)
+        pair: Any = max_voxels if hasattr(max_voxels, "__len__") else (max_voxels, max_voxels)
         if len(pair) != 2:
             raise ValueError(f"max_voxels: expected a number or a pair (training, evaluation), got {max_voxels!r}")
         self.max_voxels = tuple(index(number) for number in pair)
@@ -256,9 +256,8 @@ class Voxelization(nn.Module):
 
 
 def _triple(out_size: int | Sequence[int]) -> tuple[int, int, int]:
-    if isinstance(out_size, int) or not hasattr(out_size, "__len__"):
-        out_size = (out_size,) * 3
-    x, y, z = out_size
+    sizes: Any = out_size if hasattr(out_size, "__len__") else (out_size,) * 3
+    x, y, z = sizes
     return index(x), index(y), index(z)
 
 
@@ -273,16 +272,16 @@ def _pool_op(
     origin: str,
     margin: float,
 ) -> tuple[Tensor, Tensor]:
+    how: dict[str, Any] = {"mode": mode, "origin": origin}
     result = _pointmill.roi_aware_pool3d(
         rois,
         pts,
         pts_feature,
         out_size=out_size,
         max_pts_per_voxel=max_pts_per_voxel,
-        mode=mode,
-        origin=origin,
         margin=margin,
         lists=False,
+        **how,
     )
     argmax = result.argmax
     return result.pooled, pts_feature.new_empty((0,), dtype=torch.int32) if argmax is None else argmax
@@ -309,6 +308,7 @@ def _pool_backward_op(
     origin: str,
     margin: float,
 ) -> Tensor:
+    how: dict[str, Any] = {"mode": mode, "origin": origin}
     return _pointmill.roi_aware_pool3d_backward(
         rois,
         pts,
@@ -316,9 +316,8 @@ def _pool_backward_op(
         grad.contiguous(),
         out_size=out_size,
         max_pts_per_voxel=max_pts_per_voxel,
-        mode=mode,
-        origin=origin,
         margin=margin,
+        **how,
     )
 
 
@@ -495,7 +494,7 @@ def roi_aware_pool3d(
     eager = _eager(rois, pts, pts_feature)
     _refuse_grad("rois", rois, eager)
     _refuse_grad("pts", pts, eager)
-    params = {
+    params: dict[str, Any] = {
         "out_size": _triple(out_size),
         "max_pts_per_voxel": index(max_pts_per_voxel),
         "mode": mode,
@@ -569,7 +568,7 @@ class RoIAwarePool3d(nn.Module):
 
 @torch.library.custom_op("pointmill::points_in_boxes_part", mutates_args=())
 def _part_op(points: Tensor, boxes: Tensor, origin: str, margin: float) -> Tensor:
-    return _pointmill.points_in_boxes_part(points, boxes, origin=origin, margin=margin)
+    return _pointmill.points_in_boxes_part(points, boxes, origin=cast(Any, origin), margin=margin)
 
 
 @_part_op.register_fake

@@ -13,10 +13,12 @@ pub(crate) use output::{Home, KeptHome, LentArray, Value};
 pub(crate) use results::{Given, Lent};
 
 use crate::errors::{kind, value};
+use crate::files::Scan;
 use ::dlpark::python::ImportedDlpack;
 use ::numpy::PyUntypedArray;
 use pointmill::{Buffer, Device, Result, Rows, Stream, bf16, f16};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 use std::fmt;
 use std::sync::Arc;
 
@@ -119,6 +121,9 @@ pub(crate) struct Array<'py> {
 impl<'py> Array<'py> {
     /// Looks at an argument.
     pub(crate) fn read(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Self> {
+        if let Ok(scan) = object.cast::<Scan>() {
+            return Self::read(scan.get().points(object.py()), name);
+        }
         if let Ok(array) = object.cast::<PyUntypedArray>() {
             return numpy::read(array, name);
         }
@@ -133,7 +138,14 @@ impl<'py> Array<'py> {
             return numpy::read(array.cast()?, name);
         }
         let expected = "an array (numpy, torch, or anything with DLPack or __array_interface__)";
-        Err(kind(name, expected, object.get_type().name()?))
+        let got = object.get_type().name()?;
+        if object.hasattr("to_numpy")? {
+            return Err(kind(name, expected, format_args!("{got}; pass {name}.to_numpy(numpy.float32)")));
+        }
+        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            return Err(kind(name, expected, format_args!("{got}; pass numpy.array({name}, numpy.float32)")));
+        }
+        Err(kind(name, expected, got))
     }
 
     pub(crate) const fn name(&self) -> &'static str {
@@ -163,11 +175,29 @@ impl<'py> Array<'py> {
 
     /// Refuses values of other types.
     pub(crate) fn of(self, dtypes: &[Dtype]) -> PyResult<Self> {
+        self.of_points(dtypes, None)
+    }
+
+    /// Refuses values of other types, of points that may be about an origin, an argument of this name.
+    pub(crate) fn of_points(self, dtypes: &[Dtype], origin: Option<&str>) -> PyResult<Self> {
         if dtypes.contains(&self.dtype) {
             return Ok(self);
         }
         let names: Vec<&str> = dtypes.iter().map(Dtype::name).collect();
-        Err(kind(self.name, format!("values of type {}", names.join(" or ")), self.dtype.name()))
+        Err(self.refused_type(format_args!("values of type {}", names.join(" or ")), &dtypes[0], origin))
+    }
+
+    /// The error of values of another type, with the call that converts them.
+    pub(crate) fn refused_type(&self, expected: impl fmt::Display, to: &Dtype, origin: Option<&str>) -> PyErr {
+        let call = match (self.library, to) {
+            (Library::Numpy, to) => format!("{}.astype(numpy.{})", self.name, to.name()),
+            (Library::Torch, Dtype::F32) => format!("{}.float()", self.name),
+            (Library::Torch, to) => format!("{}.to(torch.{})", self.name, to.name()),
+            (Library::Other, to) => format!("an array of {}", to.name()),
+        };
+        let about = origin.filter(|_| self.dtype == Dtype::F64 && self.place == Place::Cpu);
+        let about = about.map_or_else(String::new, |name| format!(", or {name}='auto' for large coordinates"));
+        kind(self.name, expected, format_args!("{}; pass {call}{about}", self.dtype.name()))
     }
 
     /// Refuses another shape; `None` is any size, and `text` tells all of it.
@@ -177,8 +207,13 @@ impl<'py> Array<'py> {
             return Err(value(self.name, format!("an array of shape {text}"), format_args!("shape {:?}", self.shape)));
         }
         if !self.contiguous {
-            let expected = "a C-contiguous array (pass .contiguous(), or numpy.ascontiguousarray of it)";
-            return Err(value(self.name, expected, format_args!("shape {:?} with other strides", self.shape)));
+            let call = match self.library {
+                Library::Torch => format!("{}.contiguous()", self.name),
+                Library::Numpy => format!("numpy.ascontiguousarray({})", self.name),
+                Library::Other => "a copy of it".to_owned(),
+            };
+            let got = format_args!("shape {:?} with other strides; pass {call}", self.shape);
+            return Err(value(self.name, "a C-contiguous array", got));
         }
         Ok(self)
     }
@@ -194,6 +229,11 @@ impl<'py> Array<'py> {
             return Err(value(self.name, expected, "one of another stream"));
         }
         Err(value(self.name, format!("an array on {expected}, as {}", other.name), format_args!("one on {got}")))
+    }
+
+    /// The array itself.
+    pub(crate) const fn object(&self) -> &Bound<'py, PyAny> {
+        &self.object
     }
 
     /// Where results go that belong to this array.
@@ -223,7 +263,7 @@ impl<'py> Array<'py> {
             return Err(value(
                 self.name,
                 "values that are aligned for their type",
-                format_args!("address {:#x}", self.address),
+                format_args!("address {:#x}; pass a copy of it", self.address),
             ));
         }
         Ok(Data {

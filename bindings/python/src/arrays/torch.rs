@@ -163,7 +163,7 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
     }
     let layout = object.getattr(intern!(py, "layout"))?;
     if !layout.is(torch.strided.bind(py)) {
-        return Err(kind(name, "a dense tensor", format_args!("one of layout {layout}")));
+        return Err(kind(name, "a dense tensor", format_args!("one of layout {layout}; pass {name}.to_dense()")));
     }
     if object.call_method0(intern!(py, "is_neg"))?.is_truthy()? {
         return Err(value(name, "a tensor without its negative bit (call resolve_neg() on it)", "one with it"));
@@ -179,10 +179,20 @@ pub(super) fn read<'py>(object: &Bound<'py, PyAny>, name: &'static str) -> PyRes
         place: torch.place(object, name)?,
         dtype: torch.dtype(&object.getattr(intern!(py, "dtype"))?),
         shape,
-        address: object.call_method0(intern!(py, "data_ptr"))?.extract()?,
+        address: address(object, name)?,
         contiguous: object.call_method0(intern!(py, "is_contiguous"))?.is_truthy()?,
         wants_grad,
         lease: None,
         await_work: false,
     }))
+}
+
+/// The address of a tensor's values; fake tensors have none.
+fn address(tensor: &Bound<'_, PyAny>, name: &'static str) -> PyResult<usize> {
+    let refused = |_| {
+        let expected = "an array with memory (in pointmill.torch are operators for tensors that torch traces or wraps)";
+        let class = tensor.get_type().name().map_or_else(|_| "tensor".into(), |class| class.to_string());
+        value(name, expected, format_args!("a {class} without"))
+    };
+    tensor.call_method0(intern!(tensor.py(), "data_ptr")).map_err(refused)?.extract()
 }

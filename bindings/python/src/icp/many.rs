@@ -17,9 +17,9 @@ use pyo3::prelude::*;
 ///
 /// Parameters
 /// ----------
-/// sources : sequence of arrays of float32 or float64, ``[N, 3]``
+/// sources : sequence of scans or arrays of float32 or float64, ``[N, 3]``
 ///     Each as `source` of :func:`pointmill.icp`; all on one device.
-/// targets : sequence of arrays of float32 or float64, ``[M, 3]``
+/// targets : sequence of scans or arrays of float32 or float64, ``[M, 3]``
 ///     As many as sources.
 /// guesses : sequence of arrays, ``[4, 4]``, optional
 ///     As many as sources; identity.

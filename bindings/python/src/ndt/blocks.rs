@@ -5,7 +5,6 @@ use super::{NAMES, SHORT, like_array};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
-use crate::files::Scan;
 use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Reduced};
 use crate::poses::{self, matrix, numbers};
@@ -185,8 +184,6 @@ impl NdtBlockMap {
         state: &str,
     ) -> PyResult<Row> {
         let pose = pose.map(|pose| matrix(pose, "pose")).transpose()?;
-        let scan = points.cast::<Scan>().ok();
-        let points = scan.as_ref().map_or(points, |scan| scan.get().exact(py));
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let data = cloud.data(&cloud.place().stream().or_raise(NAMES)?)?;
         let (builder, device, params) = (self.builder.clone(), self.device.clone(), self.params());

@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 ///
 /// Parameters
 /// ----------
-/// points : array of float32 or float64, ``[N, 3]``
+/// points : Scan or array of float32 or float64, ``[N, 3]``
 ///     x, y, z in metres; further columns are not used. Points that are not finite are left out and counted.
 /// resolution : float
 ///     Edge of a cell in metres. The lattice is anchored at zero of the points' frame.
@@ -328,7 +328,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// scan : array of float32 or float64, ``[N, 3]``
+    /// scan : Scan or array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres, in the sensor's frame, where the grid's points were.
     /// guess : array, optional
     ///     Where to start: the identity if none is given, which is right only for a scan near the origin of the grid. From a guess that is far off the alignment converges at a wrong pose, which a
@@ -374,7 +374,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// scans : sequence of arrays of float32 or float64, ``[N, 3]``
+    /// scans : sequence of scans or arrays of float32 or float64, ``[N, 3]``
     ///     Each as `scan` of :meth:`align`.
     /// guesses : sequence of arrays, optional
     ///     As many as scans, each as `guess` of :meth:`align`; identity.
@@ -454,7 +454,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// scan : array of float32 or float64, ``[N, 3]``
+    /// scan : Scan or array of float32 or float64, ``[N, 3]``
     ///     As of :meth:`align`.
     /// poses : array
     ///     As `guess` of :meth:`align`.
@@ -484,7 +484,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// scan : array of float32 or float64, ``[N, 3]``
+    /// scan : Scan or array of float32 or float64, ``[N, 3]``
     ///     As of :meth:`align`.
     /// pose : array, ``[6]`` or ``[4, 4]``, optional
     ///     Identity, or a pose.
@@ -514,7 +514,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// points : array of float32 or float64, ``[N, 3]``
+    /// points : Scan or array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres.
     /// radius : float
     ///     Metres.
@@ -546,7 +546,7 @@ impl NdtGrid {
     ///
     /// Parameters
     /// ----------
-    /// points : array of float32 or float64, ``[N, 3]``
+    /// points : Scan or array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres.
     /// cells : {1, 7, 27}
     ///     The cell itself; and the six beside its faces; and all that touch it.

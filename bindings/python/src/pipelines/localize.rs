@@ -5,6 +5,7 @@ use crate::arrays::{Home, Place};
 use crate::cloud::Cloud;
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise, value};
+use crate::files::Scan;
 use crate::interrupt::{self, Effort};
 use crate::ndt::{NdtBlockMap, NdtGrid};
 use crate::pickle::{self, Fields, Reduced};
@@ -299,10 +300,10 @@ impl Localizer {
     ///
     /// Parameters
     /// ----------
-    /// points : array of float32 or float64, ``[N, 3]``
+    /// points : Scan or array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres in the sensor's frame, z up, on the CPU; further columns are not used.
     /// seconds : float, optional
-    ///     The time of the scan. Scans without a time are taken at even intervals.
+    ///     The time of the scan, by default the stamp of a :class:`Scan`. Scans without a time are taken at even intervals.
     ///
     /// Returns
     /// -------
@@ -314,6 +315,8 @@ impl Localizer {
             return Err(value("points", "an array on the CPU", format_args!("one on {}", cloud.place())));
         }
         let data = cloud.data(&Place::Cpu.stream().or_raise(NAMES)?)?;
+        let stamp = || points.cast::<Scan>().ok()?.get().stamp_ns.map(|stamp| stamp as f64 / 1e9);
+        let seconds = seconds.or_else(stamp);
         let localizer = self.localizer.clone();
         let fix = interrupt::run(py, Effort::Whole, data, move |data| lock(&localizer).push(data.rows()?, seconds))?;
         Fix::new(&cloud.array.home(), &fix.or_raise(NAMES)?)

@@ -5,6 +5,7 @@ use crate::arrays::{Home, Place};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise};
+use crate::files::Scan;
 use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Fields, Reduced};
 use crate::poses;
@@ -248,12 +249,12 @@ impl Odometry {
     ///
     /// Parameters
     /// ----------
-    /// points : array of float32 or float64, ``[N, 3]``
+    /// points : Scan or array of float32 or float64, ``[N, 3]``
     ///     x, y, z in metres in the sensor's frame, on the device of the first sweep; further columns are not used.
     /// times : array, ``[N]``, optional
-    ///     The time of each point in seconds: of one clock for all sweeps, or from the start of each. The pose then belongs to the middle of the times. Of a sweep that was published deskewed, see :attr:`Scan.deskewed`, pass none.
+    ///     The time of each point in seconds: of one clock for all sweeps, or from the start of each. The pose then belongs to the middle of the times. Of a sweep that was published deskewed, see :attr:`Scan.deskewed`, pass none. By default those of a :class:`Scan`, unless it is deskewed.
     /// stamp_ns : int, optional
-    ///     The stamp of the sweep in nanoseconds, such as :attr:`Scan.stamp_ns`. Times below 1e9 s count from it.
+    ///     The stamp of the sweep in nanoseconds, by default that of a :class:`Scan`. Times below 1e9 s count from it.
     ///
     /// Returns
     /// -------
@@ -273,7 +274,13 @@ impl Odometry {
             Some(place) => cloud.on(place, "the first sweep", "points")?,
             None => cloud,
         };
-        let times = times.map(|times| poses::row(times, "times")).transpose()?;
+        let scan = points.cast::<Scan>().ok().map(Bound::get);
+        let times = match (times, scan) {
+            (Some(times), _) => Some(poses::row(times, "times")?),
+            (None, Some(scan)) => scan.times_to_deskew(py)?,
+            (None, None) => None,
+        };
+        let stamp_ns = stamp_ns.or_else(|| scan?.stamp_ns);
         let place = cloud.place();
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
         let done = interrupt::run(py, Effort::of(place, cloud.len(), SHORT).whole(), data, move |data| {

@@ -107,7 +107,7 @@ macro_rules! parameters {
 
 Parameters
 ----------
-points : array of float32, float16 or bfloat16, ``[N, 3]``
+points : Scan or array of float32, float16 or bfloat16, ``[N, 3]``
     x, y, z in metres; up to 64 columns, of which the rest is not used.
 boxes : array of the type of `points`, ``[B, 7]``
     cx, cy, cz, dx, dy, dz, heading in metres and radians.

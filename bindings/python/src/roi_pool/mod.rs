@@ -14,7 +14,7 @@ use crate::args::{named, numbers, whole};
 use crate::arrays::{Array, Dtype};
 use crate::cache::Cache;
 use crate::cloud;
-use crate::errors::{Names, kind, value};
+use crate::errors::{Names, value};
 use pointmill::Argument;
 use pointmill::roi_pool::{BoxParams, RoiLayout, RoiPoolParams, RoiPooler};
 use pyo3::prelude::*;
@@ -82,13 +82,12 @@ fn box_params(origin: &str, margin: f32) -> PyResult<BoxParams> {
 
 const FLOATS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::Bf16];
 
-/// What boxes and points of float64 are less, if the caller gave `local_origin`.
+/// What boxes and points of float64 are less, if the caller gave `local_origin` or a scan that has one.
 fn local_origin(
     points: (&Bound<'_, PyAny>, &'static str),
     origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<[f64; 3]>> {
-    let found = cloud::origin(points, origin, "local_origin")?;
-    Ok(origin.map(|_| found.unwrap_or_default()))
+    cloud::subtracted(points, origin, "local_origin")
 }
 
 /// Boxes `[B, 7]` and points `[N, 3 or more]`, of one type and on one device. With an origin those of float64 become float32 relative to it.
@@ -100,14 +99,14 @@ fn boxes_and_points<'py>(
     let columns = "(cx, cy, cz, dx, dy, dz, heading)";
     let read = |(object, name): (&Bound<'py, PyAny>, &'static str)| {
         let moved = origin.map(|origin| cloud::local(object, origin)).transpose()?;
-        Array::read(moved.as_ref().unwrap_or(object), name)?.without_grad()?.of(&FLOATS)
+        Array::read(moved.as_ref().unwrap_or(object), name)?.without_grad()?.of_points(&FLOATS, Some("local_origin"))
     };
     let boxes = read(boxes)?.shaped(&[None, Some(7)], format_args!("[B, 7] {columns}"))?;
     let points = read(points)?;
     let points = points.shaped(&[None, None], "[N, 3]")?.beside(&boxes)?;
     if points.dtype() != boxes.dtype() {
         let expected = format!("values of type {}, as {}", boxes.dtype().name(), boxes.name());
-        return Err(kind(points.name(), expected, points.dtype().name()));
+        return Err(points.refused_type(expected, boxes.dtype(), None));
     }
     if points.shape()[1] < 3 {
         return Err(value(points.name(), "3 to 64 columns (x, y, z first)", points.shape()[1]));

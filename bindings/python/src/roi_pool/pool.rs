@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyType};
 /// The result of :func:`pointmill.roi_aware_pool3d`: arrays of the library and on the device of the features.
 ///
 /// With B boxes of ox, oy, oz voxels, C channels, M of ``max_pts_per_voxel`` and R voxels that are not empty; what there is not is ``None``.
-#[pyclass(frozen, get_all, module = "pointmill")]
+#[pyclass(frozen, get_all, generic, module = "pointmill")]
 pub(crate) struct RoiPooled {
     /// ``[B, ox, oy, oz, C]``, or ``[R, C]`` if sparse, in the features' type: the pooled features.
     pooled: Py<PyAny>,
@@ -113,7 +113,7 @@ impl Job {
 /// ----------
 /// rois : array of float32, float16 or bfloat16, ``[B, 7]``
 ///     cx, cy, cz, dx, dy, dz, heading in metres and radians; the heading about +z, 0 along +x, counter-clockwise.
-/// pts : array of the type of `rois`, ``[N, 3]``
+/// pts : Scan or array of the type of `rois`, ``[N, 3]``
 ///     x, y, z in metres; up to 64 columns, of which the rest is not used.
 /// pts_feature : array of float32, float16 or bfloat16, ``[N, C]``
 ///     What is pooled.

@@ -42,7 +42,7 @@ impl CenteredCloud {
                 kept.push(p);
             }
         }
-        local.centre = centre(&kept);
+        local.centre = centre_of(&kept);
         let centre = local.centre;
         local.points = memory::collect_parallel(
             kept.par_iter().with_min_len(par::grain(SHARE)).map(|p| [0, 1, 2].map(|i| (p[i] - centre[i]) as f32)),
@@ -120,7 +120,7 @@ pub(super) fn too_far(argument: Argument, index: usize) -> Error {
 }
 
 /// The median, axis by axis, of points that are evenly spaced in the cloud. Unlike a mean or the middle of a box it lies where most points are, even if a few are far away.
-fn centre(points: &[[f64; 3]]) -> [f64; 3] {
+pub(super) fn centre_of(points: &[[f64; 3]]) -> [f64; 3] {
     if points.is_empty() {
         return [0.0; 3];
     }

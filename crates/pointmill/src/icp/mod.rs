@@ -52,5 +52,5 @@ pub use many::{Pair, align_many};
 pub use params::{IcpParams, MAX_POINTS, Metric, Robust, Search, Stage};
 pub use pointmill_core::icp::keep::MAX_NEIGHBOURS;
 pub use result::{Dropped, Fit, Iteration, Observability, Registration, Timing};
-pub use searcher::{Neighbour, Searcher, normals};
+pub use searcher::{MAX_NEIGHBOURS_ON_CPU, Neighbour, NeighbourLists, Searcher, normals};
 pub use target::Target;

@@ -1,6 +1,11 @@
 //! Exact nearest neighbours on any device.
 
-use super::cpu::{Index, Scratch, Several, normals_of};
+mod radius;
+
+pub use radius::NeighbourLists;
+
+use super::cloud::centre_of;
+use super::cpu::{Index, Many, Scratch, Several, normals_of};
 use super::gpu;
 use super::params::{Search, check_number, limit_of};
 use crate::device::{Device, Stream};
@@ -10,6 +15,9 @@ use pointmill_core::icp::keep::{MAX_NEIGHBOURS, Nearest};
 use pointmill_core::icp::nearest::{distance_of, index_of};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Most neighbours of a query on the CPU; on a GPU they are [`MAX_NEIGHBOURS`].
+pub const MAX_NEIGHBOURS_ON_CPU: usize = 1 << 16;
 
 /// A neighbour of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +36,10 @@ pub struct Neighbour {
 /// **Exactness**: the nearest point is the one of smallest squared distance `(dx*dx + dy*dy) + dz*dz` in `f32`, and of equally near ones the one of the lowest index. All searches
 /// return the same bits on every device.
 ///
-/// **Limits**: `f32` without an origin; fewer than 2^30 points. Points and queries that are not finite have no neighbours, nor have distances whose square overflows.
+/// **Large coordinates**: points of `f64` are searched about a [`centre`](Searcher::centre) of their own, which is subtracted before they become `f32`; points of `f32` about an
+/// origin are searched about that origin. Queries are relative to it too: [`Searcher::relative`] makes them of coordinates of `f64`.
+///
+/// **Limits**: fewer than 2^30 points; points of `f64` are in host memory. Points and queries that are not finite have no neighbours, nor have distances whose square overflows.
 ///
 /// **Time**: with a tree a query looks at a number of points that grows with the logarithm of their number, also where many of them are copies or some are far away. A query that
 /// is equally far from all points but for rounding, such as the centre of a sphere, looks at all of them. On a GPU each call copies the queries there and the answers back.
@@ -50,6 +61,7 @@ pub struct Searcher {
     stream: Stream,
     side: Side,
     len: usize,
+    centre: [f64; 3],
 }
 
 #[derive(Debug)]
@@ -62,10 +74,11 @@ impl Searcher {
     /// Makes the points of a cloud ready on the device of `stream`, to which all work goes. The cloud is on the host or in memory of the device.
     ///
     /// # Errors
-    /// A cloud of `f64` or about an origin, too many points, memory of another device; out of memory, a lost device.
+    /// A cloud of `f64` in memory of a GPU, too many points, memory of another device; out of memory, a lost device.
     pub fn new<'a>(stream: &Stream, cloud: impl Into<Rows<'a>>, search: Search) -> Result<Self> {
-        let cloud = cloud.into();
+        let (cloud, mut moved) = (cloud.into(), Vec::new());
         check(&cloud, stream)?;
+        let (cloud, centre) = centred(&cloud, &mut moved)?;
         let side = if stream.device().is_cpu() {
             stream.device().install(|| Side::host(&cloud, search))?
         } else {
@@ -73,7 +86,7 @@ impl Searcher {
             stream.in_order(&[cloud.stream()], || on.take(&cloud))?;
             Side::Device(Box::new(on))
         };
-        Ok(Self { stream: stream.clone(), side, len: cloud.len() })
+        Ok(Self { stream: stream.clone(), side, len: cloud.len(), centre })
     }
 
     /// Makes other points ready, as [`Searcher::new`]; on a GPU in the memory of the points before.
@@ -81,8 +94,9 @@ impl Searcher {
     /// # Errors
     /// As [`Searcher::new`]. After a failure of the device the searcher has no points.
     pub fn update<'a>(&mut self, cloud: impl Into<Rows<'a>>) -> Result<()> {
-        let cloud = cloud.into();
+        let (cloud, mut moved) = (cloud.into(), Vec::new());
         check(&cloud, &self.stream)?;
+        let (cloud, centre) = centred(&cloud, &mut moved)?;
         match &mut self.side {
             Side::Host { index, .. } => {
                 let search = index.search();
@@ -93,7 +107,7 @@ impl Searcher {
                 self.stream.in_order(&[cloud.stream()], || on.take(&cloud))?;
             }
         }
-        self.len = cloud.len();
+        (self.len, self.centre) = (cloud.len(), centre);
         Ok(())
     }
 
@@ -105,7 +119,20 @@ impl Searcher {
         }
     }
 
-    /// The points of the host, those that are not finite included; none on a GPU.
+    /// What points and queries are relative to: zero for points of `f32` without an origin.
+    pub const fn centre(&self) -> [f64; 3] {
+        self.centre
+    }
+
+    /// Queries of coordinates in the frame of the points: these less the centre, in `f32`.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn relative(&self, queries: &[[f64; 3]]) -> Result<Vec<[f32; 3]>> {
+        memory::collect(queries.iter().map(|q| less(*q, self.centre)))
+    }
+
+    /// The points of the host about the centre, those that are not finite included; none on a GPU.
     pub fn points(&self) -> Option<&[[f32; 3]]> {
         match &self.side {
             Side::Host { points, .. } => Some(points),
@@ -158,10 +185,10 @@ impl Searcher {
     /// The `k` nearest points of each query, the nearest first; fewer where fewer lie within the inclusive distance. **Order**: as the queries.
     ///
     /// # Errors
-    /// A `k` that is not 1 to [`MAX_NEIGHBOURS`], a distance that is negative or NaN; out of memory, a lost device.
+    /// A `k` that is not 1 to [`MAX_NEIGHBOURS_ON_CPU`], on a GPU to [`MAX_NEIGHBOURS`], a distance that is negative or NaN; out of memory, a lost device.
     pub fn neighbours(&self, queries: &[[f32; 3]], k: usize, max_distance: Option<f64>) -> Result<Vec<Vec<Neighbour>>> {
         let limit = limit_of(max_distance)?;
-        check_k(k)?;
+        self.check_number_of(k)?;
         let index = match &self.side {
             Side::Host { index, .. } => index,
             Side::Device(on) => {
@@ -175,17 +202,36 @@ impl Searcher {
             }
         };
         let refused = AtomicBool::new(false);
-        let found = queries.par_iter().map_init(Scratch::default, |scratch, q| {
+        let found = queries.par_iter().map_init(<(Scratch, Many)>::default, |(scratch, many), q| {
             par::check();
-            let mut several = Several::below(limit, k);
-            index.find(*q, &mut several, scratch);
-            list(several.found(), k).unwrap_or_else(|_| {
+            let found = if k <= MAX_NEIGHBOURS {
+                let mut several = Several::below(limit, k);
+                index.find(*q, &mut several, scratch);
+                list(several.found(), k)
+            } else {
+                many.begin(limit, k);
+                index.find(*q, many, scratch);
+                many.sorted().and_then(|keys| list(keys.iter().copied(), keys.len()))
+            };
+            found.unwrap_or_else(|_| {
                 refused.store(true, Ordering::Relaxed);
                 Vec::new()
             })
         });
         let found = self.stream.device().install(|| memory::collect_parallel(found.with_min_len(par::grain(BLOCK))))?;
         if refused.into_inner() { Err(memory::refused::<Neighbour>(k)) } else { Ok(found) }
+    }
+
+    /// Checks a number of neighbours.
+    fn check_number_of(&self, k: usize) -> Result<()> {
+        let (most, expected) = match self.side {
+            Side::Host { .. } => (MAX_NEIGHBOURS_ON_CPU, format!("1 to {MAX_NEIGHBOURS_ON_CPU}")),
+            Side::Device(_) => (
+                MAX_NEIGHBOURS,
+                format!("1 to {MAX_NEIGHBOURS} on a GPU (the CPU finds up to {MAX_NEIGHBOURS_ON_CPU})"),
+            ),
+        };
+        if (1..=most).contains(&k) { Ok(()) } else { Err(Error::argument(Argument::K, expected, k)) }
     }
 
     /// The normal of each point from its `k` nearest points, itself included; see [`normals`].
@@ -234,9 +280,32 @@ pub fn normals<'a>(cloud: impl Into<Rows<'a>>, k: usize, device: &Device) -> Res
 
 /// Checks a cloud that is searched in `f32`.
 fn check(cloud: &Rows<'_>, stream: &Stream) -> Result<()> {
-    cloud.check(Argument::Points, stream, &[Dtype::F32])?;
     cloud.check_points(Argument::Points, stream)?;
+    if cloud.dtype() == Dtype::F64 && cloud.stream().is_some() {
+        let expected = "points of f32 on a GPU, or points of f64 in host memory";
+        return Err(Error::argument(Argument::Points, expected, "points of f64 on a GPU"));
+    }
     check_number(Argument::Points, cloud.len())
+}
+
+/// The points as they are searched, and what they are about; those of `f64` are put into `moved`.
+fn centred<'a>(cloud: &Rows<'a>, moved: &'a mut Vec<[f32; 3]>) -> Result<(Rows<'a>, [f64; 3])> {
+    if cloud.dtype() == Dtype::F32 {
+        let origin = cloud.shift().unwrap_or_default();
+        return Ok((cloud.relative_to(origin), origin));
+    }
+    let all = memory::collect((0..cloud.len()).map(|i| cloud.point(i)))?;
+    let mut finite = Vec::new();
+    memory::room(&mut finite, all.len())?;
+    finite.extend(all.iter().copied().filter(|p| p.iter().all(|x| x.is_finite())));
+    let centre = centre_of(&finite);
+    *moved = memory::collect(all.iter().map(|p| less(*p, centre)))?;
+    Ok((Rows::from(&moved[..]), centre))
+}
+
+/// A point about a centre.
+fn less(p: [f64; 3], centre: [f64; 3]) -> [f32; 3] {
+    [0, 1, 2].map(|axis| (p[axis] - centre[axis]) as f32)
 }
 
 fn check_k(k: usize) -> Result<()> {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -75,7 +76,7 @@ class Point2VoxelCPU3d:
             got = f"{size.shape} and {limits.shape}"
             raise ValueError(f"vsize_xyz, coors_range_xyz: expected 3 and 6 numbers, got shapes {got}")
         self.grid_size = np.floor(((limits[3:] - limits[:3]) / size).astype(np.float64) + 0.5).astype(int)[::-1].tolist()
-        self._params = {
+        self._params: dict[str, Any] = {
             "voxel_size": size,
             "point_cloud_range": limits,
             "max_num_points": max_num_points_per_voxel,
@@ -93,7 +94,9 @@ class Point2VoxelCPU3d:
         """As :meth:`point_to_voxel`, with the mean of each voxel in its unused slots."""
         return tuple(_like(points, array) for array in self._generate(points, "float32"))
 
-    def _generate(self, points: object, mean: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _generate(
+        self, points: object, mean: Literal["float32"] | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         array = _as_numpy("points", points)
         if array.ndim != 2 or array.shape[1] != self.num_point_features:
             shape = f"[N, {self.num_point_features}]"
@@ -237,7 +240,9 @@ class VoxelGeneratorV2(VoxelGenerator):
                 raise ValueError(f"{name}: expected False, got {value!r}")
         super().__init__(voxel_size, point_cloud_range, max_num_points, max_voxels, full_mean)
 
-    def generate(self, points: np.ndarray, max_voxels: int | None = None) -> dict[str, np.ndarray | int]:
+    def generate(  # type: ignore[override]
+        self, points: np.ndarray, max_voxels: int | None = None
+    ) -> dict[str, np.ndarray | int]:
         """Bin ``[N, C]`` into a dict of "voxels" ``[V, M, C]``, "coordinates" z, y, x ``[V, 3]``, "num_points_per_voxel" ``[V]``, "voxel_point_mask" ``[V, M, 1]``, 1 for used slots, and "voxel_num"."""
         voxels, coords, num_points = self._bin(points, max_voxels)
         used = np.arange(self._max_num_points) < num_points[:, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ def pool_voxels(
     features: Tensor,
     out_size: int | Sequence[int],
     slots: int,
-    mode: str,
+    mode: Any,
     origin: str = "bottom",
     margin: float = 0.0,
 ) -> Tensor:
@@ -30,13 +31,13 @@ def pool_voxels(
     Boxes and points of double precision are rounded to single precision, which decides which points a voxel has; features of double precision are pooled as they are,
     in the order that the others are pooled in.
     """
-    geometry = {"origin": origin, "margin": margin}
+    geometry: dict[str, Any] = {"origin": origin, "margin": margin}
     max_points, mode = slots - 1, "mean" if mode == "avg" else mode
     if torch.float64 in (rois.dtype, pts.dtype):
         rois, pts = plain(rois), plain(pts)
     rois, pts, features = rois.detach().contiguous(), pts.detach().contiguous(), features.contiguous()
     if features.dtype != torch.float64:
-        return _torch.roi_aware_pool3d(rois, pts, features, out_size, max_points, mode, **geometry)
+        return _torch.roi_aware_pool3d(rois, pts, features, out_size, max_points, mode=mode, **geometry)
     if features.dim() != 2 or features.shape[0] != pts.shape[0]:
         raise ValueError(f"pts_feature: expected an array of shape [{len(pts)}, C], got shape {list(features.shape)}")
     sizes = (out_size,) * 3 if isinstance(out_size, int) else tuple(out_size)
@@ -54,7 +55,7 @@ def pool_voxels(
         # Minus infinity never wins, as NaN; where nothing wins there are zeros.
         features = torch.where(features == -torch.inf, torch.nan, features)
     reduced, argmax = reduce_lists(features, found.indices.long(), found.row_splits, "max" if mode == "max" else "mean")
-    if mode == "max":
+    if argmax is not None and mode == "max":
         reduced = torch.where(argmax < 0, 0.0, reduced)
     box, x, y, z = found.coords.long().unbind(1)
     rows = ((box * sizes[0] + x) * sizes[1] + y) * sizes[2] + z

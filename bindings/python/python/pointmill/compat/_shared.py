@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -32,12 +32,14 @@ def tensors(*names: str) -> Callable[[_Function], _Function]:
                     _expect_tensor(name, kwargs[name])
             return function(*args, **kwargs)
 
-        return checked
+        return cast(_Function, checked)
 
     return of
 
 
-def inside(points: Tensor, boxes: Tensor, origin: str, margin: float = 0.0, out: Tensor | None = None) -> Tensor:
+def inside(
+    points: Tensor, boxes: Tensor, origin: Literal["bottom", "center"], margin: float = 0.0, out: Tensor | None = None
+) -> Tensor:
     """Which boxes hold each point: ``[N, 3]``, ``[T, 7]`` to int32 ``[N, T]`` of 0 and 1."""
     words = _pointmill.points_in_boxes_all(points, boxes, origin=origin, margin=margin, layout="bits")
     number = boxes.shape[0]

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from .. import _pointmill
 from ._shared import plain
 
-Numbers = Sequence[float] | Tensor
+Numbers: TypeAlias = Sequence[float] | Tensor | np.ndarray
 
 # Cells of an axis whose centres are exact in single precision.
 _MOST_CELLS = 1 << 22
 _MOST_VOXELS = (1 << 30) - 1
 
 
-def pair(max_voxels: object) -> tuple[int, int]:
+def pair(max_voxels: Any) -> tuple[int, int]:
     """A number for both, or one for training and one for evaluation."""
     both = tuple(max_voxels) if hasattr(max_voxels, "__iter__") else (max_voxels, max_voxels)
     if len(both) != 2:
@@ -29,7 +31,7 @@ def hard(
     points: Tensor, voxel_size: Numbers, limits: Numbers, max_points: int, max_voxels: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The first points of the first voxels: ``[V, M, C]`` of the points' type, ``[V, 3]`` (z, y, x), ``[V]``."""
-    caps = {"max_num_points": max_points, "max_voxels": max_voxels}
+    caps: dict[str, Any] = {"max_num_points": max_points, "max_voxels": max_voxels}
     if points.dtype != torch.float64:
         result = _pointmill.voxelize(plain(points), voxel_size=voxel_size, point_cloud_range=limits, **caps)
         # Half precision is exact in single precision, and comes back as it was.
@@ -39,7 +41,7 @@ def hard(
     cells, inside, dims = _cells(points, voxel_size, limits)
     # Centres of cells of edge 1 fall into the same cells in single precision; points outside are outside there too.
     centres = torch.where(inside[:, None], cells + 0.5, -1.0).float()
-    unit = {"voxel_size": [1.0] * 3, "point_cloud_range": [0.0] * 3 + dims, **caps}
+    unit: dict[str, Any] = {"voxel_size": [1.0] * 3, "point_cloud_range": [0.0] * 3 + dims, **caps}
     result = _pointmill.voxelize(centres, voxels=False, lists=True, **unit)
     indices, counts = result.indices.long(), result.num_points.long()
     rows = torch.repeat_interleave(torch.arange(len(counts), device=points.device), counts, output_size=len(indices))

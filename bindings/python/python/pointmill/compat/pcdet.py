@@ -13,6 +13,7 @@ refused call raises and does not end the process; gradients are the same in ever
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -151,7 +152,7 @@ class VoxelGeneratorWrapper:
         max_num_voxels: int,
     ) -> None:
         self._columns = num_point_features
-        self._params = {
+        self._params: dict[str, Any] = {
             "voxel_size": vsize_xyz,
             "point_cloud_range": coors_range_xyz,
             "max_num_points": max_num_points_per_voxel,

@@ -11,6 +11,7 @@ precision too; spconv 1.0 stops at the first point beyond ``max_voxels``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -69,7 +70,7 @@ class PointToVoxel:
         self.coors_range = limits[:3].flip(0).tolist() + limits[3:].flip(0).tolist()
         cells = (limits[3:] - limits[:3]) / size
         self.grid_size = torch.floor(cells + 0.5).long().flip(0).tolist()
-        self._params = {
+        self._params: dict[str, Any] = {
             "voxel_size": list(vsize_xyz),
             "point_cloud_range": list(coors_range_xyz),
             "max_num_points": max_num_points_per_voxel,
@@ -97,7 +98,7 @@ class PointToVoxel:
             raise ValueError(f"pc: expected an array of shape {shape}, got shape {list(pc.shape)}")
         if pc.device.type != self.device.type:
             raise ValueError(f"pc: expected a tensor on {self.device}, got one on {pc.device}")
-        mean = "float32" if empty_mean else None
+        mean: Literal["float32"] | None = "float32" if empty_mean else None
         result = _pointmill.voxelize(plain(pc), mean=mean, point_to_voxel=with_id, **self._params)
         voxels = result.voxels
         if empty_mean:

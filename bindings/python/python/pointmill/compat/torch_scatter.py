@@ -11,6 +11,8 @@ Not here: ``scatter_mul``, ``segment_coo``, ``gather_csr``, ``gather_coo``, ``sc
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -49,7 +51,8 @@ def _reduce(src: Tensor, index: Tensor, dim: int, out: Tensor | None, dim_size: 
     # The same numbers for all that a point has, as an index of one axis gives.
     if all(size == 1 or stride == 0 for size, stride in zip(index.shape[1:], index.stride()[1:])):
         rest = index.shape[1:]
-        index = index.new_full(index.shape[:1], -1) if 0 in rest else index[(slice(None), *(0 for _ in rest))]
+        first: tuple[Any, ...] = (slice(None), *(0 for _ in rest))
+        index = index.new_full(index.shape[:1], -1) if 0 in rest else index[first]
         reduced, places = _reduce_wide(values, index, dim_size, reduce)
     else:
         reduced, places = _reduce_each(values, index, dim_size, reduce)
@@ -83,7 +86,7 @@ def _reduce_wide(values: Tensor, index: Tensor, rows: int | None, reduce: str) -
     wide = wide[:, None] if wide.dim() == 1 else wide
     reduced, places = reduce_rows(_NAMES, wide, index, rows, reduce)
     shape = (reduced.shape[0], *values.shape[1:])
-    return reduced.view(shape).to(kind), places.view(shape) if reduce in ("min", "max") else None
+    return reduced.view(shape).to(kind), places.view(shape) if places is not None and reduce in ("min", "max") else None
 
 
 def _reduce_each(
@@ -220,12 +223,16 @@ def segment_mean_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> 
 
 def segment_min_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The minimum of the values of each row, and the place of each, ``src.shape[0]`` for none; see :func:`segment_csr`."""
-    return _segments(src, indptr, out, "min")
+    reduced, places = _segments(src, indptr, out, "min")
+    assert places is not None
+    return reduced, places
 
 
 def segment_max_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The maximum of the values of each row, and the place of each; see :func:`segment_min_csr`."""
-    return _segments(src, indptr, out, "max")
+    reduced, places = _segments(src, indptr, out, "max")
+    assert places is not None
+    return reduced, places
 
 
 def segment_csr(src: Tensor, indptr: Tensor, out: Tensor | None = None, reduce: str = "sum") -> Tensor:

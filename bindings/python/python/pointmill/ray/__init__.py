@@ -9,8 +9,13 @@ of an earlier ``ray.init``; otherwise Ray starts one on this machine.
 ``pip install pointmill[ray]`` installs Ray. ``python -m pointmill.ray build`` is the job from the shell.
 """
 
-from ._localize import localize
-from ._ndt import build_ndt
-from ._voxelize import voxelize
+try:
+    from ._localize import localize
+    from ._ndt import build_ndt
+    from ._voxelize import voxelize
+except ModuleNotFoundError as error:
+    if (error.name or "").split(".")[0] not in ("fsspec", "pyarrow", "ray"):
+        raise
+    raise ModuleNotFoundError(f"{error} (pip install 'pointmill[ray]')", name=error.name) from error
 
 __all__ = ["build_ndt", "localize", "voxelize"]

@@ -105,10 +105,10 @@ class _Localize:
         found = find([drive])
         if len(found) == 1 and found[0][1] is not None:
             raise ValueError(found[0][1])
-        for path, error in found:
+        for path, reason in found:
             try:
-                if error is not None:
-                    raise ValueError(error)
+                if reason is not None:
+                    raise ValueError(reason)
                 with Local(path) as local:
                     yield pointmill.read(local, **self.read)
             except (OSError, ValueError) as error:

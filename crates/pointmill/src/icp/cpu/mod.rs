@@ -10,7 +10,7 @@ pub(super) use normals::normals_of;
 pub(super) use pairs::{Among, Pairs};
 #[cfg(test)]
 pub(super) use search::{Crowd, Looks};
-pub(super) use search::{Entry, Index, Scratch, Several, middle, order};
+pub(super) use search::{Entry, Index, Many, Scratch, Several, middle, order};
 pub(super) use stage::PreparedTarget;
 
 use super::cloud::CenteredCloud;

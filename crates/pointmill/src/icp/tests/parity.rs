@@ -167,8 +167,17 @@ fn searchers_of_buffers_take_other_points() {
             searcher.update(cloud(&second, 0, 3)).unwrap();
             same(&searcher, &[]);
             let double = stream.upload(&[0.0; 3]).unwrap();
-            let refused = searcher.update(Rows::on_device(&double, 1, 3).unwrap()).unwrap_err().to_string();
-            assert_eq!(refused, "points: expected values of type f32, got f64");
+            let taken = searcher.update(Rows::on_device(&double, 1, 3).unwrap()).map_err(|error| error.to_string());
+            let refused =
+                "points: expected points of f32 on a GPU, or points of f64 in host memory, got points of f64 on a GPU";
+            assert_eq!(taken, if double.as_slice().is_some() { Ok(()) } else { Err(refused.to_owned()) });
+            // Those of the host are put about their centre there.
+            let far: Vec<[f64; 3]> = second_rows.iter().map(|p| p.map(|x| f64::from(x) + 4.5e6)).collect();
+            searcher.update(&far[..]).unwrap();
+            let relative = searcher.relative(&far).unwrap();
+            let wanted = Searcher::new(&Device::cpu().stream().unwrap(), &far[..], Search::Auto).unwrap();
+            let nearest = (searcher.nearest(&relative, None).unwrap(), wanted.nearest(&relative, None).unwrap());
+            assert!(searcher.centre() == wanted.centre() && nearest.0 == nearest.1, "{name}");
         }
     }
 }

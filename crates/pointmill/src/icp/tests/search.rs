@@ -5,6 +5,7 @@ use super::super::params::limit_of;
 use super::super::*;
 use super::{cloud_of, on_threads};
 use crate::testing::{Random, kernel_devices};
+use crate::{Device, Rows};
 use pointmill_core::icp::nearest::{FARTHEST, squared_distance};
 use pointmill_core::rigid::Rigid;
 use proptest::prelude::*;
@@ -210,10 +211,82 @@ fn searchers_refuse_what_makes_no_sense() {
     assert_eq!((searcher.len(), searcher.is_empty(), searcher.search()), (3, false, Search::KdTree));
     assert!(super::searcher(&[], Search::Lbvh).is_empty());
     let told = |k, d| searcher.neighbours(&[[0.0; 3]], k, d).unwrap_err().to_string();
-    assert_eq!(told(0, None), "k: expected 1 to 32, got 0");
-    assert_eq!(told(33, None), "k: expected 1 to 32, got 33");
+    assert_eq!(told(0, None), "k: expected 1 to 65536, got 0");
+    assert_eq!(told(65537, None), "k: expected 1 to 65536, got 65537");
     assert_eq!(told(1, Some(-1.0)), "max_distance: expected 0 m or more, got -1");
     assert_eq!(told(1, Some(f64::NAN)), "max_distance: expected 0 m or more, got NaN");
+}
+
+/// Everything within the radius, and more neighbours than a fixed list holds: as a plain loop finds them, with copies, points that are not finite and points at the radius.
+#[test]
+fn lists_of_any_length_equal_a_plain_loop() {
+    let mut random = Random(11);
+    let mut points: Vec<[f32; 3]> = (0..900).map(|_| [0; 3].map(|_| random.between(-2.0, 2.0))).collect();
+    // A lattice with many pairs at a distance of exactly 0.5, twice, and what has no place.
+    let lattice = (0..216u8).map(|i| [i % 6, i / 6 % 6, i / 36].map(|x| f32::from(x) * 0.5 - 1.0));
+    let lattice: Vec<[f32; 3]> = lattice.collect();
+    points.extend(lattice.iter().chain(&lattice));
+    points.extend([[f32::NAN, 0.0, 0.0], [f32::INFINITY; 3], [1e30, 0.0, 0.0]]);
+    let mut queries: Vec<[f32; 3]> = points.iter().step_by(17).copied().collect();
+    queries.extend([[f32::NAN; 3], [9.0, 9.0, 9.0], [1e30, 0.0, 0.0]]);
+    for search in TREES {
+        let searcher = super::searcher(&points, search);
+        for (radius, most) in
+            [(0.0, None), (0.5, None), (0.5, Some(3)), (1.1, Some(64)), (f64::INFINITY, Some(40)), (1e29, None)]
+        {
+            let found = searcher.radius_search(&queries, radius, most).unwrap();
+            let (mut row_splits, mut wanted) = (vec![0], Vec::new());
+            for q in &queries {
+                wanted.extend(plain(&points, *q, most.unwrap_or(usize::MAX), Some(radius)));
+                row_splits.push(wanted.len());
+            }
+            assert!(found.neighbours == wanted && found.row_splits == row_splits, "{search:?}, {radius}, {most:?}");
+            let again = on_threads(3, || searcher.radius_search(&queries, radius, most).unwrap());
+            assert!(again == found, "{search:?}, {radius}, {most:?} on three threads");
+        }
+        for k in [33, 200, 1024, 5000] {
+            let wanted: Vec<_> = queries.iter().map(|q| plain(&points, *q, k, None)).collect();
+            assert!(searcher.neighbours(&queries, k, None).unwrap() == wanted, "{search:?}, {k} nearest");
+        }
+    }
+    let empty = super::searcher(&[], Search::Auto).radius_search(&[[0.0; 3]; 2], 1.0, None).unwrap();
+    assert_eq!((empty.row_splits, empty.neighbours.len()), (vec![0, 0, 0], 0));
+    let searcher = super::searcher(&points, Search::Auto);
+    let told = |radius, most| searcher.radius_search(&[[0.0; 3]], radius, most).unwrap_err().to_string();
+    assert_eq!(told(-1.0, None), "radius: expected 0 m or more, got -1");
+    assert_eq!(told(f64::NAN, None), "radius: expected 0 m or more, got NaN");
+    assert_eq!(told(1.0, Some(0)), "max_results: expected 1 or more, or None for all points, got 0");
+}
+
+/// Points far from zero in `f64` have the neighbours that they have near zero, and points about an origin are those of their local coordinates.
+#[test]
+fn large_coordinates_keep_their_neighbours() {
+    let local: Vec<[f32; 3]> = cloud_of(400, 3);
+    let origin = [4_500_000.0, 600_000.0, 100.0];
+    let there: Vec<[f64; 3]> = local.iter().map(|p| [0, 1, 2].map(|i| f64::from(p[i]) + origin[i])).collect();
+    let stream = Device::cpu().stream().unwrap();
+    let near = super::searcher(&local, Search::Auto);
+    let about = Rows::f32(local.as_flattened(), 3).unwrap().about(origin).unwrap();
+    let about = Searcher::new(&stream, about, Search::Auto).unwrap();
+    assert_eq!((about.centre(), about.points()), (origin, near.points()));
+    let far = Searcher::new(&stream, &there[..], Search::Auto).unwrap();
+    let of = |searcher: &Searcher| -> Vec<Vec<u32>> {
+        let queries = searcher.relative(&there).unwrap();
+        let lists = searcher.neighbours(&queries, 8, None).unwrap();
+        lists.iter().map(|list| list.iter().map(|n| n.index).collect()).collect()
+    };
+    let wanted: Vec<Vec<u32>> =
+        near.neighbours(&local, 8, None).unwrap().iter().map(|list| list.iter().map(|n| n.index).collect()).collect();
+    let same = |lists: &[Vec<u32>]| lists.iter().zip(&wanted).filter(|(a, b)| a == b).count();
+    // But for the last bits of distances, which may turn two that are almost equal.
+    assert!(same(&of(&about)) >= 396 && same(&of(&far)) >= 396, "{} {}", same(&of(&about)), same(&of(&far)));
+    // Cast to f32 where they are, these points lie on a lattice of half a metre.
+    let cast: Vec<[f32; 3]> = there.iter().map(|p| p.map(|x| x as f32)).collect();
+    let coarse = super::searcher(&cast, Search::Auto);
+    assert!(same(&of(&coarse)) < 200);
+    let mut reused = super::searcher(&local, Search::Lbvh);
+    reused.update(&there[..]).unwrap();
+    assert_eq!((reused.centre(), of(&reused)), (far.centre(), of(&far)));
 }
 
 proptest! {

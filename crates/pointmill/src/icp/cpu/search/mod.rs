@@ -4,11 +4,13 @@ mod brute;
 mod kdtree;
 mod keep;
 mod lbvh;
+mod many;
 mod tree;
 
 pub(in crate::icp) use kdtree::{middle, order};
 pub(in crate::icp) use keep::{Crowd, Several};
 pub(in crate::icp) use lbvh::order_along_curve;
+pub(in crate::icp) use many::Many;
 pub(in crate::icp) use tree::{Entry, Looks};
 
 use crate::device::on_threads;
