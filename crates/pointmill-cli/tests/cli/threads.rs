@@ -1,7 +1,7 @@
 //! Threads that the system refuses: what was asked for is an error, and what was not is done without.
 #![cfg(target_os = "linux")]
 
-use crate::{Run, command, contents, finished, names, run, write_boxes, write_cloud};
+use crate::{Run, command, contents, finished, run, write_boxes, write_cloud};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

@@ -255,10 +255,15 @@ impl Header {
         })
     }
 
-    /// The decimals of all coordinates, where the scales are powers of ten and the offsets have no more decimals.
+    /// The decimals of all coordinates, where the scales are decimal numbers and the offsets have no more decimals.
     fn decimals(&self) -> Option<u8> {
         let of = |axis: usize| {
-            let decimals = (0..=9).find(|&n| self.scale[axis] == 1.0 / 10_f64.powi(n))?;
+            let is_of = |n: i32| {
+                let steps = 10_f64.powi(n);
+                let whole = (self.scale[axis] * steps).round();
+                whole >= 1.0 && self.scale[axis] == whole / steps
+            };
+            let decimals = (0..=9).find(|&n| is_of(n))?;
             let shift = self.shift[axis] * 10_f64.powi(decimals);
             (shift.fract() == 0.0).then_some(decimals as u8)
         };
