@@ -47,6 +47,18 @@ fn a_street_and_a_tunnel() {
     }
 }
 
+/// Sweeps that are determined because the pairs pull them back from aside.
+#[test]
+fn a_street_that_is_cut_off() {
+    let drive = Drive::new(DriveParams { seed: 101, ..DriveParams::default() });
+    let sweeps: Vec<PointCloud> = (0..10).map(|i| drive.sweep(i)).collect();
+    let push = |odometry: &mut Odometry| sweeps.iter().map(|sweep| odometry.push(sweep, None).unwrap()).collect();
+    let (steps, _) = assert_same(&OdometryParams { max_range: 20.0, ..OdometryParams::default() }, push);
+    let least = |step: &Step| step.registration.as_ref().unwrap().fit.support.into_iter().fold(1.0, f64::min);
+    let aside = |step: &&Step| step.status == SweepStatus::Tracked && least(step) <= 0.04;
+    assert!(steps.iter().filter(aside).count() > 0, "{:?}", steps[1..].iter().map(least).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_loop_with_times() {
     let drive = small(Scene::Loop, 3, 6, false);
