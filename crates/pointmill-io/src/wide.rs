@@ -28,7 +28,7 @@ impl WideColumn {
     /// let stamp = 1_700_000_000.123;
     /// let points = [1.0, 2.0, 3.0, stamp as f32];
     /// let mut cloud = NamedPoints::new(Points::new(&points, 4)?, &["x", "y", "z", "timestamp"]);
-    /// cloud.wide = vec![WideColumn::new(3, vec![stamp])];
+    /// cloud.wide = vec![WideColumn::new(3, vec![stamp]).into()];
     /// write_ply(&path, &cloud)?;
     /// assert_eq!(read(&path, &ReadOptions::default())?.wide().next().unwrap().to_vec(), [stamp]);
     /// # std::fs::remove_file(&path).ok();
