@@ -37,6 +37,23 @@ def tensors(*names: str) -> Callable[[_Function], _Function]:
     return of
 
 
+@functools.lru_cache
+def _kept_shifts(device: torch.device) -> Tensor:
+    with torch.inference_mode(False):
+        shifts = torch.arange(7, -1, -1, dtype=torch.int8, device=device)
+    if device.type == "cuda":
+        # Other streams read it later.
+        torch.cuda.current_stream(device).synchronize()
+    return shifts
+
+
+def _shifts(device: torch.device) -> Tensor:
+    """By how much each bit of a byte is shifted to become its sign. Memory that is taken while a graph is captured belongs to the graph."""
+    if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+        return torch.arange(7, -1, -1, dtype=torch.int8, device=device)
+    return _kept_shifts(device)
+
+
 def inside(
     points: Tensor, boxes: Tensor, origin: Literal["bottom", "center"], margin: float = 0.0, out: Tensor | None = None
 ) -> Tensor:
@@ -45,8 +62,8 @@ def inside(
     number = boxes.shape[0]
     if out is None:
         out = words.new_empty((points.shape[0], number))
-    # Each bit becomes the sign of a byte, and its int32 is written once: three launches, and 1.5 times the memory of the result instead of 5.
-    signs = words.view(torch.int8).unsqueeze(-1) << torch.arange(7, -1, -1, dtype=torch.int8, device=words.device)
+    # Each bit becomes the sign of a byte, and its int32 is written once: two launches, and 1.5 times the memory of the result instead of 5.
+    signs = words.view(torch.int8).unsqueeze(-1) << _shifts(words.device)
     return torch.lt(signs.flatten(1)[:, :number], 0, out=out)
 
 
