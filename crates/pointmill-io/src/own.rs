@@ -52,6 +52,7 @@ pub(crate) fn open_in_folder(path: &Path) -> Result<File, IoError> {
 }
 
 /// Whether there is a folder of the program's own under a path; a link to a folder is an error, as is anything else.
+#[cfg(feature = "arrow")]
 pub(crate) fn is_own_folder(path: &Path) -> Result<bool, IoError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),

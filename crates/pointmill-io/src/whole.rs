@@ -85,6 +85,7 @@ pub(crate) fn write_synced(
 }
 
 /// Writes a new file whole, unless there is something under its name by then: of several processes the first decides.
+#[cfg(feature = "arrow")]
 pub(crate) fn write_first(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
     let folder = folder_of(path);
     let (mut file, _under_way) = unfinished(path, &folder)?;
