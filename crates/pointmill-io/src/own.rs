@@ -2,7 +2,7 @@
 
 use crate::error::{Detail, IoError};
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::Path;
 
 /// Opens a file of the program's own to read and write it, or with `create` makes it; what else is there under that name is left alone.
@@ -57,7 +57,7 @@ pub(crate) fn is_own_folder(path: &Path) -> Result<bool, IoError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
         Ok(metadata) => Err(refused(path, "a folder", kind(metadata.file_type()))),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(e) => Err(IoError::io(path, "open")(e)),
     }
 }

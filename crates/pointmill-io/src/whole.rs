@@ -4,7 +4,7 @@ use crate::abandoned::{UNFINISHED, UnderWay, claim};
 use crate::destination::Destination;
 use crate::error::{Detail, IoError};
 use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Seek, Write};
+use std::io::{self, BufWriter, ErrorKind, Seek};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -89,7 +89,9 @@ pub(crate) fn write_synced(
 pub(crate) fn write_first(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
     let folder = folder_of(path);
     let (mut file, _under_way) = unfinished(path, &folder)?;
-    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(IoError::io(path, "write"))?;
+    io::Write::write_all(&mut file, bytes)
+        .and_then(|()| file.as_file().sync_all())
+        .map_err(IoError::io(path, "write"))?;
     match file.persist_noclobber(path) {
         Err(e) if e.error.kind() != ErrorKind::AlreadyExists => Err(IoError::io(path, "rename")(e.error)),
         _ => {
@@ -174,6 +176,7 @@ fn fill(file: File, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) 
 mod tests {
     use super::*;
     use crate::abandoned::tests::names;
+    use std::io::Write;
 
     #[test]
     fn errors_leave_nothing_and_the_earlier_file() {
