@@ -1,5 +1,5 @@
 # All but `rerun`, which takes hundreds of crates that nothing here is about.
-features := "pointmill/twin,pointmill-io/arrow,pointmill-io/laz"
+features := "pointmill/twin,pointmill-io/laz"
 
 # `just` lists these. Everything else is in CONTRIBUTING.md.
 
@@ -67,7 +67,7 @@ test-arm *args:
     rustup target add aarch64-unknown-linux-gnu
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
-        cargo test --target aarch64-unknown-linux-gnu -p pointmill-core -p pointmill-io --features pointmill-io/arrow,pointmill-io/laz --lib --tests {{ args }}
+        cargo test --target aarch64-unknown-linux-gnu -p pointmill-core -p pointmill-io -p pointmill-data --features pointmill-io/laz --lib --tests {{ args }}
 
 # Run the same tests as a Windows program; needs Debian's wine and gcc-mingw-w64-x86-64
 test-windows *args:
@@ -85,7 +85,7 @@ test-windows *args:
             x86_64-w64-mingw32-gcc -shared -o "$library" -x c - -x none -ladvapi32
     fi
     CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER=wine \
-        cargo test --target x86_64-pc-windows-gnu -p pointmill-core -p pointmill-io --features pointmill-io/arrow,pointmill-io/laz --lib --tests {{ args }}
+        cargo test --target x86_64-pc-windows-gnu -p pointmill-core -p pointmill-io -p pointmill-data --features pointmill-io/laz --lib --tests {{ args }}
 
 # Measure; `just bench voxelize --device cuda:0`, `just bench voxelize --input FILE --json`, `just bench roi-pool`
 bench *args:

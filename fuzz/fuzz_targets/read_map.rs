@@ -2,7 +2,7 @@
 //! Maps of normal distributions: what is read is written and read again, and the library makes a map of it or refuses it.
 use pointmill::Device;
 use pointmill::ndt::NdtGrid;
-use pointmill_io::{is_ndt_map, read_ndt_map_within, write_ndt_map};
+use pointmill_data::{is_ndt_map, read_ndt_map_within, write_ndt_map};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let (path, limits) = (pointmill_fuzz::file("npz"), pointmill_fuzz::limits());

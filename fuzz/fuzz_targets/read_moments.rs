@@ -1,7 +1,7 @@
 #![no_main]
 //! Sums of an ndt map's cells: what is read is written and read again, and the library takes it.
 use pointmill::ndt::NdtMoments;
-use pointmill_io::{read_ndt_moments, write_ndt_moments};
+use pointmill_data::{read_ndt_moments, write_ndt_moments};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let path = pointmill_fuzz::file("arrow");

@@ -67,6 +67,7 @@ pub(crate) fn deskew(
     let (values, shape) = poses::numbers::<f64>(scan.exact(py), "scan", "points of the host")?;
     let xyz = values.chunks_exact(shape[1]).map(|row| [row[0], row[1], row[2]]);
     let stamp = scan.stamp_ns.map(|stamp| stamp as f64 / 1e9);
-    let moved = detached(py, || known.deskew("poses", xyz, &own, index, stamp)).map_err(file)?;
+    let moved =
+        detached(py, || pointmill_data::poses::deskew(&known, "poses", xyz, &own, index, stamp)).map_err(file)?;
     Ok(PyArray1::from_vec(py, moved).reshape([shape[0], 3])?.into_any().unbind())
 }

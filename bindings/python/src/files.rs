@@ -9,9 +9,10 @@ use crate::pickle::{self, Fields, Reduced, field};
 use crate::poses;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pointmill::{Points, auto_origin};
+use pointmill_data::log_stamp_ns;
 use pointmill_io::{
     Dtype, LaterTimes, LocalOrigin, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, Times, WideColumn,
-    WriteOptions, log_stamp_ns,
+    WriteOptions,
 };
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -357,7 +358,7 @@ pub(crate) fn read(
     options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
     options.origin = origin_of(local_origin)?;
     let stamp_ns = log_stamp_ns(&path).and_then(|stamp| i64::try_from(stamp).ok());
-    let deskewed = pointmill_io::is_deskewed(&path, options.dataset);
+    let deskewed = pointmill_data::is_deskewed(&path, options.dataset);
     // What cannot be looked at is refused at once.
     let bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
     let effort = Effort::of(Place::Cpu, usize::try_from(bytes).unwrap_or(usize::MAX), SHORT);
@@ -499,7 +500,7 @@ impl Scan {
 pub(crate) fn find_inputs(py: Python<'_>, inputs: List<PathBuf>) -> Vec<(OsString, Option<String>)> {
     let List(inputs) = inputs;
     let refused = |error: pointmill_io::IoError| (error.path().as_os_str().to_owned(), Some(error.to_string()));
-    let one = |input: &PathBuf| match pointmill_io::find_inputs(&[input]) {
+    let one = |input: &PathBuf| match pointmill_data::find_inputs(&[input]) {
         Ok(found) => {
             found.into_iter().map(|file| file.map_or_else(refused, |path| (path.into_os_string(), None))).collect()
         }
@@ -651,7 +652,7 @@ pub(crate) fn read_poses(
 /// 'city_SE3_egovehicle.feather'
 #[pyfunction]
 pub(crate) fn find_log_poses(sweeps: PathBuf) -> Option<OsString> {
-    pointmill_io::find_log_poses(sweeps).map(PathBuf::into_os_string)
+    pointmill_data::find_log_poses(sweeps).map(PathBuf::into_os_string)
 }
 
 /// The time of a sweep of Argoverse 2 in seconds, by its name.
@@ -674,7 +675,7 @@ pub(crate) fn find_log_poses(sweeps: PathBuf) -> Option<OsString> {
 /// >>> pointmill.log_stamp("sweep.bin")
 #[pyfunction]
 pub(crate) fn log_stamp(sweep: PathBuf) -> Option<f64> {
-    pointmill_io::log_stamp(sweep)
+    pointmill_data::log_stamp(sweep)
 }
 
 /// Write poses to a file, whole or not at all. Numbers are the shortest that read back as the same float64.

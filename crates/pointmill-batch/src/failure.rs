@@ -1,6 +1,9 @@
 //! Why a command failed, and its exit code.
 
+use crate::interrupt;
 use pointmill::Error;
+use pointmill_data::DataError;
+use pointmill_data::inputs::STDIN;
 use pointmill_io::IoError;
 use pointmill_view::ViewError;
 use std::path::{Path, PathBuf};
@@ -115,6 +118,21 @@ impl From<IoError> for Failure {
             IoError::InvalidArgument(_) => Self::Usage(e.to_string()),
             IoError::OutOfMemory(_) => Self::OutOfMemory(e.to_string()),
             _ => Self::File { message: e.to_string(), file: e.path().into() },
+        }
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(e: DataError) -> Self {
+        match e {
+            DataError::File(e) => e.into(),
+            DataError::Operator(e) => e.into(),
+            DataError::Option { option: STDIN, .. } => Self::Usage(e.to_string()),
+            DataError::Option { .. } => Self::Usage(format!("--{e}")),
+            DataError::Stopped => {
+                interrupt::check().err().unwrap_or_else(|| Self::Internal("stopped by nobody".into()))
+            }
+            e => Self::Io(e.to_string()),
         }
     }
 }

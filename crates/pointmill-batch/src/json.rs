@@ -290,7 +290,7 @@ pub fn line_of(kind: &'static str, data: &impl Serialize) -> Result<Vec<u8>, Fai
         r#type: &'static str,
         data: &'a T,
     }
-    pointmill_io::json_line(&Line { r#type: kind, data }).map_err(|e| match e.kind() {
+    pointmill_data::json_line(&Line { r#type: kind, data }).map_err(|e| match e.kind() {
         ErrorKind::OutOfMemory => Failure::OutOfMemory(format!("json: {e}")),
         _ => Failure::Io(format!("json: {e}")),
     })

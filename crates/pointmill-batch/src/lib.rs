@@ -11,7 +11,6 @@ pub mod batch;
 pub mod device;
 pub mod failure;
 pub mod flags;
-pub mod input_poses;
 pub mod inputs;
 pub mod interrupt;
 pub mod json;

@@ -1,6 +1,8 @@
 //! Messages on stderr: one line each, with control bytes escaped. A closed stderr is ignored.
 
+use crate::interrupt;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use pointmill_data::Observer;
 use pointmill_io::escape;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
@@ -42,6 +44,24 @@ pub fn warning(message: impl Display) {
 /// Prints an error: something was not done.
 pub fn error(message: impl Display) {
     line(&format!("error: {message}"));
+}
+
+/// Notes and warnings of the data layer on stderr; a signal stops its runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Stderr;
+
+impl Observer for Stderr {
+    fn note(&self, message: &str) {
+        note(message);
+    }
+
+    fn warning(&self, message: &str) {
+        warning(message);
+    }
+
+    fn should_stop(&self) -> bool {
+        interrupt::check().is_err()
+    }
 }
 
 /// A progress bar, hidden where it would be in the way.

@@ -3,7 +3,8 @@
 use crate::stats::Times;
 use pointmill::Pose;
 use pointmill_io::escape;
-use std::path::Path;
+
+pub use pointmill_data::inputs::shown;
 
 /// Up to this many inputs each get a line.
 pub const LINES: usize = 20;
@@ -41,12 +42,6 @@ pub fn shortened(name: &str) -> String {
 /// What pages call an input: the file's name alone, since pages are given away and folders tell of who made them; control bytes escaped.
 pub fn label(name: &str) -> String {
     escape(name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(name))
-}
-
-/// A path in JSON, manifests and messages: with `/` between its parts on every platform. What is not UTF-8 in it is replaced.
-pub fn shown(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 
 /// A number for people: of 15 digits, which every `f64` has, so without the noise of arithmetic in the last ones.

@@ -123,7 +123,7 @@ pub(crate) fn run(args: &ConvertArgs, printer: &mut Printer) -> Result<(), Failu
     job.begin(Begin { to: to.into() }, printer)?;
     let to: Format = to.parse().expect("a format that is written");
     if !to.keeps_f64() {
-        inputs.tell_origin();
+        tell_origin(&inputs);
     }
     let all_columns = args.all_columns || Format::from_name(out) == Some(Format::Nuscenes);
     job.run(&Convert { to, inputs, outputs, all_columns, lines: sources.len() <= LINES }, printer)

@@ -26,8 +26,7 @@ mod synth;
 mod voxelize;
 
 use pointmill_batch::{
-    batch, device, failure, flags, input_poses, inputs, interrupt, json, outputs, picture, pose, printer, say, stats,
-    text, track,
+    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, say, stats, text, track,
 };
 
 use clap::FromArgMatches;

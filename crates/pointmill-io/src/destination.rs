@@ -42,7 +42,7 @@ pub struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// The place of any destination.
-    pub(crate) fn of(to: &'a impl Destination) -> Self {
+    pub fn of(to: &'a impl Destination) -> Self {
         Self { path: to.path(), follow_links: to.follows_links() }
     }
 }

@@ -228,7 +228,7 @@ pub fn is_plain(c: char) -> bool {
 }
 
 /// The first bytes of `bytes` as quoted text for a message.
-pub(crate) fn excerpt(bytes: &[u8]) -> String {
+pub fn excerpt(bytes: &[u8]) -> String {
     const SHOWN: usize = 48;
     if bytes.is_empty() {
         return "nothing".into();

@@ -1,11 +1,8 @@
-//! Reads and writes point clouds, arrays, maps, results and poses.
+//! Reads and writes point clouds, arrays and poses.
 //!
 //! - **Clouds**: [`read`] makes a [`Scan`] of a file, [`read_from`] of a stream, and [`write()`] makes a file of a scan, a cloud or
 //!   [`NamedPoints`]. [`Format`] lists the formats.
 //! - **Arrays**: [`read_npy`] and [`read_npz`] return an [`Array`], [`write_npy`] and [`write_npz`] take an [`ArrayView`].
-//! - **Results**: [`read_result`] checks what an operator's file holds; [`write_result`] takes whatever lists [`NamedArrays`].
-//! - **Maps**: [`read_ndt_map`] and [`write_ndt_map`]; with the feature `arrow`, `read_ndt_moments` and `write_ndt_moments` for the sums of a
-//!   map's cells, and `BlockMap` for maps in pieces.
 //! - **Poses**: [`read_poses`] and [`write_poses`] in the formats of [`PoseFormat`].
 //!
 //! Three rules hold for all of it:
@@ -30,48 +27,34 @@
 mod abandoned;
 mod array;
 mod bin;
-#[cfg(feature = "arrow")]
-mod blocks;
 mod dataset;
-mod deskew;
 mod destination;
 mod e57;
 mod error;
 mod feather;
 mod field;
 mod format;
-mod inputs;
-mod json_line;
 mod lanes;
 mod las;
 mod limits;
 mod lz4;
-mod map;
 pub mod mcap;
 mod mixed;
-#[cfg(feature = "arrow")]
-mod moments;
 mod named;
 mod names;
 mod npy;
 mod npz;
-mod order;
 mod own;
-mod path_from;
-mod pattern;
 mod pcd;
 mod ply;
-mod pose_of;
 mod poses;
 mod read;
 mod records;
-mod results;
 mod rows;
 mod same_file;
 mod scan;
 mod seen;
 mod source;
-mod stamps;
 mod text;
 mod threads;
 mod times;
@@ -86,41 +69,38 @@ mod zstd;
 pub use abandoned::{abandon_writes, remove_abandoned};
 pub use array::{Array, ArrayData};
 pub use bin::write_bin;
-#[cfg(feature = "arrow")]
-pub use blocks::{BlockMap, BlockRow, BlockSettings};
 pub use dataset::Dataset;
 pub use destination::{Destination, Place};
 pub use error::{Detail, IoError, escape, is_plain};
 pub use field::Field;
 pub use format::Format;
-pub use inputs::find_inputs;
-pub use json_line::json_line;
 pub use las::hush_decoder_panics;
 pub use limits::Limits;
-pub use map::{is_ndt_map, read_ndt_map, read_ndt_map_within, write_ndt_map};
-#[cfg(feature = "arrow")]
-pub use moments::{read_ndt_moments, read_ndt_moments_within, write_ndt_moments};
 pub use named::NamedPoints;
 pub use npy::{read_npy, read_npy_within, write_npy};
 pub use npz::{read_npz, read_npz_only, read_npz_within, write_npz, write_points_npz};
-pub use order::natural_order;
 pub use own::open_own;
-pub use path_from::path_from;
 pub use pcd::write_pcd;
 pub use ply::write_ply;
 pub use pointmill_core::LocalOrigin;
 pub use pointmill_core::array::{About, ArrayView, Dtype, NamedArrays};
-pub use pointmill_core::ndt::NdtMomentsTable;
 pub use poses::{PoseFormat, PoseOptions, Poses, read_poses, write_poses, write_stamped_poses};
 pub use read::{ReadOptions, read, read_from};
-pub use results::{ResultArrays, ResultKind, read_result, read_result_within, write_result};
 pub use scan::Scan;
-pub use stamps::{find_log_poses, is_deskewed, log_stamp, log_stamp_ns, moment_ns};
 pub use times::{LaterTimes, TimeUnit, Times};
 pub use warning::Warning;
 pub use whole::write_whole;
 pub use wide::WideColumn;
 pub use write::{WriteOptions, write};
+
+/// What other crates read and write files of their own formats with.
+pub mod files {
+    pub use crate::error::excerpt;
+    pub use crate::npz::{ORIGIN, finite_origin, npz_has};
+    pub use crate::own::{is_own_folder, kind_of_file, open_in_folder};
+    pub use crate::source::open_at;
+    pub use crate::whole::{write_first, write_synced};
+}
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

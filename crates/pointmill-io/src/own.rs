@@ -47,16 +47,21 @@ pub fn open_own(path: impl AsRef<Path>, create: bool) -> Result<File, IoError> {
 }
 
 /// Opens a file of a folder that others may write into, to read it.
-pub(crate) fn open_in_folder(path: &Path) -> Result<File, IoError> {
+///
+/// # Errors
+/// What is no regular file; what the system refuses.
+pub fn open_in_folder(path: &Path) -> Result<File, IoError> {
     open_regular(path, File::options().read(true), "a regular file").map(|(file, _)| file)
 }
 
 /// Whether there is a folder of the program's own under a path; a link to a folder is an error, as is anything else.
-#[cfg(feature = "arrow")]
-pub(crate) fn is_own_folder(path: &Path) -> Result<bool, IoError> {
+///
+/// # Errors
+/// What is there and is no folder; what the system refuses.
+pub fn is_own_folder(path: &Path) -> Result<bool, IoError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
-        Ok(metadata) => Err(refused(path, "a folder", kind(metadata.file_type()))),
+        Ok(metadata) => Err(refused(path, "a folder", kind_of_file(metadata.file_type()))),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(e) => Err(IoError::io(path, "open")(e)),
     }
@@ -64,7 +69,7 @@ pub(crate) fn is_own_folder(path: &Path) -> Result<bool, IoError> {
 
 /// Opens a regular file. What else is there under the name is neither opened nor waited for.
 fn open_regular(path: &Path, options: &mut OpenOptions, wanted: &str) -> Result<(File, Metadata), IoError> {
-    let refuse = |metadata: &Metadata| Err(refused(path, wanted, kind(metadata.file_type())));
+    let refuse = |metadata: &Metadata| Err(refused(path, wanted, kind_of_file(metadata.file_type())));
     // Looked at first, since opening a device may do something.
     if let Some(metadata) = fs::symlink_metadata(path).ok().filter(|metadata| !metadata.is_file()) {
         return refuse(&metadata);
@@ -82,7 +87,7 @@ fn refused(path: &Path, wanted: &str, found: &str) -> IoError {
 }
 
 /// What is there under a name.
-pub(crate) fn kind(of: FileType) -> &'static str {
+pub fn kind_of_file(of: FileType) -> &'static str {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;

@@ -278,8 +278,12 @@ pub(crate) fn open(path: &Path) -> Result<(File, Option<u64>), IoError> {
     open_at(Place { path, follow_links: true })
 }
 
-/// The same of a place: where links are not followed, nothing but a regular file is opened.
-pub(crate) fn open_at(Place { path, follow_links }: Place<'_>) -> Result<(File, Option<u64>), IoError> {
+/// Opens the file of a place, with its length if it is one that has a length of its own. Where links are not
+/// followed, nothing but a regular file is opened.
+///
+/// # Errors
+/// A folder; what the system refuses.
+pub fn open_at(Place { path, follow_links }: Place<'_>) -> Result<(File, Option<u64>), IoError> {
     let file = if follow_links { File::open(path).map_err(IoError::io(path, "open"))? } else { open_in_folder(path)? };
     let metadata = file.metadata().map_err(IoError::io(path, "stat"))?;
     if metadata.is_dir() {

@@ -54,7 +54,7 @@ impl Times {
     }
 
     /// Seconds from the earliest to the latest time.
-    pub(crate) fn span(&self) -> f64 {
+    pub fn span(&self) -> f64 {
         self.seconds.iter().copied().filter(|after| after.is_finite()).fold(0.0, f64::max)
     }
 }

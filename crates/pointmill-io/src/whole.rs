@@ -47,7 +47,10 @@ pub(crate) fn write_to(
 }
 
 /// As [`write_whole`], and without `sync` faster: after a crash of the machine the file may be shorter, which its readers must find.
-pub(crate) fn write_synced(
+///
+/// # Errors
+/// As [`write_whole`].
+pub fn write_synced(
     to: &impl Destination,
     sync: bool,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -85,8 +88,10 @@ pub(crate) fn write_synced(
 }
 
 /// Writes a new file whole, unless there is something under its name by then: of several processes the first decides.
-#[cfg(feature = "arrow")]
-pub(crate) fn write_first(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
+///
+/// # Errors
+/// What the system refuses.
+pub fn write_first(path: &Path, bytes: &[u8]) -> Result<(), IoError> {
     let folder = folder_of(path);
     let (mut file, _under_way) = unfinished(path, &folder)?;
     io::Write::write_all(&mut file, bytes)

@@ -2,8 +2,8 @@
 
 use pointmill_core::Points;
 use pointmill_io::{
-    Dtype, Field, Format, Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, Scan, TimeUnit, Warning,
-    WriteOptions, find_log_poses, read, read_from, read_npz, read_poses, write, write_poses,
+    Dtype, Field, Format, Limits, NamedPoints, ReadOptions, Scan, TimeUnit, Warning, WriteOptions, read, read_from,
+    read_npz, write,
 };
 use std::path::{Path, PathBuf};
 
@@ -243,27 +243,4 @@ fn what_is_written_comes_back_with_its_types() {
     let scan = read(&path, &ReadOptions::default()).unwrap();
     assert_eq!((scan.fields.as_slice(), scan.xyz_f64.as_deref()), (&fields[..], Some(&exact[..])));
     assert!(scan.cloud.data().chunks(5).zip(rows.chunks(5)).all(|(a, b)| a[1..] == b[1..]));
-}
-
-#[test]
-fn poses_of_a_log_are_found_and_read() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/argoverse2/log");
-    let sweep = shared.join("sensors/lidar/315966265259836000.feather");
-    if !sweep.exists() {
-        return;
-    }
-    let path = find_log_poses(&sweep).unwrap();
-    assert_eq!(find_log_poses(sweep.parent().unwrap()), Some(path.clone()));
-    let poses = read_poses(&path, &PoseOptions::default()).unwrap();
-    let times = poses.times.as_ref().unwrap();
-    assert_eq!((poses.poses.len(), times.len()), (2706 - 314, 2706 - 314));
-    assert!(times.contains(&315_966_265.259_836));
-    let folder = tempfile::tempdir().unwrap();
-    let e = write_poses(folder.path().join("a"), &poses, PoseFormat::Argoverse2).unwrap_err();
-    assert!(e.to_string().ends_with("format: wanted kitti, tum, matrix, xyzrpy, found argoverse2"), "{e}");
-    let e = read_poses(&sweep, &PoseOptions::default()).unwrap_err();
-    assert!(e.to_string().contains("column `timestamp_ns`: wanted timestamp_ns, qw"), "{e}");
-    let scan = read(&sweep, &ReadOptions::default()).unwrap();
-    assert_eq!((scan.cloud.len(), scan.cloud.columns()), (99_229, 6));
-    assert!(scan.times().unwrap().seconds.iter().all(|t| *t < 0.11));
 }

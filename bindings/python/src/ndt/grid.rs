@@ -195,7 +195,7 @@ impl NdtGrid {
     #[pyo3(signature = (path, *, like = None))]
     fn load(py: Python<'_>, path: PathBuf, like: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let like = like_array(py, like)?;
-        let (cells, lattice) = detached(py, || pointmill_io::read_ndt_map(&path)).map_err(file)?;
+        let (cells, lattice) = detached(py, || pointmill_data::read_ndt_map(&path)).map_err(file)?;
         let place = like.place();
         let grid = detached(py, move || Grid::from_cells(cells, lattice, &own_stream(place)?));
         Self::of(grid.or_raise(NAMES)?, &like)
@@ -209,7 +209,7 @@ impl NdtGrid {
     ///     The file, by convention named .npz.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let (cells, lattice) = (self.cells()?, *self.grid.lattice());
-        detached(py, || pointmill_io::write_ndt_map(&path, cells, &lattice)).map_err(file)
+        detached(py, || pointmill_data::write_ndt_map(&path, cells, &lattice)).map_err(file)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {

@@ -73,7 +73,7 @@ impl NdtMoments {
     ///     An Arrow file (.arrow) of :meth:`save` or of ``pointmill ndt build --moments``.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let moments = detached(py, || pointmill_io::read_ndt_moments(&path).map(|table| Moments::from_table(&table)));
+        let moments = detached(py, || pointmill_data::read_ndt_moments(&path).map(|table| Moments::from_table(&table)));
         Ok(Self::of(moments.map_err(file)?.or_raise(NAMES)?))
     }
 
@@ -86,7 +86,7 @@ impl NdtMoments {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let moments = self.0.clone();
         let table = detached(py, || lock(&moments).table()).or_raise(NAMES)?;
-        detached(py, || pointmill_io::write_ndt_moments(&path, &table)).map_err(file)
+        detached(py, || pointmill_data::write_ndt_moments(&path, &table)).map_err(file)
     }
 
     /// Add the points of a cloud, on its device. Points that are not finite are left out and counted.

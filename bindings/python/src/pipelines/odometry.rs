@@ -12,7 +12,7 @@ use crate::poses;
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Result;
 use pointmill::pipelines::odometry as library;
-use pointmill_io::moment_ns;
+use pointmill_data::moment_ns;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -6,7 +6,7 @@ use crate::inputs::Source;
 use crate::json::VERSION;
 use crate::outputs::Outputs;
 use crate::text::shown;
-use pointmill_io::path_from;
+use pointmill_data::path_from;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

@@ -12,7 +12,7 @@ use crate::track::Track;
 use pointmill::ndt::{NdtMoments, NdtParams};
 use pointmill::pipelines::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
 use pointmill::{Device, Error, PointCloud, Pose, Rows};
-use pointmill_io::BlockMap;
+use pointmill_data::BlockMap;
 use std::sync::Arc;
 
 /// Seconds from scan to scan where nothing tells.

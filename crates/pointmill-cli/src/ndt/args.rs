@@ -1,8 +1,9 @@
 //! Flags of `pointmill ndt`.
 
-use crate::flags::{Deskew, MemoryArgs, ReadArgs, WorkArgs, names};
+use crate::flags::{MemoryArgs, ReadArgs, WorkArgs, names};
 use clap::{Args, Subcommand};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
+use pointmill_data::poses::Deskew;
 use std::path::PathBuf;
 
 /// Edge of a cell in metres, unless a flag or a file gives another.
@@ -74,7 +75,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_name = "POSES.txt")]
     pub(crate) poses: Option<PathBuf>,
     /// Move each point by the pose of its own time, between the poses before and after it: where points and poses have times and the sweeps were not published deskewed (auto), always (on: an input without times fails), or never (off). Poses need times (TUM). Times of points from 2001 on count from 1970; others count from the stamp of the cloud of a bag or of the sweep of Argoverse 2; in other files the pose belongs to the middle of the sweep
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "off")]
+    #[arg(long, value_name = "WHEN", default_value = "off", value_parser = names::<Deskew>(Deskew::NAMES))]
     pub(crate) deskew: Deskew,
     /// Edge of a block of a map by blocks in metres, rounded to whole cells [default: 128]. With this flag or with --poses, a folder as --out becomes a map by blocks: memory is bounded by the largest input and block, and several runs may add inputs
     #[arg(long, value_name = "M", allow_negative_numbers = true)]

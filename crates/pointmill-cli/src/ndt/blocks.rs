@@ -6,11 +6,12 @@ use super::grid::check;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
 use crate::batch::prelude::*;
-use crate::flags::Deskew;
-use crate::input_poses::InputPoses;
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtParams, NdtReport};
 use pointmill::{Device, Error};
-use pointmill_io::{BlockMap, BlockSettings, IoError, Limits, LocalOrigin, ReadOptions, Scan, natural_order};
+use pointmill_data::poses::Deskew;
+use pointmill_data::poses::InputPoses;
+use pointmill_data::{BlockMap, BlockSettings, natural_order};
+use pointmill_io::{IoError, Limits, LocalOrigin, ReadOptions, Scan};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -42,7 +43,7 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
     let (mut sources, inputs) =
         Inputs::find(&args.inputs, ReadOptions { origin: LocalOrigin::None, ..args.read.options()? })?;
     let inputs = origin_of_map(args, out, &sources, inputs)?;
-    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs))?;
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &say::Stderr)?;
     let NdtParams { covariance, min_points, eigen_ratio } = params;
     let settings =
         BlockSettings::new(args.resolution, args.blocks.unwrap_or(BLOCK), covariance, min_points, eigen_ratio)?
@@ -75,7 +76,7 @@ fn origin_of_map(args: &BuildArgs, out: &Path, sources: &[Source], inputs: Input
     let mut sorted: Vec<_> = sources.iter().map(|source| (PathBuf::from(source.name()), source)).collect();
     sorted.sort_by(|(a, _), (b, _)| natural_order(a, b));
     let inputs = inputs.about(origin, sorted.into_iter().map(|(_, source)| source));
-    inputs.tell_origin();
+    tell_origin(&inputs);
     let [x, y, z] = inputs.origin();
     if args.no_merge && !is_known && origin == LocalOrigin::Auto && [x, y, z] != [0.0; 3] {
         let told =
@@ -198,7 +199,7 @@ impl Command for Split<'_> {
     fn finish(&self, totals: &mut GridTotals, _: Vec<Self::Lane>, counts: Counts) -> Result<bool, Failure> {
         totals.resolution = self.map.settings().resolution;
         if let Some(poses) = self.poses.as_ref().filter(|_| counts.kept == 0) {
-            poses.warn_of_unused();
+            poses.warn_of_unused(&say::Stderr);
         }
         if self.args.no_merge {
             return Ok(true);

@@ -8,10 +8,10 @@ use super::picture::MapPicture;
 use super::records::{BuildBegin, BuildRow, CellsRecord, GridTotals};
 use super::report;
 use crate::batch::prelude::*;
-use crate::flags::Deskew;
-use crate::input_poses::{InputPoses, log_poses};
 use pointmill::Device;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtParams};
+use pointmill_data::poses::Deskew;
+use pointmill_data::poses::{InputPoses, log_poses};
 use pointmill_io::Scan;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -31,15 +31,16 @@ struct Build<'a> {
 
 /// Runs the command.
 pub(super) fn run(args: &BuildArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
-    let args = &BuildArgs { poses: args.poses.clone().or_else(|| log_poses(&args.inputs)), ..args.clone() };
+    let args =
+        &BuildArgs { poses: args.poses.clone().or_else(|| log_poses(&args.inputs, &say::Stderr)), ..args.clone() };
     let params = args.cells.params();
     check(args.resolution, &params)?;
     if let Some(map) = Targets::map_by_blocks(args)? {
         return blocks::build(args, map, device, printer);
     }
     let (mut sources, inputs) = Inputs::find(&args.inputs, args.read.options()?)?;
-    inputs.tell_origin();
-    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs))?;
+    tell_origin(&inputs);
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &say::Stderr)?;
     let tiles = Targets::are_tiles(args)?;
     let (out, moments, picture) = (args.out.as_deref(), args.moments.as_deref(), args.visualize.as_deref());
     picture.map(|path| plan(path, &["png", "html"])).transpose()?;

@@ -8,9 +8,8 @@ use crate::outputs::{Outputs, has_extension, is_folder, plan_file};
 use crate::text::shown;
 use pointmill::Error;
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtMoments};
-use pointmill_io::{
-    Detail, IoError, Limits, NdtMomentsTable, read_ndt_moments_within, write_ndt_map, write_ndt_moments,
-};
+use pointmill_data::{NdtMomentsTable, read_ndt_moments_within, write_ndt_map, write_ndt_moments};
+use pointmill_io::{Detail, IoError, Limits};
 use std::path::Path;
 
 /// The extension of files of moments.

@@ -15,7 +15,7 @@ use crate::text::shown;
 use crate::{interrupt, say};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
 use pointmill::{Argument, Device, Pose};
-use pointmill_io::{BlockMap, is_ndt_map, read_ndt_map_within};
+use pointmill_data::{BlockMap, is_ndt_map, read_ndt_map_within};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,10 +1,10 @@
 //! The fields of `ndt` in its JSON lines.
 
-use crate::flags::Deskew;
 use crate::json::FrameCpu;
 use pointmill::Pose;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtMoments, NdtParams, NdtRegistration, NdtReport};
 use pointmill::registration::Status;
+use pointmill_data::poses::Deskew;
 use serde::Serialize;
 
 /// `begin` of `ndt build`.

@@ -1,11 +1,12 @@
 //! Flags of `pointmill odometry`.
 
-use crate::flags::{ConfigArgs, Deskew, ReadArgs};
+use crate::flags::{ConfigArgs, ReadArgs, names};
 use crate::track::TRAJECTORIES;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pointmill::icp::Metric;
 use pointmill::pipelines::odometry::OdometryParams;
+use pointmill_data::poses::Deskew;
 use std::path::PathBuf;
 
 /// The metrics of the library, by their names.
@@ -29,7 +30,7 @@ pub(crate) struct OdometryArgs {
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(TRAJECTORIES))]
     pub(crate) format_poses: String,
     /// Take the motion within a sweep out of it: where points have times and the sweeps were not published deskewed, as those of Argoverse 2 are (auto), always (on: a sweep without times fails), or never (off). Times are a column named t, time, timestamp or the like, in s, ms, us or ns; docs/files.md lists the names
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto")]
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = names::<Deskew>(Deskew::NAMES))]
     pub(crate) deskew: Deskew,
     /// Edge of a voxel of the map in metres
     #[arg(long, value_name = "M", default_value_t = OdometryParams::default().voxel_size, allow_negative_numbers = true)]

@@ -6,15 +6,17 @@ use super::files;
 use super::records::{Begin, Row, TimesOf, Totals};
 use crate::batch::Refused;
 use crate::batch::prelude::*;
-use crate::flags::{BatchArgs, Deskew};
+use crate::flags::BatchArgs;
 use crate::hash::sha256;
-use crate::input_poses::PUBLISHED;
 use crate::outputs::has_extension;
 use crate::text::label;
 use crate::track::Track;
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, Step, SweepStatus, TimesUse};
 use pointmill::{Device, PointCloud, Pose, Rows};
-use pointmill_io::{Times, moment_ns};
+use pointmill_data::moment_ns;
+use pointmill_data::poses::Deskew;
+use pointmill_data::poses::PUBLISHED;
+use pointmill_io::Times;
 use pointmill_view::{DrivePage, require_memory};
 
 /// The name of the command.

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RoiPoolArgs, device: &str, printer: &mut Printer) -> Re
     let files: Vec<Vec<PathBuf>> = scenes.beside(&sources);
     outputs.spare(files.iter().flatten().map(PathBuf::as_path))?;
     let inputs = Inputs::of(&scenes.points(&sources), args.read.options()?);
-    inputs.tell_origin();
+    tell_origin(&inputs);
     let decides = format!("{COMMAND} {task:?} {:?}", inputs.options());
     let ledger = Ledger::of(&[&outputs], &decides, resume)?.map(|ledger| ledger.with_beside(files));
     let origin = Some(inputs.origin());

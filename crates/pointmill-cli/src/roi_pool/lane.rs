@@ -7,7 +7,8 @@ use crate::failure::Failure;
 use crate::interrupt::undivided;
 use pointmill::roi_pool::{BoxArrays, BoxFound, PointsInBoxes, Report, RoiArrays, RoiPooled, RoiPooler};
 use pointmill::{ArrayView, Device, Error, NamedArrays, Stream};
-use pointmill_io::{About, Place, write_npz, write_result};
+use pointmill_data::write_result;
+use pointmill_io::{About, Place, write_npz};
 
 /// A stream and the memory of its calls.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 use super::files::{BOXES, FEATURES, POINTS, ROLES, Sources};
 use crate::failure::Failure;
 use crate::inputs::{Source, again, files, is_one_file, is_stdin, stem};
-use pointmill_io::{Detail, IoError, natural_order};
+use pointmill_data::natural_order;
+use pointmill_io::{Detail, IoError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

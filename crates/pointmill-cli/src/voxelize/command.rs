@@ -7,7 +7,8 @@ use crate::batch::prelude::*;
 use crate::inputs::may_be_many;
 use pointmill::voxelize::{VoxelizeParams, Voxelizer, Voxels};
 use pointmill::{Aabb, Device, Error, PointCloud, Stream, VoxelGrid};
-use pointmill_io::{About, write_result};
+use pointmill_data::write_result;
+use pointmill_io::About;
 use std::time::Instant;
 
 /// The name of the command.
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &VoxelizeArgs, device: &str, printer: &mut Printer) -> R
     let picture =
         args.visualize.as_deref().map(|path| Picture::plan(path, sources.len(), inputs.origin())).transpose()?;
     args.work.check_picture(picture.is_some())?;
-    inputs.tell_origin();
+    tell_origin(&inputs);
     let device = device::open(device)?;
     let plan = if may_be_many(&args.inputs) { Outputs::of_many } else { Outputs::plan };
     let outputs = plan(args.out.as_deref(), &sources)?;

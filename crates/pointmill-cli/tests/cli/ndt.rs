@@ -3,7 +3,8 @@
 use crate::{Run, fields, finished, matrix, names, shared, write_cloud};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtCells, NdtMoments, NdtParams, ndt_grid};
 use pointmill::{Device, Pose, Rows};
-use pointmill_io::{ArrayView, Dtype, read_ndt_moments, read_npz, write_npy};
+use pointmill_data::read_ndt_moments;
+use pointmill_io::{ArrayView, Dtype, read_npz, write_npy};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

@@ -3,10 +3,11 @@
 use crate::ndt_blocks::{blocks, rows, setup};
 use crate::{Run, names, run};
 use pointmill::Pose;
+use pointmill_data::{find_inputs, read_ndt_moments};
 use pointmill_io::mcap::Bag;
 use pointmill_io::{
-    ArrayView, Limits, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, find_inputs, read, read_ndt_moments,
-    read_npz, read_poses, write, write_npy, write_poses,
+    ArrayView, Limits, NamedPoints, PoseFormat, PoseOptions, Poses, ReadOptions, read, read_npz, read_poses, write,
+    write_npy, write_poses,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -174,7 +175,7 @@ fn drive(folder: &Path) -> Vec<[f64; 3]> {
 
 /// How far the mean of a cell is from the mean of the points that stand in it, at most, over all cells of more than 20 points.
 fn farthest(at: &Path, map: &str, world: &[[f64; 3]]) -> f64 {
-    let (cells, lattice) = pointmill_io::read_ndt_map(at.join(map)).unwrap();
+    let (cells, lattice) = pointmill_data::read_ndt_map(at.join(map)).unwrap();
     let mut sums = BTreeMap::<[i32; 3], ([f64; 3], f64)>::new();
     for p in world {
         let (sum, n) = sums.entry(p.map(|x| (x / lattice.unit()).floor() as i32)).or_default();

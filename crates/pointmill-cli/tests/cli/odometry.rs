@@ -2,10 +2,11 @@
 
 use crate::{Run, command, counts, finished, names, run};
 use pointmill::PointCloud;
+use pointmill_data::find_inputs;
 use pointmill_io::mcap::Bag;
 use pointmill_io::{
-    Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, WideColumn, WriteOptions, find_inputs, read, read_poses,
-    write, write_bin, write_ply,
+    Limits, NamedPoints, PoseFormat, PoseOptions, ReadOptions, WideColumn, WriteOptions, read, read_poses, write,
+    write_bin, write_ply,
 };
 use pointmill_synth::{Drive, DriveParams, Scene};
 use serde_json::{Value, json};

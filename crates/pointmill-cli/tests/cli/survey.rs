@@ -1,9 +1,8 @@
 //! Clouds with coordinates of maps: the local origin, through every command.
 
 use crate::{Run, matrix, run};
-use pointmill_io::{
-    ArrayView, ReadOptions, ResultKind, read, read_ndt_map, read_npy, read_npz, read_result, write_npy,
-};
+use pointmill_data::{ResultKind, read_ndt_map, read_result};
+use pointmill_io::{ArrayView, ReadOptions, read, read_npy, read_npz, write_npy};
 use std::collections::BTreeMap;
 use std::path::Path;
 

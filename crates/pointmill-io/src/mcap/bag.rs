@@ -123,7 +123,7 @@ impl TimeOrigin {
     }
 
     /// What a time in seconds is counted from.
-    pub(crate) fn of_time(seconds: f64) -> Self {
+    pub fn of_time(seconds: f64) -> Self {
         if seconds >= 1e9 { Self::Epoch } else { Self::Stamp }
     }
 }

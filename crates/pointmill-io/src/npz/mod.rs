@@ -26,7 +26,7 @@ const POINTS: &str = "points";
 /// The array beside it that holds x, y, z where `f32` loses some of it.
 const XYZ_F64: &str = "xyz_f64";
 /// The array beside it that holds the origin of the points, where they are about one.
-pub(crate) const ORIGIN: &str = "origin";
+pub const ORIGIN: &str = "origin";
 
 /// How every `.npz` file starts: with a member, or where it has none with the end record.
 pub(crate) const SIGNATURES: &[&[u8]] = &[b"PK\x03\x04", b"PK\x05\x06"];
@@ -103,8 +103,11 @@ pub fn read_npz_only(
     read_some(Place::of(&from), limits, |name| names.contains(&name))
 }
 
-/// Whether an archive has an array of this name; none is read.
-pub(crate) fn npz_has(path: &Path, name: &str, limits: &Limits) -> Result<bool, IoError> {
+/// Whether an archive has an array of this name; no array is read.
+///
+/// # Errors
+/// What is no archive that is read; what the system refuses.
+pub fn npz_has(path: &Path, name: &str, limits: &Limits) -> Result<bool, IoError> {
     let (file, _) = open(path)?;
     let names = Archive::open(path, BufReader::new(file), limits)?.names()?;
     Ok(names.iter().any(|(_, there)| there == name))
@@ -259,13 +262,16 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     if let Some((index, name)) = origin {
         let origin = archive.member(index, &name, npy::read_array)?.named(path.into(), Some(&name));
         origin.expect_shape(&[Some(3)])?;
-        rows.move_to_zero(finite(path, origin.as_f64()?)?);
+        rows.move_to_zero(finite_origin(path, origin.as_f64()?)?);
     }
     Ok(rows)
 }
 
-/// An origin of a file, if it is finite.
-pub(crate) fn finite(path: &Path, origin: &[f64]) -> Result<[f64; 3], IoError> {
+/// The origin of a file, if it is finite.
+///
+/// # Errors
+/// Another number than three, or one that is not finite.
+pub fn finite_origin(path: &Path, origin: &[f64]) -> Result<[f64; 3], IoError> {
     match *origin {
         [x, y, z] if [x, y, z].iter().all(|v| v.is_finite()) => Ok([x, y, z]),
         _ => {

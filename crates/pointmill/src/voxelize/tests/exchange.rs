@@ -117,26 +117,6 @@ fn arrays_that_do_not_fit_are_refused() {
     assert_eq!(voxels.num_voxels().unwrap(), 3);
 }
 
-/// Every array has the name, the type and the shape that files know, and comes back from one.
-#[test]
-fn arrays_go_through_files_by_name() {
-    let mut voxelizer = Voxelizer::new(&Device::cpu().stream().unwrap(), &params()).unwrap();
-    let mut voxels = voxelizer.output().unwrap();
-    voxelizer.run_batch(cloud(), &[0, 2, 5], &mut voxels).unwrap();
-    let (arrays, specs) = (voxels.read().unwrap(), voxels.specs().unwrap());
-    let path = std::env::temp_dir().join(format!("pointmill-arrays-{}.npz", std::process::id()));
-    pointmill_io::write_result(&path, &arrays, &"a report").unwrap();
-    let read = pointmill_io::read_result(&path, pointmill_io::ResultKind::Voxels);
-    std::fs::remove_file(&path).unwrap();
-    let read = read.unwrap();
-    assert_eq!(specs.len(), VoxelArray::ALL.len());
-    for (spec, (name, view)) in specs.iter().zip(crate::NamedArrays::arrays(&arrays)) {
-        assert_eq!((spec.array.as_str(), spec.dtype, &*spec.shape), (name, view.dtype(), view.shape()));
-        let array = read.get(name).unwrap();
-        assert_eq!((array.view().values(), array.shape()), (view.values(), view.shape()), "{name}");
-    }
-}
-
 /// An error of the caller's own.
 #[derive(Debug, PartialEq)]
 enum Trouble {

@@ -1,0 +1,34 @@
+//! Why something about a drive cannot be done.
+
+use pointmill::Error;
+use pointmill_io::IoError;
+
+/// What the functions of this crate fail with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// A file or a folder.
+    #[error("{0}")]
+    File(#[from] IoError),
+    /// An operator of the library.
+    #[error("{0}")]
+    Operator(#[from] Error),
+    /// An option that cannot be used as it is given. A door spells its name: `--deskew` on the command line.
+    #[error("{option}: {reason}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// What was expected and what was given.
+        reason: String,
+    },
+    /// The observer asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl DataError {
+    /// An option that cannot be used.
+    pub fn option(option: &'static str, reason: impl Into<String>) -> Self {
+        Self::Option { option, reason: reason.into() }
+    }
+}

@@ -1,0 +1,217 @@
+//! All inputs of a run, about one origin.
+
+use super::arguments::{clouds, files, is_stdin, read_stdin, require_format};
+use super::source::{BagCloud, STDIN, Source, again};
+use crate::DataError;
+use crate::poses::is_deskewed;
+use pointmill::{Error, Rows};
+use pointmill_io::{Dataset, Format, IoError, LocalOrigin, ReadOptions, Scan, read};
+use pointmill_synth::{Drive, DriveParams};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// How inputs are read.
+#[derive(Debug)]
+pub struct Inputs {
+    options: ReadOptions,
+    drive: Option<Drive>,
+    /// Whether the user gave the origin, so that places that flags give are relative to it.
+    is_given: bool,
+    /// The input that was read to find the origin, by its name, until it is its turn.
+    early: Mutex<Option<(String, Opened)>>,
+}
+
+/// A scan, and the nanoseconds of the stamp of a bag's cloud or of a sweep of Argoverse 2.
+pub type Stamped = (Scan, Option<i64>);
+/// A cloud that was read, and the milliseconds that it took.
+type Opened = Result<(Stamped, f64), IoError>;
+
+impl Inputs {
+    /// Finds the inputs that the arguments name, each cloud of a bag as one; without an argument these are the sweeps of the built-in drive. An argument that can be no input is an error; an input that cannot be read fails in its turn.
+    pub fn find(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), DataError> {
+        let (files, inputs) = Self::find_files(args, options)?;
+        let mut sources = Vec::new();
+        let only = files.len() == 1;
+        for source in files {
+            match source {
+                Source::File(path) => match clouds(path, &inputs.options) {
+                    Ok(found) => sources.extend(found),
+                    Err(e) if only => return Err(e.into()),
+                    Err(e) => sources.push(Source::Nothing(e)),
+                },
+                other => sources.push(other),
+            }
+        }
+        let inputs = inputs.settle_origin(&sources);
+        Ok((sources, inputs))
+    }
+
+    /// The same with a bag as one input.
+    pub fn find_files(args: &[PathBuf], options: ReadOptions) -> Result<(Vec<Source>, Self), DataError> {
+        let mut sources = Vec::new();
+        for arg in args {
+            if !is_stdin(arg) {
+                sources.extend(files(arg)?);
+            } else if sources.iter().any(|s| matches!(s, Source::Stdin)) {
+                return Err(DataError::option(STDIN, "can be used for one input only"));
+            } else {
+                require_format(&options)?;
+                sources.push(Source::Stdin);
+            }
+        }
+        let drive = args.is_empty().then(|| Drive::new(DriveParams::default()));
+        sources.extend(drive.iter().flat_map(|drive| (0..drive.len()).map(Source::Sweep)));
+        Ok((sources, Self { options, drive, is_given: false, early: Mutex::default() }))
+    }
+
+    /// Inputs that are known: only their origin is found.
+    pub fn of(sources: &[Source], options: ReadOptions) -> Self {
+        Self { options, drive: None, is_given: false, early: Mutex::default() }.settle_origin(sources)
+    }
+
+    /// The same inputs about another origin: of `auto` the one of the first of `sources` that can be read.
+    #[must_use]
+    pub fn about<'a>(mut self, origin: LocalOrigin, sources: impl IntoIterator<Item = &'a Source>) -> Self {
+        self.options.origin = origin;
+        self.settle_origin(sources)
+    }
+
+    /// Fixes the origin of all inputs: of `auto` the one of the first input that can be read.
+    fn settle_origin<'a>(mut self, sources: impl IntoIterator<Item = &'a Source>) -> Self {
+        let mut origin = None;
+        self.is_given = matches!(self.options.origin, LocalOrigin::At(_));
+        if self.options.origin == LocalOrigin::Auto {
+            for source in sources {
+                if !self.may_be_far(source) {
+                    break;
+                }
+                let read = timed(|| self.open(source));
+                let found = read.as_ref().ok().map(|((scan, _), _)| scan.cloud.origin());
+                // A file that cannot be read fails again in its turn; a stream is read once.
+                if found.is_some() || matches!(source, Source::Stdin) {
+                    self.early = Mutex::new(Some((source.name(), read)));
+                }
+                if let Some(found) = found {
+                    origin = Some(found).filter(|found| *found != [0.0; 3]);
+                    break;
+                }
+            }
+            self.options.origin = origin.map_or(LocalOrigin::None, LocalOrigin::At);
+        }
+        self
+    }
+
+    /// Whether coordinates of an input can move when they become `f32`: not those of raw rows, which have that type.
+    fn may_be_far(&self, source: &Source) -> bool {
+        let raw = |format| matches!(format, Format::Kitti | Format::Nuscenes | Format::Bin);
+        match source {
+            Source::File(path) => !self.options.format.or_else(|| Format::from_name(path)).is_some_and(raw),
+            Source::Stdin => !self.options.format.is_some_and(raw),
+            Source::Cloud(_) | Source::Nothing(_) => true,
+            Source::Sweep(_) | Source::Street => false,
+        }
+    }
+
+    /// How the inputs are read, with the origin that all of them have.
+    pub const fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// What is subtracted from places that flags give: the origin, unless the user gave it too.
+    pub const fn shift(&self) -> [f64; 3] {
+        if self.is_given { [0.0; 3] } else { self.origin() }
+    }
+
+    /// The origin of all inputs.
+    pub const fn origin(&self) -> [f64; 3] {
+        match self.options.origin {
+            LocalOrigin::At(origin) => origin,
+            LocalOrigin::Auto | LocalOrigin::None => [0.0; 3],
+        }
+    }
+
+    /// Reads the input, or makes the sweep in the frame of its sensor. Returns the milliseconds that it took, too.
+    pub fn read(&self, source: &Source) -> Result<(Scan, f64), IoError> {
+        self.read_stamped(source).map(|((scan, _), ms)| (scan, ms))
+    }
+
+    /// The same with the stamp.
+    pub fn read_stamped(&self, source: &Source) -> Opened {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, read)) = early.take_if(|(name, _)| *name == source.name()) {
+            return read;
+        }
+        drop(early);
+        timed(|| self.open(source))
+    }
+
+    /// Reads the input now.
+    fn open(&self, source: &Source) -> Result<Stamped, IoError> {
+        let origin = self.options.origin;
+        let scan = match source {
+            Source::File(path) => return Ok((read(path, &self.options)?, source.stamp_ns())),
+            Source::Stdin => read_stdin(&self.options)?,
+            Source::Cloud(BagCloud { bag, topic, number }) => {
+                let cloud = bag.cloud(&bag.topics()[*topic], *number)?;
+                let angle = self.options.dataset.and_then(Dataset::vertical_angle);
+                let scan = if let Some(angle) = angle { cloud.scan.raised(angle) } else { cloud.scan };
+                let scan = if let Some(area) = self.options.area { scan.within(area) } else { scan };
+                return Ok((scan.about(origin), Some(cloud.stamp_ns)));
+            }
+            Source::Nothing(e) => return Err(again(e)),
+            Source::Sweep(i) => Scan::from(self.drive().sweep(*i)).about(origin),
+            Source::Street => unreachable!("the street is no cloud"),
+        };
+        Ok((scan, None))
+    }
+
+    /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A sweep of the drive is moved to the frame of its world, in `f64`.
+    pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<(Scan, usize, f64), IoError> {
+        self.read_at(source, drop_zeros, None::<fn(&Scan, Option<f64>) -> Result<Vec<f64>, IoError>>)
+    }
+
+    /// The same with the coordinates that `moved` returns for the input and its stamp, if there is such a function.
+    pub fn read_at(
+        &self,
+        source: &Source,
+        drop_zeros: bool,
+        moved: Option<impl FnOnce(&Scan, Option<f64>) -> Result<Vec<f64>, IoError>>,
+    ) -> Result<(Scan, usize, f64), IoError> {
+        let ((mut scan, stamp), ms) = self.read_stamped(source)?;
+        if let (Source::Sweep(i), None) = (source, &moved) {
+            let [x, y, z, _] = self.drive().world_from_sensor(*i);
+            let along = |row: [f64; 4], p: [f64; 3]| row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3];
+            scan.xyz_f64 = Some(scan.iter_xyz().flat_map(|p| [x, y, z].map(|row| along(row, p))).collect());
+        }
+        let (mut scan, zeros) = if drop_zeros { scan.without_zeros() } else { (scan, 0) };
+        if let Some(moved) = moved {
+            scan.xyz_f64 = Some(moved(&scan, stamp.map(|ns| ns as f64 / 1e9))?);
+        }
+        Ok((scan, zeros, ms))
+    }
+
+    /// Whether an input was published without the motion of the sensor within it.
+    pub fn is_deskewed(&self, source: &Source) -> bool {
+        is_deskewed(source.path().unwrap_or(Path::new("")), self.options.dataset)
+    }
+
+    fn drive(&self) -> &Drive {
+        self.drive.as_ref().expect("sweeps come with the drive")
+    }
+}
+
+/// The points of a cloud about its origin, with every bit of its file.
+pub fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
+    match (&scan.xyz_f64, scan.cloud.origin()) {
+        (None, _) => Ok(Rows::from(&scan.cloud)),
+        (Some(xyz), [0.0, 0.0, 0.0]) => Rows::f64(xyz, 3),
+        (Some(xyz), origin) => Rows::f64(xyz, 3)?.about(origin),
+    }
+}
+
+/// A step and the milliseconds that it took.
+fn timed<T>(step: impl FnOnce() -> Result<T, IoError>) -> Result<(T, f64), IoError> {
+    let start = Instant::now();
+    step().map(|done| (done, start.elapsed().as_secs_f64() * 1e3))
+}

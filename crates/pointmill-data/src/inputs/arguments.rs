@@ -1,0 +1,96 @@
+//! What arguments name: one file, the files of a folder or a pattern, the clouds of a bag, the standard input.
+
+use super::find_inputs;
+use super::source::{BagCloud, STDIN, Source};
+use crate::DataError;
+use pointmill_io::mcap::Bag;
+use pointmill_io::{Detail, Format, IoError, ReadOptions, Scan, read, read_from};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The file, or each cloud of a bag. A bag that cannot be opened fails in its turn, one that was cut after its last cloud.
+///
+/// # Errors
+/// A bag of which no topic is meant, or one of several.
+pub(super) fn clouds(path: PathBuf, options: &ReadOptions) -> Result<Vec<Source>, IoError> {
+    if !is_bag(&path) {
+        return Ok(vec![Source::File(path)]);
+    }
+    let Ok(bag) = open_bag(&path, options) else { return Ok(vec![Source::File(path)]) };
+    if options.topic.is_none() && bag.topics().iter().all(|topic| topic.cloud_encoding().is_none()) {
+        return Ok(vec![Source::File(path)]);
+    }
+    let wanted = bag.cloud_topic(options.topic.as_deref()).map_err(|e| match e {
+        IoError::InvalidArgument(detail) => IoError::InvalidArgument(
+            Detail { found: format!("{}; choose with --topic", detail.found), ..*detail }.into(),
+        ),
+        e => e,
+    })?;
+    let (topic, count) = (bag.topics().iter().position(|topic| topic == wanted), wanted.count as usize);
+    let (bag, topic) = (Arc::new(bag), topic.expect("a topic of the bag"));
+    let cloud = |number| Source::Cloud(BagCloud { bag: bag.clone(), topic, number });
+    let mut sources: Vec<_> = (0..count).map(cloud).collect();
+    if bag.cut().is_some() || count == 0 {
+        sources.push(Source::File(path));
+    }
+    Ok(sources)
+}
+
+/// Opens a bag, as the options say.
+pub fn open_bag(path: &Path, options: &ReadOptions) -> Result<Bag, IoError> {
+    let open = if options.salvage { Bag::salvage } else { Bag::open };
+    open(path, &options.limits)
+}
+
+/// Whether a file is a bag, by its name.
+pub fn is_bag(path: &Path) -> bool {
+    Format::from_name(path) == Some(Format::Mcap)
+}
+
+/// The inputs of an argument that is not `-`: a file, the clouds of a folder, the files that match a pattern. One that cannot be read fails in its turn.
+pub fn files(arg: &Path) -> Result<Vec<Source>, DataError> {
+    match find_inputs(&[arg]) {
+        Ok(found) => Ok(found.into_iter().map(|f| f.map_or_else(Source::Nothing, Source::File)).collect()),
+        Err(e @ IoError::InvalidArgument(_)) => Err(e.into()),
+        Err(e) => Ok(vec![Source::Nothing(e)]),
+    }
+}
+
+/// Whether an argument is the standard input.
+pub fn is_stdin(arg: &Path) -> bool {
+    arg.as_os_str() == STDIN
+}
+
+/// Whether an argument names a file of one cloud: no folder, no pattern and no bag.
+pub fn is_one_file(arg: &Path) -> bool {
+    let is_pattern = || arg.to_str().is_some_and(|text| text.contains(['*', '?', '[']));
+    !arg.is_dir() && !is_bag(arg) && (arg.exists() || !is_pattern())
+}
+
+/// Whether the arguments may name any number of files, so that `--out` is a folder however many are found.
+///
+/// A path that does not exist counts as a folder unless it has the name of a cloud.
+pub fn may_be_many(args: &[PathBuf]) -> bool {
+    match args {
+        [] => false,
+        [arg] if is_one_file(arg) => !is_stdin(arg) && !arg.exists() && Format::from_name(arg).is_none(),
+        _ => true,
+    }
+}
+
+/// Reads a file or the standard input, for which [`require_format`] has checked the format.
+pub fn read_cloud(input: &Path, options: &ReadOptions) -> Result<Scan, IoError> {
+    if is_stdin(input) { read_stdin(options) } else { read(input, options) }
+}
+
+pub(super) fn read_stdin(options: &ReadOptions) -> Result<Scan, IoError> {
+    read_from(std::io::stdin().lock(), STDIN, options)
+}
+
+/// Checks that `--format` is given, since the standard input has no name that tells its format.
+pub fn require_format(options: &ReadOptions) -> Result<(), DataError> {
+    match options.format {
+        Some(_) => Ok(()),
+        None => Err(DataError::option(STDIN, "needs --format, because the standard input has no file name")),
+    }
+}

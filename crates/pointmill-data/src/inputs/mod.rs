@@ -1,0 +1,14 @@
+//! Inputs: which ones arguments name, in which order, about which origin, and how each is read.
+
+mod all;
+mod arguments;
+mod find;
+mod order;
+mod pattern;
+mod source;
+
+pub use all::{Inputs, Stamped, rows};
+pub use arguments::{files, is_bag, is_one_file, is_stdin, may_be_many, open_bag, read_cloud, require_format};
+pub use find::find_inputs;
+pub use order::natural_order;
+pub use source::{BagCloud, STDIN, SYNTHETIC, Source, again, shown, stem};

@@ -1,0 +1,10 @@
+//! Maps of normal distributions in files: cells, moments, and maps by blocks.
+
+mod blocks;
+mod cells;
+mod moments;
+
+pub use blocks::path_from::path_from;
+pub use blocks::{BlockMap, BlockRow, BlockSettings};
+pub use cells::{is_ndt_map, read_ndt_map, read_ndt_map_within, write_ndt_map};
+pub use moments::{read_ndt_moments, read_ndt_moments_within, write_ndt_moments};

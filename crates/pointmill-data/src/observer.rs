@@ -1,0 +1,21 @@
+//! Who hears what a run does, and may stop it.
+
+/// Hears notes and warnings of a run, and may stop it. `()` hears nothing and never stops.
+pub trait Observer: Sync {
+    /// Something that is good to know.
+    fn note(&self, message: &str) {
+        let _ = message;
+    }
+
+    /// Something that may be wrong; the work goes on.
+    fn warning(&self, message: &str) {
+        let _ = message;
+    }
+
+    /// Whether to stop at the next place where nothing is half done.
+    fn should_stop(&self) -> bool {
+        false
+    }
+}
+
+impl Observer for () {}
