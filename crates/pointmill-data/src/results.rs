@@ -111,7 +111,8 @@ pub struct ResultArrays {
 /// As [`write_npz`]; a report that is no JSON.
 ///
 /// ```
-/// use pointmill_data::{ArrayView, NamedArrays, ResultKind, read_result, write_result};
+/// use pointmill_data::{ResultKind, read_result, write_result};
+/// use pointmill_io::{ArrayView, NamedArrays};
 /// struct Count(Vec<i32>);
 /// impl NamedArrays for Count {
 ///     fn arrays(&self) -> Vec<(&'static str, ArrayView<'_>)> {
@@ -141,7 +142,8 @@ pub fn write_result(to: impl Destination, result: &impl NamedArrays, report: &im
 /// such as the number of voxels in all arrays of [`ResultKind::Voxels`], must be equal.
 ///
 /// ```
-/// use pointmill_data::{ArrayView, ResultKind, read_result, write_npz};
+/// use pointmill_data::{ResultKind, read_result};
+/// use pointmill_io::{ArrayView, write_npz};
 /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-voxels.npz", std::process::id()));
 /// write_npz(&path, &[("coords", ArrayView::i32(&[2, 3], &[0; 6])), ("num_points", ArrayView::i32(&[3], &[1; 3]))])?;
 /// let error = read_result(&path, ResultKind::Voxels).unwrap_err().to_string();

@@ -21,6 +21,7 @@
 
 mod argument;
 mod arrays;
+mod cells;
 pub mod device;
 mod error;
 pub mod icp;

@@ -21,17 +21,15 @@ const SIGNS: [&str; 10] = [
 ];
 
 /// Where they may be, and why.
-const KNOWN: [(&str, &str); 13] = [
+const KNOWN: [(&str, &str); 11] = [
     ("pointmill-batch/src/batch/ledger.rs", "a checksum of a text in a file's name"),
     ("pointmill-core/src/hash.rs", "the hash with a secret, whose seed splitmix64 spreads"),
     ("pointmill-core/src/icp/known.rs", "a checksum of pairs"),
     ("pointmill-core/src/odometry/motion.rs", "a checksum of a sweep"),
-    ("pointmill-io/src/blocks/row.rs", "a checksum of a name in a file's name"),
+    ("pointmill-data/src/maps/blocks/row.rs", "a checksum of a name in a file's name"),
     ("pointmill-io/src/mixed.rs", "which rows a look at columns takes"),
     ("pointmill-kernels/src/simt/twin/mod.rs", "the order of blocks in a simulated device"),
     ("pointmill-synth/src/hash.rs", "random numbers"),
-    ("pointmill/src/ndt/cpu/mod.rs", "a table of std's with the secret of the process"),
-    ("pointmill/src/ndt/cpu/sum.rs", "the hasher with the secret of the process"),
     ("pointmill/src/seed.rs", "where the secret comes from"),
     ("pointmill/src/testing.rs", "random numbers of tests"),
     (

@@ -3,7 +3,7 @@
 use super::{NdtCells, NdtMoments, NdtParams};
 use crate::device::on_threads;
 use crate::{Result, memory, par};
-use pointmill_core::ndt::{CellStats, Moments, cell_of};
+use pointmill_core::ndt::{CellStats, Line, LinePlace, Moments, cell_of};
 use rayon::prelude::*;
 
 /// The cells of sums.
@@ -78,4 +78,17 @@ fn room(cells: &mut NdtCells, rows: usize) -> Result<()> {
     memory::room(&mut cells.inverse, rows)?;
     memory::room(&mut cells.eigenvalues, rows)?;
     memory::room(&mut cells.normal, rows)
+}
+
+/// The lines of cells, by (z, y, x) of their places.
+pub(super) fn lines_of(cells: &NdtCells) -> Result<Vec<(LinePlace, Line)>> {
+    let mut lines: Vec<(LinePlace, Line)> = Vec::new();
+    for (row, cell) in cells.coords.iter().enumerate() {
+        let (place, bit) = Line::of(*cell);
+        match lines.last_mut() {
+            Some((last, line)) if *last == place => line.mask |= 1 << bit,
+            _ => memory::push(&mut lines, (place, Line { mask: 1 << bit, row: row as u32 }))?,
+        }
+    }
+    Ok(lines)
 }

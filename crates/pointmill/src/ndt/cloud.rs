@@ -1,8 +1,8 @@
 //! The places of a cloud's points.
 
-use crate::Rows;
 use crate::rows::Values;
-use pointmill_core::ndt::{NdtLattice, Place};
+use crate::{Argument, Error, Rows};
+use pointmill_core::ndt::{MAX_CELL, NdtLattice, Place};
 
 /// What a point is.
 pub(super) enum Found {
@@ -34,4 +34,11 @@ pub(super) fn each(cloud: &Rows<'_>, first: usize, end: usize, lattice: &NdtLatt
             }
         }
     }
+}
+
+/// A point that has no cell.
+pub(super) fn outside(lattice: &NdtLattice, index: usize, p: [f64; 3]) -> Error {
+    let most = f64::from(MAX_CELL) * lattice.unit();
+    let got = format!("({}, {}, {}) at point {index}", p[0], p[1], p[2]);
+    Error::argument(Argument::Points, format!("coordinates from -{most} to below {most} m"), got)
 }

@@ -52,7 +52,8 @@ pub fn read_ndt_moments(from: impl Destination) -> Result<NdtMomentsTable, IoErr
 /// ```
 /// use pointmill_core::ndt::NdtLattice;
 /// use pointmill_core::ndt::NdtMomentsTable;
-/// use pointmill_data::{Limits, read_ndt_moments_within, write_ndt_moments};
+/// use pointmill_data::{read_ndt_moments_within, write_ndt_moments};
+/// use pointmill_io::Limits;
 /// let path = std::env::temp_dir().join(format!("pointmill-doc-{}-within.arrow", std::process::id()));
 /// let table = NdtMomentsTable { lattice: NdtLattice::new(2.0)?, points: 0, non_finite: 0, cells: vec![] };
 /// write_ndt_moments(&path, &table)?;

@@ -3,13 +3,14 @@
 mod score;
 pub(super) mod sum;
 
+use super::cells::lines_of;
 use super::near::Near;
 use super::{NdtCells, NdtNeighbours};
+use crate::cells::Cells;
 use crate::device::Stream;
 use crate::{Result, Rows, memory, par};
 use pointmill_core::ndt::{CellRows, Line, LineBox, LinePlace, NdtLattice, in_lattice, line_key};
 use rayon::prelude::*;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// Points that a thread takes at least.
@@ -27,7 +28,7 @@ pub(super) struct Grid {
 #[derive(Clone, Debug)]
 enum Lines {
     Box { around: LineBox, lines: Vec<Line> },
-    Table(HashMap<u64, Line, sum::Spread>),
+    Table(Cells<Line, 2>),
 }
 
 /// Most lines of a [`Lines::Box`].
@@ -37,9 +38,11 @@ impl Lines {
     fn new(lines: Vec<(LinePlace, Line)>) -> Result<Self> {
         let around = LineBox::of(lines.iter().map(|line| line.0));
         if around.len() > MOST_LINES {
-            let mut table = HashMap::with_hasher(sum::Spread(crate::seed::seed()));
-            table.try_reserve(lines.len()).map_err(|_| memory::refused::<(u64, Line)>(lines.len()))?;
-            table.extend(lines.into_iter().map(|(place, line)| (line_key(place), line)));
+            let mut table = Cells::default();
+            table.reserve(lines.len())?;
+            for (place, line) in lines {
+                table.get_or_put(line_key(place), line)?;
+            }
             return Ok(Self::Table(table));
         }
         let mut all = Vec::new();
@@ -55,7 +58,7 @@ impl Lines {
     fn get(&self, place: LinePlace) -> Line {
         match self {
             Self::Box { around, lines } => around.at(place).map_or_else(Line::default, |at| lines[at as usize]),
-            Self::Table(lines) => lines.get(&line_key(place)).copied().unwrap_or_default(),
+            Self::Table(lines) => lines.get(line_key(place)).unwrap_or_default(),
         }
     }
 }
@@ -145,17 +148,4 @@ impl Grid {
         let distances = memory::joined(lists.iter().map(|list| &list.distances[..]))?;
         NdtNeighbours::of(stream, points.len(), splits, rows, distances)
     }
-}
-
-/// The lines of cells, by (z, y, x) of their places.
-pub(super) fn lines_of(cells: &NdtCells) -> Result<Vec<(LinePlace, Line)>> {
-    let mut lines: Vec<(LinePlace, Line)> = Vec::new();
-    for (row, cell) in cells.coords.iter().enumerate() {
-        let (place, bit) = Line::of(*cell);
-        match lines.last_mut() {
-            Some((last, line)) if *last == place => line.mask |= 1 << bit,
-            _ => memory::push(&mut lines, (place, Line { mask: 1 << bit, row: row as u32 }))?,
-        }
-    }
-    Ok(lines)
 }

@@ -4,7 +4,7 @@ use super::cells::Cells;
 use super::lines::Lines;
 use crate::device::{Buffer, Stream};
 use crate::ndt::align::Task;
-use crate::ndt::cpu::lines_of;
+use crate::ndt::cells::lines_of;
 use crate::ndt::near::Near;
 use crate::ndt::{NdtCells, NdtNeighbours, NdtReport};
 use crate::{Result, Rows, memory};

@@ -77,7 +77,7 @@ impl Lines {
 mod tests {
     use super::super::Grid;
     use super::*;
-    use crate::ndt::cpu::lines_of;
+    use crate::ndt::cells::lines_of;
     use crate::ndt::{NdtParams, ndt_grid};
     use crate::testing::kernel_devices;
     use crate::{Device, Rows};

@@ -2,7 +2,7 @@
 
 use super::Grid;
 use crate::device::{Buffer, Stream};
-use crate::ndt::cpu::sum::outside;
+use crate::ndt::cloud::outside;
 use crate::ndt::moments::more_points;
 use crate::ndt::{NdtMoments, NdtReport};
 use crate::prim::{Pairs, SortKey, Sorter, passes_for};

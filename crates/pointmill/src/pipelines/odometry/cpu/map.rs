@@ -1,6 +1,7 @@
 //! The local map: voxels with a few points each, changed by what enters and what leaves.
 
-use super::cells::Cells;
+use super::SPARSE;
+use crate::cells::Cells;
 use crate::{Result, memory, par};
 use pointmill_core::odometry::cells::{
     AROUND, around, beside, cell_of, key_of, leaves, offset_in, place_in, spacing, squared,
@@ -22,7 +23,7 @@ pub(super) struct LocalMap {
     pub(super) cap: usize,
     /// Square of the least distance of two points of a voxel.
     spacing: f32,
-    pub(super) cells: Cells,
+    pub(super) cells: Cells<u32, SPARSE>,
     pub(super) voxels: Vec<Voxel>,
     /// Voxels that were taken away, whose place is used again.
     free: Vec<u32>,

@@ -1,6 +1,7 @@
 //! The points of a sweep that the alignment and the map take.
 
-use super::cells::Cells;
+use super::SPARSE;
+use crate::cells::Cells;
 use crate::pipelines::odometry::engine::Sampled;
 use crate::pipelines::odometry::params::{MAP_SAMPLING, OdometryParams};
 use crate::{Result, Rows, memory, par};
@@ -17,7 +18,7 @@ pub(super) type Timed = ([f64; 3], f64);
 /// Samples and keys of a sweep: the first point of each cell, in the order of the sweep.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
-    cells: Cells,
+    cells: Cells<u32, SPARSE>,
     /// The cell of each point.
     of_points: Vec<u64>,
     /// For the map.

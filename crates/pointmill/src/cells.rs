@@ -3,52 +3,69 @@
 use crate::seed::seed;
 use crate::{Result, memory};
 use pointmill_core::hash::{Seed, first_slot};
-use pointmill_core::odometry::cells::NO_CELL;
 
-/// Slots of an empty table.
+/// Slots of a table with one cell.
 const SLOTS: usize = 1 << 10;
-/// Slots for each cell at least. With so many, searches by the secret take as long as those by the golden ratio alone do in a table that is half full.
-const SPARSE: usize = 4;
+/// The key of an empty slot; no cell has it.
+const NO_CELL: u64 = u64::MAX;
 
-/// Values by the keys of cells. Nothing depends on the order of the slots.
+/// Values by the keys of cells, with at least `SPARSE` slots for each cell. Nothing depends on the order of the slots.
 ///
-/// Keys are scattered by the secret of the process. A table that first takes a hash that everybody knows and counts the steps of its searches, as that of voxelize does, is no cure here:
-/// keys that fill a run of slots each at its own place take no step, and searches for their neighbours, which have no cell, walk through all of them.
+/// Keys are scattered by the secret of the process. Tables of voxelize, where a point costs nanoseconds, begin without
+/// it and count their steps. That is no cure where keys are looked up that have no cell: keys that fill a run of slots,
+/// each at its own place, take no step, and searches for their neighbours walk through all of them.
 #[derive(Clone, Debug)]
-pub(super) struct Cells {
-    slots: Vec<(u64, u32)>,
+pub(crate) struct Cells<V, const SPARSE: usize> {
+    slots: Vec<(u64, V)>,
     len: usize,
     seed: Seed,
 }
 
-impl Default for Cells {
+impl<V: Copy + Default, const SPARSE: usize> Default for Cells<V, SPARSE> {
     fn default() -> Self {
-        Self { slots: Vec::new(), len: 0, seed: seed() }
+        Self::new(seed())
     }
 }
 
-impl Cells {
-    pub(super) fn clear(&mut self) {
-        self.slots.fill((NO_CELL, 0));
+impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
+    /// An empty table whose keys are scattered by this seed.
+    pub(crate) const fn new(seed: Seed) -> Self {
+        Self { slots: Vec::new(), len: 0, seed }
+    }
+
+    /// Empties the table, and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.slots.fill((NO_CELL, V::default()));
         self.len = 0;
     }
 
     /// The number of cells.
-    pub(super) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
+    /// Makes room for so many cells in all.
+    pub(crate) fn reserve(&mut self, cells: usize) -> Result<()> {
+        let slots = cells.checked_mul(SPARSE).and_then(usize::checked_next_power_of_two);
+        match slots {
+            Some(slots) if slots <= self.slots.len() => Ok(()),
+            Some(slots) => self.resize(slots.max(SLOTS)),
+            None => Err(memory::refused::<(u64, V)>(usize::MAX)),
+        }
+    }
+
+    /// The value of a cell.
     #[inline]
-    pub(super) fn get(&self, key: u64) -> Option<u32> {
+    pub(crate) fn get(&self, key: u64) -> Option<V> {
         let (_, &(found, value)) = self.find(key)?;
         (found == key).then_some(value)
     }
 
     /// The value of a cell; none if there was no such cell, which then has `value`.
     #[inline]
-    pub(super) fn get_or_put(&mut self, key: u64, value: u32) -> Result<Option<u32>> {
+    pub(crate) fn get_or_put(&mut self, key: u64, value: V) -> Result<Option<V>> {
         if SPARSE * (self.len + 1) > self.slots.len() {
-            self.grow()?;
+            self.resize((2 * self.slots.len()).max(SLOTS))?;
         }
         let Some((at, &(found, before))) = self.find(key) else { return Ok(None) };
         if found == key {
@@ -59,9 +76,9 @@ impl Cells {
         Ok(None)
     }
 
-    /// The slot of a key, or the empty one where it belongs. At most a quarter of the slots is taken, so there is one; a table without slots has none. Neighbours along x lie side by side.
+    /// The slot of a key, or the empty one where it belongs. Not all slots are taken, so there is one; a table without slots has none. Neighbours along x lie side by side.
     #[inline]
-    fn find(&self, key: u64) -> Option<(usize, &(u64, u32))> {
+    fn find(&self, key: u64) -> Option<(usize, &(u64, V))> {
         let last = self.slots.len().checked_sub(1)?;
         let mut at = first_slot(key, last as u32, self.seed) as usize & last;
         loop {
@@ -74,8 +91,8 @@ impl Cells {
     }
 
     #[cold]
-    fn grow(&mut self) -> Result<()> {
-        let bigger = memory::filled((2 * self.slots.len()).max(SLOTS), (NO_CELL, 0))?;
+    fn resize(&mut self, slots: usize) -> Result<()> {
+        let bigger = memory::filled(slots, (NO_CELL, V::default()))?;
         let old = std::mem::replace(&mut self.slots, bigger);
         self.len = 0;
         for (key, value) in old {
@@ -114,7 +131,7 @@ mod tests {
         keys
     }
 
-    fn table(keys: &[u64]) -> Cells {
+    fn table(keys: &[u64]) -> Cells<u32, 4> {
         let mut cells = Cells::default();
         for (key, value) in keys.iter().zip(0..) {
             assert_eq!(cells.get_or_put(*key, value).unwrap(), None);
@@ -123,7 +140,7 @@ mod tests {
     }
 
     /// How often searches for these keys go on to the next slot.
-    fn steps(cells: &Cells, keys: impl Iterator<Item = u64>) -> usize {
+    fn steps(cells: &Cells<u32, 4>, keys: impl Iterator<Item = u64>) -> usize {
         let last = cells.slots.len() - 1;
         let step =
             |key| cells.find(key).unwrap().0.wrapping_sub(first_slot(key, last as u32, cells.seed) as usize) & last;
