@@ -3,13 +3,18 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// The pages of the repository.
+/// The pages of the repository: those at its top, and all below the folders that hold sources.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    let folders = ["", "docs", "docs/guides", "bench", "fixtures", "bindings/python"].map(|name| root.join(name));
-    let crates = std::fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
-    let files = folders.into_iter().chain(crates).flat_map(|folder| std::fs::read_dir(folder).unwrap());
-    let mut pages: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+    let entries = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<_> = entries(&root).collect();
+    let mut folders: Vec<_> = ["bench", "bindings", "crates", "docs", "fixtures"].map(|name| root.join(name)).into();
+    while let Some(folder) = folders.pop() {
+        let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let (below, files): (Vec<_>, Vec<_>) = entries(&folder).partition(|path| path.is_dir());
+        folders.extend(below.into_iter().filter(|path| !is_hidden(path)));
+        pages.extend(files);
+    }
     pages.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
     pages.sort();
     pages

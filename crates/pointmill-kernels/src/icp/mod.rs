@@ -3,6 +3,8 @@
 //! [`Keep`], [`Centre`] and [`Local`] make a cloud ready; [`Codes`], a radix sort, [`Gather`], [`OrderCubes`] and [`Build`] a tree of it. [`NearestTree`], [`NearestBrute`] and [`Several`] search,
 //! [`Normals`] looks at neighbourhoods. A turn of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or
 //! [`AdvanceSteps`]; many are queued at once, and those behind the end do nothing. Each of these takes one cloud or many side by side, see [`Clouds`]. Neighbours are exact and sums are added in one tree, so that every run gives the same bits.
+//!
+#![doc = include_str!("README.md")]
 
 mod advance;
 mod brute;

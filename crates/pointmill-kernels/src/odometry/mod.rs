@@ -3,6 +3,8 @@
 //! [`Sample`], [`Thin`] and [`Keys`] choose points of a sweep. [`Place`] moves those of the alignment; a look at a pose is [`Look`], [`Normals`] and [`Terms`], the last one also
 //! [`Support`]. [`Enter`], [`Settle`], [`Slots`], a radix sort and [`Fill`] add points to the map, [`Leave`] and [`Index`] take voxels away. Which entry of a table a cell gets depends on
 //! timing, the place of its voxel does not: voxels are numbered in the order in which their first points come.
+//!
+#![doc = include_str!("README.md")]
 
 mod enter;
 mod look;

@@ -9,6 +9,8 @@
 //! adds. Points in boxes: [`FirstBox`], or [`Mark`] and then [`BoxTotals`], [`Crop`], [`PointBoxes`], [`PointLists`].
 //!
 //! Lists lie where a counter says, so their place may depend on timing; what is written to a result does not.
+//!
+#![doc = include_str!("README.md")]
 
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;

@@ -1,4 +1,4 @@
-//! Rules that the text of each kernel keeps. [Robustness of kernels](../../../ARCHITECTURE.md#robustness-of-kernels) says what follows from them.
+//! Rules that the text of each kernel keeps. `README.md` beside this file says what follows from them.
 
 mod listing;
 

@@ -4,6 +4,8 @@
 //! keep three rules, which the twin checks where it can: every lane of a warp reaches each warp operation, every thread
 //! of a block reaches each block barrier, and helpers are `#[inline(always)]` (a function that is not inlined loses the
 //! property that keeps LLVM from duplicating a barrier).
+//!
+#![doc = include_str!("README.md")]
 
 #[cfg(target_arch = "nvptx64")]
 mod device;

@@ -22,6 +22,8 @@
 //! A row has M slots of `u32`, all ones when empty. A point enters by a cascade: it takes the minimum with slot after slot and carries on what
 //! it pushed out. Whatever the interleaving, slot k ends with the k-th smallest of the indices, so the M first points stay, in order, with no
 //! sorting and no counting.
+//!
+#![doc = include_str!("README.md")]
 
 use crate::prim::{BLOCK, Length, scan};
 #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
