@@ -30,7 +30,6 @@ pub trait Kernel {
     /// # Safety
     /// Every pointer in `args` must be valid for what the kernel's documentation says it reads and writes, and the
     /// thread must run inside a launch.
-    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
     unsafe fn body(args: Self::Args);
 }
 
@@ -94,7 +93,6 @@ macro_rules! kernel {
             const MIN_BLOCKS: Option<u32> = given!($($min_blocks)?);
             const CARVEOUT: Option<u32> = given!($($carveout)?);
 
-            #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
             #[inline(always)]
             unsafe fn body($args: $Args) {
                 // SAFETY: the caller's promise about the pointers in the arguments.

@@ -55,7 +55,6 @@ impl From<Points> for StoredPoints {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl StoredPoints {
     /// The points as kernels read them.
     #[inline(always)]
@@ -65,7 +64,6 @@ impl StoredPoints {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Points {
     /// A point.
     ///

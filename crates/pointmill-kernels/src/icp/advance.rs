@@ -6,13 +6,11 @@
 use super::spread::StoredSpread;
 use super::*;
 use crate::simt::WARP;
-use pointmill_core::icp::{pairs::STEP_TERMS, turn::Rules};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
-    pairs::{HEAD, Linearization, POINT_TERMS},
+    pairs::{HEAD, Linearization, POINT_TERMS, STEP_TERMS},
     pose::{closest, stepped_if_determined},
     spread::margin,
-    turn::rmse,
+    turn::{Rules, rmse},
 };
 use pointmill_core::rigid::Rigid;
 
@@ -119,12 +117,10 @@ pub struct AdvanceArgs {
 }
 
 /// How the next pose follows from sums. (Closures are not inlined everywhere, and functions that are called need a stack.)
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 trait Next<const K: usize> {
     fn next(guess: &Rigid, terms: &[f64; K], at: &Linearization) -> Option<Rigid>;
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Next<POINT_TERMS> for AdvancePoints {
     #[inline(always)]
     fn next(guess: &Rigid, terms: &[f64; POINT_TERMS], _: &Linearization) -> Option<Rigid> {
@@ -132,7 +128,6 @@ impl Next<POINT_TERMS> for AdvancePoints {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Next<STEP_TERMS> for AdvanceSteps {
     #[inline(always)]
     fn next(_: &Rigid, terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
@@ -141,7 +136,6 @@ impl Next<STEP_TERMS> for AdvanceSteps {
 }
 
 /// Adds up the trees, notes the turn, and sets the next pose or ends the loop, if it runs. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
     // SAFETY: the caller's promise about all pointers.

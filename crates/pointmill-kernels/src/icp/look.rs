@@ -1,14 +1,9 @@
 //! The pairs at a pose.
 
-use super::advance::LoopState;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::advance::TOLD;
-use super::tree::waiting_words;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::tree::walk;
+use super::advance::{LoopState, TOLD};
+use super::tree::{waiting_words, walk};
 use super::*;
 use pointmill_core::icp::known::Known;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
     keep::NearestAndOthers,
     known::hash,
@@ -51,7 +46,6 @@ pub struct PlaceArgs {
     pub keys: *mut u64,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn placed(source: *const Place4, i: u32, state: *const LoopState) -> [f32; 3] {
     // SAFETY: the caller's promise.
@@ -59,7 +53,6 @@ unsafe fn placed(source: *const Place4, i: u32, state: *const LoopState) -> [f32
 }
 
 /// The key of the last neighbour, if it is below the limit: it is a point like others, and mostly near, so that what is beyond it needs no look.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn last_key(q: [f32; 3], last: u32, target: *const Place4, limit: u64) -> u64 {
     if last == u32::MAX {
@@ -112,7 +105,6 @@ pub struct LookArgs {
 }
 
 /// Adds what the lanes of a warp found to the totals of the turn. All lanes call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn tell(state: *mut LoopState, block: u32, changed: bool, searched: bool, hash: u64) {
     let (changed, searched) = (ballot(changed).count_ones(), ballot(searched).count_ones());

@@ -25,14 +25,9 @@ pub use spread::{SpreadArgs, SpreadCovariance, SpreadMean, StoredSpread};
 pub use tree::{Build, BuildArgs, Half, LEAF, Node, Tree};
 
 use crate::prim::BLOCK;
-use crate::prim::sum::{TREE, fold_words};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::sum::{fold, is_last, write_tree};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use crate::prim::sum::{TREE, fold, fold_words, is_last, write_tree};
 use crate::simt::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use cloud::Share;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::rigid::wide;
 
 /// The kernels of this module.
@@ -62,7 +57,6 @@ pub const KERNELS: &[crate::Properties] = properties![
 ];
 
 /// The sums of a cloud's trees, where those of all clouds are side by side.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 const fn sums_of<const K: usize>(sums: *const f64, clouds: &Clouds, cloud: usize) -> *const [f64; K] {
     sums.cast::<[f64; K]>().wrapping_add(cloud * clouds.room.div_ceil(TREE) as usize)
@@ -75,7 +69,6 @@ pub type Place4 = [f32; 4];
 ///
 /// # Safety
 /// `p` is valid and aligned to 16 bytes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn load4(p: *const Place4) -> ([f32; 3], u32) {
     // SAFETY: the caller's promise; the type is as wide as its alignment here.
@@ -83,12 +76,10 @@ unsafe fn load4(p: *const Place4) -> ([f32; 3], u32) {
     ([v.0[0], v.0[1], v.0[2]], v.0[3].to_bits())
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Aligned(Place4);
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 const fn narrow(p: [f64; 3]) -> [f32; 3] {
     [p[0] as f32, p[1] as f32, p[2] as f32]

@@ -1,10 +1,7 @@
 //! Neighbours of queries, and normals.
 
-use super::tree::waiting_words;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::tree::{all, walk};
+use super::tree::{all, waiting_words, walk};
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
     keep::{Keep, MAX_NEIGHBOURS, Nearest},
     nearest::{distance_of, index_of, key},
@@ -12,10 +9,8 @@ use pointmill_core::icp::{
 };
 
 /// The nearest keys so far, ascending. Places that are not asked for hold zero, which no key is below, so that the last one is always the farthest.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 struct Sorted([u64; MAX_NEIGHBOURS]);
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Sorted {
     #[inline(always)]
     fn below(limit: u64, k: u32) -> Self {
@@ -27,7 +22,6 @@ impl Sorted {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Keep for Sorted {
     #[inline(always)]
     fn reach(&self) -> f32 {
@@ -104,7 +98,6 @@ pub struct SeveralArgs {
     pub keys: *mut u64,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn sorted(tree: &Tree, q: [f32; 3], limit: u64, k: u32) -> Sorted {
     let mut sorted = Sorted::below(limit, k);

@@ -6,9 +6,7 @@
 //! Source: Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014.
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::keep::Keep;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::nearest::{bound, key, squared_distance};
 
 /// Most points of a leaf.
@@ -25,10 +23,8 @@ pub(super) const fn waiting_words(threads: u32) -> u32 {
     WAITING * threads
 }
 /// A node that nobody has come to has all bits of a [`Meeting`] set; no part has such a word, as no coordinate is not a number.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const NOBODY: u32 = u32::MAX;
 /// Height of the gaps before the first and behind the last point: above all others.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const OUTSIDE: u32 = u32::MAX;
 
 /// One part of a node: the box around it, where it is, and the lowest index of its points, which decides between equally near ones.
@@ -66,7 +62,6 @@ impl Half {
     }
 
     /// Whether all its points lie at one place.
-    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
     #[inline(always)]
     fn is_one_place(&self) -> bool {
         self.low[0] == self.high[0] && self.low[1] == self.high[1] && self.low[2] == self.high[2]
@@ -99,7 +94,6 @@ pub struct Tree {
     pub n: u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Tree {
     /// The tree of a cloud, where this is the first of trees side by side with `room` places each. The number of points is not known.
     #[inline(always)]
@@ -132,7 +126,6 @@ pub struct BuildArgs {
 
 /// How high the gap between points `i` and `i + 1` stands in the tree: by the highest bit in which their codes differ, below those of their places where the codes are equal. The two
 /// gaps beside a part are never of one height.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn height(codes: *const u64, i: u32) -> u32 {
     // SAFETY: the caller's promise: i + 1 < n.
@@ -140,7 +133,6 @@ unsafe fn height(codes: *const u64, i: u32) -> u32 {
     if differ == 0 { u32::BITS - (i ^ (i + 1)).leading_zeros() } else { u32::BITS + u64::BITS - differ.leading_zeros() }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn store_half(to: *mut Half, half: Half) {
     let (l, h) = (half.low, half.high);
@@ -152,7 +144,6 @@ unsafe fn store_half(to: *mut Half, half: Half) {
 }
 
 /// The words of a part that another block may be writing.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn load_words(from: *const Half) -> [[u32; 4]; 2] {
     // SAFETY: the caller's promise that `from` is valid.
@@ -162,7 +153,6 @@ unsafe fn load_words(from: *const Half) -> [[u32; 4]; 2] {
 /// The part that came to a node first, which it leaves empty for the next launch. `words` are what was read there.
 ///
 /// Each word of a part differs from an empty one, so that the words themselves say when they are there, and no fence is needed.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn take_half(from: *mut Half, mut words: [[u32; 4]; 2]) -> Half {
     let mut tries = 0;
@@ -251,7 +241,6 @@ kernel! {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn bound_of(q: [f32; 3], half: &Half) -> f32 {
     bound(q, half.low, half.high)
@@ -261,7 +250,6 @@ fn bound_of(q: [f32; 3], half: &Half) -> f32 {
 ///
 /// # Safety
 /// The tree is valid and has a point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waiting: Shared) {
     if !(q[0].is_finite() && q[1].is_finite() && q[2].is_finite()) {
@@ -316,7 +304,6 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
 }
 
 /// Shows `keep` the points of a leaf.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl Keep) {
     let mut squares = [f32::INFINITY; LEAF as usize];
@@ -343,7 +330,6 @@ unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl
 }
 
 /// Shows `keep` all points.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn all(tree: &Tree, q: [f32; 3], keep: &mut impl Keep) {
     let mut i = 0;

@@ -1,13 +1,11 @@
 //! The next step of alignments: sums over the points of their scans, and what follows from them.
 
-use super::near::{NEAR_WORDS, NOTED, near_words};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::near::{NearSums, each_near};
+use super::near::{NEAR_WORDS, NOTED, NearSums, each_near, near_words};
 use super::*;
 use crate::points::StoredPoints;
-use pointmill_core::ndt::{NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, TERMS, TERMS_PARTS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{NearTerms, PreparedPose, state};
+use pointmill_core::ndt::{
+    NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, NearTerms, PreparedPose, TERMS, TERMS_PARTS, state,
+};
 
 /// An alignment of a scan in memory of a device.
 #[repr(C)]
@@ -55,7 +53,6 @@ pub struct DeriveArgs {
 }
 
 /// The points of a block's tree and the alignment, unless that has ended or has no such tree.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn tree_of(a: &DeriveArgs) -> Option<(Points, u32, *const PreparedPose)> {
     let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
@@ -96,7 +93,6 @@ kernel! {
 }
 
 /// Adds up one part of the terms over each warp, into the warp's share of `sums`. All threads call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn add_part<const G: usize>(prepared: &PreparedPose, part: usize, p: [f64; 3], near: &NearTerms, sums: Doubles) {
     let (mut values, mut places, mut len) = ([0.0; G], [0; G], 0);

@@ -2,9 +2,7 @@
 
 use super::*;
 use pointmill_core::hash::Seed;
-use pointmill_core::ndt::LineBox;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{CellRows, Line, LinePlace, line_key};
+use pointmill_core::ndt::{CellRows, Line, LineBox, LinePlace, line_key};
 
 /// The key of a line plus one in two words, the mask, and the complement of the first row; all zero when empty. An array over a [`LineBox`] has two lines in each, of two words: the
 /// mask, and the complement of the first row.
@@ -14,7 +12,6 @@ use pointmill_core::ndt::{CellRows, Line, LinePlace, line_key};
 pub struct LinesEntry(pub [u32; 4]);
 
 /// A line of an array.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct LineWords([u32; 2]);
@@ -52,7 +49,6 @@ pub struct Map {
 }
 
 // SAFETY (all blocks below): slots are at most `mask`; the caller promises valid entries, and rows below `len`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Lines {
     /// Enters the row of a cell.
@@ -114,7 +110,6 @@ impl Lines {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Map {
     /// What core's searches look at.
     ///

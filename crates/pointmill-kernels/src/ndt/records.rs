@@ -6,7 +6,6 @@ use pointmill_core::hash::Seed;
 /// Values of a record that are added up: the count, three sums and six products.
 pub const SUMS: usize = 10;
 /// Entries a search looks at before it says that the table is full.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const MAX_PROBES: u32 = 64;
 
 /// A cell's key plus one, or zero without a cell; its count, sums and products; one word to fill three sectors of 32 bytes, from the start of which a table begins.
@@ -58,18 +57,15 @@ impl Totals {
 }
 
 /// Bits of a coordinate in a key.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const AXIS_BITS: u32 = 21;
 
 /// A cell's coordinate plus 2^20, by its key.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn coordinate(key: u64, axis: usize) -> u32 {
     (key >> (AXIS_BITS * axis as u32)) as u32 & ((1 << AXIS_BITS) - 1)
 }
 
 // SAFETY (all blocks below): slots come from the table and are at most `mask`; the caller promises valid records.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Records {
     /// The record of a cell, which gets one if it has none, and whether it just got it; `None` where the table is full.
@@ -131,7 +127,6 @@ impl Records {
 }
 
 /// Makes a word at least as large; mostly it is already, and a look is cheaper than an atomic.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn raise(word: *mut u32, value: u32) {
     // SAFETY: the caller's promise that the word is valid.

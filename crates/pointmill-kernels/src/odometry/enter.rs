@@ -1,15 +1,11 @@
 //! Points that enter the map.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::map::Voxel;
-use super::map::{Map, MapHead};
+use super::map::{Map, MapHead, Voxel};
 use super::sample::Timed;
 use super::sums::Deskew;
 use super::*;
 use crate::prim::scan::{SHARED_WORDS, Tiles};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::{compact::rank_tile, hash::find_or_insert, scan};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::odometry::cells::{AROUND, around, beside, cell_of, key_of, offset_in, squared};
 use pointmill_core::rigid::Rigid;
 

@@ -2,7 +2,6 @@
 
 use super::*;
 use pointmill_core::hash::Seed;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::{
     hash::first_slot,
     odometry::cells::{NO_CELL, key_of, place_in},
@@ -75,7 +74,6 @@ pub struct Map {
     pub made: *mut u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Map {
     /// The voxel of a cell, or [`NONE`]. Nothing is added to the table meanwhile.
     ///
@@ -122,7 +120,6 @@ impl Map {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Aligned(Place4);
@@ -131,7 +128,6 @@ struct Aligned(Place4);
 ///
 /// # Safety
 /// `p` is valid and aligned to 16 bytes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn load4(p: *const Place4) -> Place4 {
     // SAFETY: the caller's promise; the type is as wide as its alignment here.

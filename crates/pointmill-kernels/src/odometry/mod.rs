@@ -19,7 +19,6 @@ pub use sums::{Deskew, PLACE_TERMS, Place, PlaceArgs, Support, SupportArgs, Term
 pub use trim::{Index, IndexArgs, Leave, LeaveArgs};
 
 use crate::prim::BLOCK;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// The kernels of this module.

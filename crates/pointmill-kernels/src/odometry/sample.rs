@@ -4,12 +4,11 @@ use super::*;
 use crate::points::Points;
 use crate::prim::{
     Length,
-    scan::{SHARED_WORDS, Tiles},
+    compact::rank_tile,
+    hash::find_or_insert,
+    scan::{self, SHARED_WORDS, Tiles},
 };
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::{compact::rank_tile, hash::find_or_insert, scan};
 use pointmill_core::hash::Seed;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::odometry::{
     cells::{cell_of, key_of},
     motion::mark,
@@ -56,7 +55,6 @@ const _: () = {
 };
 
 /// A number with the order of times.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 const fn ordered(time: f64) -> u64 {
     let bits = time.to_bits();
@@ -81,7 +79,6 @@ pub struct Firsts {
     pub seed: Seed,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Firsts {
     /// The entry of the cell of point `i`, or [`NONE`].
     ///

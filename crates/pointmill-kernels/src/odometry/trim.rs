@@ -4,11 +4,10 @@ use super::map::{Map, MapHead};
 use super::*;
 use crate::prim::{
     Length,
-    scan::{SHARED_WORDS, Tiles},
+    compact::rank_tile,
+    hash::find_or_insert,
+    scan::{self, SHARED_WORDS, Tiles},
 };
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::{compact::rank_tile, hash::find_or_insert, scan};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::odometry::cells::{key_of, leaves};
 
 /// Arguments of [`Leave`].

@@ -6,7 +6,6 @@
 //! Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.
 
 use super::length::{BLOCK, Length, WARPS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Elements a thread handles in [`Scan`].
@@ -47,10 +46,8 @@ pub struct ScanArgs {
     pub tiles: Tiles,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod device {
     use super::*;
-
     const OWN: u32 = 1 << 30;
     const UP_TO_HERE: u32 = 2 << 30;
     const VALUE: u32 = MAX_SUM - 1;
@@ -167,7 +164,6 @@ mod device {
         before
     }
 }
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub use device::*;
 
 kernel! {

@@ -4,7 +4,6 @@ use super::*;
 use crate::prim::BLOCK;
 
 /// Threads that share a row of [`Transpose`].
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const LANES: u32 = 4;
 
 /// A row that holds a point.
@@ -121,7 +120,6 @@ kernel! {
 }
 
 // SAFETY (all blocks below): the launcher's promise: entries are those of the point, and their rows are rows of the result.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl GradientArgs {
     /// The gradient of the block's points, `V` channels at a time, `AHEAD` terms in flight.

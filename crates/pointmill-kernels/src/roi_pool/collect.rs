@@ -2,17 +2,14 @@
 
 use super::block::{SUM_WORDS, THREADS};
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::BoxGrid;
 
 /// Points that are sorted in shared memory, and bits of a voxel's id that then fit beside a place.
 const FEW: u32 = 6144;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const VOXEL_BITS: u32 = u32::BITS - order::PLACE_BITS;
 /// Points whose list is in shared memory too, behind their pairs in the second buffer.
 const FEWER: u32 = FEW / 2;
 /// Where things are in shared memory: two buffers of pairs, counters of the sort, sums. The tiles' counts use the second buffer before it is needed.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const TILES: u32 = FEW;
 const SORT: u32 = 2 * FEW;
 pub(super) const SUMS: u32 = SORT + order::WORDS;
@@ -22,12 +19,10 @@ const _: () = assert!(expand::WORDS <= FEWER && FEW <= 1 << order::PLACE_BITS);
 pub(super) const BOX: u32 = (START + 1).next_multiple_of(4);
 const WORDS: u32 = BOX + STAGED_WORDS;
 /// Points of a thread whose coordinates are read together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const AHEAD: usize = 4;
 const _: () = assert!(expand::WORDS <= FEW);
 
 /// The points of a box in order.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 struct List {
     shared: Shared,
@@ -35,7 +30,6 @@ struct List {
     global: *mut u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl List {
     #[inline(always)]
     unsafe fn get(&self, e: u32) -> u32 {
@@ -99,7 +93,6 @@ kernel! {
 }
 
 // SAFETY (all blocks below): the launcher's promise about the sizes. A box's pairs lie in its own part of the lists, which has room for all of them.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl CollectArgs {
     /// The lists of box `b`. All threads call. If `DIRECT` the block tests all points with its box itself.

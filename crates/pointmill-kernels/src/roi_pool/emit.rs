@@ -1,8 +1,6 @@
 //! Rows and features into the arrays of the result.
 
-use super::block::SUM_WORDS;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::block::block_sum;
+use super::block::{SUM_WORDS, block_sum};
 use super::*;
 use crate::prim::BLOCK;
 
@@ -74,7 +72,6 @@ kernel! {
 }
 
 /// What a box has, or some boxes together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy, Default)]
 pub(super) struct Lists {
     /// Where the pairs of a box start.
@@ -88,7 +85,6 @@ pub(super) struct Lists {
 }
 
 // SAFETY (all blocks below): the launcher's promise about the sizes; a row is below its box's number of rows.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl EmitArgs {
     #[inline(always)]

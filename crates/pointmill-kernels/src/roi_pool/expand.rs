@@ -1,23 +1,19 @@
 //! Marks of a box into the indices of its points, in order.
 
 use super::block::{SUM_WORDS, THREADS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::{
     TILE, WORDS_OF_TILE,
     block::{WARPS, exclusive_sum},
 };
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Words of shared memory that this uses.
 pub(super) const WORDS: u32 = 2 * THREADS + SUM_WORDS;
 
 /// Words of a lane that are read together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const AHEAD: usize = 4;
 
 /// The tiles of a box: how many points each holds, and their marks.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct Tiles {
     pub(super) counts: *const u32,
@@ -28,7 +24,6 @@ pub(super) struct Tiles {
 }
 
 // SAFETY (all blocks below): counts and marks are those of a box, for `len` tiles.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Tiles {
     /// How many points the box holds. All threads of the block call, before [`Tiles::each_point`].

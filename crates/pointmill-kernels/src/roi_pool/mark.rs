@@ -1,9 +1,7 @@
 //! Which points lie in which box.
 
 use super::*;
-use crate::prim::BLOCK;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::WARPS;
+use crate::prim::{BLOCK, WARPS};
 
 /// Most boxes of an item.
 const MOST_BOXES: u32 = 4 * BOXES;
@@ -86,7 +84,6 @@ kernel! {
 }
 
 // SAFETY (all blocks below): the launcher's promise about the sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl MarkArgs {
     /// Calls `found` with each of the item's boxes that holds the point. All lanes of a warp call.

@@ -10,35 +10,25 @@
 //!
 //! Lists lie where a counter says, so their place may depend on timing; what is written to a result does not.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ElementType;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::OrientedBox;
-use pointmill_core::{BOX_WORDS, BoxOrigin};
+use pointmill_core::{BOX_WORDS, BoxOrigin, ElementType, OrientedBox};
 
 mod backward;
 mod block;
 mod collect;
 mod crop;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod direct;
 mod emit;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod empty;
 mod expand;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod features;
 mod fill;
 mod lines;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod lists;
 mod mark;
 mod order;
 mod point_boxes;
 mod points;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod rows;
 mod tile;
 mod values;
@@ -53,7 +43,6 @@ pub use order::DIGIT_BITS;
 pub use point_boxes::{PointBoxes, PointBoxesArgs, ScanState, TILE as POINT_TILE};
 pub use points::{FirstBox, FirstBoxArgs, PointLists, PointListsArgs};
 pub use values::Values;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use values::*;
 
 /// The kernels of this module.
@@ -186,7 +175,6 @@ pub struct Record {
 }
 
 // SAFETY (all blocks below): the launcher's promise about pointers and sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl PointsArg {
     /// Point `i`; NaN past the end.
@@ -200,7 +188,6 @@ impl PointsArg {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl BoxesArg {
     /// Box `b`, made ready; one that holds nothing past the end.
@@ -227,7 +214,6 @@ impl BoxesArg {
 ///
 /// # Safety
 /// There is such a box.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(crate) unsafe fn load_box(prepared: *const u32, b: u32) -> OrientedBox {
     let quads = prepared.cast::<Four>();
@@ -246,7 +232,6 @@ pub(crate) unsafe fn load_box(prepared: *const u32, b: u32) -> OrientedBox {
 ///
 /// # Safety
 /// There is room for it.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(crate) unsafe fn store_box(prepared: *mut u32, b: u32, oriented: &OrientedBox) {
     let words = oriented.to_words();
@@ -260,11 +245,9 @@ pub(crate) unsafe fn store_box(prepared: *mut u32, b: u32, oriented: &OrientedBo
 const STAGED_WORDS: u32 = BOX_WORDS as u32 + 4;
 
 /// Boxes in shared memory.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(crate) struct Staged(pub(crate) Shared);
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Staged {
     /// Puts a box in place `k`.
     #[inline(always)]

@@ -1,9 +1,6 @@
 //! A stable sort within one block: the points of a box by their voxel.
 
-use super::block::{SUM_WORDS, WARPS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::block::{THREADS, exclusive_sum};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::block::{SUM_WORDS, THREADS, WARPS, exclusive_sum};
 use crate::simt::*;
 
 /// Most bits of a digit.
@@ -16,7 +13,6 @@ const STRIDE: u32 = WARPS + 1;
 pub(super) const WORDS: u32 = (1 << DIGIT_BITS) * STRIDE + SUM_WORDS;
 
 /// Pairs of a point and its voxel: few in shared memory, a word each, with the place of the point in a list; many in global memory.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct Pairs {
     pub(super) shared: Shared,
@@ -26,7 +22,6 @@ pub(super) struct Pairs {
 }
 
 // SAFETY (all blocks below): the launcher's promise about the sizes; `e` is below the number of pairs that there is room for.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Pairs {
     #[inline(always)]
@@ -62,7 +57,6 @@ impl Pairs {
 ///
 /// # Safety
 /// Both have room for `n` pairs; `counts` has [`WORDS`] words.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn pass(a: &Pairs, b: &Pairs, n: u32, shift: u32, bits: u32, counts: Shared) {
     let sums = Shared::at_offset(counts, (1 << DIGIT_BITS) * STRIDE);

@@ -1,6 +1,5 @@
 //! Arrays of any type: read widened, written rounded once, one value or four at a time.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 use pointmill_core::ElementType;
 
@@ -15,19 +14,16 @@ pub struct Values {
 }
 
 /// Four words that are read at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub(crate) struct Four(pub(crate) [u32; 4]);
 
 /// Two words that are read at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Two([u32; 2]);
 
 // SAFETY (all blocks below): the launcher's promise about pointers and sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Values {
     /// The `N` values from `i` on, widened.
@@ -110,7 +106,6 @@ impl Values {
 ///
 /// # Safety
 /// There are such values, aligned for four.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(crate) unsafe fn get_all_i32<const V: usize>(data: *const i32, i: usize) -> [i32; V] {
     let mut values = [0; V];
@@ -132,7 +127,6 @@ pub(crate) unsafe fn get_all_i32<const V: usize>(data: *const i32, i: usize) -> 
 ///
 /// # Safety
 /// As there.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(crate) unsafe fn set_all_i32<const V: usize>(data: *mut i32, i: usize, values: [i32; V]) {
     // SAFETY: the caller's promise.
@@ -150,7 +144,6 @@ pub(crate) unsafe fn set_all_i32<const V: usize>(data: *mut i32, i: usize, value
 }
 
 /// How values are read, known when the code is made: a loop over values has no room for questions.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub(crate) trait Read {
     /// As [`Values::get_all`].
     ///
@@ -160,14 +153,11 @@ pub(crate) trait Read {
 }
 
 /// `f32`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub(crate) struct Words;
 
 /// `f16` or `bf16`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub(crate) struct Halves;
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Read for Words {
     #[inline(always)]
@@ -185,7 +175,6 @@ impl Read for Words {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Read for Halves {
     #[inline(always)]

@@ -29,7 +29,6 @@ const QUADS: usize = 2;
 pub const QUADS_PER_TILE: u32 = BLOCK * QUADS as u32;
 
 // SAFETY (all blocks below): the caller promises that the number is below the bound.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Bits {
     /// Whether a number is in the set, as far as this multiprocessor has seen: a number that was added a moment ago may be missing.
@@ -62,7 +61,6 @@ impl Bits {
 }
 
 /// Mask of the bits below a bit of a word.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 const fn below(bit: u32) -> u32 {
     (1 << bit) - 1
@@ -141,7 +139,6 @@ kernel! {
 }
 
 // SAFETY (all blocks below): the launcher's promise about the sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl RankBitsArgs {
     /// Writes the ranks of a quad that begins with this one, and zeroes its bits.

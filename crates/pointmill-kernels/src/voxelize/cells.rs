@@ -1,7 +1,6 @@
 //! Points into the rows of cells in the order of their ids.
 
 use super::bits::Bits;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::insert::NO_KEY;
 use super::*;
 
@@ -38,13 +37,11 @@ kernel! {
 }
 
 /// Point number `j` of this thread where each has `ITEMS`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn item<const ITEMS: usize>(j: usize) -> u32 {
     (block_index() * ITEMS as u32 + j as u32) * BLOCK + thread_index()
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl MarkArgs {
     #[inline(always)]
     unsafe fn mark<const ITEMS: usize>(&self) {
@@ -120,7 +117,6 @@ kernel! {
     fn(a: AssignCellsArgs) { a.assign::<MANY>() }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl AssignCellsArgs {
     #[inline(always)]
     unsafe fn assign<const ITEMS: usize>(&self) {

@@ -1,10 +1,8 @@
 //! Rows into the arrays of the result.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::scatter::sum_in_order;
 use super::*;
 use crate::simt::WARP;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::{half, mean::mean_from_sum};
 
 /// Words of shared memory that [`EmitPoints`] gathers points in.
@@ -99,7 +97,6 @@ pub struct Means {
     pub f16: *mut u16,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Means {
     /// Whether anybody asked for means.
     #[inline(always)]
@@ -176,7 +173,6 @@ kernel! {
 }
 
 // SAFETY (all blocks below): the launcher's promise about the sizes; rows are below V, and the members of a row are indices of points.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl EmitArgs {
     /// Writes all rows, by whole warps, and what a padded result has behind them. `write` writes the columns of a row that a lane has, given the first one and the distance of the others, and

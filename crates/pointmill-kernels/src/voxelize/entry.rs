@@ -1,8 +1,6 @@
 //! The table of cells.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::hash;
 use pointmill_core::hash::Seed;
 
@@ -30,14 +28,11 @@ pub struct Table {
 }
 
 /// The words of an entry.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const ROW: usize = 3;
 /// Where a long entry has its first point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const LONG_FIRST: usize = 2;
 
 // SAFETY (all blocks below): slots come from the table and are at most `mask`; the caller promises valid entries.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Table {
     #[inline(always)]

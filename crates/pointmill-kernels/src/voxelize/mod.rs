@@ -24,7 +24,6 @@
 //! sorting and no counting.
 
 use crate::prim::{BLOCK, Length, scan};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 use pointmill_core::VoxelGrid;
 
@@ -49,10 +48,8 @@ pub use assign::{Assign, AssignArgs, Members};
 pub use batch::{Batch, Coords};
 pub use bits::{Bits, QUADS_PER_TILE, RankBits, RankBitsArgs};
 pub use cells::{AssignCells, AssignCellsArgs, AssignCellsMany, MANY_IN_BLOCK, Mark, MarkArgs, MarkMany};
-use counters::COUNT_WORDS;
+use counters::{COUNT_WORDS, count_in_block, report_rows};
 pub use counters::{COUNTER_WORDS, Counters, ForHost, LOST, Lost};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use counters::{count_in_block, report_rows};
 pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, Means, PADDED, rows_per_tile, slots_per_tile};
 pub use entry::{Entry, Table};
 pub use few::{EmitFew, FEW_POINTS};
@@ -63,7 +60,6 @@ pub use pad::Padded;
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
 pub use rank::{LARGE_TILE, Rank, RankArgs, Rows, RowsArgs, RowsOfMany, TILE};
 pub use scatter::{RowKeys, RowKeysArgs, Scatter, ScatterArgs, ScatterMode};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use slots::Four;
 pub use slots::Slots;
 

@@ -1,7 +1,6 @@
 //! Cells into rows.
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::compact;
 
 /// Arguments of [`Rank`].
@@ -62,7 +61,6 @@ pub const TILE: u32 = BLOCK * FEW as u32;
 pub const LARGE_TILE: u32 = BLOCK * MANY as u32;
 
 /// The points of a tile as one thread sees them: their entries, and which of them are their cell's first.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 struct Ranked<const ITEMS: usize> {
     slots: [u32; ITEMS],
     ranks: compact::Ranks<ITEMS>,
@@ -74,7 +72,6 @@ struct Ranked<const ITEMS: usize> {
 ///
 /// # Safety
 /// The pointers are valid; the tiles were zero before the launch.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn rank_next_tile<const ITEMS: usize>(
     slot_of_point: *const u32,
@@ -123,7 +120,6 @@ kernel! {
     fn(a: RowsArgs) { a.rows::<MANY>() }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl RowsArgs {
     #[inline(always)]
     unsafe fn rows<const ITEMS: usize>(&self) {
@@ -205,7 +201,6 @@ kernel! {
 }
 
 /// If point `i` is where samples start, notes the rows found before them.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn mark_samples(a: &RankArgs, i: u32, found: u32) {
     // SAFETY: the launcher's promise about `row_splits` and `sample_found`.

@@ -1,6 +1,5 @@
 //! The points of rows, while they are gathered.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::NONE;
 
 /// The points of each row, while they are gathered.
@@ -25,7 +24,6 @@ impl Slots {
 }
 
 // SAFETY (all blocks below): the caller promises that `row` is a row.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Slots {
     /// The slots of a row.
@@ -53,7 +51,6 @@ impl Slots {
 }
 
 /// Sixteen bytes that are written at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub(super) [u32; 4]);
