@@ -22,6 +22,8 @@ pub mod dependent;
 #[macro_use]
 mod kernel;
 #[macro_use]
+mod plain;
+#[macro_use]
 mod properties;
 pub mod icp;
 mod module;

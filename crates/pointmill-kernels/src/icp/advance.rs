@@ -81,22 +81,11 @@ pub struct Turns {
     pub turns: [Turn; BATCH],
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<LoopState>() == (24 + 4 + 3 * TOLD) * 8 + 16 && size_of::<Turn>() == (12 + STEP_TERMS + 7) * 8);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for LoopState {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for LoopState {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Zeroable for Turn {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Turn {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Zeroable for Turns {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Turns {}
-};
+plain! {
+    LoopState: (24 + 4 + 3 * TOLD) * 8 + 16,
+    Turn: (12 + STEP_TERMS + 7) * 8,
+    Turns: 8 + BATCH * size_of::<Turn>(),
+}
 
 /// Arguments of [`AdvancePoints`] and [`AdvanceSteps`].
 #[repr(C)]

@@ -18,7 +18,7 @@ const FARTHEST: f64 = 1e18;
 
 /// What is known of a cloud. Before [`Keep`] `far` and `bounds` have all bits set, and all else but `points` is zero.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Head {
     /// The median of sampled points.
     pub centre: [f64; 3],
@@ -37,15 +37,6 @@ pub struct Head {
     /// The cloud.
     pub points: StoredPoints,
 }
-
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Head>() == 120);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for Head {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Head {}
-};
 
 #[cfg(not(target_arch = "nvptx64"))]
 impl Head {

@@ -15,14 +15,7 @@ use pointmill_core::icp::{
 #[derive(Clone, Copy, Debug)]
 pub struct StoredKnown(pub Known);
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Known>() == 32);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for StoredKnown {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredKnown {}
-};
+plain!(StoredKnown: 32);
 
 /// Arguments of [`Place`].
 #[repr(C)]

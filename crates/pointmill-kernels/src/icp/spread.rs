@@ -8,14 +8,7 @@ use pointmill_core::icp::spread::Spread;
 #[derive(Clone, Copy, Debug)]
 pub struct StoredSpread(pub Spread);
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Spread>() == 12 * 8);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for StoredSpread {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredSpread {}
-};
+plain!(StoredSpread: 12 * 8);
 
 /// Arguments of all kernels here.
 #[repr(C)]

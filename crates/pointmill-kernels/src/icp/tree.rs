@@ -29,7 +29,7 @@ const OUTSIDE: u32 = u32::MAX;
 
 /// One part of a node: the box around it, where it is, and the lowest index of its points, which decides between equally near ones.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Half {
     /// Least coordinates.
     pub low: [f32; 3],
@@ -70,15 +70,6 @@ impl Half {
 
 /// Both parts.
 pub type Node = [Half; 2];
-
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Half>() == 32);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for Half {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Half {}
-};
 
 /// A tree.
 #[repr(C)]

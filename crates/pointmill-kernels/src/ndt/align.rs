@@ -19,16 +19,7 @@ pub struct StoredAlignment {
     pub hold: NdtHold,
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    use pointmill_core::ndt::PreparedPose;
-    // Four u32 behind the numbers leave no gap.
-    assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3 + 3) * 8 + 16);
-    // SAFETY: f64 in an order that C gives them and whole numbers behind them, without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for StoredAlignment {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredAlignment {}
-};
+plain!(StoredAlignment: (3 + 10 * 9 + 18 + TERMS) * 8 + 16 + size_of::<StoredPoints>() + 5 * 8);
 
 const _: () = assert!(tree_words(TERMS) <= NEAR_WORDS && TERMS_PARTS as u32 * TREE == BLOCK);
 

@@ -82,8 +82,7 @@ pub struct CellArrays {
 
 /// What became of cells, zero before.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct FinishTotals {
     /// Rows.
     pub voxels: u32,

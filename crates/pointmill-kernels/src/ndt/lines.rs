@@ -7,8 +7,7 @@ use pointmill_core::ndt::{CellRows, Line, LineBox, LinePlace, line_key};
 /// The key of a line plus one in two words, the mask, and the complement of the first row; all zero when empty. An array over a [`LineBox`] has two lines in each, of two words: the
 /// mask, and the complement of the first row.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LinesEntry(pub [u32; 4]);
 
 /// A line of an array.

@@ -10,8 +10,7 @@ const MAX_PROBES: u32 = 64;
 
 /// A cell's key plus one, or zero without a cell; its count, sums and products; one word to fill three sectors of 32 bytes, from the start of which a table begins.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Record(pub [u64; SUMS + 2]);
 
 /// A table of records; all zero before.
@@ -32,8 +31,7 @@ pub struct Records {
 
 /// Counts of a table, zero before.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Totals {
     /// Runs of points, or records, that found no room.
     pub lost: u32,

@@ -12,12 +12,7 @@ pub const SCORES: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct StoredPose(pub Rigid);
 
-#[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: f64 in an order that C gives them, valid whatever their bits are.
-unsafe impl bytemuck::Zeroable for StoredPose {}
-#[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for StoredPose {}
+plain!(StoredPose: 12 * 8);
 
 /// Arguments of [`Score`].
 #[repr(C)]

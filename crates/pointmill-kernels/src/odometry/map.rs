@@ -9,7 +9,7 @@ use pointmill_core::{
 
 /// A voxel of the map.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Voxel {
     /// Its cell.
     pub cell: [i32; 3],
@@ -21,7 +21,7 @@ pub struct Voxel {
 
 /// What is known of the map.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct MapHead {
     /// Places of voxels that were ever taken.
     pub slots: u32,
@@ -34,19 +34,6 @@ pub struct MapHead {
     /// Voxels that [`Leave`] took away, until [`Index`] counts them.
     pub left: u32,
 }
-
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Voxel>() == 20 && size_of::<MapHead>() == 20);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for Voxel {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Voxel {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Zeroable for MapHead {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for MapHead {}
-};
 
 /// The map as kernels take it.
 #[repr(C)]

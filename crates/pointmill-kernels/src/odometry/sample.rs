@@ -19,7 +19,7 @@ pub type Timed = [f64; 4];
 
 /// What is known of a sweep.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Head {
     /// The least time and the largest, as numbers that have the order of times; the largest with all bits turned. All ones before.
     pub times: [u64; 2],
@@ -44,15 +44,6 @@ impl Head {
         [from_ordered(self.times[0]), from_ordered(!self.times[1])]
     }
 }
-
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Head>() == 40);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for Head {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Head {}
-};
 
 /// A number with the order of times.
 #[inline(always)]

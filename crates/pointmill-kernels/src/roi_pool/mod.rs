@@ -93,8 +93,7 @@ pointmill_core::names!(PoolMode { Max = "max", Mean = "mean" });
 
 /// What a call counts, in memory that the host can read without a copy.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Totals {
     /// Non-empty voxels.
     pub rows: u64,

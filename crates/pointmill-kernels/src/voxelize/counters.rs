@@ -4,8 +4,7 @@ use crate::simt::*;
 
 /// What a call counts, in device memory.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Counters {
     /// Rows of the result, V.
     pub voxels: u32,

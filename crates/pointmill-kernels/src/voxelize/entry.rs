@@ -9,8 +9,7 @@ use pointmill_core::hash::Seed;
 /// Short keys: `[first, key, -, row]`. Long keys: `[key, key, first, row]`. `first` is the smallest index of the cell's points, `row` the cell's
 /// row once it has one.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Entry(pub [u32; 4]);
 
 /// A table of cells.
