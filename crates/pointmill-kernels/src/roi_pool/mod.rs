@@ -173,8 +173,6 @@ pub struct Record {
     pub count: u32,
 }
 
-// SAFETY (all blocks below): the launcher's promise about pointers and sizes.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl PointsArg {
     /// Point `i`; NaN past the end.
     #[inline(always)]
@@ -183,11 +181,11 @@ impl PointsArg {
             return [f32::NAN; 3];
         }
         let at = i as usize * self.columns as usize;
+        // SAFETY: `i` is a point, and its first three values are x, y, z.
         unsafe { self.values.get_row(at) }
     }
 }
 
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl BoxesArg {
     /// Box `b`, made ready; one that holds nothing past the end.
     #[inline(always)]
@@ -195,6 +193,7 @@ impl BoxesArg {
         if b >= self.count {
             return OrientedBox::EMPTY;
         }
+        // SAFETY: `b` is a box, of seven values.
         let row = unsafe { self.values.get_row(b as usize * 7) };
         OrientedBox::new(row, self.origin, self.margin)
     }
@@ -205,6 +204,7 @@ impl BoxesArg {
         if self.ranges.is_null() || b >= self.count {
             return (0, u32::MAX);
         }
+        // SAFETY: `b` is a box, and ranges have two words for each.
         unsafe { (*self.ranges.add(b as usize * 2), *self.ranges.add(b as usize * 2 + 1)) }
     }
 }

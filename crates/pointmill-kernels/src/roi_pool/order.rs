@@ -21,8 +21,6 @@ pub(super) struct Pairs {
     pub(super) voxels: *mut u32,
 }
 
-// SAFETY (all blocks below): the launcher's promise about the sizes; `e` is below the number of pairs that there is room for.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Pairs {
     #[inline(always)]
     pub(super) fn few(&self) -> bool {
@@ -31,12 +29,14 @@ impl Pairs {
 
     #[inline(always)]
     pub(super) unsafe fn voxel(&self, e: u32) -> u32 {
+        // SAFETY: the caller promises that `e` is a pair; many pairs are in global memory.
         if self.few() { self.shared.get(e) >> PLACE_BITS } else { unsafe { *self.voxels.add(e as usize) } }
     }
 
     /// The point of pair `e`; of few its place in their list.
     #[inline(always)]
     pub(super) unsafe fn point(&self, e: u32) -> u32 {
+        // SAFETY: the caller promises that `e` is a pair; many pairs are in global memory.
         if self.few() { self.shared.get(e) & ((1 << PLACE_BITS) - 1) } else { unsafe { *self.points.add(e as usize) } }
     }
 
@@ -45,6 +45,7 @@ impl Pairs {
         if self.few() {
             to.shared.set(at, self.shared.get(e));
         } else {
+            // SAFETY: the caller promises that `e` is a pair and that `to` has room for pair `at`.
             unsafe {
                 *to.points.add(at as usize) = *self.points.add(e as usize);
                 *to.voxels.add(at as usize) = *self.voxels.add(e as usize);

@@ -23,13 +23,12 @@ pub(crate) struct Four(pub(crate) [u32; 4]);
 #[derive(Clone, Copy)]
 struct Two([u32; 2]);
 
-// SAFETY (all blocks below): the launcher's promise about pointers and sizes.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Values {
     /// The `N` values from `i` on, widened.
     #[inline(always)]
     pub(crate) unsafe fn get_row<const N: usize>(&self, i: usize) -> [f32; N] {
         let mut bits = [0; N];
+        // SAFETY: the caller promises `N` values from `i` on, of this type.
         unsafe {
             if self.element == ElementType::F32 {
                 for j in 0..N {
@@ -68,6 +67,7 @@ impl Values {
     /// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of four.
     #[inline(always)]
     pub(crate) unsafe fn get_all<const V: usize>(&self, i: usize) -> [f32; V] {
+        // SAFETY: the caller promises `V` values from `i` on; they are read as what they are.
         unsafe {
             match self.element {
                 ElementType::F32 => Words::get(self, i),
@@ -79,6 +79,7 @@ impl Values {
     /// Writes the values from `i` on, rounded once; as [`Values::get_all`].
     #[inline(always)]
     pub(crate) unsafe fn set_all<const V: usize>(&self, i: usize, values: [f32; V]) {
+        // SAFETY: the caller promises room for `V` values of this type, aligned for four.
         unsafe {
             match (self.element, V) {
                 (ElementType::F32, 4) => {
@@ -158,34 +159,36 @@ pub(crate) struct Words;
 /// `f16` or `bf16`.
 pub(crate) struct Halves;
 
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Read for Words {
     #[inline(always)]
     unsafe fn get<const V: usize>(values: &Values, i: usize) -> [f32; V] {
         let mut out = [0.0; V];
         if V == 4 {
+            // SAFETY: the caller promises four values from `i` on, at a multiple of 16 bytes.
             let Four(four) = unsafe { *values.data.cast::<Four>().add(i / 4) };
             for j in 0..V {
                 out[j] = f32::from_bits(four[j]);
             }
         } else {
+            // SAFETY: the caller promises a value at `i`.
             out[0] = unsafe { *values.data.cast::<f32>().add(i) };
         }
         out
     }
 }
 
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Read for Halves {
     #[inline(always)]
     unsafe fn get<const V: usize>(values: &Values, i: usize) -> [f32; V] {
         let mut out = [0.0; V];
         if V == 4 {
+            // SAFETY: the caller promises four values from `i` on, at a multiple of 8 bytes.
             let Two(two) = unsafe { *values.data.cast::<Two>().add(i / 4) };
             for j in 0..V {
                 out[j] = values.widen((two[j / 2] >> (16 * (j % 2))) & 0xffff);
             }
         } else {
+            // SAFETY: the caller promises a value at `i`.
             out[0] = values.widen(unsafe { *values.data.cast::<u16>().add(i) } as u32);
         }
         out
