@@ -50,16 +50,6 @@ pub struct RowsArgs {
 /// Words of shared memory of [`Rows`] and [`Rank`].
 const SHARED_WORDS: u32 = scan::SHARED_WORDS + 3 * COUNT_WORDS;
 
-/// Points a thread of [`Rows`] and [`Rank`] handles: one, because a sweep has too few to keep a large GPU busy otherwise.
-const FEW: usize = 1;
-/// Points a thread of [`RowsOfMany`] handles: a tile's waits are shared by more points.
-const MANY: usize = 4;
-
-/// Points a tile of [`Rows`] and [`Rank`] holds.
-pub const TILE: u32 = BLOCK * FEW as u32;
-/// Points a tile of [`RowsOfMany`] holds.
-pub const LARGE_TILE: u32 = BLOCK * MANY as u32;
-
 /// The points of a tile as one thread sees them: their entries, and which of them are their cell's first.
 struct Ranked<const ITEMS: usize> {
     slots: [u32; ITEMS],
@@ -104,20 +94,15 @@ unsafe fn rank_next_tile<const ITEMS: usize>(
         }
         let counters = [&raw mut (*counters).non_finite, &raw mut (*counters).out_of_range];
         count_in_block(counters, without_cell, Shared::at(scan::SHARED_WORDS));
-        Ranked { slots, ranks, last: n <= (tile + 1) * (BLOCK * ITEMS as u32) }
+        Ranked { slots, ranks, last: n <= (tile + 1) * super::tile(ITEMS) }
     }
 }
 
 kernel! {
-    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`TILE`], at least one.
-    Rows = "voxelize_rows", block BLOCK, shared SHARED_WORDS, cooperative true, min_blocks 8,
-    fn(a: RowsArgs) { a.rows::<FEW>() }
-}
-
-kernel! {
-    /// [`Rows`] for many points. One block a tile of [`LARGE_TILE`], at least one.
-    RowsOfMany = "voxelize_rows_of_many", block BLOCK, shared SHARED_WORDS, cooperative true,
-    fn(a: RowsArgs) { a.rows::<MANY>() }
+    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`tile`], at least one.
+    Rows<ITEMS> = { FEW: "voxelize_rows" min_blocks 8, MANY: "voxelize_rows_of_many" },
+    block BLOCK, shared SHARED_WORDS, cooperative true,
+    fn(a: RowsArgs) { a.rows::<ITEMS>() }
 }
 
 impl RowsArgs {
@@ -168,7 +153,7 @@ impl RowsArgs {
 }
 
 kernel! {
-    /// Numbers the cells in first-seen order. One block a tile of [`TILE`], at least one.
+    /// Numbers the cells in first-seen order. One block a tile of `tile(FEW)`, at least one.
     Rank = "voxelize_rank", block BLOCK, shared SHARED_WORDS, cooperative true,
     fn(a: RankArgs) {
         let Ranked { slots, ranks, last } =
