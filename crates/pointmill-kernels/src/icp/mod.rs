@@ -1,7 +1,7 @@
 //! Iterative closest point: clouds about a centre, trees of boxes along the Morton curve, exact neighbours, sums over pairs, and the next pose.
 //!
 //! [`Keep`], [`Centre`] and [`Local`] make a cloud ready; [`Codes`], a radix sort, [`Gather`], [`OrderCubes`] and [`Build`] a tree of it. [`NearestTree`], [`NearestBrute`] and [`Several`] search,
-//! [`Normals`] looks at neighbourhoods. A turn of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or
+//! [`Normals`] looks at neighbourhoods. An iteration of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or
 //! [`AdvanceSteps`]; many are queued at once, and those behind the end do nothing. Each of these takes one cloud or many side by side, see [`Clouds`]. Neighbours are exact and sums are added in one tree, so that every run gives the same bits.
 
 mod advance;
@@ -14,11 +14,13 @@ mod search;
 mod spread;
 mod tree;
 
-pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, LoopState, TOLD, Told, Turn, Turns};
+pub use advance::{
+    AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, Iteration, IterationBatch, IterationStats, LoopState, STATS_PLACES,
+};
 pub use brute::{NearestBrute, NearestBruteArgs, SPARSE};
 pub use cloud::{Centre, CentreArgs, Clouds, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
 pub use curve::{Codes, CodesArgs, Gather, GatherArgs, OrderCubes, OrderCubesArgs, Owners, OwnersArgs};
-pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredKnown};
+pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredCorrespondence};
 pub use reduce::{ReduceArgs, ReducePatches, ReducePlanes, ReducePoints, Weights};
 pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, SeveralArgs};
 pub use spread::{SpreadArgs, SpreadCovariance, SpreadMean, StoredSpread};

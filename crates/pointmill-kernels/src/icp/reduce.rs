@@ -1,7 +1,7 @@
 //! Sums over pairs.
 
 use super::advance::LoopState;
-use super::look::StoredKnown;
+use super::look::StoredCorrespondence;
 use super::spread::StoredSpread;
 use super::*;
 use pointmill_core::icp::Robust;
@@ -56,7 +56,7 @@ pub struct ReduceArgs {
     /// The key that pairs are below.
     pub limit: u64,
     /// What is known of each point of the sources.
-    pub known: *const StoredKnown,
+    pub known: *const StoredCorrespondence,
     /// Where each source is.
     pub spread: *const StoredSpread,
     /// Weights of residuals.

@@ -3,8 +3,8 @@
 use super::tree::{all, waiting_words, walk};
 use super::*;
 use pointmill_core::icp::{
-    keep::{Keep, MAX_NEIGHBOURS, Nearest},
     nearest::{distance_of, index_of, key},
+    neighbour_set::{MAX_NEIGHBOURS, Nearest, NeighbourSet},
     neighbourhood::Neighbourhood,
 };
 
@@ -22,14 +22,14 @@ impl Sorted {
     }
 }
 
-impl Keep for Sorted {
+impl NeighbourSet for Sorted {
     #[inline(always)]
-    fn reach(&self) -> f32 {
+    fn max_distance(&self) -> f32 {
         distance_of(self.0[MAX_NEIGHBOURS - 1])
     }
 
     #[inline(always)]
-    fn offer(&mut self, key: u64) {
+    fn insert(&mut self, key: u64) {
         let keys = &mut self.0;
         if key >= keys[MAX_NEIGHBOURS - 1] {
             return;
@@ -44,10 +44,10 @@ impl Keep for Sorted {
     }
 
     #[inline(always)]
-    fn pass(&mut self, _: f32) {}
+    fn prune(&mut self, _: f32) {}
 
     #[inline(always)]
-    fn enters(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+    fn should_visit(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
         key(bound, lowest) < self.0[MAX_NEIGHBOURS - 1]
     }
 }

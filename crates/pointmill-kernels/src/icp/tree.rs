@@ -6,8 +6,8 @@
 //! Source: Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014.
 
 use super::*;
-use pointmill_core::icp::keep::Keep;
 use pointmill_core::icp::nearest::{bound, key, squared_distance};
+use pointmill_core::icp::neighbour_set::NeighbourSet;
 
 /// Most points of a leaf.
 pub const LEAF: u32 = 8;
@@ -22,7 +22,7 @@ const WAITING: u32 = 63 + 27;
 pub(super) const fn waiting_words(threads: u32) -> u32 {
     WAITING * threads
 }
-/// A node that nobody has come to has all bits of a [`Meeting`] set; no part has such a word, as no coordinate is not a number.
+/// Unvisited nodes are all ones. No valid word is, because coordinates are never NaN.
 const NOBODY: u32 = u32::MAX;
 /// Height of the gaps before the first and behind the last point: above all others.
 const OUTSIDE: u32 = u32::MAX;
@@ -242,7 +242,7 @@ fn bound_of(q: [f32; 3], half: &Half) -> f32 {
 /// # Safety
 /// The tree is valid and has a point.
 #[inline(always)]
-pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waiting: Shared) {
+pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl NeighbourSet, waiting: Shared) {
     if !(q[0].is_finite() && q[1].is_finite() && q[2].is_finite()) {
         return;
     }
@@ -259,19 +259,19 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
                 // Of equally near parts the one with the lowest index comes first.
                 let second = (to_b < to_a) | ((to_b == to_a) & (b.lowest() < a.lowest()));
                 let (near, far) = if second { (to_b, to_a) } else { (to_a, to_b) };
-                let reach = keep.reach();
+                let reach = keep.max_distance();
                 // Indices are looked at when a part that waits gets its turn: doing so here too made passes a quarter slower on an H200, and copies wait once a level.
                 if far <= reach {
                     waiting.set(depth * block_size() + thread_index(), at << 1 | if second { 0 } else { 1 });
                     depth += 1;
                 } else {
-                    keep.pass(far);
+                    keep.prune(far);
                 }
                 if near <= reach {
                     (at, rest) = if second { (b.child, b.lowest) } else { (a.child, a.lowest) };
                     continue;
                 }
-                keep.pass(near);
+                keep.prune(near);
             } else {
                 note_looks(LEAF);
                 let count = (at >> PLACE_BITS & 1) << 2 | rest >> PLACE_BITS;
@@ -285,7 +285,7 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
                 let entry = waiting.get(depth * block_size() + thread_index());
                 let half = (*tree.nodes.add((entry >> 1) as usize))[(entry & 1) as usize];
                 // What counts may be less than it was.
-                if keep.enters(bound_of(q, &half), half.lowest(), || half.is_one_place()) {
+                if keep.should_visit(bound_of(q, &half), half.lowest(), || half.is_one_place()) {
                     (at, rest) = (half.child, half.lowest);
                     break;
                 }
@@ -296,7 +296,7 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
 
 /// Shows `keep` the points of a leaf.
 #[inline(always)]
-unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl Keep) {
+unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl NeighbourSet) {
     let mut squares = [f32::INFINITY; LEAF as usize];
     let mut indices = [u32::MAX; LEAF as usize];
     let mut least = f32::INFINITY;
@@ -309,25 +309,25 @@ unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl
         indices[k as usize] = index;
         least = if squares[k as usize] < least { squares[k as usize] } else { least };
     }
-    if least > keep.reach() {
-        keep.pass(least);
+    if least > keep.max_distance() {
+        keep.prune(least);
         return;
     }
     for k in 0..LEAF {
         if k < count {
-            keep.offer(key(squares[k as usize], indices[k as usize]));
+            keep.insert(key(squares[k as usize], indices[k as usize]));
         }
     }
 }
 
 /// Shows `keep` all points.
 #[inline(always)]
-pub(super) unsafe fn all(tree: &Tree, q: [f32; 3], keep: &mut impl Keep) {
+pub(super) unsafe fn all(tree: &Tree, q: [f32; 3], keep: &mut impl NeighbourSet) {
     let mut i = 0;
     while i < tree.n {
         // SAFETY: the caller's promise: i < n.
         let (p, index) = unsafe { load4(tree.points.add(i as usize)) };
-        keep.offer(key(squared_distance(q, p), index));
+        keep.insert(key(squared_distance(q, p), index));
         i += 1;
     }
 }

@@ -29,10 +29,10 @@ pub struct MapHead {
     pub free: u32,
     /// Points.
     pub points: u32,
-    /// Voxels that [`Settle`] made, until [`Slots`] counts them.
-    pub entered: u32,
-    /// Voxels that [`Leave`] took away, until [`Index`] counts them.
-    pub left: u32,
+    /// Voxels that [`AllocateVoxels`] made, until [`AssignSlots`] counts them.
+    pub allocated: u32,
+    /// Voxels that [`RemoveFarVoxels`] took away, until [`RebuildIndex`] counts them.
+    pub removed: u32,
 }
 
 /// The map as kernels take it.
