@@ -5,13 +5,13 @@ use crate::trig::sin_cos_f64;
 
 /// A rotation about one axis, or its derivative by the angle: its factors along the axis and across.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct AxisRotation {
     along: f64,
     cos: f64,
     sin: f64,
 }
 
-impl Turn {
+impl AxisRotation {
     #[inline(always)]
     pub(crate) fn by(angle: f64) -> Self {
         let (sin, cos) = sin_cos_f64(angle);
@@ -26,7 +26,7 @@ impl Turn {
 
 /// The product of a rotation about x, one about y and one about z.
 #[inline(always)]
-pub(crate) fn product(x: Turn, y: Turn, z: Turn) -> Square<3> {
+pub(crate) fn product(x: AxisRotation, y: AxisRotation, z: AxisRotation) -> Square<3> {
     [
         [x.along * (y.cos * z.cos), -x.along * (y.cos * z.sin), x.along * (y.sin * z.along)],
         [
@@ -45,7 +45,7 @@ pub(crate) fn product(x: Turn, y: Turn, z: Turn) -> Square<3> {
 /// `Rx(roll) * Ry(pitch) * Rz(yaw)`, of angles in radians.
 #[inline(always)]
 pub(crate) fn rotation([roll, pitch, yaw]: [f64; 3]) -> Square<3> {
-    product(Turn::by(roll), Turn::by(pitch), Turn::by(yaw))
+    product(AxisRotation::by(roll), AxisRotation::by(pitch), AxisRotation::by(yaw))
 }
 
 /// Roll, pitch and yaw of a rotation, with the pitch within a quarter turn. Where the pitch is a quarter turn, roll and yaw turn about one axis, and the yaw is 0.

@@ -30,7 +30,6 @@ pub trait Kernel {
     /// # Safety
     /// Every pointer in `args` must be valid for what the kernel's documentation says it reads and writes, and the
     /// thread must run inside a launch.
-    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
     unsafe fn body(args: Self::Args);
 }
 
@@ -71,7 +70,11 @@ macro_rules! given {
     };
 }
 
-/// Declares a kernel: a unit type with [`Kernel`], and on the GPU target the entry point. Behind `cooperative` may stand `min_blocks` and `carveout`, in this order.
+/// Declares a kernel: a unit type with [`Kernel`], and on the GPU target the entry point. Behind `cooperative` may stand
+/// `min_blocks` and `carveout`, in this order.
+///
+/// `Name<ITEMS> = { FEW: "symbol", MANY: "symbol_many" }` declares one kernel with an instance for each number of items
+/// a thread; `min_blocks` then stands behind the name of the entry.
 macro_rules! kernel {
     (
         $(#[$doc:meta])*
@@ -83,18 +86,49 @@ macro_rules! kernel {
         #[derive(Debug)]
         pub struct $Name;
 
-        const _: () = assert!(<$Name as $crate::Kernel>::SHARED_WORDS * 4 <= $crate::MAX_SHARED_BYTES);
+        kernel! {
+            @instance $Name, $symbol, $block, $words, $cooperative,
+            given!($($min_blocks)?), given!($($carveout)?), ($args: $Args) $body
+        }
+    };
+    (
+        $(#[$doc:meta])*
+        $Name:ident<$ITEMS:ident> = { $($items:ident: $symbol:literal $(min_blocks $min_blocks:literal)?),+ },
+        block $block:expr, shared $words:expr, cooperative $cooperative:literal,
+        fn($args:ident: $Args:ty) $body:block
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $Name<const $ITEMS: usize>;
 
-        impl $crate::Kernel for $Name {
+        impl<const $ITEMS: usize> $Name<$ITEMS> {
+            #[inline(always)]
+            unsafe fn instance($args: $Args) {
+                // SAFETY: the caller's promise about the pointers in the arguments.
+                unsafe { $body }
+            }
+        }
+
+        $(kernel! {
+            @instance $Name<{ $items }>, $symbol, $block, $words, $cooperative,
+            given!($($min_blocks)?), None, ($args: $Args) { Self::instance($args) }
+        })+
+    };
+    (
+        @instance $Type:ty, $symbol:literal, $block:expr, $words:expr, $cooperative:literal,
+        $min_blocks:expr, $carveout:expr, ($args:ident: $Args:ty) $body:block
+    ) => {
+        const _: () = assert!(<$Type as $crate::Kernel>::SHARED_WORDS * 4 <= $crate::MAX_SHARED_BYTES);
+
+        impl $crate::Kernel for $Type {
             type Args = $Args;
             const NAME: &'static str = $symbol;
             const BLOCK: u32 = $block;
             const SHARED_WORDS: u32 = $words;
             const COOPERATIVE: bool = $cooperative;
-            const MIN_BLOCKS: Option<u32> = given!($($min_blocks)?);
-            const CARVEOUT: Option<u32> = given!($($carveout)?);
+            const MIN_BLOCKS: Option<u32> = $min_blocks;
+            const CARVEOUT: Option<u32> = $carveout;
 
-            #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
             #[inline(always)]
             unsafe fn body($args: $Args) {
                 // SAFETY: the caller's promise about the pointers in the arguments.
@@ -107,7 +141,7 @@ macro_rules! kernel {
             #[unsafe(export_name = $symbol)]
             unsafe extern "ptx-kernel" fn entry(args: $Args) {
                 // SAFETY: the launcher's promise about the pointers in the arguments.
-                unsafe { <$Name as $crate::Kernel>::body(args) }
+                unsafe { <$Type as $crate::Kernel>::body(args) }
             }
         };
     };

@@ -2,8 +2,8 @@
 //!
 //! `rustc` compiles this crate three ways:
 //! - for `nvptx64`: every kernel becomes an entry of the PTX of its [`Module`], which is committed and embedded (`cargo xtask ptx` makes it);
-//! - for the host: only what a launcher needs, the names, block sizes and argument structs;
-//! - for the host with the feature `twin`: the kernel bodies as well, run by `simt::twin` with every GPU thread a fiber.
+//! - for the host: what a launcher needs, the names, block sizes and argument structs; nothing runs the kernels;
+//! - for the host with the feature `twin`: `simt::twin` runs the kernels, with every GPU thread a fiber.
 //!
 //! A kernel takes one `repr(C)` struct by value, so that both launchers pass the same thing. Layout: [`simt`] is the
 //! machine (threads, barriers, warp operations, shared memory, atomics), [`prim`] the parallel primitives, and one folder
@@ -21,6 +21,8 @@ pub mod cubin;
 pub mod dependent;
 #[macro_use]
 mod kernel;
+#[macro_use]
+mod plain;
 #[macro_use]
 mod properties;
 pub mod icp;

@@ -28,7 +28,7 @@ pub struct Points {
 
 /// [`Points`] in memory of a device.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct StoredPoints {
     values: u64,
     columns: u32,
@@ -39,15 +39,6 @@ pub struct StoredPoints {
     origin: [f64; 3],
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<StoredPoints>() == 48);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for StoredPoints {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredPoints {}
-};
-
 impl From<Points> for StoredPoints {
     fn from(points: Points) -> Self {
         let Points { values, columns, n, kind, origin } = points;
@@ -55,7 +46,6 @@ impl From<Points> for StoredPoints {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl StoredPoints {
     /// The points as kernels read them.
     #[inline(always)]
@@ -65,7 +55,6 @@ impl StoredPoints {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Points {
     /// A point.
     ///

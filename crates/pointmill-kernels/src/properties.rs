@@ -44,5 +44,5 @@ impl Properties {
 
 /// The properties of some kernels.
 macro_rules! properties {
-    ($($Kernel:ident),+ $(,)?) => { &[$($crate::Properties::of::<$Kernel>()),+] };
+    ($($Kernel:ty),+ $(,)?) => { &[$($crate::Properties::of::<$Kernel>()),+] };
 }

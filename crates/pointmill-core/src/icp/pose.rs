@@ -6,8 +6,8 @@ use crate::rigid::{Rigid, cross, dot, multiply, rotate, subtract, transpose};
 use crate::svd::{perpendicular, svd};
 use crate::trig::MAX_ANGLE;
 
-/// A direction whose eigenvalue is at most this part of the largest says nothing of the pose: points within a ten-thousandth of a line's length say nothing of turns
-/// about it. Steps leave such directions alone.
+/// Directions whose eigenvalue is at most this fraction of the largest are unobservable, such as rotations about a line
+/// whose points lie within a ten-thousandth of its length. Steps leave them alone.
 pub const OBSERVABLE: f64 = 1e-8;
 /// Products of coordinates that cancel to less than this part say nothing: points of `f32` differ by more, if they differ.
 const CANCELLED: f64 = 1e-12;

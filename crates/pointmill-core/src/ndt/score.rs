@@ -1,7 +1,7 @@
 //! How well a point fits a cell, and how that changes with the pose.
 
 use crate::eigen::{ENTRIES, Symmetric, times};
-use crate::euler::{Turn, product};
+use crate::euler::{AxisRotation, product};
 use crate::float::exp;
 use crate::rigid::{add, dot, rotate, subtract};
 
@@ -67,7 +67,7 @@ impl PreparedPose {
     /// Makes a pose ready.
     #[inline(always)]
     pub fn new(pose: &PoseVector) -> Self {
-        let [x, y, z] = [Turn::by(pose[3]), Turn::by(pose[4]), Turn::by(pose[5])];
+        let [x, y, z] = [AxisRotation::by(pose[3]), AxisRotation::by(pose[4]), AxisRotation::by(pose[5])];
         let [dx, dy, dz] = [x.derived(), y.derived(), z.derived()];
         Self {
             translation: [pose[0], pose[1], pose[2]],

@@ -1,30 +1,28 @@
 //! The next pose, and the end of the loop.
 //!
-//! The loop runs ahead of the host, which looks at its turns later and decides with the same arithmetic. So the device may stop too early, where a step takes more than it can do, but
+//! The loop runs ahead of the host, which looks at its iterations later and decides with the same arithmetic. So the device may stop too early, where a step takes more than it can do, but
 //! never goes another way.
 
 use super::spread::StoredSpread;
 use super::*;
 use crate::simt::WARP;
-use pointmill_core::icp::{pairs::STEP_TERMS, turn::Rules};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
-    pairs::{HEAD, Linearization, POINT_TERMS},
+    pairs::{HEAD, Linearization, POINT_TERMS, STEP_TERMS},
     pose::{closest, stepped_if_determined},
     spread::margin,
-    turn::rmse,
+    termination::{Rules, rmse},
 };
 use pointmill_core::rigid::Rigid;
 
-/// Turns of a loop that are queued at once.
+/// Iterations of a loop that are queued at once.
 pub const BATCH: usize = 8;
-/// Places where blocks tell of a turn.
-pub const TOLD: usize = WARP as usize;
+/// Places where blocks add to the counters of an iteration.
+pub const STATS_PLACES: usize = WARP as usize;
 
-/// What blocks tell of a turn.
+/// Counters of one iteration, over all blocks.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub struct IterationStats {
     /// Source points whose pair changed.
     pub changed: u64,
     /// Those that were searched for.
@@ -45,8 +43,8 @@ pub struct LoopState {
     pub step: f64,
     /// Steps so far.
     pub steps: u64,
-    /// What blocks tell of this turn, in one of many places each, so that few meet at one; zero before it.
-    pub told: [Told; TOLD],
+    /// The counters of this iteration, a block in one of many places, so that few meet at one; zero before it.
+    pub stats: [IterationStats; STATS_PLACES],
     /// Nanoseconds: when the search began, and the sums.
     pub times: [u64; 2],
     /// Metres by which searches look farther.
@@ -55,50 +53,39 @@ pub struct LoopState {
     pub running: u32,
     /// Not zero where nothing is known of pairs yet.
     pub fresh: u32,
-    /// Turns that are noted.
-    pub turns: u32,
+    /// Iterations that are noted.
+    pub iterations: u32,
 }
 
 /// One look at a pose.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct Iteration {
     /// The pose.
     pub pose: Rigid,
     /// The sums there; of point-to-point only the first are set.
     pub terms: [f64; STEP_TERMS],
-    /// What blocks told.
-    pub told: Told,
+    /// Its counters.
+    pub stats: IterationStats,
     /// Nanoseconds: when the search began, the sums, the solution, and when that was done.
     pub times: [u64; 4],
 }
 
-/// The turns of a loop that were queued at once.
+/// The iterations of a loop that were queued at once.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Turns {
+pub struct IterationBatch {
     /// How many were made, where the loop ran: at least one.
     pub made: u64,
     /// These, and room for others.
-    pub turns: [Turn; BATCH],
+    pub iterations: [Iteration; BATCH],
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<LoopState>() == (24 + 4 + 3 * TOLD) * 8 + 16 && size_of::<Turn>() == (12 + STEP_TERMS + 7) * 8);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for LoopState {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for LoopState {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Zeroable for Turn {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Turn {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Zeroable for Turns {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Turns {}
-};
+plain! {
+    LoopState: (24 + 4 + 3 * STATS_PLACES) * 8 + 16,
+    Iteration: (12 + STEP_TERMS + 7) * 8,
+    IterationBatch: 8 + BATCH * size_of::<Iteration>(),
+}
 
 /// Arguments of [`AdvancePoints`] and [`AdvanceSteps`].
 #[repr(C)]
@@ -108,8 +95,8 @@ pub struct AdvanceArgs {
     pub clouds: Clouds,
     /// The loop of each source.
     pub state: *mut LoopState,
-    /// The turns of each.
-    pub turns: *mut Turns,
+    /// The iterations of each.
+    pub iterations: *mut IterationBatch,
     /// What ends a loop.
     pub rules: Rules,
     /// Where each source is.
@@ -119,12 +106,10 @@ pub struct AdvanceArgs {
 }
 
 /// How the next pose follows from sums. (Closures are not inlined everywhere, and functions that are called need a stack.)
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 trait Next<const K: usize> {
     fn next(guess: &Rigid, terms: &[f64; K], at: &Linearization) -> Option<Rigid>;
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Next<POINT_TERMS> for AdvancePoints {
     #[inline(always)]
     fn next(guess: &Rigid, terms: &[f64; POINT_TERMS], _: &Linearization) -> Option<Rigid> {
@@ -132,7 +117,6 @@ impl Next<POINT_TERMS> for AdvancePoints {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Next<STEP_TERMS> for AdvanceSteps {
     #[inline(always)]
     fn next(_: &Rigid, terms: &[f64; STEP_TERMS], at: &Linearization) -> Option<Rigid> {
@@ -140,8 +124,7 @@ impl Next<STEP_TERMS> for AdvanceSteps {
     }
 }
 
-/// Adds up the trees, notes the turn, and sets the next pose or ends the loop, if it runs. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+/// Adds up the trees, notes the iteration, and sets the next pose or ends the loop, if it runs. All threads of a block of [`BLOCK`] call; `shared` has 512 words.
 #[inline(always)]
 unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
     // SAFETY: the caller's promise about all pointers.
@@ -149,24 +132,28 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
         let share = a.clouds.of(block_index(), 0);
         let state = a.state.add(share.cloud);
         // All that is read besides the sums is under way at once, so that the thread that solves waits for none of it.
-        let place = &raw mut (*state).told[lane() as usize];
-        let Told { changed, searched, hash } = *place;
+        let place = &raw mut (*state).stats[lane() as usize];
+        let IterationStats { changed, searched, hash } = *place;
         let n = hidden(share.n());
         let (spread, pose, guess) = ((*a.spread.add(share.cloud)).0, (*state).pose, (*state).guess);
         let (step, steps, times) = ((*state).step, (*state).steps, (*state).times);
         if (*state).running == 0 {
             return;
         }
-        let (turns, number) = (a.turns.add(share.cloud), (*state).turns as usize);
-        let turn = (&raw mut (*turns).turns).cast::<Turn>().add(number);
+        let (iterations, number) = (a.iterations.add(share.cloud), (*state).iterations as usize);
+        let iteration = (&raw mut (*iterations).iterations).cast::<Iteration>().add(number);
         if thread_index() == 0 {
-            (*turn).times[2] = nanoseconds();
+            (*iteration).times[2] = nanoseconds();
         }
         let sum = fold(sums_of::<K>(a.sums, &a.clouds, share.cloud), n.div_ceil(TREE), shared);
-        // The first warp adds up what was told; the order of whole numbers does not matter.
-        let told = Told { changed: warp_sum_u64(changed), searched: warp_sum_u64(searched), hash: warp_sum_u64(hash) };
+        // The first warp adds up the counters; the order of whole numbers does not matter.
+        let stats = IterationStats {
+            changed: warp_sum_u64(changed),
+            searched: warp_sum_u64(searched),
+            hash: warp_sum_u64(hash),
+        };
         if warp() == 0 {
-            *place = Told::default();
+            *place = IterationStats::default();
         }
         // The words of the first two warps are read no more once all threads are here.
         sync_block();
@@ -176,7 +163,7 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
         }
         if thread_index() < STEP_TERMS as u32 {
             // What this metric has no sum for is zero.
-            let to = (&raw mut (*turn).terms).cast::<f64>();
+            let to = (&raw mut (*iteration).terms).cast::<f64>();
             *to.add(thread_index() as usize) = if thread_index() < K as u32 { sum } else { 0.0 };
         }
         sync_block();
@@ -187,13 +174,13 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
             }
             let mut head = [0.0; HEAD];
             head.copy_from_slice(&terms[..HEAD]);
-            (*turn).pose = pose;
-            (*turn).told = told;
-            ((*turn).times[0], (*turn).times[1]) = (times[0], times[1]);
+            (*iteration).pose = pose;
+            (*iteration).stats = stats;
+            ((*iteration).times[0], (*iteration).times[1]) = (times[0], times[1]);
             (*state).fresh = 0;
-            (*state).turns = number as u32 + 1;
-            (*turns).made = number as u64 + 1;
-            let end = a.rules.end(head[0], told.changed, steps, step, spread.size());
+            (*state).iterations = number as u32 + 1;
+            (*iterations).made = number as u64 + 1;
+            let end = a.rules.end(head[0], stats.changed, steps, step, spread.size());
             (*state).running = 0;
             if end.is_none()
                 && let Some(next) = N::next(&guess, &terms, &spread.at(pose))
@@ -205,7 +192,7 @@ unsafe fn advance<N: Next<K>, const K: usize>(a: &AdvanceArgs, shared: Shared) {
                 (*state).steps = steps + 1;
                 (*state).pose = next;
             }
-            (*turn).times[3] = nanoseconds();
+            (*iteration).times[3] = nanoseconds();
         }
     }
 }

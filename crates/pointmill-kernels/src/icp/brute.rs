@@ -4,7 +4,6 @@
 //! exactly. A first launch looks at every [`SPARSE`]th point, so that the second starts near.
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::nearest::{distance_of, key, squared_distance};
 
 /// Queries of a thread: each point that is read serves all of them.
@@ -12,12 +11,10 @@ const QUERIES: usize = 4;
 /// Threads of a block.
 const THREADS: u32 = 128;
 /// Points that are looked at together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const GROUP: u32 = 8;
 /// Points that a block has in shared memory at a time.
 const TILE: u32 = 256;
 /// Part by which distances of fused and of separate operations may differ, and more.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const ROUNDING: f32 = 1e-6;
 /// Of so many points, the first launch looks at one.
 pub const SPARSE: u32 = 64;
@@ -61,14 +58,12 @@ impl NearestBruteArgs {
 }
 
 /// Squared distances up to which a point may be nearer than one at `square`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn reach_of(square: f32) -> f32 {
     // Squares near zero have few digits.
     square + (square * ROUNDING + 1e-37)
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn about(a: [f32; 3], b: [f32; 3]) -> f32 {
     let (dx, dy, dz) = (a[0] - b[0], a[1] - b[1], a[2] - b[2]);

@@ -3,27 +3,22 @@
 use super::*;
 use crate::points::StoredPoints;
 use crate::prim::WARPS;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::compact::rank_tile;
 use crate::prim::scan::{self, Tiles};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::icp::morton::from_ordered;
-use pointmill_core::icp::morton::ordered;
+use pointmill_core::icp::morton::{from_ordered, ordered};
 
 /// Points that a centre is made from.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const SAMPLE: u32 = 1023;
 /// Points of a thread of [`Keep`], and of [`Centre`].
 const ITEMS: usize = 4;
 /// Points of a tile of [`Keep`].
 pub const KEEP_TILE: u32 = BLOCK * ITEMS as u32;
 /// Largest distance from the centre along an axis. Squares of such distances are still numbers.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const FARTHEST: f64 = 1e18;
 
 /// What is known of a cloud. Before [`Keep`] `far` and `bounds` have all bits set, and all else but `points` is zero.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Head {
     /// The median of sampled points.
     pub centre: [f64; 3],
@@ -44,15 +39,6 @@ pub struct Head {
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Head>() == 120);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for Head {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Head {}
-};
-
-#[cfg(not(target_arch = "nvptx64"))]
 impl Head {
     /// A head that knows the box alone.
     pub fn around(low: [f32; 3], high: [f32; 3]) -> Self {
@@ -62,7 +48,6 @@ impl Head {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Head {
     /// The box around the points.
     #[inline(always)]
@@ -72,7 +57,6 @@ impl Head {
 }
 
 /// The corners of a box from the keys of [`Head::bounds`].
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn corners(b: &[u32; 6]) -> ([f32; 3], [f32; 3]) {
     let (low, high) = ([b[0], b[1], b[2]], [!b[3], !b[4], !b[5]]);
@@ -83,7 +67,6 @@ pub(super) fn corners(b: &[u32; 6]) -> ([f32; 3], [f32; 3]) {
 }
 
 /// Makes a box, as [`Head::bounds`] has it, larger by a point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn widen(bounds: &mut [u32; 6], p: [f32; 3]) {
     for k in 0..3 {
@@ -94,7 +77,6 @@ pub(super) fn widen(bounds: &mut [u32; 6], p: [f32; 3]) {
 }
 
 /// The least number of a warp. All lanes call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn warp_least(mut least: u32) -> u32 {
     let mut distance = WARP / 2;
@@ -110,7 +92,6 @@ pub(super) fn warp_least(mut least: u32) -> u32 {
 pub(super) const BOUNDS_WORDS: u32 = 6 * WARPS;
 
 /// Puts boxes of threads together; thread k < 6 gets bound k. All threads of a block of [`BLOCK`] call; `shared` has [`BOUNDS_WORDS`].
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn least_of_block(bounds: &[u32; 6], shared: Shared) -> u32 {
     for k in 0..6 {
@@ -141,7 +122,6 @@ pub struct Clouds {
 }
 
 /// What a block has of the clouds.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub(super) struct Share {
     /// The cloud.
     pub(super) cloud: usize,
@@ -153,7 +133,6 @@ pub(super) struct Share {
     pub(super) head: *mut Head,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Clouds {
     /// The share of this block, where blocks take so many places each.
     #[inline(always)]
@@ -171,7 +150,6 @@ impl Clouds {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Share {
     /// The index of this thread in the cloud, where each thread takes one point.
     #[inline(always)]

@@ -1,12 +1,9 @@
 //! Points along the Morton curve.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::cloud::{corners, warp_least, widen};
 use super::*;
 use crate::prim::WARPS;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use core::cmp::Ordering;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::morton::{CubeOrder, MortonGrid};
 
 /// Arguments of [`Codes`].
@@ -111,7 +108,6 @@ kernel! {
 }
 
 /// Whether a point and the next one, which have one code, share it with more points than a leaf has.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn is_long_cube(codes: *const u64, n: u32, i: u32) -> bool {
     let mut long = false;
@@ -173,7 +169,6 @@ kernel! {
 }
 
 /// Sorts points by a network that goes from short runs to long ones and whose exchanges all put the lesser point first, so that it takes any number of points. All threads of a block call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn order_cube(points: *mut Place4, n: u32, boxes: Shared) {
     let mut bounds = [u32::MAX; 6];
@@ -233,7 +228,6 @@ unsafe fn order_cube(points: *mut Place4, n: u32, boxes: Shared) {
 }
 
 /// Puts the lesser of two points first.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn exchange(order: &CubeOrder, first: *mut Place4, second: *mut Place4) {
     // SAFETY: the caller's promise: both are valid, and nobody else's.

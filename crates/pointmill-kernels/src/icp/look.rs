@@ -1,33 +1,21 @@
 //! The pairs at a pose.
 
-use super::advance::LoopState;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::advance::TOLD;
-use super::tree::waiting_words;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::tree::walk;
+use super::advance::{LoopState, STATS_PLACES};
+use super::tree::{waiting_words, walk};
 use super::*;
-use pointmill_core::icp::known::Known;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use pointmill_core::icp::correspondence::CachedCorrespondence;
 use pointmill_core::icp::{
-    keep::NearestAndOthers,
-    known::hash,
+    correspondence::hash,
     nearest::{key, squared_distance},
+    neighbour_set::NearestAndOthers,
 };
 
-/// A [`Known`] in memory of a device.
+/// A [`CachedCorrespondence`] in memory of a device.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
-pub struct StoredKnown(pub Known);
+pub struct StoredCorrespondence(pub CachedCorrespondence);
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Known>() == 32);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for StoredKnown {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredKnown {}
-};
+plain!(StoredCorrespondence: 32);
 
 /// Arguments of [`Place`].
 #[repr(C)]
@@ -44,14 +32,13 @@ pub struct PlaceArgs {
     /// The target's points by their indices.
     pub target: *const Place4,
     /// `[n]`.
-    pub known: *const StoredKnown,
+    pub known: *const StoredCorrespondence,
     /// `[n]`: where the points are at the pose.
     pub queries: *mut Place4,
     /// `[n]`: the key of the last neighbour, where there is one below the limit; else that.
     pub keys: *mut u64,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn placed(source: *const Place4, i: u32, state: *const LoopState) -> [f32; 3] {
     // SAFETY: the caller's promise.
@@ -59,7 +46,6 @@ unsafe fn placed(source: *const Place4, i: u32, state: *const LoopState) -> [f32
 }
 
 /// The key of the last neighbour, if it is below the limit: it is a point like others, and mostly near, so that what is beyond it needs no look.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn last_key(q: [f32; 3], last: u32, target: *const Place4, limit: u64) -> u64 {
     if last == u32::MAX {
@@ -106,21 +92,20 @@ pub struct LookArgs {
     /// What [`LookBrute`] is told.
     pub keys: *const u64,
     /// What is known of each point of the sources.
-    pub known: *mut StoredKnown,
+    pub known: *mut StoredCorrespondence,
     /// The loop of each source.
     pub state: *mut LoopState,
 }
 
-/// Adds what the lanes of a warp found to the totals of the turn. All lanes call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+/// Adds what the lanes of a warp found to the statistics of the iteration. All lanes call.
 #[inline(always)]
-unsafe fn tell(state: *mut LoopState, block: u32, changed: bool, searched: bool, hash: u64) {
+unsafe fn add_stats(state: *mut LoopState, block: u32, changed: bool, searched: bool, hash: u64) {
     let (changed, searched) = (ballot(changed).count_ones(), ballot(searched).count_ones());
     let sum = warp_sum_u64(hash);
     if lane() == 0 {
         // SAFETY: the caller's promise about the state.
         unsafe {
-            let place = &raw mut (*state).told[block as usize % TOLD];
+            let place = &raw mut (*state).stats[block as usize % STATS_PLACES];
             atomic_add_u64(&raw mut (*place).hash, sum);
             if changed > 0 {
                 atomic_add_u64(&raw mut (*place).changed, changed as u64);
@@ -147,12 +132,12 @@ kernel! {
         let (mut changed, mut searched, mut print) = (false, false, 0);
         if i < share.n() {
             let at = &mut (*a.known.add(share.first + i as usize)).0;
-            let mut known = if (*state).fresh != 0 { Known::nothing(a.limit) } else { *at };
+            let mut known = if (*state).fresh != 0 { CachedCorrespondence::nothing(a.limit) } else { *at };
             let q = placed(a.source.add(share.first), i, state);
             let before = known.index(a.limit);
             let points = a.target.add(share.cloud * a.room as usize);
             let target = |index: u32| load4(points.add(index as usize)).0;
-            if !known.still(q, target, a.limit) {
+            if !known.is_still_valid(q, target, a.limit) {
                 searched = true;
                 let best = last_key(q, known.nearest, points, a.limit);
                 let mut nearest = NearestAndOthers::below(best, (*state).margin, target);
@@ -163,7 +148,7 @@ kernel! {
             changed = known.index(a.limit) != before;
             print = hash(i, known.index(a.limit));
         }
-        tell(state, share.block, changed, searched, print);
+        add_stats(state, share.block, changed, searched, print);
     }
 }
 
@@ -179,13 +164,13 @@ kernel! {
         let (mut changed, mut print) = (false, 0);
         if i < n {
             let at = &mut (*a.known.add(i as usize)).0;
-            let mut known = if (*a.state).fresh != 0 { Known::nothing(a.limit) } else { *at };
+            let mut known = if (*a.state).fresh != 0 { CachedCorrespondence::nothing(a.limit) } else { *at };
             let before = known.index(a.limit);
             known.found_without_others([0.0; 3], *a.keys.add(i as usize), a.limit);
             *at = known;
             changed = known.index(a.limit) != before;
             print = hash(i, known.index(a.limit));
         }
-        tell(a.state, share.block, changed, i < n, print);
+        add_stats(a.state, share.block, changed, i < n, print);
     }
 }

@@ -1,7 +1,7 @@
 //! Iterative closest point: clouds about a centre, trees of boxes along the Morton curve, exact neighbours, sums over pairs, and the next pose.
 //!
 //! [`Keep`], [`Centre`] and [`Local`] make a cloud ready; [`Codes`], a radix sort, [`Gather`], [`OrderCubes`] and [`Build`] a tree of it. [`NearestTree`], [`NearestBrute`] and [`Several`] search,
-//! [`Normals`] looks at neighbourhoods. A turn of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or
+//! [`Normals`] looks at neighbourhoods. An iteration of the loop is [`Look`], one of [`ReducePoints`], [`ReducePlanes`] and [`ReducePatches`], and [`AdvancePoints`] or
 //! [`AdvanceSteps`]; many are queued at once, and those behind the end do nothing. Each of these takes one cloud or many side by side, see [`Clouds`]. Neighbours are exact and sums are added in one tree, so that every run gives the same bits.
 //!
 #![doc = include_str!("README.md")]
@@ -16,25 +16,22 @@ mod search;
 mod spread;
 mod tree;
 
-pub use advance::{AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, LoopState, TOLD, Told, Turn, Turns};
+pub use advance::{
+    AdvanceArgs, AdvancePoints, AdvanceSteps, BATCH, Iteration, IterationBatch, IterationStats, LoopState, STATS_PLACES,
+};
 pub use brute::{NearestBrute, NearestBruteArgs, SPARSE};
 pub use cloud::{Centre, CentreArgs, Clouds, Head, KEEP_TILE, Keep, KeepArgs, Local, LocalArgs};
 pub use curve::{Codes, CodesArgs, Gather, GatherArgs, OrderCubes, OrderCubesArgs, Owners, OwnersArgs};
-pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredKnown};
+pub use look::{Look, LookArgs, LookBrute, Place, PlaceArgs, StoredCorrespondence};
 pub use reduce::{ReduceArgs, ReducePatches, ReducePlanes, ReducePoints, Weights};
 pub use search::{NearestTree, NearestTreeArgs, Normals, NormalsArgs, Several, SeveralArgs};
 pub use spread::{SpreadArgs, SpreadCovariance, SpreadMean, StoredSpread};
 pub use tree::{Build, BuildArgs, Half, LEAF, Node, Tree};
 
 use crate::prim::BLOCK;
-use crate::prim::sum::{TREE, fold_words};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::sum::{fold, is_last, write_tree};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use crate::prim::sum::{TREE, fold, fold_words, is_last, write_tree};
 use crate::simt::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use cloud::Share;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::rigid::wide;
 
 /// The kernels of this module.
@@ -64,7 +61,6 @@ pub const KERNELS: &[crate::Properties] = properties![
 ];
 
 /// The sums of a cloud's trees, where those of all clouds are side by side.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 const fn sums_of<const K: usize>(sums: *const f64, clouds: &Clouds, cloud: usize) -> *const [f64; K] {
     sums.cast::<[f64; K]>().wrapping_add(cloud * clouds.room.div_ceil(TREE) as usize)
@@ -77,7 +73,6 @@ pub type Place4 = [f32; 4];
 ///
 /// # Safety
 /// `p` is valid and aligned to 16 bytes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn load4(p: *const Place4) -> ([f32; 3], u32) {
     // SAFETY: the caller's promise; the type is as wide as its alignment here.
@@ -85,12 +80,10 @@ unsafe fn load4(p: *const Place4) -> ([f32; 3], u32) {
     ([v.0[0], v.0[1], v.0[2]], v.0[3].to_bits())
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Aligned(Place4);
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 const fn narrow(p: [f64; 3]) -> [f32; 3] {
     [p[0] as f32, p[1] as f32, p[2] as f32]

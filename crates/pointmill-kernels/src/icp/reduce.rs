@@ -1,14 +1,12 @@
 //! Sums over pairs.
 
 use super::advance::LoopState;
-use super::look::StoredKnown;
+use super::look::StoredCorrespondence;
 use super::spread::StoredSpread;
 use super::*;
 use pointmill_core::icp::Robust;
 use pointmill_core::icp::nearest::FARTHEST;
-use pointmill_core::icp::pairs::{POINT_TERMS, STEP_TERMS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::icp::pairs::{generalized, point_to_plane, point_to_point};
+use pointmill_core::icp::pairs::{POINT_TERMS, STEP_TERMS, generalized, point_to_plane, point_to_point};
 
 /// How pairs are weighted, in a layout that both compilers share.
 #[repr(C)]
@@ -31,7 +29,6 @@ impl Weights {
         Self { kind, width }
     }
 
-    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
     #[inline(always)]
     fn get(&self) -> Robust {
         match self.kind {
@@ -59,7 +56,7 @@ pub struct ReduceArgs {
     /// The key that pairs are below.
     pub limit: u64,
     /// What is known of each point of the sources.
-    pub known: *const StoredKnown,
+    pub known: *const StoredCorrespondence,
     /// Where each source is.
     pub spread: *const StoredSpread,
     /// Weights of residuals.
@@ -73,7 +70,6 @@ pub struct ReduceArgs {
 const _: () = assert!(FARTHEST < u64::MAX);
 
 /// Adds up the terms of this block's pairs, given the places of both points, if the loop of its source runs.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn reduce<const K: usize>(a: &ReduceArgs, of: impl FnOnce(&LoopState, &StoredSpread, usize, usize) -> [f64; K]) {
     let share = a.clouds.share(TREE);

@@ -1,21 +1,16 @@
 //! Neighbours of queries, and normals.
 
-use super::tree::waiting_words;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::tree::{all, walk};
+use super::tree::{all, waiting_words, walk};
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::{
-    keep::{Keep, MAX_NEIGHBOURS, Nearest},
     nearest::{distance_of, index_of, key},
+    neighbour_set::{MAX_NEIGHBOURS, Nearest, NeighbourSet},
     neighbourhood::Neighbourhood,
 };
 
 /// The nearest keys so far, ascending. Places that are not asked for hold zero, which no key is below, so that the last one is always the farthest.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 struct Sorted([u64; MAX_NEIGHBOURS]);
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Sorted {
     #[inline(always)]
     fn below(limit: u64, k: u32) -> Self {
@@ -27,15 +22,14 @@ impl Sorted {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-impl Keep for Sorted {
+impl NeighbourSet for Sorted {
     #[inline(always)]
-    fn reach(&self) -> f32 {
+    fn max_distance(&self) -> f32 {
         distance_of(self.0[MAX_NEIGHBOURS - 1])
     }
 
     #[inline(always)]
-    fn offer(&mut self, key: u64) {
+    fn insert(&mut self, key: u64) {
         let keys = &mut self.0;
         if key >= keys[MAX_NEIGHBOURS - 1] {
             return;
@@ -50,10 +44,10 @@ impl Keep for Sorted {
     }
 
     #[inline(always)]
-    fn pass(&mut self, _: f32) {}
+    fn prune(&mut self, _: f32) {}
 
     #[inline(always)]
-    fn enters(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+    fn should_visit(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
         key(bound, lowest) < self.0[MAX_NEIGHBOURS - 1]
     }
 }
@@ -104,7 +98,6 @@ pub struct SeveralArgs {
     pub keys: *mut u64,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn sorted(tree: &Tree, q: [f32; 3], limit: u64, k: u32) -> Sorted {
     let mut sorted = Sorted::below(limit, k);

@@ -8,14 +8,7 @@ use pointmill_core::icp::spread::Spread;
 #[derive(Clone, Copy, Debug)]
 pub struct StoredSpread(pub Spread);
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Spread>() == 12 * 8);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for StoredSpread {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredSpread {}
-};
+plain!(StoredSpread: 12 * 8);
 
 /// Arguments of all kernels here.
 #[repr(C)]
@@ -32,7 +25,6 @@ pub struct SpreadArgs {
 }
 
 /// Adds up the values of this block's points, and in the last block of a cloud those of all its blocks: then thread k gets value k divided by the number of points.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn mean<const K: usize>(a: &SpreadArgs, share: &Share, values: [f64; K], arrived: *mut u32) -> Option<f64> {
     // SAFETY: the caller's promise.

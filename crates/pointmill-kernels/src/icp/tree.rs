@@ -6,10 +6,8 @@
 //! Source: Apetrei, Fast and Simple Agglomerative LBVH Construction, 2014.
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::icp::keep::Keep;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::icp::nearest::{bound, key, squared_distance};
+use pointmill_core::icp::neighbour_set::NeighbourSet;
 
 /// Most points of a leaf.
 pub const LEAF: u32 = 8;
@@ -24,16 +22,14 @@ const WAITING: u32 = 63 + 27;
 pub(super) const fn waiting_words(threads: u32) -> u32 {
     WAITING * threads
 }
-/// A node that nobody has come to has all bits of a [`Meeting`] set; no part has such a word, as no coordinate is not a number.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+/// Unvisited nodes are all ones. No valid word is, because coordinates are never NaN.
 const NOBODY: u32 = u32::MAX;
 /// Height of the gaps before the first and behind the last point: above all others.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const OUTSIDE: u32 = u32::MAX;
 
 /// One part of a node: the box around it, where it is, and the lowest index of its points, which decides between equally near ones.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Half {
     /// Least coordinates.
     pub low: [f32; 3],
@@ -66,7 +62,6 @@ impl Half {
     }
 
     /// Whether all its points lie at one place.
-    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
     #[inline(always)]
     fn is_one_place(&self) -> bool {
         self.low[0] == self.high[0] && self.low[1] == self.high[1] && self.low[2] == self.high[2]
@@ -75,15 +70,6 @@ impl Half {
 
 /// Both parts.
 pub type Node = [Half; 2];
-
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Half>() == 32);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for Half {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Half {}
-};
 
 /// A tree.
 #[repr(C)]
@@ -99,7 +85,6 @@ pub struct Tree {
     pub n: u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Tree {
     /// The tree of a cloud, where this is the first of trees side by side with `room` places each. The number of points is not known.
     #[inline(always)]
@@ -132,7 +117,6 @@ pub struct BuildArgs {
 
 /// How high the gap between points `i` and `i + 1` stands in the tree: by the highest bit in which their codes differ, below those of their places where the codes are equal. The two
 /// gaps beside a part are never of one height.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn height(codes: *const u64, i: u32) -> u32 {
     // SAFETY: the caller's promise: i + 1 < n.
@@ -140,7 +124,6 @@ unsafe fn height(codes: *const u64, i: u32) -> u32 {
     if differ == 0 { u32::BITS - (i ^ (i + 1)).leading_zeros() } else { u32::BITS + u64::BITS - differ.leading_zeros() }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn store_half(to: *mut Half, half: Half) {
     let (l, h) = (half.low, half.high);
@@ -152,7 +135,6 @@ unsafe fn store_half(to: *mut Half, half: Half) {
 }
 
 /// The words of a part that another block may be writing.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn load_words(from: *const Half) -> [[u32; 4]; 2] {
     // SAFETY: the caller's promise that `from` is valid.
@@ -162,7 +144,6 @@ unsafe fn load_words(from: *const Half) -> [[u32; 4]; 2] {
 /// The part that came to a node first, which it leaves empty for the next launch. `words` are what was read there.
 ///
 /// Each word of a part differs from an empty one, so that the words themselves say when they are there, and no fence is needed.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn take_half(from: *mut Half, mut words: [[u32; 4]; 2]) -> Half {
     let mut tries = 0;
@@ -251,7 +232,6 @@ kernel! {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn bound_of(q: [f32; 3], half: &Half) -> f32 {
     bound(q, half.low, half.high)
@@ -261,9 +241,8 @@ fn bound_of(q: [f32; 3], half: &Half) -> f32 {
 ///
 /// # Safety
 /// The tree is valid and has a point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waiting: Shared) {
+pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl NeighbourSet, waiting: Shared) {
     if !(q[0].is_finite() && q[1].is_finite() && q[2].is_finite()) {
         return;
     }
@@ -280,19 +259,19 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
                 // Of equally near parts the one with the lowest index comes first.
                 let second = (to_b < to_a) | ((to_b == to_a) & (b.lowest() < a.lowest()));
                 let (near, far) = if second { (to_b, to_a) } else { (to_a, to_b) };
-                let reach = keep.reach();
+                let reach = keep.max_distance();
                 // Indices are looked at when a part that waits gets its turn: doing so here too made passes a quarter slower on an H200, and copies wait once a level.
                 if far <= reach {
                     waiting.set(depth * block_size() + thread_index(), at << 1 | if second { 0 } else { 1 });
                     depth += 1;
                 } else {
-                    keep.pass(far);
+                    keep.prune(far);
                 }
                 if near <= reach {
                     (at, rest) = if second { (b.child, b.lowest) } else { (a.child, a.lowest) };
                     continue;
                 }
-                keep.pass(near);
+                keep.prune(near);
             } else {
                 note_looks(LEAF);
                 let count = (at >> PLACE_BITS & 1) << 2 | rest >> PLACE_BITS;
@@ -306,7 +285,7 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
                 let entry = waiting.get(depth * block_size() + thread_index());
                 let half = (*tree.nodes.add((entry >> 1) as usize))[(entry & 1) as usize];
                 // What counts may be less than it was.
-                if keep.enters(bound_of(q, &half), half.lowest(), || half.is_one_place()) {
+                if keep.should_visit(bound_of(q, &half), half.lowest(), || half.is_one_place()) {
                     (at, rest) = (half.child, half.lowest);
                     break;
                 }
@@ -316,9 +295,8 @@ pub(super) unsafe fn walk(tree: &Tree, q: [f32; 3], keep: &mut impl Keep, waitin
 }
 
 /// Shows `keep` the points of a leaf.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl Keep) {
+unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl NeighbourSet) {
     let mut squares = [f32::INFINITY; LEAF as usize];
     let mut indices = [u32::MAX; LEAF as usize];
     let mut least = f32::INFINITY;
@@ -331,26 +309,25 @@ unsafe fn leaf(tree: &Tree, first: u32, count: u32, q: [f32; 3], keep: &mut impl
         indices[k as usize] = index;
         least = if squares[k as usize] < least { squares[k as usize] } else { least };
     }
-    if least > keep.reach() {
-        keep.pass(least);
+    if least > keep.max_distance() {
+        keep.prune(least);
         return;
     }
     for k in 0..LEAF {
         if k < count {
-            keep.offer(key(squares[k as usize], indices[k as usize]));
+            keep.insert(key(squares[k as usize], indices[k as usize]));
         }
     }
 }
 
 /// Shows `keep` all points.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
-pub(super) unsafe fn all(tree: &Tree, q: [f32; 3], keep: &mut impl Keep) {
+pub(super) unsafe fn all(tree: &Tree, q: [f32; 3], keep: &mut impl NeighbourSet) {
     let mut i = 0;
     while i < tree.n {
         // SAFETY: the caller's promise: i < n.
         let (p, index) = unsafe { load4(tree.points.add(i as usize)) };
-        keep.offer(key(squared_distance(q, p), index));
+        keep.insert(key(squared_distance(q, p), index));
         i += 1;
     }
 }

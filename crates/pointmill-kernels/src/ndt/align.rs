@@ -1,13 +1,11 @@
 //! The next step of alignments: sums over the points of their scans, and what follows from them.
 
-use super::near::{NEAR_WORDS, NOTED, near_words};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::near::{NearSums, each_near};
+use super::near::{NEAR_WORDS, NOTED, NearSums, each_near, near_words};
 use super::*;
 use crate::points::StoredPoints;
-use pointmill_core::ndt::{NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, TERMS, TERMS_PARTS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{NearTerms, PreparedPose, state};
+use pointmill_core::ndt::{
+    NEAR_TERMS, NdtAlignment, NdtHold, NdtLimits, NearTerms, PreparedPose, TERMS, TERMS_PARTS, state,
+};
 
 /// An alignment of a scan in memory of a device.
 #[repr(C)]
@@ -21,16 +19,7 @@ pub struct StoredAlignment {
     pub hold: NdtHold,
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    use pointmill_core::ndt::PreparedPose;
-    // Four u32 behind the numbers leave no gap.
-    assert!(size_of::<NdtAlignment>() == size_of::<PreparedPose>() + (6 + TERMS + 6 + 3 + 3) * 8 + 16);
-    // SAFETY: f64 in an order that C gives them and whole numbers behind them, without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for StoredAlignment {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for StoredAlignment {}
-};
+plain!(StoredAlignment: (3 + 10 * 9 + 18 + TERMS) * 8 + 16 + size_of::<StoredPoints>() + 5 * 8);
 
 const _: () = assert!(tree_words(TERMS) <= NEAR_WORDS && TERMS_PARTS as u32 * TREE == BLOCK);
 
@@ -55,7 +44,6 @@ pub struct DeriveArgs {
 }
 
 /// The points of a block's tree and the alignment, unless that has ended or has no such tree.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn tree_of(a: &DeriveArgs) -> Option<(Points, u32, *const PreparedPose)> {
     let (which, tree) = (block_index() / a.trees, block_index() % a.trees);
@@ -96,7 +84,6 @@ kernel! {
 }
 
 /// Adds up one part of the terms over each warp, into the warp's share of `sums`. All threads call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn add_part<const G: usize>(prepared: &PreparedPose, part: usize, p: [f64; 3], near: &NearTerms, sums: Doubles) {
     let (mut values, mut places, mut len) = ([0.0; G], [0; G], 0);

@@ -1,12 +1,9 @@
 //! Sums into rows of statistics, by (z, y, x) of the cell.
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::compact::rank_tile;
 use crate::prim::scan::Tiles;
-use pointmill_core::ndt::StatsParams;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{CellStats, Moments, cell_of};
+use pointmill_core::ndt::{CellStats, Moments, StatsParams, cell_of};
 
 /// Arguments of [`SortKeysShort`] and [`SortKeysLong`].
 #[repr(C)]
@@ -27,7 +24,6 @@ pub struct SortKeysArgs<K> {
 }
 
 /// The key of a cell about the least coordinates: order as before, fewer bits.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn sort_key<K>(a: &SortKeysArgs<K>, i: u32) -> u64 {
     // SAFETY: i < n, and the caller's promise about the table.
@@ -86,8 +82,7 @@ pub struct CellArrays {
 
 /// What became of cells, zero before.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct FinishTotals {
     /// Rows.
     pub voxels: u32,

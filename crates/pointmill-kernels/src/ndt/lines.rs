@@ -2,19 +2,15 @@
 
 use super::*;
 use pointmill_core::hash::Seed;
-use pointmill_core::ndt::LineBox;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ndt::{CellRows, Line, LinePlace, line_key};
+use pointmill_core::ndt::{CellRows, Line, LineBox, LinePlace, line_key};
 
 /// The key of a line plus one in two words, the mask, and the complement of the first row; all zero when empty. An array over a [`LineBox`] has two lines in each, of two words: the
 /// mask, and the complement of the first row.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LinesEntry(pub [u32; 4]);
 
 /// A line of an array.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct LineWords([u32; 2]);
@@ -51,9 +47,6 @@ pub struct Map {
     pub inverse: *const [f64; 6],
 }
 
-// SAFETY (all blocks below): slots are at most `mask`; the caller promises valid entries, and rows below `len`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Lines {
     /// Enters the row of a cell.
     #[inline(always)]
@@ -61,7 +54,9 @@ impl Lines {
         let (place, bit) = Line::of(cell);
         if self.boxed != 0 {
             if let Some(at) = self.around.at(place) {
+                // SAFETY: `at` is a place of the box, and the array has two words for each.
                 let words = unsafe { self.entries.cast::<u32>().add(at as usize * 2) };
+                // SAFETY: as above.
                 unsafe {
                     atomic_or(words, 1 << bit);
                     atomic_max(words.add(1), !row);
@@ -73,12 +68,16 @@ impl Lines {
         let stored = line + 1;
         let mut slot = pointmill_core::hash::first_slot(line, self.mask, self.seed);
         loop {
+            // SAFETY: `slot` is at most `mask`, and there are `mask + 1` entries.
             let entry = unsafe { self.entries.add(slot as usize) }.cast::<u32>();
+            // SAFETY: the first two words of an entry, which is aligned to 16 bytes.
             let mut found = unsafe { load_relaxed_u64(entry.cast()) };
             if found == 0 {
+                // SAFETY: as above.
                 found = unsafe { compare_and_swap_u64(entry.cast(), 0, stored) };
             }
             if found == 0 || found == stored {
+                // SAFETY: the last two words of it.
                 unsafe {
                     atomic_or(entry.add(2), 1 << bit);
                     atomic_max(entry.add(3), !row);
@@ -94,6 +93,7 @@ impl Lines {
     pub(super) unsafe fn get(&self, place: LinePlace) -> Line {
         if self.boxed != 0 {
             let Some(at) = self.around.at(place) else { return Line { mask: 0, row: 0 } };
+            // SAFETY: `at` is a place of the box, and the array has a line for each.
             let LineWords([mask, row]) = unsafe { *self.entries.cast::<LineWords>().add(at as usize) };
             return Line { mask, row: !row };
         }
@@ -101,6 +101,7 @@ impl Lines {
         let stored = line + 1;
         let mut slot = pointmill_core::hash::first_slot(line, self.mask, self.seed);
         loop {
+            // SAFETY: `slot` is at most `mask`, and there are `mask + 1` entries.
             let LinesEntry([low, high, mask, row]) = unsafe { *self.entries.add(slot as usize) };
             let found = low as u64 | (high as u64) << 32;
             if found == stored {
@@ -114,7 +115,6 @@ impl Lines {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Map {
     /// What core's searches look at.
     ///

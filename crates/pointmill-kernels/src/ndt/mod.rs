@@ -29,14 +29,10 @@ pub use score::{Fold, FoldArgs, PointScores, PointScoresArgs, SCORES, Score, Sco
 pub use search::{Count, Fill, List, ListArgs, Lookup, LookupArgs, Near, SearchArgs};
 
 use crate::points::Points;
-use crate::prim::sum::{TREE, tree_words};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::sum::{TREE_ROW, fold, write_shared_tree, write_tree};
+use crate::prim::sum::{TREE, TREE_ROW, fold, tree_words, write_shared_tree, write_tree};
 use crate::prim::{BLOCK, scan};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 use pointmill_core::ndt::{NdtLattice, NdtScore};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use records::coordinate;
 
 /// The kernels of this module.

@@ -5,7 +5,6 @@
 
 use super::*;
 use crate::prim::WARPS;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::ndt::Reach;
 
 /// Rows that a thread notes before it visits them: see [`each_near`].
@@ -17,7 +16,6 @@ pub(super) const NOTED: u32 = 27;
 ///
 /// # Safety
 /// The map is valid for reads.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn each_near(map: Map, point: [f64; 3], shared: Shared, mut visit: impl FnMut(u32)) {
     let place = |note: u32| note * block_size() + thread_index();
@@ -47,17 +45,14 @@ pub(super) unsafe fn each_near(map: Map, point: [f64; 3], shared: Shared, mut vi
 }
 
 /// Threads that look for the rows near a point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const LOOKERS: u32 = BLOCK / TREE;
 /// Most rows that one of them finds, as [`pointmill_core::ndt::CellRows::each_in_reach`] says.
 const NOTES: u32 = 16;
 /// From one value of pairs to the next: a warp adds up four values of eight points, which lie in different banks.
 const PAIR_ROW: u32 = BLOCK + 8;
 /// Values that a thread adds up: those of ten that one of four threads has.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const OWN: usize = 3;
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod words {
     use super::*;
 
@@ -80,14 +75,12 @@ pub(super) const fn near_words(values: usize) -> u32 {
 }
 
 /// The sums of a block's points, in shared memory.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct NearSums<const K: usize> {
     /// K sums, the largest of the first value, and whether there is a row, each of all points.
     values: Doubles,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl<const K: usize> NearSums<K> {
     /// Adds up `value` of the rows within an edge of each point; `x` is point `thread_index()` in the frame of the map, if there is one, for the first [`TREE`] threads. All threads of a
     /// block of [`BLOCK`] call; `shared` has [`NEAR_WORDS`] and [`near_words`] of K words.

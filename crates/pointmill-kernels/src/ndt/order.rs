@@ -11,7 +11,6 @@ const WORDS: u32 = 7;
 /// Bits of one round.
 const BITS: u32 = THREADS * WORDS * 32;
 /// The number of no cell.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const NONE: u32 = u32::MAX;
 
 /// Arguments of [`Order`].
@@ -39,7 +38,6 @@ impl OrderArgs {
     pub const MOST_IN_BOX: u32 = 8 * BITS;
 
     /// The number of the cell of a record, in order.
-    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
     #[inline(always)]
     unsafe fn number(&self, slot: u32) -> u32 {
         // SAFETY: a record with a cell.

@@ -6,13 +6,11 @@ use pointmill_core::hash::Seed;
 /// Values of a record that are added up: the count, three sums and six products.
 pub const SUMS: usize = 10;
 /// Entries a search looks at before it says that the table is full.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const MAX_PROBES: u32 = 64;
 
 /// A cell's key plus one, or zero without a cell; its count, sums and products; one word to fill three sectors of 32 bytes, from the start of which a table begins.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Record(pub [u64; SUMS + 2]);
 
 /// A table of records; all zero before.
@@ -33,8 +31,7 @@ pub struct Records {
 
 /// Counts of a table, zero before.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Totals {
     /// Runs of points, or records, that found no room.
     pub lost: u32,
@@ -58,19 +55,14 @@ impl Totals {
 }
 
 /// Bits of a coordinate in a key.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const AXIS_BITS: u32 = 21;
 
 /// A cell's coordinate plus 2^20, by its key.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn coordinate(key: u64, axis: usize) -> u32 {
     (key >> (AXIS_BITS * axis as u32)) as u32 & ((1 << AXIS_BITS) - 1)
 }
 
-// SAFETY (all blocks below): slots come from the table and are at most `mask`; the caller promises valid records.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Records {
     /// The record of a cell, which gets one if it has none, and whether it just got it; `None` where the table is full.
     #[inline(always)]
@@ -81,9 +73,12 @@ impl Records {
         let most = if self.mask < MAX_PROBES { self.mask + 1 } else { MAX_PROBES };
         let mut probe = 0;
         while probe < most {
+            // SAFETY: `slot` is at most `mask`.
             let entry = unsafe { self.word(slot, 0) };
+            // SAFETY: the first word of a record, aligned to 16 bytes.
             let mut found = unsafe { load_relaxed_u64(entry) };
             if found == 0 {
+                // SAFETY: as above.
                 found = unsafe { compare_and_swap_u64(entry, 0, stored) };
                 if found == 0 {
                     return (Some(slot), true);
@@ -100,6 +95,7 @@ impl Records {
 
     #[inline(always)]
     pub(super) unsafe fn word(&self, slot: u32, word: usize) -> *mut u64 {
+        // SAFETY: the caller promises that `slot` is at most `mask` and that `word` is below 12.
         unsafe { self.records.add(slot as usize).cast::<u64>().add(word) }
     }
 
@@ -112,14 +108,17 @@ impl Records {
         }
         let mut base = 0;
         if lane() == votes.trailing_zeros() {
+            // SAFETY: the caller promises valid totals.
             base = unsafe { atomic_add(&raw mut (*self.totals).cells, votes.count_ones()) };
         }
         base = shuffle(base, votes.trailing_zeros());
         if fresh {
+            // SAFETY: there are no more fresh records than entries, and the list has room for all.
             unsafe { *self.list.add((base + (votes & lanes_before()).count_ones()) as usize) = slot };
             let mut axis = 0;
             while axis < 3 {
                 let c = (key >> (AXIS_BITS * axis as u32)) as u32 & ((1 << AXIS_BITS) - 1);
+                // SAFETY: the caller promises valid totals.
                 unsafe {
                     raise(&raw mut (*self.totals).below[axis], (1 << AXIS_BITS) - c);
                     raise(&raw mut (*self.totals).above[axis], c + 1);
@@ -131,7 +130,6 @@ impl Records {
 }
 
 /// Makes a word at least as large; mostly it is already, and a look is cheaper than an atomic.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn raise(word: *mut u32, value: u32) {
     // SAFETY: the caller's promise that the word is valid.

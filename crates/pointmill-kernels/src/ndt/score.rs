@@ -1,8 +1,6 @@
 //! How well scans fit a grid. Values of points are added in the tree of [`crate::prim::sum`].
 
-use super::near::{NEAR_WORDS, NOTED, near_words};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::near::{NearSums, each_near};
+use super::near::{NEAR_WORDS, NOTED, NearSums, each_near, near_words};
 use super::*;
 use pointmill_core::rigid::Rigid;
 
@@ -14,12 +12,7 @@ pub const SCORES: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct StoredPose(pub Rigid);
 
-#[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: f64 in an order that C gives them, valid whatever their bits are.
-unsafe impl bytemuck::Zeroable for StoredPose {}
-#[cfg(not(target_arch = "nvptx64"))]
-// SAFETY: as above.
-unsafe impl bytemuck::Pod for StoredPose {}
+plain!(StoredPose: 12 * 8);
 
 /// Arguments of [`Score`].
 #[repr(C)]
@@ -40,7 +33,6 @@ pub struct ScoreArgs {
 }
 
 /// A point in the frame of the map, if there is one.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn placed(points: &Points, i: u32, pose: *const StoredPose) -> Option<[f64; 3]> {
     // SAFETY: i < n, and the caller's promise about the pose.
@@ -48,14 +40,12 @@ unsafe fn placed(points: &Points, i: u32, pose: *const StoredPose) -> Option<[f6
 }
 
 /// The term of a row at a point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn term(score: &NdtScore, x: [f64; 3], mean: [f64; 3], inverse: &[f64; 6]) -> f64 {
     score.term([x[0] - mean[0], x[1] - mean[1], x[2] - mean[2]], inverse)
 }
 
 /// The sum of a point's terms, the largest, and whether there is one.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn scores_of(map: Map, score: &NdtScore, x: Option<[f64; 3]>, shared: Shared) -> [f64; SCORES] {
     let mut scores = [0.0; SCORES];

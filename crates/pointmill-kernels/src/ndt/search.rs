@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::prim::scan::Tiles;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::ndt::Line;
 
 /// Which rows are near a point.
@@ -39,7 +38,6 @@ pub struct SearchArgs {
 }
 
 /// Calls `visit` with the rows near a point, ascending, and their squared distances (0 for those of cells).
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn each_near(a: &SearchArgs, point: [f64; 3], mut visit: impl FnMut(u32, f64)) {
     // SAFETY: the caller's promise about the map.
@@ -65,7 +63,6 @@ kernel! {
 }
 
 /// Lists the rows near a point from element `start` on.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn fill(a: &SearchArgs, point: [f64; 3], start: u32) {
     let (rows, distances) = (a.rows.wrapping_add(start as usize), a.distances.wrapping_add(start as usize));

@@ -3,7 +3,6 @@
 use super::*;
 use crate::odometry::map::Map;
 use pointmill_core::rigid::Rigid;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::{
     icp::nearest::{distance_of, index_of, key},
     odometry::{
@@ -33,7 +32,6 @@ pub struct LookArgs {
 }
 
 /// The lowest key of the points of a voxel, as one lane sees it that takes every `step`-th point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn nearest_of(map: &Map, slot: u32, q: [f32; 3], from: u32, step: u32, mut best: u64) -> u64 {
     if slot != NONE {

@@ -2,7 +2,6 @@
 
 use super::*;
 use pointmill_core::hash::Seed;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::{
     hash::first_slot,
     odometry::cells::{NO_CELL, key_of, place_in},
@@ -10,7 +9,7 @@ use pointmill_core::{
 
 /// A voxel of the map.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Voxel {
     /// Its cell.
     pub cell: [i32; 3],
@@ -22,7 +21,7 @@ pub struct Voxel {
 
 /// What is known of the map.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct MapHead {
     /// Places of voxels that were ever taken.
     pub slots: u32,
@@ -30,24 +29,11 @@ pub struct MapHead {
     pub free: u32,
     /// Points.
     pub points: u32,
-    /// Voxels that [`Settle`] made, until [`Slots`] counts them.
-    pub entered: u32,
-    /// Voxels that [`Leave`] took away, until [`Index`] counts them.
-    pub left: u32,
+    /// Voxels that [`AllocateVoxels`] made, until [`AssignSlots`] counts them.
+    pub allocated: u32,
+    /// Voxels that [`RemoveFarVoxels`] took away, until [`RebuildIndex`] counts them.
+    pub removed: u32,
 }
-
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Voxel>() == 20 && size_of::<MapHead>() == 20);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for Voxel {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Voxel {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Zeroable for MapHead {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for MapHead {}
-};
 
 /// The map as kernels take it.
 #[repr(C)]
@@ -75,7 +61,6 @@ pub struct Map {
     pub made: *mut u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Map {
     /// The voxel of a cell, or [`NONE`]. Nothing is added to the table meanwhile.
     ///
@@ -122,7 +107,6 @@ impl Map {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Aligned(Place4);
@@ -131,7 +115,6 @@ struct Aligned(Place4);
 ///
 /// # Safety
 /// `p` is valid and aligned to 16 bytes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn load4(p: *const Place4) -> Place4 {
     // SAFETY: the caller's promise; the type is as wide as its alignment here.

@@ -1,32 +1,47 @@
 //! Odometry: the points of a sweep that are used, their pairs with the local map, and the map, which changes by what enters and leaves.
 //!
 //! [`Sample`], [`Thin`] and [`Keys`] choose points of a sweep. [`Place`] moves those of the alignment; a look at a pose is [`Look`], [`Normals`] and [`Terms`], the last one also
-//! [`Support`]. [`Enter`], [`Settle`], [`Slots`], a radix sort and [`Fill`] add points to the map, [`Leave`] and [`Index`] take voxels away. Which entry of a table a cell gets depends on
+//! [`Support`]. [`InsertPoints`], [`AllocateVoxels`], [`AssignSlots`], a radix sort and [`Fill`] add points to the map, [`RemoveFarVoxels`] and [`RebuildIndex`] take voxels away. Which entry of a table a cell gets depends on
 //! timing, the place of its voxel does not: voxels are numbered in the order in which their first points come.
 //!
 #![doc = include_str!("README.md")]
 
-mod enter;
+mod insert;
 mod look;
 mod map;
+mod remove;
 mod sample;
 mod sums;
-mod trim;
 
-pub use enter::{Enter, EnterArgs, Fill, FillArgs, Settle, SettleArgs, Slots, SlotsArgs};
+pub use insert::{
+    AllocateVoxels, AllocateVoxelsArgs, AssignSlots, AssignSlotsArgs, Fill, FillArgs, InsertPoints, InsertPointsArgs,
+};
 pub use look::{Look, LookArgs, Normals, NormalsArgs};
 pub use map::{Map, MapHead, Voxel};
+pub use remove::{RebuildIndex, RebuildIndexArgs, RemoveFarVoxels, RemoveFarVoxelsArgs};
 pub use sample::{Firsts, Head, Keys, KeysArgs, Sample, SampleArgs, Thin, ThinArgs, Timed};
 pub use sums::{Deskew, PLACE_TERMS, Place, PlaceArgs, Support, SupportArgs, Terms, TermsArgs};
-pub use trim::{Index, IndexArgs, Leave, LeaveArgs};
 
 use crate::prim::BLOCK;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// The kernels of this module.
-pub const KERNELS: &[crate::Properties] =
-    properties![Sample, Thin, Keys, Place, Look, Normals, Terms, Support, Enter, Settle, Slots, Fill, Leave, Index,];
+pub const KERNELS: &[crate::Properties] = properties![
+    Sample,
+    Thin,
+    Keys,
+    Place,
+    Look,
+    Normals,
+    Terms,
+    Support,
+    InsertPoints,
+    AllocateVoxels,
+    AssignSlots,
+    Fill,
+    RemoveFarVoxels,
+    RebuildIndex,
+];
 
 /// No voxel, no point, no entry.
 pub const NONE: u32 = u32::MAX;

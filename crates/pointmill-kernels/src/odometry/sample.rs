@@ -4,12 +4,11 @@ use super::*;
 use crate::points::Points;
 use crate::prim::{
     Length,
-    scan::{SHARED_WORDS, Tiles},
+    compact::rank_tile,
+    hash::find_or_insert,
+    scan::{self, SHARED_WORDS, Tiles},
 };
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::{compact::rank_tile, hash::find_or_insert, scan};
 use pointmill_core::hash::Seed;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::odometry::{
     cells::{cell_of, key_of},
     motion::mark,
@@ -20,7 +19,7 @@ pub type Timed = [f64; 4];
 
 /// What is known of a sweep.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Head {
     /// The least time and the largest, as numbers that have the order of times; the largest with all bits turned. All ones before.
     pub times: [u64; 2],
@@ -46,17 +45,7 @@ impl Head {
     }
 }
 
-#[cfg(not(target_arch = "nvptx64"))]
-const _: () = {
-    assert!(size_of::<Head>() == 40);
-    // SAFETY: numbers without a gap, valid whatever their bits are.
-    unsafe impl bytemuck::Zeroable for Head {}
-    // SAFETY: as above.
-    unsafe impl bytemuck::Pod for Head {}
-};
-
 /// A number with the order of times.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 const fn ordered(time: f64) -> u64 {
     let bits = time.to_bits();
@@ -81,7 +70,6 @@ pub struct Firsts {
     pub seed: Seed,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Firsts {
     /// The entry of the cell of point `i`, or [`NONE`].
     ///

@@ -1,18 +1,12 @@
 //! Sums over keys and their pairs.
 
-use super::map::Map;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::map::load4;
+use super::map::{Map, load4};
 use super::sample::Timed;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::*;
-use crate::prim::sum::TREE;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::sum::write_tree;
+use crate::prim::sum::{TREE, write_tree};
 use pointmill_core::icp::pairs::{Linearization, STEP_TERMS};
 use pointmill_core::linear::Square;
 use pointmill_core::odometry::motion::Motion;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::{
     odometry::{
         pairs::{by_plane, by_point, seen},
@@ -42,7 +36,6 @@ impl Deskew {
     }
 
     /// Where a point is at the moment of the motion.
-    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
     #[inline(always)]
     pub(super) fn apply(&self, [x, y, z, time]: Timed) -> [f64; 3] {
         if self.moves == 0 { [x, y, z] } else { self.motion.apply([x, y, z], time) }
@@ -103,7 +96,6 @@ pub struct TermsArgs {
 }
 
 /// A pair: the source, the target in the world, and its normal; none where this thread has none.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn pair(a: &TermsArgs) -> Option<([f64; 3], [f64; 3], Normal)> {
     let i = global_index();

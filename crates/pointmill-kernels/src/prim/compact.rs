@@ -2,7 +2,6 @@
 
 use super::length::{BLOCK, Length};
 use super::scan::{SHARED_WORDS, Tiles};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::{prim::scan, simt::*};
 
 /// Elements a thread of [`Compact`] handles.
@@ -27,7 +26,6 @@ pub struct CompactArgs {
 }
 
 /// The elements of one tile as one thread sees them: which it has, which are flagged, how many flagged ones come before.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy, Debug)]
 pub struct Ranks<const ITEMS: usize> {
     /// The thread's first element; the others follow at distances of a warp.
@@ -41,7 +39,6 @@ pub struct Ranks<const ITEMS: usize> {
 }
 
 /// The first element of this thread in a tile of `ITEMS` elements a thread.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub fn first_element<const ITEMS: usize>(tile: u32) -> u32 {
     (tile * (BLOCK / WARP) + warp()) * (WARP * ITEMS as u32) + lane()
@@ -51,7 +48,6 @@ pub fn first_element<const ITEMS: usize>(tile: u32) -> u32 {
 ///
 /// # Safety
 /// `tiles` is valid and was zero before the launch; `tile` came from [`scan::take_tile`].
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub unsafe fn rank_tile<const ITEMS: usize>(
     tiles: Tiles,

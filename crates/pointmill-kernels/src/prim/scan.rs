@@ -6,7 +6,6 @@
 //! Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.
 
 use super::length::{BLOCK, Length, WARPS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Elements a thread handles in [`Scan`].
@@ -47,128 +46,121 @@ pub struct ScanArgs {
     pub tiles: Tiles,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-mod device {
-    use super::*;
+const OWN: u32 = 1 << 30;
+const UP_TO_HERE: u32 = 2 << 30;
+const VALUE: u32 = MAX_SUM - 1;
+/// The word that holds the block's tile.
+const TILE_WORD: u32 = 2 * WARPS;
+/// Words that a thread reads of the tiles before: a block looks back at 512 tiles at once. (By warps, 32 tiles at a time, the
+/// chain is long when all tiles run at once; with 1,024 tiles the registers of `Rows` no longer fit.)
+const WORDS: usize = 2;
 
-    const OWN: u32 = 1 << 30;
-    const UP_TO_HERE: u32 = 2 << 30;
-    const VALUE: u32 = MAX_SUM - 1;
-    /// The word that holds the block's tile.
-    const TILE_WORD: u32 = 2 * WARPS;
-    /// Words that a thread reads of the tiles before: a block looks back at 512 tiles at once. (By warps, 32 tiles at a time, the
-    /// chain is long when all tiles run at once; with 1,024 tiles the registers of `Rows` no longer fit.)
-    const WORDS: usize = 2;
+/// The tile this block works on. All threads call; `shared` has [`SHARED_WORDS`] words.
+///
+/// # Safety
+/// `tiles` is valid and was zero before the launch.
+#[inline(always)]
+pub unsafe fn take_tile(tiles: Tiles, shared: Shared) -> u32 {
+    if thread_index() == 0 {
+        // SAFETY: word 0 is the ticket.
+        shared.set(TILE_WORD, unsafe { atomic_add(tiles.words, 1) });
+    }
+    sync_block();
+    shared.get(TILE_WORD)
+}
 
-    /// The tile this block works on. All threads call; `shared` has [`SHARED_WORDS`] words.
-    ///
-    /// # Safety
-    /// `tiles` is valid and was zero before the launch.
-    #[inline(always)]
-    pub unsafe fn take_tile(tiles: Tiles, shared: Shared) -> u32 {
+/// The sum of what all warps before this one hold, in all tiles, and the sum up to the end of this tile. All threads
+/// call, with the same `sum` in all lanes of a warp.
+///
+/// # Safety
+/// As [`take_tile`]; `tile` came from there.
+#[inline(always)]
+pub unsafe fn prefix_of_warp(tiles: Tiles, tile: u32, sum: u32, shared: Shared) -> (u32, u32) {
+    if lane() == 0 {
+        shared.set(warp(), sum);
+    }
+    sync_block();
+    let (mut total, mut before_in_tile) = (0, 0);
+    for w in 0..WARPS {
+        let other = shared.get(w);
+        before_in_tile += if w < warp() { other } else { 0 };
+        total += other;
+    }
+    // SAFETY: one word a tile follows the ticket; `tile` is one of them.
+    unsafe {
+        let own = tiles.words.add(1 + tile as usize);
+        if thread_index() == 0 && tile > 0 {
+            store_relaxed(own, OWN | total);
+        }
+        let before = look_back(tiles, tile, shared);
         if thread_index() == 0 {
-            // SAFETY: word 0 is the ticket.
-            shared.set(TILE_WORD, unsafe { atomic_add(tiles.words, 1) });
+            store_relaxed(own, UP_TO_HERE | (before + total));
         }
-        sync_block();
-        shared.get(TILE_WORD)
-    }
-
-    /// The sum of what all warps before this one hold, in all tiles, and the sum up to the end of this tile. All threads
-    /// call, with the same `sum` in all lanes of a warp.
-    ///
-    /// # Safety
-    /// As [`take_tile`]; `tile` came from there.
-    #[inline(always)]
-    pub unsafe fn prefix_of_warp(tiles: Tiles, tile: u32, sum: u32, shared: Shared) -> (u32, u32) {
-        if lane() == 0 {
-            shared.set(warp(), sum);
-        }
-        sync_block();
-        let (mut total, mut before_in_tile) = (0, 0);
-        for w in 0..WARPS {
-            let other = shared.get(w);
-            before_in_tile += if w < warp() { other } else { 0 };
-            total += other;
-        }
-        // SAFETY: one word a tile follows the ticket; `tile` is one of them.
-        unsafe {
-            let own = tiles.words.add(1 + tile as usize);
-            if thread_index() == 0 && tile > 0 {
-                store_relaxed(own, OWN | total);
-            }
-            let before = look_back(tiles, tile, shared);
-            if thread_index() == 0 {
-                store_relaxed(own, UP_TO_HERE | (before + total));
-            }
-            (before + before_in_tile, before + total)
-        }
-    }
-
-    /// The sum of all tiles before `tile`. All threads call.
-    ///
-    /// # Safety
-    /// As [`take_tile`]; `tile` came from there, and its own sum is published.
-    #[inline(always)]
-    unsafe fn look_back(tiles: Tiles, tile: u32, shared: Shared) -> u32 {
-        let (nearest, sums) = (shared, Shared::at_offset(shared, WARPS));
-        let mut before = 0;
-        let mut end = tile;
-        while end > 0 {
-            // Words of the tiles before `end`, the nearest in the first thread. Each tile publishes its own sum without waiting for anyone.
-            let mut words = [0; WORDS];
-            let (mut ready, mut tries) = (false, 0);
-            while !ready {
-                ready = true;
-                back_off(tries);
-                tries += 1;
-                for j in 0..WORDS {
-                    let distance = j as u32 * BLOCK + thread_index();
-                    if words[j] < OWN {
-                        // SAFETY: one word a tile follows the ticket.
-                        let word = || unsafe { load_relaxed(tiles.words.add((end - distance) as usize)) };
-                        words[j] = if distance < end { word() } else { UP_TO_HERE };
-                        ready &= words[j] >= OWN;
-                    }
-                }
-            }
-            // The nearest tile that knows everything before it.
-            let mut distance = u32::MAX;
-            for j in 0..WORDS {
-                let complete = ballot(words[WORDS - 1 - j] >= UP_TO_HERE);
-                if complete != 0 {
-                    distance = (WORDS - 1 - j) as u32 * BLOCK + warp() * WARP + complete.trailing_zeros();
-                }
-            }
-            sync_block();
-            if lane() == 0 {
-                nearest.set(warp(), distance);
-            }
-            sync_block();
-            for w in 0..WARPS {
-                let other = nearest.get(w);
-                distance = if other < distance { other } else { distance };
-            }
-            let mut sum = 0;
-            for j in 0..WORDS {
-                let wanted = j as u32 * BLOCK + thread_index() <= distance;
-                sum += if wanted { words[j] & VALUE } else { 0 };
-            }
-            let sum = warp_sum(sum);
-            if lane() == 0 {
-                sums.set(warp(), sum);
-            }
-            sync_block();
-            for w in 0..WARPS {
-                before += sums.get(w);
-            }
-            end = if distance != u32::MAX { 0 } else { end - WORDS as u32 * BLOCK };
-        }
-        before
+        (before + before_in_tile, before + total)
     }
 }
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-pub use device::*;
+
+/// The sum of all tiles before `tile`. All threads call.
+///
+/// # Safety
+/// As [`take_tile`]; `tile` came from there, and its own sum is published.
+#[inline(always)]
+unsafe fn look_back(tiles: Tiles, tile: u32, shared: Shared) -> u32 {
+    let (nearest, sums) = (shared, Shared::at_offset(shared, WARPS));
+    let mut before = 0;
+    let mut end = tile;
+    while end > 0 {
+        // Words of the tiles before `end`, the nearest in the first thread. Each tile publishes its own sum without waiting for anyone.
+        let mut words = [0; WORDS];
+        let (mut ready, mut tries) = (false, 0);
+        while !ready {
+            ready = true;
+            back_off(tries);
+            tries += 1;
+            for j in 0..WORDS {
+                let distance = j as u32 * BLOCK + thread_index();
+                if words[j] < OWN {
+                    // SAFETY: one word a tile follows the ticket.
+                    let word = || unsafe { load_relaxed(tiles.words.add((end - distance) as usize)) };
+                    words[j] = if distance < end { word() } else { UP_TO_HERE };
+                    ready &= words[j] >= OWN;
+                }
+            }
+        }
+        // The nearest tile that knows everything before it.
+        let mut distance = u32::MAX;
+        for j in 0..WORDS {
+            let complete = ballot(words[WORDS - 1 - j] >= UP_TO_HERE);
+            if complete != 0 {
+                distance = (WORDS - 1 - j) as u32 * BLOCK + warp() * WARP + complete.trailing_zeros();
+            }
+        }
+        sync_block();
+        if lane() == 0 {
+            nearest.set(warp(), distance);
+        }
+        sync_block();
+        for w in 0..WARPS {
+            let other = nearest.get(w);
+            distance = if other < distance { other } else { distance };
+        }
+        let mut sum = 0;
+        for j in 0..WORDS {
+            let wanted = j as u32 * BLOCK + thread_index() <= distance;
+            sum += if wanted { words[j] & VALUE } else { 0 };
+        }
+        let sum = warp_sum(sum);
+        if lane() == 0 {
+            sums.set(warp(), sum);
+        }
+        sync_block();
+        for w in 0..WARPS {
+            before += sums.get(w);
+        }
+        end = if distance != u32::MAX { 0 } else { end - WORDS as u32 * BLOCK };
+    }
+    before
+}
 
 kernel! {
     /// Exclusive prefix sums of `n` elements, and their total. One block a tile of [`TILE`], at least one.

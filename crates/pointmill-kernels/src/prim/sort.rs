@@ -5,7 +5,6 @@
 //! Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
 
 use super::length::{BLOCK, Length, WARPS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Bits a pass sorts by.
@@ -101,258 +100,251 @@ const fn pass_shared_words(key_words: u32) -> u32 {
     STAGE + BLOCK * items(key_words) * (key_words + 1)
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-mod device {
-    use super::*;
+const OWN: u32 = 1 << 30;
+const UP_TO_HERE: u32 = 2 << 30;
+const VALUE: u32 = OWN - 1;
+/// Predecessors that a look-back reads at once, to have that many loads in flight.
+const STEP: usize = 4;
 
-    const OWN: u32 = 1 << 30;
-    const UP_TO_HERE: u32 = 2 << 30;
-    const VALUE: u32 = OWN - 1;
-    /// Predecessors that a look-back reads at once, to have that many loads in flight.
-    const STEP: usize = 4;
+pub(super) trait Key: Copy {
+    const LAST: Self;
+    const WORDS: u32;
+    fn digit(self, shift: u32) -> u32;
+    /// Puts the key into place `i` of a tile.
+    fn stage(self, at: Shared, i: u32);
+    fn staged(at: Shared, i: u32) -> Self;
+}
 
-    pub(super) trait Key: Copy {
-        const LAST: Self;
-        const WORDS: u32;
-        fn digit(self, shift: u32) -> u32;
-        /// Puts the key into place `i` of a tile.
-        fn stage(self, at: Shared, i: u32);
-        fn staged(at: Shared, i: u32) -> Self;
-    }
-
-    impl Key for u32 {
-        const LAST: Self = u32::MAX;
-        const WORDS: u32 = 1;
-        #[inline(always)]
-        fn digit(self, shift: u32) -> u32 {
-            (self >> shift) % DIGITS
-        }
-        #[inline(always)]
-        fn stage(self, at: Shared, i: u32) {
-            at.set(i, self);
-        }
-        #[inline(always)]
-        fn staged(at: Shared, i: u32) -> Self {
-            at.get(i)
-        }
-    }
-
-    impl Key for u64 {
-        const LAST: Self = u64::MAX;
-        const WORDS: u32 = 2;
-        #[inline(always)]
-        fn digit(self, shift: u32) -> u32 {
-            (self >> shift) as u32 % DIGITS
-        }
-        #[inline(always)]
-        fn stage(self, at: Shared, i: u32) {
-            // Halves apart: neighbouring lanes meet neighbouring banks.
-            at.set(i, self as u32);
-            at.set(tile(8) + i, (self >> 32) as u32);
-        }
-        #[inline(always)]
-        fn staged(at: Shared, i: u32) -> Self {
-            at.get(i) as u64 | (at.get(tile(8) + i) as u64) << 32
-        }
-    }
-
-    /// Keys a thread reads at once while counting.
-    const READS: u32 = 4;
-
+impl Key for u32 {
+    const LAST: Self = u32::MAX;
+    const WORDS: u32 = 1;
     #[inline(always)]
-    pub(super) unsafe fn count<K: Key>(a: CountArgs<K>) {
-        let counts = Shared::at(0);
-        let mut j = thread_index();
-        while j < a.passes * DIGITS {
-            counts.set(j, 0);
-            j += BLOCK;
+    fn digit(self, shift: u32) -> u32 {
+        (self >> shift) % DIGITS
+    }
+    #[inline(always)]
+    fn stage(self, at: Shared, i: u32) {
+        at.set(i, self);
+    }
+    #[inline(always)]
+    fn staged(at: Shared, i: u32) -> Self {
+        at.get(i)
+    }
+}
+
+impl Key for u64 {
+    const LAST: Self = u64::MAX;
+    const WORDS: u32 = 2;
+    #[inline(always)]
+    fn digit(self, shift: u32) -> u32 {
+        (self >> shift) as u32 % DIGITS
+    }
+    #[inline(always)]
+    fn stage(self, at: Shared, i: u32) {
+        // Halves apart: neighbouring lanes meet neighbouring banks.
+        at.set(i, self as u32);
+        at.set(tile(8) + i, (self >> 32) as u32);
+    }
+    #[inline(always)]
+    fn staged(at: Shared, i: u32) -> Self {
+        at.get(i) as u64 | (at.get(tile(8) + i) as u64) << 32
+    }
+}
+
+/// Keys a thread reads at once while counting.
+const READS: u32 = 4;
+
+#[inline(always)]
+pub(super) unsafe fn count<K: Key>(a: CountArgs<K>) {
+    let counts = Shared::at(0);
+    let mut j = thread_index();
+    while j < a.passes * DIGITS {
+        counts.set(j, 0);
+        j += BLOCK;
+    }
+    sync_block();
+    // SAFETY: the launcher's promise about `n`.
+    let n = unsafe { a.n.get() };
+    let mut start = block_index() * (BLOCK * READS) + thread_index();
+    while start < n {
+        let mut keys = [K::LAST; READS as usize];
+        for j in 0..READS as usize {
+            let i = start + j as u32 * BLOCK;
+            if i < n {
+                // SAFETY: i < n.
+                keys[j] = unsafe { *a.keys.add(i as usize) };
+            }
+        }
+        for j in 0..READS as usize {
+            let mut pass = 0;
+            while pass < a.passes && start + (j as u32) * BLOCK < n {
+                counts.add(pass * DIGITS + keys[j].digit(pass * DIGIT_BITS), 1);
+                pass += 1;
+            }
+        }
+        start += grid_size() * (BLOCK * READS);
+    }
+    sync_block();
+    let mut j = thread_index();
+    while j < a.passes * DIGITS {
+        let sum = counts.get(j);
+        if sum > 0 {
+            // SAFETY: DIGITS counts a pass.
+            unsafe { atomic_add(a.counts.add(j as usize), sum) };
+        }
+        j += BLOCK;
+    }
+}
+
+/// Lanes of the warp whose digit is the same as this lane's, by eight votes: with `match_any` a pass takes a third longer on an H200.
+#[inline(always)]
+fn peers(digit: u32) -> u32 {
+    let mut same = u32::MAX;
+    let mut bit = 0;
+    while bit < DIGIT_BITS {
+        let set = (digit >> bit) & 1 == 1;
+        let votes = ballot(set);
+        same &= if set { votes } else { !votes };
+        bit += 1;
+    }
+    same
+}
+
+/// How many pairs of the tiles before this one have the digit whose look-back words `state` points to.
+#[inline(always)]
+unsafe fn look_back(state: *mut u32, tile: u32) -> u32 {
+    let (mut before, mut tries) = (0, 0);
+    let mut next = tile as i32 - 1;
+    while next >= 0 {
+        back_off(tries);
+        tries += 1;
+        let mut words = [0; STEP];
+        for j in 0..STEP {
+            let t = next - j as i32;
+            // SAFETY: one word a tile, DIGITS apart.
+            let word = || unsafe { load_relaxed(state.add(t as usize * DIGITS as usize)) };
+            words[j] = if t >= 0 { word() } else { UP_TO_HERE };
+        }
+        let mut open = true;
+        for j in 0..STEP {
+            open &= words[j] >= OWN;
+            if open {
+                before += words[j] & VALUE;
+                next = if words[j] >= UP_TO_HERE { -1 } else { next - 1 };
+                open = words[j] < UP_TO_HERE;
+            }
+        }
+    }
+    before
+}
+
+#[inline(always)]
+pub(super) unsafe fn pass<K: Key, const ITEMS: usize>(a: PassArgs<K>) {
+    // SAFETY: the launcher's promise about the buffers; indices are below n, or are digits.
+    unsafe {
+        let tile_len = BLOCK * ITEMS as u32;
+        let offsets = Shared::at(WARP_OFFSETS + warp() * DIGITS);
+        let (all_offsets, targets) = (Shared::at(WARP_OFFSETS), Shared::at(DIGIT_TARGETS));
+        let (small, stage) = (Shared::at(SMALL), Shared::at(STAGE));
+        let value_stage = Shared::at(STAGE + tile_len * K::WORDS);
+        let t = thread_index();
+        let n = a.n.get();
+        if t == 0 {
+            small.set(WARPS, atomic_add(a.ticket, 1));
+        }
+        for w in 0..WARPS {
+            all_offsets.set(w * DIGITS + t, 0);
         }
         sync_block();
-        // SAFETY: the launcher's promise about `n`.
-        let n = unsafe { a.n.get() };
-        let mut start = block_index() * (BLOCK * READS) + thread_index();
-        while start < n {
-            let mut keys = [K::LAST; READS as usize];
-            for j in 0..READS as usize {
-                let i = start + j as u32 * BLOCK;
-                if i < n {
-                    // SAFETY: i < n.
-                    keys[j] = unsafe { *a.keys.add(i as usize) };
-                }
+        let tile = small.get(WARPS);
+        let first = tile * tile_len;
+        if first >= n {
+            return;
+        }
+        let count = if n - first < tile_len { n - first } else { tile_len };
+        let start = warp() * (WARP * ITEMS as u32) + lane();
+
+        let mut keys = [K::LAST; ITEMS];
+        for j in 0..ITEMS {
+            let i = start + j as u32 * WARP;
+            if i < count {
+                keys[j] = *a.keys_in.add((first + i) as usize);
             }
-            for j in 0..READS as usize {
-                let mut pass = 0;
-                while pass < a.passes && start + (j as u32) * BLOCK < n {
-                    counts.add(pass * DIGITS + keys[j].digit(pass * DIGIT_BITS), 1);
-                    pass += 1;
-                }
-            }
-            start += grid_size() * (BLOCK * READS);
+        }
+        // Count first and publish, so that later tiles need not wait for the ranking.
+        for j in 0..ITEMS {
+            offsets.add(keys[j].digit(a.shift), 1);
         }
         sync_block();
-        let mut j = thread_index();
-        while j < a.passes * DIGITS {
-            let sum = counts.get(j);
-            if sum > 0 {
-                // SAFETY: DIGITS counts a pass.
-                unsafe { atomic_add(a.counts.add(j as usize), sum) };
-            }
-            j += BLOCK;
+        // From here to the next barrier thread t stands for digit t.
+        let mut sum = 0;
+        for w in 0..WARPS {
+            let c = all_offsets.get(w * DIGITS + t);
+            all_offsets.set(w * DIGITS + t, sum);
+            sum += c;
         }
-    }
-
-    /// Lanes of the warp whose digit is the same as this lane's, by eight votes: with `match_any` a pass takes a third longer on an H200.
-    #[inline(always)]
-    fn peers(digit: u32) -> u32 {
-        let mut same = u32::MAX;
-        let mut bit = 0;
-        while bit < DIGIT_BITS {
-            let set = (digit >> bit) & 1 == 1;
-            let votes = ballot(set);
-            same &= if set { votes } else { !votes };
-            bit += 1;
+        // Rows past the end carry the last digit and are not real.
+        let real = if t == DIGITS - 1 { sum - (tile_len - count) } else { sum };
+        let state = a.look_back.add(t as usize);
+        let own = state.add(tile as usize * DIGITS as usize);
+        store_relaxed(own, if tile == 0 { UP_TO_HERE } else { OWN } | real);
+        let inclusive = warp_inclusive_sum(sum);
+        if lane() == WARP - 1 {
+            small.set(warp(), inclusive);
         }
-        same
-    }
+        sync_block();
+        let mut local = inclusive - sum;
+        for w in 0..WARPS {
+            local += if w < warp() { small.get(w) } else { 0 };
+        }
+        for w in 0..WARPS {
+            all_offsets.set(w * DIGITS + t, all_offsets.get(w * DIGITS + t) + local);
+        }
+        sync_block();
 
-    /// How many pairs of the tiles before this one have the digit whose look-back words `state` points to.
-    #[inline(always)]
-    unsafe fn look_back(state: *mut u32, tile: u32) -> u32 {
-        let (mut before, mut tries) = (0, 0);
-        let mut next = tile as i32 - 1;
-        while next >= 0 {
-            back_off(tries);
-            tries += 1;
-            let mut words = [0; STEP];
-            for j in 0..STEP {
-                let t = next - j as i32;
-                // SAFETY: one word a tile, DIGITS apart.
-                let word = || unsafe { load_relaxed(state.add(t as usize * DIGITS as usize)) };
-                words[j] = if t >= 0 { word() } else { UP_TO_HERE };
+        // The place of each key in the tile, equal digits in input order.
+        let mut place = [0; ITEMS];
+        for j in 0..ITEMS {
+            let digit = keys[j].digit(a.shift);
+            let same = peers(digit);
+            let before = (same & lanes_before()).count_ones();
+            let mut base = 0;
+            if before == 0 {
+                base = offsets.add(digit, same.count_ones());
             }
-            let mut open = true;
-            for j in 0..STEP {
-                open &= words[j] >= OWN;
-                if open {
-                    before += words[j] & VALUE;
-                    next = if words[j] >= UP_TO_HERE { -1 } else { next - 1 };
-                    open = words[j] < UP_TO_HERE;
-                }
+            place[j] = shuffle(base, same.trailing_zeros()) + before;
+            keys[j].stage(stage, place[j]);
+        }
+        // Into registers first: with loads that wait for the store of the one before, 10 M pairs take 0.50 instead of 0.40 ms on an H200.
+        let mut values = [0; ITEMS];
+        for j in 0..ITEMS {
+            let i = start + j as u32 * WARP;
+            values[j] = first + i;
+            if i < count && !a.values_in.is_null() {
+                values[j] = *a.values_in.add((first + i) as usize);
             }
         }
-        before
-    }
-
-    #[inline(always)]
-    pub(super) unsafe fn pass<K: Key, const ITEMS: usize>(a: PassArgs<K>) {
-        // SAFETY: the launcher's promise about the buffers; indices are below n, or are digits.
-        unsafe {
-            let tile_len = BLOCK * ITEMS as u32;
-            let offsets = Shared::at(WARP_OFFSETS + warp() * DIGITS);
-            let (all_offsets, targets) = (Shared::at(WARP_OFFSETS), Shared::at(DIGIT_TARGETS));
-            let (small, stage) = (Shared::at(SMALL), Shared::at(STAGE));
-            let value_stage = Shared::at(STAGE + tile_len * K::WORDS);
-            let t = thread_index();
-            let n = a.n.get();
-            if t == 0 {
-                small.set(WARPS, atomic_add(a.ticket, 1));
-            }
-            for w in 0..WARPS {
-                all_offsets.set(w * DIGITS + t, 0);
-            }
-            sync_block();
-            let tile = small.get(WARPS);
-            let first = tile * tile_len;
-            if first >= n {
-                return;
-            }
-            let count = if n - first < tile_len { n - first } else { tile_len };
-            let start = warp() * (WARP * ITEMS as u32) + lane();
-
-            let mut keys = [K::LAST; ITEMS];
-            for j in 0..ITEMS {
-                let i = start + j as u32 * WARP;
-                if i < count {
-                    keys[j] = *a.keys_in.add((first + i) as usize);
-                }
-            }
-            // Count first and publish, so that later tiles need not wait for the ranking.
-            for j in 0..ITEMS {
-                offsets.add(keys[j].digit(a.shift), 1);
-            }
-            sync_block();
-            // From here to the next barrier thread t stands for digit t.
-            let mut sum = 0;
-            for w in 0..WARPS {
-                let c = all_offsets.get(w * DIGITS + t);
-                all_offsets.set(w * DIGITS + t, sum);
-                sum += c;
-            }
-            // Rows past the end carry the last digit and are not real.
-            let real = if t == DIGITS - 1 { sum - (tile_len - count) } else { sum };
-            let state = a.look_back.add(t as usize);
-            let own = state.add(tile as usize * DIGITS as usize);
-            store_relaxed(own, if tile == 0 { UP_TO_HERE } else { OWN } | real);
-            let inclusive = warp_inclusive_sum(sum);
-            if lane() == WARP - 1 {
-                small.set(warp(), inclusive);
-            }
-            sync_block();
-            let mut local = inclusive - sum;
-            for w in 0..WARPS {
-                local += if w < warp() { small.get(w) } else { 0 };
-            }
-            for w in 0..WARPS {
-                all_offsets.set(w * DIGITS + t, all_offsets.get(w * DIGITS + t) + local);
-            }
-            sync_block();
-
-            // The place of each key in the tile, equal digits in input order.
-            let mut place = [0; ITEMS];
-            for j in 0..ITEMS {
-                let digit = keys[j].digit(a.shift);
-                let same = peers(digit);
-                let before = (same & lanes_before()).count_ones();
-                let mut base = 0;
-                if before == 0 {
-                    base = offsets.add(digit, same.count_ones());
-                }
-                place[j] = shuffle(base, same.trailing_zeros()) + before;
-                keys[j].stage(stage, place[j]);
-            }
-            // Into registers first: with loads that wait for the store of the one before, 10 M pairs take 0.50 instead of 0.40 ms on an H200.
-            let mut values = [0; ITEMS];
-            for j in 0..ITEMS {
-                let i = start + j as u32 * WARP;
-                values[j] = first + i;
-                if i < count && !a.values_in.is_null() {
-                    values[j] = *a.values_in.add((first + i) as usize);
-                }
-            }
-            for j in 0..ITEMS {
-                value_stage.set(place[j], values[j]);
-            }
-            let mut before = 0;
-            if tile > 0 {
-                before = look_back(state, tile);
-                store_relaxed(own, UP_TO_HERE | (before + real));
-            }
-            targets.set(t, (*a.starts.add(t as usize) + before).wrapping_sub(local));
-            sync_block();
-            for j in 0..ITEMS {
-                let i = t + j as u32 * BLOCK;
-                if i < count {
-                    let key = K::staged(stage, i);
-                    let target = targets.get(key.digit(a.shift)).wrapping_add(i) as usize;
-                    *a.keys_out.add(target) = key;
-                    *a.values_out.add(target) = value_stage.get(i);
-                }
+        for j in 0..ITEMS {
+            value_stage.set(place[j], values[j]);
+        }
+        let mut before = 0;
+        if tile > 0 {
+            before = look_back(state, tile);
+            store_relaxed(own, UP_TO_HERE | (before + real));
+        }
+        targets.set(t, (*a.starts.add(t as usize) + before).wrapping_sub(local));
+        sync_block();
+        for j in 0..ITEMS {
+            let i = t + j as u32 * BLOCK;
+            if i < count {
+                let key = K::staged(stage, i);
+                let target = targets.get(key.digit(a.shift)).wrapping_add(i) as usize;
+                *a.keys_out.add(target) = key;
+                *a.values_out.add(target) = value_stage.get(i);
             }
         }
     }
 }
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use device::{count, pass};
 
 kernel! {
     /// Counts the digits of 32-bit keys. Any number of blocks.

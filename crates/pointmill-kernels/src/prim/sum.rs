@@ -1,9 +1,7 @@
 //! Sums of `f64` in one tree, the same on every device: values of [`TREE`] threads by halves of a warp and then its two warps, these sums in [`SEGMENTS`] chains, and the
 //! chains by halves.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::length::BLOCK;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Points whose values are added in one tree; threads of a block that does so.
@@ -11,14 +9,12 @@ pub const TREE: u32 = 64;
 /// Chains in which the sums of trees are added: tree `b` belongs to chain `b % SEGMENTS`.
 pub const SEGMENTS: u32 = 8;
 /// Sums of a chain that are read together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const AHEAD: u32 = 32;
 
 /// Adds the values of a block's points and writes the sums. All threads of a block of [`TREE`] call; `shared` has 2 x K words.
 ///
 /// # Safety
 /// `to` is valid for a write.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub unsafe fn write_tree<const K: usize>(values: [f64; K], shared: Shared, to: *mut [f64; K]) {
     const { assert!(K <= WARP as usize) };
@@ -35,7 +31,6 @@ pub unsafe fn write_tree<const K: usize>(values: [f64; K], shared: Shared, to: *
 }
 
 /// [`write_tree`] of at most G values.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn write_padded<const K: usize, const G: usize>(values: [f64; K], shared: Shared, to: *mut [f64; K]) {
     let mut padded = [0.0; G];
@@ -72,7 +67,6 @@ pub const fn tree_words(values: usize) -> u32 {
 ///
 /// # Safety
 /// `to` is valid for a write.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub unsafe fn write_shared_tree<const K: usize>(values: Doubles, to: *mut [f64; K]) {
     const { assert!(K as u32 * LANES <= BLOCK) };
@@ -102,7 +96,6 @@ pub unsafe fn write_shared_tree<const K: usize>(values: Doubles, to: *mut [f64; 
 ///
 /// # Safety
 /// `arrived` is valid, and zero before the first of the blocks; it is zero again after the last.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub unsafe fn is_last(arrived: *mut u32, blocks: u32, shared: Shared) -> bool {
     sync_block();
@@ -131,7 +124,6 @@ pub const fn fold_words(values: usize) -> u32 {
 ///
 /// # Safety
 /// `sums` has so many trees.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub unsafe fn fold<const K: usize>(sums: *const [f64; K], trees: u32, shared: Shared) -> f64 {
     let chains = SEGMENTS * K as u32;

@@ -4,7 +4,6 @@ use super::*;
 use crate::prim::BLOCK;
 
 /// Threads that share a row of [`Transpose`].
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const LANES: u32 = 4;
 
 /// A row that holds a point.
@@ -120,9 +119,6 @@ kernel! {
     }
 }
 
-// SAFETY (all blocks below): the launcher's promise: entries are those of the point, and their rows are rows of the result.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl GradientArgs {
     /// The gradient of the block's points, `V` channels at a time, `AHEAD` terms in flight.
     #[inline(always)]
@@ -136,6 +132,7 @@ impl GradientArgs {
         while i < self.n as u64 {
             let (mut first, mut end) = (0, 0);
             if !self.entries.is_null() {
+                // SAFETY: offsets of `n` points and an end.
                 (first, end) = unsafe { (*self.offsets.add(i as usize), *self.offsets.add(i as usize + 1)) };
             }
             let mut c = thread_index() % lanes * V as u32;
@@ -146,6 +143,7 @@ impl GradientArgs {
                     let mut terms = [[None; V]; AHEAD];
                     for j in 0..AHEAD {
                         if at + (j as u32) < end {
+                            // SAFETY: `at` is an entry of the point, and `c` a channel.
                             terms[j] = unsafe { self.terms(at + j as u32, i as u32, c) };
                         }
                     }
@@ -158,6 +156,7 @@ impl GradientArgs {
                     }
                     at += AHEAD as u32;
                 }
+                // SAFETY: `i` is a point, and `c` a channel of it.
                 unsafe { self.grad_features.set_all(i as usize * self.channels as usize + c as usize, sum) };
                 c += lanes * V as u32;
             }
@@ -170,17 +169,22 @@ impl GradientArgs {
     unsafe fn terms<const V: usize>(&self, at: u32, i: u32, c: u32) -> [Option<f32>; V] {
         let mut terms = [None; V];
         if self.mode == PoolMode::Max {
+            // SAFETY: the caller promises that `at` is an entry.
             let row = unsafe { *self.entries.cast::<u64>().add(at as usize) };
             let value = row as usize * self.channels as usize + c as usize;
             // Both are read at once, wanted or not: one wait instead of two.
+            // SAFETY: the entry is a row of the result, and `c` a channel.
             let grad = unsafe { self.grad_pooled.get_all::<V>(value) };
+            // SAFETY: as above.
             let from = unsafe { get_all_i32::<V>(self.argmax, value) };
             for x in 0..V {
                 terms[x] = if from[x] == i as i32 { Some(grad[x]) } else { None };
             }
         } else {
+            // SAFETY: as above, of an entry with a count.
             let entry = unsafe { *self.entries.add(at as usize) };
             let grad =
+                // SAFETY: the entry's row is one of the result, and `c` a channel.
                 unsafe { self.grad_pooled.get_all::<V>(entry.row as usize * self.channels as usize + c as usize) };
             for x in 0..V {
                 terms[x] = if entry.count > 0 { Some(grad[x] / entry.count as f32) } else { None };

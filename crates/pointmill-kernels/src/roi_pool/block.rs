@@ -1,7 +1,6 @@
 //! Sums over a block.
 
 use crate::simt::WARP;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Threads of the blocks that add up with `exclusive_sum`.
@@ -12,7 +11,6 @@ pub(super) const WARPS: u32 = THREADS / WARP;
 pub(super) const SUM_WORDS: u32 = WARPS;
 
 /// The sum of the values of all threads before this one, and of all, in blocks of [`THREADS`]. All threads call; `shared` may be used again after the next barrier.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn exclusive_sum(value: u32, shared: Shared) -> (u32, u32) {
     let inclusive = warp_inclusive_sum(value);
@@ -28,7 +26,6 @@ pub(super) fn exclusive_sum(value: u32, shared: Shared) -> (u32, u32) {
 }
 
 /// The sum of the values of all threads, in blocks of any size. All threads call; `shared` may be used again at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn block_sum(value: u32, shared: Shared) -> u32 {
     let sum = warp_sum(value);

@@ -2,17 +2,14 @@
 
 use super::block::{SUM_WORDS, THREADS};
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::BoxGrid;
 
 /// Points that are sorted in shared memory, and bits of a voxel's id that then fit beside a place.
 const FEW: u32 = 6144;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const VOXEL_BITS: u32 = u32::BITS - order::PLACE_BITS;
 /// Points whose list is in shared memory too, behind their pairs in the second buffer.
 const FEWER: u32 = FEW / 2;
 /// Where things are in shared memory: two buffers of pairs, counters of the sort, sums. The tiles' counts use the second buffer before it is needed.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const TILES: u32 = FEW;
 const SORT: u32 = 2 * FEW;
 pub(super) const SUMS: u32 = SORT + order::WORDS;
@@ -22,12 +19,10 @@ const _: () = assert!(expand::WORDS <= FEWER && FEW <= 1 << order::PLACE_BITS);
 pub(super) const BOX: u32 = (START + 1).next_multiple_of(4);
 const WORDS: u32 = BOX + STAGED_WORDS;
 /// Points of a thread whose coordinates are read together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const AHEAD: usize = 4;
 const _: () = assert!(expand::WORDS <= FEW);
 
 /// The points of a box in order.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 struct List {
     shared: Shared,
@@ -35,7 +30,6 @@ struct List {
     global: *mut u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl List {
     #[inline(always)]
     unsafe fn get(&self, e: u32) -> u32 {
@@ -98,14 +92,12 @@ kernel! {
     }
 }
 
-// SAFETY (all blocks below): the launcher's promise about the sizes. A box's pairs lie in its own part of the lists, which has room for all of them.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl CollectArgs {
     /// The lists of box `b`. All threads call. If `DIRECT` the block tests all points with its box itself.
     #[inline(always)]
     unsafe fn collect<const DIRECT: bool>(&self, b: u32) {
         let first_tile = b as usize * self.tiles as usize;
+        // SAFETY: the launcher gives counts and marks for each tile of each box.
         let tiles = unsafe {
             expand::Tiles {
                 counts: self.counts.add(first_tile),
@@ -116,22 +108,28 @@ impl CollectArgs {
         };
         // One thread prepares what all need later, while the others count.
         if thread_index() == THREADS - WARP {
+            // SAFETY: the caller promises that `b` is a box.
             unsafe { self.prepare::<DIRECT>(b) };
         }
         if DIRECT {
             sync_block();
+            // SAFETY: as above.
             unsafe { self.mark(b) };
             sync_block();
         }
+        // SAFETY: counts are those of a box, and written.
         let n = unsafe { tiles.count() };
         if n == 0 || self.keep == 0 {
             if thread_index() == 0 {
                 if n > 0 && !DIRECT {
+                    // SAFETY: the launcher gives a counter where blocks share the lists.
                     unsafe { atomic_add_u64(self.lists.used, n as u64) };
                 }
+                // SAFETY: `b` is a box.
                 unsafe { self.finish(b, 0, n, 0, 0) };
             }
         } else {
+            // SAFETY: `n` is what the tiles hold.
             unsafe { self.sort::<DIRECT>(b, n, &tiles) };
         }
     }
@@ -140,6 +138,7 @@ impl CollectArgs {
     #[inline(always)]
     pub(super) unsafe fn finish(&self, b: u32, start: u32, inside: u32, rows: u32, kept: u32) {
         let (lists, b) = (&self.lists, b as usize);
+        // SAFETY: the caller promises that `b` is a box; each array has an element a box.
         unsafe {
             *lists.start.add(b) = start;
             *lists.inside.add(b) = inside;
@@ -152,9 +151,12 @@ impl CollectArgs {
     #[inline(always)]
     unsafe fn prepare<const DIRECT: bool>(&self, b: u32) {
         let oriented = if !DIRECT {
+            // SAFETY: [`Mark`] made all boxes ready.
             unsafe { load_box(self.prepared, b) }
         } else {
+            // SAFETY: the caller promises that `b` is a box.
             let oriented = unsafe { self.boxes.prepare(b) };
+            // SAFETY: there is room for each box.
             unsafe { store_box(self.prepared, b, &oriented) };
             oriented
         };
@@ -170,6 +172,7 @@ impl CollectArgs {
         // The answer is a long way off; few pairs need it at the end only.
         let mut place = if DIRECT { b as u64 * self.points.n as u64 } else { 0 };
         if !DIRECT && thread_index() == 0 {
+            // SAFETY: the launcher gives a counter where blocks share the lists.
             place = unsafe { atomic_add_u64(lists.used, n as u64) };
         }
         let few = n <= FEW && self.passes * self.digit_bits <= VOXEL_BITS;
@@ -179,6 +182,7 @@ impl CollectArgs {
             start = self.share_start(place, n);
             if start == NONE {
                 if thread_index() == 0 {
+                    // SAFETY: `b` is a box.
                     unsafe { self.finish(b, 0, n, 0, 0) };
                 }
                 return;
@@ -189,7 +193,9 @@ impl CollectArgs {
             // The second buffer of many pairs lies where their records will be.
             let (points, voxels) = match (few, second) {
                 (true, _) => (core::ptr::null_mut(), core::ptr::null_mut()),
+                // SAFETY: the box's `n` pairs from `start` on fit the lists.
                 (false, false) => unsafe { (lists.points.add(start as usize), lists.voxels.add(start as usize)) },
+                // SAFETY: records from `start` on have room for `n`, each of four words.
                 (false, true) => unsafe {
                     let words = lists.records.add(start as usize).cast::<u32>();
                     (words, words.add(n as usize))
@@ -205,16 +211,19 @@ impl CollectArgs {
             global: match (fewer, few) {
                 (true, _) => core::ptr::null_mut(),
                 // Not needed for voxels then.
+                // SAFETY: the box's `n` pairs from `start` on fit the lists.
                 (false, true) => unsafe { lists.voxels.add(start as usize) },
                 (false, false) => from.points,
             },
         };
+        // SAFETY: the list has room for the `n` points of the tiles, and the pairs as well.
         unsafe {
             tiles.each_point(|at, i| list.set(at, i));
             self.voxelize(n, &from, &list);
         }
         let mut digit = 0;
         while digit < self.passes {
+            // SAFETY: both buffers have room for `n` pairs.
             unsafe { order::pass(&from, &to, n, digit * self.digit_bits, self.digit_bits, Shared::at(SORT)) };
             (from, to) = (to, from);
             digit += 1;
@@ -223,19 +232,23 @@ impl CollectArgs {
             start = self.share_start(place, n);
             if start == NONE {
                 if thread_index() == 0 {
+                    // SAFETY: `b` is a box.
                     unsafe { self.finish(b, 0, n, 0, 0) };
                 }
                 return;
             }
         }
         if few {
+            // SAFETY: the box's `n` pairs from `start` on fit the lists.
             let points = unsafe { lists.points.add(start as usize) };
             let mut e = thread_index();
             while e < n {
+                // SAFETY: `e` is below `n`, and a pair's place is one of the list.
                 unsafe { *points.add(e as usize) = list.get(from.point(e)) };
                 e += THREADS;
             }
         }
+        // SAFETY: the box's records from `start` on have room for a row a pair.
         unsafe { self.rows(b, n, start, &from, to.shared) };
     }
 
@@ -263,6 +276,7 @@ impl CollectArgs {
             for j in 0..AHEAD {
                 let e = first + j as u32 * THREADS;
                 if e < n {
+                    // SAFETY: `e` is below `n`, and the list holds points.
                     p[j] = unsafe { self.points.xyz(points.get(e)) };
                 }
             }
@@ -273,6 +287,7 @@ impl CollectArgs {
                     if pairs.few() {
                         pairs.shared.set(e, voxel << order::PLACE_BITS | e);
                     } else {
+                        // SAFETY: there is room for `n` pairs.
                         unsafe { *pairs.voxels.add(e as usize) = voxel };
                     }
                 }

@@ -1,11 +1,8 @@
 //! The points of each box.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::WORDS_OF_TILE;
 use super::block::THREADS;
-use super::expand;
+use super::{WORDS_OF_TILE, expand};
 use crate::prim::BLOCK;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Arguments of [`BoxTotals`].

@@ -1,8 +1,6 @@
 //! Rows and features into the arrays of the result.
 
-use super::block::SUM_WORDS;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::block::block_sum;
+use super::block::{SUM_WORDS, block_sum};
 use super::*;
 use crate::prim::BLOCK;
 
@@ -74,7 +72,6 @@ kernel! {
 }
 
 /// What a box has, or some boxes together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy, Default)]
 pub(super) struct Lists {
     /// Where the pairs of a box start.
@@ -87,13 +84,11 @@ pub(super) struct Lists {
     pub(super) inside: u32,
 }
 
-// SAFETY (all blocks below): the launcher's promise about the sizes; a row is below its box's number of rows.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl EmitArgs {
     #[inline(always)]
     unsafe fn lists_of(&self, b: u32) -> Lists {
         let (lists, b) = (&self.lists, b as usize);
+        // SAFETY: the caller promises that `b` is a box; each array has an element a box.
         unsafe {
             Lists {
                 start: *lists.start.add(b),
@@ -110,6 +105,7 @@ impl EmitArgs {
         let mut own = Lists::default();
         let mut other = thread_index();
         while other < b {
+            // SAFETY: `other` is below `b`.
             let lists = unsafe { self.lists_of(other) };
             own.rows += lists.rows;
             own.kept += lists.kept;
@@ -128,6 +124,7 @@ impl EmitArgs {
         let mut empty = 0;
         let mut b = thread_index();
         while b < self.boxes {
+            // SAFETY: `b` is a box, and all were made ready.
             empty += unsafe { load_box(self.prepared, b) }.is_empty() as u32;
             b += block_size();
         }
@@ -137,6 +134,7 @@ impl EmitArgs {
     /// The rows of a box that this block writes. All threads call; shared memory may be in use no more.
     #[inline(always)]
     unsafe fn emit(&self, b: u32, part: u32, own: &Lists, before: &Lists) {
+        // SAFETY: `b` is a box, and quads are set only where rows are made of whole quads.
         unsafe {
             match (self.quads != 0, self.features.element == ElementType::F32) {
                 (true, true) => self.write_rows::<4, Words>(b, part, own, before),
@@ -146,15 +144,19 @@ impl EmitArgs {
             }
         }
         if !self.point_indices.is_null() {
+            // SAFETY: there is an array of point indices.
             unsafe { self.write_slots(b, part, own) };
         }
         if self.whole != 0 {
+            // SAFETY: `b` is a box, and rows are made of whole quads.
             unsafe { self.write_empty(b, part, own) };
         }
         if part == 0 && thread_index() == 0 {
+            // SAFETY: as above.
             unsafe { *self.lists.first_row.add(b as usize) = before.rows };
         }
         if self.sparse == 0 && !self.row_splits.is_null() {
+            // SAFETY: there is an array of splits, with one a voxel.
             unsafe { self.write_splits(b, part, own, before.kept) };
         }
     }
@@ -162,15 +164,19 @@ impl EmitArgs {
     /// Writes what is known once all boxes are. All threads call.
     #[inline(always)]
     unsafe fn finish(&self) {
+        // SAFETY: all of these are boxes.
         let all = unsafe { self.before(self.boxes) };
+        // SAFETY: as above.
         let empty = unsafe { self.empty_boxes() };
         if thread_index() != 0 {
             return;
         }
         // A counter also knows pairs that found no room, and more of them than a word can count.
         let used = self.lists.used;
+        // SAFETY: it is not null, and no block adds to it any more.
         let inside = if used.is_null() { all.inside as u64 } else { unsafe { *used } };
         let (rows, kept) = (all.rows as u64, all.kept as u64);
+        // SAFETY: the launcher gives totals; splits have an end behind the last voxel.
         unsafe {
             *self.totals = Totals { rows, kept, inside, empty_boxes: empty as u64 };
             if !self.row_splits.is_null() {

@@ -3,12 +3,11 @@
 use super::emit::Lists;
 use super::*;
 
-// SAFETY (all blocks below): the launcher's promise about the sizes; a row is below its box's number of rows.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl EmitArgs {
     /// The empty rows of the block's part of a box. What lies in other rows is not touched, so nothing waits for anything.
     #[inline(always)]
     pub(super) unsafe fn write_empty(&self, b: u32, part: u32, own: &Lists) {
+        // SAFETY: the box's records begin there.
         let records = unsafe { self.lists.records.add(own.start as usize) };
         let voxels = self.out[0] * self.out[1] * self.out[2];
         let taken = Shared::at(0);
@@ -21,6 +20,7 @@ impl EmitArgs {
         sync_block();
         let mut r = thread_index();
         while r < own.rows {
+            // SAFETY: `r` is below the box's number of rows.
             let voxel = unsafe { (*records.add(r as usize)).voxel };
             taken.or(voxel / 32, 1 << (voxel % 32));
             r += block_size();
@@ -29,6 +29,7 @@ impl EmitArgs {
         let first = part * voxels / self.parts;
         let end = (part + 1) * voxels / self.parts;
         let rows = Rows { taken, first, end, before: b as usize * voxels as usize };
+        // SAFETY: arrays have a row of whole quads for each voxel of each box.
         unsafe {
             if !self.point_indices.is_null() {
                 rows.write(self.point_indices.cast(), quads_of_row(self.slots, 4), 0);

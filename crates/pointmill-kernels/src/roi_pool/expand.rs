@@ -1,23 +1,19 @@
 //! Marks of a box into the indices of its points, in order.
 
 use super::block::{SUM_WORDS, THREADS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::{
     TILE, WORDS_OF_TILE,
     block::{WARPS, exclusive_sum},
 };
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Words of shared memory that this uses.
 pub(super) const WORDS: u32 = 2 * THREADS + SUM_WORDS;
 
 /// Words of a lane that are read together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const AHEAD: usize = 4;
 
 /// The tiles of a box: how many points each holds, and their marks.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct Tiles {
     pub(super) counts: *const u32,
@@ -27,18 +23,17 @@ pub(super) struct Tiles {
     pub(super) shared: Shared,
 }
 
-// SAFETY (all blocks below): counts and marks are those of a box, for `len` tiles.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Tiles {
     /// How many points the box holds. All threads of the block call, before [`Tiles::each_point`].
     #[inline(always)]
     pub(super) unsafe fn count(&self) -> u32 {
+        // SAFETY: it reads the counts of tiles below `len` only.
         let mut total = unsafe { self.stage(0, 0) };
         if self.len > THREADS {
             let mut own = 0;
             let mut tile = THREADS + thread_index();
             while tile < self.len {
+                // SAFETY: `tile` is below `len`.
                 own += unsafe { *self.counts.add(tile as usize) };
                 tile += THREADS;
             }
@@ -52,6 +47,7 @@ impl Tiles {
     #[inline(always)]
     unsafe fn stage(&self, first: u32, carry: u32) -> u32 {
         let tile = first + thread_index();
+        // SAFETY: `tile` is below `len`.
         let count = if tile < self.len { unsafe { *self.counts.add(tile as usize) } } else { 0 };
         let (prefix, sum) = exclusive_sum(count, Shared::at_offset(self.shared, 2 * THREADS));
         self.shared.set(thread_index(), carry + prefix);
@@ -75,6 +71,7 @@ impl Tiles {
                     let k = k + j as u32 * (WARPS * TILES_OF_WARP);
                     if k < THREADS && here.get(k + lane() / WORDS_OF_TILE) > 0 {
                         let at = (first + k) as usize * WORDS_OF_TILE as usize + lane() as usize;
+                        // SAFETY: a tile with a count is below `len`, and has its marks.
                         sets[j] = unsafe { *self.marks.add(at) };
                     }
                 }
@@ -97,6 +94,7 @@ impl Tiles {
             let carry = before.get(THREADS - 1) + here.get(THREADS - 1);
             sync_block();
             if first < self.len {
+                // SAFETY: it reads the counts of tiles below `len` only.
                 unsafe { self.stage(first, carry) };
             }
         }

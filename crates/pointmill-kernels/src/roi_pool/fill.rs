@@ -1,7 +1,6 @@
 //! The empty part of a dense result.
 
 use super::block::THREADS;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// An array to be set to one value.

@@ -3,11 +3,8 @@
 //! A reach is a rectangle along the axes, so the boxes of a place are those of its line along x that are also those of its line along y: two words for 32 boxes, however the points are ordered.
 
 use crate::simt::WARP;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
-use pointmill_core::BOX_LINES as LINES;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::{Reach, line_of};
+use pointmill_core::{BOX_LINES as LINES, Reach, line_of};
 
 /// Words of shared memory for so many boxes.
 pub(super) const fn words(boxes: u32) -> u32 {
@@ -20,7 +17,6 @@ const fn stride(boxes: u32) -> u32 {
 }
 
 /// The boxes of each line, a bit each.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct Lines {
     shared: Shared,
@@ -28,11 +24,9 @@ pub(super) struct Lines {
 }
 
 /// The lines of a point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct LinesOf([u32; 2]);
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Lines {
     /// Lines of at most so many boxes, a multiple of 32, in [`words`] words.
     #[inline(always)]

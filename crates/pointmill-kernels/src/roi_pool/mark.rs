@@ -1,9 +1,7 @@
 //! Which points lie in which box.
 
 use super::*;
-use crate::prim::BLOCK;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::WARPS;
+use crate::prim::{BLOCK, WARPS};
 
 /// Most boxes of an item.
 const MOST_BOXES: u32 = 4 * BOXES;
@@ -85,9 +83,6 @@ kernel! {
     }
 }
 
-// SAFETY (all blocks below): the launcher's promise about the sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl MarkArgs {
     /// Calls `found` with each of the item's boxes that holds the point. All lanes of a warp call.
     #[inline(always)]
@@ -115,9 +110,12 @@ impl MarkArgs {
             return;
         }
         let b = first_box + k;
+        // SAFETY: past the last box it reads nothing.
         let prepared = unsafe { self.boxes.prepare(b) };
+        // SAFETY: as above.
         boxes.put(k, &prepared, unsafe { self.boxes.range(b) });
         if keep && b < self.boxes.count && !self.prepared.is_null() {
+            // SAFETY: `b` is a box, and there is room for each.
             unsafe { store_box(self.prepared, b, &prepared) };
         }
     }
@@ -139,6 +137,7 @@ impl MarkArgs {
             }
             if first_box + k < self.boxes.count {
                 let at = (first_box + k) as usize * self.tiles as usize + tile as usize;
+                // SAFETY: each tile of a box has a count and [`WORDS_OF_TILE`] marks.
                 unsafe {
                     if word == 0 {
                         *self.counts.add(at) = count;

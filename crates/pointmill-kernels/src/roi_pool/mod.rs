@@ -12,35 +12,25 @@
 //!
 #![doc = include_str!("README.md")]
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::ElementType;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use pointmill_core::OrientedBox;
-use pointmill_core::{BOX_WORDS, BoxOrigin};
+use pointmill_core::{BOX_WORDS, BoxOrigin, ElementType, OrientedBox};
 
 mod backward;
 mod block;
 mod collect;
 mod crop;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod direct;
 mod emit;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod empty;
 mod expand;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod features;
 mod fill;
 mod lines;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod lists;
 mod mark;
 mod order;
 mod point_boxes;
 mod points;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 mod rows;
 mod tile;
 mod values;
@@ -55,7 +45,6 @@ pub use order::DIGIT_BITS;
 pub use point_boxes::{PointBoxes, PointBoxesArgs, ScanState, TILE as POINT_TILE};
 pub use points::{FirstBox, FirstBoxArgs, PointLists, PointListsArgs};
 pub use values::Values;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use values::*;
 
 /// The kernels of this module.
@@ -106,8 +95,7 @@ pointmill_core::names!(PoolMode { Max = "max", Mean = "mean" });
 
 /// What a call counts, in memory that the host can read without a copy.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Totals {
     /// Non-empty voxels.
     pub rows: u64,
@@ -187,9 +175,6 @@ pub struct Record {
     pub count: u32,
 }
 
-// SAFETY (all blocks below): the launcher's promise about pointers and sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl PointsArg {
     /// Point `i`; NaN past the end.
     #[inline(always)]
@@ -198,12 +183,11 @@ impl PointsArg {
             return [f32::NAN; 3];
         }
         let at = i as usize * self.columns as usize;
+        // SAFETY: `i` is a point, and its first three values are x, y, z.
         unsafe { self.values.get_row(at) }
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl BoxesArg {
     /// Box `b`, made ready; one that holds nothing past the end.
     #[inline(always)]
@@ -211,6 +195,7 @@ impl BoxesArg {
         if b >= self.count {
             return OrientedBox::EMPTY;
         }
+        // SAFETY: `b` is a box, of seven values.
         let row = unsafe { self.values.get_row(b as usize * 7) };
         OrientedBox::new(row, self.origin, self.margin)
     }
@@ -221,6 +206,7 @@ impl BoxesArg {
         if self.ranges.is_null() || b >= self.count {
             return (0, u32::MAX);
         }
+        // SAFETY: `b` is a box, and ranges have two words for each.
         unsafe { (*self.ranges.add(b as usize * 2), *self.ranges.add(b as usize * 2 + 1)) }
     }
 }
@@ -229,7 +215,6 @@ impl BoxesArg {
 ///
 /// # Safety
 /// There is such a box.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(crate) unsafe fn load_box(prepared: *const u32, b: u32) -> OrientedBox {
     let quads = prepared.cast::<Four>();
@@ -248,7 +233,6 @@ pub(crate) unsafe fn load_box(prepared: *const u32, b: u32) -> OrientedBox {
 ///
 /// # Safety
 /// There is room for it.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(crate) unsafe fn store_box(prepared: *mut u32, b: u32, oriented: &OrientedBox) {
     let words = oriented.to_words();
@@ -262,11 +246,9 @@ pub(crate) unsafe fn store_box(prepared: *mut u32, b: u32, oriented: &OrientedBo
 const STAGED_WORDS: u32 = BOX_WORDS as u32 + 4;
 
 /// Boxes in shared memory.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(crate) struct Staged(pub(crate) Shared);
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Staged {
     /// Puts a box in place `k`.
     #[inline(always)]

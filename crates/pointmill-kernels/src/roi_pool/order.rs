@@ -1,9 +1,6 @@
 //! A stable sort within one block: the points of a box by their voxel.
 
-use super::block::{SUM_WORDS, WARPS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::block::{THREADS, exclusive_sum};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
+use super::block::{SUM_WORDS, THREADS, WARPS, exclusive_sum};
 use crate::simt::*;
 
 /// Most bits of a digit.
@@ -16,7 +13,6 @@ const STRIDE: u32 = WARPS + 1;
 pub(super) const WORDS: u32 = (1 << DIGIT_BITS) * STRIDE + SUM_WORDS;
 
 /// Pairs of a point and its voxel: few in shared memory, a word each, with the place of the point in a list; many in global memory.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct Pairs {
     pub(super) shared: Shared,
@@ -25,9 +21,6 @@ pub(super) struct Pairs {
     pub(super) voxels: *mut u32,
 }
 
-// SAFETY (all blocks below): the launcher's promise about the sizes; `e` is below the number of pairs that there is room for.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Pairs {
     #[inline(always)]
     pub(super) fn few(&self) -> bool {
@@ -36,12 +29,14 @@ impl Pairs {
 
     #[inline(always)]
     pub(super) unsafe fn voxel(&self, e: u32) -> u32 {
+        // SAFETY: the caller promises that `e` is a pair; many pairs are in global memory.
         if self.few() { self.shared.get(e) >> PLACE_BITS } else { unsafe { *self.voxels.add(e as usize) } }
     }
 
     /// The point of pair `e`; of few its place in their list.
     #[inline(always)]
     pub(super) unsafe fn point(&self, e: u32) -> u32 {
+        // SAFETY: the caller promises that `e` is a pair; many pairs are in global memory.
         if self.few() { self.shared.get(e) & ((1 << PLACE_BITS) - 1) } else { unsafe { *self.points.add(e as usize) } }
     }
 
@@ -50,6 +45,7 @@ impl Pairs {
         if self.few() {
             to.shared.set(at, self.shared.get(e));
         } else {
+            // SAFETY: the caller promises that `e` is a pair and that `to` has room for pair `at`.
             unsafe {
                 *to.points.add(at as usize) = *self.points.add(e as usize);
                 *to.voxels.add(at as usize) = *self.voxels.add(e as usize);
@@ -62,7 +58,6 @@ impl Pairs {
 ///
 /// # Safety
 /// Both have room for `n` pairs; `counts` has [`WORDS`] words.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn pass(a: &Pairs, b: &Pairs, n: u32, shift: u32, bits: u32, counts: Shared) {
     let sums = Shared::at_offset(counts, (1 << DIGIT_BITS) * STRIDE);

@@ -1,6 +1,5 @@
 //! Marks turned round: the boxes of each point.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::*;
 use crate::prim::scan::{self, Tiles};
 use crate::prim::{BLOCK, WARPS};
@@ -40,7 +39,6 @@ pub struct ScanState {
     pub words: u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl ScanState {
     /// Makes the state zero again, by the threads of the whole launch. The scan must be done.
     #[inline(always)]
@@ -115,7 +113,6 @@ kernel! {
 const _: () = assert!(GROUPS == 8 && TILE / 32 == 8 && super::TILE.is_multiple_of(TILE));
 
 /// Turns 32 x 32 bits round: bit l of lane k becomes bit k of lane l. All lanes call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn transposed(mut bits: u32) -> u32 {
     // Squares beside the diagonal change places, smaller ones with each step.
@@ -133,7 +130,6 @@ fn transposed(mut bits: u32) -> u32 {
     bits
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl PointBoxesArgs {
     /// Writes `len` words of each point of a tile, from word `group` on. All threads call.
     ///

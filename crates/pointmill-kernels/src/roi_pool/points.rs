@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::prim::BLOCK;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use lines::Lines;
 
 /// Boxes that lie in shared memory at a time, one a thread.

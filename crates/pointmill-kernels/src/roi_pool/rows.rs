@@ -3,24 +3,25 @@
 use super::block::{THREADS, exclusive_sum};
 use super::*;
 
-// SAFETY (all blocks below): the launcher's promise about the sizes.
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl CollectArgs {
     /// Sorted pairs into rows. `starts` is shared memory for the starts of few.
     #[inline(always)]
     pub(super) unsafe fn rows(&self, b: u32, n: u32, start: u32, pairs: &order::Pairs, starts: Shared) {
         let sums = Shared::at(collect::SUMS);
+        // SAFETY: the box's records begin there.
         let records = unsafe { self.lists.records.add(start as usize) };
         let mut rows = 0;
         let mut first = 0;
         while first < n {
             let e = first + thread_index();
+            // SAFETY: `e` is below `n`.
             let heads = e < n && (e == 0 || unsafe { pairs.voxel(e - 1) != pairs.voxel(e) });
             let (rank, sum) = exclusive_sum(heads as u32, sums);
             if heads {
                 if pairs.few() {
                     starts.set(rows + rank, e);
                 } else {
+                    // SAFETY: there are no more rows than pairs, and room for as many.
                     unsafe { (*records.add((rows + rank) as usize)).start = e };
                 }
             }
@@ -34,6 +35,7 @@ impl CollectArgs {
             } else if pairs.few() {
                 starts.get(r)
             } else {
+                // SAFETY: `r` is below the number of rows.
                 unsafe { (*records.add(r as usize)).start }
             }
         };
@@ -46,8 +48,10 @@ impl CollectArgs {
             let count = if count < self.keep { count } else { self.keep };
             let (before, sum) = exclusive_sum(count, sums);
             if r < rows {
+                // SAFETY: a row starts at a pair.
                 let voxel = unsafe { pairs.voxel(own) };
                 let record = Record { voxel, start: own, kept_start: kept + before, count };
+                // SAFETY: `r` is below the number of rows.
                 unsafe { *records.add(r as usize) = record };
             }
             kept += sum;
@@ -55,6 +59,7 @@ impl CollectArgs {
             sync_block();
         }
         if thread_index() == 0 {
+            // SAFETY: the caller promises that `b` is a box.
             unsafe { self.finish(b, start, n, rows, kept) };
         }
     }

@@ -3,25 +3,20 @@
 //! Clouds that were sampled come in random order: of any 32 points in a row one lies near almost every box. So a block sorts its points by a coarse grid over
 //! their own bounds. The order within a cell depends on timing; what is done with the points does not depend on their order.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::PointsArg;
 use crate::prim::{BLOCK, WARPS};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// Most points of a block.
 pub(super) const MOST: u32 = 2048;
 /// Cells along each axis, and in all: one a thread.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const CELLS: f32 = 16.0;
 /// Points that a thread reads together.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const AHEAD: usize = 2;
 /// Words of shared memory: bounds of the warps, counts of the cells, the cell of each point and its rank there, the points in order.
 pub(super) const WORDS: u32 = 4 * WARPS + BLOCK + 2 * MOST;
 
 /// The points of a block in spatial order: a warp takes 32 that follow each other.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[derive(Clone, Copy)]
 pub(super) struct Sorted<'a> {
     points: &'a PointsArg,
@@ -29,7 +24,6 @@ pub(super) struct Sorted<'a> {
     places: Shared,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Sorted<'_> {
     /// Coordinates of the point at place `k` of the order, and which of the block's points it is; NaN past the end of the cloud.
     ///
@@ -48,7 +42,6 @@ impl Sorted<'_> {
 ///
 /// # Safety
 /// The points are valid; `shared` has [`WORDS`] words.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn sort(
     points: &PointsArg,
@@ -143,7 +136,6 @@ pub(super) unsafe fn sort(
 }
 
 /// The lower four bits, each followed by a zero.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn spread(x: u32) -> u32 {
     let x = (x | (x << 2)) & 0x33;
@@ -151,7 +143,6 @@ fn spread(x: u32) -> u32 {
 }
 
 /// Takes a point into bounds along x and y. What is not finite does not count, and is inside no box.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn widen(low: &mut [f32; 2], high: &mut [f32; 2], p: [f32; 3]) {
     for axis in 0..2 {
@@ -162,7 +153,6 @@ fn widen(low: &mut [f32; 2], high: &mut [f32; 2], p: [f32; 3]) {
 }
 
 /// Bounds of the lanes' points; without points nothing is met. All lanes call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn bounds_of_warp(p: [f32; 3]) -> ([f32; 2], [f32; 2]) {
     let (mut low, mut high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
@@ -171,7 +161,6 @@ pub(super) fn bounds_of_warp(p: [f32; 3]) -> ([f32; 2], [f32; 2]) {
 }
 
 /// The bounds of all lanes' bounds. All lanes call.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn warp_bounds(mut low: [f32; 2], mut high: [f32; 2]) -> ([f32; 2], [f32; 2]) {
     let mut distance = WARP / 2;

@@ -1,6 +1,5 @@
 //! Arrays of any type: read widened, written rounded once, one value or four at a time.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 use pointmill_core::ElementType;
 
@@ -15,25 +14,21 @@ pub struct Values {
 }
 
 /// Four words that are read at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub(crate) struct Four(pub(crate) [u32; 4]);
 
 /// Two words that are read at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Two([u32; 2]);
 
-// SAFETY (all blocks below): the launcher's promise about pointers and sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Values {
     /// The `N` values from `i` on, widened.
     #[inline(always)]
     pub(crate) unsafe fn get_row<const N: usize>(&self, i: usize) -> [f32; N] {
         let mut bits = [0; N];
+        // SAFETY: the caller promises `N` values from `i` on, of this type.
         unsafe {
             if self.element == ElementType::F32 {
                 for j in 0..N {
@@ -72,6 +67,7 @@ impl Values {
     /// The `V` values from `i` on, one or four; four are read at once, and `i` is then a multiple of four.
     #[inline(always)]
     pub(crate) unsafe fn get_all<const V: usize>(&self, i: usize) -> [f32; V] {
+        // SAFETY: the caller promises `V` values from `i` on; they are read as what they are.
         unsafe {
             match self.element {
                 ElementType::F32 => Words::get(self, i),
@@ -83,6 +79,7 @@ impl Values {
     /// Writes the values from `i` on, rounded once; as [`Values::get_all`].
     #[inline(always)]
     pub(crate) unsafe fn set_all<const V: usize>(&self, i: usize, values: [f32; V]) {
+        // SAFETY: the caller promises room for `V` values of this type, aligned for four.
         unsafe {
             match (self.element, V) {
                 (ElementType::F32, 4) => {
@@ -110,7 +107,6 @@ impl Values {
 ///
 /// # Safety
 /// There are such values, aligned for four.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(crate) unsafe fn get_all_i32<const V: usize>(data: *const i32, i: usize) -> [i32; V] {
     let mut values = [0; V];
@@ -132,7 +128,6 @@ pub(crate) unsafe fn get_all_i32<const V: usize>(data: *const i32, i: usize) -> 
 ///
 /// # Safety
 /// As there.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(crate) unsafe fn set_all_i32<const V: usize>(data: *mut i32, i: usize, values: [i32; V]) {
     // SAFETY: the caller's promise.
@@ -150,7 +145,6 @@ pub(crate) unsafe fn set_all_i32<const V: usize>(data: *mut i32, i: usize, value
 }
 
 /// How values are read, known when the code is made: a loop over values has no room for questions.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub(crate) trait Read {
     /// As [`Values::get_all`].
     ///
@@ -160,43 +154,41 @@ pub(crate) trait Read {
 }
 
 /// `f32`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub(crate) struct Words;
 
 /// `f16` or `bf16`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub(crate) struct Halves;
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Read for Words {
     #[inline(always)]
     unsafe fn get<const V: usize>(values: &Values, i: usize) -> [f32; V] {
         let mut out = [0.0; V];
         if V == 4 {
+            // SAFETY: the caller promises four values from `i` on, at a multiple of 16 bytes.
             let Four(four) = unsafe { *values.data.cast::<Four>().add(i / 4) };
             for j in 0..V {
                 out[j] = f32::from_bits(four[j]);
             }
         } else {
+            // SAFETY: the caller promises a value at `i`.
             out[0] = unsafe { *values.data.cast::<f32>().add(i) };
         }
         out
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Read for Halves {
     #[inline(always)]
     unsafe fn get<const V: usize>(values: &Values, i: usize) -> [f32; V] {
         let mut out = [0.0; V];
         if V == 4 {
+            // SAFETY: the caller promises four values from `i` on, at a multiple of 8 bytes.
             let Two(two) = unsafe { *values.data.cast::<Two>().add(i / 4) };
             for j in 0..V {
                 out[j] = values.widen((two[j / 2] >> (16 * (j % 2))) & 0xffff);
             }
         } else {
+            // SAFETY: the caller promises a value at `i`.
             out[0] = values.widen(unsafe { *values.data.cast::<u16>().add(i) } as u32);
         }
         out

@@ -22,12 +22,12 @@ const BOTH_WAYS: &[(&str, usize, &str)] = &[
     ("icp_local", offset_of!(icp::LocalArgs, clouds.heads), "blocks lower `far` and `bounds`, and read other words"),
     ("icp_spread_mean", offset_of!(icp::SpreadArgs, clouds.heads), ARRIVED),
     ("icp_spread_covariance", offset_of!(icp::SpreadArgs, clouds.heads), ARRIVED),
-    ("icp_look", offset_of!(icp::LookArgs, state), TOLD),
-    ("icp_look_brute", offset_of!(icp::LookArgs, state), TOLD),
+    ("icp_look", offset_of!(icp::LookArgs, state), STATS),
+    ("icp_look_brute", offset_of!(icp::LookArgs, state), STATS),
     ("odometry_thin", offset_of!(odometry::ThinArgs, head), "the last tile stores `samples`; blocks add to `mark`"),
     (
-        "odometry_leave",
-        offset_of!(odometry::LeaveArgs, head),
+        "odometry_remove_far_voxels",
+        offset_of!(odometry::RemoveFarVoxelsArgs, head),
         "`left` is stored, `free` is read, blocks add to `points`",
     ),
     ("odometry_fill", offset_of!(odometry::FillArgs, map.voxels), "one thread has a voxel; all share `changed` alone"),
@@ -35,7 +35,7 @@ const BOTH_WAYS: &[(&str, usize, &str)] = &[
 const FIRST: &str = "the thread of a cell's first point reads the key, and it alone empties the entry";
 const COUNTERS: &str = "one thread stores or reads the words of the whole call; blocks add to others";
 const ARRIVED: &str = "blocks count `arrived`, and read other words";
-const TOLD: &str = "blocks add to `told`; the pose and the flags are read, and one thread stores a time";
+const STATS: &str = "blocks add to `stats`; the pose and the flags are read, and one thread stores a time";
 
 /// Loops that end by what other blocks wrote and need not back off: what they are, and why they never wait.
 const CLIMBS: &[(&str, &str, &str)] = &[

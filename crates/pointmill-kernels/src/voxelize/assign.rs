@@ -44,7 +44,6 @@ kernel! {
     }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Members {
     /// Notes the row of point `i`, where somebody asked.
     ///
@@ -129,7 +128,6 @@ impl Members {
 /// falls. Stops at the first four that are not all smaller. If `OPENED`, the first slot counts, whatever is seen in it.
 ///
 /// The last slot is read with the first four: slots ascend or will, so a smaller point there says that the row is full of smaller ones. Most points of a large cloud end there.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn smaller<const OPENED: bool>(slots: *const u32, len: u32, i: u32) -> u32 {
     if len == 0 {
@@ -162,7 +160,6 @@ unsafe fn smaller<const OPENED: bool>(slots: *const u32, len: u32, i: u32) -> u3
 /// Slot k only ever keeps the smallest of what reaches it, so with that many smaller points this one would be passed on from all earlier
 /// slots anyway. A point that comes late to a full row starts past its end and needs no atomic. Returns whether no slot had a point: of all points of a row one finds the
 /// first slot empty.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn cascade(slots: *mut u32, len: u32, start: u32, i: u32) -> bool {
     let mut k = start;

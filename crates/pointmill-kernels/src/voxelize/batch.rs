@@ -1,6 +1,5 @@
 //! Samples, and the rows of their cells.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::NONE;
 use pointmill_core::VoxelGrid;
 
@@ -16,7 +15,6 @@ pub struct Coords {
     pub batched: u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Coords {
     /// Writes the coordinates of a row, given the key of its cell.
     ///
@@ -53,7 +51,6 @@ pub struct Batch {
     pub max_voxels: u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Batch {
     /// The row of the cell that is number `found` of all, in sample `sample`, or [`NONE`] past the sample's cap. `sample_found` has the cells found before each sample, `voxel_splits` the rows;
     /// both count for batches only, where `sample_found` is not null.

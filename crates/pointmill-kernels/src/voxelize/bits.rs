@@ -28,9 +28,6 @@ const QUADS: usize = 2;
 /// Quads that a tile of [`RankBits`] holds.
 pub const QUADS_PER_TILE: u32 = BLOCK * QUADS as u32;
 
-// SAFETY (all blocks below): the caller promises that the number is below the bound.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Bits {
     /// Whether a number is in the set, as far as this multiprocessor has seen: a number that was added a moment ago may be missing.
     ///
@@ -38,6 +35,7 @@ impl Bits {
     /// The number is below the bound.
     #[inline(always)]
     pub(super) unsafe fn seen(&self, number: u32) -> bool {
+        // SAFETY: the caller promises that the number is below the bound.
         unsafe { load_stale(self.words.add(number as usize / 32)) & 1 << (number % 32) != 0 }
     }
 
@@ -47,6 +45,7 @@ impl Bits {
     /// As [`Bits::seen`].
     #[inline(always)]
     pub(super) unsafe fn set(&self, number: u32) {
+        // SAFETY: the caller promises that the number is below the bound.
         unsafe { atomic_or(self.words.add(number as usize / 32), 1 << (number % 32)) };
     }
 
@@ -56,13 +55,13 @@ impl Bits {
     /// As [`Bits::seen`]; [`RankBits`] ran before.
     #[inline(always)]
     pub(super) unsafe fn rank(&self, number: u32) -> u32 {
+        // SAFETY: the caller promises that the number is below the bound.
         let ranked = unsafe { *self.ranked.add(number as usize / 32) };
         ranked as u32 + ((ranked >> 32) as u32 & below(number % 32)).count_ones()
     }
 }
 
 /// Mask of the bits below a bit of a word.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 const fn below(bit: u32) -> u32 {
     (1 << bit) - 1
@@ -140,9 +139,6 @@ kernel! {
     }
 }
 
-// SAFETY (all blocks below): the launcher's promise about the sizes.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl RankBitsArgs {
     /// Writes the ranks of a quad that begins with this one, and zeroes its bits.
     #[inline(always)]
@@ -150,13 +146,16 @@ impl RankBitsArgs {
         if quad[0] | quad[1] | quad[2] | quad[3] == 0 {
             return;
         }
+        // SAFETY: `q` is below `quads`, and there are four ranks for each.
         let ranked = unsafe { self.bits.ranked.add(q as usize * 4) };
         for k in 0..4 {
             if quad[k] != 0 {
+                // SAFETY: `k` is below four.
                 unsafe { *ranked.add(k) = (quad[k] as u64) << 32 | rank as u64 };
             }
             rank += quad[k].count_ones();
         }
+        // SAFETY: `q` is below `quads`; the words are aligned to 16 bytes.
         unsafe { *self.bits.words.cast::<Four>().add(q as usize) = Four([0; 4]) };
     }
 
@@ -181,6 +180,7 @@ impl RankBitsArgs {
                 };
                 found += (quad[k] & mask).count_ones();
             }
+            // SAFETY: `sample` is a sample.
             unsafe { *self.sample_found.add(sample as usize) = found };
             sample += 1;
         }
@@ -189,6 +189,7 @@ impl RankBitsArgs {
     /// The first number of a sample.
     #[inline(always)]
     fn start_of(&self, sample: u32) -> u32 {
+        // SAFETY: there are `samples + 1` splits.
         if self.step > 0 { sample * self.step } else { unsafe { *self.batch.row_splits.add(sample as usize) } }
     }
 

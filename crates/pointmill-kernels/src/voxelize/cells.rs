@@ -1,7 +1,6 @@
 //! Points into the rows of cells in the order of their ids.
 
 use super::bits::Bits;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::insert::NO_KEY;
 use super::*;
 
@@ -19,32 +18,19 @@ pub struct MarkArgs {
     pub key_of_point: *mut u32,
 }
 
-/// Points a thread of [`MarkMany`] and [`AssignCellsMany`] handles: their waits for memory overlap.
-const MANY: usize = 4;
-
-/// Points a block of [`MarkMany`] and [`AssignCellsMany`] handles.
-pub const MANY_IN_BLOCK: u32 = BLOCK * MANY as u32;
-
 kernel! {
-    /// Marks the cells of points. One thread a point, at least one block.
-    Mark = "voxelize_mark", block BLOCK, shared 0, cooperative true,
-    fn(a: MarkArgs) { a.mark::<1>() }
-}
-
-kernel! {
-    /// [`Mark`] for many points. One block for [`MANY_IN_BLOCK`] points, at least one.
-    MarkMany = "voxelize_mark_many", block BLOCK, shared 0, cooperative true,
-    fn(a: MarkArgs) { a.mark::<MANY>() }
+    /// Marks the cells of points. One block a tile of [`tile`], at least one.
+    Mark<ITEMS> = { FEW: "voxelize_mark", MANY: "voxelize_mark_many" },
+    block BLOCK, shared 0, cooperative true,
+    fn(a: MarkArgs) { a.mark::<ITEMS>() }
 }
 
 /// Point number `j` of this thread where each has `ITEMS`.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 fn item<const ITEMS: usize>(j: usize) -> u32 {
     (block_index() * ITEMS as u32 + j as u32) * BLOCK + thread_index()
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl MarkArgs {
     #[inline(always)]
     unsafe fn mark<const ITEMS: usize>(&self) {
@@ -105,22 +91,13 @@ pub struct AssignCellsArgs {
     pub counters: *mut Counters,
 }
 
-/// Words of shared memory of [`AssignCells`] and [`AssignCellsMany`].
-const SHARED_WORDS: u32 = 3 * COUNT_WORDS;
-
 kernel! {
-    /// Gives each point the row of its cell and the M first points of a row their slots. One thread a point.
-    AssignCells = "voxelize_assign_cells", block BLOCK, shared SHARED_WORDS, cooperative true,
-    fn(a: AssignCellsArgs) { a.assign::<1>() }
+    /// Gives each point the row of its cell and the M first points of a row their slots. One block a tile of [`tile`].
+    AssignCells<ITEMS> = { FEW: "voxelize_assign_cells", MANY: "voxelize_assign_cells_many" },
+    block BLOCK, shared 3 * COUNT_WORDS, cooperative true,
+    fn(a: AssignCellsArgs) { a.assign::<ITEMS>() }
 }
 
-kernel! {
-    /// [`AssignCells`] for many points, of which most come to a row that is full. One block for [`MANY_IN_BLOCK`] points.
-    AssignCellsMany = "voxelize_assign_cells_many", block BLOCK, shared SHARED_WORDS, cooperative true,
-    fn(a: AssignCellsArgs) { a.assign::<MANY>() }
-}
-
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl AssignCellsArgs {
     #[inline(always)]
     unsafe fn assign<const ITEMS: usize>(&self) {
@@ -147,7 +124,8 @@ impl AssignCellsArgs {
                 of_warp[2] += ballot(keys[j] < NON_FINITE && rows[j] == NONE).count_ones();
                 self.members.note(i, rows[j]);
             }
-            if ITEMS > 1 {
+            // Most of many points come to a row that is full.
+            if ITEMS > FEW {
                 for j in 0..ITEMS {
                     if rows[j] != NONE && self.members.passes(item::<ITEMS>(j), rows[j]) {
                         rows[j] = NONE;

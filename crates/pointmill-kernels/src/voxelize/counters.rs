@@ -1,12 +1,10 @@
 //! What a call counts, and what it reports to the host.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 
 /// What a call counts, in device memory.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Counters {
     /// Rows of the result, V.
     pub voxels: u32,
@@ -30,7 +28,6 @@ pub struct Counters {
 #[derive(Clone, Copy, Debug)]
 pub struct Lost(pub *mut u32);
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Lost {
     /// Moves the count to the counters, zeroes the word and returns the count. One thread of a later kernel.
     ///
@@ -74,7 +71,6 @@ impl ForHost {
     ///
     /// # Safety
     /// The word is valid.
-    #[cfg(any(target_arch = "nvptx64", feature = "twin"))]
     #[inline(always)]
     pub(super) unsafe fn tell(&self, voxels: u32, lost: u32) {
         // SAFETY: the launcher's promise.
@@ -89,7 +85,6 @@ pub const COUNTER_WORDS: u32 = 7;
 ///
 /// # Safety
 /// The pointers are valid.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn report_rows(found: u32, max_voxels: u32, counters: *mut Counters, lost: Lost, for_host: ForHost) {
     let voxels = if found < max_voxels { found } else { max_voxels };
@@ -106,7 +101,6 @@ pub(super) unsafe fn report_rows(found: u32, max_voxels: u32, counters: *mut Cou
 ///
 /// # Safety
 /// The counters are valid.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) unsafe fn count_in_block<const N: usize>(counters: [*mut u32; N], counts_of_warp: [u32; N], shared: Shared) {
     if lane() == 0 {

@@ -1,10 +1,8 @@
 //! Rows into the arrays of the result.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::scatter::sum_in_order;
 use super::*;
 use crate::simt::WARP;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::{half, mean::mean_from_sum};
 
 /// Words of shared memory that [`EmitPoints`] gathers points in.
@@ -99,7 +97,6 @@ pub struct Means {
     pub f16: *mut u16,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Means {
     /// Whether anybody asked for means.
     #[inline(always)]
@@ -175,9 +172,6 @@ kernel! {
     }
 }
 
-// SAFETY (all blocks below): the launcher's promise about the sizes; rows are below V, and the members of a row are indices of points.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl EmitArgs {
     /// Writes all rows, by whole warps, and what a padded result has behind them. `write` writes the columns of a row that a lane has, given the first one and the distance of the others, and
     /// returns the number of points of the row.
@@ -186,6 +180,7 @@ impl EmitArgs {
         let rows_here = rows_per_warp(self.columns);
         let lanes = if self.columns < WARP { self.columns } else { WARP };
         let (r, first_column) = (lane() / lanes, lane() % lanes);
+        // SAFETY: the launcher's promise about the length.
         let rows = unsafe { self.rows.get() };
         let mut kept = 0;
         let mut base = (global_index() / WARP) * rows_here;
@@ -196,22 +191,27 @@ impl EmitArgs {
             // All values of the row have read its slots.
             sync_warp();
             if inside && first_column == 0 {
+                // SAFETY: `row` is below V.
                 unsafe { *self.num_points.add(row as usize) = count };
                 kept += count;
                 if !self.slots.slots.is_null() {
+                    // SAFETY: `row` is below V, and its count is at most its slots.
                     unsafe { Slots::empty(self.slots.of(row), count) };
                 }
             }
             base += grid_size() * (BLOCK / WARP) * rows_here;
         }
         for j in 0..PADDED {
+            // SAFETY: padded arrays have room for as many rows as the bound.
             unsafe { self.padded[j].fill(rows as u64, self.rows.bound as u64) };
         }
+        // SAFETY: the launcher gives counters.
         unsafe { count_in_block([&raw mut (*self.counters).kept], [warp_sum(kept)], Shared::at(0)) };
     }
 
     #[inline(always)]
     unsafe fn value(&self, i: u32, c: u32) -> f32 {
+        // SAFETY: the caller promises that `i` is a point, and `c` a column.
         unsafe { *self.points.add(i as usize * self.columns as usize + c as usize) }
     }
 
@@ -219,15 +219,18 @@ impl EmitArgs {
     #[inline(always)]
     unsafe fn sum_of_slots(&self, row: u32, c: u32) -> (f32, u32) {
         let wanted = self.means.wanted();
+        // SAFETY: the caller promises that `row` is below V.
         let slots = unsafe { self.slots.of(row) };
         let (mut sum, mut count) = (0.0, 0);
         let mut k = 0;
         while k < self.slots.max_points {
             // Four slots in one read, then four points in flight; the sum stays in order.
+            // SAFETY: a row has slots for `max_points` rounded up to four, aligned to 16 bytes.
             let Four(four) = unsafe { *(slots.add(k as usize) as *const Four) };
             let mut v = [0.0; 4];
             for j in 0..4 {
                 if wanted && four[j] != NONE {
+                    // SAFETY: a slot that is not empty holds a point.
                     v[j] = unsafe { self.value(four[j], c) };
                 }
             }
@@ -247,10 +250,13 @@ impl EmitArgs {
 
     #[inline(always)]
     unsafe fn sum_of_list(&self, row: u32, c: u32) -> (f32, u32) {
+        // SAFETY: the caller promises that `row` is below V.
         let count = unsafe { *self.num_points.add(row as usize) };
         let mut sum = 0.0;
         if !self.lists.is_null() && self.means.wanted() {
+            // SAFETY: there is a split for each row, within the lists.
             let list = unsafe { self.lists.add(*self.list_splits.add(row as usize) as usize) };
+            // SAFETY: the row has `count` points in its list.
             sum = sum_in_order(0, count, |k| unsafe { self.value(*list.add(k as usize), c) });
         }
         (sum, count)

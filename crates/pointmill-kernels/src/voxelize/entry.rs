@@ -1,8 +1,6 @@
 //! The table of cells.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::hash;
 use pointmill_core::hash::Seed;
 
@@ -11,8 +9,7 @@ use pointmill_core::hash::Seed;
 /// Short keys: `[first, key, -, row]`. Long keys: `[key, key, first, row]`. `first` is the smallest index of the cell's points, `row` the cell's
 /// row once it has one.
 #[repr(C, align(16))]
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(target_arch = "nvptx64"), derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Entry(pub [u32; 4]);
 
 /// A table of cells.
@@ -30,18 +27,14 @@ pub struct Table {
 }
 
 /// The words of an entry.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const ROW: usize = 3;
 /// Where a long entry has its first point.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const LONG_FIRST: usize = 2;
 
-// SAFETY (all blocks below): slots come from the table and are at most `mask`; the caller promises valid entries.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Table {
     #[inline(always)]
     unsafe fn word(&self, slot: u32, word: usize) -> *mut u32 {
+        // SAFETY: the caller promises that `slot` is at most `mask`; an entry has four words.
         unsafe { self.entries.cast::<u32>().add(slot as usize * 4 + word) }
     }
 
@@ -51,6 +44,7 @@ impl Table {
     /// The table's entries are valid.
     #[inline(always)]
     pub(super) unsafe fn enter(&self, key: u64, i: u32) -> u32 {
+        // SAFETY: the caller's promise about the entries.
         if self.short != 0 { unsafe { self.enter_short(key as u32, i) } } else { unsafe { self.enter_long(key, i) } }
     }
 
@@ -61,18 +55,23 @@ impl Table {
         let mut slot = pointmill_core::hash::first_slot(key as u64, self.mask, self.seed);
         let mut left = self.mask;
         loop {
+            // SAFETY: `slot` is at most `mask`.
             let entry = unsafe { self.word(slot, 0) }.cast::<u64>();
             // Look first: a read is cheaper than an atomic, and most cells are there already.
+            // SAFETY: the first two words of an entry, aligned to 16 bytes.
             let mut old = unsafe { load_relaxed_u64(entry) };
             if old == u64::MAX {
+                // SAFETY: as above.
                 old = unsafe { compare_and_swap_u64(entry, u64::MAX, packed) };
                 if old == u64::MAX {
+                    // SAFETY: `slot` is at most `mask`.
                     unsafe { store_relaxed(self.word(slot, ROW), PENDING) };
                     return slot;
                 }
             }
             if (old >> 32) as u32 == key {
                 if old > packed {
+                    // SAFETY: the first two words of an entry, as before.
                     unsafe { atomic_min_u64(entry, packed) };
                 }
                 return slot;
@@ -87,8 +86,10 @@ impl Table {
 
     #[inline(always)]
     unsafe fn enter_long(&self, key: u64, i: u32) -> u32 {
+        // SAFETY: the caller promises `mask + 1` entries, of two double words each.
         let slot = unsafe { hash::find_or_insert(self.entries.cast::<u64>(), 2, self.mask, self.seed, key) };
         if slot != hash::NONE {
+            // SAFETY: `slot` came from the table.
             unsafe {
                 // All that enter write the same.
                 store_relaxed(self.word(slot, ROW), PENDING);
@@ -105,6 +106,7 @@ impl Table {
     #[inline(always)]
     pub(super) unsafe fn first(&self, slot: u32) -> u32 {
         // Other blocks empty entries meanwhile; what they leave there is no point's index.
+        // SAFETY: the caller promises that `slot` came from the table.
         unsafe { load_relaxed(self.word(slot, if self.short != 0 { 0 } else { LONG_FIRST })) }
     }
 
@@ -115,8 +117,10 @@ impl Table {
     #[inline(always)]
     pub(super) unsafe fn key(&self, slot: u32) -> u64 {
         if self.short != 0 {
+            // SAFETY: the caller promises that `slot` came from the table.
             unsafe { *self.word(slot, 1) as u64 }
         } else {
+            // SAFETY: as above.
             unsafe { *self.entries.cast::<u64>().add(slot as usize * 2) }
         }
     }
@@ -127,6 +131,7 @@ impl Table {
     /// As [`Table::first`].
     #[inline(always)]
     pub(super) unsafe fn close(&self, slot: u32, row: u32) {
+        // SAFETY: the caller promises that `slot` came from the table.
         unsafe { store_relaxed_x4(self.word(slot, 0), [u32::MAX, u32::MAX, u32::MAX, row]) };
     }
 
@@ -138,6 +143,7 @@ impl Table {
     pub(super) unsafe fn row(&self, slot: u32) -> u32 {
         let mut tries = 0;
         loop {
+            // SAFETY: the caller promises that `slot` came from the table.
             let row = unsafe { load_relaxed(self.word(slot, ROW)) };
             if row != PENDING {
                 return row;

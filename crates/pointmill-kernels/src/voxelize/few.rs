@@ -7,7 +7,6 @@ use super::*;
 pub const FEW_POINTS: u32 = 12;
 
 /// The same as an index.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 const MOST: usize = FEW_POINTS as usize;
 
 kernel! {
@@ -18,7 +17,6 @@ kernel! {
     fn(a: EmitArgs) { a.emit(|row, column, lanes| a.write_row(row, column, lanes)); }
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl EmitArgs {
     /// Writes what a lane has of a row: every `lanes`-th column from `column` on. Returns the number of points.
     #[inline(always)]

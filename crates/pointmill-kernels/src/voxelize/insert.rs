@@ -1,7 +1,6 @@
 //! Points into cells.
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::hash;
 
 /// The points of a call and the cells that they fall into.
@@ -23,10 +22,8 @@ pub struct Cloud {
 }
 
 /// No cell.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 pub(super) const NO_KEY: u64 = u64::MAX;
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Cloud {
     /// Point `i`; NaN behind the last.
     ///
@@ -70,7 +67,6 @@ impl Cloud {
 ///
 /// Points that follow each other often share a cell; the first of such a run does the work of all. (`match_any` would find all equal keys of the warp, and takes longer on an
 /// H200 than it saves.)
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn leader_of_run(key: u64) -> u32 {
     let starts = starts_run(key as u32);
@@ -91,7 +87,6 @@ pub struct Begin {
     pub lost: Lost,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Begin {
     /// Zeroes counters and words. All threads of the launch call.
     ///

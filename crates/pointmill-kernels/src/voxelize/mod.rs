@@ -26,7 +26,6 @@
 #![doc = include_str!("README.md")]
 
 use crate::prim::{BLOCK, Length, scan};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::simt::*;
 use pointmill_core::VoxelGrid;
 
@@ -50,11 +49,9 @@ mod slots;
 pub use assign::{Assign, AssignArgs, Members};
 pub use batch::{Batch, Coords};
 pub use bits::{Bits, QUADS_PER_TILE, RankBits, RankBitsArgs};
-pub use cells::{AssignCells, AssignCellsArgs, AssignCellsMany, MANY_IN_BLOCK, Mark, MarkArgs, MarkMany};
-use counters::COUNT_WORDS;
+pub use cells::{AssignCells, AssignCellsArgs, Mark, MarkArgs};
+use counters::{COUNT_WORDS, count_in_block, report_rows};
 pub use counters::{COUNTER_WORDS, Counters, ForHost, LOST, Lost};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use counters::{count_in_block, report_rows};
 pub use emit::{Emit, EmitArgs, EmitPoints, EmitPointsArgs, Means, PADDED, rows_per_tile, slots_per_tile};
 pub use entry::{Entry, Table};
 pub use few::{EmitFew, FEW_POINTS};
@@ -63,9 +60,8 @@ pub use lists::{Lists, ListsArgs};
 pub use order::{FindRows, FindRowsArgs, MarkFirsts, Order, OrderArgs};
 pub use pad::Padded;
 pub use place::{Place, PlaceArgs, Samples, SamplesArgs};
-pub use rank::{LARGE_TILE, Rank, RankArgs, Rows, RowsArgs, RowsOfMany, TILE};
+pub use rank::{Rank, RankArgs, Rows, RowsArgs};
 pub use scatter::{RowKeys, RowKeysArgs, Scatter, ScatterArgs, ScatterMode};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use slots::Four;
 pub use slots::Slots;
 
@@ -73,17 +69,17 @@ pub use slots::Slots;
 pub const KERNELS: &[crate::Properties] = properties![
     Insert,
     Rank,
-    Rows,
-    RowsOfMany,
+    Rows<FEW>,
+    Rows<MANY>,
     Lists,
     Emit,
     EmitFew,
     EmitPoints,
-    Mark,
+    Mark<FEW>,
+    Mark<MANY>,
     RankBits,
-    MarkMany,
-    AssignCells,
-    AssignCellsMany,
+    AssignCells<FEW>,
+    AssignCells<MANY>,
     MarkFirsts,
     Order,
     FindRows,
@@ -93,6 +89,16 @@ pub const KERNELS: &[crate::Properties] = properties![
     RowKeys,
     Scatter
 ];
+
+/// Points a thread handles where they are few: one, because a sweep has too few to keep a large GPU busy otherwise.
+pub const FEW: usize = 1;
+/// Points a thread handles where they are many: their waits for memory overlap.
+pub const MANY: usize = 4;
+
+/// Points that a block handles, of so many a thread.
+pub const fn tile(items: usize) -> u32 {
+    BLOCK * items as u32
+}
 
 /// An empty slot, and no row.
 pub const NONE: u32 = u32::MAX;

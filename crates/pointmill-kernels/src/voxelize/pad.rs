@@ -1,6 +1,5 @@
 //! Rows that a padded result has behind its voxels.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::*;
 
 /// An array whose last rows are filled.
@@ -15,7 +14,6 @@ pub struct Padded {
     pub value: u32,
 }
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl Padded {
     /// Fills the rows from `from` to `to`, a part of them in each thread. All threads of the launch call.
     ///

@@ -1,7 +1,6 @@
 //! Cells into rows.
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::compact;
 
 /// Arguments of [`Rank`].
@@ -51,18 +50,7 @@ pub struct RowsArgs {
 /// Words of shared memory of [`Rows`] and [`Rank`].
 const SHARED_WORDS: u32 = scan::SHARED_WORDS + 3 * COUNT_WORDS;
 
-/// Points a thread of [`Rows`] and [`Rank`] handles: one, because a sweep has too few to keep a large GPU busy otherwise.
-const FEW: usize = 1;
-/// Points a thread of [`RowsOfMany`] handles: a tile's waits are shared by more points.
-const MANY: usize = 4;
-
-/// Points a tile of [`Rows`] and [`Rank`] holds.
-pub const TILE: u32 = BLOCK * FEW as u32;
-/// Points a tile of [`RowsOfMany`] holds.
-pub const LARGE_TILE: u32 = BLOCK * MANY as u32;
-
 /// The points of a tile as one thread sees them: their entries, and which of them are their cell's first.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 struct Ranked<const ITEMS: usize> {
     slots: [u32; ITEMS],
     ranks: compact::Ranks<ITEMS>,
@@ -74,7 +62,6 @@ struct Ranked<const ITEMS: usize> {
 ///
 /// # Safety
 /// The pointers are valid; the tiles were zero before the launch.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn rank_next_tile<const ITEMS: usize>(
     slot_of_point: *const u32,
@@ -107,23 +94,17 @@ unsafe fn rank_next_tile<const ITEMS: usize>(
         }
         let counters = [&raw mut (*counters).non_finite, &raw mut (*counters).out_of_range];
         count_in_block(counters, without_cell, Shared::at(scan::SHARED_WORDS));
-        Ranked { slots, ranks, last: n <= (tile + 1) * (BLOCK * ITEMS as u32) }
+        Ranked { slots, ranks, last: n <= (tile + 1) * super::tile(ITEMS) }
     }
 }
 
 kernel! {
-    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`TILE`], at least one.
-    Rows = "voxelize_rows", block BLOCK, shared SHARED_WORDS, cooperative true, min_blocks 8,
-    fn(a: RowsArgs) { a.rows::<FEW>() }
+    /// Numbers the cells in first-seen order and gives points their rows and slots. One block a tile of [`tile`], at least one.
+    Rows<ITEMS> = { FEW: "voxelize_rows" min_blocks 8, MANY: "voxelize_rows_of_many" },
+    block BLOCK, shared SHARED_WORDS, cooperative true,
+    fn(a: RowsArgs) { a.rows::<ITEMS>() }
 }
 
-kernel! {
-    /// [`Rows`] for many points. One block a tile of [`LARGE_TILE`], at least one.
-    RowsOfMany = "voxelize_rows_of_many", block BLOCK, shared SHARED_WORDS, cooperative true,
-    fn(a: RowsArgs) { a.rows::<MANY>() }
-}
-
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 impl RowsArgs {
     #[inline(always)]
     unsafe fn rows<const ITEMS: usize>(&self) {
@@ -172,7 +153,7 @@ impl RowsArgs {
 }
 
 kernel! {
-    /// Numbers the cells in first-seen order. One block a tile of [`TILE`], at least one.
+    /// Numbers the cells in first-seen order. One block a tile of `tile(FEW)`, at least one.
     Rank = "voxelize_rank", block BLOCK, shared SHARED_WORDS, cooperative true,
     fn(a: RankArgs) {
         let Ranked { slots, ranks, last } =
@@ -205,7 +186,6 @@ kernel! {
 }
 
 /// If point `i` is where samples start, notes the rows found before them.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 unsafe fn mark_samples(a: &RankArgs, i: u32, found: u32) {
     // SAFETY: the launcher's promise about `row_splits` and `sample_found`.

@@ -1,7 +1,6 @@
 //! Sums, means and maxima over all points of a voxel, from lists sorted by row.
 
 use super::*;
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::mean::{canonical, mean_from_sum};
 
 /// What [`Scatter`] computes.
@@ -93,7 +92,6 @@ kernel! {
 }
 
 /// The sum of `value(start)` to `value(end - 1)`, added in order from zero; four loads are in flight at a time.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[inline(always)]
 pub(super) fn sum_in_order(start: u32, end: u32, value: impl Fn(u32) -> f32) -> f32 {
     let mut sum = 0.0;

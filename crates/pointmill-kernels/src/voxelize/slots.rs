@@ -1,6 +1,5 @@
 //! The points of rows, while they are gathered.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use super::NONE;
 
 /// The points of each row, while they are gathered.
@@ -24,9 +23,6 @@ impl Slots {
     }
 }
 
-// SAFETY (all blocks below): the caller promises that `row` is a row.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-#[allow(clippy::undocumented_unsafe_blocks)]
 impl Slots {
     /// The slots of a row.
     ///
@@ -34,7 +30,9 @@ impl Slots {
     /// `row` is a row, and its place is known.
     #[inline(always)]
     pub(super) unsafe fn of(&self, row: u32) -> *mut u32 {
+        // SAFETY: the caller promises that `row` is a row; each has a place.
         let place = if self.order.is_null() { row } else { unsafe { *self.order.add(row as usize) } };
+        // SAFETY: each place has `stride` slots.
         unsafe { self.slots.add(place as usize * self.stride as usize) }
     }
 
@@ -46,6 +44,7 @@ impl Slots {
     pub(super) unsafe fn empty(slots: *mut u32, count: u32) {
         let mut k = 0;
         while k < count {
+            // SAFETY: the caller promises a row, whose slots are whole quads of 16 bytes.
             unsafe { *(slots.add(k as usize) as *mut Four) = Four([NONE; 4]) };
             k += 4;
         }
@@ -53,7 +52,6 @@ impl Slots {
 }
 
 /// Sixteen bytes that are written at once.
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub(super) struct Four(pub(super) [u32; 4]);

@@ -1,9 +1,9 @@
 //! Parameters of alignments, their limits, and their checks.
 
 use crate::{Argument, Error, Result};
-use pointmill_core::icp::keep::MAX_NEIGHBOURS;
 use pointmill_core::icp::nearest::{FARTHEST, limit};
-use pointmill_core::icp::turn::Rules;
+use pointmill_core::icp::neighbour_set::MAX_NEIGHBOURS;
+use pointmill_core::icp::termination::Rules;
 use pointmill_core::names;
 
 pub use pointmill_core::icp::Robust;

@@ -7,7 +7,7 @@ use crate::{Pose, Result, memory};
 use pointmill_core::icp::pairs::Linearization;
 use pointmill_core::icp::pose::{point_hessian, step_hessian};
 use pointmill_core::icp::spread::{Spread, margin};
-use pointmill_core::icp::turn::{End, Sums};
+use pointmill_core::icp::termination::{End, Sums};
 use pointmill_core::linear::Square;
 use pointmill_core::rigid::{Rigid, add, rotate, subtract};
 use std::time::Instant;

@@ -11,8 +11,8 @@ use super::params::{Search, check_number, limit_of};
 use crate::device::{Device, Stream};
 use crate::prim::BLOCK;
 use crate::{Argument, Dtype, Error, Result, Rows, memory, par};
-use pointmill_core::icp::keep::{MAX_NEIGHBOURS, Nearest};
 use pointmill_core::icp::nearest::{distance_of, index_of};
+use pointmill_core::icp::neighbour_set::{MAX_NEIGHBOURS, Nearest};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,8 +1,8 @@
 //! What the twin finds in kernels.
 
-use super::machine::{back_off, block_index, load_relaxed, store_relaxed, thread_index};
 use super::{launch, set_block_order};
 use crate::Kernel;
+use crate::simt::{back_off, block_index, load_relaxed, store_relaxed, thread_index};
 
 /// Each block waits for the one before it.
 struct WaitsForTheOneBefore;

@@ -2,8 +2,8 @@
 
 use super::search::{Crowd, Index, Scratch};
 use crate::{Result, memory, par};
-use pointmill_core::icp::keep::MAX_NEIGHBOURS;
 use pointmill_core::icp::nearest::{FARTHEST, index_of, key, squared_distance};
+use pointmill_core::icp::neighbour_set::MAX_NEIGHBOURS;
 use pointmill_core::icp::neighbourhood::Neighbourhood;
 use rayon::prelude::*;
 use std::ops::Range;

@@ -4,9 +4,9 @@ use super::search::{Index, Scratch};
 use crate::icp::register::Matched;
 use crate::prim::BLOCK;
 use crate::{Result, memory, par};
-use pointmill_core::icp::keep::NearestAndOthers;
-use pointmill_core::icp::known::{Known, hash};
+use pointmill_core::icp::correspondence::{CachedCorrespondence, hash};
 use pointmill_core::icp::nearest::{key, squared_distance};
+use pointmill_core::icp::neighbour_set::NearestAndOthers;
 use pointmill_core::rigid::Rigid;
 use rayon::prelude::*;
 
@@ -21,14 +21,14 @@ pub(in crate::icp) struct Among<'a> {
 
 #[derive(Clone, Debug)]
 pub(in crate::icp) struct Pairs {
-    known: Vec<Known>,
+    known: Vec<CachedCorrespondence>,
     limit: u64,
 }
 
 impl Pairs {
     /// For `n` source points, and target points below a key.
     pub(in crate::icp) fn new(n: usize, limit: u64) -> Result<Self> {
-        Ok(Self { known: memory::filled(n, Known::nothing(limit))?, limit })
+        Ok(Self { known: memory::filled(n, CachedCorrespondence::nothing(limit))?, limit })
     }
 
     /// The index of the target point of a source point, if it has one.
@@ -53,7 +53,7 @@ impl Pairs {
                 for (i, (known, s)) in (block * BLOCK..).zip(known.iter_mut().zip(source)) {
                     let q = among.pose.apply(s.map(f64::from)).map(|x| x as f32);
                     let before = known.index(limit);
-                    if !known.still(q, |index| among.target[index as usize], limit) {
+                    if !known.is_still_valid(q, |index| among.target[index as usize], limit) {
                         matched.searched += 1;
                         search(known, q, among, limit, hint, scratch);
                     }
@@ -73,7 +73,14 @@ impl Pairs {
     }
 }
 
-fn search(known: &mut Known, q: [f32; 3], among: &Among<'_>, limit: u64, hint: u32, scratch: &mut Scratch) {
+fn search(
+    known: &mut CachedCorrespondence,
+    q: [f32; 3],
+    among: &Among<'_>,
+    limit: u64,
+    hint: u32,
+    scratch: &mut Scratch,
+) {
     // The last neighbour, and that of the point before along the curve, are points like others and mostly near: boxes beyond them need no look.
     let key_of = |index: u32| match among.target.get(index as usize) {
         Some(point) => key(squared_distance(q, *point), index),

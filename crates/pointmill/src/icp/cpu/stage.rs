@@ -11,7 +11,7 @@ use crate::prim::sum;
 use crate::{Argument, Result, memory, par};
 use pointmill_core::icp::pairs::{Linearization, POINT_TERMS, STEP_TERMS, generalized, point_to_plane, point_to_point};
 use pointmill_core::icp::spread::Spread;
-use pointmill_core::icp::turn::Sums;
+use pointmill_core::icp::termination::Sums;
 use pointmill_core::rigid::{subtract, wide};
 use std::sync::Arc;
 use std::time::Instant;

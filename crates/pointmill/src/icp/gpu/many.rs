@@ -9,7 +9,7 @@ use crate::icp::result::{Dropped, Registration};
 use crate::registration::Status;
 use crate::{Argument, Result, memory};
 use pointmill_core::icp::spread::Spread;
-use pointmill_core::icp::turn::Sums;
+use pointmill_core::icp::termination::Sums;
 use std::time::Instant;
 
 /// Most places of the clouds of pairs that are aligned at a time, which bounds the memory: about 340 bytes a place.
@@ -60,18 +60,19 @@ impl Workspace {
             while jobs.iter().any(|job| job.as_ref().is_ok_and(Job::runs)) {
                 let query =
                     |job: &Result<Job<'_>>| job.as_ref().ok().filter(|job| job.runs()).map(|job| job.descent.query);
-                let turns = stage.batch(&memory::collect(jobs.iter().map(query))?)?;
+                let iterations = stage.batch(&memory::collect(jobs.iter().map(query))?)?;
                 if spreads.is_empty() {
                     spreads = stage.work.spread.read(pairs.len())?;
                 }
-                for ((job, mut turns), spread) in jobs.iter_mut().zip(turns).zip(&spreads) {
+                for ((job, mut iterations), spread) in jobs.iter_mut().zip(iterations).zip(&spreads) {
                     let Ok(job) = job else { continue };
                     job.prepare_ms = prepare_ms;
                     // The device may have gone on where the host ends, such as at a cycle.
                     while job.runs()
-                        && let Some(turn) = turns.pop_front_if(|turn| turn.pose == job.descent.query.pose)
+                        && let Some(iteration) =
+                            iterations.pop_front_if(|iteration| iteration.pose == job.descent.query.pose)
                     {
-                        let found = linearized(&turn, params.metric);
+                        let found = linearized(&iteration, params.metric);
                         let status = job.run.take(&mut job.descent, &found, &spread.0, job.points)?;
                         job.end = status.map(|status| (status, spread.0, found.sums));
                     }

@@ -10,9 +10,9 @@ use crate::icp::result::{Dropped, Registration, Timing};
 use crate::{Argument, Result, Rows, memory};
 use pointmill_core::icp::pairs::STEP_TERMS;
 use pointmill_core::icp::spread::Spread;
-use pointmill_core::icp::turn::Sums;
+use pointmill_core::icp::termination::Sums;
 use pointmill_core::rigid::Rigid;
-use pointmill_kernels::icp::{self as kernels, BATCH, LoopState, Place4, StoredKnown, StoredSpread};
+use pointmill_kernels::icp::{self as kernels, BATCH, LoopState, Place4, StoredCorrespondence, StoredSpread};
 use pointmill_kernels::prim::BLOCK;
 use pointmill_kernels::prim::sum::TREE;
 use std::collections::VecDeque;
@@ -36,13 +36,13 @@ pub(in crate::icp) struct Workspace {
     targets: Vec<PreparedTarget>,
     /// Normals of the source by index.
     by_index: Buffer<Place4>,
-    known: Buffer<StoredKnown>,
+    known: Buffer<StoredCorrespondence>,
     queries: Buffer<Place4>,
     keys: Buffer<u64>,
     sums: Buffer<f64>,
     pub(super) spread: Buffer<StoredSpread>,
     state: Buffer<LoopState>,
-    turns: Buffer<kernels::Turns>,
+    iterations: Buffer<kernels::IterationBatch>,
 }
 
 /// The target of one stage: tree and normals.
@@ -81,7 +81,7 @@ impl Workspace {
             sums: stream.alloc(0)?,
             spread: stream.alloc(1)?,
             state: stream.alloc(1)?,
-            turns: stream.alloc(0)?,
+            iterations: stream.alloc(0)?,
         })
     }
 
@@ -207,7 +207,7 @@ pub(super) struct DeviceStage<'a> {
     points: [usize; 2],
     spread: Spread,
     /// Iterations that the device has made and the host has not asked for yet.
-    ahead: VecDeque<kernels::Turn>,
+    ahead: VecDeque<kernels::Iteration>,
     begun: bool,
 }
 
@@ -335,7 +335,7 @@ impl<'a> DeviceStage<'a> {
     }
 
     /// Queues iterations of each pair from its pose on, and reads their results; none of a pair without a query.
-    pub(super) fn batch(&mut self, asked: &[Option<Query>]) -> Result<Vec<VecDeque<kernels::Turn>>> {
+    pub(super) fn batch(&mut self, asked: &[Option<Query>]) -> Result<Vec<VecDeque<kernels::Iteration>>> {
         let work = &mut *self.work;
         let state = |(query, guess): (&Option<Query>, &Rigid)| {
             let running = u32::from(query.is_some());
@@ -345,20 +345,20 @@ impl<'a> DeviceStage<'a> {
                 guess: *guess,
                 step,
                 steps: steps as u64,
-                told: [kernels::Told::default(); kernels::TOLD],
+                stats: [kernels::IterationStats::default(); kernels::STATS_PLACES],
                 times: [0; 2],
                 margin,
                 running,
                 fresh: u32::from(!self.begun),
-                turns: 0,
+                iterations: 0,
             }
         };
         let states = memory::collect(asked.iter().zip(&self.guesses).map(state))?;
         work.state.reserve(states.len())?;
         work.state.write(&states)?;
-        // All turns are read back, also those that no step has written yet.
-        if work.turns.reserve(states.len())? {
-            work.turns.fill_words(0, states.len() * size_of::<kernels::Turns>() / 4)?;
+        // All iterations are read back, also those that no step has written yet.
+        if work.iterations.reserve(states.len())? {
+            work.iterations.fill_words(0, states.len() * size_of::<kernels::IterationBatch>() / 4)?;
         }
         let n = self.points[0] as u32;
         let prepared = &work.targets[self.slot];
@@ -394,7 +394,7 @@ impl<'a> DeviceStage<'a> {
         let advance = kernels::AdvanceArgs {
             clouds,
             state,
-            turns: work.turns.pointer(),
+            iterations: work.iterations.pointer(),
             rules: self.params.rules(),
             spread: work.spread.pointer(),
             sums: work.sums.pointer(),
@@ -407,12 +407,12 @@ impl<'a> DeviceStage<'a> {
             kernels::NearestBruteArgs { points, n: m, queries, len: n, stride, keys }
         };
         let left = |query: &Query| self.params.max_iterations.saturating_sub(query.steps).saturating_add(1);
-        for turn in 0..BATCH.min(asked.iter().flatten().map(left).max().unwrap_or(0)) {
+        for iteration in 0..BATCH.min(asked.iter().flatten().map(left).max().unwrap_or(0)) {
             // SAFETY: room was made for all of it, and both clouds have points.
             unsafe {
                 if self.search == Search::Brute {
                     work.stream.launch::<kernels::Place>(n.div_ceil(BLOCK), place)?;
-                    if turn == 0 && !self.begun {
+                    if iteration == 0 && !self.begun {
                         nearest_brute(&work.stream, brute(kernels::SPARSE))?;
                     }
                     nearest_brute(&work.stream, brute(1))?;
@@ -436,28 +436,28 @@ impl<'a> DeviceStage<'a> {
                 }
             }
         }
-        let turns = work.turns.read(states.len())?;
+        let iterations = work.iterations.read(states.len())?;
         self.begun = true;
         // A loop that did not run has made nothing, and nothing was written of it.
-        let made = |(state, turns): (&LoopState, &kernels::Turns)| {
-            let made = if state.running == 0 { 0 } else { turns.made as usize };
-            Ok(memory::collect(turns.turns[..made].iter().copied())?.into())
+        let made = |(state, iterations): (&LoopState, &kernels::IterationBatch)| {
+            let made = if state.running == 0 { 0 } else { iterations.made as usize };
+            Ok(memory::collect(iterations.iterations[..made].iter().copied())?.into())
         };
-        states.iter().zip(&turns).map(made).collect()
+        states.iter().zip(&iterations).map(made).collect()
     }
 }
 
-/// What a turn of the device found.
-pub(super) fn linearized(turn: &kernels::Turn, metric: Metric) -> Linearized {
+/// What an iteration of the device found.
+pub(super) fn linearized(iteration: &kernels::Iteration, metric: Metric) -> Linearized {
     let sums = match metric {
-        Metric::PointToPoint => Sums::Points(std::array::from_fn(|k| turn.terms[k])),
-        _ => Sums::Steps(turn.terms),
+        Metric::PointToPoint => Sums::Points(std::array::from_fn(|k| iteration.terms[k])),
+        _ => Sums::Steps(iteration.terms),
     };
-    let [look, reduce, solve, end] = turn.times;
+    let [look, reduce, solve, end] = iteration.times;
     let ms = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
     let timing = Timing { search_ms: ms(look, reduce), reduce_ms: ms(reduce, solve), solve_ms: ms(solve, end) };
-    let told = turn.told;
-    let matched = Matched { changed: told.changed as usize, searched: told.searched as usize, hash: told.hash };
+    let stats = iteration.stats;
+    let matched = Matched { changed: stats.changed as usize, searched: stats.searched as usize, hash: stats.hash };
     Linearized { matched, sums, timing }
 }
 
@@ -475,7 +475,7 @@ impl Correspondences for DeviceStage<'_> {
     }
 
     fn linearize(&mut self, query: &Query) -> Result<Linearized> {
-        let nothing_ahead = self.ahead.front().is_none_or(|turn| turn.pose != query.pose);
+        let nothing_ahead = self.ahead.front().is_none_or(|iteration| iteration.pose != query.pose);
         // The host decides with the same arithmetic, so that it asks for the pose that the device went on to, unless the device stopped before.
         if nothing_ahead && self.has_points() {
             self.ahead = self.batch(&[Some(*query)])?.remove(0);
@@ -488,7 +488,7 @@ impl Correspondences for DeviceStage<'_> {
             let sums = if closed { Sums::Points([0.0; _]) } else { Sums::Steps([0.0; _]) };
             return Ok(Linearized { matched: Matched::default(), sums, timing: Timing::default() });
         }
-        let turn = self.ahead.pop_front().expect("a batch has an iteration");
-        Ok(linearized(&turn, self.params.metric))
+        let iteration = self.ahead.pop_front().expect("a batch has an iteration");
+        Ok(linearized(&iteration, self.params.metric))
     }
 }

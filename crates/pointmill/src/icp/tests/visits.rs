@@ -5,8 +5,8 @@ use super::super::*;
 use super::{align, cloud_of};
 use crate::testing::Random;
 use crate::{Device, PointCloud, Pose, Rows};
-use pointmill_core::icp::keep::{Keep, Nearest, NearestAndOthers};
 use pointmill_core::icp::nearest::FARTHEST;
+use pointmill_core::icp::neighbour_set::{Nearest, NearestAndOthers, NeighbourSet};
 use pointmill_kernels::simt::twin::take_looks;
 use pointmill_synth::RabbitScans;
 
@@ -21,25 +21,25 @@ struct Counting<K> {
     points: usize,
 }
 
-impl<K: Keep> Keep for Counting<K> {
-    fn reach(&self) -> f32 {
-        self.keep.reach()
+impl<K: NeighbourSet> NeighbourSet for Counting<K> {
+    fn max_distance(&self) -> f32 {
+        self.keep.max_distance()
     }
 
-    fn offer(&mut self, key: u64) {
-        self.keep.offer(key);
+    fn insert(&mut self, key: u64) {
+        self.keep.insert(key);
     }
 
-    fn pass(&mut self, bound: f32) {
-        self.keep.pass(bound);
+    fn prune(&mut self, bound: f32) {
+        self.keep.prune(bound);
     }
 
-    fn enters(&mut self, bound: f32, lowest: u32, one_place: impl FnOnce() -> bool) -> bool {
-        self.keep.enters(bound, lowest, one_place)
+    fn should_visit(&mut self, bound: f32, lowest: u32, one_place: impl FnOnce() -> bool) -> bool {
+        self.keep.should_visit(bound, lowest, one_place)
     }
 }
 
-impl<K: Keep> Looks for Counting<K> {
+impl<K: NeighbourSet> Looks for Counting<K> {
     fn boxes(&mut self, n: usize) {
         self.boxes += n;
     }
@@ -50,7 +50,7 @@ impl<K: Keep> Looks for Counting<K> {
 }
 
 /// Boxes and points that queries look at, in the mean.
-fn visits_of<K: Keep>(searcher: &Index, queries: &[[f32; 3]], keep: impl Fn() -> K) -> [f64; 2] {
+fn visits_of<K: NeighbourSet>(searcher: &Index, queries: &[[f32; 3]], keep: impl Fn() -> K) -> [f64; 2] {
     let mut scratch = Scratch::default();
     let mut all = [0; 2];
     for q in queries {

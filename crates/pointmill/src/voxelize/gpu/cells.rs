@@ -116,9 +116,9 @@ impl Workspace {
         // SAFETY: the caller's promise.
         unsafe {
             if call.plan.many {
-                self.stream.launch::<kernels::MarkMany>(call.plan.n.div_ceil(kernels::MANY_IN_BLOCK), args)
+                self.stream.launch::<kernels::Mark<{ kernels::MANY }>>(call.plan.tiles, args)
             } else {
-                self.stream.launch::<kernels::Mark>(call.plan.n.div_ceil(BLOCK).max(1), args)
+                self.stream.launch::<kernels::Mark<{ kernels::FEW }>>(call.plan.tiles, args)
             }
         }
     }
@@ -194,9 +194,9 @@ impl Workspace {
         // SAFETY: the caller's promise.
         unsafe {
             if call.plan.many {
-                stream.launch::<kernels::AssignCellsMany>(call.plan.n.div_ceil(kernels::MANY_IN_BLOCK), assign)
+                stream.launch::<kernels::AssignCells<{ kernels::MANY }>>(call.plan.tiles, assign)
             } else {
-                stream.launch::<kernels::AssignCells>(points, assign)
+                stream.launch::<kernels::AssignCells<{ kernels::FEW }>>(call.plan.tiles, assign)
             }
         }?;
         if !reorder {

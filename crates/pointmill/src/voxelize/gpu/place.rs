@@ -44,7 +44,7 @@ impl Workspace {
         let samples = kernels::SamplesArgs { batch, sample_found, voxel_splits, counters, lost, for_host };
         // SAFETY: the caller's promise about the sizes.
         unsafe {
-            stream.launch::<kernels::Rank>(plan.rank_tiles, rank)?;
+            stream.launch::<kernels::Rank>(plan.tiles, rank)?;
             stream.launch::<kernels::Samples>(1, samples)?;
         }
         // SAFETY: a field of the counters.

@@ -38,8 +38,8 @@ pub(super) struct Plan {
     /// Whether all keys fit 32 bits.
     pub(super) short_keys: bool,
     pub(super) passes: u32,
-    /// Tiles of points.
-    pub(super) rank_tiles: u32,
+    /// Tiles of points, for kernels whose threads handle few or many.
+    pub(super) tiles: u32,
     /// Tiles of rows, for lists.
     pub(super) list_tiles: u32,
     /// Words that the tiles take before those of lists.
@@ -68,8 +68,8 @@ impl Plan {
         };
         // At most half full: the 32 lanes of a warp wait for the longest of their searches.
         let entries = (n as u64).min(keys) * 2;
-        let tile = if let (Way::Rows, true) = (way, many) { kernels::LARGE_TILE } else { kernels::TILE };
-        let rank_tiles = (n as u32).div_ceil(tile).max(1);
+        let items = if many && !matches!(way, Way::Place) { kernels::MANY } else { kernels::FEW };
+        let tiles = (n as u32).div_ceil(kernels::tile(items)).max(1);
         Self {
             n: n as u32,
             columns: job.input.columns() as u32,
@@ -80,9 +80,9 @@ impl Plan {
             short_keys,
             // An even number of passes sorts in place.
             passes: passes_for(keys - 1).next_multiple_of(2),
-            rank_tiles,
+            tiles,
             list_tiles: rows as u32 / BLOCK + 1,
-            tile_words: if let Way::Cells(cells) = way { cells.tile_words() } else { Tiles::words(rank_tiles) },
+            tile_words: if let Way::Cells(cells) = way { cells.tile_words() } else { Tiles::words(tiles) },
             max_points,
             many,
         }

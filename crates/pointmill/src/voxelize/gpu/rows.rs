@@ -87,9 +87,9 @@ impl Workspace {
                         for_host,
                     };
                     if plan.many {
-                        stream.launch::<kernels::RowsOfMany>(plan.rank_tiles, rows)?;
+                        stream.launch::<kernels::Rows<{ kernels::MANY }>>(plan.tiles, rows)?;
                     } else {
-                        stream.launch::<kernels::Rows>(plan.rank_tiles, rows)?;
+                        stream.launch::<kernels::Rows<{ kernels::FEW }>>(plan.tiles, rows)?;
                     }
                 }
             }

@@ -44,12 +44,12 @@ impl Brute {
             let squares: [f32; LANES] =
                 std::array::from_fn(|i| squared_distance(q, [group[0][i], group[1][i], group[2][i]]));
             let least = squares.iter().fold(f32::INFINITY, |least, d| if *d < least { *d } else { least });
-            if least > keep.reach() {
-                keep.pass(least);
+            if least > keep.max_distance() {
+                keep.prune(least);
                 continue;
             }
             for i in 0..LANES {
-                keep.offer(key(squares[i], index[i]));
+                keep.insert(key(squares[i], index[i]));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The k nearest points of a search, in two ways.
 
-use pointmill_core::icp::keep::{Keep, MAX_NEIGHBOURS};
 use pointmill_core::icp::nearest::{distance_of, index_of, key};
+use pointmill_core::icp::neighbour_set::{MAX_NEIGHBOURS, NeighbourSet};
 
 /// The k nearest points, the nearest first: right where nothing is known of how far they are.
 #[derive(Clone, Debug)]
@@ -24,14 +24,14 @@ impl Several {
     }
 }
 
-impl Keep for Several {
+impl NeighbourSet for Several {
     #[inline]
-    fn reach(&self) -> f32 {
+    fn max_distance(&self) -> f32 {
         distance_of(self.keys[self.k - 1])
     }
 
     #[inline]
-    fn offer(&mut self, key: u64) {
+    fn insert(&mut self, key: u64) {
         let mut at = self.k - 1;
         if key >= self.keys[at] {
             return;
@@ -44,9 +44,9 @@ impl Keep for Several {
     }
 
     #[inline]
-    fn pass(&mut self, _: f32) {}
+    fn prune(&mut self, _: f32) {}
     #[inline]
-    fn enters(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+    fn should_visit(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
         key(bound, lowest) < self.keys[self.k - 1]
     }
 }
@@ -88,14 +88,14 @@ impl Crowd {
     }
 }
 
-impl Keep for Crowd {
+impl NeighbourSet for Crowd {
     #[inline]
-    fn reach(&self) -> f32 {
+    fn max_distance(&self) -> f32 {
         distance_of(self.limit)
     }
 
     #[inline]
-    fn offer(&mut self, key: u64) {
+    fn insert(&mut self, key: u64) {
         // Overwritten by the next point if this one is too far: there is no branch to mispredict.
         self.keys[self.len.min(ROOM)] = key;
         self.len += usize::from(key < self.limit);
@@ -105,9 +105,9 @@ impl Keep for Crowd {
     }
 
     #[inline]
-    fn pass(&mut self, _: f32) {}
+    fn prune(&mut self, _: f32) {}
     #[inline]
-    fn enters(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+    fn should_visit(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
         key(bound, lowest) < self.limit
     }
 }
@@ -126,9 +126,9 @@ mod tests {
             let keys: Vec<u64> = (0..).zip(&squares).map(|(index, &square)| u64::from(square) << 32 | index).collect();
             let (mut crowd, mut several) = (Crowd::below(limit, k), Several::below(limit, k));
             for &key in &keys {
-                crowd.offer(key);
+                crowd.insert(key);
                 if key < limit {
-                    several.offer(key);
+                    several.insert(key);
                 }
             }
             let mut wanted: Vec<u64> = keys.into_iter().filter(|key| *key < limit).collect();

@@ -2,8 +2,8 @@
 
 use super::Looks;
 use crate::{Error, Result, memory};
-use pointmill_core::icp::keep::Keep;
 use pointmill_core::icp::nearest::{distance_of, key};
+use pointmill_core::icp::neighbour_set::NeighbourSet;
 
 /// The `k` nearest points of a search, in order only at the end. Its memory is kept between queries.
 #[derive(Debug, Default)]
@@ -43,12 +43,12 @@ impl Many {
     }
 }
 
-impl Keep for Many {
-    fn reach(&self) -> f32 {
+impl NeighbourSet for Many {
+    fn max_distance(&self) -> f32 {
         distance_of(self.limit)
     }
 
-    fn offer(&mut self, key: u64) {
+    fn insert(&mut self, key: u64) {
         if key >= self.limit {
             return;
         }
@@ -64,9 +64,9 @@ impl Keep for Many {
         }
     }
 
-    fn pass(&mut self, _: f32) {}
+    fn prune(&mut self, _: f32) {}
 
-    fn enters(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+    fn should_visit(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
         key(bound, lowest) < self.limit
     }
 }

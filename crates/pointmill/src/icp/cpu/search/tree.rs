@@ -4,8 +4,8 @@
 
 use super::{Crowd, Several};
 use crate::{Result, memory};
-use pointmill_core::icp::keep::{Keep, Nearest, NearestAndOthers};
 use pointmill_core::icp::nearest::{bound, distance_of, index_of, key, squared_distance};
+use pointmill_core::icp::neighbour_set::{Nearest, NearestAndOthers, NeighbourSet};
 
 /// Boxes of a node.
 const WIDTH: usize = 4;
@@ -52,7 +52,7 @@ pub(in crate::icp) struct Tree {
 }
 
 /// A search that may count what it looks at.
-pub(in crate::icp) trait Looks: Keep {
+pub(in crate::icp) trait Looks: NeighbourSet {
     /// So many boxes are tested next.
     #[inline]
     fn boxes(&mut self, _: usize) {}
@@ -63,10 +63,10 @@ pub(in crate::icp) trait Looks: Keep {
     #[inline(always)]
     fn leaf(&mut self, squares: &[f32; LEAF], index: &[u32; LEAF]) {
         for i in 0..LEAF {
-            if squares[i] <= self.reach() {
-                self.offer(key(squares[i], index[i]));
+            if squares[i] <= self.max_distance() {
+                self.insert(key(squares[i], index[i]));
             } else {
-                self.pass(squares[i]);
+                self.prune(squares[i]);
             }
         }
     }
@@ -81,7 +81,7 @@ impl Looks for Several {}
 impl Looks for Crowd {
     #[inline(always)]
     fn leaf(&mut self, squares: &[f32; LEAF], index: &[u32; LEAF]) {
-        squares.iter().zip(index).for_each(|(&square, &index)| self.offer(key(square, index)));
+        squares.iter().zip(index).for_each(|(&square, &index)| self.insert(key(square, index)));
     }
 }
 
@@ -227,7 +227,7 @@ impl Tree {
                 }
                 waiting.len -= 1;
                 let (least, child) = waiting.entries[waiting.len];
-                if keep.enters(distance_of(least), index_of(least), || child & ONE_PLACE != 0) {
+                if keep.should_visit(distance_of(least), index_of(least), || child & ONE_PLACE != 0) {
                     at = child;
                     break;
                 }
@@ -239,7 +239,7 @@ impl Tree {
 impl Node {
     /// Lets the children wait that are to be looked into, on top the nearest, of equally near ones that of the lowest index.
     #[inline]
-    fn visit(&self, q: [f32; 3], keep: &mut impl Keep, waiting: &mut Waiting) {
+    fn visit(&self, q: [f32; 3], keep: &mut impl NeighbourSet, waiting: &mut Waiting) {
         // A closure for each lane would not always become vector code.
         let mut bounds = [0.0; WIDTH];
         for (i, least) in bounds.iter_mut().enumerate() {
@@ -249,7 +249,7 @@ impl Node {
         let first = waiting.len;
         for i in 0..WIDTH {
             let child = self.child[i];
-            if keep.enters(bounds[i], self.lowest[i], || child & ONE_PLACE != 0) {
+            if keep.should_visit(bounds[i], self.lowest[i], || child & ONE_PLACE != 0) {
                 let least = key(bounds[i], self.lowest[i]);
                 let mut at = waiting.len;
                 waiting.len += 1;
@@ -269,8 +269,8 @@ impl Leaf {
         let squares: [f32; LEAF] =
             std::array::from_fn(|i| squared_distance(q, [self.axes[0][i], self.axes[1][i], self.axes[2][i]]));
         let least = squares.iter().fold(f32::INFINITY, |least, d| if *d < least { *d } else { least });
-        if least > keep.reach() {
-            keep.pass(least);
+        if least > keep.max_distance() {
+            keep.prune(least);
             return;
         }
         keep.leaf(&squares, &self.index);

@@ -123,13 +123,13 @@ impl DeviceMap {
         // SAFETY: room was made for all points and for a voxel each.
         unsafe {
             let samples = samples.pointer();
-            let args = kernels::EnterArgs { samples, n, deskew, pose: *pose, map, firsts, world, entries };
-            self.stream.launch::<kernels::Enter>(n.div_ceil(BLOCK), args)?;
+            let args = kernels::InsertPointsArgs { samples, n, deskew, pose: *pose, map, firsts, world, entries };
+            self.stream.launch::<kernels::InsertPoints>(n.div_ceil(BLOCK), args)?;
             let free = self.free.pointer();
-            let args = kernels::SettleArgs { n, world, entries, map, firsts, free, head, tiles: state };
-            self.stream.launch::<kernels::Settle>(tiles, args)?;
-            let args = kernels::SlotsArgs { n, entries, values: map.values, slots, none, head };
-            self.stream.launch::<kernels::Slots>(n.div_ceil(BLOCK), args)?;
+            let args = kernels::AllocateVoxelsArgs { n, world, entries, map, firsts, free, head, tiles: state };
+            self.stream.launch::<kernels::AllocateVoxels>(tiles, args)?;
+            let args = kernels::AssignSlotsArgs { n, entries, values: map.values, slots, none, head };
+            self.stream.launch::<kernels::AssignSlots>(n.div_ceil(BLOCK), args)?;
             let pairs = Pairs { keys: slots, values: null_mut() };
             work.sorter.enqueue(pairs, sorted, Length::known(n), passes)?;
             let spacing = spacing(self.size, self.cap);
@@ -155,8 +155,16 @@ impl DeviceMap {
         // SAFETY: the map is whole, and there is a free place for each voxel.
         unsafe {
             let slots = Length { bound: self.slots as u32, exact: &raw const (*head).slots };
-            let args = kernels::LeaveArgs { map, slots, middle, radius, free: self.free.pointer(), head, tiles: state };
-            self.stream.launch::<kernels::Leave>(tiles, args)?;
+            let args = kernels::RemoveFarVoxelsArgs {
+                map,
+                slots,
+                middle,
+                radius,
+                free: self.free.pointer(),
+                head,
+                tiles: state,
+            };
+            self.stream.launch::<kernels::RemoveFarVoxels>(tiles, args)?;
         }
         self.index()
     }
@@ -232,8 +240,8 @@ impl DeviceMap {
         // SAFETY: the table has room for all voxels.
         unsafe {
             let slots = Length { bound: self.slots as u32, exact: &raw const (*head).slots };
-            let args = kernels::IndexArgs { map: self.view(), slots, head };
-            self.stream.launch::<kernels::Index>((self.slots as u32).div_ceil(BLOCK).max(1), args)
+            let args = kernels::RebuildIndexArgs { map: self.view(), slots, head };
+            self.stream.launch::<kernels::RebuildIndex>((self.slots as u32).div_ceil(BLOCK).max(1), args)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! When an alignment is over.
+//! Termination criteria.
 
 use super::pairs::{HEAD, POINT_TERMS, STEP_TERMS};
 use super::pose::{closest, stepped};

@@ -4,17 +4,16 @@ use super::map::{Map, MapHead};
 use super::*;
 use crate::prim::{
     Length,
-    scan::{SHARED_WORDS, Tiles},
+    compact::rank_tile,
+    hash::find_or_insert,
+    scan::{self, SHARED_WORDS, Tiles},
 };
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use crate::prim::{compact::rank_tile, hash::find_or_insert, scan};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::odometry::cells::{key_of, leaves};
 
-/// Arguments of [`Leave`].
+/// Arguments of [`RemoveFarVoxels`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct LeaveArgs {
+pub struct RemoveFarVoxelsArgs {
     /// The map.
     pub map: Map,
     /// Places of voxels that were ever taken.
@@ -33,8 +32,8 @@ pub struct LeaveArgs {
 
 kernel! {
     /// Takes voxels away that are far, and lists their places, ascending. One block a tile.
-    Leave = "odometry_leave", block BLOCK, shared SHARED_WORDS, cooperative true,
-    fn(a: LeaveArgs) {
+    RemoveFarVoxels = "odometry_remove_far_voxels", block BLOCK, shared SHARED_WORDS, cooperative true,
+    fn(a: RemoveFarVoxelsArgs) {
         let shared = Shared::at(0);
         let n = a.slots.get();
         let tile = scan::take_tile(a.tiles, shared);
@@ -65,15 +64,15 @@ kernel! {
             atomic_add(&raw mut (*a.head).points, points.wrapping_neg());
         }
         if thread_index() == 0 && n <= (tile + 1) * TILE {
-            (*a.head).left = r.end;
+            (*a.head).removed = r.end;
         }
     }
 }
 
-/// Arguments of [`Index`].
+/// Arguments of [`RebuildIndex`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct IndexArgs {
+pub struct RebuildIndexArgs {
     /// The map, with an empty table.
     pub map: Map,
     /// Places of voxels that were ever taken.
@@ -84,8 +83,8 @@ pub struct IndexArgs {
 
 kernel! {
     /// Makes the table of cells anew. One thread a voxel.
-    Index = "odometry_index", block BLOCK, shared 0, cooperative false,
-    fn(a: IndexArgs) {
+    RebuildIndex = "odometry_rebuild_index", block BLOCK, shared 0, cooperative false,
+    fn(a: RebuildIndexArgs) {
         let i = global_index();
         if i < a.slots.get() {
             let voxel = *a.map.voxels.add(i as usize);
@@ -98,8 +97,8 @@ kernel! {
         }
         if i == 0 {
             let head = &mut *a.head;
-            head.free += head.left;
-            head.left = 0;
+            head.free += head.removed;
+            head.removed = 0;
         }
     }
 }

@@ -1,22 +1,18 @@
 //! Points that enter the map.
 
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
-use super::map::Voxel;
-use super::map::{Map, MapHead};
+use super::map::{Map, MapHead, Voxel};
 use super::sample::Timed;
 use super::sums::Deskew;
 use super::*;
 use crate::prim::scan::{SHARED_WORDS, Tiles};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use crate::prim::{compact::rank_tile, hash::find_or_insert, scan};
-#[cfg(any(target_arch = "nvptx64", feature = "twin"))]
 use pointmill_core::odometry::cells::{AROUND, around, beside, cell_of, key_of, offset_in, squared};
 use pointmill_core::rigid::Rigid;
 
-/// Arguments of [`Enter`].
+/// Arguments of [`InsertPoints`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct EnterArgs {
+pub struct InsertPointsArgs {
     /// Points of a sweep.
     pub samples: *const Timed,
     /// The number of points.
@@ -37,8 +33,8 @@ pub struct EnterArgs {
 
 kernel! {
     /// Finds the cells of points in the world. One thread a point.
-    Enter = "odometry_enter", block BLOCK, shared 0, cooperative false,
-    fn(a: EnterArgs) {
+    InsertPoints = "odometry_insert_points", block BLOCK, shared 0, cooperative false,
+    fn(a: InsertPointsArgs) {
         let i = global_index();
         if i >= a.n {
             return;
@@ -56,10 +52,10 @@ kernel! {
     }
 }
 
-/// Arguments of [`Settle`].
+/// Arguments of [`AllocateVoxels`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct SettleArgs {
+pub struct AllocateVoxelsArgs {
     /// The number of points.
     pub n: u32,
     /// Where they are in the world.
@@ -68,7 +64,7 @@ pub struct SettleArgs {
     pub entries: *const u32,
     /// The map.
     pub map: Map,
-    /// What [`Enter`] wrote; all ones after.
+    /// What [`InsertPoints`] wrote; all ones after.
     pub firsts: *mut u32,
     /// Places of voxels that are free; the last is taken first.
     pub free: *const u32,
@@ -80,8 +76,8 @@ pub struct SettleArgs {
 
 kernel! {
     /// Makes voxels of cells that are new, in the order of their first points. One block a tile.
-    Settle = "odometry_settle", block BLOCK, shared SHARED_WORDS, cooperative true,
-    fn(a: SettleArgs) {
+    AllocateVoxels = "odometry_allocate_voxels", block BLOCK, shared SHARED_WORDS, cooperative true,
+    fn(a: AllocateVoxelsArgs) {
         let shared = Shared::at(0);
         let tile = scan::take_tile(a.tiles, shared);
         let first = |i: u32| {
@@ -105,15 +101,15 @@ kernel! {
             }
         }
         if thread_index() == 0 && a.n <= (tile + 1) * TILE {
-            (*a.head).entered = r.end;
+            (*a.head).allocated = r.end;
         }
     }
 }
 
-/// Arguments of [`Slots`].
+/// Arguments of [`AssignSlots`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct SlotsArgs {
+pub struct AssignSlotsArgs {
     /// The number of points.
     pub n: u32,
     /// The entry of each.
@@ -130,8 +126,8 @@ pub struct SlotsArgs {
 
 kernel! {
     /// The voxel of each point. One thread a point.
-    Slots = "odometry_slots", block BLOCK, shared 0, cooperative false,
-    fn(a: SlotsArgs) {
+    AssignSlots = "odometry_assign_slots", block BLOCK, shared 0, cooperative false,
+    fn(a: AssignSlotsArgs) {
         let i = global_index();
         if i < a.n {
             let entry = *a.entries.add(i as usize);
@@ -139,10 +135,10 @@ kernel! {
         }
         if i == 0 {
             let head = &mut *a.head;
-            let again = if head.entered < head.free { head.entered } else { head.free };
+            let again = if head.allocated < head.free { head.allocated } else { head.free };
             head.free -= again;
-            head.slots += head.entered - again;
-            head.entered = 0;
+            head.slots += head.allocated - again;
+            head.allocated = 0;
         }
     }
 }

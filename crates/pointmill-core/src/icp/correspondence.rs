@@ -1,7 +1,7 @@
 //! The pair of a source point, kept from pose to pose.
 
-use super::keep::NearestAndOthers;
 use super::nearest::{distance_of, index_of, key, squared_distance};
+use super::neighbour_set::NearestAndOthers;
 use crate::float::sqrt;
 
 /// Part of a distance that rounding may have cost it, and more: an `f32` squared distance is within 3e-7 of the true one.
@@ -9,10 +9,10 @@ const ROUNDING: f64 = 1e-6;
 /// Squares below this may have lost digits by being small.
 const SMALL: f32 = 1e-30;
 
-/// What is known of a source point's neighbour.
+/// The neighbour of a source point, from the last search for it.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct CachedCorrespondence {
     /// The key of the pair, or the limit where there is none.
     pub pair: u64,
     /// The nearest point at the last search, or `u32::MAX`.
@@ -25,7 +25,7 @@ pub struct Known {
     _unused: u32,
 }
 
-impl Known {
+impl CachedCorrespondence {
     /// Nothing, with pairs below a key.
     #[inline(always)]
     pub const fn nothing(limit: u64) -> Self {
@@ -38,11 +38,12 @@ impl Known {
         if self.pair < limit { index_of(self.pair) } else { u32::MAX }
     }
 
-    /// Whether it is proved that the nearest point, or that there is none, is what it was; then the pair is that of `q`.
+    /// Returns true if the cached neighbour, or that there is none, is provably still the nearest; then the pair is that
+    /// of `q`.
     ///
     /// All other points were at least `others` away; moving by a step they are at least that less the step. Every distance carries what rounding may have cost it.
     #[inline(always)]
-    pub fn still(&mut self, q: [f32; 3], target: impl FnOnce(u32) -> [f32; 3], limit: u64) -> bool {
+    pub fn is_still_valid(&mut self, q: [f32; 3], target: impl FnOnce(u32) -> [f32; 3], limit: u64) -> bool {
         // False for NaN, which is where the first search is still to be made.
         let is_far = self.others > SMALL;
         if !is_far {

@@ -1,4 +1,4 @@
-//! What a search keeps of the points that it is shown.
+//! The neighbours that a search keeps.
 
 use super::nearest::{distance_of, index_of, key};
 use crate::float::sqrt_f32;
@@ -6,19 +6,20 @@ use crate::float::sqrt_f32;
 /// Most neighbours of a search.
 pub const MAX_NEIGHBOURS: usize = 32;
 
-/// What a search keeps of the points that it is shown.
-pub trait Keep {
-    /// Squared distances above this are of no interest.
-    fn reach(&self) -> f32;
-    /// A point.
-    fn offer(&mut self, key: u64);
-    /// Points that nobody will look at, and a lower bound of their squared distances.
-    fn pass(&mut self, bound: f32);
-    /// Whether to look into a box. Its points are at least as far as `bound` and have no index below `lowest`; `one_place` tells whether all of them lie at one place.
+/// The neighbours that a search keeps, of the points that it visits.
+pub trait NeighbourSet {
+    /// The squared distance above which points are of no interest.
+    fn max_distance(&self) -> f32;
+    /// Adds a point, if it is near enough.
+    fn insert(&mut self, key: u64);
+    /// A pruned subtree; `bound` is a lower bound of its squared distances.
+    fn prune(&mut self, bound: f32);
+    /// Returns true if a box must be visited, else prunes it. Its points are at least as far as `bound` and have no index
+    /// below `lowest`; `one_place` returns true if all of them lie at one place.
     ///
-    /// Of points that are equally near only the lowest indices count, so a box is passed over by its distance and its lowest index: else a search would look at all copies
-    /// of a point. What is not looked into is passed.
-    fn enters(&mut self, bound: f32, lowest: u32, one_place: impl FnOnce() -> bool) -> bool;
+    /// Of equally near points only the lowest indices count. So a box is pruned by its distance and its lowest index, or a
+    /// search would visit all copies of a point.
+    fn should_visit(&mut self, bound: f32, lowest: u32, one_place: impl FnOnce() -> bool) -> bool;
 }
 
 /// The nearest point.
@@ -36,22 +37,22 @@ impl Nearest {
     }
 }
 
-impl Keep for Nearest {
+impl NeighbourSet for Nearest {
     #[inline(always)]
-    fn reach(&self) -> f32 {
+    fn max_distance(&self) -> f32 {
         distance_of(self.best)
     }
 
     #[inline(always)]
-    fn offer(&mut self, key: u64) {
+    fn insert(&mut self, key: u64) {
         self.best = if key < self.best { key } else { self.best };
     }
 
     #[inline(always)]
-    fn pass(&mut self, _: f32) {}
+    fn prune(&mut self, _: f32) {}
 
     #[inline(always)]
-    fn enters(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
+    fn should_visit(&mut self, bound: f32, lowest: u32, _: impl FnOnce() -> bool) -> bool {
         key(bound, lowest) < self.best
     }
 }
@@ -107,14 +108,14 @@ impl<P: Fn(u32) -> [f32; 3]> NearestAndOthers<P> {
     }
 }
 
-impl<P: Fn(u32) -> [f32; 3]> Keep for NearestAndOthers<P> {
+impl<P: Fn(u32) -> [f32; 3]> NeighbourSet for NearestAndOthers<P> {
     #[inline(always)]
-    fn reach(&self) -> f32 {
+    fn max_distance(&self) -> f32 {
         self.reach
     }
 
     #[inline(always)]
-    fn offer(&mut self, key: u64) {
+    fn insert(&mut self, key: u64) {
         if key < self.best {
             if index_of(self.best) != u32::MAX && !self.is_copy(key) {
                 self.other(distance_of(self.best));
@@ -127,12 +128,12 @@ impl<P: Fn(u32) -> [f32; 3]> Keep for NearestAndOthers<P> {
     }
 
     #[inline(always)]
-    fn pass(&mut self, bound: f32) {
+    fn prune(&mut self, bound: f32) {
         self.other(bound);
     }
 
     #[inline(always)]
-    fn enters(&mut self, bound: f32, lowest: u32, one_place: impl FnOnce() -> bool) -> bool {
+    fn should_visit(&mut self, bound: f32, lowest: u32, one_place: impl FnOnce() -> bool) -> bool {
         let least = key(bound, lowest);
         if least < self.best {
             return true;
@@ -168,12 +169,12 @@ mod tests {
         let keys = keys();
         for order in [[0, 2, 3, 4], [3, 2, 0, 4], [4, 3, 0, 2], [2, 4, 3, 0]] {
             let mut keep = alone(super::super::nearest::FARTHEST, 0.0);
-            order.iter().for_each(|i| keep.offer(keys[*i]));
+            order.iter().for_each(|i| keep.insert(keys[*i]));
             assert_eq!((keep.best, keep.others), (keys[0], 25.0), "{order:?}");
         }
         // One that is as far at another place is one of them.
         let mut keep = alone(super::super::nearest::FARTHEST, 0.0);
-        [1, 3].iter().for_each(|i| keep.offer(keys[*i]));
+        [1, 3].iter().for_each(|i| keep.insert(keys[*i]));
         assert_eq!((keep.best, keep.others), (keys[1], 9.0));
     }
 
@@ -181,28 +182,32 @@ mod tests {
     fn boxes_are_entered_by_distance_and_lowest_index() {
         let keys = keys();
         let mut nearest = Nearest::below(keys[2]);
-        let mut entered = |bound, lowest| nearest.enters(bound, lowest, || true);
+        let mut entered = |bound, lowest| nearest.should_visit(bound, lowest, || true);
         assert!(entered(8.0, 9) && entered(9.0, 1));
         assert!(!entered(9.0, 2) && !entered(9.0, 3) && !entered(10.0, 0) && !entered(f32::NAN, 0));
 
         let mut keep = alone(super::super::nearest::FARTHEST, 1.0);
-        keep.offer(keys[2]);
-        assert!(keep.enters(8.0, 9, || false) && keep.enters(9.0, 1, || true));
+        keep.insert(keys[2]);
+        assert!(keep.should_visit(8.0, 9, || false) && keep.should_visit(9.0, 1, || true));
         // Copies alone need no look and leave the others where they are; a box with more than copies needs one.
-        assert!(!keep.enters(9.0, 3, || true) && keep.others == f32::INFINITY);
-        assert!(keep.enters(9.0, 3, || false) && keep.enters(15.9, 3, || false));
-        assert!(!keep.enters(16.1, 0, || false) && keep.others == 16.1);
+        assert!(!keep.should_visit(9.0, 3, || true) && keep.others == f32::INFINITY);
+        assert!(keep.should_visit(9.0, 3, || false) && keep.should_visit(15.9, 3, || false));
+        assert!(!keep.should_visit(16.1, 0, || false) && keep.others == 16.1);
         // Beyond others that are known there is nothing to learn, but for lower indices.
-        keep.offer(key(9.0, 4));
+        keep.insert(key(9.0, 4));
         assert_eq!(keep.others, 9.0);
-        assert!(!keep.enters(9.0, 3, || false) && !keep.enters(12.0, 0, || false) && keep.enters(9.0, 1, || false));
+        assert!(
+            !keep.should_visit(9.0, 3, || false)
+                && !keep.should_visit(12.0, 0, || false)
+                && keep.should_visit(9.0, 1, || false)
+        );
     }
 
     #[test]
     fn a_limit_has_no_copies() {
         let mut keep = alone(super::super::nearest::limit(3.0), 0.0);
-        assert!(keep.enters(9.0, 4, || true));
-        keep.offer(key(9.5, 4));
+        assert!(keep.should_visit(9.0, 4, || true));
+        keep.insert(key(9.5, 4));
         assert_eq!((index_of(keep.best), keep.others), (u32::MAX, 9.5));
     }
 }
