@@ -48,7 +48,7 @@ pub(crate) static ITERATION: Class = Class {
 pub(crate) static REGISTRATION: Class = Class {
     name: "IcpRegistration",
     module: "pointmill",
-    doc: "The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.",
+    doc: "The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.\n\nHessian and covariance are by a translation and a rotation vector about ``pivot``.",
     repr: Some(
         "IcpRegistration(status=\"{status}\", iterations={iterations}, fitness={fitness:.4f}, inlier_rmse={inlier_rmse:.6f})",
     ),

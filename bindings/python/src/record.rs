@@ -108,10 +108,11 @@ fn doc(field: &Field) -> String {
     }
 }
 
-/// A doc comment of Rust in the words and marks of Python: one line, links without their targets, two backticks for one,
-/// and `None` for none.
+/// The first paragraph of a doc comment in the words and marks of Python: one line, links without their targets, two
+/// backticks for one, and `None` for none. What is of Rust or JSON alone belongs into another paragraph.
 fn plain(doc: &str) -> String {
-    let line = doc.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = doc.split("\n\n").next().unwrap_or_default();
+    let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
     let (mut text, mut rest) = (String::new(), line.as_str());
     while let Some((before, after)) = rest.split_once('[') {
         let end = after.find(']').unwrap_or(after.len());

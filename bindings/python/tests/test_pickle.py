@@ -104,6 +104,39 @@ def test_scans_that_were_changed_are_refused(tmp_path):
         make({**fields, "names": 7})
 
 
+def test_results_that_were_changed_are_refused():
+    report = pointmill.voxelize(cloud(), **GRID).report
+    make, (fields,) = report.__reduce__()
+    assert make(fields) == report and make({**fields, "voxels": 0}) != report
+    with pytest.raises(KeyError, match="^'voxels'$"):
+        make({name: value for name, value in fields.items() if name != "voxels"})
+    with pytest.raises(TypeError, match="^voxels: expected int, got 'many'$"):
+        make({**fields, "voxels": "many"})
+
+
+def test_results_cannot_be_changed_hashed_or_subclassed():
+    result = pointmill.voxelize(cloud(), **GRID)
+    with pytest.raises(AttributeError):
+        result.coords = None
+    with pytest.raises(AttributeError):
+        result.other = None
+    with pytest.raises(TypeError, match="not an acceptable base type"):
+        type("Own", (pointmill.Voxels,), {})
+    with pytest.raises(TypeError, match="^unhashable type: 'VoxelReport'$"):
+        hash(result.report)
+    assert hash(result) == hash(result) and result != pointmill.voxelize(cloud(), **GRID)
+
+
+def test_every_attribute_of_a_result_has_a_docstring():
+    for kind in FIELDS:
+        for name in FIELDS[kind].split():
+            assert getattr(kind, name).__doc__, f"{kind.__name__}.{name}"
+    step = pointmill.OdometryStep
+    assert step.world_from_sensor.__doc__.startswith("``[4, 4]`` float64: the pose of the sensor in the frame of the first")
+    assert step.rmse.__doc__.endswith("; ``None`` where there was no alignment.")
+    assert '"tracked", "degenerate"' in step.status.__doc__
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_files_are_read_by_other_processes(method, tmp_path):
     """What a worker reads comes back; a scan that could not be sent would be waited for without an end."""

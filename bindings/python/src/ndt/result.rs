@@ -47,7 +47,7 @@ pub(super) fn fits<'py>(home: &Home<'py>, fits: &[NdtFit]) -> PyResult<Bound<'py
 pub(crate) static REGISTRATION: Class = Class {
     name: "NdtRegistration",
     module: "pointmill.ndt",
-    doc: "The pose of a scan in a map; arrays of the scan's library and on its device.",
+    doc: "The pose of a scan in a map; arrays of the scan's library and on its device.\n\nThe Hessian has the second derivatives of minus the score by ``xyzrpy``; the covariance is its inverse.",
     repr: Some("NdtRegistration(status=\"{status}\", iterations={iterations}, nvtl={nvtl:.4f})"),
     equal: false,
     attributes: || {

@@ -24,11 +24,11 @@ record! {
     #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
     #[non_exhaustive]
     pub struct Timing {
-        /// Moving the source and finding neighbours.
+        /// Milliseconds of moving the source and finding neighbours.
         pub search_ms: f64,
-        /// Linearizing: adding up the terms of all pairs.
+        /// Milliseconds of linearizing: adding up the terms of all pairs.
         pub reduce_ms: f64,
-        /// Solving for the next pose.
+        /// Milliseconds of solving for the next pose.
         pub solve_ms: f64,
     }
 }

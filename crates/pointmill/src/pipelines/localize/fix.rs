@@ -111,17 +111,17 @@ impl Fix {
 }
 
 record! {
-    /// Milliseconds by what they were spent on. These alone differ from run to run.
+    /// How long the parts took. These alone differ from run to run.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     #[non_exhaustive]
     pub struct FixTiming {
-        /// Choosing points.
+        /// Milliseconds of choosing points.
         pub sample_ms: f64,
-        /// Loading and removing tiles of the map.
+        /// Milliseconds of loading and removing tiles of the map.
         pub map_ms: f64,
-        /// Aligning near the prediction, with its checks.
+        /// Milliseconds of aligning near the prediction, with its checks.
         pub align_ms: f64,
-        /// Searching.
+        /// Milliseconds of searching.
         pub search_ms: f64,
     }
 }
@@ -131,7 +131,9 @@ record! {
     #[derive(Clone, Debug, PartialEq)]
     #[non_exhaustive]
     pub struct Fix {
-        /// The number of the scan, from 0. What serde writes does not have it: the command numbers its inputs.
+        /// The number of the scan, from 0.
+        ///
+        /// What serde writes does not have it: the command numbers its inputs.
         #[cfg_attr(feature = "serde", serde(skip))]
         pub index: usize,
         /// What became of it.

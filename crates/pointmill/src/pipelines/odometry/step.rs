@@ -55,7 +55,9 @@ record! {
     #[derive(Clone, Debug, PartialEq)]
     #[non_exhaustive]
     pub struct Step {
-        /// The number of the sweep, from 0. What serde writes does not have it: the command numbers its inputs.
+        /// The number of the sweep, from 0.
+        ///
+        /// What serde writes does not have it: the command numbers its inputs.
         #[cfg_attr(feature = "serde", serde(skip))]
         pub index: usize,
         /// What became of the sweep.
@@ -63,9 +65,10 @@ record! {
         /// The pose of the sensor in the frame of the first pose; always finite and rigid. It belongs to the middle of a
         /// sweep that is deskewed, else to the moment whose frame the points are in.
         pub world_from_sensor: Pose,
-        /// The middle of the times of the sweep's points in seconds of their clock. What the command writes are seconds
-        /// of the pose: of the stamp of a bag or of the name of Argoverse 2, else of the clock of the points where that
-        /// is one of all sweeps, else from one sweep to the next.
+        /// The middle of the times of the sweep's points in seconds of their clock.
+        ///
+        /// What the command writes are seconds of the pose: of the stamp of a bag or of the name of Argoverse 2, else
+        /// of the clock of the points where that is one of all sweeps, else from one sweep to the next.
         #[cfg_attr(feature = "serde", serde(rename = "seconds"))]
         #[cfg_attr(feature = "schema", schemars(with = "f64"))]
         pub time: Option<f64>,
