@@ -10,12 +10,16 @@ use crate::cache::Cache;
 use crate::cloud::{Cloud, own_stream};
 use crate::errors::{Names, OrRaise, kind, value};
 use crate::interrupt::{self, Effort};
-use crate::pickle::{self, Fields, Reduced};
+use crate::pickle::{self, Reduced};
 use crate::poses;
+use crate::record::{Attributes, Class, Fields};
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Pose;
-use pointmill::icp::{Aligner, IcpParams, Metric, Neighbour, Registration, Robust, Search, Searcher, Stage, Target};
+use pointmill::icp::{
+    Aligner, IcpParams, Iteration, Metric, Neighbour, Registration, Robust, Search, Searcher, Stage, Target,
+};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 use std::sync::Arc;
 
@@ -31,166 +35,49 @@ const MANY: usize = 32;
 
 pub(crate) static CACHE: Cache<IcpParams, Aligner> = Cache::new();
 
-/// One iteration: the pairs at a pose, and the step from there.
-#[pyclass(frozen, get_all, module = "pointmill")]
-pub(crate) struct IcpIteration {
-    /// The stage of the schedule.
-    stage: usize,
-    /// Rows of the pose that pairs were searched at, 4x4.
-    target_from_source: [[f64; 4]; 4],
-    /// The number of pairs.
-    pairs: usize,
-    /// Source points whose pair is not that of the pose before.
-    changed: usize,
-    /// Root mean square distance of the pairs in metres.
-    rmse: f64,
-    /// Root mean square motion of the source points to the next pose in metres.
-    step: f64,
-    /// Milliseconds of finding neighbours.
-    search_ms: f64,
-    /// Milliseconds of adding up what pairs say.
-    reduce_ms: f64,
-    /// Milliseconds of finding the next pose.
-    solve_ms: f64,
-}
+pub(crate) static ITERATION: Class = Class {
+    name: "IcpIteration",
+    module: "pointmill",
+    doc: "One iteration: the pairs at a pose, and the step from there.",
+    repr: Some("IcpIteration(stage={stage}, pairs={pairs}, rmse={rmse:.6f}, step={step:.6f})"),
+    equal: false,
+    attributes: || Attributes::default().record::<Iteration>("list[list[float]]"),
+    made: PyOnceLock::new(),
+};
 
-pickle::fields!(IcpIteration { stage, target_from_source, pairs, changed, rmse, step, search_ms, reduce_ms, solve_ms });
+pub(crate) static REGISTRATION: Class = Class {
+    name: "IcpRegistration",
+    module: "pointmill",
+    doc: "The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.\n\nHessian and covariance are by a translation and a rotation vector about ``pivot``.",
+    repr: Some(
+        "IcpRegistration(status=\"{status}\", iterations={iterations}, fitness={fitness:.4f}, inlier_rmse={inlier_rmse:.6f})",
+    ),
+    equal: false,
+    attributes: || {
+        let dropped =
+            ["Source points left out: not finite, and zeros.", "Target points left out: not finite, and zeros."];
+        Attributes::default()
+            .record::<Registration>("_Own")
+            .without(&["non_finite", "zeros"])
+            .add("converged", "bool", "Whether the pose is an answer.")
+            .add("source_dropped", "tuple[int, int]", dropped[0])
+            .add("target_dropped", "tuple[int, int]", dropped[1])
+            .add("trace", "list[IcpIteration]", "Every pose on the way.")
+    },
+    made: PyOnceLock::new(),
+};
 
-#[pymethods]
-impl IcpIteration {
-    fn __repr__(&self) -> String {
-        format!(
-            "IcpIteration(stage={}, pairs={}, rmse={:.6}, step={:.6})",
-            self.stage, self.pairs, self.rmse, self.step
-        )
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
-}
-
-/// The pose that brings a source onto a target, and how certain it is; arrays of the source's library and on its device.
-#[pyclass(frozen, get_all, generic, module = "pointmill")]
-pub(crate) struct IcpRegistration {
-    /// ``[4, 4]`` float64: the pose, always finite and rigid.
-    target_from_source: Py<PyAny>,
-    /// Why the alignment ended: "fixed", "step-below", "cycle", "max-iterations", "no-pairs" or "degenerate".
-    status: String,
-    /// Whether the pose is an answer.
-    converged: bool,
-    /// Steps that were made, in all stages.
-    iterations: usize,
-    /// Pairs by source points.
-    fitness: f64,
-    /// Root mean square distance of the pairs in metres.
-    inlier_rmse: f64,
-    /// Pairs at the pose.
-    num_inliers: usize,
-    /// ``[6, 6]`` float64: second derivatives by a translation and a rotation vector about ``pivot``.
-    hessian: Py<PyAny>,
-    /// ``[6, 6]`` float64: how uncertain the pose is; ``None`` where a direction is not determined.
-    covariance: Option<Py<PyAny>>,
-    /// ``[6]`` float64: how stiff the fit is in each of ``directions``, ascending.
-    eigenvalues: Py<PyAny>,
-    /// ``[6, 6]`` float64: directions of motion, a row each; translation, then turns.
-    directions: Py<PyAny>,
-    /// Whether the pairs determine each of ``directions``.
-    observable: [bool; 6],
-    /// ``[3]`` float64: the mean of the source points at the pose.
-    pivot: Py<PyAny>,
-    /// Source points left out: not finite, and zeros.
-    source_dropped: (usize, usize),
-    /// Target points left out: not finite, and zeros.
-    target_dropped: (usize, usize),
-    /// Every pose on the way.
-    trace: Vec<Py<IcpIteration>>,
-    /// Milliseconds before the first search.
-    prepare_ms: f64,
-}
-
-pickle::fields!(IcpRegistration {
-    target_from_source,
-    status,
-    converged,
-    iterations,
-    fitness,
-    inlier_rmse,
-    num_inliers,
-    hessian,
-    covariance,
-    eigenvalues,
-    directions,
-    observable,
-    pivot,
-    source_dropped,
-    target_dropped,
-    trace,
-    prepare_ms
-});
-
-#[pymethods]
-impl IcpRegistration {
-    fn __repr__(&self) -> String {
-        format!(
-            "IcpRegistration(status={:?}, iterations={}, fitness={:.4}, inlier_rmse={:.6})",
-            self.status, self.iterations, self.fitness, self.inlier_rmse
-        )
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
-}
-
-impl IcpRegistration {
-    fn new(py: Python<'_>, home: &Home<'_>, found: &Registration) -> PyResult<Self> {
-        let fit = &found.fit;
-        let give = |values: &[f64], shape: &[usize]| home.give_values(values.to_vec(), shape).map(Bound::unbind);
-        let iteration = |one: &pointmill::icp::Iteration| {
-            let iteration = IcpIteration {
-                stage: one.stage,
-                target_from_source: one.target_from_source.matrix(),
-                pairs: one.pairs,
-                changed: one.changed,
-                rmse: one.rmse,
-                step: one.step,
-                search_ms: one.timing.search_ms,
-                reduce_ms: one.timing.reduce_ms,
-                solve_ms: one.timing.solve_ms,
-            };
-            Py::new(py, iteration)
-        };
-        Ok(Self {
-            target_from_source: give(found.target_from_source.matrix().as_flattened(), &[4, 4])?,
-            status: found.status.to_string(),
-            converged: found.converged(),
-            iterations: found.iterations,
-            fitness: fit.fitness,
-            inlier_rmse: fit.inlier_rmse,
-            num_inliers: fit.num_inliers,
-            hessian: give(found.hessian.as_flattened(), &[6, 6])?,
-            covariance: found.covariance.as_ref().map(|m| give(m.as_flattened(), &[6, 6])).transpose()?,
-            eigenvalues: give(&fit.observability.eigenvalues, &[6])?,
-            directions: give(fit.observability.directions.as_flattened(), &[6, 6])?,
-            observable: fit.observability.observable,
-            pivot: give(&fit.pivot, &[3])?,
-            source_dropped: (fit.source_dropped.non_finite, fit.source_dropped.zeros),
-            target_dropped: (fit.target_dropped.non_finite, fit.target_dropped.zeros),
-            trace: fit.trace.iter().map(iteration).collect::<PyResult<_>>()?,
-            prepare_ms: fit.prepare_ms,
-        })
-    }
+/// An alignment.
+fn registration<'py>(py: Python<'py>, home: &Home<'py>, found: &Registration) -> PyResult<Bound<'py, PyAny>> {
+    let fit = &found.fit;
+    let trace = fit.trace.iter().map(|one| Fields::new(py, None).record(one)?.of(&ITERATION));
+    Fields::new(py, Some(home))
+        .record(found)?
+        .set("converged", found.converged())?
+        .set("source_dropped", (fit.source_dropped.non_finite, fit.source_dropped.zeros))?
+        .set("target_dropped", (fit.target_dropped.non_finite, fit.target_dropped.zeros))?
+        .set("trace", trace.collect::<PyResult<Vec<_>>>()?)?
+        .of(&REGISTRATION)
 }
 
 fn robust(object: Option<&Bound<'_, PyAny>>) -> PyResult<Robust> {
@@ -303,24 +190,24 @@ fn guess_of(object: Option<&Bound<'_, PyAny>>) -> PyResult<Pose> {
     robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None,
     target_normals = None))]
 #[expect(clippy::too_many_arguments)]
-pub(crate) fn icp(
-    py: Python<'_>,
-    source: &Bound<'_, PyAny>,
-    target: &Bound<'_, PyAny>,
-    guess: Option<&Bound<'_, PyAny>>,
+pub(crate) fn icp<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    target: &Bound<'py, PyAny>,
+    guess: Option<&Bound<'py, PyAny>>,
     metric: &str,
     max_distance: Option<f64>,
     max_iterations: i64,
     step_tolerance: f64,
-    robust: Option<&Bound<'_, PyAny>>,
+    robust: Option<&Bound<'py, PyAny>>,
     neighbours: i64,
-    schedule: Option<&Bound<'_, PyAny>>,
+    schedule: Option<&Bound<'py, PyAny>>,
     drop_zeros: bool,
     search: &str,
-    source_origin: Option<&Bound<'_, PyAny>>,
-    target_origin: Option<&Bound<'_, PyAny>>,
-    target_normals: Option<&Bound<'_, PyAny>>,
-) -> PyResult<IcpRegistration> {
+    source_origin: Option<&Bound<'py, PyAny>>,
+    target_origin: Option<&Bound<'py, PyAny>>,
+    target_normals: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let params =
         params(metric, max_distance, max_iterations, step_tolerance, robust, neighbours, schedule, drop_zeros, search)?;
     let guess = guess_of(guess)?;
@@ -339,7 +226,7 @@ pub(crate) fn icp(
         CACHE.put(place, params, kept);
         found
     })?;
-    IcpRegistration::new(py, &source.array.home(), &found.or_raise(NAMES)?)
+    registration(py, &source.array.home(), &found.or_raise(NAMES)?)
 }
 
 /// A target that many sources are aligned to: its tree and its normals are made once.
@@ -506,13 +393,13 @@ impl IcpTarget {
     /// IcpRegistration
     ///     Arrays of the library and on the device of `source`.
     #[pyo3(signature = (source, guess = None, *, origin = None))]
-    fn align(
+    fn align<'py>(
         &self,
-        py: Python<'_>,
-        source: &Bound<'_, PyAny>,
-        guess: Option<&Bound<'_, PyAny>>,
-        origin: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<IcpRegistration> {
+        py: Python<'py>,
+        source: &Bound<'py, PyAny>,
+        guess: Option<&Bound<'py, PyAny>>,
+        origin: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let guess = guess_of(guess)?;
         let source = Cloud::read(source, "source", origin, "origin")?.on(self.place, "the target", "source")?;
         let data = source.data(&source.place().stream().or_raise(NAMES)?)?;
@@ -520,7 +407,7 @@ impl IcpTarget {
         let effort = Effort::of(self.place, source.len(), SHORT / 4);
         let found =
             interrupt::run(py, effort, data, move |data| data.rows().and_then(|source| target.align(source, &guess)))?;
-        IcpRegistration::new(py, &source.array.home(), &found.or_raise(NAMES)?)
+        registration(py, &source.array.home(), &found.or_raise(NAMES)?)
     }
 }
 

@@ -18,9 +18,27 @@ mod ndt;
 mod pickle;
 mod pipelines;
 mod poses;
+mod record;
 mod roi_pool;
 mod scatter;
 mod voxelize;
+
+/// Every class of results.
+const RESULTS: [&record::Class; 13] = [
+    &icp::ITERATION,
+    &icp::REGISTRATION,
+    &ndt::FIT,
+    &ndt::REGISTRATION,
+    &ndt::REPORT,
+    &pipelines::ERROR_STATISTICS,
+    &pipelines::EVALUATION,
+    &pipelines::FIX,
+    &pipelines::RELATIVE_ERRORS,
+    &pipelines::STEP,
+    &roi_pool::POOLED,
+    &voxelize::REPORT,
+    &voxelize::VOXELS,
+];
 
 /// The extension module of pointmill.
 #[pyo3::pymodule]
@@ -39,22 +57,20 @@ mod _pointmill {
     #[pymodule_export]
     use crate::files::{Scan, find_inputs, find_log_poses, log_stamp, read, read_poses, write, write_poses};
     #[pymodule_export]
-    use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, align_many, icp, normals};
+    use crate::icp::{IcpSearcher, IcpTarget, align_many, icp, normals};
     #[pymodule_export]
-    use crate::ndt::{NdtBlockMap, NdtFit, NdtGrid, NdtMoments, NdtRegistration, NdtReport};
+    use crate::ndt::{NdtBlockMap, NdtGrid, NdtMoments};
     #[pymodule_export]
-    use crate::pipelines::{
-        ErrorStatistics, Evaluation, Fix, Localizer, Odometry, OdometryStep, RelativeErrors, evaluate,
-    };
+    use crate::pipelines::{Localizer, Odometry, evaluate};
     #[pymodule_export]
     use crate::roi_pool::{
-        RoiGradient, RoiPooled, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
+        RoiGradient, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
         roi_aware_pool3d, roi_aware_pool3d_backward,
     };
     #[pymodule_export]
     use crate::scatter::{scatter, scatter_gradient};
     #[pymodule_export]
-    use crate::voxelize::{VoxelReport, Voxels, voxelize};
+    use crate::voxelize::voxelize;
 
     /// Lets go of the memory that operators keep between calls.
     #[pyfunction]
@@ -131,6 +147,9 @@ mod _pointmill {
         // Forks are counted from here on.
         pointmill::device::count_forks();
         crate::ending::watch(module)?;
+        for class in crate::RESULTS {
+            class.add_to(module)?;
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -7,12 +7,12 @@ use crate::cloud;
 use crate::ending::attached;
 use crate::errors::{Names, Trouble, value};
 use crate::interrupt::Effort;
-use crate::pickle::{self, Fields, Reduced};
+use crate::record::{Attributes, Class, Fields};
 use pointmill::interop::{ArraySpec, Arrays, exchange_voxels, voxelize_into};
 use pointmill::voxelize::{MAX_POINTS_PER_VOXEL, MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};
 use pointmill::{Aabb, Argument, Stream};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::sync::PyOnceLock;
 
 /// What the library calls the arguments.
 const NAMES: Names = &[
@@ -41,145 +41,33 @@ impl Worker {
     }
 }
 
-/// What a call counted; every input point is in exactly one of `points_kept`, `points_dropped_full_voxel`, `points_dropped_dropped_voxel`, `out_of_range` and `non_finite`.
-#[pyclass(frozen, get_all, eq, module = "pointmill")]
-#[derive(PartialEq)]
-pub(crate) struct VoxelReport {
-    /// Input points.
-    points: usize,
-    /// Rows of the result.
-    voxels: usize,
-    /// Cells with at least one point.
-    voxels_found: usize,
-    /// Cells that got no row because of ``max_voxels``.
-    voxels_dropped: usize,
-    /// Points that a row keeps.
-    points_kept: usize,
-    /// Points of a row that was full.
-    points_dropped_full_voxel: usize,
-    /// Points of a cell that got no row.
-    points_dropped_dropped_voxel: usize,
-    /// Finite points outside the grid.
-    out_of_range: usize,
-    /// Points with a NaN or an infinity in x, y or z.
-    non_finite: usize,
-}
+pub(crate) static REPORT: Class = Class {
+    name: "VoxelReport",
+    module: "pointmill",
+    doc: "What a call counted; every input point is in exactly one of `points_kept`, `points_dropped_full_voxel`, `points_dropped_dropped_voxel`, `out_of_range` and `non_finite`.",
+    repr: None,
+    equal: true,
+    attributes: || Attributes::default().record::<Report>(""),
+    made: PyOnceLock::new(),
+};
 
-pickle::fields!(VoxelReport {
-    points,
-    voxels,
-    voxels_found,
-    voxels_dropped,
-    points_kept,
-    points_dropped_full_voxel,
-    points_dropped_dropped_voxel,
-    out_of_range,
-    non_finite
-});
-
-#[pymethods]
-impl VoxelReport {
-    fn __repr__(&self) -> String {
-        format!(
-            "VoxelReport(points={}, voxels={}, voxels_found={}, voxels_dropped={}, points_kept={}, points_dropped_full_voxel={}, \
-             points_dropped_dropped_voxel={}, out_of_range={}, non_finite={})",
-            self.points,
-            self.voxels,
-            self.voxels_found,
-            self.voxels_dropped,
-            self.points_kept,
-            self.points_dropped_full_voxel,
-            self.points_dropped_dropped_voxel,
-            self.out_of_range,
-            self.non_finite
-        )
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
-}
-
-impl From<Report> for VoxelReport {
-    fn from(r: Report) -> Self {
-        Self {
-            points: r.points,
-            voxels: r.voxels,
-            voxels_found: r.voxels_found,
-            voxels_dropped: r.voxels_dropped,
-            points_kept: r.points_kept,
-            points_dropped_full_voxel: r.points_dropped_full_voxel,
-            points_dropped_dropped_voxel: r.points_dropped_dropped_voxel,
-            out_of_range: r.out_of_range,
-            non_finite: r.non_finite,
-        }
-    }
-}
-
-/// The result of :func:`pointmill.voxelize`: arrays of the library and on the device of the points.
-///
-/// With V rows, M points a voxel and C columns a point; what was not asked for is ``None``.
-#[pyclass(frozen, get_all, generic, module = "pointmill")]
-pub(crate) struct Voxels {
-    /// ``[V, 3]`` int32: the cell z, y, x; ``[V, 4]`` with the sample in front for batches.
-    coords: Py<PyAny>,
-    /// ``[V]`` int32: kept points.
-    num_points: Py<PyAny>,
-    /// ``[V, M, C]`` float32: the kept points, zeros behind them.
-    voxels: Option<Py<PyAny>>,
-    /// ``[V, C]`` float32 or float16: means of the kept points.
-    mean: Option<Py<PyAny>>,
-    /// ``[N]`` int32: the row of each point, -1 for none.
-    point_to_voxel: Option<Py<PyAny>>,
-    /// ``[V + 1]`` int32: where each row's points start in ``indices``.
-    row_splits: Option<Py<PyAny>>,
-    /// ``[K]`` int32: the kept points of all rows, ascending in each.
-    indices: Option<Py<PyAny>>,
-    /// For batches ``[B + 1]`` int32: where each sample's rows start.
-    voxel_splits: Option<Py<PyAny>>,
-    /// ``(x, y, z)``: what means and ranges are relative to, in metres; zeros without ``origin``.
-    origin: (f64, f64, f64),
-    /// V, the number of rows; ``None`` for padded results on a GPU, where nobody waited for it.
-    num_voxels: Option<usize>,
-    /// What the call counted; ``None`` on a GPU unless asked for.
-    report: Option<Py<VoxelReport>>,
-}
-
-pickle::fields!(Voxels {
-    coords,
-    num_points,
-    voxels,
-    mean,
-    point_to_voxel,
-    row_splits,
-    indices,
-    voxel_splits,
-    origin,
-    num_voxels,
-    report
-});
-
-#[pymethods]
-impl Voxels {
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let shape = self.coords.bind(py).getattr("shape")?.str()?;
-        Ok(format!("Voxels(num_voxels={}, coords={shape})", self.num_voxels.map_or("?".into(), |n| n.to_string())))
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
-}
+pub(crate) static VOXELS: Class = Class {
+    name: "Voxels",
+    module: "pointmill",
+    doc: "The result of :func:`pointmill.voxelize`: arrays of the library and on the device of the points.\n\nWith V rows, M points a voxel, C columns a point, N points and B samples; what was not asked for is ``None``.",
+    repr: Some("Voxels(num_voxels={num_voxels}, coords={coords.shape})"),
+    equal: false,
+    attributes: || {
+        let origin = "``(x, y, z)``: what means and ranges are relative to, in metres; zeros without ``origin``.";
+        let rows = "V, the number of rows; ``None`` for padded results on a GPU, where nobody waited for it.";
+        Attributes::default()
+            .arrays(&[VoxelArray::Coords, VoxelArray::NumPoints])
+            .add("origin", "tuple[float, float, float]", origin)
+            .add("num_voxels", "_Rows", rows)
+            .add("report", "VoxelReport | Any", "What the call counted; ``None`` on a GPU unless asked for.")
+    },
+    made: PyOnceLock::new(),
+};
 
 /// What a call needs besides the operator and its result.
 struct Job {
@@ -313,11 +201,11 @@ fn most_points(n: i64) -> PyResult<u32> {
         point_to_voxel=False, lists=False, padded=False, strict_range=False, row_splits=None, report=False, origin=None)"
 )]
 #[expect(clippy::too_many_arguments)]
-pub(crate) fn voxelize(
-    py: Python<'_>,
-    points: &Bound<'_, PyAny>,
-    voxel_size: &Bound<'_, PyAny>,
-    point_cloud_range: &Bound<'_, PyAny>,
+pub(crate) fn voxelize<'py>(
+    py: Python<'py>,
+    points: &Bound<'py, PyAny>,
+    voxel_size: &Bound<'py, PyAny>,
+    point_cloud_range: &Bound<'py, PyAny>,
     max_num_points: Option<i64>,
     max_voxels: i64,
     order: &str,
@@ -327,10 +215,10 @@ pub(crate) fn voxelize(
     lists: bool,
     padded: bool,
     strict_range: bool,
-    row_splits: Option<&Bound<'_, PyAny>>,
+    row_splits: Option<&Bound<'py, PyAny>>,
     report: bool,
-    origin: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Voxels> {
+    origin: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let found = cloud::subtracted((points, "points"), origin, "origin")?;
     let moved = found.map(|found| cloud::local(points, found)).transpose()?;
     let points = Array::read(moved.as_ref().unwrap_or(points), "points")?
@@ -376,22 +264,13 @@ pub(crate) fn voxelize(
         effort,
         |worker, stream, job| job.run(worker, stream),
     )?;
-    let mut given: Given<VoxelArray> = match done.arrays {
+    let given: Given<VoxelArray> = match done.arrays {
         Filled::Lent(lent) => home.cut(lent, &done.specs)?,
         Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
     };
-    let told = done.report.filter(|_| report || place == Place::Cpu);
-    Ok(Voxels {
-        coords: given.require(VoxelArray::Coords)?,
-        num_points: given.require(VoxelArray::NumPoints)?,
-        voxels: given.take(VoxelArray::Voxels),
-        mean: given.take(VoxelArray::Mean),
-        point_to_voxel: given.take(VoxelArray::PointToVoxel),
-        row_splits: given.take(VoxelArray::RowSplits),
-        indices: given.take(VoxelArray::Indices),
-        voxel_splits: given.take(VoxelArray::VoxelSplits),
-        origin: found.unwrap_or_default().into(),
-        num_voxels: done.rows,
-        report: told.map(|r| Py::new(py, VoxelReport::from(r))).transpose()?,
-    })
+    let report = done.report.filter(|_| report || place == Place::Cpu);
+    let report = report.map(|report| Fields::new(py, None).record(&report)?.of(&REPORT)).transpose()?;
+    let [x, y, z] = found.unwrap_or_default();
+    let fields = Fields::new(py, None).arrays(given)?.set("origin", (x, y, z))?;
+    fields.set("num_voxels", done.rows)?.set("report", report)?.of(&VOXELS)
 }

@@ -60,6 +60,8 @@ mod oriented_box;
 #[cfg(feature = "alloc")]
 mod origin;
 mod pose;
+#[cfg(feature = "alloc")]
+pub mod record;
 pub mod rigid;
 pub mod svd;
 pub mod trig;

@@ -31,7 +31,7 @@ impl core::fmt::Display for Alternatives<'_> {
     }
 }
 
-/// Gives each variant of an enum its one name: `ALL`, `NAMES`, `as_str`, `Display`, with the feature `alloc` `FromStr`, and with the feature `serde` both of serde's traits.
+/// Gives each variant of an enum its one name: `ALL`, `NAMES`, `as_str`, `Display`, with the feature `alloc` `FromStr` and `FieldType`, and with the feature `serde` both of serde's traits.
 ///
 /// The command line, JSON, the configuration files and the Python package all take these names. The field's standard is kebab-case.
 ///
@@ -78,6 +78,14 @@ macro_rules! names {
                         $($name => Ok(Self::$variant),)+
                         _ => Err($crate::UnknownName { expected: Self::NAMES, got: name.into() }),
                     }
+                }
+            }
+
+            impl $crate::record::FieldType for $type {
+                const KIND: $crate::record::Kind = $crate::record::Kind::Name(Self::NAMES);
+
+                fn value(&self) -> $crate::record::Value<'_> {
+                    $crate::record::Value::Text(self.as_str())
                 }
             }
         }

@@ -20,15 +20,31 @@ pub trait ArrayName: Copy + Debug + PartialEq + 'static {
     const ALL: &'static [Self];
     /// The name in `.npz` files and in Python.
     fn name(self) -> &'static str;
+    /// The doc comment.
+    fn doc(self) -> &'static str;
 }
 
-/// Implements [`ArrayName`] for an enum that `names!` has named.
+/// Declares the arrays of a result: an enum with the name of each, which is an [`ArrayName`].
 macro_rules! array_names {
-    ($type:ty) => {
+    ($(#[$meta:meta])* pub enum $type:ident { $($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $type {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        pointmill_core::names!($type { $($variant = $name),+ });
+
         impl crate::arrays::ArrayName for $type {
             const ALL: &'static [Self] = Self::ALL;
+
             fn name(self) -> &'static str {
                 self.as_str()
+            }
+
+            fn doc(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($doc, "\n"),+)),+ }
             }
         }
     };

@@ -49,6 +49,7 @@ pub use device::{
 };
 pub use error::{Error, Result};
 pub use pointmill_core::array::{ArrayView, Dtype, NamedArrays, Values};
+pub use pointmill_core::record;
 pub use pointmill_core::rigid::NotRigid;
 pub use pointmill_core::{
     Aabb, BoxOrigin, CloudError, ElementType, GridError, LocalOrigin, OrientedBox, PointCloud, Points, Pose,

@@ -4,7 +4,7 @@
 //! [`NdtFit`](crate::ndt::NdtFit).
 
 use crate::{Argument, Error, Pose, Result};
-use pointmill_core::names;
+use pointmill_core::{names, record_without_serde};
 
 /// Why an alignment ended.
 ///
@@ -47,26 +47,28 @@ impl Status {
     }
 }
 
-/// The pose that an alignment found, and how certain it is.
-///
-/// An alignment that fails is a `Registration` too; its status gives the reason. **Units and frames**: metres and radians, in the frame of the target.
-///
-/// With the feature `serde` a registration serializes as one object: these fields, `converged`, and the fields of `fit` beside them.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Registration<Fit> {
-    /// The pose of the source in the frame of the target. It is always finite and rigid.
-    pub target_from_source: Pose,
-    /// Why the alignment ended.
-    pub status: Status,
-    /// The number of steps, in all stages.
-    pub iterations: usize,
-    /// Second derivatives of the cost by the six numbers of the pose; the operator defines both.
-    pub hessian: [[f64; 6]; 6],
-    /// The uncertainty of the same six numbers; none where the Hessian is not positive definite or a direction is not determined.
-    pub covariance: Option<[[f64; 6]; 6]>,
-    /// What the operator reports beside the pose.
-    pub fit: Fit,
+record_without_serde! {
+    /// The pose that an alignment found, and how certain it is.
+    ///
+    /// An alignment that fails is a `Registration` too; its status gives the reason. **Units and frames**: metres and radians, in the frame of the target.
+    ///
+    /// With the feature `serde` a registration serializes as one object: these fields, `converged`, and the fields of `fit` beside them.
+    #[derive(Clone, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct Registration<Fit> {
+        /// The pose of the source in the frame of the target. It is always finite and rigid.
+        pub target_from_source: Pose,
+        /// Why the alignment ended.
+        pub status: Status,
+        /// The number of steps, in all stages.
+        pub iterations: usize,
+        /// Second derivatives of the cost by the six numbers of the pose; the operator defines both.
+        pub hessian: [[f64; 6]; 6],
+        /// The uncertainty of the same six numbers; none where the Hessian is not positive definite or a direction is not determined.
+        pub covariance: Option<[[f64; 6]; 6]>,
+        /// What the operator reports beside the pose.
+        pub fit: Fit,
+    }
 }
 
 impl<Fit> Registration<Fit> {

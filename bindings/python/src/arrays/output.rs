@@ -121,6 +121,11 @@ impl<'py> Home<'py> {
         Self { object, library, place }
     }
 
+    /// numpy on the CPU.
+    pub(crate) fn numpy(py: Python<'py>) -> Self {
+        Self::new(py.None().into_bound(py), Library::Numpy, Place::Cpu)
+    }
+
     /// The array of the caller's library.
     pub(crate) const fn object(&self) -> &Bound<'py, PyAny> {
         &self.object

@@ -3,7 +3,6 @@
 use super::{Home, LentArray};
 use pointmill::interop::{ArrayName, ArraySpec, Arrays};
 use pointmill::{AnyBuffer, Buffer, Dtype, Stream};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 /// Memory that the caller's library lends for a result.
@@ -17,12 +16,6 @@ impl<K: ArrayName> Given<K> {
     pub(crate) fn take(&mut self, array: K) -> Option<Py<PyAny>> {
         let at = self.0.iter().position(|(one, _)| *one == array)?;
         Some(self.0.swap_remove(at).1)
-    }
-
-    /// An array that every call makes.
-    pub(crate) fn require(&mut self, array: K) -> PyResult<Py<PyAny>> {
-        let missing = || PyRuntimeError::new_err(format!("internal error: no array {}", array.name()));
-        self.take(array).ok_or_else(missing)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Many pairs in one call.
 
-use super::{CACHE, IcpRegistration, NAMES, SHORT, guess_of, params};
+use super::{CACHE, NAMES, SHORT, guess_of, params, registration};
 use crate::args::List;
 use crate::arrays::Place;
 use crate::cloud::Cloud;
@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 ///
 /// Returns
 /// -------
-/// list of IcpRegistration
+/// list of registration
 ///     One for each pair. A pair that :func:`pointmill.icp` refuses has its exception in the list, and the other pairs have their results.
 ///
 /// Examples
@@ -104,7 +104,7 @@ pub(crate) fn align_many<'py>(
         .map(|read| {
             let given = read.and_then(|source| {
                 let found = found.next().expect("a result of each pair that was read").or_raise(NAMES)?;
-                Ok(Bound::new(py, IcpRegistration::new(py, &source.array.home(), &found)?)?.into_any())
+                registration(py, &source.array.home(), &found)
             });
             given.or_else(|refused| Ok(refused.into_value(py).into_bound(py).into_any()))
         })

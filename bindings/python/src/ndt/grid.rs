@@ -1,6 +1,7 @@
 //! The grid as a class.
 
-use super::{NAMES, NdtFit, NdtRegistration, NdtReport, SHORT, like_array};
+use super::result::{fits, registration};
+use super::{NAMES, REPORT, SHORT, like_array};
 use crate::args::{List, named, whole};
 use crate::arrays::{Array, Home, KeptHome, Place, Value};
 use crate::cloud::{Cloud, own_stream};
@@ -9,8 +10,9 @@ use crate::errors::{OrRaise, file, value};
 use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Reduced, bytes, field, values};
 use crate::poses::poses;
+use crate::record::Fields;
 use pointmill::ndt::{
-    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtLattice, NdtNeighbours, NdtParams,
+    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtLattice, NdtNeighbours, NdtParams, NdtReport,
     Neighbourhood, full_matrix,
 };
 use pointmill::{Pose, Result};
@@ -55,6 +57,16 @@ pub(crate) struct NdtGrid {
     /// The library of the points, for which results are made.
     home: KeptHome,
     cells: OnceLock<NdtCells>,
+}
+
+/// The report of a pickle.
+fn report_of(object: &Bound<'_, PyAny>) -> PyResult<NdtReport> {
+    let (whole, size) = (|name| object.getattr(name)?.extract(), |name| object.getattr(name)?.extract());
+    let mut report = NdtReport::default();
+    (report.points, report.non_finite) = (whole("points")?, whole("non_finite")?);
+    (report.cells, report.sparse, report.degenerate) = (size("cells")?, size("sparse")?, size("degenerate")?);
+    (report.voxels, report.clamped) = (size("voxels")?, size("clamped")?);
+    Ok(report)
 }
 
 /// The parameters of cells.
@@ -136,16 +148,16 @@ impl NdtGrid {
 /// The results of a scan: one alone, or a list.
 fn given<'py>(
     py: Python<'py>,
-    home: &Home<'_>,
+    home: &Home<'py>,
     found: &[pointmill::ndt::NdtRegistration],
     alone: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if let [one] = found
         && alone
     {
-        return Ok(Bound::new(py, NdtRegistration::new(home, one)?)?.into_any());
+        return registration(home, one);
     }
-    let found: PyResult<Vec<_>> = found.iter().map(|one| NdtRegistration::new(home, one)).collect();
+    let found: PyResult<Vec<_>> = found.iter().map(|one| registration(home, one)).collect();
     Ok(found?.into_pyobject(py)?.into_any())
 }
 
@@ -220,7 +232,7 @@ impl NdtGrid {
         fields.set_item("origin", grid.grid.lattice().origin())?;
         // An empty array, which says the library and the device.
         fields.set_item("home", grid.home.bind(py).object())?;
-        fields.set_item("report", grid.report())?;
+        fields.set_item("report", grid.report(py)?)?;
         fields.set_item("coords", bytes(py, &cells.coords))?;
         fields.set_item("counts", bytes(py, &cells.counts))?;
         fields.set_item("mean_local", bytes(py, &cells.mean_local))?;
@@ -235,7 +247,7 @@ impl NdtGrid {
     #[classmethod]
     fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
         let home: Bound<'_, PyAny> = field(fields, "home")?;
-        let report: Py<NdtReport> = field(fields, "report")?;
+        let report: Bound<'_, PyAny> = field(fields, "report")?;
         let cells = NdtCells {
             coords: values(fields, "coords")?,
             counts: values(fields, "counts")?,
@@ -245,7 +257,7 @@ impl NdtGrid {
             inverse: values(fields, "inverse")?,
             eigenvalues: values(fields, "eigenvalues")?,
             normal: values(fields, "normal")?,
-            report: report.get().into(),
+            report: report_of(&report)?,
         };
         let array = Array::read(&home, "home")?;
         let (place, resolution) = (array.place(), field(fields, "resolution")?);
@@ -278,8 +290,8 @@ impl NdtGrid {
 
     /// What became of points and cells.
     #[getter]
-    fn report(&self) -> NdtReport {
-        self.grid.report().into()
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Fields::new(py, None).record(self.grid.report())?.of(&REPORT)
     }
 
     /// ``[V, 3]`` int32: cells, along x, y, z.
@@ -472,12 +484,12 @@ impl NdtGrid {
         scan: &Bound<'py, PyAny>,
         poses: &Bound<'py, PyAny>,
         origin: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<NdtFit> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let (poses, _) = crate::poses::poses(poses, "poses")?;
         let scan = self.scan(scan, "scan", origin)?;
         let times = poses.len();
-        let fits = self.run(py, &scan, move |grid, cloud| grid.score(cloud, &poses), times)?;
-        NdtFit::new(&scan.array.home(), &fits)
+        let found = self.run(py, &scan, move |grid, cloud| grid.score(cloud, &poses), times)?;
+        fits(&scan.array.home(), &found)
     }
 
     /// Compute how well each point of a scan fits at a pose.

@@ -8,7 +8,7 @@ mod result;
 pub(crate) use blocks::NdtBlockMap;
 pub(crate) use grid::NdtGrid;
 pub(crate) use moments::NdtMoments;
-pub(crate) use result::{NdtFit, NdtRegistration, NdtReport};
+pub(crate) use result::{FIT, REGISTRATION, REPORT};
 
 use crate::arrays::Array;
 use crate::errors::Names;

@@ -8,138 +8,50 @@ use crate::errors::{Names, OrRaise, value};
 use crate::files::Scan;
 use crate::interrupt::{self, Effort};
 use crate::ndt::{NdtBlockMap, NdtGrid};
-use crate::pickle::{self, Fields, Reduced};
+use crate::pickle;
 use crate::poses;
+use crate::record::{Attributes, Class, Fields};
 use pointmill::pipelines::localize as library;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::sync::PyOnceLock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const NAMES: Names = &[];
 
-/// What became of a scan, and where the sensor was; arrays of the library of the points.
-#[pyclass(frozen, get_all, module = "pointmill")]
-pub(crate) struct Fix {
-    /// The number of the scan, from 0.
-    index: usize,
-    /// What became of it: "tracked" and "found" are fixes, "rejected" and "lost" are not.
-    status: String,
-    /// Why it has no fix: "too-few-points", "outside-map", "not-converged", "low-likelihood", "far-from-prediction", "unexplained", "contradicted" or "ambiguous"; ``None`` for a fix.
-    rejection: Option<String>,
-    /// ``[4, 4]`` float64: the pose of the sensor in the map, always finite and rigid; without a fix the prediction.
-    map_from_sensor: Py<PyAny>,
-    /// ``[4, 4]`` float64: the pose that was expected from the motion before; ``None`` where no pose was known.
-    predicted: Option<Py<PyAny>>,
-    /// Metres between the alignment and the prediction; ``None`` without both.
-    distance: Option<f64>,
-    /// ``[6, 6]`` float64: the uncertainty of x, y, z in metres and roll, pitch, yaw in radians; ``None`` where the alignment has none.
-    covariance: Option<Py<PyAny>>,
-    /// Nearest voxel transformation likelihood of the alignment; ``None`` without one.
-    nvtl: Option<f64>,
-    /// The number of steps of the alignment; ``None`` without one.
-    iterations: Option<usize>,
-    /// The largest number of steps in succession that turned back, each on the one before; ``None`` without an alignment.
-    oscillations: Option<usize>,
-    /// The share of the scan above the ground that the map explains; ``None`` without an alignment.
-    explained: Option<f64>,
-    /// The share of the map near the sensor that the scan confirms, of what it confirms or sees through; ``None`` without an alignment.
-    confirmed: Option<f64>,
-    /// How clearly the place won over the best other place, up to 1; ``None`` without a search.
-    margin: Option<f64>,
-    /// ``[C, 4, 4]`` float64: the places that a search found, the best first.
-    candidates: Py<PyAny>,
-    /// ``[C]`` float64: the score of each.
-    scores: Py<PyAny>,
-    /// Points of the scan.
-    points: usize,
-    /// Points that are finite and in range.
-    usable: usize,
-    /// Points that were aligned.
-    aligned: usize,
-    /// Scans in succession that were rejected.
-    rejections: usize,
-    /// Milliseconds of choosing points.
-    sample_ms: f64,
-    /// Milliseconds of aligning near the prediction.
-    align_ms: f64,
-    /// Milliseconds of searching.
-    search_ms: f64,
-}
+pub(crate) static FIX: Class = Class {
+    name: "Fix",
+    module: "pointmill",
+    doc: "What became of a scan, and where the sensor was; arrays of the library of the points.",
+    repr: Some("Fix(index={index}, status=\"{status}\", rejection={rejection!r})"),
+    equal: false,
+    attributes: || {
+        Attributes::default()
+            .record::<library::Fix>("_Array")
+            .add("nvtl", "float | None", "Nearest voxel transformation likelihood of the alignment; ``None`` without one.")
+            .add("iterations", "int | None", "The number of steps of the alignment; ``None`` without one.")
+            .add("oscillations", "int | None", "The largest number of steps in succession that turned back, each on the one before; ``None`` without an alignment.")
+            .add("explained", "float | None", "The share of the scan above the ground that the map explains; ``None`` without an alignment.")
+            .add("confirmed", "float | None", "The share of the map near the sensor that the scan confirms, of what it confirms or sees through; ``None`` without an alignment.")
+            .add("candidates", "_Array", "``[C, 4, 4]`` float64: the places that a search found, the best first.")
+            .add("scores", "_Array", "``[C]`` float64: the score of each.")
+    },
+    made: PyOnceLock::new(),
+};
 
-pickle::fields!(Fix {
-    index,
-    status,
-    rejection,
-    map_from_sensor,
-    predicted,
-    distance,
-    covariance,
-    nvtl,
-    iterations,
-    oscillations,
-    explained,
-    confirmed,
-    margin,
-    candidates,
-    scores,
-    points,
-    usable,
-    aligned,
-    rejections,
-    sample_ms,
-    align_ms,
-    search_ms
-});
-
-impl Fix {
-    fn new(home: &Home<'_>, fix: &library::Fix) -> PyResult<Self> {
-        let give = |values: Vec<f64>, shape: &[usize]| home.give_values(values, shape).map(Bound::unbind);
-        let matrix = |pose: &pointmill::Pose| give(pose.matrix().as_flattened().to_vec(), &[4, 4]);
-        let (found, count) = (fix.registration.as_ref(), fix.candidates.len());
-        let all = fix.candidates.iter().flat_map(|one| one.registration.target_from_source.matrix().concat());
-        Ok(Self {
-            index: fix.index,
-            status: fix.status.to_string(),
-            rejection: fix.rejection.map(|why| why.to_string()),
-            map_from_sensor: matrix(&fix.map_from_sensor)?,
-            predicted: fix.predicted.as_ref().map(matrix).transpose()?,
-            distance: fix.distance,
-            covariance: fix.covariance.map(|rows| give(rows.concat(), &[6, 6])).transpose()?,
-            nvtl: found.map(|found| found.fit.nvtl),
-            iterations: found.map(|found| found.iterations),
-            oscillations: found.map(|found| found.fit.oscillations),
-            explained: fix.evidence.map(|evidence| evidence.explained),
-            confirmed: fix.evidence.map(|evidence| evidence.confirmed_share()),
-            margin: fix.margin,
-            candidates: give(all.collect(), &[count, 4, 4])?,
-            scores: give(fix.candidates.iter().map(|one| one.score).collect(), &[count])?,
-            points: fix.points,
-            usable: fix.usable,
-            aligned: fix.aligned,
-            rejections: fix.rejections,
-            sample_ms: fix.timing.sample_ms,
-            align_ms: fix.timing.align_ms,
-            search_ms: fix.timing.search_ms,
-        })
-    }
-}
-
-#[pymethods]
-impl Fix {
-    fn __repr__(&self) -> String {
-        let Self { index, status, rejection, .. } = self;
-        let why = rejection.as_ref().map_or_else(|| "None".to_owned(), |why| format!("{why:?}"));
-        format!("Fix(index={index}, status={status:?}, rejection={why})")
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
+/// The attributes of a scan's result.
+fn fix<'py>(home: &Home<'py>, fix: &library::Fix) -> PyResult<Bound<'py, PyAny>> {
+    let (found, evidence, count) = (fix.registration.as_ref(), fix.evidence.as_ref(), fix.candidates.len());
+    let all = fix.candidates.iter().flat_map(|one| one.registration.target_from_source.matrix().concat()).collect();
+    Fields::new(home.object().py(), Some(home))
+        .record(fix)?
+        .set("nvtl", found.map(|found| found.fit.nvtl))?
+        .set("iterations", found.map(|found| found.iterations))?
+        .set("oscillations", found.map(|found| found.fit.oscillations))?
+        .set("explained", evidence.map(|evidence| evidence.explained))?
+        .set("confirmed", evidence.map(library::Evidence::confirmed_share))?
+        .set("candidates", home.give_values(all, &[count, 4, 4])?)?
+        .set("scores", home.give_values(fix.candidates.iter().map(|one| one.score).collect(), &[count])?)?
+        .of(&FIX)
 }
 
 /// Localization: the poses of scans in a map, one after the other, on the device of the map.
@@ -309,7 +221,12 @@ impl Localizer {
     /// -------
     /// Fix
     #[pyo3(signature = (points, seconds = None))]
-    fn push(&self, py: Python<'_>, points: &Bound<'_, PyAny>, seconds: Option<f64>) -> PyResult<Fix> {
+    fn push<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        seconds: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
         if cloud.place() != Place::Cpu {
             return Err(value("points", "an array on the CPU", format_args!("one on {}", cloud.place())));
@@ -318,8 +235,8 @@ impl Localizer {
         let stamp = || points.cast::<Scan>().ok()?.get().stamp_ns.map(|stamp| stamp as f64 / 1e9);
         let seconds = seconds.or_else(stamp);
         let localizer = self.localizer.clone();
-        let fix = interrupt::run(py, Effort::Whole, data, move |data| lock(&localizer).push(data.rows()?, seconds))?;
-        Fix::new(&cloud.array.home(), &fix.or_raise(NAMES)?)
+        let found = interrupt::run(py, Effort::Whole, data, move |data| lock(&localizer).push(data.rows()?, seconds))?;
+        fix(&cloud.array.home(), &found.or_raise(NAMES)?)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

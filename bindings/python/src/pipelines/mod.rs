@@ -4,6 +4,6 @@ mod localize;
 mod odometry;
 mod trajectory;
 
-pub(crate) use localize::{Fix, Localizer};
-pub(crate) use odometry::{Odometry, OdometryStep};
-pub(crate) use trajectory::{ErrorStatistics, Evaluation, RelativeErrors, evaluate};
+pub(crate) use localize::{FIX, Localizer};
+pub(crate) use odometry::{Odometry, STEP};
+pub(crate) use trajectory::{ERROR_STATISTICS, EVALUATION, RELATIVE_ERRORS, evaluate};

@@ -1,152 +1,44 @@
 //! Odometry as a class.
 
 use crate::args::{choice, whole};
-use crate::arrays::{Home, Place};
+use crate::arrays::Place;
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise};
 use crate::files::Scan;
 use crate::interrupt::{self, Effort};
-use crate::pickle::{self, Fields, Reduced};
+use crate::pickle;
 use crate::poses;
+use crate::record::{Attributes, Class, Fields};
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Result;
 use pointmill::pipelines::odometry as library;
 use pointmill_data::moment_ns;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::sync::PyOnceLock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const NAMES: Names = &[];
 /// So many points are aligned in little more than a millisecond on the CPU.
 const SHORT: usize = 512;
 
-/// What became of a sweep, and where the sensor was; arrays of the library of the points.
-#[pyclass(frozen, get_all, module = "pointmill")]
-pub(crate) struct OdometryStep {
-    /// The number of the sweep, from 0.
-    index: usize,
-    /// What became of it: "started", "tracked", "degenerate", "not-converged", "repeated", "too-few-points" or "lost".
-    status: String,
-    /// ``[4, 4]`` float64: the pose of the sensor in the frame of the first pose, always finite and rigid.
-    world_from_sensor: Py<PyAny>,
-    /// ``[4, 4]`` float64: the pose that was expected from the motion before.
-    predicted: Py<PyAny>,
-    /// The middle of the times of the points in seconds of their clock; ``None`` without times that can be used.
-    time: Option<f64>,
-    /// The moment that the pose belongs to in nanoseconds of the clock of the stamps: the middle of a sweep that was deskewed, else its stamp. ``None`` without a stamp.
-    stamp_ns: Option<i64>,
-    /// Seconds since the sweep before that the prediction is for.
-    interval: f64,
-    /// What the times were used for: "none", "relative", "absolute", "backwards" or "unusable".
-    times: String,
-    /// Points of the sweep.
-    points: usize,
-    /// Points that are finite and in range.
-    usable: usize,
-    /// Points that were aligned.
-    aligned: usize,
-    /// Aligned points that have a neighbour in the map; ``None`` where there was no alignment.
-    pairs: Option<usize>,
-    /// Root mean square distance of the pairs in metres; ``None`` where there was no alignment.
-    rmse: Option<f64>,
-    /// The number of steps; ``None`` where there was no alignment.
-    iterations: Option<usize>,
-    /// How many directions the surfaces determine; ``None`` where there was no alignment.
-    rank: Option<usize>,
-    /// ``[6, 6]`` float64: how uncertain the pose is, by a translation and a rotation vector about ``pivot``; ``None`` where a direction is not determined.
-    covariance: Option<Py<PyAny>>,
-    /// ``[3]`` float64: the mean of the aligned points in the world; ``None`` where there was no alignment.
-    pivot: Option<Py<PyAny>>,
-    /// Metres that the prediction was expected to be off.
-    expected_error: f64,
-    /// Points of the map after the sweep.
-    map_points: usize,
-    /// Voxels of the map after the sweep.
-    map_voxels: usize,
-    /// Milliseconds of choosing points.
-    sample_ms: f64,
-    /// Milliseconds of the alignment.
-    align_ms: f64,
-    /// Milliseconds of changing the map.
-    map_ms: f64,
-}
-
-pickle::fields!(OdometryStep {
-    index,
-    status,
-    world_from_sensor,
-    predicted,
-    time,
-    stamp_ns,
-    interval,
-    times,
-    points,
-    usable,
-    aligned,
-    pairs,
-    rmse,
-    iterations,
-    rank,
-    covariance,
-    pivot,
-    expected_error,
-    map_points,
-    map_voxels,
-    sample_ms,
-    align_ms,
-    map_ms
-});
-
-impl OdometryStep {
-    fn new(home: &Home<'_>, step: &library::Step, stamp_ns: Option<i64>) -> PyResult<Self> {
-        let give = |values: &[f64], shape: &[usize]| home.give_values(values.to_vec(), shape).map(Bound::unbind);
-        let found = step.registration.as_ref();
-        let covariance = found.and_then(|found| found.covariance);
-        Ok(Self {
-            index: step.index,
-            status: step.status.to_string(),
-            world_from_sensor: give(step.world_from_sensor.matrix().as_flattened(), &[4, 4])?,
-            predicted: give(step.predicted.matrix().as_flattened(), &[4, 4])?,
-            time: step.time,
-            stamp_ns,
-            interval: step.interval,
-            times: step.times.to_string(),
-            points: step.points,
-            usable: step.usable,
-            aligned: step.aligned,
-            pairs: found.map(|found| found.fit.pairs),
-            rmse: found.map(|found| found.fit.rmse),
-            iterations: found.map(|found| found.iterations),
-            rank: found.map(|found| found.fit.observability.rank()),
-            covariance: covariance.map(|rows| give(rows.as_flattened(), &[6, 6])).transpose()?,
-            pivot: found.map(|found| give(&found.fit.pivot, &[3])).transpose()?,
-            expected_error: step.expected_error,
-            map_points: step.map_points,
-            map_voxels: step.map_voxels,
-            sample_ms: step.timing.sample_ms,
-            align_ms: step.timing.align_ms,
-            map_ms: step.timing.map_ms,
-        })
-    }
-}
-
-#[pymethods]
-impl OdometryStep {
-    fn __repr__(&self) -> String {
-        let Self { index, status, points, map_points, .. } = self;
-        format!("OdometryStep(index={index}, status={status:?}, points={points}, map_points={map_points})")
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
-}
+pub(crate) static STEP: Class = Class {
+    name: "OdometryStep",
+    module: "pointmill",
+    doc: "What became of a sweep, and where the sensor was; arrays of the library of the points.",
+    repr: Some("OdometryStep(index={index}, status=\"{status}\", points={points}, map_points={map_points})"),
+    equal: false,
+    attributes: || {
+        let stamp = "The moment that the pose belongs to in nanoseconds of the clock of the stamps: the middle of a sweep that was \
+                     deskewed, else its stamp. ``None`` without a stamp.";
+        Attributes::default().record::<library::Step>("_Array").record::<library::SweepAlignment>("_Array").add(
+            "stamp_ns",
+            "int | None",
+            stamp,
+        )
+    },
+    made: PyOnceLock::new(),
+};
 
 /// Odometry: the poses of a sensor from its sweeps alone, one after the other.
 ///
@@ -260,13 +152,13 @@ impl Odometry {
     /// -------
     /// OdometryStep
     #[pyo3(signature = (points, times = None, *, stamp_ns = None))]
-    fn push(
+    fn push<'py>(
         &self,
-        py: Python<'_>,
-        points: &Bound<'_, PyAny>,
-        times: Option<&Bound<'_, PyAny>>,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        times: Option<&Bound<'py, PyAny>>,
         stamp_ns: Option<i64>,
-    ) -> PyResult<OdometryStep> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let cloud = Cloud::read(points, "points", None, "origin")?;
         let odometry = self.0.clone();
         let first = detached(py, || lock(&odometry).made.as_ref().map(|(place, _)| *place));
@@ -291,7 +183,9 @@ impl Odometry {
             Ok::<_, pointmill::Error>((stamp_ns.map(|stamp| moment_ns(stamp, moment)), step))
         })?;
         let (stamp_ns, step) = done.or_raise(NAMES)?;
-        OdometryStep::new(&cloud.array.home(), &step, stamp_ns)
+        let home = cloud.array.home();
+        let fields = Fields::new(py, Some(&home)).record(&step)?.record(&step.alignment())?;
+        fields.set("stamp_ns", stamp_ns)?.of(&STEP)
     }
 
     /// The points of the map in the world, as a numpy array of float64, ``[M, 3]``: those that left it, if they are kept, then voxel by voxel.

@@ -1,202 +1,112 @@
 //! Errors of trajectories.
 
 use crate::args::named;
+use crate::arrays::Home;
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise, file, value};
-use crate::pickle::{self, Fields, Reduced};
 use crate::poses;
-use numpy::{PyArray1, PyArrayMethods};
+use crate::record::{Attributes, Class, Fields};
+use numpy::PyArray1;
 use pointmill::pipelines::trajectory as library;
 use pointmill::{Argument, Pose};
 use pointmill_io::{PoseOptions, read_poses};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::sync::PyOnceLock;
 use std::path::PathBuf;
 
 const NAMES: Names = &[];
 
-/// What errors are like, of which there is at least one.
-#[pyclass(frozen, get_all, eq, module = "pointmill")]
-#[derive(PartialEq)]
-pub(crate) struct ErrorStatistics {
-    /// Root of the mean square.
-    rmse: f64,
-    /// Mean.
-    mean: f64,
-    /// The middle of the sorted errors; of an even number the mean of the middle two.
-    median: f64,
-    /// Standard deviation.
-    std: f64,
-    /// Least.
-    min: f64,
-    /// Largest.
-    max: f64,
+pub(crate) static ERROR_STATISTICS: Class = Class {
+    name: "ErrorStatistics",
+    module: "pointmill",
+    doc: "Summary statistics of a non-empty set of errors.",
+    repr: None,
+    equal: true,
+    attributes: || Attributes::default().record::<library::Statistics>(""),
+    made: PyOnceLock::new(),
+};
+
+pub(crate) static RELATIVE_ERRORS: Class = Class {
+    name: "RelativeErrors",
+    module: "pointmill",
+    doc: "Errors of the motion between poses that are so many frames or metres apart.",
+    repr: Some("RelativeErrors(frames={frames}, metres={metres}, pairs={pairs})"),
+    equal: false,
+    attributes: || {
+        Attributes::default()
+            .add("frames", "int | None", "Frames between the poses of a pair; ``None`` if they are metres apart.")
+            .add(
+                "metres",
+                "float | None",
+                "Metres between the poses of a pair along the truth; ``None`` if they are frames apart.",
+            )
+            .add("pairs", "int", "The number of pairs; without any the errors are zeros.")
+            .add("translation", "ErrorStatistics", "Distances in metres.")
+            .add("rotation", "ErrorStatistics", "Angles in radians.")
+    },
+    made: PyOnceLock::new(),
+};
+
+pub(crate) static EVALUATION: Class = Class {
+    name: "Evaluation",
+    module: "pointmill",
+    doc: "How far an estimate is from the truth; arrays of numpy.",
+    repr: Some("Evaluation(length={length:.3f}, translation.rmse={translation.rmse:.6f}, drift={drift})"),
+    equal: false,
+    attributes: || {
+        Attributes::default()
+            .record::<library::Similarity>("_Numpy")
+            .add("length", "float", "Metres along the truth, over the poses that were compared.")
+            .add("translation", "ErrorStatistics", "Distances of the positions in metres; their ``rmse`` is the absolute trajectory error.")
+            .add("rotation", "ErrorStatistics", "Angles between the rotations in radians.")
+            .add("relative", "list[RelativeErrors]", "Relative errors over 1 frame and over 10 m.")
+            .add("drift", "float | None", "Mean error of the translation of the segments of the KITTI benchmark by their length: 0.01 is one percent. ``None`` if the way is shorter than every segment.")
+            .add("rotation_drift", "float | None", "Mean error of their rotation in radians a metre.")
+            .add("estimate_indices", "_Numpy", "``[P]`` int64: which poses of the estimate were compared.")
+            .add("truth_indices", "_Numpy", "``[P]`` int64: with which poses of the truth.")
+            .add("along", "_Numpy", "``[P]`` float64: metres along the truth.")
+            .add("translation_errors", "_Numpy", "``[P]`` float64: errors of the positions in metres.")
+            .add("rotation_errors", "_Numpy", "``[P]`` float64: errors of the rotations in radians.")
+            .add("warnings", "list[str]", "What is odd: a rotation that the positions do not determine, as about a straight way.")
+    },
+    made: PyOnceLock::new(),
+};
+
+/// The statistics of translations and rotations.
+fn errors<'a, 'py>(fields: Fields<'a, 'py>, errors: &library::PoseErrors) -> PyResult<Fields<'a, 'py>> {
+    let py = fields.py();
+    let statistics = |of: &library::Statistics| Fields::new(py, None).record(of)?.of(&ERROR_STATISTICS);
+    fields.set("translation", statistics(&errors.translation)?)?.set("rotation", statistics(&errors.rotation)?)
 }
 
-pickle::fields!(ErrorStatistics { rmse, mean, median, std, min, max });
-
-impl ErrorStatistics {
-    fn new(py: Python<'_>, of: &library::Statistics) -> PyResult<Py<Self>> {
-        Py::new(py, Self { rmse: of.rmse, mean: of.mean, median: of.median, std: of.std, min: of.min, max: of.max })
-    }
+fn relative<'py>(py: Python<'py>, one: &library::Relative) -> PyResult<Bound<'py, PyAny>> {
+    let (frames, metres) = match one.delta {
+        library::Delta::Frames(frames) => (Some(frames), None),
+        library::Delta::Metres(metres) => (None, Some(metres)),
+    };
+    let fields = Fields::new(py, None).set("frames", frames)?.set("metres", metres)?.set("pairs", one.pairs)?;
+    errors(fields, &one.errors)?.of(&RELATIVE_ERRORS)
 }
 
-#[pymethods]
-impl ErrorStatistics {
-    fn __repr__(&self) -> String {
-        let Self { rmse, mean, median, std, min, max } = self;
-        format!("ErrorStatistics(rmse={rmse}, mean={mean}, median={median}, std={std}, min={min}, max={max})")
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
-}
-
-/// Errors of the motion between poses that are so many frames or metres apart.
-#[pyclass(frozen, get_all, module = "pointmill")]
-pub(crate) struct RelativeErrors {
-    /// Frames between the poses of a pair; ``None`` if they are metres apart.
-    frames: Option<usize>,
-    /// Metres between the poses of a pair along the truth; ``None`` if they are frames apart.
-    metres: Option<f64>,
-    /// The number of pairs; without any the errors are zeros.
-    pairs: usize,
-    /// Distances in metres.
-    translation: Py<ErrorStatistics>,
-    /// Angles in radians.
-    rotation: Py<ErrorStatistics>,
-}
-
-pickle::fields!(RelativeErrors { frames, metres, pairs, translation, rotation });
-
-#[pymethods]
-impl RelativeErrors {
-    fn __repr__(&self) -> String {
-        let Self { frames, metres, pairs, .. } = self;
-        let over =
-            metres.map_or_else(|| format!("frames={}", frames.unwrap_or(0)), |metres| format!("metres={metres}"));
-        format!("RelativeErrors({over}, pairs={pairs})")
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
-}
-
-/// How far an estimate is from the truth; arrays of numpy.
-#[pyclass(frozen, get_all, module = "pointmill")]
-pub(crate) struct Evaluation {
-    /// ``[4, 4]`` float64: the rigid part of what moved the estimate onto the truth; the identity without alignment.
-    truth_from_estimate: Py<PyAny>,
-    /// The scale of it, which comes before the rigid part.
-    scale: f64,
-    /// Metres along the truth, over the poses that were compared.
-    length: f64,
-    /// Distances of the positions in metres; their ``rmse`` is the absolute trajectory error.
-    translation: Py<ErrorStatistics>,
-    /// Angles between the rotations in radians.
-    rotation: Py<ErrorStatistics>,
-    /// Relative errors over 1 frame and over 10 m.
-    relative: Vec<Py<RelativeErrors>>,
-    /// Mean error of the translation of the segments of the KITTI benchmark by their length: 0.01 is one percent. ``None`` if the way is shorter than every segment.
-    drift: Option<f64>,
-    /// Mean error of their rotation in radians a metre.
-    rotation_drift: Option<f64>,
-    /// ``[P]`` int64: which poses of the estimate were compared.
-    estimate_indices: Py<PyAny>,
-    /// ``[P]`` int64: with which poses of the truth.
-    truth_indices: Py<PyAny>,
-    /// ``[P]`` float64: metres along the truth.
-    along: Py<PyAny>,
-    /// ``[P]`` float64: errors of the positions in metres.
-    translation_errors: Py<PyAny>,
-    /// ``[P]`` float64: errors of the rotations in radians.
-    rotation_errors: Py<PyAny>,
-    /// What is odd: a rotation that the positions do not determine, as about a straight way.
-    warnings: Vec<String>,
-}
-
-pickle::fields!(Evaluation {
-    truth_from_estimate,
-    scale,
-    length,
-    translation,
-    rotation,
-    relative,
-    drift,
-    rotation_drift,
-    estimate_indices,
-    truth_indices,
-    along,
-    translation_errors,
-    rotation_errors,
-    warnings
-});
-
-impl Evaluation {
-    fn new(py: Python<'_>, found: &library::Evaluation) -> PyResult<Self> {
-        let relative = |one: &library::Relative| {
-            let (frames, metres) = match one.delta {
-                library::Delta::Frames(frames) => (Some(frames), None),
-                library::Delta::Metres(metres) => (None, Some(metres)),
-            };
-            let translation = ErrorStatistics::new(py, &one.errors.translation)?;
-            let rotation = ErrorStatistics::new(py, &one.errors.rotation)?;
-            Py::new(py, RelativeErrors { frames, metres, pairs: one.pairs, translation, rotation })
-        };
-        let numbers = |of: fn(&library::Frame) -> f64| {
-            PyArray1::from_vec(py, found.frames.iter().map(of).collect()).into_any().unbind()
-        };
-        let indices = |of: fn(&library::Frame) -> usize| {
-            PyArray1::from_vec(py, found.frames.iter().map(|frame| of(frame) as i64).collect()).into_any().unbind()
-        };
-        let matrix = found.alignment.truth_from_estimate.matrix().as_flattened().to_vec();
-        Ok(Self {
-            truth_from_estimate: PyArray1::from_vec(py, matrix).reshape([4, 4])?.into_any().unbind(),
-            scale: found.alignment.scale,
-            length: found.length,
-            translation: ErrorStatistics::new(py, &found.absolute.translation)?,
-            rotation: ErrorStatistics::new(py, &found.absolute.rotation)?,
-            relative: found.relative.iter().map(relative).collect::<PyResult<_>>()?,
-            drift: found.drift.translation,
-            rotation_drift: found.drift.rotation,
-            estimate_indices: indices(|frame| frame.estimate),
-            truth_indices: indices(|frame| frame.truth),
-            along: numbers(|frame| frame.length),
-            translation_errors: numbers(|frame| frame.translation),
-            rotation_errors: numbers(|frame| frame.rotation),
-            warnings: found.warnings.clone(),
-        })
-    }
-}
-
-#[pymethods]
-impl Evaluation {
-    fn __repr__(&self) -> String {
-        let rmse = self.translation.get().rmse;
-        let drift = self.drift.map_or_else(|| "None".to_owned(), |drift| format!("{drift:?}"));
-        format!("Evaluation(length={:.3}, translation.rmse={rmse:.6}, drift={drift})", self.length)
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
+fn evaluation<'py>(py: Python<'py>, found: &library::Evaluation) -> PyResult<Bound<'py, PyAny>> {
+    let numbers = |of: fn(&library::Frame) -> f64| PyArray1::from_iter(py, found.frames.iter().map(of));
+    let indices =
+        |of: fn(&library::Frame) -> usize| PyArray1::from_iter(py, found.frames.iter().map(|frame| of(frame) as i64));
+    let relative: PyResult<Vec<_>> = found.relative.iter().map(|one| relative(py, one)).collect();
+    let numpy = Home::numpy(py);
+    errors(Fields::new(py, Some(&numpy)), &found.absolute)?
+        .record(&found.alignment)?
+        .set("length", found.length)?
+        .set("relative", relative?)?
+        .set("drift", found.drift.translation)?
+        .set("rotation_drift", found.drift.rotation)?
+        .set("estimate_indices", indices(|frame| frame.estimate))?
+        .set("truth_indices", indices(|frame| frame.truth))?
+        .set("along", numbers(|frame| frame.length))?
+        .set("translation_errors", numbers(|frame| frame.translation))?
+        .set("rotation_errors", numbers(|frame| frame.rotation))?
+        .set("warnings", &found.warnings)?
+        .of(&EVALUATION)
 }
 
 /// Compare a trajectory with the truth: absolute and relative errors, and the drift of the KITTI benchmark.
@@ -231,15 +141,15 @@ impl Evaluation {
 /// (1.0, 0.01)
 #[pyfunction]
 #[pyo3(signature = (estimate, truth, *, align = "none", estimate_times = None, truth_times = None, max_time_difference = 0.01))]
-pub(crate) fn evaluate(
-    py: Python<'_>,
-    estimate: &Bound<'_, PyAny>,
-    truth: &Bound<'_, PyAny>,
+pub(crate) fn evaluate<'py>(
+    py: Python<'py>,
+    estimate: &Bound<'py, PyAny>,
+    truth: &Bound<'py, PyAny>,
     align: &str,
-    estimate_times: Option<&Bound<'_, PyAny>>,
-    truth_times: Option<&Bound<'_, PyAny>>,
+    estimate_times: Option<&Bound<'py, PyAny>>,
+    truth_times: Option<&Bound<'py, PyAny>>,
     max_time_difference: f64,
-) -> PyResult<Evaluation> {
+) -> PyResult<Bound<'py, PyAny>> {
     let params = library::EvaluationParams {
         alignment: named::<library::Alignment>(align, "align")?,
         max_time_difference,
@@ -248,7 +158,7 @@ pub(crate) fn evaluate(
     let estimate = trajectory(estimate, "estimate", estimate_times, "estimate_times")?;
     let truth = trajectory(truth, "truth", truth_times, "truth_times")?;
     let found = detached(py, || library::evaluate(&estimate, &truth, &params)).or_raise(NAMES)?;
-    Evaluation::new(py, &found)
+    evaluation(py, &found)
 }
 
 /// A trajectory from an array of poses or from a file.

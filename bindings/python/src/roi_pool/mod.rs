@@ -8,7 +8,7 @@ pub(crate) use backward::{RoiGradient, roi_aware_pool3d_backward};
 pub(crate) use inside::{
     CACHE as INSIDE, points_in_boxes_all, points_in_boxes_count, points_in_boxes_crop, points_in_boxes_part,
 };
-pub(crate) use pool::{RoiPooled, roi_aware_pool3d};
+pub(crate) use pool::{POOLED, roi_aware_pool3d};
 
 use crate::args::{named, numbers, whole};
 use crate::arrays::{Array, Dtype};

@@ -7,51 +7,28 @@ use crate::arrays::{Array, Data, Given, KeptHome, Lent};
 use crate::ending::attached;
 use crate::errors::{Trouble, value};
 use crate::interrupt::Effort;
-use crate::pickle::{self, Fields, Reduced};
+use crate::record::{Attributes, Class, Fields};
 use pointmill::Stream;
 use pointmill::interop::{ArraySpec, Arrays, exchange_pooled, located_scene, prepare_backward, roi_pool_into};
 use pointmill::roi_pool::{RoiArray, RoiLayout, RoiPoolParams, Scene};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::sync::PyOnceLock;
 
-/// The result of :func:`pointmill.roi_aware_pool3d`: arrays of the library and on the device of the features.
-///
-/// With B boxes of ox, oy, oz voxels, C channels, M of ``max_pts_per_voxel`` and R voxels that are not empty; what there is not is ``None``.
-#[pyclass(frozen, get_all, generic, module = "pointmill")]
-pub(crate) struct RoiPooled {
-    /// ``[B, ox, oy, oz, C]``, or ``[R, C]`` if sparse, in the features' type: the pooled features.
-    pooled: Py<PyAny>,
-    /// As ``pooled``, int32, for maxima: the point that each came from, -1 for none.
-    argmax: Option<Py<PyAny>>,
-    /// Dense with lists: ``[B, ox, oy, oz, M + 1]`` int32, the count, then the kept points, then zeros.
-    point_indices: Option<Py<PyAny>>,
-    /// CSR and sparse with lists: ``[B * ox * oy * oz + 1]`` or ``[R + 1]`` int64, where each row's points start.
-    row_splits: Option<Py<PyAny>>,
-    /// CSR and sparse with lists: ``[K]`` int32, the kept points of all rows.
-    indices: Option<Py<PyAny>>,
-    /// Sparse: ``[R, 4]`` int32, box, ix, iy, iz.
-    coords: Option<Py<PyAny>>,
-    /// What makes the gradient, if asked for.
-    gradient: Option<Py<RoiGradient>>,
-}
-
-pickle::fields!(RoiPooled { pooled, argmax, point_indices, row_splits, indices, coords, gradient });
-
-#[pymethods]
-impl RoiPooled {
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("RoiPooled(pooled={})", self.pooled.bind(py).getattr("shape")?.str()?))
-    }
-
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        pickle::reduce(slf)
-    }
-
-    #[classmethod]
-    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        Self::of(fields)
-    }
-}
+pub(crate) static POOLED: Class = Class {
+    name: "RoiPooled",
+    module: "pointmill",
+    doc: "The result of :func:`pointmill.roi_aware_pool3d`: arrays of the library and on the device of the features.\n\nWith B boxes of ox, oy, oz voxels, C channels, M of ``max_pts_per_voxel`` and R voxels that are not empty; what there is not is ``None``.",
+    repr: Some("RoiPooled(pooled={pooled.shape})"),
+    equal: false,
+    attributes: || {
+        Attributes::default().arrays(&[RoiArray::Pooled]).add(
+            "gradient",
+            "RoiGradient | Any",
+            "What makes the gradient, if asked for.",
+        )
+    },
+    made: PyOnceLock::new(),
+};
 
 /// What a call needs besides the operator and its result.
 struct Job {
@@ -160,12 +137,12 @@ impl Job {
 #[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 127, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true,
     for_gradient = false, local_origin = None))]
 #[expect(clippy::too_many_arguments)]
-pub(crate) fn roi_aware_pool3d(
-    py: Python<'_>,
-    rois: &Bound<'_, PyAny>,
-    pts: &Bound<'_, PyAny>,
-    pts_feature: &Bound<'_, PyAny>,
-    out_size: &Bound<'_, PyAny>,
+pub(crate) fn roi_aware_pool3d<'py>(
+    py: Python<'py>,
+    rois: &Bound<'py, PyAny>,
+    pts: &Bound<'py, PyAny>,
+    pts_feature: &Bound<'py, PyAny>,
+    out_size: &Bound<'py, PyAny>,
     max_pts_per_voxel: i64,
     mode: &str,
     origin: &str,
@@ -173,8 +150,8 @@ pub(crate) fn roi_aware_pool3d(
     layout: &str,
     lists: bool,
     for_gradient: bool,
-    local_origin: Option<&Bound<'_, PyAny>>,
-) -> PyResult<RoiPooled> {
+    local_origin: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let params = RoiPoolParams {
         layout: named(layout, "layout")?,
         lists,
@@ -209,18 +186,11 @@ pub(crate) fn roi_aware_pool3d(
         Effort::of(place, boxes.saturating_mul(points), SHORT),
         |worker, stream, job| job.run(worker, stream),
     )?;
-    let mut given: Given<RoiArray> = match done.arrays {
+    let given: Given<RoiArray> = match done.arrays {
         Filled::Lent(lent) => home.cut(lent, &done.specs)?,
         Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
     };
     let gradient = RoiGradient { params, local_origin, place, boxes, points, scene: done.scene };
-    Ok(RoiPooled {
-        pooled: given.require(RoiArray::Pooled)?,
-        argmax: given.take(RoiArray::Argmax),
-        point_indices: given.take(RoiArray::PointIndices),
-        row_splits: given.take(RoiArray::RowSplits),
-        indices: given.take(RoiArray::Indices),
-        coords: given.take(RoiArray::Coords),
-        gradient: for_gradient.then(|| Py::new(py, gradient)).transpose()?,
-    })
+    let gradient = for_gradient.then(|| Py::new(py, gradient)).transpose()?;
+    Fields::new(py, None).arrays(given)?.set("gradient", gradient)?.of(&POOLED)
 }

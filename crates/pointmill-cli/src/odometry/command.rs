@@ -179,7 +179,8 @@ impl Run<'_> {
             }
             _ => {}
         }
-        let of = Row::new(format.into(), &step, seconds, moved);
+        step.time = Some(seconds);
+        let of = Row { format: format.into(), step, moved };
         let frame = Frame::read(index, name, read_ms, notes, of);
         Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
     }
@@ -273,7 +274,7 @@ impl Command for Run<'_> {
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
-        totals.statuses.count(frame.of.status);
+        totals.statuses.count(frame.of.step.status);
         totals.length += frame.of.moved;
         Ok(())
     }
@@ -284,10 +285,10 @@ impl Command for Run<'_> {
 
     fn cells(&self, Frame { of, .. }: &Frame<Row>) -> Vec<Cell> {
         vec![
-            ("points", grouped(of.points)),
-            ("status", format!("  {:>14}", of.status)),
+            ("points", grouped(of.step.points)),
+            ("status", format!("  {:>14}", of.step.status)),
             ("moved m", format!("{:.3}", of.moved)),
-            ("map", grouped(of.map_points)),
+            ("map", grouped(of.step.map_points)),
         ]
     }
 

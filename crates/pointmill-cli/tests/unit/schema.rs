@@ -100,7 +100,10 @@ fn tidy(schema: &mut Value) {
                 }
             }
             if let Some(text) = rule.get("description").and_then(Value::as_str) {
-                rule.insert("description".into(), without_paths(&text.replace('\n', " ")).into());
+                rule.insert(
+                    "description".into(),
+                    without_paths(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into(),
+                );
             }
             if rule.contains_key("properties") || rule.get("type") == Some(&"object".into()) {
                 rule.entry("properties").or_insert_with(|| json!({}));

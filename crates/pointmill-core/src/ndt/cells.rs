@@ -1,5 +1,6 @@
 //! The cells of a map as normal distributions: what a map is once it is finished, wherever it was made or read.
 
+use crate::record;
 use alloc::vec::Vec;
 
 /// Cells as normal distributions, a row each.
@@ -29,26 +30,27 @@ pub struct NdtCells {
     pub report: NdtReport,
 }
 
-/// What became of the points and the cells of a map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct NdtReport {
-    /// Points that were added.
-    pub points: u64,
-    /// Of these, rows with a coordinate that is not finite: they are in no cell.
-    pub non_finite: u64,
-    /// Occupied cells.
-    pub cells: usize,
-    /// Of these, cells of fewer points than asked for.
-    pub sparse: usize,
-    /// Cells without extent, or with too few points for their covariance.
-    pub degenerate: usize,
-    /// Cells that are left, V.
-    pub voxels: usize,
-    /// Of these, cells with a raised eigenvalue.
-    pub clamped: usize,
+record! {
+    /// What became of the points and the cells of a map.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+    #[non_exhaustive]
+    pub struct NdtReport {
+        /// Points that were added.
+        pub points: u64,
+        /// Of these, rows with a coordinate that is not finite: they are in no cell.
+        pub non_finite: u64,
+        /// Occupied cells.
+        pub cells: usize,
+        /// Of these, cells of fewer points than asked for.
+        pub sparse: usize,
+        /// Cells without extent, or with too few points for their covariance.
+        pub degenerate: usize,
+        /// Cells that are left, V.
+        pub voxels: usize,
+        /// Of these, cells with a raised eigenvalue.
+        pub clamped: usize,
+    }
 }
 
 impl NdtCells {

@@ -5,28 +5,30 @@ use super::{RoiArray, RoiArrays, RoiPoolParams};
 use crate::Result;
 use crate::arrays::{AnyBuffer, ArraySpec, Arrays};
 use crate::device::{Buffer, Output, Stream};
+use pointmill_core::record;
 use pointmill_kernels::roi_pool::Totals;
 
-/// What a call counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Report {
-    /// Boxes, B.
-    pub boxes: usize,
-    /// Boxes that hold nothing because a value is not finite or a size is not positive.
-    pub empty_boxes: usize,
-    /// Points, N.
-    pub points: usize,
-    /// Voxels with at least one kept point.
-    pub voxels: usize,
-    /// Pairs of a box and a point in it; a point in two boxes makes two.
-    pub inside: usize,
-    /// Pairs whose voxel keeps the point.
-    pub kept: usize,
-    /// Pairs whose voxel was full.
-    pub dropped: usize,
+record! {
+    /// What a call counted.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+    #[non_exhaustive]
+    pub struct Report {
+        /// Boxes, B.
+        pub boxes: usize,
+        /// Boxes that hold nothing because a value is not finite or a size is not positive.
+        pub empty_boxes: usize,
+        /// Points, N.
+        pub points: usize,
+        /// Voxels with at least one kept point.
+        pub voxels: usize,
+        /// Pairs of a box and a point in it; a point in two boxes makes two.
+        pub inside: usize,
+        /// Pairs whose voxel keeps the point.
+        pub kept: usize,
+        /// Pairs whose voxel was full.
+        pub dropped: usize,
+    }
 }
 
 impl Report {

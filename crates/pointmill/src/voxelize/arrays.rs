@@ -3,41 +3,28 @@
 use super::{Job, MeanType, Outputs, Report};
 use crate::arrays::{AnyArray, ArraySpec, HostArrays, Shape, array_names};
 use pointmill_core::array::{ArrayView, Dtype, NamedArrays};
-use pointmill_core::names;
 
-/// An array of a result, with V rows, M points a voxel, C columns, N points and B samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum VoxelArray {
-    /// `[V, 3]` `i32`: the cell z, y, x; `[V, 4]` with the sample in front for batches.
-    Coords,
-    /// `[V]` `i32`: kept points.
-    NumPoints,
-    /// `[V, M, C]` `f32`: the kept points, zeros behind them.
-    Voxels,
-    /// `[V, C]` `f32` or `f16`: means of the kept points.
-    Mean,
-    /// `[N]` `i32`: the row of each point, or -1.
-    PointToVoxel,
-    /// `[V + 1]` `u32`: where each row's points start in `indices`.
-    RowSplits,
-    /// `[K]` `u32`: the kept points of all rows, ascending in each row.
-    Indices,
-    /// `[B + 1]` `u32`: where the rows of each sample start; for batches.
-    VoxelSplits,
+array_names! {
+    /// An array of a result, with V rows, M points a voxel, C columns, N points and B samples.
+    pub enum VoxelArray {
+        /// `[V, 3]` `i32`: the cell z, y, x; `[V, 4]` with the sample in front for batches.
+        Coords = "coords",
+        /// `[V]` `i32`: kept points.
+        NumPoints = "num_points",
+        /// `[V, M, C]` `f32`: the kept points, zeros behind them.
+        Voxels = "voxels",
+        /// `[V, C]` `f32` or `f16`: means of the kept points.
+        Mean = "mean",
+        /// `[N]` `i32`: the row of each point, or -1.
+        PointToVoxel = "point_to_voxel",
+        /// `[V + 1]` `u32`: where each row's points start in `indices`.
+        RowSplits = "row_splits",
+        /// `[K]` `u32`: the kept points of all rows, ascending in each row.
+        Indices = "indices",
+        /// `[B + 1]` `u32`: where the rows of each sample start; for batches.
+        VoxelSplits = "voxel_splits",
+    }
 }
-
-names!(VoxelArray {
-    Coords = "coords",
-    NumPoints = "num_points",
-    Voxels = "voxels",
-    Mean = "mean",
-    PointToVoxel = "point_to_voxel",
-    RowSplits = "row_splits",
-    Indices = "indices",
-    VoxelSplits = "voxel_splits",
-});
-array_names!(VoxelArray);
 
 /// The sizes of a result, as far as they are known before the call.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,32 +5,34 @@ use super::{VoxelArray, VoxelArrays};
 use crate::arrays::{AnyBuffer, ArraySpec, Arrays};
 use crate::device::{Buffer, Notice, Output, Stream};
 use crate::{Error, Result};
+use pointmill_core::record;
 use pointmill_kernels::voxelize::{Counters, LOST};
 
-/// What a call counted. Every input point is in exactly one of `points_kept`, the two `points_dropped_..`, `out_of_range` and `non_finite`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Report {
-    /// Input points.
-    pub points: usize,
-    /// Rows of the result, V.
-    pub voxels: usize,
-    /// Cells with at least one point.
-    pub voxels_found: usize,
-    /// Cells that got no row because of `max_voxels`.
-    pub voxels_dropped: usize,
-    /// Points that a row keeps.
-    pub points_kept: usize,
-    /// Points of a row that was full.
-    pub points_dropped_full_voxel: usize,
-    /// Points of a cell that got no row.
-    pub points_dropped_dropped_voxel: usize,
-    /// Finite points outside the grid.
-    pub out_of_range: usize,
-    /// Points with a NaN or an infinity in x, y or z.
-    pub non_finite: usize,
+record! {
+    /// What a call counted. Every input point is in exactly one of `points_kept`, the two `points_dropped_..`, `out_of_range` and `non_finite`.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    #[cfg_attr(feature = "serde", derive(serde::Deserialize))]
+    #[non_exhaustive]
+    pub struct Report {
+        /// Input points.
+        pub points: usize,
+        /// Rows of the result, V.
+        pub voxels: usize,
+        /// Cells with at least one point.
+        pub voxels_found: usize,
+        /// Cells that got no row because of `max_voxels`.
+        pub voxels_dropped: usize,
+        /// Points that a row keeps.
+        pub points_kept: usize,
+        /// Points of a row that was full.
+        pub points_dropped_full_voxel: usize,
+        /// Points of a cell that got no row.
+        pub points_dropped_dropped_voxel: usize,
+        /// Finite points outside the grid.
+        pub out_of_range: usize,
+        /// Points with a NaN or an infinity in x, y or z.
+        pub non_finite: usize,
+    }
 }
 
 impl Report {

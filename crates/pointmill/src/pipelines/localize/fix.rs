@@ -2,7 +2,7 @@
 
 use crate::Pose;
 use crate::ndt::NdtRegistration;
-use pointmill_core::names;
+use pointmill_core::{names, record};
 
 /// What became of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,19 +60,19 @@ names!(Rejection {
     Ambiguous = "ambiguous",
 });
 
-/// How scan and map fit at a pose.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Evidence {
-    /// The share of the scan's points above the ground that a cell of the map explains: whose largest term is at least 0.4 of the greatest there is. Of all points where fewer than 20
-    /// are above the ground.
-    pub explained: f64,
-    /// Cells of the map above the ground, of those near the sensor, at whose distance the scan has a point.
-    pub confirmed: usize,
-    /// Such cells that the scan sees through: all points in their direction are farther away.
-    pub seen_through: usize,
+record! {
+    /// How scan and map fit at a pose.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct Evidence {
+        /// The share of the scan's points above the ground that a cell of the map explains: whose largest term is at least 0.4 of the greatest there is. Of all points where fewer than 20
+        /// are above the ground.
+        pub explained: f64,
+        /// Cells of the map above the ground, of those near the sensor, at whose distance the scan has a point.
+        pub confirmed: usize,
+        /// Such cells that the scan sees through: all points in their direction are farther away.
+        pub seen_through: usize,
+    }
 }
 
 impl Evidence {
@@ -85,18 +85,18 @@ impl Evidence {
     }
 }
 
-/// A place that a search found.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Candidate {
-    /// The score that candidates are ranked by: the mean likelihood of the points above the ground as a part of the greatest there is, times the confirmed share of the map.
-    pub score: f64,
-    /// The alignment at this place.
-    pub registration: NdtRegistration,
-    /// How scan and map fit there.
-    pub evidence: Evidence,
+record! {
+    /// A place that a search found.
+    #[derive(Clone, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct Candidate {
+        /// The score that candidates are ranked by: the mean likelihood of the points above the ground as a part of the greatest there is, times the confirmed share of the map.
+        pub score: f64,
+        /// The alignment at this place.
+        pub registration: NdtRegistration,
+        /// How scan and map fit there.
+        pub evidence: Evidence,
+    }
 }
 
 impl Fix {
@@ -110,62 +110,64 @@ impl Fix {
     }
 }
 
-/// Milliseconds by what they were spent on. These alone differ from run to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct FixTiming {
-    /// Choosing points.
-    pub sample_ms: f64,
-    /// Loading and removing tiles of the map.
-    pub map_ms: f64,
-    /// Aligning near the prediction, with its checks.
-    pub align_ms: f64,
-    /// Searching.
-    pub search_ms: f64,
+record! {
+    /// How long the parts took. These alone differ from run to run.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct FixTiming {
+        /// Milliseconds of choosing points.
+        pub sample_ms: f64,
+        /// Milliseconds of loading and removing tiles of the map.
+        pub map_ms: f64,
+        /// Milliseconds of aligning near the prediction, with its checks.
+        pub align_ms: f64,
+        /// Milliseconds of searching.
+        pub search_ms: f64,
+    }
 }
 
-/// What became of a scan, and where the sensor was.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Fix {
-    /// The number of the scan, from 0. What serde writes does not have it: the command numbers its inputs.
-    #[cfg_attr(feature = "serde", serde(skip))]
-    pub index: usize,
-    /// What became of it.
-    pub status: FixStatus,
-    /// Why it has no fix; none for a fix.
-    pub rejection: Option<Rejection>,
-    /// The pose of the sensor in the map; always finite and rigid. It is a fix if the [status](FixStatus::is_fix) says so.
-    pub map_from_sensor: Pose,
-    /// The pose that was expected from the motion before; none where no pose was known.
-    pub predicted: Option<Pose>,
-    /// Metres between the alignment and the prediction; none without both.
-    pub distance: Option<f64>,
-    /// The alignment: at the fix, or the one that was rejected; none where there was none.
-    pub registration: Option<NdtRegistration>,
-    /// The uncertainty of x, y, z in metres and roll, pitch, yaw in radians, by the method of the parameters; none where the alignment has none.
-    pub covariance: Option<[[f64; 6]; 6]>,
-    /// How scan and map fit at the alignment.
-    pub evidence: Option<Evidence>,
-    /// How clearly the place won: 1 - the score of the best other place / its own; 1 where no other came near. None after a fix, where no other place is looked at.
-    pub margin: Option<f64>,
-    /// The places that a search found, the best first, of equal ones the first of the lattice; empty without a search. At most 10.
-    pub candidates: Vec<Candidate>,
-    /// Points of the scan.
-    pub points: usize,
-    /// Points that are finite and in range.
-    pub usable: usize,
-    /// Points that were aligned.
-    pub aligned: usize,
-    /// Scans in succession that were rejected, this one among them.
-    pub rejections: usize,
-    /// Cells of the map that was matched with.
-    pub map_cells: usize,
-    /// How long it took.
-    #[cfg_attr(feature = "serde", serde(flatten))]
-    pub timing: FixTiming,
+record! {
+    /// What became of a scan, and where the sensor was.
+    #[derive(Clone, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct Fix {
+        /// The number of the scan, from 0.
+        ///
+        /// What serde writes does not have it: the command numbers its inputs.
+        #[cfg_attr(feature = "serde", serde(skip))]
+        pub index: usize,
+        /// What became of it.
+        pub status: FixStatus,
+        /// Why it has no fix; none for a fix.
+        pub rejection: Option<Rejection>,
+        /// The pose of the sensor in the map; always finite and rigid. It is a fix if the [status](FixStatus::is_fix) says so.
+        pub map_from_sensor: Pose,
+        /// The pose that was expected from the motion before; none where no pose was known.
+        pub predicted: Option<Pose>,
+        /// Metres between the alignment and the prediction; none without both.
+        pub distance: Option<f64>,
+        /// The alignment: at the fix, or the one that was rejected; none where there was none.
+        pub registration: Option<NdtRegistration>,
+        /// The uncertainty of x, y, z in metres and roll, pitch, yaw in radians, by the method of the parameters; none where the alignment has none.
+        pub covariance: Option<[[f64; 6]; 6]>,
+        /// How scan and map fit at the alignment.
+        pub evidence: Option<Evidence>,
+        /// How clearly the place won: 1 - the score of the best other place / its own; 1 where no other came near. None after a fix, where no other place is looked at.
+        pub margin: Option<f64>,
+        /// The places that a search found, the best first, of equal ones the first of the lattice; empty without a search. At most 10.
+        pub candidates: Vec<Candidate>,
+        /// Points of the scan.
+        pub points: usize,
+        /// Points that are finite and in range.
+        pub usable: usize,
+        /// Points that were aligned.
+        pub aligned: usize,
+        /// Scans in succession that were rejected, this one among them.
+        pub rejections: usize,
+        /// Cells of the map that was matched with.
+        pub map_cells: usize,
+        /// How long it took.
+        #[cfg_attr(feature = "serde", serde(flatten))]
+        pub timing: FixTiming,
+    }
 }

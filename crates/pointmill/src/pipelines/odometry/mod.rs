@@ -51,4 +51,4 @@ pub use clock::TimesUse;
 pub use drive::Odometry;
 pub use params::OdometryParams;
 pub use register::SweepFit;
-pub use step::{Step, StepTiming, SweepStatus};
+pub use step::{Step, StepTiming, SweepAlignment, SweepStatus};

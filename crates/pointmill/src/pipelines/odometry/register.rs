@@ -9,6 +9,7 @@ use crate::{Pose, Result};
 use pointmill_core::icp::pose::step_hessian;
 use pointmill_core::icp::spread::Spread;
 use pointmill_core::linear::{Square, inverse};
+use pointmill_core::record;
 
 /// A shorter step, in metres, ends the coarse part of an alignment, and the alignment.
 const COARSE_STEP: f64 = 0.05;
@@ -29,24 +30,25 @@ const FEWEST_SPEAKERS: f64 = 6.0;
 /// Neighbours are looked for within this many times the expected error of the prediction.
 const REACH: f64 = 3.0;
 
-/// What the alignment of a sweep reports beside the pose.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct SweepFit {
-    /// The number of pairs at the last step.
-    pub pairs: usize,
-    /// The share of the points taken for the alignment that have a pair.
-    pub fitness: f64,
-    /// Root mean square distance of the pairs in metres.
-    pub rmse: f64,
-    /// Which directions the pairs determine. In the others the pose is the prediction.
-    pub observability: Observability,
-    /// The share of the points' motion in each direction that the surfaces see: that along normals which lean there by more than their own uncertainty. A direction is determined from 0.04 and 6 pairs,
-    /// and from 0.02 where the pairs pull the sweep back from nearly a voxel aside.
-    pub support: [f64; 6],
-    /// The mean of the points at the pose, in the world: what Hessian and covariance turn about.
-    pub pivot: [f64; 3],
+record! {
+    /// What the alignment of a sweep reports beside the pose.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct SweepFit {
+        /// The number of pairs at the last step.
+        pub pairs: usize,
+        /// The share of the points taken for the alignment that have a pair.
+        pub fitness: f64,
+        /// Root mean square distance of the pairs in metres.
+        pub rmse: f64,
+        /// Which directions the pairs determine. In the others the pose is the prediction.
+        pub observability: Observability,
+        /// The share of the points' motion in each direction that the surfaces see: that along normals which lean there by more than their own uncertainty. A direction is determined from 0.04 and 6 pairs,
+        /// and from 0.02 where the pairs pull the sweep back from nearly a voxel aside.
+        pub support: [f64; 6],
+        /// The mean of the points at the pose, in the world: what Hessian and covariance turn about.
+        pub pivot: [f64; 3],
+    }
 }
 
 /// The keys of a sweep, and what an alignment of them starts from.

@@ -6,22 +6,23 @@ use pointmill_core::icp::Robust;
 use pointmill_core::icp::pairs::{POINT_TERMS, point_to_point};
 use pointmill_core::icp::pose::{OBSERVABLE, closest};
 use pointmill_core::linear::Square;
+use pointmill_core::record;
 use pointmill_core::rigid::{Rigid, add, dot, subtract};
 use pointmill_core::svd::{Svd, svd};
 
 /// What is so many times as large is clearly larger.
 const CLEAR: f64 = 1.8;
 
-/// A rigid transform after a scale: `truth = pose * (scale * estimate)`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Similarity {
-    /// The rotation and the translation.
-    pub truth_from_estimate: Pose,
-    /// The scale, above zero.
-    pub scale: f64,
+record! {
+    /// A rigid transform after a scale: `truth = pose * (scale * estimate)`.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct Similarity {
+        /// The rotation and the translation.
+        pub truth_from_estimate: Pose,
+        /// The scale, above zero.
+        pub scale: f64,
+    }
 }
 
 impl Similarity {

@@ -2,25 +2,26 @@
 
 use super::align::Similarity;
 use super::params::Delta;
+use pointmill_core::record;
 
-/// What errors are like, of which there is at least one.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Statistics {
-    /// Root of the mean square.
-    pub rmse: f64,
-    /// Mean.
-    pub mean: f64,
-    /// The middle of the sorted errors; of an even number the mean of the middle two.
-    pub median: f64,
-    /// Standard deviation, by their number.
-    pub std: f64,
-    /// Least.
-    pub min: f64,
-    /// Largest.
-    pub max: f64,
+record! {
+    /// What errors are like, of which there is at least one.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct Statistics {
+        /// Root of the mean square.
+        pub rmse: f64,
+        /// Mean.
+        pub mean: f64,
+        /// The middle of the sorted errors; of an even number the mean of the middle two.
+        pub median: f64,
+        /// Standard deviation, by their number.
+        pub std: f64,
+        /// Least.
+        pub min: f64,
+        /// Largest.
+        pub max: f64,
+    }
 }
 
 impl Statistics {
@@ -40,16 +41,16 @@ impl Statistics {
     }
 }
 
-/// Errors of poses.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct PoseErrors {
-    /// Distances in metres.
-    pub translation: Statistics,
-    /// Angles in radians.
-    pub rotation: Statistics,
+record! {
+    /// Errors of poses.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct PoseErrors {
+        /// Distances in metres.
+        pub translation: Statistics,
+        /// Angles in radians.
+        pub rotation: Statistics,
+    }
 }
 
 /// Relative errors over one [`Delta`].
@@ -65,60 +66,60 @@ pub struct Relative {
     pub errors: PoseErrors,
 }
 
-/// Segments of one length.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Segments {
-    /// Length in metres.
-    pub length: f64,
-    /// The number of segments; there is at least one.
-    pub segments: usize,
-    /// Mean error of the translation by the length: 0.01 is one percent.
-    pub translation: f64,
-    /// Mean error of the rotation by the length, in radians a metre.
-    pub rotation: f64,
+record! {
+    /// Segments of one length.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct Segments {
+        /// Length in metres.
+        pub length: f64,
+        /// The number of segments; there is at least one.
+        pub segments: usize,
+        /// Mean error of the translation by the length: 0.01 is one percent.
+        pub translation: f64,
+        /// Mean error of the rotation by the length, in radians a metre.
+        pub rotation: f64,
+    }
 }
 
-/// The drift as the KITTI benchmark defines it: errors of segments by their length, a mean over all segments.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Drift {
-    /// By length; lengths that are longer than the way are left out.
-    pub by_length: Vec<Segments>,
-    /// The number of all segments.
-    pub segments: usize,
-    /// Mean error of the translation by the length over all segments: 0.01 is one percent. None if the way is shorter than every segment.
-    pub translation: Option<f64>,
-    /// Mean error of the rotation by the length over all segments, in radians a metre.
-    pub rotation: Option<f64>,
+record! {
+    /// The drift as the KITTI benchmark defines it: errors of segments by their length, a mean over all segments.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    #[non_exhaustive]
+    pub struct Drift {
+        /// By length; lengths that are longer than the way are left out.
+        pub by_length: Vec<Segments>,
+        /// The number of all segments.
+        pub segments: usize,
+        /// Mean error of the translation by the length over all segments: 0.01 is one percent. None if the way is shorter than every segment.
+        pub translation: Option<f64>,
+        /// Mean error of the rotation by the length over all segments, in radians a metre.
+        pub rotation: Option<f64>,
+    }
 }
 
-/// One pose of the estimate beside the truth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub struct Frame {
-    /// Which pose of the estimate.
-    pub estimate: usize,
-    /// Which pose of the truth.
-    pub truth: usize,
-    /// The time of the truth in seconds, where there is one.
-    pub time: Option<f64>,
-    /// Metres along the truth from the first pose.
-    pub length: f64,
-    /// Error of the position in metres.
-    pub translation: f64,
-    /// Error of the rotation in radians.
-    pub rotation: f64,
-    /// Error in metres of the motion from the frame before; 0 for the first.
-    pub step_translation: f64,
-    /// Error in radians of the motion from the frame before; 0 for the first.
-    pub step_rotation: f64,
+record! {
+    /// One pose of the estimate beside the truth.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub struct Frame {
+        /// Which pose of the estimate.
+        pub estimate: usize,
+        /// Which pose of the truth.
+        pub truth: usize,
+        /// The time of the truth in seconds, where there is one.
+        pub time: Option<f64>,
+        /// Metres along the truth from the first pose.
+        pub length: f64,
+        /// Error of the position in metres.
+        pub translation: f64,
+        /// Error of the rotation in radians.
+        pub rotation: f64,
+        /// Error in metres of the motion from the frame before; 0 for the first.
+        pub step_translation: f64,
+        /// Error in radians of the motion from the frame before; 0 for the first.
+        pub step_rotation: f64,
+    }
 }
 
 /// How far an estimate is from the truth.
