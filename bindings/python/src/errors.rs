@@ -1,6 +1,7 @@
 //! The library's errors as Python's.
 
 use pointmill::{Argument, Error};
+use pointmill_data::DataError;
 use pointmill_io::IoError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
@@ -84,6 +85,17 @@ impl From<Error> for Trouble {
 impl From<PyErr> for Trouble {
     fn from(error: PyErr) -> Self {
         Self::Python(error)
+    }
+}
+
+/// An error of the data layer: of a file, of the library, or of an argument.
+pub(crate) fn data(error: DataError, names: Names) -> PyErr {
+    match error {
+        DataError::File(error) => file(error),
+        DataError::Operator(error) => from_library(error, names),
+        DataError::Ended(_) => PyMemoryError::new_err(error.to_string()),
+        DataError::Stopped => PyRuntimeError::new_err(error.to_string()),
+        error => PyValueError::new_err(in_python(&error.to_string())),
     }
 }
 

@@ -129,6 +129,7 @@ impl From<DataError> for Failure {
             DataError::Operator(e) => e.into(),
             DataError::Option { option: STDIN, .. } => Self::Usage(e.to_string()),
             DataError::Option { .. } => Self::Usage(format!("--{e}")),
+            DataError::Ended(message) => Self::OutOfMemory(message),
             DataError::Stopped => {
                 interrupt::check().err().unwrap_or_else(|| Self::Internal("stopped by nobody".into()))
             }

@@ -21,4 +21,3 @@ pub mod printer;
 pub mod say;
 pub mod stats;
 pub mod text;
-pub mod track;

@@ -59,6 +59,10 @@ impl Observer for Stderr {
         warning(message);
     }
 
+    fn option(&self, name: &str) -> String {
+        format!("--{}", name.replace('_', "-"))
+    }
+
     fn should_stop(&self) -> bool {
         interrupt::check().is_err()
     }

@@ -4,17 +4,13 @@ use crate::stats::Times;
 use pointmill::Pose;
 use pointmill_io::escape;
 
+pub use pointmill_data::grouped;
 pub use pointmill_data::inputs::shown;
 
 /// Up to this many inputs each get a line.
 pub const LINES: usize = 20;
 /// Longer names lose their beginning.
 const NAME: usize = 48;
-
-/// A number with commas.
-pub fn grouped(n: usize) -> String {
-    if n < 1000 { n.to_string() } else { format!("{},{:03}", grouped(n / 1000), n % 1000) }
-}
 
 /// The title of a picture, with the origin of its clouds in metres unless that is zero.
 pub fn titled(title: &str, origin: [f64; 3]) -> String {

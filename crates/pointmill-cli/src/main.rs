@@ -10,8 +10,8 @@ mod bench;
 mod cli;
 mod convert;
 mod devices;
+mod drive;
 mod evaluate;
-mod hash;
 mod icp;
 mod info;
 mod localize;
@@ -26,7 +26,7 @@ mod synth;
 mod voxelize;
 
 use pointmill_batch::{
-    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, say, stats, text, track,
+    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, say, stats, text,
 };
 
 use clap::FromArgMatches;

@@ -21,6 +21,17 @@ pub enum DataError {
         /// What was expected and what was given.
         reason: String,
     },
+    /// An input without something that the run was told to need.
+    #[error("{input}: {reason}")]
+    MissingField {
+        /// The input.
+        input: String,
+        /// What was expected and what was found.
+        reason: &'static str,
+    },
+    /// A run that cannot go on, since memory was refused amid an input: the input and why.
+    #[error("{0}")]
+    Ended(String),
     /// The observer asked to stop.
     #[error("stopped")]
     Stopped,
@@ -31,4 +42,13 @@ impl DataError {
     pub fn option(option: &'static str, reason: impl Into<String>) -> Self {
         Self::Option { option, reason: reason.into() }
     }
+}
+
+/// Whether an error of an operator is about the input that it works on, so that the others are done
+/// all the same. Parameters are checked before, so an error about an argument is.
+pub const fn is_of_input(e: &Error) -> bool {
+    matches!(
+        e,
+        Error::Argument { .. } | Error::Tile { .. } | Error::Grid(_) | Error::Cloud(_) | Error::OutOfMemory { .. }
+    )
 }

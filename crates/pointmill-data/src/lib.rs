@@ -11,8 +11,10 @@ pub mod maps;
 mod observer;
 pub mod poses;
 mod results;
+pub mod runs;
+mod text;
 
-pub use error::DataError;
+pub use error::{DataError, is_of_input};
 pub use inputs::{find_inputs, natural_order};
 pub use json_line::json_line;
 pub use maps::{
@@ -23,6 +25,7 @@ pub use observer::Observer;
 pub use pointmill_core::ndt::NdtMomentsTable;
 pub use poses::{find_log_poses, is_deskewed, log_stamp, log_stamp_ns, moment_ns};
 pub use results::{ResultArrays, ResultKind, read_result, read_result_within, write_result};
+pub use text::grouped;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

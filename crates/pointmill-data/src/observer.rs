@@ -12,6 +12,11 @@ pub trait Observer: Sync {
         let _ = message;
     }
 
+    /// How the user spells an option that a message names: `--max-range` on the command line.
+    fn option(&self, name: &str) -> String {
+        name.into()
+    }
+
     /// Whether to stop at the next place where nothing is half done.
     fn should_stop(&self) -> bool {
         false

@@ -4,16 +4,19 @@ use crate::args::{named, whole};
 use crate::arrays::{Home, Place};
 use crate::cloud::Cloud;
 use crate::ending::detached;
-use crate::errors::{Names, OrRaise, value};
-use crate::files::Scan;
+use crate::errors::{Names, OrRaise, data, file, value};
+use crate::files::{Scan, options_of};
 use crate::interrupt::{self, Effort};
 use crate::ndt::{NdtBlockMap, NdtGrid};
 use crate::pickle;
 use crate::poses;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::pipelines::localize as library;
+use pointmill_data::inputs::Inputs;
+use pointmill_data::runs::{LocalizeRun, TrajectoryFormat};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const NAMES: Names = &[];
@@ -104,7 +107,7 @@ fn fix<'py>(home: &Home<'py>, fix: &library::Fix) -> PyResult<Bound<'py, PyAny>>
 /// 'tracked'
 #[pyclass(frozen, module = "pointmill")]
 pub(crate) struct Localizer {
-    localizer: Arc<Mutex<library::Localizer>>,
+    localizer: Arc<Mutex<LocalizeRun>>,
     /// Where the map is.
     on: String,
 }
@@ -117,7 +120,7 @@ enum Map<'py> {
 }
 
 /// The localizer. A call that failed is named in its error.
-fn lock(localizer: &Mutex<library::Localizer>) -> MutexGuard<'_, library::Localizer> {
+fn lock(localizer: &Mutex<LocalizeRun>) -> MutexGuard<'_, LocalizeRun> {
     localizer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -180,7 +183,8 @@ impl Localizer {
             }
         };
         let made = detached(py, || library::Localizer::new(&stream, map, &params));
-        Ok(Self { localizer: Arc::new(Mutex::new(made.or_raise(NAMES)?)), on })
+        let run = LocalizeRun::new(made.or_raise(NAMES)?, false);
+        Ok(Self { localizer: Arc::new(Mutex::new(run)), on })
     }
 
     /// Take a pose for where the sensor stands: the next scan is aligned near it.
@@ -191,7 +195,7 @@ impl Localizer {
     ///     The pose.
     fn start(&self, py: Python<'_>, map_from_sensor: &Bound<'_, PyAny>) -> PyResult<()> {
         let (pose, localizer) = (poses::matrix(map_from_sensor, "map_from_sensor")?, self.localizer.clone());
-        detached(py, || lock(&localizer).start(&pose)).or_raise(NAMES)
+        detached(py, || lock(&localizer).localizer_mut().start(&pose)).or_raise(NAMES)
     }
 
     /// Set the pose of the vehicle by another source, such as GNSS: alignments are held near it in the direction that it faces. ``None`` ends that.
@@ -203,7 +207,7 @@ impl Localizer {
     fn set_base(&self, py: Python<'_>, base: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let base = base.map(|base| poses::matrix(base, "base")).transpose()?;
         let localizer = self.localizer.clone();
-        detached(py, || lock(&localizer).set_base(base)).or_raise(NAMES)
+        detached(py, || lock(&localizer).localizer_mut().set_base(base)).or_raise(NAMES)
     }
 
     /// Take the next scan.
@@ -235,8 +239,60 @@ impl Localizer {
         let stamp = || points.cast::<Scan>().ok()?.get().stamp_ns.map(|stamp| stamp as f64 / 1e9);
         let seconds = seconds.or_else(stamp);
         let localizer = self.localizer.clone();
-        let found = interrupt::run(py, Effort::Whole, data, move |data| lock(&localizer).push(data.rows()?, seconds))?;
+        let found = interrupt::run(py, Effort::Whole, data, move |data| {
+            lock(&localizer).localizer_mut().push(data.rows()?, seconds)
+        })?;
         fix(&cloud.array.home(), &found.or_raise(NAMES)?)
+    }
+
+    /// Takes the scans that a path names, as the command does. Returns their points, and why the first one that cannot be used
+    /// cannot.
+    #[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn _push_inputs(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        columns: Option<i64>,
+        dataset: Option<&str>,
+        scan: Option<i64>,
+        topic: Option<String>,
+        salvage: bool,
+        local_origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(usize, Option<String>)> {
+        let options = options_of(format, columns, dataset, scan, topic, salvage, local_origin)?;
+        let localizer = self.localizer.clone();
+        let taken = interrupt::run(py, Effort::Whole, (), move |()| {
+            let (sources, inputs) = Inputs::find(&[path], options)?;
+            let mut run = lock(&localizer);
+            let (mut points, mut error) = (0, None);
+            for source in &sources {
+                match run.push(&inputs, source, &())?.scan {
+                    Ok(scan) => points += scan.cloud.len(),
+                    Err(e) => error = error.or(Some(e.to_string())),
+                }
+            }
+            Ok((points, error))
+        })?;
+        taken.map_err(|error| data(error, NAMES))
+    }
+
+    /// Takes a scan that cannot be read.
+    fn _skip(&self, py: Python<'_>) -> PyResult<()> {
+        let localizer = self.localizer.clone();
+        detached(py, || lock(&localizer).skip()).map_err(|error| data(error, NAMES))
+    }
+
+    /// Writes the poses of all inputs. Returns their number, and how many of them are fixes.
+    fn _write_poses(&self, py: Python<'_>, path: PathBuf) -> PyResult<(usize, usize)> {
+        let localizer = self.localizer.clone();
+        let written = detached(py, || {
+            let run = lock(&localizer);
+            run.trajectory().write(&path, TrajectoryFormat::Kitti)?;
+            Ok((run.trajectory().poses().len(), run.statuses().fixes()))
+        });
+        written.map_err(file)
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -245,14 +301,14 @@ impl Localizer {
 
     fn __len__(&self, py: Python<'_>) -> usize {
         let localizer = self.localizer.clone();
-        detached(py, || lock(&localizer).len())
+        detached(py, || lock(&localizer).localizer().len())
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
         let localizer = self.localizer.clone();
         let (scans, lost) = detached(py, || {
-            let localizer = lock(&localizer);
-            (localizer.len(), localizer.is_lost())
+            let run = lock(&localizer);
+            (run.localizer().len(), run.localizer().is_lost())
         });
         format!("Localizer({scans} scans, lost={}, on {})", if lost { "True" } else { "False" }, self.on)
     }

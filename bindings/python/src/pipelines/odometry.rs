@@ -13,7 +13,7 @@ use crate::record::{Attributes, Class, Fields};
 use numpy::{PyArray1, PyArrayMethods};
 use pointmill::Result;
 use pointmill::pipelines::odometry as library;
-use pointmill_data::moment_ns;
+use pointmill_data::runs::pose_stamp_ns;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -177,10 +177,8 @@ impl Odometry {
         let data = cloud.data(&place.stream().or_raise(NAMES)?)?;
         let done = interrupt::run(py, Effort::of(place, cloud.len(), SHORT).whole(), data, move |data| {
             let mut state = lock(&odometry);
-            let deskewed = state.params.deskew;
             let step = state.on(place)?.push(data.rows()?, times.as_deref())?;
-            let moment = step.time.filter(|_| deskewed);
-            Ok::<_, pointmill::Error>((stamp_ns.map(|stamp| moment_ns(stamp, moment)), step))
+            Ok::<_, pointmill::Error>((pose_stamp_ns(stamp_ns, &step, &state.params), step))
         })?;
         let (stamp_ns, step) = done.or_raise(NAMES)?;
         let home = cloud.array.home();

@@ -6,6 +6,7 @@ use crate::printer::Printer;
 use crate::say;
 use crate::text::shown;
 use pointmill::Error;
+use pointmill_data::{DataError, is_of_input};
 use pointmill_io::{IoError, escape};
 use std::path::PathBuf;
 
@@ -76,13 +77,22 @@ impl Trouble {
     /// for others.
     pub fn blame(class: &'static str, e: Error, name: &str) -> Self {
         match e {
-            Error::Argument { .. } | Error::Tile { .. } => Refused::new(class, name, e).into(),
+            e if !is_of_input(&e) => Self::Fatal(e.into()),
             Error::Grid(_) => {
                 Refused::new("BadValue", name, format_args!("{e}; --bounds leaves out points far away")).into()
             }
             Error::Cloud(_) => Refused::new("ShapeMismatch", name, e).into(),
             Error::OutOfMemory { .. } => Refused::new("OutOfMemory", name, e).into(),
-            e => Self::Fatal(e.into()),
+            e => Refused::new(class, name, e).into(),
+        }
+    }
+
+    /// The same of an input of a run.
+    pub fn of_run(class: &'static str, e: DataError, name: &str) -> Self {
+        match e {
+            DataError::Operator(e) => Self::blame(class, e, name),
+            DataError::MissingField { reason, .. } => Refused::new("MissingField", name, reason).into(),
+            e => e.into(),
         }
     }
 
@@ -129,6 +139,15 @@ impl From<Trouble> for Failure {
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
         Self::Fatal(failure)
+    }
+}
+
+impl From<DataError> for Trouble {
+    fn from(e: DataError) -> Self {
+        match e {
+            DataError::File(e) => e.into(),
+            e => Self::Fatal(e.into()),
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::flags::{ConfigArgs, names, parse_places};
 use crate::ndt::MapArgs;
-use crate::track::TRAJECTORIES;
 use clap::Args;
 use pointmill::pipelines::localize::{CovarianceMethod, LocalizerParams};
+use pointmill_data::runs::TrajectoryFormat;
 use std::path::PathBuf;
 
 /// `pointmill localize`
@@ -36,8 +36,8 @@ pub(crate) struct LocalizeArgs {
     pub(crate) out: Option<PathBuf>,
     /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds, the translation and the quaternion x, y, z, w. Times are the stamps of a bag or of the names of Argoverse 2; without stamps a scan is 0.1 s after the one before
     #[arg(help_heading = None::<&str>, long, value_name = "FORMAT", default_value = "kitti")]
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(TRAJECTORIES))]
-    pub(crate) format_poses: String,
+    #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]
+    pub(crate) format_poses: TrajectoryFormat,
     /// Write a picture of the map from above, with the poses of the sensor. .html has the scans too, a frame each
     #[arg(help_heading = None::<&str>, long, value_name = "DRIVE.png|.html")]
     pub(crate) visualize: Option<PathBuf>,

@@ -1,22 +1,17 @@
 //! Runs `pointmill localize`. A scan is an input; scans are taken one after the other.
 
 use super::args::LocalizeArgs;
-use super::picture::Scans;
+use super::map::MapSource;
 use super::records::{Begin, Row, Totals};
 use crate::batch::prelude::*;
+use crate::drive::Scans;
 use crate::flags::BatchArgs;
-use crate::hash::sha256;
-use crate::ndt::map::{Asked, Map};
+use crate::ndt::map::Asked;
 use crate::pose;
-use crate::track::Track;
-use pointmill::ndt::{NdtMoments, NdtParams};
-use pointmill::pipelines::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
-use pointmill::{Device, Error, PointCloud, Pose, Rows};
-use pointmill_data::BlockMap;
-use std::sync::Arc;
-
-/// Seconds from scan to scan where nothing tells.
-const PERIOD: f64 = 0.1;
+use crate::text::titled;
+use pointmill::pipelines::localize::{Fix, Localizer, LocalizerParams};
+use pointmill::{Device, Pose};
+use pointmill_data::runs::LocalizeRun;
 
 /// Everything that is decided before the work.
 struct Run<'a> {
@@ -25,22 +20,9 @@ struct Run<'a> {
     start: Option<Pose>,
     device: Device,
     inputs: Inputs,
-    map: Of,
+    map: MapSource,
     /// The number of scans that were asked for.
     scans: usize,
-}
-
-/// The map: all of it, or its blocks as they are needed.
-enum Of {
-    Whole(Map),
-    Blocks(BlockMap),
-}
-
-/// The localizer, and the poses so far.
-struct Lane {
-    localizer: Localizer,
-    track: Track,
-    scans: Scans,
 }
 
 /// Runs the command.
@@ -72,117 +54,39 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
         ..Job::new("localize", &sources, BatchArgs { fail_fast: args.fail_fast, jobs: 1 })
     };
     job.begin(Begin { map: shown(&args.with.map), start, params: params.clone() }, printer)?;
-    // A search in the whole map needs all blocks.
-    let blocks = if args.start.is_some() || args.region.is_some() { asked.blocks()? } else { None };
-    let map = match blocks {
-        Some(blocks) => Of::Blocks(blocks),
-        None => Of::Whole(asked.load(&[], &device, &sources, printer)?),
-    };
+    let map = MapSource::open(&asked, args, &device, &sources, printer)?;
     let scans = sources.len();
     job.run(&Run { args, params, start, device: device.clone(), inputs, map, scans }, printer)
 }
 
-impl Run<'_> {
-    /// The blocks around the vehicle.
-    fn tiles(&self, map: &BlockMap) -> Result<LocalizerMap, Failure> {
-        let (settings, lattice) = (map.settings().clone(), map.lattice());
-        let (map, limits) = (map.clone(), self.args.with.read.limits());
-        let params = NdtParams {
-            covariance: settings.covariance,
-            min_points: settings.min_points,
-            eigen_ratio: settings.eigen_ratio,
-        };
-        let source = move |tile| {
-            let sums = map.sums(tile, &limits).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
-            sums.map(|sums| NdtMoments::from_table(&sums)).transpose()
-        };
-        let reach = self.params.reach(settings.resolution);
-        Ok(LocalizerMap::tiles(&lattice, settings.cells, reach, &params, Box::new(source))?)
-    }
-
-    /// A scan that cannot be used was still taken: the pose goes on as expected.
-    fn skip(&self, lane: &mut Lane, source: &Source, stamp: Option<i64>) -> Result<(), Failure> {
-        let nothing = PointCloud::new(Vec::new(), 3).map_err(Error::from)?;
-        let fix = lane.localizer.push(Rows::from(&nothing), None)?;
-        lane.add(&fix, stamp);
-        lane.scans.push(&source.name(), &nothing, None)
-    }
-
-    /// The means of the cells that are drawn, in global coordinates, and the origin of the map. They are the means of all cells, or of a map by blocks those that poses reach.
-    fn means(&self, poses: &[Pose]) -> Result<(Vec<[f64; 3]>, [f64; 3]), Failure> {
-        let (cells, lattice) = match &self.map {
-            Of::Whole(Map { grid, .. }) => (grid.read()?, *grid.lattice()),
-            Of::Blocks(map) => {
-                let centres: Vec<_> = poses.iter().map(|pose| [0, 1].map(|axis| pose.translation()[axis])).collect();
-                let near = map.near(&centres, self.params.max_range)?;
-                map.read(&near, &self.args.with.read.limits())?
-            }
-        };
-        let origin = lattice.origin();
-        Ok((cells.mean.iter().map(|mean| [0, 1, 2].map(|axis| mean[axis] + origin[axis])).collect(), origin))
-    }
-}
-
-impl Lane {
-    /// Adds the pose of a fix; whether its stamp was too early.
-    fn add(&mut self, fix: &Fix, stamp: Option<i64>) -> bool {
-        let seconds = self.track.last_seconds().map_or(0.0, |last| last + PERIOD);
-        self.track.push(fix.map_from_sensor, seconds, stamp).is_late
-    }
-}
-
 impl Command for Run<'_> {
-    type Lane = Lane;
+    type Lane = (LocalizeRun, Scans);
     type Row = Row;
     type Totals = Totals;
     const INPUT: &'static str = "scan";
 
-    fn lane(&self) -> Result<Lane, Failure> {
-        let map = match &self.map {
-            Of::Whole(map) => Arc::clone(&map.grid).into(),
-            Of::Blocks(map) => self.tiles(map)?,
-        };
+    fn lane(&self) -> Result<Self::Lane, Failure> {
+        let map = self.map.localizer(&self.params, &self.args.with.read.limits())?;
         let mut localizer = Localizer::new(&self.device.stream()?, map, &self.params)?;
         self.start.as_ref().map(|start| localizer.start(start)).transpose()?;
-        let scans = Scans::new(self.args.visualize.as_deref(), self.scans);
-        Ok(Lane { localizer, track: Track::default(), scans })
+        let run = LocalizeRun::new(localizer, self.args.with.drop_zeros);
+        Ok((run, Scans::new(self.args.visualize.as_deref(), self.scans)))
     }
 
-    fn one(&self, lane: &mut Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
+    fn one(&self, (run, scans): &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<Row>, Trouble> {
         let name = source.name();
-        let ((scan, stamp), read_ms) = match self.inputs.read_stamped(source) {
-            Ok(read) => read,
-            Err(e) => {
-                self.skip(lane, source, source.stamp_ns())?;
-                return Err(e.into());
-            }
-        };
-        let scan = if self.args.with.drop_zeros { scan.without_zeros().0 } else { scan };
-        interrupt::check()?;
-        let pushed = timed(|| lane.localizer.push(rows(&scan)?, None));
-        let (fix, ms) = match pushed {
-            Err(e) => {
-                self.skip(lane, source, stamp)?;
-                return Err(Trouble::blame("BadValue", e, &name));
-            }
-            Ok(pushed) => pushed,
-        };
+        let step = run.push(&self.inputs, source, &say::Stderr)?;
+        scans.push(&name, step.scan.as_ref().ok())?;
+        let scan = step.scan.map_err(|e| Trouble::of_run("BadValue", e, &name))?;
         let mut notes = warnings_of_rows(&scan);
-        if lane.add(&fix, stamp) {
-            let told = "stamp: it does not come after the time of the scan before; times go on from scan to scan";
-            notes.warnings.push(told.into());
-        }
-        lane.scans.push(&name, &scan.cloud, scan.intensity())?;
-        notes.warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
-        let row = Row { format: source.format(&scan).into(), fix };
-        let frame = Frame::read(index, name, read_ms, notes, row);
-        Ok(Frame { device: Some(self.device.to_string()), ms: Some(ms), ..frame })
+        notes.warnings.extend(step.warnings);
+        let row = Row { format: source.format(&scan).into(), fix: step.found };
+        let frame = Frame::read(index, name, step.read_ms, notes, row);
+        Ok(Frame { device: Some(self.device.to_string()), ms: Some(step.ms), ..frame })
     }
 
     fn add(&self, totals: &mut Totals, frame: &mut Frame<Row>) -> Result<(), Failure> {
-        let fix = &frame.of.fix;
-        totals.statuses.count(fix.status);
-        totals.map_cells = totals.map_cells.max(fix.map_cells);
+        totals.map_cells = totals.map_cells.max(frame.of.fix.map_cells);
         Ok(())
     }
 
@@ -200,32 +104,31 @@ impl Command for Run<'_> {
         ]
     }
 
-    fn finish(&self, totals: &mut Totals, lanes: Vec<Lane>, _: Counts) -> Result<bool, Failure> {
-        if let Of::Whole(map) = &self.map {
-            totals.map_cells = map.grid.len();
-            totals.map_ms = map.ms;
-            totals.map_warnings.clone_from(&map.warnings);
-        }
+    fn finish(&self, totals: &mut Totals, lanes: Vec<Self::Lane>, _: Counts) -> Result<bool, Failure> {
+        self.map.count(totals);
         interrupt::check()?;
-        let Some(Lane { track, scans, .. }) = lanes.into_iter().next() else { return Ok(true) };
+        let Some((run, scans)) = lanes.into_iter().next() else { return Ok(true) };
+        totals.statuses = run.statuses();
+        let trajectory = run.trajectory();
         // The poses first: a picture that fails costs nothing else.
         if let Some(out) = &self.args.out {
-            track.write(out, &self.args.format_poses)?;
-            totals.poses_sha256 = Some(sha256(out)?);
+            totals.poses_sha256 = Some(undivided(|| trajectory.write(out, self.args.format_poses))?);
         }
         interrupt::check()?;
         if let Some(path) = &self.args.visualize {
-            let (means, origin) = self.means(track.poses())?;
-            scans.draw(path, (&means, origin), track.poses(), totals.statuses.fixes())?;
+            let poses = trajectory.poses();
+            let (means, origin) = self.map.means(poses, self.params.max_range, &self.args.with.read.limits())?;
+            let way = format!("{}, {} with a fix", counted(poses.len(), "scan"), grouped(totals.statuses.fixes()));
+            let cells = format!("{} cells", grouped(means.len()));
+            scans.draw(path, &means, poses, [&titled(&way, origin), &cells])?;
         }
         Ok(true)
     }
 
     fn lines(&self, summary: &Summary<Totals>) -> Vec<String> {
         let (of, scans) = (&summary.of, counted(summary.counts.done, "scan"));
-        let on = percentiles(summary.ms.as_ref());
-        let mut lines =
-            vec![format!("{scans} in {} cells on {}{on}", grouped(of.map_cells), self.device), of.statuses.line()];
+        let on = format!("{}{}", self.device, percentiles(summary.ms.as_ref()));
+        let mut lines = vec![format!("{scans} in {} cells on {on}", grouped(of.map_cells)), of.statuses.to_string()];
         lines.extend(written("poses", summary.out.as_deref()));
         lines.extend(of.poses_sha256.as_ref().map(|sha256| format!("sha256: {sha256}")));
         lines.extend(written("picture", summary.picture.as_deref()));

@@ -2,7 +2,7 @@
 
 mod args;
 mod command;
-mod picture;
+mod map;
 pub(crate) mod records;
 
 pub(crate) use args::LocalizeArgs;

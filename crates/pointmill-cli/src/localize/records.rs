@@ -1,7 +1,8 @@
 //! The fields of `localize` in its JSON lines.
 
 use pointmill::Pose;
-use pointmill::pipelines::localize::{Fix, FixStatus, LocalizerParams};
+use pointmill::pipelines::localize::{Fix, LocalizerParams};
+use pointmill_data::runs::FixStatuses;
 use serde::Serialize;
 
 /// `begin` of `localize`.
@@ -38,44 +39,7 @@ pub(crate) struct Totals {
     /// What is unusual about the map.
     pub(super) map_warnings: Vec<String>,
     /// How many scans have each status.
-    pub(super) statuses: Statuses,
+    pub(super) statuses: FixStatuses,
     /// SHA-256 of the file of poses; null if none was written.
     pub(super) poses_sha256: Option<String>,
-}
-
-/// How many scans have each status.
-#[derive(Debug, Default, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(crate) struct Statuses {
-    /// Aligned near the prediction.
-    pub(super) tracked: usize,
-    /// Found by a search.
-    pub(super) found: usize,
-    /// Without a fix; the pose is the prediction.
-    pub(super) rejected: usize,
-    /// Without a fix, and searched for.
-    pub(super) lost: usize,
-}
-
-impl Statuses {
-    pub(super) fn count(&mut self, status: FixStatus) {
-        let count = match status {
-            FixStatus::Tracked => &mut self.tracked,
-            FixStatus::Found => &mut self.found,
-            FixStatus::Rejected => &mut self.rejected,
-            _ => &mut self.lost,
-        };
-        *count += 1;
-    }
-
-    /// Scans that have a fix.
-    pub(super) const fn fixes(&self) -> usize {
-        self.tracked + self.found
-    }
-
-    /// The statuses that scans have, for people.
-    pub(super) fn line(&self) -> String {
-        let named = FixStatus::NAMES.iter().zip([self.tracked, self.found, self.rejected, self.lost]);
-        named.filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>().join(", ")
-    }
 }

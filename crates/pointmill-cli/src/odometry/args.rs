@@ -1,12 +1,12 @@
 //! Flags of `pointmill odometry`.
 
 use crate::flags::{ConfigArgs, ReadArgs, names};
-use crate::track::TRAJECTORIES;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pointmill::icp::Metric;
 use pointmill::pipelines::odometry::OdometryParams;
 use pointmill_data::poses::Deskew;
+use pointmill_data::runs::TrajectoryFormat;
 use std::path::PathBuf;
 
 /// The metrics of the library, by their names.
@@ -27,8 +27,8 @@ pub(crate) struct OdometryArgs {
     pub(crate) out: Option<PathBuf>,
     /// Format of the poses: kitti, the upper 12 numbers of the matrix; or tum, the time in seconds, the translation and the quaternion x, y, z, w. Times are those of the stamps of a bag or of the names of Argoverse 2, where there are some
     #[arg(long, value_name = "FORMAT", default_value = "kitti")]
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(TRAJECTORIES))]
-    pub(crate) format_poses: String,
+    #[arg(value_parser = names::<TrajectoryFormat>(TrajectoryFormat::NAMES))]
+    pub(crate) format_poses: TrajectoryFormat,
     /// Take the motion within a sweep out of it: where points have times and the sweeps were not published deskewed, as those of Argoverse 2 are (auto), always (on: a sweep without times fails), or never (off). Times are a column named t, time, timestamp or the like, in s, ms, us or ns; docs/files.md lists the names
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = names::<Deskew>(Deskew::NAMES))]
     pub(crate) deskew: Deskew,

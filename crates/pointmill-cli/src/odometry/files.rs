@@ -1,16 +1,16 @@
-//! What a drive leaves behind besides its poses: map and picture.
+//! What a drive leaves behind: poses, map and picture.
 
 use super::args::OdometryArgs;
+use super::records::Totals;
+use crate::drive::Scans;
 use crate::failure::Failure;
-use crate::interrupt::undivided;
+use crate::interrupt::{self, undivided};
 use crate::outputs::plan_file;
-use crate::picture::{plan, save, save_page};
-use crate::text::{counted, grouped, titled};
-use crate::track::Track;
+use crate::picture::plan;
+use crate::text::{counted, grouped, shown, titled};
 use pointmill::Error;
-use pointmill::pipelines::odometry::Odometry;
-use pointmill_io::{Place, WriteOptions, write};
-use pointmill_view::{DrivePage, drive_picture, require_memory};
+use pointmill_data::runs::OdometryRun;
+use pointmill_io::{NamedPoints, Place, WriteOptions, write};
 use std::path::Path;
 
 /// Checks the names of all outputs, before any work.
@@ -24,39 +24,41 @@ pub(super) fn check(args: &OdometryArgs, inputs: &[&Path]) -> Result<(), Failure
     args.visualize.as_deref().map_or(Ok(()), |path| plan(path, &["png", "html"]).map(drop))
 }
 
-/// Writes the map and draws it. Returns the number of its points.
-pub(super) fn write_map(
+/// Writes all outputs. The poses come first: a map or a picture that fails costs nothing else.
+pub(super) fn write_all(
     args: &OdometryArgs,
-    odometry: &Odometry,
-    track: &Track,
-    length: f64,
+    run: &OdometryRun,
+    scans: Scans,
     origin: [f64; 3],
-    sweeps: Option<DrivePage>,
-) -> Result<Option<usize>, Failure> {
-    if args.map.is_none() && args.visualize.is_none() {
-        return Ok(None);
+    totals: &mut Totals,
+) -> Result<(), Failure> {
+    let trajectory = run.trajectory();
+    if let Some(out) = &args.out {
+        totals.poses_sha256 = Some(undivided(|| trajectory.write(out, args.format_poses))?);
     }
-    let mut points = odometry.map()?;
-    points.iter_mut().for_each(|p| (0..3).for_each(|axis| p[axis] += origin[axis]));
+    interrupt::check()?;
+    if args.map.is_none() && args.visualize.is_none() {
+        return Ok(());
+    }
+    let points = run.map()?;
     if let Some(path) = &args.map {
-        let exact = points.as_flattened();
-        let rows: Vec<f32> = exact.iter().map(|x| *x as f32).collect();
-        let rows = pointmill::Points::new(&rows, 3).map_err(Error::from)?;
-        let named = pointmill_io::NamedPoints {
-            xyz_f64: Some(exact),
-            ..pointmill_io::NamedPoints::new(rows, &["x", "y", "z"])
-        };
-        undivided(|| write(Place { path, follow_links: true }, named, &WriteOptions::default()))?;
+        write_map(path, &points)?;
+        totals.map = Some(shown(path));
     }
     if let Some(path) = &args.visualize {
-        require_memory(1, points.len())?;
-        let way: Vec<_> = track.poses().iter().map(pointmill::Pose::translation).collect();
-        let left = titled(&format!("{}, {length:.1} m", counted(way.len(), "sweep")), origin);
-        let right = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
-        match sweeps {
-            Some(sweeps) => save_page(path, &sweeps.finish(&format!("{left}; {right}"), &points, track.poses()))?,
-            None => save(path, 1, || Ok(drive_picture(&points, &way, [&left, &right]).encode_png()))?,
-        }
+        let way = format!("{}, {:.1} m", counted(trajectory.poses().len(), "sweep"), totals.length);
+        let map = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
+        scans.draw(path, &points, trajectory.poses(), [&titled(&way, origin), &map])?;
     }
-    Ok(Some(points.len()))
+    totals.map_points = Some(points.len());
+    Ok(())
+}
+
+/// Writes the points of a map, with every bit where the format holds `f64`.
+fn write_map(path: &Path, points: &[[f64; 3]]) -> Result<(), Failure> {
+    let exact = points.as_flattened();
+    let rows: Vec<f32> = exact.iter().map(|x| *x as f32).collect();
+    let rows = pointmill::Points::new(&rows, 3).map_err(Error::from)?;
+    let named = NamedPoints { xyz_f64: Some(exact), ..NamedPoints::new(rows, &["x", "y", "z"]) };
+    Ok(undivided(|| write(Place { path, follow_links: true }, named, &WriteOptions::default()))?)
 }

@@ -1,7 +1,6 @@
 //! `pointmill odometry`: a trajectory from sweeps.
 
 mod args;
-mod clock;
 mod command;
 mod files;
 pub(crate) mod records;

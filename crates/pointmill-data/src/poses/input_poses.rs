@@ -70,7 +70,7 @@ impl InputPoses {
                 observer.note(&format!("{}: poses without times; sweeps are taken as they are", path.display()));
                 Deskew::Off
             }
-            (Some(_), Deskew::Auto) if sources.iter().any(|source| inputs.is_deskewed(source)) => {
+            (Some(_), Deskew::Auto) if !deskew.applies_to(sources, inputs) => {
                 observer.note(PUBLISHED);
                 Deskew::Off
             }

@@ -71,45 +71,36 @@ class _Localize:
         self.grid = fetch_map(map, like)
 
     def __call__(self, item):
-        row = {"path": item["path"], "status": "failed", "points": 0, "error": None, "scans": 0, "fixes": 0, "out": None}
-        localizer, poses, error = pointmill.Localizer(self.grid, **self.params), [], None
+        drive, out, error = item["path"], item["out"], None
+        row = {"path": drive, "status": "failed", "points": 0, "error": None, "scans": 0, "fixes": 0, "out": None}
+        is_bag = drive.lower().endswith(".mcap")
+        read = {**self.read, "topic": self.topic} if is_bag else self.read
+        localizer = pointmill.Localizer(self.grid, **self.params)
         try:
-            for scan in self.scans(item["path"]):
-                points = np.empty((0, 3)) if isinstance(scan, Exception) else scan.points if scan.xyz is None else scan.xyz
-                fix = localizer.push(points)
-                error = error or (str(scan) if isinstance(scan, Exception) else None)
-                row["points"] += len(points)
-                row["fixes"] += fix.status in ("tracked", "found")
-                poses.append(fix.map_from_sensor)
+            for path in self.files(drive, is_bag):
+                try:
+                    with Local(path) as local:
+                        points, reason = localizer._push_inputs(local, **read)
+                except OSError as trouble:
+                    localizer._skip()
+                    points, reason = 0, str(trouble)
+                row["points"] += points
+                error = error or reason
         except (OSError, ValueError, MemoryError) as trouble:
             return {**row, "error": str(trouble)}
         if error is not None and row["points"] == 0:
             return {**row, "error": error}
         with tempfile.TemporaryDirectory() as folder:
             copy = os.path.join(folder, "poses.txt")
-            pointmill.write_poses(copy, np.array(poses).reshape(-1, 4, 4))
-            put(copy, item["out"])
-        return {**row, "status": "done", "error": error, "scans": len(poses), "out": item["out"]}
+            scans, fixes = localizer._write_poses(copy)
+            put(copy, out)
+        return {**row, "status": "done", "error": error, "scans": scans, "fixes": fixes, "out": out}
 
-    def scans(self, drive):
-        """The scans of a drive, and the error of each that cannot be read."""
-        if drive.lower().endswith(".mcap"):
-            with Local(drive) as local:
-                bag = pointmill.read_bag(local, self.topic)
-                for number in range(len(bag)):
-                    try:
-                        yield bag[number]
-                    except ValueError as error:
-                        yield error
-            return
+    def files(self, drive, is_bag):
+        """What is fetched and read one after the other: a drive that is here or in one file is read at once."""
+        if is_bag or not is_remote(drive):
+            return [drive]
         found = find([drive])
-        if len(found) == 1 and found[0][1] is not None:
+        if found[0][1] is not None:
             raise ValueError(found[0][1])
-        for path, reason in found:
-            try:
-                if reason is not None:
-                    raise ValueError(reason)
-                with Local(path) as local:
-                    yield pointmill.read(local, **self.read)
-            except (OSError, ValueError) as error:
-                yield error
+        return [path for path, _ in found]

@@ -1,4 +1,4 @@
-//! When the poses of a drive are, by the clock of the points.
+//! When the poses of odometry are, by the clock of the points.
 
 use pointmill::pipelines::odometry::{Step, TimesUse};
 
@@ -12,7 +12,7 @@ pub(super) struct Clock {
 impl Clock {
     /// The seconds of the next pose, those of the one before being `last`.
     ///
-    /// They are those of the points' clock. Where it says nothing, or runs back, they go on by the interval of the sweeps.
+    /// They are those of the points' clock. Where it has none, or runs back, they go on by the interval of the sweeps.
     pub(super) fn seconds(&mut self, last: Option<f64>, step: &Step) -> f64 {
         let seconds = match (last, step.time) {
             (None, time) => time.unwrap_or(0.0),

@@ -1,0 +1,126 @@
+//! Localization over inputs.
+
+use super::{FixStatuses, RunStep, Trajectory, push_or_skip};
+use crate::inputs::{Inputs, Source, rows};
+use crate::maps::BlockMap;
+use crate::{DataError, Observer};
+use pointmill::Error;
+use pointmill::ndt::{NdtMoments, NdtParams};
+use pointmill::pipelines::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
+use pointmill_io::{Limits, Scan};
+
+/// Seconds from scan to scan where there are no stamps.
+const PERIOD: f64 = 0.1;
+
+/// Localization over scans, one after the other.
+#[derive(Debug)]
+pub struct LocalizeRun {
+    localizer: Localizer,
+    drop_zeros: bool,
+    trajectory: Trajectory,
+    statuses: FixStatuses,
+}
+
+impl LocalizeRun {
+    /// A run of a localizer that has a pose to start from or searches for one. `drop_zeros` leaves out points at (0, 0, 0).
+    pub fn new(localizer: Localizer, drop_zeros: bool) -> Self {
+        Self { localizer, drop_zeros, trajectory: Trajectory::default(), statuses: FixStatuses::default() }
+    }
+
+    /// The localizer.
+    pub const fn localizer(&self) -> &Localizer {
+        &self.localizer
+    }
+
+    /// The localizer, for scans that are no inputs.
+    pub const fn localizer_mut(&mut self) -> &mut Localizer {
+        &mut self.localizer
+    }
+
+    /// Reads a scan of the inputs and takes it. One that cannot be used has the pose that was expected.
+    ///
+    /// # Errors
+    /// What ends the run: a device that no longer answers, the observer.
+    pub fn push(
+        &mut self,
+        inputs: &Inputs,
+        source: &Source,
+        observer: &dyn Observer,
+    ) -> Result<RunStep<Fix>, DataError> {
+        let name = source.name();
+        let (mut stamp, mut read_ms) = (source.stamp_ns(), 0.0);
+        let read = match inputs.read_stamped(source) {
+            Err(e) => Err(e.into()),
+            Ok(((scan, of_scan), ms)) => {
+                (stamp, read_ms) = (of_scan, ms);
+                Ok((if self.drop_zeros { scan.without_zeros().0 } else { scan }, None))
+            }
+        };
+        if observer.should_stop() {
+            return Err(DataError::Stopped);
+        }
+        Ok(RunStep { read_ms, ..self.take(&name, read, stamp)? })
+    }
+
+    /// Takes a scan that cannot be read, such as a file that cannot be fetched.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn skip(&mut self) -> Result<(), DataError> {
+        self.take("", Err(DataError::Stopped), None).map(drop)
+    }
+
+    /// Takes a scan that was read, or why it cannot be used.
+    fn take(
+        &mut self,
+        name: &str,
+        read: Result<(Scan, Option<Vec<f64>>), DataError>,
+        stamp: Option<i64>,
+    ) -> Result<RunStep<Fix>, DataError> {
+        let mut warnings = Vec::new();
+        let (fix, ms, scan) = push_or_skip(name, read, rows, |points, _| self.localizer.push(points, None))?;
+        let seconds = self.trajectory.last_seconds().map_or(0.0, |last| last + PERIOD);
+        let added = self.trajectory.push(fix.map_from_sensor, seconds, stamp);
+        if added.is_late {
+            let late = "stamp: it does not come after the time of the scan before; times go on from scan to scan";
+            warnings.push(late.into());
+        }
+        if scan.is_ok() {
+            self.statuses.count(fix.status);
+            warnings.extend(fix.rejection.map(|why| format!("no fix: {why}; the pose is the prediction")));
+        }
+        Ok(RunStep { found: fix, seconds: added.seconds, moved: added.moved, scan, warnings, read_ms: 0.0, ms })
+    }
+
+    /// The poses so far.
+    pub const fn trajectory(&self) -> &Trajectory {
+        &self.trajectory
+    }
+
+    /// How many scans that were read have each status.
+    pub const fn statuses(&self) -> FixStatuses {
+        self.statuses
+    }
+}
+
+impl BlockMap {
+    /// The map for a localizer with these parameters, which loads the blocks within its reach.
+    ///
+    /// # Errors
+    /// As [`LocalizerMap::tiles`].
+    pub fn localizer_map(&self, params: &LocalizerParams, limits: &Limits) -> Result<LocalizerMap, Error> {
+        let (settings, lattice) = (self.settings(), self.lattice());
+        let cells = NdtParams {
+            covariance: settings.covariance,
+            min_points: settings.min_points,
+            eigen_ratio: settings.eigen_ratio,
+        };
+        let (reach, size) = (params.reach(settings.resolution), settings.cells);
+        let (map, limits) = (self.clone(), limits.clone());
+        let source = move |tile| {
+            let sums = map.sums(tile, &limits).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
+            sums.map(|sums| NdtMoments::from_table(&sums)).transpose()
+        };
+        LocalizerMap::tiles(&lattice, size, reach, &cells, Box::new(source))
+    }
+}

@@ -1,0 +1,136 @@
+//! The trajectory of a run: the poses of its inputs, when they are, and their file.
+
+use pointmill::Pose;
+use pointmill_core::names;
+use pointmill_io::{IoError, PoseFormat, Poses, write_poses, write_stamped_poses};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// Nanoseconds that stamps differ by at least: files are read as `f64` of seconds, which since 1970 are 240 ns apart.
+const LEAST_STEP: i64 = 1000;
+
+/// The format of the file of a trajectory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrajectoryFormat {
+    /// The upper 12 numbers of each matrix.
+    Kitti,
+    /// Time in seconds, translation and quaternion.
+    Tum,
+}
+
+names!(TrajectoryFormat { Kitti = "kitti", Tum = "tum" });
+
+/// The poses of a run so far, one for each input that was begun.
+#[derive(Clone, Debug, Default)]
+pub struct Trajectory {
+    poses: Vec<Pose>,
+    /// Seconds of each pose by the clock of the points, ascending.
+    seconds: Vec<f64>,
+    /// Nanoseconds of each pose by the clock of stamps, ascending; empty until an input has a stamp.
+    stamps_ns: Vec<i64>,
+}
+
+/// A pose that was added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Added {
+    /// Its seconds: of its stamp, where the run has stamps.
+    pub(super) seconds: f64,
+    /// Metres since the pose before.
+    pub(super) moved: f64,
+    /// Whether its stamp does not come after the time before, so that it was not used.
+    pub(super) is_late: bool,
+}
+
+impl Trajectory {
+    /// Adds a pose at `seconds` of the clock of the points, which is after the last, and at the nanoseconds of its stamp,
+    /// if it has one.
+    ///
+    /// Where a run has stamps, a pose without one, or with one that does not come after the time before, is as long after
+    /// the pose before as their seconds say.
+    pub(super) fn push(&mut self, pose: Pose, seconds: f64, stamp_ns: Option<i64>) -> Added {
+        let since = |before: f64| ((seconds - before) * 1e9).round() as i64;
+        let mut is_late = false;
+        if let (Some(stamp), true) = (stamp_ns, self.stamps_ns.is_empty()) {
+            self.stamps_ns.extend(self.seconds.iter().map(|before| stamp.saturating_sub(since(*before))));
+            self.stamps_ns.push(stamp);
+        } else if let (Some(last), Some(before)) = (self.stamps_ns.last().copied(), self.seconds.last()) {
+            let next = stamp_ns.filter(|stamp| *stamp >= last.saturating_add(LEAST_STEP));
+            is_late = stamp_ns.is_some() && next.is_none();
+            self.stamps_ns.push(next.unwrap_or_else(|| last.saturating_add(since(*before).max(LEAST_STEP))));
+        }
+        let moved = self.poses.last().map_or(0.0, |last| distance(last, &pose));
+        self.poses.push(pose);
+        self.seconds.push(seconds);
+        Added { seconds: self.stamps_ns.last().map_or(seconds, |stamp| *stamp as f64 / 1e9), moved, is_late }
+    }
+
+    /// The poses.
+    pub fn poses(&self) -> &[Pose] {
+        &self.poses
+    }
+
+    /// Metres along all poses.
+    pub fn length(&self) -> f64 {
+        // A sum of nothing is negative zero.
+        self.poses.windows(2).map(|pair| distance(&pair[0], &pair[1])).fold(0.0, |sum, by| sum + by)
+    }
+
+    /// The seconds of the last pose by the clock of the points.
+    pub(super) fn last_seconds(&self) -> Option<f64> {
+        self.seconds.last().copied()
+    }
+
+    /// Writes the poses, with their times if the format has some. Returns the SHA-256 of the file, in hexadecimal digits.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn write(&self, path: &Path, format: TrajectoryFormat) -> Result<String, IoError> {
+        let poses = || Poses { poses: self.poses.clone(), times: Some(self.seconds.clone()) };
+        match format {
+            TrajectoryFormat::Kitti => write_poses(path, &poses(), PoseFormat::Kitti)?,
+            TrajectoryFormat::Tum if self.stamps_ns.is_empty() => write_poses(path, &poses(), PoseFormat::Tum)?,
+            TrajectoryFormat::Tum => write_stamped_poses(path, &self.poses, &self.stamps_ns)?,
+        }
+        let bytes = std::fs::read(path).map_err(IoError::io(path, "read"))?;
+        Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+/// Metres between two poses.
+fn distance(a: &Pose, b: &Pose) -> f64 {
+    let by = a.inverse().compose(b).translation();
+    by.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(pushed: &[(f64, Option<i64>)]) -> (Vec<bool>, String) {
+        let mut trajectory = Trajectory::default();
+        let late = |(seconds, stamp): &(f64, Option<i64>)| trajectory.push(Pose::IDENTITY, *seconds, *stamp).is_late;
+        let late = pushed.iter().map(late).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("poses.txt");
+        let sha256 = trajectory.write(&path, TrajectoryFormat::Tum).unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(sha256, digest);
+        (late, text.lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn times_are_those_of_the_stamps() {
+        let at = |ns: i64| Some(1_700_000_000_000_000_000 + ns);
+        assert_eq!(written(&[(0.0, None), (0.1, None)]), (vec![false; 2], "0 0.1".into()));
+        let stamped = written(&[(0.0, at(1)), (0.1, at(100_000_002)), (0.2, at(300_000_003))]);
+        assert_eq!(stamped, (vec![false; 3], "1700000000.000000001 1700000000.100000002 1700000000.300000003".into()));
+        // Sweeps without a stamp, at the beginning and amid, and stamps that run back or stand still.
+        let mixed = written(&[(0.0, None), (0.1, at(0)), (0.2, None), (0.3, at(150_000_000)), (0.4, at(400_000_000))]);
+        let wanted = "1699999999.9 1700000000 1700000000.1 1700000000.15 1700000000.4";
+        assert_eq!(mixed, (vec![false; 5], wanted.into()));
+        let back = written(&[(0.0, at(0)), (0.1, at(0)), (0.2, at(-1)), (0.3, at(500_000_000))]);
+        let wanted = "1700000000 1700000000.1 1700000000.2 1700000000.5";
+        assert_eq!(back, (vec![false, true, true, false], wanted.into()));
+    }
+}
