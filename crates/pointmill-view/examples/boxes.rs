@@ -2,7 +2,7 @@
 
 use pointmill_core::{Points, trig};
 use pointmill_synth::RoiScene;
-use pointmill_view::roi_picture;
+use pointmill_view::roi_scene;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -26,7 +26,8 @@ fn main() -> Result<()> {
     }
     let left = format!("{} boxes, {} points", boxes.len(), grouped(points.len()));
     let right = format!("{} points in boxes, 12 x 12 x 12 voxels each", grouped(pairs));
-    roi_picture(points, &boxes, &voxel_of_point, OUT, [&left, &right]).write_png(&path)?;
+    let title = format!("{left}; {right}");
+    roi_scene(&title, points, &boxes, &voxel_of_point, OUT).picture().write_png(&path)?;
     println!("{path}");
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use pointmill_core::ndt::{CellStats, Covariance, Moments, NdtLattice, NdtScore, StatsParams};
 use pointmill_synth::{Drive, DriveParams};
-use pointmill_view::{Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
+use pointmill_view::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene};
 use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -35,18 +35,14 @@ fn main() -> Result<()> {
         .collect();
     let off = (SHIFT[0] * SHIFT[0] + SHIFT[1] * SHIFT[1]).sqrt();
     let notes = [map.note(&lattice, &before, [off, TURN]), map.note(&lattice, &after, [0.0, 0.0])];
+    let alignment = || ndt_alignment_scene("a scan", ellipsoids, &before, &after, notes);
     if path.ends_with(".gif") {
-        let mut gif = Gif::new(800);
-        for frame in ndt_alignment_frames(ellipsoids, &before, &after, notes) {
-            gif.push(frame)?;
-        }
-        gif.write(&path)?;
+        alignment().animation().write(&path)?;
     } else if path.contains("alignment") {
-        ndt_alignment_picture(ellipsoids, &before, &after, notes).write_png(&path)?;
+        alignment().picture().write_png(&path)?;
     } else {
-        let captions =
-            [format!("map: {} points", points.len()), format!("{} cells of {RESOLUTION} m", map.means.len())];
-        ndt_map_picture(&points, ellipsoids, [&captions[0], &captions[1]]).write_png(&path)?;
+        let title = format!("map: {} points, {} cells of {RESOLUTION} m", points.len(), map.means.len());
+        ndt_map_scene(&title, &points, ellipsoids).picture().write_png(&path)?;
     }
     println!("{path}");
     Ok(())

@@ -3,7 +3,7 @@
 
 use pointmill_core::{Aabb, PointCloud, Points, VoxelGrid};
 use pointmill_synth::{Drive, DriveParams};
-use pointmill_view::{Gif, Image, voxelization_picture};
+use pointmill_view::{Gif, Image, VoxelScene};
 use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -30,7 +30,9 @@ fn picture(sweep: &PointCloud) -> Result<Image> {
     let means = voxel_means(sweep.points(), &VoxelGrid::new(size, range)?)?;
     let input = format!("input: {} points", grouped(sweep.len()));
     let output = format!("voxel means: {} voxels, 0.2 m", grouped(means.len()));
-    Ok(voxelization_picture(sweep.points(), means.points(), size, range, [&input, &output]))
+    let mut scene = VoxelScene::new("street", 1);
+    scene.push("sweep", [&input, &output], sweep.points(), means.points(), size, range);
+    Ok(scene.scene().picture())
 }
 
 /// Mean of the first four columns of every voxel's points, ordered by voxel.

@@ -2,26 +2,32 @@
 
 use crate::failure::Failure;
 use crate::outputs::has_extension;
-use crate::picture::{save, save_page};
+use crate::picture::save_scene;
 use crate::text::{counted, grouped, label, titled};
 use pointmill::{PointCloud, Pose};
-use pointmill_view::{DrivePage, drive_picture, require_memory};
+use pointmill_view::{DriveScene, require_memory};
 use std::path::Path;
 
-/// The scans of a page so far, if a page is wanted.
-pub(super) struct Scans(Option<DrivePage>);
+/// The picture so far.
+pub(super) struct Scans {
+    drive: DriveScene,
+    /// Whether the scans are shown: only a page does.
+    with_scans: bool,
+}
 
 impl Scans {
     /// For a picture of about so many scans.
     pub(super) fn new(picture: Option<&Path>, scans: usize) -> Self {
-        Self(picture.filter(|path| has_extension(path, "html")).map(|_| DrivePage::new(scans)))
+        let with_scans = picture.is_some_and(|path| has_extension(path, "html"));
+        Self { drive: DriveScene::new(scans), with_scans }
     }
 
     /// Adds the next scan.
     pub(super) fn push(&mut self, name: &str, cloud: &PointCloud, intensity: Option<usize>) -> Result<(), Failure> {
-        let Some(page) = &mut self.0 else { return Ok(()) };
-        require_memory(0, cloud.len())?;
-        page.push(&label(name), cloud, intensity);
+        if self.with_scans {
+            require_memory(0, cloud.len())?;
+            self.drive.push(&label(name), cloud, intensity);
+        }
         Ok(())
     }
 
@@ -37,12 +43,6 @@ impl Scans {
         let left = format!("{}, {} with a fix", counted(poses.len(), "scan"), grouped(fixes));
         let left = titled(&left, origin);
         let right = format!("{} cells", grouped(means.len()));
-        match self.0 {
-            Some(page) => save_page(path, &page.finish(&format!("{left}; {right}"), means, poses)),
-            None => {
-                let way: Vec<_> = poses.iter().map(Pose::translation).collect();
-                save(path, 1, || Ok(drive_picture(means, &way, [&left, &right]).encode_png()))
-            }
-        }
+        save_scene(path, &self.drive.finish(&format!("{left}; {right}"), means, poses))
     }
 }

@@ -15,7 +15,7 @@ use crate::track::Track;
 use pointmill::pipelines::odometry::{Odometry, OdometryParams, Step, SweepStatus, TimesUse};
 use pointmill::{Device, PointCloud, Pose, Rows};
 use pointmill_io::{Times, moment_ns};
-use pointmill_view::{DrivePage, require_memory};
+use pointmill_view::{DriveScene, require_memory};
 
 /// The name of the command.
 const COMMAND: &str = "odometry";
@@ -38,7 +38,7 @@ struct Lane {
     odometry: Odometry,
     track: Track,
     clock: Clock,
-    page: Option<DrivePage>,
+    page: Option<DriveScene>,
     /// The column of times of the first sweep that has one.
     times: Option<TimesOf>,
     /// Whether a sweep was read.
@@ -244,7 +244,7 @@ impl Command for Run<'_> {
             odometry,
             track: Track::default(),
             clock: Clock::default(),
-            page: self.shown.map(DrivePage::new),
+            page: self.shown.map(DriveScene::new),
             times: None,
             begun: false,
             untracked: None,

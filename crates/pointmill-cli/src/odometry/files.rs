@@ -4,13 +4,13 @@ use super::args::OdometryArgs;
 use crate::failure::Failure;
 use crate::interrupt::undivided;
 use crate::outputs::plan_file;
-use crate::picture::{plan, save, save_page};
+use crate::picture::{plan, save_scene};
 use crate::text::{counted, grouped, titled};
 use crate::track::Track;
 use pointmill::Error;
 use pointmill::pipelines::odometry::Odometry;
 use pointmill_io::{Place, WriteOptions, write};
-use pointmill_view::{DrivePage, drive_picture, require_memory};
+use pointmill_view::{DriveScene, require_memory};
 use std::path::Path;
 
 /// Checks the names of all outputs, before any work.
@@ -31,7 +31,7 @@ pub(super) fn write_map(
     track: &Track,
     length: f64,
     origin: [f64; 3],
-    sweeps: Option<DrivePage>,
+    sweeps: Option<DriveScene>,
 ) -> Result<Option<usize>, Failure> {
     if args.map.is_none() && args.visualize.is_none() {
         return Ok(None);
@@ -50,13 +50,10 @@ pub(super) fn write_map(
     }
     if let Some(path) = &args.visualize {
         require_memory(1, points.len())?;
-        let way: Vec<_> = track.poses().iter().map(pointmill::Pose::translation).collect();
-        let left = titled(&format!("{}, {length:.1} m", counted(way.len(), "sweep")), origin);
+        let left = titled(&format!("{}, {length:.1} m", counted(track.poses().len(), "sweep")), origin);
         let right = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
-        match sweeps {
-            Some(sweeps) => save_page(path, &sweeps.finish(&format!("{left}; {right}"), &points, track.poses()))?,
-            None => save(path, 1, || Ok(drive_picture(&points, &way, [&left, &right]).encode_png()))?,
-        }
+        let drive = sweeps.unwrap_or_else(|| DriveScene::new(1));
+        save_scene(path, &drive.finish(&format!("{left}; {right}"), &points, track.poses()))?;
     }
     Ok(Some(points.len()))
 }

@@ -1,4 +1,4 @@
-//! Positions as whole numbers, and arrays as text.
+//! Positions as whole numbers.
 
 use crate::quantiles::quantiles;
 
@@ -55,6 +55,12 @@ impl Packed {
         [0, 1, 2].map(|k| self.low[k] + f64::from(cell[k]) / MOST * self.size[k])
     }
 
+    /// Keeps every so many of the points.
+    pub(super) fn thin(&mut self, every: usize) {
+        self.cells = self.cells.iter().step_by(every).copied().collect();
+        self.order = self.order.iter().step_by(every).copied().collect();
+    }
+
     /// The differences of the cells, plane by plane: low bytes and high bytes of x, y and z.
     pub(super) fn planes(&self, out: &mut Vec<u8>) {
         for k in 0..3 {
@@ -71,21 +77,6 @@ impl Packed {
 /// The place on the Morton curve.
 fn morton(cell: [u16; 3]) -> u64 {
     (0..16).fold(0, |key, bit| (0..3).fold(key, |key, k| key | u64::from(cell[k] >> bit & 1) << (3 * bit + k)))
-}
-
-/// Bytes as letters, in base64.
-pub(super) fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |k: usize| u32::from(three.get(k).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for k in 0..4 {
-            let letter = char::from(LETTERS[(bits >> (18 - 6 * k) & 63) as usize]);
-            text.push(if k <= three.len() { letter } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -133,12 +124,5 @@ mod tests {
         for odd in [vec![], vec![[f64::NAN; 3]], vec![[f64::MAX; 3], [-f64::MAX; 3]]] {
             Packed::new(&odd, 10, true);
         }
-    }
-
-    #[test]
-    fn base64_is_as_others_write_it() {
-        let of = |text: &str| base64(text.as_bytes());
-        assert_eq!(["", "f", "fo", "foo", "foob"].map(of), ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
-        assert_eq!(base64(&[251, 255, 191]), "+/+/");
     }
 }

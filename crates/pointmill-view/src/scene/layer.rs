@@ -8,11 +8,13 @@ use crate::quantiles::quantiles;
 use pointmill_core::Pose;
 use pointmill_core::eigen::eigen;
 use serde::Serialize;
+use std::borrow::Cow;
 
 type V3 = [f64; 3];
 
-/// The most points and lines of a layer, and the most boxes and balls. Of more every so many are kept.
-const MOST_POINTS: usize = 1_000_000;
+/// The most things of a layer, and the most boxes and balls of one in a page. Of more every so many are
+/// kept.
+const MOST: usize = 1_000_000;
 const MOST_SOLIDS: usize = 100_000;
 /// The share of the values outside of the colours on each side.
 const STRAYS: f64 = 0.01;
@@ -20,10 +22,10 @@ const STRAYS: f64 = 0.01;
 const SAMPLE: usize = 4096;
 const GREY: [u8; 3] = [150, 165, 190];
 
-/// How a layer is drawn; the page has a program for each.
+/// How a layer is drawn; the rasterizer has a function for each, and the page a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Shape {
+pub(crate) enum Shape {
     Points,
     Line,
     Ball,
@@ -31,23 +33,25 @@ enum Shape {
     Wire,
 }
 
-/// Points, a line, boxes, voxels or ellipsoids of a [`Page`](super::Page), under one name.
+/// Points, a line, boxes, voxels or ellipsoids of a [`Scene`](super::Scene), under one name.
 ///
-/// **Shapes.** Layers with the same name are shown and hidden together. **Units and frames.** Metres in the frame of the layer, z up; [`moving`](Self::moving) places it in the
-/// page, else both frames are one. Positions are kept to 1/65,535 of the layer's extent. **Order and determinism.** The same input gives the same bytes.
-/// **Limits.** Of more than 1,000,000 points, or 100,000 boxes, voxels or ellipsoids, every so many are kept. What is not finite is left out, and so is what is 20 times
-/// as far from the middle as nearly all else.
+/// **Shapes.** Layers with the same name are shown and hidden together. **Units and frames.** Metres in
+/// the frame of the layer, z up; [`moving`](Self::moving) places it in the scene, else both frames are
+/// one. Positions are kept to 1/65,535 of the layer's extent. **Order and determinism.** The same input
+/// gives the same bytes. **Limits.** Of more than 1,000,000 things every so many are kept; a page has
+/// 100,000 boxes, voxels or ellipsoids of a layer at most. What is not finite is left out, and so is what
+/// is 20 times as far from the middle as nearly all else.
 ///
 /// ```
 /// use pointmill_core::Pose;
-/// use pointmill_view::{Layer, Page, Paint};
-/// let mut page = Page::new("two sweeps", Paint::Height);
+/// use pointmill_view::{Layer, Paint, Scene};
+/// let mut scene = Scene::new("two sweeps", Paint::Height);
 /// for (k, label) in ["first", "second"].into_iter().enumerate() {
-///     let frame = page.frame(label);
+///     let frame = scene.frame(label);
 ///     let world_from_sensor = Pose::from_translation([k as f64, 0.0, 0.0]);
-///     page.push(Layer::points("sweeps", &[[1.0, 2.0, 0.5]]).moving(&[world_from_sensor]).at(frame));
+///     scene.push(Layer::points("sweeps", &[[1.0, 2.0, 0.5]]).moving(&[world_from_sensor]).at(frame));
 /// }
-/// assert!(page.encode().starts_with(b"<!DOCTYPE html>"));
+/// assert!(scene.page().starts_with(b"<!DOCTYPE html>"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Layer {
@@ -63,11 +67,15 @@ pub struct Layer {
     poses: Vec<Pose>,
     at: Option<usize>,
     is_shown: bool,
+    /// Of lines and edges in pictures, in pixels.
+    width: f64,
+    /// How many metres nearer to the camera the layer is than where it stands, in pictures.
+    lift: f64,
 }
 
 /// What the page is to know of a layer before its arrays.
 #[derive(Debug, Serialize)]
-pub(super) struct Record<'a> {
+pub(crate) struct Record<'a> {
     name: &'a str,
     shape: Shape,
     count: usize,
@@ -95,24 +103,31 @@ impl Layer {
             poses: vec![Pose::IDENTITY],
             at: None,
             is_shown: true,
+            width: 1.0,
+            lift: 0.0,
         }
     }
 
     /// Points, `[N]`.
     pub fn points(name: &str, points: &[[f64; 3]]) -> Self {
-        Self::new(name, Shape::Points, Packed::new(points, MOST_POINTS, true))
+        Self::new(name, Shape::Points, Packed::new(points, MOST, true))
     }
 
     /// A line from point to point, `[N]`.
     pub fn line(name: &str, points: &[[f64; 3]]) -> Self {
-        Self::new(name, Shape::Line, Packed::new(points, MOST_POINTS, false))
+        Self::new(name, Shape::Line, Packed::new(points, MOST, false))
     }
 
     /// A cube for each voxel, `[N]`, of one size.
     pub fn voxels(name: &str, centres: &[[f64; 3]], size: [f32; 3]) -> Self {
         let mut axes = [[0.0; 3]; 3];
         (0..3).for_each(|k| axes[k][k] = 0.5 * f64::from(size[k]));
-        let packed = Packed::new(centres, MOST_SOLIDS, false);
+        Self::cubes(name, centres, axes)
+    }
+
+    /// Cubes of one size and one attitude: from the centre to the middles of three sides.
+    pub(crate) fn cubes(name: &str, centres: &[V3], axes: [V3; 3]) -> Self {
+        let packed = Packed::new(centres, MOST, false);
         Self { axes: vec![axes], ..Self::new(name, Shape::Cube, packed) }
     }
 
@@ -120,23 +135,28 @@ impl Layer {
     pub fn boxes(name: &str, rows: &[[f32; 7]]) -> Self {
         let solids: Vec<Solid> = rows.iter().filter_map(|row| Solid::new(*row)).collect();
         let centres: Vec<V3> = solids.iter().map(|solid| solid.centre).collect();
-        let packed = Packed::new(&centres, MOST_SOLIDS, false);
+        let packed = Packed::new(&centres, MOST, false);
         let axes = packed.order.iter().map(|i| solids[*i as usize].axes).collect();
         Self { axes, ..Self::new(name, Shape::Wire, packed) }
     }
 
     /// An ellipsoid of two standard deviations for each cell, coloured by the direction that it faces.
     pub fn ellipsoids(name: &str, cells: NdtEllipsoids) -> Self {
+        Self::ellipsoids_by(name, cells, Facing::colour)
+    }
+
+    /// As [`ellipsoids`](Self::ellipsoids), in the colours that a function gives.
+    pub(crate) fn ellipsoids_by(name: &str, cells: NdtEllipsoids, colour: fn(&Facing) -> [u8; 3]) -> Self {
         let valid = |(mean, covariance): (&V3, &[f64; 6])| Some((*mean, *covariance, Facing::new(covariance)?));
         let cells: Vec<_> = cells.means.iter().zip(cells.covariances).filter_map(valid).collect();
         let means: Vec<V3> = cells.iter().map(|(mean, ..)| *mean).collect();
-        let packed = Packed::new(&means, MOST_SOLIDS, false);
+        let packed = Packed::new(&means, MOST, false);
         let kept = || packed.order.iter().map(|i| &cells[*i as usize]);
         let axes = kept().map(|(_, covariance, _)| {
             let of = eigen(*covariance);
             [0, 1, 2].map(|k| of.vectors[k].map(|x| SIGMAS * of.values[k].max(0.0).sqrt() * x))
         });
-        let (axes, colours) = (axes.collect(), kept().map(|(.., facing)| facing.colour()).collect());
+        let (axes, colours) = (axes.collect(), kept().map(|(.., facing)| colour(facing)).collect());
         Self { axes, colours, ..Self::new(name, Shape::Ball, packed) }
     }
 
@@ -178,7 +198,7 @@ impl Layer {
         self
     }
 
-    /// Shows the layer at one frame only, by the number that [`Page::frame`](super::Page::frame) returned.
+    /// Shows the layer at one frame only, by the number that [`Scene::frame`](super::Scene::frame) returned.
     #[must_use]
     pub const fn at(mut self, frame: usize) -> Self {
         self.at = Some(frame);
@@ -192,7 +212,35 @@ impl Layer {
         self
     }
 
-    pub(super) fn record(&self) -> Record<'_> {
+    /// Draws lines and edges so many pixels wide in pictures.
+    #[must_use]
+    pub(crate) const fn width(mut self, pixels: f64) -> Self {
+        self.width = pixels;
+        self
+    }
+
+    /// Draws the layer so many metres nearer to the camera in pictures: over what would hide it.
+    #[must_use]
+    pub(crate) const fn lifted(mut self, metres: f64) -> Self {
+        self.lift = metres;
+        self
+    }
+
+    /// The layer as a page has it.
+    pub(crate) fn thinned(&self) -> Cow<'_, Self> {
+        let every = self.len().div_ceil(MOST_SOLIDS);
+        if self.axes.is_empty() || every <= 1 {
+            return Cow::Borrowed(self);
+        }
+        let mut out = self.clone();
+        out.packed.thin(every);
+        out.colours = out.colours.into_iter().step_by(every).collect();
+        out.axes = out.axes.into_iter().step_by(every).collect();
+        out.values = out.values.map(|(values, range)| (values.into_iter().step_by(every).collect(), range));
+        Cow::Owned(out)
+    }
+
+    pub(crate) fn record(&self) -> Record<'_> {
         let one = |axes: &[V3; 3]| axes.map(|axis| axis.map(|x| x as f32));
         Record {
             name: &self.name,
@@ -216,18 +264,87 @@ impl Layer {
     }
 
     /// Where the values lie.
-    pub(super) fn range(&self) -> Option<[f64; 2]> {
+    pub(crate) fn range(&self) -> Option<[f64; 2]> {
         self.values.as_ref().map(|(_, range)| *range)
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) const fn is_shown(&self) -> bool {
+        self.is_shown
+    }
+
+    pub(crate) const fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.packed.cells.len()
+    }
+
+    /// Pixels of lines and edges, and how many metres nearer to the camera the layer is drawn.
+    pub(crate) const fn pen(&self) -> (f64, f64) {
+        (self.width, self.lift)
+    }
+
+    /// The one colour of the layer, if it has one.
+    pub(crate) const fn key(&self) -> Option<[u8; 3]> {
+        self.colour
+    }
+
+    /// The colour of a thing where the layer has colours.
+    pub(crate) fn own(&self, k: usize) -> [u8; 3] {
+        self.colours.get(k).copied().or(self.colour).unwrap_or(GREY)
+    }
+
+    /// The value of a thing, from 0 to 1.
+    pub(crate) fn value(&self, k: usize) -> Option<f64> {
+        self.values.as_ref().map(|(values, _)| f64::from(values[k]) / 255.0)
+    }
+
+    /// The frame that the layer is shown at, if it is one.
+    pub(crate) const fn shown_at(&self) -> Option<usize> {
+        self.at
+    }
+
+    /// Whether the layer is drawn at a frame: by its name, or without names if it is shown.
+    pub(crate) fn is_drawn(&self, frame: usize, names: &[&str]) -> bool {
+        let is_named = if names.is_empty() { self.is_shown } else { names.contains(&&*self.name) };
+        is_named && self.at.is_none_or(|at| at == frame)
+    }
+
+    /// Where all things are in the scene at a frame.
+    pub(crate) fn places(&self, frame: usize) -> impl Iterator<Item = V3> {
+        let pose = self.poses[frame.min(self.poses.len() - 1)];
+        self.packed.cells.iter().map(move |cell| pose.apply(self.packed.place(*cell)))
+    }
+
+    /// From the centre of a solid to the middles of three of its sides.
+    pub(crate) fn axes(&self, k: usize) -> [V3; 3] {
+        self.axes[if self.has_axes() { k } else { 0 }]
+    }
+
+    /// Some of the places in the scene at a frame, and how far solids reach there.
+    pub(crate) fn extent(&self, frame: usize) -> impl Iterator<Item = V3> {
+        let every = self.len().div_ceil(SAMPLE).max(1);
+        self.places(frame).enumerate().step_by(every).flat_map(move |(k, p)| {
+            let axes = if self.axes.is_empty() { [[0.0; 3]; 3] } else { self.axes(k) };
+            let signs = if self.axes.is_empty() { &[0.0][..] } else { &[-1.0, 1.0] };
+            let ends = axes.into_iter().take(if self.axes.is_empty() { 1 } else { 3 });
+            ends.flat_map(move |axis| signs.iter().map(move |sign| [0, 1, 2].map(|k| p[k] + sign * axis[k])))
+        })
+    }
+
     /// Some of the places in the page.
-    pub(super) fn sample(&self) -> impl Iterator<Item = V3> {
+    pub(crate) fn sample(&self) -> impl Iterator<Item = V3> {
         let every = self.packed.cells.len().div_ceil(SAMPLE).max(1);
         self.packed.cells.iter().step_by(every).map(|cell| self.poses[0].apply(self.packed.place(*cell)))
     }
 
     /// The arrays, in the order in which the page reads them. The page has its zero at `origin`.
-    pub(super) fn arrays(&self, origin: V3, out: &mut Vec<u8>) {
+    pub(crate) fn arrays(&self, origin: V3, out: &mut Vec<u8>) {
         self.packed.planes(out);
         out.extend(self.values.iter().flat_map(|(values, _)| values));
         out.extend(self.colours.as_flattened());
