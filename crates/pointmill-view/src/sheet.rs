@@ -188,8 +188,8 @@ impl Scene {
         }
         let is_seen = |name: &str| sheet.panels.iter().any(|p| p.names.is_empty() || p.names.contains(&name));
         let mut keys: Vec<([u8; 3], &str)> = Vec::new();
-        for layer in self.layers.iter().filter(|layer| layer.is_shown() && is_seen(layer.name())) {
-            let key = layer.key().map(|colour| (colour, layer.name()));
+        for layer in self.layers.iter().filter(|layer| layer.is_shown && is_seen(&layer.name)) {
+            let key = layer.colour.map(|colour| (colour, &*layer.name));
             keys.extend(key.filter(|key| keys.iter().all(|other| other.1 != key.1)));
         }
         for (colour, name) in keys.into_iter().chain(sheet.keys.iter().copied()) {

@@ -95,7 +95,7 @@ impl VoxelScene {
     fn sheet(&mut self, points: &Layer, captions: [&str; 2], range: &Aabb) -> Sheet {
         let places: Vec<V3> = points.extent(0).collect();
         let areas = areas(SIZE, &ROWS);
-        let (cameras, label) = match sweep_reach(&places) {
+        let (cameras, labels) = match sweep_reach(&places) {
             Some(reach) => {
                 // In steps of 10 m, so that the frames of an animation agree.
                 let half = 10.0 * libm::ceil(reach / 10.0).max(1.0) as f32;
@@ -104,17 +104,20 @@ impl VoxelScene {
                 let ground = places.iter().map(|p| p[2]).fold(0.0, f64::min).max(-2.0);
                 self.scene.layers.extend(RINGS.map(|radius| ring(radius, ground)));
                 let behind = Camera::perspective([-15.0, 0.0, 8.5], [11.5, 0.0, -1.73], 54.0);
-                ([Camera::birds_eye_sideways(bounds), behind], "from behind")
+                (
+                    [Camera::birds_eye_sideways(bounds), behind],
+                    ["from above, x to the right, a ring every 10 m", "from behind"],
+                )
             }
             None => {
                 let cameras = [fitted(&places, ABOVE, STRAYS), at_an_angle(&places, STRAYS)];
-                (cameras.map(Camera::in_steps), "at an angle")
+                (cameras.map(Camera::in_steps), ["from above, x to the right", "at an angle"])
             }
         };
         let names: [&'static [&'static str]; 4] =
             [&["range rings", "points"], &["range rings", "voxels"], &["points"], &["voxels"]];
         let panel = |(k, area): (usize, [u32; 4])| Panel {
-            label: if k < 2 { "from above, x to the right" } else { label }.into(),
+            label: labels[k / 2].into(),
             point: if k < 2 { 4 } else { 3 },
             ..Panel::new(area, cameras[k / 2], names[k])
         };
@@ -132,5 +135,5 @@ impl VoxelScene {
 fn ring(radius: f64, z: f64) -> Layer {
     let at = |k: u32| f64::from(k) * (core::f64::consts::TAU / 120.0);
     let points: Vec<V3> = (0..=120).map(at).map(|a| [radius * libm::cos(a), radius * libm::sin(a), z]).collect();
-    Layer::line("range rings", &points).colour(RING_COLOUR)
+    Layer::line("range rings", &points).colour(RING_COLOUR).hidden()
 }

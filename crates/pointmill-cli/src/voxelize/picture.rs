@@ -24,7 +24,7 @@ pub(super) struct Picture {
 #[derive(Debug)]
 enum Drawn {
     /// All inputs, or the first for a still.
-    Scene { scene: VoxelScene, is_still: bool },
+    Scene { scene: Box<VoxelScene>, is_still: bool },
     /// Each input is drawn at once.
     Gif(Gif, [f64; 3]),
 }
@@ -40,7 +40,7 @@ impl Picture {
             "gif" => Drawn::Gif(Gif::new(FRAME_MS), origin),
             extension => {
                 let is_still = extension == "png";
-                Drawn::Scene { scene: scene(if is_still { 1 } else { inputs }, origin), is_still }
+                Drawn::Scene { scene: Box::new(scene(if is_still { 1 } else { inputs }, origin)), is_still }
             }
         };
         Ok(Self { path: path.into(), drawn: Mutex::new(drawn) })

@@ -1,11 +1,13 @@
 //! Scenes as one HTML file, to be turned and stepped through in a browser.
 
 mod base64;
+mod record;
 
-use crate::scene::{Layer, Paint, Record, Scene};
+use crate::scene::{Layer, Paint, Scene};
 use crate::{BACKGROUND, turbo};
 use base64::base64;
 use miniz_oxide::deflate::compress_to_vec_zlib;
+use record::Record;
 use serde::Serialize;
 
 /// What surrounds the scene, and the script that draws it.

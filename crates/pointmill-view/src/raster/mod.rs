@@ -65,9 +65,9 @@ impl Tones {
     /// The colour of a thing of a layer.
     fn colour(&self, layer: &Layer, k: usize, z: f64) -> [u8; 3] {
         let share = |v: f64, [low, high]: [f64; 2]| ((v - low) / (high - low)).clamp(0.0, 1.0);
-        let is_line = layer.shape() == Shape::Line;
+        let is_line = layer.shape == Shape::Line;
         match self.paint {
-            Paint::Height if !is_line && layer.shape() != Shape::Wire => {
+            Paint::Height if !is_line && layer.shape != Shape::Wire => {
                 // The square root lifts dark surfaces, most of a street, off the background.
                 scaled(tone(share(z, self.heights)), layer.value(k).map_or(1.0, |v| 0.5 + 0.5 * v.sqrt()))
             }
@@ -76,8 +76,8 @@ impl Tones {
                 tone(share(low + layer.value(k).unwrap_or(0.0) * (high - low), self.intensities))
             }
             Paint::Time if is_line => tone(k as f64 / layer.len().saturating_sub(2).max(1) as f64),
-            Paint::Time if layer.shown_at().is_some() => {
-                tone(layer.shown_at().unwrap_or(0) as f64 / self.frames.saturating_sub(1).max(1) as f64)
+            Paint::Time if layer.at.is_some() => {
+                tone(layer.at.unwrap_or(0) as f64 / self.frames.saturating_sub(1).max(1) as f64)
             }
             _ => layer.own(k),
         }
@@ -94,7 +94,7 @@ pub(crate) fn draw(scene: &Scene, tones: &Tones, shot: &Shot) -> Image {
     for layer in scene.layers.iter().filter(|layer| layer.is_drawn(shot.frame, shot.names)) {
         let colour = |k: usize, p: V3| tones.colour(layer, k, p[2]);
         let mut painter = Painter { canvas: &mut canvas, view: &view, layer, frame: shot.frame, colour: &colour };
-        match layer.shape() {
+        match layer.shape {
             Shape::Points => painter.points(f64::from(shot.point)),
             Shape::Line => painter.line(),
             Shape::Wire => painter.wires(),
@@ -116,11 +116,10 @@ struct Painter<'a, 'b> {
 
 impl Painter<'_, '_> {
     fn points(&mut self, size: f64) {
-        let (_, lift) = self.layer.pen();
         for (k, p) in self.layer.places(self.frame).enumerate() {
             if let Some(mut at) = self.view.project(p) {
                 let colour = faded((self.colour)(k, p), self.view.haze(at.depth));
-                at.depth -= lift;
+                at.depth -= self.layer.lift;
                 self.dot(at, size, colour);
             }
         }
@@ -147,7 +146,7 @@ impl Painter<'_, '_> {
             && self.canvas.afford(1)
         {
             let colour = faded(colour, self.view.haze(0.5 * (a.depth + b.depth)));
-            let pen = Pen { colour, width: self.layer.pen().0 * f64::from(FINE), cover: 1.0 };
+            let pen = Pen { colour, width: self.layer.width * f64::from(FINE), cover: 1.0 };
             let pixels = line(self.canvas.image, [a.x, a.y], [b.x, b.y], pen);
             self.canvas.spend(pixels);
         }

@@ -8,19 +8,16 @@ use crate::quantiles::quantiles;
 use pointmill_core::Pose;
 use pointmill_core::eigen::eigen;
 use serde::Serialize;
-use std::borrow::Cow;
 
 type V3 = [f64; 3];
 
-/// The most things of a layer, and the most boxes and balls of one in a page. Of more every so many are
-/// kept.
+/// The most things of a layer. Of more every so many are kept.
 const MOST: usize = 1_000_000;
-const MOST_SOLIDS: usize = 100_000;
 /// The share of the values outside of the colours on each side.
 const STRAYS: f64 = 0.01;
 /// How many points of a layer say what the page shows.
 const SAMPLE: usize = 4096;
-const GREY: [u8; 3] = [150, 165, 190];
+pub(crate) const GREY: [u8; 3] = [150, 165, 190];
 
 /// How a layer is drawn; the rasterizer has a function for each, and the page a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -55,39 +52,22 @@ pub(crate) enum Shape {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Layer {
-    name: String,
-    shape: Shape,
-    packed: Packed,
-    colour: Option<[u8; 3]>,
-    colours: Vec<[u8; 3]>,
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
+    pub(crate) packed: Packed,
+    pub(crate) colour: Option<[u8; 3]>,
+    pub(crate) colours: Vec<[u8; 3]>,
     /// From the centre of a solid to the middles of three of its sides.
-    axes: Vec<[V3; 3]>,
+    pub(crate) axes: Vec<[V3; 3]>,
     /// The values in steps of 1/255 from the first to the second.
-    values: Option<(Vec<u8>, [f64; 2])>,
-    poses: Vec<Pose>,
-    at: Option<usize>,
-    is_shown: bool,
+    pub(crate) values: Option<(Vec<u8>, [f64; 2])>,
+    pub(crate) poses: Vec<Pose>,
+    pub(crate) at: Option<usize>,
+    pub(crate) is_shown: bool,
     /// Of lines and edges in pictures, in pixels.
-    width: f64,
+    pub(crate) width: f64,
     /// How many metres nearer to the camera the layer is than where it stands, in pictures.
-    lift: f64,
-}
-
-/// What the page is to know of a layer before its arrays.
-#[derive(Debug, Serialize)]
-pub(crate) struct Record<'a> {
-    name: &'a str,
-    shape: Shape,
-    count: usize,
-    colour: [u8; 3],
-    is_coloured: bool,
-    has_colours: bool,
-    has_axes: bool,
-    axes: Option<[[f32; 3]; 3]>,
-    range: Option<[f64; 2]>,
-    at: Option<usize>,
-    poses: usize,
-    is_shown: bool,
+    pub(crate) lift: f64,
 }
 
 impl Layer {
@@ -226,40 +206,8 @@ impl Layer {
         self
     }
 
-    /// The layer as a page has it.
-    pub(crate) fn thinned(&self) -> Cow<'_, Self> {
-        let every = self.len().div_ceil(MOST_SOLIDS);
-        if self.axes.is_empty() || every <= 1 {
-            return Cow::Borrowed(self);
-        }
-        let mut out = self.clone();
-        out.packed.thin(every);
-        out.colours = out.colours.into_iter().step_by(every).collect();
-        out.axes = out.axes.into_iter().step_by(every).collect();
-        out.values = out.values.map(|(values, range)| (values.into_iter().step_by(every).collect(), range));
-        Cow::Owned(out)
-    }
-
-    pub(crate) fn record(&self) -> Record<'_> {
-        let one = |axes: &[V3; 3]| axes.map(|axis| axis.map(|x| x as f32));
-        Record {
-            name: &self.name,
-            shape: self.shape,
-            count: self.packed.cells.len(),
-            colour: self.colour.unwrap_or(GREY),
-            is_coloured: self.colour.is_some(),
-            has_colours: !self.colours.is_empty(),
-            has_axes: self.has_axes(),
-            axes: self.axes.first().filter(|_| !self.has_axes()).map(one),
-            range: self.range(),
-            at: self.at,
-            poses: self.poses.len(),
-            is_shown: self.is_shown,
-        }
-    }
-
     /// Whether each solid has axes of its own.
-    fn has_axes(&self) -> bool {
+    pub(crate) fn has_axes(&self) -> bool {
         matches!(self.shape, Shape::Ball | Shape::Wire)
     }
 
@@ -268,30 +216,8 @@ impl Layer {
         self.values.as_ref().map(|(_, range)| *range)
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub(crate) const fn is_shown(&self) -> bool {
-        self.is_shown
-    }
-
-    pub(crate) const fn shape(&self) -> Shape {
-        self.shape
-    }
-
     pub(crate) const fn len(&self) -> usize {
         self.packed.cells.len()
-    }
-
-    /// Pixels of lines and edges, and how many metres nearer to the camera the layer is drawn.
-    pub(crate) const fn pen(&self) -> (f64, f64) {
-        (self.width, self.lift)
-    }
-
-    /// The one colour of the layer, if it has one.
-    pub(crate) const fn key(&self) -> Option<[u8; 3]> {
-        self.colour
     }
 
     /// The colour of a thing where the layer has colours.
@@ -302,11 +228,6 @@ impl Layer {
     /// The value of a thing, from 0 to 1.
     pub(crate) fn value(&self, k: usize) -> Option<f64> {
         self.values.as_ref().map(|(values, _)| f64::from(values[k]) / 255.0)
-    }
-
-    /// The frame that the layer is shown at, if it is one.
-    pub(crate) const fn shown_at(&self) -> Option<usize> {
-        self.at
     }
 
     /// Whether the layer is drawn at a frame: by its name, or without names if it is shown.
@@ -341,25 +262,5 @@ impl Layer {
     pub(crate) fn sample(&self) -> impl Iterator<Item = V3> {
         let every = self.packed.cells.len().div_ceil(SAMPLE).max(1);
         self.packed.cells.iter().step_by(every).map(|cell| self.poses[0].apply(self.packed.place(*cell)))
-    }
-
-    /// The arrays, in the order in which the page reads them. The page has its zero at `origin`.
-    pub(crate) fn arrays(&self, origin: V3, out: &mut Vec<u8>) {
-        self.packed.planes(out);
-        out.extend(self.values.iter().flat_map(|(values, _)| values));
-        out.extend(self.colours.as_flattened());
-        let mut floats = |x: f64| out.extend((x as f32).to_le_bytes());
-        if self.has_axes() {
-            self.axes.as_flattened().as_flattened().iter().for_each(|x| floats(*x));
-        }
-        for pose in &self.poses {
-            let (turn, low) = (pose.rotation(), pose.apply(self.packed.low));
-            for column in 0..3 {
-                (0..3).for_each(|row| floats(turn[row][column] * self.packed.size[column]));
-                floats(0.0);
-            }
-            (0..3).for_each(|row| floats(low[row] - origin[row]));
-            floats(1.0);
-        }
     }
 }

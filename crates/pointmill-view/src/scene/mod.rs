@@ -5,7 +5,7 @@ mod pack;
 mod rows;
 
 pub use layer::Layer;
-pub(crate) use layer::{Record, Shape};
+pub(crate) use layer::{GREY, Shape};
 pub(crate) use rows::kept;
 
 use crate::quantiles::quantiles;

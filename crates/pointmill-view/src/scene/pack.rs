@@ -15,17 +15,17 @@ const MOST: f64 = 65_535.0;
 
 /// Points as 16-bit numbers within their bounds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packed {
-    pub(super) cells: Vec<[u16; 3]>,
+pub(crate) struct Packed {
+    pub(crate) cells: Vec<[u16; 3]>,
     /// The point that each of the cells is.
-    pub(super) order: Vec<u32>,
-    pub(super) low: V3,
-    pub(super) size: V3,
+    pub(crate) order: Vec<u32>,
+    pub(crate) low: V3,
+    pub(crate) size: V3,
 }
 
 impl Packed {
     /// Of more than `most` points every so many are kept. Sorted ones are in the order of the Morton curve, whose differences are small.
-    pub(super) fn new(points: &[V3], most: usize, is_sorted: bool) -> Self {
+    pub(crate) fn new(points: &[V3], most: usize, is_sorted: bool) -> Self {
         let every = points.len().div_ceil(most.max(1)).max(1);
         let mut order: Vec<u32> = (0..points.len() as u32).step_by(every).collect();
         let at = |i: &u32| points[*i as usize];
@@ -51,18 +51,18 @@ impl Packed {
     }
 
     /// Where a cell is.
-    pub(super) fn place(&self, cell: [u16; 3]) -> V3 {
+    pub(crate) fn place(&self, cell: [u16; 3]) -> V3 {
         [0, 1, 2].map(|k| self.low[k] + f64::from(cell[k]) / MOST * self.size[k])
     }
 
     /// Keeps every so many of the points.
-    pub(super) fn thin(&mut self, every: usize) {
+    pub(crate) fn thin(&mut self, every: usize) {
         self.cells = self.cells.iter().step_by(every).copied().collect();
         self.order = self.order.iter().step_by(every).copied().collect();
     }
 
     /// The differences of the cells, plane by plane: low bytes and high bytes of x, y and z.
-    pub(super) fn planes(&self, out: &mut Vec<u8>) {
+    pub(crate) fn planes(&self, out: &mut Vec<u8>) {
         for k in 0..3 {
             let differences = || {
                 let mut last = 0;
