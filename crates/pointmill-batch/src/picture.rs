@@ -2,9 +2,9 @@
 
 use crate::failure::Failure;
 use crate::interrupt::undivided;
-use crate::outputs::require_folder_of;
+use crate::outputs::{has_extension, require_folder_of};
 use pointmill_io::write_whole;
-use pointmill_view::{Page, ViewError, require_memory};
+use pointmill_view::{Scene, ViewError, require_memory};
 use std::io::Write;
 use std::path::Path;
 
@@ -27,9 +27,15 @@ pub fn require_one(flag: &str, path: Option<&Path>, input: &str) -> Result<(), F
     })
 }
 
-/// Encodes a page and writes it, whole or not at all.
-pub fn save_page(path: &Path, page: &Page) -> Result<(), Failure> {
-    save(path, 1, || Ok(page.encode()))
+/// Draws a scene as the name asks for, a page, an animation or a picture, and writes it, whole or not at all.
+pub fn save_scene(path: &Path, scene: &Scene) -> Result<(), Failure> {
+    let is = |extension| has_extension(path, extension);
+    let frames = if is("gif") { scene.frames() } else { 1 };
+    save(path, frames, || match () {
+        () if is("html") => Ok(scene.page()),
+        () if is("gif") => scene.animation().encode(),
+        () => Ok(scene.picture().encode_png()),
+    })
 }
 
 /// Encodes a picture of so many frames and writes it, whole or not at all.

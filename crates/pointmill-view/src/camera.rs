@@ -6,8 +6,8 @@ type V3 = [f64; 3];
 
 /// Where a picture is taken from: straight down on a box, or from an eye to a target.
 ///
-/// Frame of the points: x forward, y left, z up, metres. A camera knows no image size: the view is fitted into whatever image is
-/// drawn.
+/// Frame of the points: x forward, y left, z up, metres. A camera knows no image size: the view is
+/// fitted into whatever image is drawn.
 ///
 /// ```
 /// use pointmill_view::Camera;
@@ -15,40 +15,51 @@ type V3 = [f64; 3];
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    kind: Kind,
+    /// Unit vectors: the picture's right and up, and ahead.
+    axes: [V3; 3],
+    lens: Lens,
+    /// Depths between which things fade, of a parallel view.
+    fade: Option<[f64; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    /// Middle of the view and metres across it, along the picture's right and up; and whether x points right.
-    Above { middle: [f64; 2], size: [f64; 2], sideways: bool },
-    /// Unit axes of the picture, and middle and metres across it along the first two.
-    Parallel { right: V3, up: V3, ahead: V3, middle: [f64; 2], size: [f64; 2] },
-    /// Unit axes of the picture, and its width over its distance.
-    Eye { eye: V3, right: V3, up: V3, ahead: V3, spread: f64 },
+enum Lens {
+    /// From infinitely far away: middle and metres across, along the picture's right and up.
+    Parallel { middle: [f64; 2], size: [f64; 2] },
+    /// From a place; the width of the picture over its distance.
+    Eye { eye: V3, spread: f64 },
 }
 
+/// What is left of the light of the farthest points where things fade.
+const DARKEST: f64 = 0.3;
+
 impl Camera {
-    /// Straight down on `bounds`, x (forward) up and y (left) left, one scale for both axes, everything in the picture.
+    /// Straight down on `bounds`, x (forward) up and y (left) left, one scale for both axes, everything
+    /// in the picture.
     ///
     /// Bounds that are empty or not finite are replaced by the 100 m around the origin.
     pub fn birds_eye(bounds: Aabb) -> Self {
-        Self::above(bounds, false)
+        Self::above(bounds, [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
     }
 
-    /// As [`Camera::birds_eye`], with x (forward) to the right and y (left) up: for wide pictures of long roads.
+    /// As [`Camera::birds_eye`], with x (forward) to the right and y (left) up: for wide pictures of
+    /// long roads.
     pub fn birds_eye_sideways(bounds: Aabb) -> Self {
-        Self::above(bounds, true)
+        Self::above(bounds, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     }
 
-    fn above(bounds: Aabb, sideways: bool) -> Self {
-        let [x, y] = [0, 1].map(|k| {
+    fn above(bounds: Aabb, [right, up]: [V3; 2]) -> Self {
+        let mut middle = [0.0; 3];
+        let mut size = [100.0; 3];
+        for k in 0..2 {
             let (min, max) = (f64::from(bounds.min[k]), f64::from(bounds.max[k]));
-            if min.is_finite() && max.is_finite() && min < max { ((min + max) / 2.0, max - min) } else { (0.0, 100.0) }
-        });
-        // The picture's right is x if sideways, else -y.
-        let (right, up) = if sideways { (x, y) } else { ((-y.0, y.1), x) };
-        Self { kind: Kind::Above { middle: [right.0, up.0], size: [right.1, up.1], sideways } }
+            if min.is_finite() && max.is_finite() && min < max {
+                (middle[k], size[k]) = ((min + max) / 2.0, max - min);
+            }
+        }
+        let across = |axis: V3| dot(axis.map(f64::abs), [size[0], size[1], 0.0]);
+        let middle = [dot(right, middle), dot(up, middle)];
+        Self::parallel([right, up, [0.0, 0.0, -1.0]], middle, [across(right), across(up)])
     }
 
     /// From `eye` towards `target`, `fov_deg` degrees wide (kept within 1 to 170), z up in the picture.
@@ -57,7 +68,7 @@ impl Camera {
     pub fn perspective(eye: [f32; 3], target: [f32; 3], fov_deg: f32) -> Self {
         let finite = |p: [f32; 3]| p.map(|v| if v.is_finite() { f64::from(v) } else { 0.0 });
         let (eye, target) = (finite(eye), finite(target));
-        let ahead = unit([target[0] - eye[0], target[1] - eye[1], target[2] - eye[2]]).unwrap_or([1.0, 0.0, 0.0]);
+        let ahead = unit([0, 1, 2].map(|k| target[k] - eye[k])).unwrap_or([1.0, 0.0, 0.0]);
         let (ahead, right) = match unit([ahead[1], -ahead[0], 0.0]) {
             Some(right) => (ahead, right),
             None => ([1.0, 0.0, 0.0], [0.0, -1.0, 0.0]),
@@ -69,58 +80,55 @@ impl Camera {
         ];
         let fov = if fov_deg.is_finite() { f64::from(fov_deg).clamp(1.0, 170.0) } else { 60.0 };
         let spread = 2.0 * libm::tan(fov.to_radians() / 2.0);
-        Self { kind: Kind::Eye { eye, right, up, ahead, spread } }
+        Self { axes: [right, up, ahead], lens: Lens::Eye { eye, spread }, fade: None }
     }
 
-    /// From infinitely far away: along `ahead`, with unit axes of the picture, its middle and the metres across it. All are validated.
-    pub(crate) const fn parallel([right, up, ahead]: [V3; 3], middle: [f64; 2], size: [f64; 2]) -> Self {
-        Self { kind: Kind::Parallel { right, up, ahead, middle, size } }
+    /// From infinitely far away: unit axes of the picture, its middle and the metres across it. All are
+    /// validated.
+    pub(crate) const fn parallel(axes: [V3; 3], middle: [f64; 2], size: [f64; 2]) -> Self {
+        Self { axes, lens: Lens::Parallel { middle, size }, fade: None }
+    }
+
+    /// The same view, in which things fade from the first depth to the second.
+    pub(crate) const fn fading(self, depths: [f64; 2]) -> Self {
+        Self { fade: Some(depths), ..self }
+    }
+
+    /// A parallel view grown to round bounds, so that the frames of an animation agree.
+    pub(crate) fn in_steps(mut self) -> Self {
+        if let Lens::Parallel { middle, size } = &mut self.lens {
+            let step = libm::exp2(libm::floor(libm::log2(size[0].max(size[1]) / 32.0)));
+            for (middle, size) in middle.iter_mut().zip(size) {
+                let low = libm::floor((*middle - 0.5 * *size) / step) * step;
+                let high = libm::ceil((*middle + 0.5 * *size) / step) * step;
+                (*middle, *size) = (0.5 * (low + high), high - low);
+            }
+        }
+        self
+    }
+
+    /// Whether a metre has as many pixels everywhere.
+    pub(crate) const fn is_parallel(&self) -> bool {
+        matches!(self.lens, Lens::Parallel { .. })
     }
 
     /// The camera for an image of this many pixels.
     pub(crate) fn view(&self, width: u32, height: u32) -> View {
         let (w, h) = (f64::from(width), f64::from(height));
-        let scale = match self.kind {
-            Kind::Above { size, .. } | Kind::Parallel { size, .. } => (w / size[0]).min(h / size[1]),
-            Kind::Eye { spread, .. } => w / spread,
+        let scale = match self.lens {
+            Lens::Parallel { size, .. } => (w / size[0]).min(h / size[1]),
+            Lens::Eye { spread, .. } => w / spread,
         };
-        View { kind: self.kind, scale, centre: [w / 2.0, h / 2.0] }
+        View { camera: *self, scale, centre: [w / 2.0, h / 2.0] }
     }
 }
 
-/// Turns of an oblique view about the picture's up and right, in radians: an error along the view would not show.
-const ASIDE: f64 = 0.5;
-const LIFTED: f64 = 0.4;
-
-/// Right, up and ahead: the view is along the axis of the least extent, where most of a surface faces the camera.
-pub(crate) fn facing(extent: V3) -> [V3; 3] {
-    let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    let back = |v: V3| v.map(|e| -e);
-    let least = (1..3).fold(0, |least, k| if extent[k] < extent[least] { k } else { least });
-    match least {
-        0 => [y, z, back(x)],
-        1 => [x, z, y],
-        _ => [x, y, back(z)],
-    }
-}
-
-/// The axes of a camera that was turned aside and lifted.
-pub(crate) fn oblique([right, up, ahead]: [V3; 3]) -> [V3; 3] {
-    let mix = |a: V3, b: V3, angle: f64| {
-        let (sin, cos) = (libm::sin(angle), libm::cos(angle));
-        ([0, 1, 2].map(|k| cos * a[k] + sin * b[k]), [0, 1, 2].map(|k| cos * b[k] - sin * a[k]))
-    };
-    let (right, ahead) = mix(right, ahead, ASIDE);
-    let (up, ahead) = mix(up, ahead, LIFTED);
-    [right, up, ahead]
-}
-
-fn dot(a: V3, b: V3) -> f64 {
+pub(crate) fn dot(a: V3, b: V3) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 fn unit(v: V3) -> Option<V3> {
-    let length = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
+    let length = dot(v, v).sqrt();
     (length > 1e-9 && length.is_finite()).then(|| v.map(|x| x / length))
 }
 
@@ -130,7 +138,7 @@ const NEAR: f64 = 0.5;
 /// A camera fitted to an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
-    kind: Kind,
+    camera: Camera,
     scale: f64,
     centre: [f64; 2],
 }
@@ -144,54 +152,46 @@ pub(crate) struct Projected {
 }
 
 impl View {
-    /// Where a point is in the image, which may be far outside; `None` behind the eye and for what is not finite.
+    /// Where a point is in the image, which may be far outside; `None` behind the eye and for what is
+    /// not finite.
     pub(crate) fn project(&self, p: V3) -> Option<Projected> {
-        let (x, y, depth) = match self.kind {
-            Kind::Above { middle, sideways, .. } => {
-                let (right, up) = if sideways { (p[0], p[1]) } else { (-p[1], p[0]) };
-                ((right - middle[0]) * self.scale, (up - middle[1]) * self.scale, -p[2])
-            }
-            Kind::Parallel { right, up, ahead, middle, .. } => {
-                let (x, y) = (dot(right, p) - middle[0], dot(up, p) - middle[1]);
-                (x * self.scale, y * self.scale, dot(ahead, p))
-            }
-            Kind::Eye { eye, right, up, ahead, .. } => {
+        let [right, up, ahead] = self.camera.axes;
+        let (x, y, depth) = match self.camera.lens {
+            Lens::Parallel { middle, .. } => (dot(right, p) - middle[0], dot(up, p) - middle[1], dot(ahead, p)),
+            Lens::Eye { eye, .. } => {
                 let v = [p[0] - eye[0], p[1] - eye[1], p[2] - eye[2]];
-                let along = |a: V3| v[0] * a[0] + v[1] * a[1] + v[2] * a[2];
-                let depth = along(ahead);
+                let depth = dot(ahead, v);
                 if depth < NEAR {
                     return None;
                 }
-                (along(right) / depth * self.scale, along(up) / depth * self.scale, depth)
+                (dot(right, v) / depth, dot(up, v) / depth, depth)
             }
         };
-        let (x, y) = (self.centre[0] + x, self.centre[1] - y);
+        let (x, y) = (self.centre[0] + x * self.scale, self.centre[1] - y * self.scale);
         (x.is_finite() && y.is_finite() && depth.is_finite()).then_some(Projected { x, y, depth })
     }
 
-    /// How many pixels to the right and how many down a point at `p` moves with each metre along x, y and z; `None` as [`View::project`].
+    /// How many pixels to the right and how many down a point at `p` moves with each metre along x, y
+    /// and z; `None` as [`View::project`].
     pub(crate) fn gradients(&self, p: V3) -> Option<[V3; 2]> {
         let at = self.project(p)?;
-        let (right, up, per_metre) = match self.kind {
-            Kind::Above { sideways: true, .. } => ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], self.scale),
-            Kind::Above { sideways: false, .. } => ([0.0, -1.0, 0.0], [1.0, 0.0, 0.0], self.scale),
-            Kind::Parallel { right, up, .. } => (right, up, self.scale),
-            Kind::Eye { right, up, ahead, .. } => {
-                // What is not in the middle moves with its distance too.
-                let (x, y) = ((at.x - self.centre[0]) / self.scale, (self.centre[1] - at.y) / self.scale);
-                let leaning = |axis: V3, t: f64| [0, 1, 2].map(|k| axis[k] - t * ahead[k]);
-                (leaning(right, x), leaning(up, y), self.scale / at.depth)
-            }
+        let [right, up, ahead] = self.camera.axes;
+        let per_metre = self.pixels_per_metre(at.depth);
+        let (x, y) = match self.camera.lens {
+            Lens::Parallel { .. } => (0.0, 0.0),
+            // What is not in the middle moves with its distance too.
+            Lens::Eye { .. } => ((at.x - self.centre[0]) / self.scale, (self.centre[1] - at.y) / self.scale),
         };
-        Some([right.map(|v| v * per_metre), up.map(|v| -v * per_metre)])
+        let leaning = |axis: V3, t: f64| [0, 1, 2].map(|k| (axis[k] - t * ahead[k]) * per_metre);
+        Some([leaning(right, x), leaning(up, y).map(|v| -v)])
     }
 
     /// The part of a line that is in front of the eye; `None` if there is none, or an end is not finite.
     pub(crate) fn segment(&self, a: V3, b: V3) -> Option<[Projected; 2]> {
-        let Kind::Eye { eye, ahead, .. } = self.kind else {
+        let Lens::Eye { eye, .. } = self.camera.lens else {
             return Some([self.project(a)?, self.project(b)?]);
         };
-        let depth = |p: V3| (p[0] - eye[0]) * ahead[0] + (p[1] - eye[1]) * ahead[1] + (p[2] - eye[2]) * ahead[2];
+        let depth = |p: V3| dot(self.camera.axes[2], [p[0] - eye[0], p[1] - eye[1], p[2] - eye[2]]);
         let (da, db) = (depth(a), depth(b));
         // A little in front, so that rounding does not put the cut behind.
         let near = 1.001 * NEAR;
@@ -207,26 +207,23 @@ impl View {
 
     /// Pixels that a metre at this depth covers.
     pub(crate) fn pixels_per_metre(&self, depth: f64) -> f64 {
-        match self.kind {
-            Kind::Above { .. } | Kind::Parallel { .. } => self.scale,
-            Kind::Eye { .. } => self.scale / depth,
-        }
+        if self.camera.is_parallel() { self.scale } else { self.scale / depth }
     }
 
     /// Share of its light that a point at this depth keeps: far things fade into the background.
     pub(crate) fn haze(&self, depth: f64) -> f64 {
-        match self.kind {
-            Kind::Above { .. } | Kind::Parallel { .. } => 1.0,
-            Kind::Eye { .. } => 1.0 / (1.0 + depth * depth / (110.0 * 110.0)),
+        match (self.camera.lens, self.camera.fade) {
+            (Lens::Eye { .. }, _) => 1.0 / (1.0 + depth * depth / (110.0 * 110.0)),
+            (_, Some([near, far])) => 1.0 - ((depth - near) / (far - near)).clamp(0.0, 1.0) * (1.0 - DARKEST),
+            (_, None) => 1.0,
         }
     }
 
     /// Whether the face with this outward normal at `p` is turned to the camera.
     pub(crate) fn sees(&self, p: V3, normal: V3) -> bool {
-        match self.kind {
-            Kind::Above { .. } => normal[2] > 0.0,
-            Kind::Parallel { ahead, .. } => dot(ahead, normal) < 0.0,
-            Kind::Eye { eye, .. } => (0..3).map(|k| (eye[k] - p[k]) * normal[k]).sum::<f64>() > 0.0,
+        match self.camera.lens {
+            Lens::Parallel { .. } => dot(self.camera.axes[2], normal) < 0.0,
+            Lens::Eye { eye, .. } => dot([eye[0] - p[0], eye[1] - p[1], eye[2] - p[2]], normal) > 0.0,
         }
     }
 }
@@ -236,23 +233,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_are_unit_and_look_at_the_surface() {
-        let dot = |a: V3, b: V3| (0..3).map(|k| a[k] * b[k]).sum::<f64>();
-        for least in 0..3 {
-            let mut extent = [1.0; 3];
-            extent[least] = 0.1;
-            let axes = oblique(facing(extent));
-            for i in 0..3 {
-                for j in 0..3 {
-                    assert!((dot(axes[i], axes[j]) - f64::from(u8::from(i == j))).abs() < 1e-12);
-                }
-            }
-            // The view is more along the short axis than across it, and what is up stays up.
-            assert!(axes[2][least].abs() > 0.7 && axes[1][if least == 2 { 1 } else { 2 }] > 0.8, "{axes:?}");
-        }
-    }
-
-    #[test]
     fn forward_is_up_from_above() {
         let view = Camera::birds_eye(Aabb::new([-10.0; 3], [10.0; 3])).view(200, 100);
         let p = view.project([5.0, 10.0, 1.0]).unwrap();
@@ -260,6 +240,15 @@ mod tests {
         let view = Camera::birds_eye_sideways(Aabb::new([-10.0; 3], [10.0; 3])).view(200, 100);
         let p = view.project([5.0, 10.0, 1.0]).unwrap();
         assert_eq!((p.x, p.y), (125.0, 0.0));
+    }
+
+    #[test]
+    fn views_of_nearly_the_same_places_agree_in_steps() {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]];
+        let of = |x: f64| Camera::parallel(axes, [x, 7.0], [60.3, 41.0]).in_steps();
+        assert_eq!(of(3.2), of(3.3));
+        let Lens::Parallel { middle, size } = of(3.2).lens else { panic!("a parallel view") };
+        assert!((0..2).all(|k| size[k] >= [60.3, 41.0][k] && size[k] < [63.0, 43.1][k]), "{middle:?} {size:?}");
     }
 
     #[test]

@@ -80,6 +80,16 @@ impl Image {
         }
     }
 
+    /// Covers a part of a pixel, 0 to 1, which is in the image.
+    pub(crate) fn mix(&mut self, x: u32, y: u32, colour: [u8; 3], cover: f64) {
+        let under = self.get(x, y);
+        let of = |k: usize| {
+            let (old, new) = (f64::from(under[k]), f64::from(colour[k]));
+            (old + (new - old) * cover + 0.5) as u8
+        };
+        self.set(x, y, [of(0), of(1), of(2)]);
+    }
+
     /// Copies `other` with its upper left corner at `x`, `y`; what falls outside is cut off.
     pub fn paste(&mut self, other: &Self, x: u32, y: u32) {
         if x >= self.width || y >= self.height {

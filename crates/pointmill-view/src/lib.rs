@@ -1,22 +1,23 @@
 //! Pictures of point clouds without a window.
 //!
-//! A picture is an [`Image`] in memory, drawn by the CPU: the same input gives the same bytes, on a laptop and on a server without a
-//! screen. [`draw_points`], [`draw_cubes`] and [`draw_boxes`] draw clouds, voxels and oriented boxes through a [`Camera`];
-//! [`voxelization_picture`] puts input and voxel means side by side, and [`roi_picture`] shows the voxels of boxes; [`icp_animation`] and [`icp_plot`] show a cloud on its way
-//! onto another, and what that took; [`drive_picture`] and [`trajectory_plot`] show trajectories of a sensor; [`Image::write_png`] and [`Gif`] write files, whole or not at all.
+//! A [`Scene`] has named layers: points, lines, boxes, voxels and ellipsoids. It is made once and drawn three
+//! ways, by the CPU: as a picture ([`Scene::picture`]), as an animation ([`Scene::animation`]), and as one HTML
+//! file that draws itself in a browser ([`Scene::page`]). The same input gives the same bytes, on a laptop and
+//! on a server without a screen.
 //!
-//! A [`Page`] is the same as one HTML file that draws itself in a browser: [`icp_page`], [`ndt_map_page`], [`ndt_alignment_page`], [`roi_page`], [`trajectory_page`], [`DrivePage`] and
-//! [`VoxelPage`] make the pages of the operators, and [`Layer`] makes others.
+//! [`VoxelScene`], [`roi_scene`], [`icp_scene`], [`ndt_map_scene`], [`ndt_alignment_scene`], [`DriveScene`] and
+//! [`trajectory_scene`] make the scenes of the operators, and [`Layer`] makes others. [`icp_plot`] and
+//! [`trajectory_plot`] are charts. [`Image::write_png`] and [`Gif`] write files, whole or not at all.
 //!
 //! ```
-//! use pointmill_core::{Aabb, Points};
-//! use pointmill_view::{Camera, Colour, Image, draw_points};
-//! let points = Points::new(&[1.0, 0.0, 0.0, 2.0, 1.0, 0.5], 3)?;
-//! let mut image = Image::new(320, 200)?;
+//! use pointmill_core::Aabb;
+//! use pointmill_view::{Camera, Layer, Paint, Scene};
+//! let mut scene = Scene::new("two points", Paint::Height);
+//! scene.push(Layer::points("points", &[[1.0, 0.0, 0.0], [2.0, 1.0, 0.5]]));
 //! let camera = Camera::birds_eye(Aabb::new([-5.0; 3], [5.0; 3]));
-//! draw_points(&mut image, &camera, points, Colour::Height { low: 0.0, high: 1.0 }, 3);
+//! let image = scene.draw(&camera, 0, [320, 200])?;
 //! assert_eq!(image.encode_png()[..4], *b"\x89PNG");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), pointmill_view::ViewError>(())
 //! ```
 #![forbid(unsafe_code)]
 
@@ -25,7 +26,6 @@ mod camera;
 mod caption;
 mod chart;
 mod colour;
-mod draw;
 mod drive;
 mod error;
 mod file;
@@ -34,7 +34,6 @@ mod gif;
 mod html;
 mod icp;
 mod image;
-mod legend;
 mod line;
 mod memory;
 mod ndt;
@@ -43,24 +42,24 @@ mod png;
 mod quantiles;
 mod raster;
 mod roi;
-mod voxelization;
+mod scene;
+mod sheet;
+mod trajectory;
+mod voxels;
 
-pub use crate::boxes::draw_boxes;
 pub use crate::camera::Camera;
 pub use crate::chart::Plot;
-pub use crate::colour::{Colour, turbo};
-pub use crate::draw::{draw_cubes, draw_points};
-pub use crate::drive::{drive_picture, trajectory_plot};
+pub use crate::colour::turbo;
+pub use crate::drive::DriveScene;
 pub use crate::error::{MAX_SIDE, ViewError};
 pub use crate::gif::Gif;
-pub use crate::html::{
-    DrivePage, Layer, Page, Paint, VoxelPage, icp_page, ndt_alignment_page, ndt_map_page, roi_page, trajectory_page,
-};
 #[cfg(feature = "rerun")]
 pub use crate::icp::write_icp_recording;
-pub use crate::icp::{IcpLook, IcpSeries, icp_animation, icp_picture, icp_plot};
+pub use crate::icp::{IcpIteration, IcpSeries, icp_plot, icp_scene};
 pub use crate::image::{BACKGROUND, Image};
 pub use crate::memory::require_memory;
-pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture};
-pub use crate::roi::{RoiLists, roi_picture, voxel_of_point};
-pub use crate::voxelization::voxelization_picture;
+pub use crate::ndt::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene};
+pub use crate::roi::{RoiLists, roi_scene, voxel_of_point};
+pub use crate::scene::{Layer, Paint, Scene};
+pub use crate::trajectory::{trajectory_plot, trajectory_scene};
+pub use crate::voxels::VoxelScene;

@@ -33,12 +33,7 @@ pub(crate) fn line(image: &mut Image, a: [f64; 2], b: [f64; 2], pen: Pen) -> u64
         let middle = a[1 - main] + slope * (f64::from(i) + 0.5 - a[main]);
         for j in Canvas::span(middle - half, middle + half, wide) {
             let (x, y) = if main == 0 { (i, j) } else { (j, i) };
-            let under = image.get(x, y);
-            let mix = |k: usize| {
-                let (old, new) = (f64::from(under[k]), f64::from(pen.colour[k]));
-                (old + (new - old) * pen.cover + 0.5) as u8
-            };
-            image.set(x, y, [mix(0), mix(1), mix(2)]);
+            image.mix(x, y, pen.colour, pen.cover);
             tried += 1;
         }
     }

@@ -3,9 +3,8 @@
 use pointmill_core::{Aabb, BoxOrigin, OrientedBox, PointCloud, Points, Pose};
 use pointmill_synth::{Drive, DriveParams, RoiScene, surfaces};
 use pointmill_view::{
-    BACKGROUND, Camera, Colour, Gif, IcpLook, IcpSeries, Image, NdtEllipsoids, NdtFitNote, draw_boxes, draw_cubes,
-    draw_points, icp_animation, icp_picture, icp_plot, ndt_alignment_frames, ndt_alignment_picture, ndt_map_picture,
-    roi_picture, voxelization_picture,
+    BACKGROUND, Camera, Gif, IcpIteration, IcpSeries, Image, Layer, NdtEllipsoids, NdtFitNote, Paint, Scene,
+    VoxelScene, icp_plot, icp_scene, ndt_alignment_scene, ndt_map_scene, roi_scene,
 };
 
 const RANGE: Aabb = Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]);
@@ -14,6 +13,30 @@ const RANGE: Aabb = Aabb::new([-54.0, -54.0, -5.0], [54.0, 54.0, 3.0]);
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
+
+fn hashes(images: &[&Image]) -> Vec<String> {
+    images.iter().map(|image| format!("{:016x}", fnv(image.rgb()))).collect()
+}
+
+/// The frames of an animation, in the colours of its palette.
+fn frames(gif: &Gif) -> Vec<Image> {
+    let bytes = gif.encode().unwrap();
+    let mut options = gif::DecodeOptions::new();
+    options.set_color_output(gif::ColorOutput::RGBA);
+    let mut decoder = options.read_info(&bytes[..]).unwrap();
+    let mut out = Vec::new();
+    while let Some(frame) = decoder.read_next_frame().unwrap() {
+        let mut image = Image::new(frame.width.into(), frame.height.into()).unwrap();
+        for (i, c) in frame.buffer.chunks(4).enumerate() {
+            let width = u32::from(frame.width);
+            image.set(i as u32 % width, i as u32 / width, [c[0], c[1], c[2]]);
+        }
+        out.push(image);
+    }
+    out
+}
+
+type Rows = Vec<[f64; 3]>;
 
 /// Pixels that are not background.
 fn drawn(image: &Image) -> usize {
@@ -24,38 +47,97 @@ fn cloud(points: &[[f32; 4]]) -> PointCloud {
     PointCloud::new(points.concat(), 4).unwrap()
 }
 
-/// The pixels are a promise: a change here changes everybody's pictures.
+/// A scene of one layer.
+fn scene(paint: Paint, layer: Layer) -> Scene {
+    let mut scene = Scene::new("", paint);
+    scene.push(layer);
+    scene
+}
+
+fn draw(scene: &Scene, camera: &Camera, size: [u32; 2]) -> Image {
+    scene.draw(camera, 0, size).unwrap()
+}
+
+fn rows(cloud: &PointCloud) -> Rows {
+    cloud.points().iter_xyz().map(|p| p.map(f64::from)).collect()
+}
+
+/// Each shape, seen by each kind of camera: the pixels are the same on every machine.
 #[test]
 fn small_pictures_have_their_pixels() {
     let sweep = Drive::new(DriveParams { azimuth_steps: 400, ..DriveParams::default() }).sweep(0);
     let camera = Camera::perspective([-15.0, 0.0, 8.5], [11.5, 0.0, -1.73], 54.0);
-    let mut image = Image::new(320, 200).unwrap();
-    draw_points(&mut image, &camera, sweep.points(), Colour::Height { low: -1.9, high: 2.0 }, 2);
+    let image = draw(&scene(Paint::Height, Layer::points("", &rows(&sweep))), &camera, [320, 200]);
     assert!((12_000..60_000).contains(&drawn(&image)), "{}", drawn(&image));
-    let mut cubes = Image::new(320, 200).unwrap();
-    let sphere = surfaces::sphere(300, 4.0, 1);
-    draw_cubes(&mut cubes, &camera, sphere.points(), Colour::Constant([250, 200, 90]), [0.5; 3]);
+    let cubes = Layer::voxels("", &rows(&surfaces::sphere(300, 4.0, 1)), [0.5; 3]).colour([250, 200, 90]);
+    let cubes = draw(&scene(Paint::Own, cubes), &camera, [320, 200]);
     assert!((2_000..30_000).contains(&drawn(&cubes)), "{}", drawn(&cubes));
-    assert_eq!(format!("{:016x} {:016x}", fnv(image.rgb()), fnv(cubes.rgb())), "385d4e99f4b4e280 b571cd58aad170cc");
+    assert_eq!(hashes(&[&image, &cubes]), ["257f40e196b50722", "ec55d8c8c887624c"]);
 }
 
 #[test]
 fn the_order_of_points_at_different_depths_does_not_matter() {
     let camera = Camera::birds_eye(Aabb::new([-5.0; 3], [5.0; 3]));
-    let colour = Colour::Height { low: 0.0, high: 4.0 };
-    let (mut one, mut two) = (Image::new(50, 50).unwrap(), Image::new(50, 50).unwrap());
-    draw_points(&mut one, &camera, cloud(&[[1.0, 1.0, 4.0, 0.0], [1.0, 1.0, 0.0, 0.0]]).points(), colour, 3);
-    draw_points(&mut two, &camera, cloud(&[[1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 4.0, 0.0]]).points(), colour, 3);
-    assert_eq!(one, two);
-    assert_eq!(drawn(&one), 9);
-    // x 1 is up from the middle, y 1 left.
-    assert_ne!(one.get(20, 20), BACKGROUND);
+    let of = |points: &[[f64; 3]]| draw(&scene(Paint::Height, Layer::points("", points)), &camera, [50, 50]);
+    let one = of(&[[1.0, 1.0, 4.0], [1.0, 1.0, 0.0]]);
+    assert_eq!(one, of(&[[1.0, 1.0, 0.0], [1.0, 1.0, 4.0]]));
+    assert_eq!(drawn(&one), 4);
+    // The upper one is red, and x 1 is up from the middle, y 1 left.
+    assert!(one.get(20, 20)[0] > 150, "{:?}", one.get(20, 20));
+}
+
+#[test]
+fn lines_and_edges_are_over_points_in_the_order_of_layers() {
+    let camera = Camera::birds_eye_sideways(Aabb::new([-5.0; 3], [5.0; 3]));
+    let points: Rows =
+        (0..10_000).map(|i| [f64::from(i % 100) * 0.1 - 5.0, f64::from(i / 100) * 0.1 - 5.0, 9.0]).collect();
+    let line = || Layer::line("line", &[[-4.0, 0.0, 0.0], [4.0, 0.0, 0.0]]).colour([255, 0, 0]);
+    let points = || Layer::points("points", &points).colour([0, 0, 255]);
+    for (layers, colour) in [([points(), line()], 0), ([line(), points()], 2)] {
+        let mut both = Scene::new("", Paint::Own);
+        layers.into_iter().for_each(|layer| both.push(layer));
+        let image = draw(&both, &camera, [100, 100]);
+        assert!(image.get(50, 49)[colour] > 120 || image.get(50, 50)[colour] > 120, "{:?}", image.get(50, 50));
+    }
+    // Ellipsoids are translucent.
+    let map = NdtEllipsoids { means: &[[0.0; 3]], covariances: &[[1.0, 0.0, 0.0, 1.0, 0.0, 1.0]] };
+    let mut both = Scene::new("", Paint::Own);
+    both.push(points());
+    both.push(Layer::ellipsoids("cells", map));
+    let [red, green, blue] = draw(&both, &camera, [100, 100]).get(50, 50);
+    assert!(red > 15 && green > 30 && blue > 180, "{red} {green} {blue}");
+}
+
+#[test]
+fn frames_and_hidden_layers_are_drawn_when_asked_for() {
+    let camera = Camera::birds_eye_sideways(Aabb::new([-5.0; 3], [5.0; 3]));
+    let at = |x: f64| Layer::points("sweeps", &[[x, 0.0, 0.0]]).colour([255; 3]);
+    let mut all = Scene::new("", Paint::Own);
+    for x in [-4.0, 4.0] {
+        let frame = all.frame("");
+        all.push(at(x).at(frame));
+    }
+    all.push(at(0.0).hidden());
+    all.push(at(-2.0).moving(&[Pose::IDENTITY, Pose::from_translation([0.0, 3.0, 0.0])]));
+    let lit = |frame: usize, (x, y): (u32, u32)| all.draw(&camera, frame, [100, 100]).unwrap().get(x, y) != BACKGROUND;
+    let places = [(10, 50), (90, 50), (50, 50), (30, 50), (30, 20)];
+    assert_eq!(places.map(|p| lit(0, p)), [true, false, false, true, false]);
+    assert_eq!(places.map(|p| lit(1, p)), [false, true, false, false, true]);
+    assert_eq!(all.animation().len(), 2);
+    let error = all.draw(&camera, 0, [0, 9000]).unwrap_err().to_string();
+    assert!(error.contains("got 0 x 9000"), "{error}");
+}
+
+fn voxels_of(cloud: &PointCloud, range: Aabb, size: [f32; 3], captions: [&str; 2]) -> VoxelScene {
+    let mut voxels = VoxelScene::new("", 1);
+    voxels.push("", captions, cloud.points(), cloud.points(), size, range);
+    voxels
 }
 
 #[test]
 fn all_four_pictures_show_something() {
     let sweep = Drive::new(DriveParams { azimuth_steps: 400, ..DriveParams::default() }).sweep(0);
-    let picture = voxelization_picture(sweep.points(), sweep.points(), [0.2; 3], RANGE, ["input", "voxel means"]);
+    let picture = voxels_of(&sweep, RANGE, [0.2; 3], ["input", "voxel means"]).scene().picture();
     let lit = |x0: u32, y0: u32| {
         let all = (y0..y0 + 380).flat_map(|y| (x0..x0 + 700).map(move |x| (x, y)));
         all.filter(|&(x, y)| picture.get(x, y).iter().any(|&v| v > 90)).count()
@@ -86,7 +168,7 @@ fn odd_clouds_give_pictures() {
     let long = "a caption far too long for its panel \u{1f980}\n".repeat(20);
     for points in &clouds {
         for (range, size) in ranges {
-            voxelization_picture(points.points(), points.points(), size, range, ["", &long]);
+            voxels_of(points, range, size, ["", &long]).scene().picture();
         }
     }
 }
@@ -95,9 +177,12 @@ fn odd_clouds_give_pictures() {
 fn many_boxes_as_large_as_the_picture_end_soon() {
     let points = surfaces::cuboid(200_000, [20.0, 20.0, 5.0], 3);
     let camera = Camera::perspective([-30.0, 0.0, 8.0], [0.0; 3], 60.0);
-    let mut image = Image::new(400, 300).unwrap();
-    draw_cubes(&mut image, &camera, points.points(), Colour::Constant([200; 3]), [8.0; 3]);
-    draw_points(&mut image, &camera, points.points(), Colour::Constant([200; 3]), u32::MAX);
+    let places = rows(&points);
+    let mut all = Scene::new("", Paint::Own);
+    all.push(Layer::voxels("", &places, [8.0; 3]).colour([200; 3]));
+    let covariances = vec![[4.0, 0.0, 0.0, 4.0, 0.0, 4.0]; places.len()];
+    all.push(Layer::ellipsoids("", NdtEllipsoids { means: &places, covariances: &covariances }));
+    let image = draw(&all, &camera, [400, 300]);
     assert!(drawn(&image) > 10_000);
 }
 
@@ -107,10 +192,10 @@ fn animations_are_written_whole() {
     let camera = Camera::birds_eye(Aabb::new([-30.0; 3], [30.0; 3]));
     let mut gif = Gif::new(100);
     for i in 0..drive.len() {
-        let mut image = Image::new(120, 120).unwrap();
-        let colour = Colour::Column { column: 3, low: 0.0, high: 0.6 };
-        draw_points(&mut image, &camera, drive.sweep(i).points(), colour, 1);
-        gif.push(image).unwrap();
+        let sweep = drive.sweep(i);
+        let values: Vec<f32> = (0..sweep.len()).map(|i| sweep.points().row(i)[3]).collect();
+        let layer = Layer::points("", &rows(&sweep)).values(&values);
+        gif.push(draw(&scene(Paint::Intensity, layer), &camera, [120, 120])).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("drive.gif");
@@ -137,28 +222,28 @@ fn voxels(boxes: &[[f32; 7]], points: Points) -> Vec<Option<(u32, u32)>> {
 
 #[test]
 fn boxes_have_their_pixels() {
-    let scene = RoiScene::street(32, 0, 0);
-    let mut above = Image::new(320, 200).unwrap();
+    let street = RoiScene::street(32, 0, 0);
+    let all = scene(Paint::Own, Layer::boxes("", &boxes(&street)).colour([255, 226, 160]));
     let camera = Camera::birds_eye_sideways(Aabb::new([-70.0, -20.0, 0.0], [70.0, 20.0, 0.0]));
-    draw_boxes(&mut above, &camera, &boxes(&scene), [255, 226, 160], 1);
+    let above = draw(&all, &camera, [320, 200]);
     assert!((300..6_000).contains(&drawn(&above)), "{}", drawn(&above));
-    let mut behind = Image::new(320, 200).unwrap();
     let camera = Camera::perspective([-15.0, 0.0, 8.5], [11.5, 0.0, -1.73], 54.0);
-    draw_boxes(&mut behind, &camera, &boxes(&scene), [255, 226, 160], 2);
+    let behind = draw(&all, &camera, [320, 200]);
     assert!((500..12_000).contains(&drawn(&behind)), "{}", drawn(&behind));
-    assert_eq!(format!("{:016x} {:016x}", fnv(above.rgb()), fnv(behind.rgb())), "6172274686dd5aa7 3d850e2f8e114561");
+    assert_eq!(hashes(&[&above, &behind]), ["f87f9b290763c85d", "31ef986480bd3540"]);
 }
 
 #[test]
 fn headings_point_to_the_front() {
     let camera = Camera::birds_eye_sideways(Aabb::new([-5.0; 3], [5.0; 3]));
     // x to the right and y up: quarter turns to the left from ahead.
-    let ends = [(70, 50), (50, 30), (30, 50), (50, 70)];
+    let ends = [(65, 50), (50, 35), (35, 50), (50, 65)];
     for (k, _) in ends.iter().enumerate() {
-        let mut image = Image::new(100, 100).unwrap();
         let heading = k as f32 * core::f32::consts::FRAC_PI_2;
-        draw_boxes(&mut image, &camera, &[[0.0, 0.0, 0.0, 6.0, 6.0, 1.0, heading]], [255; 3], 3);
-        let lit: Vec<bool> = ends.iter().map(|&(x, y)| image.get(x, y) != BACKGROUND).collect();
+        let layer = Layer::boxes("", &[[0.0, 0.0, 0.0, 6.0, 6.0, 1.0, heading]]);
+        let image = draw(&scene(Paint::Own, layer), &camera, [100, 100]);
+        let is_lit = |(x, y): (u32, u32)| (x - 1..=x).any(|x| (y - 1..=y).any(|y| image.get(x, y) != BACKGROUND));
+        let lit: Vec<bool> = ends.iter().map(|&at| is_lit(at)).collect();
         assert_eq!(lit, (0..4).map(|other| other == k).collect::<Vec<_>>());
     }
 }
@@ -181,26 +266,23 @@ fn odd_boxes_are_harmless_to_lines() {
         Camera::perspective([0.0; 3], [1.0, 0.0, 0.0], 90.0),
         Camera::perspective([max; 3], [-max; 3], 170.0),
     ] {
-        let mut image = Image::new(80, 60).unwrap();
         for row in &odd {
-            draw_boxes(&mut image, &camera, &[*row], [255; 3], u32::MAX);
+            draw(&scene(Paint::Own, Layer::boxes("", &[*row])), &camera, [80, 60]);
         }
         // Edges that run past the eye.
-        draw_boxes(&mut image, &camera, &[[0.0, 0.0, 0.0, 400.0, 3.0, 3.0, 0.0]], [255; 3], 0);
+        draw(&scene(Paint::Own, Layer::boxes("", &[[0.0, 0.0, 0.0, 400.0, 3.0, 3.0, 0.0]])), &camera, [80, 60]);
     }
-    // Lines as wide as the picture are high.
-    let mut image = Image::new(1000, 50).unwrap();
     let camera = Camera::birds_eye(Aabb::new([-5.0; 3], [5.0; 3]));
-    draw_boxes(&mut image, &camera, &vec![good; 200_000], [255; 3], u32::MAX);
-    assert!(drawn(&image) > 2_000);
+    let image = draw(&scene(Paint::Own, Layer::boxes("", &vec![good; 200_000])), &camera, [1000, 50]);
+    assert!(drawn(&image) > 100, "{}", drawn(&image));
 }
 
 #[test]
 fn a_street_of_boxes_shows_in_all_panels() {
-    let scene = RoiScene::street(64, 8_000, 0);
-    let (points, boxes) = (Points::new(&scene.points, 3).unwrap(), boxes(&scene));
+    let street = RoiScene::street(64, 8_000, 0);
+    let (points, boxes) = (Points::new(&street.points, 3).unwrap(), boxes(&street));
     let keys = voxels(&boxes, points);
-    let picture = roi_picture(points, &boxes, &keys, [12; 3], ["64 boxes", "voxels"]);
+    let picture = roi_scene("64 boxes", points, &boxes, &keys, [12; 3]).picture();
     assert_eq!((picture.width(), picture.height()), (1600, 1000));
     // Pixels that are not grey: points in boxes.
     let coloured = |x0: u32, y0: u32, w: u32, h: u32| {
@@ -211,7 +293,7 @@ fn a_street_of_boxes_shows_in_all_panels() {
         assert!(coloured(x, y, w, h) > 2_000, "{x}, {y}: {}", coloured(x, y, w, h));
     }
     // Keys decide colours: without them all is grey but for the frames of the boxes.
-    let grey = roi_picture(points, &boxes, &[], [12; 3], ["", ""]);
+    let grey = roi_scene("", points, &boxes, &[], [12; 3]).picture();
     let bright =
         |image: &Image| image.rgb().as_chunks::<3>().0.iter().filter(|c| c[1] > c[0].saturating_add(60)).count();
     assert!(bright(&grey) == 0 && bright(&picture) > 1_000);
@@ -245,13 +327,11 @@ fn odd_rois_give_pictures() {
     for (k, points) in clouds.iter().enumerate() {
         for (j, boxes) in boxes.iter().enumerate() {
             let out = [[12; 3], [0; 3], [1; 3], [u32::MAX, 1, 1], [1, u32::MAX, u32::MAX]][(k + j) % 5];
-            roi_picture(points.points(), boxes, &keys[(k + j) % 4], out, [&long, ""]);
-            roi_picture(points.points(), boxes, &keys[1], [12; 3], ["", ""]);
+            roi_scene(&long, points.points(), boxes, &keys[(k + j) % 4], out).picture();
+            roi_scene("", points.points(), boxes, &keys[1], [12; 3]).picture();
         }
     }
 }
-
-type Rows = Vec<[f64; 3]>;
 
 /// A yard of 40 m x 24 m in cells of 2 m, far from zero: ground, four walls, and a bush in the middle; and points on all of it.
 fn yard() -> (Rows, Vec<[f64; 6]>, Rows) {
@@ -294,7 +374,7 @@ fn near(image: &Image, [x0, y0, w, h]: [u32; 4], colour: [u8; 3]) -> usize {
 fn maps_of_distributions_have_their_pixels() {
     let (means, covariances, points) = yard();
     let map = NdtEllipsoids { means: &means, covariances: &covariances };
-    let picture = ndt_map_picture(&points, map, ["a yard", "cells of 2 m"]);
+    let picture = ndt_map_scene("a yard", &points, map).picture();
     assert_eq!((picture.width(), picture.height()), (1600, 900));
     let panel = [8, 44, 1584, 780];
     // Outlines: level blue, walls along y and along x, the bush.
@@ -306,11 +386,10 @@ fn maps_of_distributions_have_their_pixels() {
     // The order of cells of different depth, and where zero is, do not matter.
     let moved: Vec<_> = means.iter().map(|m| [m[0] - 4_000_000.0, m[1] - 5_000_000.0, m[2]]).collect();
     let here: Vec<_> = points.iter().map(|m| [m[0] - 4_000_000.0, m[1] - 5_000_000.0, m[2]]).collect();
-    let again =
-        ndt_map_picture(&here, NdtEllipsoids { means: &moved, covariances: &covariances }, ["a yard", "cells of 2 m"]);
+    let again = ndt_map_scene("a yard", &here, NdtEllipsoids { means: &moved, covariances: &covariances }).picture();
     let differ = picture.rgb().iter().zip(again.rgb()).filter(|(a, b)| a.abs_diff(**b) > 8).count();
     assert!(differ < 3_000, "{differ}");
-    assert_eq!(format!("{:016x}", fnv(picture.rgb())), "09d33b3a58e08e93");
+    assert_eq!(hashes(&[&picture]), ["d156a8a4557a167c"]);
 }
 
 #[test]
@@ -318,19 +397,19 @@ fn alignments_show_both_poses() {
     let (means, covariances, after) = yard();
     let map = NdtEllipsoids { means: &means, covariances: &covariances };
     let before: Vec<_> = after.iter().map(|p| [p[0] + 0.8, p[1] - 0.6, p[2]]).collect();
-    let picture = ndt_alignment_picture(map, &before, &after, NOTES);
+    let scene = ndt_alignment_scene("a yard", map, &before, &after, NOTES);
+    let picture = scene.picture();
     let (red, green) = ([255, 92, 84], [98, 232, 140]);
     for y in [44, 420] {
         let (left, right) = ([8, y, 780, 370], [808, y, 780, 370]);
         assert!(near(&picture, left, red) > 400 && near(&picture, left, green) == 0);
         assert!(near(&picture, right, green) > 400 && near(&picture, right, red) == 0);
     }
-    let frames = ndt_alignment_frames(map, &before, &after, NOTES);
+    let frames = frames(&scene.animation());
     let panels = [8, 44, 1584, 800];
     assert!(near(&frames[0], panels, red) > 800 && near(&frames[0], panels, green) == 0);
     assert!(near(&frames[1], panels, green) > 800 && near(&frames[1], panels, red) == 0);
-    let hashes = [&picture, &frames[0], &frames[1]].map(|image| format!("{:016x}", fnv(image.rgb())));
-    assert_eq!(hashes, ["bd8b1421dc90275a", "52de6c893ed26b69", "4d770b232dda0cd7"]);
+    assert_eq!(hashes(&[&picture]), ["53b287673020b4d5"]);
 }
 
 #[test]
@@ -359,15 +438,16 @@ fn odd_distributions_give_pictures() {
     for (k, means) in means.iter().enumerate() {
         for j in [k, k + 1, k + 3] {
             let map = NdtEllipsoids { means, covariances: &covariances[j % 6] };
-            ndt_map_picture(&clouds[j % 4], map, [&long, ""]);
+            ndt_map_scene(&long, &clouds[j % 4], map).picture();
         }
         let map = NdtEllipsoids { means, covariances: &covariances[(k + 4) % 6] };
-        ndt_alignment_picture(map, &clouds[k % 4], &clouds[(k + k / 4 + 1) % 4], [note, NOTES[1]]);
+        let after = &clouds[(k + k / 4 + 1) % 4];
+        ndt_alignment_scene("", map, &clouds[k % 4], after, [note, NOTES[1]]).picture();
     }
 }
 
 /// A cap of a sphere far from zero, and the same beside it; and the way from there.
-fn caps() -> (Rows, Rows, Vec<IcpLook>) {
+fn caps() -> (Rows, Rows, Vec<IcpIteration>) {
     let up: Rows = surfaces::sphere(4_000, 2.0, 5)
         .points()
         .iter_xyz()
@@ -375,32 +455,34 @@ fn caps() -> (Rows, Rows, Vec<IcpLook>) {
         .map(|p| [f64::from(p[0]) + 4_000_000.0, f64::from(p[1]) + 5_000_000.0, f64::from(p[2])])
         .collect();
     let aside = up.iter().map(|p| [p[0] - 0.8, p[1] + 0.5, p[2] - 0.25]).collect();
-    let look = |part: f64, stage| {
+    let at = |part: f64, stage| {
         let target_from_source = Pose::from_translation([0.8, -0.5, 0.25].map(|v| v * part));
-        IcpLook { target_from_source, stage, pairs: up.len(), rmse: 0.9 * (1.0 - part) }
+        IcpIteration { target_from_source, stage, pairs: up.len(), rmse: 0.9 * (1.0 - part) }
     };
-    let looks = vec![look(0.0, 0), look(0.5, 0), look(0.5, 1), look(1.0, 1)];
-    (aside, up, looks)
+    let way = vec![at(0.0, 0), at(0.5, 0), at(0.5, 1), at(1.0, 1)];
+    (aside, up, way)
 }
 
 #[test]
 fn a_cloud_moves_onto_another() {
-    let (source, target, looks) = caps();
-    let picture = icp_picture(&source, &target, &looks);
+    let (source, target, way) = caps();
+    let picture = icp_scene("", &source, &target, &way).picture();
     let red = |x: u32| near(&picture, [x, 44, 780, 800], [200, 62, 58]);
     let white = |x: u32| near(&picture, [x, 44, 780, 800], [200, 203, 207]);
     // Where both are, the target stays in front.
     assert!(red(8) > 800 && white(8) > 800 && (red(808), white(808) > 800) == (0, true), "{} {}", red(8), white(8));
-    assert_eq!(format!("{:016x}", fnv(picture.rgb())), "d05a879c66415e0c");
-    let gif = icp_animation(&source, &target, &looks);
+    assert_eq!(hashes(&[&picture]), ["246917de7fb148f0"]);
+    let gif = icp_scene("", &source, &target, &way).animation();
     assert_eq!(gif.len(), 4);
-    assert_eq!(format!("{:016x}", fnv(&gif.encode().unwrap())), "6f82b333dbe89776");
+    // The source comes nearer: less of it is seen beside the target.
+    let red: Vec<usize> = frames(&gif).iter().map(|frame| near(frame, [8, 44, 624, 440], [200, 62, 58])).collect();
+    assert!(red[0] > 300 && red[1] == red[2] && red[3] == 0, "{red:?}");
     // Where zero is does not matter, and the way is thinned where it is long.
     let here = |cloud: &Rows| cloud.iter().map(|p| [p[0] - 4_000_000.0, p[1] - 5_000_000.0, p[2]]).collect::<Rows>();
-    let again = icp_picture(&here(&source), &here(&target), &looks);
+    let again = icp_scene("", &here(&source), &here(&target), &way).picture();
     let differ = picture.rgb().iter().zip(again.rgb()).filter(|(a, b)| a.abs_diff(**b) > 8).count();
     assert!(differ < 3_000, "{differ}");
-    assert_eq!(icp_animation(&source[..10], &target[..10], &[looks[3]; 500]).len(), 120);
+    assert_eq!(icp_scene("", &source[..10], &target[..10], &[way[3]; 500]).animation().len(), 120);
 }
 
 #[test]
@@ -442,15 +524,14 @@ fn odd_alignments_give_pictures() {
         vec![[5.0, 5.0, 5.0]; 30],
         (0..100).map(|i| [power_of_ten(i), 0.0, -power_of_ten(i)]).collect(),
     ];
-    let look = |target_from_source| IcpLook { target_from_source, stage: 7, pairs: usize::MAX, rmse: nan };
-    let ways =
-        [vec![], vec![look(Pose::IDENTITY)], [nan, max].map(|far| look(Pose::from_translation([far; 3]))).into()];
+    let at = |target_from_source| IcpIteration { target_from_source, stage: 7, pairs: usize::MAX, rmse: nan };
+    let ways = [vec![], vec![at(Pose::IDENTITY)], [nan, max].map(|far| at(Pose::from_translation([far; 3]))).into()];
     for (k, source) in clouds.iter().enumerate() {
         for (j, target) in clouds.iter().enumerate() {
             let way = &ways[(j + k) % 3];
-            assert_eq!(icp_animation(source, target, way).len(), way.len());
+            assert_eq!(icp_scene("", source, target, way).animation().len(), way.len());
             if j == (k + 1) % 6 {
-                icp_picture(source, target, way);
+                icp_scene("", source, target, way).picture();
             }
         }
     }

@@ -5,13 +5,13 @@ use super::report;
 use crate::batch::prelude::*;
 use crate::flags::names;
 use crate::json::{self, Run};
-use crate::picture::{save, save_page};
+use crate::picture::{save, save_scene};
 use crate::text::label;
 use clap::Args;
 use pointmill::Pose;
 use pointmill::pipelines::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
 use pointmill_io::{Detail, IoError, PoseFormat, PoseOptions, read_poses};
-use pointmill_view::{require_memory, trajectory_page, trajectory_plot};
+use pointmill_view::{require_memory, trajectory_plot, trajectory_scene};
 use std::path::{Path, PathBuf};
 
 /// The name of the command.
@@ -129,7 +129,7 @@ fn draw(
     let errors: Vec<f64> = found.frames.iter().map(|frame| frame.translation).collect();
     let title = format!("{}: rmse {:.4} m over {:.1} m", label(name), found.absolute.translation.rmse, found.length);
     if extension == "html" {
-        return save_page(path, &trajectory_page(&title, &estimate, &truth, &errors));
+        return save_scene(path, &trajectory_scene(&title, &estimate, &truth, &errors));
     }
     let plot = trajectory_plot(&title, &estimate, &truth, &errors);
     save(path, 1, || Ok(if extension == "svg" { plot.encode_svg().into_bytes() } else { plot.image().encode_png() }))

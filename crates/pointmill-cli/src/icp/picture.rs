@@ -3,11 +3,11 @@
 use crate::failure::Failure;
 #[cfg(feature = "rerun")]
 use crate::interrupt::undivided;
-use crate::picture::{save, save_page};
+use crate::picture::save_scene;
 use crate::text::{grouped, titled};
 use pointmill::icp::{Iteration, Registration};
 use pointmill_io::Scan;
-use pointmill_view::{IcpLook, icp_animation, icp_page, icp_picture, require_memory};
+use pointmill_view::{IcpIteration, icp_scene, require_memory};
 use std::path::Path;
 
 /// The endings of pictures.
@@ -38,24 +38,17 @@ pub(super) fn write(
     let frames = if matches!(extension, "png" | "html") { 1 } else { trace.len() };
     require_memory(frames, 3 * (source.cloud.len() + target.cloud.len()))?;
     let (origin, source, target) = (source.cloud.origin(), source.xyz(), target.xyz());
-    let look = |at: &Iteration| IcpLook {
+    let iteration = |at: &Iteration| IcpIteration {
         target_from_source: at.target_from_source,
         stage: at.stage,
         pairs: at.pairs,
         rmse: at.rmse,
     };
-    let looks: Vec<IcpLook> = trace.iter().map(look).collect();
-    match extension {
-        "gif" => {
-            let gif = icp_animation(&source, &target, &looks);
-            save(path, gif.len(), || gif.encode())
-        }
-        "html" => {
-            let title = format!("{} points onto {}: {}", grouped(source.len()), grouped(target.len()), found.status);
-            save_page(path, &icp_page(&titled(&title, origin), &source, &target, &looks))
-        }
-        #[cfg(feature = "rerun")]
-        "rrd" => Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &looks))?),
-        _ => save(path, 1, || Ok(icp_picture(&source, &target, &looks).encode_png())),
+    let iterations: Vec<IcpIteration> = trace.iter().map(iteration).collect();
+    #[cfg(feature = "rerun")]
+    if extension == "rrd" {
+        return Ok(undivided(|| pointmill_view::write_icp_recording(path, &source, &target, &iterations))?);
     }
+    let title = format!("{} points onto {}: {}", grouped(source.len()), grouped(target.len()), found.status);
+    save_scene(path, &icp_scene(&titled(&title, origin), &source, &target, &iterations))
 }

@@ -30,10 +30,10 @@ pub(super) fn write(
             lines.push(icp_iterations(on, search, &clouds, &onto.guess, &onto.params)?);
         }
     }
-    let stages: Vec<usize> = found.fit.trace.iter().map(|look| look.stage).collect();
+    let stages: Vec<usize> = found.fit.trace.iter().map(|at| at.stage).collect();
     let lines: Vec<_> = lines.into_iter().map(|(name, ms)| (name, at_stages(&stages, &ms))).collect();
     let series: Vec<IcpSeries> = lines.iter().map(|(name, ms)| IcpSeries { name, ms }).collect();
-    let rmse: Vec<f64> = found.fit.trace.iter().map(|look| look.rmse).collect();
+    let rmse: Vec<f64> = found.fit.trace.iter().map(|at| at.rmse).collect();
     let [from, onto] = clouds.map(|cloud| grouped(cloud.len()));
     let title = titled(&format!("{from} points onto {onto}"), source.cloud.origin());
     let plot = icp_plot(&title, &series, &rmse);

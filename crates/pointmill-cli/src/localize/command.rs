@@ -120,7 +120,7 @@ impl Command for Run<'_> {
             let (means, origin) = self.map.means(poses, self.params.max_range, &self.args.with.read.limits())?;
             let way = format!("{}, {} with a fix", counted(poses.len(), "scan"), grouped(totals.statuses.fixes()));
             let cells = format!("{} cells", grouped(means.len()));
-            scans.draw(path, &means, poses, [&titled(&way, origin), &cells])?;
+            scans.draw(path, &means, poses, &format!("{}; {cells}", titled(&way, origin)))?;
         }
         Ok(true)
     }

@@ -2,20 +2,13 @@
 
 use super::grid::edge;
 use crate::failure::Failure;
-use crate::outputs::has_extension;
-use crate::picture::{save, save_page};
+use crate::picture::save_scene;
 use crate::text::{grouped, titled};
 use pointmill::Pose;
 use pointmill::ndt::{NdtCells, NdtFit, NdtGrid, NdtRegistration};
 use pointmill_io::Scan;
-use pointmill_view::{
-    Gif, NdtEllipsoids, NdtFitNote, ndt_alignment_frames, ndt_alignment_page, ndt_alignment_picture, ndt_map_page,
-    ndt_map_picture, require_memory,
-};
+use pointmill_view::{NdtEllipsoids, NdtFitNote, ndt_alignment_scene, ndt_map_scene, require_memory};
 use std::path::{Path, PathBuf};
-
-/// How long each side of an alignment is shown.
-const FRAME_MS: u32 = 800;
 
 /// The picture of a map in the making.
 #[derive(Debug)]
@@ -45,24 +38,19 @@ impl MapPicture {
         self.is_written = true;
         let points = format!("{} points", grouped(self.points.len()));
         let cells = format!("{} cells of {} m", grouped(grid.len()), edge(grid.lattice().unit()));
-        write_map(&self.path, &self.points, grid, [&points, &cells])
+        write_map(&self.path, &self.points, grid, &format!("{points}, {cells}"))
     }
 }
 
 /// Draws the cells of a map over points.
-fn write_map(path: &Path, points: &[[f64; 3]], grid: &NdtGrid, titles: [&str; 2]) -> Result<(), Failure> {
+fn write_map(path: &Path, points: &[[f64; 3]], grid: &NdtGrid, title: &str) -> Result<(), Failure> {
     let cells = grid.read()?;
     require_memory(1, points.len() + cells.len())?;
-    let points = &on_map(points.iter().copied(), grid);
-    let cells = ellipsoids(&cells);
     let origin = grid.lattice().origin();
-    if has_extension(path, "html") {
-        let mut page = ndt_map_page(&titled(&titles.join(", "), origin), points, cells);
-        page.about(origin);
-        return save_page(path, &page);
-    }
-    let [left, right] = titles;
-    save(path, 1, || Ok(ndt_map_picture(points, cells, [&titled(left, origin), right]).encode_png()))
+    let points = &on_map(points.iter().copied(), grid);
+    let mut scene = ndt_map_scene(&titled(title, origin), points, ellipsoids(&cells));
+    scene.about(origin);
+    save_scene(path, &scene)
 }
 
 /// Draws a scan over the cells of a map, at a pose.
@@ -70,7 +58,7 @@ pub(super) fn write_score(path: &Path, grid: &NdtGrid, scan: &Scan, at: At) -> R
     let points: Vec<_> = scan.xyz().into_iter().map(|p| at.pose.apply(p)).collect();
     let left = format!("{} points over {} cells", grouped(points.len()), grouped(grid.len()));
     let right = format!("NVTL {:.3}, probability {:.3}", at.fit.nvtl, at.fit.transform_probability);
-    write_map(path, &points, grid, [&left, &right])
+    write_map(path, &points, grid, &format!("{left}, {right}"))
 }
 
 /// A pose, and how well a scan fits there.
@@ -96,22 +84,11 @@ pub(super) fn write_alignment(
     let points = scan.xyz();
     let [before, after] =
         [before.pose, found.target_from_source].map(|pose| on_map(points.iter().map(|p| pose.apply(*p)), grid));
-    if has_extension(path, "html") {
-        let origin = grid.lattice().origin();
-        let title = format!("{} points onto {} cells", grouped(points.len()), grouped(grid.len()));
-        let mut page = ndt_alignment_page(&titled(&title, origin), ellipsoids(&cells), &before, &after, notes);
-        page.about(origin);
-        return save_page(path, &page);
-    }
-    if has_extension(path, "gif") {
-        let mut gif = Gif::new(FRAME_MS);
-        for frame in ndt_alignment_frames(ellipsoids(&cells), &before, &after, notes) {
-            gif.push(frame)?;
-        }
-        return save(path, gif.len(), || gif.encode());
-    }
-    let picture = ndt_alignment_picture(ellipsoids(&cells), &before, &after, notes);
-    save(path, 1, || Ok(picture.encode_png()))
+    let origin = grid.lattice().origin();
+    let title = format!("{} points onto {} cells", grouped(points.len()), grouped(grid.len()));
+    let mut scene = ndt_alignment_scene(&titled(&title, origin), ellipsoids(&cells), &before, &after, notes);
+    scene.about(origin);
+    save_scene(path, &scene)
 }
 
 /// Points about the origin of the map, as its means are.

@@ -48,7 +48,7 @@ pub(super) fn write_all(
     if let Some(path) = &args.visualize {
         let way = format!("{}, {:.1} m", counted(trajectory.poses().len(), "sweep"), totals.length);
         let map = format!("{} points, voxels of {} m", grouped(points.len()), args.voxel);
-        scans.draw(path, &points, trajectory.poses(), [&titled(&way, origin), &map])?;
+        scans.draw(path, &points, trajectory.poses(), &format!("{}; {map}", titled(&way, origin)))?;
     }
     totals.map_points = Some(points.len());
     Ok(())

@@ -2,12 +2,11 @@
 
 use super::files::Loaded;
 use crate::failure::Failure;
-use crate::outputs::has_extension;
-use crate::picture::{save, save_page};
+use crate::picture::save_scene;
 use crate::text::{grouped, titled};
 use pointmill::roi_pool::{PoolMode, RoiLayout, RoiPoolParams, roi_pool};
 use pointmill::{BoxOrigin, Device, Rows};
-use pointmill_view::{RoiLists, require_memory, roi_page, roi_picture, voxel_of_point};
+use pointmill_view::{RoiLists, require_memory, roi_scene, voxel_of_point};
 use std::path::Path;
 
 /// Draws the input and writes the picture.
@@ -31,13 +30,9 @@ pub(super) fn write(path: &Path, input: &Loaded, params: &RoiPoolParams, device:
     let left = titled(&format!("{} boxes, {} points", grouped(boxes.len()), grouped(points.len())), origin);
     let drawn = grouped(voxels.iter().flatten().count());
     let right = format!("{drawn} points in boxes, {x} x {y} x {z} voxels each");
-    if has_extension(path, "html") {
-        let mut page = roi_page(&format!("{left}; {right}"), points, &boxes, &voxels, params.out_size);
-        page.about(origin);
-        return save_page(path, &page);
-    }
-    let picture = roi_picture(points, &boxes, &voxels, params.out_size, [&left, &right]);
-    save(path, 1, || Ok(picture.encode_png()))
+    let mut scene = roi_scene(&format!("{left}; {right}"), points, &boxes, &voxels, params.out_size);
+    scene.about(origin);
+    save_scene(path, &scene)
 }
 
 /// The box with the height of its centre.

@@ -1,11 +1,11 @@
 //! `--visualize` of `voxelize`: input and voxel means side by side.
 
 use crate::failure::Failure;
-use crate::picture::{plan, save, save_page};
+use crate::picture::{plan, save, save_scene};
 use crate::text::{grouped, label, titled};
 use pointmill::voxelize::{VoxelArrays, VoxelizeParams};
 use pointmill::{AnyArray, PointCloud, Points};
-use pointmill_view::{Gif, Image, VoxelPage, require_memory, voxelization_picture};
+use pointmill_view::{Gif, VoxelScene, require_memory};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,9 +23,10 @@ pub(super) struct Picture {
 
 #[derive(Debug)]
 enum Drawn {
-    Png(Option<Image>),
-    Gif(Gif),
-    Page(VoxelPage),
+    /// All inputs, or the first for a still.
+    Scene { scene: Box<VoxelScene>, is_still: bool },
+    /// Each input is drawn at once.
+    Gif(Gif, [f64; 3]),
 }
 
 impl Picture {
@@ -36,13 +37,11 @@ impl Picture {
                 let told = format!("expected at most {MAX_FRAMES} inputs in a .gif, got {inputs}");
                 return Err(Failure::Usage(format!("--visualize {}: {told}", path.display())));
             }
-            "gif" => Drawn::Gif(Gif::new(FRAME_MS)),
-            "html" => {
-                let mut page = VoxelPage::new(&titled("voxelize", origin), inputs);
-                page.about(origin);
-                Drawn::Page(page)
+            "gif" => Drawn::Gif(Gif::new(FRAME_MS), origin),
+            extension => {
+                let is_still = extension == "png";
+                Drawn::Scene { scene: Box::new(scene(if is_still { 1 } else { inputs }, origin)), is_still }
             }
-            _ => Drawn::Png(None),
         };
         Ok(Self { path: path.into(), drawn: Mutex::new(drawn) })
     }
@@ -53,7 +52,7 @@ impl Picture {
 
     /// Whether another input would be drawn.
     pub(super) fn wants_more(&self) -> bool {
-        !matches!(*self.drawn(), Drawn::Png(Some(_)))
+        !matches!(&*self.drawn(), Drawn::Scene { scene, is_still: true } if scene.scene().frames() > 0)
     }
 
     /// Draws an input.
@@ -81,13 +80,16 @@ impl Picture {
         let input = format!("input: {} points", grouped(cloud.len()));
         let output = format!("voxel means: {} voxels, {size}", grouped(means.len()));
         let captions = [&*titled(&input, cloud.origin()), &output];
-        let image = || voxelization_picture(cloud.points(), means, params.voxel_size, params.range, captions);
+        let label = format!("{}; {input}; {output}", label(name));
+        let push = |scene: &mut VoxelScene| {
+            scene.push(&label, captions, cloud.points(), means, params.voxel_size, params.range);
+        };
         match &mut *self.drawn() {
-            Drawn::Png(picture) => *picture = Some(image()),
-            Drawn::Gif(gif) => gif.push(image())?,
-            Drawn::Page(page) => {
-                let label = format!("{}; {input}; {output}", label(name));
-                page.push(&label, cloud.points(), means, params.voxel_size, params.range);
+            Drawn::Scene { scene, .. } => push(scene),
+            Drawn::Gif(gif, origin) => {
+                let mut one = scene(1, *origin);
+                push(&mut one);
+                gif.push(one.scene().picture())?;
             }
         }
         Ok(())
@@ -96,12 +98,17 @@ impl Picture {
     /// Writes what was drawn, if anything was.
     pub(super) fn write(&self) -> Result<(), Failure> {
         match &*self.drawn() {
-            Drawn::Png(None) => Ok(()),
-            Drawn::Gif(gif) if gif.is_empty() => Ok(()),
-            Drawn::Page(page) if page.page().frames() == 0 => Ok(()),
-            Drawn::Page(page) => save_page(&self.path, page.page()),
-            Drawn::Png(Some(image)) => save(&self.path, 1, || Ok(image.encode_png())),
-            Drawn::Gif(gif) => save(&self.path, gif.len(), || gif.encode()),
+            Drawn::Gif(gif, _) if gif.is_empty() => Ok(()),
+            Drawn::Gif(gif, _) => save(&self.path, gif.len(), || gif.encode()),
+            Drawn::Scene { scene, .. } if scene.scene().frames() == 0 => Ok(()),
+            Drawn::Scene { scene, .. } => save_scene(&self.path, scene.scene()),
         }
     }
+}
+
+/// A scene of so many inputs, whose coordinates are relative to `origin`.
+fn scene(inputs: usize, origin: [f64; 3]) -> VoxelScene {
+    let mut scene = VoxelScene::new(&titled("voxelize", origin), inputs);
+    scene.about(origin);
+    scene
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{DrivePage, IcpLook, NdtEllipsoids, icp_page};
+use crate::{DriveScene, IcpIteration, NdtEllipsoids, icp_scene};
 use miniz_oxide::inflate::decompress_to_vec_zlib;
 use pointmill_core::{PointCloud, Pose};
 use serde_json::Value;
@@ -14,8 +14,8 @@ fn scene(html: &str) -> Value {
     serde_json::from_str(element(html, r#"<script id="scene" type="application/json">"#)).unwrap()
 }
 
-fn html(page: &Page) -> String {
-    String::from_utf8(page.encode()).unwrap()
+fn html(page: &Scene) -> String {
+    String::from_utf8(page.page()).unwrap()
 }
 
 /// As others read base64.
@@ -39,7 +39,7 @@ fn bytes(text: &str) -> Vec<u8> {
 #[test]
 fn hostile_text_stays_text() {
     let hostile = "</script><img src=x onerror=alert(1)><!-- {arrays} {viewer} \" ' & \u{2028}";
-    let mut page = Page::new(hostile, Paint::Own);
+    let mut page = Scene::new(hostile, Paint::Own);
     page.frame(hostile);
     page.push(Layer::points(hostile, &[[0.0; 3]]));
     let html = html(&page);
@@ -53,7 +53,7 @@ fn hostile_text_stays_text() {
 
 #[test]
 fn arrays_are_as_the_script_reads_them() {
-    let mut page = Page::new("", Paint::Height);
+    let mut page = Scene::new("", Paint::Height);
     let points = [[10.0, 20.0, 3.0], [12.0, 24.0, 5.0], [11.0, 22.0, 4.0]];
     let pose = Pose::from_translation([100.0, 0.0, 0.0]);
     page.push(Layer::points("a", &points).values(&[0.0, 1.0, 0.5]).colours(&[[1; 3], [2; 3], [3; 3]]).moving(&[pose]));
@@ -82,7 +82,7 @@ fn arrays_are_as_the_script_reads_them() {
 #[test]
 fn layers_may_be_relative_to_an_origin() {
     let page = |origin| {
-        let mut page = Page::new("", Paint::Height);
+        let mut page = Scene::new("", Paint::Height);
         page.push(Layer::points("a", &[[10.0, 20.0, 3.0], [12.0, 24.0, 5.0]]));
         page.about(origin);
         html(&page)
@@ -99,14 +99,14 @@ fn layers_may_be_relative_to_an_origin() {
 #[test]
 fn a_drive_is_small_and_has_the_same_bytes() {
     let encode = |sweeps: usize| {
-        let mut drive = DrivePage::new(sweeps);
+        let mut drive = DriveScene::new(sweeps);
         let sweep = pointmill_synth::Drive::new(pointmill_synth::DriveParams::default()).sweep(0);
         for k in 0..sweeps {
             drive.push(&format!("{k:06}.bin"), &sweep, Some(3));
         }
         let map: Vec<[f64; 3]> = sweep.points().iter_xyz().map(|p| p.map(f64::from)).collect();
         let poses: Vec<Pose> = (0..sweeps).map(|k| Pose::from_translation([k as f64, 0.0, 0.0])).collect();
-        drive.finish("drive", &map, &poses).encode()
+        drive.finish("drive", &map, &poses).page()
     };
     let drive = encode(154);
     assert!(drive.len() < 15_000_000, "{}", drive.len());
@@ -117,7 +117,7 @@ fn a_drive_is_small_and_has_the_same_bytes() {
 fn odd_scenes_have_pages() {
     let nan = [f64::NAN; 3];
     let far = [[f64::MAX; 3], [-f64::MAX; 3], nan, [f64::INFINITY; 3]];
-    let mut page = Page::new("", Paint::Time);
+    let mut page = Scene::new("", Paint::Time);
     page.push(Layer::points("", &far).values(&[f32::NAN]).colours(&[]));
     page.push(Layer::line("", &[]));
     page.push(Layer::boxes("", &[[f32::NAN; 7], [1e30; 7], [0.0; 7]]));
@@ -130,17 +130,17 @@ fn odd_scenes_have_pages() {
         assert!(found[field].as_array().unwrap().iter().all(Value::is_number), "{field}");
     }
     assert!(found["radius"].as_f64() > Some(0.0));
-    icp_page("", &far, &[], &[]).encode();
-    DrivePage::new(0).finish("", &[], &[]).encode();
-    let mut drive = DrivePage::new(usize::MAX);
+    icp_scene("", &far, &[], &[]).page();
+    DriveScene::new(0).finish("", &[], &[]).page();
+    let mut drive = DriveScene::new(usize::MAX);
     drive.push("", &PointCloud::new(vec![], 3).unwrap(), Some(70));
-    drive.finish("", &far, &[Pose::IDENTITY; 2]).encode();
+    drive.finish("", &far, &[Pose::IDENTITY; 2]).page();
 }
 
 #[test]
 fn frames_have_labels_and_poses() {
-    let look = |rmse| IcpLook { target_from_source: Pose::IDENTITY, stage: 0, pairs: 2, rmse };
-    let page = icp_page("", &[[0.0; 3]], &[[1.0; 3]], &[look(0.5), look(0.25)]);
+    let at = |rmse| IcpIteration { target_from_source: Pose::IDENTITY, stage: 0, pairs: 2, rmse };
+    let page = icp_scene("", &[[0.0; 3]], &[[1.0; 3]], &[at(0.5), at(0.25)]);
     let found = scene(&html(&page));
     assert_eq!(found["frames"][1], "iteration 1: rmse 250 mm, 2 pairs");
     assert_eq!((found["layers"][1]["poses"].as_u64(), found["layers"][1]["at"].as_u64()), (Some(2), None));

@@ -3,7 +3,7 @@
 use crate::MAX_SIDE;
 use crate::caption::shortened;
 use crate::chart::{Drawing, Panel, Plot, Series, draw};
-use crate::legend::INK;
+use crate::sheet::INK;
 
 const SIZE: [u32; 2] = [1280, 560];
 const MARGIN: f64 = 10.0;

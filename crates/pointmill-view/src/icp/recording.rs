@@ -1,7 +1,7 @@
 //! A recording for rerun, to be turned and stepped through.
 
 use super::V3;
-use super::look::IcpLook;
+use super::iteration::IcpIteration;
 use crate::ViewError;
 use crate::file::write_whole;
 use crate::quantiles::quantiles;
@@ -9,12 +9,12 @@ use rerun::{Color, Points3D, RecordingStreamBuilder, Scalars, TextDocument, Tran
 use std::error::Error;
 use std::path::Path;
 
-const TARGET: [u8; 3] = super::scene::TARGET;
-const SOURCE: [u8; 3] = super::scene::SOURCE;
+const TARGET: [u8; 3] = super::TARGET;
+const SOURCE: [u8; 3] = super::SOURCE;
 
 /// Writes a recording (`.rrd`) for rerun, whole or not at all: both clouds, the source moving with the timeline `iteration`, and its `rmse` and `pairs` as curves. With the feature `rerun`.
 ///
-/// **Shapes.** As [`icp_animation`](super::icp_animation). **Units and frames.** Metres about the middle of the target, which the text `origin` tells: the viewer has `f32`.
+/// **Shapes.** As [`icp_scene`](super::icp_scene). **Units and frames.** Metres about the middle of the target, which the text `origin` tells: the viewer has `f32`.
 /// **Order and determinism.** Recordings have the time of day in them; no two have the same bytes.
 ///
 /// # Errors
@@ -23,15 +23,15 @@ pub fn write_icp_recording(
     path: impl AsRef<Path>,
     source: &[V3],
     target: &[V3],
-    looks: &[IcpLook],
+    iterations: &[IcpIteration],
 ) -> Result<(), ViewError> {
     let path = path.as_ref();
     let failed =
         |e: Box<dyn Error>| ViewError::Write { path: path.to_owned(), source: std::io::Error::other(e.to_string()) };
-    write_whole(path, &encode(source, target, looks).map_err(failed)?)
+    write_whole(path, &encode(source, target, iterations).map_err(failed)?)
 }
 
-fn encode(source: &[V3], target: &[V3], looks: &[IcpLook]) -> Result<Vec<u8>, Box<dyn Error>> {
+fn encode(source: &[V3], target: &[V3], iterations: &[IcpIteration]) -> Result<Vec<u8>, Box<dyn Error>> {
     let middle = |cloud: &[V3], k: usize| quantiles(cloud.iter().map(|p| p[k]).collect(), 0.5).map_or(0.0, |q| q[1]);
     let (onto, from) = ([0, 1, 2].map(|k| middle(target, k)), [0, 1, 2].map(|k| middle(source, k)));
     let points = |cloud: &[V3], origin: V3, [r, g, b]: [u8; 3]| {
@@ -42,17 +42,17 @@ fn encode(source: &[V3], target: &[V3], looks: &[IcpLook]) -> Result<Vec<u8>, Bo
     stream.log_static("origin", &TextDocument::new(format!("{onto:?} m")))?;
     stream.log_static("target", &points(target, onto, TARGET))?;
     stream.log_static("source", &points(source, from, SOURCE))?;
-    for (i, look) in looks.iter().enumerate() {
+    for (i, iteration) in iterations.iter().enumerate() {
         stream.set_time_sequence("iteration", i as i64);
-        let pose = &look.target_from_source;
+        let pose = &iteration.target_from_source;
         // Of points about the middle of the source to points about that of the target.
         let middle = pose.apply(from);
         let shift = [0, 1, 2].map(|r| (middle[r] - onto[r]) as f32);
         // By columns.
         let turn = [0, 1, 2].map(|c| pose.rotation().map(|row| row[c] as f32));
         stream.log("source", &Transform3D::from_translation_mat3x3(shift, turn))?;
-        stream.log("rmse", &Scalars::single(look.rmse))?;
-        stream.log("pairs", &Scalars::single(look.pairs as f64))?;
+        stream.log("rmse", &Scalars::single(iteration.rmse))?;
+        stream.log("pairs", &Scalars::single(iteration.pairs as f64))?;
     }
     Ok(memory.drain_as_bytes()?)
 }

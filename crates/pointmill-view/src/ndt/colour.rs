@@ -2,12 +2,16 @@
 
 use crate::Image;
 use crate::colour::scaled;
+use crate::sheet::{FAINT, entry};
 use pointmill_core::eigen::eigen;
 
 type V3 = [f64; 3];
 
-pub(super) const LEVEL: [u8; 3] = [64, 158, 232];
-pub(super) const ROUND: [u8; 3] = [104, 196, 96];
+const LEVEL: [u8; 3] = [64, 158, 232];
+const ROUND: [u8; 3] = [104, 196, 96];
+
+pub(super) const WALL: [u8; 3] = [150, 182, 230];
+pub(super) const OTHER: [u8; 3] = [52, 64, 86];
 
 /// How much longer than its thickness a cell's second extent must be to count as flat: not at all below the first, wholly above the second.
 const FLAT: [f64; 2] = [1.6, 2.6];
@@ -48,6 +52,12 @@ impl Facing {
         self.flat * (self.normal[2] * self.normal[2]).clamp(0.0, 1.0)
     }
 
+    /// Bright for walls, dark for all else: what a scan is matched by, under the scan.
+    pub(super) fn brightness(&self) -> [u8; 3] {
+        let wall = self.upright();
+        [0, 1, 2].map(|k| (f64::from(OTHER[k]) + (f64::from(WALL[k]) - f64::from(OTHER[k])) * wall + 0.5) as u8)
+    }
+
     /// Level blue, upright in warm colours by direction, neither flat green, and all between them.
     pub(crate) fn colour(&self) -> [u8; 3] {
         let (level, upright) = (self.level(), self.upright());
@@ -72,8 +82,21 @@ fn wall(x: f64, y: f64) -> [u8; 3] {
     [246, (142.0 + 66.0 * c + 0.5) as u8, (142.0 + 84.0 * s - 24.0 * c + 0.5) as u8]
 }
 
-/// Draws the legend: a half ball of all directions from above, x to the right and y up, around `x`, `y`.
-pub(super) fn half_ball(image: &mut Image, x: u32, y: u32, radius: u32) {
+/// Draws the legend: all directions from above, x to the right and y up, as a half ball, and what they
+/// mean; the x after it.
+pub(crate) fn facing_key(picture: &mut Image, x: u32, y: u32) -> u32 {
+    half_ball(picture, x + RADIUS, y + 10, RADIUS);
+    let text = "rim: upright, by the direction it faces (x right, y up)";
+    let next = entry(picture, x + 2 * RADIUS + 14, y, LEVEL, "level");
+    picture.text(text, next as i32, y as i32, FAINT);
+    entry(picture, next + 10 * text.len() as u32 + 26, y, ROUND, "no plane")
+}
+
+/// Pixels of the half ball.
+const RADIUS: u32 = 17;
+
+/// The half ball, around `x`, `y`.
+fn half_ball(image: &mut Image, x: u32, y: u32, radius: u32) {
     let r = f64::from(radius);
     for py in y.saturating_sub(radius)..y + radius {
         for px in x.saturating_sub(radius)..x + radius {

@@ -1,6 +1,6 @@
 //! Which boxes are shown near, and from where.
 
-use super::shown::RoiView;
+use super::RoiView;
 use crate::Camera;
 use crate::boxes::Solid;
 use pointmill_core::trig::sin_cos;
@@ -71,15 +71,20 @@ fn closeup(scene: &RoiView, index: usize, points: usize) -> Closeup {
 }
 
 impl Closeup {
-    /// From the corner that most points are at, above it, so far away that the box fills the panel.
+    /// The signs of the box's front and left towards the corner that most points are at.
+    pub(super) fn corner(&self) -> [f32; 2] {
+        let (s, c) = sin_cos(self.row[6]);
+        let (along, left) = (self.mean[0] as f32 - self.row[0], self.mean[1] as f32 - self.row[1]);
+        [along * c + left * s, left * c - along * s].map(|v| if v < 0.0 { -1.0 } else { 1.0 })
+    }
+
+    /// From above that corner, so far away that the box fills the panel.
     pub(super) fn camera(&self, width: u32, height: u32) -> Camera {
         let [x, y, z, dx, dy, dz, heading] = self.row;
         let (s, c) = sin_cos(heading);
-        let (along, left) = (self.mean[0] as f32 - x, self.mean[1] as f32 - y);
-        let (along, left) = (along * c + left * s, left * c - along * s);
-        let sign = |v: f32| if v < 0.0 { -1.0 } else { 1.0 };
+        let [along, left] = self.corner();
         // From the longer side rather than from an end.
-        let (u, v) = (0.62 * sign(along), 0.78 * sign(left));
+        let (u, v) = (0.62 * along, 0.78 * left);
         let away = [u * c - v * s, u * s + v * c, 0.44];
         let camera =
             |distance: f32| Camera::perspective([0, 1, 2].map(|k| self.row[k] + distance * away[k]), [x, y, z], FIELD);

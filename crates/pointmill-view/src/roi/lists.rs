@@ -14,7 +14,8 @@ pub struct RoiLists<'a> {
     pub indices: &'a [i32],
 }
 
-/// The box and the voxel in which each of so many points is drawn, as [`roi_picture`](crate::roi_picture) takes them; `None` for a point in no box.
+/// The box and the voxel in which each of so many points is drawn, as
+/// [`roi_scene`](crate::roi_scene) takes them; `None` for a point in no box.
 ///
 /// A point that several boxes keep is drawn in the box that keeps most points, of equal ones the first, so that each object has one grid.
 /// Rows, boxes and points that the arrays do not have are passed over.

@@ -8,11 +8,16 @@ const STEPS: [[[u8; 2]; 2]; 2] = [[[7, 1], [3, 5]], [[4, 6], [0, 2]]];
 const DARKEST: f64 = 0.44;
 const STEP: f64 = 0.08;
 
-/// The colour of a voxel by its id `(ix * oy + iy) * oz + iz`: from blue below to orange above, light and dark in turn.
-pub(super) fn colour(voxel: u32, [_, oy, oz]: [u32; 3]) -> [u8; 3] {
+/// (ix, iy, iz) of a voxel by its id `(ix * oy + iy) * oz + iz`.
+pub(super) fn cell(voxel: u32, [_, oy, oz]: [u32; 3]) -> [u32; 3] {
     let (oy, oz) = (oy.max(1), oz.max(1));
-    let (iz, iy, ix) = (voxel % oz, voxel / oz % oy, voxel / oz / oy);
-    let height = (iz as f32 + 0.5) / oz as f32;
+    [voxel / oz / oy, voxel / oz % oy, voxel % oz]
+}
+
+/// The colour of a voxel by its id: from blue below to orange above, light and dark in turn.
+pub(super) fn colour(voxel: u32, out_size: [u32; 3]) -> [u8; 3] {
+    let [ix, iy, iz] = cell(voxel, out_size);
+    let height = (iz as f32 + 0.5) / out_size[2].max(1) as f32;
     let step = STEPS[(iz & 1) as usize][(ix & 1) as usize][(iy & 1) as usize];
     scaled(turbo(0.12 + 0.68 * height), DARKEST + STEP * f64::from(step))
 }

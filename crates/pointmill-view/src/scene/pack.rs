@@ -1,4 +1,4 @@
-//! Positions as whole numbers, and arrays as text.
+//! Positions as whole numbers.
 
 use crate::quantiles::quantiles;
 
@@ -15,17 +15,17 @@ const MOST: f64 = 65_535.0;
 
 /// Points as 16-bit numbers within their bounds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packed {
-    pub(super) cells: Vec<[u16; 3]>,
+pub(crate) struct Packed {
+    pub(crate) cells: Vec<[u16; 3]>,
     /// The point that each of the cells is.
-    pub(super) order: Vec<u32>,
-    pub(super) low: V3,
-    pub(super) size: V3,
+    pub(crate) order: Vec<u32>,
+    pub(crate) low: V3,
+    pub(crate) size: V3,
 }
 
 impl Packed {
     /// Of more than `most` points every so many are kept. Sorted ones are in the order of the Morton curve, whose differences are small.
-    pub(super) fn new(points: &[V3], most: usize, is_sorted: bool) -> Self {
+    pub(crate) fn new(points: &[V3], most: usize, is_sorted: bool) -> Self {
         let every = points.len().div_ceil(most.max(1)).max(1);
         let mut order: Vec<u32> = (0..points.len() as u32).step_by(every).collect();
         let at = |i: &u32| points[*i as usize];
@@ -51,12 +51,18 @@ impl Packed {
     }
 
     /// Where a cell is.
-    pub(super) fn place(&self, cell: [u16; 3]) -> V3 {
+    pub(crate) fn place(&self, cell: [u16; 3]) -> V3 {
         [0, 1, 2].map(|k| self.low[k] + f64::from(cell[k]) / MOST * self.size[k])
     }
 
+    /// Keeps every so many of the points.
+    pub(crate) fn thin(&mut self, every: usize) {
+        self.cells = self.cells.iter().step_by(every).copied().collect();
+        self.order = self.order.iter().step_by(every).copied().collect();
+    }
+
     /// The differences of the cells, plane by plane: low bytes and high bytes of x, y and z.
-    pub(super) fn planes(&self, out: &mut Vec<u8>) {
+    pub(crate) fn planes(&self, out: &mut Vec<u8>) {
         for k in 0..3 {
             let differences = || {
                 let mut last = 0;
@@ -71,21 +77,6 @@ impl Packed {
 /// The place on the Morton curve.
 fn morton(cell: [u16; 3]) -> u64 {
     (0..16).fold(0, |key, bit| (0..3).fold(key, |key, k| key | u64::from(cell[k] >> bit & 1) << (3 * bit + k)))
-}
-
-/// Bytes as letters, in base64.
-pub(super) fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |k: usize| u32::from(three.get(k).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for k in 0..4 {
-            let letter = char::from(LETTERS[(bits >> (18 - 6 * k) & 63) as usize]);
-            text.push(if k <= three.len() { letter } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -133,12 +124,5 @@ mod tests {
         for odd in [vec![], vec![[f64::NAN; 3]], vec![[f64::MAX; 3], [-f64::MAX; 3]]] {
             Packed::new(&odd, 10, true);
         }
-    }
-
-    #[test]
-    fn base64_is_as_others_write_it() {
-        let of = |text: &str| base64(text.as_bytes());
-        assert_eq!(["", "f", "fo", "foo", "foob"].map(of), ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
-        assert_eq!(base64(&[251, 255, 191]), "+/+/");
     }
 }

@@ -11,19 +11,18 @@ use serde::Serialize;
 
 type V3 = [f64; 3];
 
-/// The most points and lines of a layer, and the most boxes and balls. Of more every so many are kept.
-const MOST_POINTS: usize = 1_000_000;
-const MOST_SOLIDS: usize = 100_000;
+/// The most things of a layer. Of more every so many are kept.
+const MOST: usize = 1_000_000;
 /// The share of the values outside of the colours on each side.
 const STRAYS: f64 = 0.01;
 /// How many points of a layer say what the page shows.
 const SAMPLE: usize = 4096;
-const GREY: [u8; 3] = [150, 165, 190];
+pub(crate) const GREY: [u8; 3] = [150, 165, 190];
 
-/// How a layer is drawn; the page has a program for each.
+/// How a layer is drawn; the rasterizer has a function for each, and the page a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Shape {
+pub(crate) enum Shape {
     Points,
     Line,
     Ball,
@@ -31,55 +30,44 @@ enum Shape {
     Wire,
 }
 
-/// Points, a line, boxes, voxels or ellipsoids of a [`Page`](super::Page), under one name.
+/// Points, a line, boxes, voxels or ellipsoids of a [`Scene`](super::Scene), under one name.
 ///
-/// **Shapes.** Layers with the same name are shown and hidden together. **Units and frames.** Metres in the frame of the layer, z up; [`moving`](Self::moving) places it in the
-/// page, else both frames are one. Positions are kept to 1/65,535 of the layer's extent. **Order and determinism.** The same input gives the same bytes.
-/// **Limits.** Of more than 1,000,000 points, or 100,000 boxes, voxels or ellipsoids, every so many are kept. What is not finite is left out, and so is what is 20 times
-/// as far from the middle as nearly all else.
+/// **Shapes.** Layers with the same name are shown and hidden together. **Units and frames.** Metres in
+/// the frame of the layer, z up; [`moving`](Self::moving) places it in the scene, else both frames are
+/// one. Positions are kept to 1/65,535 of the layer's extent. **Order and determinism.** The same input
+/// gives the same bytes. **Limits.** Of more than 1,000,000 things every so many are kept; a page has
+/// 100,000 boxes, voxels or ellipsoids of a layer at most. What is not finite is left out, and so is what
+/// is 20 times as far from the middle as nearly all else.
 ///
 /// ```
 /// use pointmill_core::Pose;
-/// use pointmill_view::{Layer, Page, Paint};
-/// let mut page = Page::new("two sweeps", Paint::Height);
+/// use pointmill_view::{Layer, Paint, Scene};
+/// let mut scene = Scene::new("two sweeps", Paint::Height);
 /// for (k, label) in ["first", "second"].into_iter().enumerate() {
-///     let frame = page.frame(label);
+///     let frame = scene.frame(label);
 ///     let world_from_sensor = Pose::from_translation([k as f64, 0.0, 0.0]);
-///     page.push(Layer::points("sweeps", &[[1.0, 2.0, 0.5]]).moving(&[world_from_sensor]).at(frame));
+///     scene.push(Layer::points("sweeps", &[[1.0, 2.0, 0.5]]).moving(&[world_from_sensor]).at(frame));
 /// }
-/// assert!(page.encode().starts_with(b"<!DOCTYPE html>"));
+/// assert!(scene.page().starts_with(b"<!DOCTYPE html>"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Layer {
-    name: String,
-    shape: Shape,
-    packed: Packed,
-    colour: Option<[u8; 3]>,
-    colours: Vec<[u8; 3]>,
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
+    pub(crate) packed: Packed,
+    pub(crate) colour: Option<[u8; 3]>,
+    pub(crate) colours: Vec<[u8; 3]>,
     /// From the centre of a solid to the middles of three of its sides.
-    axes: Vec<[V3; 3]>,
+    pub(crate) axes: Vec<[V3; 3]>,
     /// The values in steps of 1/255 from the first to the second.
-    values: Option<(Vec<u8>, [f64; 2])>,
-    poses: Vec<Pose>,
-    at: Option<usize>,
-    is_shown: bool,
-}
-
-/// What the page is to know of a layer before its arrays.
-#[derive(Debug, Serialize)]
-pub(super) struct Record<'a> {
-    name: &'a str,
-    shape: Shape,
-    count: usize,
-    colour: [u8; 3],
-    is_coloured: bool,
-    has_colours: bool,
-    has_axes: bool,
-    axes: Option<[[f32; 3]; 3]>,
-    range: Option<[f64; 2]>,
-    at: Option<usize>,
-    poses: usize,
-    is_shown: bool,
+    pub(crate) values: Option<(Vec<u8>, [f64; 2])>,
+    pub(crate) poses: Vec<Pose>,
+    pub(crate) at: Option<usize>,
+    pub(crate) is_shown: bool,
+    /// Of lines and edges in pictures, in pixels.
+    pub(crate) width: f64,
+    /// How many metres nearer to the camera the layer is than where it stands, in pictures.
+    pub(crate) lift: f64,
 }
 
 impl Layer {
@@ -95,24 +83,31 @@ impl Layer {
             poses: vec![Pose::IDENTITY],
             at: None,
             is_shown: true,
+            width: 1.0,
+            lift: 0.0,
         }
     }
 
     /// Points, `[N]`.
     pub fn points(name: &str, points: &[[f64; 3]]) -> Self {
-        Self::new(name, Shape::Points, Packed::new(points, MOST_POINTS, true))
+        Self::new(name, Shape::Points, Packed::new(points, MOST, true))
     }
 
     /// A line from point to point, `[N]`.
     pub fn line(name: &str, points: &[[f64; 3]]) -> Self {
-        Self::new(name, Shape::Line, Packed::new(points, MOST_POINTS, false))
+        Self::new(name, Shape::Line, Packed::new(points, MOST, false))
     }
 
     /// A cube for each voxel, `[N]`, of one size.
     pub fn voxels(name: &str, centres: &[[f64; 3]], size: [f32; 3]) -> Self {
         let mut axes = [[0.0; 3]; 3];
         (0..3).for_each(|k| axes[k][k] = 0.5 * f64::from(size[k]));
-        let packed = Packed::new(centres, MOST_SOLIDS, false);
+        Self::cubes(name, centres, axes)
+    }
+
+    /// Cubes of one size and one attitude: from the centre to the middles of three sides.
+    pub(crate) fn cubes(name: &str, centres: &[V3], axes: [V3; 3]) -> Self {
+        let packed = Packed::new(centres, MOST, false);
         Self { axes: vec![axes], ..Self::new(name, Shape::Cube, packed) }
     }
 
@@ -120,23 +115,28 @@ impl Layer {
     pub fn boxes(name: &str, rows: &[[f32; 7]]) -> Self {
         let solids: Vec<Solid> = rows.iter().filter_map(|row| Solid::new(*row)).collect();
         let centres: Vec<V3> = solids.iter().map(|solid| solid.centre).collect();
-        let packed = Packed::new(&centres, MOST_SOLIDS, false);
+        let packed = Packed::new(&centres, MOST, false);
         let axes = packed.order.iter().map(|i| solids[*i as usize].axes).collect();
         Self { axes, ..Self::new(name, Shape::Wire, packed) }
     }
 
     /// An ellipsoid of two standard deviations for each cell, coloured by the direction that it faces.
     pub fn ellipsoids(name: &str, cells: NdtEllipsoids) -> Self {
+        Self::ellipsoids_by(name, cells, Facing::colour)
+    }
+
+    /// As [`ellipsoids`](Self::ellipsoids), in the colours that a function gives.
+    pub(crate) fn ellipsoids_by(name: &str, cells: NdtEllipsoids, colour: fn(&Facing) -> [u8; 3]) -> Self {
         let valid = |(mean, covariance): (&V3, &[f64; 6])| Some((*mean, *covariance, Facing::new(covariance)?));
         let cells: Vec<_> = cells.means.iter().zip(cells.covariances).filter_map(valid).collect();
         let means: Vec<V3> = cells.iter().map(|(mean, ..)| *mean).collect();
-        let packed = Packed::new(&means, MOST_SOLIDS, false);
+        let packed = Packed::new(&means, MOST, false);
         let kept = || packed.order.iter().map(|i| &cells[*i as usize]);
         let axes = kept().map(|(_, covariance, _)| {
             let of = eigen(*covariance);
             [0, 1, 2].map(|k| of.vectors[k].map(|x| SIGMAS * of.values[k].max(0.0).sqrt() * x))
         });
-        let (axes, colours) = (axes.collect(), kept().map(|(.., facing)| facing.colour()).collect());
+        let (axes, colours) = (axes.collect(), kept().map(|(.., facing)| colour(facing)).collect());
         Self { axes, colours, ..Self::new(name, Shape::Ball, packed) }
     }
 
@@ -178,7 +178,7 @@ impl Layer {
         self
     }
 
-    /// Shows the layer at one frame only, by the number that [`Page::frame`](super::Page::frame) returned.
+    /// Shows the layer at one frame only, by the number that [`Scene::frame`](super::Scene::frame) returned.
     #[must_use]
     pub const fn at(mut self, frame: usize) -> Self {
         self.at = Some(frame);
@@ -192,57 +192,75 @@ impl Layer {
         self
     }
 
-    pub(super) fn record(&self) -> Record<'_> {
-        let one = |axes: &[V3; 3]| axes.map(|axis| axis.map(|x| x as f32));
-        Record {
-            name: &self.name,
-            shape: self.shape,
-            count: self.packed.cells.len(),
-            colour: self.colour.unwrap_or(GREY),
-            is_coloured: self.colour.is_some(),
-            has_colours: !self.colours.is_empty(),
-            has_axes: self.has_axes(),
-            axes: self.axes.first().filter(|_| !self.has_axes()).map(one),
-            range: self.range(),
-            at: self.at,
-            poses: self.poses.len(),
-            is_shown: self.is_shown,
-        }
+    /// Draws lines and edges so many pixels wide in pictures.
+    #[must_use]
+    pub(crate) const fn width(mut self, pixels: f64) -> Self {
+        self.width = pixels;
+        self
+    }
+
+    /// Draws the layer so many metres nearer to the camera in pictures: over what would hide it.
+    #[must_use]
+    pub(crate) const fn lifted(mut self, metres: f64) -> Self {
+        self.lift = metres;
+        self
     }
 
     /// Whether each solid has axes of its own.
-    fn has_axes(&self) -> bool {
+    pub(crate) fn has_axes(&self) -> bool {
         matches!(self.shape, Shape::Ball | Shape::Wire)
     }
 
     /// Where the values lie.
-    pub(super) fn range(&self) -> Option<[f64; 2]> {
+    pub(crate) fn range(&self) -> Option<[f64; 2]> {
         self.values.as_ref().map(|(_, range)| *range)
     }
 
-    /// Some of the places in the page.
-    pub(super) fn sample(&self) -> impl Iterator<Item = V3> {
-        let every = self.packed.cells.len().div_ceil(SAMPLE).max(1);
-        self.packed.cells.iter().step_by(every).map(|cell| self.poses[0].apply(self.packed.place(*cell)))
+    pub(crate) const fn len(&self) -> usize {
+        self.packed.cells.len()
     }
 
-    /// The arrays, in the order in which the page reads them. The page has its zero at `origin`.
-    pub(super) fn arrays(&self, origin: V3, out: &mut Vec<u8>) {
-        self.packed.planes(out);
-        out.extend(self.values.iter().flat_map(|(values, _)| values));
-        out.extend(self.colours.as_flattened());
-        let mut floats = |x: f64| out.extend((x as f32).to_le_bytes());
-        if self.has_axes() {
-            self.axes.as_flattened().as_flattened().iter().for_each(|x| floats(*x));
-        }
-        for pose in &self.poses {
-            let (turn, low) = (pose.rotation(), pose.apply(self.packed.low));
-            for column in 0..3 {
-                (0..3).for_each(|row| floats(turn[row][column] * self.packed.size[column]));
-                floats(0.0);
-            }
-            (0..3).for_each(|row| floats(low[row] - origin[row]));
-            floats(1.0);
-        }
+    /// The colour of a thing where the layer has colours.
+    pub(crate) fn own(&self, k: usize) -> [u8; 3] {
+        self.colours.get(k).copied().or(self.colour).unwrap_or(GREY)
+    }
+
+    /// The value of a thing, from 0 to 1.
+    pub(crate) fn value(&self, k: usize) -> Option<f64> {
+        self.values.as_ref().map(|(values, _)| f64::from(values[k]) / 255.0)
+    }
+
+    /// Whether the layer is drawn at a frame: by its name, or without names if it is shown.
+    pub(crate) fn is_drawn(&self, frame: usize, names: &[&str]) -> bool {
+        let is_named = if names.is_empty() { self.is_shown } else { names.contains(&&*self.name) };
+        is_named && self.at.is_none_or(|at| at == frame)
+    }
+
+    /// Where all things are in the scene at a frame.
+    pub(crate) fn places(&self, frame: usize) -> impl Iterator<Item = V3> {
+        let pose = self.poses[frame.min(self.poses.len() - 1)];
+        self.packed.cells.iter().map(move |cell| pose.apply(self.packed.place(*cell)))
+    }
+
+    /// From the centre of a solid to the middles of three of its sides.
+    pub(crate) fn axes(&self, k: usize) -> [V3; 3] {
+        self.axes[if self.has_axes() { k } else { 0 }]
+    }
+
+    /// Some of the places in the scene at a frame, and how far solids reach there.
+    pub(crate) fn extent(&self, frame: usize) -> impl Iterator<Item = V3> {
+        let every = self.len().div_ceil(SAMPLE).max(1);
+        self.places(frame).enumerate().step_by(every).flat_map(move |(k, p)| {
+            let axes = if self.axes.is_empty() { [[0.0; 3]; 3] } else { self.axes(k) };
+            let signs = if self.axes.is_empty() { &[0.0][..] } else { &[-1.0, 1.0] };
+            let ends = axes.into_iter().take(if self.axes.is_empty() { 1 } else { 3 });
+            ends.flat_map(move |axis| signs.iter().map(move |sign| [0, 1, 2].map(|k| p[k] + sign * axis[k])))
+        })
+    }
+
+    /// Some of the places in the page.
+    pub(crate) fn sample(&self) -> impl Iterator<Item = V3> {
+        let every = self.packed.cells.len().div_ceil(SAMPLE).max(1);
+        self.packed.cells.iter().step_by(every).map(|cell| self.poses[0].apply(self.packed.place(*cell)))
     }
 }

@@ -12,8 +12,9 @@ pub(crate) struct Canvas<'a> {
     budget: u64,
 }
 
-/// How often the whole image may be filled: a cloud of boxes each as large as the picture must not take hours.
-pub(crate) const FILLS: u64 = 200;
+/// How often the whole image may be filled: a cloud of boxes each as large as the picture must not take
+/// hours.
+const FILLS: u64 = 200;
 
 impl<'a> Canvas<'a> {
     pub(crate) fn new(image: &'a mut Image) -> Self {
@@ -28,6 +29,20 @@ impl<'a> Canvas<'a> {
         }
         self.budget -= pixels;
         true
+    }
+
+    /// Takes pixels off the budget that were drawn.
+    pub(crate) const fn spend(&mut self, pixels: u64) {
+        self.budget = self.budget.saturating_sub(pixels);
+    }
+
+    /// What the triangles of a polygon will try: twice the part of its rectangle that is in the image.
+    pub(crate) fn pixels(&self, corners: &[Projected; 4]) -> u64 {
+        let span = |of: fn(&Projected) -> f64, side: u32| {
+            let (low, high) = corners.iter().map(of).fold((f64::INFINITY, 0.0), |(l, h), v| (v.min(l), v.max(h)));
+            (high.min(side.into()) - low.max(0.0)).max(0.0)
+        };
+        (2.0 * span(|p| p.x, self.image.width()) * span(|p| p.y, self.image.height())) as u64
     }
 
     fn plot(&mut self, x: u32, y: u32, depth: f32, colour: [u8; 3]) {
@@ -52,6 +67,15 @@ impl<'a> Canvas<'a> {
         for y in Self::span(at.y - half, at.y + half, self.image.height()) {
             for x in Self::span(at.x - half, at.x + half, self.image.width()) {
                 self.plot(x, y, at.depth as f32, colour);
+            }
+        }
+    }
+
+    /// A square of `size` pixels around a point, over what is there.
+    pub(crate) fn cover(&mut self, at: Projected, size: f64, colour: [u8; 3]) {
+        for y in Self::span(at.y - size / 2.0, at.y + size / 2.0, self.image.height()) {
+            for x in Self::span(at.x - size / 2.0, at.x + size / 2.0, self.image.width()) {
+                self.image.set(x, y, colour);
             }
         }
     }

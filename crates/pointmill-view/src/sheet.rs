@@ -1,0 +1,219 @@
+//! Panels beside each other, with titles above and a legend below: how a scene becomes a picture.
+
+use crate::caption::shortened;
+use crate::framing::at_an_angle;
+use crate::ndt::facing_key;
+use crate::raster::{Shot, Tones, draw, tone};
+use crate::scene::{Paint, Scene};
+use crate::{Camera, Gif, Image, MAX_SIDE, ViewError};
+
+pub(crate) const FRAME: [u8; 3] = [30, 36, 47];
+pub(crate) const INK: [u8; 3] = [226, 232, 240];
+pub(crate) const FAINT: [u8; 3] = [140, 152, 170];
+/// Pixels between panels, of the line of titles, and of the legend.
+const MARGIN: u32 = 8;
+const TITLE: u32 = 36;
+const LEGEND: u32 = 40;
+/// A picture of a scene that says nothing of its panels.
+pub(crate) const STILL: [u32; 2] = [1600, 900];
+/// Most frames of an animation, up to five megabytes each until they are written, and how long the first
+/// and the last of more than two are shown.
+const MOST_FRAMES: usize = 120;
+const HELD_MS: u32 = 1500;
+/// Pixels of a point, in halves.
+const POINT: u32 = 4;
+/// The part of the places that may be outside of a view on each side.
+const STRAYS: f64 = 0.005;
+
+/// What a picture has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sheet {
+    pub(crate) size: [u32; 2],
+    /// One for each column. Without titles there are those of the frames, or else that of the scene.
+    pub(crate) titles: Vec<String>,
+    pub(crate) panels: Vec<Panel>,
+    /// Colours and what they mean, besides layers of one colour.
+    pub(crate) keys: Vec<([u8; 3], &'static str)>,
+    /// Whether the legend has the colours of all directions that a cell may face.
+    pub(crate) has_facings: bool,
+}
+
+/// A view on the scene.
+#[derive(Clone, Debug)]
+pub(crate) struct Panel {
+    /// From the left, from the top, width and height.
+    pub(crate) area: [u32; 4],
+    pub(crate) camera: Camera,
+    /// One frame, or in an animation each.
+    pub(crate) frame: Option<usize>,
+    /// The layers; without names all that are shown.
+    pub(crate) names: &'static [&'static str],
+    /// Pixels of a point, in halves.
+    pub(crate) point: u32,
+    pub(crate) label: String,
+    /// Letters beside places.
+    pub(crate) marks: Vec<([f64; 3], &'static str)>,
+}
+
+impl Panel {
+    pub(crate) const fn new(area: [u32; 4], camera: Camera, names: &'static [&'static str]) -> Self {
+        Self { area, camera, frame: None, names, point: POINT, label: String::new(), marks: Vec::new() }
+    }
+}
+
+/// The areas of panels in rows, each with its share of the height and its number of columns.
+pub(crate) fn areas([width, height]: [u32; 2], rows: &[(u32, u32)]) -> Vec<[u32; 4]> {
+    let room = height - TITLE - LEGEND - (rows.len() as u32 + 1) * MARGIN;
+    let shares: u32 = rows.iter().map(|row| row.0).sum();
+    let mut y = TITLE + MARGIN;
+    let mut out = Vec::new();
+    for (share, columns) in rows {
+        let (w, h) = ((width - (columns + 1) * MARGIN) / columns, room * share / shares);
+        out.extend((0..*columns).map(|k| [MARGIN + k * (w + MARGIN), y, w, h]));
+        y += h + MARGIN;
+    }
+    out
+}
+
+impl Scene {
+    /// A picture of the scene, with its title, a legend and bars that tell the scale: 1600 x 900 or
+    /// 1600 x 1000 pixels. Where a subject has its panels side by side, so has the picture; any other
+    /// scene is seen at an angle.
+    pub fn picture(&self) -> Image {
+        self.compose(&self.still, 0, &Tones::new(self))
+    }
+
+    /// An animation: a picture of each frame. Of more than 120 frames as many are shown, evenly spaced.
+    pub fn animation(&self) -> Gif {
+        let tones = Tones::new(self);
+        let last = self.frames().saturating_sub(1);
+        let shown = self.frames().min(MOST_FRAMES);
+        let mut gif = Gif::new(self.frame_ms);
+        for k in 0..shown {
+            let frame = if shown > 1 { k * last / (shown - 1) } else { 0 };
+            let is_held = shown > 2 && (k == 0 || k + 1 == shown);
+            let ms = if is_held { HELD_MS.max(self.frame_ms) } else { self.frame_ms };
+            gif.push_for(self.compose(&self.moving, frame, &tones), ms).expect("all frames have one size");
+        }
+        gif
+    }
+
+    /// The layers that are shown at a frame, without titles, seen by a camera.
+    ///
+    /// # Errors
+    /// A side of 0 or more than half of [`MAX_SIDE`] pixels.
+    ///
+    /// ```
+    /// use pointmill_core::Aabb;
+    /// use pointmill_view::{BACKGROUND, Camera, Layer, Paint, Scene};
+    /// let mut scene = Scene::new("", Paint::Own);
+    /// scene.push(Layer::boxes("boxes", &[[0.0, 0.0, 0.0, 4.0, 2.0, 1.5, 0.0]]).colour([255, 200, 0]));
+    /// let camera = Camera::birds_eye_sideways(Aabb::new([-5.0; 3], [5.0; 3]));
+    /// let image = scene.draw(&camera, 0, [100, 100])?;
+    /// assert_ne!(image.get(65, 50), BACKGROUND); // the line to the front, 2 m ahead
+    /// assert_eq!(image.get(40, 50), BACKGROUND); // behind the centre
+    /// # Ok::<(), pointmill_view::ViewError>(())
+    /// ```
+    pub fn draw(&self, camera: &Camera, frame: usize, size: [u32; 2]) -> Result<Image, ViewError> {
+        let [width, height] = size;
+        if size.iter().any(|side| !(1..=MAX_SIDE / 2).contains(side)) {
+            return Err(ViewError::Size { width, height });
+        }
+        Ok(draw(self, &Tones::new(self), &Shot { camera, frame, names: &[], size, point: POINT }))
+    }
+
+    fn compose(&self, sheet: &Sheet, frame: usize, tones: &Tones) -> Image {
+        if sheet.panels.is_empty() {
+            let camera = at_an_angle(&self.places(frame, &[]), STRAYS);
+            let panels = vec![Panel::new(areas(STILL, &[(1, 1)])[0], camera, &[])];
+            return self.compose(&Sheet { size: STILL, panels, ..sheet.clone() }, frame, tones);
+        }
+        let [width, height] = sheet.size;
+        let mut picture = Image::filled(width, height, FRAME);
+        let mut titles = sheet.titles.clone();
+        if titles.is_empty() {
+            let mut frames: Vec<usize> = sheet.panels.iter().map(|panel| panel.frame.unwrap_or(frame)).collect();
+            frames.dedup();
+            titles = frames.iter().take(2).filter_map(|frame| self.frames.get(*frame).cloned()).collect();
+        }
+        if titles.is_empty() {
+            titles = vec![self.title.clone()];
+        }
+        for (k, title) in titles.iter().enumerate() {
+            let (x, room) = (width / titles.len() as u32 * k as u32, width / titles.len() as u32);
+            picture.text(&shortened(title, room - 24), (x + MARGIN + 6) as i32, 9, INK);
+        }
+        for panel in &sheet.panels {
+            picture.paste(&self.panel(panel, frame, tones), panel.area[0], panel.area[1]);
+        }
+        self.legend(&mut picture, sheet, tones);
+        picture
+    }
+
+    fn panel(&self, panel: &Panel, frame: usize, tones: &Tones) -> Image {
+        let [_, _, width, height] = panel.area;
+        let (frame, size) = (panel.frame.unwrap_or(frame), [width, height]);
+        let Panel { camera, names, point, .. } = panel;
+        let mut image = draw(self, tones, &Shot { camera, frame, names, size, point: *point });
+        let view = camera.view(width, height);
+        for (place, letter) in &panel.marks {
+            if let Some(at) = view.project(*place) {
+                image.text(letter, at.x as i32 + 4, at.y as i32 - 20, INK);
+            }
+        }
+        image.small_text(&panel.label, 8, height as i32 - 16, FAINT);
+        if camera.is_parallel() {
+            scale_bar(&mut image, width - 10, height - 24, view.pixels_per_metre(1.0));
+        }
+        image
+    }
+
+    /// The colours of heights, those of layers and others, from left to right.
+    fn legend(&self, picture: &mut Image, sheet: &Sheet, tones: &Tones) {
+        let y = picture.height() - LEGEND + 8;
+        let mut x = MARGIN + 6;
+        if self.paint == Paint::Height {
+            let [low, high] = tones.heights.map(|z| format!("{:.1}", z + self.about[2]));
+            picture.text(&low, x as i32, y as i32, FAINT);
+            x += 10 * low.len() as u32 + 12;
+            for k in 0..160 {
+                picture.paste(&Image::filled(1, 10, tone(f64::from(k) / 159.0)), x + k, y + 5);
+            }
+            let high = format!("{high} m");
+            picture.text(&high, x as i32 + 172, y as i32, FAINT);
+            x += 172 + 10 * high.len() as u32 + 26;
+        }
+        if sheet.has_facings {
+            x = facing_key(picture, x, y);
+        }
+        let is_seen = |name: &str| sheet.panels.iter().any(|p| p.names.is_empty() || p.names.contains(&name));
+        let mut keys: Vec<([u8; 3], &str)> = Vec::new();
+        for layer in self.layers.iter().filter(|layer| layer.is_shown && is_seen(&layer.name)) {
+            let key = layer.colour.map(|colour| (colour, &*layer.name));
+            keys.extend(key.filter(|key| keys.iter().all(|other| other.1 != key.1)));
+        }
+        for (colour, name) in keys.into_iter().chain(sheet.keys.iter().copied()) {
+            x = entry(picture, x, y, colour, name);
+        }
+    }
+}
+
+/// Writes a coloured square with its meaning behind it; the x after it.
+pub(crate) fn entry(picture: &mut Image, x: u32, y: u32, colour: [u8; 3], text: &str) -> u32 {
+    picture.paste(&Image::filled(16, 16, colour), x, y + 2);
+    picture.text(text, x as i32 + 24, y as i32, FAINT);
+    x + 24 + 10 * text.len() as u32 + 26
+}
+
+/// Draws a bar of a round number of metres that is 60 to 200 pixels long, its right end at `x`, its text left of it.
+pub(crate) fn scale_bar(picture: &mut Image, x: u32, y: u32, pixels_per_metre: f64) {
+    let lengths = (-3..7).flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * libm::pow(10.0, f64::from(e))));
+    let Some(metres) = lengths.into_iter().find(|m| (60.0..=200.0).contains(&(m * pixels_per_metre))) else { return };
+    let length = (metres * pixels_per_metre + 0.5) as u32;
+    picture.paste(&Image::filled(length, 3, INK), x - length, y + 9);
+    for end in [x - length, x - 3] {
+        picture.paste(&Image::filled(3, 11, INK), end, y + 5);
+    }
+    let text = format!("{metres} m");
+    picture.text(&text, (x - length) as i32 - 12 - 10 * text.len() as i32, y as i32, INK);
+}
