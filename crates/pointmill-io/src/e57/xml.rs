@@ -4,7 +4,8 @@
 //! must be bounded. A `<` starts each element and stands in no attribute, so what lies between two of them has no more attributes than it has
 //! equals signs before quotes. Texts may have some too; nothing is taken from them but their number.
 
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::fault;
 use memchr::{memchr_iter, memmem};
 use std::path::Path;
 
@@ -15,9 +16,8 @@ const MOST: usize = 64;
 const ELEMENT: u64 = 256;
 
 pub(super) fn check(path: &Path, xml: &[u8], max_memory: Option<u64>) -> Result<(), IoError> {
-    let refused = |what: &str, wanted: String, found: String| {
-        IoError::LimitExceeded(Detail::new(path, format!("description: {what}"), wanted, found))
-    };
+    let refused =
+        |what: &str, wanted: String, found: String| fault!(path, LimitExceeded, "description: {what}", wanted, found);
     let most = |what: &str, found: usize| {
         if found <= MOST { Ok(()) } else { Err(refused(what, format!("at most {MOST}"), found.to_string())) }
     };

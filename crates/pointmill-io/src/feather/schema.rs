@@ -2,6 +2,7 @@
 
 use super::flat::{Broken, Table};
 use crate::error::{IoError, excerpt};
+use crate::fault::{bail, fault};
 use crate::limits::MAX_COLUMNS;
 use crate::records::LONGEST_NAME;
 use crate::window::Window;
@@ -62,12 +63,11 @@ pub(super) fn read<'b>(
 ) -> Result<(Vec<Column>, Option<&'b [u8]>), IoError> {
     let broken = |e: Broken| e.error(window, "schema");
     if schema.i16(0, 0).map_err(broken)? != 0 {
-        return Err(IoError::UnsupportedFormat(window.detail("schema: byte order", "little-endian", "big-endian")));
+        bail!(window, UnsupportedFormat, "schema: byte order", "little-endian", "big-endian");
     }
     let fields = schema.tables(1).map_err(broken)?;
     if fields.len() > MAX_COLUMNS {
-        let wanted = format!("at most {MAX_COLUMNS}");
-        return Err(IoError::LimitExceeded(window.detail("columns", wanted, fields.len().to_string())));
+        bail!(window, LimitExceeded, "columns", "at most {MAX_COLUMNS}", fields.len());
     }
     let mut columns = Vec::with_capacity(fields.len());
     for (i, field) in fields.enumerate() {
@@ -91,7 +91,7 @@ fn name(window: &Window<'_, '_>, i: usize, bytes: &[u8]) -> Result<String, IoErr
         Ok(name) if name.len() <= LONGEST_NAME && !name.chars().any(char::is_control) => Ok(name.into()),
         _ => {
             let wanted = format!("a name of at most {LONGEST_NAME} bytes of UTF-8 without control characters");
-            Err(IoError::BadHeader(window.detail(&format!("column {i}"), wanted, excerpt(bytes))))
+            Err(fault!(window, BadHeader, "column {i}", wanted, excerpt(bytes)))
         }
     }
 }
@@ -100,9 +100,8 @@ fn name(window: &Window<'_, '_>, i: usize, bytes: &[u8]) -> Result<String, IoErr
 fn kind(window: &Window<'_, '_>, name: &str, field: &Table<'_>) -> Result<Kind, IoError> {
     let part = format!("column `{name}`");
     let broken = |e: Broken| e.error(window, &part);
-    let refused = |found: String| {
-        Err(IoError::UnsupportedFormat(window.detail(&part, "numbers, or another type of plain values", found)))
-    };
+    let refused =
+        |found: String| Err(fault!(window, UnsupportedFormat, part, "numbers, or another type of plain values", found));
     let number = field.u8(2).map_err(broken)?;
     let called = NAMES.get(usize::from(number)).copied().unwrap_or("an unknown type");
     if field.table(4).map_err(broken)?.is_some() {

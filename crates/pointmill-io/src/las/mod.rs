@@ -95,5 +95,5 @@ fn compressed(
 #[cfg(not(feature = "laz"))]
 fn compressed(window: &mut Window<'_, '_>, _: &Bounds, _: &Header, _: Records, _: Points<'_>) -> Result<Rows, IoError> {
     let wanted = "points that are not compressed, or a build with the feature `laz`";
-    Err(IoError::UnsupportedFormat(window.detail("point format", wanted, "LAZ")))
+    Err(crate::fault::fault!(window, UnsupportedFormat, "point format", wanted, "LAZ"))
 }

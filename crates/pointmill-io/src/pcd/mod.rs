@@ -10,6 +10,7 @@ mod write;
 pub use write::write_pcd;
 
 use crate::error::{IoError, POINTS_BEFORE};
+use crate::fault::{bail, fault};
 use crate::limits::Bounds;
 use crate::records::{Columns, Entry, Order, Table, records, split};
 use crate::rows::Rows;
@@ -79,8 +80,8 @@ fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
     let Header { points, record, .. } = header;
     let wanted = u128::from(*points) * *record as u128;
     let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
-    let found = format!("{found} bytes ({} points)", found / *record as u64);
-    IoError::Truncated(window.detail("data", wanted, found).salvageable(POINTS_BEFORE))
+    let whole = found / *record as u64;
+    fault!(window, Truncated, "data", wanted, "{found} bytes ({whole} points)").salvageable(POINTS_BEFORE)
 }
 
 /// Reads points written as text, one per line.
@@ -91,7 +92,7 @@ fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Resu
         let line = loop {
             let Some(line) = window.line()? else {
                 let wanted = format!("{} points, as the header declares", header.points);
-                return Err(IoError::Truncated(window.detail("data", wanted, format!("{point} points"))));
+                bail!(window, Truncated, "data", wanted, "{point} points");
             };
             split(window.at(&line), &mut tokens);
             if !tokens.is_empty() {
@@ -99,9 +100,7 @@ fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Resu
             }
         };
         if tokens.len() as u64 != wanted {
-            let field = format!("line {}", window.line_number());
-            let found = tokens.len().to_string();
-            return Err(IoError::BadValue(window.detail(&field, format!("{wanted} values"), found)));
+            bail!(window, BadValue, ("line {}", window.line_number()), "{wanted} values", tokens.len());
         }
         table.push_text(window, window.at(&line), &tokens)?;
     }
@@ -116,36 +115,35 @@ fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, tab
     }
     let sizes = window.bytes(8)?;
     let &[a, b, c, d, e, f, g, h] = window.at(&sizes) else {
-        let found = format!("{} bytes", sizes.len());
-        return Err(IoError::Truncated(window.detail("data", "8 bytes of sizes", found)));
+        bail!(window, Truncated, "data", "8 bytes of sizes", ("{} bytes", sizes.len()));
     };
     let (packed, declared) = (u64::from(u32::from_le_bytes([a, b, c, d])), u32::from_le_bytes([e, f, g, h]));
     let (points, record) = (header.points, header.record);
     let size = u128::from(points) * record as u128;
     if u128::from(declared) != size {
         let wanted = format!("{size} bytes (the header declares {points} points of {record} bytes)");
-        return Err(IoError::SizeMismatch(window.detail("uncompressed size", wanted, format!("{declared} bytes"))));
+        bail!(window, SizeMismatch, "uncompressed size", wanted, "{declared} bytes");
     }
     let size = declared as usize;
     let wanted = format!("{packed} bytes of compressed data");
     if let Some(left) = window.left().filter(|&left| left < packed) {
-        return Err(IoError::Truncated(window.detail("data", wanted, format!("{left} bytes"))));
+        bail!(window, Truncated, "data", wanted, "{left} bytes");
     }
-    bounds.limits.check_decoded(|w, f| window.detail("data unpacked", w, f), u64::from(declared), u64::MAX, "")?;
+    bounds.limits.check_decoded(window, "data unpacked", u64::from(declared), u64::MAX, "")?;
     bounds.check_points(window.source(), points)?;
     if u64::from(declared) > packed.saturating_mul(lzf::MAX_GROWTH) {
-        let found = format!("{packed} bytes, which cannot give as many");
-        return Err(IoError::Decompress(window.detail("data", format!("{declared} bytes uncompressed"), found)));
+        let wanted = format!("{declared} bytes uncompressed");
+        bail!(window, Decompress, "data", wanted, "{packed} bytes, which cannot give as many");
     }
     // Memory is allocated while bytes are read: if the length of the source is unknown, `packed` cannot be checked before.
     let mut bytes: Vec<u8> = vec![];
     let found = window.read_into(&mut bytes, packed)?;
     if found < packed {
-        return Err(IoError::Truncated(window.detail("data", wanted, format!("{found} bytes"))));
+        bail!(window, Truncated, "data", wanted, "{found} bytes");
     }
     let mut out = window.source().room(size)?;
     lzf::unpack(&bytes, size, &mut out)
-        .map_err(|found| IoError::Decompress(window.detail("data", format!("LZF data of {size} bytes"), found)))?;
+        .map_err(|found| fault!(window, Decompress, "data", "LZF data of {size} bytes", found))?;
     drop(bytes);
     table.reserve(window, points)?;
     table.push(window, &out, points as usize, Order::Fields, false)

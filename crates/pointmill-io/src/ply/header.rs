@@ -1,6 +1,7 @@
 //! The header of a PLY file: lines of text with the elements, their number of rows, and the properties of each.
 
 use crate::error::{IoError, excerpt};
+use crate::fault::{bail, fault};
 use crate::records::{MAX_RECORD, name};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
@@ -58,18 +59,17 @@ impl Header {
     /// Reads a header. The window is then at the data.
     pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
         let Some(first) = window.header_line()? else {
-            return Err(IoError::Truncated(window.detail("header", "`ply`", "an empty file")));
+            bail!(window, Truncated, "header", "`ply`", "an empty file");
         };
         if window.at(&first).trim_ascii_end() != b"ply" {
-            let found = excerpt(window.at(&first));
-            return Err(IoError::BadHeader(window.detail("line 1", "`ply`", found)));
+            bail!(window, BadHeader, "line 1", "`ply`", excerpt(window.at(&first)));
         }
         let mut encoding = None;
         let mut elements: Vec<Element> = vec![];
         let mut properties = 0;
         loop {
             let Some(line) = window.header_line()? else {
-                return Err(IoError::Truncated(window.detail("header", "`end_header`", "the end of the file")));
+                bail!(window, Truncated, "header", "`end_header`", "the end of the file");
             };
             let text = window.at(&line);
             let words: Vec<&[u8]> = text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).take(6).collect();
@@ -86,8 +86,7 @@ impl Header {
                         return Err(wrong(window, "elements that differ", text));
                     }
                     if elements.len() == MAX_ELEMENTS {
-                        let wanted = format!("at most {MAX_ELEMENTS}");
-                        return Err(IoError::LimitExceeded(window.detail("elements", wanted, "more")));
+                        bail!(window, LimitExceeded, "elements", "at most {MAX_ELEMENTS}", "more");
                     }
                     elements.push(element);
                 }
@@ -107,8 +106,7 @@ impl Header {
                     };
                     properties += 1;
                     if properties > MAX_PROPERTIES {
-                        let wanted = format!("at most {MAX_PROPERTIES}");
-                        return Err(IoError::LimitExceeded(window.detail("properties", wanted, "more")));
+                        bail!(window, LimitExceeded, "properties", "at most {MAX_PROPERTIES}", "more");
                     }
                     let Some(element) = elements.last_mut() else {
                         return Err(wrong(window, "`element` before its properties", text));
@@ -122,14 +120,14 @@ impl Header {
             }
         }
         let Some(encoding) = encoding else {
-            return Err(IoError::MissingField(window.detail("header", "`format`", "none")));
+            bail!(window, MissingField, "header", "`format`", "none");
         };
         Ok(Self { encoding, elements })
     }
 }
 
 fn wrong(window: &Window<'_, '_>, wanted: &str, found: &[u8]) -> IoError {
-    IoError::BadHeader(window.detail(&format!("line {}", window.line_number()), wanted, excerpt(found)))
+    fault!(window, BadHeader, ("line {}", window.line_number()), wanted, excerpt(found))
 }
 
 fn format(window: &Window<'_, '_>, kind: &[u8], version: &[u8]) -> Result<Encoding, IoError> {
@@ -140,7 +138,7 @@ fn format(window: &Window<'_, '_>, kind: &[u8], version: &[u8]) -> Result<Encodi
         _ => return Err(wrong(window, "`ascii`, `binary_little_endian` or `binary_big_endian`", kind)),
     };
     if version != b"1.0" {
-        return Err(IoError::UnsupportedFormat(window.detail("version", "1.0", excerpt(version))));
+        bail!(window, UnsupportedFormat, "version", "1.0", excerpt(version));
     }
     Ok(encoding)
 }

@@ -1,7 +1,7 @@
 //! The field of version 1: one sequence, no negative factors.
 
 use super::sequence::{SIZE, Sequence};
-use crate::las::header::u64_at;
+use crate::bytes::u64_at;
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};
 use laz::models::{ArithmeticModel, ArithmeticModelBuilder};

@@ -2,7 +2,7 @@
 
 use super::sequence::SIZE;
 use super::sequences::Sequences;
-use crate::las::header::u64_at;
+use crate::bytes::u64_at;
 use laz::decoders::ArithmeticDecoder;
 use laz::record::FieldDecompressor;
 use std::io::{Read, Result};
