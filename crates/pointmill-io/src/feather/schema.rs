@@ -1,10 +1,10 @@
 //! The columns of a table: their names and what their values are.
 
 use super::flat::{Broken, Table};
-use crate::error::{IoError, excerpt};
+use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::limits::MAX_COLUMNS;
-use crate::records::LONGEST_NAME;
+use crate::records::checked_name;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 
@@ -72,7 +72,7 @@ pub(super) fn read<'b>(
     let mut columns = Vec::with_capacity(fields.len());
     for (i, field) in fields.enumerate() {
         let field = field.map_err(broken)?;
-        let name = name(window, i, field.text(0).map_err(broken)?)?;
+        let name = checked_name(window, &format!("column {i}"), field.text(0).map_err(broken)?)?;
         let kind = kind(window, &name, &field)?;
         columns.push(Column { name, kind });
     }
@@ -84,16 +84,6 @@ pub(super) fn read<'b>(
         }
     }
     Ok((columns, value))
-}
-
-fn name(window: &Window<'_, '_>, i: usize, bytes: &[u8]) -> Result<String, IoError> {
-    match str::from_utf8(bytes) {
-        Ok(name) if name.len() <= LONGEST_NAME && !name.chars().any(char::is_control) => Ok(name.into()),
-        _ => {
-            let wanted = format!("a name of at most {LONGEST_NAME} bytes of UTF-8 without control characters");
-            Err(fault!(window, BadHeader, "column {i}", wanted, excerpt(bytes)))
-        }
-    }
 }
 
 /// What a column has; columns of columns and of references to a dictionary are refused by name.

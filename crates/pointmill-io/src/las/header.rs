@@ -204,15 +204,6 @@ impl Header {
         }
         Ok(())
     }
-
-    /// The error for a file that has fewer bytes than its points need.
-    pub(super) fn short(&self, window: &Window<'_, '_>, found: u64) -> IoError {
-        let Self { points, record, .. } = self;
-        let wanted = u128::from(*points) * *record as u128;
-        let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
-        let whole = found / *record as u64;
-        fault!(window, Truncated, "data", wanted, "{found} bytes ({whole} points)").salvageable(POINTS_BEFORE)
-    }
 }
 
 fn short(window: &Window<'_, '_>, wanted: usize, found: usize) -> IoError {

@@ -11,7 +11,6 @@ use crate::threads::{take_first, zeros};
 use crate::warning::Warning;
 use crate::wide::{WideColumn, change};
 use std::slice::ChunksExact;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Records that become rows at a time. They and their rows fit the second-level cache.
 const BLOCK: usize = 1024;
@@ -36,7 +35,8 @@ pub(super) struct Points<'h> {
     exact: Vec<f64>,
     /// GPS times, if the point format has them.
     times: Vec<f64>,
-    change: AtomicU64,
+    /// The most that a GPS time changed in the cast to `f32`.
+    change: f64,
     /// Number of rows whose memory has been counted against the limit.
     counted: usize,
 }
@@ -48,8 +48,8 @@ pub(super) struct Part<'p> {
     data: &'p mut [f32],
     exact: &'p mut [f64],
     times: &'p mut [f64],
-    /// The bits of the most that a GPS time changed in the cast to `f32`.
-    change: &'p AtomicU64,
+    /// The most that a GPS time changed in the cast to `f32`, so far.
+    pub(super) change: f64,
 }
 
 impl Part<'_> {
@@ -74,12 +74,10 @@ impl Part<'_> {
         }
         if let Some(column) = times.map(|times| &columns[times]) {
             let out = take_first(&mut self.times, rows);
-            let mut most = 0.0;
             out.iter_mut().zip(records).for_each(|(to, record)| {
                 *to = column.double(record);
-                most = change(most, *to as f32, *to);
+                self.change = change(self.change, *to as f32, *to);
             });
-            self.change.fetch_max(most.to_bits(), Ordering::Relaxed);
         }
     }
 }
@@ -94,7 +92,7 @@ impl<'h> Points<'h> {
         let bbox = boxed.then(|| [around(header.min, -1.0), around(header.max, 1.0)]);
         let times = columns.iter().position(|c| c.name == "gps_time");
         let shape = Shape { header, columns, times, bbox };
-        Ok(Self { shape, data: vec![], exact: vec![], times: vec![], change: AtomicU64::default(), counted: 0 })
+        Ok(Self { shape, data: vec![], exact: vec![], times: vec![], change: 0.0, counted: 0 })
     }
 
     /// Allocates memory for rows whose bytes are known to be in the file.
@@ -126,30 +124,29 @@ impl<'h> Points<'h> {
 
     /// Adds a row for each record in `bytes`.
     pub(super) fn push(&mut self, source: &Source<'_>, bytes: &[u8]) -> Result<(), IoError> {
-        let (first, rows) = (self.exact.len() / 3, bytes.len() / self.shape.header.record);
-        self.count(source, first + rows)?;
-        let [data, exact, times] = self.values(rows);
-        let bytes_of_all = self.bytes(first + rows);
-        let refused = |_| source.out_of_memory(bytes_of_all);
-        let mut part = Part {
-            shape: &self.shape,
-            data: zeros(&mut self.data, data).map_err(refused)?,
-            exact: zeros(&mut self.exact, exact).map_err(refused)?,
-            times: zeros(&mut self.times, times).map_err(refused)?,
-            change: &self.change,
-        };
-        part.fill(bytes);
+        let rows = (bytes.len() / self.shape.header.record) as u64;
+        let change = self.parts(source, &[rows])?.into_iter().map(|mut part| {
+            part.fill(bytes);
+            part.change
+        });
+        let change = change.fold(0.0, f64::max);
+        self.changed(change);
         Ok(())
     }
 
-    /// All rows at once, as parts of so many each, to be filled on any thread.
-    #[cfg(feature = "laz")]
+    /// Takes the change of parts that stay.
+    pub(super) fn changed(&mut self, change: f64) {
+        self.change = self.change.max(change);
+    }
+
+    /// More rows, as parts of so many each, to be filled on any thread.
     pub(super) fn parts(&mut self, source: &Source<'_>, rows: &[u64]) -> Result<Vec<Part<'_>>, IoError> {
-        let total = usize::try_from(rows.iter().sum::<u64>()).unwrap_or(usize::MAX);
-        self.count(source, total)?;
-        let ([data, exact, times], bytes) = (self.values(total), self.bytes(total));
+        let more = usize::try_from(rows.iter().sum::<u64>()).unwrap_or(usize::MAX);
+        let all = more.saturating_add(self.exact.len() / 3);
+        self.count(source, all)?;
+        let ([data, exact, times], bytes) = (self.values(more), self.bytes(all));
         let refused = |_| source.out_of_memory(bytes);
-        let Self { data: to_data, exact: to_exact, times: to_times, change, .. } = self;
+        let Self { data: to_data, exact: to_exact, times: to_times, .. } = self;
         let mut data = zeros(to_data, data).map_err(refused)?;
         let mut exact = zeros(to_exact, exact).map_err(refused)?;
         let mut times = zeros(to_times, times).map_err(refused)?;
@@ -162,7 +159,7 @@ impl<'h> Points<'h> {
                 data: take_first(&mut data, rows * columns),
                 exact: take_first(&mut exact, 3 * rows),
                 times: take_first(&mut times, rows * each_times),
-                change,
+                change: 0.0,
             }
         });
         Ok(parts.collect())
@@ -194,8 +191,7 @@ impl<'h> Points<'h> {
             warnings.push(Warning::TrailingBytes { bytes: rest });
         }
         let Shape { columns, times, header, bbox } = self.shape;
-        let change = f64::from_bits(self.change.into_inner());
-        let wide = times.map(|column| WideColumn { column, first: None, values: self.times, change });
+        let wide = times.map(|column| WideColumn { column, first: None, values: self.times, change: self.change });
         let fields = columns.iter().map(|c| Field { name: c.name.into(), dtype: c.dtype }).collect();
         Rows {
             data: self.data,

@@ -3,7 +3,7 @@
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
 use crate::names::PADDING;
-use crate::records::{MAX_RECORD, name};
+use crate::records::{MAX_RECORD, bad_line, name, whole_number};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::ops::Range;
@@ -63,10 +63,10 @@ impl Lines {
             let key = if key == b"COLUMNS" { b"FIELDS" } else { key };
             let Some(at) = KEYS.iter().position(|k| k.as_bytes() == key) else {
                 let wanted = format!("one of {}", KEYS.join(", "));
-                return Err(wrong(window, &wanted, text));
+                return Err(bad_line(window, &wanted, text));
             };
             if lines[at].is_some() {
-                return Err(wrong(window, &format!("{} once", KEYS[at]), text));
+                return Err(bad_line(window, &format!("{} once", KEYS[at]), text));
             }
             let values: Vec<_> = words.take(MAX_FIELDS + 1).map(<[u8]>::to_vec).collect();
             if values.len() > MAX_FIELDS {
@@ -195,14 +195,8 @@ fn points(window: &Window<'_, '_>, lines: &Lines) -> Result<u64, IoError> {
 }
 
 fn whole(window: &Window<'_, '_>, key: &str, value: &[u8]) -> Result<u64, IoError> {
-    let number = str::from_utf8(value).ok().filter(|v| v.bytes().all(|b| b.is_ascii_digit()));
-    number
-        .and_then(|v| v.parse().ok())
+    whole_number(value)
         .ok_or_else(|| fault!(window, BadHeader, key, "a whole number from 0 to 2^64 - 1", excerpt(value)))
-}
-
-fn wrong(window: &Window<'_, '_>, wanted: &str, found: &[u8]) -> IoError {
-    fault!(window, BadHeader, ("line {}", window.line_number()), wanted, excerpt(found))
 }
 
 #[cfg(test)]

@@ -9,10 +9,10 @@ mod write;
 
 pub use write::write_pcd;
 
-use crate::error::{IoError, POINTS_BEFORE};
+use crate::error::IoError;
 use crate::fault::{bail, fault};
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Order, Table, records, split};
+use crate::records::{Columns, Entry, Order, Table, next_values, records, too_short};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
@@ -37,11 +37,11 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
             // Check the limits before memory for the points is allocated.
             let size = u128::from(header.points) * header.record as u128;
             if let Some(left) = window.left().filter(|&left| !bounds.salvage && u128::from(left) < size) {
-                return Err(short(&window, &header, left));
+                return Err(too_short(&window, header.points, header.record, left));
             }
             bounds.check_points(window.source(), header.points)?;
             let Header { points, record, .. } = header;
-            let short = |window: &Window<'_, '_>, found| short(window, &header, found);
+            let short = |window: &Window<'_, '_>, found| too_short(window, points, record, found);
             done = records(&mut window, &mut table, points, record, false, bounds.salvage, short)?;
         }
         Encoding::Compressed => compressed(&mut window, bounds, &header, &mut table)?,
@@ -75,29 +75,13 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, header: &Header) -> Result<
     Columns::new(window, bounds, entries, header.record)
 }
 
-/// The error for a file with fewer bytes than its points need.
-fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
-    let Header { points, record, .. } = header;
-    let wanted = u128::from(*points) * *record as u128;
-    let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
-    let whole = found / *record as u64;
-    fault!(window, Truncated, "data", wanted, "{found} bytes ({whole} points)").salvageable(POINTS_BEFORE)
-}
-
 /// Reads points written as text, one per line.
 fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Result<(), IoError> {
     let wanted = tokens(header);
     let mut tokens = vec![];
     for point in 0..header.points {
-        let line = loop {
-            let Some(line) = window.line()? else {
-                let wanted = format!("{} points, as the header declares", header.points);
-                bail!(window, Truncated, "data", wanted, "{point} points");
-            };
-            split(window.at(&line), &mut tokens);
-            if !tokens.is_empty() {
-                break line;
-            }
+        let Some(line) = next_values(window, &mut tokens)? else {
+            bail!(window, Truncated, "data", ("{} points, as the header declares", header.points), "{point} points");
         };
         if tokens.len() as u64 != wanted {
             bail!(window, BadValue, ("line {}", window.line_number()), "{wanted} values", tokens.len());

@@ -10,7 +10,7 @@ pub use write::write_ply;
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::fault::{bail, fault};
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Order, Table, records, split};
+use crate::records::{Columns, Entry, Order, Table, next_values, records};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
@@ -102,15 +102,9 @@ fn text(window: &mut Window<'_, '_>, element: &Element, mut rows: Option<&mut Ta
     }
     let (mut tokens, mut scalars) = (vec![], vec![]);
     for row in 0..element.count {
-        let line = loop {
-            let Some(line) = window.line()? else {
-                let Element { name, count, .. } = element;
-                bail!(window, Truncated, "element `{name}`", "{count} rows, as the header declares", "{row} rows");
-            };
-            split(window.at(&line), &mut tokens);
-            if !tokens.is_empty() {
-                break line;
-            }
+        let Some(line) = next_values(window, &mut tokens)? else {
+            let Element { name, count, .. } = element;
+            bail!(window, Truncated, "element `{name}`", "{count} rows, as the header declares", "{row} rows");
         };
         without_lists(window, window.at(&line), element, &tokens, &mut scalars)?;
         if let Some(table) = &mut rows {

@@ -76,11 +76,27 @@ fn find(entries: &[Entry], axis: &str) -> Option<usize> {
 
 /// Checks that a name of a header can be shown and written again.
 pub(crate) fn name(window: &Window<'_, '_>, bytes: &[u8]) -> Result<String, IoError> {
+    checked_name(window, &format!("line {}", window.line_number()), bytes)
+}
+
+/// As [`name`], of a part of a file.
+pub(crate) fn checked_name(window: &Window<'_, '_>, part: &str, bytes: &[u8]) -> Result<String, IoError> {
     match str::from_utf8(bytes) {
         Ok(name) if name.len() <= LONGEST_NAME && !name.chars().any(char::is_control) => Ok(name.into()),
         _ => {
             let wanted = format!("a name of at most {LONGEST_NAME} bytes of UTF-8 without control characters");
-            Err(fault!(window, BadHeader, ("line {}", window.line_number()), wanted, excerpt(bytes)))
+            bail!(window, BadHeader, part, wanted, excerpt(bytes))
         }
     }
+}
+
+/// The error for the last line of a header.
+pub(crate) fn bad_line(window: &Window<'_, '_>, wanted: &str, found: &[u8]) -> IoError {
+    fault!(window, BadHeader, ("line {}", window.line_number()), wanted, excerpt(found))
+}
+
+/// A whole number of a header: digits alone, less than 2^64.
+pub(crate) fn whole_number(word: &[u8]) -> Option<u64> {
+    let digits = str::from_utf8(word).ok().filter(|word| word.bytes().all(|b| b.is_ascii_digit()));
+    digits?.parse().ok()
 }

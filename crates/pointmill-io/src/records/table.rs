@@ -2,8 +2,8 @@
 
 use super::columns::{Columns, Entry};
 use super::fill::{Part, Strided, WidePart};
-use super::numbers::number;
-use crate::error::{IoError, excerpt};
+use super::numbers::{number, split};
+use crate::error::{IoError, POINTS_BEFORE, excerpt};
 use crate::fault::fault;
 use crate::field::Field;
 use crate::rows::Rows;
@@ -234,6 +234,28 @@ impl Table {
             ..Rows::EMPTY
         }
     }
+}
+
+/// The error for a file with fewer bytes than its points need.
+pub(crate) fn too_short(window: &Window<'_, '_>, points: u64, record: usize, found: u64) -> IoError {
+    let bytes = u128::from(points) * record as u128;
+    let wanted = format!("{bytes} bytes (the header declares {points} points of {record} bytes)");
+    let whole = found / record as u64;
+    fault!(window, Truncated, "data", wanted, "{found} bytes ({whole} points)").salvageable(POINTS_BEFORE)
+}
+
+/// Takes the next line that is not blank, and finds its values. Returns `None` at the end of the source.
+pub(crate) fn next_values(
+    window: &mut Window<'_, '_>,
+    values: &mut Vec<Range<usize>>,
+) -> Result<Option<Range<usize>>, IoError> {
+    while let Some(line) = window.line()? {
+        split(window.at(&line), values);
+        if !values.is_empty() {
+            return Ok(Some(line));
+        }
+    }
+    Ok(None)
 }
 
 /// Reads `count` records of `each` bytes, or if `salvage` as many as are whole; their number. `short` makes the error for fewer bytes.

@@ -21,8 +21,13 @@ pub(super) fn read(
     let (at, rows) = (window.here(), chunks.iter().map(|chunk| chunk.points).collect::<Vec<_>>());
     let items = points.parts(window.source(), &rows)?.into_iter().zip(chunks).enumerate().collect();
     let done = on_threads(items, |(i, (mut part, chunk))| {
-        chunk::read(at, packing, i, chunk, &bytes[chunk.bytes.clone()], |records| Ok(part.fill(records)))
+        let fill = |records: &[u8]| {
+            part.fill(records);
+            Ok(())
+        };
+        chunk::read(at, packing, i, chunk, &bytes[chunk.bytes.clone()], fill).map(|_| part.change)
     });
+    points.changed(done.iter().flatten().copied().fold(0.0, f64::max));
     if !salvage {
         return done.into_iter().find_map(Result::err).map_or(Ok(0), Err);
     }
