@@ -16,9 +16,9 @@ impl Context for Path {
 }
 
 /// A part of what a context is about: errors name it before their fields.
-pub(crate) struct Within<'c, C>(pub(crate) &'c C, pub(crate) &'c str);
+pub(crate) struct Within<'c, C: ?Sized>(pub(crate) &'c C, pub(crate) &'c str);
 
-impl<C: Context> Context for Within<'_, C> {
+impl<C: Context + ?Sized> Context for Within<'_, C> {
     fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
         self.0.detail(&format!("{}: {field}", self.1), wanted, found)
     }

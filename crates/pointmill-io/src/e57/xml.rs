@@ -5,7 +5,7 @@
 //! equals signs before quotes. Texts may have some too; nothing is taken from them but their number.
 
 use crate::error::IoError;
-use crate::fault::fault;
+use crate::fault::{Within, bail, fault};
 use memchr::{memchr_iter, memmem};
 use std::path::Path;
 
@@ -16,10 +16,9 @@ const MOST: usize = 64;
 const ELEMENT: u64 = 256;
 
 pub(super) fn check(path: &Path, xml: &[u8], max_memory: Option<u64>) -> Result<(), IoError> {
-    let refused =
-        |what: &str, wanted: String, found: String| fault!(path, LimitExceeded, "description: {what}", wanted, found);
+    let description = Within(path, "description");
     let most = |what: &str, found: usize| {
-        if found <= MOST { Ok(()) } else { Err(refused(what, format!("at most {MOST}"), found.to_string())) }
+        if found <= MOST { Ok(()) } else { Err(fault!(description, LimitExceeded, what, "at most {MOST}", found)) }
     };
     most("namespaces", memmem::find_iter(xml, b"xmlns").count())?;
     let mut elements = 0u64;
@@ -35,7 +34,7 @@ pub(super) fn check(path: &Path, xml: &[u8], max_memory: Option<u64>) -> Result<
     match max_memory {
         Some(limit) if memory > limit => {
             let wanted = format!("at most {limit} bytes (the limit `max_memory`, --max-memory)");
-            Err(refused("memory", wanted, format!("{memory} bytes for {elements} elements")))
+            bail!(description, LimitExceeded, "memory", wanted, "{memory} bytes for {elements} elements")
         }
         _ => Ok(()),
     }
