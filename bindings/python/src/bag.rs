@@ -40,7 +40,7 @@ impl BagClouds {
         let scan = Scan::new(py, Effort::Long, move || {
             let cloud = bag.cloud(&bag.topics()[topic], number)?;
             // Nobody listens after Ctrl-C.
-            let _ = tell.send((cloud.stamp_ns, cloud.recorded_ns, cloud.frame));
+            let _ = tell.send((cloud.stamp_ns, cloud.log_time_ns, cloud.frame));
             Ok(cloud.scan.about(origin))
         })?;
         let (stamp, recorded, frame) = told.recv().expect("sent where the scan is read");
@@ -187,5 +187,5 @@ pub(crate) fn read_bag(
 #[pyfunction]
 pub(crate) fn bag_topics(py: Python<'_>, path: PathBuf) -> PyResult<std::collections::BTreeMap<String, (String, u64)>> {
     let bag = open(py, &path)?;
-    Ok(bag.topics().iter().map(|topic| (topic.name.clone(), (topic.kind.clone(), topic.count))).collect())
+    Ok(bag.topics().iter().map(|topic| (topic.name.clone(), (topic.schema_name.clone(), topic.count))).collect())
 }

@@ -317,7 +317,7 @@ fn topics(bag: &Bag) -> Result<Vec<Topic>, IoError> {
         let layout = if topic.cloud_encoding().is_some() { bag.layout(topic)? } else { None };
         Ok(Topic {
             name: topic.name.clone(),
-            r#type: topic.kind.clone(),
+            r#type: topic.schema_name.clone(),
             messages: topic.count,
             first_ns: topic.first_ns,
             last_ns: topic.last_ns,

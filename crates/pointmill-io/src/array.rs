@@ -1,6 +1,7 @@
 //! Arrays as files hold them: owned, with the file and the name that their errors say.
 
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::fault;
 use pointmill_core::array::{ArrayView, Dtype, Values, num_values};
 use pointmill_core::half::{f32_from_bf16_bits, f32_from_f16_bits};
 use std::path::{Path, PathBuf};
@@ -207,8 +208,7 @@ impl Array {
             return Ok(());
         }
         let wanted: Vec<_> = pattern.iter().map(|p| p.map_or_else(|| "N".into(), |n| n.to_string())).collect();
-        let wanted = format!("[{}]", wanted.join(", "));
-        Err(IoError::ShapeMismatch(Detail::new(&self.path, self.field_name("shape"), wanted, self.told())))
+        Err(fault!(self.path, ShapeMismatch, (self.field_name("shape")), ("[{}]", wanted.join(", ")), self.told()))
     }
 
     /// The values as `f32`: the half types are exact, wider ones are rounded once to the nearest.
@@ -228,8 +228,7 @@ impl Array {
     }
 
     fn not(&self, wanted: &str) -> IoError {
-        let field = self.field_name("element type");
-        IoError::DtypeMismatch(Detail::new(&self.path, field, wanted, self.told()))
+        fault!(self.path, DtypeMismatch, (self.field_name("element type")), wanted, self.told())
     }
 
     fn field_name(&self, field: &str) -> String {
@@ -252,8 +251,7 @@ pub(crate) fn check_shape(path: &Path, prefix: &str, shape: &[usize], len: usize
     if num_values(shape) == Some(len) {
         return Ok(());
     }
-    let wanted = format!("one that holds {len} values");
-    Err(IoError::ShapeMismatch(Detail::new(path, format!("{prefix}shape"), wanted, format!("{shape:?}"))))
+    Err(fault!(path, ShapeMismatch, "{prefix}shape", "one that holds {len} values", "{shape:?}"))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::destination::{Destination, Place};
 use crate::error::{IoError, POINTS_BEFORE};
+use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::limits::Bounds;
 use crate::mixed::{self, USUAL_COLUMNS};
@@ -62,8 +63,7 @@ fn read_rows(source: &mut Source<'_>, bounds: &Bounds, usual: usize, names: &[&s
             rest = length % row;
             bounds.check_points(source, length / row)?;
             let count = usize::try_from((length - rest) / 4).map_err(|_| {
-                let found = format!("{length} bytes");
-                IoError::LimitExceeded(source.detail("length", "what fits the address space", found))
+                fault!(source, LimitExceeded, "length", "what fits the address space", "{length} bytes")
             })?;
             // A file that shrinks meanwhile ends before the count.
             source.values(count, false)?
@@ -105,9 +105,9 @@ fn check_length(source: &Source<'_>, length: u64, columns: usize) -> Result<(), 
     };
     let wanted = format!("a multiple of {row} bytes ({columns} columns of f32)");
     let found = format!("{length} bytes (remainder {remainder}); {fits}");
-    let detail = source.detail("length", wanted, found);
+    let error = fault!(source, SizeMismatch, "length", wanted, found);
     // Else the number of columns is more likely wrong than the file cut.
-    Err(IoError::SizeMismatch(if none_fits { detail.salvageable(POINTS_BEFORE) } else { detail }))
+    Err(if none_fits { error.salvageable(POINTS_BEFORE) } else { error })
 }
 
 #[cfg(test)]

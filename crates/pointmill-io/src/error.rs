@@ -5,92 +5,94 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a file could not be read or written.
-///
-/// Every error names the file, the part of it, what was wanted there and what was found. Control characters that come from
-/// a file or a path are escaped in the message, so that an error cannot drive the terminal it is shown on.
-///
-/// ```
-/// use pointmill_io::{ReadOptions, read_from};
-/// let error = read_from(&[0u8; 15][..], "sweep.bin", &ReadOptions::default()).unwrap_err();
-/// assert_eq!(error.class(), "SizeMismatch");
-/// assert_eq!(
-///     error.to_string(),
-///     "sweep.bin: length: wanted a multiple of 16 bytes (4 columns of f32), \
-///      found 15 bytes (remainder 15); no column count from 3 to 8 fits; --salvage reads the whole points before that"
-/// );
-/// ```
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum IoError {
-    /// The operating system refused.
-    #[error("{}: {}{source}", escape(&path.to_string_lossy()), tried(action, source))]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What was tried: `open`, `read`, `write`, ...
-        action: &'static str,
-        /// The system's answer.
-        source: io::Error,
-    },
+/// Defines the error with a variant for each class, and what all classes have.
+macro_rules! classes {
+    ($($(#[$doc:meta])* $class:ident,)*) => {
+        /// Why a file could not be read or written.
+        ///
+        /// Every error names the file, the part of it, what was wanted there and what was found. Control characters that come from
+        /// a file or a path are escaped in the message, so that an error cannot drive the terminal it is shown on.
+        ///
+        /// ```
+        /// use pointmill_io::{ReadOptions, read_from};
+        /// let error = read_from(&[0u8; 15][..], "sweep.bin", &ReadOptions::default()).unwrap_err();
+        /// assert_eq!(error.class(), "SizeMismatch");
+        /// assert_eq!(
+        ///     error.to_string(),
+        ///     "sweep.bin: length: wanted a multiple of 16 bytes (4 columns of f32), \
+        ///      found 15 bytes (remainder 15); no column count from 3 to 8 fits; --salvage reads the whole points before that"
+        /// );
+        /// ```
+        #[derive(Debug, Error)]
+        #[non_exhaustive]
+        pub enum IoError {
+            /// The operating system refused.
+            #[error("{}: {}{source}", escape(&path.to_string_lossy()), tried(action, source))]
+            Io {
+                /// The file or folder.
+                path: PathBuf,
+                /// What was tried: `open`, `read`, `write`, ...
+                action: &'static str,
+                /// The system's answer.
+                source: io::Error,
+            },
+            $($(#[$doc])* #[error("{0}")] $class(Box<Detail>),)*
+        }
+
+        impl IoError {
+            /// The class of the error, for machines: the variant's name.
+            pub fn class(&self) -> &'static str {
+                match self {
+                    Self::Io { .. } => "Io",
+                    $(Self::$class(_) => stringify!($class),)*
+                }
+            }
+
+            pub(crate) fn detail(&self) -> Option<&Detail> {
+                match self {
+                    Self::Io { .. } => None,
+                    $(Self::$class(detail))|* => Some(detail),
+                }
+            }
+
+            fn detail_mut(&mut self) -> Option<&mut Detail> {
+                match self {
+                    Self::Io { .. } => None,
+                    $(Self::$class(detail))|* => Some(detail),
+                }
+            }
+        }
+    };
+}
+
+classes! {
     /// Not a format, or a part of a format, that is read.
-    #[error("{0}")]
-    UnsupportedFormat(Box<Detail>),
+    UnsupportedFormat,
     /// A header's text or field is not valid.
-    #[error("{0}")]
-    BadHeader(Box<Detail>),
+    BadHeader,
     /// A needed field or array is absent.
-    #[error("{0}")]
-    MissingField(Box<Detail>),
+    MissingField,
     /// Fewer bytes or rows than declared.
-    #[error("{0}")]
-    Truncated(Box<Detail>),
+    Truncated,
     /// Two sizes disagree.
-    #[error("{0}")]
-    SizeMismatch(Box<Detail>),
+    SizeMismatch,
     /// Above a stated limit.
-    #[error("{0}")]
-    LimitExceeded(Box<Detail>),
+    LimitExceeded,
     /// A compressed stream is not valid, or a checksum is wrong.
-    #[error("{0}")]
-    Decompress(Box<Detail>),
+    Decompress,
     /// A value is not one of its type.
-    #[error("{0}")]
-    BadValue(Box<Detail>),
+    BadValue,
     /// An array's shape.
-    #[error("{0}")]
-    ShapeMismatch(Box<Detail>),
+    ShapeMismatch,
     /// An array's element type.
-    #[error("{0}")]
-    DtypeMismatch(Box<Detail>),
+    DtypeMismatch,
     /// A parameter, not a file, is wrong.
-    #[error("{0}")]
-    InvalidArgument(Box<Detail>),
+    InvalidArgument,
     /// The memory for an array was refused.
-    #[error("{0}")]
-    OutOfMemory(Box<Detail>),
+    OutOfMemory,
 }
 
 impl IoError {
-    /// The class of the error, for machines: the variant's name.
-    pub fn class(&self) -> &'static str {
-        match self {
-            Self::Io { .. } => "Io",
-            Self::UnsupportedFormat(_) => "UnsupportedFormat",
-            Self::BadHeader(_) => "BadHeader",
-            Self::MissingField(_) => "MissingField",
-            Self::Truncated(_) => "Truncated",
-            Self::SizeMismatch(_) => "SizeMismatch",
-            Self::LimitExceeded(_) => "LimitExceeded",
-            Self::Decompress(_) => "Decompress",
-            Self::BadValue(_) => "BadValue",
-            Self::ShapeMismatch(_) => "ShapeMismatch",
-            Self::DtypeMismatch(_) => "DtypeMismatch",
-            Self::InvalidArgument(_) => "InvalidArgument",
-            Self::OutOfMemory(_) => "OutOfMemory",
-        }
-    }
-
     /// The file, folder, pattern or name the error is about.
     pub fn path(&self) -> &Path {
         match (self, self.detail()) {
@@ -105,22 +107,25 @@ impl IoError {
         self.detail()?.offset
     }
 
-    pub(crate) fn detail(&self) -> Option<&Detail> {
-        match self {
-            Self::Io { .. } => None,
-            Self::UnsupportedFormat(d)
-            | Self::BadHeader(d)
-            | Self::MissingField(d)
-            | Self::Truncated(d)
-            | Self::SizeMismatch(d)
-            | Self::LimitExceeded(d)
-            | Self::Decompress(d)
-            | Self::BadValue(d)
-            | Self::ShapeMismatch(d)
-            | Self::DtypeMismatch(d)
-            | Self::InvalidArgument(d)
-            | Self::OutOfMemory(d) => Some(d),
+    /// The error of a damaged file of which [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads `what`.
+    pub(crate) fn salvageable(mut self, what: &str) -> Self {
+        if let Some(detail) = self.detail_mut() {
+            detail.salvageable(what);
         }
+        self
+    }
+
+    /// Whether a part of a file is not valid, and nothing was refused that a salvage could do without.
+    pub(crate) fn is_damage(&self) -> bool {
+        !matches!(self, Self::Io { .. } | Self::LimitExceeded(_) | Self::OutOfMemory(_))
+    }
+
+    /// The error with the number of bytes that had been read.
+    pub(crate) fn at(mut self, offset: Option<u64>) -> Self {
+        if let Some(detail) = self.detail_mut() {
+            detail.offset = offset;
+        }
+        self
     }
 
     /// Wraps the system's answer to `action` on `path`; for use as `map_err(IoError::io(path, "open"))`.
@@ -163,7 +168,7 @@ pub struct Detail {
     pub offset: Option<u64>,
 }
 
-/// What [`Detail::salvageable`] names for files of records, and for files of chunks.
+/// What [`IoError::salvageable`] names for files of records, and for files of chunks.
 pub(crate) const POINTS_BEFORE: &str = "the whole points before that";
 pub(crate) const WHOLE_CHUNKS: &str = "the whole chunks";
 
@@ -179,10 +184,9 @@ impl Detail {
         Box::new(Self { path, field: field.into(), wanted: wanted.into(), found: found.into(), offset: None })
     }
 
-    /// The detail of a damaged file of which [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads `what`.
-    pub(crate) fn salvageable(mut self: Box<Self>, what: &str) -> Box<Self> {
+    /// Adds that [`ReadOptions::salvage`](crate::ReadOptions::salvage) reads `what` of the damaged file.
+    pub(crate) fn salvageable(&mut self, what: &str) {
         self.found.push_str(&format!("; --salvage reads {what}"));
-        self
     }
 
     /// The detail with the number of bytes that had been read.

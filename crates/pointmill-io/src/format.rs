@@ -2,10 +2,12 @@
 
 use crate::destination::Place;
 use crate::e57::scans as e57;
-use crate::error::{Detail, IoError, excerpt};
+use crate::error::{IoError, excerpt};
+use crate::fault::fault;
 use crate::limits::Bounds;
 use crate::mcap::single as mcap;
 use crate::named::NamedPoints;
+use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
 use crate::{bin, feather, las, npy, npz, pcd, ply, text};
@@ -17,8 +19,8 @@ use std::path::Path;
 pub(crate) enum Reader {
     /// From the first byte to the last.
     Stream(fn(&mut Source<'_>, &Bounds) -> Result<Rows, IoError>),
-    /// Back and forth, so that a stream is held in memory first.
-    Seek(fn(&Path, &mut dyn ReadSeek, &Bounds) -> Result<Rows, IoError>),
+    /// Back and forth, so that a stream is held in memory first. Such files may have options of their own.
+    Seek(fn(&Path, &mut dyn ReadSeek, &Bounds, &ReadOptions) -> Result<Rows, IoError>),
 }
 
 /// How a format is written.
@@ -188,7 +190,7 @@ pub(crate) fn detect(asked: Option<Format>, path: &Path, first: &[u8]) -> Result
         let known: Vec<_> = known.map(|format| format.as_str()).collect();
         let wanted = format!("a name ending in {} or the first bytes of {}", Format::extensions(), known.join(", "));
         let found = if first.is_empty() { "an empty file".into() } else { format!("content {}", excerpt(first)) };
-        IoError::UnsupportedFormat(Detail::new(path, "format", wanted, found))
+        fault!(path, UnsupportedFormat, "format", wanted, found)
     })
 }
 

@@ -27,14 +27,15 @@
 mod abandoned;
 mod array;
 mod bin;
+mod bytes;
 mod dataset;
 mod destination;
 mod e57;
 mod error;
+mod fault;
 mod feather;
 mod field;
 mod format;
-mod lanes;
 mod las;
 mod limits;
 mod lz4;

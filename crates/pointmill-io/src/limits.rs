@@ -1,6 +1,8 @@
 //! How much a reader may take, whatever a file says.
 
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::Context;
+use crate::fault::{bail, fault};
 use crate::source::Source;
 use std::path::Path;
 
@@ -55,18 +57,20 @@ impl Limits {
     /// Checks what all compressed data of a file of so many bytes say they unpack to.
     pub(crate) fn check_unpacked(
         &self,
-        detail: impl Fn(String, String) -> Box<Detail>,
+        at: &(impl Context + ?Sized),
+        field: &str,
         bytes: u64,
         file: u64,
     ) -> Result<(), IoError> {
         let whose = "16 MiB or 64 times the file; --max-decoded-bytes allows more";
-        self.check_decoded(detail, bytes, self.most_unpacked(file), whose)
+        self.check_decoded(at, field, bytes, self.most_unpacked(file), whose)
     }
 
     /// Checks what compressed data say they unpack to; without a limit given, against `most`, which is `whose`.
     pub(crate) fn check_decoded(
         &self,
-        detail: impl Fn(String, String) -> Box<Detail>,
+        at: &(impl Context + ?Sized),
+        field: &str,
         bytes: u64,
         most: u64,
         whose: &str,
@@ -78,7 +82,7 @@ impl Limits {
         if bytes <= most {
             return Ok(());
         }
-        Err(IoError::LimitExceeded(detail(format!("at most {most} bytes ({whose})"), format!("{bytes} bytes"))))
+        bail!(at, LimitExceeded, field, "at most {most} bytes ({whose})", "{bytes} bytes")
     }
 }
 
@@ -88,10 +92,6 @@ pub(crate) struct Bounds {
     pub(crate) columns: Option<usize>,
     /// The names of the columns, of files that have none.
     pub(crate) names: Option<&'static [&'static str]>,
-    /// The scan of a file of several, from 0.
-    pub(crate) scan: Option<usize>,
-    /// The topic of a bag.
-    pub(crate) topic: Option<String>,
     /// The part of the plane that is wanted; readers may leave out what is outside. Of COPC only what lies there is unpacked.
     #[cfg_attr(not(feature = "laz"), expect(dead_code))]
     pub(crate) area: Option<[f64; 4]>,
@@ -105,8 +105,7 @@ impl Bounds {
         if let Some(n) = columns
             && !(3..=MAX_COLUMNS).contains(&n)
         {
-            let wanted = format!("3 to {MAX_COLUMNS}");
-            return Err(IoError::InvalidArgument(Detail::new(path, "columns", wanted, n.to_string())));
+            bail!(path, InvalidArgument, "columns", "3 to {MAX_COLUMNS}", n);
         }
         Ok(Self { columns, limits: limits.clone(), ..Self::default() })
     }
@@ -115,11 +114,10 @@ impl Bounds {
         match self.columns {
             Some(wanted) if wanted != columns => {
                 let [wanted, found] = [wanted, columns].map(|n| n.to_string());
-                Err(IoError::ShapeMismatch(source.detail("columns", format!("{wanted}, as asked for"), found)))
+                Err(fault!(source, ShapeMismatch, "columns", "{wanted}, as asked for", found))
             }
             None if columns > MAX_COLUMNS => {
-                let wanted = format!("at most {MAX_COLUMNS}");
-                Err(IoError::LimitExceeded(source.detail("columns", wanted, columns.to_string())))
+                Err(fault!(source, LimitExceeded, "columns", "at most {MAX_COLUMNS}", columns))
             }
             _ => Ok(()),
         }
@@ -129,7 +127,7 @@ impl Bounds {
         match self.limits.max_points {
             Some(max) if points > max => {
                 let wanted = format!("at most {max} (the limit `max_points`, --max-input-points)");
-                Err(IoError::LimitExceeded(source.detail("points", wanted, points.to_string())))
+                Err(fault!(source, LimitExceeded, "points", wanted, points))
             }
             _ => Ok(()),
         }

@@ -1,6 +1,7 @@
 //! Clouds with names, to be written as PLY and PCD.
 
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::records::LONGEST_NAME;
 use crate::wide::WideColumn;
@@ -56,9 +57,8 @@ impl<'a> NamedPoints<'a> {
 
     /// Checks that the parts go together, and that names differ.
     pub(crate) fn check(&self, path: &Path) -> Result<(), IoError> {
-        let wrong = |field: &str, wanted: String, found: String| {
-            Err(IoError::InvalidArgument(Detail::new(path, field, wanted, found)))
-        };
+        let wrong =
+            |field: &str, wanted: String, found: String| Err(fault!(path, InvalidArgument, field, wanted, found));
         let columns = self.points.columns();
         if self.fields.len() != columns {
             return wrong("fields", format!("{columns}, one for each column"), self.fields.len().to_string());

@@ -1,13 +1,15 @@
 //! From a path or a stream to a cloud: finds the format, hands the bytes to its reader.
 
 use crate::dataset::Dataset;
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::{bail, fault};
 use crate::format::{Format, Reader, detect};
 use crate::limits::{Bounds, Limits};
 use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::source::{Source, open};
 use pointmill_core::LocalOrigin;
+use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
@@ -72,40 +74,21 @@ pub struct ReadOptions {
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Scan, IoError> {
     let path = path.as_ref();
     let (mut file, length) = open(path)?;
-    if length.is_none() {
-        return read_stream(&mut file, path, options);
+    match length {
+        Some(length) => read_input(path, Input::File(file, length), options),
+        None => read_input(path, Input::Stream(&mut file), options),
     }
-    let known = asked(path, options)?.or_else(|| Format::from_name(path));
-    let format = match known {
-        Some(format) => format,
-        None => {
-            let mut first = [0; 8];
-            let got = Source::new(path, &mut file, None).fill(&mut first)?;
-            file.rewind().map_err(IoError::io(path, "seek"))?;
-            detect(None, path, &first[..got])?
-        }
-    };
-    let bounds = bounds(path, options, format)?;
-    let rows = match format.reader() {
-        Reader::Stream(read) => {
-            read(&mut Source::new(path, &mut file, length).within(bounds.limits.max_memory), &bounds)?
-        }
-        Reader::Seek(read) => read(path, &mut BufReader::new(file), &bounds)?,
-    };
-    scan(rows, path, format, options)
 }
 
 /// The scan of rows, as the options ask for it.
 fn scan(rows: Rows, path: &Path, format: Format, options: &ReadOptions) -> Result<Scan, IoError> {
     let raised = options.dataset.and_then(Dataset::vertical_angle);
-    let seen = rows.seen.filter(|_| raised.is_none());
-    let scan = Scan::new(rows, path, format)?;
+    let (scan, seen) = Scan::new(rows, path, format)?;
     let scan = if let Some(angle) = raised { scan.raised(angle) } else { scan };
     if let Some(area) = options.area {
         return Ok(scan.within(area).about(options.origin));
     }
-    // The reader has looked for the smallest coordinates.
-    Ok(scan.about(match (options.origin, seen.and_then(|seen| seen.auto_origin())) {
+    Ok(scan.about(match (options.origin, seen.auto_origin().filter(|_| raised.is_none())) {
         (LocalOrigin::Auto, Some(origin)) => LocalOrigin::At(origin),
         (asked, _) => asked,
     }))
@@ -119,22 +102,19 @@ fn asked(path: &Path, options: &ReadOptions) -> Result<Option<Format>, IoError> 
 
 /// What readers keep to.
 fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, IoError> {
-    let refuse =
-        |field: &str, wanted: &str| Err(IoError::InvalidArgument(Detail::new(path, field, wanted, format.as_str())));
+    let refuse = |field: &str, wanted: &str| Err(fault!(path, InvalidArgument, field, wanted, format.as_str()));
     if options.scan.is_some() && format != Format::E57 {
         return refuse("scan", "an E57 file, which alone has scans");
     }
     if let LocalOrigin::At(origin) = options.origin
         && !origin.iter().all(|v| v.is_finite())
     {
-        let found = format!("{origin:?}");
-        return Err(IoError::InvalidArgument(Detail::new(path, "origin", "three finite numbers", found)));
+        bail!(path, InvalidArgument, "origin", "three finite numbers", "{origin:?}");
     }
     if let Some([x0, y0, x1, y1]) = options.area
         && !(x0 <= x1 && y0 <= y1)
     {
-        let found = format!("{x0}, {y0}, {x1}, {y1}");
-        return Err(IoError::InvalidArgument(Detail::new(path, "area", "x0 <= x1 and y0 <= y1", found)));
+        bail!(path, InvalidArgument, "area", "x0 <= x1 and y0 <= y1", "{x0}, {y0}, {x1}, {y1}");
     }
     if options.topic.is_some() && format != Format::Mcap {
         return refuse("topic", "an MCAP bag, which alone has topics");
@@ -146,11 +126,8 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
             (dataset.check_columns(path, format, options.columns)?, names)
         }
     };
-    let (scan, topic) = (options.scan, options.topic.clone());
     Ok(Bounds {
         names,
-        scan,
-        topic,
         salvage: options.salvage,
         // Of points that are turned, files do not tell which lie in an area.
         area: options.area.filter(|_| options.dataset.and_then(Dataset::vertical_angle).is_none()),
@@ -177,31 +154,59 @@ fn bounds(path: &Path, options: &ReadOptions, format: Format) -> Result<Bounds, 
 /// # Ok::<(), pointmill_io::IoError>(())
 /// ```
 pub fn read_from(mut reader: impl Read, name: &str, options: &ReadOptions) -> Result<Scan, IoError> {
-    read_stream(&mut reader, name.as_ref(), options)
+    read_input(name.as_ref(), Input::Stream(&mut reader), options)
 }
 
-fn read_stream(reader: &mut dyn Read, path: &Path, options: &ReadOptions) -> Result<Scan, IoError> {
+/// Where bytes come from.
+enum Input<'r> {
+    /// A file, and its length.
+    File(File, u64),
+    Stream(&'r mut dyn Read),
+}
+
+fn read_input(path: &Path, mut input: Input<'_>, options: &ReadOptions) -> Result<Scan, IoError> {
+    let reader: &mut dyn Read = match &mut input {
+        Input::File(file, _) => file,
+        Input::Stream(reader) => reader,
+    };
     let mut first = [0; 8];
     let got = Source::new(path, reader, None).fill(&mut first)?;
     let format = detect(asked(path, options)?, path, &first[..got])?;
     let bounds = bounds(path, options, format)?;
-    let mut whole = (&first[..got]).chain(reader);
-    let mut source = Source::new(path, &mut whole, None).within(bounds.limits.max_memory);
-    let rows = match format.reader() {
-        Reader::Stream(read) => read(&mut source, &bounds)?,
-        Reader::Seek(read) => {
-            let most = bounds.limits.max_points.map_or(u64::MAX, |n| n.saturating_mul(64).saturating_add(1 << 20));
-            let (bytes, _) = source.until_end::<u8>(most, false)?;
-            if bytes.len() as u64 >= most {
-                let found = format!("{} or more", bytes.len());
-                let wanted = format!("less than {most} bytes (1 MiB, and 64 for each point of the limit)");
-                return Err(IoError::LimitExceeded(source.detail("length", wanted, found)));
+    let rows = match input {
+        Input::File(mut file, length) => {
+            file.rewind().map_err(IoError::io(path, "seek"))?;
+            match format.reader() {
+                Reader::Stream(read) => {
+                    read(&mut Source::new(path, &mut file, Some(length)).within(bounds.limits.max_memory), &bounds)?
+                }
+                Reader::Seek(read) => read(path, &mut BufReader::new(file), &bounds, options)?,
             }
-            // What is held of the stream counts too.
-            let left = bounds.limits.max_memory.map(|most| most.saturating_sub(source.taken()));
-            let limits = Limits { max_memory: left, ..bounds.limits };
-            read(path, &mut Cursor::new(bytes), &Bounds { limits, ..bounds })?
+        }
+        Input::Stream(reader) => {
+            let mut whole = (&first[..got]).chain(reader);
+            let mut source = Source::new(path, &mut whole, None).within(bounds.limits.max_memory);
+            match format.reader() {
+                Reader::Stream(read) => read(&mut source, &bounds)?,
+                Reader::Seek(read) => {
+                    let (bytes, bounds) = hold(&mut source, bounds)?;
+                    read(path, &mut Cursor::new(bytes), &bounds, options)?
+                }
+            }
         }
     };
     scan(rows, path, format, options)
+}
+
+/// All bytes of a stream, and what may still be taken beside them.
+fn hold(source: &mut Source<'_>, bounds: Bounds) -> Result<(Vec<u8>, Bounds), IoError> {
+    let most = bounds.limits.max_points.map_or(u64::MAX, |n| n.saturating_mul(64).saturating_add(1 << 20));
+    let (bytes, _) = source.until_end::<u8>(most, false)?;
+    if bytes.len() as u64 >= most {
+        let wanted = format!("less than {most} bytes (1 MiB, and 64 for each point of the limit)");
+        bail!(source, LimitExceeded, "length", wanted, ("{} or more", bytes.len()));
+    }
+    let max_memory = bounds.limits.max_memory.map(|most| most.saturating_sub(source.taken()));
+    let limits = Limits { max_memory, ..bounds.limits };
+    Ok((bytes, Bounds { limits, ..bounds }))
 }

@@ -1,7 +1,6 @@
 //! What every format's reader returns.
 
 use crate::field::Field;
-use crate::seen::Seen;
 use crate::warning::Warning;
 use crate::wide::WideColumn;
 use pointmill_core::array::Dtype;
@@ -23,8 +22,8 @@ pub(crate) struct Rows {
     pub(crate) wide: Vec<WideColumn>,
     /// The decimals of coordinates that are decimal numbers of so many, where the file says so.
     pub(crate) decimals: Option<u8>,
-    /// What is odd about them, where the reader has looked.
-    pub(crate) seen: Option<Seen>,
+    /// The box that the file gives, where it gives one.
+    pub(crate) bbox: Option<[[f64; 3]; 2]>,
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -38,7 +37,7 @@ impl Rows {
         for (row, point) in self.data.chunks_exact_mut(self.columns).zip(xyz.as_chunks::<3>().0) {
             row.iter_mut().zip(point).for_each(|(v, &exact)| *v = exact as f32);
         }
-        (self.xyz_f64, self.seen) = (Some(xyz), None);
+        self.xyz_f64 = Some(xyz);
     }
 
     /// The rows with a warning if they are fewer than the file declares, or if something else of it `is_lost`.
@@ -59,7 +58,7 @@ impl Rows {
         xyz_f64: None,
         wide: vec![],
         decimals: None,
-        seen: None,
+        bbox: None,
         warnings: vec![],
     };
 }

@@ -1,6 +1,7 @@
 //! A cloud as it came from a file: points, names and types of the columns, and what is odd about them.
 
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::fault;
 use crate::field::{Field, XYZ};
 use crate::format::Format;
 use crate::named::NamedPoints;
@@ -42,16 +43,20 @@ pub struct Scan {
 
 impl Scan {
     /// The scan of what a reader returned, with what is odd about the points.
-    pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<Self, IoError> {
-        let Rows { data, columns, dtype, names, fields, xyz_f64, wide, decimals, seen, mut warnings } = rows;
-        let cloud = PointCloud::new(data, columns).map_err(|e| {
-            IoError::ShapeMismatch(Detail::new(path, "points", "rows of 3 or more columns", e.to_string()))
-        })?;
+    pub(crate) fn new(rows: Rows, path: &Path, format: Format) -> Result<(Self, Seen), IoError> {
+        let Rows { data, columns, dtype, names, fields, xyz_f64, wide, decimals, bbox, mut warnings } = rows;
+        let cloud = PointCloud::new(data, columns)
+            .map_err(|e| fault!(path, ShapeMismatch, "points", "rows of 3 or more columns", e))?;
         let fields = fields.unwrap_or_else(|| Field::of_one_type(names.unwrap_or(XYZ), columns, dtype));
         let is_kept = |wide: &WideColumn| wide.change > 0.0 || times::is_named(&fields[wide.column].name);
         let wide: Vec<_> = wide.into_iter().filter(is_kept).map(Arc::new).collect();
+        let seen = Seen::of(&cloud, xyz_f64.as_deref().unwrap_or_default(), bbox);
+        if seen.outside > 0 {
+            let outside = Warning::OutsideBounds { count: seen.outside, points: cloud.len() };
+            let is_salvaged = matches!(warnings.last(), Some(Warning::Salvaged { .. }));
+            warnings.insert(warnings.len() - usize::from(is_salvaged), outside);
+        }
         warnings.extend(cast(&fields, wide.iter().map(|wide| (wide.column, wide.change)), Dtype::F32));
-        let seen = seen.unwrap_or_else(|| Seen::of(&cloud, xyz_f64.as_deref().unwrap_or_default()));
         warnings.extend(seen.rounded(cloud.origin()));
         let xyz_f64 = xyz_f64.filter(|_| seen.lost);
         let (points, count) = (cloud.len(), seen.non_finite);
@@ -62,7 +67,7 @@ impl Scan {
         } else if count > 0 {
             warnings.push(Warning::NonFinite { count, points });
         }
-        Ok(Self { cloud, format, fields, xyz_f64, warnings, wide, decimals })
+        Ok((Self { cloud, format, fields, xyz_f64, warnings, wide, decimals }, seen))
     }
 
     /// x, y, z of every point in `f64`, with every bit that the file has.
@@ -119,14 +124,13 @@ impl Scan {
         let columns = self.cloud.columns();
         let mut data = self.cloud.into_data();
         let shares = data.chunks_mut(SHARE * columns).zip(xyz.as_chunks().0.chunks(SHARE)).collect();
-        let seen = on_threads(shares, Seen::default, |seen, (rows, points): (&mut [f32], &[[f64; 3]])| {
+        let seen = on_threads(shares, |(rows, points): (&mut [f32], &[[f64; 3]])| {
             let locals = rows.chunks_exact_mut(columns).zip(points).map(|(row, &point)| {
                 let local = about(point, origin);
                 row[..3].copy_from_slice(&local.map(|v| v as f32));
                 (&*row, local)
             });
-            seen.moves(locals);
-            true
+            Seen::moved(locals)
         });
         let seen = seen.into_iter().fold(Seen::default(), Seen::and);
         self.cloud = PointCloud::new(data, columns).expect("rows as wide as before").with_origin(origin);
@@ -371,12 +375,7 @@ fn cast(fields: &[Field], changes: impl Iterator<Item = (usize, f64)>, to: Dtype
 
 /// The [`corner`] of points, on all threads.
 fn corner_of(points: &[[f64; 3]]) -> [f64; 3] {
-    let shares = points.chunks(SHARE).collect();
-    let found = on_threads(shares, Vec::new, |found, share| {
-        found.push(least(share));
-        true
-    });
-    corner(&found.concat())
+    corner(&on_threads(points.chunks(SHARE).collect(), least))
 }
 
 /// A cloud that comes from no file, as a raw file of its values would be read: columns without names, no warnings.
@@ -403,7 +402,7 @@ mod tests {
     use super::*;
 
     fn scan(data: Vec<f32>, dtype: Dtype) -> Scan {
-        Scan::new(Rows { data, columns: 5, dtype, ..Rows::EMPTY }, Path::new("a"), Format::Npy).unwrap()
+        Scan::new(Rows { data, columns: 5, dtype, ..Rows::EMPTY }, Path::new("a"), Format::Npy).unwrap().0
     }
 
     #[test]
@@ -437,7 +436,7 @@ mod tests {
             xyz_f64: Some(xyz.to_vec()),
             ..Rows::EMPTY
         };
-        let scan = Scan::new(rows, Path::new("a"), Format::Npy).unwrap();
+        let scan = Scan::new(rows, Path::new("a"), Format::Npy).unwrap().0;
         assert_eq!(scan.clone().about(LocalOrigin::None).cloud.origin(), [0.0; 3]);
         let local = scan.clone().about(LocalOrigin::Auto);
         assert_eq!(local.cloud.origin(), [515_000.0, 4_918_000.0, -1000.0]);
@@ -469,7 +468,7 @@ mod tests {
         let scan = |xyz: [f64; 3]| {
             let data = xyz.map(|v| v as f32).to_vec();
             let rows = Rows { data, dtype: Dtype::F64, xyz_f64: Some(xyz.to_vec()), ..Rows::EMPTY };
-            Scan::new(rows, Path::new("a"), Format::Npy).unwrap()
+            Scan::new(rows, Path::new("a"), Format::Npy).unwrap().0
         };
         for (xyz, kept, by) in [
             ([0.5, f64::NAN, -0.0], false, None),
@@ -501,7 +500,7 @@ mod tests {
         let fields: Vec<_> = Field::of_one_type(&names, 7, Dtype::F32);
         let data = vec![1.0, 2.0, 3.0, 0.0, 0.0, 1.0, 9.0, f32::NAN, 0.0, 0.0, 1.0, 0.0, 0.0, 8.0];
         let rows = Rows { data, columns: 7, fields: Some(fields), ..Rows::EMPTY };
-        let scan = Scan::new(rows, Path::new("a"), Format::Ply).unwrap();
+        let scan = Scan::new(rows, Path::new("a"), Format::Ply).unwrap().0;
         // Half a turn about x, far away.
         let rows = [[1.0, 0.0, 0.0, 691_764.1], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
         let pose = Pose::from_matrix(&rows).unwrap();
@@ -526,7 +525,7 @@ mod tests {
             let data = vec![691_764.1, 0.0, 0.0, 0.0, 0.0, 0.0];
             let xyz_f64 = Some(vec![691_764.1, 0.0, 0.0]);
             let rows = Rows { data, columns: 6, fields: Some(fields.clone()), xyz_f64, wide: columns, ..Rows::EMPTY };
-            Scan::new(rows, Path::new("a"), Format::Pcd).unwrap()
+            Scan::new(rows, Path::new("a"), Format::Pcd).unwrap().0
         };
         let told = |scan: &Scan, format| {
             scan.warnings_in(format).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")

@@ -5,7 +5,7 @@ use crate::warning::Warning;
 use pointmill_core::{PointCloud, about, corner};
 use std::iter;
 
-/// What is odd about points. Readers look at rows as they fill them, while a cache has them.
+/// What is odd about points.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     /// Points with a NaN or an infinity.
@@ -27,29 +27,29 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Looks at all points and at what the file has of each; `exact` is empty where that is the cloud itself.
-    pub(crate) fn of(cloud: &PointCloud, exact: &[f64]) -> Self {
+    /// Looks at all points and at what the file has of each; `exact` is empty where that is the cloud itself. Points are
+    /// outside of the `bbox` or inside, corners included.
+    pub(crate) fn of(cloud: &PointCloud, exact: &[f64], bbox: Option<[[f64; 3]; 2]>) -> Self {
         let (columns, origin) = (cloud.columns(), cloud.origin());
         let exact = exact.as_chunks::<3>().0.chunks(SHARE).chain(iter::repeat(&[][..]));
         let shares = cloud.data().chunks(SHARE * columns).zip(exact).collect();
-        let states = on_threads(shares, Self::default, |seen, (rows, exact)| {
-            seen.rows(rows.chunks_exact(columns));
-            let casts = rows.chunks_exact(columns).zip(exact).map(|(row, &point)| (row, about(point, origin)));
-            seen.casts(casts);
-            true
+        let seen = on_threads(shares, |(rows, exact): (&[f32], &[[f64; 3]])| {
+            let mut seen = Self::default();
+            let odd = |row: &[f32]| usize::from(!(row[0].is_finite() & row[1].is_finite() & row[2].is_finite()));
+            seen.non_finite = rows.chunks_exact(columns).map(odd).sum();
+            if let Some([min, max]) = bbox {
+                let is_outside = |p: &&[f64; 3]| !(0..3).all(|axis| (min[axis]..=max[axis]).contains(&p[axis]));
+                seen.outside = exact.iter().filter(is_outside).count();
+            }
+            rows.chunks_exact(columns).zip(exact).for_each(|(row, &point)| seen.cast(row, about(point, origin)));
+            seen
         });
-        states.into_iter().fold(Self::default(), Self::and)
-    }
-
-    /// Counts the rows that are not finite.
-    pub(crate) fn rows<'r>(&mut self, rows: impl Iterator<Item = &'r [f32]>) {
-        let odd = |row: &[f32]| usize::from(!(row[0].is_finite() & row[1].is_finite() & row[2].is_finite()));
-        self.non_finite += rows.map(odd).sum::<usize>();
+        seen.into_iter().fold(Self::default(), Self::and)
     }
 
     /// Compares a row with what its coordinates were before the cast. Without branches and for each axis by itself.
     #[inline(always)]
-    pub(crate) fn cast(&mut self, row: &[f32], exact: [f64; 3]) {
+    fn cast(&mut self, row: &[f32], exact: [f64; 3]) {
         let cast = [row[0], row[1], row[2]].map(f64::from);
         for axis in 0..3 {
             let (cast, exact, by, least) = (cast[axis], exact[axis], self.by[axis], self.least[axis]);
@@ -60,21 +60,13 @@ impl Seen {
         }
     }
 
-    /// Compares rows, as [`Seen::cast`] does one.
-    pub(crate) fn casts<'r>(&mut self, casts: impl Iterator<Item = (&'r [f32], [f64; 3])>) {
-        // In registers, which a place in memory is not.
-        let mut own = *self;
-        casts.for_each(|(row, exact)| own.cast(row, exact));
-        *self = own;
-    }
-
     /// Looks at how far rows are from what their coordinates were before the cast, and at nothing else.
-    pub(crate) fn moves<'r>(&mut self, casts: impl Iterator<Item = (&'r [f32], [f64; 3])>) {
-        let mut by = self.by;
+    pub(crate) fn moved<'r>(casts: impl Iterator<Item = (&'r [f32], [f64; 3])>) -> Self {
+        let mut by = [0.0; 3];
         casts.for_each(|(row, exact)| {
             (0..3).for_each(|axis| by[axis] = farther(by[axis], f64::from(row[axis]), exact[axis]));
         });
-        self.by = by;
+        Self { by, ..Self::default() }
     }
 
     /// What both have seen.
@@ -115,16 +107,15 @@ mod tests {
     use pointmill_core::array::Dtype;
 
     #[test]
-    fn readers_see_while_they_fill_what_a_look_at_all_points_sees() {
+    fn readers_warn_of_what_is_odd() {
         let folder = std::env::temp_dir().join(format!("pointmill-seen-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        // More rows than are filled at a time, and none of the odd ones in the first block.
         let mut exact: Vec<f64> = (0..30_000).map(|i| f64::from(i) * 0.001 + f64::from(i % 3) * 100_000.0).collect();
         exact[15_000] = f64::NAN;
         exact[21_001] = f64::INFINITY;
         exact[27_002] = 1_234_567.8;
         let data: Vec<f32> = exact.iter().map(|&v| v as f32).collect();
-        let wanted = Seen::of(&PointCloud::new(data.clone(), 3).unwrap(), &exact);
+        let wanted = Seen::of(&PointCloud::new(data.clone(), 3).unwrap(), &exact, None);
         assert_eq!((wanted.non_finite, wanted.lost), (2, true));
         for ending in ["ply", "pcd", "xyz", "feather"] {
             let mut points = NamedPoints::new(Points::new(&data, 3).unwrap(), &["x", "y", "z"]);

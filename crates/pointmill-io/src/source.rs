@@ -2,6 +2,7 @@
 
 use crate::destination::Place;
 use crate::error::{Detail, IoError};
+use crate::fault::{Context, bail, fault};
 use crate::own::open_in_folder;
 use crate::values::Raw;
 use bytemuck::cast_slice_mut;
@@ -78,7 +79,7 @@ impl<'a> Source<'a> {
         let taken = self.taken.get().saturating_add(bytes as u64);
         if taken > self.max_memory {
             let wanted = format!("at most {} bytes (the limit `max_memory`, --max-memory)", self.max_memory);
-            return Err(IoError::LimitExceeded(self.detail("memory", wanted, format!("{taken} bytes or more"))));
+            bail!(self, LimitExceeded, "memory", wanted, "{taken} bytes or more");
         }
         self.taken.set(taken);
         Ok(())
@@ -118,10 +119,6 @@ impl<'a> Source<'a> {
 
     pub(crate) fn left(&self) -> Option<u64> {
         self.left
-    }
-
-    pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found).at(self.position())
     }
 
     /// Fills `buffer` as far as there are bytes; the number of bytes got.
@@ -172,7 +169,7 @@ impl<'a> Source<'a> {
             return self.out_of_memory(usize::try_from(self.at_most().unwrap_or_default()).unwrap_or(usize::MAX));
         }
         if self.claimed.is_some() && e.raw_os_error().is_none() {
-            return IoError::Decompress(self.detail("data", "a valid compressed stream", e.to_string()));
+            return fault!(self, Decompress, "data", "a valid compressed stream", e);
         }
         IoError::io(self.path, "read")(e)
     }
@@ -235,8 +232,7 @@ impl<'a> Source<'a> {
         let got = self.fill(cast_slice_mut(out))?;
         if got < size_of_val(out) {
             let [wanted, found] = [count as u64, start as u64].map(|n| n * size_of::<T>() as u64);
-            let found = format!("{} bytes", found + got as u64);
-            return Err(IoError::Truncated(self.detail("data", format!("{wanted} bytes"), found)));
+            bail!(self, Truncated, "data", "{wanted} bytes", ("{} bytes", found + got as u64));
         }
         order(out, big_endian);
         Ok(())
@@ -264,7 +260,13 @@ impl<'a> Source<'a> {
     }
 
     pub(crate) fn out_of_memory(&self, bytes: usize) -> IoError {
-        IoError::OutOfMemory(self.detail("memory", format!("{bytes} bytes"), "a refusal"))
+        fault!(self, OutOfMemory, "memory", "{bytes} bytes", "a refusal")
+    }
+}
+
+impl Context for Source<'_> {
+    fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
+        Detail::new(self.path, format!("{}{field}", self.prefix), wanted, found).at(self.position())
     }
 }
 

@@ -135,28 +135,19 @@ pub(crate) fn find(fields: &[Field], data: &[f32], wide: &[Arc<WideColumn>]) -> 
         })?;
         let per_second = unit.per_second();
         let mut seconds = vec![0.0; values.len()];
-        on_threads(
-            seconds.chunks_mut(SHARE).zip(values.chunks(SHARE)).collect(),
-            || (),
-            |(), (to, from)| {
-                let second = |v: f64| if v.is_finite() { (v - start) / per_second } else { f64::NAN };
-                to.iter_mut().zip(from).for_each(|(to, &v)| *to = second(v));
-                true
-            },
-        );
+        let second = |v: f64| if v.is_finite() { (v - start) / per_second } else { f64::NAN };
+        let shares: Vec<(&mut [f64], &[f64])> = seconds.chunks_mut(SHARE).zip(values.chunks(SHARE)).collect();
+        on_threads(shares, |(to, from)| to.iter_mut().zip(from).for_each(|(to, &v)| *to = second(v)));
         Some(Times { name: field.name.clone(), unit, start: (first + start) / per_second, seconds })
     })
 }
 
 /// The smallest and the largest finite value.
 fn ends(values: &[f64]) -> Option<(f64, f64)> {
-    let none = || (f64::INFINITY, f64::NEG_INFINITY);
-    let ends = on_threads(values.chunks(SHARE).collect(), none, |(start, end), values: &[f64]| {
-        for &v in values {
-            *start = if v.is_finite() & (v < *start) { v } else { *start };
-            *end = if v.is_finite() & (v > *end) { v } else { *end };
-        }
-        true
+    let ends = on_threads(values.chunks(SHARE).collect(), |values: &[f64]| {
+        values.iter().filter(|v| v.is_finite()).fold((f64::INFINITY, f64::NEG_INFINITY), |(start, end), &v| {
+            (if v < start { v } else { start }, if v > end { v } else { end })
+        })
     });
     let (start, end) = ends.into_iter().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))?;
     (start <= end).then_some((start, end))

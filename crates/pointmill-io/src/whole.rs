@@ -2,7 +2,8 @@
 
 use crate::abandoned::{UNFINISHED, UnderWay, claim};
 use crate::destination::Destination;
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::bail;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek};
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ pub fn write_synced(
         return Err(IoError::io(path, "write")(ErrorKind::IsADirectory.into()));
     }
     if target.file_name().is_none() {
-        return Err(IoError::InvalidArgument(Detail::new(path, "path", "a file's name", "none")));
+        bail!(path, InvalidArgument, "path", "a file's name", "none");
     }
     if follows && earlier.as_ref().is_some_and(|m| !m.is_file()) {
         return write_special(path, &target, write);

@@ -1,6 +1,7 @@
 //! Reads a source through a buffer (the window): lines of text, runs of bytes, or both in turn.
 
 use crate::error::{Detail, IoError};
+use crate::fault::{At, Context, bail};
 use crate::source::Source;
 use std::ops::Range;
 
@@ -46,10 +47,9 @@ impl<'s, 'a> Window<'s, 'a> {
         self.source
     }
 
-    pub(crate) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        // The bytes in the window have been read but not taken.
-        let position = self.source.position().map(|_| self.position());
-        self.source.detail(field, wanted, found).at(position)
+    /// The place that errors name, by itself. The source must be a file's.
+    pub(crate) fn here(&self) -> At<'a> {
+        At { path: self.source.path, offset: self.source.position().map(|_| self.position()) }
     }
 
     /// The number of the last line taken, from 1.
@@ -106,8 +106,7 @@ impl<'s, 'a> Window<'s, 'a> {
         let line = self.line_of(MAX_HEADER_LINE)?;
         self.header += line.as_ref().map_or(0, |line| line.len() + 1);
         if self.header > MAX_HEADER {
-            let wanted = format!("at most {MAX_HEADER} bytes");
-            return Err(IoError::LimitExceeded(self.detail("header", wanted, "more")));
+            bail!(self, LimitExceeded, "header", "at most {MAX_HEADER} bytes", "more");
         }
         Ok(line)
     }
@@ -125,8 +124,7 @@ impl<'s, 'a> Window<'s, 'a> {
             }
         };
         if length > most {
-            let field = format!("line {}", self.lines + 1);
-            return Err(IoError::LimitExceeded(self.detail(&field, format!("at most {most} bytes"), "more")));
+            bail!(self, LimitExceeded, ("line {}", self.lines + 1), "at most {most} bytes", "more");
         }
         if length + end == 0 {
             return Ok(None);
@@ -208,6 +206,14 @@ impl<'s, 'a> Window<'s, 'a> {
                 return Ok(0);
             }
         }
+    }
+}
+
+impl Context for Window<'_, '_> {
+    fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
+        // The bytes in the window have been read but not taken.
+        let position = self.source.position().map(|_| self.position());
+        self.source.detail(field, wanted, found).at(position)
     }
 }
 

@@ -1,7 +1,8 @@
 //! From a cloud to a file: finds the format, hands the cloud to its writer.
 
 use crate::destination::{Destination, Place};
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::fault;
 use crate::format::Format;
 use crate::named::NamedPoints;
 
@@ -41,13 +42,13 @@ pub fn write<'a>(
     let path = to.path();
     let listed = |what: fn(Format) -> String| Format::written().map(what).collect::<Vec<_>>().join(", ");
     let format = options.format.or_else(|| Format::for_writing(path)).ok_or_else(|| {
-        let wanted = format!("a name ending in {}", listed(|format| format!(".{format}")));
         let found = path.file_name().unwrap_or_default().to_string_lossy();
-        IoError::UnsupportedFormat(Detail::new(path, "format", wanted, format!("`{found}`")))
+        let endings = listed(|format| format!(".{format}"));
+        fault!(path, UnsupportedFormat, "format", "a name ending in {endings}", "`{found}`")
     })?;
     let write = format.writer().ok_or_else(|| {
-        let wanted = format!("one that is written: {}", listed(|format| format.to_string()));
-        IoError::UnsupportedFormat(Detail::new(path, "format", wanted, format.as_str()))
+        let written = listed(|format| format.to_string());
+        fault!(path, UnsupportedFormat, "format", "one that is written: {written}", format)
     })?;
     write(Place::of(&to), &cloud.into())
 }

@@ -49,7 +49,7 @@ fn errors(bytes: &[u8]) -> Vec<String> {
 fn compare(name: &str, cloud: &Cloud, wanted: &BTreeMap<String, Array>, i: usize) {
     let at = |key: &str| wanted[key].as_i64().unwrap()[i];
     assert_eq!(
-        (cloud.stamp_ns, cloud.recorded_ns, &*cloud.frame),
+        (cloud.stamp_ns, cloud.log_time_ns, &*cloud.frame),
         (at("stamps"), at("times") as u64, "lidar"),
         "{name}"
     );
@@ -352,7 +352,7 @@ fn chunks_that_overlap_in_time_are_unpacked_once() {
     let bytes = bag::bag(&overlapping(3, 100, 4 << 20));
     let bag = open(&bytes).unwrap();
     let used = allocation_counter::measure(|| {
-        let read = bag.clouds(None).unwrap().map(|cloud| cloud.unwrap().recorded_ns);
+        let read = bag.clouds(None).unwrap().map(|cloud| cloud.unwrap().log_time_ns);
         assert!(read.eq(0..300));
     });
     // Not 300 times 4 MiB: each chunk once, and what is copied on the way. None is held in the end.
@@ -361,7 +361,7 @@ fn chunks_that_overlap_in_time_are_unpacked_once() {
     // In any order by number, as often as asked for.
     let topic = &bag.topics()[0];
     (0..40)
-        .for_each(|i| assert_eq!(bag.cloud(topic, (i * 7919) % 300).unwrap().recorded_ns as usize, (i * 7919) % 300));
+        .for_each(|i| assert_eq!(bag.cloud(topic, (i * 7919) % 300).unwrap().log_time_ns as usize, (i * 7919) % 300));
     // Where there is no room to hold them, each would be unpacked for each of its clouds: refused before any is.
     let limits = Limits { max_memory: Some(7 << 20), ..Limits::default() };
     let e = Bag::new(Cursor::new(bytes), "b.mcap", &limits).unwrap_err();

@@ -1,7 +1,8 @@
 //! The columns of scans: the values of a point in the file, and which column each becomes.
 
 use super::packets::bits;
-use crate::error::{Detail, IoError, escape};
+use crate::error::{IoError, escape};
+use crate::fault::{bail, fault};
 use crate::field::Field;
 use crate::records::LONGEST_NAME;
 use e57::{PointCloud, RecordDataType, RecordName, RecordValue};
@@ -29,13 +30,11 @@ pub(super) struct Layout {
 impl Layout {
     /// The layout of a scan, checked: names that differ, coordinates, and values that take bytes of the file.
     pub(super) fn new(path: &Path, scan: &PointCloud, length: u64) -> Result<Self, IoError> {
-        let wrong = |field: &str, wanted: &str, found: String| {
-            IoError::BadHeader(Detail::new(path, format!("prototype: {field}"), wanted, found))
-        };
+        let wrong =
+            |field: &str, wanted: &str, found: String| fault!(path, BadHeader, "prototype: {field}", wanted, found);
         let records = &scan.prototype;
         if records.len() > MOST {
-            let detail = Detail::new(path, "prototype", format!("at most {MOST} values"), records.len().to_string());
-            return Err(IoError::LimitExceeded(detail));
+            bail!(path, LimitExceeded, "prototype", "at most {MOST} values", records.len());
         }
         let each = records.iter().map(|record| bits(&record.data_type) as u64).sum::<u64>();
         if each == 0 && scan.records > 0 {
@@ -43,8 +42,7 @@ impl Layout {
         }
         let bits = u128::from(scan.records) * u128::from(each);
         if bits > u128::from(length) * 8 {
-            let wanted = format!("{} points of {each} bits", scan.records);
-            return Err(IoError::Truncated(Detail::new(path, "points", wanted, format!("a file of {length} bytes"))));
+            bail!(path, Truncated, "points", ("{} points of {each} bits", scan.records), "a file of {length} bytes");
         }
         let find = |name: RecordName| records.iter().position(|record| record.name == name);
         let three = |names: [RecordName; 3], flag: RecordName| {
@@ -58,7 +56,7 @@ impl Layout {
         if cartesian.is_none() && spherical.is_none() {
             let found: Vec<_> = records.iter().map(|record| name(&record.name).to_owned()).collect();
             let wanted = "cartesianX, Y and Z, or sphericalRange, Azimuth and Elevation";
-            return Err(IoError::MissingField(Detail::new(path, "prototype", wanted, found.join(", "))));
+            bail!(path, MissingField, "prototype", wanted, found.join(", "));
         }
         let mut others: Vec<(usize, Option<usize>, Field)> = vec![];
         for (at, record) in records.iter().enumerate() {

@@ -1,7 +1,9 @@
 //! An E57 file as the decoder sees it, and the decoder's errors as ours.
 
 use super::xml;
+use crate::bytes::u64_at;
 use crate::error::{Detail, IoError};
+use crate::fault::{At, bail, fault};
 use crate::source::ReadSeek;
 use e57::{E57Reader, Error, PointCloud};
 use std::error::Error as _;
@@ -40,8 +42,7 @@ impl Pages<'_> {
         if offset < self.length && offset % PAGE < CONTENT {
             return Ok(offset / PAGE * CONTENT + offset % PAGE);
         }
-        let wanted = format!("{what} in the {} bytes of the file", self.length);
-        Err(IoError::BadHeader(Detail::new(path, "points", wanted, format!("at {offset}"))))
+        Err(fault!(path, BadHeader, "points", ("{what} in the {} bytes of the file", self.length), "at {offset}"))
     }
 
     /// Reads little at first again.
@@ -58,8 +59,7 @@ impl Pages<'_> {
             None => {
                 let left = whole.saturating_sub(at);
                 if left < count as u64 {
-                    let (wanted, found) = (format!("{count} bytes at {at}"), format!("{left} bytes"));
-                    return Err(IoError::Truncated(Detail::new(path, "points", wanted, found)));
+                    bail!(path, Truncated, "points", "{count} bytes at {at}", "{left} bytes");
                 }
                 self.fill(at, (count.max(self.together) as u64).min(left)).map_err(IoError::io(path, "read"))?;
                 self.together = TOGETHER[1].min(2 * self.together);
@@ -119,29 +119,24 @@ pub(super) fn open<'a>(
     let mut pages = Pages { reader, at, length, buffer: vec![], start: 0, together: TOGETHER[0] };
     let mut header = [0; HEADER];
     if length < HEADER as u64 {
-        let detail = Detail::new(path, "header", format!("{HEADER} bytes"), format!("{length} bytes"));
-        return Err(IoError::Truncated(detail.at(Some(length))));
+        return Err(fault!(path, Truncated, "header", "{HEADER} bytes", "{length} bytes").at(Some(length)));
     }
     pages.read_exact(&mut header).map_err(IoError::io(path, "read"))?;
     if !header.starts_with(MAGIC) {
-        let found = header[..MAGIC.len()].escape_ascii().to_string();
-        return Err(IoError::BadHeader(Detail::new(path, "header", "ASTM-E57", found).at(Some(0))));
+        return Err(fault!(path, BadHeader, "header", "ASTM-E57", header[..MAGIC.len()].escape_ascii()).at(Some(0)));
     }
-    let [declared, xml] = LENGTHS.map(|at| {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(&header[at..at + 8]);
-        u64::from_le_bytes(eight)
-    });
+    let [declared, xml] = LENGTHS.map(|at| u64_at(&header, at));
     if declared != length {
-        let detail = Detail::new(path, "length", format!("{declared} bytes"), format!("{length} bytes"));
-        let detail = detail.at(Some(length.min(declared)));
-        return Err(if length < declared { IoError::Truncated(detail) } else { IoError::SizeMismatch(detail) });
+        let at = At { path, offset: Some(length.min(declared)) };
+        if length < declared {
+            bail!(at, Truncated, "length", "{declared} bytes", "{length} bytes");
+        }
+        bail!(at, SizeMismatch, "length", "{declared} bytes", "{length} bytes");
     }
     // Before memory is taken for as much.
     if xml > length {
-        let detail =
-            Detail::new(path, "XML", format!("at most {length} bytes, as the file has"), format!("{xml} bytes"));
-        return Err(IoError::BadHeader(detail.at(Some(LENGTHS[1] as u64))));
+        let wanted = format!("at most {length} bytes, as the file has");
+        return Err(fault!(path, BadHeader, "XML", wanted, "{xml} bytes").at(Some(LENGTHS[1] as u64)));
     }
     pages.seek(SeekFrom::Start(0)).map_err(IoError::io(path, "seek"))?;
     E57Reader::validate_crc(&mut pages).map_err(|e| refused(path, "pages", &e))?;

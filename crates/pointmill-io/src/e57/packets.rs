@@ -3,7 +3,9 @@
 //! A stream may run ahead of the others; what is held of it are its bytes in the file.
 
 use super::file::Pages;
-use crate::error::{Detail, IoError};
+use crate::bytes::u64_at;
+use crate::error::IoError;
+use crate::fault::{bail, fault};
 use e57::{RecordDataType, RecordValue};
 use std::path::Path;
 
@@ -58,8 +60,7 @@ impl<'a, 'r> Packets<'a, 'r> {
         let start = pages.place(path, offset, "a section")?;
         pages.restart();
         let header = pages.content(path, start, SECTION)?;
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| header[at + i]));
-        let (id, length, data) = (header[0], number(8), number(16));
+        let (id, length, data) = (header[0], u64_at(header, 8), u64_at(header, 16));
         if id != 1 || length % 4 != 0 {
             let found = format!("section {id} of {length} bytes");
             return Err(wrong(path, "section 1 of a multiple of 4 bytes", found));
@@ -124,16 +125,13 @@ fn append(path: &Path, packet: &[u8], streams: &mut [Stream], budget: &Budget) -
             let wanted = format!("streams in a packet of {} bytes", packet.len() + PACKET);
             return Err(wrong(path, &wanted, format!("{length} bytes behind {at}")));
         };
-        stream.append(bytes).map_err(|bytes| {
-            IoError::OutOfMemory(Detail::new(path, "memory", format!("{bytes} bytes"), "a refusal"))
-        })?;
+        stream.append(bytes).map_err(|bytes| fault!(path, OutOfMemory, "memory", "{bytes} bytes", "a refusal"))?;
         at += length;
     }
     let held = streams.iter().map(|stream| stream.bytes.capacity() as u64).sum::<u64>();
     if held > budget.memory {
         let wanted = format!("at most {} bytes more (the limit `max_memory`, --max-memory)", budget.memory);
-        let found = format!("{held} bytes of values that run ahead of others");
-        return Err(IoError::LimitExceeded(Detail::new(path, "memory", wanted, found)));
+        bail!(path, LimitExceeded, "memory", wanted, "{held} bytes of values that run ahead of others");
     }
     Ok(())
 }
@@ -142,13 +140,13 @@ fn append(path: &Path, packet: &[u8], streams: &mut [Stream], budget: &Budget) -
 fn spend(path: &Path, budget: &mut Budget, bytes: u64) -> Result<(), IoError> {
     budget.packets = budget.packets.checked_sub(bytes).ok_or_else(|| {
         let wanted = "packets of their own, which together have no more bytes than the file";
-        IoError::SizeMismatch(Detail::new(path, "scans", wanted, "the same packets for several scans"))
+        fault!(path, SizeMismatch, "scans", wanted, "the same packets for several scans")
     })?;
     Ok(())
 }
 
 fn wrong(path: &Path, wanted: &str, found: String) -> IoError {
-    IoError::BadHeader(Detail::new(path, "points", wanted, found))
+    fault!(path, BadHeader, "points", wanted, found)
 }
 
 /// The bits that a value takes in the file; a constant takes none.

@@ -3,9 +3,11 @@
 use super::columns::Layout;
 use super::file::{MAGIC, open};
 use super::packets::{Budget, Packets};
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::{bail, fault};
 use crate::field::Field;
 use crate::limits::{Bounds, MAX_COLUMNS};
+use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, Source};
 use crate::warning::Warning;
@@ -21,12 +23,16 @@ use std::path::Path;
 pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
 
 /// Reads the points of all scans, or of the one that is asked for.
-pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(
+    path: &Path,
+    reader: &mut dyn ReadSeek,
+    bounds: &Bounds,
+    options: &ReadOptions,
+) -> Result<Rows, IoError> {
     let (mut scans, mut pages, length) = open(path, reader, bounds.limits.max_memory)?;
-    if let Some(number) = bounds.scan {
+    if let Some(number) = options.scan {
         if number >= scans.len() {
-            let wanted = format!("a number below {}", scans.len());
-            return Err(IoError::InvalidArgument(Detail::new(path, "scan", wanted, number.to_string())));
+            bail!(path, InvalidArgument, "scan", ("a number below {}", scans.len()), number);
         }
         scans = vec![scans.swap_remove(number)];
     }
@@ -38,7 +44,7 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
     let bits: u128 = parts.iter().map(|(_, layout, _)| layout.bits).sum();
     if bits > u128::from(length) * 8 {
         let wanted = format!("{} scans with {} bytes of points", parts.len(), bits.div_ceil(8));
-        return Err(IoError::SizeMismatch(Detail::new(path, "scans", wanted, format!("a file of {length} bytes"))));
+        bail!(path, SizeMismatch, "scans", wanted, "a file of {length} bytes");
     }
     let (mut table, taken) = Table::new(path, bounds, &parts, length)?;
     let memory = bounds.limits.max_memory.map_or(u64::MAX, |most| most.saturating_sub(taken));
@@ -59,7 +65,7 @@ fn pose(path: &Path, scan: &PointCloud) -> Result<Option<Pose>, IoError> {
     let Some(transform) = &scan.transform else { return Ok(None) };
     let (t, q) = (&transform.translation, &transform.rotation);
     let pose = Pose::from_quaternion([t.x, t.y, t.z], [q.x, q.y, q.z, q.w]);
-    pose.map(Some).map_err(|e| IoError::BadValue(Detail::new(path, "pose", "a rigid pose", e.to_string())))
+    pose.map(Some).map_err(|e| fault!(path, BadValue, "pose", "a rigid pose", e))
 }
 
 /// Points as they come.
@@ -108,8 +114,7 @@ impl Table {
         bounds.check_points(&source, points)?;
         // A bit of the file may be a value, and a column that a scan lacks takes no bit of it.
         let row = 4 * fields.len() as u64 + if narrow { 0 } else { 24 };
-        let detail = |wanted, found| source.detail("data unpacked", wanted, found);
-        bounds.limits.check_unpacked(detail, points.saturating_mul(row), length)?;
+        bounds.limits.check_unpacked(&source, "data unpacked", points.saturating_mul(row), length)?;
         let points = usize::try_from(points).unwrap_or(usize::MAX);
         let data = source.room(points.saturating_mul(fields.len()))?;
         let exact = if narrow { None } else { Some(source.room(points.saturating_mul(3))?) };
@@ -183,10 +188,7 @@ fn coordinates(path: &Path, layout: &Layout, point: &[RecordValue]) -> Result<Op
         match flag.map_or(0.0, |flag| layout.value(point, flag)) {
             0.0 => Ok(Some(at.map(|at| layout.value(point, at)))),
             1.0 | 2.0 => Ok(None),
-            state => {
-                let detail = Detail::new(path, "points: invalid state", "0, 1 or 2", state.to_string());
-                Err(IoError::BadValue(detail))
-            }
+            state => Err(fault!(path, BadValue, "points: invalid state", "0, 1 or 2", state)),
         }
     };
     if let Some(xyz) = valid(layout.cartesian)? {

@@ -4,7 +4,8 @@
 //! must be bounded. A `<` starts each element and stands in no attribute, so what lies between two of them has no more attributes than it has
 //! equals signs before quotes. Texts may have some too; nothing is taken from them but their number.
 
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::{Within, bail, fault};
 use memchr::{memchr_iter, memmem};
 use std::path::Path;
 
@@ -15,11 +16,9 @@ const MOST: usize = 64;
 const ELEMENT: u64 = 256;
 
 pub(super) fn check(path: &Path, xml: &[u8], max_memory: Option<u64>) -> Result<(), IoError> {
-    let refused = |what: &str, wanted: String, found: String| {
-        IoError::LimitExceeded(Detail::new(path, format!("description: {what}"), wanted, found))
-    };
+    let description = Within(path, "description");
     let most = |what: &str, found: usize| {
-        if found <= MOST { Ok(()) } else { Err(refused(what, format!("at most {MOST}"), found.to_string())) }
+        if found <= MOST { Ok(()) } else { Err(fault!(description, LimitExceeded, what, "at most {MOST}", found)) }
     };
     most("namespaces", memmem::find_iter(xml, b"xmlns").count())?;
     let mut elements = 0u64;
@@ -35,7 +34,7 @@ pub(super) fn check(path: &Path, xml: &[u8], max_memory: Option<u64>) -> Result<
     match max_memory {
         Some(limit) if memory > limit => {
             let wanted = format!("at most {limit} bytes (the limit `max_memory`, --max-memory)");
-            Err(refused("memory", wanted, format!("{memory} bytes for {elements} elements")))
+            bail!(description, LimitExceeded, "memory", wanted, "{memory} bytes for {elements} elements")
         }
         _ => Ok(()),
     }

@@ -4,6 +4,7 @@ use super::buffers::{Buffers, Codec, Found};
 use super::flat::{Broken, Table as Flat};
 use super::schema::{Column, Kind};
 use crate::error::IoError;
+use crate::fault::bail;
 use crate::window::Window;
 
 /// Rows of the columns.
@@ -44,8 +45,7 @@ impl Batch {
             Some((1, 0)) => Some(Codec::Zstd),
             Some((codec, _)) => {
                 let wanted = "LZ4 or ZSTD of each buffer";
-                let found = format!("codec {codec}");
-                return Err(IoError::UnsupportedFormat(window.detail(&field(": compression"), wanted, found)));
+                bail!(window, UnsupportedFormat, (field(": compression")), wanted, "codec {codec}");
             }
         };
         let mut first = Vec::with_capacity(columns.len());
@@ -56,14 +56,13 @@ impl Batch {
         }
         if nodes.len() != columns.len() || places.len() != buffers {
             let wanted = format!("{} nodes and {buffers} buffers", columns.len());
-            let found = format!("{} and {}", nodes.len(), places.len());
-            return Err(IoError::BadHeader(window.detail(&field(""), wanted, found)));
+            bail!(window, BadHeader, (field("")), wanted, ("{} and {}", nodes.len(), places.len()));
         }
         for ([length, nulls], column) in nodes.iter().zip(columns) {
             if *length != rows || !(0..=rows).contains(nulls) {
-                let part = field(&format!(": column `{}`", column.name));
+                let wanted = format!("{rows} rows");
                 let found = format!("{length} rows, {nulls} nulls");
-                return Err(IoError::SizeMismatch(window.detail(&part, format!("{rows} rows"), found)));
+                bail!(window, SizeMismatch, (field(&format!(": column `{}`", column.name))), wanted, found);
             }
         }
         // Before memory is taken for as many.
@@ -73,18 +72,13 @@ impl Batch {
         let bytes = u64::try_from(rows).ok().and_then(|rows| rows.checked_mul(width)).filter(|&bytes| bytes <= most);
         let Some(bytes) = bytes else {
             let wanted = format!("at most {most} bytes, which its {} bytes can be", body.len());
-            return Err(IoError::SizeMismatch(window.detail(
-                &field(""),
-                wanted,
-                format!("{rows} rows of {width} bytes"),
-            )));
+            bail!(window, SizeMismatch, (field("")), wanted, "{rows} rows of {width} bytes");
         };
         // A writer gives each buffer bytes of its own, so that work is bounded by the file.
         let named = places.iter().fold(0, |sum: i64, [_, length]| sum.saturating_add(*length.max(&0)));
         if codec.is_some() && u64::try_from(named).is_ok_and(|named| named > body.len() as u64) {
             let wanted = format!("buffers of at most {} bytes, each with bytes of its own", body.len());
-            let detail = window.detail(&field(""), wanted, format!("{named} bytes"));
-            return Err(IoError::SizeMismatch(detail));
+            bail!(window, SizeMismatch, (field("")), wanted, "{named} bytes");
         }
         let buffers = Buffers { body, places, codec, batch: i };
         Ok(Self { rows: rows as usize, bytes, nodes, first, buffers })
@@ -108,12 +102,12 @@ impl Batch {
     }
 
     /// Where the values of some columns of numbers are. Memory that they need is counted.
-    pub(super) fn find(
-        &self,
-        window: &Window<'_, '_>,
+    pub(super) fn find<'b, 'w: 'b>(
+        &'b self,
+        window: &Window<'_, 'w>,
         columns: &[Column],
         wanted: &[usize],
-    ) -> Result<Vec<Values<Found<'_>>>, IoError> {
+    ) -> Result<Vec<Values<Found<'b>>>, IoError> {
         let find = |&column: &usize| {
             let Column { name, kind } = &columns[column];
             let width = if let Kind::Numbers(dtype) = kind { dtype.bytes() } else { 0 };

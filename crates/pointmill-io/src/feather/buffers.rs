@@ -1,11 +1,12 @@
 //! The buffers of a batch: where they are in its body, and what they unpack to.
 
 use crate::error::IoError;
+use crate::fault::{At, bail, fault};
 use crate::lz4;
 use crate::window::Window;
 use crate::zstd::Zstd;
 use std::borrow::Cow;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 
 /// How buffers are compressed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +44,7 @@ impl Buffers {
         let range = start.and_then(|start| Some(start..start.checked_add(length?)?));
         range.and_then(|range| self.body.get(range)).ok_or_else(|| {
             let [start, length] = self.places[i];
-            let wanted = format!("a place in {} bytes", self.body.len());
-            IoError::BadHeader(window.detail(field, wanted, format!("{length} bytes at {start}")))
+            fault!(window, BadHeader, field, ("a place in {} bytes", self.body.len()), "{length} bytes at {start}")
         })
     }
 
@@ -58,16 +58,16 @@ impl Buffers {
     }
 
     /// Where the first `wanted` bytes of what a buffer holds come from. Memory that they need is counted.
-    pub(super) fn find(
-        &self,
-        window: &Window<'_, '_>,
+    pub(super) fn find<'b, 'w: 'b>(
+        &'b self,
+        window: &Window<'_, 'w>,
         i: usize,
         wanted: usize,
         column: &str,
-    ) -> Result<Found<'_>, IoError> {
+    ) -> Result<Found<'b>, IoError> {
         let field = format!("batch {}: column `{column}`", self.batch);
         let packed = self.packed(window, i, &field)?;
-        let short = |found: String| IoError::SizeMismatch(window.detail(&field, format!("{wanted} bytes"), found));
+        let short = |found: String| fault!(window, SizeMismatch, field, "{wanted} bytes", found);
         let Some(codec) = self.codec.filter(|_| !packed.is_empty()) else {
             let bytes = packed.get(..wanted).ok_or_else(|| short(format!("{} bytes", packed.len())))?;
             return Ok(Found::Plain(bytes));
@@ -85,16 +85,15 @@ impl Buffers {
             return Err(short(format!("{length} bytes uncompressed")));
         }
         if wanted as u64 > (packed.len() as u64).saturating_mul(codec.growth()) {
-            let found = format!("{} bytes, which cannot give as many", packed.len());
             let wanted = format!("compressed data of {wanted} bytes");
-            return Err(IoError::Decompress(window.detail(&field, wanted, found)));
+            bail!(window, Decompress, field, wanted, ("{} bytes, which cannot give as many", packed.len()));
         }
         window.source().take(wanted)?;
         let said = length as u64;
         if codec == Codec::Zstd {
             window.source().take(usize::try_from(Zstd::new(packed, said).window()).unwrap_or(usize::MAX))?;
         }
-        Ok(Found::Packed(Packed { bytes: packed, wanted, said, codec, place: (self.batch, i), field }))
+        Ok(Found::Packed(Packed { bytes: packed, wanted, said, codec, at: window.here(), field }))
     }
 }
 
@@ -113,22 +112,14 @@ pub(super) struct Packed<'b> {
     /// What all of it becomes.
     said: u64,
     codec: Codec,
-    /// The number of the batch, the number of the buffer in it, and the name in messages.
-    place: (usize, usize),
+    /// Where errors are, and of which column.
+    at: At<'b>,
     field: String,
-}
-
-/// Why bytes could not be unpacked.
-#[derive(Debug)]
-pub(super) enum Failed {
-    /// The memory was refused.
-    Memory,
-    Broken(String),
 }
 
 impl<'b> Found<'b> {
     /// Unpacks the bytes that are wanted and no more into memory that is used again; nothing where they are plain.
-    pub(super) fn unpack(&self, memory: &mut Vec<u8>) -> Result<(), Failed> {
+    pub(super) fn unpack(&self, memory: &mut Vec<u8>) -> Result<(), IoError> {
         if let Self::Packed(packed) = self { packed.unpack(packed.wanted, memory) } else { Ok(()) }
     }
 
@@ -138,7 +129,7 @@ impl<'b> Found<'b> {
     }
 
     /// The first bytes.
-    pub(super) fn first(&self, count: usize) -> Result<Cow<'b, [u8]>, Failed> {
+    pub(super) fn first(&self, count: usize) -> Result<Cow<'b, [u8]>, IoError> {
         match self {
             Self::Plain(bytes) => Ok(Cow::Borrowed(&bytes[..count.min(bytes.len())])),
             Self::Packed(packed) => {
@@ -148,38 +139,23 @@ impl<'b> Found<'b> {
             }
         }
     }
-
-    /// The error for what failed.
-    pub(super) fn error(&self, window: &Window<'_, '_>, failed: Failed) -> IoError {
-        let (wanted, field) = if let Self::Packed(p) = self { (p.wanted, &*p.field) } else { (0, "") };
-        match failed {
-            Failed::Memory => window.source().out_of_memory(wanted),
-            Failed::Broken(found) => {
-                IoError::Decompress(window.detail(field, format!("compressed data of {wanted} bytes"), found))
-            }
-        }
-    }
-
-    /// Batch and buffer.
-    pub(super) fn place(&self) -> (usize, usize) {
-        if let Self::Packed(packed) = self { packed.place } else { (0, 0) }
-    }
 }
 
 impl Packed<'_> {
-    fn unpack(&self, wanted: usize, out: &mut Vec<u8>) -> Result<(), Failed> {
-        out.try_reserve_exact(wanted.saturating_sub(out.len())).map_err(|_| Failed::Memory)?;
+    fn unpack(&self, wanted: usize, out: &mut Vec<u8>) -> Result<(), IoError> {
+        let Self { at, wanted: all, .. } = self;
+        let refused = || fault!(at, OutOfMemory, "memory", "{all} bytes", "a refusal");
+        out.try_reserve_exact(wanted.saturating_sub(out.len())).map_err(|_| refused())?;
         out.resize(wanted, 0);
         let done = match self.codec {
-            Codec::Lz4 => match lz4::frame(self.bytes, self.said) {
-                Some((mut reader, _)) => reader.read_exact(out),
-                None => return Err(Failed::Broken("no frame of LZ4".into())),
-            },
+            Codec::Lz4 => lz4::frame(self.bytes, self.said)
+                .ok_or_else(|| io::Error::other("no frame of LZ4"))
+                .and_then(|(mut reader, _)| reader.read_exact(out)),
             Codec::Zstd => Zstd::new(self.bytes, self.said).read_exact(out),
         };
         done.map_err(|e| match e.kind() {
-            ErrorKind::OutOfMemory => Failed::Memory,
-            _ => Failed::Broken(e.to_string()),
+            ErrorKind::OutOfMemory => refused(),
+            _ => fault!(at, Decompress, (self.field), "compressed data of {all} bytes", e),
         })
     }
 }

@@ -3,6 +3,7 @@
 use super::read::read;
 use super::schema::Kind;
 use crate::error::IoError;
+use crate::fault::bail;
 use crate::limits::Bounds;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
@@ -21,14 +22,13 @@ pub(crate) fn read_columns<const N: usize>(
             let field = format!("column `{name}`");
             let Some(at) = columns.iter().position(|column| column.name == name) else {
                 let found: Vec<_> = columns.iter().take(16).map(|column| &*column.name).collect();
-                return Err(IoError::MissingField(window.detail(&field, names.join(", "), found.join(", "))));
+                bail!(window, MissingField, field, (names.join(", ")), found.join(", "));
             };
             let Kind::Numbers(dtype @ (Dtype::F32 | Dtype::F64 | Dtype::I64 | Dtype::U64)) = columns[at].kind else {
-                let wanted = "numbers of f32, f64, i64 or u64";
-                return Err(IoError::DtypeMismatch(window.detail(&field, wanted, "another type")));
+                bail!(window, DtypeMismatch, field, "numbers of f32, f64, i64 or u64", "another type");
             };
             if batches.iter().any(|batch| batch.has_nulls(at)) {
-                return Err(IoError::BadValue(window.detail(&field, "a value in each row", "nulls")));
+                bail!(window, BadValue, field, "a value in each row", "nulls");
             }
             (places[j], dtypes[j]) = (at, dtype);
         }
@@ -37,7 +37,7 @@ pub(crate) fn read_columns<const N: usize>(
             window.source().reserve(&mut rows, batch.rows)?;
             let found = batch.find(window, columns, &places)?;
             for ([found, _], memory) in found.iter().zip(&mut memory) {
-                found.unpack(memory).map_err(|failed| found.error(window, failed))?;
+                found.unpack(memory)?;
             }
             rows.extend((0..batch.rows).map(|i| {
                 std::array::from_fn(|j| {

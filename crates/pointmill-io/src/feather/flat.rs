@@ -1,6 +1,7 @@
 //! `FlatBuffers`, the layout of Arrow's messages: tables whose fields may be absent, each found by an offset. Every offset is checked.
 
 use crate::error::IoError;
+use crate::fault::fault;
 use crate::window::Window;
 
 /// Bytes that are no such table.
@@ -10,7 +11,7 @@ pub(super) struct Broken;
 impl Broken {
     /// The error for the part of a file that they are.
     pub(super) fn error(self, window: &Window<'_, '_>, field: &str) -> IoError {
-        IoError::BadHeader(window.detail(field, "a valid table", "offsets that lead nowhere"))
+        fault!(window, BadHeader, field, "a valid table", "offsets that lead nowhere")
     }
 }
 

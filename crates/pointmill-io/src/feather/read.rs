@@ -5,6 +5,7 @@ use super::flat::{Broken, Table as Flat};
 use super::schema::{self, Column};
 use super::{FEATHER_1, FILE, STREAM};
 use crate::error::{IoError, excerpt};
+use crate::fault::{bail, fault};
 use crate::limits::Bounds;
 use crate::window::Window;
 
@@ -41,21 +42,21 @@ pub(super) fn read<'w, 's>(
         let field = format!("message at byte {at}");
         let parsed = Message::parse(&head).map_err(|e| e.error(window, &field))?;
         if !(3..=4).contains(&parsed.version) {
-            let found = format!("V{}", i32::from(parsed.version) + 1);
-            return Err(IoError::UnsupportedFormat(window.detail(&format!("{field}: version"), "V4 or V5", found)));
+            bail!(window, UnsupportedFormat, "{field}: version", "V4 or V5", ("V{}", i32::from(parsed.version) + 1));
         }
         let here = window.position();
         let wanted = u64::try_from(parsed.body).map_err(|_| Broken.error(window, &field))?;
         let mut body = vec![];
         if window.left().is_some_and(|left| left < wanted) || window.read_into(&mut body, wanted)? < wanted {
+            let wanted = format!("{wanted} bytes");
             let found = format!("{} bytes", window.left().unwrap_or_default().max(body.len() as u64));
-            return Err(IoError::Truncated(window.detail(&format!("{field}: body"), format!("{wanted} bytes"), found)));
+            bail!(window, Truncated, "{field}: body", wanted, found);
         }
         match (parsed.kind, blocks.is_empty() && columns.is_empty()) {
             (SCHEMA, true) => {
                 let (read, format) = schema::read(window, &parsed.header, FORMAT)?;
                 if let Some(format) = format.filter(|format| format.starts_with(b"pointmill.")) {
-                    return Err(IoError::UnsupportedFormat(window.detail("table", "points", excerpt(format))));
+                    bail!(window, UnsupportedFormat, "table", "points", excerpt(format));
                 }
                 columns = read;
                 take(window, &columns, &[])?;
@@ -69,8 +70,7 @@ pub(super) fn read<'w, 's>(
                     unpacked = unpacked.saturating_add(batch.unpacked(&columns));
                     // Of a stream what came so far counts.
                     let whole = length.unwrap_or_else(|| window.position());
-                    let detail = |wanted, found| window.detail("data unpacked", wanted, found);
-                    bounds.limits.check_unpacked(detail, unpacked, whole)?;
+                    bounds.limits.check_unpacked(window, "data unpacked", unpacked, whole)?;
                 }
                 batches.push(batch);
                 if held >= TOGETHER {
@@ -79,17 +79,16 @@ pub(super) fn read<'w, 's>(
                 }
             }
             (DICTIONARY, _) => {
-                let wanted = "a table without dictionaries";
-                return Err(IoError::UnsupportedFormat(window.detail(&field, wanted, "a dictionary")));
+                bail!(window, UnsupportedFormat, field, "a table without dictionaries", "a dictionary");
             }
             (kind, first) => {
                 let wanted = if first { "a schema" } else { "a batch" };
-                return Err(IoError::BadHeader(window.detail(&field, wanted, format!("a message of kind {kind}"))));
+                bail!(window, BadHeader, field, wanted, "a message of kind {kind}");
             }
         }
     }
     if columns.is_empty() && blocks.is_empty() {
-        return Err(IoError::MissingField(window.detail("schema", "columns", "none")));
+        bail!(window, MissingField, "schema", "columns", "none");
     }
     if !batches.is_empty() {
         take(window, &columns, &batches)?;
@@ -114,11 +113,11 @@ fn start(window: &mut Window<'_, '_>) -> Result<bool, IoError> {
     let found = if first.is_empty() { "an empty file".into() } else { excerpt(first) };
     let wanted = "`ARROW1` and 2 bytes of padding, or 4 bytes of ff";
     Err(if first.starts_with(FEATHER_1) {
-        IoError::UnsupportedFormat(window.detail("version", "Feather 2", "Feather 1"))
+        fault!(window, UnsupportedFormat, "version", "Feather 2", "Feather 1")
     } else if first.len() < 8 {
-        IoError::Truncated(window.detail("start", wanted, found))
+        fault!(window, Truncated, "start", wanted, found)
     } else {
-        IoError::BadHeader(window.detail("start", wanted, found))
+        fault!(window, BadHeader, "start", wanted, found)
     })
 }
 
@@ -133,23 +132,22 @@ fn message(window: &mut Window<'_, '_>, head: &mut Vec<u8>, is_file: bool) -> Re
         return Ok(false);
     }
     let Some((marker, length)) = first.split_first_chunk::<4>().filter(|(_, length)| length.len() == 4) else {
-        let found = format!("{} bytes", first.len());
-        return Err(IoError::Truncated(window.detail(&field, "8 bytes of its marker and length", found)));
+        bail!(window, Truncated, field, "8 bytes of its marker and length", ("{} bytes", first.len()));
     };
     if marker != STREAM {
-        return Err(IoError::BadHeader(window.detail(&field, "4 bytes of ff", format!("{marker:02x?}"))));
+        bail!(window, BadHeader, field, "4 bytes of ff", "{marker:02x?}");
     }
     let length = u64::from(u32::from_le_bytes(std::array::from_fn(|i| length[i])));
     if length == 0 {
         return Ok(false);
     }
     if length > MAX_MESSAGE {
-        let wanted = format!("at most {MAX_MESSAGE} bytes");
-        return Err(IoError::LimitExceeded(window.detail(&field, wanted, format!("{length} bytes"))));
+        bail!(window, LimitExceeded, field, "at most {MAX_MESSAGE} bytes", "{length} bytes");
     }
     if window.left().is_some_and(|left| left < length) || window.read_into(head, length)? < length {
+        let wanted = format!("{length} bytes");
         let found = format!("{} bytes", window.left().unwrap_or_default().max(head.len() as u64));
-        return Err(IoError::Truncated(window.detail(&field, format!("{length} bytes"), found)));
+        bail!(window, Truncated, field, wanted, found);
     }
     Ok(true)
 }
@@ -178,30 +176,27 @@ fn footer(window: &mut Window<'_, '_>, blocks: &[[i64; 3]]) -> Result<(), IoErro
     let most = MAX_MESSAGE + 24 * blocks.len() as u64;
     let got = window.read_into(&mut bytes, most)?;
     if got == most {
-        let wanted = format!("less than {most} bytes");
-        return Err(IoError::LimitExceeded(window.detail("footer", wanted, "more")));
+        bail!(window, LimitExceeded, "footer", "less than {most} bytes", "more");
     }
     let Some(length) = bytes.len().checked_sub(tail).filter(|_| bytes.ends_with(FILE)) else {
-        let found = excerpt(&bytes[bytes.len().saturating_sub(FILE.len())..]);
-        return Err(IoError::Truncated(window.detail("end", "`ARROW1`", found)));
+        bail!(window, Truncated, "end", "`ARROW1`", excerpt(&bytes[bytes.len().saturating_sub(FILE.len())..]));
     };
     let told = i32::from_le_bytes(std::array::from_fn(|i| bytes[length + i]));
     if usize::try_from(told).ok() != Some(length) {
-        return Err(IoError::SizeMismatch(window.detail("footer", format!("{length} bytes"), told.to_string())));
+        bail!(window, SizeMismatch, "footer", "{length} bytes", told);
     }
     let listed = Flat::root(&bytes[..length]).and_then(|footer| {
         let dictionaries = footer.structs::<3>(2)?.len();
         Ok((dictionaries, footer.structs::<3>(3)?))
     });
     let Ok((dictionaries, mut listed)) = listed else {
-        return Err(IoError::BadHeader(window.detail("footer", "a valid table", "broken offsets")));
+        bail!(window, BadHeader, "footer", "a valid table", "broken offsets");
     };
     // The second number has 32 bits and padding.
     listed.iter_mut().for_each(|block| block[1] = i64::from(block[1] as i32));
     if dictionaries > 0 || listed != blocks {
         let wanted = format!("the {} batches before it, in their order", blocks.len());
-        let found = format!("{} batches, {dictionaries} dictionaries", listed.len());
-        return Err(IoError::SizeMismatch(window.detail("footer", wanted, found)));
+        bail!(window, SizeMismatch, "footer", wanted, ("{} batches, {dictionaries} dictionaries", listed.len()));
     }
     Ok(())
 }

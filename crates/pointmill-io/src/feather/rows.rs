@@ -1,15 +1,13 @@
 //! From batches to the rows of a cloud.
 
 use super::batch::{Batch, Values};
-use super::buffers::{Failed, Found};
+use super::buffers::Found;
 use super::read::read;
 use super::schema::{Column, Kind};
 use crate::error::IoError;
-use crate::lanes::{Lane, Part};
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Table};
+use crate::records::{Columns, Entry, Part, Strided, Table};
 use crate::rows::Rows;
-use crate::seen::Seen;
 use crate::source::Source;
 use crate::threads::on_threads;
 use crate::warning::Warning;
@@ -63,44 +61,26 @@ fn push(
         let Some(values) = found.iter().zip(&rows).find_map(|(found, &rows)| (rows > 0).then_some(&found[j][0])) else {
             return Ok(None);
         };
-        let first = values.first(entry.dtype.bytes()).map_err(|failed| values.error(window, failed))?;
-        Ok(lane(&first, entry).first_whole(entry.dtype))
+        let first = values.first(entry.dtype.bytes())?;
+        Ok(strided(&first, entry).first_whole(entry.dtype))
     })?;
-    // Of several that fail the first is returned, whichever threads they were on.
     let items: Vec<(&Vec<_>, Part<'_>)> = found.iter().zip(parts).collect();
-    let states =
-        on_threads(items, <(Memory, Seen, Option<_>)>::default, |(memory, seen, failed), (found, mut part)| {
-            *failed = memory.fill(found, &mut part).err();
-            *seen = seen.and(part.seen);
-            failed.is_none()
-        });
-    table.look(states.iter().fold(Seen::default(), |all, (_, seen, _)| all.and(*seen)));
-    let failed = states.into_iter().filter_map(|(.., failed)| failed);
-    failed.min_by_key(|(found, _)| found.place()).map_or(Ok(()), |(found, failed)| Err(found.error(window, failed)))
+    on_threads(items, |(found, part)| fill(found, part)).into_iter().collect()
 }
 
-/// What a thread unpacks, from batch to batch into the same memory: for each column its values and its bits.
-#[derive(Debug, Default)]
-struct Memory(Vec<Values<Vec<u8>>>);
-
-impl Memory {
-    /// Fills rows with the values that were found.
-    fn fill<'f, 'b>(
-        &mut self,
-        found: &'f [Values<Found<'b>>],
-        part: &mut Part<'_>,
-    ) -> Result<(), (&'f Found<'b>, Failed)> {
-        self.0.resize_with(found.len(), Default::default);
-        for (found, memory) in found.iter().flatten().zip(self.0.iter_mut().flatten()) {
-            found.unpack(memory).map_err(|failed| (found, failed))?;
-        }
-        let bytes = |j: usize, k: usize| found[j][k].bytes(&self.0[j][k]);
-        part.fill(|j, entry| lane(bytes(j, 0), entry), |j| bytes(j, 1));
-        Ok(())
+/// Fills rows with the values that were found.
+fn fill(found: &[Values<Found<'_>>], mut part: Part<'_>) -> Result<(), IoError> {
+    let mut memory: Vec<Values<Vec<u8>>> = vec![];
+    memory.resize_with(found.len(), Default::default);
+    for (found, memory) in found.iter().flatten().zip(memory.iter_mut().flatten()) {
+        found.unpack(memory)?;
     }
+    let bytes = |j: usize, k: usize| found[j][k].bytes(&memory[j][k]);
+    part.fill(|j, entry| strided(bytes(j, 0), entry), |j| bytes(j, 1));
+    Ok(())
 }
 
 /// The values of a column.
-fn lane<'b>(bytes: &'b [u8], entry: &Entry) -> Lane<'b> {
-    Lane { bytes, at: 0, step: entry.dtype.bytes(), big_endian: false }
+fn strided<'b>(bytes: &'b [u8], entry: &Entry) -> Strided<'b> {
+    Strided { bytes, at: 0, step: entry.dtype.bytes(), big_endian: false }
 }

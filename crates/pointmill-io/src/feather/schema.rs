@@ -1,9 +1,10 @@
 //! The columns of a table: their names and what their values are.
 
 use super::flat::{Broken, Table};
-use crate::error::{IoError, excerpt};
+use crate::error::IoError;
+use crate::fault::{bail, fault};
 use crate::limits::MAX_COLUMNS;
-use crate::records::LONGEST_NAME;
+use crate::records::checked_name;
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 
@@ -62,17 +63,16 @@ pub(super) fn read<'b>(
 ) -> Result<(Vec<Column>, Option<&'b [u8]>), IoError> {
     let broken = |e: Broken| e.error(window, "schema");
     if schema.i16(0, 0).map_err(broken)? != 0 {
-        return Err(IoError::UnsupportedFormat(window.detail("schema: byte order", "little-endian", "big-endian")));
+        bail!(window, UnsupportedFormat, "schema: byte order", "little-endian", "big-endian");
     }
     let fields = schema.tables(1).map_err(broken)?;
     if fields.len() > MAX_COLUMNS {
-        let wanted = format!("at most {MAX_COLUMNS}");
-        return Err(IoError::LimitExceeded(window.detail("columns", wanted, fields.len().to_string())));
+        bail!(window, LimitExceeded, "columns", "at most {MAX_COLUMNS}", fields.len());
     }
     let mut columns = Vec::with_capacity(fields.len());
     for (i, field) in fields.enumerate() {
         let field = field.map_err(broken)?;
-        let name = name(window, i, field.text(0).map_err(broken)?)?;
+        let name = checked_name(window, &format!("column {i}"), field.text(0).map_err(broken)?)?;
         let kind = kind(window, &name, &field)?;
         columns.push(Column { name, kind });
     }
@@ -86,23 +86,12 @@ pub(super) fn read<'b>(
     Ok((columns, value))
 }
 
-fn name(window: &Window<'_, '_>, i: usize, bytes: &[u8]) -> Result<String, IoError> {
-    match str::from_utf8(bytes) {
-        Ok(name) if name.len() <= LONGEST_NAME && !name.chars().any(char::is_control) => Ok(name.into()),
-        _ => {
-            let wanted = format!("a name of at most {LONGEST_NAME} bytes of UTF-8 without control characters");
-            Err(IoError::BadHeader(window.detail(&format!("column {i}"), wanted, excerpt(bytes))))
-        }
-    }
-}
-
 /// What a column has; columns of columns and of references to a dictionary are refused by name.
 fn kind(window: &Window<'_, '_>, name: &str, field: &Table<'_>) -> Result<Kind, IoError> {
     let part = format!("column `{name}`");
     let broken = |e: Broken| e.error(window, &part);
-    let refused = |found: String| {
-        Err(IoError::UnsupportedFormat(window.detail(&part, "numbers, or another type of plain values", found)))
-    };
+    let refused =
+        |found: String| Err(fault!(window, UnsupportedFormat, part, "numbers, or another type of plain values", found));
     let number = field.u8(2).map_err(broken)?;
     let called = NAMES.get(usize::from(number)).copied().unwrap_or("an unknown type");
     if field.table(4).map_err(broken)?.is_some() {

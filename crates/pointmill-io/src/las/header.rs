@@ -4,7 +4,9 @@
 //! before any of them is used to allocate or to loop.
 
 use super::layout::{least_record, newest_format};
+use crate::bytes::{f64_at, u16_at, u32_at, u64_at};
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
+use crate::fault::{bail, fault};
 use crate::window::Window;
 
 /// The first bytes of every LAS file.
@@ -59,8 +61,7 @@ impl Header {
         let taken = window.bytes(LEAST)?;
         let mut bytes = window.at(&taken).to_vec();
         if !bytes.starts_with(&MAGIC[..MAGIC.len().min(bytes.len())]) {
-            let found = excerpt(&bytes[..MAGIC.len().min(bytes.len())]);
-            return Err(IoError::BadHeader(window.detail("signature", excerpt(MAGIC), found)));
+            bail!(window, BadHeader, "signature", (excerpt(MAGIC)), excerpt(&bytes[..MAGIC.len().min(bytes.len())]));
         }
         if bytes.len() < LEAST {
             return Err(short(window, LEAST, bytes.len()));
@@ -71,14 +72,13 @@ impl Header {
             (1, 3) => LEAST_1_3,
             (1, 4) => LEAST_1_4,
             _ => {
-                let found = format!("{major}.{minor}");
-                return Err(IoError::UnsupportedFormat(window.detail("version", "1.0 to 1.4", found)));
+                bail!(window, UnsupportedFormat, "version", "1.0 to 1.4", "{major}.{minor}");
             }
         };
         let size = usize::from(u16_at(&bytes, 94));
         if size < least {
             let wanted = format!("at least {least} bytes for version {major}.{minor}");
-            return Err(IoError::BadHeader(window.detail("header size", wanted, format!("{size} bytes"))));
+            bail!(window, BadHeader, "header size", wanted, "{size} bytes");
         }
         let more = window.bytes(size - LEAST)?;
         bytes.extend_from_slice(window.at(&more));
@@ -90,9 +90,9 @@ impl Header {
         // An offset to the points is at least the size of the header.
         let room = (header.offset - size as u64) / VLR_HEAD as u64;
         if header.vlrs > room {
-            let (field, found) = ("number of variable length records", header.vlrs.to_string());
-            let detail = window.detail(field, format!("at most {room}, which fit before the points"), found);
-            header.leave_out(salvage, IoError::SizeMismatch(detail.salvageable(POINTS_THERE)))?;
+            let wanted = format!("at most {room}, which fit before the points");
+            let reason = fault!(window, SizeMismatch, "number of variable length records", wanted, header.vlrs);
+            header.leave_out(salvage, reason.salvageable(POINTS_THERE))?;
             header.vlrs = room;
         }
         if let Err(e) = header.check_extended(window, length) {
@@ -120,9 +120,9 @@ impl Header {
                 // Formats before 6 have the number of points in both fields; later formats have 0 in the old field.
                 let points = u64_at(bytes, 247);
                 if old != 0 && old != points {
-                    let found = format!("{old} in the field of earlier versions");
                     let wanted = format!("{points}, as the header declares");
-                    return Err(IoError::SizeMismatch(window.detail("number of points", wanted, found)));
+                    let found = format!("{old} in the field of earlier versions");
+                    bail!(window, SizeMismatch, "number of points", wanted, found);
                 }
                 points
             }
@@ -148,11 +148,9 @@ impl Header {
 
     /// Compares the numbers with each other, with the size of the header and, if it is known, with the length of the file.
     fn check(&self, window: &Window<'_, '_>, length: Option<u64>, size: u64) -> Result<(), IoError> {
-        let bad =
-            |field: &str, wanted: String, found: String| Err(IoError::BadHeader(window.detail(field, wanted, found)));
+        let bad = |field: &str, wanted: String, found: String| Err(fault!(window, BadHeader, field, wanted, found));
         let Some(least) = least_record(self.format) else {
-            let wanted = "a format from 0 to 10";
-            return Err(IoError::UnsupportedFormat(window.detail("point format", wanted, self.format.to_string())));
+            bail!(window, UnsupportedFormat, "point format", "a format from 0 to 10", self.format);
         };
         let newest = newest_format(self.minor);
         if self.format > newest {
@@ -168,8 +166,7 @@ impl Header {
             return bad("offset to point data", wanted, self.offset.to_string());
         }
         if let Some(length) = length.filter(|&length| length < self.offset) {
-            let wanted = format!("at most {length}, the file's length");
-            return Err(IoError::Truncated(window.detail("offset to point data", wanted, self.offset.to_string())));
+            bail!(window, Truncated, "offset to point data", "at most {length}, the file's length", self.offset);
         }
         for axis in 0..3 {
             let name = ["x", "y", "z"][axis];
@@ -195,46 +192,21 @@ impl Header {
         let Some((start, count)) = self.extended else { return Ok(()) };
         if start < self.offset {
             let wanted = format!("at least {}, the offset to point data", self.offset);
-            let detail = window.detail("start of extended records", wanted, start.to_string());
-            return Err(IoError::BadHeader(detail.salvageable(POINTS_THERE)));
+            let field = "start of extended records";
+            return Err(fault!(window, BadHeader, field, wanted, start).salvageable(POINTS_THERE));
         }
         let end = start.checked_add(count * EVLR_HEAD as u64);
         if let Some(length) = length.filter(|&length| end.is_none_or(|end| end > length)) {
             let wanted = format!("{count} from {start} on, {EVLR_HEAD} bytes or more each");
             let found = format!("{} bytes", length.saturating_sub(start));
-            let detail = window.detail("extended variable length records", wanted, found);
-            return Err(IoError::Truncated(detail.salvageable(POINTS_BEFORE)));
+            let field = "extended variable length records";
+            return Err(fault!(window, Truncated, field, wanted, found).salvageable(POINTS_BEFORE));
         }
         Ok(())
-    }
-
-    /// The error for a file that has fewer bytes than its points need.
-    pub(super) fn short(&self, window: &Window<'_, '_>, found: u64) -> IoError {
-        let Self { points, record, .. } = self;
-        let wanted = u128::from(*points) * *record as u128;
-        let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
-        let found = format!("{found} bytes ({} points)", found / *record as u64);
-        IoError::Truncated(window.detail("data", wanted, found).salvageable(POINTS_BEFORE))
     }
 }
 
 fn short(window: &Window<'_, '_>, wanted: usize, found: usize) -> IoError {
     let found = if found == 0 { "an empty file".into() } else { format!("{found} bytes") };
-    IoError::Truncated(window.detail("header", format!("{wanted} bytes"), found))
-}
-
-pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    u16::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
-}
-
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
-}
-
-pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
-}
-
-pub(super) fn f64_at(bytes: &[u8], at: usize) -> f64 {
-    f64::from_bits(u64_at(bytes, at))
+    fault!(window, Truncated, "header", "{wanted} bytes", found)
 }

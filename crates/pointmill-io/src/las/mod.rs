@@ -22,6 +22,7 @@ pub fn hush_decoder_panics() {}
 
 use crate::error::IoError;
 use crate::limits::Bounds;
+use crate::records::too_short;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::{WINDOW, Window};
@@ -45,7 +46,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     // Check the limits before memory for the points is allocated.
     let size = u128::from(header.points) * header.record as u128;
     if let Some(left) = window.left().filter(|&left| !bounds.salvage && u128::from(left) < size) {
-        return Err(header.short(&window, left));
+        return Err(too_short(&window, header.points, header.record, left));
     }
     bounds.check_points(window.source(), header.points)?;
     if let Some(left) = window.left() {
@@ -58,7 +59,8 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         let taken = window.bytes(wanted)?;
         if taken.len() < wanted {
             if !bounds.salvage {
-                return Err(header.short(&window, done * header.record as u64 + taken.len() as u64));
+                let found = done * header.record as u64 + taken.len() as u64;
+                return Err(too_short(&window, header.points, header.record, found));
             }
             let whole = taken.len() / header.record;
             points.push(window.source(), &window.at(&taken)[..whole * header.record])?;
@@ -95,5 +97,5 @@ fn compressed(
 #[cfg(not(feature = "laz"))]
 fn compressed(window: &mut Window<'_, '_>, _: &Bounds, _: &Header, _: Records, _: Points<'_>) -> Result<Rows, IoError> {
     let wanted = "points that are not compressed, or a build with the feature `laz`";
-    Err(IoError::UnsupportedFormat(window.detail("point format", wanted, "LAZ")))
+    Err(crate::fault::fault!(window, UnsupportedFormat, "point format", wanted, "LAZ"))
 }

@@ -6,15 +6,11 @@ use crate::error::IoError;
 use crate::field::Field;
 use crate::limits::Bounds;
 use crate::rows::Rows;
-use crate::seen::Seen;
 use crate::source::Source;
-#[cfg(feature = "laz")]
-use crate::threads::{LARGE, both};
 use crate::threads::{take_first, zeros};
 use crate::warning::Warning;
 use crate::wide::{WideColumn, change};
 use std::slice::ChunksExact;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Records that become rows at a time. They and their rows fit the second-level cache.
 const BLOCK: usize = 1024;
@@ -39,9 +35,8 @@ pub(super) struct Points<'h> {
     exact: Vec<f64>,
     /// GPS times, if the point format has them.
     times: Vec<f64>,
-    change: AtomicU64,
-    /// What is odd about the rows.
-    seen: Seen,
+    /// The most that a GPS time changed in the cast to `f32`.
+    change: f64,
     /// Number of rows whose memory has been counted against the limit.
     counted: usize,
 }
@@ -53,10 +48,8 @@ pub(super) struct Part<'p> {
     data: &'p mut [f32],
     exact: &'p mut [f64],
     times: &'p mut [f64],
-    /// What is odd about the rows so far.
-    pub(super) seen: Seen,
-    /// The bits of the most that a GPS time changed in the cast to `f32`.
-    change: &'p AtomicU64,
+    /// The most that a GPS time changed in the cast to `f32`, so far.
+    pub(super) change: f64,
 }
 
 impl Part<'_> {
@@ -68,31 +61,23 @@ impl Part<'_> {
 
     /// Fills the next rows, column after column: how a column is decoded is then decided once.
     fn fill_block(&mut self, records: ChunksExact<'_, u8>) {
-        let Shape { header, columns, times, bbox } = self.shape;
+        let Shape { header, columns, times, .. } = self.shape;
         let rows = records.len();
         let (data, exact) = (take_first(&mut self.data, rows * columns.len()), take_first(&mut self.exact, 3 * rows));
         let out = data.chunks_exact_mut(columns.len()).zip(exact.as_chunks_mut().0);
         for (record, (row, exact)) in records.clone().zip(out) {
-            let xyz: [f64; 3] = header.coordinates(record);
-            if let Some([min, max]) = bbox {
-                self.seen.outside += usize::from(!(0..3).all(|axis| (min[axis]..=max[axis]).contains(&xyz[axis])));
-            }
-            *exact = xyz;
-            (0..3).for_each(|axis| row[axis] = xyz[axis] as f32);
-            self.seen.cast(row, xyz);
+            *exact = header.coordinates(record);
+            (0..3).for_each(|axis| row[axis] = exact[axis] as f32);
         }
-        self.seen.rows(data.chunks_exact(columns.len()));
         for (j, column) in columns.iter().enumerate().skip(3) {
             column.fill(records.clone().zip(data[j..].iter_mut().step_by(columns.len())));
         }
         if let Some(column) = times.map(|times| &columns[times]) {
             let out = take_first(&mut self.times, rows);
-            let mut most = 0.0;
             out.iter_mut().zip(records).for_each(|(to, record)| {
                 *to = column.double(record);
-                most = change(most, *to as f32, *to);
+                self.change = change(self.change, *to as f32, *to);
             });
-            self.change.fetch_max(most.to_bits(), Ordering::Relaxed);
         }
     }
 }
@@ -107,15 +92,7 @@ impl<'h> Points<'h> {
         let bbox = boxed.then(|| [around(header.min, -1.0), around(header.max, 1.0)]);
         let times = columns.iter().position(|c| c.name == "gps_time");
         let shape = Shape { header, columns, times, bbox };
-        Ok(Self {
-            shape,
-            data: vec![],
-            exact: vec![],
-            times: vec![],
-            change: AtomicU64::default(),
-            seen: Seen::default(),
-            counted: 0,
-        })
+        Ok(Self { shape, data: vec![], exact: vec![], times: vec![], change: 0.0, counted: 0 })
     }
 
     /// Allocates memory for rows whose bytes are known to be in the file.
@@ -147,41 +124,32 @@ impl<'h> Points<'h> {
 
     /// Adds a row for each record in `bytes`.
     pub(super) fn push(&mut self, source: &Source<'_>, bytes: &[u8]) -> Result<(), IoError> {
-        let (first, rows) = (self.exact.len() / 3, bytes.len() / self.shape.header.record);
-        self.count(source, first + rows)?;
-        let [data, exact, times] = self.values(rows);
-        let bytes_of_all = self.bytes(first + rows);
-        let refused = |_| source.out_of_memory(bytes_of_all);
-        let mut part = Part {
-            shape: &self.shape,
-            data: zeros(&mut self.data, data).map_err(refused)?,
-            exact: zeros(&mut self.exact, exact).map_err(refused)?,
-            times: zeros(&mut self.times, times).map_err(refused)?,
-            seen: Seen::default(),
-            change: &self.change,
-        };
-        part.fill(bytes);
-        self.seen = self.seen.and(part.seen);
+        let rows = (bytes.len() / self.shape.header.record) as u64;
+        let change = self.parts(source, &[rows])?.into_iter().map(|mut part| {
+            part.fill(bytes);
+            part.change
+        });
+        let change = change.fold(0.0, f64::max);
+        self.changed(change);
         Ok(())
     }
 
-    /// All rows at once, as parts of so many each that `work` fills, on any thread. `work` returns what is odd about the rows, and what is
-    /// returned.
-    #[cfg(feature = "laz")]
-    pub(super) fn in_parts<T>(
-        &mut self,
-        source: &Source<'_>,
-        rows: &[u64],
-        work: impl FnOnce(Vec<Part<'_>>) -> (Seen, T),
-    ) -> Result<T, IoError> {
-        let total = usize::try_from(rows.iter().sum::<u64>()).unwrap_or(usize::MAX);
-        self.count(source, total)?;
-        let ([data, exact, times], bytes) = (self.values(total), self.bytes(total));
+    /// Takes the change of parts that stay.
+    pub(super) fn changed(&mut self, change: f64) {
+        self.change = self.change.max(change);
+    }
+
+    /// More rows, as parts of so many each, to be filled on any thread.
+    pub(super) fn parts(&mut self, source: &Source<'_>, rows: &[u64]) -> Result<Vec<Part<'_>>, IoError> {
+        let more = usize::try_from(rows.iter().sum::<u64>()).unwrap_or(usize::MAX);
+        let all = more.saturating_add(self.exact.len() / 3);
+        self.count(source, all)?;
+        let ([data, exact, times], bytes) = (self.values(more), self.bytes(all));
         let refused = |_| source.out_of_memory(bytes);
-        let Self { data: to_data, exact: to_exact, times: to_times, change, .. } = self;
-        let (data, doubles) =
-            both(bytes >= LARGE, || zeros(to_data, data), || Ok((zeros(to_exact, exact)?, zeros(to_times, times)?)));
-        let (mut data, (mut exact, mut times)) = (data.map_err(refused)?, doubles.map_err(refused)?);
+        let Self { data: to_data, exact: to_exact, times: to_times, .. } = self;
+        let mut data = zeros(to_data, data).map_err(refused)?;
+        let mut exact = zeros(to_exact, exact).map_err(refused)?;
+        let mut times = zeros(to_times, times).map_err(refused)?;
         let columns = self.shape.columns.len();
         let each_times = usize::from(self.shape.times.is_some());
         let parts = rows.iter().map(|&rows| {
@@ -191,13 +159,10 @@ impl<'h> Points<'h> {
                 data: take_first(&mut data, rows * columns),
                 exact: take_first(&mut exact, 3 * rows),
                 times: take_first(&mut times, rows * each_times),
-                seen: Seen::default(),
-                change,
+                change: 0.0,
             }
         });
-        let (seen, returned) = work(parts.collect());
-        self.seen = seen;
-        Ok(returned)
+        Ok(parts.collect())
     }
 
     /// Leaves out some parts of so many rows each; `wrong` has their places, in order.
@@ -225,12 +190,8 @@ impl<'h> Points<'h> {
         if rest > 0 {
             warnings.push(Warning::TrailingBytes { bytes: rest });
         }
-        if self.seen.outside > 0 {
-            warnings.push(Warning::OutsideBounds { count: self.seen.outside, points: self.exact.len() / 3 });
-        }
-        let Shape { columns, times, header, .. } = self.shape;
-        let change = f64::from_bits(self.change.into_inner());
-        let wide = times.map(|column| WideColumn { column, first: None, values: self.times, change });
+        let Shape { columns, times, header, bbox } = self.shape;
+        let wide = times.map(|column| WideColumn { column, first: None, values: self.times, change: self.change });
         let fields = columns.iter().map(|c| Field { name: c.name.into(), dtype: c.dtype }).collect();
         Rows {
             data: self.data,
@@ -239,7 +200,7 @@ impl<'h> Points<'h> {
             xyz_f64: Some(self.exact),
             wide: wide.into_iter().collect(),
             decimals: header.decimals(),
-            seen: Some(self.seen),
+            bbox,
             warnings,
             ..Rows::EMPTY
         }

@@ -1,8 +1,10 @@
 //! Variable length records before the points and extended records after them. A record is a head, which has the length of the data, and the
 //! data.
 
-use super::header::{EVLR_HEAD, Header, POINTS_THERE, VLR_HEAD, u16_at, u64_at};
+use super::header::{EVLR_HEAD, Header, POINTS_THERE, VLR_HEAD};
+use crate::bytes::{u16_at, u64_at};
 use crate::error::{IoError, POINTS_BEFORE};
+use crate::fault::{bail, fault};
 use crate::window::Window;
 
 /// User id and record id of the record that describes the compression of the points.
@@ -25,14 +27,14 @@ pub(super) struct Records {
 pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bool) -> Result<Records, IoError> {
     let mut records = Records::default();
     for i in 0..header.vlrs {
-        let told = |field: &str| format!("variable length record {i}: {field}");
+        let field = |part: &str| format!("variable length record {i}: {part}");
         // The bytes before the points. The header check has ensured that they are in the file.
         let room = header.offset.saturating_sub(window.position());
         let taken = window.peek(VLR_HEAD)?;
         if taken.len() < VLR_HEAD || room < VLR_HEAD as u64 {
             let found = format!("{} bytes", room.min(taken.len() as u64));
-            let detail = window.detail(&told("head"), format!("{VLR_HEAD} bytes"), found);
-            header.leave_out(salvage, IoError::Truncated(detail.salvageable(POINTS_THERE)))?;
+            let reason = fault!(window, Truncated, (field("head")), "{VLR_HEAD} bytes", found);
+            header.leave_out(salvage, reason.salvageable(POINTS_THERE))?;
             break;
         }
         let head = window.at(&taken);
@@ -43,15 +45,15 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
         let room = room - VLR_HEAD as u64;
         if u64::from(length) > room {
             let wanted = format!("at most {room} bytes, which are left before the points");
-            let detail = window.detail(&told("length"), wanted, format!("{length} bytes"));
-            header.leave_out(salvage, IoError::SizeMismatch(detail.salvageable(POINTS_THERE)))?;
+            let reason = fault!(window, SizeMismatch, (field("length")), wanted, "{length} bytes");
+            header.leave_out(salvage, reason.salvageable(POINTS_THERE))?;
             break;
         }
         window.bytes(VLR_HEAD)?;
         if about_packing && header.compressed {
             let taken = window.bytes(usize::from(length))?;
             if records.packing.replace(window.at(&taken).to_vec()).is_some() {
-                return Err(IoError::BadHeader(window.detail(&told("kind"), "one about compression", "a second")));
+                bail!(window, BadHeader, (field("kind")), "one about compression", "a second");
             }
         } else if about_octree && header.compressed && records.octree.is_none() {
             let taken = window.bytes(usize::from(length))?;
@@ -65,7 +67,7 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
     let found = window.skip(between)?;
     if found < between {
         let wanted = format!("at most {}, the file's length", window.position());
-        return Err(IoError::Truncated(window.detail("offset to point data", wanted, header.offset.to_string())));
+        bail!(window, Truncated, "offset to point data", wanted, header.offset);
     }
     Ok(records)
 }
@@ -74,20 +76,19 @@ pub(super) fn read(window: &mut Window<'_, '_>, header: &mut Header, salvage: bo
 pub(super) fn read_extended(window: &mut Window<'_, '_>, header: &Header, end: u64) -> Result<u64, IoError> {
     if let Some((start, count)) = header.extended {
         if start < end {
-            let wanted = format!("at least {end}, where the points end");
-            return Err(IoError::BadHeader(window.detail("start of extended records", wanted, start.to_string())));
+            bail!(window, BadHeader, "start of extended records", "at least {end}, where the points end", start);
         }
         skip(window, start - end, "extended variable length records")?;
         for i in 0..count {
-            let told = |field: &str| format!("extended variable length record {i}: {field}");
+            let field = |part: &str| format!("extended variable length record {i}: {part}");
             let taken = window.bytes(EVLR_HEAD)?;
             if taken.len() < EVLR_HEAD {
+                let wanted = format!("{EVLR_HEAD} bytes");
                 let found = format!("{} bytes", taken.len());
-                let detail = window.detail(&told("head"), format!("{EVLR_HEAD} bytes"), found);
-                return Err(IoError::Truncated(detail.salvageable(POINTS_BEFORE)));
+                return Err(fault!(window, Truncated, (field("head")), wanted, found).salvageable(POINTS_BEFORE));
             }
             let length = u64_at(window.at(&taken), 20);
-            skip(window, length, &told("data"))?;
+            skip(window, length, &field("data"))?;
         }
     }
     let rest = window.rest()?;
@@ -101,8 +102,7 @@ fn skip(window: &mut Window<'_, '_>, count: u64, field: &str) -> Result<(), IoEr
         _ => window.skip(count)?,
     };
     if found < count {
-        let detail = window.detail(field, format!("{count} bytes"), format!("{found} bytes"));
-        return Err(IoError::Truncated(detail.salvageable(POINTS_BEFORE)));
+        return Err(fault!(window, Truncated, field, "{count} bytes", "{found} bytes").salvageable(POINTS_BEFORE));
     }
     Ok(())
 }

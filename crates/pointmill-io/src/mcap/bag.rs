@@ -6,6 +6,7 @@ use super::index::{Index, Topic};
 use super::message::message;
 use super::wire::Encoding;
 use crate::error::{Detail, IoError};
+use crate::fault::{bail, fault};
 use crate::format::Format;
 use crate::limits::{Bounds, Limits};
 use crate::same_file::SameFile;
@@ -28,7 +29,8 @@ impl PointCloud2<'_> {
     /// A message without x, y, z, two fields of one name, [`Limits`].
     pub fn scan(&self, name: impl AsRef<Path>, limits: &Limits) -> Result<Scan, IoError> {
         let path = name.as_ref();
-        Scan::new(self.rows(path, &Bounds::new(path, None, limits)?)?, path, Format::Mcap)
+        let rows = self.rows(path, &Bounds::new(path, None, limits)?)?;
+        Ok(Scan::new(rows, path, Format::Mcap)?.0)
     }
 }
 
@@ -78,7 +80,7 @@ pub struct Cloud {
     /// The time of the message's header, in nanoseconds since 1970.
     pub stamp_ns: i64,
     /// When the message was recorded, in nanoseconds since 1970.
-    pub recorded_ns: u64,
+    pub log_time_ns: u64,
     /// The frame that x, y, z are in.
     pub frame: String,
     /// The points; [`Scan::times`] returns their times.
@@ -211,7 +213,7 @@ impl Bag {
             Some(name) => format!("`{name}` of type sensor_msgs/PointCloud2"),
             None => "one of type sensor_msgs/PointCloud2".into(),
         };
-        Err(IoError::InvalidArgument(Detail::new(&self.path, "topic", wanted, found)))
+        Err(fault!(self.path, InvalidArgument, "topic", wanted, found))
     }
 
     /// The clouds of a topic, read as they are asked for.
@@ -237,8 +239,8 @@ impl Bag {
         let mut scan = cloud.scan(&name, &self.limits)?;
         let points = scan.cloud.len() as u64;
         scan.warnings.extend(self.damage().map(|_| Warning::Salvaged { points, declared: None }));
-        let (stamp_ns, recorded_ns) = (cloud.stamp_ns, topic.places[number].time);
-        Ok(Cloud { stamp_ns, recorded_ns, frame: cloud.frame, scan })
+        let (stamp_ns, log_time_ns) = (cloud.stamp_ns, topic.messages[number].log_time_ns);
+        Ok(Cloud { stamp_ns, log_time_ns, frame: cloud.frame, scan })
     }
 
     /// What errors call a cloud: the file, `#`, and the number with six digits or more.
@@ -253,7 +255,7 @@ impl Bag {
     /// # Errors
     /// As [`Bag::cloud`], of the first message.
     pub fn layout(&self, topic: &Topic) -> Result<Option<Layout>, IoError> {
-        if topic.places.is_empty() {
+        if topic.messages.is_empty() {
             return Ok(None);
         }
         let name = self.cloud_name(0);
@@ -266,9 +268,9 @@ impl Bag {
 
     /// The bytes of a cloud's message. If `is_last`, its chunk goes once all clouds in it were read so.
     fn message(&self, topic: &Topic, number: usize, is_last: bool) -> Result<(Vec<u8>, Encoding), IoError> {
-        let (Some(place), Some(encoding)) = (topic.places.get(number), topic.cloud_encoding()) else {
-            let wanted = format!("a number below {} of `{}`", topic.places.len(), topic.name);
-            return Err(IoError::InvalidArgument(Detail::new(&self.path, "cloud", wanted, number.to_string())));
+        let (Some(place), Some(encoding)) = (topic.messages.get(number), topic.cloud_encoding()) else {
+            let wanted = format!("a number below {} of `{}`", topic.messages.len(), topic.name);
+            bail!(self.path, InvalidArgument, "cloud", wanted, number);
         };
         // A panic elsewhere leaves nothing half done: chunks that are held are whole.
         let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
@@ -302,7 +304,7 @@ impl Iterator for Clouds<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let number = self.next;
-        if number >= self.topic.places.len() {
+        if number >= self.topic.messages.len() {
             return self.cut.take().map(Err);
         }
         self.next += 1;
@@ -310,7 +312,7 @@ impl Iterator for Clouds<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.topic.places.len() - self.next + usize::from(self.cut.is_some());
+        let left = self.topic.messages.len() - self.next + usize::from(self.cut.is_some());
         (left, Some(left))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::record::{File, Head, Record, parse};
 use crate::error::{IoError, WHOLE_CHUNKS, excerpt};
+use crate::fault::{bail, fault};
 use crate::limits::Limits;
 use crate::lz4;
 use crate::source::Source;
@@ -12,13 +13,12 @@ use std::io::Read;
 pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits, held: u64) -> Result<Vec<u8>, IoError> {
     let packed = file.content(head)?;
     let Record::Chunk { size, sum: wanted, compression, data } = parse(file.path, head.at, head.op, &packed)? else {
-        return Err(IoError::BadValue(file.detail(head.at, "record", "a chunk", format!("opcode {}", head.op))));
+        bail!(file.at(head.at), BadValue, "record", "a chunk", ("opcode {}", head.op));
     };
-    limits.check_unpacked(|w, f| file.detail(head.at, "chunk unpacked", w, f), size, file.length)?;
+    limits.check_unpacked(&file.at(head.at), "chunk unpacked", size, file.length)?;
     let prefix = format!("chunk at byte {}: ", head.at);
     let broken = |found: String| {
-        let detail = file.detail(head.at, &format!("{prefix}data"), "one frame of LZ4", found);
-        IoError::Decompress(detail.salvageable(WHOLE_CHUNKS))
+        fault!(file.at(head.at), Decompress, "{prefix}data", "one frame of LZ4", found).salvageable(WHOLE_CHUNKS)
     };
     // What is held of the file counts too.
     let left = limits.max_memory.map(|most| most.saturating_sub(packed.len() as u64 + held));
@@ -39,9 +39,8 @@ pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits, held: u6
                 Box::new(zstd)
             }
             other => {
-                let found = excerpt(other.as_bytes());
                 let wanted = "none, lz4 or zstd";
-                return Err(IoError::UnsupportedFormat(file.detail(head.at, "compression", wanted, found)));
+                bail!(file.at(head.at), UnsupportedFormat, "compression", wanted, excerpt(other.as_bytes()));
             }
         };
         let mut source = Source::part(file.path, &mut *reader, size, false, prefix.clone()).within(left);
@@ -49,11 +48,11 @@ pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits, held: u6
         let bytes = source.values::<u8>(usize::try_from(size).unwrap_or(usize::MAX), false);
         // Fewer bytes than said are no cut: the chunk itself is whole.
         let bytes = bytes.map_err(|e| match e {
-            IoError::Truncated(d) | IoError::Decompress(d) => IoError::Decompress(d.salvageable(WHOLE_CHUNKS)),
+            IoError::Truncated(d) | IoError::Decompress(d) => IoError::Decompress(d).salvageable(WHOLE_CHUNKS),
             e => e,
         })?;
         if !source.drain()? {
-            return Err(IoError::Decompress(source.detail("data", format!("{size} bytes"), "more")));
+            bail!(source, Decompress, "data", "{size} bytes", "more");
         }
         bytes
     };
@@ -61,9 +60,8 @@ pub(super) fn unpack(file: &mut File<'_>, head: &Head, limits: &Limits, held: u6
     // 0 says that there is none.
     if wanted != 0 && wanted != sum {
         let wanted = format!("the checksum {wanted:08x}");
-        let found = format!("{sum:08x}");
-        let detail = file.detail(head.at, &format!("{prefix}data"), wanted, found);
-        return Err(IoError::Decompress(detail.salvageable(WHOLE_CHUNKS)));
+        let field = format!("{prefix}data");
+        return Err(fault!(file.at(head.at), Decompress, field, wanted, "{sum:08x}").salvageable(WHOLE_CHUNKS));
     }
     Ok(bytes)
 }

@@ -2,6 +2,7 @@
 
 use super::wire::{Encoding, Wire};
 use crate::error::IoError;
+use crate::fault::{bail, fault};
 use crate::limits::Bounds;
 use crate::records::{Columns, Entry, LONGEST_NAME, MAX_RECORD, Table, records};
 use crate::rows::Rows;
@@ -108,18 +109,17 @@ impl<'a> PointCloud2<'a> {
             return Ok(()); // A message that nothing was put into.
         }
         if step == 0 {
-            return Err(IoError::BadValue(wire.detail("point_step", "1 or more", "0")));
+            bail!(wire, BadValue, "point_step", "1 or more", "0");
         }
         if step as usize > MAX_RECORD {
-            let wanted = format!("at most {MAX_RECORD} bytes");
-            return Err(IoError::LimitExceeded(wire.detail("point_step", wanted, step.to_string())));
+            bail!(wire, LimitExceeded, "point_step", "at most {MAX_RECORD} bytes", step);
         }
         for field in &self.fields {
             let length = u64::from(field.count) * field.dtype.bytes() as u64;
             if u64::from(field.offset) + length > u64::from(step) {
                 let wanted = format!("a place in the {step} bytes of a point");
                 let found = format!("{length} bytes from {} on", field.offset);
-                return Err(IoError::BadValue(wire.detail(&format!("field `{}`", field.name), wanted, found)));
+                bail!(wire, BadValue, ("field `{}`", field.name), wanted, found);
             }
         }
         // Two fields may be two names of the same bytes. A thousand would make a thousand columns of each byte.
@@ -127,18 +127,18 @@ impl<'a> PointCloud2<'a> {
         let most = SHARED * u64::from(step);
         if all > most {
             let wanted = format!("at most {most} bytes in a point of {step} bytes");
-            return Err(IoError::LimitExceeded(wire.detail("fields", wanted, format!("{all} bytes, which overlap"))));
+            bail!(wire, LimitExceeded, "fields", wanted, "{all} bytes, which overlap");
         }
         let row = u64::from(self.width) * u64::from(step);
         if self.points() > 0 && u64::from(self.row_step) < row {
             let wanted = format!("{row} bytes or more ({} points of {step} bytes)", self.width);
-            return Err(IoError::SizeMismatch(wire.detail("row_step", wanted, self.row_step.to_string())));
+            bail!(wire, SizeMismatch, "row_step", wanted, self.row_step);
         }
         // The last row may lack what stands between rows.
         let need = u64::from(self.row_step) * u64::from(self.height.saturating_sub(1)) + row;
         if self.points() > 0 && (self.data.len() as u64) < need {
             let wanted = format!("{need} bytes ({} rows of {} points)", self.height, self.width);
-            return Err(IoError::Truncated(wire.detail("data", wanted, format!("{} bytes", self.data.len()))));
+            bail!(wire, Truncated, "data", wanted, ("{} bytes", self.data.len()));
         }
         Ok(())
     }
@@ -160,8 +160,7 @@ impl<'a> PointCloud2<'a> {
         let rows = if self.points() == 0 { 0 } else { self.height };
         for _ in 0..rows {
             records(&mut window, &mut table, width, step, self.big_endian, false, |window, found| {
-                let wanted = format!("{} points", self.points());
-                IoError::Truncated(window.detail("data", wanted, format!("{found} bytes of a row")))
+                fault!(window, Truncated, "data", ("{} points", self.points()), "{found} bytes of a row")
             })?;
             window.skip(gap)?;
         }
@@ -194,9 +193,7 @@ fn fields(wire: &mut Wire<'_, '_>) -> Result<Vec<PointField>, IoError> {
         let at = |part: &str| format!("fields[{i}].{part}");
         let name = wire.text(&at("name"))?.to_owned();
         if name.len() > LONGEST_NAME {
-            let wanted = format!("at most {LONGEST_NAME} bytes");
-            let found = format!("{} bytes", name.len());
-            return Err(IoError::LimitExceeded(wire.detail(&at("name"), wanted, found)));
+            bail!(wire, LimitExceeded, (at("name")), "at most {LONGEST_NAME} bytes", ("{} bytes", name.len()));
         }
         let offset = wire.u32(&at("offset"))?;
         let dtype = match wire.u8(&at("datatype"))? {
@@ -208,13 +205,12 @@ fn fields(wire: &mut Wire<'_, '_>) -> Result<Vec<PointField>, IoError> {
             6 => Dtype::U32,
             7 => Dtype::F32,
             8 => Dtype::F64,
-            n => return Err(IoError::BadValue(wire.detail(&at("datatype"), "1 to 8", n.to_string()))),
+            n => return Err(fault!(wire, BadValue, (at("datatype")), "1 to 8", n)),
         };
         let count = wire.u32(&at("count"))?.max(1);
         numbers += u64::from(count);
         if numbers > MOST {
-            let wanted = format!("at most {MOST} numbers in a point");
-            return Err(IoError::LimitExceeded(wire.detail(&at("count"), wanted, numbers.to_string())));
+            bail!(wire, LimitExceeded, (at("count")), "at most {MOST} numbers in a point", numbers);
         }
         fields.push(PointField { name, offset, dtype, count });
     }

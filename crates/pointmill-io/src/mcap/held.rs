@@ -3,7 +3,7 @@
 //! Clouds come in the order of their times, and chunks may overlap in time. So several are held. Which ones depends on the index alone, so that
 //! what a pass over the clouds costs is known before the first is read.
 
-use super::index::Place;
+use super::index::MessageIndexEntry;
 use std::collections::BTreeMap;
 
 /// The most bytes that are held, and the most chunks. One chunk is held whatever it has.
@@ -54,7 +54,7 @@ impl<T: Clone> Held<T> {
     }
 
     /// Holds the chunk of a cloud.
-    pub(super) fn put(&mut self, place: &Place, bytes: u64, content: T) {
+    pub(super) fn put(&mut self, place: &MessageIndexEntry, bytes: u64, content: T) {
         self.bytes = self.bytes.saturating_add(bytes);
         self.chunks.push(Chunk { at: place.chunk, bytes, left: place.together, content });
     }
@@ -71,7 +71,7 @@ impl<T: Clone> Held<T> {
 
 /// The bytes that are unpacked if clouds are read in this order. `sizes` has the bytes of chunks, unpacked and in the file.
 pub(super) fn cost<'a>(
-    places: impl Iterator<Item = &'a Place>,
+    places: impl Iterator<Item = &'a MessageIndexEntry>,
     sizes: &BTreeMap<u64, [u64; 2]>,
     max_memory: Option<u64>,
 ) -> u64 {
@@ -92,8 +92,8 @@ pub(super) fn cost<'a>(
 mod tests {
     use super::*;
 
-    fn place(chunk: u64, together: u16) -> Place {
-        Place { chunk, together, ..Place::default() }
+    fn place(chunk: u64, together: u16) -> MessageIndexEntry {
+        MessageIndexEntry { chunk, together, ..MessageIndexEntry::default() }
     }
 
     #[test]

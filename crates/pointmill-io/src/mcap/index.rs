@@ -5,6 +5,7 @@ use super::held::cost;
 use super::record::{File, Head, Record, inner, op, parse};
 use super::wire::Encoding;
 use crate::error::{Detail, IoError, WHOLE_CHUNKS};
+use crate::fault::{bail, fault};
 use crate::limits::Limits;
 use crate::source::ReadSeek;
 use std::collections::BTreeMap;
@@ -17,9 +18,9 @@ pub struct Topic {
     /// Its name, such as `/points`.
     pub name: String,
     /// The type of its messages, such as `sensor_msgs/msg/PointCloud2`; empty where the bag does not say.
-    pub kind: String,
+    pub schema_name: String,
     /// How its messages lie in their bytes: `cdr`, `ros1`, `protobuf`, ...
-    pub encoding: String,
+    pub message_encoding: String,
     /// The number of its messages.
     pub count: u64,
     /// When its first message was recorded, in nanoseconds since 1970; 0 where there is no message.
@@ -27,14 +28,14 @@ pub struct Topic {
     /// When its last message was recorded.
     pub last_ns: u64,
     /// The messages of a topic of clouds, in the order of their times.
-    pub(super) places: Vec<Place>,
+    pub(super) messages: Vec<MessageIndexEntry>,
 }
 
 impl Topic {
     /// How its clouds lie in their bytes; `None` for a topic of something else.
     pub fn cloud_encoding(&self) -> Option<Encoding> {
-        let cloud = ["sensor_msgs/msg/PointCloud2", "sensor_msgs/PointCloud2"].contains(&&*self.kind);
-        match &*self.encoding {
+        let cloud = ["sensor_msgs/msg/PointCloud2", "sensor_msgs/PointCloud2"].contains(&&*self.schema_name);
+        match &*self.message_encoding {
             "cdr" if cloud => Some(Encoding::Cdr),
             "ros1" if cloud => Some(Encoding::Ros1),
             _ => None,
@@ -52,8 +53,8 @@ impl Topic {
 
 /// Where a message lies. Ordered by time, then as in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) time: u64,
+pub(super) struct MessageIndexEntry {
+    pub(super) log_time_ns: u64,
     /// Where its chunk starts; 0 for a message outside of chunks.
     pub(super) chunk: u64,
     /// Where its record starts, in the content of its chunk or in the file.
@@ -65,9 +66,9 @@ pub(super) struct Place {
     pub(super) channel: u16,
 }
 
-impl Place {
-    const fn new(time: u64, chunk: u64, at: u64, channel: u16) -> Self {
-        Self { time, chunk, at, channel, room: u32::MAX, together: 1 }
+impl MessageIndexEntry {
+    const fn new(log_time_ns: u64, chunk: u64, at: u64, channel: u16) -> Self {
+        Self { log_time_ns, chunk, at, channel, room: u32::MAX, together: 1 }
     }
 }
 
@@ -115,33 +116,36 @@ impl Index {
         }
         let cut = match walk.all() {
             Ok(()) => None,
-            Err(IoError::Truncated(detail)) if !salvage => {
-                Some(if walk.places > 0 { detail.salvageable(WHOLE_CHUNKS) } else { detail })
+            Err(IoError::Truncated(mut detail)) if !salvage => {
+                if walk.places > 0 {
+                    detail.salvageable(WHOLE_CHUNKS);
+                }
+                Some(detail)
             }
             Err(e) => walk.forgive(e).map(|()| None)?,
         };
-        walk.topics.sort_by(|a, b| (&a.name, &a.kind).cmp(&(&b.name, &b.kind)));
+        walk.topics.sort_by(|a, b| (&a.name, &a.schema_name).cmp(&(&b.name, &b.schema_name)));
         for topic in &mut walk.topics {
-            arrange(path, &mut topic.places)?;
+            arrange(path, &mut topic.messages)?;
         }
         // The first cloud of each topic, for the layouts, and all clouds of one.
         let topics = &walk.topics;
-        walk.check_pass("first clouds of all topics", topics.iter().filter_map(|topic| topic.places.first()))?;
+        walk.check_pass("first clouds of all topics", topics.iter().filter_map(|topic| topic.messages.first()))?;
         for topic in topics {
-            walk.check_pass(&format!("clouds of `{}` in the order of their times", topic.name), topic.places.iter())?;
+            walk.check_pass(&format!("clouds of `{}` in the order of their times", topic.name), topic.messages.iter())?;
         }
         Ok(Self { topics: walk.topics, cut, damage: walk.damage })
     }
 }
 
 /// Sorts places by time, with the room of each and their number in each chunk.
-fn arrange(path: &Path, places: &mut [Place]) -> Result<(), IoError> {
+fn arrange(path: &Path, places: &mut [MessageIndexEntry]) -> Result<(), IoError> {
     places.sort_unstable_by_key(|place| (place.chunk, place.at));
     for chunk in places.chunk_by_mut(|a, b| a.chunk == b.chunk).filter(|chunk| chunk[0].chunk > 0) {
         if let Some(twice) = chunk.windows(2).find(|two| two[0].at == two[1].at) {
+            let wanted = "each message once";
             let found = format!("byte {} of the chunk at {} twice", twice[0].at, twice[0].chunk);
-            let detail = Detail::new(path, "message index", "each message once", found);
-            return Err(IoError::BadValue(detail.at(Some(twice[0].chunk))));
+            return Err(fault!(path, BadValue, "message index", wanted, found).at(Some(twice[0].chunk)));
         }
         for i in 1..chunk.len() {
             chunk[i - 1].room = u32::try_from(chunk[i].at - chunk[i - 1].at).unwrap_or(u32::MAX);
@@ -255,11 +259,11 @@ impl Walk<'_> {
     }
 
     fn check_unpacked(&self, at: u64, field: &str, bytes: u64) -> Result<(), IoError> {
-        self.limits.check_unpacked(|w, f| self.file.detail(at, field, w, f), bytes, self.file.length)
+        self.limits.check_unpacked(&self.file.at(at), field, bytes, self.file.length)
     }
 
     /// Checks what reading clouds in this order unpacks, chunks that are let go in between again.
-    fn check_pass<'p>(&self, field: &str, places: impl Iterator<Item = &'p Place>) -> Result<(), IoError> {
+    fn check_pass<'p>(&self, field: &str, places: impl Iterator<Item = &'p MessageIndexEntry>) -> Result<(), IoError> {
         let bytes = cost(places, &self.sizes, self.limits.max_memory);
         self.check_unpacked(0, &format!("chunks unpacked for the {field}"), bytes)
     }
@@ -273,7 +277,7 @@ impl Walk<'_> {
         }
         for (channel, entries) in chunk.index {
             for (time, at) in entries {
-                self.saw(Place::new(time, chunk.head.at, at, channel))?;
+                self.saw(MessageIndexEntry::new(time, chunk.head.at, at, channel))?;
             }
         }
         Ok(())
@@ -281,13 +285,12 @@ impl Walk<'_> {
 
     /// Notes what is damaged, if it is to be left out; else, and for what is no damage, returns the error.
     fn forgive(&mut self, e: IoError) -> Result<(), IoError> {
-        match (&e, e.detail()) {
-            (IoError::LimitExceeded(_) | IoError::OutOfMemory(_), _) => Err(e),
-            (_, Some(detail)) if self.salvage => {
+        match e.detail().filter(|_| self.salvage && e.is_damage()) {
+            Some(detail) => {
                 self.damage.get_or_insert_with(|| detail.clone().into());
                 Ok(())
             }
-            _ => Err(e),
+            None => Err(e),
         }
     }
 
@@ -309,25 +312,18 @@ impl Walk<'_> {
     /// Takes a type, a channel or a message; `near` is the place that errors name.
     fn take(&mut self, near: u64, chunk: u64, at: u64, op: u8, content: &[u8]) -> Result<(), IoError> {
         if chunk > 0 && ![op::SCHEMA, op::CHANNEL, op::MESSAGE].contains(&op) {
-            let found = format!("opcode {op}");
-            return Err(IoError::BadValue(self.file.detail(
-                near,
-                "record in a chunk",
-                "a schema, a channel or a message",
-                found,
-            )));
+            let wanted = "a schema, a channel or a message";
+            bail!(self.file.at(near), BadValue, "record in a chunk", wanted, "opcode {op}");
         }
         match parse(self.file.path, near, op, content)? {
             Record::Schema { id, name } => {
                 let known = self.schemas.entry(id).or_insert_with(|| name.to_owned());
                 if known != name {
-                    let wanted = format!("`{known}`, as before");
-                    let detail = self.file.detail(near, &format!("schema {id}"), wanted, format!("`{name}`"));
-                    return Err(IoError::BadValue(detail));
+                    bail!(self.file.at(near), BadValue, "schema {id}", "`{known}`, as before", "`{name}`");
                 }
             }
             Record::Channel { id, schema, topic, encoding } => self.channel(near, id, schema, topic, encoding)?,
-            Record::Message { channel, time, .. } => self.saw(Place::new(time, chunk, at, channel))?,
+            Record::Message { channel, time, .. } => self.saw(MessageIndexEntry::new(time, chunk, at, channel))?,
             _ => {}
         }
         Ok(())
@@ -335,53 +331,56 @@ impl Walk<'_> {
 
     /// Takes a channel: of a topic that is known, or of a new one.
     fn channel(&mut self, near: u64, id: u16, schema: u16, name: &str, encoding: &str) -> Result<(), IoError> {
-        let kind = match self.schemas.get(&schema) {
-            Some(kind) => kind.clone(),
+        let schema_name = match self.schemas.get(&schema) {
+            Some(name) => name.clone(),
             None if schema == 0 => String::new(),
             None => {
-                let found = format!("schema {schema}");
-                let detail = self.file.detail(near, &format!("channel `{name}`"), "a schema that is known", found);
-                return Err(IoError::BadValue(detail));
+                bail!(self.file.at(near), BadValue, "channel `{name}`", "a schema that is known", "schema {schema}");
             }
         };
         if self.topics.len() >= MOST_TOPICS {
-            let found = "one more; split the bag by topics".to_owned();
             let wanted = format!("at most {MOST_TOPICS} topics");
-            return Err(IoError::LimitExceeded(self.file.detail(near, &format!("channel `{name}`"), wanted, found)));
+            let found = "one more; split the bag by topics";
+            bail!(self.file.at(near), LimitExceeded, "channel `{name}`", wanted, found);
         }
-        let key = [name, &kind, encoding].map(str::to_owned);
+        let key = [name, &schema_name, encoding].map(str::to_owned);
         let place = *self.names.entry(key).or_insert_with(|| {
-            let (name, encoding) = (name.to_owned(), encoding.to_owned());
-            self.topics.push(Topic { name, kind, encoding, count: 0, first_ns: 0, last_ns: 0, places: vec![] });
+            let (name, message_encoding) = (name.to_owned(), encoding.to_owned());
+            self.topics.push(Topic {
+                name,
+                schema_name,
+                message_encoding,
+                count: 0,
+                first_ns: 0,
+                last_ns: 0,
+                messages: vec![],
+            });
             self.topics.len() - 1
         });
         if *self.channels.entry(id).or_insert(place) != place {
-            let detail = self.file.detail(near, &format!("channel {id}"), "one topic", format!("`{name}` too"));
-            return Err(IoError::BadValue(detail));
+            bail!(self.file.at(near), BadValue, "channel {id}", "one topic", "`{name}` too");
         }
         Ok(())
     }
 
     /// Counts a message, and keeps the place of a cloud.
-    fn saw(&mut self, place: Place) -> Result<(), IoError> {
+    fn saw(&mut self, place: MessageIndexEntry) -> Result<(), IoError> {
         let Some(&topic) = self.channels.get(&place.channel) else {
             let near = place.chunk.max(place.at * u64::from(place.chunk == 0));
-            let found = format!("channel {}", place.channel);
-            return Err(IoError::BadValue(self.file.detail(near, "message", "a channel that is known", found)));
+            bail!(self.file.at(near), BadValue, "message", "a channel that is known", ("channel {}", place.channel));
         };
         *self.counts.entry(place.channel).or_default() += 1;
         let topic = &mut self.topics[topic];
-        topic.saw(place.time);
+        topic.saw(place.log_time_ns);
         if topic.cloud_encoding().is_some() {
             self.places += 1;
             // Vectors double.
-            let bytes = 2 * self.places * size_of::<Place>() as u64;
+            let bytes = 2 * self.places * size_of::<MessageIndexEntry>() as u64;
             if let Some(most) = self.limits.max_memory.filter(|&most| bytes > most) {
                 let wanted = format!("at most {most} bytes (the limit `max_memory`, --max-memory)");
-                let detail = self.file.detail(place.chunk, "memory", wanted, format!("{bytes} bytes or more"));
-                return Err(IoError::LimitExceeded(detail));
+                bail!(self.file.at(place.chunk), LimitExceeded, "memory", wanted, "{bytes} bytes or more");
             }
-            topic.places.push(place);
+            topic.messages.push(place);
         }
         Ok(())
     }
@@ -392,9 +391,8 @@ impl Walk<'_> {
             let found = self.counts.get(channel).copied().unwrap_or(0);
             if found != *wanted {
                 let name = self.channels.get(channel).map_or("", |&topic| &*self.topics[topic].name);
-                let field = format!("channel {channel} `{name}`");
                 let wanted = format!("{wanted} messages, as the statistics say");
-                return Err(IoError::SizeMismatch(self.file.detail(at, &field, wanted, format!("{found} messages"))));
+                bail!(self.file.at(at), SizeMismatch, "channel {channel} `{name}`", wanted, "{found} messages");
             }
         }
         Ok(())

@@ -2,9 +2,10 @@
 
 use super::chunk::unpack;
 use super::held::Held;
-use super::index::Place;
+use super::index::MessageIndexEntry;
 use super::record::{File, Record, inner, parse};
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::fault;
 use crate::limits::Limits;
 use crate::source::ReadSeek;
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 pub(super) fn message(
     path: &Path,
     reader: &mut dyn ReadSeek,
-    place: &Place,
+    place: &MessageIndexEntry,
     limits: &Limits,
     held: &mut Held<Arc<Vec<u8>>>,
     is_last: bool,
@@ -45,26 +46,28 @@ pub(super) fn message(
     };
     // Messages in messages would take time for each.
     if (record.next - at) as u64 > u64::from(place.room) && place.room < u32::MAX {
-        let field = format!("message at byte {} of the chunk at {}", place.at, place.chunk);
         let wanted = format!("at most {} bytes, where the next message of the index starts", place.room);
-        let detail = Detail::new(path, field, wanted, format!("{} bytes", record.next - at));
-        return Err(IoError::BadValue(detail.at(Some(place.chunk))));
+        let found = format!("{} bytes", record.next - at);
+        let field = format!("message at byte {} of the chunk at {}", place.at, place.chunk);
+        return Err(fault!(path, BadValue, field, wanted, found).at(Some(place.chunk)));
     }
     body(path, place, record.op, record.content)
 }
 
 /// The bytes of the message in a record.
-fn body(path: &Path, place: &Place, op: u8, content: &[u8]) -> Result<Vec<u8>, IoError> {
+fn body(path: &Path, place: &MessageIndexEntry, op: u8, content: &[u8]) -> Result<Vec<u8>, IoError> {
     match parse(path, place.chunk, op, content)? {
-        Record::Message { channel, time, data } if (channel, time) == (place.channel, place.time) => Ok(data.to_vec()),
+        Record::Message { channel, time, data } if (channel, time) == (place.channel, place.log_time_ns) => {
+            Ok(data.to_vec())
+        }
         Record::Message { channel, time, .. } => Err(other(path, place, format!("channel {channel} at {time} ns"))),
         _ => Err(other(path, place, format!("opcode {op}"))),
     }
 }
 
 /// The index names a message that is not there.
-fn other(path: &Path, place: &Place, found: String) -> IoError {
+fn other(path: &Path, place: &MessageIndexEntry, found: String) -> IoError {
     let field = format!("message at byte {} of the chunk at {}", place.at, place.chunk);
-    let wanted = format!("a message of channel {} at {} ns, as the index says", place.channel, place.time);
-    IoError::BadValue(Detail::new(path, field, wanted, found).at(Some(place.chunk)))
+    let wanted = format!("a message of channel {} at {} ns, as the index says", place.channel, place.log_time_ns);
+    fault!(path, BadValue, field, wanted, found).at(Some(place.chunk))
 }

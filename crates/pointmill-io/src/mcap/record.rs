@@ -1,7 +1,9 @@
 //! The records of an MCAP file, one after the other, each known by its place before its bytes are read.
 
 use super::wire::{Encoding, Wire};
-use crate::error::{Detail, IoError};
+use crate::bytes::u64_at;
+use crate::error::IoError;
+use crate::fault::{At, bail, fault};
 use crate::source::{ReadSeek, Source};
 use std::io::SeekFrom;
 use std::path::Path;
@@ -58,14 +60,9 @@ impl<'a> File<'a> {
         Ok(Self { path, reader, length, max_memory })
     }
 
-    pub(super) fn detail(
-        &self,
-        at: u64,
-        field: &str,
-        wanted: impl Into<String>,
-        found: impl Into<String>,
-    ) -> Box<Detail> {
-        Detail::new(self.path, field, wanted, found).at(Some(at.min(self.length)))
+    /// A place in the file, for errors.
+    pub(super) fn at(&self, at: u64) -> At<'a> {
+        At { path: self.path, offset: Some(at.min(self.length)) }
     }
 
     /// Checks the first bytes; where the first record starts.
@@ -77,8 +74,8 @@ impl<'a> File<'a> {
     pub(super) fn finish(&mut self, at: u64) -> Result<(), IoError> {
         let end = self.magic(at, "last bytes")?;
         if end < self.length {
-            let found = format!("{} bytes more", self.length - end);
-            return Err(IoError::SizeMismatch(self.detail(end, "last bytes", "the end of the file", found)));
+            let wanted = "the end of the file";
+            bail!(self.at(end), SizeMismatch, "last bytes", wanted, ("{} bytes more", self.length - end));
         }
         Ok(())
     }
@@ -89,28 +86,27 @@ impl<'a> File<'a> {
             return Ok(at + MAGIC.len() as u64);
         }
         let (wanted, shown) = (r"\x89MCAP0\r\n", found.escape_ascii().to_string());
-        let detail = self.detail(at, field, wanted, if shown.is_empty() { "nothing".into() } else { shown });
+        let shown = if shown.is_empty() { "nothing".into() } else { shown };
         // An end that is not there was cut off.
-        let cut = MAGIC.starts_with(&found) && (at > 0 || !found.is_empty());
-        Err(if cut { IoError::Truncated(detail) } else { IoError::BadHeader(detail) })
+        if MAGIC.starts_with(&found) && (at > 0 || !found.is_empty()) {
+            bail!(self.at(at), Truncated, field, wanted, shown);
+        }
+        bail!(self.at(at), BadHeader, field, wanted, shown)
     }
 
     /// The record at a place.
     pub(super) fn head(&mut self, at: u64) -> Result<Head, IoError> {
         let left = self.length.saturating_sub(at);
         if left < HEAD {
-            let found = format!("{left} bytes");
-            return Err(IoError::Truncated(self.detail(at, "record", "a record of 9 bytes or more", found)));
+            bail!(self.at(at), Truncated, "record", "a record of 9 bytes or more", "{left} bytes");
         }
         let bytes = self.bytes(at, HEAD)?;
         let (op, length) = (bytes[0], u64_at(&bytes, 1));
         if op == 0 {
-            return Err(IoError::BadValue(self.detail(at, "record", "an opcode of 1 or more", "0")));
+            bail!(self.at(at), BadValue, "record", "an opcode of 1 or more", "0");
         }
         if length > left - HEAD {
-            let found = format!("{} bytes", left - HEAD);
-            let wanted = format!("{length} bytes of opcode {op}");
-            return Err(IoError::Truncated(self.detail(at, "record", wanted, found)));
+            bail!(self.at(at), Truncated, "record", "{length} bytes of opcode {op}", ("{} bytes", left - HEAD));
         }
         Ok(Head { op, at, length })
     }
@@ -135,7 +131,7 @@ impl<'a> File<'a> {
     pub(super) fn small(&mut self, head: &Head) -> Result<Vec<u8>, IoError> {
         if head.length > MOST {
             let wanted = format!("at most {MOST} bytes of opcode {}", head.op);
-            return Err(IoError::LimitExceeded(self.detail(head.at, "record", wanted, head.length.to_string())));
+            bail!(self.at(head.at), LimitExceeded, "record", wanted, head.length);
         }
         self.content(head)
     }
@@ -219,22 +215,15 @@ pub(super) fn parse<'a>(path: &Path, at: u64, op: u8, content: &'a [u8]) -> Resu
 fn whole(wire: &Wire<'_, '_>, field: &str, rest: &[u8]) -> Result<(), IoError> {
     match rest.len() {
         0 => Ok(()),
-        n => Err(IoError::BadValue(wire.detail(field, "whole entries", format!("{n} bytes more")))),
+        n => Err(fault!(wire, BadValue, field, "whole entries", "{n} bytes more")),
     }
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    let mut eight = [0; 8];
-    eight.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(eight)
 }
 
 /// The record at a place of a chunk's content, and where the next starts; `None` at the end.
 pub(super) fn inner<'a>(path: &Path, chunk: u64, bytes: &'a [u8], at: usize) -> Result<Option<Inner<'a>>, IoError> {
     let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) else { return Ok(None) };
     let short = |wanted: String| {
-        let found = format!("{} bytes", rest.len());
-        IoError::SizeMismatch(Detail::new(path, "record in a chunk", wanted, found).at(Some(chunk)))
+        fault!(path, SizeMismatch, "record in a chunk", wanted, ("{} bytes", rest.len())).at(Some(chunk))
     };
     let Some((head, rest)) = rest.split_at_checked(HEAD as usize) else {
         return Err(short(format!("{HEAD} bytes or more")));

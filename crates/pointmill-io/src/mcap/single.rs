@@ -5,8 +5,10 @@ use super::held::Held;
 use super::index::{Index, Topic};
 use super::message::message;
 use super::record::MAGIC;
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::fault;
 use crate::limits::Bounds;
+use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::ReadSeek;
 use crate::warning::Warning;
@@ -16,26 +18,30 @@ use std::path::Path;
 pub(crate) const SIGNATURES: &[&[u8]] = &[MAGIC];
 
 /// Reads the only cloud of a bag.
-pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(
+    path: &Path,
+    reader: &mut dyn ReadSeek,
+    bounds: &Bounds,
+    options: &ReadOptions,
+) -> Result<Rows, IoError> {
     let Index { topics, cut, damage } = Index::read(path, reader, &bounds.limits, bounds.salvage)?;
     if let Some(detail) = cut {
         return Err(IoError::Truncated(detail));
     }
     let clouds: Vec<(&Topic, _)> = topics
         .iter()
-        .filter(|topic| bounds.topic.as_ref().is_none_or(|name| topic.name == *name))
+        .filter(|topic| options.topic.as_ref().is_none_or(|name| topic.name == *name))
         .filter_map(|topic| Some((topic, topic.cloud_encoding()?)))
         .collect();
     let count: u64 = clouds.iter().map(|(topic, _)| topic.count).sum();
     if let Some(&(topic, encoding)) = clouds.iter().find(|(topic, _)| topic.count == 1 && count == 1) {
         let mut held = Held::new(bounds.limits.max_memory);
-        let bytes = message(path, reader, &topic.places[0], &bounds.limits, &mut held, true)?;
+        let bytes = message(path, reader, &topic.messages[0], &bounds.limits, &mut held, true)?;
         let mut rows = PointCloud2::read(&bytes, encoding, path)?.rows(path, bounds)?;
         let points = (rows.data.len() / rows.columns) as u64;
         rows.warnings.extend(damage.map(|_| Warning::Salvaged { points, declared: None }));
         return Ok(rows);
     }
     let wanted = "one message of type sensor_msgs/PointCloud2; `pointmill convert` makes a file of each cloud, `mcap::Bag` reads bags of several";
-    let found = format!("{count} in {} topics", clouds.len());
-    Err(IoError::UnsupportedFormat(Detail::new(path, "clouds", wanted, found)))
+    Err(fault!(path, UnsupportedFormat, "clouds", wanted, ("{count} in {} topics", clouds.len())))
 }

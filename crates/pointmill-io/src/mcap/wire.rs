@@ -2,6 +2,7 @@
 //! lays it.
 
 use crate::error::{Detail, IoError, excerpt};
+use crate::fault::{Context, bail, fault};
 use std::path::Path;
 
 /// How a message lies in its bytes.
@@ -27,6 +28,12 @@ pub(super) struct Wire<'p, 'a> {
     big_endian: bool,
 }
 
+impl Context for Wire<'_, '_> {
+    fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
+        Detail::new(self.path, field, wanted, found)
+    }
+}
+
 impl<'p, 'a> Wire<'p, 'a> {
     pub(super) fn new(path: &'p Path, bytes: &'a [u8], encoding: Encoding) -> Result<Self, IoError> {
         let mut wire = Self { path, bytes, at: 0, encoding, big_endian: false };
@@ -36,18 +43,14 @@ impl<'p, 'a> Wire<'p, 'a> {
                 [0, 0] => true,
                 [0, 1] => false,
                 _ => {
-                    let found = format!("{:#06x}", u16::from_be_bytes([header[0], header[1]]));
                     let wanted = "plain CDR, 0x0000 (big endian) or 0x0001 (little endian)";
-                    return Err(IoError::UnsupportedFormat(wire.detail("encapsulation", wanted, found)));
+                    let found = format!("{:#06x}", u16::from_be_bytes([header[0], header[1]]));
+                    bail!(wire, UnsupportedFormat, "encapsulation", wanted, found);
                 }
             };
             wire.at = 0;
         }
         Ok(wire)
-    }
-
-    pub(super) fn detail(&self, field: &str, wanted: impl Into<String>, found: impl Into<String>) -> Box<Detail> {
-        Detail::new(self.path, field, wanted, found)
     }
 
     /// How many bytes are left.
@@ -58,8 +61,7 @@ impl<'p, 'a> Wire<'p, 'a> {
     /// The next `count` bytes.
     pub(super) fn bytes(&mut self, field: &str, count: usize) -> Result<&'a [u8], IoError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(count) else {
-            let found = format!("{} bytes", self.bytes.len());
-            return Err(IoError::Truncated(self.detail(field, format!("{count} bytes"), found)));
+            bail!(self, Truncated, field, "{count} bytes", ("{} bytes", self.bytes.len()));
         };
         self.bytes = rest;
         self.at += count;
@@ -74,7 +76,7 @@ impl<'p, 'a> Wire<'p, 'a> {
     pub(super) fn bool(&mut self, field: &str) -> Result<bool, IoError> {
         match self.u8(field)? {
             n @ 0..=1 => Ok(n == 1),
-            n => Err(IoError::BadValue(self.detail(field, "0 or 1", n.to_string()))),
+            n => Err(fault!(self, BadValue, field, "0 or 1", n)),
         }
     }
 
@@ -113,15 +115,15 @@ impl<'p, 'a> Wire<'p, 'a> {
     pub(super) fn text(&mut self, field: &str) -> Result<&'a str, IoError> {
         let mut bytes = self.sized(field)?;
         if self.encoding == Encoding::Cdr && !bytes.is_empty() {
-            bytes = bytes.strip_suffix(&[0]).ok_or_else(|| {
-                IoError::BadValue(self.detail(field, "a text that ends with a zero byte", excerpt(bytes)))
-            })?;
+            bytes = bytes
+                .strip_suffix(&[0])
+                .ok_or_else(|| fault!(self, BadValue, field, "a text that ends with a zero byte", excerpt(bytes)))?;
         }
         match str::from_utf8(bytes) {
             Ok(text) if text.len() <= LONGEST_TEXT && !text.chars().any(char::is_control) => Ok(text),
             _ => {
                 let wanted = format!("at most {LONGEST_TEXT} bytes of UTF-8 without control characters");
-                Err(IoError::BadValue(self.detail(field, wanted, excerpt(bytes))))
+                Err(fault!(self, BadValue, field, wanted, excerpt(bytes)))
             }
         }
     }

@@ -6,6 +6,7 @@
 
 use super::dtype::from_descr;
 use crate::error::{IoError, excerpt};
+use crate::fault::{bail, fault};
 use crate::source::Source;
 use pointmill_core::array::{Dtype, num_values};
 
@@ -40,37 +41,35 @@ impl Header {
         let mut start = [0; 8];
         let got = source.fill(&mut start)?;
         if !start[..got].starts_with(&MAGIC[..MAGIC.len().min(got)]) {
-            let found = excerpt(&start[..got]);
-            return Err(IoError::BadHeader(source.detail("magic", excerpt(MAGIC), found)));
+            bail!(source, BadHeader, "magic", (excerpt(MAGIC)), excerpt(&start[..got]));
         }
         if got < start.len() {
+            let wanted = "8 bytes of magic and version";
             let found = if got == 0 { "an empty file".into() } else { format!("{got} bytes") };
-            return Err(IoError::Truncated(source.detail("header", "8 bytes of magic and version", found)));
+            bail!(source, Truncated, "header", wanted, found);
         }
         let mut length = [0; 4];
         let width = match start[6..] {
             [1, 0] => 2,
             [2 | 3, 0] => 4,
             _ => {
-                let found = format!("{}.{}", start[6], start[7]);
-                return Err(IoError::UnsupportedFormat(source.detail("version", "1.0, 2.0 or 3.0", found)));
+                bail!(source, UnsupportedFormat, "version", "1.0, 2.0 or 3.0", ("{}.{}", start[6], start[7]));
             }
         };
         let got = source.fill(&mut length[..width])?;
         if got < width {
             let [wanted, found] = [width, got].map(|n| format!("{n} bytes"));
-            return Err(IoError::Truncated(source.detail("header length", wanted, found)));
+            bail!(source, Truncated, "header length", wanted, found);
         }
         let length = u32::from_le_bytes(length) as usize;
         if length > MAX_TEXT {
-            let wanted = format!("at most {MAX_TEXT} bytes");
-            return Err(IoError::LimitExceeded(source.detail("header length", wanted, format!("{length} bytes"))));
+            bail!(source, LimitExceeded, "header length", "at most {MAX_TEXT} bytes", "{length} bytes");
         }
         let mut text = vec![0; length];
         let got = source.fill(&mut text)?;
         if got < length {
             let [wanted, found] = [length, got].map(|n| format!("{n} bytes"));
-            return Err(IoError::Truncated(source.detail("header", wanted, found)));
+            bail!(source, Truncated, "header", wanted, found);
         }
         Text { bytes: &text, at: 0 }.header(source)
     }
@@ -110,13 +109,11 @@ impl<'a> Text<'a> {
                 b"fortran_order" => fortran.replace(self.boolean(source)?).is_some(),
                 b"shape" => shape.replace(self.shape(source)?).is_some(),
                 _ => {
-                    let wanted = "descr, fortran_order or shape";
-                    return Err(IoError::BadHeader(source.detail("header key", wanted, excerpt(key))));
+                    bail!(source, BadHeader, "header key", "descr, fortran_order or shape", excerpt(key));
                 }
             };
             if again {
-                let found = format!("{} again", excerpt(key));
-                return Err(IoError::BadHeader(source.detail("header key", "each key once", found)));
+                bail!(source, BadHeader, "header key", "each key once", ("{} again", excerpt(key)));
             }
             if !self.eat(b',') {
                 self.expect(source, b'}', "header")?;
@@ -127,28 +124,26 @@ impl<'a> Text<'a> {
         if self.at < self.bytes.len() {
             return Err(self.bad(source, "header", "its end"));
         }
-        let missing = |key| IoError::MissingField(source.detail("header", format!("the key `{key}`"), "none"));
+        let missing = |key| fault!(source, MissingField, "header", "the key `{key}`", "none");
         let (dtype, big_endian) = dtype.ok_or_else(|| missing("descr"))?;
         let fortran = fortran.ok_or_else(|| missing("fortran_order"))?;
         let shape = shape.ok_or_else(|| missing("shape"))?;
         let fits = |&n: &usize| n.checked_mul(dtype.bytes()).is_some_and(|bytes| i64::try_from(bytes).is_ok());
-        let count = num_values(&shape).filter(fits).ok_or_else(|| {
-            let found = format!("{shape:?} of {dtype}");
-            IoError::LimitExceeded(source.detail("shape", "less than 2^63 bytes", found))
-        })?;
+        let count = num_values(&shape)
+            .filter(fits)
+            .ok_or_else(|| fault!(source, LimitExceeded, "shape", "less than 2^63 bytes", "{shape:?} of {dtype}"))?;
         Ok(Header { dtype, big_endian, fortran, shape, count })
     }
 
     fn descr(&mut self, source: &Source<'_>) -> Result<(Dtype, bool), IoError> {
         self.blanks();
         if self.bytes[self.at..].starts_with(b"[") {
-            let found = format!("a structure {}", excerpt(&self.bytes[self.at..]));
-            return Err(IoError::UnsupportedFormat(source.detail("descr", "one element type", found)));
+            let wanted = "one element type";
+            bail!(source, UnsupportedFormat, "descr", wanted, ("a structure {}", excerpt(&self.bytes[self.at..])));
         }
         let text = self.quoted(source, "descr")?;
         str::from_utf8(text).ok().and_then(from_descr).ok_or_else(|| {
-            let wanted = "a bool, integer or float type such as '<f4'";
-            IoError::UnsupportedFormat(source.detail("descr", wanted, excerpt(text)))
+            fault!(source, UnsupportedFormat, "descr", "a bool, integer or float type such as '<f4'", excerpt(text))
         })
     }
 
@@ -180,7 +175,7 @@ impl<'a> Text<'a> {
         }
         if shape.len() > MAX_AXES {
             let [wanted, found] = [MAX_AXES, shape.len()].map(|n| format!("{n} axes"));
-            return Err(IoError::LimitExceeded(source.detail("shape", format!("at most {wanted}"), found)));
+            bail!(source, LimitExceeded, "shape", "at most {wanted}", found);
         }
         Ok(shape)
     }
@@ -222,7 +217,7 @@ impl<'a> Text<'a> {
     }
 
     fn bad(&self, source: &Source<'_>, field: &str, wanted: &str) -> IoError {
-        IoError::BadHeader(source.detail(field, wanted, excerpt(&self.bytes[self.at..])))
+        fault!(source, BadHeader, field, wanted, excerpt(&self.bytes[self.at..]))
     }
 }
 

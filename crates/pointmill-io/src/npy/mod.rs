@@ -7,7 +7,8 @@ pub(crate) use header::{Header, MAX_AXES};
 
 use crate::array::{Array, ArrayData, check_shape};
 use crate::destination::{Destination, Place};
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::{bail, fault};
 use crate::limits::{Bounds, Limits};
 use crate::named::NamedPoints;
 use crate::rows::Rows;
@@ -120,8 +121,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let columns = match header.shape[..] {
         [_, columns] if columns >= 3 => columns,
         _ => {
-            let found = format!("{:?}", header.shape);
-            return Err(IoError::ShapeMismatch(source.detail("shape", "[N, C] with C of 3 or more", found)));
+            bail!(source, ShapeMismatch, "shape", "[N, C] with C of 3 or more", ("{:?}", header.shape));
         }
     };
     bounds.check_columns(source, columns)?;
@@ -142,8 +142,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         Dtype::U32 => in_full::<u32>(source, &header, columns),
         Dtype::U64 => in_full::<u64>(source, &header, columns),
         Dtype::Bool | Dtype::Bf16 => {
-            let found = header.dtype.as_str();
-            return Err(IoError::DtypeMismatch(source.detail("descr", "a float or integer type", found)));
+            bail!(source, DtypeMismatch, "descr", "a float or integer type", header.dtype.as_str());
         }
     }?;
     let data = if xyz_f64.is_some() { data } else { c_order(source, data, &header)? };
@@ -183,7 +182,7 @@ fn check_bytes(source: &Source<'_>, header: &Header) -> Result<(), IoError> {
     match source.at_most() {
         Some(left) if left < header.bytes() => {
             let wanted = format!("{} bytes for {} {:?}", header.bytes(), header.dtype, header.shape);
-            Err(IoError::Truncated(source.detail("data", wanted, format!("{left} bytes"))))
+            Err(fault!(source, Truncated, "data", wanted, "{left} bytes"))
         }
         _ => Ok(()),
     }
@@ -231,16 +230,10 @@ pub(crate) fn check_view(path: &Path, prefix: &str, array: &ArrayView<'_>) -> Re
     let axes = array.shape().len();
     if axes > MAX_AXES {
         let [wanted, found] = [MAX_AXES, axes].map(|n| format!("{n} axes"));
-        return Err(IoError::ShapeMismatch(Detail::new(path, format!("{prefix}shape"), wanted, found)));
+        bail!(path, ShapeMismatch, "{prefix}shape", wanted, found);
     }
     if descr(array.dtype()).is_none() {
-        let found = array.dtype().as_str();
-        return Err(IoError::DtypeMismatch(Detail::new(
-            path,
-            format!("{prefix}element type"),
-            "a type of numpy",
-            found,
-        )));
+        bail!(path, DtypeMismatch, "{prefix}element type", "a type of numpy", array.dtype().as_str());
     }
     check_shape(path, prefix, array.shape(), array.values().len())
 }

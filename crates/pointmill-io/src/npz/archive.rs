@@ -1,6 +1,8 @@
 //! A zip archive read with care: what it claims is checked before it is believed.
 
+use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::error::{Detail, IoError};
+use crate::fault::{bail, fault};
 use crate::limits::Limits;
 use crate::npy::Header;
 use crate::source::Source;
@@ -39,13 +41,12 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
     pub(super) fn open(path: &'a Path, mut reader: R, limits: &Limits) -> Result<Self, IoError> {
         let length = reader.seek(SeekFrom::End(0)).map_err(IoError::io(path, "seek"))?;
         if length == 0 {
-            return Err(IoError::Truncated(Detail::new(path, "archive", "a zip archive", "an empty file")));
+            bail!(path, Truncated, "archive", "a zip archive", "an empty file");
         }
         check_end(path, &mut reader, length)?;
         let zip = ZipArchive::new(reader).map_err(|e| zip_error(path, "archive", e))?;
         if zip.len() > MAX_MEMBERS {
-            let wanted = format!("at most {MAX_MEMBERS}");
-            return Err(IoError::LimitExceeded(Detail::new(path, "members", wanted, zip.len().to_string())));
+            bail!(path, LimitExceeded, "members", "at most {MAX_MEMBERS}", zip.len());
         }
         let mut archive = Self { path, zip, length, memory: limits.max_memory };
         archive.check_growth(limits)?;
@@ -60,7 +61,7 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
             sum = sum.saturating_add(member.size());
         }
         let growth = FREE_UNPACKED.max(self.length.saturating_mul(MAX_GROWTH));
-        limits.check_decoded(|w, f| Detail::new(self.path, "archive unpacked", w, f), sum, growth, "100 times the file")
+        limits.check_decoded(self.path, "archive unpacked", sum, growth, "100 times the file")
     }
 
     /// The arrays: index and name, in the archive's order.
@@ -90,12 +91,12 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
         let stored = member.compression() == CompressionMethod::Stored;
         if stored && member.compressed_size() != size {
             let [wanted, found] = [size, member.compressed_size()].map(|n| format!("{n} bytes"));
-            return Err(IoError::SizeMismatch(Detail::new(path, format!("{field}: stored size"), wanted, found)));
+            bail!(path, SizeMismatch, "{field}: stored size", wanted, found);
         }
         let there = member.data_start().map_or(0, |start| length.saturating_sub(start));
         if member.compressed_size() > there {
             let [wanted, found] = [member.compressed_size(), there].map(|n| format!("{n} bytes"));
-            return Err(IoError::Truncated(Detail::new(path, field, wanted, found)));
+            bail!(path, Truncated, field, wanted, found);
         }
         let mut source = Source::member(path, &mut member, size, stored, name).within(self.memory);
         let value = read(&mut source)?;
@@ -103,8 +104,7 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
         if source.drain()? {
             return Ok(value);
         }
-        let wanted = format!("{size} bytes unpacked");
-        Err(IoError::SizeMismatch(Detail::new(path, format!("{field}: size"), wanted, "more")))
+        Err(fault!(path, SizeMismatch, "{field}: size", "{size} bytes unpacked", "more"))
     }
 
     /// The only array of two axes, as its header says.
@@ -145,7 +145,7 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
             found += &format!(" and {more} more");
         }
         let wanted = format!("an array `{points}`, or exactly one array with two axes");
-        Err(IoError::MissingField(Detail::new(self.path, "archive", wanted, found)))
+        Err(fault!(self.path, MissingField, "archive", wanted, found))
     }
 }
 
@@ -180,27 +180,23 @@ fn check_end(path: &Path, reader: &mut (impl Read + Seek), length: u64) -> Resul
         if !tail[at..].starts_with(b"PK\x06\x07") || !tail[at + LOCATOR..].starts_with(b"PK\x05\x06") {
             continue;
         }
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| tail[at + i]));
         // All writers put the record right before the locator, which tells its place.
         let record = at.checked_sub(RECORD).filter(|&record| {
-            tail[record..].starts_with(b"PK\x06\x06") && number(at + 8) == tail_start + record as u64
+            tail[record..].starts_with(b"PK\x06\x06") && u64_at(&tail, at + 8) == tail_start + record as u64
         });
         let Some(record) = record else {
-            let wanted = "the record of 64-bit sizes right before its locator";
-            return Err(IoError::BadHeader(Detail::new(path, "archive", wanted, "none")));
+            bail!(path, BadHeader, "archive", "the record of 64-bit sizes right before its locator", "none");
         };
-        let members = number(record + 32);
+        let members = u64_at(&tail, record + 32);
         if members > MAX_MEMBERS as u64 {
-            let wanted = format!("at most {MAX_MEMBERS}");
-            return Err(IoError::LimitExceeded(Detail::new(path, "members", wanted, members.to_string())));
+            bail!(path, LimitExceeded, "members", "at most {MAX_MEMBERS}", members);
         }
     }
     let mut tried = 0;
     for at in (0..tail.len().saturating_sub(END - 1)).rev().filter(|&at| tail[at..].starts_with(END_MAGIC)) {
         tried += 1;
         if tried > MAX_ENDS {
-            let wanted = format!("at most {MAX_ENDS}");
-            return Err(IoError::LimitExceeded(Detail::new(path, "end records", wanted, "more")));
+            bail!(path, LimitExceeded, "end records", "at most {MAX_ENDS}", "more");
         }
         if ends_search(path, reader, &tail[at..], tail_start + at as u64)? {
             break;
@@ -212,8 +208,7 @@ fn check_end(path: &Path, reader: &mut (impl Read + Seek), length: u64) -> Resul
 /// Whether the zip crate goes past an end record at `at` in no case: one of 32-bit sizes whose comment is whole, with the list of members
 /// right before it.
 fn ends_search(path: &Path, reader: &mut (impl Read + Seek), record: &[u8], at: u64) -> Result<bool, IoError> {
-    let two = |at: usize| u16::from_le_bytes(std::array::from_fn(|i| record[at + i]));
-    let four = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| record[at + i]));
+    let (two, four) = (|at: usize| u16_at(record, at), |at: usize| u32_at(record, at));
     let (disks, members, [size, offset]) = ([two(4), two(6)], [two(8), two(10)], [four(12), four(16)]);
     let plain = disks == [0, 0] && members[0] == members[1] && (1..u16::MAX).contains(&members[0]);
     let placed = size < u32::MAX && offset < u32::MAX && u64::from(offset) + u64::from(size) == at && size > 0;

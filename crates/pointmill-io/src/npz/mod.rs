@@ -5,10 +5,12 @@ mod wide;
 
 use crate::array::Array;
 use crate::destination::{Destination, Place};
-use crate::error::{Detail, IoError};
+use crate::error::IoError;
+use crate::fault::{bail, fault};
 use crate::limits::{Bounds, Limits};
 use crate::named::NamedPoints;
 use crate::npy;
+use crate::read::ReadOptions;
 use crate::rows::Rows;
 use crate::source::{ReadSeek, open, open_at};
 use crate::whole::write_to;
@@ -141,8 +143,7 @@ pub fn write_npz(to: impl Destination, arrays: &[(&str, ArrayView<'_>)]) -> Resu
     let mut names = BTreeSet::new();
     for (name, array) in arrays {
         if name.is_empty() || name.contains('\0') || !names.insert(name) {
-            let wanted = "names that differ, not empty, without NUL";
-            return Err(IoError::InvalidArgument(Detail::new(path, "array name", wanted, format!("`{name}`"))));
+            bail!(path, InvalidArgument, "array name", "names that differ, not empty, without NUL", "`{name}`");
         }
         npy::check_view(path, &format!("array `{name}`: "), array)?;
     }
@@ -239,7 +240,12 @@ pub fn write_points_npz(to: impl Destination, cloud: &NamedPoints<'_>) -> Result
 }
 
 /// Reads the cloud of an archive: the array `points`, or the only one of two axes, with `xyz_f64` and `origin` beside it.
-pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds) -> Result<Rows, IoError> {
+pub(crate) fn read_rows(
+    path: &Path,
+    reader: &mut dyn ReadSeek,
+    bounds: &Bounds,
+    _: &ReadOptions,
+) -> Result<Rows, IoError> {
     let mut archive = Archive::open(path, reader, &bounds.limits)?;
     let names = archive.names()?;
     let [exact, origin] = [XYZ_F64, ORIGIN].map(|wanted| names.iter().find(|(_, name)| name == wanted).cloned());
@@ -274,9 +280,6 @@ pub(crate) fn read_rows(path: &Path, reader: &mut dyn ReadSeek, bounds: &Bounds)
 pub fn finite_origin(path: &Path, origin: &[f64]) -> Result<[f64; 3], IoError> {
     match *origin {
         [x, y, z] if [x, y, z].iter().all(|v| v.is_finite()) => Ok([x, y, z]),
-        _ => {
-            let wanted = "three finite numbers";
-            Err(IoError::BadValue(Detail::new(path, "array `origin`", wanted, format!("{origin:?}"))))
-        }
+        _ => Err(fault!(path, BadValue, "array `origin`", "three finite numbers", "{origin:?}")),
     }
 }

@@ -1,8 +1,9 @@
 //! The header of a PCD file: lines with a key and its values. The last line is `DATA`.
 
 use crate::error::{IoError, excerpt};
+use crate::fault::{bail, fault};
 use crate::names::PADDING;
-use crate::records::{MAX_RECORD, name};
+use crate::records::{MAX_RECORD, bad_line, name, whole_number};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 use std::ops::Range;
@@ -53,7 +54,7 @@ impl Lines {
         while lines[KEYS.len() - 1].is_none() {
             let Some(line) = window.header_line()? else {
                 let found = if empty { "an empty file" } else { "the end of the file" };
-                return Err(IoError::Truncated(window.detail("header", "`DATA`", found)));
+                bail!(window, Truncated, "header", "`DATA`", found);
             };
             empty = false;
             let text = window.at(&line);
@@ -62,15 +63,14 @@ impl Lines {
             let key = if key == b"COLUMNS" { b"FIELDS" } else { key };
             let Some(at) = KEYS.iter().position(|k| k.as_bytes() == key) else {
                 let wanted = format!("one of {}", KEYS.join(", "));
-                return Err(wrong(window, &wanted, text));
+                return Err(bad_line(window, &wanted, text));
             };
             if lines[at].is_some() {
-                return Err(wrong(window, &format!("{} once", KEYS[at]), text));
+                return Err(bad_line(window, &format!("{} once", KEYS[at]), text));
             }
             let values: Vec<_> = words.take(MAX_FIELDS + 1).map(<[u8]>::to_vec).collect();
             if values.len() > MAX_FIELDS {
-                let wanted = format!("at most {MAX_FIELDS} values");
-                return Err(IoError::LimitExceeded(window.detail(KEYS[at], wanted, "more")));
+                bail!(window, LimitExceeded, (KEYS[at]), "at most {MAX_FIELDS} values", "more");
             }
             lines[at] = Some(values);
         }
@@ -84,15 +84,14 @@ impl Lines {
 
     /// Returns the values of a required key.
     fn need(&self, window: &Window<'_, '_>, key: &str) -> Result<&[Vec<u8>], IoError> {
-        self.get(key).ok_or_else(|| IoError::MissingField(window.detail("header", key, "none")))
+        self.get(key).ok_or_else(|| fault!(window, MissingField, "header", key, "none"))
     }
 
     /// Returns the values of a key that has one value for each of `fields` fields.
     fn each(&self, window: &Window<'_, '_>, key: &str, fields: usize) -> Result<&[Vec<u8>], IoError> {
         let values = self.need(window, key)?;
         if values.len() != fields {
-            let wanted = format!("{fields} values, one for each field");
-            return Err(IoError::BadHeader(window.detail(key, wanted, values.len().to_string())));
+            bail!(window, BadHeader, key, "{fields} values, one for each field", values.len());
         }
         Ok(values)
     }
@@ -102,7 +101,7 @@ impl Lines {
         match self.get(key) {
             None => Ok(None),
             Some([value]) => whole(window, key, value).map(Some),
-            Some(values) => Err(IoError::BadHeader(window.detail(key, "one number", values.len().to_string()))),
+            Some(values) => Err(fault!(window, BadHeader, key, "one number", values.len())),
         }
     }
 }
@@ -115,15 +114,13 @@ impl Header {
             // Files of older versions without `TYPE` cannot be read.
             let known = [".5", ".6", ".7", "0.5", "0.6", "0.7"];
             if !matches!(version, [one] if known.iter().any(|k| k.as_bytes() == one)) {
-                let found = excerpt(&version.join(&b' '));
-                return Err(IoError::UnsupportedFormat(window.detail("VERSION", "0.5, 0.6 or 0.7", found)));
+                bail!(window, UnsupportedFormat, "VERSION", "0.5, 0.6 or 0.7", excerpt(&version.join(&b' ')));
             }
         }
         if let Some(viewpoint) = lines.get("VIEWPOINT") {
             let number = |v: &Vec<u8>| str::from_utf8(v).ok()?.parse::<f64>().ok();
             if viewpoint.len() != 7 || !viewpoint.iter().all(|v| number(v).is_some()) {
-                let found = excerpt(&viewpoint.join(&b' '));
-                return Err(IoError::BadHeader(window.detail("VIEWPOINT", "7 numbers", found)));
+                bail!(window, BadHeader, "VIEWPOINT", "7 numbers", excerpt(&viewpoint.join(&b' ')));
             }
         }
         let (fields, record) = fields(window, &lines)?;
@@ -132,9 +129,8 @@ impl Header {
             [one] if one == b"binary" => Encoding::Binary,
             [one] if one == b"binary_compressed" => Encoding::Compressed,
             other => {
-                let found = excerpt(&other.join(&b' '));
                 let wanted = "`ascii`, `binary` or `binary_compressed`";
-                return Err(IoError::BadHeader(window.detail("DATA", wanted, found)));
+                bail!(window, BadHeader, "DATA", wanted, excerpt(&other.join(&b' ')));
             }
         };
         Ok(Self { encoding, points: points(window, &lines)?, fields, record })
@@ -164,17 +160,15 @@ fn fields(window: &Window<'_, '_>, lines: &Lines) -> Result<(Vec<Field>, usize),
             (b"F", 4) => Dtype::F32,
             (b"F", 8) => Dtype::F64,
             (other, _) => {
-                let found = format!("{} of {size} bytes", excerpt(other));
                 let wanted = "I or U of 1, 2, 4 or 8 bytes or F of 4 or 8";
-                return Err(IoError::BadHeader(window.detail(&format!("field `{name}`"), wanted, found)));
+                bail!(window, BadHeader, "field `{name}`", wanted, ("{} of {size} bytes", excerpt(other)));
             }
         };
         let count = counts.map_or(Ok(1), |counts| whole(window, "COUNT", &counts[i]))?;
         let bytes = count.saturating_mul(size).saturating_add(record as u64);
         if bytes > MAX_RECORD as u64 {
-            let found = format!("{bytes} with field `{name}`");
             let wanted = format!("at most {MAX_RECORD} bytes a point");
-            return Err(IoError::LimitExceeded(window.detail("SIZE and COUNT", wanted, found)));
+            bail!(window, LimitExceeded, "SIZE and COUNT", wanted, "{bytes} with field `{name}`");
         }
         let place = record..bytes as usize;
         record = place.end;
@@ -191,26 +185,18 @@ fn points(window: &Window<'_, '_>, lines: &Lines) -> Result<u64, IoError> {
     let product = width.map(|width| u128::from(width) * u128::from(height));
     match (points, product) {
         (Some(points), Some(product)) if u128::from(points) != product => {
-            let wanted = format!("{product} (WIDTH times HEIGHT)");
-            Err(IoError::SizeMismatch(window.detail("POINTS", wanted, points.to_string())))
+            Err(fault!(window, SizeMismatch, "POINTS", "{product} (WIDTH times HEIGHT)", points))
         }
         (Some(points), _) => Ok(points),
-        (None, Some(product)) => u64::try_from(product).map_err(|_| {
-            IoError::LimitExceeded(window.detail("WIDTH times HEIGHT", "less than 2^64", product.to_string()))
-        }),
-        (None, None) => Err(IoError::MissingField(window.detail("header", "POINTS or WIDTH", "none"))),
+        (None, Some(product)) => u64::try_from(product)
+            .map_err(|_| fault!(window, LimitExceeded, "WIDTH times HEIGHT", "less than 2^64", product)),
+        (None, None) => Err(fault!(window, MissingField, "header", "POINTS or WIDTH", "none")),
     }
 }
 
 fn whole(window: &Window<'_, '_>, key: &str, value: &[u8]) -> Result<u64, IoError> {
-    let number = str::from_utf8(value).ok().filter(|v| v.bytes().all(|b| b.is_ascii_digit()));
-    number
-        .and_then(|v| v.parse().ok())
-        .ok_or_else(|| IoError::BadHeader(window.detail(key, "a whole number from 0 to 2^64 - 1", excerpt(value))))
-}
-
-fn wrong(window: &Window<'_, '_>, wanted: &str, found: &[u8]) -> IoError {
-    IoError::BadHeader(window.detail(&format!("line {}", window.line_number()), wanted, excerpt(found)))
+    whole_number(value)
+        .ok_or_else(|| fault!(window, BadHeader, key, "a whole number from 0 to 2^64 - 1", excerpt(value)))
 }
 
 #[cfg(test)]

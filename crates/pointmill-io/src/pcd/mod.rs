@@ -9,9 +9,10 @@ mod write;
 
 pub use write::write_pcd;
 
-use crate::error::{IoError, POINTS_BEFORE};
+use crate::error::IoError;
+use crate::fault::{bail, fault};
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Order, Table, records, split};
+use crate::records::{Columns, Entry, Order, Table, next_values, records, too_short};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
@@ -36,11 +37,11 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
             // Check the limits before memory for the points is allocated.
             let size = u128::from(header.points) * header.record as u128;
             if let Some(left) = window.left().filter(|&left| !bounds.salvage && u128::from(left) < size) {
-                return Err(short(&window, &header, left));
+                return Err(too_short(&window, header.points, header.record, left));
             }
             bounds.check_points(window.source(), header.points)?;
             let Header { points, record, .. } = header;
-            let short = |window: &Window<'_, '_>, found| short(window, &header, found);
+            let short = |window: &Window<'_, '_>, found| too_short(window, points, record, found);
             done = records(&mut window, &mut table, points, record, false, bounds.salvage, short)?;
         }
         Encoding::Compressed => compressed(&mut window, bounds, &header, &mut table)?,
@@ -74,34 +75,16 @@ fn columns(window: &Window<'_, '_>, bounds: &Bounds, header: &Header) -> Result<
     Columns::new(window, bounds, entries, header.record)
 }
 
-/// The error for a file with fewer bytes than its points need.
-fn short(window: &Window<'_, '_>, header: &Header, found: u64) -> IoError {
-    let Header { points, record, .. } = header;
-    let wanted = u128::from(*points) * *record as u128;
-    let wanted = format!("{wanted} bytes (the header declares {points} points of {record} bytes)");
-    let found = format!("{found} bytes ({} points)", found / *record as u64);
-    IoError::Truncated(window.detail("data", wanted, found).salvageable(POINTS_BEFORE))
-}
-
 /// Reads points written as text, one per line.
 fn text(window: &mut Window<'_, '_>, header: &Header, table: &mut Table) -> Result<(), IoError> {
     let wanted = tokens(header);
     let mut tokens = vec![];
     for point in 0..header.points {
-        let line = loop {
-            let Some(line) = window.line()? else {
-                let wanted = format!("{} points, as the header declares", header.points);
-                return Err(IoError::Truncated(window.detail("data", wanted, format!("{point} points"))));
-            };
-            split(window.at(&line), &mut tokens);
-            if !tokens.is_empty() {
-                break line;
-            }
+        let Some(line) = next_values(window, &mut tokens)? else {
+            bail!(window, Truncated, "data", ("{} points, as the header declares", header.points), "{point} points");
         };
         if tokens.len() as u64 != wanted {
-            let field = format!("line {}", window.line_number());
-            let found = tokens.len().to_string();
-            return Err(IoError::BadValue(window.detail(&field, format!("{wanted} values"), found)));
+            bail!(window, BadValue, ("line {}", window.line_number()), "{wanted} values", tokens.len());
         }
         table.push_text(window, window.at(&line), &tokens)?;
     }
@@ -116,36 +99,35 @@ fn compressed(window: &mut Window<'_, '_>, bounds: &Bounds, header: &Header, tab
     }
     let sizes = window.bytes(8)?;
     let &[a, b, c, d, e, f, g, h] = window.at(&sizes) else {
-        let found = format!("{} bytes", sizes.len());
-        return Err(IoError::Truncated(window.detail("data", "8 bytes of sizes", found)));
+        bail!(window, Truncated, "data", "8 bytes of sizes", ("{} bytes", sizes.len()));
     };
     let (packed, declared) = (u64::from(u32::from_le_bytes([a, b, c, d])), u32::from_le_bytes([e, f, g, h]));
     let (points, record) = (header.points, header.record);
     let size = u128::from(points) * record as u128;
     if u128::from(declared) != size {
         let wanted = format!("{size} bytes (the header declares {points} points of {record} bytes)");
-        return Err(IoError::SizeMismatch(window.detail("uncompressed size", wanted, format!("{declared} bytes"))));
+        bail!(window, SizeMismatch, "uncompressed size", wanted, "{declared} bytes");
     }
     let size = declared as usize;
     let wanted = format!("{packed} bytes of compressed data");
     if let Some(left) = window.left().filter(|&left| left < packed) {
-        return Err(IoError::Truncated(window.detail("data", wanted, format!("{left} bytes"))));
+        bail!(window, Truncated, "data", wanted, "{left} bytes");
     }
-    bounds.limits.check_decoded(|w, f| window.detail("data unpacked", w, f), u64::from(declared), u64::MAX, "")?;
+    bounds.limits.check_decoded(window, "data unpacked", u64::from(declared), u64::MAX, "")?;
     bounds.check_points(window.source(), points)?;
     if u64::from(declared) > packed.saturating_mul(lzf::MAX_GROWTH) {
-        let found = format!("{packed} bytes, which cannot give as many");
-        return Err(IoError::Decompress(window.detail("data", format!("{declared} bytes uncompressed"), found)));
+        let wanted = format!("{declared} bytes uncompressed");
+        bail!(window, Decompress, "data", wanted, "{packed} bytes, which cannot give as many");
     }
     // Memory is allocated while bytes are read: if the length of the source is unknown, `packed` cannot be checked before.
     let mut bytes: Vec<u8> = vec![];
     let found = window.read_into(&mut bytes, packed)?;
     if found < packed {
-        return Err(IoError::Truncated(window.detail("data", wanted, format!("{found} bytes"))));
+        bail!(window, Truncated, "data", wanted, "{found} bytes");
     }
     let mut out = window.source().room(size)?;
     lzf::unpack(&bytes, size, &mut out)
-        .map_err(|found| IoError::Decompress(window.detail("data", format!("LZF data of {size} bytes"), found)))?;
+        .map_err(|found| fault!(window, Decompress, "data", "LZF data of {size} bytes", found))?;
     drop(bytes);
     table.reserve(window, points)?;
     table.push(window, &out, points as usize, Order::Fields, false)

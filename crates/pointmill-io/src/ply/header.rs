@@ -1,7 +1,8 @@
 //! The header of a PLY file: lines of text with the elements, their number of rows, and the properties of each.
 
 use crate::error::{IoError, excerpt};
-use crate::records::{MAX_RECORD, name};
+use crate::fault::bail;
+use crate::records::{MAX_RECORD, bad_line, name, whole_number};
 use crate::window::Window;
 use pointmill_core::array::Dtype;
 
@@ -58,18 +59,17 @@ impl Header {
     /// Reads a header. The window is then at the data.
     pub(super) fn read(window: &mut Window<'_, '_>) -> Result<Self, IoError> {
         let Some(first) = window.header_line()? else {
-            return Err(IoError::Truncated(window.detail("header", "`ply`", "an empty file")));
+            bail!(window, Truncated, "header", "`ply`", "an empty file");
         };
         if window.at(&first).trim_ascii_end() != b"ply" {
-            let found = excerpt(window.at(&first));
-            return Err(IoError::BadHeader(window.detail("line 1", "`ply`", found)));
+            bail!(window, BadHeader, "line 1", "`ply`", excerpt(window.at(&first)));
         }
         let mut encoding = None;
         let mut elements: Vec<Element> = vec![];
         let mut properties = 0;
         loop {
             let Some(line) = window.header_line()? else {
-                return Err(IoError::Truncated(window.detail("header", "`end_header`", "the end of the file")));
+                bail!(window, Truncated, "header", "`end_header`", "the end of the file");
             };
             let text = window.at(&line);
             let words: Vec<&[u8]> = text.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).take(6).collect();
@@ -83,11 +83,10 @@ impl Header {
                 [b"element", called, count] => {
                     let element = element(window, called, count)?;
                     if elements.iter().any(|e| e.name == element.name) {
-                        return Err(wrong(window, "elements that differ", text));
+                        return Err(bad_line(window, "elements that differ", text));
                     }
                     if elements.len() == MAX_ELEMENTS {
-                        let wanted = format!("at most {MAX_ELEMENTS}");
-                        return Err(IoError::LimitExceeded(window.detail("elements", wanted, "more")));
+                        bail!(window, LimitExceeded, "elements", "at most {MAX_ELEMENTS}", "more");
                     }
                     elements.push(element);
                 }
@@ -96,40 +95,41 @@ impl Header {
                         [b"list", length, dtype, called] => {
                             let length = r#type(window, length)?;
                             if matches!(length, Dtype::F32 | Dtype::F64) {
-                                return Err(wrong(window, "a list's length of an integer type", text));
+                                return Err(bad_line(window, "a list's length of an integer type", text));
                             }
                             Property { name: name(window, called)?, dtype: r#type(window, dtype)?, list: Some(length) }
                         }
                         [dtype, called] => {
                             Property { name: name(window, called)?, dtype: r#type(window, dtype)?, list: None }
                         }
-                        _ => return Err(wrong(window, "`property TYPE NAME` or `property list TYPE TYPE NAME`", text)),
+                        _ => {
+                            return Err(bad_line(
+                                window,
+                                "`property TYPE NAME` or `property list TYPE TYPE NAME`",
+                                text,
+                            ));
+                        }
                     };
                     properties += 1;
                     if properties > MAX_PROPERTIES {
-                        let wanted = format!("at most {MAX_PROPERTIES}");
-                        return Err(IoError::LimitExceeded(window.detail("properties", wanted, "more")));
+                        bail!(window, LimitExceeded, "properties", "at most {MAX_PROPERTIES}", "more");
                     }
                     let Some(element) = elements.last_mut() else {
-                        return Err(wrong(window, "`element` before its properties", text));
+                        return Err(bad_line(window, "`element` before its properties", text));
                     };
                     element.properties.push(property);
                 }
                 _ => {
                     let wanted = "`format` (once), `comment`, `obj_info`, `element`, `property` or `end_header`";
-                    return Err(wrong(window, wanted, text));
+                    return Err(bad_line(window, wanted, text));
                 }
             }
         }
         let Some(encoding) = encoding else {
-            return Err(IoError::MissingField(window.detail("header", "`format`", "none")));
+            bail!(window, MissingField, "header", "`format`", "none");
         };
         Ok(Self { encoding, elements })
     }
-}
-
-fn wrong(window: &Window<'_, '_>, wanted: &str, found: &[u8]) -> IoError {
-    IoError::BadHeader(window.detail(&format!("line {}", window.line_number()), wanted, excerpt(found)))
 }
 
 fn format(window: &Window<'_, '_>, kind: &[u8], version: &[u8]) -> Result<Encoding, IoError> {
@@ -137,18 +137,17 @@ fn format(window: &Window<'_, '_>, kind: &[u8], version: &[u8]) -> Result<Encodi
         b"ascii" => Encoding::Ascii,
         b"binary_little_endian" => Encoding::Binary { big_endian: false },
         b"binary_big_endian" => Encoding::Binary { big_endian: true },
-        _ => return Err(wrong(window, "`ascii`, `binary_little_endian` or `binary_big_endian`", kind)),
+        _ => return Err(bad_line(window, "`ascii`, `binary_little_endian` or `binary_big_endian`", kind)),
     };
     if version != b"1.0" {
-        return Err(IoError::UnsupportedFormat(window.detail("version", "1.0", excerpt(version))));
+        bail!(window, UnsupportedFormat, "version", "1.0", excerpt(version));
     }
     Ok(encoding)
 }
 
 fn element(window: &Window<'_, '_>, called: &[u8], count: &[u8]) -> Result<Element, IoError> {
-    let number = str::from_utf8(count).ok().filter(|c| c.bytes().all(|b| b.is_ascii_digit()));
-    let Some(number) = number.and_then(|c| c.parse().ok()) else {
-        return Err(wrong(window, "a count from 0 to 2^64 - 1", count));
+    let Some(number) = whole_number(count) else {
+        return Err(bad_line(window, "a count from 0 to 2^64 - 1", count));
     };
     Ok(Element { name: name(window, called)?, count: number, properties: vec![] })
 }
@@ -165,7 +164,7 @@ fn r#type(window: &Window<'_, '_>, word: &[u8]) -> Result<Dtype, IoError> {
         b"double" | b"float64" => Dtype::F64,
         _ => {
             let wanted = "a type: char, uchar, short, ushort, int, uint, float, double, or int8 to float64";
-            return Err(wrong(window, wanted, word));
+            return Err(bad_line(window, wanted, word));
         }
     })
 }

@@ -8,8 +8,9 @@ mod write;
 pub use write::write_ply;
 
 use crate::error::{IoError, POINTS_BEFORE, excerpt};
+use crate::fault::{bail, fault};
 use crate::limits::Bounds;
-use crate::records::{Columns, Entry, Order, Table, records, split};
+use crate::records::{Columns, Entry, Order, Table, next_values, records};
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
@@ -30,7 +31,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
     let Some(vertex) = header.elements.iter().find(|e| e.name == VERTEX) else {
         let found: Vec<_> = header.elements.iter().take(8).map(|e| format!("`{}`", e.name)).collect();
         let found = if found.is_empty() { "no element".into() } else { found.join(", ") };
-        return Err(IoError::MissingField(window.detail("element", format!("`{VERTEX}`"), found)));
+        bail!(window, MissingField, "element", "`{VERTEX}`", found);
     };
     let mut table = Table::new(columns(&window, bounds, vertex)?);
     let mut is_cut = false;
@@ -56,9 +57,7 @@ pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows
         };
         match done {
             Err(IoError::Truncated(_)) if salvage => is_cut = true,
-            Err(IoError::Truncated(detail)) if salvageable => {
-                return Err(IoError::Truncated(detail.salvageable(POINTS_BEFORE)));
-            }
+            Err(e @ IoError::Truncated(_)) if salvageable => return Err(e.salvageable(POINTS_BEFORE)),
             done => done?,
         }
         is_cut |= is_vertex && (table.len() as u64) < element.count;
@@ -93,9 +92,7 @@ fn too_short(window: &Window<'_, '_>, element: &Element, each: u64, found: u64) 
     let more = if element.has_lists() { " or more" } else { "" };
     let wanted = u128::from(*count) * u128::from(each);
     let wanted = format!("{wanted} bytes (the header declares {count} rows of {each} bytes{more})");
-    let found = format!("{found} bytes ({} rows)", found / each.max(1));
-    let detail = window.detail(&format!("element `{name}`"), wanted, found);
-    IoError::Truncated(detail)
+    fault!(window, Truncated, "element `{name}`", wanted, ("{found} bytes ({} rows)", found / each.max(1)))
 }
 
 /// Reads or skips the rows of an element written as text, one per line.
@@ -105,17 +102,9 @@ fn text(window: &mut Window<'_, '_>, element: &Element, mut rows: Option<&mut Ta
     }
     let (mut tokens, mut scalars) = (vec![], vec![]);
     for row in 0..element.count {
-        let line = loop {
-            let Some(line) = window.line()? else {
-                let Element { name, count, .. } = element;
-                let wanted = format!("{count} rows, as the header declares");
-                let found = format!("{row} rows");
-                return Err(IoError::Truncated(window.detail(&format!("element `{name}`"), wanted, found)));
-            };
-            split(window.at(&line), &mut tokens);
-            if !tokens.is_empty() {
-                break line;
-            }
+        let Some(line) = next_values(window, &mut tokens)? else {
+            let Element { name, count, .. } = element;
+            bail!(window, Truncated, "element `{name}`", "{count} rows, as the header declares", "{row} rows");
         };
         without_lists(window, window.at(&line), element, &tokens, &mut scalars)?;
         if let Some(table) = &mut rows {
@@ -134,8 +123,7 @@ fn without_lists(
     scalars: &mut Vec<Range<usize>>,
 ) -> Result<(), IoError> {
     let wrong = |wanted: String, found: String| {
-        let field = format!("line {}: `{}`", window.line_number(), element.name);
-        Err(IoError::BadValue(window.detail(&field, wanted, found)))
+        Err(fault!(window, BadValue, ("line {}: `{}`", window.line_number(), element.name), wanted, found))
     };
     scalars.clear();
     let mut at = 0usize;
@@ -203,7 +191,7 @@ fn with_lists(
         for property in &element.properties {
             let told = |window: &Window<'_, '_>, wanted: u64, found: u64| {
                 let field = format!("element `{}`: row {row}: `{}`", element.name, property.name);
-                IoError::Truncated(window.detail(&field, format!("{wanted} bytes"), format!("{found} bytes")))
+                fault!(window, Truncated, field, "{wanted} bytes", "{found} bytes")
             };
             let first = property.list.unwrap_or(property.dtype).bytes();
             let taken = window.bytes(first)?;
@@ -215,8 +203,10 @@ fn with_lists(
                 continue;
             };
             let Some(length) = list_length(window.at(&taken), length, big_endian) else {
+                let wanted = "a length of 0 or more";
+                let found = "a negative one";
                 let field = format!("element `{}`: row {row}: list `{}`", element.name, property.name);
-                return Err(IoError::BadValue(window.detail(&field, "a length of 0 or more", "a negative one")));
+                bail!(window, BadValue, field, wanted, found);
             };
             let wanted = length * property.dtype.bytes() as u64;
             let found = window.skip(wanted)?;

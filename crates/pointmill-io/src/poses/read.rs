@@ -3,6 +3,7 @@
 use super::euroc::Columns;
 use super::{PoseFormat, PoseOptions, Poses};
 use crate::error::{Detail, IoError, excerpt};
+use crate::fault::Context as _;
 use crate::feather;
 use crate::limits::{Bounds, Limits};
 use crate::source::{Source, open};

@@ -56,6 +56,22 @@ pub(crate) fn is_number(word: &[u8]) -> bool {
     parsed || (word.iter().any(u8::is_ascii_digit) && word.iter().all(|b| b.is_ascii_digit() || b"+-.,eE".contains(b)))
 }
 
+/// Whether a line has a line end of old editors in it.
+pub(super) fn lone_return(line: &[u8]) -> bool {
+    memchr::memchr(b'\r', line.trim_ascii_end()).is_some()
+}
+
+pub(super) fn is_comment(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    line.starts_with(b"#") || line.starts_with(b"//")
+}
+
+/// A part of a line that has a comma, where commas do not stand between numbers.
+pub(super) fn decimal_comma<'l>(line: &'l [u8], separator: Separator, parts: &[Range<usize>]) -> Option<&'l [u8]> {
+    let may = separator != Separator::Byte(b',') && line.contains(&b',');
+    may.then(|| parts.iter().map(|part| &line[part.clone()]).find(|part| part.contains(&b',')))?
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

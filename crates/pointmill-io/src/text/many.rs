@@ -1,7 +1,6 @@
 //! Many lines on all threads.
 
-use super::line::Separator;
-use super::read::{decimal_comma, is_comment};
+use super::line::{Separator, decimal_comma, is_comment};
 use crate::error::IoError;
 use crate::limits::Bounds;
 use crate::records::Table;
@@ -9,55 +8,35 @@ use crate::threads::on_threads;
 use crate::window::Window;
 use std::thread;
 
-/// Reads lines, and keeps memory from one window to the next.
-pub(super) struct Many {
-    pub(super) separator: Separator,
-    /// Values of a line.
-    pub(super) width: usize,
-    /// Bytes that are worth a thread.
-    pub(super) least: usize,
-    /// The rows of each thread.
-    pub(super) tables: Vec<Table>,
-}
-
-impl Many {
-    /// Adds the rows of the lines that are whole in the window. Returns the position up to which lines are to be read one by one: those of a window that has few,
-    /// or one that is not right, whose error is then the same as without threads.
-    pub(super) fn read(
-        &mut self,
-        window: &mut Window<'_, '_>,
-        bounds: &Bounds,
-        table: &mut Table,
-    ) -> Result<u64, IoError> {
-        let lines = window.whole_lines()?;
-        let end = window.position() + lines.len() as u64;
-        // At least the next line, where none is whole.
-        let one_by_one = Ok(end.max(window.position() + 1));
-        let parts = parts(window.at(&lines), self.least);
-        if parts.len() < 2 {
-            return one_by_one;
-        }
-        while self.tables.len() < parts.len() {
-            let Some(fork) = table.fork() else { return one_by_one };
-            self.tables.push(fork);
-        }
-        let (separator, width) = (self.separator, self.width);
-        let work = |done: &mut Option<u64>, (table, part): (&mut Table, &[u8])| {
-            *done = done.zip(read(table, part, separator, width)).map(|(before, lines)| before + lines);
-            done.is_some()
-        };
-        let used = parts.len();
-        let done = on_threads(self.tables.iter_mut().zip(parts).collect(), || Some(0), work);
-        let Some(count) = done.into_iter().sum::<Option<u64>>() else { return one_by_one };
-        let tables = || self.tables[..used].iter();
-        let points = table.len() + tables().map(Table::len).sum::<usize>();
-        let fits = bounds.check_points(window.source(), points as u64).and_then(|()| table.append(window, tables()));
-        if fits.is_err() {
-            return one_by_one;
-        }
-        window.take_lines(&lines, count);
-        Ok(end)
+/// Adds the rows of the lines that are whole in the window, of `width` values each. A thread is worth `least` bytes.
+///
+/// Returns the position up to which lines are to be read one by one: those of a window that has few, or one that is not
+/// right, whose error is then the same as without threads.
+pub(super) fn read(
+    window: &mut Window<'_, '_>,
+    bounds: &Bounds,
+    table: &mut Table,
+    (separator, width): (Separator, usize),
+    least: usize,
+) -> Result<u64, IoError> {
+    let lines = window.whole_lines()?;
+    let end = window.position() + lines.len() as u64;
+    // At least the next line, where none is whole.
+    let one_by_one = Ok(end.max(window.position() + 1));
+    let parts = parts(window.at(&lines), least);
+    if parts.len() < 2 {
+        return one_by_one;
     }
+    let done = on_threads(parts, |part| read_part(table, part, separator, width));
+    let Some(done) = done.into_iter().collect::<Option<Vec<_>>>() else { return one_by_one };
+    let (tables, counts): (Vec<_>, Vec<u64>) = done.into_iter().unzip();
+    let points = table.len() + tables.iter().map(Table::len).sum::<usize>();
+    let fits = bounds.check_points(window.source(), points as u64).and_then(|()| table.append(window, &tables));
+    if fits.is_err() {
+        return one_by_one;
+    }
+    window.take_lines(&lines, counts.into_iter().sum());
+    Ok(end)
 }
 
 /// Whole lines in parts of about the same length, one for each thread.
@@ -74,13 +53,13 @@ fn parts(mut lines: &[u8], least: usize) -> Vec<&[u8]> {
     parts
 }
 
-/// Reads the rows of whole lines. Returns the number of lines; `None` where one is not right.
-fn read(table: &mut Table, lines: &[u8], separator: Separator, width: usize) -> Option<u64> {
+/// The rows of whole lines in a table like another, and the number of lines; `None` where one is not right.
+fn read_part(like: &Table, lines: &[u8], separator: Separator, width: usize) -> Option<(Table, u64)> {
     if memchr::memchr_iter(b'\r', lines).any(|at| lines.get(at + 1) != Some(&b'\n')) {
         return None;
     }
     let count = memchr::memchr_iter(b'\n', lines).count();
-    table.restart(count)?;
+    let mut table = like.like(count).ok()?;
     let (mut parts, mut start) = (vec![], 0);
     for end in memchr::memchr_iter(b'\n', lines) {
         let line = &lines[start..end];
@@ -94,10 +73,10 @@ fn read(table: &mut Table, lines: &[u8], separator: Separator, width: usize) -> 
             if parts.len() != width || decimal_comma(line, separator, &parts).is_some() {
                 return None;
             }
-            table.push_line(line, &parts)?;
+            table.push_numbers(line, &parts).ok()?;
         }
     }
-    Some(count as u64)
+    Some((table, count as u64))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! From lines of text to rows.
 
-use super::line::{Separator, is_number};
-use super::many::Many;
+use super::line::{Separator, decimal_comma, is_comment, is_number, lone_return};
+use super::many;
 use crate::error::{IoError, excerpt};
+use crate::fault::{bail, fault};
 use crate::field::XYZ;
 use crate::limits::Bounds;
 use crate::records::{Columns, Entry, LONGEST_NAME, Table, name};
@@ -44,7 +45,7 @@ pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) ->
     let mut table = Table::new(head.columns(&window, bounds, parts.len())?);
     let width = parts.len();
     let mut line = Some(first);
-    let (mut many, mut one_by_one) = (Many { separator, width, least, tables: vec![] }, 0);
+    let mut one_by_one = 0;
     while let Some(at) = line {
         let text = window.at(&at);
         if lone_return(text) {
@@ -60,37 +61,19 @@ pub(super) fn read_on(source: &mut Source<'_>, bounds: &Bounds, least: usize) ->
             table.push_text(&window, text, &parts)?;
         }
         while window.position() >= one_by_one {
-            one_by_one = many.read(&mut window, bounds, &mut table)?;
+            one_by_one = many::read(&mut window, bounds, &mut table, (separator, width), least)?;
         }
         line = window.line()?;
     }
     if let Some((line, count)) = head.count.filter(|&(_, count)| count != table.len() as u64) {
-        let wanted = format!("{count} points, as line {line} says");
-        return Err(IoError::SizeMismatch(window.detail("data", wanted, format!("{} points", table.len()))));
+        bail!(window, SizeMismatch, "data", "{count} points, as line {line} says", ("{} points", table.len()));
     }
     Ok(table.into_rows(0))
 }
 
-/// Whether a line has a line end of old editors in it.
-pub(super) fn lone_return(line: &[u8]) -> bool {
-    memchr::memchr(b'\r', line.trim_ascii_end()).is_some()
-}
-
 fn old_line_ends(window: &Window<'_, '_>, line: u64) -> IoError {
-    let (field, wanted) = (format!("line {line}"), "lines that end in \\n or \\r\\n");
-    let found = "lines that end in \\r alone; convert them with tr '\\r' '\\n'";
-    IoError::BadValue(window.detail(&field, wanted, found))
-}
-
-pub(super) fn is_comment(line: &[u8]) -> bool {
-    let line = line.trim_ascii_start();
-    line.starts_with(b"#") || line.starts_with(b"//")
-}
-
-/// A part of a line that has a comma, where commas do not stand between numbers.
-pub(super) fn decimal_comma<'l>(line: &'l [u8], separator: Separator, parts: &[Range<usize>]) -> Option<&'l [u8]> {
-    let may = separator != Separator::Byte(b',') && line.contains(&b',');
-    may.then(|| parts.iter().map(|part| &line[part.clone()]).find(|part| part.contains(&b',')))?
+    let found = r"lines that end in \r alone; convert them with tr '\r' '\n'";
+    fault!(window, BadValue, "line {line}", r"lines that end in \n or \r\n", found)
 }
 
 /// Checks the number of a line's values, and that commas are no decimal points.
@@ -104,11 +87,10 @@ fn check(
     let field = || format!("line {}", window.line_number());
     if let Some(part) = decimal_comma(line, separator, parts) {
         let wanted = "numbers with a decimal point, between them blanks, commas or semicolons and only one of these";
-        return Err(IoError::BadValue(window.detail(&field(), wanted, excerpt(part))));
+        bail!(window, BadValue, (field()), wanted, excerpt(part));
     }
     if parts.len() != width {
-        let wanted = format!("{width} values, as the first line has");
-        return Err(IoError::BadValue(window.detail(&field(), wanted, parts.len().to_string())));
+        bail!(window, BadValue, (field()), "{width} values, as the first line has", parts.len());
     }
     Ok(())
 }
@@ -157,9 +139,8 @@ impl Head {
                 [one] if self.count.is_none() && self.names.is_empty() => {
                     let count = str::from_utf8(&line[one.clone()]).ok().and_then(|text| text.parse().ok());
                     let Some(count) = count else {
-                        let found = excerpt(&line[one.clone()]);
                         let wanted = "x, y and z, their names, or the number of points";
-                        return Err(IoError::BadValue(window.detail(&place(window), wanted, found)));
+                        bail!(window, BadValue, (place(window)), wanted, excerpt(&line[one.clone()]));
                     };
                     self.count = Some((window.line_number(), count));
                 }
@@ -172,14 +153,12 @@ impl Head {
     /// The columns: by their names, else x, y, z and `c3`, `c4`, ...
     fn columns(self: &mut Head, window: &Window<'_, '_>, bounds: &Bounds, width: usize) -> Result<Columns, IoError> {
         if width < 3 {
-            let wanted = "x, y and z, which are 3 values or more";
-            return Err(IoError::MissingField(window.detail(&place(window), wanted, width.to_string())));
+            bail!(window, MissingField, (place(window)), "x, y and z, which are 3 values or more", width);
         }
         let named = |names: &Vec<String>| XYZ.iter().all(|axis| names.iter().any(|n| n.eq_ignore_ascii_case(axis)));
         let (names, comment) = (std::mem::take(&mut self.names), std::mem::take(&mut self.comment));
         if let Some(first) = names.first().filter(|_| names.iter().all(|names| names.len() != width)) {
-            let wanted = format!("{} values, as there are names", first.len());
-            return Err(IoError::BadValue(window.detail(&place(window), wanted, width.to_string())));
+            bail!(window, BadValue, (place(window)), ("{} values, as there are names", first.len()), width);
         }
         let plain = |name: &String| !name.is_empty() && !name.chars().any(char::is_control) && name.len() <= 64;
         let comment = comment.into_iter().filter(|names| named(names) && names.iter().all(plain));
@@ -199,11 +178,10 @@ impl Head {
     /// The rows of a text without points.
     fn empty(&mut self, window: &Window<'_, '_>, bounds: &Bounds) -> Result<Rows, IoError> {
         if let Some((line, count)) = self.count.filter(|&(_, count)| count > 0) {
-            let wanted = format!("{count} points, as line {line} says");
-            return Err(IoError::SizeMismatch(window.detail("data", wanted, "none")));
+            bail!(window, SizeMismatch, "data", "{count} points, as line {line} says", "none");
         }
         if self.names.is_empty() && self.count.is_none() {
-            return Err(IoError::Truncated(window.detail("data", "a line of numbers", "none")));
+            bail!(window, Truncated, "data", "a line of numbers", "none");
         }
         let width = self.names.first().map_or(3, Vec::len);
         Ok(Table::new(self.columns(window, bounds, width)?).into_rows(0))

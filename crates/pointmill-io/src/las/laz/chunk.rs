@@ -4,49 +4,38 @@ use super::fields::decoder;
 use super::guard::guarded;
 use super::packing::{Layout, NO_CODE, Packing};
 use super::table::Chunk;
-use super::wrong::Wrong;
+use crate::bytes::u32_at;
 use crate::error::IoError;
-use crate::las::header::u32_at;
+use crate::fault::{At, bail, fault};
 use crate::window::WINDOW;
 
 /// Unpacks the points of chunk `i` and gives them to `push`, block after block. Returns how many of the bytes the chunk has.
-pub(super) fn read<E: From<Wrong>>(
+pub(super) fn read(
+    at: At<'_>,
     packing: &Packing,
     i: usize,
     chunk: &Chunk,
     bytes: &[u8],
-    push: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<usize, E> {
-    let most = chunk.points.min((WINDOW / packing.record) as u64);
-    read_into(packing, i, chunk, bytes, &mut vec![0; most as usize * packing.record], push)
-}
-
-/// As [`read`], by way of a block that has room for a record. One that has room for all points has them afterwards, unless they are not compressed.
-pub(super) fn read_into<E: From<Wrong>>(
-    packing: &Packing,
-    i: usize,
-    chunk: &Chunk,
-    bytes: &[u8],
-    block: &mut [u8],
-    mut push: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<usize, E> {
+    mut push: impl FnMut(&[u8]) -> Result<(), IoError>,
+) -> Result<usize, IoError> {
     let record = packing.record;
     // Nothing is compressed. Octrees have many such chunks.
     if chunk.points == 1 && bytes.len() >= record {
         return push(&bytes[..record]).map(|()| bytes.len());
     }
     if packing.layout == Layout::Layers {
-        check_layers(packing, i, chunk, bytes)?;
+        check_layers(at, packing, i, chunk, bytes)?;
     }
     let broken = |found: String| {
         let wanted = format!("{} points of {record} bytes in {} bytes", chunk.points, bytes.len());
-        Wrong::new(IoError::Decompress, format!("chunk {i}"), wanted, found)
+        fault!(at, Decompress, "chunk {i}", wanted, found)
     };
     if packing.layout != Layout::Layers && bytes[record.min(bytes.len())..].starts_with(&NO_CODE) {
-        return Err(broken(format!("codes that start with {NO_CODE:02x?}")).into());
+        return Err(broken(format!("codes that start with {NO_CODE:02x?}")));
     }
     let mut decoder = decoder(packing, bytes).map_err(|e| broken(e.to_string()))?;
     let mut left = chunk.points;
+    let mut block = vec![0; left.min((WINDOW / record) as u64) as usize * record];
     while left > 0 {
         let step = left.min((block.len() / record) as u64);
         let out = &mut block[..step as usize * record];
@@ -76,31 +65,26 @@ pub(super) fn measure(packing: &Packing, bytes: &[u8]) -> Option<(u64, usize)> {
 }
 
 /// Checks the lengths of the layers, because the decoder allocates memory by some of them, and the first bytes of the layers.
-fn check_layers(packing: &Packing, i: usize, chunk: &Chunk, bytes: &[u8]) -> Result<(), Wrong> {
-    let wrong = |class, field: &str, wanted: String, found: String| {
-        Err(Wrong::new(class, format!("chunk {i}: {field}"), wanted, found))
-    };
+fn check_layers(at: At<'_>, packing: &Packing, i: usize, chunk: &Chunk, bytes: &[u8]) -> Result<(), IoError> {
     let head = head(packing);
     let Some((count, lengths)) = layers(packing, bytes) else {
-        let found = format!("{} bytes", bytes.len());
-        return wrong(IoError::Truncated, "head", format!("{head} bytes"), found);
+        bail!(at, Truncated, "chunk {i}: head", "{head} bytes", ("{} bytes", bytes.len()));
     };
     if count != chunk.points {
         let wanted = format!("{}, as the table of chunks says", chunk.points);
-        return wrong(IoError::SizeMismatch, "number of points", wanted, count.to_string());
+        bail!(at, SizeMismatch, "chunk {i}: number of points", wanted, count);
     }
     let (sum, room) = (lengths.clone().map(u64::from).sum::<u64>(), (bytes.len() - head) as u64);
     if sum > room {
-        return wrong(IoError::Truncated, "layers", format!("{sum} bytes"), format!("{room} bytes"));
+        bail!(at, Truncated, "chunk {i}: layers", "{sum} bytes", "{room} bytes");
     }
-    let mut at = head;
+    let mut start = head;
     for (layer, length) in lengths.enumerate() {
-        let end = at + length as usize;
-        if bytes[at..end].starts_with(&NO_CODE) {
-            let (field, found) = (format!("layer {layer}"), format!("{NO_CODE:02x?} at its start"));
-            return wrong(IoError::Decompress, &field, "arithmetic codes".into(), found);
+        let end = start + length as usize;
+        if bytes[start..end].starts_with(&NO_CODE) {
+            bail!(at, Decompress, "chunk {i}: layer {layer}", "arithmetic codes", "{NO_CODE:02x?} at its start");
         }
-        at = end;
+        start = end;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The decoders of the fields of a point: decoders of the crate `laz`, and own decoders where those of the crate recurse without end or
 //! return wrong values.
 
-use super::gps::{GpsTime1, GpsTime2};
+use super::gps::GpsTime2;
 use super::packing::{Layout, Packing};
 use super::point14::Point14;
 use super::version1::{Colour1, Extra1};
@@ -31,7 +31,6 @@ fn points<'b>(
     let mut decoder = SequentialPointRecordDecompressor::new(bytes);
     for item in items {
         match (item.item_type(), item.version()) {
-            (LazItemType::GpsTime, 1) => decoder.add_field_decompressor(GpsTime1::new()),
             (LazItemType::RGB12, 1) => decoder.add_field_decompressor(Colour1::new()),
             (LazItemType::Byte(count), 1) => decoder.add_field_decompressor(Extra1::new(count)),
             (LazItemType::GpsTime, 2) => decoder.add_field_decompressor(GpsTime2::new()),

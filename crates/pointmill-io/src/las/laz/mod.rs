@@ -19,21 +19,20 @@ mod table;
 mod tests;
 mod threads;
 mod version1;
-mod wrong;
 
 pub use guard::hush_decoder_panics;
 
 use super::header::Header;
 use super::points::Points;
 use super::vlr::{self, Records};
-use crate::error::IoError;
+use crate::error::{IoError, WHOLE_CHUNKS};
+use crate::fault::bail;
 use crate::limits::Bounds;
 use crate::rows::Rows;
 use crate::source::Source;
 use crate::window::Window;
 use packing::Packing;
 use table::{Chunk, Chunks};
-use wrong::{Failed, Wrong};
 
 /// If a file grows by at most this factor, the memory for all points is allocated at once.
 const LIKELY_GROWTH: u64 = 16;
@@ -48,7 +47,7 @@ pub(super) fn read_rows(
 ) -> Result<Rows, IoError> {
     let Some(packing) = records.packing else {
         let wanted = "one of `laszip encoded`, 22204, about compression";
-        return Err(IoError::MissingField(window.detail("variable length records", wanted, "none")));
+        bail!(window, MissingField, "variable length records", wanted, "none");
     };
     let packing = Packing::parse(window, header, &packing)?;
     bounds.check_points(window.source(), header.points)?;
@@ -56,20 +55,22 @@ pub(super) fn read_rows(
     let bytes = window.remainder()?;
     let length = header.offset + bytes.len() as u64;
     let check = |points: u64| {
-        let detail = |wanted, found| window.detail("data unpacked", wanted, found);
         let unpacked = points.saturating_mul(header.record as u64);
-        bounds.limits.check_unpacked(detail, unpacked, length)
+        bounds.limits.check_unpacked(window, "data unpacked", unpacked, length)
     };
-    let walk = || salvage::walk(&packing, header.points, &bytes, check);
+    let walk = || salvage::walk(window.here(), &packing, header.points, &bytes, check);
     let mut is_damaged = header.is_damaged;
     let mut chunks = match table::read(window, header, &packing, &bytes) {
         Ok(chunks) => check(header.points).map(|()| chunks)?,
-        Err(Failed::Damaged(_)) if bounds.salvage && packing.is_walkable() => {
+        Err(e) if e.is_damage() && bounds.salvage && packing.is_walkable() => {
             let entries = walk().take(table::most_chunks(bytes.len() as u64) as usize).collect::<Result<_, _>>()?;
             is_damaged = true;
             Chunks { entries, end: bytes.len(), rest: 0 }
         }
-        Err(failed) => return Err(failed.error(window, walk().next().is_some_and(|first| first.is_ok()))),
+        Err(e) if e.is_damage() && walk().next().is_some_and(|first| first.is_ok()) => {
+            return Err(e.salvageable(WHOLE_CHUNKS));
+        }
+        Err(e) => return Err(e),
     };
     let found: u64 = chunks.entries.iter().map(|chunk| chunk.points).sum();
     if let (Some(area), Some(octree)) = (bounds.area, &records.octree) {
@@ -77,7 +78,7 @@ pub(super) fn read_rows(
     }
     let several = chunks.entries.len() > 1;
     let lost = decode(window, bounds, &packing, &chunks.entries, &bytes, &mut points)
-        .map_err(|failed| failed.error(window, several))?;
+        .map_err(|e| if several && e.is_damage() { e.salvageable(WHOLE_CHUNKS) } else { e })?;
     match extended(window, header, &bytes, chunks.end) {
         Err(IoError::BadHeader(_) | IoError::Truncated(_)) if bounds.salvage => is_damaged = true,
         done => done?,
@@ -93,20 +94,20 @@ fn decode(
     chunks: &[Chunk],
     bytes: &[u8],
     points: &mut Points<'_>,
-) -> Result<u64, Failed> {
+) -> Result<u64, IoError> {
     let unpacked = chunks.iter().map(|chunk| chunk.points).sum::<u64>().saturating_mul(packing.record as u64);
     if unpacked / LIKELY_GROWTH <= bytes.len() as u64 {
         return threads::read(window, packing, chunks, bytes, points, bounds.salvage);
     }
     // Memory is allocated while points are decoded.
-    let mut lost = 0;
+    let (at, mut lost) = (window.here(), 0);
     for (i, chunk) in chunks.iter().enumerate() {
         let packed = &bytes[chunk.bytes.clone()];
-        if bounds.salvage && chunk::read::<Wrong>(packing, i, chunk, packed, |_| Ok(())).is_err() {
+        if bounds.salvage && chunk::read(at, packing, i, chunk, packed, |_| Ok(())).is_err() {
             lost += chunk.points;
             continue;
         }
-        chunk::read::<Failed>(packing, i, chunk, packed, |records| Ok(points.push(window.source(), records)?))?;
+        chunk::read(at, packing, i, chunk, packed, |records| points.push(window.source(), records))?;
     }
     Ok(lost)
 }

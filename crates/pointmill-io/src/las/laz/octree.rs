@@ -5,7 +5,8 @@
 //! nodes loses points of the part, as a table of chunks that lies does.
 
 use super::table::Chunk;
-use crate::las::header::{Header, f64_at, u32_at, u64_at};
+use crate::bytes::{f64_at, u32_at, u64_at};
+use crate::las::header::Header;
 use std::collections::HashSet;
 use std::ops::Range;
 

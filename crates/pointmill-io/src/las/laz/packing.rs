@@ -1,7 +1,9 @@
 //! The record that describes how points are compressed.
 
+use crate::bytes::{u16_at, u32_at};
 use crate::error::IoError;
-use crate::las::header::{Header, u16_at, u32_at};
+use crate::fault::{Within, bail, fault};
+use crate::las::header::Header;
 use crate::las::layout::least_record;
 use crate::window::Window;
 use laz::{LazItem, LazVlr};
@@ -92,17 +94,14 @@ impl Packing {
 
     /// Parses the record and checks that it describes the points of the header.
     pub(super) fn parse(window: &Window<'_, '_>, header: &Header, bytes: &[u8]) -> Result<Self, IoError> {
-        let detail = |field: &str, wanted: String, found: String| {
-            window.detail(&format!("record about compression: {field}"), wanted, found)
-        };
+        let record = Within(window, "record about compression");
         let count = bytes.get(HEAD - 2..HEAD).map(|count| usize::from(u16_at(count, 0)));
         let Some(count) = count.filter(|count| bytes.len() >= HEAD + ITEM * count) else {
-            let wanted = format!("{HEAD} bytes and {ITEM} for each item");
-            return Err(IoError::Truncated(detail("length", wanted, format!("{} bytes", bytes.len()))));
+            bail!(record, Truncated, "length", "{HEAD} bytes and {ITEM} for each item", ("{} bytes", bytes.len()));
         };
         let (kind, coder) = (u16_at(bytes, 0), u16_at(bytes, 2));
         if coder != 0 {
-            return Err(IoError::UnsupportedFormat(detail("coder", "0, arithmetic".into(), coder.to_string())));
+            bail!(record, UnsupportedFormat, "coder", "0, arithmetic", coder);
         }
         let layout = match (kind, header.format) {
             (1, 0..=5) => Layout::Whole,
@@ -111,7 +110,7 @@ impl Packing {
             _ => {
                 let wanted = if header.format < 6 { "1 or 2" } else { "3" };
                 let wanted = format!("{wanted} for point format {}", header.format);
-                return Err(IoError::UnsupportedFormat(detail("compressor", wanted, kind.to_string())));
+                bail!(record, UnsupportedFormat, "compressor", wanted, kind);
             }
         };
         let told: Vec<_> = bytes[HEAD..HEAD + ITEM * count].chunks_exact(ITEM).map(item).collect();
@@ -120,27 +119,22 @@ impl Packing {
         if !kinds.eq(wanted.iter().copied()) {
             let shown: Vec<_> = told.iter().take(8).map(|(kind, size, _)| format!("({kind}, {size})")).collect();
             let pairs: Vec<_> = wanted.iter().map(|(kind, size)| format!("({kind}, {size})")).collect();
-            let (format, record) = (header.format, header.record);
-            let wanted = format!("types and sizes {} for format {format} of {record} bytes", pairs.join(" "));
-            return Err(IoError::SizeMismatch(detail("items", wanted, shown.join(" "))));
+            let (format, bytes) = (header.format, header.record);
+            let wanted = format!("types and sizes {} for format {format} of {bytes} bytes", pairs.join(" "));
+            bail!(record, SizeMismatch, "items", wanted, shown.join(" "));
         }
         let versions = if layout == Layout::Layers { 3..=4 } else { 1..=2 };
         if let Some((kind, _, version)) = told.iter().find(|(_, _, version)| !versions.contains(version)) {
             let wanted = format!("{} or {}", versions.start(), versions.end());
-            return Err(IoError::UnsupportedFormat(detail(
-                &format!("version of item {kind}"),
-                wanted,
-                version.to_string(),
-            )));
+            bail!(record, UnsupportedFormat, "version of item {kind}", wanted, version);
         }
         let extra = wanted.last().map_or(0, |&(kind, size)| if matches!(kind, EXTRA | EXTRA_14) { size } else { 0 });
         if extra > MAX_EXTRA {
             let wanted = format!("at most {MAX_EXTRA}, if they are compressed");
-            return Err(IoError::LimitExceeded(window.detail("extra bytes of a point", wanted, extra.to_string())));
+            bail!(window, LimitExceeded, "extra bytes of a point", wanted, extra);
         }
         let chunk = u32_at(bytes, 12);
-        let parsed = LazVlr::read_from(bytes)
-            .map_err(|e| IoError::BadHeader(detail("items", "known ones".into(), e.to_string())))?;
+        let parsed = LazVlr::read_from(bytes).map_err(|e| fault!(record, BadHeader, "items", "known ones", e))?;
         Ok(Self {
             layout,
             chunk: (!VARIABLE.contains(&chunk)).then_some(u64::from(chunk)),

@@ -3,8 +3,8 @@
 use super::chunk;
 use super::packing::{Layout, Packing};
 use super::table::{Chunk, OFFSET};
-use super::wrong::Wrong;
 use crate::error::IoError;
+use crate::fault::At;
 
 /// Size in bytes of the codes of a chunk of one point: the coder writes them although there is nothing to code.
 const NO_CODES: usize = 4;
@@ -16,6 +16,7 @@ const LAST_CODES: [u8; 2] = [0; 2];
 /// A chunk of layers begins with the lengths of its layers. Of other chunks each has the same number of points, and its decoder stops at its end.
 /// `check` is asked for the number of points, before any are unpacked.
 pub(super) fn walk<'b>(
+    at: At<'b>,
     packing: &'b Packing,
     points: u64,
     bytes: &'b [u8],
@@ -37,7 +38,7 @@ pub(super) fn walk<'b>(
                     found = points;
                     return Some(Err(e));
                 }
-                (count, end(packing, count, rest)?)
+                (count, end(at, packing, count, rest)?)
             }
             Layout::Whole => return None,
         };
@@ -48,12 +49,12 @@ pub(super) fn walk<'b>(
 }
 
 /// Where the chunk of so many points ends that begins here; `None` if it is not whole.
-fn end(packing: &Packing, points: u64, bytes: &[u8]) -> Option<usize> {
+fn end(at: At<'_>, packing: &Packing, points: u64, bytes: &[u8]) -> Option<usize> {
     let end = match points {
         1 => packing.record + NO_CODES,
         _ => {
             let chunk = Chunk { points, bytes: 0..bytes.len() };
-            chunk::read::<Wrong>(packing, 0, &chunk, bytes, |_| Ok(())).ok()?
+            chunk::read(at, packing, 0, &chunk, bytes, |_| Ok(())).ok()?
         }
     };
     bytes.get(..end)?.ends_with(&LAST_CODES).then_some(end)

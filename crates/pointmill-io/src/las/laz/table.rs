@@ -1,9 +1,10 @@
 //! The table of chunks: the number of bytes of each chunk and, if chunks differ in length, the number of points.
 
 use super::packing::{Layout, NO_CODE, Packing};
-use super::wrong::{Failed, Wrong};
+use crate::bytes::{u32_at, u64_at};
 use crate::error::IoError;
-use crate::las::header::{Header, u32_at, u64_at};
+use crate::fault::{At, bail, fault};
+use crate::las::header::Header;
 use crate::window::Window;
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::IntegerDecompressorBuilder;
@@ -43,7 +44,7 @@ pub(super) fn read(
     header: &Header,
     packing: &Packing,
     bytes: &[u8],
-) -> Result<Chunks, Failed> {
+) -> Result<Chunks, IoError> {
     if header.points == 0 {
         return Ok(Chunks { entries: vec![], end: 0, rest: 0 });
     }
@@ -52,7 +53,7 @@ pub(super) fn read(
         let end = usize::try_from(end).unwrap_or(usize::MAX).min(bytes.len());
         return Ok(Chunks { entries: vec![Chunk { points: header.points, bytes: 0..end }], end, rest: 0 });
     }
-    let at = start(header, bytes)?;
+    let at = start(window.here(), header, bytes)?;
     let count = u64::from(u32_at(bytes, at + 4));
     check_count(window, header, packing, count, (at - OFFSET) as u64)?;
     let entries = entries(window, header, packing, count as usize, &bytes[at + HEAD..], at)?;
@@ -61,14 +62,11 @@ pub(super) fn read(
 }
 
 /// Position of the table in `bytes`. The first number in `bytes` has it, or the last number if the writer could not seek back.
-fn start(header: &Header, bytes: &[u8]) -> Result<usize, Wrong> {
-    let wrong = |class, found: String| {
-        let (first, last) = (OFFSET, bytes.len().saturating_sub(HEAD));
-        let [first, last] = [first, last].map(|n| header.offset + n as u64);
-        Err(Wrong::new(class, "offset to the table of chunks", format!("{first} to {last}"), found))
-    };
+fn start(here: At<'_>, header: &Header, bytes: &[u8]) -> Result<usize, IoError> {
+    let [first, last] = [OFFSET, bytes.len().saturating_sub(HEAD)].map(|n| header.offset + n as u64);
+    let (field, wanted) = ("offset to the table of chunks", format!("{first} to {last}"));
     if bytes.len() < OFFSET + HEAD {
-        return wrong(IoError::Truncated, format!("{} bytes of data", bytes.len()));
+        bail!(here, Truncated, field, wanted, ("{} bytes of data", bytes.len()));
     }
     let number = |at: usize| u64_at(bytes, at) as i64;
     let first = number(0);
@@ -78,8 +76,8 @@ fn start(header: &Header, bytes: &[u8]) -> Result<usize, Wrong> {
         u64::try_from(told).ok().and_then(|at| at.checked_sub(header.offset)).and_then(|at| usize::try_from(at).ok());
     match at {
         Some(at) if at >= OFFSET && at <= bytes.len() - HEAD => Ok(at),
-        Some(at) if at >= OFFSET => wrong(IoError::Truncated, told.to_string()),
-        _ => wrong(IoError::BadHeader, told.to_string()),
+        Some(at) if at >= OFFSET => Err(fault!(here, Truncated, field, wanted, told)),
+        _ => Err(fault!(here, BadHeader, field, wanted, told)),
     }
 }
 
@@ -90,26 +88,24 @@ fn check_count(
     packing: &Packing,
     count: u64,
     room: u64,
-) -> Result<(), Failed> {
-    let mismatch =
-        |wanted: String| Err(Wrong::new(IoError::SizeMismatch, "number of chunks", wanted, count.to_string()).into());
+) -> Result<(), IoError> {
     if let Some(each) = packing.chunk {
         let wanted = header.points.div_ceil(each);
         if count != wanted {
             let wanted = format!("{wanted} for {} points in chunks of {each}", header.points);
-            return mismatch(wanted);
+            bail!(window, SizeMismatch, "number of chunks", wanted, count);
         }
     }
     // A chunk has at least one point and starts with its uncompressed record.
     let most = header.points.min(room / packing.record as u64);
     if count == 0 || count > most {
         let wanted = format!("1 to {most}, of at least {} bytes each in {room} bytes", packing.record);
-        return mismatch(wanted);
+        bail!(window, SizeMismatch, "number of chunks", wanted, count);
     }
     let most = most_chunks(room);
     if count > most {
         let wanted = format!("at most {most}, which is {FREE_CHUNKS} and one for each {LEAST_CHUNK} bytes");
-        return Err(IoError::LimitExceeded(window.detail("number of chunks", wanted, count.to_string())).into());
+        bail!(window, LimitExceeded, "number of chunks", wanted, count);
     }
     Ok(())
 }
@@ -127,19 +123,14 @@ fn entries(
     count: usize,
     packed: &[u8],
     end: usize,
-) -> Result<Vec<Chunk>, Failed> {
-    let mismatch = |field: String, wanted: String, found: String| {
-        Err(Wrong::new(IoError::SizeMismatch, field, wanted, found).into())
-    };
+) -> Result<Vec<Chunk>, IoError> {
     // All numbers of the table are 32-bit numbers, coded by their difference from the previous number.
     let mut numbers = IntegerDecompressorBuilder::new().bits(32).contexts(2).build_initialized();
     let mut decoder = ArithmeticDecoder::new(packed);
-    let broken = |e: std::io::Error| {
-        Wrong::new(IoError::Decompress, "table of chunks", "a valid compressed table".into(), e.to_string())
-    };
+    let broken = |e: std::io::Error| fault!(window, Decompress, "table of chunks", "a valid compressed table", e);
     decoder.read_init_bytes().map_err(broken)?;
     if packed.starts_with(&NO_CODE) {
-        return Err(broken(ErrorKind::InvalidData.into()).into());
+        return Err(broken(ErrorKind::InvalidData.into()));
     }
     let mut chunks = window.source().room(count)?;
     let (mut from, mut left) = (OFFSET, header.points);
@@ -154,11 +145,10 @@ fn entries(
         let bytes = bytes_before as u32 as usize;
         if bytes < packing.record || bytes > end - from {
             let wanted = format!("{} to {} bytes", packing.record, end - from);
-            return mismatch(format!("table of chunks: chunk {i}"), wanted, format!("{bytes} bytes"));
+            bail!(window, SizeMismatch, "table of chunks: chunk {i}", wanted, "{bytes} bytes");
         }
         if points == 0 || points > left {
-            let wanted = format!("1 to {left} points");
-            return mismatch(format!("table of chunks: chunk {i}"), wanted, format!("{points} points"));
+            bail!(window, SizeMismatch, "table of chunks: chunk {i}", "1 to {left} points", "{points} points");
         }
         chunks.push(Chunk { points, bytes: from..from + bytes });
         from += bytes;
@@ -167,7 +157,7 @@ fn entries(
     if left > 0 {
         let wanted = format!("{} points, as the header declares", header.points);
         let found = format!("{} points", header.points - left);
-        return mismatch("table of chunks".into(), wanted, found);
+        bail!(window, SizeMismatch, "table of chunks", wanted, found);
     }
     Ok(chunks)
 }

@@ -1,6 +1,5 @@
 //! Times of up to four interleaved sequences, as version 2 of the field and point formats 6 to 10 code them.
 
-use super::sequence::Sequence;
 use laz::decoders::ArithmeticDecoder;
 use laz::decompressors::{IntegerDecompressor, IntegerDecompressorBuilder};
 use laz::models::{ArithmeticModel, ArithmeticModelBuilder};
@@ -26,6 +25,33 @@ enum Code {
     New,
     /// The time belongs to another sequence: the one that is this number after the current one.
     Other(usize),
+}
+
+/// After more than this number of factors at an end of their range, the difference that they multiply is replaced.
+const PATIENCE: u8 = 3;
+
+/// The last time of a sequence, and its last difference.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sequence {
+    time: i64,
+    /// The difference that factors multiply; 0 before the first difference.
+    difference: i32,
+    /// Number of factors at an end of their range since the last other factor.
+    strained: u8,
+}
+
+impl Sequence {
+    fn advance(&mut self, difference: i32) {
+        self.time = self.time.wrapping_add(difference.into());
+    }
+
+    /// Counts a factor at an end of its range; `difference` is the difference coded with it.
+    fn strain(&mut self, difference: i32) {
+        self.strained += 1;
+        if self.strained > PATIENCE {
+            (self.difference, self.strained) = (difference, 0);
+        }
+    }
 }
 
 /// The last times of four sequences and the models of their codes.

@@ -1,11 +1,13 @@
 //! The field of version 2: up to four sequences.
 
-use super::sequence::SIZE;
 use super::sequences::Sequences;
-use crate::las::header::u64_at;
+use crate::bytes::u64_at;
 use laz::decoders::ArithmeticDecoder;
 use laz::record::FieldDecompressor;
 use std::io::{Read, Result};
+
+/// Size of a time in bytes.
+const SIZE: usize = 8;
 
 /// The field of version 2.
 pub(in crate::las::laz) struct GpsTime2(Sequences);

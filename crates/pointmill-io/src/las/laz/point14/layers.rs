@@ -1,6 +1,6 @@
 //! The nine layers of the points of a chunk. A layer has the codes of one or several fields.
 
-use crate::las::header::u32_at;
+use crate::bytes::u32_at;
 use laz::decoders::ArithmeticDecoder;
 use std::io::{Cursor, ErrorKind, Read, Result};
 

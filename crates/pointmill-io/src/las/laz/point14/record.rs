@@ -1,6 +1,6 @@
 //! A point of formats 6 to 10, without the fields that formats after 6 add: the 30 bytes and their meaning.
 
-use crate::las::header::{u16_at, u32_at, u64_at};
+use crate::bytes::{u16_at, u32_at, u64_at};
 
 /// Size of a point in bytes.
 pub(super) const SIZE: usize = 30;

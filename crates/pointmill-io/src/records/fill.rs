@@ -1,7 +1,6 @@
 //! Values of columns as they lie in a file, into rows.
 
-use crate::records::Entry;
-use crate::seen::Seen;
+use super::columns::Entry;
 use crate::values::Raw;
 use crate::wide::less;
 use pointmill_core::array::Dtype;
@@ -28,26 +27,20 @@ macro_rules! with_type {
 }
 pub(crate) use with_type;
 
-/// Values of a column: where the first starts, and how many bytes after it the next.
+/// Values of a column in bytes: where the first starts, and how many bytes after it the next.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lane<'b> {
+pub(crate) struct Strided<'b> {
     pub(crate) bytes: &'b [u8],
     pub(crate) at: usize,
     pub(crate) step: usize,
     pub(crate) big_endian: bool,
 }
 
-impl Lane<'_> {
-    /// Whether one value follows the other.
-    fn is_dense<T>(self) -> bool {
-        self.step == size_of::<T>()
-    }
-
-    /// Its values from row `from` on. Of dense ones the step is known here: the loop is a third shorter.
-    fn values<const DENSE: bool, T: Raw>(self, from: usize) -> impl Iterator<Item = T> {
-        let step = if DENSE { size_of::<T>() } else { self.step };
-        let bytes = self.bytes.get(self.at + from * step..).unwrap_or_default();
-        bytes.chunks(step).map(move |value| {
+impl Strided<'_> {
+    /// Its values from row `from` on.
+    fn values<T: Raw>(self, from: usize) -> impl Iterator<Item = T> {
+        let bytes = self.bytes.get(self.at + from * self.step..).unwrap_or_default();
+        bytes.chunks(self.step).map(move |value| {
             let v: T = bytemuck::pod_read_unaligned(&value[..size_of::<T>()]);
             if self.big_endian == cfg!(target_endian = "big") { v } else { v.swapped() }
         })
@@ -57,7 +50,7 @@ impl Lane<'_> {
     pub(crate) fn first_whole(self, dtype: Dtype) -> Option<i128> {
         macro_rules! whole {
             ($type:ty) => {
-                self.values::<false, $type>(0).next().and_then(Raw::whole)
+                self.values::<$type>(0).next().and_then(Raw::whole)
             };
         }
         with_type!(dtype, whole)
@@ -76,8 +69,6 @@ pub(crate) struct Part<'p> {
     pub(crate) exact: Option<&'p mut [[f64; 3]]>,
     /// The columns behind z whose types hold more than an `f32` does.
     pub(crate) wide: Vec<WidePart<'p>>,
-    /// What is odd about the rows that were filled.
-    pub(crate) seen: Seen,
 }
 
 /// The rows of a column in full, to be filled.
@@ -97,8 +88,12 @@ impl Part<'_> {
         self.data.len() / self.entries.len()
     }
 
-    /// Fills all rows, and looks at them. Values whose bit in `there` is zero are not there: they become NaN. No bits mean that all are.
-    pub(crate) fn fill<'b>(&mut self, lane: impl Fn(usize, &Entry) -> Lane<'b>, there: impl Fn(usize) -> &'b [u8]) {
+    /// Fills all rows. Values whose bit in `there` is zero are not there: they become NaN. No bits mean that all are.
+    pub(crate) fn fill<'b>(
+        &mut self,
+        values: impl Fn(usize, &Entry) -> Strided<'b>,
+        there: impl Fn(usize) -> &'b [u8],
+    ) {
         let half = |bits: u16| {
             let v = f32_from_f16_bits(bits);
             (v, f64::from(v))
@@ -106,40 +101,25 @@ impl Part<'_> {
         for from in (0..self.len()).step_by(BLOCK) {
             let rows = from..self.len().min(from + BLOCK);
             for (j, entry) in self.entries.iter().enumerate() {
-                let lane = lane(j, entry);
+                let values = values(j, entry);
                 macro_rules! column {
                     ($type:ty) => {
-                        self.put(rows.clone(), j, lane, |v: $type| (v as f32, v as f64))
+                        self.put(rows.clone(), j, values, |v: $type| (v as f32, v as f64))
                     };
                 }
                 match entry.dtype {
-                    Dtype::F16 => self.put(rows.clone(), j, lane, half),
+                    Dtype::F16 => self.put(rows.clone(), j, values, half),
                     dtype => with_type!(dtype, column),
                 }
                 self.blank(rows.clone(), j, there(j));
             }
-            self.look(rows);
         }
     }
 
-    fn put<T: Raw>(&mut self, rows: Range<usize>, j: usize, lane: Lane<'_>, cast: impl Fn(T) -> (f32, f64)) {
-        if lane.is_dense::<T>() {
-            self.put_lane::<true, T>(rows, j, lane, cast);
-        } else {
-            self.put_lane::<false, T>(rows, j, lane, cast);
-        }
-    }
-
-    fn put_lane<const DENSE: bool, T: Raw>(
-        &mut self,
-        rows: Range<usize>,
-        j: usize,
-        lane: Lane<'_>,
-        cast: impl Fn(T) -> (f32, f64),
-    ) {
+    fn put<T: Raw>(&mut self, rows: Range<usize>, j: usize, from: Strided<'_>, cast: impl Fn(T) -> (f32, f64)) {
         let width = self.entries.len();
         let data = self.data[rows.start * width..rows.end * width].chunks_exact_mut(width);
-        let values = || lane.values::<DENSE, T>(rows.start);
+        let values = || from.values::<T>(rows.start);
         match self.exact.as_mut().filter(|_| j < 3) {
             None => data.zip(values()).for_each(|(row, v)| row[j] = cast(v).0),
             Some(exact) => {
@@ -171,15 +151,6 @@ impl Part<'_> {
             if let Some(wide) = self.wide.iter_mut().find(|wide| wide.column == j) {
                 wide.values[row] = f64::NAN;
             }
-        }
-    }
-
-    fn look(&mut self, rows: Range<usize>) {
-        let width = self.entries.len();
-        let data = || self.data[rows.start * width..rows.end * width].chunks_exact(width);
-        self.seen.rows(data());
-        if let Some(exact) = &self.exact {
-            self.seen.casts(data().zip(&exact[rows.clone()]).map(|(row, &point)| (row, point)));
         }
     }
 }

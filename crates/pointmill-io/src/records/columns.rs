@@ -1,0 +1,102 @@
+//! The columns of a table: names, types, and where in a record each value is.
+
+use crate::error::{IoError, excerpt};
+use crate::fault::{bail, fault};
+use crate::limits::Bounds;
+use crate::window::{WINDOW, Window};
+use pointmill_core::array::Dtype;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// The longest record. A window must hold one.
+pub(crate) const MAX_RECORD: usize = 64 << 10;
+const _: () = assert!(MAX_RECORD <= WINDOW);
+
+/// The longest name of a column, in bytes.
+pub(crate) const LONGEST_NAME: usize = 256;
+
+/// A number of a record that becomes a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) dtype: Dtype,
+    /// Which value of a line of text it is.
+    pub(crate) token: usize,
+    /// Where in the record the field starts that it belongs to, and the field's length, in bytes.
+    pub(crate) field: Range<usize>,
+    /// Where in the field it starts.
+    pub(crate) within: usize,
+}
+
+/// The columns, x, y, z first and the others in the order of the file.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    pub(super) entries: Vec<Entry>,
+    /// Bytes of a record.
+    pub(crate) record: usize,
+}
+
+impl Columns {
+    /// Orders the entries of a record of `record` bytes and checks their names. `X`, `Y` and `Z` are x, y and z where no other name differs
+    /// from them by case alone.
+    pub(crate) fn new(
+        window: &Window<'_, '_>,
+        bounds: &Bounds,
+        mut entries: Vec<Entry>,
+        record: usize,
+    ) -> Result<Self, IoError> {
+        bounds.check_columns(window.source(), entries.len())?;
+        let mut names = BTreeSet::new();
+        if let Some(twice) = entries.iter().find(|e| !names.insert(&*e.name)) {
+            bail!(window, BadHeader, "names", "names that differ", ("`{}` twice", twice.name));
+        }
+        for (place, axis) in ["x", "y", "z"].into_iter().enumerate() {
+            let Some(at) = find(&entries, axis) else {
+                let found: Vec<_> = entries.iter().take(16).map(|e| &*e.name).collect();
+                let more = if entries.len() > found.len() { ", ..." } else { "" };
+                let found = if found.is_empty() { "none".into() } else { format!("{}{more}", found.join(", ")) };
+                bail!(window, MissingField, "field `{axis}`", "x, y and z", found);
+            };
+            entries[place..=at].rotate_right(1);
+            entries[place].name = axis.into();
+        }
+        Ok(Self { entries, record })
+    }
+}
+
+/// Where the entry of an axis is: the one of its name, else the only one whose name differs by case alone.
+fn find(entries: &[Entry], axis: &str) -> Option<usize> {
+    let exact = entries.iter().position(|e| e.name == axis);
+    exact.or_else(|| {
+        let mut alike = entries.iter().enumerate().filter(|(_, e)| e.name.eq_ignore_ascii_case(axis));
+        let (at, _) = alike.next()?;
+        alike.next().is_none().then_some(at)
+    })
+}
+
+/// Checks that a name of a header can be shown and written again.
+pub(crate) fn name(window: &Window<'_, '_>, bytes: &[u8]) -> Result<String, IoError> {
+    checked_name(window, &format!("line {}", window.line_number()), bytes)
+}
+
+/// As [`name`], of a part of a file.
+pub(crate) fn checked_name(window: &Window<'_, '_>, part: &str, bytes: &[u8]) -> Result<String, IoError> {
+    match str::from_utf8(bytes) {
+        Ok(name) if name.len() <= LONGEST_NAME && !name.chars().any(char::is_control) => Ok(name.into()),
+        _ => {
+            let wanted = format!("a name of at most {LONGEST_NAME} bytes of UTF-8 without control characters");
+            bail!(window, BadHeader, part, wanted, excerpt(bytes))
+        }
+    }
+}
+
+/// The error for the last line of a header.
+pub(crate) fn bad_line(window: &Window<'_, '_>, wanted: &str, found: &[u8]) -> IoError {
+    fault!(window, BadHeader, ("line {}", window.line_number()), wanted, excerpt(found))
+}
+
+/// A whole number of a header: digits alone, less than 2^64.
+pub(crate) fn whole_number(word: &[u8]) -> Option<u64> {
+    let digits = str::from_utf8(word).ok().filter(|word| word.bytes().all(|b| b.is_ascii_digit()));
+    digits?.parse().ok()
+}

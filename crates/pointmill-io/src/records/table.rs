@@ -1,0 +1,290 @@
+//! Rows as they come.
+
+use super::columns::{Columns, Entry};
+use super::fill::{Part, Strided, WidePart};
+use super::numbers::{number, split};
+use crate::error::{IoError, POINTS_BEFORE, excerpt};
+use crate::fault::fault;
+use crate::field::Field;
+use crate::rows::Rows;
+use crate::threads::{take_first, zeros};
+use crate::warning::Warning;
+use crate::wide::WideColumn;
+use crate::window::{WINDOW, Window};
+use pointmill_core::array::Dtype;
+use std::collections::TryReserveError;
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+
+/// How the numbers of several records lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Order {
+    /// Record after record.
+    Records,
+    /// Field after field, each with the values of all records.
+    Fields,
+}
+
+/// Rows as they come.
+#[derive(Debug)]
+pub(crate) struct Table {
+    columns: Columns,
+    data: Vec<f32>,
+    /// x, y, z of every row, if their types hold more than an `f32` does.
+    exact: Option<Vec<f64>>,
+    /// The columns behind z whose types hold more than an `f32` does, in order, and what [`WidePart::change`] says of each.
+    wide: Vec<WideColumn>,
+    changes: Vec<AtomicU64>,
+    /// Rows of which the memory was counted.
+    counted: usize,
+}
+
+impl Table {
+    pub(crate) fn new(columns: Columns) -> Self {
+        let is_wide = |j: &usize| !columns.entries[*j].dtype.fits_f32();
+        let exact = (0..3).any(|j| is_wide(&j)).then(Vec::new);
+        let wide: Vec<_> = (3..columns.entries.len()).filter(is_wide).map(WideColumn::of).collect();
+        let changes = wide.iter().map(|_| AtomicU64::default()).collect();
+        Self { columns, data: vec![], exact, wide, changes, counted: 0 }
+    }
+
+    fn width(&self) -> usize {
+        self.columns.entries.len()
+    }
+
+    /// The number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len() / self.width()
+    }
+
+    /// For each column its [`Entry::token`].
+    pub(crate) fn tokens(&self) -> Vec<usize> {
+        self.columns.entries.iter().map(|entry| entry.token).collect()
+    }
+
+    /// Takes memory for rows of which the bytes are known to be there.
+    pub(crate) fn reserve(&mut self, window: &Window<'_, '_>, rows: u64) -> Result<(), IoError> {
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        self.count(window, rows)?;
+        self.room(rows, true).map_err(|_| window.source().out_of_memory(self.bytes(rows)))
+    }
+
+    /// Makes room for more rows, `exactly` for so many.
+    fn room(&mut self, rows: usize, exactly: bool) -> Result<(), TryReserveError> {
+        fn take<T>(values: &mut Vec<T>, count: usize, exactly: bool) -> Result<(), TryReserveError> {
+            if exactly { values.try_reserve_exact(count) } else { values.try_reserve(count) }
+        }
+        take(&mut self.data, rows.saturating_mul(self.columns.entries.len()), exactly)?;
+        self.exact.as_mut().map_or(Ok(()), |exact| take(exact, rows.saturating_mul(3), exactly))?;
+        self.wide.iter_mut().try_for_each(|wide| take(wide.room(), rows, exactly))
+    }
+
+    /// Bytes of so many rows.
+    fn bytes(&self, rows: usize) -> usize {
+        let exact = if self.exact.is_some() { 24 } else { 0 };
+        rows.saturating_mul(4 * self.width() + exact + 8 * self.wide.len())
+    }
+
+    /// Counts the memory of so many rows in all, if it was not yet.
+    fn count(&mut self, window: &Window<'_, '_>, rows: usize) -> Result<(), IoError> {
+        window.source().take(self.bytes(rows.saturating_sub(self.counted)))?;
+        self.counted = self.counted.max(rows);
+        Ok(())
+    }
+
+    /// Adds `count` rows from their bytes, which are all there.
+    pub(crate) fn push(
+        &mut self,
+        window: &Window<'_, '_>,
+        bytes: &[u8],
+        count: usize,
+        order: Order,
+        big_endian: bool,
+    ) -> Result<(), IoError> {
+        let record = self.columns.record;
+        let values = |_: usize, entry: &Entry| {
+            let (base, step) = match order {
+                Order::Records => (entry.field.start, record),
+                Order::Fields => (entry.field.start * count, entry.field.len()),
+            };
+            Strided { bytes, at: base + entry.within, step, big_endian }
+        };
+        let whole = |j: usize, entry: &Entry| Ok(values(j, entry).first_whole(entry.dtype));
+        self.extend(window, &[count], whole)?.for_each(|mut part| part.fill(values, |_| &[]));
+        Ok(())
+    }
+
+    /// Adds rows of zeros, in parts of so many, to be filled on any thread. `whole` returns the first value of a column, if it is a whole
+    /// number.
+    pub(crate) fn extend<'t>(
+        &'t mut self,
+        window: &Window<'_, '_>,
+        rows: &'t [usize],
+        whole: impl Fn(usize, &Entry) -> Result<Option<i128>, IoError>,
+    ) -> Result<impl Iterator<Item = Part<'t>>, IoError> {
+        let (more, width) = (rows.iter().sum::<usize>(), self.width());
+        let all = self.len() + more;
+        self.count(window, all)?;
+        let refused = self.bytes(all);
+        let refused = |_| window.source().out_of_memory(refused);
+        let Self { columns: Columns { entries, .. }, data, exact, wide, changes, .. } = self;
+        for wide in &mut *wide {
+            let column = wide.column;
+            wide.begin(whole(column, &entries[column])?);
+        }
+        let mut data = zeros(data, more * width).map_err(refused)?;
+        let mut exact = exact.as_mut().map(|exact| zeros(exact, 3 * more)).transpose().map_err(refused)?;
+        let wide = wide.iter_mut().zip(&*changes).map(|(wide, change)| {
+            let (column, first) = (wide.column, wide.first);
+            zeros(wide.room(), more).map(|values| WidePart { column, first, values, change })
+        });
+        let mut wide = wide.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let entries = &entries[..];
+        Ok(rows.iter().map(move |&rows| Part {
+            entries,
+            data: take_first(&mut data, rows * width),
+            exact: exact.as_mut().map(|exact| take_first(exact, 3 * rows).as_chunks_mut().0),
+            wide: wide
+                .iter_mut()
+                .map(|wide| WidePart { values: take_first(&mut wide.values, rows), ..*wide })
+                .collect(),
+        }))
+    }
+
+    /// Adds a row from the values of a line of text: the line, and where in it each is.
+    pub(crate) fn push_text(
+        &mut self,
+        window: &Window<'_, '_>,
+        line: &[u8],
+        tokens: &[Range<usize>],
+    ) -> Result<(), IoError> {
+        let rows = self.len() + 1;
+        self.count(window, rows)?;
+        if self.data.capacity() - self.data.len() < self.width() {
+            self.room(rows, false).map_err(|_| window.source().out_of_memory(self.bytes(rows)))?;
+        }
+        self.push_numbers(line, tokens).map_err(|j| {
+            let entry = &self.columns.entries[j];
+            let field = format!("line {}: `{}`", window.line_number(), entry.name);
+            let found = excerpt(&line[tokens[entry.token].clone()]);
+            fault!(window, BadValue, field, ("a number of type {}", entry.dtype), found)
+        })
+    }
+
+    /// Adds a row as [`Table::push_text`] does, where there is room. Returns the column of what is no number.
+    pub(crate) fn push_numbers(&mut self, line: &[u8], tokens: &[Range<usize>]) -> Result<(), usize> {
+        let mut wide = self.wide.iter_mut().peekable();
+        for (j, entry) in self.columns.entries.iter().enumerate() {
+            let token = &line[tokens[entry.token].clone()];
+            let (v, exact) = number(token, entry.dtype).ok_or(j)?;
+            self.data.push(v);
+            if let Some(all) = self.exact.as_mut().filter(|_| j < 3) {
+                all.push(exact);
+            }
+            if let Some(wide) = wide.next_if(|wide| wide.column == j) {
+                let is_whole = entry.dtype != Dtype::F64;
+                let whole = is_whole.then(|| str::from_utf8(token).ok()?.parse().ok()).flatten();
+                wide.push_number(whole, v, exact);
+            }
+        }
+        Ok(())
+    }
+
+    /// An empty table of the same columns, with room for so many rows.
+    pub(crate) fn like(&self, rows: usize) -> Result<Self, TryReserveError> {
+        let mut empty = Self::new(self.columns.clone());
+        empty.room(rows, true)?;
+        Ok(empty)
+    }
+
+    /// Adds the rows of tables of lines of text, which have no columns of whole numbers.
+    pub(crate) fn append(&mut self, window: &Window<'_, '_>, tables: &[Self]) -> Result<(), IoError> {
+        let more = tables.iter().map(Self::len).sum::<usize>();
+        let rows = self.len() + more;
+        self.count(window, rows)?;
+        self.room(more, false).map_err(|_| window.source().out_of_memory(self.bytes(rows)))?;
+        for table in tables {
+            self.data.extend_from_slice(&table.data);
+            if let (Some(all), Some(exact)) = (&mut self.exact, &table.exact) {
+                all.extend_from_slice(exact);
+            }
+            self.wide.iter_mut().zip(&table.wide).for_each(|(all, wide)| all.append(wide));
+        }
+        Ok(())
+    }
+
+    /// The rows, with a warning if bytes follow them.
+    pub(crate) fn into_rows(mut self, rest: u64) -> Rows {
+        let mut warnings = vec![];
+        if rest > 0 {
+            warnings.push(Warning::TrailingBytes { bytes: rest });
+        }
+        let columns = self.width();
+        for (wide, change) in self.wide.iter_mut().zip(self.changes) {
+            wide.change = wide.change.max(f64::from_bits(change.into_inner()));
+        }
+        let fields = self.columns.entries.into_iter().map(|e| Field { name: e.name, dtype: e.dtype });
+        Rows {
+            data: self.data,
+            columns,
+            fields: Some(fields.collect()),
+            xyz_f64: self.exact,
+            wide: self.wide,
+            warnings,
+            ..Rows::EMPTY
+        }
+    }
+}
+
+/// The error for a file with fewer bytes than its points need.
+pub(crate) fn too_short(window: &Window<'_, '_>, points: u64, record: usize, found: u64) -> IoError {
+    let bytes = u128::from(points) * record as u128;
+    let wanted = format!("{bytes} bytes (the header declares {points} points of {record} bytes)");
+    let whole = found / record as u64;
+    fault!(window, Truncated, "data", wanted, "{found} bytes ({whole} points)").salvageable(POINTS_BEFORE)
+}
+
+/// Takes the next line that is not blank, and finds its values. Returns `None` at the end of the source.
+pub(crate) fn next_values(
+    window: &mut Window<'_, '_>,
+    values: &mut Vec<Range<usize>>,
+) -> Result<Option<Range<usize>>, IoError> {
+    while let Some(line) = window.line()? {
+        split(window.at(&line), values);
+        if !values.is_empty() {
+            return Ok(Some(line));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads `count` records of `each` bytes, or if `salvage` as many as are whole; their number. `short` makes the error for fewer bytes.
+pub(crate) fn records(
+    window: &mut Window<'_, '_>,
+    table: &mut Table,
+    count: u64,
+    each: usize,
+    big_endian: bool,
+    salvage: bool,
+    short: impl Fn(&Window<'_, '_>, u64) -> IoError,
+) -> Result<u64, IoError> {
+    if let Some(left) = window.left() {
+        table.reserve(window, count.min(left / each as u64))?;
+    }
+    let mut done = 0;
+    while done < count {
+        let step = (count - done).min((WINDOW / each) as u64) as usize;
+        let taken = window.bytes(step * each)?;
+        if taken.len() < step * each {
+            if !salvage {
+                return Err(short(window, done * each as u64 + taken.len() as u64));
+            }
+            let whole = taken.len() / each;
+            table.push(window, window.at(&taken), whole, Order::Records, big_endian)?;
+            return Ok(done + whole as u64);
+        }
+        table.push(window, window.at(&taken), step, Order::Records, big_endian)?;
+        done += step as u64;
+    }
+    Ok(done)
+}
