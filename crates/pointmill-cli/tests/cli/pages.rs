@@ -14,7 +14,7 @@ fn scene(path: &Path) -> Value {
 }
 
 /// The names of the layers, without repeats, and the number of frames.
-fn told(scene: &Value) -> (String, usize) {
+fn contents(scene: &Value) -> (String, usize) {
     let mut names: Vec<_> = scene["layers"].as_array().unwrap().iter().map(|l| l["name"].as_str().unwrap()).collect();
     names.dedup();
     (names.join(" "), scene["frames"].as_array().unwrap().len())
@@ -28,11 +28,15 @@ fn every_command_writes_a_page() {
     fs::write(at.join("still.txt"), "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n").unwrap();
     let map = "ndt build d/sweep_000.ply --out map.npz --resolution 2";
     for (args, layers, frames) in [
-        ("voxelize d --visualize", "voxels points voxels points voxels points", 3),
-        ("roi-pool --visualize", "points boxes", 0),
+        ("voxelize d --visualize", "range rings voxels points voxels points voxels points", 3),
+        ("roi-pool --visualize", "points points in boxes boxes boxes of close-ups close-up A close-up B close-up C", 0),
         (&format!("{map} --visualize"), "points cells", 0),
         ("ndt score --map map.npz --scan d/sweep_001.ply --pose still.txt --visualize", "points cells", 0),
-        ("ndt align --map map.npz --scan d/sweep_001.ply --guess still.txt --visualize", "cells before after", 2),
+        (
+            "ndt align --map map.npz --scan d/sweep_001.ply --guess still.txt --visualize",
+            "cells before after close-up",
+            2,
+        ),
         ("icp d/sweep_001.ply d/sweep_000.ply --max-distance 1 --max-iterations 2 --visualize", "target source", 3),
         ("odometry d --out poses.txt --visualize", "map sweeps trajectory sensor", 3),
         ("evaluate poses.txt truth.txt --plot", "truth estimate", 3),
@@ -40,7 +44,7 @@ fn every_command_writes_a_page() {
         let path = at.join("page.html");
         let done = run(at, &format!("{args} page.html"));
         assert!([0, 6].contains(&done.code), "{args}: {}{}", done.out, done.err);
-        assert_eq!(told(&scene(&path)), (layers.into(), frames), "{args}");
+        assert_eq!(contents(&scene(&path)), (layers.into(), frames), "{args}");
         let first = fs::read(&path).unwrap();
         run(at, &format!("{args} page.HTML"));
         assert!(first == fs::read(at.join("page.HTML")).unwrap(), "{args}");
@@ -57,7 +61,7 @@ fn a_sweep_that_fails_has_a_frame() {
     fs::write(at.join("d/sweep_000a.ply"), "ply\n</script><img src=x>").unwrap();
     run(at, "odometry d --visualize page.html").expect(3);
     let scene = scene(&at.join("page.html"));
-    assert_eq!(told(&scene), ("map sweeps trajectory sensor".into(), 3));
+    assert_eq!(contents(&scene), ("map sweeps trajectory sensor".into(), 3));
     let layers = scene["layers"].as_array().unwrap();
     let counts: Vec<_> =
         layers.iter().filter(|l| l["name"] == "sweeps").map(|l| l["count"].as_u64().unwrap()).collect();
