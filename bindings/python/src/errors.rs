@@ -1,6 +1,7 @@
 //! The library's errors as Python's.
 
 use pointmill::{Argument, Error};
+use pointmill_data::{DataError, is_of_input};
 use pointmill_io::IoError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
@@ -84,6 +85,20 @@ impl From<Error> for Trouble {
 impl From<PyErr> for Trouble {
     fn from(error: PyErr) -> Self {
         Self::Python(error)
+    }
+}
+
+/// An error of the data layer: of a file, of the library, or of an argument.
+pub(crate) fn data(error: DataError, names: Names) -> PyErr {
+    match error {
+        DataError::File(error) | DataError::Output(error) => file(error),
+        DataError::Operator(error) => from_library(error, names),
+        DataError::At { error: Error::OutOfMemory { .. }, .. } => PyMemoryError::new_err(error.to_string()),
+        DataError::At { error: ref of, .. } if !is_of_input(of) => PyRuntimeError::new_err(error.to_string()),
+        DataError::Stopped => PyRuntimeError::new_err(error.to_string()),
+        // The data layer names other options as the command does.
+        DataError::Option { .. } => PyValueError::new_err(error.to_string().replace("--", "")),
+        error => PyValueError::new_err(in_python(&error.to_string())),
     }
 }
 

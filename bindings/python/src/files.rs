@@ -351,18 +351,32 @@ pub(crate) fn read(
     salvage: bool,
     local_origin: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Scan> {
-    let mut options = ReadOptions { topic, salvage, ..ReadOptions::default() };
-    options.format = format.map(|word| named(word, "format")).transpose()?;
-    options.columns = columns.map(|n| whole(n, 3, "columns")).transpose()?.map(|n| n as usize);
-    options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
-    options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
-    options.origin = origin_of(local_origin)?;
+    let options = read_options(format, columns, dataset, scan, topic, salvage, local_origin)?;
     let stamp_ns = log_stamp_ns(&path).and_then(|stamp| i64::try_from(stamp).ok());
     let deskewed = pointmill_data::is_deskewed(&path, options.dataset);
     // What cannot be looked at is refused at once.
     let bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
     let effort = Effort::of(Place::Cpu, usize::try_from(bytes).unwrap_or(usize::MAX), SHORT);
     Ok(Scan { stamp_ns, deskewed, ..Scan::new(py, effort, move || pointmill_io::read(&path, &options))? })
+}
+
+/// How a file is read, from the arguments of `read`.
+pub(crate) fn read_options(
+    format: Option<&str>,
+    columns: Option<i64>,
+    dataset: Option<&str>,
+    scan: Option<i64>,
+    topic: Option<String>,
+    salvage: bool,
+    local_origin: Option<&Bound<'_, PyAny>>,
+) -> PyResult<ReadOptions> {
+    let mut options = ReadOptions { topic, salvage, ..ReadOptions::default() };
+    options.format = format.map(|word| named(word, "format")).transpose()?;
+    options.columns = columns.map(|n| whole(n, 3, "columns")).transpose()?.map(|n| n as usize);
+    options.dataset = dataset.map(|word| named(word, "dataset")).transpose()?;
+    options.scan = scan.map(|n| whole(n, 0, "scan")).transpose()?.map(|n| n as usize);
+    options.origin = origin_of(local_origin)?;
+    Ok(options)
 }
 
 /// What is subtracted from coordinates.

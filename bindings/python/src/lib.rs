@@ -41,6 +41,8 @@ mod _pointmill {
     #[pymodule_export]
     use crate::icp::{IcpIteration, IcpRegistration, IcpSearcher, IcpTarget, align_many, icp, normals};
     #[pymodule_export]
+    use crate::ndt::{MapBuild, MapReader, find_poses, in_natural_order, map_origin, plan_map};
+    #[pymodule_export]
     use crate::ndt::{NdtBlockMap, NdtFit, NdtGrid, NdtMoments, NdtRegistration, NdtReport};
     #[pymodule_export]
     use crate::pipelines::{

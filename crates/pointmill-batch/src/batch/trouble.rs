@@ -6,6 +6,7 @@ use crate::printer::Printer;
 use crate::say;
 use crate::text::shown;
 use pointmill::Error;
+use pointmill_data::DataError;
 use pointmill_io::{IoError, escape};
 use std::path::PathBuf;
 
@@ -86,6 +87,12 @@ impl Trouble {
         }
     }
 
+    /// Why the input cannot be used; `None` if the command ends.
+    pub fn reason(&self) -> Option<String> {
+        let Self::Input(refused) = self else { return None };
+        Some(refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    }
+
     /// Reports the reasons of an input.
     ///
     /// # Errors
@@ -122,6 +129,17 @@ impl From<Trouble> for Failure {
                 let file = refused.into_iter().find_map(|refused| refused.file).unwrap_or_default();
                 Self::File { message, file }
             }
+        }
+    }
+}
+
+/// Of a block that is merged, or the like.
+impl From<DataError> for Trouble {
+    fn from(e: DataError) -> Self {
+        match e {
+            DataError::File(e) => e.into(),
+            DataError::At { path, error } => Self::blame("BadValue", error, &shown(&path)),
+            e => Self::Fatal(e.into()),
         }
     }
 }

@@ -9,8 +9,7 @@ use crate::hash::sha256;
 use crate::ndt::map::{Asked, Map};
 use crate::pose;
 use crate::track::Track;
-use pointmill::ndt::{NdtMoments, NdtParams};
-use pointmill::pipelines::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
+use pointmill::pipelines::localize::{Fix, Localizer, LocalizerParams};
 use pointmill::{Device, Error, PointCloud, Pose, Rows};
 use pointmill_data::BlockMap;
 use std::sync::Arc;
@@ -83,23 +82,6 @@ pub(crate) fn run(args: &LocalizeArgs, device: &str, printer: &mut Printer) -> R
 }
 
 impl Run<'_> {
-    /// The blocks around the vehicle.
-    fn tiles(&self, map: &BlockMap) -> Result<LocalizerMap, Failure> {
-        let (settings, lattice) = (map.settings().clone(), map.lattice());
-        let (map, limits) = (map.clone(), self.args.with.read.limits());
-        let params = NdtParams {
-            covariance: settings.covariance,
-            min_points: settings.min_points,
-            eigen_ratio: settings.eigen_ratio,
-        };
-        let source = move |tile| {
-            let sums = map.sums(tile, &limits).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
-            sums.map(|sums| NdtMoments::from_table(&sums)).transpose()
-        };
-        let reach = self.params.reach(settings.resolution);
-        Ok(LocalizerMap::tiles(&lattice, settings.cells, reach, &params, Box::new(source))?)
-    }
-
     /// A scan that cannot be used was still taken: the pose goes on as expected.
     fn skip(&self, lane: &mut Lane, source: &Source, stamp: Option<i64>) -> Result<(), Failure> {
         let nothing = PointCloud::new(Vec::new(), 3).map_err(Error::from)?;
@@ -140,7 +122,7 @@ impl Command for Run<'_> {
     fn lane(&self) -> Result<Lane, Failure> {
         let map = match &self.map {
             Of::Whole(map) => Arc::clone(&map.grid).into(),
-            Of::Blocks(map) => self.tiles(map)?,
+            Of::Blocks(map) => map.localizer_map(&self.params, &self.args.with.read.limits())?,
         };
         let mut localizer = Localizer::new(&self.device.stream()?, map, &self.params)?;
         self.start.as_ref().map(|start| localizer.start(start)).transpose()?;
