@@ -125,14 +125,19 @@ impl<T> OrRaise<T> for Result<T, Trouble> {
 
 /// An error of a file: what the system refuses is the `OSError` of its kind, what the file holds a `ValueError`.
 pub(crate) fn file(error: IoError) -> PyErr {
-    let text = error.to_string();
-    // A path stays what it is.
-    let after = text.find(&*error.path().to_string_lossy()).map_or(0, |at| at + error.path().as_os_str().len());
-    let (path, what) = text.split_at_checked(after).unwrap_or((&text, ""));
-    let text = format!("{path}{}", in_python(what));
+    let text = words(&error);
     match error {
         IoError::Io { source, .. } => std::io::Error::new(source.kind(), text).into(),
         IoError::OutOfMemory { .. } => PyMemoryError::new_err(text),
         _ => PyValueError::new_err(text),
     }
+}
+
+/// The words of an error of a file, with types as Python names them.
+pub(crate) fn words(error: &IoError) -> String {
+    let text = error.to_string();
+    // A path stays what it is.
+    let after = text.find(&*error.path().to_string_lossy()).map_or(0, |at| at + error.path().as_os_str().len());
+    let (path, what) = text.split_at_checked(after).unwrap_or((&text, ""));
+    format!("{path}{}", in_python(what))
 }

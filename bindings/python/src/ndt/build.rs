@@ -78,7 +78,7 @@ impl MapReader {
     fn origin(&self, py: Python<'_>, path: PathBuf) -> Option<[f64; 3]> {
         let found = || {
             let sources = self.sources(&path).ok()?;
-            Inputs::of(&[], self.options.clone()).first_origin(&sources)
+            Inputs::origin_of(&sources, self.options.clone())
         };
         detached(py, found).map(|origin| if let LocalOrigin::At(origin) = origin { origin } else { [0.0; 3] })
     }
@@ -184,7 +184,7 @@ pub(crate) fn plan_map(
             let (known, more) =
                 InputPoses::of(&known.0, poses_of(&known)?, asked, &kinds, &()).map_err(|e| data(e, NAMES))?;
             (settled, by_stamp) = (known.deskew(), known.is_by_stamp());
-            more.iter().for_each(|e| add(e.path(), None, Some(e.to_string())));
+            more.iter().for_each(|e| add(e.path(), None, Some(errors::words(e))));
         }
     }
     if items.is_empty() {
@@ -309,6 +309,7 @@ fn sums(
 fn reason(e: &DataError) -> Option<String> {
     match e {
         DataError::Operator(of) | DataError::At { error: of, .. } if !is_of_input(of) => None,
-        e => Some(e.to_string()),
+        DataError::File(e) => Some(errors::words(e)),
+        e => Some(errors::in_python(&e.to_string())),
     }
 }

@@ -97,8 +97,12 @@ impl Inputs {
         self
     }
 
-    /// The origin that the first input that can be read is read about; `None` if none can be read.
-    pub fn first_origin<'a>(&self, sources: impl IntoIterator<Item = &'a Source>) -> Option<LocalOrigin> {
+    /// The origin that the first of inputs that can be read is read about; `None` if none can be read.
+    pub fn origin_of(sources: &[Source], options: ReadOptions) -> Option<LocalOrigin> {
+        Self { options, drive: None, is_given: false, early: Mutex::default() }.first_origin(sources)
+    }
+
+    fn first_origin<'a>(&self, sources: impl IntoIterator<Item = &'a Source>) -> Option<LocalOrigin> {
         for source in sources {
             if !self.may_be_far(source) {
                 return Some(LocalOrigin::None);
