@@ -1,7 +1,7 @@
 //! The library's errors as Python's.
 
 use pointmill::{Argument, Error};
-use pointmill_data::DataError;
+use pointmill_data::{DataError, is_of_input};
 use pointmill_io::IoError;
 use pyo3::PyErr;
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
@@ -91,10 +91,14 @@ impl From<PyErr> for Trouble {
 /// An error of the data layer: of a file, of the library, or of an argument.
 pub(crate) fn data(error: DataError, names: Names) -> PyErr {
     match error {
-        DataError::File(error) => file(error),
+        DataError::File(error) | DataError::Output(error) => file(error),
         DataError::Operator(error) => from_library(error, names),
+        DataError::At { error: Error::OutOfMemory { .. }, .. } => PyMemoryError::new_err(error.to_string()),
+        DataError::At { error: ref of, .. } if !is_of_input(of) => PyRuntimeError::new_err(error.to_string()),
         DataError::Ended(_) => PyMemoryError::new_err(error.to_string()),
         DataError::Stopped => PyRuntimeError::new_err(error.to_string()),
+        // The data layer names other options as the command does.
+        DataError::Option { .. } => PyValueError::new_err(error.to_string().replace("--", "")),
         error => PyValueError::new_err(in_python(&error.to_string())),
     }
 }
@@ -122,14 +126,19 @@ impl<T> OrRaise<T> for Result<T, Trouble> {
 
 /// An error of a file: what the system refuses is the `OSError` of its kind, what the file holds a `ValueError`.
 pub(crate) fn file(error: IoError) -> PyErr {
-    let text = error.to_string();
-    // A path stays what it is.
-    let after = text.find(&*error.path().to_string_lossy()).map_or(0, |at| at + error.path().as_os_str().len());
-    let (path, what) = text.split_at_checked(after).unwrap_or((&text, ""));
-    let text = format!("{path}{}", in_python(what));
+    let text = words(&error);
     match error {
         IoError::Io { source, .. } => std::io::Error::new(source.kind(), text).into(),
         IoError::OutOfMemory { .. } => PyMemoryError::new_err(text),
         _ => PyValueError::new_err(text),
     }
+}
+
+/// The words of an error of a file, with types as Python names them.
+pub(crate) fn words(error: &IoError) -> String {
+    let text = error.to_string();
+    // A path stays what it is.
+    let after = text.find(&*error.path().to_string_lossy()).map_or(0, |at| at + error.path().as_os_str().len());
+    let (path, what) = text.split_at_checked(after).unwrap_or((&text, ""));
+    format!("{path}{}", in_python(what))
 }

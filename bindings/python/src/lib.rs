@@ -59,6 +59,8 @@ mod _pointmill {
     #[pymodule_export]
     use crate::icp::{IcpSearcher, IcpTarget, align_many, icp, normals};
     #[pymodule_export]
+    use crate::ndt::{MapBuild, MapReader, find_poses, in_natural_order, map_origin, plan_map};
+    #[pymodule_export]
     use crate::ndt::{NdtBlockMap, NdtGrid, NdtMoments};
     #[pymodule_export]
     use crate::pipelines::{Localizer, Odometry, evaluate};

@@ -31,6 +31,69 @@ def files(folder):
     return {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir() if path.is_file()}
 
 
+class Store:
+    """A file system in memory, as the extension asks for its files."""
+
+    def __init__(self, folder):
+        self.path, self.folder, self.files = "memory://map", str(folder), {}
+        folder.mkdir()
+
+    def list(self, folder):
+        start = f"{folder}/" if folder else ""
+        return sorted({file.removeprefix(start).split("/")[0] for file in self.files if file.startswith(start)})
+
+    def size(self, file):
+        return len(self.files[file]) if file in self.files else None
+
+    def read(self, file, copy):
+        if file not in self.files:
+            raise FileNotFoundError(file)
+        pathlib.Path(copy).write_bytes(self.files[file])
+
+    def write(self, file, copy):
+        self.files[file] = pathlib.Path(copy).read_bytes()
+
+    def write_first(self, file, copy):
+        if file not in self.files:
+            self.write(file, copy)
+
+    def remove(self, file):
+        self.files.pop(file, None)
+
+
+def test_a_store_has_the_files_of_a_folder(tmp_path):
+    clouds, poses = tiles()
+    store = Store(tmp_path / "copies")
+    maps = [ndt.BlockMap(place, resolution=2.0, block=16.0) for place in (store, tmp_path / "map")]
+    for blocks in maps:
+        for i in (3, 0, 4):
+            blocks.add(f"tile {i}", clouds[i], pose=poses[i], state=f"state {i}")
+        blocks.add("tile 0", clouds[1], pose=poses[1], state="another")
+        blocks.refuse("tile 2", "no cloud")
+        assert blocks.keeps("tile 3", "state 3")["points"] == 4000 and blocks.keeps("tile 0", "state 0") is None
+        for block in blocks.blocks:
+            blocks.merge(block)
+        assert [row["error"] for row in blocks.finish()] == [None, "no cloud", None, None]
+        again = blocks.remove("tile 4")
+        for block in again:
+            blocks.merge(block)
+        blocks.finish()
+    assert set(again) - set(maps[0].blocks)
+    wanted = {str(path.relative_to(tmp_path / "map")): path.read_bytes() for path in (tmp_path / "map").rglob("*") if path.is_file()}
+    assert store.files == wanted and os.listdir(store.folder) == []
+    opened = ndt.BlockMap(store)
+    assert opened.grid().mean.tolist() == maps[1].grid().mean.tolist() and "memory://map" in repr(opened)
+    part = next(file for file in store.files if file.startswith("blocks/"))
+    store.files[part] = store.files[part][:-1]
+    with pytest.raises(ValueError, match=f"memory://map/{part}: part: wanted the file that the row of"):
+        opened.finish()
+    with pytest.raises(ValueError, match="memory://map/map.json: cells: wanted 16, found 8"):
+        ndt.BlockMap(store, resolution=2.0, block=32.0)
+    store.write = lambda file, copy: (_ for _ in ()).throw(PermissionError("no more room"))
+    with pytest.raises(PermissionError, match="memory://map/blocks/.*no more room"):
+        opened.add("tile 5", clouds[0])
+
+
 def test_the_blocks_are_one_plain_build(tmp_path):
     clouds, poses = tiles()
     plain = ndt.Moments(2.0)

@@ -125,8 +125,9 @@ impl From<IoError> for Failure {
 impl From<DataError> for Failure {
     fn from(e: DataError) -> Self {
         match e {
-            DataError::File(e) => e.into(),
+            DataError::File(e) | DataError::Output(e) => e.into(),
             DataError::Operator(e) => e.into(),
+            DataError::Twice { .. } => Self::Usage(e.to_string()),
             DataError::Option { option: STDIN, .. } => Self::Usage(e.to_string()),
             DataError::Option { .. } => Self::Usage(format!("--{e}")),
             DataError::Ended(message) => Self::OutOfMemory(message),

@@ -2,17 +2,13 @@
 
 use crate::json::Notes;
 use crate::say;
-use crate::text::tidy;
-use pointmill_io::{LocalOrigin, Scan, Warning};
+use pointmill_io::{Scan, Warning};
 
 pub use pointmill_data::inputs::*;
 
 /// Tells the origin of inputs, in a run whose results are relative to it.
 pub fn tell_origin(inputs: &Inputs) {
-    if let LocalOrigin::At([x, y, z]) = inputs.options().origin {
-        let [x, y, z] = [x, y, z].map(tidy);
-        say::note(format_args!("large coordinates: results are relative to {x}, {y}, {z} (--local-origin)"));
-    }
+    inputs.note_origin(&say::Stderr);
 }
 
 /// The warnings for an operator that takes `f32`.

@@ -66,6 +66,10 @@ impl Observer for Stderr {
     fn should_stop(&self) -> bool {
         interrupt::check().is_err()
     }
+
+    fn undivided(&self, write: &mut dyn FnMut()) {
+        interrupt::undivided(write);
+    }
 }
 
 /// A progress bar, hidden where it would be in the way.

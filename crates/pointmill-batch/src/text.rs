@@ -5,7 +5,7 @@ use pointmill::Pose;
 use pointmill_io::escape;
 
 pub use pointmill_data::grouped;
-pub use pointmill_data::inputs::shown;
+pub use pointmill_data::inputs::{shown, tidy};
 
 /// Up to this many inputs each get a line.
 pub const LINES: usize = 20;
@@ -38,16 +38,6 @@ pub fn shortened(name: &str) -> String {
 /// What pages call an input: the file's name alone, since pages are given away and folders tell of who made them; control bytes escaped.
 pub fn label(name: &str) -> String {
     escape(name.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(name))
-}
-
-/// A number for people: of 15 digits, which every `f64` has, so without the noise of arithmetic in the last ones.
-///
-/// ```
-/// use pointmill_batch::text::tidy;
-/// assert_eq!((tidy(848_935.200_000_000_1), tidy(0.1 + 0.2), tidy(-1e300)), (848_935.2, 0.3, -1e300));
-/// ```
-pub fn tidy(v: f64) -> f64 {
-    format!("{v:.14e}").parse().unwrap_or(v)
 }
 
 /// A row of texts, each at the right of a column that is so wide.

@@ -2,6 +2,7 @@
 
 use pointmill::Error;
 use pointmill_io::IoError;
+use std::path::{Path, PathBuf};
 
 /// What the functions of this crate fail with.
 #[derive(Debug, thiserror::Error)]
@@ -10,9 +11,28 @@ pub enum DataError {
     /// A file or a folder.
     #[error("{0}")]
     File(#[from] IoError),
+    /// A file of a map that cannot be written, which ends a run.
+    #[error("{0}")]
+    Output(IoError),
     /// An operator of the library.
     #[error("{0}")]
     Operator(#[from] Error),
+    /// An operator of the library, with what it was called for.
+    #[error("{}: {error}", path.display())]
+    At {
+        /// The file or the folder.
+        path: PathBuf,
+        /// What the library says.
+        error: Error,
+    },
+    /// Two inputs of one name in a map.
+    #[error("{first} and {second}: expected inputs of different names, got one input twice")]
+    Twice {
+        /// The one, as it was given.
+        first: String,
+        /// The other.
+        second: String,
+    },
     /// An option that cannot be used as it is given. A door spells its name: `--deskew` on the command line.
     #[error("{option}: {reason}")]
     Option {
@@ -41,6 +61,12 @@ impl DataError {
     /// An option that cannot be used.
     pub fn option(option: &'static str, reason: impl Into<String>) -> Self {
         Self::Option { option, reason: reason.into() }
+    }
+
+    /// An error of the library that is about a file or a folder.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(Error) -> Self {
+        let path = path.to_path_buf();
+        move |error| Self::At { path, error }
     }
 }
 

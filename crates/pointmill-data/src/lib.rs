@@ -18,8 +18,8 @@ pub use error::{DataError, is_of_input};
 pub use inputs::{find_inputs, natural_order};
 pub use json_line::json_line;
 pub use maps::{
-    BlockMap, BlockRow, BlockSettings, is_ndt_map, path_from, read_ndt_map, read_ndt_map_within, read_ndt_moments,
-    read_ndt_moments_within, write_ndt_map, write_ndt_moments,
+    BlockMap, BlockRow, BlockSettings, is_ndt_map, path_from, read_moments, read_ndt_map, read_ndt_map_within,
+    read_ndt_moments, read_ndt_moments_within, write_ndt_map, write_ndt_moments,
 };
 pub use observer::Observer;
 pub use pointmill_core::ndt::NdtMomentsTable;

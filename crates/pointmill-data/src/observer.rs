@@ -21,6 +21,11 @@ pub trait Observer: Sync {
     fn should_stop(&self) -> bool {
         false
     }
+
+    /// Runs a write that must not be cut in two.
+    fn undivided(&self, write: &mut dyn FnMut()) {
+        write();
+    }
 }
 
 impl Observer for () {}

@@ -1,17 +1,18 @@
 //! Maps by blocks as a class.
 
 use super::grid::{NdtGrid, params};
+use super::store::MapPlace;
 use super::{NAMES, SHORT, like_array};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
-use crate::errors::{OrRaise, file, value};
+use crate::errors::{OrRaise, data, file, value};
 use crate::interrupt::{self, Effort};
 use crate::pickle::{self, Reduced};
 use crate::poses::{self, matrix, numbers};
 use pointmill::ndt::{NdtBuilder, NdtGrid as Grid, NdtMoments as Moments, NdtParams, NdtReport};
 use pointmill::pipelines::localize::{LocalizerMap, LocalizerParams};
-use pointmill::{Device, Error, Rows};
-use pointmill_data::{BlockMap, BlockRow, BlockSettings};
+use pointmill::{Device, Rows};
+use pointmill_data::{BlockMap, BlockRow, BlockSettings, DataError};
 use pointmill_io::Limits;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -61,7 +62,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(frozen, name = "BlockMap", module = "pointmill.ndt")]
 pub(crate) struct NdtBlockMap {
     map: BlockMap,
-    params: NdtParams,
     device: Device,
     /// Made with the first input, and kept for all.
     builder: Arc<Mutex<Option<NdtBuilder>>>,
@@ -69,11 +69,18 @@ pub(crate) struct NdtBlockMap {
 
 /// A row for Python.
 #[derive(IntoPyObject)]
-struct Row {
+pub(super) struct Row {
     input: String,
     points: u64,
     blocks: Vec<String>,
     error: Option<String>,
+}
+
+impl Row {
+    /// The row of an input that failed.
+    pub(super) const fn failed(input: String, error: String) -> Self {
+        Self { input, points: 0, blocks: Vec::new(), error: Some(error) }
+    }
 }
 
 impl From<BlockRow> for Row {
@@ -96,24 +103,17 @@ fn block_of(name: &str) -> PyResult<[i32; 2]> {
 }
 
 impl NdtBlockMap {
-    fn params(&self) -> NdtParams {
-        self.params
-    }
-
     pub(crate) const fn device(&self) -> &Device {
         &self.device
     }
 
+    pub(super) const fn map(&self) -> &BlockMap {
+        &self.map
+    }
+
     /// The map for a localizer with these parameters, which loads the blocks within their reach.
     pub(crate) fn tiles(&self, params: &LocalizerParams) -> pointmill::Result<LocalizerMap> {
-        let (map, lattice) = (self.map.clone(), self.map.lattice());
-        let source = move |tile| {
-            let sums = map.sums(tile, &Limits::default()).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
-            sums.map(|sums| Moments::from_table(&sums)).transpose()
-        };
-        let settings = self.map.settings();
-        let reach = params.reach(settings.resolution);
-        LocalizerMap::tiles(&lattice, settings.cells, reach, &self.params, Box::new(source))
+        self.map.localizer_map(params, &Limits::default())
     }
 }
 
@@ -127,7 +127,7 @@ impl NdtBlockMap {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        path: MapPlace,
         resolution: Option<f64>,
         block: f64,
         covariance: &str,
@@ -138,21 +138,18 @@ impl NdtBlockMap {
     ) -> PyResult<Self> {
         let device: Device = device.parse().map_err(|error| value("device", "cpu or cuda:N", error))?;
         let map = match resolution {
-            None => detached(py, || BlockMap::open(&path)).map_err(file)?,
+            None => detached(py, || path.open()).map_err(file)?,
             Some(resolution) => {
                 let NdtParams { covariance, min_points, eigen_ratio } = params(covariance, min_points, eigen_ratio)?;
                 Moments::new(resolution).or_raise(NAMES)?;
                 let origin = poses::origin(origin, "origin")?.unwrap_or_default();
                 let settings = BlockSettings::new(resolution, block, covariance, min_points, eigen_ratio);
                 let settings = settings.and_then(|settings| settings.about(origin)).map_err(file)?;
-                detached(py, || BlockMap::create(&path, &settings)).map_err(file)?
+                detached(py, || path.create(&settings)).map_err(file)?
             }
         };
-        let settings = map.settings();
-        let (covariance, min_points, eigen_ratio) = (settings.covariance, settings.min_points, settings.eigen_ratio);
-        let params = NdtParams { covariance, min_points, eigen_ratio };
-        params.validate().or_raise(NAMES)?;
-        Ok(Self { map, params, device, builder: Arc::default() })
+        map.settings().params().validate().or_raise(NAMES)?;
+        Ok(Self { map, device, builder: Arc::default() })
     }
 
     /// Add an input: its sums, split by block, and then its row. What was there under its name is replaced.
@@ -187,21 +184,19 @@ impl NdtBlockMap {
         let pose = pose.map(|pose| matrix(pose, "pose")).transpose()?;
         let cloud = Cloud::read(points, "points", origin, "origin")?;
         let data = cloud.data(&cloud.place().stream().or_raise(NAMES)?)?;
-        let (builder, device, params) = (self.builder.clone(), self.device.clone(), self.params());
-        let &BlockSettings { resolution, cells, origin, .. } = self.map.settings();
+        let (builder, device, map) = (self.builder.clone(), self.device.clone(), self.map.clone());
         let parts = interrupt::run(py, Effort::of(cloud.place(), cloud.len(), SHORT).whole(), data, move |data| {
             let mut builder = builder.lock().unwrap_or_else(PoisonError::into_inner);
             let builder = match &mut *builder {
                 Some(builder) => builder,
-                none => none.insert(NdtBuilder::new(&device.stream()?, resolution, &params)?.about(origin)?),
+                none => none.insert(map.builder(&device)?),
             };
             builder.clear()?;
             match pose {
                 None => builder.add(data.rows()?)?,
                 Some(pose) => builder.add(Rows::f64(&data.rows()?.moved(&pose)?, 3)?)?,
             }
-            let parts = builder.moments()?.blocks(cells)?;
-            parts.iter().map(|(block, part)| Ok((*block, part.table()?))).collect::<pointmill::Result<Vec<_>>>()
+            map.split(&builder.moments()?)
         })?;
         let parts = parts.or_raise(NAMES)?;
         Ok(detached(py, || self.map.put(name, state, &parts)).map_err(file)?.into())
@@ -235,19 +230,12 @@ impl NdtBlockMap {
     ///     ``points``, ``cells`` and ``voxels`` of the block.
     fn merge(&self, py: Python<'_>, block: &str) -> PyResult<Merged> {
         let block = block_of(block)?;
-        detached(py, || self.map.check()).map_err(file)?;
-        let parts = detached(py, || self.map.parts(block)).map_err(file)?;
-        let &BlockSettings { resolution, origin, .. } = self.map.settings();
-        let mut sum = Moments::new(resolution).and_then(|sum| sum.about(origin)).or_raise(NAMES)?;
-        for part in &parts {
-            let table = detached(py, || self.map.read_part(part, &Limits::default())).map_err(file)?;
-            detached(py, || sum.merge(&Moments::from_table(&table)?)).or_raise(NAMES)?;
-        }
-        let finished: pointmill::Result<_> = detached(py, || Ok((sum.table()?, sum.finish(&self.params())?)));
-        let (table, cells) = finished.or_raise(NAMES)?;
-        let merged = Some((&table, &cells)).filter(|_| !parts.is_empty());
-        detached(py, || self.map.write(block, merged)).map_err(file)?;
-        let NdtReport { points, cells, voxels, .. } = cells.report;
+        let merged = || -> Result<_, DataError> {
+            self.map.check()?;
+            self.map.merge(block, &Limits::default(), &())
+        };
+        let report = detached(py, merged).map_err(|e| data(e, NAMES))?;
+        let NdtReport { points, cells, voxels, .. } = report;
         Ok(Merged { points, cells, voxels })
     }
 

@@ -2,7 +2,9 @@
 
 pub use super::{Called, Cell, Command, Job, Ledger, Station, Trouble, not_converged};
 pub use crate::failure::Failure;
-pub use crate::inputs::{Inputs, Source, is_one_file, is_stdin, rows, tell_origin, warnings, warnings_of_rows};
+pub use crate::inputs::{
+    Inputs, ReadInput, Source, is_one_file, is_stdin, rows, tell_origin, warnings, warnings_of_rows,
+};
 pub use crate::interrupt::{self, undivided};
 pub use crate::json::{Counts, Frame, Notes, Summary, differences};
 pub use crate::outputs::{Outputs, plan_file};

@@ -96,6 +96,12 @@ impl Trouble {
         }
     }
 
+    /// Why the input cannot be used; `None` if the command ends.
+    pub fn reason(&self) -> Option<String> {
+        let Self::Input(refused) = self else { return None };
+        Some(refused.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    }
+
     /// Reports the reasons of an input.
     ///
     /// # Errors
@@ -136,18 +142,20 @@ impl From<Trouble> for Failure {
     }
 }
 
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Self {
-        Self::Fatal(failure)
-    }
-}
-
+/// Of a block that is merged, or the like.
 impl From<DataError> for Trouble {
     fn from(e: DataError) -> Self {
         match e {
             DataError::File(e) => e.into(),
+            DataError::At { path, error } => Self::blame("BadValue", error, &shown(&path)),
             e => Self::Fatal(e.into()),
         }
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Fatal(failure)
     }
 }
 

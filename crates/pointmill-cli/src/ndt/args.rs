@@ -1,10 +1,12 @@
 //! Flags of `pointmill ndt`.
 
+use crate::failure::Failure;
 use crate::flags::{MemoryArgs, ReadArgs, WorkArgs, names};
 use clap::{Args, Subcommand};
 use pointmill::ndt::{Covariance, NdtAlignParams, NdtParams};
+use pointmill_data::maps::BuildOptions;
 use pointmill_data::poses::Deskew;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Edge of a cell in metres, unless a flag or a file gives another.
 pub(crate) const RESOLUTION: f64 = 2.0;
@@ -98,6 +100,29 @@ pub(crate) struct BuildArgs {
     pub(crate) work: WorkArgs,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
+}
+
+impl BuildArgs {
+    /// How a map by blocks is built in a folder.
+    pub(super) fn of_map<'a>(&'a self, out: &'a Path) -> Result<BuildOptions<'a>, Failure> {
+        for (flag, given) in [("--moments", self.moments.is_some()), ("--visualize", self.visualize.is_some())] {
+            if given {
+                return Err(Failure::Usage(format!("{flag}: cannot be used with a map by blocks")));
+            }
+        }
+        Ok(BuildOptions {
+            out,
+            inputs: &self.inputs,
+            read: self.read.options()?,
+            drop_zeros: self.drop_zeros,
+            poses: self.poses.as_deref(),
+            deskew: self.deskew,
+            resolution: self.resolution,
+            block: self.blocks,
+            params: self.cells.params(),
+            shared: self.no_merge,
+        })
+    }
 }
 
 /// `pointmill ndt merge`

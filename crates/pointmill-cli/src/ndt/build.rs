@@ -97,15 +97,14 @@ impl Command for Build<'_> {
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
         let name = source.name();
         let moved = self.poses.as_ref().map(|poses| |scan: &Scan, stamp| poses.moved(index, &name, scan, stamp));
-        let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, moved)?;
-        let notes = warnings_of_rows(&scan);
+        let read = self.inputs.read_at(source, self.args.drop_zeros, moved)?;
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let make = |device: &Device| self.make(device);
         let called = station.call(&name, blame, make, |builder| {
             if self.targets.tiles {
                 builder.clear()?;
             }
-            builder.add(rows(&scan)?)?;
+            builder.add(rows(&read.scan)?)?;
             self.targets.tiles.then(|| builder.finish()).transpose()
         })?;
         let compare = |cpu: &Called<'_, NdtBuilder, Option<NdtGrid>>| match (&called.found, &cpu.found) {
@@ -113,9 +112,7 @@ impl Command for Build<'_> {
             _ => Ok(vec![]),
         };
         let mut cpu = called.compare(compare).map_err(blame)?;
-        let (points, element) = (scan.cloud.len() + zeros, if scan.xyz_f64.is_some() { "f64" } else { "f32" });
-        let of = BuildRow { format: source.format(&scan), element, points, zeros, ..BuildRow::default() };
-        let mut frame = called.on(Frame::read(index, name.clone(), read_ms, notes, of));
+        let mut frame = called.on(report::build_frame(index, source, &read));
         let grid = called.found;
         if let Some(grid) = &grid {
             warn_if_empty(&name, grid);
@@ -126,7 +123,7 @@ impl Command for Build<'_> {
             // Of one grid of all inputs only the end can be compared.
             cpu.equal = None;
         }
-        self.picture().map_or(Ok(()), |mut picture| picture.add(&scan, grid.as_ref()))?;
+        self.picture().map_or(Ok(()), |mut picture| picture.add(&read.scan, grid.as_ref()))?;
         Ok(Frame { cpu, ..frame })
     }
 

@@ -6,10 +6,8 @@ use crate::inputs::{Source, may_be_many};
 use crate::interrupt::undivided;
 use crate::outputs::{Outputs, has_extension, is_folder, plan_file};
 use crate::text::shown;
-use pointmill::Error;
-use pointmill::ndt::{NdtBuilder, NdtGrid, NdtMoments};
-use pointmill_data::{NdtMomentsTable, read_ndt_moments_within, write_ndt_map, write_ndt_moments};
-use pointmill_io::{Detail, IoError, Limits};
+use pointmill::ndt::{NdtBuilder, NdtGrid};
+use pointmill_data::{write_ndt_map, write_ndt_moments};
 use std::path::Path;
 
 /// The extension of files of moments.
@@ -18,21 +16,6 @@ const MOMENTS: &str = "arrow";
 /// Whether a file has the name of moments.
 pub(super) fn is_moments(path: &Path) -> bool {
     has_extension(path, MOMENTS)
-}
-
-/// Reads moments within the limits.
-pub(super) fn read_moments(path: &Path, limits: &Limits) -> Result<NdtMoments, IoError> {
-    moments_of(path, &read_ndt_moments_within(path, limits)?)
-}
-
-/// The moments of a file's sums.
-pub(super) fn moments_of(path: &Path, table: &NdtMomentsTable) -> Result<NdtMoments, IoError> {
-    NdtMoments::from_table(table).map_err(|e| match e {
-        Error::Argument { argument, expected, got } => {
-            IoError::BadValue(Detail::new(path, argument.as_str(), expected, got))
-        }
-        e => IoError::BadValue(Detail::new(path, "cells", "moments", e.to_string())),
-    })
 }
 
 /// The files of grids and of their moments, decided before any work.

@@ -1,12 +1,12 @@
 //! The map that scans are matched with: a grid, or one made of moments and clouds.
 
 use super::args::{MapArgs, RESOLUTION};
-use super::files::{is_moments, read_moments};
+use super::files::is_moments;
 use super::grid::{check, edge, warn_if_empty};
 use super::records::CellsRecord;
 use crate::batch::Trouble;
 use crate::failure::Failure;
-use crate::inputs::{Inputs, Source, rows, warnings_of_rows};
+use crate::inputs::{Inputs, ReadInput, Source, rows, warnings_of_rows};
 use crate::outputs::has_extension;
 use crate::pose;
 use crate::printer::Printer;
@@ -15,7 +15,7 @@ use crate::text::shown;
 use crate::{interrupt, say};
 use pointmill::ndt::{NdtBuilder, NdtGrid, NdtLattice, NdtParams};
 use pointmill::{Argument, Device, Pose};
-use pointmill_data::{BlockMap, is_ndt_map, read_ndt_map_within};
+use pointmill_data::{BlockMap, is_ndt_map, read_moments, read_ndt_map_within};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -223,7 +223,7 @@ impl<'a> Asked<'a> {
                 })
             }
             _ => {
-                let (scan, ..) = self.inputs.read_for_map(source, self.args.drop_zeros)?;
+                let ReadInput { scan, .. } = self.inputs.read_for_map(source, self.args.drop_zeros)?;
                 warnings
                     .extend(warnings_of_rows(&scan).warnings.into_iter().map(|warning| format!("{name}: {warning}")));
                 let builder = match builder {

@@ -141,7 +141,7 @@ impl Command for Match<'_> {
     }
 
     fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<MatchRow>, Trouble> {
-        let (scan, zeros, read_ms) = self.inputs.read_for_map(source, self.args.with.drop_zeros)?;
+        let ReadInput { scan, zeros, ms: read_ms } = self.inputs.read_for_map(source, self.args.with.drop_zeros)?;
         let name = source.name();
         let blame = |e| Trouble::blame("BadValue", e, &name);
         let on = |device: &Device| self.on(device);

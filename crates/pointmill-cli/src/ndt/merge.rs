@@ -1,15 +1,16 @@
 //! Runs `pointmill ndt merge`. A file of moments is an input; they are added and subtracted in their order.
 
 use super::args::{MergeArgs, RESOLUTION};
-use super::blocks;
-use super::files::{Targets, read_moments};
+use super::files::Targets;
 use super::grid::{builder_of, check, finish, warn_if_empty};
+use super::merge_blocks;
 use super::records::{CellsRecord, GridTotals, MergeBegin, MergeRow};
 use super::report;
 use crate::batch::prelude::*;
 use crate::inputs::{again, files};
 use pointmill::ndt::NdtParams;
 use pointmill::{Argument, Device, Error};
+use pointmill_data::read_moments;
 use pointmill_io::escape;
 use std::path::PathBuf;
 
@@ -30,7 +31,7 @@ struct Merge<'a> {
 pub(super) fn run(args: &MergeArgs, device: &str, printer: &mut Printer) -> Result<(), Failure> {
     let params = args.cells.params();
     check(RESOLUTION, &params)?;
-    if blocks::merge(args, printer)?.is_some() {
+    if merge_blocks::merge(args, printer)?.is_some() {
         return Ok(());
     }
     if args.work.resume.resume {

@@ -8,6 +8,7 @@ mod grid;
 pub(crate) mod map;
 mod matching;
 mod merge;
+mod merge_blocks;
 mod picture;
 pub(crate) mod records;
 mod report;

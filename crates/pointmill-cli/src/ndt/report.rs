@@ -3,7 +3,8 @@
 use super::grid::edge;
 use super::records::{BuildRow, GridTotals, MatchRow, MatchTotals, PoseRecord, ScorePose};
 use crate::batch::Cell;
-use crate::json::Summary;
+use crate::inputs::{ReadInput, Source, warnings_of_rows};
+use crate::json::{Frame, Summary};
 use crate::text::{counted, grouped, matrix_lines, percentiles, short, shortened, written};
 use pointmill::ndt::{NdtFit, NdtReport};
 
@@ -15,6 +16,19 @@ pub(super) fn build_cells(row: &BuildRow, tiles: bool) -> Vec<Cell> {
         cells.extend([("cells", grouped(report.cells)), ("voxels", grouped(report.voxels))]);
     }
     cells
+}
+
+/// The frame of an input of `build`, so far.
+pub(super) fn build_frame(index: usize, source: &Source, read: &ReadInput) -> Frame<BuildRow> {
+    let ReadInput { scan, zeros, ms } = read;
+    let of = BuildRow {
+        format: source.format(scan),
+        element: if scan.xyz_f64.is_some() { "f64" } else { "f32" },
+        points: scan.cloud.len() + zeros,
+        zeros: *zeros,
+        ..BuildRow::default()
+    };
+    Frame::read(index, source.name(), *ms, warnings_of_rows(scan), of)
 }
 
 /// The end of `build` and `merge`.

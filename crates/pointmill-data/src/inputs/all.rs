@@ -2,8 +2,8 @@
 
 use super::arguments::{clouds, files, is_stdin, read_stdin, require_format};
 use super::source::{BagCloud, STDIN, Source, again};
-use crate::DataError;
 use crate::poses::is_deskewed;
+use crate::{DataError, Observer};
 use pointmill::{Error, Rows};
 use pointmill_io::{Dataset, Format, IoError, LocalOrigin, ReadOptions, Scan, read};
 use pointmill_synth::{Drive, DriveParams};
@@ -20,6 +20,17 @@ pub struct Inputs {
     is_given: bool,
     /// The input that was read to find the origin, by its name, until it is its turn.
     early: Mutex<Option<(String, Opened)>>,
+}
+
+/// An input that was read for a map.
+#[derive(Debug)]
+pub struct ReadInput {
+    /// The points, where they are in the map.
+    pub scan: Scan,
+    /// Points at (0, 0, 0) that were left out.
+    pub zeros: usize,
+    /// Milliseconds that it took to read it.
+    pub ms: f64,
 }
 
 /// A scan, and the nanoseconds of the stamp of a bag's cloud or of a sweep of Argoverse 2.
@@ -79,27 +90,44 @@ impl Inputs {
 
     /// Fixes the origin of all inputs: of `auto` the one of the first input that can be read.
     fn settle_origin<'a>(mut self, sources: impl IntoIterator<Item = &'a Source>) -> Self {
-        let mut origin = None;
         self.is_given = matches!(self.options.origin, LocalOrigin::At(_));
         if self.options.origin == LocalOrigin::Auto {
-            for source in sources {
-                if !self.may_be_far(source) {
-                    break;
-                }
-                let read = timed(|| self.open(source));
-                let found = read.as_ref().ok().map(|((scan, _), _)| scan.cloud.origin());
-                // A file that cannot be read fails again in its turn; a stream is read once.
-                if found.is_some() || matches!(source, Source::Stdin) {
-                    self.early = Mutex::new(Some((source.name(), read)));
-                }
-                if let Some(found) = found {
-                    origin = Some(found).filter(|found| *found != [0.0; 3]);
-                    break;
-                }
-            }
-            self.options.origin = origin.map_or(LocalOrigin::None, LocalOrigin::At);
+            self.options.origin = self.first_origin(sources).unwrap_or(LocalOrigin::None);
         }
         self
+    }
+
+    /// The origin that the first of inputs that can be read is read about; `None` if none can be read.
+    pub fn origin_of(sources: &[Source], options: ReadOptions) -> Option<LocalOrigin> {
+        Self { options, drive: None, is_given: false, early: Mutex::default() }.first_origin(sources)
+    }
+
+    fn first_origin<'a>(&self, sources: impl IntoIterator<Item = &'a Source>) -> Option<LocalOrigin> {
+        for source in sources {
+            if !self.may_be_far(source) {
+                return Some(LocalOrigin::None);
+            }
+            let read = timed(|| self.open(source));
+            let found = read.as_ref().ok().map(|((scan, _), _)| scan.cloud.origin());
+            // A file that cannot be read fails again in its turn; a stream is read once.
+            if found.is_some() || matches!(source, Source::Stdin) {
+                *self.early.lock().unwrap_or_else(PoisonError::into_inner) = Some((source.name(), read));
+            }
+            match found {
+                Some([0.0, 0.0, 0.0]) => return Some(LocalOrigin::None),
+                Some(origin) => return Some(LocalOrigin::At(origin)),
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// Notes the origin of inputs, in a run whose results are relative to it.
+    pub fn note_origin(&self, observer: &dyn Observer) {
+        if let LocalOrigin::At(origin) = self.options.origin {
+            let [x, y, z] = origin.map(tidy);
+            observer.note(&format!("large coordinates: results are relative to {x}, {y}, {z} (--local-origin)"));
+        }
     }
 
     /// Whether coordinates of an input can move when they become `f32`: not those of raw rows, which have that type.
@@ -167,7 +195,7 @@ impl Inputs {
     }
 
     /// Reads the input for a map, and returns how many zeros it dropped if it is to drop them. A sweep of the drive is moved to the frame of its world, in `f64`.
-    pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<(Scan, usize, f64), IoError> {
+    pub fn read_for_map(&self, source: &Source, drop_zeros: bool) -> Result<ReadInput, IoError> {
         self.read_at(source, drop_zeros, None::<fn(&Scan, Option<f64>) -> Result<Vec<f64>, IoError>>)
     }
 
@@ -177,7 +205,7 @@ impl Inputs {
         source: &Source,
         drop_zeros: bool,
         moved: Option<impl FnOnce(&Scan, Option<f64>) -> Result<Vec<f64>, IoError>>,
-    ) -> Result<(Scan, usize, f64), IoError> {
+    ) -> Result<ReadInput, IoError> {
         let ((mut scan, stamp), ms) = self.read_stamped(source)?;
         if let (Source::Sweep(i), None) = (source, &moved) {
             let [x, y, z, _] = self.drive().world_from_sensor(*i);
@@ -188,7 +216,7 @@ impl Inputs {
         if let Some(moved) = moved {
             scan.xyz_f64 = Some(moved(&scan, stamp.map(|ns| ns as f64 / 1e9))?);
         }
-        Ok((scan, zeros, ms))
+        Ok(ReadInput { scan, zeros, ms })
     }
 
     /// Whether an input was published without the motion of the sensor within it.
@@ -208,6 +236,16 @@ pub fn rows(scan: &Scan) -> Result<Rows<'_>, Error> {
         (Some(xyz), [0.0, 0.0, 0.0]) => Rows::f64(xyz, 3),
         (Some(xyz), origin) => Rows::f64(xyz, 3)?.about(origin),
     }
+}
+
+/// A number for people: of 15 digits, which every `f64` has, so without the noise of arithmetic in the last ones.
+///
+/// ```
+/// use pointmill_data::inputs::tidy;
+/// assert_eq!((tidy(848_935.200_000_000_1), tidy(0.1 + 0.2), tidy(-1e300)), (848_935.2, 0.3, -1e300));
+/// ```
+pub fn tidy(v: f64) -> f64 {
+    format!("{v:.14e}").parse().unwrap_or(v)
 }
 
 /// A step and the milliseconds that it took.

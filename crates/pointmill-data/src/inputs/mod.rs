@@ -7,7 +7,7 @@ mod order;
 mod pattern;
 mod source;
 
-pub use all::{Inputs, Stamped, rows};
+pub use all::{Inputs, ReadInput, Stamped, rows, tidy};
 pub use arguments::{files, is_bag, is_one_file, is_stdin, may_be_many, open_bag, read_cloud, require_format};
 pub use find::find_inputs;
 pub use order::natural_order;

@@ -70,6 +70,15 @@ impl Source {
         if let Self::File(path) = self { Some(path) } else { None }
     }
 
+    /// The file, or the bag with the number of the cloud.
+    pub fn file(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(path) => Some(path.clone()),
+            Self::Cloud(cloud) => Some(cloud.name()),
+            _ => None,
+        }
+    }
+
     /// The nanoseconds of its stamp, as far as its name tells.
     pub fn stamp_ns(&self) -> Option<i64> {
         log_stamp_ns(self.path()?)?.try_into().ok()

@@ -1,13 +1,13 @@
 //! Where each input of a run is.
 
-use super::{Deskew, deskew, find_log_poses, log_stamp, pose_of_sweep};
+use super::{Deskew, deskew, find_log_poses, is_deskewed, log_stamp, pose_of_sweep};
 use crate::inputs::{Inputs, Source};
-use crate::maps::BlockMap;
+use crate::maps::{BlockMap, BlockRow};
 use crate::{DataError, Observer};
-use pointmill_io::{Detail, IoError, PoseOptions, Poses, Scan, read_poses};
+use pointmill_io::{Dataset, Detail, IoError, PoseOptions, Poses, Scan, read_poses};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Why sweeps with times are not deskewed.
 pub const PUBLISHED: &str =
@@ -24,6 +24,34 @@ pub struct InputPoses {
     /// Whether each pose should have an input: those of Argoverse 2 are also of cameras.
     all_used: bool,
     deskew: Deskew,
+    /// What tells these poses from others, where they are of no file.
+    given: Option<OnceLock<String>>,
+}
+
+/// What of the inputs decides which poses they have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InputKinds {
+    /// Their data set, if it was named.
+    dataset: Option<Dataset>,
+    count: usize,
+    is_bag: bool,
+    is_stamped: bool,
+    is_published: bool,
+}
+
+impl InputKinds {
+    /// Of no input so far.
+    pub fn new(dataset: Option<Dataset>) -> Self {
+        Self { dataset, ..Self::default() }
+    }
+
+    /// Adds an input: its file, or a cloud of a bag.
+    pub fn add(&mut self, file: &Path, is_cloud: bool) {
+        self.count += 1;
+        self.is_bag |= is_cloud;
+        self.is_stamped |= is_cloud || log_stamp(file).is_some();
+        self.is_published |= !is_cloud && is_deskewed(file, self.dataset);
+    }
 }
 
 /// Memory for so many values of an input.
@@ -57,35 +85,71 @@ impl InputPoses {
         let Some(path) = path else {
             return match deskew {
                 Deskew::Off => Ok(None),
-                _ => Err(DataError::option("deskew", "needs poses with times, got none")),
+                _ => Err(Self::missing()),
             };
         };
         let poses = read_poses(path, &PoseOptions::default()).map_err(|e| DataError::option("poses", e.to_string()))?;
+        let mut kinds = InputKinds::new(inputs.options().dataset);
+        for source in sources.iter() {
+            kinds.add(source.path().unwrap_or(Path::new("")), matches!(source, Source::Cloud(_)));
+        }
+        let (known, nothing) = Self::of(path, poses, deskew, &kinds, observer)?;
+        let known = Self { given: None, ..known };
+        sources.extend(nothing.map(Source::Nothing));
+        Ok(Some(known))
+    }
+
+    /// The error of a run that deskews without poses.
+    pub fn missing() -> DataError {
+        DataError::option("deskew", "needs --poses with times, got none")
+    }
+
+    /// With poses that were read, or that no file has: `path` names them in errors. If numbers decide
+    /// and there are more poses than inputs, the error is that of one more input.
+    ///
+    /// # Errors
+    /// Deskewing by poses without times.
+    pub fn of(
+        path: &Path,
+        poses: Poses,
+        deskew: Deskew,
+        inputs: &InputKinds,
+        observer: &dyn Observer,
+    ) -> Result<(Self, Option<IoError>), DataError> {
         let deskew = match (&poses.times, deskew) {
             (None, Deskew::On) => {
-                let message = "on: expected poses with times (TUM), got poses without";
-                return Err(DataError::option("deskew", format!("{message}: {}", path.display())));
+                let message = "expected poses with times (TUM), got poses without";
+                return Err(DataError::option("deskew on", format!("{message}: {}", path.display())));
             }
             (None, Deskew::Auto) => {
                 observer.note(&format!("{}: poses without times; sweeps are taken as they are", path.display()));
                 Deskew::Off
             }
-            (Some(_), Deskew::Auto) if !deskew.applies_to(sources, inputs) => {
+            (Some(_), Deskew::Auto) if inputs.is_published => {
                 observer.note(PUBLISHED);
                 Deskew::Off
             }
             (_, deskew) => deskew,
         };
-        let of_bag = |source: &Source| matches!(source, Source::Cloud(_));
-        let stamp = |source: &Source| of_bag(source) || source.path().is_some_and(|path| log_stamp(path).is_some());
-        let stamped = poses.times.is_some() && sources.iter().any(stamp);
-        let all_used = stamped && sources.iter().any(of_bag);
-        let (inputs, found) = (sources.len(), poses.poses.len());
-        if !stamped && found > inputs {
-            let wanted = format!("{inputs}, one for each input");
-            sources.push(Source::Nothing(IoError::MissingField(Detail::new(path, "poses", wanted, found.to_string()))));
-        }
-        Ok(Some(Self { path: path.into(), poses, used: Mutex::default(), stamped, all_used, deskew }))
+        let stamped = poses.times.is_some() && inputs.is_stamped;
+        let (count, found) = (inputs.count, poses.poses.len());
+        let nothing = (!stamped && found > count).then(|| {
+            let wanted = format!("{count}, one for each input");
+            IoError::MissingField(Detail::new(path, "poses", wanted, found.to_string()))
+        });
+        let known = Self { all_used: stamped && inputs.is_bag, ..Self::settled(path, poses, deskew, stamped) };
+        Ok((known, nothing))
+    }
+
+    /// With what [`InputPoses::of`] has decided for all inputs of a run.
+    pub fn settled(path: &Path, poses: Poses, deskew: Deskew, stamped: bool) -> Self {
+        let given = Some(OnceLock::new());
+        Self { path: path.into(), poses, used: Mutex::default(), stamped, all_used: false, deskew, given }
+    }
+
+    /// Whether stamps decide which pose an input has.
+    pub const fn is_by_stamp(&self) -> bool {
+        self.stamped
     }
 
     /// Whether sweeps are deskewed: `off` where the poses have no times.
@@ -121,7 +185,16 @@ impl InputPoses {
     /// What decides where an input is.
     pub fn state(&self, index: usize) -> String {
         let pose = if self.stamped { "by stamp".into() } else { format!("pose {index}") };
-        BlockMap::state_of(&self.path, format_args!("{pose}, deskew {:?}", self.deskew))
+        let how = format!("{pose}, deskew {:?}", self.deskew);
+        match (&self.given, self.poses.poses.get(index)) {
+            (None, _) => BlockMap::state_of(&self.path, how),
+            // The pose alone decides, so that inputs may be given in another order.
+            (Some(_), Some(pose)) if !self.stamped && self.deskew == Deskew::Off => format!("{pose:?}"),
+            (Some(all), _) => {
+                let all = all.get_or_init(|| BlockRow::hash(&format!("{:?}", self.poses)));
+                format!("{how}, poses {all}")
+            }
+        }
     }
 
     /// Warns of poses with times that no stamp has.

@@ -7,7 +7,7 @@ mod stamps;
 mod when;
 
 pub use deskew::deskew;
-pub use input_poses::{InputPoses, PUBLISHED, log_poses};
+pub use input_poses::{InputKinds, InputPoses, PUBLISHED, log_poses};
 pub use of_input::{pose_of, pose_of_sweep};
 pub use stamps::{find_log_poses, is_deskewed, log_stamp, log_stamp_ns, moment_ns};
 pub use when::Deskew;

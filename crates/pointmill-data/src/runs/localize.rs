@@ -2,12 +2,9 @@
 
 use super::{FixStatuses, RunStep, Trajectory, push_or_skip};
 use crate::inputs::{Inputs, Source, rows};
-use crate::maps::BlockMap;
 use crate::{DataError, Observer};
-use pointmill::Error;
-use pointmill::ndt::{NdtMoments, NdtParams};
-use pointmill::pipelines::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
-use pointmill_io::{Limits, Scan};
+use pointmill::pipelines::localize::{Fix, Localizer};
+use pointmill_io::Scan;
 
 /// Seconds from scan to scan where there are no stamps.
 const PERIOD: f64 = 0.1;
@@ -100,27 +97,5 @@ impl LocalizeRun {
     /// How many scans that were read have each status.
     pub const fn statuses(&self) -> FixStatuses {
         self.statuses
-    }
-}
-
-impl BlockMap {
-    /// The map for a localizer with these parameters, which loads the blocks within its reach.
-    ///
-    /// # Errors
-    /// As [`LocalizerMap::tiles`].
-    pub fn localizer_map(&self, params: &LocalizerParams, limits: &Limits) -> Result<LocalizerMap, Error> {
-        let (settings, lattice) = (self.settings(), self.lattice());
-        let cells = NdtParams {
-            covariance: settings.covariance,
-            min_points: settings.min_points,
-            eigen_ratio: settings.eigen_ratio,
-        };
-        let (reach, size) = (params.reach(settings.resolution), settings.cells);
-        let (map, limits) = (self.clone(), limits.clone());
-        let source = move |tile| {
-            let sums = map.sums(tile, &limits).map_err(|e| Error::Tile { tile, reason: e.to_string() })?;
-            sums.map(|sums| NdtMoments::from_table(&sums)).transpose()
-        };
-        LocalizerMap::tiles(&lattice, size, reach, &cells, Box::new(source))
     }
 }

@@ -10,8 +10,12 @@ def _origin(text):
     """``auto``, ``none`` or ``X,Y,Z``."""
     if text in ("auto", "none"):
         return text
-    x, y, z = map(float, text.split(","))
+    x, y, z = _numbers(text)
     return [x, y, z]
+
+
+def _numbers(text):
+    return [float(number) for number in text.split(",")]
 
 
 def main(args=None):
@@ -31,9 +35,13 @@ def main(args=None):
     build.add_argument("--format", help="format of the inputs")
     build.add_argument("--dataset", help="data set of the inputs")
     build.add_argument("--topic", help="topic of bags")
+    build.add_argument("--bounds", type=_numbers, metavar="X0,Y0,X1,Y1", help="read only the points in this part, in global coordinates")
+    build.add_argument("--drop-zeros", action="store_true", default=None, help="skip points at exactly (0, 0, 0)")
+    build.add_argument("--salvage", action="store_true", default=None, help="read what is whole of inputs that were cut or damaged")
     build.add_argument("--no-resume", action="store_true", help="do all inputs again")
     args = parser.parse_args(args)
-    read = {name: getattr(args, name) for name in ("columns", "format", "dataset") if getattr(args, name) is not None}
+    names = ("columns", "format", "dataset", "bounds", "drop_zeros", "salvage")
+    read = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     try:
         rows = build_ndt(
             args.inputs,

@@ -9,6 +9,7 @@ import tempfile
 import fsspec
 
 import pointmill
+from pointmill import _pointmill
 
 
 def is_remote(path):
@@ -20,11 +21,6 @@ def filesystem(path):
     """The file system of a path, and the path in it."""
     fs, root = fsspec.core.url_to_fs(path)
     return fs, root.rstrip("/")
-
-
-def natural(path):
-    """A key that orders numbers in names by their value."""
-    return [(part.isdigit(), int(part) if part.isdigit() else part) for part in re.split(r"(\d+)", path) if part]
 
 
 def find(inputs):
@@ -42,7 +38,7 @@ def find(inputs):
         else:
             paths = [f["name"] for f in fs.ls(root, detail=True) if f["type"] == "file"] if fs.isdir(root) else [root]
         error = None if paths else f"{path}: wanted a file that matches, found none"
-        found += [(fs.unstrip_protocol(p), error) for p in sorted(paths or [root], key=natural)]
+        found += [(fs.unstrip_protocol(p), error) for p in _pointmill._natural_order(paths or [root])]
     return found
 
 
@@ -73,17 +69,31 @@ class Local:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def state_of(path, how):
-    """What tells a version of a file from another; empty for what is no file."""
-    if not is_remote(path):
-        return pointmill.ndt.BlockMap.state_of(path, how)
+class LastCopy:
+    """The copy of the file that was asked for last, such as a bag of many clouds."""
+
+    def __init__(self):
+        self.file, self.local = None, Local("")
+
+    def of(self, file):
+        """The path of a file on this machine, until another is asked for."""
+        if self.file != file:
+            self.file = None
+            self.local.__exit__()
+            self.local = Local(file)
+            self.path, self.file = self.local.__enter__(), file
+        return self.path
+
+
+def version_of(path):
+    """What tells a version of a remote file from another; empty for what is no file."""
     fs, root = filesystem(path)
     try:
         info = fs.info(root)
     except OSError:
         return ""
     version = next((str(info[key]) for key in ("ETag", "etag", "mtime", "LastModified", "last_modified") if key in info), "")
-    return f"{info.get('size')} bytes, {version}, {how}" if version else ""
+    return f"{info.get('size')} bytes, {version}" if version else ""
 
 
 def put(copy, path):

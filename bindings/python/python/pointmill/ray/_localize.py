@@ -9,7 +9,7 @@ import pyarrow as pa
 import pointmill
 
 from ._files import Local, find, is_remote, put
-from ._map import fetch_map
+from ._store import fetch_map
 from ._pool import run
 
 ROW = pa.schema(

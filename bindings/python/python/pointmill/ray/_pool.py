@@ -1,5 +1,6 @@
 """Pools of actors that take items one by one and keep what they have made."""
 
+import collections
 import os
 
 import pyarrow as pa
@@ -61,4 +62,15 @@ def run(items, make, schema, concurrency, num_gpus):
         compute=ray.data.ActorPoolStrategy(size=size),
         **takes,
     )
-    return rows.materialize(), size
+    rows = rows.materialize()
+    _check(items, rows)
+    return rows, size
+
+
+def _check(items, rows):
+    """Every input is in exactly one row."""
+    paths = collections.Counter(item["path"] for item in items)
+    paths.subtract(row["path"] for row in rows.iter_rows())
+    wrong = [path for path, count in paths.items() if count != 0]
+    if wrong:
+        raise RuntimeError(f"internal error: {len(wrong)} inputs have no row or two, such as {wrong[0]}; please report it")

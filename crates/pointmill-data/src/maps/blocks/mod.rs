@@ -15,14 +15,19 @@
 
 mod folder;
 mod known;
+mod map;
+mod merge;
 mod near;
 pub(super) mod path_from;
 mod row;
 mod settings;
+mod store;
 
-pub use folder::BlockMap;
+pub use map::BlockMap;
+pub use merge::{Parts, read_moments};
 pub use row::BlockRow;
 pub use settings::BlockSettings;
+pub use store::{OnFile, Store, Version};
 
 /// The name of a block in files: `3_-1`.
 pub(crate) fn block_name([x, y]: [i32; 2]) -> String {

@@ -1,13 +1,13 @@
 //! The part of a map by blocks that is near some places.
 
-use super::folder::{BlockMap, names, other_lattice};
+use super::map::{BlockMap, merged, other_lattice};
+use super::store::is_missing;
 use super::{block_name, block_of};
 use crate::maps::cells::read_ndt_map_within;
 use crate::maps::moments::read_ndt_moments_within;
 use pointmill_core::ndt::{NdtCells, NdtLattice, NdtMomentsTable};
 use pointmill_io::Limits;
 use pointmill_io::{Detail, IoError};
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// Bytes that a cell takes in memory, its place in the order included.
@@ -37,12 +37,12 @@ impl BlockMap {
         let of = |names: Vec<String>| -> Vec<[i32; 2]> {
             names.iter().filter_map(|name| block_of(name)).filter(|block| is_near(*block)).collect()
         };
-        let mut blocks = of(names(self.folder(), ".npz")?);
+        let mut blocks = of(self.names_in("", ".npz")?);
         blocks.sort_unstable_by_key(place);
         for block in of(self.names_in("blocks", "")?) {
             let is_merged = blocks.binary_search_by_key(&place(&block), place).is_ok();
-            if !is_merged && !self.counted(block)?.is_empty() {
-                return Err(unmerged(&self.merged(block, "npz"), "the cells of its inputs"));
+            if !is_merged && !self.parts(block)?.is_empty() {
+                return Err(unmerged(&self.path(&merged(block, "npz")), "the cells of its inputs"));
             }
         }
         Ok(blocks)
@@ -60,11 +60,16 @@ impl BlockMap {
         let mut parts = Vec::new();
         let mut taken = 0;
         for &block in blocks {
-            let path = self.merged(block, "npz");
+            let file = merged(block, "npz");
             let limits =
                 Limits { max_memory: limits.max_memory.map(|most| most.saturating_sub(taken)), ..limits.clone() };
-            let (cells, found) = read_ndt_map_within(self.place(&path)?, &limits)?;
-            self.belongs(&path, block, &found, cells.coords.iter())?;
+            let mut read = None;
+            self.store().read(&file, &mut |place| {
+                read = Some(read_ndt_map_within(place, &limits)?);
+                Ok(())
+            })?;
+            let (cells, found) = read.expect("a file that was read");
+            self.belongs(&self.path(&file), block, &found, cells.coords.iter())?;
             taken += CELL * cells.len() as u64;
             parts.push(cells);
         }
@@ -76,10 +81,11 @@ impl BlockMap {
     /// # Errors
     /// As [`read_ndt_moments_within`]; a block of another lattice or about another origin, or with a cell of another block; a block that has parts but is not merged.
     pub fn sums(&self, block: [i32; 2], limits: &Limits) -> Result<Option<NdtMomentsTable>, IoError> {
-        let path = self.merged(block, "arrow");
-        let table = match read_ndt_moments_within(self.place(&path)?, limits) {
-            Err(IoError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
-                return match self.counted(block)?.is_empty() {
+        let file = merged(block, "arrow");
+        let path = self.path(&file);
+        let table = match self.sums_in(&file, limits) {
+            Err(e) if is_missing(&e) => {
+                return match self.parts(block)?.is_empty() {
                     true => Ok(None),
                     false => Err(unmerged(&path, "the sums of its inputs")),
                 };
@@ -88,6 +94,16 @@ impl BlockMap {
         };
         self.belongs(&path, block, &table.lattice, table.cells.iter().map(|(cell, _)| cell))?;
         Ok(Some(table))
+    }
+
+    /// The sums in a file of the map.
+    pub(super) fn sums_in(&self, file: &str, limits: &Limits) -> Result<NdtMomentsTable, IoError> {
+        let mut table = None;
+        self.store().read(file, &mut |place| {
+            table = Some(read_ndt_moments_within(place, limits)?);
+            Ok(())
+        })?;
+        Ok(table.expect("a file that was read"))
     }
 
     /// Checks that a file has cells of a block alone.

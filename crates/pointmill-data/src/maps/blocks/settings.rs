@@ -1,6 +1,7 @@
 //! What all workers on a map by blocks agree on.
 
 use crate::json_line::json_line;
+use pointmill::ndt::NdtParams;
 use pointmill_core::ndt::{Covariance, NdtLattice};
 use pointmill_io::{Detail, IoError};
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,11 @@ impl BlockSettings {
         let settings = Self { origin: origin.map(|x| x + 0.0), ..self };
         settings.validate("map.json".as_ref()).map_err(IoError::InvalidArgument)?;
         Ok(settings)
+    }
+
+    /// How sums become cells.
+    pub const fn params(&self) -> NdtParams {
+        NdtParams { covariance: self.covariance, min_points: self.min_points, eigen_ratio: self.eigen_ratio }
     }
 
     /// Edge of a block in metres.
