@@ -97,6 +97,7 @@ pub use write::{WriteOptions, write};
 /// What other crates read and write files of their own formats with.
 pub mod files {
     pub use crate::error::excerpt;
+    pub use crate::feather::{Layout, read_table, write_table};
     pub use crate::npz::{ORIGIN, finite_origin, npz_has};
     pub use crate::own::{is_own_folder, kind_of_file, open_in_folder};
     pub use crate::source::open_at;

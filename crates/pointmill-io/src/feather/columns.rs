@@ -1,6 +1,6 @@
 //! Some columns of a table as rows of numbers.
 
-use super::read::read;
+use super::read::{expect_points, read};
 use super::schema::Kind;
 use crate::error::IoError;
 use crate::fault::bail;
@@ -16,7 +16,7 @@ pub(crate) fn read_columns<const N: usize>(
 ) -> Result<Vec<[f64; N]>, IoError> {
     let mut rows: Vec<[f64; N]> = vec![];
     let mut memory: [Vec<u8>; N] = std::array::from_fn(|_| vec![]);
-    read(window, bounds, |window, columns, batches| {
+    read(window, bounds, expect_points, |window, columns, batches| {
         let (mut places, mut dtypes) = ([0; N], [Dtype::F64; N]);
         for (j, name) in names.into_iter().enumerate() {
             let field = format!("column `{name}`");

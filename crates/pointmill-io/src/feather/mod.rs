@@ -10,11 +10,14 @@ mod flat;
 mod read;
 mod rows;
 mod schema;
+mod table;
 mod write;
 
 pub(crate) use columns::read_columns;
 pub(crate) use rows::read_rows;
+pub use table::read_table;
 pub(crate) use write::write_points;
+pub use write::{Layout, write_table};
 
 /// How a file starts, padded to eight bytes, and ends.
 pub(crate) const FILE: &[u8] = b"ARROW1";

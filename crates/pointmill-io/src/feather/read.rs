@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::flat::{Broken, Table as Flat};
-use super::schema::{self, Column};
+use super::schema::{self, Column, Metadata};
 use super::{FEATHER_1, FILE, STREAM};
 use crate::error::{IoError, excerpt};
 use crate::fault::{bail, fault};
@@ -12,9 +12,6 @@ use crate::window::Window;
 /// The longest description of a schema, a batch or a footer: a name of 256 bytes and metadata of some kilobytes for 1024 columns.
 const MAX_MESSAGE: u64 = 4 << 20;
 
-/// The key of the schema's metadata that says what kind of table a file of pointmill has.
-const FORMAT: &str = "format";
-
 /// Kinds of messages.
 const SCHEMA: u8 = 1;
 const DICTIONARY: u8 = 2;
@@ -23,10 +20,11 @@ const BATCH: u8 = 3;
 /// Bytes of batches that are given together, at least, unless the table ends.
 const TOGETHER: usize = 64 << 20;
 
-/// Reads a table: gives the columns without batches, then with some batches at a time; the number of bytes behind the end of a stream.
+/// Reads a table: gives its metadata to `begin`, and to `take` the columns without batches, then with some batches at a time; the number of bytes behind the end of a stream.
 pub(super) fn read<'w, 's>(
     window: &mut Window<'w, 's>,
     bounds: &Bounds,
+    begin: impl FnOnce(&Window<'w, 's>, &Metadata<'_>) -> Result<(), IoError>,
     mut take: impl FnMut(&Window<'w, 's>, &[Column], &[Batch]) -> Result<(), IoError>,
 ) -> Result<u64, IoError> {
     let length = window.left();
@@ -34,6 +32,7 @@ pub(super) fn read<'w, 's>(
     let mut unpacked = 0u64;
     let (mut head, mut columns, mut blocks) = (vec![], vec![], vec![]);
     let (mut batches, mut held) = (vec![], 0);
+    let mut begin = Some(begin);
     loop {
         let at = window.position();
         if !message(window, &mut head, is_file)? {
@@ -54,10 +53,8 @@ pub(super) fn read<'w, 's>(
         }
         match (parsed.kind, blocks.is_empty() && columns.is_empty()) {
             (SCHEMA, true) => {
-                let (read, format) = schema::read(window, &parsed.header, FORMAT)?;
-                if let Some(format) = format.filter(|format| format.starts_with(b"pointmill.")) {
-                    bail!(window, UnsupportedFormat, "table", "points", excerpt(format));
-                }
+                let (read, metadata) = schema::read(window, &parsed.header)?;
+                begin.take().map_or(Ok(()), |begin| begin(window, &metadata))?;
                 columns = read;
                 take(window, &columns, &[])?;
             }
@@ -199,4 +196,12 @@ fn footer(window: &mut Window<'_, '_>, blocks: &[[i64; 3]]) -> Result<(), IoErro
         bail!(window, SizeMismatch, "footer", wanted, ("{} batches, {dictionaries} dictionaries", listed.len()));
     }
     Ok(())
+}
+
+/// Refuses tables of pointmill that are no points, by the key that says what such a table has.
+pub(super) fn expect_points(window: &Window<'_, '_>, metadata: &Metadata<'_>) -> Result<(), IoError> {
+    match metadata.iter().find(|(key, value)| *key == b"format" && value.starts_with(b"pointmill.")) {
+        Some((_, format)) => Err(fault!(window, UnsupportedFormat, "table", "points", excerpt(format))),
+        None => Ok(()),
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Values};
 use super::buffers::Found;
-use super::read::read;
+use super::read::{expect_points, read};
 use super::schema::{Column, Kind};
 use crate::error::IoError;
 use crate::limits::Bounds;
@@ -17,7 +17,7 @@ use crate::window::Window;
 pub(crate) fn read_rows(source: &mut Source<'_>, bounds: &Bounds) -> Result<Rows, IoError> {
     let mut table = None;
     let mut left_out = vec![];
-    let rest = read(&mut Window::new(source), bounds, |window, columns, batches| {
+    let rest = read(&mut Window::new(source), bounds, expect_points, |window, columns, batches| {
         if let Some(table) = &mut table {
             return push(window, bounds, table, columns, batches);
         }

@@ -55,12 +55,11 @@ const NAMES: [&str; 27] = [
     "large list view",
 ];
 
-/// Reads a schema: its columns, and the value of `key` in its metadata.
-pub(super) fn read<'b>(
-    window: &Window<'_, '_>,
-    schema: &Table<'b>,
-    key: &str,
-) -> Result<(Vec<Column>, Option<&'b [u8]>), IoError> {
+/// Keys and values of a schema, as they are in the file.
+pub(super) type Metadata<'b> = Vec<(&'b [u8], &'b [u8])>;
+
+/// Reads a schema: its columns and its metadata.
+pub(super) fn read<'b>(window: &Window<'_, '_>, schema: &Table<'b>) -> Result<(Vec<Column>, Metadata<'b>), IoError> {
     let broken = |e: Broken| e.error(window, "schema");
     if schema.i16(0, 0).map_err(broken)? != 0 {
         bail!(window, UnsupportedFormat, "schema: byte order", "little-endian", "big-endian");
@@ -76,14 +75,12 @@ pub(super) fn read<'b>(
         let kind = kind(window, &name, &field)?;
         columns.push(Column { name, kind });
     }
-    let mut value = None;
+    let mut metadata = vec![];
     for entry in schema.tables(2).map_err(broken)? {
         let entry = entry.map_err(broken)?;
-        if entry.text(0).map_err(broken)? == key.as_bytes() {
-            value = Some(entry.text(1).map_err(broken)?);
-        }
+        metadata.push((entry.text(0).map_err(broken)?, entry.text(1).map_err(broken)?));
     }
-    Ok((columns, value))
+    Ok((columns, metadata))
 }
 
 /// What a column has; columns of columns and of references to a dictionary are refused by name.
