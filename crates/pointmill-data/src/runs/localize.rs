@@ -6,8 +6,8 @@ use crate::maps::BlockMap;
 use crate::{DataError, Observer};
 use pointmill::Error;
 use pointmill::ndt::{NdtMoments, NdtParams};
-use pointmill::pipelines::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
 use pointmill_io::{Limits, Scan};
+use pointmill_slam::localize::{Fix, Localizer, LocalizerMap, LocalizerParams};
 
 /// Seconds from scan to scan where there are no stamps.
 const PERIOD: f64 = 0.1;
