@@ -38,24 +38,27 @@ fixtures:
 fuzz seconds="60" *targets:
     fuzz/run {{ seconds }} {{ targets }}
 
-# Build the tests of the library for a GPU machine, and say how to run them there
+# Build the tests of the libraries for a GPU machine, and say how to run them there
 test-gpu:
     #!/usr/bin/env bash
     set -euo pipefail
     mkdir -p target/test-gpu
-    cargo test -p pointmill --lib --no-run
-    binary=$(cargo test -p pointmill --lib --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
-    cp "$binary" target/test-gpu/pointmill-tests
+    for crate in pointmill pointmill-slam; do
+        cargo test -p $crate --lib --no-run
+        binary=$(cargo test -p $crate --lib --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
+        cp "$binary" target/test-gpu/$crate-tests
+    done
     cat <<'END'
 
     On a machine with a GPU and this checkout:
 
-        POINTMILL_TEST_GPU=1 cargo test -p pointmill
+        POINTMILL_TEST_GPU=1 cargo test -p pointmill -p pointmill-slam
 
-    On one without Rust: carry target/test-gpu/pointmill-tests and the folder fixtures to REPO/fixtures there, make the folder
+    On one without Rust: carry target/test-gpu and the folder fixtures to REPO/fixtures there, make the folder
     REPO/crates/pointmill, and run
 
-        POINTMILL_TEST_GPU=1 CARGO_MANIFEST_DIR=REPO/crates/pointmill ./pointmill-tests
+        export POINTMILL_TEST_GPU=1 CARGO_MANIFEST_DIR=REPO/crates/pointmill
+        ./pointmill-tests && ./pointmill-slam-tests
 
     POINTMILL_TEST_DATA=FOLDER adds the known counts of public sweeps: FOLDER/kitti/000000000{0,1,2,3}.bin and
     FOLDER/nuscenes/ff9eff43.10sweeps.pcd.bin; files that are not there are left out.

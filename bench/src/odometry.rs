@@ -1,8 +1,8 @@
 //! Sweeps into poses.
 
 use crate::{Measurement, time};
-use pointmill::pipelines::odometry::{Odometry, OdometryParams};
 use pointmill::{PointCloud, Result, Stream};
+use pointmill_slam::odometry::{Odometry, OdometryParams};
 use pointmill_synth::{Drive, DriveParams, Scene};
 
 /// Sweeps of the drive.

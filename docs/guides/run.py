@@ -23,7 +23,7 @@ import tempfile
 
 FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = re.compile(r"\A<!-- needs (\w+) -->\n")
-CRATES = ("pointmill", "pointmill_data", "pointmill_io", "pointmill_synth")
+CRATES = ("pointmill", "pointmill_slam", "pointmill_data", "pointmill_io", "pointmill_synth")
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

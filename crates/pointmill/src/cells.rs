@@ -15,7 +15,7 @@ const NO_CELL: u64 = u64::MAX;
 /// it and count their steps. That is no cure where keys are looked up that have no cell: keys that fill a run of slots,
 /// each at its own place, take no step, and searches for their neighbours walk through all of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Cells<V, const SPARSE: usize> {
+pub struct Cells<V, const SPARSE: usize> {
     slots: Vec<(u64, V)>,
     len: usize,
     seed: Seed,
@@ -29,23 +29,23 @@ impl<V: Copy + Default, const SPARSE: usize> Default for Cells<V, SPARSE> {
 
 impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
     /// An empty table whose keys are scattered by this seed.
-    pub(crate) const fn new(seed: Seed) -> Self {
+    pub const fn new(seed: Seed) -> Self {
         Self { slots: Vec::new(), len: 0, seed }
     }
 
     /// Empties the table, and keeps its memory.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.slots.fill((NO_CELL, V::default()));
         self.len = 0;
     }
 
     /// The number of cells.
-    pub(crate) const fn len(&self) -> usize {
+    pub const fn len(&self) -> usize {
         self.len
     }
 
     /// Makes room for so many cells in all.
-    pub(crate) fn reserve(&mut self, cells: usize) -> Result<()> {
+    pub fn reserve(&mut self, cells: usize) -> Result<()> {
         let slots = cells.checked_mul(SPARSE).and_then(usize::checked_next_power_of_two);
         match slots {
             Some(slots) if slots <= self.slots.len() => Ok(()),
@@ -56,14 +56,14 @@ impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
 
     /// The value of a cell.
     #[inline]
-    pub(crate) fn get(&self, key: u64) -> Option<V> {
+    pub fn get(&self, key: u64) -> Option<V> {
         let (_, &(found, value)) = self.find(key)?;
         (found == key).then_some(value)
     }
 
     /// The value of a cell; none if there was no such cell, which then has `value`.
     #[inline]
-    pub(crate) fn get_or_put(&mut self, key: u64, value: V) -> Result<Option<V>> {
+    pub fn get_or_put(&mut self, key: u64, value: V) -> Result<Option<V>> {
         if SPARSE * (self.len + 1) > self.slots.len() {
             self.resize((2 * self.slots.len()).max(SLOTS))?;
         }

@@ -79,7 +79,8 @@ pub enum Error {
 
 impl Error {
     /// An [`Error::Argument`].
-    pub(crate) fn argument(argument: Argument, expected: impl Into<String>, got: impl ToString) -> Self {
+    #[doc(hidden)]
+    pub fn argument(argument: Argument, expected: impl Into<String>, got: impl ToString) -> Self {
         Self::Argument { argument, expected: expected.into(), got: got.to_string() }
     }
 }

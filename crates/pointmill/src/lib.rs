@@ -4,7 +4,8 @@
 //! - [`roi_pool`]: RoI-aware pooling of features in oriented boxes, with gradients, and points in boxes;
 //! - [`ndt`]: maps as cells of normal distributions, from sums that can be added up and taken away again; scoring and aligning scans;
 //! - [`icp`]: iterative closest point: point-to-point, point-to-plane and GICP, with exact nearest neighbours;
-//! - [`pipelines`]: what joins the operators: a trajectory from sweeps, and how far a trajectory is from the truth.
+//!
+//! The crate `pointmill-slam` joins the operators: a trajectory from sweeps, poses in a map, and how far they are from the truth.
 //!
 //! An operator takes host slices or device memory, runs on a [`Device`], and returns its result where it ran.
 //!
@@ -25,18 +26,19 @@ mod cells;
 pub mod device;
 mod error;
 pub mod icp;
+#[doc(hidden)]
+pub mod internals;
 pub mod interop;
 mod memory;
 pub mod ndt;
 mod par;
-pub mod pipelines;
 pub mod prim;
 pub mod registration;
 pub mod roi_pool;
 mod rows;
 mod scatter;
 mod seed;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 mod testing;
 pub mod voxelize;
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 /// Makes room for `len` elements in all.
 #[inline]
-pub(crate) fn room<T>(all: &mut Vec<T>, len: usize) -> Result<()> {
+pub fn room<T>(all: &mut Vec<T>, len: usize) -> Result<()> {
     // The ordinary case, in loops over points, is that there is.
     if len <= all.capacity() {
         return Ok(());
@@ -40,14 +40,14 @@ pub(crate) fn refused<T>(len: usize) -> Error {
 
 /// As [`Vec::resize`].
 #[inline]
-pub(crate) fn resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+pub fn resize<T: Clone>(all: &mut Vec<T>, len: usize, value: T) -> Result<()> {
     room(all, len)?;
     all.resize(len, value);
     Ok(())
 }
 
 /// As `vec![value; len]`.
-pub(crate) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+pub fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
     let mut all = Vec::new();
     resize(&mut all, len, value)?;
     Ok(all)
@@ -62,7 +62,7 @@ pub(crate) fn resize_with<T>(all: &mut Vec<T>, len: usize, value: impl FnMut() -
 
 /// As [`Vec::push`].
 #[inline]
-pub(crate) fn push<T>(all: &mut Vec<T>, value: T) -> Result<()> {
+pub fn push<T>(all: &mut Vec<T>, value: T) -> Result<()> {
     room(all, all.len() + 1)?;
     all.push(value);
     Ok(())
@@ -70,7 +70,7 @@ pub(crate) fn push<T>(all: &mut Vec<T>, value: T) -> Result<()> {
 
 /// As [`Vec::extend`], of so many elements as the iterator says.
 #[inline]
-pub(crate) fn extend<T>(all: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Result<()> {
+pub fn extend<T>(all: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> Result<()> {
     room(all, all.len() + more.len())?;
     all.extend(more);
     Ok(())
@@ -100,7 +100,7 @@ pub(crate) fn joined<'p, T: Copy + Send + Sync + 'p>(
 }
 
 /// As [`Iterator::collect`].
-pub(crate) fn collect<T>(all: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+pub fn collect<T>(all: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
     let mut collected = Vec::new();
     exactly(&mut collected, all.len())?;
     collected.extend(all);
@@ -108,7 +108,7 @@ pub(crate) fn collect<T>(all: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>
 }
 
 /// As [`collect`], on all threads; the memory that rayon takes for its own work is small and does not grow with the elements.
-pub(crate) fn collect_parallel<T: Send>(all: impl IndexedParallelIterator<Item = T>) -> Result<Vec<T>> {
+pub fn collect_parallel<T: Send>(all: impl IndexedParallelIterator<Item = T>) -> Result<Vec<T>> {
     let mut collected = Vec::new();
     exactly(&mut collected, all.len())?;
     // There is room for all, so this takes no memory.

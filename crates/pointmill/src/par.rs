@@ -34,7 +34,7 @@ pub(crate) fn alone<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// The fewest items that a thread takes: so many, or all of them where this thread works alone.
-pub(crate) fn grain(least: usize) -> usize {
+pub fn grain(least: usize) -> usize {
     if is_alone() { usize::MAX } else { least }
 }
 
@@ -74,7 +74,7 @@ struct Stopped;
 /// Ends work that nobody wants any more; for loops, between parts that take at most some milliseconds. The stack is unwound as by a panic that is not told: what was changed half-way must
 /// not be used again.
 #[inline]
-pub(crate) fn check() {
+pub fn check() {
     let is_stopped = |jobs: &Option<Arc<Jobs>>| {
         jobs.as_ref().is_some_and(|jobs| {
             let [stopped, current] = [&jobs.stopped, &jobs.current].map(|job| job.load(atomic::Ordering::Relaxed));

@@ -72,6 +72,19 @@ record_without_serde! {
 }
 
 impl<Fit> Registration<Fit> {
+    /// The result of an alignment.
+    #[doc(hidden)]
+    pub const fn new(
+        target_from_source: Pose,
+        status: Status,
+        iterations: usize,
+        hessian: [[f64; 6]; 6],
+        covariance: Option<[[f64; 6]; 6]>,
+        fit: Fit,
+    ) -> Self {
+        Self { target_from_source, status, iterations, hessian, covariance, fit }
+    }
+
     /// Whether the pose is an answer; see [`Status::converged`].
     pub const fn converged(&self) -> bool {
         self.status.converged()
@@ -124,7 +137,8 @@ impl<Fit: schemars::JsonSchema> schemars::JsonSchema for Registration<Fit> {
 }
 
 /// Refuses a pose that is not rigid, as arithmetic with infinite numbers makes one.
-pub(crate) fn check_pose(argument: Argument, pose: &Pose) -> Result<()> {
+#[doc(hidden)]
+pub fn check_pose(argument: Argument, pose: &Pose) -> Result<()> {
     if pose.is_rigid() {
         return Ok(());
     }

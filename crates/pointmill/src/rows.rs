@@ -200,7 +200,8 @@ impl<'a> Rows<'a> {
     }
 
     /// The stream of the buffer that holds the values; none for host memory.
-    pub(crate) const fn stream(&self) -> Option<&'a Stream> {
+    #[doc(hidden)]
+    pub const fn stream(&self) -> Option<&'a Stream> {
         match self.values {
             Values::Device { stream, .. } => Some(stream),
             _ => None,
@@ -219,7 +220,8 @@ impl<'a> Rows<'a> {
     }
 
     /// Checks for an operator that takes points of `f32` and `f64`, and works on `stream`.
-    pub(crate) fn check_points(&self, argument: Argument, stream: &Stream) -> Result<()> {
+    #[doc(hidden)]
+    pub fn check_points(&self, argument: Argument, stream: &Stream) -> Result<()> {
         self.check_type(argument, &[Dtype::F32, Dtype::F64])?;
         if self.columns < 3 {
             return Err(Error::argument(argument, "at least 3 columns: x, y, z first", self.columns));
@@ -273,7 +275,8 @@ impl<'a> Rows<'a> {
     }
 
     /// Checked points as kernels take them. Host points are first copied to `staging`.
-    pub(crate) fn staged(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
+    #[doc(hidden)]
+    pub fn staged(&self, staging: &mut Buffer<u8>) -> Result<points::Points> {
         self.check_shift()?;
         let n = self.len as u32;
         let (values, columns, kind) = match (self.dtype(), self.shift) {
@@ -290,7 +293,8 @@ impl<'a> Rows<'a> {
 
     /// Checked point `i` of host memory in `f64`, exact but for the origin.
     #[inline]
-    pub(crate) fn point(&self, i: usize) -> [f64; 3] {
+    #[doc(hidden)]
+    pub fn point(&self, i: usize) -> [f64; 3] {
         let at = i * self.columns;
         match (self.values, self.shift) {
             (Values::F32(v), None) => [0, 1, 2].map(|k| f64::from(v[at + k])),

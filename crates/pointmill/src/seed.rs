@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// The seed of this process, and of the children that it forks. A table keeps the one that it was made with.
-pub(crate) fn seed() -> Seed {
+pub fn seed() -> Seed {
     #[cfg(test)]
     if let Some(number) = tests::FIXED.get() {
         return Seed::new(number);

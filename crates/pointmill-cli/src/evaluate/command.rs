@@ -9,8 +9,8 @@ use crate::picture::{save, save_scene};
 use crate::text::label;
 use clap::Args;
 use pointmill::Pose;
-use pointmill::pipelines::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
 use pointmill_io::{Detail, IoError, PoseFormat, PoseOptions, read_poses};
+use pointmill_slam::trajectory::{Alignment, Evaluation, EvaluationParams, Trajectory, evaluate};
 use pointmill_view::{require_memory, trajectory_plot, trajectory_scene};
 use std::path::{Path, PathBuf};
 

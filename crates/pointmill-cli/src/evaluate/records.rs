@@ -1,6 +1,6 @@
 //! The fields of `evaluate` in its JSON lines.
 
-use pointmill::pipelines::trajectory::{Alignment, Delta, Drift, PoseErrors, Relative, Similarity};
+use pointmill_slam::trajectory::{Alignment, Delta, Drift, PoseErrors, Relative, Similarity};
 use serde::Serialize;
 
 /// `begin` of `evaluate`.

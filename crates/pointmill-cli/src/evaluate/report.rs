@@ -2,7 +2,7 @@
 
 use super::records::Totals;
 use crate::text::counted;
-use pointmill::pipelines::trajectory::{PoseErrors, Statistics};
+use pointmill_slam::trajectory::{PoseErrors, Statistics};
 
 /// All errors, as tables.
 pub(super) fn lines(of: &Totals) -> Vec<String> {

@@ -3,8 +3,8 @@
 use crate::flags::{ConfigArgs, names, parse_places};
 use crate::ndt::MapArgs;
 use clap::Args;
-use pointmill::pipelines::localize::{CovarianceMethod, LocalizerParams};
 use pointmill_data::runs::TrajectoryFormat;
+use pointmill_slam::localize::{CovarianceMethod, LocalizerParams};
 use std::path::PathBuf;
 
 /// `pointmill localize`

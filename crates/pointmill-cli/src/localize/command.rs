@@ -9,9 +9,9 @@ use crate::flags::BatchArgs;
 use crate::ndt::map::Asked;
 use crate::pose;
 use crate::text::titled;
-use pointmill::pipelines::localize::{Fix, Localizer, LocalizerParams};
 use pointmill::{Device, Pose};
 use pointmill_data::runs::LocalizeRun;
+use pointmill_slam::localize::{Fix, Localizer, LocalizerParams};
 
 /// Everything that is decided before the work.
 struct Run<'a> {

@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use crate::inputs::Source;
 use crate::ndt::map::{Asked, Map};
 use crate::printer::Printer;
-use pointmill::pipelines::localize::{LocalizerMap, LocalizerParams};
 use pointmill::{Device, Pose};
 use pointmill_data::BlockMap;
 use pointmill_io::Limits;
+use pointmill_slam::localize::{LocalizerMap, LocalizerParams};
 use std::sync::Arc;
 
 /// A map.

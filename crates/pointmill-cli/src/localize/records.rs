@@ -1,8 +1,8 @@
 //! The fields of `localize` in its JSON lines.
 
 use pointmill::Pose;
-use pointmill::pipelines::localize::{Fix, LocalizerParams};
 use pointmill_data::runs::FixStatuses;
+use pointmill_slam::localize::{Fix, LocalizerParams};
 use serde::Serialize;
 
 /// `begin` of `localize`.

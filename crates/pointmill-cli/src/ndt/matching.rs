@@ -10,8 +10,8 @@ use crate::batch::prelude::*;
 use crate::inputs::require_format;
 use crate::say;
 use pointmill::ndt::{NdtAlignParams, NdtFit, NdtGrid, NdtRegistration};
-use pointmill::pipelines::localize::LocalizerParams;
 use pointmill::{Device, Error, Pose};
+use pointmill_slam::localize::LocalizerParams;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

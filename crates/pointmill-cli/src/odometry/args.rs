@@ -4,9 +4,9 @@ use crate::flags::{ConfigArgs, ReadArgs, names};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pointmill::icp::Metric;
-use pointmill::pipelines::odometry::OdometryParams;
 use pointmill_data::poses::Deskew;
 use pointmill_data::runs::TrajectoryFormat;
+use pointmill_slam::odometry::OdometryParams;
 use std::path::PathBuf;
 
 /// The metrics of the library, by their names.

@@ -7,8 +7,8 @@ use crate::batch::prelude::*;
 use crate::drive::Scans;
 use crate::flags::BatchArgs;
 use pointmill::Device;
-use pointmill::pipelines::odometry::OdometryParams;
 use pointmill_data::runs::OdometryRun;
+use pointmill_slam::odometry::OdometryParams;
 
 /// Everything that is decided before the work.
 struct Run<'a> {

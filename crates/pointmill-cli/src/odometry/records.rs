@@ -1,7 +1,7 @@
 //! The fields of `odometry` in its JSON lines.
 
-use pointmill::pipelines::odometry::{OdometryParams, Step};
 use pointmill_data::runs::{SweepStatuses, TimesColumn};
+use pointmill_slam::odometry::{OdometryParams, Step};
 use serde::Serialize;
 
 /// `begin` of `odometry`.

@@ -4,8 +4,8 @@
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, Kept, Summary};
 use crate::{bench, convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, soak, synth, voxelize};
-use pointmill::pipelines::trajectory;
 use pointmill_bench::{Measurement, SoakPass};
+use pointmill_slam::trajectory;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! When the poses of odometry are, by the clock of the points.
 
-use pointmill::pipelines::odometry::{Step, TimesUse};
+use pointmill_slam::odometry::{Step, TimesUse};
 
 /// The seconds of poses.
 #[derive(Debug, Default)]

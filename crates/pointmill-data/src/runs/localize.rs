@@ -3,8 +3,8 @@
 use super::{FixStatuses, RunStep, Trajectory, push_or_skip};
 use crate::inputs::{Inputs, Source, rows};
 use crate::{DataError, Observer};
-use pointmill::pipelines::localize::{Fix, Localizer};
 use pointmill_io::Scan;
+use pointmill_slam::localize::{Fix, Localizer};
 
 /// Seconds from scan to scan where there are no stamps.
 const PERIOD: f64 = 0.1;

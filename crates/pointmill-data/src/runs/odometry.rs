@@ -6,8 +6,8 @@ use super::{RunStep, SweepStatuses, Trajectory, push_or_skip, untracked};
 use crate::inputs::{Inputs, Source};
 use crate::poses::{Deskew, moment_ns};
 use crate::{DataError, Observer};
-use pointmill::pipelines::odometry::{Odometry, OdometryParams, Step, SweepStatus, TimesUse};
 use pointmill::{Pose, Stream};
+use pointmill_slam::odometry::{Odometry, OdometryParams, Step, SweepStatus, TimesUse};
 
 /// Odometry over sweeps, one after the other: each pose follows from all before it.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! How many inputs of a run have each status.
 
-use pointmill::pipelines::localize::FixStatus;
-use pointmill::pipelines::odometry::SweepStatus;
+use pointmill_slam::localize::FixStatus;
+use pointmill_slam::odometry::SweepStatus;
 use serde::Serialize;
 
 /// How many sweeps have each status.

@@ -2,7 +2,7 @@
 
 use crate::{Observer, grouped};
 use pointmill::PointCloud;
-use pointmill::pipelines::odometry::{OdometryParams, SweepStatus};
+use pointmill_slam::odometry::{OdometryParams, SweepStatus};
 
 /// Why a sweep of this status was not tracked, if it was not.
 pub(super) fn reason(

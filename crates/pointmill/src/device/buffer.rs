@@ -173,7 +173,8 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// The address as kernels take it.
-    pub(crate) fn pointer(&self) -> *mut T {
+    #[doc(hidden)]
+    pub fn pointer(&self) -> *mut T {
         match &self.memory {
             Memory::Host(data) => data.as_ptr().cast_mut(),
             Memory::Device(block) => block.address() as *mut T,
@@ -189,7 +190,8 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     /// Out of memory, or too short a buffer whose memory is somebody else's, who would never see the result; then the buffer is as it was.
-    pub(crate) fn reserve(&mut self, len: usize) -> Result<bool> {
+    #[doc(hidden)]
+    pub fn reserve(&mut self, len: usize) -> Result<bool> {
         if len <= self.len {
             return Ok(false);
         }
@@ -237,7 +239,8 @@ impl<T: Pod> Buffer<T> {
     }
 
     /// [`Buffer::copy_from`], of the elements from `start` on.
-    pub(crate) fn copy_part(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
+    #[doc(hidden)]
+    pub fn copy_part(&mut self, other: &Self, start: usize, len: usize) -> Result<()> {
         let most = self.len.min(other.len.saturating_sub(start));
         if len > most {
             return Err(Error::argument(Argument::Len, format!("at most {most}"), len));
@@ -268,7 +271,8 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     /// A failed call.
-    pub(crate) fn fill_words(&mut self, value: u32, words: usize) -> Result<()> {
+    #[doc(hidden)]
+    pub fn fill_words(&mut self, value: u32, words: usize) -> Result<()> {
         assert!(words * 4 <= self.len * size_of::<T>(), "fill_words past the end");
         match &mut self.memory {
             Memory::Host(data) => bytemuck::cast_slice_mut::<T, u32>(data)[..words].fill(value),

@@ -55,7 +55,8 @@ impl Stream {
     }
 
     /// Calls `work`, which queues here what uses memory of `others`, in order with what they do before and after.
-    pub(crate) fn in_order<R, E: From<Error>>(
+    #[doc(hidden)]
+    pub fn in_order<R, E: From<Error>>(
         &self,
         others: &[Option<&Self>],
         work: impl FnOnce() -> std::result::Result<R, E>,

@@ -106,7 +106,8 @@ impl Device {
     }
 
     /// Runs `work` on the device's own threads of the CPU, or on those of the process.
-    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+    #[doc(hidden)]
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.0 {
             Kind::Cpu(Some(threads)) => threads.install(work),
             _ => on_threads(work),

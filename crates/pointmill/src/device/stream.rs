@@ -141,7 +141,8 @@ impl Stream {
     ///
     /// # Safety
     /// Pointers in `args` are valid on this device for what `K` reads and writes, until the stream has run it.
-    pub(crate) unsafe fn launch<K: Kernel>(&self, blocks: u32, args: K::Args) -> Result<()> {
+    #[doc(hidden)]
+    pub unsafe fn launch<K: Kernel>(&self, blocks: u32, args: K::Args) -> Result<()> {
         let kernel = const { &Properties::of::<K>() };
         let Some(queue) = &self.queue else {
             return Err(Error::Internal { what: format!("kernel {} launched on the CPU", K::NAME) });

@@ -79,6 +79,12 @@ record_without_serde! {
 }
 
 impl Observability {
+    /// What the pairs of an alignment determine.
+    #[doc(hidden)]
+    pub const fn new(eigenvalues: [f64; 6], directions: [[f64; 6]; 6], observable: [bool; 6]) -> Self {
+        Self { eigenvalues, directions, observable }
+    }
+
     pub(super) fn of(hessian: &Square<6>, pairs: f64) -> Self {
         if pairs <= 0.0 {
             let directions = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));

@@ -13,6 +13,9 @@ mod tests;
 use hash::hash_slots;
 #[cfg(test)]
 use scan::{compact, exclusive_scan};
-pub(crate) use sort::{Pairs, passes_for};
+#[doc(hidden)]
+pub use sort::{Pairs, passes_for};
 pub use sort::{SortKey, Sorter};
-pub(crate) use sum::{BLOCK, fold, sum};
+pub(crate) use sum::BLOCK;
+#[doc(hidden)]
+pub use sum::{fold, sum};

@@ -45,14 +45,15 @@ pub struct Sorter<K> {
 
 /// Pairs on the device: what one pass reads and the next writes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pairs<K> {
-    pub(crate) keys: *mut K,
+pub struct Pairs<K> {
+    /// Their keys.
+    pub keys: *mut K,
     /// Null, as input only: the values are 0, 1, 2, ...
-    pub(crate) values: *mut u32,
+    pub values: *mut u32,
 }
 
 /// Bits that keys up to `largest` use, in whole digits; at least one digit.
-pub(crate) fn passes_for(largest: u64) -> u32 {
+pub fn passes_for(largest: u64) -> u32 {
     (u64::BITS - largest.leading_zeros()).div_ceil(kernels::DIGIT_BITS).max(1)
 }
 
@@ -95,7 +96,8 @@ impl<K: SortKey> Sorter<K> {
     }
 
     /// Makes room for `n` pairs and the state of `passes` passes.
-    pub(crate) fn reserve(&mut self, n: u32, passes: u32) -> Result<()> {
+    #[doc(hidden)]
+    pub fn reserve(&mut self, n: u32, passes: u32) -> Result<()> {
         self.keys.reserve(n as usize)?;
         self.values.reserve(n as usize)?;
         self.state.reserve(kernels::state_words(n, passes, Self::KEY_SIZE) as usize)?;
@@ -107,7 +109,8 @@ impl<K: SortKey> Sorter<K> {
     /// # Safety
     /// `input` and `output` hold `n.bound` pairs (`input.values` may be null); they may be the same if the number of passes is even.
     /// [`Sorter::reserve`] was called for as many pairs and passes.
-    pub(crate) unsafe fn enqueue(&mut self, input: Pairs<K>, output: Pairs<K>, n: Length, passes: u32) -> Result<()> {
+    #[doc(hidden)]
+    pub unsafe fn enqueue(&mut self, input: Pairs<K>, output: Pairs<K>, n: Length, passes: u32) -> Result<()> {
         self.state.fill_words(0, kernels::state_words(n.bound, passes, Self::KEY_SIZE) as usize)?;
         let state = self.state.pointer();
         let stream = self.state.stream();

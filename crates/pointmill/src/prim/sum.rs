@@ -13,7 +13,7 @@ pub(crate) const BLOCK: usize = TREE as usize;
 ///
 /// # Errors
 /// Memory for the sums of trees that is refused.
-pub(crate) fn sum<const K: usize>(n: usize, of: impl Fn(usize) -> [f64; K] + Sync) -> Result<[f64; K]> {
+pub fn sum<const K: usize>(n: usize, of: impl Fn(usize) -> [f64; K] + Sync) -> Result<[f64; K]> {
     let trees = (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(par::grain(TREES)).map(|tree| {
         par::check();
         let mut values = [[0.0; K]; BLOCK];
@@ -27,7 +27,7 @@ pub(crate) fn sum<const K: usize>(n: usize, of: impl Fn(usize) -> [f64; K] + Syn
 }
 
 /// Adds the sums of trees, in the order of the kernels.
-pub(crate) fn fold<const K: usize>(trees: &[[f64; K]]) -> [f64; K] {
+pub fn fold<const K: usize>(trees: &[[f64; K]]) -> [f64; K] {
     let mut chains = [[0.0; K]; SEGMENTS as usize];
     for (tree, value) in trees.iter().enumerate() {
         let chain = &mut chains[tree % SEGMENTS as usize];

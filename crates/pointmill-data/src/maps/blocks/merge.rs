@@ -6,10 +6,10 @@ use crate::maps::cells::write_ndt_map;
 use crate::maps::moments::{read_ndt_moments_within, write_ndt_moments};
 use crate::{DataError, Observer};
 use pointmill::ndt::{NdtBuilder, NdtMoments, NdtReport};
-use pointmill::pipelines::localize::{LocalizerMap, LocalizerParams};
 use pointmill::{Device, Error};
 use pointmill_core::ndt::NdtMomentsTable;
 use pointmill_io::{Detail, IoError, Limits};
+use pointmill_slam::localize::{LocalizerMap, LocalizerParams};
 use std::path::Path;
 
 /// The sums of an input in each block that has points of it.

@@ -1,0 +1,138 @@
+//! The CPU path.
+
+mod map;
+mod nearest;
+mod sampler;
+
+use super::engine::{Engine, Look, SPREAD_TERMS, Sampled, Which};
+use super::params::OdometryParams;
+use map::LocalMap;
+use pointmill::icp::Metric;
+use pointmill::internals::{memory, par, sum};
+use pointmill::{Result, Rows};
+use pointmill_core::icp::pairs::STEP_TERMS;
+use pointmill_core::linear::Square;
+use pointmill_core::odometry::motion::{Motion, TERMS};
+use pointmill_core::odometry::pairs::{by_plane, by_point, seen};
+use pointmill_core::rigid::{Rigid, dot};
+use rayon::prelude::*;
+use sampler::{POINTS, Sampler, Timed};
+
+/// Slots of a table for each cell at least: in so many, searches by the secret take no longer than without it.
+const SPARSE: usize = 4;
+
+/// Keys whose neighbours a thread looks for at least.
+const KEYS: usize = 64;
+/// The neighbour of a point that has none.
+const NONE: u32 = u32::MAX;
+
+/// Sweep and map in memory of the host.
+#[derive(Debug)]
+pub(super) struct OnHost {
+    params: OdometryParams,
+    sampler: Sampler,
+    /// The samples of the first sweep, until the second has said how the sensor moved.
+    first: Vec<Timed>,
+    /// The keys where they are at the moment of the sweep.
+    keys: Vec<[f64; 3]>,
+    /// The neighbour of each key at the last look, or [`NONE`].
+    targets: Vec<u32>,
+    map: LocalMap,
+}
+
+impl OnHost {
+    pub(super) fn new(params: &OdometryParams) -> Self {
+        Self {
+            params: params.clone(),
+            sampler: Sampler::default(),
+            first: Vec::new(),
+            keys: Vec::new(),
+            targets: Vec::new(),
+            map: LocalMap::new(params.voxel_size, params.max_points_per_voxel, params.keep_map),
+        }
+    }
+}
+
+impl Engine for OnHost {
+    fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled> {
+        self.sampler.sample(points, times, &self.params)
+    }
+
+    fn keep_first(&mut self) -> Result<()> {
+        self.first = memory::collect(self.sampler.samples.iter().copied())?;
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        self.map.clear();
+        Ok(())
+    }
+
+    fn place(&mut self, motion: Option<Motion>) -> Result<[f64; SPREAD_TERMS]> {
+        self.keys = placed(&self.sampler.keys, motion)?;
+        self.targets.clear();
+        memory::resize(&mut self.targets, self.keys.len(), NONE)?;
+        sum(self.keys.len(), |i| {
+            let p = self.keys[i];
+            [p[0], p[1], p[2], dot(p, p)]
+        })
+    }
+
+    fn look(&mut self, look: &Look) -> Result<[f64; STEP_TERMS]> {
+        let Self { keys, targets, map, .. } = self;
+        let reach = look.reach(map.size);
+        let again = |(p, target): (&[f64; 3], &mut u32)| {
+            *target = map.nearest(look.at.pose.apply(*p), look.within, reach, *target);
+        };
+        keys.par_iter().zip(&mut *targets).with_min_len(par::grain(KEYS)).for_each(again);
+        let plane = self.params.metric == Metric::PointToPlane;
+        if plane {
+            map.refresh_normals(targets.iter().copied().filter(|target| *target != NONE))?;
+        }
+        let map = &*map;
+        sum(keys.len(), |i| match targets[i] {
+            NONE => [0.0; STEP_TERMS],
+            j if plane => by_plane(&look.at, look.width, keys[i], map.point(j), &map.normals[j as usize]),
+            j => by_point(&look.at, look.width, keys[i], map.point(j)),
+        })
+    }
+
+    fn support(&mut self, look: &Look, directions: &Square<6>) -> Result<[f64; 12]> {
+        let Self { keys, targets, map, .. } = &*self;
+        sum(keys.len(), |i| match targets[i] {
+            NONE => [0.0; 12],
+            j => seen(&look.at, look.width, keys[i], map.point(j), &map.normals[j as usize], directions),
+        })
+    }
+
+    fn insert(&mut self, sweep: Which, motion: Option<Motion>, pose: &Rigid) -> Result<()> {
+        let samples = match sweep {
+            Which::Last => &self.sampler.samples,
+            Which::First => &self.first,
+        };
+        self.map.insert(placed(samples, motion)?.into_iter().map(|p| pose.apply(p)))
+    }
+
+    fn trim(&mut self, middle: [f64; 3]) -> Result<()> {
+        self.map.trim(middle, self.params.max_range)
+    }
+
+    fn sizes(&mut self) -> Result<[usize; 2]> {
+        Ok(self.map.sizes())
+    }
+
+    fn all(&self) -> Result<Vec<[f64; 3]>> {
+        self.map.all()
+    }
+}
+
+/// Points where they are at the moment of a motion.
+fn placed(points: &[Timed], motion: Option<Motion>) -> Result<Vec<[f64; 3]>> {
+    match motion {
+        None => memory::collect(points.iter().map(|(p, _)| *p)),
+        Some(motion) => {
+            let moved = |&(p, time): &Timed| motion.apply(p, time);
+            memory::collect_parallel(points.par_iter().with_min_len(par::grain(POINTS / TERMS)).map(moved))
+        }
+    }
+}

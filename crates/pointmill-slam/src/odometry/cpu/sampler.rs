@@ -1,0 +1,83 @@
+//! The points of a sweep that the alignment and the map take.
+
+use super::SPARSE;
+use crate::odometry::engine::Sampled;
+use crate::odometry::params::{MAP_SAMPLING, OdometryParams};
+use pointmill::internals::{Cells, memory, par};
+use pointmill::{Result, Rows};
+use pointmill_core::odometry::cells::{NO_CELL, cell_of, key_of};
+use pointmill_core::odometry::motion::mark;
+use rayon::prelude::*;
+
+/// Points that a thread takes at least.
+pub(super) const POINTS: usize = 4096;
+
+/// A point of a sweep, and its time in seconds.
+pub(super) type Timed = ([f64; 3], f64);
+
+/// Samples and keys of a sweep: the first point of each cell, in the order of the sweep.
+#[derive(Debug, Default)]
+pub(super) struct Sampler {
+    cells: Cells<u32, SPARSE>,
+    /// The cell of each point.
+    of_points: Vec<u64>,
+    /// For the map.
+    pub(super) samples: Vec<Timed>,
+    /// For the alignment.
+    pub(super) keys: Vec<Timed>,
+}
+
+impl Sampler {
+    pub(super) fn sample(
+        &mut self,
+        points: &Rows<'_>,
+        times: Option<&[f64]>,
+        params: &OdometryParams,
+    ) -> Result<Sampled> {
+        let [near, far] = [params.min_range, params.max_range].map(|range| range * range);
+        let size = MAP_SAMPLING * params.voxel_size;
+        let key = |i: usize| {
+            let p = points.point(i);
+            let range = p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
+            let usable = range >= near && range <= far && times.is_none_or(|times| times[i].is_finite());
+            if usable { cell_of(p, size).map_or(NO_CELL, key_of) } else { NO_CELL }
+        };
+        memory::room(&mut self.of_points, points.len())?;
+        (0..points.len())
+            .into_par_iter()
+            .with_min_len(par::grain(POINTS))
+            .map(key)
+            .collect_into_vec(&mut self.of_points);
+
+        let mut sampled = Sampled::default();
+        self.samples.clear();
+        self.keys.clear();
+        self.cells.clear();
+        let mut before = NO_CELL;
+        for (i, key) in self.of_points.iter().enumerate().filter(|(_, key)| **key != NO_CELL) {
+            sampled.usable += 1;
+            let time = times.map_or(0.0, |times| times[i]);
+            if times.is_some() {
+                let [first, last] = sampled.times.unwrap_or([time; 2]);
+                sampled.times = Some([first.min(time), last.max(time)]);
+            }
+            // Points of a sweep often lie in the cell of the point before.
+            if *key != before && self.cells.get_or_put(*key, 0)?.is_none() {
+                let p = points.point(i);
+                sampled.mark = sampled.mark.wrapping_add(mark(self.samples.len() as u32, p));
+                memory::push(&mut self.samples, (p, time))?;
+            }
+            before = *key;
+        }
+        self.cells.clear();
+        for sample in &self.samples {
+            if let Some(cell) = cell_of(sample.0, params.voxel_size)
+                && self.cells.get_or_put(key_of(cell), 0)?.is_none()
+            {
+                memory::push(&mut self.keys, *sample)?;
+            }
+        }
+        sampled.keys = self.keys.len();
+        Ok(sampled)
+    }
+}

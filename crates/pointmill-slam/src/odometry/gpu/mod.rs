@@ -1,0 +1,194 @@
+//! The GPU path: it allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
+//!
+//! The host waits once for the points of a sweep that are used, once a look for its sums, and once for the size of the map. It decides about steps and the end of an alignment, as on the CPU.
+
+mod map;
+mod sweep;
+
+use super::engine::{Engine, Look, SPREAD_TERMS, Sampled, Which};
+use super::params::OdometryParams;
+use map::DeviceMap;
+use pointmill::device::{Buffer, Stream};
+use pointmill::icp::Metric;
+use pointmill::internals::fold;
+use pointmill::{Argument, Error, Result, Rows};
+use pointmill_core::icp::pairs::STEP_TERMS;
+use pointmill_core::linear::Square;
+use pointmill_core::odometry::motion::Motion;
+use pointmill_core::rigid::Rigid;
+use pointmill_kernels::odometry as kernels;
+use pointmill_kernels::prim::BLOCK;
+use pointmill_kernels::prim::scan::Tiles;
+use pointmill_kernels::prim::sum::TREE;
+use pointmill_kernels::simt::WARP;
+use sweep::DeviceSweep;
+
+/// Points of a sweep, exclusive: a warp works on each key, and threads are numbered with 32 bits.
+const MAX_POINTS: usize = 1 << 27;
+
+/// Sweep and map in memory of a device.
+#[derive(Debug)]
+pub(super) struct OnDevice {
+    stream: Stream,
+    params: OdometryParams,
+    sweep: DeviceSweep,
+    /// The samples of the first sweep, until the second has said how the sensor moved.
+    first: Buffer<kernels::Timed>,
+    first_len: u32,
+    /// The keys where they are at the moment of the sweep.
+    keys: Buffer<[f64; 4]>,
+    /// The neighbour of each key at the last look.
+    targets: Buffer<u32>,
+    /// Sums of trees.
+    sums: Buffer<f64>,
+    map: DeviceMap,
+}
+
+impl OnDevice {
+    pub(super) fn new(stream: &Stream, params: &OdometryParams) -> Result<Self> {
+        Ok(Self {
+            stream: stream.clone(),
+            params: params.clone(),
+            sweep: DeviceSweep::new(stream)?,
+            first: stream.alloc(0)?,
+            first_len: 0,
+            keys: stream.alloc(0)?,
+            targets: stream.alloc(0)?,
+            sums: stream.alloc(0)?,
+            map: DeviceMap::new(stream, params)?,
+        })
+    }
+
+    /// The number of keys, and that of their trees.
+    const fn lengths(&self) -> (u32, u32) {
+        let n = self.sweep.head.keys;
+        (n, n.div_ceil(TREE))
+    }
+
+    /// Adds up the sums of trees.
+    fn total<const K: usize>(&self) -> Result<[f64; K]> {
+        let (_, trees) = self.lengths();
+        let sums = self.sums.read(trees as usize * K)?;
+        let (trees, _) = sums.as_chunks::<K>();
+        Ok(fold(trees))
+    }
+
+    fn is_plane(&self) -> bool {
+        self.params.metric == Metric::PointToPlane
+    }
+
+    /// The pairs of the last look.
+    fn pairs(&self, look: &Look) -> kernels::TermsArgs {
+        kernels::TermsArgs {
+            at: look.at,
+            width: look.width,
+            keys: self.keys.pointer(),
+            targets: self.targets.pointer(),
+            n: self.sweep.head.keys,
+            plane: self.is_plane().into(),
+            map: self.map.view(),
+            sums: self.sums.pointer().cast(),
+        }
+    }
+}
+
+impl Engine for OnDevice {
+    fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled> {
+        if points.len() >= MAX_POINTS {
+            let expected = format!("fewer than {MAX_POINTS} points on a GPU");
+            return Err(Error::argument(Argument::Points, expected, points.len()));
+        }
+        let sampled = self.sweep.sample(points, times, &self.params)?;
+        let (n, trees) = self.lengths();
+        self.keys.reserve(n as usize)?;
+        self.targets.reserve(n as usize)?;
+        self.sums.reserve(trees as usize * STEP_TERMS)?;
+        Ok(sampled)
+    }
+
+    fn keep_first(&mut self) -> Result<()> {
+        self.first_len = self.sweep.head.samples;
+        self.first.reserve(self.first_len as usize)?;
+        self.first.copy_from(&self.sweep.samples, self.first_len as usize)
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        self.map.clear()
+    }
+
+    fn place(&mut self, motion: Option<Motion>) -> Result<[f64; SPREAD_TERMS]> {
+        const { assert!(SPREAD_TERMS == kernels::PLACE_TERMS) };
+        let (n, trees) = self.lengths();
+        let args = kernels::PlaceArgs {
+            keys: self.sweep.keys.pointer(),
+            n,
+            deskew: kernels::Deskew::new(motion),
+            placed: self.keys.pointer(),
+            sums: self.sums.pointer().cast(),
+        };
+        // SAFETY: room was made for all keys and trees.
+        unsafe { self.stream.launch::<kernels::Place>(trees, args) }?;
+        self.total()
+    }
+
+    fn look(&mut self, look: &Look) -> Result<[f64; STEP_TERMS]> {
+        let (n, trees) = self.lengths();
+        let pairs = self.pairs(look);
+        let (targets, map) = (self.targets.pointer(), pairs.map);
+        let args = kernels::LookArgs {
+            pose: look.at.pose,
+            keys: pairs.keys,
+            n,
+            within: look.within,
+            reach: look.reach(map.size) as u32,
+            map,
+            targets,
+        };
+        // SAFETY: room was made for all keys and trees, and the map is whole.
+        unsafe {
+            self.stream.launch::<kernels::Look>((n * WARP).div_ceil(BLOCK), args)?;
+            if self.is_plane() {
+                self.stream.launch::<kernels::Normals>(n.div_ceil(BLOCK), kernels::NormalsArgs { targets, n, map })?;
+            }
+            self.stream.launch::<kernels::Terms>(trees, pairs)?;
+        }
+        self.total()
+    }
+
+    fn support(&mut self, look: &Look, directions: &Square<6>) -> Result<[f64; 12]> {
+        let (_, trees) = self.lengths();
+        let sums = self.sums.pointer().cast();
+        let args = kernels::SupportArgs { of: self.pairs(look), directions: *directions, sums };
+        // SAFETY: room was made for all trees, and the targets are those of the last look.
+        unsafe { self.stream.launch::<kernels::Support>(trees, args) }?;
+        self.total()
+    }
+
+    fn insert(&mut self, sweep: Which, motion: Option<Motion>, pose: &Rigid) -> Result<()> {
+        let (samples, n) = match sweep {
+            Which::Last => (&self.sweep.samples, self.sweep.head.samples),
+            Which::First => (&self.first, self.first_len),
+        };
+        self.map.insert(samples, n, kernels::Deskew::new(motion), pose)
+    }
+
+    fn trim(&mut self, middle: [f64; 3]) -> Result<()> {
+        self.map.trim(middle, self.params.max_range)
+    }
+
+    fn sizes(&mut self) -> Result<[usize; 2]> {
+        self.map.sizes()
+    }
+
+    fn all(&self) -> Result<Vec<[f64; 3]>> {
+        self.map.all()
+    }
+}
+
+/// Zeroed state for a pass over so many tiles.
+fn zeroed(buffer: &mut Buffer<u32>, tiles: u32) -> Result<Tiles> {
+    let words = Tiles::words(tiles) as usize;
+    buffer.reserve(words)?;
+    buffer.fill_words(0, words)?;
+    Ok(Tiles { words: buffer.pointer() })
+}
