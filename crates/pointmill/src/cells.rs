@@ -40,7 +40,7 @@ impl<V: Copy + Default, const SPARSE: usize> Cells<V, SPARSE> {
     }
 
     /// The number of cells.
-    pub const fn len(&self) -> usize {
+    pub const fn count(&self) -> usize {
         self.len
     }
 

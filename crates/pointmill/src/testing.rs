@@ -60,6 +60,7 @@ pub struct Random(pub u64);
 
 impl Random {
     /// The next number.
+    #[allow(clippy::should_implement_trait, reason = "it is no iterator")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -16,7 +16,7 @@ use pointmill_core::rigid::{dot, subtract};
 use std::time::Instant;
 
 /// Fewest points of a sweep that are aligned.
-const FEWEST_KEYS: usize = 10;
+const MIN_KEYPOINTS: usize = 10;
 /// The prediction is expected to be off by so many voxels at first, which is also the most, and by so many at least.
 const FIRST_ERROR: f64 = 1.0;
 const LEAST_ERROR: f64 = 0.5;
@@ -156,7 +156,7 @@ impl Odometry {
             registration: found.registration,
             points: points.len(),
             usable: sweep.usable,
-            aligned: sweep.keys,
+            aligned: sweep.keypoints,
             expected_error,
             map_points,
             map_voxels,
@@ -167,7 +167,7 @@ impl Odometry {
     /// Where a sweep is, and whether it enters the map.
     fn find(&mut self, sweep: &Sampled, reading: &Reading, predicted: Pose) -> Result<Found> {
         let moment = reading.moment.filter(|_| self.params.deskew);
-        if sweep.keys < FEWEST_KEYS {
+        if sweep.keypoints < MIN_KEYPOINTS {
             self.last.iter_mut().for_each(|last| last.pose = predicted);
             return Ok(Found::nowhere(SweepStatus::TooFewPoints, predicted));
         }
@@ -184,7 +184,7 @@ impl Odometry {
         }
         last.mark = sweep.mark;
         let rounds = Rounds {
-            keys: sweep.keys,
+            keypoints: sweep.keypoints,
             first: last.first.take(),
             moment,
             interval: reading.interval,
@@ -198,7 +198,7 @@ impl Odometry {
             return Ok(Found::nowhere(SweepStatus::Lost, predicted));
         };
         let pose = registration.target_from_source;
-        self.learn(apart(&predicted, &pose, self.params.max_range));
+        self.update_threshold(apart(&predicted, &pose, self.params.max_range));
         self.last = Some(Last { pose, twist, mark: sweep.mark, first: None });
         let status = match registration.status {
             Status::Degenerate => SweepStatus::Degenerate,
@@ -222,8 +222,8 @@ impl Odometry {
         self.engine.trim(at)
     }
 
-    /// Learns from how far a prediction was off.
-    fn learn(&mut self, metres: f64) {
+    /// Updates the error that is expected of the next prediction from how far the last one was off.
+    fn update_threshold(&mut self, metres: f64) {
         let voxel = self.params.voxel_size;
         self.expected_error = (CALM * self.expected_error).max(metres).clamp(LEAST_ERROR * voxel, FIRST_ERROR * voxel);
     }
@@ -242,7 +242,7 @@ struct Found {
     status: SweepStatus,
     pose: Pose,
     registration: Option<Registration<SweepFit>>,
-    /// Whether the samples enter the map, and the motion within the sweep, if it is taken out.
+    /// Whether the map points enter the map, and the motion within the sweep, if it is taken out.
     enters: Option<Option<Motion>>,
 }
 

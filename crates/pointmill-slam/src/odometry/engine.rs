@@ -10,19 +10,24 @@ use std::fmt;
 
 /// Holds the sweep and the map, and does what takes time. Each side gives the same bits.
 pub(super) trait Engine: fmt::Debug + Send + Sync {
-    /// Takes a sweep: of each cell of half a voxel the first point is a sample for the map, of each cell of a voxel the first sample is a key for the alignment, in the order of the sweep.
+    /// Takes a sweep, in its order. The first point of each cell of half a voxel is a map point, and
+    /// the first map point of each cell of a voxel is a keypoint for the alignment.
     fn sample(&mut self, points: &Rows<'_>, times: Option<&[f64]>) -> Result<Sampled>;
-    /// Keeps the samples as those of the first sweep.
+    /// Keeps the map points as those of the first sweep.
     fn keep_first(&mut self) -> Result<()>;
     /// Empties the map.
     fn clear(&mut self) -> Result<()>;
-    /// Moves the keys to where they are at the moment of a motion. Returns the sums of [`spread_terms`].
+    /// Moves the keypoints to where they are at the moment of a motion. Returns the sums that
+    /// [`spread_of`] takes.
     fn place(&mut self, motion: Option<Motion>) -> Result<[f64; SPREAD_TERMS]>;
-    /// Pairs the keys with the nearest points of the map, and adds up what the pairs say.
-    fn look(&mut self, look: &Look) -> Result<[f64; STEP_TERMS]>;
-    /// What the pairs of the last look see of six directions, added up: as [`seen`](pointmill_core::odometry::pairs::seen).
-    fn support(&mut self, look: &Look, directions: &Square<6>) -> Result<[f64; 12]>;
-    /// Adds samples to the map in their order, moved to where they are at the moment of a motion, at a pose.
+    /// Pairs the keypoints with the nearest points of the map, and adds up the terms of the normal
+    /// equations.
+    fn linearize(&mut self, request: &Linearize) -> Result<[f64; STEP_TERMS]>;
+    /// The support of six directions by the last correspondences, added up: as
+    /// [`seen`](pointmill_core::odometry::pairs::seen).
+    fn support(&mut self, request: &Linearize, directions: &Square<6>) -> Result<[f64; 12]>;
+    /// Adds map points in their order, moved to where they are at the moment of a motion, at a
+    /// pose.
     fn insert(&mut self, sweep: Which, motion: Option<Motion>, pose: &Rigid) -> Result<()>;
     /// Takes voxels away whose middle is farther than `max_range` from a place.
     fn trim(&mut self, middle: [f64; 3]) -> Result<()>;
@@ -35,17 +40,17 @@ pub(super) trait Engine: fmt::Debug + Send + Sync {
 /// What is known of a sweep that was sampled.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sampled {
-    /// Keys.
-    pub(super) keys: usize,
+    /// The number of keypoints.
+    pub(super) keypoints: usize,
     /// Points that are finite, in range and have a finite time, if any has.
     pub(super) usable: usize,
     /// Least and largest time of these.
     pub(super) times: Option<[f64; 2]>,
-    /// A number that the samples make.
+    /// A checksum of the map points.
     pub(super) mark: u64,
 }
 
-/// Samples of which sweep.
+/// Map points of which sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     /// The sweep that was sampled last.
@@ -54,9 +59,9 @@ pub(super) enum Which {
     First,
 }
 
-/// A look at the pairs of a pose.
+/// Where to linearize, and which correspondences to take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct Linearize {
     pub(super) at: Linearization,
     /// Width of the robust weight in metres.
     pub(super) width: f64,
@@ -64,19 +69,20 @@ pub(super) struct Look {
     pub(super) within: f32,
 }
 
-impl Look {
-    /// How many cells beside its own a key may have its neighbour in, along each axis.
+impl Linearize {
+    /// How many cells beside its own a keypoint may have its neighbour in, along each axis.
     pub(super) fn reach(&self, voxel_size: f64) -> i32 {
         (self.within / voxel_size as f32).ceil() as i32
     }
 }
 
-/// Sums that give the spread of keys.
+/// Sums that give the spread of keypoints.
 pub(super) const SPREAD_TERMS: usize = 4;
 
-/// The spread of so many keys: the mean, and a third of the mean square a direction. The size of the covariance alone is used.
-pub(super) fn spread_of(sums: &[f64; SPREAD_TERMS], keys: usize) -> Spread {
-    let n = keys as f64;
+/// The spread of so many keypoints: the mean, and a third of the mean square in each direction. Only
+/// the size of the covariance is used.
+pub(super) fn spread_of(sums: &[f64; SPREAD_TERMS], keypoints: usize) -> Spread {
+    let n = keypoints as f64;
     let mean = [sums[0] / n, sums[1] / n, sums[2] / n];
     let third = (sums[3] / n - dot(mean, mean)) / 3.0;
     Spread { mean, covariance: std::array::from_fn(|i| std::array::from_fn(|j| if i == j { third } else { 0.0 })) }

@@ -39,10 +39,10 @@ mod cpu;
 mod drive;
 mod engine;
 mod gpu;
+mod normal_equations;
 mod params;
 mod register;
 mod rounds;
-mod said;
 mod step;
 #[cfg(test)]
 mod tests;

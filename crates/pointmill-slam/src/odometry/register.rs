@@ -1,8 +1,8 @@
 //! The alignment of a sweep with the local map.
 
-use super::engine::{Engine, Look};
+use super::engine::{Engine, Linearize};
+use super::normal_equations::{NormalEquations, product};
 use super::params::OdometryParams;
-use super::said::{Said, product};
 use pointmill::icp::{Metric, Observability};
 use pointmill::registration::{Registration, Status};
 use pointmill::{Pose, Result};
@@ -14,19 +14,24 @@ use pointmill_core::record;
 /// A shorter step, in metres, ends the coarse part of an alignment, and the alignment.
 const COARSE_STEP: f64 = 0.05;
 const STEP: f64 = 1e-3;
-/// Fewest pairs that say anything, and the part of the keys that must have one.
-const FEWEST_PAIRS: f64 = 10.0;
-const FEWEST_SHARE: f64 = 0.1;
-/// A direction is determined if the surfaces see more than this share of the points' motion in it, and more than that of so many pairs. Cars in a tunnel have 0.009 to 0.029 along it
-/// with 2,000 firings, and up to 0.046 with 1,000; streets 0.064 and more; roads between meadows and loops 0.035 and more.
+/// Fewest pairs of an alignment, and the part of the keypoints that must have one.
+const MIN_PAIRS: f64 = 10.0;
+const MIN_PAIR_SHARE: f64 = 0.1;
+/// A direction is determined if the surfaces see more than this share of the points' motion in it, and
+/// more than that of [`MIN_CORRESPONDENCES`]. Cars in a tunnel have 0.009 to 0.029 along it with 2,000
+/// firings, and up to 0.046 with 1,000. Streets have 0.064 and more, roads between meadows and loops
+/// 0.035 and more.
 const WEAK: f64 = 0.04;
-/// From this share on it is determined, too, if the pairs pull the sweep back to where it is from so many voxels aside, under a weight of so many voxels, and stiffer than this part of their
-/// weight. Roads pull by 0.0045 and more, tunnels by 0.0014 and less: aside, noise and cars find other neighbours that hold the sweep there as well.
+/// From this share on it is determined, too, if the pairs pull the sweep back from `ASIDE` voxels aside,
+/// under a kernel of `ASIDE_WIDTH` voxels, and stiffer than `PULL` of their weight. Roads pull by 0.0045
+/// and more, tunnels by 0.0014 and less: aside, noise and cars find other neighbours that hold the sweep
+/// there as well.
 const FAINT: f64 = 0.02;
 const ASIDE: f64 = 0.9;
 const ASIDE_WIDTH: f64 = 0.5;
 const PULL: f64 = 0.0025;
-const FEWEST_SPEAKERS: f64 = 6.0;
+/// Fewest correspondences, by their weight, that a direction must be seen by.
+const MIN_CORRESPONDENCES: f64 = 6.0;
 /// Neighbours are looked for within this many times the expected error of the prediction.
 const REACH: f64 = 3.0;
 
@@ -51,10 +56,10 @@ record! {
     }
 }
 
-/// The keys of a sweep, and what an alignment of them starts from.
+/// The keypoints of a sweep, and what an alignment of them starts from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    pub(super) keys: usize,
+    pub(super) keypoints: usize,
     pub(super) spread: Spread,
     pub(super) guess: Pose,
     /// How far in metres the guess is expected to be off.
@@ -65,9 +70,10 @@ pub(super) struct Start {
     pub(super) coarse: bool,
 }
 
-/// Aligns the keys of a sweep with the map; `None` if too few of them have a neighbour.
+/// Aligns the keypoints of a sweep with the map; `None` if too few of them have a neighbour.
 ///
-/// Which directions are determined is asked at the end: on the way there pairs are still wrong. Where some are not, the sweep is aligned again from the prediction with these held.
+/// The observable directions are found at the end, as pairs are still wrong on the way there. If some
+/// are not observable, the sweep is aligned again from the prediction with these held.
 pub(super) fn register(
     engine: &mut dyn Engine,
     start: Start,
@@ -89,7 +95,7 @@ fn aligned(
     params: &OdometryParams,
     held: &[[f64; 6]],
 ) -> Result<Option<Registration<SweepFit>>> {
-    let fewest = FEWEST_PAIRS.max(FEWEST_SHARE * start.keys as f64);
+    let fewest = MIN_PAIRS.max(MIN_PAIR_SHARE * start.keypoints as f64);
     let mut pose = start.guess;
     let mut fine = false;
     for iterations in 1..=params.max_iterations {
@@ -99,13 +105,13 @@ fn aligned(
             true => (params.robust_width.min(start.error), reach.min(params.voxel_size)),
             false => (start.error, reach),
         };
-        let look = Look { at: start.spread.at(*pose.rigid()), width, within: within as f32 };
-        let said = Said::new(look.at, engine.look(&look)?);
-        if said.terms[0] < fewest || said.weight().is_nan() || said.weight() <= 0.0 {
+        let request = Linearize { at: start.spread.at(*pose.rigid()), width, within: within as f32 };
+        let equations = NormalEquations::new(request.at, engine.linearize(&request)?);
+        if equations.terms[0] < fewest || equations.weight().is_nan() || equations.weight() <= 0.0 {
             return Ok(None);
         }
-        let x = said.step(held);
-        let next = Pose::from(said.moved(&x));
+        let x = equations.step(held);
+        let next = Pose::from(equations.moved(&x));
         if !next.is_rigid() {
             return Ok(None);
         }
@@ -114,14 +120,14 @@ fn aligned(
         let ended = if start.coarse { step < COARSE_STEP } else { fine && step < STEP };
         if ended || iterations == params.max_iterations {
             let status = if ended { Status::StepBelow } else { Status::MaxIterations };
-            let support = support(engine, &look, &said, params.metric)?;
+            let support = support(engine, &request, &equations, params.metric)?;
             let observable = match held {
-                [] => determined(engine, &start, &said, &support, params.voxel_size)?,
+                [] => determined(engine, &start, &equations, &support, params.voxel_size)?,
                 held => std::array::from_fn(|k| {
-                    held.iter().map(|direction| product(direction, &said.directions[k]).powi(2)).sum::<f64>() < 0.5
+                    held.iter().map(|direction| product(direction, &equations.directions[k]).powi(2)).sum::<f64>() < 0.5
                 }),
             };
-            return Ok(Some(registration(&said, support, observable, pose, status, iterations, start.keys)));
+            return Ok(Some(registration(&equations, support, observable, pose, status, iterations, start.keypoints)));
         }
         fine |= step < COARSE_STEP;
     }
@@ -129,11 +135,16 @@ fn aligned(
 }
 
 /// The share of the points' motion in each direction that the surfaces see.
-fn support(engine: &mut dyn Engine, look: &Look, said: &Said, metric: Metric) -> Result<[f64; 6]> {
+fn support(
+    engine: &mut dyn Engine,
+    request: &Linearize,
+    equations: &NormalEquations,
+    metric: Metric,
+) -> Result<[f64; 6]> {
     if metric != Metric::PointToPlane {
-        return Ok(said.values.map(|value| value / said.weight()));
+        return Ok(equations.values.map(|value| value / equations.weight()));
     }
-    let motions = engine.support(look, &said.directions)?;
+    let motions = engine.support(request, &equations.directions)?;
     Ok(std::array::from_fn(|k| if motions[6 + k] > 0.0 { motions[k] / motions[6 + k] } else { 0.0 }))
 }
 
@@ -141,27 +152,33 @@ fn support(engine: &mut dyn Engine, look: &Look, said: &Said, metric: Metric) ->
 fn determined(
     engine: &mut dyn Engine,
     start: &Start,
-    said: &Said,
+    equations: &NormalEquations,
     support: &[f64; 6],
     voxel_size: f64,
 ) -> Result<[bool; 6]> {
-    let speakers = FEWEST_SPEAKERS / said.weight();
-    let mut determined = std::array::from_fn(|k| support[k] > WEAK.max(speakers) && said.says(k));
-    for k in (0..6).filter(|k| said.says(*k)) {
-        if !determined[k] && support[k] > FAINT.max(speakers) {
-            determined[k] = pull(engine, start, said, &said.directions[k], voxel_size)? > PULL;
+    let least_support = MIN_CORRESPONDENCES / equations.weight();
+    let mut determined = std::array::from_fn(|k| support[k] > WEAK.max(least_support) && equations.is_observable(k));
+    for k in (0..6).filter(|k| equations.is_observable(*k)) {
+        if !determined[k] && support[k] > FAINT.max(least_support) {
+            determined[k] = pull(engine, start, equations, &equations.directions[k], voxel_size)? > PULL;
         }
     }
     Ok(determined)
 }
 
 /// How stiffly the pairs that are found on both sides of a pose, along a direction, pull the sweep back to it, by their weight.
-fn pull(engine: &mut dyn Engine, start: &Start, said: &Said, direction: &[f64; 6], voxel_size: f64) -> Result<f64> {
+fn pull(
+    engine: &mut dyn Engine,
+    start: &Start,
+    equations: &NormalEquations,
+    direction: &[f64; 6],
+    voxel_size: f64,
+) -> Result<f64> {
     let (mut slopes, mut weights) = (0.0, 0.0);
     for aside in [ASIDE * voxel_size, -ASIDE * voxel_size] {
-        let at = start.spread.at(said.moved(&direction.map(|x| x * aside)));
-        let look = Look { at, width: ASIDE_WIDTH * voxel_size, within: voxel_size as f32 };
-        let there = Said::new(at, engine.look(&look)?);
+        let at = start.spread.at(equations.moved(&direction.map(|x| x * aside)));
+        let request = Linearize { at, width: ASIDE_WIDTH * voxel_size, within: voxel_size as f32 };
+        let there = NormalEquations::new(at, engine.linearize(&request)?);
         slopes += there.slope(direction) / aside;
         weights += there.weight();
     }
@@ -169,19 +186,19 @@ fn pull(engine: &mut dyn Engine, start: &Start, said: &Said, direction: &[f64; 6
 }
 
 fn registration(
-    said: &Said,
+    equations: &NormalEquations,
     support: [f64; 6],
     observable: [bool; 6],
     pose: Pose,
     status: Status,
     iterations: usize,
-    keys: usize,
+    keypoints: usize,
 ) -> Registration<SweepFit> {
-    let [pairs, squares, weighted] = [said.terms[0], said.terms[1], said.terms[2]];
-    let eigenvalues = said.values.map(|v| v / said.weight());
-    let observability = Observability::new(eigenvalues, said.directions, observable);
-    let unit = |i: usize| if i < 3 { 1.0 } else { said.at.length };
-    let scaled = step_hessian(&said.terms);
+    let [pairs, squares, weighted] = [equations.terms[0], equations.terms[1], equations.terms[2]];
+    let eigenvalues = equations.values.map(|v| v / equations.weight());
+    let observability = Observability::new(eigenvalues, equations.directions, observable);
+    let unit = |i: usize| if i < 3 { 1.0 } else { equations.at.length };
+    let scaled = step_hessian(&equations.terms);
     let hessian: Square<6> = std::array::from_fn(|i| std::array::from_fn(|j| scaled[i][j] * unit(i) * unit(j)));
     let determined = observability.rank() == 6;
     let by = weighted / (pairs - 6.0).max(1.0);
@@ -189,11 +206,11 @@ fn registration(
     let covariance = if determined { inverse(&hessian).map(|rows| rows.map(|row| row.map(|x| x * by))) } else { None };
     let fit = SweepFit {
         pairs: pairs as usize,
-        fitness: pairs / keys as f64,
+        fitness: pairs / keypoints as f64,
         rmse: (squares / pairs).sqrt(),
         observability,
         support,
-        pivot: said.at.pivot,
+        pivot: equations.at.pivot,
     };
     Registration::new(pose, status, iterations, hessian, covariance, fit)
 }

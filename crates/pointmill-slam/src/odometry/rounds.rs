@@ -15,8 +15,8 @@ const ROUNDS: usize = 3;
 /// What is known about a sweep and its motion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounds {
-    /// The number of keys.
-    pub(super) keys: usize,
+    /// The number of keypoints.
+    pub(super) keypoints: usize,
     /// The moment of the first sweep, if this is the second.
     pub(super) first: Option<f64>,
     /// The moment that the points are moved to, if they are.
@@ -38,7 +38,7 @@ impl Rounds {
         engine: &mut dyn Engine,
         params: &OdometryParams,
     ) -> Result<Option<(Registration<SweepFit>, [f64; 6])>> {
-        let &Self { keys, first, moment, predicted, error, .. } = self;
+        let &Self { keypoints, first, moment, predicted, error, .. } = self;
         let (mut found, mut twist, mut guess) = (None, self.twist, predicted);
         let rounds = if moment.is_some() { ROUNDS } else { 1 };
         for round in 0..rounds {
@@ -46,8 +46,8 @@ impl Rounds {
                 engine.clear()?;
                 engine.insert(Which::First, Some(Motion { twist, moment }), &Rigid::IDENTITY)?;
             }
-            let spread = spread_of(&engine.place(moment.map(|moment| Motion { twist, moment }))?, keys);
-            let start = Start { keys, spread, guess, error, predicted, coarse: round + 1 < rounds };
+            let spread = spread_of(&engine.place(moment.map(|moment| Motion { twist, moment }))?, keypoints);
+            let start = Start { keypoints, spread, guess, error, predicted, coarse: round + 1 < rounds };
             let Some(registration) = register(engine, start, params)? else { break };
             guess = registration.target_from_source;
             twist = self.motion_to(&guess);

@@ -68,7 +68,7 @@ impl LocalMap {
 
     /// The number of points and of voxels.
     pub(super) const fn sizes(&self) -> [usize; 2] {
-        [self.len, self.cells.len()]
+        [self.len, self.cells.count()]
     }
 
     /// A point in the world.

@@ -4,7 +4,7 @@ mod map;
 mod nearest;
 mod sampler;
 
-use super::engine::{Engine, Look, SPREAD_TERMS, Sampled, Which};
+use super::engine::{Engine, Linearize, SPREAD_TERMS, Sampled, Which};
 use super::params::OdometryParams;
 use map::LocalMap;
 use pointmill::icp::Metric;
@@ -21,8 +21,8 @@ use sampler::{POINTS, Sampler, Timed};
 /// Slots of a table for each cell at least: in so many, searches by the secret take no longer than without it.
 const SPARSE: usize = 4;
 
-/// Keys whose neighbours a thread looks for at least.
-const KEYS: usize = 64;
+/// Keypoints whose neighbours a thread looks for at least.
+const KEYPOINTS: usize = 64;
 /// The neighbour of a point that has none.
 const NONE: u32 = u32::MAX;
 
@@ -31,11 +31,11 @@ const NONE: u32 = u32::MAX;
 pub(super) struct OnHost {
     params: OdometryParams,
     sampler: Sampler,
-    /// The samples of the first sweep, until the second has said how the sensor moved.
+    /// The map points of the first sweep, until the second shows how the sensor moved.
     first: Vec<Timed>,
-    /// The keys where they are at the moment of the sweep.
-    keys: Vec<[f64; 3]>,
-    /// The neighbour of each key at the last look, or [`NONE`].
+    /// The keypoints where they are at the moment of the sweep.
+    keypoints: Vec<[f64; 3]>,
+    /// The neighbour of each keypoint at the last linearization, or [`NONE`].
     targets: Vec<u32>,
     map: LocalMap,
 }
@@ -46,7 +46,7 @@ impl OnHost {
             params: params.clone(),
             sampler: Sampler::default(),
             first: Vec::new(),
-            keys: Vec::new(),
+            keypoints: Vec::new(),
             targets: Vec::new(),
             map: LocalMap::new(params.voxel_size, params.max_points_per_voxel, params.keep_map),
         }
@@ -59,7 +59,7 @@ impl Engine for OnHost {
     }
 
     fn keep_first(&mut self) -> Result<()> {
-        self.first = memory::collect(self.sampler.samples.iter().copied())?;
+        self.first = memory::collect(self.sampler.map_points.iter().copied())?;
         Ok(())
     }
 
@@ -69,48 +69,48 @@ impl Engine for OnHost {
     }
 
     fn place(&mut self, motion: Option<Motion>) -> Result<[f64; SPREAD_TERMS]> {
-        self.keys = placed(&self.sampler.keys, motion)?;
+        self.keypoints = placed(&self.sampler.keypoints, motion)?;
         self.targets.clear();
-        memory::resize(&mut self.targets, self.keys.len(), NONE)?;
-        sum(self.keys.len(), |i| {
-            let p = self.keys[i];
+        memory::resize(&mut self.targets, self.keypoints.len(), NONE)?;
+        sum(self.keypoints.len(), |i| {
+            let p = self.keypoints[i];
             [p[0], p[1], p[2], dot(p, p)]
         })
     }
 
-    fn look(&mut self, look: &Look) -> Result<[f64; STEP_TERMS]> {
-        let Self { keys, targets, map, .. } = self;
-        let reach = look.reach(map.size);
+    fn linearize(&mut self, request: &Linearize) -> Result<[f64; STEP_TERMS]> {
+        let Self { keypoints, targets, map, .. } = self;
+        let reach = request.reach(map.size);
         let again = |(p, target): (&[f64; 3], &mut u32)| {
-            *target = map.nearest(look.at.pose.apply(*p), look.within, reach, *target);
+            *target = map.nearest(request.at.pose.apply(*p), request.within, reach, *target);
         };
-        keys.par_iter().zip(&mut *targets).with_min_len(par::grain(KEYS)).for_each(again);
+        keypoints.par_iter().zip(&mut *targets).with_min_len(par::grain(KEYPOINTS)).for_each(again);
         let plane = self.params.metric == Metric::PointToPlane;
         if plane {
             map.refresh_normals(targets.iter().copied().filter(|target| *target != NONE))?;
         }
         let map = &*map;
-        sum(keys.len(), |i| match targets[i] {
+        sum(keypoints.len(), |i| match targets[i] {
             NONE => [0.0; STEP_TERMS],
-            j if plane => by_plane(&look.at, look.width, keys[i], map.point(j), &map.normals[j as usize]),
-            j => by_point(&look.at, look.width, keys[i], map.point(j)),
+            j if plane => by_plane(&request.at, request.width, keypoints[i], map.point(j), &map.normals[j as usize]),
+            j => by_point(&request.at, request.width, keypoints[i], map.point(j)),
         })
     }
 
-    fn support(&mut self, look: &Look, directions: &Square<6>) -> Result<[f64; 12]> {
-        let Self { keys, targets, map, .. } = &*self;
-        sum(keys.len(), |i| match targets[i] {
+    fn support(&mut self, request: &Linearize, directions: &Square<6>) -> Result<[f64; 12]> {
+        let Self { keypoints, targets, map, .. } = &*self;
+        sum(keypoints.len(), |i| match targets[i] {
             NONE => [0.0; 12],
-            j => seen(&look.at, look.width, keys[i], map.point(j), &map.normals[j as usize], directions),
+            j => seen(&request.at, request.width, keypoints[i], map.point(j), &map.normals[j as usize], directions),
         })
     }
 
     fn insert(&mut self, sweep: Which, motion: Option<Motion>, pose: &Rigid) -> Result<()> {
-        let samples = match sweep {
-            Which::Last => &self.sampler.samples,
+        let map_points = match sweep {
+            Which::Last => &self.sampler.map_points,
             Which::First => &self.first,
         };
-        self.map.insert(placed(samples, motion)?.into_iter().map(|p| pose.apply(p)))
+        self.map.insert(placed(map_points, motion)?.into_iter().map(|p| pose.apply(p)))
     }
 
     fn trim(&mut self, middle: [f64; 3]) -> Result<()> {

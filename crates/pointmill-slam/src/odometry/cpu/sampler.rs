@@ -15,16 +15,16 @@ pub(super) const POINTS: usize = 4096;
 /// A point of a sweep, and its time in seconds.
 pub(super) type Timed = ([f64; 3], f64);
 
-/// Samples and keys of a sweep: the first point of each cell, in the order of the sweep.
+/// Map points and keypoints of a sweep: the first point of each cell, in the order of the sweep.
 #[derive(Debug, Default)]
 pub(super) struct Sampler {
     cells: Cells<u32, SPARSE>,
     /// The cell of each point.
     of_points: Vec<u64>,
     /// For the map.
-    pub(super) samples: Vec<Timed>,
+    pub(super) map_points: Vec<Timed>,
     /// For the alignment.
-    pub(super) keys: Vec<Timed>,
+    pub(super) keypoints: Vec<Timed>,
 }
 
 impl Sampler {
@@ -50,8 +50,8 @@ impl Sampler {
             .collect_into_vec(&mut self.of_points);
 
         let mut sampled = Sampled::default();
-        self.samples.clear();
-        self.keys.clear();
+        self.map_points.clear();
+        self.keypoints.clear();
         self.cells.clear();
         let mut before = NO_CELL;
         for (i, key) in self.of_points.iter().enumerate().filter(|(_, key)| **key != NO_CELL) {
@@ -64,20 +64,20 @@ impl Sampler {
             // Points of a sweep often lie in the cell of the point before.
             if *key != before && self.cells.get_or_put(*key, 0)?.is_none() {
                 let p = points.point(i);
-                sampled.mark = sampled.mark.wrapping_add(mark(self.samples.len() as u32, p));
-                memory::push(&mut self.samples, (p, time))?;
+                sampled.mark = sampled.mark.wrapping_add(mark(self.map_points.len() as u32, p));
+                memory::push(&mut self.map_points, (p, time))?;
             }
             before = *key;
         }
         self.cells.clear();
-        for sample in &self.samples {
-            if let Some(cell) = cell_of(sample.0, params.voxel_size)
+        for map_point in &self.map_points {
+            if let Some(cell) = cell_of(map_point.0, params.voxel_size)
                 && self.cells.get_or_put(key_of(cell), 0)?.is_none()
             {
-                memory::push(&mut self.keys, *sample)?;
+                memory::push(&mut self.keypoints, *map_point)?;
             }
         }
-        sampled.keys = self.keys.len();
+        sampled.keypoints = self.keypoints.len();
         Ok(sampled)
     }
 }

@@ -1,11 +1,12 @@
 //! The GPU path: it allocates and launches. Arguments are already validated; the arithmetic is in the kernels.
 //!
-//! The host waits once for the points of a sweep that are used, once a look for its sums, and once for the size of the map. It decides about steps and the end of an alignment, as on the CPU.
+//! The host waits once for the points of a sweep that are used, once a linearization for its sums, and once for
+//! the size of the map. It decides about steps and the end of an alignment, as on the CPU.
 
 mod map;
 mod sweep;
 
-use super::engine::{Engine, Look, SPREAD_TERMS, Sampled, Which};
+use super::engine::{Engine, Linearize, SPREAD_TERMS, Sampled, Which};
 use super::params::OdometryParams;
 use map::DeviceMap;
 use pointmill::device::{Buffer, Stream};
@@ -23,7 +24,7 @@ use pointmill_kernels::prim::sum::TREE;
 use pointmill_kernels::simt::WARP;
 use sweep::DeviceSweep;
 
-/// Points of a sweep, exclusive: a warp works on each key, and threads are numbered with 32 bits.
+/// Points of a sweep, exclusive: a warp works on each keypoint, and threads have numbers of 32 bits.
 const MAX_POINTS: usize = 1 << 27;
 
 /// Sweep and map in memory of a device.
@@ -32,12 +33,12 @@ pub(super) struct OnDevice {
     stream: Stream,
     params: OdometryParams,
     sweep: DeviceSweep,
-    /// The samples of the first sweep, until the second has said how the sensor moved.
+    /// The map points of the first sweep, until the second shows how the sensor moved.
     first: Buffer<kernels::Timed>,
     first_len: u32,
-    /// The keys where they are at the moment of the sweep.
-    keys: Buffer<[f64; 4]>,
-    /// The neighbour of each key at the last look.
+    /// The keypoints where they are at the moment of the sweep.
+    keypoints: Buffer<[f64; 4]>,
+    /// The neighbour of each keypoint at the last linearization.
     targets: Buffer<u32>,
     /// Sums of trees.
     sums: Buffer<f64>,
@@ -52,14 +53,14 @@ impl OnDevice {
             sweep: DeviceSweep::new(stream)?,
             first: stream.alloc(0)?,
             first_len: 0,
-            keys: stream.alloc(0)?,
+            keypoints: stream.alloc(0)?,
             targets: stream.alloc(0)?,
             sums: stream.alloc(0)?,
             map: DeviceMap::new(stream, params)?,
         })
     }
 
-    /// The number of keys, and that of their trees.
+    /// The number of keypoints, and that of their trees.
     const fn lengths(&self) -> (u32, u32) {
         let n = self.sweep.head.keys;
         (n, n.div_ceil(TREE))
@@ -77,12 +78,12 @@ impl OnDevice {
         self.params.metric == Metric::PointToPlane
     }
 
-    /// The pairs of the last look.
-    fn pairs(&self, look: &Look) -> kernels::TermsArgs {
+    /// The pairs of the last linearization.
+    fn pairs(&self, request: &Linearize) -> kernels::TermsArgs {
         kernels::TermsArgs {
-            at: look.at,
-            width: look.width,
-            keys: self.keys.pointer(),
+            at: request.at,
+            width: request.width,
+            keys: self.keypoints.pointer(),
             targets: self.targets.pointer(),
             n: self.sweep.head.keys,
             plane: self.is_plane().into(),
@@ -100,7 +101,7 @@ impl Engine for OnDevice {
         }
         let sampled = self.sweep.sample(points, times, &self.params)?;
         let (n, trees) = self.lengths();
-        self.keys.reserve(n as usize)?;
+        self.keypoints.reserve(n as usize)?;
         self.targets.reserve(n as usize)?;
         self.sums.reserve(trees as usize * STEP_TERMS)?;
         Ok(sampled)
@@ -109,7 +110,7 @@ impl Engine for OnDevice {
     fn keep_first(&mut self) -> Result<()> {
         self.first_len = self.sweep.head.samples;
         self.first.reserve(self.first_len as usize)?;
-        self.first.copy_from(&self.sweep.samples, self.first_len as usize)
+        self.first.copy_from(&self.sweep.map_points, self.first_len as usize)
     }
 
     fn clear(&mut self) -> Result<()> {
@@ -120,31 +121,31 @@ impl Engine for OnDevice {
         const { assert!(SPREAD_TERMS == kernels::PLACE_TERMS) };
         let (n, trees) = self.lengths();
         let args = kernels::PlaceArgs {
-            keys: self.sweep.keys.pointer(),
+            keys: self.sweep.keypoints.pointer(),
             n,
             deskew: kernels::Deskew::new(motion),
-            placed: self.keys.pointer(),
+            placed: self.keypoints.pointer(),
             sums: self.sums.pointer().cast(),
         };
-        // SAFETY: room was made for all keys and trees.
+        // SAFETY: room was made for all keypoints and trees.
         unsafe { self.stream.launch::<kernels::Place>(trees, args) }?;
         self.total()
     }
 
-    fn look(&mut self, look: &Look) -> Result<[f64; STEP_TERMS]> {
+    fn linearize(&mut self, request: &Linearize) -> Result<[f64; STEP_TERMS]> {
         let (n, trees) = self.lengths();
-        let pairs = self.pairs(look);
+        let pairs = self.pairs(request);
         let (targets, map) = (self.targets.pointer(), pairs.map);
         let args = kernels::LookArgs {
-            pose: look.at.pose,
+            pose: request.at.pose,
             keys: pairs.keys,
             n,
-            within: look.within,
-            reach: look.reach(map.size) as u32,
+            within: request.within,
+            reach: request.reach(map.size) as u32,
             map,
             targets,
         };
-        // SAFETY: room was made for all keys and trees, and the map is whole.
+        // SAFETY: room was made for all keypoints and trees, and the map is whole.
         unsafe {
             self.stream.launch::<kernels::Look>((n * WARP).div_ceil(BLOCK), args)?;
             if self.is_plane() {
@@ -155,21 +156,21 @@ impl Engine for OnDevice {
         self.total()
     }
 
-    fn support(&mut self, look: &Look, directions: &Square<6>) -> Result<[f64; 12]> {
+    fn support(&mut self, request: &Linearize, directions: &Square<6>) -> Result<[f64; 12]> {
         let (_, trees) = self.lengths();
         let sums = self.sums.pointer().cast();
-        let args = kernels::SupportArgs { of: self.pairs(look), directions: *directions, sums };
-        // SAFETY: room was made for all trees, and the targets are those of the last look.
+        let args = kernels::SupportArgs { of: self.pairs(request), directions: *directions, sums };
+        // SAFETY: room was made for all trees, and the targets are those of the last linearization.
         unsafe { self.stream.launch::<kernels::Support>(trees, args) }?;
         self.total()
     }
 
     fn insert(&mut self, sweep: Which, motion: Option<Motion>, pose: &Rigid) -> Result<()> {
-        let (samples, n) = match sweep {
-            Which::Last => (&self.sweep.samples, self.sweep.head.samples),
+        let (map_points, n) = match sweep {
+            Which::Last => (&self.sweep.map_points, self.sweep.head.samples),
             Which::First => (&self.first, self.first_len),
         };
-        self.map.insert(samples, n, kernels::Deskew::new(motion), pose)
+        self.map.insert(map_points, n, kernels::Deskew::new(motion), pose)
     }
 
     fn trim(&mut self, middle: [f64; 3]) -> Result<()> {

@@ -10,20 +10,20 @@ use pointmill_kernels::odometry::{self as kernels, Firsts, Head, NONE, TILE, Tim
 use pointmill_kernels::prim::{BLOCK, Length};
 use std::ptr::null;
 
-/// Samples and keys of a sweep.
+/// Map points and keypoints of a sweep.
 #[derive(Debug)]
 pub(super) struct DeviceSweep {
     stream: Stream,
     staging: Buffer<u8>,
     times: Buffer<f64>,
-    /// Cells of samples, and of keys.
+    /// Cells of map points, and of keypoints.
     cells: [Table; 2],
     tiles: Buffer<u32>,
     on_device: Buffer<Head>,
     /// For the map.
-    pub(super) samples: Buffer<Timed>,
+    pub(super) map_points: Buffer<Timed>,
     /// For the alignment.
-    pub(super) keys: Buffer<Timed>,
+    pub(super) keypoints: Buffer<Timed>,
     /// What is known of the sweep.
     pub(super) head: Head,
 }
@@ -63,8 +63,8 @@ impl DeviceSweep {
             cells: [Table::new(stream)?, Table::new(stream)?],
             tiles: stream.alloc(0)?,
             on_device: stream.alloc(1)?,
-            samples: stream.alloc(0)?,
-            keys: stream.alloc(0)?,
+            map_points: stream.alloc(0)?,
+            keypoints: stream.alloc(0)?,
             head: Head::NOTHING,
         })
     }
@@ -82,14 +82,14 @@ impl DeviceSweep {
         }
         let Head { usable, keys, mark, .. } = self.head;
         let times = times.filter(|_| usable > 0).map(|_| self.head.span());
-        Ok(Sampled { keys: keys as usize, usable: usable as usize, times, mark })
+        Ok(Sampled { keypoints: keys as usize, usable: usable as usize, times, mark })
     }
 
     /// Queues all work on a sweep that has points.
     fn queue(&mut self, points: &Rows<'_>, times: Option<&[f64]>, params: &OdometryParams) -> Result<()> {
         let n = points.len();
-        self.samples.reserve(n)?;
-        self.keys.reserve(n)?;
+        self.map_points.reserve(n)?;
+        self.keypoints.reserve(n)?;
         self.on_device.write(&[Head::NOTHING])?;
         let points = points.staged(&mut self.staging)?;
         let times = match times {
@@ -100,10 +100,10 @@ impl DeviceSweep {
                 self.times.pointer().cast_const()
             }
         };
-        let [of_samples, of_keys] = &mut self.cells;
-        let (cells, key_cells) = (of_samples.empty(n)?, of_keys.empty(n)?);
-        let (entries, key_entries) = (of_samples.entries.pointer(), of_keys.entries.pointer());
-        let (samples, keys, head) = (self.samples.pointer(), self.keys.pointer(), self.on_device.pointer());
+        let [of_map_points, of_keypoints] = &mut self.cells;
+        let (cells, key_cells) = (of_map_points.empty(n)?, of_keypoints.empty(n)?);
+        let (entries, key_entries) = (of_map_points.entries.pointer(), of_keypoints.entries.pointer());
+        let (samples, keys, head) = (self.map_points.pointer(), self.keypoints.pointer(), self.on_device.pointer());
         let ranges = [params.min_range, params.max_range].map(|range| range * range);
         let tiles = (n as u32).div_ceil(TILE);
         let size = MAP_SAMPLING * params.voxel_size;

@@ -1,23 +1,23 @@
-//! What the pairs at a pose say of the next one.
+//! The normal equations of the correspondences at a pose, and the step that solves them.
 
 use pointmill_core::icp::pairs::{HEAD, Linearization, STEP_TERMS};
-use pointmill_core::icp::pose::{is_observable, step_hessian};
+use pointmill_core::icp::pose::{self, step_hessian};
 use pointmill_core::linear::{Square, eigen};
 use pointmill_core::odometry::pairs::motion_of;
 use pointmill_core::rigid::{Rigid, dot};
 
-/// A direction turns the points about the sensor if the square of how far it takes the sensor is less, of a unit.
+/// A direction is a rotation about the sensor if the squared motion of the sensor along it is less.
 const STANDING: f64 = 0.01;
 
-/// Sums over pairs, and the directions that belong to them.
-pub(super) struct Said {
+/// Sums over correspondences, with the eigenvalues and directions of their Hessian.
+pub(super) struct NormalEquations {
     pub(super) at: Linearization,
     pub(super) terms: [f64; STEP_TERMS],
     pub(super) values: [f64; 6],
     pub(super) directions: Square<6>,
 }
 
-impl Said {
+impl NormalEquations {
     pub(super) fn new(at: Linearization, terms: [f64; STEP_TERMS]) -> Self {
         let (values, directions) = eigen(&step_hessian(&terms));
         Self { at, terms, values, directions }
@@ -27,9 +27,9 @@ impl Said {
         self.terms[3]
     }
 
-    /// Whether the pairs say anything of direction `k`.
-    pub(super) fn says(&self, k: usize) -> bool {
-        is_observable(&self.values, k)
+    /// Returns true if the correspondences observe direction `k`.
+    pub(super) fn is_observable(&self, k: usize) -> bool {
+        pose::is_observable(&self.values, k)
     }
 
     /// How the cost of the pairs changes along a direction.
@@ -44,14 +44,15 @@ impl Said {
         self.at.pose.moved(&twist, self.at.pivot).orthonormal()
     }
 
-    /// The step of Gauss and Newton in metres, without its part along the directions that are held.
+    /// The Gauss-Newton step in metres, without its part along the directions that are held.
     pub(super) fn step(&self, held: &[[f64; 6]]) -> [f64; 6] {
         let mut x = [0.0; 6];
-        for k in (0..6).filter(|k| self.says(*k)) {
+        for k in (0..6).filter(|k| self.is_observable(*k)) {
             let slope = self.slope(&self.directions[k]);
             (0..6).for_each(|i| x[i] -= slope / self.values[k] * self.directions[k][i]);
         }
-        // A sensor keeps its speed better than its turn: what is held is how far the direction takes the sensor, if it does.
+        // A sensor keeps its speed better than its turn. Held is how far the direction moves the
+        // sensor, if it moves the sensor at all.
         let arm = self.at.arm(self.at.pose.translation);
         for direction in held {
             let taken = motion_of(direction, arm);
