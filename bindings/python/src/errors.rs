@@ -69,20 +69,20 @@ pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
 }
 
 /// An error in work for which the interpreter's lock was let go and taken again.
-pub(crate) enum Trouble {
+pub(crate) enum CallError {
     /// The library's.
     Library(Error),
     /// The interpreter's.
     Python(PyErr),
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         Self::Library(error)
     }
 }
 
-impl From<PyErr> for Trouble {
+impl From<PyErr> for CallError {
     fn from(error: PyErr) -> Self {
         Self::Python(error)
     }
@@ -111,11 +111,11 @@ impl<T> OrRaise<T> for pointmill::Result<T> {
     }
 }
 
-impl<T> OrRaise<T> for Result<T, Trouble> {
+impl<T> OrRaise<T> for Result<T, CallError> {
     fn or_raise(self, names: Names) -> pyo3::PyResult<T> {
-        self.map_err(|trouble| match trouble {
-            Trouble::Library(error) => from_library(error, names),
-            Trouble::Python(error) => error,
+        self.map_err(|error| match error {
+            CallError::Library(error) => from_library(error, names),
+            CallError::Python(error) => error,
         })
     }
 }

@@ -1,11 +1,11 @@
 //! Voxelization.
 
 use crate::args::{choice, list, named, singles, whole};
-use crate::arrays::{Array, Data, Dtype, Given, KeptHome, Lent, Place};
+use crate::arrays::{Array, BorrowedTensors, Data, Dtype, OutputArrays, OwnedBackend, Place};
 use crate::cache::Cache;
 use crate::cloud;
 use crate::ending::attached;
-use crate::errors::{Names, Trouble, value};
+use crate::errors::{CallError, Names, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::interop::{ArraySpec, Arrays, exchange_voxels, voxelize_into};
@@ -77,15 +77,15 @@ struct Job {
     /// Whether the caller wants to know what was counted.
     report: bool,
     /// Where arrays are lent, if they are.
-    lender: Option<KeptHome>,
+    lender: Option<OwnedBackend>,
 }
 
 impl Job {
     /// Fills new arrays, and waits for what must be known of them and no more.
-    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, Trouble> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, CallError> {
         let Worker { voxelizer, voxels } = worker;
         let mut lent = None;
-        let arrays = |bounds: &[ArraySpec<VoxelArray>]| -> Result<_, Trouble> {
+        let arrays = |bounds: &[ArraySpec<VoxelArray>]| -> Result<_, CallError> {
             let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
             let (memory, arrays) = attached(|py| lender.bind(py).lend_all(stream, bounds))?;
             lent = Some(memory);
@@ -120,7 +120,7 @@ struct Done {
 /// What a call filled.
 enum Filled {
     /// Memory of the caller's library.
-    Lent(Lent<VoxelArray>),
+    Lent(BorrowedTensors<VoxelArray>),
     /// Memory of pointmill's own.
     Own(Arrays<VoxelArray>),
 }
@@ -250,7 +250,7 @@ pub(crate) fn voxelize<'py>(
     };
     let most = points.shape()[0].saturating_add(MAX_SAMPLES + 1);
     let row_splits = row_splits.map(|splits| list(splits, "row_splits", "whole numbers", most)).transpose()?;
-    let (place, home) = (points.place(), points.home());
+    let (place, backend) = (points.place(), points.backend());
     let effort = Effort::of(place, points.shape()[0], SHORT);
     let done = CACHE.call(
         py,
@@ -258,15 +258,15 @@ pub(crate) fn voxelize<'py>(
         |stream| Worker::new(stream, &params),
         |_, stream| {
             // Lists are as long as the points that are kept, which is known when all is done.
-            let lender = (home.lends_memory() && !params.needs_lists()).then(|| home.unbind());
+            let lender = (backend.lends_memory() && !params.needs_lists()).then(|| backend.unbind());
             Ok(Job { data: points.data(stream)?, columns, row_splits, report, lender })
         },
         effort,
         |worker, stream, job| job.run(worker, stream),
     )?;
-    let given: Given<VoxelArray> = match done.arrays {
-        Filled::Lent(lent) => home.cut(lent, &done.specs)?,
-        Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
+    let given: OutputArrays<VoxelArray> = match done.arrays {
+        Filled::Lent(lent) => backend.cut(lent, &done.specs)?,
+        Filled::Own(arrays) => backend.give_all(arrays, done.specs)?,
     };
     let report = done.report.filter(|_| report || place == Place::Cpu);
     let report = report.map(|report| Fields::new(py, None).record(&report)?.of(&REPORT)).transpose()?;

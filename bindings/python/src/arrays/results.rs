@@ -1,17 +1,17 @@
 //! All arrays of a result, in memory of the caller's library or of pointmill's own.
 
-use super::{Home, LentArray};
+use super::{Backend, BorrowedTensor};
 use pointmill::interop::{ArrayName, ArraySpec, Arrays};
 use pointmill::{AnyBuffer, Buffer, Dtype, Stream};
 use pyo3::prelude::*;
 
 /// Memory that the caller's library lends for a result.
-pub(crate) type Lent<K> = Vec<(K, LentArray)>;
+pub(crate) type BorrowedTensors<K> = Vec<(K, BorrowedTensor)>;
 
 /// Arrays of the caller's library, by name.
-pub(crate) struct Given<K>(Vec<(K, Py<PyAny>)>);
+pub(crate) struct OutputArrays<K>(Vec<(K, Py<PyAny>)>);
 
-impl<K: ArrayName> Given<K> {
+impl<K: ArrayName> OutputArrays<K> {
     /// An array, if the call made it and the caller wants it.
     pub(crate) fn take(&mut self, array: K) -> Option<Py<PyAny>> {
         let at = self.0.iter().position(|(one, _)| *one == array)?;
@@ -51,7 +51,7 @@ macro_rules! typed {
     };
 }
 
-impl Home<'_> {
+impl Backend<'_> {
     /// Memory of torch for an array of any type, and a buffer that writes to it. There is room for at least `room` values.
     pub(crate) fn lend_any(
         &self,
@@ -59,7 +59,7 @@ impl Home<'_> {
         dtype: Dtype,
         shape: &[usize],
         room: usize,
-    ) -> PyResult<(LentArray, AnyBuffer)> {
+    ) -> PyResult<(BorrowedTensor, AnyBuffer)> {
         typed!(dtype, T => {
             let (array, buffer): (_, Buffer<T>) =
                 if room > shape.iter().product() { self.lend(stream, &[room])? } else { self.lend(stream, shape)? };
@@ -72,7 +72,7 @@ impl Home<'_> {
         &self,
         stream: &Stream,
         bounds: &[ArraySpec<K>],
-    ) -> PyResult<(Lent<K>, Arrays<K>)> {
+    ) -> PyResult<(BorrowedTensors<K>, Arrays<K>)> {
         let (mut lent, mut arrays) = (Vec::with_capacity(bounds.len()), Arrays::new(stream));
         for spec in bounds {
             let (array, buffer) = self.lend_any(stream, spec.dtype, &spec.shape, spec.room)?;
@@ -83,12 +83,16 @@ impl Home<'_> {
     }
 
     /// Arrays that a call filled in lent memory, cut to their shapes.
-    pub(crate) fn cut<K: ArrayName>(&self, lent: Lent<K>, specs: &[ArraySpec<K>]) -> PyResult<Given<K>> {
-        let cut = |(array, memory): (K, LentArray)| {
+    pub(crate) fn cut<K: ArrayName>(
+        &self,
+        lent: BorrowedTensors<K>,
+        specs: &[ArraySpec<K>],
+    ) -> PyResult<OutputArrays<K>> {
+        let cut = |(array, memory): (K, BorrowedTensor)| {
             let spec = specs.iter().find(|spec| spec.array == array)?;
             Some(memory.cut(self.object().py(), &spec.shape).map(|given| (array, given)))
         };
-        Ok(Given(lent.into_iter().filter_map(cut).collect::<PyResult<_>>()?))
+        Ok(OutputArrays(lent.into_iter().filter_map(cut).collect::<PyResult<_>>()?))
     }
 
     /// Arrays that a call made in memory of pointmill's own.
@@ -96,19 +100,19 @@ impl Home<'_> {
         &self,
         mut arrays: Arrays<K>,
         specs: impl IntoIterator<Item = ArraySpec<K>>,
-    ) -> PyResult<Given<K>> {
+    ) -> PyResult<OutputArrays<K>> {
         let mut given = Vec::with_capacity(K::ALL.len());
         for spec in specs {
             if let Some(buffer) = arrays.take(spec.array) {
                 given.push((spec.array, self.give_any(buffer, &spec.shape)?.unbind()));
             }
         }
-        Ok(Given(given))
+        Ok(OutputArrays(given))
     }
 }
 
-impl<'py> Home<'py> {
-    /// [`Home::give`] for an array of any type.
+impl<'py> Backend<'py> {
+    /// [`Backend::give`] for an array of any type.
     pub(crate) fn give_any(&self, buffer: AnyBuffer, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
         match buffer {
             AnyBuffer::F32(buffer) => self.give(buffer, shape),

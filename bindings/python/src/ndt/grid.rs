@@ -3,7 +3,7 @@
 use super::result::{fits, registration};
 use super::{NAMES, REPORT, SHORT, like_array};
 use crate::args::{List, named, whole};
-use crate::arrays::{Array, Home, KeptHome, Place, Value};
+use crate::arrays::{Array, Backend, OwnedBackend, Place, Value};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
@@ -55,7 +55,7 @@ pub(crate) struct NdtGrid {
     resolution: f64,
     place: Place,
     /// The library of the points, for which results are made.
-    home: KeptHome,
+    backend: OwnedBackend,
     cells: OnceLock<NdtCells>,
 }
 
@@ -78,8 +78,8 @@ pub(super) fn params(covariance: &str, min_points: i64, eigen_ratio: f64) -> PyR
 impl NdtGrid {
     /// A grid whose arrays are of the library and on the device of an array.
     pub(super) fn of(grid: Grid, like: &Array<'_>) -> PyResult<Self> {
-        let (place, home) = (like.place(), like.home().keep()?);
-        Ok(Self { resolution: grid.lattice().unit(), grid: Arc::new(grid), place, home, cells: OnceLock::new() })
+        let (place, backend) = (like.place(), like.backend().keep()?);
+        Ok(Self { resolution: grid.lattice().unit(), grid: Arc::new(grid), place, backend, cells: OnceLock::new() })
     }
 
     /// The grid and its place, for a localizer.
@@ -104,7 +104,7 @@ impl NdtGrid {
         of: impl Fn(&NdtCells) -> Vec<T>,
     ) -> PyResult<Py<PyAny>> {
         let shape: Vec<usize> = std::iter::once(self.grid.len()).chain(columns.iter().copied()).collect();
-        Ok(self.home.bind(py).give_values(of(self.cells()?), &shape)?.unbind())
+        Ok(self.backend.bind(py).give_values(of(self.cells()?), &shape)?.unbind())
     }
 
     /// A scan that lies where the grid does.
@@ -132,15 +132,15 @@ impl NdtGrid {
 
     fn lists(
         &self,
-        home: &Home<'_>,
+        backend: &Backend<'_>,
         found: NdtNeighbours,
         points: usize,
     ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let len = found.len();
         Ok((
-            home.give(found.row_splits, &[points + 1])?.unbind(),
-            home.give(found.rows, &[len])?.unbind(),
-            home.give(found.distance_squared, &[len])?.unbind(),
+            backend.give(found.row_splits, &[points + 1])?.unbind(),
+            backend.give(found.rows, &[len])?.unbind(),
+            backend.give(found.distance_squared, &[len])?.unbind(),
         ))
     }
 }
@@ -148,16 +148,16 @@ impl NdtGrid {
 /// The results of a scan: one alone, or a list.
 fn given<'py>(
     py: Python<'py>,
-    home: &Home<'py>,
+    backend: &Backend<'py>,
     found: &[pointmill::ndt::NdtRegistration],
     alone: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if let [one] = found
         && alone
     {
-        return registration(home, one);
+        return registration(backend, one);
     }
-    let found: PyResult<Vec<_>> = found.iter().map(|one| registration(home, one)).collect();
+    let found: PyResult<Vec<_>> = found.iter().map(|one| registration(backend, one)).collect();
     Ok(found?.into_pyobject(py)?.into_any())
 }
 
@@ -231,7 +231,7 @@ impl NdtGrid {
         fields.set_item("resolution", grid.resolution)?;
         fields.set_item("origin", grid.grid.lattice().origin())?;
         // An empty array, which says the library and the device.
-        fields.set_item("home", grid.home.bind(py).object())?;
+        fields.set_item("home", grid.backend.bind(py).object())?;
         fields.set_item("report", grid.report(py)?)?;
         fields.set_item("coords", bytes(py, &cells.coords))?;
         fields.set_item("counts", bytes(py, &cells.counts))?;
@@ -246,7 +246,7 @@ impl NdtGrid {
 
     #[classmethod]
     fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let home: Bound<'_, PyAny> = field(fields, "home")?;
+        let backend: Bound<'_, PyAny> = field(fields, "home")?;
         let report: Bound<'_, PyAny> = field(fields, "report")?;
         let cells = NdtCells {
             coords: values(fields, "coords")?,
@@ -259,13 +259,13 @@ impl NdtGrid {
             normal: values(fields, "normal")?,
             report: report_of(&report)?,
         };
-        let array = Array::read(&home, "home")?;
+        let array = Array::read(&backend, "home")?;
         let (place, resolution) = (array.place(), field(fields, "resolution")?);
         let lattice = NdtLattice::new(resolution).map_err(|e| value("resolution", "the edge of a cell", e))?;
         let lattice = lattice.about(field(fields, "origin")?);
         let grid = own_stream(place).and_then(|stream| Grid::from_cells(cells, lattice, &stream));
-        let home = array.home().keep()?;
-        Ok(Self { grid: Arc::new(grid.or_raise(NAMES)?), resolution, place, home, cells: OnceLock::new() })
+        let backend = array.backend().keep()?;
+        Ok(Self { grid: Arc::new(grid.or_raise(NAMES)?), resolution, place, backend, cells: OnceLock::new() })
     }
 
     fn __len__(&self) -> usize {
@@ -377,7 +377,7 @@ impl NdtGrid {
         let scan = self.scan(scan, "scan", origin)?;
         let times = guesses.len() * max_iterations;
         let found = self.run(py, &scan, move |grid, cloud| grid.align(cloud, &guesses, &params), times)?;
-        given(py, &scan.array.home(), &found, alone)
+        given(py, &scan.array.backend(), &found, alone)
     }
 
     /// Find the poses at which many scans fit best, in one call.
@@ -455,7 +455,7 @@ impl NdtGrid {
             .map(|read| {
                 let given = read.and_then(|(scan, alone)| {
                     let found = found.next().expect("a result of each scan that was read").or_raise(NAMES)?;
-                    given(py, &scan.array.home(), &found, alone)
+                    given(py, &scan.array.backend(), &found, alone)
                 });
                 given.or_else(|refused| Ok(refused.into_value(py).into_bound(py).into_any()))
             })
@@ -489,7 +489,7 @@ impl NdtGrid {
         let scan = self.scan(scan, "scan", origin)?;
         let times = poses.len();
         let found = self.run(py, &scan, move |grid, cloud| grid.score(cloud, &poses), times)?;
-        fits(&scan.array.home(), &found)
+        fits(&scan.array.backend(), &found)
     }
 
     /// Compute how well each point of a scan fits at a pose.
@@ -519,7 +519,7 @@ impl NdtGrid {
         let [pose] = poses[..] else { return Err(value("pose", "one pose", poses.len())) };
         let scan = self.scan(scan, "scan", origin)?;
         let scores = self.run(py, &scan, move |grid, cloud| grid.point_scores(cloud, &pose), 1)?;
-        Ok(scan.array.home().give_values(scores.as_flattened().to_vec(), &[scores.len(), 2])?.unbind())
+        Ok(scan.array.backend().give_values(scores.as_flattened().to_vec(), &[scores.len(), 2])?.unbind())
     }
 
     /// Find all rows whose mean lies strictly within a radius of each point.
@@ -551,7 +551,7 @@ impl NdtGrid {
     ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let points = self.scan(points, "points", origin)?;
         let found = self.run(py, &points, move |grid, cloud| grid.radius_search(cloud, radius), 1)?;
-        self.lists(&points.array.home(), found, points.len())
+        self.lists(&points.array.backend(), found, points.len())
     }
 
     /// Find the rows around the cell of each point.
@@ -587,7 +587,7 @@ impl NdtGrid {
         };
         let points = self.scan(points, "points", origin)?;
         let found = self.run(py, &points, move |grid, cloud| grid.neighbours(cloud, near), 1)?;
-        let (home, len) = (points.array.home(), found.len());
-        Ok((home.give(found.row_splits, &[points.len() + 1])?.unbind(), home.give(found.rows, &[len])?.unbind()))
+        let (backend, len) = (points.array.backend(), found.len());
+        Ok((backend.give(found.row_splits, &[points.len() + 1])?.unbind(), backend.give(found.rows, &[len])?.unbind()))
     }
 }

@@ -1,7 +1,7 @@
 //! Localization as a class.
 
 use crate::args::{named, whole};
-use crate::arrays::{Home, Place};
+use crate::arrays::{Backend, Place};
 use crate::cloud::Cloud;
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise, data, file, value};
@@ -42,18 +42,18 @@ pub(crate) static FIX: Class = Class {
 };
 
 /// The attributes of a scan's result.
-fn fix<'py>(home: &Home<'py>, fix: &library::Fix) -> PyResult<Bound<'py, PyAny>> {
+fn fix<'py>(backend: &Backend<'py>, fix: &library::Fix) -> PyResult<Bound<'py, PyAny>> {
     let (found, evidence, count) = (fix.registration.as_ref(), fix.evidence.as_ref(), fix.candidates.len());
     let all = fix.candidates.iter().flat_map(|one| one.registration.target_from_source.matrix().concat()).collect();
-    Fields::new(home.object().py(), Some(home))
+    Fields::new(backend.object().py(), Some(backend))
         .record(fix)?
         .set("nvtl", found.map(|found| found.fit.nvtl))?
         .set("iterations", found.map(|found| found.iterations))?
         .set("oscillations", found.map(|found| found.fit.oscillations))?
         .set("explained", evidence.map(|evidence| evidence.explained))?
         .set("confirmed", evidence.map(library::Evidence::confirmed_share))?
-        .set("candidates", home.give_values(all, &[count, 4, 4])?)?
-        .set("scores", home.give_values(fix.candidates.iter().map(|one| one.score).collect(), &[count])?)?
+        .set("candidates", backend.give_values(all, &[count, 4, 4])?)?
+        .set("scores", backend.give_values(fix.candidates.iter().map(|one| one.score).collect(), &[count])?)?
         .of(&FIX)
 }
 
@@ -242,7 +242,7 @@ impl Localizer {
         let found = interrupt::run(py, Effort::Whole, data, move |data| {
             lock(&localizer).localizer_mut().push(data.rows()?, seconds)
         })?;
-        fix(&cloud.array.home(), &found.or_raise(NAMES)?)
+        fix(&cloud.array.backend(), &found.or_raise(NAMES)?)
     }
 
     /// Takes the scans that a path names, as the command does. Returns their points, and why the first one that cannot be used

@@ -181,8 +181,8 @@ impl Odometry {
             Ok::<_, pointmill::Error>((pose_stamp_ns(stamp_ns, &step, &state.params), step))
         })?;
         let (stamp_ns, step) = done.or_raise(NAMES)?;
-        let home = cloud.array.home();
-        let fields = Fields::new(py, Some(&home)).record(&step)?.record(&step.alignment())?;
+        let backend = cloud.array.backend();
+        let fields = Fields::new(py, Some(&backend)).record(&step)?.record(&step.alignment())?;
         fields.set("stamp_ns", stamp_ns)?.of(&STEP)
     }
 

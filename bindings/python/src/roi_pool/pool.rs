@@ -3,9 +3,9 @@
 use super::backward::RoiGradient;
 use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, local_origin as origin_of, params};
 use crate::args::named;
-use crate::arrays::{Array, Data, Given, KeptHome, Lent};
+use crate::arrays::{Array, BorrowedTensors, Data, OutputArrays, OwnedBackend};
 use crate::ending::attached;
-use crate::errors::{Trouble, value};
+use crate::errors::{CallError, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::Stream;
@@ -40,7 +40,7 @@ struct Job {
     /// Whether a gradient will be asked for.
     for_gradient: bool,
     /// Where arrays are lent, if they are.
-    lender: Option<KeptHome>,
+    lender: Option<OwnedBackend>,
 }
 
 /// What there is after a call.
@@ -53,16 +53,16 @@ struct Done {
 /// What a call filled.
 enum Filled {
     /// Memory of the caller's library.
-    Lent(Lent<RoiArray>),
+    Lent(BorrowedTensors<RoiArray>),
     /// Memory of pointmill's own.
     Own(Arrays<RoiArray>),
 }
 
 impl Job {
-    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, Trouble> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, CallError> {
         let Worker { pooler, pooled } = worker;
         let mut lent = None;
-        let arrays = |bounds: &[ArraySpec<RoiArray>]| -> Result<_, Trouble> {
+        let arrays = |bounds: &[ArraySpec<RoiArray>]| -> Result<_, CallError> {
             let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
             let (memory, arrays) = attached(|py| lender.bind(py).lend_all(stream, bounds))?;
             lent = Some(memory);
@@ -166,8 +166,8 @@ pub(crate) fn roi_aware_pool3d<'py>(
     let features =
         features.shaped(&[Some(pts.shape()[0]), None], format_args!("[{}, C]", pts.shape()[0]))?.beside(&rois)?;
     let (boxes, points, channels) = (rois.shape()[0], pts.shape()[0], features.shape()[1]);
-    let (place, home) = (rois.place(), features.home());
-    let lends = home.lends_memory() && params.layout == RoiLayout::Dense && channels > 0;
+    let (place, backend) = (rois.place(), features.backend());
+    let lends = backend.lends_memory() && params.layout == RoiLayout::Dense && channels > 0;
     let done = CACHE.call(
         py,
         (place, &params, NAMES),
@@ -180,15 +180,15 @@ pub(crate) fn roi_aware_pool3d<'py>(
                 pts_columns: pts.shape()[1],
                 channels,
                 for_gradient,
-                lender: lends.then(|| home.unbind()),
+                lender: lends.then(|| backend.unbind()),
             })
         },
         Effort::of(place, boxes.saturating_mul(points), SHORT),
         |worker, stream, job| job.run(worker, stream),
     )?;
-    let given: Given<RoiArray> = match done.arrays {
-        Filled::Lent(lent) => home.cut(lent, &done.specs)?,
-        Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
+    let given: OutputArrays<RoiArray> = match done.arrays {
+        Filled::Lent(lent) => backend.cut(lent, &done.specs)?,
+        Filled::Own(arrays) => backend.give_all(arrays, done.specs)?,
     };
     let gradient = RoiGradient { params, local_origin, place, boxes, points, scene: done.scene };
     let gradient = for_gradient.then(|| Py::new(py, gradient)).transpose()?;
