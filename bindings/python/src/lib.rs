@@ -8,6 +8,7 @@ mod arrays;
 mod bag;
 mod cache;
 mod cloud;
+mod defaults;
 mod deskew;
 mod ending;
 mod errors;
@@ -52,6 +53,8 @@ mod _pointmill {
     use crate::arrays::DlpackArray;
     #[pymodule_export]
     use crate::bag::{BagClouds, bag_topics, read_bag};
+    #[pymodule_export]
+    use crate::defaults::_defaults;
     #[pymodule_export]
     use crate::deskew::deskew;
     #[pymodule_export]

@@ -10,7 +10,7 @@ mod torch;
 
 pub(crate) use dlpack::DlpackArray;
 pub(crate) use output::{Backend, BorrowedTensor, OwnedBackend, Value};
-pub(crate) use results::{BorrowedTensors, OutputArrays};
+pub(crate) use results::{Filled, Lender, OutputArrays};
 
 use crate::errors::{kind, value};
 use crate::files::Scan;

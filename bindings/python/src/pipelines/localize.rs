@@ -112,6 +112,10 @@ pub(crate) struct Localizer {
     on: String,
 }
 
+fn default() -> library::LocalizerParams {
+    library::LocalizerParams::default()
+}
+
 /// What a map is given as.
 #[derive(FromPyObject)]
 enum Map<'py> {
@@ -127,10 +131,18 @@ fn lock(localizer: &Mutex<LocalizeRun>) -> MutexGuard<'_, LocalizeRun> {
 #[pymethods]
 impl Localizer {
     #[new]
-    #[pyo3(signature = (map, *, region = None, yaw_range = [-std::f64::consts::PI, std::f64::consts::PI], search_radius = 20.0, sensor_height = None, covariance = "laplace",
-        voxel_size = 1.0, max_points = 5000, min_range = 1.0, max_range = 100.0, min_nvtl = 2.3, max_distance = 3.0, min_explained = 0.7, min_confirmed = 0.7, min_margin = 0.1,
-        max_rejections = 5, regularization_scale = 0.01),
-        text_signature = "(map, *, region=None, yaw_range=(-3.141592653589793, 3.141592653589793), search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.7, min_confirmed=0.7, min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
+    // pyo3 shows no default but literals, and a range is none.
+    #[pyo3(signature = (map, *, region = None, yaw_range = default().yaw_range,
+        search_radius = default().search_radius, sensor_height = None, covariance = default().covariance.as_str(),
+        voxel_size = default().voxel_size, max_points = default().max_points as i64, min_range = default().min_range,
+        max_range = default().max_range, min_nvtl = default().min_nvtl, max_distance = default().max_distance,
+        min_explained = default().min_explained, min_confirmed = default().min_confirmed,
+        min_margin = default().min_margin, max_rejections = default().max_rejections as i64,
+        regularization_scale = default().regularization_scale),
+        text_signature = "(map, *, region=None, yaw_range=(-3.141592653589793, 3.141592653589793), \
+        search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, \
+        min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.7, min_confirmed=0.7, \
+        min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
     #[expect(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -169,7 +181,7 @@ impl Localizer {
             search_radius,
             yaw_range,
             sensor_height,
-            ..library::LocalizerParams::default()
+            ..default()
         };
         let (map, stream, on) = match map {
             Map::Grid(grid) => {

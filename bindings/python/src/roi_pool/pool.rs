@@ -3,13 +3,12 @@
 use super::backward::RoiGradient;
 use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, local_origin as origin_of, params};
 use crate::args::named;
-use crate::arrays::{Array, BorrowedTensors, Data, OutputArrays, OwnedBackend};
-use crate::ending::attached;
+use crate::arrays::{Array, Data, Filled, Lender, OwnedBackend};
 use crate::errors::{CallError, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::Stream;
-use pointmill::interop::{ArraySpec, Arrays, exchange_pooled, located_scene, prepare_backward, roi_pool_into};
+use pointmill::interop::{exchange_pooled, located_scene, prepare_backward, roi_pool_into};
 use pointmill::roi_pool::{RoiArray, RoiLayout, RoiPoolParams, Scene};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -46,39 +45,20 @@ struct Job {
 /// What there is after a call.
 struct Done {
     scene: u64,
-    specs: Vec<ArraySpec<RoiArray>>,
-    arrays: Filled,
-}
-
-/// What a call filled.
-enum Filled {
-    /// Memory of the caller's library.
-    Lent(BorrowedTensors<RoiArray>),
-    /// Memory of pointmill's own.
-    Own(Arrays<RoiArray>),
+    arrays: Filled<RoiArray>,
 }
 
 impl Job {
     fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, CallError> {
         let Worker { pooler, pooled } = worker;
-        let mut lent = None;
-        let arrays = |bounds: &[ArraySpec<RoiArray>]| -> Result<_, CallError> {
-            let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
-            let (memory, arrays) = attached(|py| lender.bind(py).lend_all(stream, bounds))?;
-            lent = Some(memory);
-            Ok(arrays)
-        };
+        let mut lender = Lender::new(self.lender.as_ref(), stream);
         let scene = Scene::new(self.rois.rows(7)?, self.pts.rows(self.pts_columns)?);
-        roi_pool_into(pooler, scene, self.features.rows(self.channels)?, pooled, arrays)?;
+        roi_pool_into(pooler, scene, self.features.rows(self.channels)?, pooled, |bounds| lender.lend(bounds))?;
         if self.for_gradient {
             prepare_backward(pooler, pooled)?;
         }
-        let specs = pooled.specs()?;
-        let arrays = match lent {
-            Some(lent) => Filled::Lent(lent),
-            None => Filled::Own(exchange_pooled(pooled, Arrays::new(stream))?),
-        };
-        Ok(Done { scene: located_scene(pooler).unwrap_or(0), specs, arrays })
+        let arrays = lender.filled(pooled.specs()?, |none| exchange_pooled(pooled, none))?;
+        Ok(Done { scene: located_scene(pooler).unwrap_or(0), arrays })
     }
 }
 
@@ -186,11 +166,8 @@ pub(crate) fn roi_aware_pool3d<'py>(
         Effort::of(place, boxes.saturating_mul(points), SHORT),
         |worker, stream, job| job.run(worker, stream),
     )?;
-    let given: OutputArrays<RoiArray> = match done.arrays {
-        Filled::Lent(lent) => backend.cut(lent, &done.specs)?,
-        Filled::Own(arrays) => backend.give_all(arrays, done.specs)?,
-    };
+    let outputs = backend.outputs(done.arrays)?;
     let gradient = RoiGradient { params, local_origin, place, boxes, points, scene: done.scene };
     let gradient = for_gradient.then(|| Py::new(py, gradient)).transpose()?;
-    Fields::new(py, None).arrays(given)?.set("gradient", gradient)?.of(&POOLED)
+    Fields::new(py, None).arrays(outputs)?.set("gradient", gradient)?.of(&POOLED)
 }
