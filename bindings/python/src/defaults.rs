@@ -13,52 +13,46 @@ use pyo3::types::PyDict;
 
 /// Puts a dictionary of fields of parameters, and of values with other names, into another.
 macro_rules! put {
-    ($into:ident, $params:ident { $($field:ident),* } $({ $($name:ident: $value:expr),+ })?) => {{
-        let params = $params::default();
-        let fields = PyDict::new($into.py());
-        $(fields.set_item(stringify!($field), params.$field)?;)*
-        $($(fields.set_item(stringify!($name), $value(&params))?;)+)?
-        $into.set_item(stringify!($params), fields)?;
+    ($all:ident, $params:ident: $type:ident { $($field:ident),* $(; $($name:ident: $value:expr),+)? }) => {{
+        let $params = $type::default();
+        let fields = PyDict::new($all.py());
+        $(fields.set_item(stringify!($field), $params.$field)?;)*
+        $($(fields.set_item(stringify!($name), $value)?;)+)?
+        $all.set_item(stringify!($type), fields)?;
     }};
 }
 
 /// The library's defaults, by the types of parameters and Python's names.
-#[pyfunction]
-pub(crate) fn _defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+#[pyfunction(name = "_defaults")]
+pub(crate) fn defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
-    put!(all, IcpParams { max_distance, max_iterations, step_tolerance, neighbours, drop_zeros } {
-        metric: |params: &IcpParams| params.metric.as_str(),
-        search: |params: &IcpParams| params.search.as_str(),
-        robust: |params: &IcpParams| params.robust.width(),
-        schedule: |params: &IcpParams| params.schedule.first().map(|stage| stage.voxel_size)
+    put!(all, p: IcpParams {
+        max_distance, max_iterations, step_tolerance, neighbours, drop_zeros;
+        metric: p.metric.as_str(), search: p.search.as_str(), robust: p.robust.width(),
+        schedule: p.schedule.first().map(|stage| stage.voxel_size)
     });
-    put!(all, NdtParams { min_points, eigen_ratio } { covariance: |params: &NdtParams| params.covariance.as_str() });
-    put!(all, NdtAlignParams { step_size, epsilon, max_iterations });
-    put!(all, LocalizerParams {
+    put!(all, p: NdtParams { min_points, eigen_ratio; covariance: p.covariance.as_str() });
+    put!(all, p: NdtAlignParams { step_size, epsilon, max_iterations });
+    put!(all, p: LocalizerParams {
         region, search_radius, sensor_height, voxel_size, max_points, min_range, max_range, min_nvtl, max_distance,
-        min_explained, min_confirmed, min_margin, max_rejections, regularization_scale
-    } {
-        yaw_range: |params: &LocalizerParams| <(f64, f64)>::from(params.yaw_range),
-        covariance: |params: &LocalizerParams| params.covariance.as_str()
+        min_explained, min_confirmed, min_margin, max_rejections, regularization_scale;
+        yaw_range: <(f64, f64)>::from(p.yaw_range), covariance: p.covariance.as_str()
     });
-    put!(all, OdometryParams {
-        voxel_size, min_range, max_range, max_points_per_voxel, robust_width, deskew, max_iterations, keep_map
-    } { metric: |params: &OdometryParams| params.metric.as_str() });
-    put!(all, EvaluationParams { max_time_difference } {
-        align: |params: &EvaluationParams| params.alignment.as_str()
+    put!(all, p: OdometryParams {
+        voxel_size, min_range, max_range, max_points_per_voxel, robust_width, deskew, max_iterations, keep_map;
+        metric: p.metric.as_str()
     });
-    put!(all, RoiPoolParams { margin, lists } {
-        max_pts_per_voxel: |params: &RoiPoolParams| params.max_points_per_voxel,
-        mode: |params: &RoiPoolParams| params.mode.as_str(),
-        origin: |params: &RoiPoolParams| params.origin.as_str(),
-        layout: |params: &RoiPoolParams| params.layout.as_str()
+    put!(all, p: EvaluationParams { max_time_difference; align: p.alignment.as_str() });
+    put!(all, p: RoiPoolParams {
+        margin, lists;
+        max_pts_per_voxel: p.max_points_per_voxel, mode: p.mode.as_str(), origin: p.origin.as_str(),
+        layout: p.layout.as_str()
     });
-    put!(all, VoxelizeParams { max_voxels, strict_range } {
-        max_num_points: |params: &VoxelizeParams| params.max_points_per_voxel,
-        order: |params: &VoxelizeParams| params.order.as_str(),
-        lists: |params: &VoxelizeParams| params.outputs.lists,
-        padded: |params: &VoxelizeParams| params.outputs.padded
+    put!(all, p: VoxelizeParams {
+        max_voxels, strict_range;
+        max_num_points: p.max_points_per_voxel, order: p.order.as_str(), lists: p.outputs.lists,
+        padded: p.outputs.padded
     });
-    put!(all, ReadOptions { columns, scan, salvage });
+    put!(all, p: ReadOptions { columns, scan, salvage });
     Ok(all)
 }

@@ -2,6 +2,7 @@
 
 // Comments of functions and classes are Python's docstrings, in the words and marks of its readers.
 #![allow(clippy::doc_markdown, rustdoc::broken_intra_doc_links, rustdoc::invalid_rust_codeblocks)]
+#![allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 
 mod args;
 mod arrays;
@@ -53,8 +54,6 @@ mod _pointmill {
     use crate::arrays::DlpackArray;
     #[pymodule_export]
     use crate::bag::{BagClouds, bag_topics, read_bag};
-    #[pymodule_export]
-    use crate::defaults::_defaults;
     #[pymodule_export]
     use crate::deskew::deskew;
     #[pymodule_export]
@@ -153,6 +152,8 @@ mod _pointmill {
         for class in crate::RESULTS {
             class.add_to(module)?;
         }
+        // An attribute that is not in `__all__`.
+        module.setattr("_defaults", wrap_pyfunction!(crate::defaults::defaults, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -180,7 +180,6 @@ fn most_points(n: i64) -> PyResult<u32> {
 #[pyo3(signature = (points, *, voxel_size, point_cloud_range, max_num_points = 10, max_voxels = 160_000,
     order = "first-seen", voxels = None, mean = None, point_to_voxel = false, lists = false, padded = false,
     strict_range = false, row_splits = None, report = false, origin = None))]
-#[expect(clippy::too_many_arguments)]
 pub(crate) fn voxelize<'py>(
     py: Python<'py>,
     points: &Bound<'py, PyAny>,

@@ -53,7 +53,6 @@ const SHORT: usize = 1 << 16;
 #[pyfunction]
 #[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None),
     text_signature = "(path, *, format=None, columns=None, dataset=None, scan=None, topic=None, salvage=False, local_origin='auto')")]
-#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn read(
     py: Python<'_>,
     path: PathBuf,

@@ -1,8 +1,7 @@
 //! Clouds of files as a class.
 
-use super::columns::{cloud, default_names, rows};
-use super::origin_of;
 use super::pickled::WideParts;
+use super::{cloud, default_names, origin_of, rows};
 use crate::args::List;
 use crate::ending::detached;
 use crate::errors::{OrRaise, value};
@@ -98,7 +97,6 @@ impl Scan {
     #[new]
     #[pyo3(signature = (points, names = None, *, times = None, start = 0.0, stamp_ns = None, deskewed = false, local_origin = None),
         text_signature = "(points, names=None, *, times=None, start=0.0, stamp_ns=None, deskewed=False, local_origin='auto')")]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn made(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,

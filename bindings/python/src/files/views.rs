@@ -1,6 +1,6 @@
 //! What the package itself asks of a scan: how it is made, its points about an origin, its times.
 
-use super::columns::rows;
+use super::rows;
 use super::scan::Scan;
 use crate::ending::detached;
 use crate::errors::{file, in_python};

@@ -1,7 +1,6 @@
 //! Clouds to files.
 
-use super::Scan;
-use super::columns::{cloud, default_names};
+use super::{Scan, cloud, default_names};
 use crate::args::{List, named};
 use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};

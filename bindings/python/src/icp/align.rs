@@ -70,7 +70,6 @@ use pyo3::prelude::*;
 #[pyo3(signature = (*, source, target, guess = None, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6,
     robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None,
     target_normals = None))]
-#[expect(clippy::too_many_arguments)]
 pub(crate) fn icp<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,

@@ -45,7 +45,6 @@ use pyo3::prelude::*;
 #[pyfunction]
 #[pyo3(signature = (sources, targets, guesses = None, *, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6,
     robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None))]
-#[expect(clippy::too_many_arguments)]
 pub(crate) fn align_many<'py>(
     py: Python<'py>,
     sources: List<Bound<'py, PyAny>>,

@@ -27,7 +27,6 @@ fn schedule(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Stage>> {
 }
 
 /// The parameters of a call.
-#[expect(clippy::too_many_arguments)]
 pub(super) fn params(
     metric: &str,
     max_distance: Option<f64>,

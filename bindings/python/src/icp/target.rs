@@ -72,7 +72,6 @@ impl IcpTarget {
     #[new]
     #[pyo3(signature = (points, *, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6, robust = None, neighbours = 20,
         schedule = None, drop_zeros = false, search = "auto", origin = None, normals = None))]
-    #[expect(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,

@@ -143,7 +143,6 @@ impl Localizer {
         search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, \
         min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.7, min_confirmed=0.7, \
         min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
-    #[expect(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         map: Map<'_>,
@@ -260,7 +259,6 @@ impl Localizer {
     /// Takes the scans that a path names, as the command does. Returns their points, and why the first one that cannot be used
     /// cannot.
     #[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn _push_inputs(
         &self,
         py: Python<'_>,

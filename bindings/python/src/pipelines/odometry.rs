@@ -107,7 +107,6 @@ impl Odometry {
     #[new]
     #[pyo3(signature = (*, voxel_size = 1.0, min_range = 1.0, max_range = 100.0, max_points_per_voxel = 20, metric = "point-to-plane", robust_width = 0.1, deskew = true,
         max_iterations = 50, keep_map = false))]
-    #[expect(clippy::too_many_arguments)]
     fn new(
         voxel_size: f64,
         min_range: f64,

@@ -171,7 +171,6 @@ impl Job {
 /// The gradient of the features, ``[N, C]``, from that of the pooled ones; for ``pointmill.torch``.
 #[pyfunction]
 #[pyo3(signature = (rois, pts, argmax, grad, *, out_size, max_pts_per_voxel, mode, origin, margin))]
-#[expect(clippy::too_many_arguments)]
 pub(crate) fn roi_aware_pool3d_backward(
     py: Python<'_>,
     rois: &Bound<'_, PyAny>,

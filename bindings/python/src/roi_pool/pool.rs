@@ -116,7 +116,6 @@ impl Job {
 #[pyfunction]
 #[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 127, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true,
     for_gradient = false, local_origin = None))]
-#[expect(clippy::too_many_arguments)]
 pub(crate) fn roi_aware_pool3d<'py>(
     py: Python<'py>,
     rois: &Bound<'py, PyAny>,

@@ -226,7 +226,6 @@ impl NdtGrid {
     /// NdtRegistration
     ///     Or a list of them, for several guesses. An alignment that fails is a result that says so.
     #[pyo3(signature = (scan, guess = None, *, step_size = 0.1, epsilon = 0.01, max_iterations = 30, origin = None))]
-    #[expect(clippy::too_many_arguments)]
     fn align<'py>(
         &self,
         py: Python<'py>,
@@ -270,7 +269,6 @@ impl NdtGrid {
     /// >>> [round(float(one.xyzrpy[0]), 1) for one in found]
     /// [0.1, 0.2]
     #[pyo3(signature = (scans, guesses = None, *, step_size = 0.1, epsilon = 0.01, max_iterations = 30, origin = None))]
-    #[expect(clippy::too_many_arguments)]
     fn align_many<'py>(
         &self,
         py: Python<'py>,
