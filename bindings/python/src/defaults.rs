@@ -1,4 +1,4 @@
-//! The library's defaults. pyo3 shows none but literals in signatures, so a test compares those with these.
+//! The library's defaults, for the test that compares signatures with them: pyo3 shows literals alone.
 
 use pointmill::icp::IcpParams;
 use pointmill::ndt::{NdtAlignParams, NdtParams};

@@ -32,18 +32,18 @@ const TYPES: [(&str, &str); 7] = [
 
 /// A text of the library with types as Python names them.
 pub(crate) fn in_python(text: &str) -> String {
-    let mut told = String::with_capacity(text.len());
+    let mut renamed = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
         let inside = |c: char| c.is_alphanumeric() || c == '_';
         let end = rest.find(|c| !inside(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        told.push_str(TYPES.iter().find(|(library, _)| *library == word).map_or(word, |(_, python)| python));
+        renamed.push_str(TYPES.iter().find(|(library, _)| *library == word).map_or(word, |(_, python)| python));
         let next = after.find(inside).unwrap_or(after.len());
-        told.push_str(&after[..next]);
+        renamed.push_str(&after[..next]);
         rest = &after[next..];
     }
-    told
+    renamed
 }
 
 /// An error of the library, with arguments under the names of the function that was called.
