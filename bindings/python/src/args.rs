@@ -40,9 +40,9 @@ pub(crate) fn list<'py, T: FromPyObjectOwned<'py>>(
     what: &str,
     most: usize,
 ) -> PyResult<Vec<T>> {
-    let told = object.len().unwrap_or(0);
-    if told > most {
-        return Err(value(name, format_args!("at most {most} {what}"), told));
+    let len = object.len().unwrap_or(0);
+    if len > most {
+        return Err(value(name, format_args!("at most {most} {what}"), len));
     }
     List::take(object, most).map_err(|error| match error.is_instance_of::<PyTypeError>(object.py()) {
         true => kind(name, what, error.value(object.py())),

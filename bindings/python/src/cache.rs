@@ -12,16 +12,16 @@ use pyo3::prelude::*;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Operators of a kind that are kept at most.
+/// Operators of a kind that are cached at most.
 const MOST: usize = 16;
 
 /// An operator and the stream that it works on.
-pub(crate) struct Kept<V> {
+pub(crate) struct CachedWorker<V> {
     pub(crate) worker: V,
     pub(crate) stream: Stream,
 }
 
-impl<V> Kept<V> {
+impl<V> CachedWorker<V> {
     /// Lets an operator go. Its stream is the caller's, who may have destroyed it since.
     fn retire(self) {
         // An error of the device has nobody here to hear it; the next call will.
@@ -30,22 +30,22 @@ impl<V> Kept<V> {
 }
 
 /// An operator that nobody uses at the moment.
-struct Idle<P, V> {
+struct CacheEntry<P, V> {
     place: Place,
     params: P,
-    kept: Kept<V>,
+    cached: CachedWorker<V>,
 }
 
 /// Operators that nobody uses at the moment, the last used last. A forked process begins with none: those of its parent may be in the hands of a thread that it has not, and
 /// those of a GPU are not its own.
-pub(crate) struct Cache<P: 'static, V: 'static>(PerProcess<Mutex<VecDeque<Idle<P, V>>>>);
+pub(crate) struct Cache<P: 'static, V: 'static>(PerProcess<Mutex<VecDeque<CacheEntry<P, V>>>>);
 
 impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
     pub(crate) const fn new() -> Self {
         Self(PerProcess::new(Mutex::default))
     }
 
-    fn idle(&'static self) -> MutexGuard<'static, VecDeque<Idle<P, V>>> {
+    fn idle(&'static self) -> MutexGuard<'static, VecDeque<CacheEntry<P, V>>> {
         self.0.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,18 +63,18 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
         J: Send + Sync + 'static,
         Result<R, E>: OrRaise<R> + Send + 'static,
     {
-        let mut kept = self.take(place, params, make).or_raise(names)?;
-        let taken = match take(&kept.worker, &kept.stream) {
+        let mut cached = self.take(place, params, make).or_raise(names)?;
+        let taken = match take(&cached.worker, &cached.stream) {
             Ok(taken) => taken,
             Err(refused) => {
-                self.put(place, params.clone(), kept);
+                self.put(place, params.clone(), cached);
                 return Err(refused);
             }
         };
         let params = params.clone();
         let done = interrupt::run(py, effort, taken, move |taken| {
-            let done = work(&mut kept.worker, &kept.stream, taken);
-            self.put(place, params, kept);
+            let done = work(&mut cached.worker, &cached.stream, taken);
+            self.put(place, params, cached);
             done
         })?;
         done.or_raise(names)
@@ -86,36 +86,36 @@ impl<P: PartialEq + Clone + Send + 'static, V: Send + 'static> Cache<P, V> {
         place: Place,
         params: &P,
         make: impl FnOnce(&Stream) -> pointmill::Result<V>,
-    ) -> pointmill::Result<Kept<V>> {
+    ) -> pointmill::Result<CachedWorker<V>> {
         let mut idle = self.idle();
         let found = idle.iter().rposition(|one| one.place == place && one.params == *params);
         if let Some(one) = found.and_then(|at| idle.remove(at)) {
-            return Ok(one.kept);
+            return Ok(one.cached);
         }
         drop(idle);
         let stream = place.stream()?;
-        Ok(Kept { worker: make(&stream)?, stream })
+        Ok(CachedWorker { worker: make(&stream)?, stream })
     }
 
     /// Puts an operator back.
-    pub(crate) fn put(&'static self, place: Place, params: P, kept: Kept<V>) {
-        if kept.stream.is_capturing().unwrap_or(true) {
+    pub(crate) fn put(&'static self, place: Place, params: P, cached: CachedWorker<V>) {
+        if cached.stream.is_capturing().unwrap_or(true) {
             // A graph may use its memory as long as the process lives; the next call makes another one.
-            std::mem::forget(kept);
+            std::mem::forget(cached);
             return;
         }
         let mut idle = self.idle();
-        idle.push_back(Idle { place, params, kept });
+        idle.push_back(CacheEntry { place, params, cached });
         let oldest = if idle.len() > MOST { idle.pop_front() } else { None };
         drop(idle);
         if let Some(oldest) = oldest {
-            oldest.kept.retire();
+            oldest.cached.retire();
         }
     }
 
     /// Lets all operators go.
     pub(crate) fn clear(&'static self) {
         let all = std::mem::take(&mut *self.idle());
-        all.into_iter().for_each(|one| one.kept.retire());
+        all.into_iter().for_each(|one| one.cached.retire());
     }
 }

@@ -32,18 +32,18 @@ const TYPES: [(&str, &str); 7] = [
 
 /// A text of the library with types as Python names them.
 pub(crate) fn in_python(text: &str) -> String {
-    let mut told = String::with_capacity(text.len());
+    let mut renamed = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
         let inside = |c: char| c.is_alphanumeric() || c == '_';
         let end = rest.find(|c| !inside(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        told.push_str(TYPES.iter().find(|(library, _)| *library == word).map_or(word, |(_, python)| python));
+        renamed.push_str(TYPES.iter().find(|(library, _)| *library == word).map_or(word, |(_, python)| python));
         let next = after.find(inside).unwrap_or(after.len());
-        told.push_str(&after[..next]);
+        renamed.push_str(&after[..next]);
         rest = &after[next..];
     }
-    told
+    renamed
 }
 
 /// An error of the library, with arguments under the names of the function that was called.
@@ -69,20 +69,20 @@ pub(crate) fn from_library(error: Error, names: Names) -> PyErr {
 }
 
 /// An error in work for which the interpreter's lock was let go and taken again.
-pub(crate) enum Trouble {
+pub(crate) enum CallError {
     /// The library's.
     Library(Error),
     /// The interpreter's.
     Python(PyErr),
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for CallError {
     fn from(error: Error) -> Self {
         Self::Library(error)
     }
 }
 
-impl From<PyErr> for Trouble {
+impl From<PyErr> for CallError {
     fn from(error: PyErr) -> Self {
         Self::Python(error)
     }
@@ -115,11 +115,11 @@ impl<T> OrRaise<T> for pointmill::Result<T> {
     }
 }
 
-impl<T> OrRaise<T> for Result<T, Trouble> {
+impl<T> OrRaise<T> for Result<T, CallError> {
     fn or_raise(self, names: Names) -> pyo3::PyResult<T> {
-        self.map_err(|trouble| match trouble {
-            Trouble::Library(error) => from_library(error, names),
-            Trouble::Python(error) => error,
+        self.map_err(|error| match error {
+            CallError::Library(error) => from_library(error, names),
+            CallError::Python(error) => error,
         })
     }
 }

@@ -2,12 +2,14 @@
 
 // Comments of functions and classes are Python's docstrings, in the words and marks of its readers.
 #![allow(clippy::doc_markdown, rustdoc::broken_intra_doc_links, rustdoc::invalid_rust_codeblocks)]
+#![allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 
 mod args;
 mod arrays;
 mod bag;
 mod cache;
 mod cloud;
+mod defaults;
 mod deskew;
 mod ending;
 mod errors;
@@ -152,6 +154,8 @@ mod _pointmill {
         for class in crate::RESULTS {
             class.add_to(module)?;
         }
+        // An attribute that is not in `__all__`.
+        module.setattr("_defaults", wrap_pyfunction!(crate::defaults::defaults, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

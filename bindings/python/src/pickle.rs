@@ -49,6 +49,15 @@ pub(crate) fn way_back<'py, T>(result: &Bound<'py, T>, fields: Bound<'py, PyDict
     Ok((result.as_any().get_type().getattr("_restore")?, (fields,)))
 }
 
+/// What `__reduce__` returns of what its constructor makes again: the class with its arguments.
+pub(crate) type MadeAgain<'py> = (Bound<'py, PyAny>, ());
+
+/// The class of an object and the keyword arguments that make it again.
+pub(crate) fn made_again<'py, T>(object: &Bound<'py, T>, arguments: &Bound<'py, PyDict>) -> PyResult<MadeAgain<'py>> {
+    let partial = object.py().import("functools")?.getattr("partial")?;
+    Ok((partial.call((object.as_any().get_type(),), Some(arguments))?, ()))
+}
+
 /// The error of what is tied to this process, and what to do in place of a pickle or a copy.
 pub(crate) fn refused<T>(class: &str, instead: &str) -> PyResult<T> {
     Err(PyTypeError::new_err(format!("{class}: cannot be pickled or copied ({instead})")))

@@ -1,6 +1,6 @@
 //! Classes of results, made from what the library declares with `record!`.
 
-use crate::arrays::{Given, Home};
+use crate::arrays::{Backend, OutputArrays};
 use crate::errors::{in_python, kind as wrong_type};
 use crate::pickle::{Reduced, way_back};
 use pointmill::interop::ArrayName;
@@ -165,12 +165,12 @@ impl Class {
 pub(crate) struct Fields<'a, 'py> {
     fields: Bound<'py, PyDict>,
     /// Where arrays go; without one they are lists.
-    home: Option<&'a Home<'py>>,
+    backend: Option<&'a Backend<'py>>,
 }
 
 impl<'a, 'py> Fields<'a, 'py> {
-    pub(crate) fn new(py: Python<'py>, home: Option<&'a Home<'py>>) -> Self {
-        Self { fields: PyDict::new(py), home }
+    pub(crate) fn new(py: Python<'py>, backend: Option<&'a Backend<'py>>) -> Self {
+        Self { fields: PyDict::new(py), backend }
     }
 
     pub(crate) fn py(&self) -> Python<'py> {
@@ -201,8 +201,8 @@ impl<'a, 'py> Fields<'a, 'py> {
             (_, Value::Float(x)) => PyFloat::new(py, x).into_any(),
             (_, Value::Bool(b)) => PyBool::new(py, b).to_owned().into_any(),
             (_, Value::Text(text)) => PyString::new(py, text).into_any(),
-            (Kind::Array(shape), Value::Array(values)) => match (self.home, shape) {
-                (Some(home), _) => home.give_values(values, shape)?,
+            (Kind::Array(shape), Value::Array(values)) => match (self.backend, shape) {
+                (Some(backend), _) => backend.give_values(values, shape)?,
                 (None, [_, columns]) => PyList::new(py, values.chunks(*columns))?.into_any(),
                 (None, _) => PyList::new(py, values)?.into_any(),
             },
@@ -215,7 +215,7 @@ impl<'a, 'py> Fields<'a, 'py> {
     }
 
     /// The arrays of a result.
-    pub(crate) fn arrays<K: ArrayName>(self, mut given: Given<K>) -> PyResult<Self> {
+    pub(crate) fn arrays<K: ArrayName>(self, mut given: OutputArrays<K>) -> PyResult<Self> {
         for array in K::ALL {
             self.fields.set_item(array.name(), given.take(*array))?;
         }

@@ -99,9 +99,9 @@ fn reduced<T: Scattered + Value, I: RowNumber + bytemuck::Pod>(
         lists.reduce(values.on_host(), columns, how, &mut out, &mut from)?;
         Ok((rows, out, from))
     })?;
-    let home = call.values.home();
-    let from = if places && how.picks() { Some(home.give_values(from, &[rows, columns])?.unbind()) } else { None };
-    Ok((home.give_values(out, &[rows, columns])?.unbind(), from))
+    let backend = call.values.backend();
+    let from = if places && how.picks() { Some(backend.give_values(from, &[rows, columns])?.unbind()) } else { None };
+    Ok((backend.give_values(out, &[rows, columns])?.unbind(), from))
 }
 
 /// Reduces the rows of `features` ``[N, F]`` that `index` ``[N]`` puts into the same row of the result, -1 for none; for ``pointmill.torch``.
@@ -141,7 +141,7 @@ fn gradient<T: Scattered + Value, I: RowNumber + bytemuck::Pod>(
         spread(grad.on_host(), columns, index.on_host::<I>(), how, places, &mut out)?;
         Ok(out)
     })?;
-    Ok(call.values.home().give_values(out, &[n, columns])?.unbind())
+    Ok(call.values.backend().give_values(out, &[n, columns])?.unbind())
 }
 
 /// The gradient of the features of :func:`scatter` from that of its result, ``[rows, F]``; for ``pointmill.torch``.

@@ -1,14 +1,13 @@
 //! Voxelization.
 
 use crate::args::{choice, list, named, singles, whole};
-use crate::arrays::{Array, Data, Dtype, Given, KeptHome, Lent, Place};
+use crate::arrays::{Array, Data, Dtype, Filled, Lender, OwnedBackend, Place};
 use crate::cache::Cache;
 use crate::cloud;
-use crate::ending::attached;
-use crate::errors::{Names, Trouble, value};
+use crate::errors::{CallError, Names, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
-use pointmill::interop::{ArraySpec, Arrays, exchange_voxels, voxelize_into};
+use pointmill::interop::{exchange_voxels, voxelize_into};
 use pointmill::voxelize::{MAX_POINTS_PER_VOXEL, MeanType, Outputs, Report, VoxelArray, VoxelizeParams, Voxelizer};
 use pointmill::{Aabb, Argument, Stream};
 use pyo3::prelude::*;
@@ -77,21 +76,16 @@ struct Job {
     /// Whether the caller wants to know what was counted.
     report: bool,
     /// Where arrays are lent, if they are.
-    lender: Option<KeptHome>,
+    lender: Option<OwnedBackend>,
 }
 
 impl Job {
     /// Fills new arrays, and waits for what must be known of them and no more.
-    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, Trouble> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, CallError> {
         let Worker { voxelizer, voxels } = worker;
-        let mut lent = None;
-        let arrays = |bounds: &[ArraySpec<VoxelArray>]| -> Result<_, Trouble> {
-            let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
-            let (memory, arrays) = attached(|py| lender.bind(py).lend_all(stream, bounds))?;
-            lent = Some(memory);
-            Ok(arrays)
-        };
-        voxelize_into(voxelizer, self.data.rows(self.columns)?, self.row_splits.as_deref(), voxels, arrays)?;
+        let mut lender = Lender::new(self.lender.as_ref(), stream);
+        let points = self.data.rows(self.columns)?;
+        voxelize_into(voxelizer, points, self.row_splits.as_deref(), voxels, |bounds| lender.lend(bounds))?;
         let outputs = &voxelizer.params().outputs;
         let report = stream.device().is_cpu() || self.report || outputs.lists;
         let report = report.then(|| voxels.report()).transpose()?;
@@ -100,12 +94,8 @@ impl Job {
             None if outputs.padded => None,
             None => Some(voxels.num_voxels()?),
         };
-        let specs = voxels.specs()?;
-        let arrays = match lent {
-            Some(lent) => Filled::Lent(lent),
-            None => Filled::Own(exchange_voxels(voxels, Arrays::new(stream))?),
-        };
-        Ok(Done { rows, report, specs, arrays })
+        let arrays = lender.filled(voxels.specs()?, |none| exchange_voxels(voxels, none))?;
+        Ok(Done { rows, report, arrays })
     }
 }
 
@@ -113,16 +103,7 @@ impl Job {
 struct Done {
     rows: Option<usize>,
     report: Option<Report>,
-    specs: Vec<ArraySpec<VoxelArray>>,
-    arrays: Filled,
-}
-
-/// What a call filled.
-enum Filled {
-    /// Memory of the caller's library.
-    Lent(Lent<VoxelArray>),
-    /// Memory of pointmill's own.
-    Own(Arrays<VoxelArray>),
+    arrays: Filled<VoxelArray>,
 }
 
 /// The most points of a voxel.
@@ -167,7 +148,9 @@ fn most_points(n: i64) -> PyResult<u32> {
 /// report : bool
 ///     Whether to wait for ``report`` on a GPU; on the CPU it is always there.
 /// origin : 3 floats or "auto", optional
-///     What points of float64 are less, before they become float32; the range and the means are relative to it. Points of float32 are taken as relative to it already. ``"auto"`` takes it from points of the host as :func:`read` does.
+///     Offset subtracted from float64 points before conversion to float32; the range and the means are
+///     relative to it. Points of float32 are taken as relative to it already. ``"auto"`` takes it from
+///     points of the host as :func:`read` does.
 ///
 /// Returns
 /// -------
@@ -194,13 +177,9 @@ fn most_points(n: i64) -> PyResult<u32> {
 /// >>> result.report.points_dropped_full_voxel, result.report.out_of_range
 /// (1, 1)
 #[pyfunction]
-#[pyo3(
-    signature = (points, *, voxel_size, point_cloud_range, max_num_points = Some(10), max_voxels = 160_000, order = "first-seen", voxels = None, mean = None,
-        point_to_voxel = false, lists = false, padded = false, strict_range = false, row_splits = None, report = false, origin = None),
-    text_signature = "(points, *, voxel_size, point_cloud_range, max_num_points=10, max_voxels=160000, order='first-seen', voxels=None, mean=None, \
-        point_to_voxel=False, lists=False, padded=False, strict_range=False, row_splits=None, report=False, origin=None)"
-)]
-#[expect(clippy::too_many_arguments)]
+#[pyo3(signature = (points, *, voxel_size, point_cloud_range, max_num_points = 10, max_voxels = 160_000,
+    order = "first-seen", voxels = None, mean = None, point_to_voxel = false, lists = false, padded = false,
+    strict_range = false, row_splits = None, report = false, origin = None))]
 pub(crate) fn voxelize<'py>(
     py: Python<'py>,
     points: &Bound<'py, PyAny>,
@@ -250,7 +229,7 @@ pub(crate) fn voxelize<'py>(
     };
     let most = points.shape()[0].saturating_add(MAX_SAMPLES + 1);
     let row_splits = row_splits.map(|splits| list(splits, "row_splits", "whole numbers", most)).transpose()?;
-    let (place, home) = (points.place(), points.home());
+    let (place, backend) = (points.place(), points.backend());
     let effort = Effort::of(place, points.shape()[0], SHORT);
     let done = CACHE.call(
         py,
@@ -258,19 +237,16 @@ pub(crate) fn voxelize<'py>(
         |stream| Worker::new(stream, &params),
         |_, stream| {
             // Lists are as long as the points that are kept, which is known when all is done.
-            let lender = (home.lends_memory() && !params.needs_lists()).then(|| home.unbind());
+            let lender = (backend.lends_memory() && !params.needs_lists()).then(|| backend.unbind());
             Ok(Job { data: points.data(stream)?, columns, row_splits, report, lender })
         },
         effort,
         |worker, stream, job| job.run(worker, stream),
     )?;
-    let given: Given<VoxelArray> = match done.arrays {
-        Filled::Lent(lent) => home.cut(lent, &done.specs)?,
-        Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
-    };
+    let outputs = backend.outputs(done.arrays)?;
     let report = done.report.filter(|_| report || place == Place::Cpu);
     let report = report.map(|report| Fields::new(py, None).record(&report)?.of(&REPORT)).transpose()?;
     let [x, y, z] = found.unwrap_or_default();
-    let fields = Fields::new(py, None).arrays(given)?.set("origin", (x, y, z))?;
+    let fields = Fields::new(py, None).arrays(outputs)?.set("origin", (x, y, z))?;
     fields.set("num_voxels", done.rows)?.set("report", report)?.of(&VOXELS)
 }

@@ -9,8 +9,8 @@ mod results;
 mod torch;
 
 pub(crate) use dlpack::DlpackArray;
-pub(crate) use output::{Home, KeptHome, LentArray, Value};
-pub(crate) use results::{Given, Lent};
+pub(crate) use output::{Backend, BorrowedTensor, OwnedBackend, Value};
+pub(crate) use results::{Filled, Lender, OutputArrays};
 
 use crate::errors::{kind, value};
 use crate::files::Scan;
@@ -237,8 +237,8 @@ impl<'py> Array<'py> {
     }
 
     /// Where results go that belong to this array.
-    pub(crate) fn home(&self) -> Home<'py> {
-        Home::new(self.object.clone(), self.library, self.place)
+    pub(crate) fn backend(&self) -> Backend<'py> {
+        Backend::new(self.object.clone(), self.library, self.place)
     }
 
     /// The values, kept alive, on the stream of the call.

@@ -63,26 +63,26 @@ value_as!(bf16, BF16, bfloat16, i16, "int16");
 // Rows and places in lists, all of them below 2^31: torch computes with no other 32-bit integers than signed ones.
 value_as!(u32, I32, int32, i32, "int32");
 /// Where results go: the library and the device of an array that was handed in.
-pub(crate) struct Home<'py> {
+pub(crate) struct Backend<'py> {
     object: Bound<'py, PyAny>,
     library: Library,
     place: Place,
 }
 
-/// A [`Home`] to come back to, with an array of its library that is empty.
-pub(crate) struct KeptHome {
+/// A [`Backend`] to come back to, with an array of its library that is empty.
+pub(crate) struct OwnedBackend {
     object: Py<PyAny>,
     library: Library,
     place: Place,
 }
 
-/// An array of torch's that the device fills, see [`Home::lend`].
-pub(crate) struct LentArray {
+/// An array of torch's that the device fills, see [`Backend::lend`].
+pub(crate) struct BorrowedTensor {
     tensor: Py<PyAny>,
     shape: Vec<usize>,
 }
 
-impl LentArray {
+impl BorrowedTensor {
     /// All of it.
     pub(crate) fn whole(self) -> Py<PyAny> {
         self.tensor
@@ -99,22 +99,22 @@ impl LentArray {
     }
 }
 
-impl KeptHome {
-    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> Home<'py> {
-        Home::new(self.object.bind(py).clone(), self.library, self.place)
+impl OwnedBackend {
+    pub(crate) fn bind<'py>(&self, py: Python<'py>) -> Backend<'py> {
+        Backend::new(self.object.bind(py).clone(), self.library, self.place)
     }
 }
 
-impl<'py> Home<'py> {
+impl<'py> Backend<'py> {
     /// The same for later; none of the caller's memory is kept.
-    pub(crate) fn keep(&self) -> PyResult<KeptHome> {
+    pub(crate) fn keep(&self) -> PyResult<OwnedBackend> {
         let object = self.give_values(Vec::<f64>::new(), &[0])?.unbind();
-        Ok(KeptHome { object, library: self.library, place: self.place })
+        Ok(OwnedBackend { object, library: self.library, place: self.place })
     }
 
     /// The same, for when the interpreter's lock was let go in between; it keeps the array that was handed in.
-    pub(crate) fn unbind(&self) -> KeptHome {
-        KeptHome { object: self.object.clone().unbind(), library: self.library, place: self.place }
+    pub(crate) fn unbind(&self) -> OwnedBackend {
+        OwnedBackend { object: self.object.clone().unbind(), library: self.library, place: self.place }
     }
 
     pub(super) const fn new(object: Bound<'py, PyAny>, library: Library, place: Place) -> Self {
@@ -137,7 +137,7 @@ impl<'py> Home<'py> {
     }
 
     /// Memory of torch for a result of this shape, and a buffer that writes to it. torch takes it back as it does its own, so that a result that is dropped costs nothing.
-    pub(crate) fn lend<T: Value>(&self, stream: &Stream, shape: &[usize]) -> PyResult<(LentArray, Buffer<T>)> {
+    pub(crate) fn lend<T: Value>(&self, stream: &Stream, shape: &[usize]) -> PyResult<(BorrowedTensor, Buffer<T>)> {
         let py = self.object.py();
         let torch = torch(py)?.ok_or_else(|| PyRuntimeError::new_err("torch is gone"))?;
         let Place::Cuda { index, .. } = self.place else { unreachable!("memory is lent on a GPU") };
@@ -146,7 +146,7 @@ impl<'py> Home<'py> {
         let len = shape.iter().product();
         // SAFETY: torch made room for so many values on the stream's GPU. Who lets the tensor go while work is under way gives it back to the stream that the work is on.
         let buffer = unsafe { Buffer::from_raw_cuda(stream, address, len) };
-        let lent = LentArray { tensor: tensor.unbind(), shape: shape.to_vec() };
+        let lent = BorrowedTensor { tensor: tensor.unbind(), shape: shape.to_vec() };
         Ok((lent, buffer.map_err(|error| PyRuntimeError::new_err(error.to_string()))?))
     }
 

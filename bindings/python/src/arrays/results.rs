@@ -1,17 +1,19 @@
 //! All arrays of a result, in memory of the caller's library or of pointmill's own.
 
-use super::{Home, LentArray};
+use super::{Backend, BorrowedTensor, OwnedBackend};
+use crate::ending::attached;
+use crate::errors::CallError;
 use pointmill::interop::{ArrayName, ArraySpec, Arrays};
 use pointmill::{AnyBuffer, Buffer, Dtype, Stream};
 use pyo3::prelude::*;
 
 /// Memory that the caller's library lends for a result.
-pub(crate) type Lent<K> = Vec<(K, LentArray)>;
+type BorrowedTensors<K> = Vec<(K, BorrowedTensor)>;
 
 /// Arrays of the caller's library, by name.
-pub(crate) struct Given<K>(Vec<(K, Py<PyAny>)>);
+pub(crate) struct OutputArrays<K>(Vec<(K, Py<PyAny>)>);
 
-impl<K: ArrayName> Given<K> {
+impl<K: ArrayName> OutputArrays<K> {
     /// An array, if the call made it and the caller wants it.
     pub(crate) fn take(&mut self, array: K) -> Option<Py<PyAny>> {
         let at = self.0.iter().position(|(one, _)| *one == array)?;
@@ -51,7 +53,58 @@ macro_rules! typed {
     };
 }
 
-impl Home<'_> {
+/// Where the arrays of a call go.
+pub(crate) struct Lender<'a, K> {
+    backend: Option<&'a OwnedBackend>,
+    stream: &'a Stream,
+    lent: Option<BorrowedTensors<K>>,
+}
+
+/// The arrays that a call filled, and their shapes.
+pub(crate) enum Filled<K> {
+    /// Memory of the caller's library.
+    Borrowed(BorrowedTensors<K>, Vec<ArraySpec<K>>),
+    /// Memory of pointmill's own.
+    Own(Arrays<K>, Vec<ArraySpec<K>>),
+}
+
+impl<'a, K: ArrayName> Lender<'a, K> {
+    /// Without a backend the call's arrays are pointmill's own.
+    pub(crate) const fn new(backend: Option<&'a OwnedBackend>, stream: &'a Stream) -> Self {
+        Self { backend, stream, lent: None }
+    }
+
+    /// Memory of torch for all arrays of the call, as long as they can be.
+    pub(crate) fn lend(&mut self, bounds: &[ArraySpec<K>]) -> Result<Arrays<K>, CallError> {
+        let mut arrays = Arrays::new(self.stream);
+        let Some(backend) = self.backend else { return Ok(arrays) };
+        let lent = attached(|py| {
+            let backend = backend.bind(py);
+            let lend = |spec: &ArraySpec<K>| {
+                let (tensor, buffer) = backend.lend_any(self.stream, spec.dtype, &spec.shape, spec.room)?;
+                arrays.set(spec.array, buffer);
+                Ok((spec.array, tensor))
+            };
+            bounds.iter().map(lend).collect::<PyResult<_>>()
+        })?;
+        self.lent = Some(lent);
+        Ok(arrays)
+    }
+
+    /// What the call filled; `own` takes the arrays that it made itself.
+    pub(crate) fn filled(
+        self,
+        specs: Vec<ArraySpec<K>>,
+        own: impl FnOnce(Arrays<K>) -> pointmill::Result<Arrays<K>>,
+    ) -> pointmill::Result<Filled<K>> {
+        Ok(match self.lent {
+            Some(tensors) => Filled::Borrowed(tensors, specs),
+            None => Filled::Own(own(Arrays::new(self.stream))?, specs),
+        })
+    }
+}
+
+impl Backend<'_> {
     /// Memory of torch for an array of any type, and a buffer that writes to it. There is room for at least `room` values.
     pub(crate) fn lend_any(
         &self,
@@ -59,7 +112,7 @@ impl Home<'_> {
         dtype: Dtype,
         shape: &[usize],
         room: usize,
-    ) -> PyResult<(LentArray, AnyBuffer)> {
+    ) -> PyResult<(BorrowedTensor, AnyBuffer)> {
         typed!(dtype, T => {
             let (array, buffer): (_, Buffer<T>) =
                 if room > shape.iter().product() { self.lend(stream, &[room])? } else { self.lend(stream, shape)? };
@@ -67,48 +120,41 @@ impl Home<'_> {
         })
     }
 
-    /// Memory of torch for all arrays of a call, as long as they can be.
-    pub(crate) fn lend_all<K: ArrayName>(
-        &self,
-        stream: &Stream,
-        bounds: &[ArraySpec<K>],
-    ) -> PyResult<(Lent<K>, Arrays<K>)> {
-        let (mut lent, mut arrays) = (Vec::with_capacity(bounds.len()), Arrays::new(stream));
-        for spec in bounds {
-            let (array, buffer) = self.lend_any(stream, spec.dtype, &spec.shape, spec.room)?;
-            arrays.set(spec.array, buffer);
-            lent.push((spec.array, array));
+    /// The arrays that a call filled.
+    pub(crate) fn outputs<K: ArrayName>(&self, filled: Filled<K>) -> PyResult<OutputArrays<K>> {
+        match filled {
+            Filled::Borrowed(tensors, specs) => self.cut(tensors, &specs),
+            Filled::Own(arrays, specs) => self.give_all(arrays, specs),
         }
-        Ok((lent, arrays))
     }
 
     /// Arrays that a call filled in lent memory, cut to their shapes.
-    pub(crate) fn cut<K: ArrayName>(&self, lent: Lent<K>, specs: &[ArraySpec<K>]) -> PyResult<Given<K>> {
-        let cut = |(array, memory): (K, LentArray)| {
+    fn cut<K: ArrayName>(&self, lent: BorrowedTensors<K>, specs: &[ArraySpec<K>]) -> PyResult<OutputArrays<K>> {
+        let cut = |(array, memory): (K, BorrowedTensor)| {
             let spec = specs.iter().find(|spec| spec.array == array)?;
             Some(memory.cut(self.object().py(), &spec.shape).map(|given| (array, given)))
         };
-        Ok(Given(lent.into_iter().filter_map(cut).collect::<PyResult<_>>()?))
+        Ok(OutputArrays(lent.into_iter().filter_map(cut).collect::<PyResult<_>>()?))
     }
 
     /// Arrays that a call made in memory of pointmill's own.
-    pub(crate) fn give_all<K: ArrayName>(
+    fn give_all<K: ArrayName>(
         &self,
         mut arrays: Arrays<K>,
         specs: impl IntoIterator<Item = ArraySpec<K>>,
-    ) -> PyResult<Given<K>> {
+    ) -> PyResult<OutputArrays<K>> {
         let mut given = Vec::with_capacity(K::ALL.len());
         for spec in specs {
             if let Some(buffer) = arrays.take(spec.array) {
                 given.push((spec.array, self.give_any(buffer, &spec.shape)?.unbind()));
             }
         }
-        Ok(Given(given))
+        Ok(OutputArrays(given))
     }
 }
 
-impl<'py> Home<'py> {
-    /// [`Home::give`] for an array of any type.
+impl<'py> Backend<'py> {
+    /// [`Backend::give`] for an array of any type.
     pub(crate) fn give_any(&self, buffer: AnyBuffer, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
         match buffer {
             AnyBuffer::F32(buffer) => self.give(buffer, shape),

@@ -1,6 +1,8 @@
 //! Many pairs in one call.
 
-use super::{CACHE, NAMES, SHORT, guess_of, params, registration};
+use super::params::{guess_of, params};
+use super::result::registration;
+use super::{CACHE, NAMES, SHORT};
 use crate::args::List;
 use crate::arrays::Place;
 use crate::cloud::Cloud;
@@ -43,7 +45,6 @@ use pyo3::prelude::*;
 #[pyfunction]
 #[pyo3(signature = (sources, targets, guesses = None, *, metric = "point-to-plane", max_distance = None, max_iterations = 100, step_tolerance = 1e-6,
     robust = None, neighbours = 20, schedule = None, drop_zeros = false, search = "auto", source_origin = None, target_origin = None))]
-#[expect(clippy::too_many_arguments)]
 pub(crate) fn align_many<'py>(
     py: Python<'py>,
     sources: List<Bound<'py, PyAny>>,
@@ -73,13 +74,13 @@ pub(crate) fn align_many<'py>(
     let source = |i: usize| Cloud::read(&sources[i], "sources", source_origin, "source_origin");
     // The first source that can be read says where the work is done.
     let place = (0..sources.len()).find_map(|i| source(i).ok()).map_or(Place::Cpu, |source| source.place());
-    let mut kept = CACHE.take(place, &params, |stream| Aligner::new(stream, &params)).or_raise(NAMES)?;
+    let mut cached = CACHE.take(place, &params, |stream| Aligner::new(stream, &params)).or_raise(NAMES)?;
     let read = |i: usize| -> PyResult<_> {
         let guess = guess_of(guesses.as_ref().map(|guesses| &guesses[i]))?;
         let source = source(i)?.on(place, "the first source", "sources")?;
         let target = Cloud::read(&targets[i], "targets", target_origin, "target_origin")?;
         let target = target.on(place, "the first source", "targets")?;
-        let data = (source.data(&kept.stream)?, target.data(&kept.stream)?, guess);
+        let data = (source.data(&cached.stream)?, target.data(&cached.stream)?, guess);
         data.0.rows().and_then(|_| data.1.rows()).map(drop).or_raise(NAMES)?;
         Ok((source, data))
     };
@@ -95,8 +96,8 @@ pub(crate) fn align_many<'py>(
         let pairs = held
             .iter()
             .map(|(source, target, guess)| Ok(Pair { source: source.rows()?, target: target.rows()?, guess: *guess }));
-        let found = pairs.collect::<Result<Vec<_>>>().and_then(|pairs| kept.worker.align_many(&pairs));
-        CACHE.put(place, params, kept);
+        let found = pairs.collect::<Result<Vec<_>>>().and_then(|pairs| cached.worker.align_many(&pairs));
+        CACHE.put(place, params, cached);
         found
     })?;
     let mut found = found.or_raise(NAMES)?.into_iter();
@@ -104,7 +105,7 @@ pub(crate) fn align_many<'py>(
         .map(|read| {
             let given = read.and_then(|source| {
                 let found = found.next().expect("a result of each pair that was read").or_raise(NAMES)?;
-                registration(py, &source.array.home(), &found)
+                registration(py, &source.array.backend(), &found)
             });
             given.or_else(|refused| Ok(refused.into_value(py).into_bound(py).into_any()))
         })

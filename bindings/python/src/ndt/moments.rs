@@ -148,10 +148,7 @@ impl NdtMoments {
     /// Returns
     /// -------
     /// Grid
-    #[pyo3(
-        signature = (*, covariance = NdtParams::default().covariance.as_str(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, like = None),
-        text_signature = "($self, *, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, like=None)"
-    )]
+    #[pyo3(signature = (*, covariance = "autoware", min_points = 6, eigen_ratio = 0.01, like = None))]
     fn grid(
         &self,
         py: Python<'_>,

@@ -1,6 +1,6 @@
 //! Results of grids.
 
-use crate::arrays::Home;
+use crate::arrays::Backend;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::ndt::{NdtFit, NdtRegistration, NdtReport};
 use pyo3::prelude::*;
@@ -33,14 +33,14 @@ pub(crate) static FIT: Class = Class {
 };
 
 /// The fits of a scan at many poses.
-pub(super) fn fits<'py>(home: &Home<'py>, fits: &[NdtFit]) -> PyResult<Bound<'py, PyAny>> {
-    let give = |of: fn(&NdtFit) -> f64| home.give_values(fits.iter().map(of).collect(), &[fits.len()]);
+pub(super) fn fits<'py>(backend: &Backend<'py>, fits: &[NdtFit]) -> PyResult<Bound<'py, PyAny>> {
+    let give = |of: fn(&NdtFit) -> f64| backend.give_values(fits.iter().map(of).collect(), &[fits.len()]);
     let hits: Vec<_> = fits.iter().map(|fit| fit.hits as i64).collect();
-    Fields::new(home.object().py(), Some(home))
+    Fields::new(backend.object().py(), Some(backend))
         .set("score", give(|fit| fit.score)?)?
         .set("transform_probability", give(|fit| fit.transform_probability)?)?
         .set("nvtl", give(|fit| fit.nvtl)?)?
-        .set("hits", home.give_values(hits, &[fits.len()])?)?
+        .set("hits", backend.give_values(hits, &[fits.len()])?)?
         .of(&FIT)
 }
 
@@ -62,10 +62,10 @@ pub(crate) static REGISTRATION: Class = Class {
 };
 
 /// An alignment.
-pub(super) fn registration<'py>(home: &Home<'py>, found: &NdtRegistration) -> PyResult<Bound<'py, PyAny>> {
-    Fields::new(home.object().py(), Some(home))
+pub(super) fn registration<'py>(backend: &Backend<'py>, found: &NdtRegistration) -> PyResult<Bound<'py, PyAny>> {
+    Fields::new(backend.object().py(), Some(backend))
         .record(found)?
-        .set("xyzrpy", home.give_values(found.target_from_source.xyzrpy().to_vec(), &[6])?)?
+        .set("xyzrpy", backend.give_values(found.target_from_source.xyzrpy().to_vec(), &[6])?)?
         .set("converged", found.converged())?
         .of(&REGISTRATION)
 }

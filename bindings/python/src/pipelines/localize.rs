@@ -1,7 +1,7 @@
 //! Localization as a class.
 
 use crate::args::{named, whole};
-use crate::arrays::{Home, Place};
+use crate::arrays::{Backend, Place};
 use crate::cloud::Cloud;
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise, data, file, value};
@@ -42,18 +42,18 @@ pub(crate) static FIX: Class = Class {
 };
 
 /// The attributes of a scan's result.
-fn fix<'py>(home: &Home<'py>, fix: &library::Fix) -> PyResult<Bound<'py, PyAny>> {
+fn fix<'py>(backend: &Backend<'py>, fix: &library::Fix) -> PyResult<Bound<'py, PyAny>> {
     let (found, evidence, count) = (fix.registration.as_ref(), fix.evidence.as_ref(), fix.candidates.len());
     let all = fix.candidates.iter().flat_map(|one| one.registration.target_from_source.matrix().concat()).collect();
-    Fields::new(home.object().py(), Some(home))
+    Fields::new(backend.object().py(), Some(backend))
         .record(fix)?
         .set("nvtl", found.map(|found| found.fit.nvtl))?
         .set("iterations", found.map(|found| found.iterations))?
         .set("oscillations", found.map(|found| found.fit.oscillations))?
         .set("explained", evidence.map(|evidence| evidence.explained))?
         .set("confirmed", evidence.map(library::Evidence::confirmed_share))?
-        .set("candidates", home.give_values(all, &[count, 4, 4])?)?
-        .set("scores", home.give_values(fix.candidates.iter().map(|one| one.score).collect(), &[count])?)?
+        .set("candidates", backend.give_values(all, &[count, 4, 4])?)?
+        .set("scores", backend.give_values(fix.candidates.iter().map(|one| one.score).collect(), &[count])?)?
         .of(&FIX)
 }
 
@@ -112,6 +112,10 @@ pub(crate) struct Localizer {
     on: String,
 }
 
+fn default() -> library::LocalizerParams {
+    library::LocalizerParams::default()
+}
+
 /// What a map is given as.
 #[derive(FromPyObject)]
 enum Map<'py> {
@@ -127,11 +131,18 @@ fn lock(localizer: &Mutex<LocalizeRun>) -> MutexGuard<'_, LocalizeRun> {
 #[pymethods]
 impl Localizer {
     #[new]
-    #[pyo3(signature = (map, *, region = None, yaw_range = [-std::f64::consts::PI, std::f64::consts::PI], search_radius = 20.0, sensor_height = None, covariance = "laplace",
-        voxel_size = 1.0, max_points = 5000, min_range = 1.0, max_range = 100.0, min_nvtl = 2.3, max_distance = 3.0, min_explained = 0.7, min_confirmed = 0.7, min_margin = 0.1,
-        max_rejections = 5, regularization_scale = 0.01),
-        text_signature = "(map, *, region=None, yaw_range=(-3.141592653589793, 3.141592653589793), search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.7, min_confirmed=0.7, min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
-    #[expect(clippy::too_many_arguments)]
+    // pyo3 shows no default but literals, and a range is none.
+    #[pyo3(signature = (map, *, region = None, yaw_range = default().yaw_range,
+        search_radius = default().search_radius, sensor_height = None, covariance = default().covariance.as_str(),
+        voxel_size = default().voxel_size, max_points = default().max_points as i64, min_range = default().min_range,
+        max_range = default().max_range, min_nvtl = default().min_nvtl, max_distance = default().max_distance,
+        min_explained = default().min_explained, min_confirmed = default().min_confirmed,
+        min_margin = default().min_margin, max_rejections = default().max_rejections as i64,
+        regularization_scale = default().regularization_scale),
+        text_signature = "(map, *, region=None, yaw_range=(-3.141592653589793, 3.141592653589793), \
+        search_radius=20.0, sensor_height=None, covariance=\"laplace\", voxel_size=1.0, max_points=5000, \
+        min_range=1.0, max_range=100.0, min_nvtl=2.3, max_distance=3.0, min_explained=0.7, min_confirmed=0.7, \
+        min_margin=0.1, max_rejections=5, regularization_scale=0.01)")]
     fn new(
         py: Python<'_>,
         map: Map<'_>,
@@ -169,7 +180,7 @@ impl Localizer {
             search_radius,
             yaw_range,
             sensor_height,
-            ..library::LocalizerParams::default()
+            ..default()
         };
         let (map, stream, on) = match map {
             Map::Grid(grid) => {
@@ -242,13 +253,12 @@ impl Localizer {
         let found = interrupt::run(py, Effort::Whole, data, move |data| {
             lock(&localizer).localizer_mut().push(data.rows()?, seconds)
         })?;
-        fix(&cloud.array.home(), &found.or_raise(NAMES)?)
+        fix(&cloud.array.backend(), &found.or_raise(NAMES)?)
     }
 
     /// Takes the scans that a path names, as the command does. Returns their points, and why the first one that cannot be used
     /// cannot.
     #[pyo3(signature = (path, *, format = None, columns = None, dataset = None, scan = None, topic = None, salvage = false, local_origin = None))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn _push_inputs(
         &self,
         py: Python<'_>,

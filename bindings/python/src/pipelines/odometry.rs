@@ -107,7 +107,6 @@ impl Odometry {
     #[new]
     #[pyo3(signature = (*, voxel_size = 1.0, min_range = 1.0, max_range = 100.0, max_points_per_voxel = 20, metric = "point-to-plane", robust_width = 0.1, deskew = true,
         max_iterations = 50, keep_map = false))]
-    #[expect(clippy::too_many_arguments)]
     fn new(
         voxel_size: f64,
         min_range: f64,
@@ -181,8 +180,8 @@ impl Odometry {
             Ok::<_, pointmill::Error>((pose_stamp_ns(stamp_ns, &step, &state.params), step))
         })?;
         let (stamp_ns, step) = done.or_raise(NAMES)?;
-        let home = cloud.array.home();
-        let fields = Fields::new(py, Some(&home)).record(&step)?.record(&step.alignment())?;
+        let backend = cloud.array.backend();
+        let fields = Fields::new(py, Some(&backend)).record(&step)?.record(&step.alignment())?;
         fields.set("stamp_ns", stamp_ns)?.of(&STEP)
     }
 

@@ -1,7 +1,7 @@
 //! Errors of trajectories.
 
 use crate::args::named;
-use crate::arrays::Home;
+use crate::arrays::Backend;
 use crate::ending::detached;
 use crate::errors::{Names, OrRaise, file, value};
 use crate::poses;
@@ -93,7 +93,7 @@ fn evaluation<'py>(py: Python<'py>, found: &library::Evaluation) -> PyResult<Bou
     let indices =
         |of: fn(&library::Frame) -> usize| PyArray1::from_iter(py, found.frames.iter().map(|frame| of(frame) as i64));
     let relative: PyResult<Vec<_>> = found.relative.iter().map(|one| relative(py, one)).collect();
-    let numpy = Home::numpy(py);
+    let numpy = Backend::numpy(py);
     errors(Fields::new(py, Some(&numpy)), &found.absolute)?
         .record(&found.alignment)?
         .set("length", found.length)?

@@ -1,9 +1,9 @@
 //! The gradient of the features.
 
 use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, params};
-use crate::arrays::{Array, Data, Dtype, KeptHome, LentArray, Place};
+use crate::arrays::{Array, BorrowedTensor, Data, Dtype, OwnedBackend, Place};
 use crate::ending::attached;
-use crate::errors::{Trouble, kind, value};
+use crate::errors::{CallError, kind, value};
 use crate::interrupt::Effort;
 use crate::pickle::{self, Reduced, field};
 use pointmill::interop::{Arrays, exchange_pooled, located_scene, restore};
@@ -90,7 +90,7 @@ impl RoiGradient {
                 Some(Array::read(argmax, "argmax")?.of(&[Dtype::I32])?.shaped(&shape, text)?.beside(&grad)?)
             }
         };
-        let (place, home) = (grad.place(), grad.home());
+        let (place, backend) = (grad.place(), grad.backend());
         let done = CACHE.call(
             py,
             (place, &self.params, NAMES),
@@ -113,7 +113,7 @@ impl RoiGradient {
                     shape: [self.points, channels],
                     dtype: grad.dtype().of_library(),
                     mode: self.params.mode,
-                    lender: home.lends_memory().then(|| home.unbind()),
+                    lender: backend.lends_memory().then(|| backend.unbind()),
                 })
             },
             Effort::of(place, self.boxes.saturating_mul(self.points), SHORT),
@@ -122,7 +122,7 @@ impl RoiGradient {
         let shape = [self.points, channels];
         match done {
             (_, Some(lent)) => lent.cut(py, &shape),
-            (out, None) => Ok(home.give_any(out, &shape)?.unbind()),
+            (out, None) => Ok(backend.give_any(out, &shape)?.unbind()),
         }
     }
 }
@@ -138,12 +138,12 @@ struct Job {
     dtype: pointmill::Dtype,
     mode: PoolMode,
     /// Where the result is lent, if it is.
-    lender: Option<KeptHome>,
+    lender: Option<OwnedBackend>,
 }
 
 impl Job {
     /// The gradient, and the array that it is in where that was lent.
-    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<(AnyBuffer, Option<LentArray>), Trouble> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<(AnyBuffer, Option<BorrowedTensor>), CallError> {
         let Worker { pooler, pooled } = worker;
         if let Some((rois, pts, columns)) = &self.scene {
             pooler.locate(Scene::new(rois.rows(7)?, pts.rows(*columns)?))?;
@@ -171,7 +171,6 @@ impl Job {
 /// The gradient of the features, ``[N, C]``, from that of the pooled ones; for ``pointmill.torch``.
 #[pyfunction]
 #[pyo3(signature = (rois, pts, argmax, grad, *, out_size, max_pts_per_voxel, mode, origin, margin))]
-#[expect(clippy::too_many_arguments)]
 pub(crate) fn roi_aware_pool3d_backward(
     py: Python<'_>,
     rois: &Bound<'_, PyAny>,

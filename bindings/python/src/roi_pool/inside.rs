@@ -2,7 +2,7 @@
 
 use super::{SHORT, box_params, boxes_and_points, local_origin as origin_of};
 use crate::args::choice;
-use crate::arrays::{Array, Data, Home, Value};
+use crate::arrays::{Array, Backend, Data, Value};
 use crate::cache::Cache;
 use crate::errors::{Names, OrRaise};
 use crate::interrupt::Effort;
@@ -38,8 +38,8 @@ impl<'py> Call<'py> {
         (self.boxes.shape()[0], self.points.shape()[0])
     }
 
-    fn home(&self) -> Home<'py> {
-        self.points.home()
+    fn backend(&self) -> Backend<'py> {
+        self.points.backend()
     }
 
     /// Runs `work` with an operator and the scene.
@@ -69,10 +69,10 @@ impl<'py> Call<'py> {
         shape: &[usize],
         work: fn(&mut PointsInBoxes, Scene<'_>, &mut Buffer<T>) -> Result<()>,
     ) -> PyResult<Py<PyAny>> {
-        let home = self.home();
-        if home.lends_memory() {
+        let backend = self.backend();
+        if backend.lends_memory() {
             let stream = self.points.place().stream().or_raise(NAMES)?;
-            let (array, mut buffer) = home.lend(&stream, shape)?;
+            let (array, mut buffer) = backend.lend(&stream, shape)?;
             self.run(py, move |inside, scene, _| work(inside, scene, &mut buffer))?;
             return Ok(array.whole());
         }
@@ -80,7 +80,7 @@ impl<'py> Call<'py> {
             let mut buffer = stream.alloc(0)?;
             work(inside, scene, &mut buffer).map(|()| buffer)
         })?;
-        Ok(home.give(buffer, shape)?.unbind())
+        Ok(backend.give(buffer, shape)?.unbind())
     }
 
     /// Runs `work`, which makes lists in so many rows.
@@ -94,9 +94,9 @@ impl<'py> Call<'py> {
             let mut lists = inside.lists()?;
             work(inside, scene, &mut lists).map(|()| lists)
         })?;
-        let (home, len) = (self.home(), lists.num_indices());
+        let (backend, len) = (self.backend(), lists.num_indices());
         let (row_splits, indices) = lists.into_buffers();
-        Ok((home.give(row_splits, &[rows + 1])?.unbind(), home.give(indices, &[len])?.unbind()))
+        Ok((backend.give(row_splits, &[rows + 1])?.unbind(), backend.give(indices, &[len])?.unbind()))
     }
 }
 

@@ -3,13 +3,12 @@
 use super::backward::RoiGradient;
 use super::{CACHE, FLOATS, NAMES, SHORT, Worker, boxes_and_points, local_origin as origin_of, params};
 use crate::args::named;
-use crate::arrays::{Array, Data, Given, KeptHome, Lent};
-use crate::ending::attached;
-use crate::errors::{Trouble, value};
+use crate::arrays::{Array, Data, Filled, Lender, OwnedBackend};
+use crate::errors::{CallError, value};
 use crate::interrupt::Effort;
 use crate::record::{Attributes, Class, Fields};
 use pointmill::Stream;
-use pointmill::interop::{ArraySpec, Arrays, exchange_pooled, located_scene, prepare_backward, roi_pool_into};
+use pointmill::interop::{exchange_pooled, located_scene, prepare_backward, roi_pool_into};
 use pointmill::roi_pool::{RoiArray, RoiLayout, RoiPoolParams, Scene};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -40,45 +39,26 @@ struct Job {
     /// Whether a gradient will be asked for.
     for_gradient: bool,
     /// Where arrays are lent, if they are.
-    lender: Option<KeptHome>,
+    lender: Option<OwnedBackend>,
 }
 
 /// What there is after a call.
 struct Done {
     scene: u64,
-    specs: Vec<ArraySpec<RoiArray>>,
-    arrays: Filled,
-}
-
-/// What a call filled.
-enum Filled {
-    /// Memory of the caller's library.
-    Lent(Lent<RoiArray>),
-    /// Memory of pointmill's own.
-    Own(Arrays<RoiArray>),
+    arrays: Filled<RoiArray>,
 }
 
 impl Job {
-    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, Trouble> {
+    fn run(&self, worker: &mut Worker, stream: &Stream) -> Result<Done, CallError> {
         let Worker { pooler, pooled } = worker;
-        let mut lent = None;
-        let arrays = |bounds: &[ArraySpec<RoiArray>]| -> Result<_, Trouble> {
-            let Some(lender) = &self.lender else { return Ok(Arrays::new(stream)) };
-            let (memory, arrays) = attached(|py| lender.bind(py).lend_all(stream, bounds))?;
-            lent = Some(memory);
-            Ok(arrays)
-        };
+        let mut lender = Lender::new(self.lender.as_ref(), stream);
         let scene = Scene::new(self.rois.rows(7)?, self.pts.rows(self.pts_columns)?);
-        roi_pool_into(pooler, scene, self.features.rows(self.channels)?, pooled, arrays)?;
+        roi_pool_into(pooler, scene, self.features.rows(self.channels)?, pooled, |bounds| lender.lend(bounds))?;
         if self.for_gradient {
             prepare_backward(pooler, pooled)?;
         }
-        let specs = pooled.specs()?;
-        let arrays = match lent {
-            Some(lent) => Filled::Lent(lent),
-            None => Filled::Own(exchange_pooled(pooled, Arrays::new(stream))?),
-        };
-        Ok(Done { scene: located_scene(pooler).unwrap_or(0), specs, arrays })
+        let arrays = lender.filled(pooled.specs()?, |none| exchange_pooled(pooled, none))?;
+        Ok(Done { scene: located_scene(pooler).unwrap_or(0), arrays })
     }
 }
 
@@ -136,7 +116,6 @@ impl Job {
 #[pyfunction]
 #[pyo3(signature = (rois, pts, pts_feature, *, out_size, max_pts_per_voxel = 127, mode = "max", origin = "bottom", margin = 0.0, layout = "dense", lists = true,
     for_gradient = false, local_origin = None))]
-#[expect(clippy::too_many_arguments)]
 pub(crate) fn roi_aware_pool3d<'py>(
     py: Python<'py>,
     rois: &Bound<'py, PyAny>,
@@ -166,8 +145,8 @@ pub(crate) fn roi_aware_pool3d<'py>(
     let features =
         features.shaped(&[Some(pts.shape()[0]), None], format_args!("[{}, C]", pts.shape()[0]))?.beside(&rois)?;
     let (boxes, points, channels) = (rois.shape()[0], pts.shape()[0], features.shape()[1]);
-    let (place, home) = (rois.place(), features.home());
-    let lends = home.lends_memory() && params.layout == RoiLayout::Dense && channels > 0;
+    let (place, backend) = (rois.place(), features.backend());
+    let lends = backend.lends_memory() && params.layout == RoiLayout::Dense && channels > 0;
     let done = CACHE.call(
         py,
         (place, &params, NAMES),
@@ -180,17 +159,14 @@ pub(crate) fn roi_aware_pool3d<'py>(
                 pts_columns: pts.shape()[1],
                 channels,
                 for_gradient,
-                lender: lends.then(|| home.unbind()),
+                lender: lends.then(|| backend.unbind()),
             })
         },
         Effort::of(place, boxes.saturating_mul(points), SHORT),
         |worker, stream, job| job.run(worker, stream),
     )?;
-    let given: Given<RoiArray> = match done.arrays {
-        Filled::Lent(lent) => home.cut(lent, &done.specs)?,
-        Filled::Own(arrays) => home.give_all(arrays, done.specs)?,
-    };
+    let outputs = backend.outputs(done.arrays)?;
     let gradient = RoiGradient { params, local_origin, place, boxes, points, scene: done.scene };
     let gradient = for_gradient.then(|| Py::new(py, gradient)).transpose()?;
-    Fields::new(py, None).arrays(given)?.set("gradient", gradient)?.of(&POOLED)
+    Fields::new(py, None).arrays(outputs)?.set("gradient", gradient)?.of(&POOLED)
 }

@@ -1,21 +1,21 @@
 //! The grid as a class.
 
-use super::result::{fits, registration};
+mod align;
+mod pickled;
+mod shared;
+
+use self::align::{align_params, guesses_of};
+use super::result::fits;
 use super::{NAMES, REPORT, SHORT, like_array};
 use crate::args::{List, named, whole};
-use crate::arrays::{Array, Home, KeptHome, Place, Value};
+use crate::arrays::{OwnedBackend, Place};
 use crate::cloud::{Cloud, own_stream};
 use crate::ending::detached;
 use crate::errors::{OrRaise, file, value};
 use crate::interrupt::{self, Effort};
-use crate::pickle::{self, Reduced, bytes, field, values};
-use crate::poses::poses;
+use crate::pickle::{self, Reduced};
 use crate::record::Fields;
-use pointmill::ndt::{
-    Covariance, NdtAlignParams, NdtBuilder, NdtCells, NdtGrid as Grid, NdtLattice, NdtNeighbours, NdtParams, NdtReport,
-    Neighbourhood, full_matrix,
-};
-use pointmill::{Pose, Result};
+use pointmill::ndt::{Covariance, NdtBuilder, NdtCells, NdtGrid as Grid, NdtParams, Neighbourhood, full_matrix};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
@@ -55,18 +55,8 @@ pub(crate) struct NdtGrid {
     resolution: f64,
     place: Place,
     /// The library of the points, for which results are made.
-    home: KeptHome,
+    backend: OwnedBackend,
     cells: OnceLock<NdtCells>,
-}
-
-/// The report of a pickle.
-fn report_of(object: &Bound<'_, PyAny>) -> PyResult<NdtReport> {
-    let (whole, size) = (|name| object.getattr(name)?.extract(), |name| object.getattr(name)?.extract());
-    let mut report = NdtReport::default();
-    (report.points, report.non_finite) = (whole("points")?, whole("non_finite")?);
-    (report.cells, report.sparse, report.degenerate) = (size("cells")?, size("sparse")?, size("degenerate")?);
-    (report.voxels, report.clamped) = (size("voxels")?, size("clamped")?);
-    Ok(report)
 }
 
 /// The parameters of cells.
@@ -75,99 +65,10 @@ pub(super) fn params(covariance: &str, min_points: i64, eigen_ratio: f64) -> PyR
     Ok(NdtParams { covariance, min_points: whole(min_points, 1, "min_points")?, eigen_ratio })
 }
 
-impl NdtGrid {
-    /// A grid whose arrays are of the library and on the device of an array.
-    pub(super) fn of(grid: Grid, like: &Array<'_>) -> PyResult<Self> {
-        let (place, home) = (like.place(), like.home().keep()?);
-        Ok(Self { resolution: grid.lattice().unit(), grid: Arc::new(grid), place, home, cells: OnceLock::new() })
-    }
-
-    /// The grid and its place, for a localizer.
-    pub(crate) fn shared(&self) -> (Arc<Grid>, Place) {
-        (self.grid.clone(), self.place)
-    }
-
-    /// The cells on the host, copied once.
-    fn cells(&self) -> PyResult<&NdtCells> {
-        if let Some(cells) = self.cells.get() {
-            return Ok(cells);
-        }
-        let cells = self.grid.read().or_raise(NAMES)?;
-        Ok(self.cells.get_or_init(|| cells))
-    }
-
-    /// Values of all rows.
-    fn rows<T: Value>(
-        &self,
-        py: Python<'_>,
-        columns: &[usize],
-        of: impl Fn(&NdtCells) -> Vec<T>,
-    ) -> PyResult<Py<PyAny>> {
-        let shape: Vec<usize> = std::iter::once(self.grid.len()).chain(columns.iter().copied()).collect();
-        Ok(self.home.bind(py).give_values(of(self.cells()?), &shape)?.unbind())
-    }
-
-    /// A scan that lies where the grid does.
-    fn scan<'py>(
-        &self,
-        object: &Bound<'py, PyAny>,
-        name: &'static str,
-        origin: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Cloud<'py>> {
-        Cloud::read(object, name, origin, "origin")?.on(self.place, "the grid", name)
-    }
-
-    /// Runs `work` with the grid and the scan.
-    fn run<R: Send + 'static>(
-        &self,
-        py: Python<'_>,
-        scan: &Cloud<'_>,
-        work: impl FnOnce(&Grid, pointmill::Rows<'_>) -> Result<R> + Send + 'static,
-        times: usize,
-    ) -> PyResult<R> {
-        let (grid, data) = (self.grid.clone(), scan.data(&scan.place().stream().or_raise(NAMES)?)?);
-        let effort = Effort::of(self.place, scan.len().saturating_mul(times), SHORT);
-        interrupt::run(py, effort, data, move |data| data.rows().and_then(|cloud| work(&grid, cloud)))?.or_raise(NAMES)
-    }
-
-    fn lists(
-        &self,
-        home: &Home<'_>,
-        found: NdtNeighbours,
-        points: usize,
-    ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
-        let len = found.len();
-        Ok((
-            home.give(found.row_splits, &[points + 1])?.unbind(),
-            home.give(found.rows, &[len])?.unbind(),
-            home.give(found.distance_squared, &[len])?.unbind(),
-        ))
-    }
-}
-
-/// The results of a scan: one alone, or a list.
-fn given<'py>(
-    py: Python<'py>,
-    home: &Home<'py>,
-    found: &[pointmill::ndt::NdtRegistration],
-    alone: bool,
-) -> PyResult<Bound<'py, PyAny>> {
-    if let [one] = found
-        && alone
-    {
-        return registration(home, one);
-    }
-    let found: PyResult<Vec<_>> = found.iter().map(|one| registration(home, one)).collect();
-    Ok(found?.into_pyobject(py)?.into_any())
-}
-
 #[pymethods]
 impl NdtGrid {
     #[new]
-    #[pyo3(
-        signature = (points, *, resolution, covariance = NdtParams::default().covariance.as_str(), min_points = NdtParams::default().min_points.into(), eigen_ratio = NdtParams::default().eigen_ratio, origin = None),
-        text_signature = "(points, *, resolution, covariance=\"autoware\", min_points=6, eigen_ratio=0.01, origin=None)"
-    )]
+    #[pyo3(signature = (points, *, resolution, covariance = "autoware", min_points = 6, eigen_ratio = 0.01, origin = None))]
     fn new(
         py: Python<'_>,
         points: &Bound<'_, PyAny>,
@@ -225,47 +126,12 @@ impl NdtGrid {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        let (py, grid) = (slf.py(), slf.get());
-        let cells = grid.cells()?;
-        let fields = PyDict::new(py);
-        fields.set_item("resolution", grid.resolution)?;
-        fields.set_item("origin", grid.grid.lattice().origin())?;
-        // An empty array, which says the library and the device.
-        fields.set_item("home", grid.home.bind(py).object())?;
-        fields.set_item("report", grid.report(py)?)?;
-        fields.set_item("coords", bytes(py, &cells.coords))?;
-        fields.set_item("counts", bytes(py, &cells.counts))?;
-        fields.set_item("mean_local", bytes(py, &cells.mean_local))?;
-        fields.set_item("mean", bytes(py, &cells.mean))?;
-        fields.set_item("covariance", bytes(py, &cells.covariance))?;
-        fields.set_item("inverse", bytes(py, &cells.inverse))?;
-        fields.set_item("eigenvalues", bytes(py, &cells.eigenvalues))?;
-        fields.set_item("normal", bytes(py, &cells.normal))?;
-        pickle::way_back(slf, fields)
+        pickle::way_back(slf, slf.get().to_fields(slf.py())?)
     }
 
     #[classmethod]
     fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let home: Bound<'_, PyAny> = field(fields, "home")?;
-        let report: Bound<'_, PyAny> = field(fields, "report")?;
-        let cells = NdtCells {
-            coords: values(fields, "coords")?,
-            counts: values(fields, "counts")?,
-            mean_local: values(fields, "mean_local")?,
-            mean: values(fields, "mean")?,
-            covariance: values(fields, "covariance")?,
-            inverse: values(fields, "inverse")?,
-            eigenvalues: values(fields, "eigenvalues")?,
-            normal: values(fields, "normal")?,
-            report: report_of(&report)?,
-        };
-        let array = Array::read(&home, "home")?;
-        let (place, resolution) = (array.place(), field(fields, "resolution")?);
-        let lattice = NdtLattice::new(resolution).map_err(|e| value("resolution", "the edge of a cell", e))?;
-        let lattice = lattice.about(field(fields, "origin")?);
-        let grid = own_stream(place).and_then(|stream| Grid::from_cells(cells, lattice, &stream));
-        let home = array.home().keep()?;
-        Ok(Self { grid: Arc::new(grid.or_raise(NAMES)?), resolution, place, home, cells: OnceLock::new() })
+        Self::of_fields(fields)
     }
 
     fn __len__(&self) -> usize {
@@ -360,7 +226,6 @@ impl NdtGrid {
     /// NdtRegistration
     ///     Or a list of them, for several guesses. An alignment that fails is a result that says so.
     #[pyo3(signature = (scan, guess = None, *, step_size = 0.1, epsilon = 0.01, max_iterations = 30, origin = None))]
-    #[expect(clippy::too_many_arguments)]
     fn align<'py>(
         &self,
         py: Python<'py>,
@@ -371,13 +236,8 @@ impl NdtGrid {
         max_iterations: i64,
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
-        let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
-        let (guesses, alone) = guess.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |guess| poses(guess, "guess"))?;
-        let scan = self.scan(scan, "scan", origin)?;
-        let times = guesses.len() * max_iterations;
-        let found = self.run(py, &scan, move |grid, cloud| grid.align(cloud, &guesses, &params), times)?;
-        given(py, &scan.array.home(), &found, alone)
+        let params = align_params(step_size, epsilon, max_iterations)?;
+        self.align_one(py, scan, guess, params, origin)
     }
 
     /// Find the poses at which many scans fit best, in one call.
@@ -409,7 +269,6 @@ impl NdtGrid {
     /// >>> [round(float(one.xyzrpy[0]), 1) for one in found]
     /// [0.1, 0.2]
     #[pyo3(signature = (scans, guesses = None, *, step_size = 0.1, epsilon = 0.01, max_iterations = 30, origin = None))]
-    #[expect(clippy::too_many_arguments)]
     fn align_many<'py>(
         &self,
         py: Python<'py>,
@@ -420,46 +279,9 @@ impl NdtGrid {
         max_iterations: i64,
         origin: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let (List(scans), guesses) = (scans, guesses.map(|List(guesses)| guesses));
-        let max_iterations = whole(max_iterations, 0, "max_iterations")? as usize;
-        let params = NdtAlignParams { step_size, epsilon, max_iterations, ..NdtAlignParams::default() };
-        if let Some(guesses) = guesses.as_ref().filter(|guesses| guesses.len() != scans.len()) {
-            return Err(value("guesses", format_args!("{}, one for each scan", scans.len()), guesses.len()));
-        }
-        let stream = self.place.stream().or_raise(NAMES)?;
-        let read = |i: usize, scan: &Bound<'py, PyAny>| -> PyResult<_> {
-            let guess = guesses.as_ref().map(|guesses| &guesses[i]);
-            let (guesses, alone) =
-                guess.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |guess| poses(guess, "guesses"))?;
-            let scan = self.scan(scan, "scans", origin)?;
-            let data = scan.data(&stream)?;
-            Ok((scan, data, guesses, alone))
-        };
-        let (mut held, mut all) = (Vec::new(), Vec::new());
-        let mut points = 0usize;
-        for (i, scan) in scans.iter().enumerate() {
-            all.push(read(i, scan).map(|(scan, data, guesses, alone)| {
-                points = points.saturating_add(scan.len().saturating_mul(guesses.len()));
-                held.push((data, guesses));
-                (scan, alone)
-            }));
-        }
-        let grid = self.grid.clone();
-        let effort = Effort::of(self.place, points.saturating_mul(max_iterations), SHORT);
-        let found = interrupt::run(py, effort, held, move |held| {
-            let scans: Result<Vec<_>> = held.iter().map(|(data, guesses)| Ok((data.rows()?, &guesses[..]))).collect();
-            grid.align_many(&scans?, &params)
-        })?;
-        let mut found = found.or_raise(NAMES)?.into_iter();
-        all.into_iter()
-            .map(|read| {
-                let given = read.and_then(|(scan, alone)| {
-                    let found = found.next().expect("a result of each scan that was read").or_raise(NAMES)?;
-                    given(py, &scan.array.home(), &found, alone)
-                });
-                given.or_else(|refused| Ok(refused.into_value(py).into_bound(py).into_any()))
-            })
-            .collect()
+        let params = align_params(step_size, epsilon, max_iterations)?;
+        let guesses = guesses.as_ref().map(|List(guesses)| guesses.as_slice());
+        self.align_all(py, &scans.0, guesses, params, origin)
     }
 
     /// Compute how well a scan fits at each of some poses.
@@ -489,7 +311,7 @@ impl NdtGrid {
         let scan = self.scan(scan, "scan", origin)?;
         let times = poses.len();
         let found = self.run(py, &scan, move |grid, cloud| grid.score(cloud, &poses), times)?;
-        fits(&scan.array.home(), &found)
+        fits(&scan.array.backend(), &found)
     }
 
     /// Compute how well each point of a scan fits at a pose.
@@ -515,11 +337,11 @@ impl NdtGrid {
         pose: Option<&Bound<'_, PyAny>>,
         origin: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
-        let (poses, _) = pose.map_or_else(|| Ok((vec![Pose::IDENTITY], true)), |pose| poses(pose, "pose"))?;
+        let (poses, _) = guesses_of(pose, "pose")?;
         let [pose] = poses[..] else { return Err(value("pose", "one pose", poses.len())) };
         let scan = self.scan(scan, "scan", origin)?;
         let scores = self.run(py, &scan, move |grid, cloud| grid.point_scores(cloud, &pose), 1)?;
-        Ok(scan.array.home().give_values(scores.as_flattened().to_vec(), &[scores.len(), 2])?.unbind())
+        Ok(scan.array.backend().give_values(scores.as_flattened().to_vec(), &[scores.len(), 2])?.unbind())
     }
 
     /// Find all rows whose mean lies strictly within a radius of each point.
@@ -551,7 +373,12 @@ impl NdtGrid {
     ) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let points = self.scan(points, "points", origin)?;
         let found = self.run(py, &points, move |grid, cloud| grid.radius_search(cloud, radius), 1)?;
-        self.lists(&points.array.home(), found, points.len())
+        let (backend, len) = (points.array.backend(), found.len());
+        Ok((
+            backend.give(found.row_splits, &[points.len() + 1])?.unbind(),
+            backend.give(found.rows, &[len])?.unbind(),
+            backend.give(found.distance_squared, &[len])?.unbind(),
+        ))
     }
 
     /// Find the rows around the cell of each point.
@@ -587,7 +414,7 @@ impl NdtGrid {
         };
         let points = self.scan(points, "points", origin)?;
         let found = self.run(py, &points, move |grid, cloud| grid.neighbours(cloud, near), 1)?;
-        let (home, len) = (points.array.home(), found.len());
-        Ok((home.give(found.row_splits, &[points.len() + 1])?.unbind(), home.give(found.rows, &[len])?.unbind()))
+        let (backend, len) = (points.array.backend(), found.len());
+        Ok((backend.give(found.row_splits, &[points.len() + 1])?.unbind(), backend.give(found.rows, &[len])?.unbind()))
     }
 }

@@ -1,0 +1,241 @@
+//! Clouds of files as a class.
+
+use super::pickled::WideParts;
+use super::{cloud, default_names, origin_of, rows};
+use crate::args::List;
+use crate::ending::detached;
+use crate::errors::{OrRaise, value};
+use crate::pickle::{self, Fields, Reduced};
+use crate::poses;
+use numpy::PyArray1;
+use pointmill::{Points, auto_origin};
+use pointmill_io::{Dtype, LaterTimes, LocalOrigin, WideColumn};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PySlice, PyType};
+use std::sync::{Arc, Mutex};
+
+/// The earliest time, and the times after it.
+pub(super) type Seconds = Option<(f64, Py<PyAny>)>;
+
+/// A cloud, as :func:`read` returns it; arrays of numpy.
+///
+/// Operators take a scan where they take points, with every bit of its coordinates and about its ``origin``. ``numpy.asarray(scan)`` is ``points``, ``len(scan)`` their number, and
+/// ``scan["intensity"]`` the column of this name: float64 where float32 does not hold every value, otherwise a view of ``points``.
+///
+/// Parameters
+/// ----------
+/// points : array, ``[N, C]``
+///     x, y, z first. Values of float64 that float32 does not hold stay: x, y, z in ``xyz``, other columns for ``scan[name]`` and :func:`write`.
+/// names : list of str, optional
+///     A name for each column; by default x, y, z, column3 and so on.
+/// times : array, ``[N]``, optional
+///     The time of each point in seconds after `start`.
+/// start : float
+///     The earliest time in seconds.
+/// stamp_ns : int, optional
+///     The stamp of the cloud in nanoseconds.
+/// deskewed : bool
+///     Whether there is no motion of the sensor within the cloud.
+/// local_origin : {"auto", "none"} or 3 floats
+///     As of :func:`read`.
+///
+/// Examples
+/// --------
+/// >>> import numpy as np
+/// >>> import pointmill
+/// >>> scan = pointmill.Scan(np.array([[1, 2, 3, 0.5], [4, 5, 6, 0.25]], np.float32), ["x", "y", "z", "intensity"])
+/// >>> scan
+/// Scan(2 points of x, y, z, intensity, array)
+/// >>> scan["intensity"].tolist(), "ring" in scan, np.asarray(scan).shape
+/// ([0.5, 0.25], False, (2, 4))
+/// >>> pointmill.voxelize(scan, voxel_size=[4, 4, 4], point_cloud_range=[0, 0, 0, 8, 8, 8]).num_points.tolist()
+/// [1, 1]
+#[pyclass(frozen, module = "pointmill")]
+pub(crate) struct Scan {
+    /// ``[N, C]`` float32: the points in the order of the file, x, y, z first. No point is left out.
+    #[pyo3(get)]
+    pub(super) points: Py<PyAny>,
+    /// The names of the columns.
+    #[pyo3(get)]
+    pub(super) names: Vec<String>,
+    /// The format that the file was read in.
+    #[pyo3(get)]
+    pub(super) format: String,
+    /// ``[N, 3]`` float64: x, y, z as the file has them, if float32 loses bits of them; ``None`` otherwise.
+    #[pyo3(get)]
+    pub(super) xyz: Option<Py<PyAny>>,
+    /// The columns of which float32 does not hold every value, and their types, for :func:`write`.
+    pub(super) wide: Vec<(Arc<WideColumn>, Dtype)>,
+    /// Times that were not asked for so far.
+    pub(super) later: Mutex<Option<Arc<LaterTimes>>>,
+    /// The earliest time and the times after it, once they were asked for.
+    pub(super) known: PyOnceLock<Seconds>,
+    /// ``(x, y, z)``: what ``points`` are relative to, in metres; ``xyz`` is not.
+    #[pyo3(get)]
+    pub(super) origin: (f64, f64, f64),
+    /// What was odd about the file.
+    #[pyo3(get)]
+    pub(super) warnings: Vec<String>,
+    /// The stamp of a bag's cloud in nanoseconds since 1970, or of a sweep of Argoverse 2 in those of its log, by its name; ``None`` of another file.
+    #[pyo3(get)]
+    pub(crate) stamp_ns: Option<i64>,
+    /// Whether the sweep was published without the motion of the sensor within it, so that ``times`` must not be used to take it out again: its ``dataset`` says so, or it is in an Argoverse 2 log with poses.
+    #[pyo3(get)]
+    pub(super) deskewed: bool,
+    /// When the cloud of a bag was recorded, in nanoseconds since 1970; ``None`` of a file.
+    #[pyo3(get)]
+    pub(super) recorded_ns: Option<u64>,
+    /// The frame of a bag's cloud; ``None`` of a file.
+    #[pyo3(get)]
+    pub(super) frame: Option<String>,
+}
+
+#[pymethods]
+impl Scan {
+    #[new]
+    #[pyo3(signature = (points, names = None, *, times = None, start = 0.0, stamp_ns = None, deskewed = false, local_origin = None),
+        text_signature = "(points, names=None, *, times=None, start=0.0, stamp_ns=None, deskewed=False, local_origin='auto')")]
+    fn made(
+        py: Python<'_>,
+        points: &Bound<'_, PyAny>,
+        names: Option<List<String>>,
+        times: Option<&Bound<'_, PyAny>>,
+        start: f64,
+        stamp_ns: Option<i64>,
+        deskewed: bool,
+        local_origin: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (values, [len, width]) = cloud::<f64>(points, "points")?;
+        let names = names.map_or_else(|| default_names(width), |List(names)| names);
+        if names.len() != width {
+            return Err(value("names", format_args!("{width}, one for each column"), names.len()));
+        }
+        let times = times.map(|times| poses::row(times, "times")).transpose()?;
+        if let Some(got) = times.as_ref().map(Vec::len).filter(|got| *got != len) {
+            return Err(value("times", format_args!("{len}, one for each point"), got));
+        }
+        let xyz: Vec<[f64; 3]> = values.chunks_exact(width).map(|row| [row[0], row[1], row[2]]).collect();
+        let origin = match origin_of(local_origin)? {
+            LocalOrigin::Auto => auto_origin(&xyz),
+            LocalOrigin::At(origin) => origin,
+            _ => [0.0; 3],
+        };
+        let less = |i: usize, v: f64| (v - origin.get(i % width).copied().unwrap_or(0.0)) as f32;
+        let single: Vec<f32> = values.iter().enumerate().map(|(i, v)| less(i, *v)).collect();
+        let moves = |v: f64, single: f32| v.is_finite() && f64::from(single) != v;
+        let moves_in =
+            |i: usize| values.iter().zip(&single).skip(i).step_by(width).any(|(v, single)| moves(*v, *single));
+        let column = |i: usize| WideColumn::new(i, values.iter().skip(i).step_by(width).copied().collect());
+        let wide = (3..width).filter(|i| moves_in(*i)).map(|i| (Arc::new(column(i)), Dtype::F64)).collect();
+        let exact = (0..3).any(moves_in).then(|| rows(py, xyz.into_flattened(), 3)).transpose()?;
+        let known = PyOnceLock::new();
+        // Nobody else knows it yet.
+        let _ = known.set(py, times.map(|seconds| (start, PyArray1::from_vec(py, seconds).into_any().unbind())));
+        Ok(Self {
+            points: rows(py, single, width)?,
+            names,
+            format: "array".into(),
+            xyz: exact,
+            wide,
+            later: Mutex::default(),
+            known,
+            origin: origin.into(),
+            warnings: Vec::new(),
+            stamp_ns,
+            deskewed,
+            recorded_ns: None,
+            frame: None,
+        })
+    }
+
+    /// ``points``, for numpy.
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let points = self.points(py);
+        let wanted = dtype.map(|dtype| py.import("numpy")?.call_method1("dtype", (dtype,))).transpose()?;
+        match wanted {
+            Some(wanted) if !wanted.eq(points.getattr("dtype")?)? => {
+                if copy == Some(false) {
+                    let text = format!("Scan: points are float32, and {wanted} needs a copy; pass copy=None");
+                    return Err(PyValueError::new_err(text));
+                }
+                points.call_method1("astype", (wanted,))
+            }
+            _ if copy == Some(true) => points.call_method0("copy"),
+            _ => Ok(points.clone()),
+        }
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let Some(column) = self.names.iter().position(|known| known == name) else {
+            return Err(PyKeyError::new_err(format!("{name:?}: expected one of {}", self.names.join(", "))));
+        };
+        let points = self.points(py);
+        let column_of = |array: &Bound<'py, PyAny>| array.get_item((PySlice::full(py), column));
+        if column < 3 {
+            return match (&self.xyz, [self.origin.0, self.origin.1, self.origin.2][column]) {
+                (Some(xyz), _) => column_of(xyz.bind(py)),
+                (None, 0.0) => column_of(points),
+                (None, origin) => column_of(points)?.call_method1("astype", ("float64",))?.add(origin),
+            };
+        }
+        if let Some((wide, _)) = self.wide.iter().find(|(wide, _)| wide.column() == column) {
+            let (values, shape) = cloud::<f32>(points, "points")?;
+            let held = Points::new(&values, shape[1]).map_err(pointmill::Error::from).or_raise(&[])?;
+            // Values that somebody has changed since they were read are those of the points.
+            if detached(py, || wide.is_of(held)) {
+                return Ok(PyArray1::from_vec(py, wide.to_vec()).into_any());
+            }
+        }
+        column_of(points)
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known == name)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.points.bind(py).len()
+    }
+
+    /// ``[N]`` float64: the time of each point in seconds after ``start``, NaN if it has none; ``None`` if no column has times.
+    #[getter]
+    pub(crate) fn times(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.known(py).map(|(_, seconds)| seconds.clone_ref(py))
+    }
+
+    /// The earliest time of a point in seconds, as the file counts; ``None`` without times.
+    #[getter]
+    pub(crate) fn start(&self, py: Python<'_>) -> Option<f64> {
+        self.known(py).map(|(start, _)| *start)
+    }
+
+    #[getter]
+    fn _wide(&self) -> Vec<WideParts> {
+        let parts = |(wide, dtype): &(Arc<WideColumn>, Dtype)| {
+            let (column, first, values, change) = wide.parts();
+            (column, first, values.to_vec(), change, dtype.to_string())
+        };
+        self.wide.iter().map(parts).collect()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        pickle::reduce(slf)
+    }
+
+    #[classmethod]
+    fn _restore(_class: &Bound<'_, PyType>, fields: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Self::of(fields)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("Scan({} points of {}, {})", self.__len__(py)?, self.names.join(", "), self.format))
+    }
+}

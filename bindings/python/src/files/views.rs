@@ -1,0 +1,118 @@
+//! What the package itself asks of a scan: how it is made, its points about an origin, its times.
+
+use super::rows;
+use super::scan::Scan;
+use crate::ending::detached;
+use crate::errors::{file, in_python};
+use crate::interrupt::{self, Effort};
+use crate::poses;
+use numpy::PyArray1;
+use pointmill_io::Times;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PySlice;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The earliest time, and the times after it as an array of numpy.
+fn seconds(py: Python<'_>, times: Times) -> (f64, Py<PyAny>) {
+    (times.start, PyArray1::from_vec(py, times.seconds).into_any().unbind())
+}
+
+impl Scan {
+    /// The scan that `read` returns, without the interpreter's lock.
+    pub(crate) fn new(
+        py: Python<'_>,
+        effort: Effort,
+        read: impl FnOnce() -> Result<pointmill_io::Scan, pointmill_io::IoError> + Send + 'static,
+    ) -> PyResult<Self> {
+        let read = move || {
+            let scan = read()?;
+            // What depends on the points is worked out before somebody changes them.
+            let later = scan.later_times();
+            let times = if later.is_none() { scan.times() } else { None };
+            Ok((scan, later, times))
+        };
+        let (scan, later, times) = interrupt::run(py, effort, (), move |()| read())?.map_err(file)?;
+        let known = PyOnceLock::new();
+        if later.is_none() {
+            // Nobody else knows it yet.
+            let _ = known.set(py, times.map(|times| seconds(py, times)));
+        }
+        let width = scan.cloud.columns();
+        Ok(Self {
+            origin: scan.cloud.origin().into(),
+            names: scan.fields.iter().map(|field| field.name.clone()).collect(),
+            format: scan.format.to_string(),
+            warnings: scan.warnings.iter().map(|warning| in_python(&warning.to_string())).collect(),
+            wide: scan.wide().map(|wide| (wide.clone(), scan.fields[wide.column()].dtype)).collect(),
+            xyz: scan.xyz_f64.map(|xyz| rows(py, xyz, 3)).transpose()?,
+            later: Mutex::new(later.map(Arc::new)),
+            known,
+            points: rows(py, scan.cloud.into_data(), width)?,
+            stamp_ns: None,
+            deskewed: false,
+            recorded_ns: None,
+            frame: None,
+        })
+    }
+
+    /// The earliest time and the times after it.
+    pub(super) fn known(&self, py: Python<'_>) -> Option<&(f64, Py<PyAny>)> {
+        let later = || self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.get_or_init(py, || {
+            // Several threads may come here; what the first of them returns counts.
+            let later = later().clone();
+            detached(py, || later?.times()).map(|times| seconds(py, times))
+        });
+        later().take();
+        known.as_ref()
+    }
+
+    /// With what a bag says of it.
+    pub(crate) fn of_bag(self, stamp_ns: i64, recorded_ns: u64, frame: String) -> Self {
+        Self { stamp_ns: Some(stamp_ns), recorded_ns: Some(recorded_ns), frame: Some(frame), ..self }
+    }
+
+    /// All columns, about the origin.
+    pub(crate) fn points<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.points.bind(py)
+    }
+
+    /// x, y, z first, with every bit of the file: those of float64 as they are, those of float32 about the origin.
+    pub(crate) fn exact<'py>(&self, py: Python<'py>) -> &Bound<'py, PyAny> {
+        self.xyz.as_ref().unwrap_or(&self.points).bind(py)
+    }
+
+    /// The origin, unless it is zero.
+    pub(crate) fn own_origin(&self) -> Option<[f64; 3]> {
+        Some(self.origin.into()).filter(|origin| *origin != [0.0; 3])
+    }
+
+    /// What was subtracted from [`Scan::exact`].
+    pub(crate) fn subtracted(&self) -> Option<[f64; 3]> {
+        if self.xyz.is_none() { self.own_origin() } else { None }
+    }
+
+    /// All columns about another origin.
+    pub(crate) fn about<'py>(&self, py: Python<'py>, origin: [f64; 3]) -> PyResult<Bound<'py, PyAny>> {
+        let points = self.points(py);
+        if <[f64; 3]>::from(self.origin) == origin {
+            return Ok(points.clone());
+        }
+        let (values, shape) = poses::numbers::<f64>(self.exact(py), "points", "points of the host")?;
+        let less = self.subtracted().unwrap_or_default();
+        let moved =
+            values.chunks_exact(shape[1]).flat_map(|row| [0, 1, 2].map(|i| (row[i] + less[i] - origin[i]) as f32));
+        let moved = rows(py, moved.collect(), 3)?;
+        let points = points.call_method0("copy")?;
+        points.set_item((PySlice::full(py), PySlice::new(py, 0, 3, 1)), moved)?;
+        Ok(points)
+    }
+
+    /// The times of the points as the file counts them, unless the sweep is deskewed.
+    pub(crate) fn times_to_deskew(&self, py: Python<'_>) -> PyResult<Option<Vec<f64>>> {
+        let Some((start, seconds)) = self.known(py).filter(|_| !self.deskewed) else { return Ok(None) };
+        let seconds = poses::row(seconds.bind(py), "times")?;
+        Ok(Some(seconds.into_iter().map(|after| start + after).collect()))
+    }
+}
