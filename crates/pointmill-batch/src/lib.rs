@@ -18,6 +18,7 @@ pub mod outputs;
 pub mod picture;
 pub mod pose;
 pub mod printer;
+pub mod program;
 pub mod say;
 pub mod stats;
 pub mod text;

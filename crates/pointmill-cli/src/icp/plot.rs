@@ -1,5 +1,6 @@
 //! `--plot`: the same alignment with each search, and the time of each iteration.
 
+use super::iterations::icp_iterations;
 use super::target::Onto;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -7,7 +8,6 @@ use crate::picture::save;
 use crate::text::{grouped, titled};
 use pointmill::Device;
 use pointmill::icp::{Registration, Search};
-use pointmill_bench::icp_iterations;
 use pointmill_io::Scan;
 use pointmill_view::{IcpSeries, icp_plot, require_memory};
 use std::path::Path;

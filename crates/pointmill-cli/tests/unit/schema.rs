@@ -3,9 +3,8 @@
 //! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without the variable the test compares.
 
 use crate::json::{Begin, ErrorRecord, FileFrame, Frame, Kept, Summary};
-use crate::{bench, convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, soak, synth, voxelize};
+use crate::{convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, synth, voxelize};
 use pointmill::pipelines::trajectory;
-use pointmill_bench::{Measurement, SoakPass};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -65,11 +64,6 @@ fn lines() -> Vec<Line> {
             ("devices", "summary", "the only line", schema_of::<devices::Devices>()),
             ("synth", "frame", "after each file", schema_of::<synth::Written>()),
             ("synth", "summary", AFTER, schema_of::<synth::Summary>()),
-            ("bench", "begin", "once for each device", schema_of::<bench::Begin>()),
-            ("bench", "bench", "after each measurement", schema_of::<Measurement>()),
-            ("bench soak", "begin", BEFORE, schema_of::<soak::Begin>()),
-            ("bench soak", "soak", "after each pass", schema_of::<SoakPass>()),
-            ("bench soak", "summary", AFTER, schema_of::<soak::Summary>()),
         ],
     ]
     .concat()
