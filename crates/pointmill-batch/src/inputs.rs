@@ -1,7 +1,7 @@
 //! Inputs, and what a run tells of them.
 
 use crate::json::Notes;
-use crate::say;
+use crate::stderr;
 use crate::text::tidy;
 use pointmill_io::{LocalOrigin, Scan, Warning};
 
@@ -11,7 +11,7 @@ pub use pointmill_data::inputs::*;
 pub fn tell_origin(inputs: &Inputs) {
     if let LocalOrigin::At([x, y, z]) = inputs.options().origin {
         let [x, y, z] = [x, y, z].map(tidy);
-        say::note(format_args!("large coordinates: results are relative to {x}, {y}, {z} (--local-origin)"));
+        stderr::note(format_args!("large coordinates: results are relative to {x}, {y}, {z} (--local-origin)"));
     }
 }
 

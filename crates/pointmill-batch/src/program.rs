@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::flags::{Global, config, message};
 use crate::printer::Printer;
-use crate::{interrupt, say};
+use crate::{interrupt, stderr};
 use clap::{Command, FromArgMatches};
 use pointmill_io::escape;
 use std::any::Any;
@@ -40,7 +40,7 @@ pub fn main<P: Program>(mut command: Command) -> ExitCode {
         (Err(error), Ok(())) => return explain(&error),
     };
     let global = program.global();
-    say::set_quiet(global.quiet);
+    stderr::set_quiet(global.quiet);
     start_log(global);
     interrupt::install(global.json);
     pointmill_io::hush_decoder_panics();
@@ -67,7 +67,7 @@ fn start_log(global: &Global) {
     // Errors alone, if that is asked for too.
     let level = if global.quiet { LevelFilter::ERROR } else { level[usize::from(global.logs).min(3)] };
     // Events about kernels that the driver compiles explain to people why a first run takes longer.
-    let compiles = if say::is_watched() { level.max(LevelFilter::INFO) } else { level };
+    let compiles = if stderr::is_watched() { level.max(LevelFilter::INFO) } else { level };
     let filter = Targets::new().with_default(level).with_target("pointmill::device", compiles);
     let to_stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter);
     tracing_subscriber::registry().with(to_stderr).init();
@@ -75,7 +75,7 @@ fn start_log(global: &Global) {
 
 /// Reports the failure that ends the program.
 fn end(failure: &Failure, printer: &mut Printer) -> ExitCode {
-    say::error(failure);
+    stderr::error(failure);
     printer.failure(failure);
     ExitCode::from(failure.exit_code())
 }

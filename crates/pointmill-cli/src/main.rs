@@ -24,7 +24,7 @@ mod synth;
 mod voxelize;
 
 use pointmill_batch::{
-    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, say, stats, text,
+    batch, device, failure, flags, inputs, interrupt, json, outputs, picture, pose, printer, stats, stderr, text,
 };
 
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use pointmill_batch::inputs::{is_stdin, read_cloud, require_format};
 use pointmill_batch::json::VERSION;
 use pointmill_batch::printer::Printer;
 use pointmill_batch::text::{grouped, row};
-use pointmill_batch::{device, interrupt, say};
+use pointmill_batch::{device, interrupt, stderr};
 use pointmill_bench::{IcpCase, Measurement, Suite, Sweep, builtin, copy_rate, icp_pairs, replicated, with_cpu};
 use pointmill_io::Scan;
 use serde::Serialize;
@@ -124,7 +124,7 @@ fn load(input: &Path, read: &ReadArgs, inputs: usize) -> Result<Scan, Failure> {
         require_format(&options)?;
     }
     read_cloud(input, &options).map_err(|e| {
-        say::error(&e);
+        stderr::error(&e);
         Failure::Inputs { failed: 1, inputs }
     })
 }

@@ -1,7 +1,7 @@
 //! `--plot`: the same alignment with each search, and the time of each iteration.
 
 use super::iterations::icp_iterations;
-use super::target::Onto;
+use super::target::IcpTarget;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::picture::save;
@@ -18,7 +18,7 @@ pub(super) fn write(
     extension: &str,
     device: &Device,
     source: &Scan,
-    onto: &Onto,
+    onto: &IcpTarget,
     found: &Registration,
 ) -> Result<(), Failure> {
     let clouds = [source.xyz(), onto.scan.xyz()];

@@ -43,7 +43,7 @@ pub(super) fn build(args: &BuildArgs, out: &Path, device: &str, printer: &mut Pr
     let (mut sources, inputs) =
         Inputs::find(&args.inputs, ReadOptions { origin: LocalOrigin::None, ..args.read.options()? })?;
     let inputs = origin_of_map(args, out, &sources, inputs)?;
-    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &say::Stderr)?;
+    let poses = InputPoses::read(args.poses.as_deref(), args.deskew, (&mut sources, &inputs), &stderr::Stderr)?;
     let NdtParams { covariance, min_points, eigen_ratio } = params;
     let settings =
         BlockSettings::new(args.resolution, args.blocks.unwrap_or(BLOCK), covariance, min_points, eigen_ratio)?
@@ -79,9 +79,9 @@ fn origin_of_map(args: &BuildArgs, out: &Path, sources: &[Source], inputs: Input
     tell_origin(&inputs);
     let [x, y, z] = inputs.origin();
     if args.no_merge && !is_known && origin == LocalOrigin::Auto && [x, y, z] != [0.0; 3] {
-        let told =
+        let message =
             format!("--no-merge: needs the same origin for all runs of the map, such as --local-origin {x},{y},{z}");
-        return Err(Failure::Usage(told));
+        return Err(Failure::Usage(message));
     }
     Ok(inputs)
 }
@@ -127,16 +127,16 @@ impl Split<'_> {
 
     fn split(
         &self,
-        station: &mut Station<NdtBuilder>,
+        slot: &mut OperatorSlot<NdtBuilder>,
         index: usize,
         source: &Source,
         state: &str,
-    ) -> Result<Frame<BuildRow>, Trouble> {
+    ) -> Result<Frame<BuildRow>, InputError> {
         let name = source.name();
         let moved = self.poses.as_ref().map(|poses| |scan: &Scan, stamp| poses.moved(index, &name, scan, stamp));
         let (scan, zeros, read_ms) = self.inputs.read_at(source, self.args.drop_zeros, moved)?;
-        let blame = |e| Trouble::blame("BadValue", e, &name);
-        let called = station.call(
+        let blame = |e| InputError::blame("BadValue", e, &name);
+        let called = slot.call(
             &name,
             blame,
             |device| self.make(device),
@@ -153,7 +153,7 @@ impl Split<'_> {
         let of = BuildRow { format: source.format(&scan), element, points, zeros, ..BuildRow::default() };
         let mut frame = called.on(Frame::read(index, name.clone(), read_ms, warnings_of_rows(&scan), of));
         drop(scan);
-        let (blocks, ms) = timed(|| -> Result<usize, Trouble> {
+        let (blocks, ms) = timed(|| -> Result<usize, InputError> {
             let parts = called.found.blocks(self.map.settings().cells).map_err(blame)?;
             let tables = parts.iter().map(|(block, part)| Ok((*block, part.table()?)));
             let parts = tables.collect::<Result<Vec<_>, Error>>().map_err(blame)?;
@@ -166,21 +166,21 @@ impl Split<'_> {
 }
 
 impl Command for Split<'_> {
-    type Lane = Station<NdtBuilder>;
+    type Worker = OperatorSlot<NdtBuilder>;
     type Row = BuildRow;
     type Totals = GridTotals;
 
-    fn lane(&self) -> Result<Self::Lane, Failure> {
-        Station::new(&self.device, &self.args.work, false, |device| self.make(device))
+    fn worker(&self) -> Result<Self::Worker, Failure> {
+        OperatorSlot::new(&self.device, &self.args.work, false, |device| self.make(device))
     }
 
-    fn one(&self, station: &mut Self::Lane, index: usize, source: &Source) -> Result<Frame<BuildRow>, Trouble> {
+    fn one(&self, slot: &mut Self::Worker, index: usize, source: &Source) -> Result<Frame<BuildRow>, InputError> {
         let (name, state) = (&self.names[index], self.state(index, source));
         if self.args.work.resume.resume && self.map.keeps(name, &state)?.is_some() {
-            return Err(Trouble::Kept);
+            return Err(InputError::AlreadyDone);
         }
-        let done = self.split(station, index, source, &state);
-        if let Err(Trouble::Input(refused)) = &done {
+        let done = self.split(slot, index, source, &state);
+        if let Err(InputError::Input(refused)) = &done {
             let reasons: Vec<_> = refused.iter().map(ToString::to_string).collect();
             undivided(|| self.map.refuse(name, &reasons.join("; "))).map_err(Failure::from)?;
         }
@@ -196,10 +196,10 @@ impl Command for Split<'_> {
         report::build_cells(&frame.of, false)
     }
 
-    fn finish(&self, totals: &mut GridTotals, _: Vec<Self::Lane>, counts: Counts) -> Result<bool, Failure> {
+    fn finish(&self, totals: &mut GridTotals, _: Vec<Self::Worker>, counts: Counts) -> Result<bool, Failure> {
         totals.resolution = self.map.settings().resolution;
         if let Some(poses) = self.poses.as_ref().filter(|_| counts.kept == 0) {
-            poses.warn_of_unused(&say::Stderr);
+            poses.warn_of_unused(&stderr::Stderr);
         }
         if self.args.no_merge {
             return Ok(true);
@@ -220,7 +220,7 @@ impl Command for Split<'_> {
 }
 
 /// Merges the parts of a block, one after the other, and writes its files. A part that cannot be used is to blame itself.
-fn merge_block(map: &BlockMap, block: [i32; 2], limits: &Limits) -> Result<NdtReport, Trouble> {
+fn merge_block(map: &BlockMap, block: [i32; 2], limits: &Limits) -> Result<NdtReport, InputError> {
     interrupt::check()?;
     let settings = map.settings();
     let params = NdtParams {
@@ -232,9 +232,9 @@ fn merge_block(map: &BlockMap, block: [i32; 2], limits: &Limits) -> Result<NdtRe
     let parts = map.parts(block)?;
     for part in &parts {
         let moments = moments_of(part, &map.read_part(part, limits)?)?;
-        sum.merge(&moments).map_err(|e| Trouble::blame("BadValue", e, &shown(part)))?;
+        sum.merge(&moments).map_err(|e| InputError::blame("BadValue", e, &shown(part)))?;
     }
-    let blame = |e| Trouble::blame("BadValue", e, &shown(&map.block_folder(block)));
+    let blame = |e| InputError::blame("BadValue", e, &shown(&map.block_folder(block)));
     let cells = sum.finish(&params).map_err(blame)?;
     let table = sum.table().map_err(blame)?;
     let written = undivided(|| map.write(block, Some((&table, &cells)).filter(|_| !parts.is_empty())));
@@ -294,17 +294,17 @@ pub(super) fn merge(args: &MergeArgs, printer: &mut Printer) -> Result<Option<()
 }
 
 impl Command for Merge<'_> {
-    type Lane = ();
+    type Worker = ();
     type Row = MergeRow;
     type Totals = GridTotals;
     const INPUT: &'static str = "block";
     const ON_DEVICE: bool = false;
 
-    fn lane(&self) -> Result<(), Failure> {
+    fn worker(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, Trouble> {
+    fn one(&self, (): &mut (), index: usize, source: &Source) -> Result<Frame<MergeRow>, InputError> {
         let (folder, block) = source.path().and_then(BlockMap::of_folder).expect("checked before");
         let map = self.map(folder)?;
         map.check()?;

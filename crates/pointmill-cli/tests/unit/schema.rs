@@ -2,7 +2,7 @@
 //!
 //! `POINTMILL_WRITE_DOCS=1 cargo test -p pointmill-cli --bin pointmill schema` writes them; without the variable the test compares.
 
-use crate::json::{Begin, ErrorRecord, FileFrame, Frame, Kept, Summary};
+use crate::json::{Begin, ErrorRecord, FileFrame, Frame, KeptRecord, Summary};
 use crate::{convert, devices, evaluate, icp, info, localize, ndt, odometry, roi_pool, synth, voxelize};
 use pointmill::pipelines::trajectory;
 use schemars::JsonSchema;
@@ -43,7 +43,7 @@ fn lines() -> Vec<Line> {
     let all = "after each input that failed; last if the command fails";
     let kept = "with `--resume`: for each input that an earlier run has done";
     [
-        vec![("any", "error", all, schema_of::<ErrorRecord>()), ("any", "kept", kept, schema_of::<Kept>())],
+        vec![("any", "error", all, schema_of::<ErrorRecord>()), ("any", "kept", kept, schema_of::<KeptRecord>())],
         of::<voxelize::records::Begin, voxelize::records::Row, voxelize::records::Totals>("voxelize").into(),
         of::<roi_pool::records::Begin, roi_pool::records::Row, roi_pool::records::Totals>("roi-pool").into(),
         of::<ndt_records::BuildBegin, ndt_records::BuildRow, ndt_records::GridTotals>("ndt build").into(),
